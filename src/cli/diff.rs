@@ -544,7 +544,21 @@ fn distances(design: &str, between: &str, displacement: &Displacement) -> Bars {
     }
 }
 
-/// Writes where and how far cells moved from `first` on, as two pictures.
+/// Where and how far cells moved from `first` on, as two pictures.
+pub(super) fn moves_drawn(
+    between: &str,
+    design: &Design,
+    first: &Placement,
+    displacement: &Displacement,
+) -> Result<[Picture; 2], Failure> {
+    let die = design.die().ok_or("the design has no rows, so it has no die")?;
+    let (grid, outlines) = (BinGrid::new(die, 1, 1)?, fixed_outlines(design, die));
+    let draw = |map: HeatMap<'_, f64>| map.draw().map_err(Failure::from);
+    let moves = draw_moves(design, first, grid, &outlines, draw)?;
+    Ok([moves, distances(&design.name, between, displacement).draw()])
+}
+
+/// Writes [`moves_drawn`].
 pub(super) fn write_moves(
     between: &str,
     design: &Design,
@@ -553,13 +567,9 @@ pub(super) fn write_moves(
     folder: &Path,
     files: &mut Vec<PathBuf>,
 ) -> Result<(), Failure> {
-    let die = design.die().ok_or("the design has no rows, so it has no die")?;
-    let (grid, outlines) = (BinGrid::new(die, 1, 1)?, fixed_outlines(design, die));
-    let draw = |map: HeatMap<'_, f64>| map.draw().map_err(Failure::from);
-    let moves = draw_moves(design, first, grid, &outlines, draw)?;
+    let [moves, far] = moves_drawn(between, design, first, displacement)?;
     save(&moves, folder, "displacement", files)?;
-    let bars = distances(&design.name, between, displacement);
-    save(&bars.draw(), folder, "displacement_histogram", files)
+    save(&far, folder, "displacement_histogram", files)
 }
 
 /// By the squares where cells began, or by those where they are in the end where these are more: a

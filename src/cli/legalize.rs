@@ -89,9 +89,9 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     fix_as_at_home(&mut opened)?;
     let design = &mut opened.design;
     let before = design.placement.clone();
-    let mut stages = Stages::of_global(StageReport::new(design.hpwl(), None));
+    let mut stages = Stages::of_global(StageReport::of(design, None, None));
     let legalizing = Instant::now();
-    stages.legalize(design, &args.legal)?;
+    stages.legalize(design, &args.legal, None)?;
     let legalize_ms = milliseconds(legalizing);
     write_placement(&args.output, &args.design.path, design)?;
     let mut files = vec![args.output.clone()];

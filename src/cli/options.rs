@@ -51,10 +51,9 @@ pub(crate) struct SolveArgs {
     /// Bins along x and y; DREAMPlace's choice for the design unless given
     #[arg(long, value_name = "NX[xNY]")]
     bins: Option<Bins>,
-    /// Target density, above 0 and at most 1
-    #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true,
-          value_parser = target_density)]
-    target_density: f64,
+    /// Target density, above 0 and at most 1; 1 unless given
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = target_density)]
+    target_density: Option<f64>,
     /// Fill the free space with fillers
     #[arg(long)]
     fillers: bool,
@@ -289,7 +288,22 @@ impl SolveArgs {
     }
 
     pub(crate) fn target_density(&self) -> f64 {
+        self.target_density.unwrap_or(1.0)
+    }
+
+    /// The target density, where one was given.
+    pub(crate) fn given_target_density(&self) -> Option<f64> {
         self.target_density
+    }
+
+    /// The same, and these where nothing is given.
+    pub(crate) fn or(&self, bins: [usize; 2], target_density: f64) -> SolveArgs {
+        let [nx, ny] = bins;
+        SolveArgs {
+            bins: self.bins.or(Some(Bins(nx, ny))),
+            target_density: self.target_density.or(Some(target_density)),
+            ..self.clone()
+        }
     }
 
     pub(crate) fn threads(&self) -> usize {
@@ -318,7 +332,7 @@ impl SolveArgs {
 
     pub(crate) fn charge_options(&self) -> ChargeOptions {
         ChargeOptions::default()
-            .target_density(self.target_density)
+            .target_density(self.target_density())
             .fillers(self.fillers)
             .row_blockage(self.row_blockage)
             .seed(self.seed)

@@ -10,11 +10,10 @@ use super::outputs::{Outputs, check_placement_output};
 use super::place::seconds;
 use super::report::{DesignReport, GridReport};
 use super::results::{in_microns, tell};
-use super::stages::{DisplacementReport, Distances};
+use super::stages::{DisplacementReport, Distances, StageReport};
 use super::stop;
 use crate::charge::{Charge, ChargeOptions};
-use crate::cpu::density::CpuDensity;
-use crate::design::{Design, Hpwl};
+use crate::design::Design;
 use crate::displacement;
 use crate::formats::write_placement;
 use crate::grid::BinGrid;
@@ -120,19 +119,9 @@ struct RefineOptionsReport {
 #[derive(Serialize, JsonSchema)]
 struct RefineStages {
     /// What was read.
-    legal: BeforeReport,
+    legal: StageReport,
     /// What was written.
     detailed: DetailedReport,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct BeforeReport {
-    /// Half-perimeter wirelength, every net weighing 1, layout units.
-    hpwl: f64,
-    /// The same with the nets' weights.
-    hpwl_weighted: f64,
-    /// Overflow with every cell at its exact size, on the bins of `grid`.
-    overflow_exact: f64,
 }
 
 /// What detailed placement made.
@@ -140,14 +129,8 @@ struct BeforeReport {
 pub(crate) struct DetailedReport {
     /// `converged`, `stopped` or `interrupted`.
     pub(crate) status: &'static str,
-    /// Half-perimeter wirelength, every net weighing 1, layout units.
-    pub(crate) hpwl: f64,
-    /// The same with the nets' weights.
-    pub(crate) hpwl_weighted: f64,
-    /// On the bins of `grid`.
-    pub(crate) overflow_exact: f64,
-    /// Seconds that it took.
-    pub(crate) seconds: f64,
+    #[serde(flatten)]
+    pub(crate) stage: StageReport,
     /// Rounds.
     pub(crate) rounds: usize,
     /// Cells moved or mirrored.
@@ -190,20 +173,16 @@ impl DetailedReport {
         refined: &Refined,
         ended: Ended,
         seconds: f64,
-    ) -> Result<Self, Failure> {
-        let (hpwl, overflow_exact) = quality(design, charge)?;
+    ) -> Self {
         let [swap, reorder, shift, mirror] = refined.shortened;
-        Ok(DetailedReport {
+        DetailedReport {
             status: ended.status(),
-            hpwl: hpwl.unweighted,
-            hpwl_weighted: hpwl.weighted,
-            overflow_exact,
-            seconds,
+            stage: StageReport::of(design, Some(charge), Some(seconds)),
             rounds: refined.rounds,
             moved: refined.moved,
             stayed: refined.stayed,
             shortened: ShortenedReport { swap, reorder, shift, mirror },
-        })
+        }
     }
 }
 
@@ -302,7 +281,10 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     use_threads(args.threads)?;
     let mut opened = read_design(&args.design)?;
     let charge = charge(args, &opened.design)?;
-    let before = quality(&opened.design, &charge)?;
+    let before = StageReport::of(&opened.design, Some(&charge), None);
+    if before.hpwl.is_none() {
+        return Err("the design has no nets, so there is nothing to shorten".into());
+    }
     stop::listen()?;
     let deadline =
         args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
@@ -332,12 +314,8 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
             threads: rayon::current_num_threads(),
         },
         stages: RefineStages {
-            legal: BeforeReport {
-                hpwl: before.0.unweighted,
-                hpwl_weighted: before.0.weighted,
-                overflow_exact: before.1,
-            },
-            detailed: DetailedReport::new(&opened.design, &charge, &refined, ended, seconds)?,
+            legal: before,
+            detailed: DetailedReport::new(&opened.design, &charge, &refined, ended, seconds),
         },
         displacement,
         legality: legality::judge(&mut opened)?,
@@ -365,34 +343,20 @@ fn charge(args: &RefineArgs, design: &Design) -> Result<Charge, Failure> {
         Some(Bins(nx, ny)) => [nx, ny],
         None => default_bins(design, die, args.target_density),
     };
-    charge_on(design, BinGrid::new(die, nx, ny)?, args.target_density)
-}
-
-/// A charge without fillers on these bins.
-pub(crate) fn charge_on(design: &Design, grid: BinGrid, target: f64) -> Result<Charge, Failure> {
-    Ok(Charge::from_design(design, grid, &ChargeOptions::default().target_density(target))?)
-}
-
-/// Wirelength and exact overflow.
-fn quality(design: &Design, charge: &Charge) -> Result<(Hpwl, f64), Failure> {
-    let at = |column: &[f64]| design.movable().map(|node| column[node]).collect::<Vec<f64>>();
-    let (x, y) = (at(&design.placement.x), at(&design.placement.y));
-    let overflow = CpuDensity::new(charge, 0.0).exact(&x, &y).overflow;
-    let hpwl = design.hpwl().ok_or("the design has no nets, so there is nothing to shorten")?;
-    Ok((hpwl, overflow))
+    let options = ChargeOptions::default().target_density(args.target_density);
+    Ok(Charge::from_design(design, BinGrid::new(die, nx, ny)?, &options)?)
 }
 
 /// The summary on standard output.
 fn print(args: &RefineArgs, opened: &Opened, report: &RefineReport<'_>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let (legal, detailed) = (&report.stages.legal, &report.stages.detailed);
-    let change = 100.0 * (detailed.hpwl_weighted / legal.hpwl_weighted - 1.0);
     writeln!(out, "design     {}", report.design.name)?;
     writeln!(
         out,
         "refined    {} in {:.2} s: {} rounds, {} cells moved or mirrored{}",
         detailed.status,
-        detailed.seconds,
+        detailed.stage.seconds.unwrap_or(0.0),
         detailed.rounds,
         detailed.moved,
         match detailed.stayed {
@@ -400,18 +364,16 @@ fn print(args: &RefineArgs, opened: &Opened, report: &RefineReport<'_>) -> io::R
             stayed => format!(", {stayed} had to stay"),
         }
     )?;
-    writeln!(
-        out,
-        "wirelength HPWL {:.6e}, weighted {:.6e} ({change:+.2} %){}",
-        detailed.hpwl,
-        detailed.hpwl_weighted,
-        in_microns(&opened.design, detailed.hpwl)
-    )?;
-    writeln!(
-        out,
-        "overflow   exact {:.4} (before: {:.4})",
-        detailed.overflow_exact, legal.overflow_exact
-    )?;
+    let after = &detailed.stage;
+    let weighted = legal.hpwl_weighted.zip(after.hpwl_weighted);
+    if let (Some(hpwl), Some((was, is))) = (after.hpwl, weighted) {
+        let change = 100.0 * (is / was - 1.0);
+        let microns = in_microns(&opened.design, hpwl);
+        writeln!(out, "wirelength HPWL {hpwl:.6e}, weighted {is:.6e} ({change:+.2} %){microns}")?;
+    }
+    if let (Some(was), Some(is)) = (legal.overflow, after.overflow) {
+        writeln!(out, "overflow   exact {:.4} (before: {:.4})", is.exact, was.exact)?;
+    }
     let Distances { mean, p95, max } = report.displacement.distances;
     writeln!(out, "moved by   {mean:.1} on average, 95 % by at most {p95:.1}, at most {max:.1}")?;
     writeln!(out, "legality   {}", report.legality)?;

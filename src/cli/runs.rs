@@ -74,6 +74,7 @@ struct Overflow {
 
 #[derive(Deserialize)]
 struct ResultPart {
+    stage: Option<String>,
     hpwl: Option<f64>,
     #[serde(flatten)]
     overflow: Overflow,
@@ -114,6 +115,8 @@ impl Content for RunsReport {
 struct Run {
     /// Its file's name without the ending.
     name: String,
+    /// The last stage, of a placement.
+    stage: Option<String>,
     /// How it ended, of a placement.
     status: Option<String>,
     /// Iterations, of a placement.
@@ -144,9 +147,9 @@ struct Run {
 impl Run {
     fn of(name: String, document: Document) -> Result<(String, Run), String> {
         let Document { design, grid, options, hpwl, density, result, .. } = document;
-        let (hpwl, overflow) = match (result, density) {
-            (Some(result), _) => (result.hpwl, result.overflow),
-            (None, Some(density)) => (hpwl, density),
+        let (stage, hpwl, overflow) = match (result, density) {
+            (Some(result), _) => (result.stage, result.hpwl, result.overflow),
+            (None, Some(density)) => (None, hpwl, density),
             (None, None) => return Err("expected `result` or `density`".to_owned()),
         };
         let (status, iterations, seconds) = match document.outcome {
@@ -161,6 +164,7 @@ impl Run {
         };
         let run = Run {
             name,
+            stage,
             status,
             iterations,
             seconds,
@@ -266,6 +270,16 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     }
     if differ(&|run| run.target_density.to_string()) {
         let message = "the runs have different target densities, on which overflow hangs";
+        warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
+    }
+    // `eval` does not know what a placement came from.
+    let mut stages: Vec<&str> = runs.iter().filter_map(|run| run.stage.as_deref()).collect();
+    stages.dedup();
+    if stages.len() > 1 {
+        let message = format!(
+            "the runs ended at different stages ({}), on which wirelength and overflow hang",
+            stages.join(", ")
+        );
         warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
     }
     Ok(RunsReport { design: design.unwrap_or_default(), runs, warnings })
@@ -405,6 +419,7 @@ mod tests {
     fn run(name: &str, hpwl: Option<f64>, overflow: f64) -> Run {
         Run {
             name: name.to_owned(),
+            stage: None,
             status: None,
             iterations: None,
             seconds: None,

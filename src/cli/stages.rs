@@ -1,15 +1,19 @@
 //! The stages of a placement: global, legal, detailed. What each comes to, in words and as JSON.
 
+use super::diff::moves_drawn;
 use super::failure::{Failure, Stopped};
 use super::input::Opened;
 use super::legality::{LegalityReport, report};
 use super::log;
 use super::refine::{self, DetailedReport, Ended};
+use super::report::page::{Image, Part, Table};
 use super::results::in_microns;
 use super::views::node_name;
 use crate::charge::Charge;
+use crate::cpu::density::CpuDensity;
 use crate::design::{Design, Hpwl, Placement};
 use crate::displacement::{self, Displacement};
+use crate::grid::Map;
 use crate::legality::{self, LegalityOptions};
 use crate::legalize::{LegalizeOptions, legalize};
 use crate::refine::RefineOptions;
@@ -40,21 +44,71 @@ pub(crate) struct LegalArgs {
 }
 
 /// What a stage came to; its JSON keys are a contract.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct StageReport {
     /// Half-perimeter wirelength, every net weighing 1, layout units.
-    hpwl: Option<f64>,
+    pub(crate) hpwl: Option<f64>,
     /// The same with the nets' weights.
-    hpwl_weighted: Option<f64>,
+    pub(crate) hpwl_weighted: Option<f64>,
+    #[serde(flatten)]
+    pub(crate) overflow: Option<Overflow>,
     /// None of a placement that was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
+}
+
+/// Both overflows of a placement, on the bins that it was made on.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub(crate) struct Overflow {
+    /// Smoothed overflow.
+    #[serde(rename = "overflow_smoothed")]
+    pub(crate) smoothed: f64,
+    /// Overflow with every cell at its exact size.
+    #[serde(rename = "overflow_exact")]
+    pub(crate) exact: f64,
+    /// Of the standard cells alone, smoothed, where macros move too and it is known.
+    #[serde(rename = "overflow_standard_cells", skip_serializing_if = "Option::is_none")]
+    pub(crate) standard_cells: Option<f64>,
+}
+
+impl Overflow {
+    /// Of all bodies of `charge` with their lower-left corners at `x` and `y` on the die.
+    pub(crate) fn at(charge: &Charge, x: &[f64], y: &[f64]) -> Self {
+        let [from_x, from_y] = charge.origin();
+        let less = |at: &[f64], from: f64| at.iter().map(|at| at - from).collect::<Vec<f64>>();
+        let (x, y) = (less(x, from_x), less(y, from_y));
+        let [nx, ny] = charge.stacked_bins();
+        let mut density = CpuDensity::new(charge, 0.0);
+        Overflow {
+            smoothed: density.smoothed(&x, &y, &mut Map::filled(nx, ny, 0.0)).overflow,
+            exact: density.exact(&x, &y).overflow,
+            standard_cells: None,
+        }
+    }
 }
 
 impl StageReport {
-    pub(crate) fn new(hpwl: Option<Hpwl>, seconds: Option<f64>) -> Self {
+    pub(crate) fn new(
+        hpwl: Option<Hpwl>,
+        overflow: Option<Overflow>,
+        seconds: Option<f64>,
+    ) -> Self {
         let (plain, weighted) = hpwl.map(|h| (h.unweighted, h.weighted)).unzip();
-        StageReport { hpwl: plain, hpwl_weighted: weighted, seconds }
+        StageReport { hpwl: plain, hpwl_weighted: weighted, overflow, seconds }
+    }
+
+    /// Of the placement that `design` has; its overflow is counted on the bins of `charge`.
+    pub(crate) fn of(design: &Design, charge: Option<&Charge>, seconds: Option<f64>) -> Self {
+        let overflow = charge.map(|charge| {
+            // Fillers count nowhere.
+            let at = |column: &[f64], first: &[f64]| {
+                let cells = design.movable().map(|node| column[node]);
+                cells.chain(first[charge.movable()..].iter().copied()).collect::<Vec<f64>>()
+            };
+            let (x, y) = (&design.placement.x, &design.placement.y);
+            Overflow::at(charge, &at(x, charge.initial_x()), &at(y, charge.initial_y()))
+        });
+        StageReport::new(design.hpwl(), overflow, seconds)
     }
 }
 
@@ -142,6 +196,16 @@ pub(crate) struct Stages {
 }
 
 impl Stages {
+    /// The stage that was run last, whose placement is the result, and its name.
+    pub(crate) fn last(&self) -> (&'static str, &StageReport) {
+        self.all().last().expect("the global stage is always there")
+    }
+
+    /// The global stage.
+    pub(crate) fn global(&self) -> &StageReport {
+        &self.stages.global
+    }
+
     /// A global placement alone.
     pub(crate) fn of_global(global: StageReport) -> Self {
         Stages {
@@ -154,11 +218,13 @@ impl Stages {
         }
     }
 
-    /// Legalises the placement of `design` and judges what comes out.
+    /// Legalises the placement of `design` and judges what comes out; overflow is counted where
+    /// there is a charge.
     pub(crate) fn legalize(
         &mut self,
         design: &mut Design,
         args: &LegalArgs,
+        charge: Option<&Charge>,
     ) -> Result<(), Failure> {
         log::begin("making the placement legal");
         let begun = Instant::now();
@@ -166,7 +232,7 @@ impl Stages {
         let legalized = legalize(design, &options)?;
         let before = std::mem::replace(&mut design.placement, legalized.placement);
         let seconds = begun.elapsed().as_secs_f64();
-        self.stages.legal = Some(StageReport::new(design.hpwl(), Some(seconds)));
+        self.stages.legal = Some(StageReport::of(design, charge, Some(seconds)));
         self.failed = legalized
             .failed
             .iter()
@@ -183,24 +249,24 @@ impl Stages {
         self.failed.is_empty() && self.legality.as_ref().is_some_and(|legality| legality.legal)
     }
 
-    /// Shortens the wires of the legal placement of `opened` on the bins of `charge`, which has no
-    /// fillers, and judges the result beside `global`, the placement that was legalised.
+    /// Shortens the wires of the legal placement of `opened`, with overflow counted on the bins of
+    /// `charge` and those of `kept` not filled beyond their target, and judges the result beside
+    /// `global`, the placement that was legalised.
     pub(crate) fn refine(
         &mut self,
         opened: &mut Opened,
         args: &LegalArgs,
         charge: &Charge,
+        kept: Option<&Charge>,
         global: &Placement,
         deadline: Option<Instant>,
     ) -> Result<(), Failure> {
         let begun = Instant::now();
         let mut options = RefineOptions::default().padding(args.padding);
-        if charge.target_density() < 1.0 {
-            options = options.density(charge);
-        }
+        options.density = kept;
         let (refined, ended) = refine::detailed(opened, &options, deadline)?;
         let seconds = begun.elapsed().as_secs_f64();
-        let report = DetailedReport::new(&opened.design, charge, &refined, ended, seconds)?;
+        let report = DetailedReport::new(&opened.design, charge, &refined, ended, seconds);
         self.stages.detailed = Some(report);
         self.refined = Some(ended);
         self.judge(&opened.design, global)
@@ -217,29 +283,78 @@ impl Stages {
         Ok(())
     }
 
-    /// What came after the global placement, as a person reads it.
+    /// Every stage with its name, in their order.
+    fn all(&self) -> impl Iterator<Item = (&'static str, &StageReport)> {
+        let StagesReport { global, legal, detailed } = &self.stages;
+        let detailed = detailed.as_ref().map(|detailed| &detailed.stage);
+        [("global", Some(global)), ("legal", legal.as_ref()), ("detailed", detailed)]
+            .into_iter()
+            .filter_map(|(name, stage)| Some((name, stage?)))
+    }
+
+    /// The HPWL of a later stage over that of the global one, less one, in percent.
+    fn relative(&self, stage: &StageReport) -> Option<String> {
+        let (before, after) = (self.stages.global.hpwl?, stage.hpwl?);
+        Some(format!("{:+.2} %", 100.0 * (after / before.max(f64::MIN_POSITIVE) - 1.0)))
+    }
+
+    /// The stages side by side, for a page; none where the global one is all there is. The
+    /// placement before the others is `global`.
+    pub(crate) fn part(
+        &self,
+        design: &Design,
+        global: &Placement,
+    ) -> Result<Option<Part>, Failure> {
+        let Some(moved) = &self.moved else { return Ok(None) };
+        let number = |value: Option<f64>, text: &dyn Fn(f64) -> String| {
+            value.map_or_else(|| "-".to_owned(), text)
+        };
+        let row = |(name, stage): (&str, &StageReport)| {
+            vec![
+                name.to_owned(),
+                number(stage.hpwl, &|v| format!("{v:.6e}")),
+                self.relative(stage).filter(|_| name != "global").unwrap_or_default(),
+                number(stage.overflow.map(|o| o.smoothed), &|v| format!("{v:.6}")),
+                number(stage.overflow.map(|o| o.exact), &|v| format!("{v:.6}")),
+                number(stage.seconds, &|v| format!("{v:.3}")),
+            ]
+        };
+        let header =
+            ["Stage", "HPWL", "Against global", "Overflow, smoothed", "Overflow, exact", "Seconds"];
+        let [places, distances] =
+            moves_drawn("from the global placement on", design, global, moved)?;
+        let pictures = [("Where cells moved", places), ("How far cells moved", distances)];
+        Ok(Some(Part {
+            title: "Stages".to_owned(),
+            tables: vec![Table {
+                caption: "What each stage came to; the last one is what was written".to_owned(),
+                header: header.map(str::to_owned).to_vec(),
+                words: 1,
+                rows: self.all().map(row).collect(),
+                notes: self.legality.iter().map(|legality| format!("It is {legality}.")).collect(),
+            }],
+            pictures: pictures
+                .iter()
+                .map(|(title, picture)| Image::of((*title).to_owned(), picture))
+                .collect::<Result<_, _>>()?,
+            notes: Vec::new(),
+        }))
+    }
+
+    /// What every stage came to, as a person reads it; each beside the global placement.
     pub(crate) fn print(&self, design: &Design, out: &mut impl Write) -> io::Result<()> {
-        let Some(legal) = &self.stages.legal else { return Ok(()) };
-        let seconds = legal.seconds.unwrap_or(0.0);
-        match (self.stages.global.hpwl, legal.hpwl) {
-            (Some(before), Some(after)) => {
-                let relative = 100.0 * (after - before) / before.max(f64::MIN_POSITIVE);
-                writeln!(
-                    out,
-                    "legalised  HPWL {before:.6e} -> {after:.6e}, {relative:+.2} %, in {seconds:.3} s{}",
-                    in_microns(design, after)
-                )?;
+        for (name, stage) in self.all().filter(|_| self.stages.legal.is_some()) {
+            let mut said = Vec::new();
+            if let Some(hpwl) = stage.hpwl {
+                let relative = self.relative(stage).filter(|_| name != "global");
+                let relative = relative.map(|by| format!(" ({by})")).unwrap_or_default();
+                said.push(format!("HPWL {hpwl:.6e}{relative}{}", in_microns(design, hpwl)));
             }
-            _ => writeln!(out, "legalised  in {seconds:.3} s")?,
-        }
-        if let (Some(before), Some(detailed)) = (legal.hpwl, &self.stages.detailed) {
-            let (after, seconds) = (detailed.hpwl, detailed.seconds);
-            let relative = 100.0 * (after - before) / before.max(f64::MIN_POSITIVE);
-            writeln!(
-                out,
-                "refined    HPWL {before:.6e} -> {after:.6e}, {relative:+.2} %, in {seconds:.3} s{}",
-                in_microns(design, after)
-            )?;
+            if let Some(Overflow { smoothed, exact, .. }) = stage.overflow {
+                said.push(format!("overflow {smoothed:.4} smoothed, {exact:.4} exact"));
+            }
+            said.extend(stage.seconds.map(|seconds| format!("{seconds:.3} s")));
+            writeln!(out, "{name:<10} {}", said.join(", "))?;
         }
         if let Some(moved) = &self.displacement {
             let (far, rows) = (moved.distances, moved.rows);

@@ -6,6 +6,10 @@ use crate::grid::{MAX_BINS_PER_AXIS, Rect};
 
 /// Bins along the die's longer side, at least.
 const LEAST_BINS: f64 = 16.0;
+/// Mean cells in a bin, at most: DREAMPlace's.
+const PER_BIN: f64 = 4.0;
+/// The same of bins to place on.
+const PLACED_PER_BIN: f64 = 1.1;
 
 /// DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic
 /// for the rest, which asks for 1 to 4 mean cells per bin. Movable macros are left out of
@@ -13,13 +17,12 @@ const LEAST_BINS: f64 = 16.0;
 /// at least 16 along the longer side, so that a few cells in one place do overflow. Where no
 /// movable cell has an area, the fixed ones are asked.
 pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
-    let fixed_choice = match design.name.split('.').next().unwrap_or_default() {
-        "adaptec1" | "bigblue1" => Some(512),
-        "adaptec2" | "adaptec3" | "adaptec4" | "bigblue2" => Some(1024),
-        "bigblue3" | "bigblue4" => Some(2048),
-        _ => None,
-    };
-    if let Some(n) = fixed_choice {
+    bins(design, die, target_density, PER_BIN)
+}
+
+/// As [`default_bins`], with at most so many mean cells in a bin.
+fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize; 2] {
+    if let Some(n) = ispd2005_bins(design) {
         return [n, n];
     }
     let mean = |nodes: &mut dyn Iterator<Item = usize>| {
@@ -39,11 +42,31 @@ pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 
     // At most 4096² in all, for a very narrow die too.
     let enough = |n: &f64| {
         let most = 4.0 * n * n * times > 4096.0 * 4096.0;
-        most || (ideal / 4.0 < n * n * times && n * times >= LEAST_BINS)
+        most || (ideal / per_bin < n * n * times && n * times >= LEAST_BINS)
     };
     let n = (1..=12).map(|k| 2f64.powi(k)).find(enough).unwrap_or(4096.0);
     let bins = |along: f64| ((n * 2f64.powf(along)) as usize).min(MAX_BINS_PER_AXIS);
     [bins(along_x), bins(along_y)]
+}
+
+/// Bins to place on: powers of two by the rule of [`default_bins`], but with about one mean cell in a
+/// bin at most, so that cells within a bin do not lie on top of one another unseen, which
+/// legalisation would pay for. Those of the ISPD2005 designs stay as they are, and so do those of
+/// designs with movable macros, which finer bins were not seen to serve.
+pub fn placement_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
+    let (width, height): (Vec<f64>, Vec<f64>) = design.movable().map(|i| design.size(i)).unzip();
+    let cells = if macros(&width, &height).is_empty() { PLACED_PER_BIN } else { PER_BIN };
+    bins(design, die, target_density, cells)
+}
+
+/// DREAMPlace's own choice for an ISPD2005 design, known by its name: so many along each axis.
+fn ispd2005_bins(design: &Design) -> Option<usize> {
+    match design.name.split('.').next().unwrap_or_default() {
+        "adaptec1" | "bigblue1" => Some(512),
+        "adaptec2" | "adaptec3" | "adaptec4" | "bigblue2" => Some(1024),
+        "bigblue3" | "bigblue4" => Some(2048),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -57,6 +80,7 @@ mod tests {
         let die = Rect::at(0.0, 0.0, 400.0, 100.0);
         let [nx, ny] = default_bins(&design, die, 1.0);
         assert_eq!((nx, ny), (512, 512));
+        assert_eq!(placement_bins(&design, die, 1.0), [512, 512]);
         // 100 cells of 20 x 10 on 40000: 200 ideal bins, 4 times as wide as high.
         design.name = "other".to_owned();
         design.nodes.width = vec![20.0; 100];
@@ -65,6 +89,7 @@ mod tests {
         design.placement.orientation = vec![Default::default(); 100];
         let [nx, ny] = default_bins(&design, die, 1.0);
         assert_eq!((nx, ny), (16, 4));
+        assert_eq!(placement_bins(&design, die, 1.0), [32, 8]);
         // The same when all are fixed; the fewest without any area.
         design.nodes.kind = vec![crate::design::NodeKind::Fixed; 100];
         let [nx, ny] = default_bins(&design, die, 1.0);
@@ -78,6 +103,7 @@ mod tests {
         (design.nodes.width[7], design.nodes.height[7]) = (200.0, 90.0);
         let [nx, ny] = default_bins(&design, die, 1.0);
         assert_eq!((nx, ny), (16, 4));
+        assert_eq!(placement_bins(&design, die, 1.0), [16, 4]);
         // A very narrow die still has a grid, whatever its cells.
         design.nodes.width = vec![1e-9; 100];
         let thread = Rect::at(0.0, 0.0, 1.0, 1e9);
@@ -86,5 +112,6 @@ mod tests {
         assert!((1 << 20..=1 << 24).contains(&(nx * ny)), "{nx} x {ny}");
         let [nx, ny] = default_bins(&design, Rect::at(0.0, 0.0, 1e6, 1e6), 1.0);
         assert_eq!((nx, ny), (4096, 4096));
+        assert_eq!(placement_bins(&design, Rect::at(0.0, 0.0, 1e6, 1e6), 1.0), [4096, 4096]);
     }
 }

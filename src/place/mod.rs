@@ -29,7 +29,7 @@ mod vectors;
 mod watch;
 
 pub use backend::{Backend, Held, Sample, StageSplit, Weights};
-pub use bins::default_bins;
+pub use bins::{default_bins, placement_bins};
 pub use bounds::Bounds;
 pub use checkpoint::{Checkpoint, State};
 pub use host::HostBackend;

@@ -35,6 +35,16 @@ fn ended(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>], code: i32) -> (Stri
     (text(output.stdout), text(output.stderr))
 }
 
+/// What `eval` says of a placement on the bins and at the target density that `place` took.
+fn eval_alike(placed: &Value, more: &[&dyn AsRef<OsStr>]) -> Value {
+    let bins: Vec<String> =
+        placed["grid"]["bins"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let (bins, target) = (bins.join("x"), placed["options"]["target_density"].to_string());
+    let alike: [&dyn AsRef<OsStr>; 6] =
+        [&"--engine", &"cpu", &"--bins", &bins, &"--target-density", &target];
+    eval_json(&[more, &alike].concat())
+}
+
 #[test]
 fn eval_reads_the_same_numbers_back() {
     let (folder, aux) = generated();
@@ -43,8 +53,9 @@ fn eval_reads_the_same_numbers_back() {
         let text = place(&aux, &pl, &[&"--history", &history, &"--precision", &precision]);
         assert!(text.contains("done after"), "{text}");
         let placed = json(&history);
-        let again =
-            eval_json(&[&aux, &"--pl", &pl, &"--engine", &"cpu", &"--precision", &precision]);
+        assert_eq!(placed["grid"]["bins"], serde_json::json!([64, 64]));
+        assert_eq!(placed["options"]["target_density"], 0.95);
+        let again = eval_alike(&placed, &[&aux, &"--pl", &pl, &"--precision", &precision]);
         assert_eq!(placed["outcome"], "converged");
         assert_eq!(placed["result"]["hpwl"], again["hpwl"]);
         assert_eq!(placed["result"]["hpwl_weighted"], again["hpwl_weighted"]);
@@ -98,9 +109,10 @@ fn the_same_seed_gives_the_same_file_and_another_does_not() {
 fn a_start_from_the_file_is_the_files() {
     let (folder, aux) = generated();
     let file = |name: &str| folder.path().join(name);
-    place(&aux, &file("rough.pl"), &[&"--stop-overflow", &"0.2"]);
-    let rough = eval_json(&[&aux, &"--pl", &file("rough.pl"), &"--engine", &"cpu"]);
-    let (history, rough_pl) = (file("h.csv"), file("rough.pl"));
+    let (rough_pl, said) = (file("rough.pl"), file("rough.json"));
+    place(&aux, &rough_pl, &[&"--stop-overflow", &"0.2", &"--json", &said]);
+    let rough = eval_alike(&json(&said), &[&aux, &"--pl", &rough_pl]);
+    let history = file("h.csv");
     let text = place(
         &aux,
         &file("fine.pl"),
@@ -225,6 +237,22 @@ fn a_target_density_that_cannot_be_had_stops() {
 }
 
 #[test]
+fn without_a_target_as_much_is_taken_as_is_needed() {
+    // 0.97 of the free area. Any placement will do.
+    let tiny = Tiny::new();
+    tiny.edit("nodes", "a 4 2", "a 38 16");
+    let (aux, pl, file) = (tiny.aux(), tiny.file("out.pl"), tiny.file("s.json"));
+    let args: &[&dyn AsRef<OsStr>] = &[&"--json", &file, &"--stop-overflow", &"1"];
+    ended(&aux, &pl, args, 0);
+    let taken = || json(&file)["options"]["target_density"].as_f64().unwrap();
+    assert!(taken() > 0.95, "{}", taken());
+    let (_, said) = ended(&aux, &pl, &[args, &[&"--target-density", &"0.95"]].concat(), 3);
+    assert!(taken() > 0.95 && said.contains("at a target density of 0.95"), "{said}");
+    ended(&aux, &pl, &[args, &[&"--target-density", &"1"]].concat(), 0);
+    assert_eq!(taken(), 1.0);
+}
+
+#[test]
 fn a_resumed_placement_is_the_same_bit_for_bit() {
     let (folder, aux) = generated();
     let file = |name: &str| folder.path().join(name);
@@ -255,7 +283,7 @@ fn a_resumed_placement_is_the_same_bit_for_bit() {
         assert!(!file("no.pl").exists());
         said
     };
-    assert!(resume(&[&"--bins", &"48"]).contains("bins [32, 32], expected [48, 48]"));
+    assert!(resume(&[&"--bins", &"48"]).contains("bins [64, 64], expected [48, 48]"));
     assert!(resume(&[&"--seed", &"3"]).contains("a checkpoint of seed"));
     assert!(resume(&[&"--gamma", &"3"]).contains("a checkpoint of options"));
     assert!(resume(&[&"--pipeline", &"fused"]).contains("a checkpoint of options"));
@@ -486,9 +514,21 @@ fn placements_end_legal_unless_told_otherwise() {
     let placed = json(&document);
     assert_eq!(placed["legality"]["legal"], true);
     let stages = &placed["stages"];
-    assert_eq!(stages["global"]["hpwl"], placed["result"]["hpwl"]);
-    let written = eval_json(&[&aux, &"--pl", &legal, &"--engine", &"cpu", &"--legality"]);
+    let written = eval_alike(&placed, &[&aux, &"--pl", &legal, &"--legality"]);
     assert_eq!(stages["legal"]["hpwl"], written["hpwl"]);
+    // What is said of the result is true of the file.
+    assert_eq!(placed["result"]["stage"], "legal");
+    assert_eq!(placed["result"]["hpwl"], written["hpwl"]);
+    assert_ne!(placed["result"]["hpwl"], stages["global"]["hpwl"]);
+    for overflow in ["overflow_smoothed", "overflow_exact"] {
+        assert_eq!(placed["result"][overflow], stages["legal"][overflow]);
+        let [said, counted] =
+            [&placed["result"], &written["density"]].map(|v| v[overflow].as_f64().unwrap());
+        // Counted in f32 by `eval`.
+        assert!((said - counted).abs() <= 1e-4, "{overflow}: {said} {counted}");
+    }
+    let length = format!("\nwirelength HPWL {:.6e}", written["hpwl"].as_f64().unwrap());
+    assert!(printed.contains(&length), "{printed}");
     assert_eq!(written["legality"]["legal"], true);
     // The command makes the same of the same global placement.
     let pictures = folder.path().join("pictures");
@@ -523,8 +563,14 @@ fn placements_are_refined_by_default() {
     let placing: [&dyn AsRef<OsStr>; 6] = [&"place", &aux, &"--engine", &"cpu", &"-o", &legal];
     run(&[&placing[..], &[&"--until", &"legal"]].concat());
     let printed = run(&[&placing[..5], &[&placed, &"--json", &document]].concat());
-    assert!(printed.contains("\nrefined    HPWL "), "{printed}");
-    let stages = &json(&document)["stages"];
+    let said = json(&document);
+    let stages = &said["stages"];
+    for stage in ["global", "legal", "detailed"] {
+        let hpwl = format!("\n{stage:<10} HPWL {:.6e}", stages[stage]["hpwl"].as_f64().unwrap());
+        assert!(printed.contains(&hpwl), "{printed}");
+    }
+    assert_eq!(said["result"]["stage"], "detailed");
+    assert_eq!(said["result"]["hpwl"], stages["detailed"]["hpwl"]);
     let hpwl = |stage: &str| stages[stage]["hpwl"].as_f64().unwrap();
     assert!(hpwl("detailed") < hpwl("legal"), "{stages}");
     let written = eval_json(&[&aux, &"--pl", &placed, &"--engine", &"cpu", &"--legality"]);

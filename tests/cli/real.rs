@@ -177,18 +177,18 @@ fn placed(archive: &str, aux: &str, pin_offset: &str) -> (Value, Value) {
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn real_designs_are_placed() {
-    // HPWL a little above what was measured (4.09e7, 2.72e8, 8.93e6, 1.87e6);
+    // HPWL a little above what was measured (4.31e7, 2.83e8, 9.12e6, 1.91e6);
     // of ibm01 and ibm07 far below their given placements' 5.34e7 and 3.71e8.
     for (archive, aux, pin_offset, most) in [
-        ("ibm01", "ibm01-cu85.aux", "lower-left", 4.25e7),
-        ("ibm07", "ibm07-cu90.aux", "lower-left", 2.85e8),
+        ("ibm01", "ibm01-cu85.aux", "lower-left", 4.45e7),
+        ("ibm07", "ibm07-cu90.aux", "lower-left", 2.95e8),
         ("ibm05", "ibm05.aux", "center", 9.2e6),
         ("ibm01-ms", "ibm01.aux", "center", 1.97e6),
     ] {
         let (history, read) = placed(archive, aux, pin_offset);
         assert_eq!(history["outcome"], "converged", "{archive}");
         assert!(number(&history, "/result/overflow_smoothed") <= 0.07, "{archive}");
-        assert!(number(&history, "/options/target_density") == 1.0, "{archive}");
+        assert!(number(&history, "/options/target_density") == 0.95, "{archive}");
         assert!(history["history"].as_array().unwrap().len() <= 1001, "{archive}");
         let hpwl = number(&read, "/hpwl");
         assert!(hpwl <= most, "{archive}: {hpwl:e}");

@@ -20,15 +20,13 @@ use super::log;
 use super::options::{EngineChoice, EvaluationArgs};
 use super::outputs::{Outputs, PICTURES, check_placement_output, identity};
 use super::pictures;
-use super::refine::charge_on;
 use super::results::tell;
-use super::stages::{LegalArgs, StageReport, Stages, Until};
+use super::stages::{LegalArgs, Overflow, StageReport, Stages, Until};
 use super::stop;
 use crate::charge::Charge;
 use crate::cpu::engine::milliseconds;
-use crate::design::Hpwl;
 use crate::formats::write_placement;
-use crate::place::{Outcome, PlaceOptions, Placer, Record, limits, start};
+use crate::place::{Outcome, PlaceOptions, Placer, Record, limits, placement_bins, start};
 use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
 use checkpoint::Subject;
@@ -46,11 +44,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use summary::PlaceReport;
-use summary::{Quality, Seed, Summary, Times};
+use summary::{Seed, Summary, Times};
 
 /// Options of `placefield place`. Fillers always take part but with `--no-fillers`.
 #[derive(Args)]
-#[command(mut_arg("fillers", |arg| arg.hide(true)))]
+#[command(
+    mut_arg("fillers", |arg| arg.hide(true)),
+    mut_arg("bins", |arg| arg.help("Bins along x and y; unless given with about one mean cell in each at most, or \
+        DREAMPlace's choice where macros move and for ISPD2005 designs")),
+    mut_arg("target_density", |arg| arg.help("Target density, above 0 and at most 1; unless given 0.95, or as little \
+        more as the cells need"))
+)]
 pub(crate) struct PlaceArgs {
     #[command(flatten)]
     evaluation: EvaluationArgs,
@@ -145,6 +149,10 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     number(text, |v| (0.0..=1e9).contains(&v), "a number of seconds from 0 to 1e9")
 }
 
+/// Target density of a placement unless one is given: what is left free lets cells stand on rows and sites
+/// near where they are. `benchmarks/experiments.md` has the measurements.
+const TARGET_DENSITY: f64 = 0.95;
+
 /// Reads, places, writes, and says how it went.
 pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let begun = Instant::now();
@@ -185,9 +193,16 @@ fn place<T: EngineReal>(
 ) -> Result<(), Failure> {
     log::begin("making bins, charge and engine");
     let setup = Instant::now();
+    let given = &args.evaluation.options;
+    let target_density = given.given_target_density().unwrap_or(TARGET_DENSITY);
+    let die = opened
+        .design
+        .die()
+        .ok_or("the design has neither rows nor an outline, so it has no die")?;
+    let bins = placement_bins(&opened.design, die, given.target_density());
     let options = match args.experts.fillers() {
-        true => args.evaluation.options.with_fillers(),
-        false => args.evaluation.options.clone(),
+        true => given.or(bins, target_density).with_fillers(),
+        false => given.or(bins, target_density),
     };
     let (charge, netlist) = beside(
         || Netlist::from_design(&opened.design, args.experts.large_net()),
@@ -298,18 +313,28 @@ fn place<T: EngineReal>(
     }
 
     opened.design.settle(&placed.x, &placed.y);
-    let global = opened.design.hpwl();
-    let seconds = times.descent / 1e3;
-    let mut stages = Stages::of_global(StageReport::new(global, Some(seconds)));
+    let overflow = Overflow {
+        smoothed: placed.smoothed,
+        exact: placed.exact,
+        standard_cells: placed.standard_cells,
+    };
+    let global = StageReport::new(opened.design.hpwl(), Some(overflow), Some(times.descent / 1e3));
+    let mut stages = Stages::of_global(global);
     let mut before = None;
     if let Some(left_out) = legal_left_out(args, &opened, placed.outcome) {
         opened.warnings.extend(left_out.map(|why| Warning::new(WarningCode::StageLeftOut, why)));
     } else {
         let global = opened.design.placement.clone();
-        stages.legalize(&mut opened.design, &args.legal)?;
+        stages.legalize(&mut opened.design, &args.legal, Some(&charge))?;
         if args.until.is_none_or(|until| until >= Until::Detailed) && stages.is_legal() {
-            let bins = charge_on(&opened.design, charge.grid(), options.target_density())?;
-            stages.refine(&mut opened, &args.legal, &bins, &global, deadline)?;
+            // Only who asks for room wants it kept; bins hold some cells each then, not a part of one.
+            let kept = given
+                .given_target_density()
+                .filter(|target| *target < 1.0)
+                .map(|_| charge_of(&opened.design, given))
+                .transpose()?;
+            let kept = kept.as_ref();
+            stages.refine(&mut opened, &args.legal, &charge, kept, &global, deadline)?;
         }
         before = Some(global);
     }
@@ -340,15 +365,9 @@ fn place<T: EngineReal>(
         seed,
         outcome,
         target_asked: options.target_density(),
-        raise_density: args.raise_density,
+        raise_density: args.raise_density || given.given_target_density().is_none(),
         limit: limit.as_deref(),
         iteration,
-        result: Quality {
-            hpwl: global.unwrap_or(Hpwl { unweighted: 0.0, weighted: 0.0 }),
-            smoothed: placed.smoothed,
-            exact: placed.exact,
-            standard_cells: placed.standard_cells,
-        },
         regions: &regions,
         times,
         records: &placed.descent.records,
@@ -371,9 +390,16 @@ fn place<T: EngineReal>(
             pipeline: choice.pipeline,
             how: summary.how(),
             seconds: summary.seconds(),
+            stages: &stages,
+            before: before.as_ref(),
             records: summary.records,
             film,
         };
+        // The cells where the last stage left them, the fillers where the first did.
+        for (cell, node) in design.movable().enumerate() {
+            placed.x[cell] = design.placement.x[node];
+            placed.y[cell] = design.placement.y[node];
+        }
         page::page::<T>(ended, Charge::clone(&charge), &placed.x, &placed.y)?
             .write(Some(design), path)?;
     }
@@ -382,7 +408,7 @@ fn place<T: EngineReal>(
         None => Vec::new(),
     };
     if let (Some(folder), Some(before), Some(moved)) = (&args.plots, &before, &stages.moved) {
-        write_moves("by legalisation", design, before, moved, folder, &mut pictures)?;
+        write_moves("from the global placement on", design, before, moved, folder, &mut pictures)?;
     }
     let files = [
         Some(&*args.output),

@@ -8,6 +8,8 @@ use crate::cli::input::Opened;
 use crate::cli::options::{EvaluationArgs, SolveArgs};
 use crate::cli::report::page::{Fact, Page};
 use crate::cli::report::run::{ChartOf, Column, Film, Run};
+use crate::cli::stages::Stages;
+use crate::design::Placement;
 use crate::engine::Pipeline;
 use crate::place::Record;
 
@@ -21,6 +23,9 @@ pub(super) struct Ended<'a> {
     /// How it ended, in words.
     pub(super) how: &'a str,
     pub(super) seconds: f64,
+    pub(super) stages: &'a Stages,
+    /// The placement before the stages after the global one, where there were any.
+    pub(super) before: Option<&'a Placement>,
     pub(super) records: &'a [Record],
     pub(super) film: Option<Film>,
 }
@@ -39,6 +44,9 @@ pub(super) fn page<T: EngineReal>(
     page.subtitle =
         format!("A placement: {} after {last} iterations, {:.2} s", ended.how, ended.seconds);
     page.summary.insert(0, Fact::new("Outcome", ended.how));
+    if let Some(before) = ended.before {
+        page.parts.extend(ended.stages.part(&ended.opened.design, before)?);
+    }
     page.run = Some(run(ended));
     Ok(page)
 }

@@ -9,9 +9,8 @@ use crate::cli::failure::Failure;
 use crate::cli::input::Opened;
 use crate::cli::log::note;
 use crate::cli::options::SolveArgs;
+use crate::cli::stages::Overflow;
 use crate::congestion::Capacity;
-use crate::cpu::density::CpuDensity;
-use crate::grid::Map;
 use crate::place::routability::{Round, Routability, RoutabilityOptions};
 use crate::place::{Outcome, PlaceOptions, Placer};
 use crate::wirelength::Netlist;
@@ -82,7 +81,8 @@ pub(super) fn improve<T: EngineReal>(
         (x, y) = (next.x.clone(), next.y.clone());
         // What is written and said is of the cells at their own sizes.
         (next.x, next.y) = state.at_own_size(&x, &y);
-        [next.smoothed, next.exact] = overflow(charge, &next.x, &next.y);
+        let Overflow { smoothed, exact, .. } = Overflow::at(charge, &next.x, &next.y);
+        (next.smoothed, next.exact) = (smoothed, exact);
         opened.design.settle(&next.x, &next.y);
         let round = state.measure(&opened.design)?;
         note(&round.to_string());
@@ -95,15 +95,4 @@ pub(super) fn improve<T: EngineReal>(
         }
     }
     Ok((best, rounds))
-}
-
-/// Smoothed and exact overflow of bodies of `charge`.
-fn overflow(charge: &Charge, x: &[f64], y: &[f64]) -> [f64; 2] {
-    let [from_x, from_y] = charge.origin();
-    let less = |at: &[f64], from: f64| at.iter().map(|at| at - from).collect::<Vec<f64>>();
-    let (x, y) = (less(x, from_x), less(y, from_y));
-    let [nx, ny] = charge.stacked_bins();
-    let mut density = CpuDensity::new(charge, 0.0);
-    let smoothed = density.smoothed(&x, &y, &mut Map::filled(nx, ny, 0.0)).overflow;
-    [smoothed, density.exact(&x, &y).overflow]
 }

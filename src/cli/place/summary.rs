@@ -6,8 +6,8 @@ use crate::charge::Charge;
 use crate::cli::document::Content;
 use crate::cli::report::{DesignReport, GridReport, RegionReport};
 use crate::cli::results::in_microns;
-use crate::cli::stages::Stages;
-use crate::design::{Design, Hpwl};
+use crate::cli::stages::{Overflow, Stages};
+use crate::design::Design;
 use crate::engine::{Descriptor, Pipeline};
 use crate::lefdef::DefSummary;
 use crate::place::routability::Round;
@@ -41,7 +41,6 @@ pub(super) struct Summary<'a> {
     pub(super) limit: Option<&'a str>,
     /// The one whose placement was written.
     pub(super) iteration: usize,
-    pub(super) result: Quality,
     /// Of the global placement; none without fences.
     pub(super) regions: &'a [RegionReport],
     pub(super) times: Times,
@@ -52,16 +51,6 @@ pub(super) struct Summary<'a> {
     pub(super) rounds: &'a [Round],
     pub(super) warnings: &'a [Warning],
     pub(super) stages: &'a Stages,
-}
-
-/// What `eval` says of the global placement, which is written with `--until global`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Quality {
-    pub(super) hpwl: Hpwl,
-    pub(super) smoothed: f64,
-    pub(super) exact: f64,
-    /// Of the standard cells alone, smoothed, where macros move too.
-    pub(super) standard_cells: Option<f64>,
 }
 
 /// Milliseconds from the command to the end; those of the iterations are in the records.
@@ -197,9 +186,12 @@ struct PlaceOptionsReport<'a> {
     schedule: Schedule,
 }
 
+/// What `eval` says of the placement that was written.
 #[derive(Serialize, JsonSchema)]
 struct ResultReport {
-    /// The iteration whose placement it is.
+    /// The stage that it is of: `global`, `legal` or `detailed`.
+    stage: &'static str,
+    /// That of the global stage with whose placement the others went on.
     iteration: usize,
     /// Half-perimeter wirelength, every net weighing 1, layout units.
     hpwl: f64,
@@ -211,13 +203,8 @@ struct ResultReport {
     /// The weighted one in micrometres.
     #[serde(skip_serializing_if = "Option::is_none")]
     hpwl_weighted_um: Option<f64>,
-    /// Smoothed overflow.
-    overflow_smoothed: f64,
-    /// Overflow with every cell at its exact size.
-    overflow_exact: f64,
-    /// Smoothed overflow of the standard cells alone, where macros move.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    overflow_standard_cells: Option<f64>,
+    #[serde(flatten)]
+    overflow: Option<Overflow>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -354,7 +341,9 @@ impl Summary<'_> {
 
     pub(super) fn common(&self) -> Common<'_> {
         let (charge, grid) = (self.charge, &self.charge.grid());
-        let Quality { hpwl, smoothed, exact, standard_cells } = self.result;
+        let (stage, result) = self.stages.last();
+        let [hpwl, hpwl_weighted] =
+            [result.hpwl, result.hpwl_weighted].map(|hpwl| hpwl.unwrap_or(0.0));
         let best = &self.records[self.iteration];
         Common {
             design: DesignReport {
@@ -382,14 +371,13 @@ impl Summary<'_> {
                 schedule: self.place_options.schedule,
             },
             result: ResultReport {
+                stage,
                 iteration: self.iteration,
-                hpwl: hpwl.unweighted,
-                hpwl_weighted: hpwl.weighted,
-                hpwl_um: self.design.units_per_micron.map(|units| hpwl.unweighted / units),
-                hpwl_weighted_um: self.design.units_per_micron.map(|units| hpwl.weighted / units),
-                overflow_smoothed: smoothed,
-                overflow_exact: exact,
-                overflow_standard_cells: standard_cells,
+                hpwl,
+                hpwl_weighted,
+                hpwl_um: self.design.units_per_micron.map(|units| hpwl / units),
+                hpwl_weighted_um: self.design.units_per_micron.map(|units| hpwl_weighted / units),
+                overflow: result.overflow,
             },
             regions: self.regions,
             best: Best {
@@ -477,22 +465,24 @@ impl Summary<'_> {
                 self.times.frames / 1e3
             )?;
         }
-        let Quality { hpwl, smoothed, exact, standard_cells } = self.result;
-        let of_cells = standard_cells
-            .map(|v| format!(", {v:.6} of the standard cells alone"))
-            .unwrap_or_default();
-        writeln!(out, "overflow   {smoothed:.6} smoothed, {exact:.6} exact{of_cells}")?;
+        let (_, result) = self.stages.last();
+        if let Some(Overflow { smoothed, exact, standard_cells }) = result.overflow {
+            let of_cells = standard_cells
+                .map(|v| format!(", {v:.6} of the standard cells alone"))
+                .unwrap_or_default();
+            writeln!(out, "overflow   {smoothed:.6} smoothed, {exact:.6} exact{of_cells}")?;
+        }
         for region in self.regions {
             writeln!(out, "{}", region.line())?;
         }
-        writeln!(
-            out,
-            "wirelength HPWL {:.6e}, weighted {:.6e} (start {:.6e}) layout units{}",
-            hpwl.unweighted,
-            hpwl.weighted,
-            self.records[0].sample.hpwl,
-            in_microns(self.design, hpwl.unweighted)
-        )?;
+        if let (Some(hpwl), Some(weighted)) = (result.hpwl, result.hpwl_weighted) {
+            writeln!(
+                out,
+                "wirelength HPWL {hpwl:.6e}, weighted {weighted:.6e} (start {:.6e}) layout units{}",
+                self.records[0].sample.hpwl,
+                in_microns(self.design, hpwl)
+            )?;
+        }
         self.stages.print(self.design, &mut out)?;
         files.into_iter().try_for_each(|file| writeln!(out, "{}", file.display()))
     }
@@ -507,15 +497,16 @@ impl Summary<'_> {
                 self.reason()
             );
         }
+        let overflow = self.stages.global().overflow;
         let mut line = format!(
             "stopped at iteration {}, for {}: {} holds the best trade-off seen, of iteration {}, overflow {:.4}",
             self.last(),
             self.reason(),
             output.display(),
             self.iteration,
-            self.result.smoothed
+            overflow.map_or(f64::NAN, |overflow| overflow.smoothed)
         );
-        if let Some(cells) = self.result.standard_cells {
+        if let Some(cells) = overflow.and_then(|overflow| overflow.standard_cells) {
             line = format!("{line}, {cells:.4} of the standard cells alone");
         }
         if let Some(limit) = self.limit {
