@@ -182,7 +182,7 @@ impl<'a, T: Real> Drawer<'a, T> {
                 let strength = magnitude(&fx, &fy);
                 let map = HeatMap {
                     subtitle: format!(
-                        "of the cells with their centre in each of {} × {} squares",
+                        "of the cells in each of {} × {} squares",
                         coarse.nx(),
                         coarse.ny()
                     ),
