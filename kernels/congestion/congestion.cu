@@ -239,8 +239,15 @@ __device__ __forceinline__ void add_net(const Grid& grid, const Nets& nets, cons
     }
 }
 
+// Blocks of congestion_nets that a multiprocessor runs at once, at least: as many as do without spilling anything.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr int NETS_BLOCKS = 2;
+#else
+constexpr int NETS_BLOCKS = 3;
+#endif
+
 /// The nets of `order`, of few pins each.
-PF_KERNEL(BLOCK) congestion_nets(Grid grid, Nets nets, NetSums sums, const u32* __restrict__ order, u32 count) {
+PF_KERNEL(BLOCK, NETS_BLOCKS) congestion_nets(Grid grid, Nets nets, NetSums sums, const u32* __restrict__ order, u32 count) {
     const u32 k = blockIdx.x * BLOCK + threadIdx.x;
     if (k < count) add_net(grid, nets, sums, order[k], 0, 1, [](double&, double&, double&, double&) {});
 }
