@@ -209,7 +209,7 @@ fn fences_hold_their_cells() {
     // u1, u10 to u19, u100 to u119.
     assert_eq!((&regions[0]["movable"], &regions[1]["movable"]), (&31.into(), &89.into()));
     let out = chip.file("out.def");
-    let placed = chip.place(&out, &[&"--bins", &"10x10"]);
+    let placed = chip.place(&out, &[&"--bins", &"10x10", &"--target-density", &"1"]);
     let of = |json: &Value, key: &str| {
         let regions = json["regions"].as_array().unwrap().iter();
         regions.map(|region| region[key].clone()).collect::<Vec<_>>()
