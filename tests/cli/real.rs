@@ -150,7 +150,8 @@ fn pipelines_agree_while_the_cells_of_ibm01_spread() {
     let printed = run(&[&"compare", &aux, &"--pl", &pl, iterations, k, json, dash]);
     let table: Value = serde_json::from_str(&printed).unwrap();
     let rows = table["iterations"].as_array().unwrap();
-    let (first, last) = (number(&rows[0], "/overflow"), number(&rows[39], "/overflow"));
+    let (first, last) =
+        (number(&rows[0], "/overflow_smoothed"), number(&rows[39], "/overflow_smoothed"));
     assert!(last < 0.9 * first, "overflow from {first} to {last}");
     for side in table["summary"].as_array().unwrap() {
         let difference = number(side, "/largest_difference");
