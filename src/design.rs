@@ -13,6 +13,7 @@ mod names;
 use crate::grid::Rect;
 pub use floorplan::{Blockage, BlockageKind, Fence, Halo, Master, Row, StandsOn, Symmetry};
 pub use names::{Names, NamesTooLong};
+use rayon::prelude::*;
 
 /// What may move a node and whether it blocks the area under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -480,6 +481,24 @@ impl Design {
         Rect::at(self.placement.x[i], self.placement.y[i], w, h)
     }
 
+    /// Returns a size of a node that is negative or not finite, or a coordinate that is not finite,
+    /// where there is one: what it is, of which node, and its value. Widths come first, then heights,
+    /// x and y; of each the first. Parallel.
+    pub(crate) fn bad_number_of_node(&self) -> Option<(&'static str, usize, f64)> {
+        let (nodes, at) = (&self.nodes, &self.placement);
+        let columns = [
+            ("width of node", &nodes.width, true),
+            ("height of node", &nodes.height, true),
+            ("x of node", &at.x, false),
+            ("y of node", &at.y, false),
+        ];
+        columns.into_iter().find_map(|(what, values, size)| {
+            let wrong = |v: &f64| !v.is_finite() || size && *v < 0.0;
+            let index = values.par_iter().position_first(wrong)?;
+            Some((what, index, values[index]))
+        })
+    }
+
     /// Indices of the movable nodes, in order.
     pub fn movable(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
@@ -502,7 +521,6 @@ impl Design {
     /// # Panics
     /// Where the columns do not fit together ([`Design::check`]).
     pub fn hpwl(&self) -> Option<Hpwl> {
-        use rayon::prelude::*;
         let nets = self.nets.as_ref()?;
         const BLOCK: usize = 4096;
         // Pins are several to a node: what they need of it stands in one place.

@@ -335,18 +335,8 @@ pub fn check(design: &Design, options: &LegalityOptions<'_>) -> Result<Legality,
 
 fn check_numbers(design: &Design) -> Result<(), LegalityError> {
     let bad = |what, index, value| Err(LegalityError::BadNumber { what, index, value });
-    let (nodes, at) = (&design.nodes, &design.placement);
-    let columns = [
-        ("width of node", &nodes.width, true),
-        ("height of node", &nodes.height, true),
-        ("x of node", &at.x, false),
-        ("y of node", &at.y, false),
-    ];
-    for (what, values, size) in columns {
-        let wrong = |v: &f64| !v.is_finite() || size && *v < 0.0;
-        if let Some(index) = values.par_iter().position_first(wrong) {
-            return bad(what, index, values[index]);
-        }
+    if let Some((what, index, value)) = design.bad_number_of_node() {
+        return bad(what, index, value);
     }
     for (index, row) in design.rows.iter().enumerate() {
         let sizes = [row.height, row.site_width, row.pitch];

@@ -473,18 +473,8 @@ fn chunks<T>(of: &[T], key: impl Fn(&T) -> u32) -> Vec<Range<usize>> {
 
 fn check_numbers(design: &Design) -> Result<(), LegalizeError> {
     let bad = |what, index, value| Err(LegalizeError::BadNumber { what, index, value });
-    let (nodes, at) = (&design.nodes, &design.placement);
-    let columns = [
-        ("width of node", &nodes.width, true),
-        ("height of node", &nodes.height, true),
-        ("x of node", &at.x, false),
-        ("y of node", &at.y, false),
-    ];
-    for (what, values, size) in columns {
-        let wrong = |v: &f64| !v.is_finite() || size && *v < 0.0;
-        if let Some(index) = values.iter().position(wrong) {
-            return bad(what, index, values[index]);
-        }
+    if let Some((what, index, value)) = design.bad_number_of_node() {
+        return bad(what, index, value);
     }
     for (index, row) in design.rows.iter().enumerate().filter(|(_, row)| row.sites > 0) {
         let sizes = [row.height, row.site_width, row.pitch];
