@@ -12,7 +12,7 @@
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cli::paper::printed::DESIGNS;
-use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Peers, Spread, probe};
+use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Peers, Quartiles, probe};
 use placefield::engine::{EngineOptions, Pipeline, Timed};
 use placefield::grid::{BinGrid, Rect};
 use rand::SeedableRng;
@@ -37,8 +37,8 @@ struct Row {
     /// The engine of one device, or that of several.
     engine: &'static str,
     devices: usize,
-    step_ms: Spread,
-    solve_ms: Spread,
+    step_ms: Quartiles,
+    solve_ms: Quartiles,
     overflow: f64,
 }
 
@@ -178,8 +178,8 @@ fn measure<T: CudaReal>(
             precision: T::PRECISION.name(),
             engine,
             devices: *devices,
-            step_ms: Spread::of(steps),
-            solve_ms: Spread::of(solves),
+            step_ms: Quartiles::of(steps),
+            solve_ms: Quartiles::of(solves),
             overflow,
         };
         println!(

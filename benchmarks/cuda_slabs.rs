@@ -12,8 +12,8 @@
 
 use placefield::Precision;
 use placefield::cuda::{
-    self, BatchSolver, CudaError, CudaReal, DeviceInfo, Fields, Graph, Peers, SlabSolver,
-    SolverOptions, Spread, World, WorldOptions, probe,
+    self, BatchSolver, CudaError, CudaReal, DeviceInfo, Fields, Graph, Peers, Quartiles,
+    SlabSolver, SolverOptions, World, WorldOptions, probe,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
@@ -40,7 +40,7 @@ struct Row {
     pipeline: Pipeline,
     what: String,
     devices: usize,
-    microseconds: Spread,
+    microseconds: Quartiles,
 }
 
 #[derive(Serialize)]
@@ -111,7 +111,7 @@ fn time(
     peers: &Peers,
     in_a_row: usize,
     mut run: impl FnMut() -> Result<(), CudaError>,
-) -> Result<Spread, CudaError> {
+) -> Result<Quartiles, CudaError> {
     let mut samples = Vec::new();
     for _ in 0..WARM_UP + SAMPLES {
         let start = Instant::now();
@@ -121,7 +121,7 @@ fn time(
         peers.synchronize()?;
         samples.push(start.elapsed().as_secs_f64() * 1e6 / in_a_row as f64);
     }
-    Ok(Spread::of(samples.split_off(WARM_UP)))
+    Ok(Quartiles::of(samples.split_off(WARM_UP)))
 }
 
 fn slabs<T: CudaReal>(
@@ -131,7 +131,7 @@ fn slabs<T: CudaReal>(
     rows: &mut Vec<Row>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let (grid, pipeline) = (square(bins)?, Pipeline::ThreePass);
-    let mut add = |devices, what: &str, microseconds: Spread| {
+    let mut add = |devices, what: &str, microseconds: Quartiles| {
         println!("{bins:6} {} {devices} {what}: {:.1} us", T::PRECISION, microseconds.median);
         let (precision, what) = (T::PRECISION, what.to_owned());
         rows.push(Row { bins, precision, pipeline, what, devices, microseconds });
@@ -176,7 +176,7 @@ fn in_a_row(bins: usize) -> usize {
     ((1 << 26) / (bins * bins)).clamp(3, 100)
 }
 
-fn by_messages<T: CudaReal>(peers: &Peers, bins: usize, rho: &[T]) -> Result<Spread, CudaError> {
+fn by_messages<T: CudaReal>(peers: &Peers, bins: usize, rho: &[T]) -> Result<Quartiles, CudaError> {
     let grid = square(bins).expect("all sizes are grids");
     let mut solver = SlabSolver::<T>::new(peers, &grid)?;
     let slabs = solver.upload(rho)?;

@@ -10,8 +10,8 @@
 //! last line of a size and precision says how many times that lower bound it takes.
 
 use placefield::cuda::{
-    CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Folding, Gpu, Graph, RealFft,
-    SolverOptions, Spectral, Spread, ThreePass, measure,
+    CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Folding, Gpu, Graph, Quartiles, RealFft,
+    SolverOptions, Spectral, ThreePass, measure,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
@@ -45,7 +45,7 @@ struct Row {
     precision: &'static str,
     what: &'static str,
     launch: &'static str,
-    microseconds: Spread,
+    microseconds: Quartiles,
 }
 
 #[derive(Serialize)]
@@ -118,8 +118,8 @@ impl Bench<'_> {
         Some(row.microseconds.median)
     }
 
-    fn row(&mut self, what: &'static str, launch: &'static str, microseconds: Spread) {
-        let Spread { median, min, max, .. } = microseconds;
+    fn row(&mut self, what: &'static str, launch: &'static str, microseconds: Quartiles) {
+        let Quartiles { median, min, max, .. } = microseconds;
         let Bench { nx, ny, precision, .. } = *self;
         println!(
             "{precision} {nx:>5} x {ny:<5} {what:<36} {launch:<5} {median:>9.2}  ({min:.2} to {max:.2})"

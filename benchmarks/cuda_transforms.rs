@@ -9,7 +9,7 @@
 //! in microseconds.
 
 use placefield::cuda::transforms::Plan;
-use placefield::cuda::{CudaError, CudaReal, Gpu, Graph, Spread, measure};
+use placefield::cuda::{CudaError, CudaReal, Gpu, Graph, Quartiles, measure};
 use placefield::transform::{Method, Plan2dOptions, Transform, TransformNd};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -51,7 +51,7 @@ struct Row {
     precision: &'static str,
     transform: String,
     how: String,
-    microseconds: Spread,
+    microseconds: Quartiles,
 }
 
 #[derive(Serialize)]
@@ -161,7 +161,7 @@ fn time(
     gpu: &Gpu,
     values: usize,
     mut body: impl FnMut() -> Result<(), CudaError>,
-) -> Result<Spread, CudaError> {
+) -> Result<Quartiles, CudaError> {
     let runs = if values > 1 << 22 { 5 } else { 20 };
     body()?;
     gpu.synchronize()?;

@@ -20,7 +20,7 @@ use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cli::paper::printed::{DESIGNS, Design};
 use placefield::cuda::CudaBackend;
-use placefield::cuda::{CudaReal, DeviceInfo, Gpu, Peers, Spread, probe};
+use placefield::cuda::{CudaReal, DeviceInfo, Gpu, Peers, Quartiles, probe};
 use placefield::engine::{EngineOptions, Pipeline};
 use placefield::grid::BinGrid;
 use placefield::place::{Outcome, PlaceOptions, Placer, StageSplit, start};
@@ -230,7 +230,7 @@ fn place<T: CudaReal>(
     // Graphs are made in the first two.
     let steady = times.get(4..).unwrap_or(&times).to_vec();
     let mean = steady.iter().sum::<f64>() / steady.len().max(1) as f64;
-    let Spread { median, min, max, .. } = Spread::of(steady);
+    let Quartiles { median, min, max, .. } = Quartiles::of(steady);
     Ok(Row {
         design: design.clone(),
         devices: peers.map_or(1, Peers::count),

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Files that commit whole or not at all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -26,21 +26,21 @@ pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    appear(vec![write_aside(path, write)?]).map_err(|(_, error)| error)
+    commit(vec![write_pending(path, write)?]).map_err(|(_, error)| error)
 }
 
 /// A file that is written and has not got its name yet; none where it was written into what is
 /// there.
-pub(crate) struct Aside(Option<(Temporary, PathBuf)>);
+pub(crate) struct PendingFile(Option<(Temporary, PathBuf)>);
 
-/// The first half of [`write_whole`]: all but the name, which [`appear`] gives.
+/// The first half of [`write_whole`]: all but the name, which [`commit`] gives.
 ///
 /// # Errors
 /// As [`write_whole`].
-pub(crate) fn write_aside(
+pub(crate) fn write_pending(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<Aside> {
+) -> io::Result<PendingFile> {
     match destination(path)? {
         Destination::Replace(target, permissions) => {
             let temporary = Temporary::beside(&target)?;
@@ -52,13 +52,13 @@ pub(crate) fn write_aside(
             write(&mut file)?;
             file.flush()?;
             drop(file);
-            Ok(Aside(Some((temporary, target))))
+            Ok(PendingFile(Some((temporary, target))))
         }
         Destination::Into => {
             let mut file = BufWriter::new(OpenOptions::new().write(true).open(path)?);
             write(&mut file)?;
             file.flush()?;
-            Ok(Aside(None))
+            Ok(PendingFile(None))
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn write_aside(
 ///
 /// # Errors
 /// When a name cannot be given any more: that one; those before it have theirs.
-pub(crate) fn appear(files: Vec<Aside>) -> Result<(), (PathBuf, io::Error)> {
+pub(crate) fn commit(files: Vec<PendingFile>) -> Result<(), (PathBuf, io::Error)> {
     let mut there = temporaries();
     for (temporary, target) in files.iter().filter_map(|file| file.0.as_ref()) {
         fs::rename(&temporary.path, target).map_err(|error| (target.clone(), error))?;

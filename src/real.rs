@@ -26,7 +26,7 @@ mod sealed {
 /// once with [`Real::of`]. The trait is sealed: no other type can implement it.
 pub trait Real:
     sealed::Number
-    + Sample
+    + InputElement
     + Default
     + Debug
     + Display
@@ -58,7 +58,7 @@ pub trait Real:
 ///
 /// Integers of up to 32 bits are rounded once, to the transform's own type.
 /// The trait is sealed: no other type can implement it.
-pub trait Sample: sealed::Sealed {
+pub trait InputElement: sealed::Sealed {
     /// The value, exactly.
     fn to_f64(self) -> f64;
 }
@@ -66,7 +66,7 @@ pub trait Sample: sealed::Sealed {
 macro_rules! samples {
     ($($t:ty),*) => {
         $(impl sealed::Sealed for $t {}
-        impl Sample for $t {
+        impl InputElement for $t {
             #[inline(always)]
             fn to_f64(self) -> f64 {
                 f64::from(self)

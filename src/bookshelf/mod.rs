@@ -51,7 +51,7 @@ pub use wts::{WtsFile, parse_wts};
 pub use crate::text::index::NameIndex;
 
 use crate::design::{Design, Nets, NodeKind, Nodes, Placement, Row};
-use crate::text::file::{self, Ahead, Large, Text};
+use crate::text::file::{self, Large, Prefetch, Text};
 use crate::warning::{Warning, WarningCode};
 use chunks::Source;
 use error::ErrorKind::Syntax;
@@ -163,7 +163,7 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
         BookshelfError::whole(&aux, Syntax { expected, found: "none".to_owned() })
     };
     let pl = options.pl.as_ref().or(files.pl.as_ref()).ok_or_else(no_pl)?;
-    reader.ahead = Ahead::start(files.files(options).filter_map(|path| file::find(path)));
+    reader.ahead = Prefetch::start(files.files(options).filter_map(|path| file::find(path)));
 
     let path = found(&files.nodes);
     let (mut nodes, text) = reader.parse(&path, nodes::parse)?;
@@ -207,7 +207,7 @@ struct Reader {
     warnings: Vec<Warning>,
     bytes_read: u64,
     files: Vec<PathBuf>,
-    ahead: Ahead,
+    ahead: Prefetch,
 }
 
 impl Reader {

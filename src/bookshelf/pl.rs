@@ -103,7 +103,7 @@ pub(super) fn parse<'a>(
 }
 
 #[derive(Debug, PartialEq)]
-struct Place {
+struct PlEntry {
     node: u32,
     orientation: Orientation,
     fixed: Option<NodeKind>,
@@ -114,7 +114,7 @@ struct Place {
 fn parse_chunk<'a>(
     chunk: &'a [u8],
     index: &NameIndex,
-) -> Result<(Vec<Place>, Tally<'a>), Miss<'a>> {
+) -> Result<(Vec<PlEntry>, Tally<'a>), Miss<'a>> {
     let (mut places, mut unread) = (Vec::new(), Tally::default());
     let (mut i, mut guess) = (lexer::next_line(chunk), 0);
     while !i.is_empty() {
@@ -127,7 +127,7 @@ fn parse_chunk<'a>(
     Ok((places, unread))
 }
 
-fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, (Place, &'a [u8])> {
+fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, (PlEntry, &'a [u8])> {
     let (i, node) = known_node(i, index, guess)?;
     let (i, x) = lexer::number("an x coordinate")(i)?;
     let (i, y) = lexer::number("a y coordinate")(i)?;
@@ -141,7 +141,7 @@ fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, (P
         (i, None)
     };
     let (i, unread) = lexer::end_of_line(i)?;
-    Ok((i, (Place { node, orientation, fixed, x, y }, unread)))
+    Ok((i, (PlEntry { node, orientation, fixed, x, y }, unread)))
 }
 
 /// What a name of a node must be.

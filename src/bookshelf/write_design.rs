@@ -7,7 +7,7 @@
 use super::error::{BookshelfError, ErrorKind};
 use super::write::{self, Shortest, blocks, header, write_places};
 use crate::design::{Design, Nets, NodeKind, Orientation, Row, Symmetry};
-use crate::output::{Aside, appear, write_aside};
+use crate::output::{PendingFile, commit, write_pending};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// `.nodes`, `.nets`, `.wts`, `.pl`, `.scl` and `.aux`. Gives their paths in that order. Without nets there is
 /// no `.nets` or `.wts`.
 ///
-/// The files appear once all are written; the `.aux` comes last. What the format has no words for is
+/// The files commit once all are written; the `.aux` comes last. What the format has no words for is
 /// left out: library cells, fences, blockages, halos, the outline and the kinds of sites.
 ///
 /// # Errors
@@ -39,7 +39,7 @@ pub fn write_design(aux: &Path, design: &Design) -> Result<Vec<PathBuf>, Bookshe
     files.write("scl", |out| rows(&design.rows, out))?;
     let listed = files.names.join("  ");
     files.write("aux", |out| writeln!(out, "RowBasedPlacement :  {listed}"))?;
-    appear(files.written).map_err(|(path, source)| BookshelfError::io(&path, source))?;
+    commit(files.written).map_err(|(path, source)| BookshelfError::io(&path, source))?;
     Ok(files.names.iter().map(|name| aux.with_file_name(name)).collect())
 }
 
@@ -55,7 +55,7 @@ struct Files<'a> {
     aux: &'a Path,
     stem: &'a str,
     names: Vec<String>,
-    written: Vec<Aside>,
+    written: Vec<PendingFile>,
 }
 
 impl Files<'_> {
@@ -69,7 +69,7 @@ impl Files<'_> {
             "aux" => self.aux.to_owned(), // whatever the case of its ending
             _ => self.aux.with_file_name(&name),
         };
-        let written = write_aside(&path, text);
+        let written = write_pending(&path, text);
         self.written.push(written.map_err(|source| BookshelfError::io(&path, source))?);
         self.names.push(name);
         Ok(())

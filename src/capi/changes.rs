@@ -34,7 +34,7 @@ pub unsafe extern "C" fn placefield_engine_set_sizes(
     }
 }
 
-/// Has the cells of which `stays` is not 0 stay where they are from now on, at lower-left corners `x` and
+/// Has the cells of which `fixed` is not 0 stay where they are from now on, at lower-left corners `x` and
 /// `y`, and the others move; `movable` values each, of which corners count for cells that stay. Such a
 /// cell is a body all the same, so that no array changes: it takes fixed area and feels no force.
 ///
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn placefield_engine_set_sizes(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
     engine: *mut EngineHandle,
-    stays: *const u8,
+    fixed: *const u8,
     x: *const f64,
     y: *const f64,
     movable: usize,
@@ -53,10 +53,10 @@ pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
     unsafe {
         on_any(engine, error, |engine| {
             check_count("movable cells", movable, engine.charge().movable())?;
-            let stays: Vec<bool> =
-                values(stays, movable, "stays")?.iter().map(|&mark| mark != 0).collect();
+            let fixed: Vec<bool> =
+                values(fixed, movable, "fixed")?.iter().map(|&mark| mark != 0).collect();
             let (x, y) = (values(x, movable, "x")?, values(y, movable, "y")?);
-            engine.change(|charge| charge.set_fixed_cells(&stays, x, y))
+            engine.change(|charge| charge.set_fixed_cells(&fixed, x, y))
         })
     }
 }
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
 /// # Safety
 /// As the header's first page has it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_set_taken_area(
+pub unsafe extern "C" fn placefield_engine_set_blocked_area(
     engine: *mut EngineHandle,
     area: *const f64,
     bins: usize,
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn placefield_engine_set_taken_area(
     unsafe {
         on_any(engine, error, |engine| {
             let area = map(&engine.charge().grid(), area, bins, "area")?;
-            engine.change(|charge| charge.set_taken_area(area))
+            engine.change(|charge| charge.set_blocked_area(area))
         })
     }
 }

@@ -344,11 +344,11 @@ placefield_status placefield_engine_set_sizes(struct placefield_engine *engine,
                                               size_t bodies,
                                               struct placefield_error *error);
 
-// Has the cells of which `stays` is not 0 stay where they are from now on, at lower-left corners `x` and
+// Has the cells of which `fixed` is not 0 stay where they are from now on, at lower-left corners `x` and
 // `y`, and the others move; `movable` values each, of which corners count for cells that stay. Such a
 // cell is a body all the same, so that no array changes: it takes fixed area and feels no force.
 placefield_status placefield_engine_set_fixed_cells(struct placefield_engine *engine,
-                                                    const uint8_t *stays,
+                                                    const uint8_t *fixed,
                                                     const double *x,
                                                     const double *y,
                                                     size_t movable,
@@ -356,7 +356,7 @@ placefield_status placefield_engine_set_fixed_cells(struct placefield_engine *en
 
 // Has so much of every bin be taken besides fixed cells: routing or power blockage, say. `area` is a map
 // of `bins` = nx · ny values, layout units squared; NULL: nothing.
-placefield_status placefield_engine_set_taken_area(struct placefield_engine *engine,
+placefield_status placefield_engine_set_blocked_area(struct placefield_engine *engine,
                                                    const double *area,
                                                    size_t bins,
                                                    struct placefield_error *error);

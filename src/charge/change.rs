@@ -46,21 +46,21 @@ impl Charge {
     /// areas overflow. The charge is then as it was.
     pub fn set_fixed_cells(
         &mut self,
-        stays: &[bool],
+        fixed_cells: &[bool],
         x: &[f64],
         y: &[f64],
     ) -> Result<(), ChargeError> {
         let expected = self.movable;
-        check_length("marks of fixed cells", expected, stays.len())?;
+        check_length("marks of fixed cells", expected, fixed_cells.len())?;
         check_length("x of fixed cells", expected, x.len())?;
         check_length("y of fixed cells", expected, y.len())?;
-        let marked = || (0..expected).filter(|&i| stays[i]);
+        let marked = || (0..expected).filter(|&i| fixed_cells[i]);
         for i in marked() {
             let names = ["width of cell", "height of cell", "x of fixed cell", "y of fixed cell"];
             rectangles::check(names, i, [self.width[i], self.height[i], x[i], y[i]])?;
         }
         self.change(|charge| {
-            charge.source.stays = stays.to_vec();
+            charge.source.fixed_cells = fixed_cells.to_vec();
             for i in marked() {
                 (charge.initial_x[i], charge.initial_y[i]) = (x[i], y[i]);
             }
@@ -74,7 +74,7 @@ impl Charge {
     /// # Errors
     /// When the map does not have the grid's bins, or an area is not finite or negative. The charge
     /// is then as it was.
-    pub fn set_taken_area(&mut self, taken: Option<Map<f64>>) -> Result<(), ChargeError> {
+    pub fn set_blocked_area(&mut self, taken: Option<Map<f64>>) -> Result<(), ChargeError> {
         if let Some(taken) = &taken {
             self.check_map("taken area of bin", taken, |v| v.is_finite() && v >= 0.0)?;
         }

@@ -224,7 +224,7 @@ impl Charge {
         source.fences.clear();
         source.fixed.clear();
         source.closed.clear();
-        source.stays.clear();
+        source.fixed_cells.clear();
         if self.regions() > 1 {
             source.region = cells.iter().map(|&i| self.region[i]).collect();
             part.region.clone_from(&source.region);

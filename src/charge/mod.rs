@@ -38,7 +38,7 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 ///
 /// What changes while a placer runs is changed in a `Charge` of its own, which the engine is then
 /// given ([`Engine::set_charge`](crate::engine::Engine::set_charge)): sizes ([`Charge::set_sizes`]), which cells stay
-/// where they are ([`Charge::set_fixed_cells`]), area that is taken ([`Charge::set_taken_area`]),
+/// where they are ([`Charge::set_fixed_cells`]), area that is taken ([`Charge::set_blocked_area`]),
 /// target densities by bin ([`Charge::set_target_densities`]), and fillers ([`Charge::refill`]).
 ///
 /// Cells of different fence regions ([`Charge::set_fences`]) make a density each, over the same bins.
@@ -101,7 +101,7 @@ struct Source {
     /// Macros, by index, also at a target density of 1.
     macros: Vec<u32>,
     /// Which cells stay where they are; empty: none.
-    stays: Vec<bool>,
+    fixed_cells: Vec<bool>,
     fixed: Vec<Rect>,
     row_blockage: bool,
     /// Under nothing fixed, and taken all the same.
@@ -414,7 +414,7 @@ impl Charge {
 
     /// Whether movable cell `i` stays where it is ([`Charge::set_fixed_cells`]).
     pub fn is_fixed(&self, i: usize) -> bool {
-        self.source.stays.get(i).is_some_and(|&stays| stays)
+        self.source.fixed_cells.get(i).is_some_and(|&fixed| fixed)
     }
 
     /// The movable cells that do move.

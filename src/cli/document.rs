@@ -97,7 +97,7 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
 #[derive(Args)]
 pub(crate) struct SchemaArgs {
     /// The command whose JSON it is; one schema for all of them unless given
-    #[arg(value_name = "COMMAND", value_parser = PossibleValuesParser::new(SCHEMAS.map(|of| of.0)))]
+    #[arg(value_name = "COMMAND", value_parser = PossibleValuesParser::new(SCHEMAS.iter().map(|of| of.0)))]
     of: Option<String>,
     /// Write it to a file
     #[arg(long, value_name = "FILE")]
@@ -108,7 +108,7 @@ pub(crate) struct SchemaArgs {
 type Make = fn(&mut SchemaGenerator) -> Schema;
 
 /// Every kind of document.
-const SCHEMAS: [(&str, Make); 14] = [
+const SCHEMAS: &[(&str, Make)] = &[
     entry::<report::Report>(),
     entry::<diff::DiffReport>(),
     entry::<compare::command::Table>(),
@@ -123,6 +123,8 @@ const SCHEMAS: [(&str, Make); 14] = [
     entry::<compress::command::CompressReport>(),
     entry::<paper::Report>(),
     entry::<info::Info>(),
+    #[cfg(feature = "cuda")]
+    entry::<super::tune::TuneReport>(),
 ];
 
 const fn entry<T: Content>() -> (&'static str, Make) {
@@ -164,7 +166,7 @@ fn schema(of: Option<&str>) -> Result<Value, Failure> {
         }
         None => {
             let mut all = Map::new();
-            for (command, make) in SCHEMAS {
+            for &(command, make) in SCHEMAS {
                 all.insert(command.to_owned(), make(&mut generator).into());
             }
             let any: Vec<Value> =

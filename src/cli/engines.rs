@@ -54,7 +54,7 @@ pub(crate) fn open<T: EngineReal>(
 
 /// Begins to open the device that `options` ask for, if it is to be one, while the design is read;
 /// loads what an engine runs on it, and what a placement does where one is `to_place`.
-pub(crate) fn open_ahead(options: &SolveArgs, to_place: bool) {
+pub(crate) fn prefetch_device(options: &SolveArgs, to_place: bool) {
     let device = match options.engine {
         EngineChoice::Cpu => return,
         EngineChoice::Several(_) if !to_place => return,
@@ -62,7 +62,7 @@ pub(crate) fn open_ahead(options: &SolveArgs, to_place: bool) {
         EngineChoice::Auto => 0,
         EngineChoice::Cuda(device) | EngineChoice::Both(device) => device,
     };
-    with_precision!(options.precision(), T => cuda::open_ahead::<T>(device, to_place));
+    with_precision!(options.precision(), T => cuda::prefetch_device::<T>(device, to_place));
 }
 
 /// Waits for a device that is still being opened: the program must not end meanwhile.
@@ -175,22 +175,22 @@ pub(crate) fn devices_named(devices: Devices) -> Result<Vec<usize>, crate::cuda:
 mod cuda {
     use super::*;
     use crate::cuda::CudaBackend;
-    use crate::cuda::{CudaEngine, CudaError, Gpu, Peers, Work, probe};
+    use crate::cuda::{CudaEngine, CudaError, Gpu, Peers, Workload, probe};
     use std::sync::mpsc::{Receiver, channel};
     use std::sync::{Mutex, PoisonError};
     use std::thread::JoinHandle;
 
     /// A device that a thread opens, before it loads kernels there.
-    struct Ahead {
+    struct Prefetch {
         device: usize,
         /// Until it is taken.
         opened: Option<Receiver<Result<Gpu, CudaError>>>,
         thread: JoinHandle<()>,
     }
 
-    static AHEAD: Mutex<Option<Ahead>> = Mutex::new(None);
+    static AHEAD: Mutex<Option<Prefetch>> = Mutex::new(None);
 
-    pub(super) fn open_ahead<T: EngineReal>(device: usize, to_place: bool) {
+    pub(super) fn prefetch_device<T: EngineReal>(device: usize, to_place: bool) {
         let (send, opened) = channel();
         let open = move || {
             let result = Gpu::open(device);
@@ -207,7 +207,7 @@ mod cuda {
         if ahead.is_none()
             && let Ok(thread) = std::thread::Builder::new().spawn(open)
         {
-            *ahead = Some(Ahead { device, opened: Some(opened), thread });
+            *ahead = Some(Prefetch { device, opened: Some(opened), thread });
         }
     }
 
@@ -245,7 +245,7 @@ mod cuda {
     /// As many of the devices as are worth it for `work`, and which were taken, and why.
     fn choose<T: EngineReal>(
         devices: Devices,
-        work: Work,
+        work: Workload,
         charge: &Charge,
     ) -> Result<(Peers, String), CudaError> {
         let named = devices_named(devices)?;
@@ -273,7 +273,7 @@ mod cuda {
         options: &EngineOptions,
         devices: Devices,
     ) -> Result<(Box<dyn Timed<T>>, String), Failure> {
-        let work = Work::Step { bodies: charge.bodies() };
+        let work = Workload::Step { bodies: charge.bodies() };
         let (peers, note) = choose::<T>(devices, work, &charge)?;
         Ok((Box::new(CudaEngine::on_peers(&peers, charge, options)?), note))
     }
@@ -285,7 +285,7 @@ mod cuda {
         options: &EngineOptions,
         devices: Devices,
     ) -> Result<(Box<dyn Backend>, String), Failure> {
-        let work = Work::Place { bodies: charge.bodies() };
+        let work = Workload::Place { bodies: charge.bodies() };
         let (peers, note) = choose::<T>(devices, work, &charge)?;
         Ok((Box::new(CudaBackend::<T>::on_peers(&peers, charge, options, netlist)?), note))
     }
@@ -315,7 +315,7 @@ mod cuda {
     }
 
     #[allow(clippy::extra_unused_type_parameters)] // the CUDA build's needs it
-    pub(super) fn open_ahead<T: EngineReal>(_: usize, _: bool) {}
+    pub(super) fn prefetch_device<T: EngineReal>(_: usize, _: bool) {}
 
     pub(super) fn finish_ahead() {}
 

@@ -73,7 +73,7 @@ impl Opened {
 /// Reads the design; a spinner turns meanwhile on a terminal.
 pub(crate) fn open_design(args: &EvaluationArgs) -> Result<Opened, Failure> {
     use_threads(args.options.threads())?;
-    engines::open_ahead(&args.options, false);
+    engines::prefetch_device(&args.options, false);
     read_design(&args.design)
 }
 

@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 /// Compare several placements of a design: a table, curves, and which of them no other one beats
 #[derive(Args)]
 pub(crate) struct CompareRunsArgs {
-    /// What `eval --json`, `place --json` or `place --history` wrote of each; with a history there
-    /// are curves
-    #[arg(value_name = "RUN.json", required = true, num_args = 2..)]
+    /// What `eval --json`, `place --json` or `place --history` wrote of each, or `eval --json` of
+    /// several; with a history there are curves
+    #[arg(value_name = "RUN.json", required = true, num_args = 1..)]
     runs: Vec<PathBuf>,
     /// Write the table as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
@@ -38,6 +38,8 @@ pub(crate) struct CompareRunsArgs {
 /// What is read of a file; `eval` and `place` have the numbers at different places.
 #[derive(Deserialize)]
 struct Document {
+    #[serde(default)]
+    inputs: Vec<PathBuf>,
     design: DesignPart,
     grid: GridPart,
     options: OptionsPart,
@@ -221,37 +223,63 @@ pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
     Ok(list(&files)?)
 }
 
-/// Reads the files; all must be of one design.
+/// The documents of a file, each with the name of its run: the file's own, or where it has a list of
+/// them that of the placement read last.
+fn documents(path: &Path) -> Result<Vec<(String, Document)>, Failure> {
+    let text = read_input(path)?;
+    let is_list = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+    let parsed = match is_list {
+        true => serde_json::from_slice(&text),
+        false => serde_json::from_slice(&text).map(|document| vec![document]),
+    };
+    let documents: Vec<Document> = parsed.map_err(|e| {
+        format!("{}: expected what eval or place writes as JSON: {e}", path.display())
+    })?;
+    let named = |document: Document| {
+        let placement = document.inputs.last().filter(|_| is_list);
+        (placement.map_or(path, |file| file).with_extension("").display().to_string(), document)
+    };
+    Ok(documents.into_iter().map(named).collect())
+}
+
+/// Reads the files; all runs must be of one design.
 fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     let mut runs: Vec<Run> = Vec::new();
     let mut design: Option<String> = None;
     for path in paths {
         let wrong = |what: String| format!("{}: {what}", path.display());
-        let document: Document = serde_json::from_slice(&read_input(path)?)
-            .map_err(|e| wrong(format!("expected what eval or place writes as JSON: {e}")))?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let (of, run) = Run::of(name, document).map_err(wrong)?;
-        let first = design.get_or_insert_with(|| of.clone());
-        let movable = runs.first().map_or(run.movable, |first| first.movable);
-        if *first != of || run.movable != movable {
-            return Err(wrong(format!(
-                "design {of} of {} movable cells, expected {first} of {movable} as in the first file",
-                run.movable
-            ))
-            .into());
+        for (name, document) in documents(path)? {
+            let (of, run) = Run::of(name, document).map_err(wrong)?;
+            let first = design.get_or_insert_with(|| of.clone());
+            let movable = runs.first().map_or(run.movable, |first| first.movable);
+            if *first != of || run.movable != movable {
+                return Err(wrong(format!(
+                    "design {of} of {} movable cells, expected {first} of {movable} as in the first file",
+                    run.movable
+                ))
+                .into());
+            }
+            runs.push(run);
         }
-        runs.push(run);
+    }
+    let twice = |k: &usize| runs[..*k].iter().any(|run| run.name == runs[*k].name);
+    if let Some(k) = (1..runs.len()).find(twice) {
+        let message = format!("{}: each run can be given once", runs[k].name);
+        return Err(usage(ErrorKind::ValueValidation, &message));
+    }
+    if runs.len() < 2 {
+        return Err(usage(ErrorKind::TooFewValues, "expected at least two runs"));
     }
     // Of files of one name, as in a folder for each run, the whole path tells them apart.
-    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
-    for ((run, path), name) in runs.iter_mut().zip(paths).zip(&names) {
-        if names.iter().filter(|other| *other == name).count() > 1 {
-            run.name = path.with_extension("").display().to_string();
+    let short = |run: &Run| {
+        let name = Path::new(&run.name).file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let names: Vec<String> = runs.iter().map(short).collect();
+    for (run, name) in runs.iter_mut().zip(&names) {
+        if names.iter().filter(|other| *other == name).count() == 1 {
+            run.name.clone_from(name);
         }
-    }
-    if let Some(k) = (1..runs.len()).find(|&k| runs[..k].iter().any(|r| r.name == runs[k].name)) {
-        let message = format!("{}: each run can be given once", paths[k].display());
-        return Err(usage(ErrorKind::ValueValidation, &message));
     }
     let on_front: Vec<bool> = runs
         .iter()

@@ -1,13 +1,18 @@
 //! `placefield tune`: times the candidates for every kernel of given line lengths on the device at
 //! hand, and keeps the best beside the kernel cache.
 
+use super::document::{Content, write_document};
 use super::failure::Failure;
 use super::options::PrecisionArg;
+use super::outputs::Outputs;
 use crate::cuda::tuning::{Tuned, file, keep, tune};
 use crate::cuda::{CudaReal, Gpu};
 use crate::real::Precision;
 use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Options of `placefield tune`.
 #[derive(Args)]
@@ -24,43 +29,66 @@ pub(crate) struct TuneArgs {
     /// Times candidates, and keeps nothing
     #[arg(long)]
     dry_run: bool,
-    /// Prints JSON, one row for each pass of each length
-    #[arg(long)]
-    json: bool,
+    /// Write what was found as JSON, a row for each pass of each length; - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// What was found, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TuneReport {
+    /// The device's name.
+    device: String,
+    /// A pass of a line length and a precision each.
+    rows: Vec<Tuned>,
+}
+
+impl Content for TuneReport {
+    const COMMAND: &'static str = "tune";
 }
 
 /// Tunes each length, and keeps what was found as it goes.
 pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
+    Outputs::default().file("--json", args.json.as_ref()).check(&[])?;
     let gpu = Gpu::open(args.device)?;
+    let device = gpu.info().name.clone();
     let mut out = io::stdout().lock();
-    if !args.json {
-        writeln!(out, "{}: solves, and a DCT with an IDCT_IDXST, of N x N maps", gpu.info().name)?;
+    if !args.is_json_alone() {
+        writeln!(out, "{device}: solves, and a DCT with an IDCT_IDXST, of N x N maps")?;
     }
-    let mut all = Vec::new();
+    let mut rows = Vec::new();
     for &n in &args.lengths {
         for precision in [Precision::F32, Precision::F64] {
             if args.precision.is_some_and(|only| Precision::from(only) != precision) {
                 continue;
             }
-            let rows = match precision {
+            let found = match precision {
                 Precision::F32 => one::<f32>(&gpu, n, args, &mut out)?,
                 Precision::F64 => one::<f64>(&gpu, n, args, &mut out)?,
             };
             if !args.dry_run {
-                keep(&gpu, &rows).map_err(|e| match file(&gpu) {
+                keep(&gpu, &found).map_err(|e| match file(&gpu) {
                     Some(path) => format!("{}: {e}", path.display()),
                     None => e.to_string(),
                 })?;
             }
-            all.extend(rows);
+            rows.extend(found);
         }
     }
-    if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
-    } else if let (false, Some(path)) = (args.dry_run, file(&gpu)) {
+    if let (false, false, Some(path)) = (args.is_json_alone(), args.dry_run, file(&gpu)) {
         writeln!(out, "kept in {}; without this file the built-in table counts", path.display())?;
     }
-    Ok(())
+    drop(out);
+    let report = TuneReport { device, rows };
+    let none: [&Path; 0] = [];
+    args.json.as_ref().map_or(Ok(()), |path| write_document(path, &none, &none, &report))
+}
+
+impl TuneArgs {
+    /// Whether standard output is for the JSON.
+    fn is_json_alone(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
 }
 
 fn one<T: CudaReal>(
@@ -71,7 +99,7 @@ fn one<T: CudaReal>(
 ) -> Result<Vec<Tuned>, Failure> {
     let mut failed = Ok(());
     let rows = tune::<T>(gpu, n, |row| {
-        if !args.json && failed.is_ok() {
+        if !args.is_json_alone() && failed.is_ok() {
             failed = line(row, T::PRECISION, out);
         }
     })?;

@@ -78,7 +78,7 @@ struct Patches {
     /// A patch for each chunk, [`PATCH`]² bins.
     bins: Vec<i64>,
     /// The slots of each chunk that the strips are to add.
-    strays: Vec<u32>,
+    outside: Vec<u32>,
     of_chunk: Vec<Strays>,
 }
 
@@ -128,7 +128,7 @@ impl CpuDensity {
             sums: vec![0; regions * nx * ny],
             patches: Patches {
                 bins: vec![0; chunks * PATCH * PATCH],
-                strays: vec![0; chunks * Order::MOST_SLOTS],
+                outside: vec![0; chunks * Order::MOST_SLOTS],
                 of_chunk: vec![Strays::NONE; chunks],
             },
             forces: vec![[0; 2]; bodies.len()],
@@ -292,9 +292,9 @@ impl Patches {
     /// Adds up the bodies of `order`, each in the patch of its chunk.
     fn fill(&mut self, order: &Order, bins: &Bins, extent: Extent, scale: f64) {
         let room = self.bins.par_chunks_mut(PATCH * PATCH);
-        let room = room.zip(self.strays.par_chunks_mut(Order::MOST_SLOTS));
+        let room = room.zip(self.outside.par_chunks_mut(Order::MOST_SLOTS));
         let room = room.zip(&mut self.of_chunk);
-        order.chunks().par_iter().zip(room).for_each(|(chunk, ((patch, strays), of_chunk))| {
+        order.chunks().par_iter().zip(room).for_each(|(chunk, ((patch, outside), of_chunk))| {
             patch.fill(0);
             *of_chunk = Strays::NONE;
             let mut footprints = Footprints::<f64>::new();
@@ -314,7 +314,7 @@ impl Patches {
                             if part.holds(&body) {
                                 part.add(&body, scale, patch);
                             } else {
-                                strays[of_chunk.count as usize] = slot as u32;
+                                outside[of_chunk.count as usize] = slot as u32;
                                 of_chunk.count += 1;
                                 let [first, last] = &mut of_chunk.columns;
                                 *first = body.x.first.min(*first);
@@ -327,7 +327,7 @@ impl Patches {
         });
     }
 
-    /// Adds to strip `s` of a region what patches and strays have of it.
+    /// Adds to strip `s` of a region what patches and outside have of it.
     fn add_to_strip(
         &self,
         order: &Order,
@@ -353,11 +353,11 @@ impl Patches {
         let part = Part { corner: [columns.start as i64, 0], columns: columns.len(), rows: ny };
         for c in order.chunks_of(region) {
             let Strays { count, columns: [first, last] } = self.of_chunk[c];
-            let strays = &self.strays[c * Order::MOST_SLOTS..];
+            let outside = &self.outside[c * Order::MOST_SLOTS..];
             if first >= columns.end || last < columns.start {
                 continue;
             }
-            for &slot in &strays[..count as usize] {
+            for &slot in &outside[..count as usize] {
                 if let Some(body) = order.footprint(slot as usize, extent) {
                     part.add(&body, scale, sums);
                 }

@@ -128,12 +128,12 @@ pub use congestion::{CudaCongestion, CudaCongestionError};
 pub use device::{
     Capabilities, CudaError, CudaReal, CufftFailure, DeviceInfo, DeviceLimit, DeviceSlice,
     DeviceSliceMut, DeviceValue, DeviceVec, DriverFailure, Gpu, GpuOptions, Graph, Input,
-    KernelOrigin, KernelUse, Marks, MemoryInfo, Spread, Stopwatch, compile, measure, probe,
+    KernelOrigin, KernelUse, Marks, MemoryInfo, Quartiles, Stopwatch, compile, measure, probe,
 };
 pub use engine::CudaEngine;
 pub use fft::RealFft;
 pub use lines::tuning;
-pub use peers::{BatchSolver, Peers, SlabSolver, Work, World, WorldError, WorldOptions};
+pub use peers::{BatchSolver, Peers, SlabSolver, Workload, World, WorldError, WorldOptions};
 pub use place::{
     CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
     PointVector,

@@ -12,7 +12,7 @@
 use super::error::{ErrorKind, LefDefError};
 use crate::bookshelf::write::{Shortest, blocks};
 use crate::design::{Design, Nets, NodeKind, Row, Symmetry};
-use crate::output::{appear, write_aside};
+use crate::output::{commit, write_pending};
 use crate::warning::{Warning, WarningCode};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -57,9 +57,9 @@ pub fn write_design(def: &Path, design: &Design) -> Result<Written, LefDefError>
         let path = path.to_owned();
         move |error| LefDefError::io(&path, error)
     };
-    let library = write_aside(&lef, |out| plan.library(out)).map_err(io(&lef))?;
-    let placed = write_aside(def, |out| plan.placed(out)).map_err(io(def))?;
-    appear(vec![library, placed]).map_err(|(path, error)| LefDefError::io(&path, error))?;
+    let library = write_pending(&lef, |out| plan.library(out)).map_err(io(&lef))?;
+    let placed = write_pending(def, |out| plan.placed(out)).map_err(io(def))?;
+    commit(vec![library, placed]).map_err(|(path, error)| LefDefError::io(&path, error))?;
     let warnings = plan.warnings();
     Ok(Written { files: vec![lef, def.to_owned()], units_per_layout_unit: plan.finer, warnings })
 }

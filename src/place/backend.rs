@@ -105,11 +105,11 @@ pub struct StageSplit {
     pub solve: f64,
     /// Force on every body.
     pub force: f64,
-    /// Where bodies go in a step; within `other` where the backend cannot tell it apart.
+    /// Where bodies go in a step.
     pub step: f64,
-    /// Both gradients preconditioned and added, and their norms; likewise.
+    /// Both gradients preconditioned and added, and their norms.
     pub gradient: f64,
-    /// All else: copies, launches and waiting.
+    /// All else: orders of the bodies, copies, launches and waiting.
     pub other: f64,
 }
 

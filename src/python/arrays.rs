@@ -241,7 +241,7 @@ impl Array {
             }
             _ => {}
         }
-        let mut lent = Box::new(Lent {
+        let mut lent = Box::new(ExportedArray {
             shape: self.shape.iter().map(|&n| n as i64).collect(),
             memory: self.memory.clone(),
         });
@@ -275,7 +275,7 @@ impl Array {
 }
 
 /// What a capsule's structure points to.
-struct Lent {
+struct ExportedArray {
     shape: Vec<i64>,
     memory: Arc<Memory>,
 }
@@ -304,7 +304,7 @@ unsafe extern "C" fn free_old(managed: *mut DlManaged) {
     // SAFETY: both boxes were made above, and this is called once.
     unsafe {
         let managed = Box::from_raw(managed);
-        drop(Box::from_raw(managed.context.cast::<Lent>()));
+        drop(Box::from_raw(managed.context.cast::<ExportedArray>()));
     }
 }
 
@@ -312,7 +312,7 @@ unsafe extern "C" fn free_versioned(managed: *mut DlManagedVersioned) {
     // SAFETY: as above.
     unsafe {
         let managed = Box::from_raw(managed);
-        drop(Box::from_raw(managed.context.cast::<Lent>()));
+        drop(Box::from_raw(managed.context.cast::<ExportedArray>()));
     }
 }
 

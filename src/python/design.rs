@@ -1,7 +1,7 @@
 //! Designs from files: their columns, other placements of them, wirelength, legality.
 
 use super::arrays::Array;
-use super::dlpack::Foreign;
+use super::dlpack::ImportedArray;
 use super::errors::{Failure, detached, plain};
 use super::options::Options;
 use crate::bookshelf::{self, PinOffset};
@@ -103,8 +103,8 @@ impl Design {
     /// Does `work` with the design, its nodes at `x` and `y` where these are given.
     pub(super) fn at<R>(
         &self,
-        x: Option<&Foreign>,
-        y: Option<&Foreign>,
+        x: Option<&ImportedArray>,
+        y: Option<&ImportedArray>,
         work: impl FnOnce(&Core) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         let (x, y) = match (x, y) {
@@ -122,7 +122,7 @@ impl Design {
 }
 
 /// Puts the nodes of `design`, all or the movable ones, at `x`, `y`.
-fn put(design: &mut Core, x: &Foreign, y: &Foreign) -> Result<(), Failure> {
+fn put(design: &mut Core, x: &ImportedArray, y: &ImportedArray) -> Result<(), Failure> {
     let (nodes, movable) = (design.nodes.len(), design.movable().count());
     x.check_shape(&[&[movable], &[nodes]])?;
     y.check_shape(&[&x.shape])?;
@@ -147,8 +147,8 @@ fn put(design: &mut Core, x: &Foreign, y: &Foreign) -> Result<(), Failure> {
 pub(super) fn positions(
     given: Option<&Bound<'_, PyAny>>,
     what: &'static str,
-) -> PyResult<Option<Foreign>> {
-    given.map(|given| Foreign::take(given, what, 1)).transpose()
+) -> PyResult<Option<ImportedArray>> {
+    given.map(|given| ImportedArray::take(given, what, 1)).transpose()
 }
 
 #[pymethods]
@@ -269,7 +269,7 @@ impl Design {
         x: &Bound<'_, PyAny>,
         y: &Bound<'_, PyAny>,
     ) -> PyResult<Design> {
-        let (x, y) = (Foreign::take(x, "x", 1)?, Foreign::take(y, "y", 1)?);
+        let (x, y) = (ImportedArray::take(x, "x", 1)?, ImportedArray::take(y, "y", 1)?);
         detached(py, || {
             let mut design = (*self.design).clone();
             put(&mut design, &x, &y)?;
@@ -306,8 +306,8 @@ impl Design {
         let gamma = gamma.ok_or_else(|| PyValueError::new_err("gamma: expected a length"))?;
         let most = options.count("ignore_net_degree", 2..=u64::from(u32::MAX))?;
         let large = most.map_or(Netlist::ALL, |most| most as usize + 1);
-        let (x, y) = (Foreign::take(x, "x", 1)?, Foreign::take(y, "y", 1)?);
-        let mut gradient = Foreign::take(gradient, "gradient", 1)?;
+        let (x, y) = (ImportedArray::take(x, "x", 1)?, ImportedArray::take(y, "y", 1)?);
+        let mut gradient = ImportedArray::take(gradient, "gradient", 1)?;
         detached(py, || {
             let movable = self.design.movable().count();
             x.check_shape(&[&[movable]])?;

@@ -105,7 +105,7 @@ impl Drop for Owner {
 }
 
 /// An array of another library: compact, row after row, of `f32` or `f64`.
-pub(super) struct Foreign {
+pub(super) struct ImportedArray {
     what: &'static str,
     pub(super) place: Device,
     pub(super) shape: Vec<usize>,
@@ -117,15 +117,15 @@ pub(super) struct Foreign {
 }
 
 // SAFETY: the memory is plain numbers, and DLPack's deleters may be called from any thread.
-unsafe impl Send for Foreign {}
+unsafe impl Send for ImportedArray {}
 // SAFETY: as above; it is read through `&self` and written through `&mut self`.
-unsafe impl Sync for Foreign {}
+unsafe impl Sync for ImportedArray {}
 
 fn wrong(what: &str, text: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{what}: {text}"))
 }
 
-impl Foreign {
+impl ImportedArray {
     /// Takes `object`, an array that is called `what` where something is wrong with it. What the
     /// array's library has enqueued for it is ordered before what is enqueued to `stream` (as
     /// DLPack numbers them: 1 is the legacy default stream).
@@ -136,13 +136,13 @@ impl Foreign {
     ) -> PyResult<Self> {
         // By DLPack many versions of NumPy lend no array that must not be written.
         if object.hasattr("__array_interface__")? {
-            return Foreign::by_interface(object, what, None);
+            return ImportedArray::by_interface(object, what, None);
         }
         if object.hasattr("__dlpack__")? && object.hasattr("__dlpack_device__")? {
-            return Foreign::by_dlpack(object, what, stream);
+            return ImportedArray::by_dlpack(object, what, stream);
         }
         if object.hasattr("__cuda_array_interface__")? {
-            return Foreign::by_interface(object, what, Some(stream));
+            return ImportedArray::by_interface(object, what, Some(stream));
         }
         let kind = object.get_type().name()?;
         Err(PyTypeError::new_err(format!(
@@ -222,7 +222,7 @@ impl Foreign {
             check_compact(what, &shape, strides, 1)?;
         }
         let address = tensor.data.expose_provenance().wrapping_add(tensor.byte_offset as usize);
-        Foreign { what, place, shape, bits, address, read_only, _owner: owner }.aligned()
+        ImportedArray { what, place, shape, bits, address, read_only, _owner: owner }.aligned()
     }
 
     /// By NumPy's array interface, or where there is a `stream` by the CUDA Array Interface,
@@ -265,7 +265,7 @@ impl Foreign {
         let owner = Owner::Object(object.clone().unbind());
         let Some(stream) = stream else {
             let place = Device::Cpu;
-            return Foreign { what, place, shape, bits, address, read_only, _owner: owner }
+            return ImportedArray { what, place, shape, bits, address, read_only, _owner: owner }
                 .aligned();
         };
         let producer: Option<usize> =
@@ -278,7 +278,8 @@ impl Foreign {
             ));
         }
         let place = Device::Cuda(0);
-        let mut array = Foreign { what, place, shape, bits, address, read_only, _owner: owner };
+        let mut array =
+            ImportedArray { what, place, shape, bits, address, read_only, _owner: owner };
         if array.len() > 0 {
             // The interface does not name the device: the driver does.
             array = array.aligned()?;
@@ -342,11 +343,11 @@ impl Foreign {
     }
 
     /// An error where it must not be written, or shares memory with one of `others`.
-    pub(super) fn check_writable(&self, others: &[&Foreign]) -> Result<(), Failure> {
+    pub(super) fn check_writable(&self, others: &[&ImportedArray]) -> Result<(), Failure> {
         if self.read_only {
             return Err(Failure::Value(format!("{}: it is read-only", self.what)));
         }
-        let end = |array: &Foreign| array.address + array.len() * array.bytes();
+        let end = |array: &ImportedArray| array.address + array.len() * array.bytes();
         for other in others {
             if other.place == self.place && self.address < end(other) && other.address < end(self) {
                 let text = format!("{}: it shares memory with {}", self.what, other.what);
@@ -373,7 +374,7 @@ impl Foreign {
         Ok(unsafe { std::slice::from_raw_parts(self.pointer(), self.len()) })
     }
 
-    /// As [`Foreign::values`], to be written.
+    /// As [`ImportedArray::values`], to be written.
     pub(super) fn values_mut<T: crate::Real>(&mut self) -> Result<&mut [T], Failure> {
         self.check_place(Device::Cpu)?;
         self.check_type(8 * size_of::<T>() as u8)?;

@@ -1,6 +1,6 @@
 //! The density engine.
 
-use super::dlpack::Foreign;
+use super::dlpack::ImportedArray;
 use super::errors::{Failure, detached};
 use super::evaluation::{Evaluation, write_exact, write_start};
 use super::options::{Charging, Options, map_of};
@@ -35,12 +35,15 @@ struct Inner {
 
 impl Inner {
     /// An error unless `array` is two values of every body.
-    fn check_bodies(&self, array: &Foreign) -> Result<(), Failure> {
+    fn check_bodies(&self, array: &ImportedArray) -> Result<(), Failure> {
         array.check_shape(&[&[2, self.bodies], &[2 * self.bodies]])
     }
 
     /// One step at positions in host memory.
-    fn evaluate(&mut self, positions: &Foreign) -> Result<crate::engine::Evaluation, Failure> {
+    fn evaluate(
+        &mut self,
+        positions: &ImportedArray,
+    ) -> Result<crate::engine::Evaluation, Failure> {
         self.generation += 1;
         let bodies = self.bodies;
         Ok(with_engine!(&mut self.engine, engine => {
@@ -59,22 +62,22 @@ impl Inner {
 }
 
 /// Where and how an engine works.
-struct Work {
+struct Target {
     precision: Precision,
     device: Device,
     options: EngineOptions,
 }
 
-impl Work {
+impl Target {
     fn of(options: &Options<'_, '_>) -> PyResult<Self> {
         let (precision, device) = (options.precision()?, options.device()?);
-        Ok(Work { precision, device, options: options.engine()? })
+        Ok(Target { precision, device, options: options.engine()? })
     }
 }
 
 impl Engine {
-    fn made(charge: Charge, work: Work, py: Python<'_>) -> PyResult<Self> {
-        let Work { precision, device, options } = work;
+    fn made(charge: Charge, work: Target, py: Python<'_>) -> PyResult<Self> {
+        let Target { precision, device, options } = work;
         let warnings = charge.warnings().iter().map(ToString::to_string).collect();
         let (grid, movable, bodies) = (charge.grid(), charge.movable(), charge.bodies());
         let regions = charge.regions();
@@ -103,7 +106,7 @@ impl Engine {
     /// The engine, once `arrays` are known to be two values of every body, of its precision.
     fn lock_for<'a>(
         &self,
-        arrays: impl IntoIterator<Item = &'a Foreign> + Clone,
+        arrays: impl IntoIterator<Item = &'a ImportedArray> + Clone,
     ) -> Result<MutexGuard<'_, Inner>, Failure> {
         arrays.clone().into_iter().try_for_each(|array| array.check_type(self.bits()))?;
         let inner = self.lock()?;
@@ -118,7 +121,8 @@ impl Engine {
         what: &'static str,
     ) -> PyResult<Option<Map<f64>>> {
         let Some(map) = map else { return Ok(None) };
-        let (map, (nx, ny)) = (Foreign::take(map, what, 1)?, (self.grid.nx(), self.grid.ny()));
+        let (map, (nx, ny)) =
+            (ImportedArray::take(map, what, 1)?, (self.grid.nx(), self.grid.ny()));
         map.check_shape(&[&[nx, ny]])?;
         Ok(Some(Map::from_vec(nx, ny, map.values()?.to_vec())))
     }
@@ -159,13 +163,13 @@ impl Engine {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let options = Options(options);
-        let (charging, work) = (Charging::of(&options, "bins")?, Work::of(&options)?);
+        let (charging, work) = (Charging::of(&options, "bins")?, Target::of(&options)?);
         let wanted = || Failure::Value("bins: expected their number along x and y".to_owned());
         let bins = charging.bins.ok_or_else(wanted)?;
-        let width = Foreign::take(width, "width", 1)?;
-        let height = Foreign::take(height, "height", 1)?;
-        let (x, y) = (Foreign::take(x, "x", 1)?, Foreign::take(y, "y", 1)?);
-        let fixed = Foreign::take(fixed, "fixed", 1)?;
+        let width = ImportedArray::take(width, "width", 1)?;
+        let height = ImportedArray::take(height, "height", 1)?;
+        let (x, y) = (ImportedArray::take(x, "x", 1)?, ImportedArray::take(y, "y", 1)?);
+        let fixed = ImportedArray::take(fixed, "fixed", 1)?;
         let charge = detached(py, || {
             let grid =
                 BinGrid::new(Rect { xl: die.0, yl: die.1, xh: die.2, yh: die.3 }, bins.0, bins.1)?;
@@ -206,7 +210,7 @@ impl Engine {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let options = Options(options);
-        let (charging, work) = (Charging::of(&options, "bins")?, Work::of(&options)?);
+        let (charging, work) = (Charging::of(&options, "bins")?, Target::of(&options)?);
         let design = design.get().design.clone();
         Engine::made(detached(py, || charging.charge(&design))?, work, py)
     }
@@ -219,7 +223,7 @@ impl Engine {
         height: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let (width, height) =
-            (Foreign::take(width, "width", 1)?, Foreign::take(height, "height", 1)?);
+            (ImportedArray::take(width, "width", 1)?, ImportedArray::take(height, "height", 1)?);
         let (width, height) = (width.values()?, height.values()?);
         self.change(py, |charge| charge.set_sizes(width, height))
     }
@@ -228,19 +232,19 @@ impl Engine {
     fn set_fixed_cells(
         &self,
         py: Python<'_>,
-        stays: Vec<bool>,
+        fixed: Vec<bool>,
         x: &Bound<'_, PyAny>,
         y: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let (x, y) = (Foreign::take(x, "x", 1)?, Foreign::take(y, "y", 1)?);
+        let (x, y) = (ImportedArray::take(x, "x", 1)?, ImportedArray::take(y, "y", 1)?);
         let (x, y) = (x.values()?, y.values()?);
-        self.change(py, |charge| charge.set_fixed_cells(&stays, x, y))
+        self.change(py, |charge| charge.set_fixed_cells(&fixed, x, y))
     }
 
     /// Area taken in every bin besides fixed cells.
-    fn set_taken_area(&self, py: Python<'_>, area: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn set_blocked_area(&self, py: Python<'_>, area: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let area = self.map_of_bins(area, "area")?;
-        self.change(py, |charge| charge.set_taken_area(area))
+        self.change(py, |charge| charge.set_blocked_area(area))
     }
 
     /// A target density of every bin.
@@ -346,7 +350,7 @@ impl Engine {
 
     /// Writes where the bodies start to `out`, lower-left corners: x of all bodies, then y.
     fn start(&self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<()> {
-        let mut out = Foreign::take(out, "out", 1)?;
+        let mut out = ImportedArray::take(out, "out", 1)?;
         detached(py, || {
             let mut inner = self.lock_for([&out])?;
             with_engine!(&mut inner.engine, engine => write_start(engine, &mut out))
@@ -361,7 +365,7 @@ impl Engine {
         positions: &Bound<'_, PyAny>,
         stream: usize,
     ) -> PyResult<Evaluation> {
-        let positions = Foreign::take(positions, "positions", stream)?;
+        let positions = ImportedArray::take(positions, "positions", stream)?;
         detached(py, || {
             let mut inner = self.lock_for([&positions])?;
             if positions.place == Device::Cpu {
@@ -393,7 +397,7 @@ impl Engine {
         accumulate: bool,
         stream: usize,
     ) -> PyResult<()> {
-        let mut out = Foreign::take(out, "out", stream)?;
+        let mut out = ImportedArray::take(out, "out", stream)?;
         detached(py, || {
             out.check_writable(&[])?;
             let options = GradientOptions::default()
@@ -424,8 +428,8 @@ impl Engine {
         out: Option<&Bound<'_, PyAny>>,
         weight: Option<f64>,
     ) -> PyResult<f64> {
-        let positions = Foreign::take(positions, "positions", 1)?;
-        let mut out = out.map(|out| Foreign::take(out, "out", 1)).transpose()?;
+        let positions = ImportedArray::take(positions, "positions", 1)?;
+        let mut out = out.map(|out| ImportedArray::take(out, "out", 1)).transpose()?;
         detached(py, || {
             if let Some(out) = &out {
                 out.check_writable(&[&positions])?;
@@ -536,7 +540,7 @@ impl Engine {
     /// (regions, nx, ny): "density", "potential", "field_x" or "field_y".
     fn read_map(&self, py: Python<'_>, kind: &str, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let kind = map_of(kind)?;
-        let mut out = Foreign::take(out, "out", 1)?;
+        let mut out = ImportedArray::take(out, "out", 1)?;
         detached(py, || {
             let (nx, ny) = self.bins();
             out.check_type(self.bits())?;

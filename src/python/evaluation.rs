@@ -1,6 +1,6 @@
 //! What one step yields besides maps and forces, and arrays that are written on the host.
 
-use super::dlpack::Foreign;
+use super::dlpack::ImportedArray;
 use super::errors::Failure;
 use crate::border::{DeviceEngine, EngineReal};
 use crate::cpu::energy_gradient::energy_gradient;
@@ -43,7 +43,7 @@ impl Evaluation {
 /// Where the bodies start: x of all, then y.
 pub(super) fn write_start<T: EngineReal>(
     engine: &mut DeviceEngine<T>,
-    out: &mut Foreign,
+    out: &mut ImportedArray,
 ) -> Result<(), Failure> {
     let (x, y) = engine.as_dyn().charge().initial_positions::<T>();
     let (to_x, to_y) = out.values_mut::<T>()?.split_at_mut(x.len());
@@ -55,8 +55,8 @@ pub(super) fn write_start<T: EngineReal>(
 /// The derivative of the energy of the step at hand, at `positions`.
 pub(super) fn write_exact<T: EngineReal>(
     engine: &mut DeviceEngine<T>,
-    positions: &Foreign,
-    out: &mut Foreign,
+    positions: &ImportedArray,
+    out: &mut ImportedArray,
 ) -> Result<(), Failure> {
     let engine = engine.as_dyn();
     let [nx, ny] = engine.charge().stacked_bins();

@@ -2,7 +2,7 @@
 
 use super::arrays::Array;
 use super::design::{Design, positions};
-use super::dlpack::Foreign;
+use super::dlpack::ImportedArray;
 use super::errors::{Failure, detached};
 use super::options::{Charging, Options};
 use super::place::{capacity, on_threads};
@@ -228,10 +228,10 @@ pub(super) fn heat_map<'py>(
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let options = Options(options);
-    let arrays = |name: &'static str| -> PyResult<Option<Foreign>> {
-        options.get(name)?.map(|array| Foreign::take(&array, name, 1)).transpose()
+    let arrays = |name: &'static str| -> PyResult<Option<ImportedArray>> {
+        options.get(name)?.map(|array| ImportedArray::take(&array, name, 1)).transpose()
     };
-    let values = Foreign::take(values, "values", 1)?;
+    let values = ImportedArray::take(values, "values", 1)?;
     let (arrows_x, arrows_y) = (arrays("arrows_x")?, arrays("arrows_y")?);
     let outlines = arrays("outlines")?;
     let expected = "four numbers, xl, yl, xh and yh";
@@ -272,7 +272,7 @@ pub(super) fn heat_map<'py>(
                 let found = values.shape.len();
                 return Err(Failure::Value(format!("values: expected two axes, found {found}")));
             };
-            let map = |array: &Foreign| -> Result<Map<f64>, Failure> {
+            let map = |array: &ImportedArray| -> Result<Map<f64>, Failure> {
                 array.check_shape(&[&[nx, ny]])?;
                 let wide = match array.bits {
                     32 => array.values::<f32>()?.iter().map(|v| f64::from(*v)).collect(),

@@ -5,9 +5,9 @@
 //! serves that capture alone from then on. Nobody tells when the graph is gone, so it is kept.
 
 use super::arrays::{Array, Memory};
-use super::dlpack::Foreign;
+use super::dlpack::ImportedArray;
 use super::errors::Failure;
-use super::transforms::Work;
+use super::transforms::PlanKey;
 use crate::border::{Device, stream_of};
 use crate::cuda::interop::{self, Borrowed, CallersCapture, on_stream};
 use crate::cuda::transforms;
@@ -30,19 +30,19 @@ enum Plan<T: CudaReal> {
 }
 
 impl<T: CudaReal> Plan<T> {
-    fn new(gpu: &Gpu, work: Work) -> Result<Self, CudaError> {
+    fn new(gpu: &Gpu, work: PlanKey) -> Result<Self, CudaError> {
         Ok(match work {
-            Work::Lines { kind, n, batch } => {
+            PlanKey::Lines { kind, n, batch } => {
                 let algorithm = Algorithm1d::default();
                 let plan = transforms::Plan::of_lines(gpu, kind, n, algorithm, batch)?;
                 Plan::Transform(Box::new(plan))
             }
-            Work::Maps { kind, shape: [nx, ny], batch } => {
+            PlanKey::Maps { kind, shape: [nx, ny], batch } => {
                 let options = Plan2dOptions::default();
                 let plan = transforms::Plan::of_maps(gpu, kind, nx, ny, options, batch)?;
                 Plan::Transform(Box::new(plan))
             }
-            Work::Solve { grid, pipeline } => {
+            PlanKey::Solve { grid, pipeline } => {
                 let pipeline = pipeline.unwrap_or(Pipeline::ThreePass);
                 Plan::Solve(cuda::solver(gpu, &grid, pipeline, SolverOptions::default())?)
             }
@@ -52,7 +52,7 @@ impl<T: CudaReal> Plan<T> {
 
 struct Kept {
     /// Device, bits of a number, and what it is for.
-    of: (usize, u8, Work),
+    of: (usize, u8, PlanKey),
     plan: Box<dyn Any + Send>,
     /// The capture of the caller's that it became a part of.
     captured: Option<CallersCapture>,
@@ -102,7 +102,7 @@ struct Arrays<'a, T: CudaReal> {
 }
 
 /// Runs the plan for some work on one device, which is made where there is none.
-fn enqueue<T: CudaReal>(gpu: &Gpu, work: Work, arrays: Arrays<'_, T>) -> Result<(), CudaError> {
+fn enqueue<T: CudaReal>(gpu: &Gpu, work: PlanKey, arrays: Arrays<'_, T>) -> Result<(), CudaError> {
     let of = (gpu.info().ordinal, 8 * size_of::<T>() as u8, work);
     let capture = interop::callers_capture(gpu)?;
     let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,15 +136,15 @@ fn enqueue<T: CudaReal>(gpu: &Gpu, work: Work, arrays: Arrays<'_, T>) -> Result<
 
 /// Where results go: arrays of the caller's, of these lengths, or new ones of these shapes.
 pub(super) struct Outputs<'a> {
-    pub(super) given: &'a [Foreign],
+    pub(super) given: &'a [ImportedArray],
     pub(super) shapes: &'a [&'a [usize]],
 }
 
 /// Enqueues `work` on `input` to `stream`: the first outputs are of its type; a solve's fourth is the energy,
 /// a double. New arrays where none were given.
 pub(super) fn run(
-    work: Work,
-    input: &Foreign,
+    work: PlanKey,
+    input: &ImportedArray,
     outputs: Outputs<'_>,
     stream: usize,
 ) -> Result<Vec<Array>, Failure> {
@@ -155,22 +155,22 @@ pub(super) fn run(
 }
 
 fn run_as<T: CudaReal>(
-    work: Work,
-    input: &Foreign,
+    work: PlanKey,
+    input: &ImportedArray,
     Outputs { given, shapes }: Outputs<'_>,
     stream: usize,
 ) -> Result<Vec<Array>, Failure> {
     let Device::Cuda(ordinal) = input.place else {
         return Err(Failure::Value("expected an array in device memory".to_owned()));
     };
-    let energy_at = matches!(work, Work::Solve { .. }).then(|| shapes.len() - 1);
+    let energy_at = matches!(work, PlanKey::Solve { .. }).then(|| shapes.len() - 1);
     let bits = |k| if Some(k) == energy_at { 64 } else { input.bits };
     for (k, out) in given.iter().enumerate() {
         out.check_shape(&[shapes[k]])?;
         out.check_type(bits(k))?;
         out.check_place(input.place)?;
         let (before, _) = given.split_at(k);
-        let others: Vec<&Foreign> = before.iter().chain([input]).collect();
+        let others: Vec<&ImportedArray> = before.iter().chain([input]).collect();
         out.check_writable(&others)?;
         if !out.address.is_multiple_of(ALIGNMENT) {
             let text =

@@ -2,7 +2,7 @@
 //! and out.
 
 use super::arrays::Array;
-use super::dlpack::Foreign;
+use super::dlpack::ImportedArray;
 use super::errors::{Failure, detached};
 use super::options::Options;
 use crate::border::{Device, EngineReal, open_solver};
@@ -24,8 +24,8 @@ pub(super) fn solve(
     bin_size: (f64, f64),
     options: &Bound<'_, PyDict>,
 ) -> PyResult<f64> {
-    let density = Foreign::take(density, "density", 1)?;
-    let mut out = Foreign::take(out, "out", 1)?;
+    let density = ImportedArray::take(density, "density", 1)?;
+    let mut out = ImportedArray::take(out, "out", 1)?;
     let options = Options(options);
     let (device, options) = (options.device()?, options.engine()?);
     detached(py, move || {
@@ -52,18 +52,18 @@ pub(super) fn solve_on_device(
     options: &Bound<'_, PyDict>,
     stream: usize,
 ) -> PyResult<Vec<Array>> {
-    let density = Foreign::take(density, "density", stream)?;
+    let density = ImportedArray::take(density, "density", stream)?;
     let out = outputs(&out, 4, stream)?;
     let pipeline = Options(options).engine()?.pipeline;
     detached(py, move || {
         let grid = grid_of(&density, bin_size)?;
         let map = &[grid.nx(), grid.ny()][..];
-        on_device(Work::Solve { grid, pipeline }, &density, &out, &[map, map, map, &[]], stream)
+        on_device(PlanKey::Solve { grid, pipeline }, &density, &out, &[map, map, map, &[]], stream)
     })
 }
 
 /// The grid of a density.
-fn grid_of(density: &Foreign, bin_size: (f64, f64)) -> Result<BinGrid, Failure> {
+fn grid_of(density: &ImportedArray, bin_size: (f64, f64)) -> Result<BinGrid, Failure> {
     let &[nx, ny] = &density.shape[..] else {
         let found = density.shape.len();
         return Err(Failure::Value(format!("density: expected two axes, found {found}")));
@@ -73,18 +73,18 @@ fn grid_of(density: &Foreign, bin_size: (f64, f64)) -> Result<BinGrid, Failure> 
 }
 
 /// Outputs on a device: none, or so many.
-fn outputs(out: &[Bound<'_, PyAny>], count: usize, stream: usize) -> PyResult<Vec<Foreign>> {
+fn outputs(out: &[Bound<'_, PyAny>], count: usize, stream: usize) -> PyResult<Vec<ImportedArray>> {
     if !out.is_empty() && out.len() != count {
         let text = format!("out: expected {count} arrays or none, found {}", out.len());
         return Err(Failure::Value(text).into());
     }
-    out.iter().map(|out| Foreign::take(out, "out", stream)).collect()
+    out.iter().map(|out| ImportedArray::take(out, "out", stream)).collect()
 }
 
 /// What is computed on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // refused then
-pub(super) enum Work {
+pub(super) enum PlanKey {
     Lines { kind: Transform1d, n: usize, batch: usize },
     Maps { kind: Transform, shape: [usize; 2], batch: usize },
     Solve { grid: BinGrid, pipeline: Option<Pipeline> },
@@ -92,9 +92,9 @@ pub(super) enum Work {
 
 #[cfg(feature = "cuda")]
 fn on_device(
-    work: Work,
-    input: &Foreign,
-    given: &[Foreign],
+    work: PlanKey,
+    input: &ImportedArray,
+    given: &[ImportedArray],
     shapes: &[&[usize]],
     stream: usize,
 ) -> Result<Vec<Array>, Failure> {
@@ -103,9 +103,9 @@ fn on_device(
 
 #[cfg(not(feature = "cuda"))]
 fn on_device(
-    _: Work,
-    _: &Foreign,
-    _: &[Foreign],
+    _: PlanKey,
+    _: &ImportedArray,
+    _: &[ImportedArray],
     _: &[&[usize]],
     _: usize,
 ) -> Result<Vec<Array>, Failure> {
@@ -116,8 +116,8 @@ fn run<T: EngineReal>(
     grid: &BinGrid,
     device: Device,
     options: &EngineOptions,
-    density: &Foreign,
-    out: &mut Foreign,
+    density: &ImportedArray,
+    out: &mut ImportedArray,
 ) -> Result<f64, Failure> {
     let rho = density.values::<T>()?;
     let out = out.values_mut::<T>()?;
@@ -138,8 +138,8 @@ pub(super) fn transform(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<()> {
     let (kind, threads) = (Kind::of(kind)?, Options(options).threads()?);
-    let input = Foreign::take(input, "input", 1)?;
-    let mut out = Foreign::take(out, "out", 1)?;
+    let input = ImportedArray::take(input, "input", 1)?;
+    let mut out = ImportedArray::take(out, "out", 1)?;
     detached(py, move || {
         out.check_shape(&[&input.shape[..]])?;
         out.check_type(input.bits)?;
@@ -164,13 +164,13 @@ pub(super) fn transform_on_device(
     stream: usize,
 ) -> PyResult<Vec<Array>> {
     let kind = Kind::of(kind)?;
-    let input = Foreign::take(input, "input", stream)?;
+    let input = ImportedArray::take(input, "input", stream)?;
     let out = outputs(&out, 1, stream)?;
     detached(py, move || {
         let (batch, shape) = kind.split(&input)?;
         let work = match kind {
-            Kind::Line(kind) => Work::Lines { kind, n: shape[0], batch },
-            Kind::Map(kind) => Work::Maps { kind, shape: [shape[0], shape[1]], batch },
+            Kind::Line(kind) => PlanKey::Lines { kind, n: shape[0], batch },
+            Kind::Map(kind) => PlanKey::Maps { kind, shape: [shape[0], shape[1]], batch },
         };
         on_device(work, &input, &out, &[&input.shape], stream)
     })
@@ -200,7 +200,7 @@ impl Kind {
     }
 
     /// How many there are in `input`, and the axes of one.
-    fn split(self, input: &Foreign) -> Result<(usize, &[usize]), Failure> {
+    fn split(self, input: &ImportedArray) -> Result<(usize, &[usize]), Failure> {
         let axes = match self {
             Kind::Line(_) => 1,
             Kind::Map(_) => 2,
@@ -215,7 +215,11 @@ impl Kind {
         Ok((batch.iter().product(), shape))
     }
 
-    fn run<T: EngineReal>(self, input: &Foreign, out: &mut Foreign) -> Result<(), Failure> {
+    fn run<T: EngineReal>(
+        self,
+        input: &ImportedArray,
+        out: &mut ImportedArray,
+    ) -> Result<(), Failure> {
         use crate::cpu::transforms::{Plan1d, Plan2d};
         let (batch, shape) = self.split(input)?;
         let (from, to) = (input.values::<T>()?, out.values_mut::<T>()?);

@@ -165,13 +165,13 @@ pub(crate) fn without_compression(name: &str) -> &str {
 
 /// Compressed files that are being read, each by a thread of its own, while others are parsed.
 #[derive(Default)]
-pub(crate) struct Ahead(Vec<(PathBuf, JoinHandle<io::Result<Text>>)>);
+pub(crate) struct Prefetch(Vec<(PathBuf, JoinHandle<io::Result<Text>>)>);
 
-impl Ahead {
+impl Prefetch {
     /// Starts to read those of `paths` that are compressed.
-    pub(crate) fn start(paths: impl Iterator<Item = PathBuf>) -> Ahead {
+    pub(crate) fn start(paths: impl Iterator<Item = PathBuf>) -> Prefetch {
         let compressed = paths.filter(|path| is_compressed(path));
-        Ahead(
+        Prefetch(
             compressed
                 .filter_map(|path| {
                     let read = {

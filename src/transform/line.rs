@@ -1,7 +1,7 @@
 //! N-point DCT, IDCT and IDXST of one line over a real FFT of N values.
 
 use super::fft::RealFft;
-use super::{PostProcessing, Reorder, Sample, permutation, twiddle};
+use super::{InputElement, PostProcessing, Reorder, permutation, twiddle};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use num_complex::Complex;
@@ -55,7 +55,7 @@ impl<T: Real> Line<T> {
 
     /// DCT with every coefficient passed through `finish(k, X_k)`.
     #[inline(always)]
-    pub(crate) fn forward<S: Sample>(
+    pub(crate) fn forward<S: InputElement>(
         &self,
         x: &[S],
         out: &mut [T],

@@ -19,7 +19,7 @@
 
 use super::fft::RealFft;
 use super::line::Wave;
-use super::{Algorithm1d, Sample, twiddle};
+use super::{Algorithm1d, InputElement, twiddle};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use num_complex::Complex;
@@ -76,7 +76,7 @@ impl<T: Real> Longer<T> {
 
     /// `out = DCT(x)`.
     #[inline(always)]
-    pub(crate) fn forward<S: Sample>(&self, x: &[S], out: &mut [T], s: &mut [Complex<T>]) {
+    pub(crate) fn forward<S: InputElement>(&self, x: &[S], out: &mut [T], s: &mut [Complex<T>]) {
         let (real, [v, fft]) = self.parts(s);
         self.extend(x, real);
         self.fft.forward(real, v, fft);
@@ -91,7 +91,7 @@ impl<T: Real> Longer<T> {
 
     /// The line extended to the FFT's length.
     #[inline(always)]
-    fn extend<S: Sample>(&self, x: &[S], real: &mut [T]) {
+    fn extend<S: InputElement>(&self, x: &[S], real: &mut [T]) {
         let of = |value: &S| T::of(value.to_f64());
         match self.algorithm {
             Algorithm1d::FourN => {
@@ -118,7 +118,7 @@ impl<T: Real> Longer<T> {
 
     /// `out = IDCT(x)` or `IDXST(x)`.
     #[inline(always)]
-    pub(crate) fn inverse<S: Sample>(
+    pub(crate) fn inverse<S: InputElement>(
         &self,
         wave: Wave,
         x: &[S],

@@ -32,7 +32,7 @@ pub mod oracle;
 pub mod permutation;
 pub mod twiddle;
 
-pub use crate::real::Sample;
+pub use crate::real::InputElement;
 
 /// A two-dimensional transform of an `nx × ny` map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@
 //! streams and writes in order (gather); left to choose, it walks the side of
 //! the unordered line, which moves in pairs.
 
-use super::{Reorder, Sample};
+use super::{InputElement, Reorder};
 use crate::real::Real;
 
 /// Index in the reordered line of sample `i` of `n`.
@@ -14,7 +14,7 @@ pub fn position(i: usize, n: usize) -> usize {
     if i.is_multiple_of(2) { i / 2 } else { n - i.div_ceil(2) }
 }
 
-/// Sample at index `p` of the reordered line: the inverse of [`position`].
+/// InputElement at index `p` of the reordered line: the inverse of [`position`].
 #[inline(always)]
 pub fn sample(p: usize, n: usize) -> usize {
     if p < n.div_ceil(2) { 2 * p } else { 2 * (n - p) - 1 }
@@ -22,7 +22,7 @@ pub fn sample(p: usize, n: usize) -> usize {
 
 /// Writes `x` reordered to `out`, converting it.
 #[inline(always)]
-pub(crate) fn reorder<S: Sample, T: Real>(how: Reorder, x: &[S], out: &mut [T]) {
+pub(crate) fn reorder<S: InputElement, T: Real>(how: Reorder, x: &[S], out: &mut [T]) {
     let n = x.len();
     let (evens, odds) = out[..n].split_at_mut(n.div_ceil(2));
     if how == Reorder::Gather {

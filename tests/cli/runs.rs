@@ -52,6 +52,36 @@ fn runs_that_no_other_beats_are_marked() {
 }
 
 #[test]
+fn a_list_of_eval_counts_as_several_runs() {
+    let tiny = Tiny::new();
+    let [start, ..] = evaluated(&tiny);
+    let file = |name: &str| tiny.folder().join(name);
+    let (far, heap, both) = (file("far.pl"), file("heap.pl"), file("both.json"));
+    run(&[
+        &"eval",
+        &tiny.aux(),
+        &"--pl",
+        &far,
+        &"--pl",
+        &heap,
+        &"--bins",
+        &"8x4",
+        &"--json",
+        &both,
+    ]);
+    let out: Value =
+        serde_json::from_str(&run(&[&"compare-runs", &start, &both, &"--json", &"-"])).unwrap();
+    let names = ["start", "far", "heap"].map(|name| json!(name));
+    assert_eq!([0, 1, 2].map(|k| out["runs"][k]["name"].clone()), names);
+    for (k, of) in json_of(&both).as_array().unwrap().iter().enumerate() {
+        assert_eq!(out["runs"][k + 1]["hpwl"], of["hpwl"]);
+    }
+    assert_ne!(out["runs"][1]["hpwl"], out["runs"][2]["hpwl"]);
+    // A list alone is enough.
+    assert!(run(&[&"compare-runs", &both]).contains("heap"));
+}
+
+#[test]
 fn runs_with_a_history_have_curves() {
     let folder = tempfile::tempdir().unwrap();
     run(&[&"generate", &"--cells", &"200", &"--out", &folder.path()]);

@@ -273,8 +273,7 @@ fn every_command_with_json_has_a_schema() {
         .filter(|command| *command != "help")
         .collect();
     assert!(commands.contains(&"compare-runs") && commands.contains(&"schema"), "{commands:?}");
-    // `tune` prints the rows of the file that it keeps, no document of the program's.
-    for command in commands.into_iter().filter(|command| *command != "tune") {
+    for command in commands {
         let options = match command {
             "bench" => run(&[&"bench", &"all", &"--help"]),
             _ => run(&[&command, &"--help"]),

@@ -184,7 +184,7 @@ pub fn changes() -> Vec<Charge> {
     let mut blocked = fenced.clone();
     let mut taken = Map::filled(BINS[0], BINS[1], 0.0);
     taken[(16, 10)] = 35.0;
-    blocked.set_taken_area(Some(taken)).unwrap();
+    blocked.set_blocked_area(Some(taken)).unwrap();
     assert_eq!(blocked.region_fixed(1)[(16, 10)], 0.8 * 35.0);
     // Full already: it lies outside the fence.
     assert_eq!(blocked.region_fixed(0), fenced.region_fixed(0));

@@ -40,7 +40,7 @@ fn changes(first: &Charge) -> Vec<(&'static str, Charge)> {
     all.push(("cells that stay", charge.clone()));
     let bins = || (0..grid.bins()).map(|k| (k % 13) as f64 / 13.0);
     let taken = Map::from_vec(BINS[0], BINS[1], bins().map(|v| v * grid.bin_area()).collect());
-    charge.set_taken_area(Some(taken)).unwrap();
+    charge.set_blocked_area(Some(taken)).unwrap();
     all.push(("taken area", charge.clone()));
     let targets = Map::from_vec(BINS[0], BINS[1], bins().map(|v| 0.4 + 0.6 * v).collect());
     charge.set_target_densities(Some(targets)).unwrap();

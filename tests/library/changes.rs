@@ -194,7 +194,7 @@ fn a_cell_that_stays_takes_fixed_area_and_nothing_else() {
 }
 
 #[test]
-fn taken_area_is_fixed_area() {
+fn blocked_area_is_fixed_area() {
     let before = Cells::new().charge(&options());
     let grid = before.grid();
     // Whole bins and a half of one, some of them under fixed cells.
@@ -203,7 +203,7 @@ fn taken_area_is_fixed_area() {
     full.iter().for_each(|&bin| taken[bin] = 3.0 * grid.bin_area());
     taken[(10, 20)] = 0.5 * grid.bin_area();
     let mut after = before.clone();
-    after.set_taken_area(Some(taken)).unwrap();
+    after.set_blocked_area(Some(taken)).unwrap();
     for i in 0..BINS[0] {
         for j in 0..BINS[1] {
             let most = 0.8 * grid.bin_area();
@@ -227,7 +227,7 @@ fn taken_area_is_fixed_area() {
     let want = area - 0.8 * (free(&before) - free(&after));
     let filler = before.width()[CELLS] * before.height()[CELLS];
     assert!((after.filler_area() - want).abs() <= filler, "{} {want}", after.filler_area());
-    after.set_taken_area(None).unwrap();
+    after.set_blocked_area(None).unwrap();
     assert_eq!(after.fixed(), before.fixed());
 }
 
@@ -294,12 +294,12 @@ fn what_cannot_be_leaves_charge_and_engine_as_they_were() {
     let error = charge.set_fixed_cells(&stays, &bad, y).unwrap_err();
     assert_eq!(error.to_string(), "x of fixed cell 4: NaN: expected a finite number");
     let turned = Map::filled(BINS[1], BINS[0], 0.5);
-    assert!(charge.set_taken_area(Some(turned.clone())).is_err());
+    assert!(charge.set_blocked_area(Some(turned.clone())).is_err());
     assert!(charge.set_target_densities(Some(turned)).is_err());
     for value in [f64::NAN, -0.1, f64::INFINITY] {
         let mut map = Map::filled(BINS[0], BINS[1], 0.5);
         map[(1, 2)] = value;
-        let error = charge.set_taken_area(Some(map.clone())).unwrap_err();
+        let error = charge.set_blocked_area(Some(map.clone())).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!("taken area of bin 42: {value}: expected a finite number, not negative")

@@ -6,7 +6,7 @@
 
 use crate::common::{limit, relative_rms};
 use placefield::Real;
-use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d, PlanNd, Sample};
+use placefield::cpu::transforms::{InputElement, Plan1d, Plan2d, Plan3d, PlanNd};
 use placefield::grid::Map;
 use placefield::transform::{
     Algorithm1d, FftLayout, LengthError, Method, Plan2dOptions, PostProcessing, Reorder, Transform,
@@ -67,7 +67,7 @@ fn values<T: Real>(count: usize) -> Vec<T> {
     (0..count).map(value).collect()
 }
 
-fn widen<S: Sample>(values: &[S]) -> Vec<f64> {
+fn widen<S: InputElement>(values: &[S]) -> Vec<f64> {
     values.iter().map(|v| v.to_f64()).collect()
 }
 
@@ -264,7 +264,7 @@ fn check_thresholds<T: Real>() {
 /// Integers give to the bit what the same numbers do in floating point.
 #[test]
 fn integers_are_taken() {
-    fn check<S: Sample>(of: impl Fn(i64) -> S) {
+    fn check<S: InputElement>(of: impl Fn(i64) -> S) {
         let x: Vec<S> = (0..60).map(|i| of(i * i * 31 % 113)).collect();
         let same = widen(&x);
         let equal = |a: Vec<f64>, b: Vec<f64>| assert_eq!(a, b);

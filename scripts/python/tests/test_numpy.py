@@ -118,9 +118,9 @@ def test_a_changed_engine_is_as_one_made_so(make, cells):
     assert inflated.energy != make(fillers=False, width=height, height=width).evaluate(at).energy
     taken = numpy.zeros(engine.bins)
     taken[3, 1] = 4.0
-    engine.set_taken_area(taken)
+    engine.set_blocked_area(taken)
     assert engine.evaluate(at).energy != inflated.energy
-    engine.set_taken_area(None)
+    engine.set_blocked_area(None)
     targets = numpy.ones(engine.bins)
     targets[:10] = 0.25
     engine.set_target_densities(targets)
@@ -135,7 +135,7 @@ def test_a_changed_engine_is_as_one_made_so(make, cells):
 
     filled = make(fillers=True)
     before = filled.bodies
-    filled.set_taken_area(numpy.full(filled.bins, 4.0))
+    filled.set_blocked_area(numpy.full(filled.bins, 4.0))
     filled.refill()
     assert 40 < filled.bodies < before
     assert filled.start().shape == (2, filled.bodies)
@@ -152,8 +152,8 @@ def test_changes_that_do_not_fit(make):
         (lambda: engine.set_sizes(-sizes, sizes), "width of body 0"),
         (lambda: engine.set_sizes(sizes, sizes * numpy.nan), "height of body 0"),
         (lambda: engine.set_fixed_cells([True], sizes[:1], sizes[:1]), "fixed cells"),
-        (lambda: engine.set_taken_area(numpy.zeros((15, 20))), "area: expected shape"),
-        (lambda: engine.set_taken_area(-numpy.ones(engine.bins)), "taken area of bin"),
+        (lambda: engine.set_blocked_area(numpy.zeros((15, 20))), "area: expected shape"),
+        (lambda: engine.set_blocked_area(-numpy.ones(engine.bins)), "taken area of bin"),
         (lambda: engine.set_target_densities(numpy.zeros(engine.bins)), "target density of bin"),
     ]:
         with pytest.raises(ValueError, match=text):

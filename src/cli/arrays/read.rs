@@ -16,7 +16,7 @@ pub(super) struct Array {
     pub(super) path: String,
     pub(super) shape: Vec<usize>,
     pub(super) values: Vec<f64>,
-    /// The file's, and `f64` for integers.
+    /// The file's; `f32` for floats of 16 bits, `f64` for integers and truth values.
     pub(super) precision: Precision,
 }
 
@@ -65,10 +65,15 @@ impl Array {
         let fortran = file.order() == Order::Fortran;
         macro_rules! read {
             ($t:ty) => {
-                file.into_vec::<$t>().map(|v| v.into_iter().map(|v| v as f64).collect::<Vec<f64>>())
+                read!($t, |v| v as f64)
+            };
+            ($t:ty, $wide:expr) => {
+                file.into_vec::<$t>().map(|v| v.into_iter().map($wide).collect::<Vec<f64>>())
             };
         }
         let values = match (kind, size) {
+            (TypeChar::Bool, _) => read!(bool, f64::from),
+            (TypeChar::Float, 2) => read!(half::f16, f64::from),
             (TypeChar::Float, 4) => read!(f32),
             (TypeChar::Float, _) => read!(f64),
             (TypeChar::Int, 1) => read!(i8),
@@ -86,7 +91,7 @@ impl Array {
             let axes: Vec<usize> = (0..shape.len()).rev().collect();
             values = order::permuted(&values, &reversed, &axes);
         }
-        let single = kind == TypeChar::Float && size == 4;
+        let single = kind == TypeChar::Float && size <= 4;
         let precision = if single { Precision::F32 } else { Precision::F64 };
         Ok(Array { path: path.to_owned(), shape, values, precision })
     }
@@ -100,10 +105,12 @@ fn element(dtype: &DType) -> Result<(TypeChar, usize), String> {
     };
     let (kind, size) = (plain.type_char(), plain.num_bytes().unwrap_or(0));
     match (kind, size) {
-        (TypeChar::Float, 4 | 8) | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8) => {
-            Ok((kind, size))
-        }
-        _ => Err(format!("elements '{plain}': expected f4, f8 or integers of 1 to 8 bytes")),
+        (TypeChar::Bool, 1)
+        | (TypeChar::Float, 2 | 4 | 8)
+        | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8) => Ok((kind, size)),
+        _ => Err(format!(
+            "elements '{plain}': expected f2, f4, f8, bool or integers of 1 to 8 bytes"
+        )),
     }
 }
 
@@ -140,6 +147,13 @@ mod tests {
             Array::parse(&npy("|u1", false, "(3,)", &[1, 2, 255]), "a").unwrap().values[2],
             255.0
         );
+        let truth = Array::parse(&npy("|b1", false, "(3,)", &[1, 0, 1]), "a").unwrap();
+        assert_eq!((truth.values, truth.precision), (vec![1.0, 0.0, 1.0], Precision::F64));
+        // 1.5 and -2 in 16 bits, the second also with its bytes swapped.
+        let half = Array::parse(&npy("<f2", false, "(2,)", &[0, 0x3e, 0, 0xc0]), "a").unwrap();
+        assert_eq!((half.values, half.precision), (vec![1.5, -2.0], Precision::F32));
+        let half = Array::parse(&npy(">f2", false, "(1,)", &[0xc0, 0]), "a").unwrap();
+        assert_eq!(half.values, [-2.0]);
         let short = [-2i16, 9].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         assert_eq!(
             Array::parse(&npy("<i2", false, "(1, 2)", &short), "a").unwrap().values[0],
@@ -156,7 +170,7 @@ mod tests {
             (npy("<f4", false, "(0, 3)", &[]), "shape [0, 3]: expected"),
             (npy("<f4", false, "()", &[0; 4]), "shape []: expected"),
             (npy("<c8", false, "(1,)", &[0; 8]), "elements '<c8': expected"),
-            (npy("<f2", false, "(1,)", &[0; 2]), "elements '<f2': expected"),
+            (npy("<f16", false, "(1,)", &[0; 16]), "elements '<f16': expected"),
             (b"\x93NUMPY\x01\x00\xff\xff{".to_vec(), "damaged NumPy file: "),
         ] {
             let error = Array::parse(&bytes, "a").err().unwrap();

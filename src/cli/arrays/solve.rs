@@ -261,7 +261,7 @@ fn on_devices<T: Element>(
     devices: Devices,
 ) -> Result<Solved<T>, Failure> {
     use crate::cli::engines::{devices_named, devices_note};
-    use crate::cuda::{CudaError, Peers, SlabSolver, Work};
+    use crate::cuda::{CudaError, Peers, SlabSolver, Workload};
     let asked = devices_named(devices)?;
     let alone = |why: &str| {
         let first = asked[0];
@@ -270,7 +270,7 @@ fn on_devices<T: Element>(
         solved.note = Some(solved.note.map_or(note.clone(), |other| format!("{note}\n{other}")));
         Ok(solved)
     };
-    let (taken, why) = Peers::choose(&asked, Work::Solve { pipeline }, grid, T::PRECISION);
+    let (taken, why) = Peers::choose(&asked, Workload::Solve { pipeline }, grid, T::PRECISION);
     if taken.len() < 2 {
         return alone(&why);
     }

@@ -2,7 +2,7 @@
 
 use super::{CompressError, Picture, Samples};
 use crate::cpu::transforms::Plan2d;
-use crate::transform::{Sample, Transform};
+use crate::transform::{InputElement, Transform};
 use rayon::prelude::*;
 
 /// The magnitudes of a picture's DCT coefficients.
@@ -95,7 +95,7 @@ impl Spectrum {
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-fn magnitudes<S: Sample>(samples: &[S], picture: &Picture) -> Result<Vec<f64>, Failed> {
+fn magnitudes<S: InputElement>(samples: &[S], picture: &Picture) -> Result<Vec<f64>, Failed> {
     let format = picture.format();
     let step = format.channels + usize::from(format.alpha);
     let mut dct = Plan2d::<f64>::new(Transform::Dct, format.height, format.width)?;

@@ -24,7 +24,7 @@ pub use cpu::CpuThresholdPair;
 pub use cuda::CudaThresholdPair;
 
 use crate::real::{Precision, Real};
-use crate::transform::Sample;
+use crate::transform::InputElement;
 use image::codecs::png::{PngDecoder, PngEncoder};
 use image::{DynamicImage, ImageBuffer, ImageDecoder, ImageError, Limits, Pixel};
 use rayon::prelude::*;
@@ -351,7 +351,7 @@ struct ChannelResult {
 }
 
 /// A sample that rounding comes back to.
-trait Stored: Sample {
+trait Stored: InputElement {
     const MAX: f64;
     fn stored(value: f64) -> Self;
 }

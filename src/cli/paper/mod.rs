@@ -33,6 +33,6 @@ pub use experiments::Experiment;
 pub use pictures::{draw, pictures};
 pub use run::{Listener, Unattended, run};
 pub use session::{FEWEST, Outcome, Session, Settings, Unit, WARM_UP};
-pub use statistics::Sample;
+pub use statistics::Timing;
 pub use table::{Claim, Group, Line, Observed, Report, Rule, Table, Verdict, short};
 pub use target::{BenchError, Direction, Machine, Target, Work, Workload};

@@ -5,7 +5,7 @@
 //! for, or as the time allows; what cannot be measured in the time or memory
 //! there is stays in the table, with the reason in the number's place.
 
-use super::statistics::Sample;
+use super::statistics::Timing;
 use super::table::Line;
 use super::target::{Target, Work, Workload, reason};
 use crate::real::Precision;
@@ -73,7 +73,7 @@ struct Cost {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Milliseconds: as measured, and as plain launches where that differs.
-    Timed(Sample, Option<Sample>),
+    Timed(Timing, Option<Timing>),
     /// Why not.
     Skipped(String),
 }
@@ -214,8 +214,8 @@ impl<'a> Session<'a> {
         }
         let outcome = |(side, [times, plain]): (Side, &[Vec<f64>; 2])| match side {
             Err(why) => Outcome::Skipped(why),
-            Ok(_) => match Sample::of(times) {
-                Some(sample) => Outcome::Timed(sample, Sample::of(plain)),
+            Ok(_) => match Timing::of(times) {
+                Some(sample) => Outcome::Timed(sample, Timing::of(plain)),
                 None => Outcome::Skipped("interrupted before the first repetition".to_owned()),
             },
         };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Statistics of repeated measurements, all in the unit of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Sample {
+pub struct Timing {
     /// Arithmetic mean, which is what the paper prints.
     pub mean: f64,
     /// Standard deviation of the sample (over n − 1); zero for one measurement.
@@ -22,9 +22,9 @@ pub struct Sample {
     pub repetitions: usize,
 }
 
-impl Sample {
+impl Timing {
     /// Of measurements in any order; `None` of none.
-    pub fn of(values: &[f64]) -> Option<Sample> {
+    pub fn of(values: &[f64]) -> Option<Timing> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
@@ -38,13 +38,13 @@ impl Sample {
             low + (high - low) * place.fract()
         };
         let quartiles = [at(0.25), at(0.75)];
-        Some(Sample { mean, deviation, median: at(0.5), quartiles, min, max, repetitions: n })
+        Some(Timing { mean, deviation, median: at(0.5), quartiles, min, max, repetitions: n })
     }
 
     /// The same in another unit.
     #[must_use]
-    pub fn scaled(self, by: f64) -> Sample {
-        Sample {
+    pub fn scaled(self, by: f64) -> Timing {
+        Timing {
             mean: self.mean * by,
             deviation: self.deviation * by,
             median: self.median * by,
@@ -62,14 +62,14 @@ mod tests {
 
     #[test]
     fn statistics_by_hand() {
-        let s = Sample::of(&[4.0, 1.0, 3.0, 2.0, 10.0]).unwrap();
+        let s = Timing::of(&[4.0, 1.0, 3.0, 2.0, 10.0]).unwrap();
         assert_eq!((s.mean, s.median, s.quartiles), (4.0, 3.0, [2.0, 4.0]));
         assert_eq!((s.min, s.max, s.repetitions), (1.0, 10.0, 5));
         // Squares 0, 9, 1, 4, 36 over four.
         assert!((s.deviation - 12.5f64.sqrt()).abs() < 1e-15);
-        assert_eq!(Sample::of(&[1.0, 2.0]).unwrap().quartiles, [1.25, 1.75]);
-        assert_eq!(Sample::of(&[7.0]).unwrap().deviation, 0.0);
-        assert_eq!(Sample::of(&[]), None);
+        assert_eq!(Timing::of(&[1.0, 2.0]).unwrap().quartiles, [1.25, 1.75]);
+        assert_eq!(Timing::of(&[7.0]).unwrap().deviation, 0.0);
+        assert_eq!(Timing::of(&[]), None);
         assert_eq!(s.scaled(1e3).median, 3000.0);
     }
 }

@@ -1,7 +1,7 @@
 //! A table of the paper beside this machine's numbers: what is printed and what
 //! is written as JSON.
 
-use super::statistics::Sample;
+use super::statistics::Timing;
 use super::target::{FAILED, Machine};
 use crate::cli::document::Content;
 use crate::real::Precision;
@@ -102,9 +102,9 @@ pub struct Line {
     /// This machine's number over that line's; of medians where both were timed.
     pub here_ratio: Option<f64>,
     /// The statistics behind `here`, where it was timed.
-    pub sample: Option<Sample>,
+    pub sample: Option<Timing>,
     /// On a device: the same as plain launches, where `sample` is of graph replays.
-    pub plain: Option<Sample>,
+    pub plain: Option<Timing>,
     /// Why there is no number here.
     pub skipped: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! Tables as a person reads them, in a terminal.
 
 use super::printed::REPETITIONS;
-use super::statistics::Sample;
+use super::statistics::Timing;
 use super::table::{Claim, Line, Report, Table, short};
 use super::target::Machine;
 use std::fmt::{self, Display, Formatter};
@@ -72,7 +72,7 @@ impl Table {
         for group in &self.groups {
             for (k, line) in group.lines.iter().enumerate() {
                 let number = |v: Option<f64>| v.map_or("–".to_owned(), short);
-                let sample = |text: &dyn Fn(&Sample) -> String| {
+                let sample = |text: &dyn Fn(&Timing) -> String| {
                     line.sample.as_ref().map_or(String::new(), text)
                 };
                 let ratio = |v: Option<f64>| v.map_or(String::new(), |v| format!("{v:.2}"));

@@ -181,7 +181,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
         .folder("--frames", args.frames.as_ref(), PICTURES)
         .check(&inputs)?;
     check_placement_output(&args.output, &args.evaluation.design)?;
-    engines::open_ahead(&args.evaluation.options, true);
+    engines::prefetch_device(&args.evaluation.options, true);
     let opened = open_design(&args.evaluation)?;
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))
 }

@@ -6,7 +6,7 @@ use crate::cpu::simd::vectorised;
 use crate::real::Real;
 use crate::transform::line::{Line, Wave};
 use crate::transform::longer::Longer;
-use crate::transform::{Algorithm1d, PostProcessing, Reorder, Sample, Transform1d};
+use crate::transform::{Algorithm1d, InputElement, PostProcessing, Reorder, Transform1d};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ const VALUES: usize = 4096;
 
 /// Calls `work(l, x, out, scratch)` for every line of `n` values, in parallel.
 #[inline(always)]
-fn for_lines<S: Sample, T: Real>(
+fn for_lines<S: InputElement, T: Real>(
     n: usize,
     x: &[S],
     out: &mut [T],
@@ -57,7 +57,7 @@ impl<T: Real> NPointLines<T> {
 
     /// DCT of every line; coefficient `k` of line `l` of a map of `lines` passes
     /// through `finish(l, k, ·)`.
-    pub(crate) fn forward<S: Sample>(
+    pub(crate) fn forward<S: InputElement>(
         &self,
         x: &[S],
         out: &mut [T],
@@ -76,7 +76,7 @@ impl<T: Real> NPointLines<T> {
 
     /// IDCT or IDXST of every line; coefficient `k` of line `l` of a map of `lines` first passes
     /// through `start(l, k, ·)`.
-    pub(crate) fn inverse<S: Sample>(
+    pub(crate) fn inverse<S: InputElement>(
         &self,
         wave: Wave,
         x: &[S],
@@ -130,7 +130,7 @@ impl<T: Real> LineTransform<T> {
     }
 
     /// `out = kind(x)`, line by line.
-    pub(crate) fn run<S: Sample>(
+    pub(crate) fn run<S: InputElement>(
         &self,
         kind: Transform1d,
         x: &[S],

@@ -7,7 +7,7 @@ use super::row_column::RowColumnMaps;
 use super::scratch::{Parts, ScratchLen};
 use super::transposed::TransposedMaps;
 use crate::real::Real;
-use crate::transform::{FftLayout, Method, Plan2dOptions, Sample, Transform};
+use crate::transform::{FftLayout, InputElement, Method, Plan2dOptions, Transform};
 
 /// Values of the maps that go through the passes together: small maps in
 /// groups, that every pass has work for all threads.
@@ -51,7 +51,7 @@ impl<T: Real> MapTransform<T> {
     }
 
     /// `out = DCT2(x)`, modified, of every map in `x`.
-    pub(crate) fn forward<S: Sample>(
+    pub(crate) fn forward<S: InputElement>(
         &self,
         x: &[S],
         by: &impl Modify<T>,
@@ -62,7 +62,7 @@ impl<T: Real> MapTransform<T> {
     }
 
     /// `out` = inverse of `x`, modified, of every map in `x`.
-    pub(crate) fn inverse<S: Sample>(
+    pub(crate) fn inverse<S: InputElement>(
         &self,
         kind: Inverse,
         x: &[S],
@@ -124,7 +124,7 @@ impl<T: Real> MapBatch<T> {
 
     /// `out = kind(x)` of every map: coefficients are modified as they are written by a DCT
     /// and as they are read by an inverse.
-    pub(crate) fn run<S: Sample>(
+    pub(crate) fn run<S: InputElement>(
         &self,
         x: &[S],
         by: &impl Modify<T>,

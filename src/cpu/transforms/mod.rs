@@ -6,7 +6,7 @@
 //! choices. It owns its tables and its working memory, made for the rayon pool
 //! that it was planned in; `plan.run(input, output)` spreads its work over the
 //! pool it is called in and allocates nothing. Input may be integers (see
-//! [`Sample`]); it is left as it is. Definitions and scalings are those of the
+//! [`InputElement`]); it is left as it is. Definitions and scalings are those of the
 //! [crate's table](crate#the-transforms-and-their-scaling). On a device
 //! `cuda::transforms` has plans of the same names and methods.
 //!
@@ -45,7 +45,9 @@ mod tests;
 mod transposed;
 mod volume;
 
-pub use crate::transform::{FftLayout, LengthError, Method, Plan2dOptions, Sample, ShapeError};
+pub use crate::transform::{
+    FftLayout, InputElement, LengthError, Method, Plan2dOptions, ShapeError,
+};
 pub use plan_nd::PlanNd;
 pub use plan1d::Plan1d;
 pub use plan2d::Plan2d;

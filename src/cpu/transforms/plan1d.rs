@@ -4,7 +4,7 @@ use super::lines::LineTransform;
 use super::scratch::{Scratch, ScratchLen};
 use crate::real::Real;
 use crate::transform::{
-    Algorithm1d, LengthError, Sample, ShapeError, Transform1d, check_length, check_shape,
+    Algorithm1d, InputElement, LengthError, ShapeError, Transform1d, check_length, check_shape,
 };
 
 /// A plan for transforms of `batch` lines of `n` values, one after the other in memory.
@@ -68,7 +68,11 @@ impl<T: Real> Plan1d<T> {
     ///
     /// # Errors
     /// When a slice has another length.
-    pub fn run<S: Sample>(&mut self, input: &[S], output: &mut [T]) -> Result<(), LengthError> {
+    pub fn run<S: InputElement>(
+        &mut self,
+        input: &[S],
+        output: &mut [T],
+    ) -> Result<(), LengthError> {
         let values = self.batch * self.len();
         check_length("input", values, input.len())?;
         check_length("output", values, output.len())?;

@@ -5,7 +5,7 @@ use super::maps::{MapBatch, chosen_layout};
 use super::scratch::Scratch;
 use crate::real::Real;
 use crate::transform::{
-    LengthError, Plan2dOptions, Sample, ShapeError, Transform, check_length, check_shape,
+    InputElement, LengthError, Plan2dOptions, ShapeError, Transform, check_length, check_shape,
 };
 
 /// A plan for transforms of `batch` maps of `nx × ny` values, y contiguous.
@@ -70,7 +70,11 @@ impl<T: Real> Plan2d<T> {
     ///
     /// # Errors
     /// When a slice has another length.
-    pub fn run<S: Sample>(&mut self, input: &[S], output: &mut [T]) -> Result<(), LengthError> {
+    pub fn run<S: InputElement>(
+        &mut self,
+        input: &[S],
+        output: &mut [T],
+    ) -> Result<(), LengthError> {
         self.modified(input, &Unchanged, output)
     }
 
@@ -81,7 +85,7 @@ impl<T: Real> Plan2d<T> {
     ///
     /// # Errors
     /// As [`Plan2d::run`].
-    pub fn run_thresholded<S: Sample>(
+    pub fn run_thresholded<S: InputElement>(
         &mut self,
         input: &[S],
         threshold: T,
@@ -90,7 +94,7 @@ impl<T: Real> Plan2d<T> {
         self.modified(input, &Threshold(threshold), output)
     }
 
-    fn modified<S: Sample>(
+    fn modified<S: InputElement>(
         &mut self,
         input: &[S],
         by: &impl Modify<T>,

@@ -2,7 +2,7 @@
 
 use super::plan_nd::PlanNd;
 use crate::real::Real;
-use crate::transform::{LengthError, Method, Sample, ShapeError, TransformNd};
+use crate::transform::{InputElement, LengthError, Method, ShapeError, TransformNd};
 
 /// A plan for transforms of `batch` volumes of `[n0][n1][n2]` values, the last axis contiguous:
 /// by one 3-D FFT, or one axis after the other.
@@ -58,7 +58,11 @@ impl<T: Real> Plan3d<T> {
     ///
     /// # Errors
     /// When a slice has another length.
-    pub fn run<S: Sample>(&mut self, input: &[S], output: &mut [T]) -> Result<(), LengthError> {
+    pub fn run<S: InputElement>(
+        &mut self,
+        input: &[S],
+        output: &mut [T],
+    ) -> Result<(), LengthError> {
         self.plan.run(input, output)
     }
 }

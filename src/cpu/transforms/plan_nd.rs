@@ -4,7 +4,7 @@ use super::rounds::Rounds;
 use super::scratch::Scratch;
 use crate::real::Real;
 use crate::transform::{
-    LengthError, Method, Sample, ShapeError, TransformNd, check_length, check_shape,
+    InputElement, LengthError, Method, ShapeError, TransformNd, check_length, check_shape,
 };
 
 /// A plan for transforms of `batch` arrays of one or more dimensions, the last axis contiguous.
@@ -75,7 +75,11 @@ impl<T: Real> PlanNd<T> {
     ///
     /// # Errors
     /// When a slice has another length.
-    pub fn run<S: Sample>(&mut self, input: &[S], output: &mut [T]) -> Result<(), LengthError> {
+    pub fn run<S: InputElement>(
+        &mut self,
+        input: &[S],
+        output: &mut [T],
+    ) -> Result<(), LengthError> {
         let values = self.rounds.values();
         check_length("input", values, input.len())?;
         check_length("output", values, output.len())?;

@@ -14,7 +14,7 @@ use super::volume::VolumeTransform;
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::{
-    Algorithm1d, Method, Plan2dOptions, Sample, Transform, Transform1d, TransformNd,
+    Algorithm1d, InputElement, Method, Plan2dOptions, Transform, Transform1d, TransformNd,
 };
 
 /// The rounds of a batch of arrays, first the one of the last axes.
@@ -90,7 +90,7 @@ impl<T: Real> Rounds<T> {
         if self.rounds.len() > 1 { self.values } else { 0 }
     }
 
-    pub(super) fn run<S: Sample>(&self, input: &[S], output: &mut [T], s: &mut Parts<'_, T>) {
+    pub(super) fn run<S: InputElement>(&self, input: &[S], output: &mut [T], s: &mut Parts<'_, T>) {
         let (between, mut s) = s.split(self.between());
         let (first, later) = self.rounds.split_first().expect("there is an axis");
         if later.is_empty() {
@@ -130,7 +130,7 @@ impl<T: Real> Round<T> {
         }
     }
 
-    fn run<S: Sample>(
+    fn run<S: InputElement>(
         &self,
         kind: TransformNd,
         input: &[S],

@@ -12,7 +12,7 @@ use super::scratch::{Parts, ScratchLen};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::line::Wave;
-use crate::transform::{PostProcessing, Reorder, Sample};
+use crate::transform::{InputElement, PostProcessing, Reorder};
 
 /// Plans for maps of one size.
 pub(crate) struct RowColumnMaps<T: Real> {
@@ -37,7 +37,7 @@ impl<T: Real> RowColumnMaps<T> {
     }
 
     /// `out = DCT2(x)`, modified, of every map in `x`.
-    pub(crate) fn forward<S: Sample>(
+    pub(crate) fn forward<S: InputElement>(
         &self,
         x: &[S],
         by: &impl Modify<T>,
@@ -53,7 +53,7 @@ impl<T: Real> RowColumnMaps<T> {
     }
 
     /// `out` = inverse of `x`, modified, of every map in `x`.
-    pub(crate) fn inverse<S: Sample>(
+    pub(crate) fn inverse<S: InputElement>(
         &self,
         kind: Inverse,
         x: &[S],

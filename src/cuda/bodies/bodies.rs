@@ -18,13 +18,13 @@
 //! access per body, or be kept in slot order by the caller
 //! ([`Arrangement::Slots`]).
 
-use super::age::OrderAge;
 use super::order::{AllBodies, Corners, Ordering, Parts, Wanted, first_own};
 use super::permute::{self, Moves, Permutation, PermutationView};
 use super::plan::{
     BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, RegionTables, SMALL_CHUNK, Units, defines, records,
 };
 use super::shares::{Addresses, BodyBlocks};
+use super::staleness::OrderStaleness;
 use crate::charge::Charge;
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu,
@@ -63,7 +63,7 @@ pub struct Bodies<T: CudaReal> {
     grid: BinGrid,
     pub(super) plan: Plan<T>,
     count: u32,
-    pub(in crate::cuda) age: OrderAge,
+    pub(in crate::cuda) staleness: OrderStaleness,
     ordering: Ordering,
     /// Whether ranks share them.
     pub(super) several: bool,
@@ -172,7 +172,7 @@ impl<T: CudaReal> Bodies<T> {
             id: NEXT.fetch_add(1, Relaxed),
             gpu: gpu.clone(),
             count: count as u32,
-            age: OrderAge::new(gpu)?,
+            staleness: OrderStaleness::new(gpu)?,
             ordering: Ordering::new(gpu, &module, &plan, count < Self::busy(gpu), own)?,
             several: own.is_some(),
             moves: Moves::new(&module)?,
@@ -211,19 +211,19 @@ impl<T: CudaReal> Bodies<T> {
 
     /// Whether an order has been made.
     pub fn is_ordered(&self) -> bool {
-        self.age.orders() > 0
+        self.staleness.orders() > 0
     }
 
     /// Whether a new order pays: none was made yet, or bodies outside their halos
     /// have by now cost about what one costs, as far as steps enqueued have run.
     /// Does not wait.
     pub fn order_is_due(&self) -> bool {
-        self.age.is_due(self.len())
+        self.staleness.is_due(self.len())
     }
 
     /// How many orders have been made.
     pub fn orders(&self) -> u32 {
-        self.age.orders()
+        self.staleness.orders()
     }
 
     /// Tiles of bins of all regions.
@@ -300,7 +300,7 @@ impl<T: CudaReal> Bodies<T> {
     ) -> Result<(), CudaError> {
         self.check_corners(corners)?;
         // What follows takes the order for made, which in a capture it is not.
-        self.gpu.enter()?.check_not_capturing()?;
+        self.gpu.stream_guard()?.check_not_capturing()?;
         let parts = self.parts_of(corners);
         // SAFETY: as in `make_order`, and the caller's promise.
         unsafe { self.ordering.count(&self.gpu, &parts, Some(ranks)) }
@@ -320,7 +320,7 @@ impl<T: CudaReal> Bodies<T> {
         // SAFETY: as in `make_order`, and the caller's promise.
         unsafe { self.ordering.place(&self.gpu, &parts, Some(ranks)) }?;
         self.ordering.made(false);
-        self.age.ordered();
+        self.staleness.ordered();
         Ok(())
     }
 
@@ -414,7 +414,7 @@ impl<T: CudaReal> Bodies<T> {
     /// From corners at an address. Lengths and devices have been checked.
     fn make_order(&mut self, corners: (Corners, u64), wanted: Wanted) -> Result<(), CudaError> {
         // What follows here takes the order for made, which in a capture it is not.
-        self.gpu.enter()?.check_not_capturing()?;
+        self.gpu.stream_guard()?.check_not_capturing()?;
         let parts = self.parts(corners, wanted);
         // SAFETY: corners and what is wanted were checked by the callers, the rest
         // was made of these lengths by `new`.
@@ -423,7 +423,7 @@ impl<T: CudaReal> Bodies<T> {
             self.ordering.place(&self.gpu, &parts, None)?;
         }
         self.ordering.made(wanted.slot_of != 0);
-        self.age.ordered();
+        self.staleness.ordered();
         Ok(())
     }
 
@@ -436,7 +436,7 @@ impl<T: CudaReal> Bodies<T> {
             all_ids: &self.ids,
             records: &self.records,
             chunks: &self.chunks,
-            age: &self.age.device,
+            staleness: &self.staleness.device,
             regions: self.region_tables(),
             wanted,
         }

@@ -352,7 +352,7 @@ impl<T: CudaReal> Density<T> {
         bins: Range<usize>,
         rho: &DeviceSliceMut<'_, T>,
     ) -> Result<(), CudaError> {
-        let post = bodies.age.post();
+        let post = bodies.staleness.post();
         let (first, end) = (bins.start as u32, bins.end as u32);
         // Four bins per thread, and a block for the bodies outside their halos; for every region.
         let mut config = blocks_for(bins.len().div_ceil(4));
@@ -377,7 +377,7 @@ impl<T: CudaReal> Density<T> {
                 .arg(rho)
                 .arg(&self.outside_halo)
                 .arg(&self.stats)
-                .arg(&bodies.age.device)
+                .arg(&bodies.staleness.device)
                 .arg(&post)
                 .arg(&self.levels)
                 .launch(config)

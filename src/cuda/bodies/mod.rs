@@ -1,6 +1,5 @@
 //! Bodies on a device: their order, density and forces.
 
-mod age;
 #[allow(clippy::module_inception)]
 mod bodies;
 mod density;
@@ -9,8 +8,8 @@ mod order;
 mod permute;
 mod plan;
 mod shares;
+mod staleness;
 
-pub use age::MOST_STEPS_PER_ORDER;
 pub use bodies::{Arrangement, Bodies};
 pub(in crate::cuda) use density::BINS_PER_BLOCK;
 pub use density::{Density, DensityReport, RawStatistics};
@@ -21,3 +20,4 @@ pub use permute::{Permutation, PermutationView};
 pub(in crate::cuda) use shares::{
     Addresses, BodyBlocks, MOST_RANKS, Positions, Shares, blocks_of, grid_of,
 };
+pub use staleness::MOST_STEPS_PER_ORDER;

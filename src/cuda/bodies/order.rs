@@ -147,7 +147,7 @@ pub(super) struct Parts<'a, T: CudaReal> {
     pub(super) all_ids: &'a DeviceVec<u32>,
     pub(super) records: &'a DeviceVec<u8>,
     pub(super) chunks: &'a DeviceVec<u32>,
-    pub(super) age: &'a DeviceVec<u64>,
+    pub(super) staleness: &'a DeviceVec<u64>,
     pub(super) regions: RegionTables,
     pub(super) wanted: Wanted,
 }
@@ -283,14 +283,15 @@ impl Ordering {
         parts: &Parts<'_, T>,
         ranks: Option<&AllBodies>,
     ) -> Result<(), CudaError> {
-        let Parts { plan, staged, all_ids, records, chunks, age, regions, wanted, .. } = parts;
+        let Parts { plan, staged, all_ids, records, chunks, staleness, regions, wanted, .. } =
+            parts;
         let (config, local) = self.config(self.slot_of.len());
         let one =
             LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
         let ranks = self.own_of(ranks);
         let mut tiles = Launch::new(gpu, &self.tiles);
         let arguments = tiles.overlap(self.overlap).arg(*plan).arg(&self.counts);
-        arguments.arg(&self.cursors).arg(&self.listed).arg(*age);
+        arguments.arg(&self.cursors).arg(&self.listed).arg(*staleness);
         let mut place = Launch::new(gpu, &self.place);
         let arguments = place.overlap(self.overlap).arg(*plan).arg(*staged).arg(&self.cursors);
         let arguments = arguments.arg(*all_ids).arg(*records).arg(&self.half).arg(wanted);

@@ -278,7 +278,7 @@ impl CudaError {
 
     /// Whether it is only this way of doing a thing that the device at hand, its code or
     /// the grid does not allow, so that another way may stand in.
-    pub(in crate::cuda) fn lets_another_stand_in(&self) -> bool {
+    pub(in crate::cuda) fn allows_fallback(&self) -> bool {
         use CudaError::{NoKernel, NoThreePass, NotPrecompiled};
         matches!(self, NoThreePass { .. } | NoKernel(_) | NotPrecompiled { .. })
     }

@@ -5,7 +5,7 @@ use super::error::CudaError;
 use super::limit::DeviceLimit;
 use super::probe::{DeviceInfo, probe_devices};
 use super::real::CudaReal;
-use super::turn::Turns;
+use super::stream::StreamOrder;
 use crate::real::Precision;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaModule, CudaStream, DriverError, result};
@@ -36,7 +36,7 @@ impl GpuOptions {
 
 /// A device, opened. Clones share it.
 ///
-/// All work goes to one stream, or to one of the caller's in its turn
+/// All work goes to one stream, or to one of the caller's
 /// ([`interop::on_stream`](crate::cuda::interop::on_stream)). Any number of engines and plans may
 /// share a `Gpu`, from any threads: while one thread captures a [`Graph`](super::Graph), work of
 /// the others waits until the capture is over.
@@ -50,14 +50,14 @@ pub(super) struct Shared {
     /// The device's own architecture, whatever its limit.
     architecture: u32,
     options: GpuOptions,
-    kernels: Mutex<HashMap<Instance, Arc<Place>>>,
-    /// Whose turn it is to enqueue, and to which stream.
-    pub(super) turns: Turns,
+    kernels: Mutex<HashMap<Instance, Arc<ModuleSlot>>>,
+    /// The order of the work, and the stream that it goes to.
+    pub(super) stream_order: StreamOrder,
 }
 
 /// Where an instance goes once it is loaded.
 #[derive(Default)]
-struct Place {
+struct ModuleSlot {
     loaded: OnceLock<Loaded>,
     /// Held by who loads it, so that nothing is compiled twice.
     loading: Mutex<()>,
@@ -119,7 +119,7 @@ impl Gpu {
         // neither is handed out but by the unsafe functions of `cuda::interop`.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream()?;
-        let turns = Turns::new(&context)?;
+        let stream_order = StreamOrder::new(&context)?;
         let mut info = found.devices.swap_remove(ordinal);
         let architecture = info.architecture();
         limit.apply(&mut info);
@@ -130,7 +130,7 @@ impl Gpu {
             architecture,
             options,
             kernels: Mutex::default(),
-            turns,
+            stream_order,
         })))
     }
 
@@ -182,7 +182,7 @@ impl Gpu {
     /// # Errors
     /// What failed on the device since the last wait.
     pub fn synchronize(&self) -> Result<(), CudaError> {
-        self.enter()?.synchronize()?;
+        self.stream_guard()?.synchronize()?;
         Ok(self.context().check_err()?)
     }
 
@@ -197,7 +197,7 @@ impl Gpu {
 
     /// Device memory of this many bytes, not zero, not initialised.
     pub(super) fn allocate(&self, bytes: usize) -> Result<sys::CUdeviceptr, CudaError> {
-        let stream = self.enter()?;
+        let stream = self.stream_guard()?;
         // It would be memory of the graph, there only while that runs.
         stream.check_not_capturing()?;
         // SAFETY: the context is current and the stream its own.
@@ -259,7 +259,8 @@ impl Gpu {
         let instances = instances.iter().map(|(unit, defines)| Instance::new::<T>(unit, defines));
         let instances: Vec<Instance> = instances.collect::<Result<_, _>>()?;
         let places = self.places(&instances);
-        let mut missing: Vec<(&Instance, &Arc<Place>)> = instances.iter().zip(&places).collect();
+        let mut missing: Vec<(&Instance, &Arc<ModuleSlot>)> =
+            instances.iter().zip(&places).collect();
         missing.retain(|(_, place)| place.loaded.get().is_none());
         // Whoever wants several waits for them in one order, so that nobody waits in a circle.
         missing.sort_by_key(|(_, place)| Arc::as_ptr(place));
@@ -282,7 +283,8 @@ impl Gpu {
             }
         }
         self.context().bind_to_thread()?;
-        let module = |place: &Arc<Place>| place.loaded.get().map(|loaded| loaded.module.clone());
+        let module =
+            |place: &Arc<ModuleSlot>| place.loaded.get().map(|loaded| loaded.module.clone());
         match failed {
             Some(error) => Err(error),
             None => Ok(places.iter().map(|place| module(place).expect("loaded above")).collect()),
@@ -290,7 +292,7 @@ impl Gpu {
     }
 
     /// Where each instance is, or will be.
-    fn places(&self, instances: &[Instance]) -> Vec<Arc<Place>> {
+    fn places(&self, instances: &[Instance]) -> Vec<Arc<ModuleSlot>> {
         let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         instances
             .iter()
@@ -301,7 +303,7 @@ impl Gpu {
     /// Where each set of kernels loaded so far came from, by name.
     pub fn kernel_origins(&self) -> Vec<KernelOrigin> {
         let kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let origin = |(instance, place): (&Instance, &Arc<Place>)| {
+        let origin = |(instance, place): (&Instance, &Arc<ModuleSlot>)| {
             Some(KernelOrigin {
                 unit: instance.unit,
                 precision: instance.precision,

@@ -2,7 +2,7 @@
 
 use super::error::CudaError;
 use super::gpu::Gpu;
-use super::turn::{Exclusive, Unused};
+use super::stream::{CaptureGuard, Unused};
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUstreamCaptureMode};
 
@@ -47,7 +47,7 @@ impl Graph {
         outcome?;
         let graph = graph?;
         if let Some(graph) = &graph {
-            let stream = gpu.enter()?;
+            let stream = gpu.stream_guard()?;
             // SAFETY: the graph lives, and the stream is of its context, which is current.
             let uploaded = unsafe { sys::cuGraphUpload(graph.cu_graph_exec(), stream.raw()) };
             uploaded.result().map_err(CudaError::from)?;
@@ -65,7 +65,7 @@ impl Graph {
     /// # Errors
     /// When the driver refuses the launch; [`CudaError::Capturing`] inside a capture.
     pub fn launch(&mut self) -> Result<(), CudaError> {
-        let stream = self.gpu.enter()?;
+        let stream = self.gpu.stream_guard()?;
         // A graph of the caller's cannot hold one that is ready to run.
         stream.check_not_capturing()?;
         if let Some(graph) = &self.graph {
@@ -90,16 +90,16 @@ struct Capture<'a> {
     gpu: &'a Gpu,
     open: bool,
     /// No other thread enqueues; given up after the capture's end.
-    _alone: Exclusive<'a>,
+    _guard: CaptureGuard<'a>,
 }
 
 impl<'a> Capture<'a> {
     fn begin(gpu: &'a Gpu) -> Result<Self, CudaError> {
-        let alone = gpu.exclusive()?;
+        let alone = gpu.capture_guard()?;
         // Calls that would break a capture are refused to this thread only.
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         gpu.stream().begin_capture(mode)?;
-        Ok(Capture { gpu, open: true, _alone: alone })
+        Ok(Capture { gpu, open: true, _guard: alone })
     }
 
     /// Ends it and makes a graph of what it holds.

@@ -1,13 +1,13 @@
 //! What a transform on a device can read.
 
 use super::value::DeviceValue;
-use crate::transform::Sample;
+use crate::transform::InputElement;
 
 /// A type that a transform in precision `T` takes its input in: `T` itself, and
 /// integers of up to 32 bits, which the first kernel converts as it reads, for
 /// cuFFT has no integers (Jiang et al., "Settings"). An integer of more digits
 /// than `T` has is rounded. Sealed, as [`DeviceValue`] is: it chooses kernels.
-pub trait Input<T>: DeviceValue + Sample {
+pub trait Input<T>: DeviceValue + InputElement {
     #[doc(hidden)]
     /// Its name in the kernels, with which those that read it are compiled
     /// (`kernels/fft/inputs.cuh`).

@@ -121,13 +121,13 @@ pub(in crate::cuda) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchC
     config
 }
 
-/// Most turns a thread takes in a kernel that ends in a sum over the grid.
+/// Most stream_order a thread takes in a kernel that ends in a sum over the grid.
 const TURNS: u32 = 8;
 
 /// As [`cover`], with no more blocks than the device runs at once: a grid-stride loop takes the
 /// rest of the height, so that the sum over the grid that ends the kernel has few blocks to wait
 /// for. (An H200, the solve at 1024² and 2048²: 2 % faster than with two or four times the blocks.
-/// At 4096², where a thread would take 26 turns, 1 % slower: hence [`TURNS`].)
+/// At 4096², where a thread would take 26 stream_order, 1 % slower: hence [`TURNS`].)
 pub(in crate::cuda) fn cover_for_sum(
     gpu: &Gpu,
     kernel: &CudaFunction,
@@ -138,12 +138,12 @@ pub(in crate::cuda) fn cover_for_sum(
     Ok(at_most(at_once, cover(64, cells)))
 }
 
-/// Fewer blocks down the height, each taking the same number of turns but for
+/// Fewer blocks down the height, each taking the same number of stream_order but for
 /// the last turn's remainder.
 fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
     let (across, down, _) = config.grid_dim;
-    let turns = down.div_ceil((blocks / across).max(1)).min(TURNS);
-    config.grid_dim.1 = down.div_ceil(turns);
+    let stream_order = down.div_ceil((blocks / across).max(1)).min(TURNS);
+    config.grid_dim.1 = down.div_ceil(stream_order);
     config
 }
 
@@ -319,7 +319,7 @@ impl<'a> Launch<'a> {
             pad: Default::default(),
             value,
         };
-        let stream = self.gpu.enter()?;
+        let stream = self.gpu.stream_guard()?;
         let config = sys::CUlaunchConfig {
             gridDimX: config.grid_dim.0,
             gridDimY: config.grid_dim.1,
@@ -377,9 +377,9 @@ mod tests {
     fn turns_are_even_and_few() {
         let config = cover(32, (1025, 1025));
         assert_eq!(config.grid_dim, (33, 129, 1));
-        // 20 blocks fit down the height; 129 rows of blocks then take 7 turns, as with 19.
+        // 20 blocks fit down the height; 129 rows of blocks then take 7 stream_order, as with 19.
         assert_eq!(at_most(660, config).grid_dim, (33, 19, 1));
-        // One would take 129 turns.
+        // One would take 129 stream_order.
         assert_eq!(at_most(33, config).grid_dim, (33, 17, 1));
         assert_eq!(at_most(1_000_000, config).grid_dim, config.grid_dim);
     }

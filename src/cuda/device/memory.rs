@@ -11,7 +11,7 @@
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
 use super::real::CudaReal;
-use super::turn::{Entered, Unused};
+use super::stream::{StreamGuard, Unused};
 use super::value::DeviceValue;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaEvent, result};
@@ -62,7 +62,7 @@ impl<E: DeviceValue> DeviceVec<E> {
             .max(size_of::<E>());
         let address = gpu.allocate(bytes)?;
         let zeros = DeviceVec { gpu: gpu.clone(), address, length, of: PhantomData };
-        let stream = gpu.enter()?;
+        let stream = gpu.stream_guard()?;
         // SAFETY: the context is current and the memory, `bytes` long, was
         // allocated on this stream; `zeros` frees it where this fails.
         unsafe { result::memset_d8_async(address, 0, bytes, stream.raw()) }?;
@@ -187,9 +187,9 @@ impl Gpu {
     pub(in crate::cuda) fn enter_with<'a, E: DeviceValue>(
         &self,
         memory: impl Into<DeviceSlice<'a, E>>,
-    ) -> Result<Entered<'_>, CudaError> {
+    ) -> Result<StreamGuard<'_>, CudaError> {
         self.check_own(memory.into().gpu())?;
-        self.enter()
+        self.stream_guard()
     }
 
     /// `length` zeros in device memory.
@@ -235,7 +235,7 @@ impl Gpu {
         // memory does not wait itself.
         let copied = unsafe { self.write_later(values, to) };
         if !values.is_empty() {
-            self.enter()?.synchronize()?;
+            self.stream_guard()?.synchronize()?;
         }
         copied
     }
@@ -287,7 +287,7 @@ impl Gpu {
     ) -> Result<(), CudaError> {
         // SAFETY: the host's values are borrowed until the wait below.
         let copied = unsafe { self.read_later(values, to) };
-        self.enter()?.synchronize()?;
+        self.stream_guard()?.synchronize()?;
         copied?;
         Ok(self.context().check_err()?)
     }
@@ -468,7 +468,7 @@ impl<E: DeviceValue> Pinned<E> {
     pub(in crate::cuda) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
         let bytes = length.max(1) * size_of::<E>();
         let sent = gpu.event()?;
-        let stream = gpu.enter()?;
+        let stream = gpu.stream_guard()?;
         stream.check_not_capturing()?;
         // SAFETY: the context is current.
         let start = unsafe { result::malloc_host(bytes, 0) }?.cast::<E>();

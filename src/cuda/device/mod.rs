@@ -11,8 +11,8 @@ mod limit;
 mod memory;
 mod probe;
 mod real;
+mod stream;
 mod timing;
-mod turn;
 mod usage;
 mod value;
 
@@ -24,7 +24,7 @@ pub use limit::DeviceLimit;
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 pub use probe::{Capabilities, DeviceInfo, probe};
 pub use real::CudaReal;
-pub use timing::{Marks, Spread, Stopwatch, measure};
+pub use timing::{Marks, Quartiles, Stopwatch, measure};
 pub use usage::KernelUse;
 pub use value::DeviceValue;
 
@@ -38,5 +38,5 @@ pub(in crate::cuda) use launch::{
 pub(in crate::cuda) use memory::{Pinned, reals};
 pub(in crate::cuda) use probe::check_cufft;
 #[cfg(feature = "python")]
-pub(crate) use turn::CallersCapture;
-pub(in crate::cuda) use turn::{Branch, Entered, Unused};
+pub(crate) use stream::CallersCapture;
+pub(in crate::cuda) use stream::{Branch, StreamGuard, Unused};

@@ -27,7 +27,7 @@ impl Stopwatch {
     /// # Errors
     /// When the driver refuses.
     pub fn start(&mut self) -> Result<(), CudaError> {
-        self.gpu.enter()?.record(&self.start)
+        self.gpu.stream_guard()?.record(&self.start)
     }
 
     /// Marks the end.
@@ -35,7 +35,7 @@ impl Stopwatch {
     /// # Errors
     /// When the driver refuses.
     pub fn stop(&mut self) -> Result<(), CudaError> {
-        self.gpu.enter()?.record(&self.stop)
+        self.gpu.stream_guard()?.record(&self.stop)
     }
 
     /// Waits for the end and returns the milliseconds between the two marks.
@@ -91,7 +91,7 @@ impl Marks {
     /// # Panics
     /// When there are not more than `k` marks.
     pub fn set(&self, k: usize) -> Result<(), CudaError> {
-        let stream = self.gpu.enter()?;
+        let stream = self.gpu.stream_guard()?;
         let flag = if stream.is_capturing() {
             sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL
         } else {
@@ -119,7 +119,7 @@ impl Marks {
 
 /// Median and extremes of repeated measurements, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct Quartiles {
     /// The middle value.
     pub median: f64,
     /// The fastest.
@@ -130,13 +130,13 @@ pub struct Spread {
     pub samples: usize,
 }
 
-impl Spread {
+impl Quartiles {
     /// Of at least one number; none makes a spread of zeros.
-    pub fn of(mut values: Vec<f64>) -> Spread {
+    pub fn of(mut values: Vec<f64>) -> Quartiles {
         values.sort_by(f64::total_cmp);
         let at = |k: usize| values.get(k).copied().unwrap_or(0.0);
         let n = values.len();
-        Spread {
+        Quartiles {
             median: (at(n / 2) + at(n.saturating_sub(1) / 2)) / 2.0,
             min: at(0),
             max: at(n.saturating_sub(1)),
@@ -155,7 +155,7 @@ pub fn measure(
     samples: usize,
     per_sample: usize,
     mut body: impl FnMut() -> Result<(), CudaError>,
-) -> Result<Spread, CudaError> {
+) -> Result<Quartiles, CudaError> {
     let mut watch = Stopwatch::new(gpu)?;
     let per_sample = per_sample.max(1);
     for _ in 0..3 {
@@ -172,7 +172,7 @@ pub fn measure(
         times.push(watch.elapsed_ms()? * 1e3 / per_sample as f64);
     }
     gpu.synchronize()?;
-    Ok(Spread::of(times))
+    Ok(Quartiles::of(times))
 }
 
 #[cfg(test)]
@@ -181,9 +181,9 @@ mod tests {
 
     #[test]
     fn a_spread_is_median_and_extremes() {
-        let s = Spread::of(vec![5.0, 1.0, 3.0]);
+        let s = Quartiles::of(vec![5.0, 1.0, 3.0]);
         assert_eq!((s.median, s.min, s.max, s.samples), (3.0, 1.0, 5.0, 3));
-        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 9.0]).median, 3.0);
-        assert_eq!(Spread::of(Vec::new()).median, 0.0);
+        assert_eq!(Quartiles::of(vec![4.0, 1.0, 2.0, 9.0]).median, 3.0);
+        assert_eq!(Quartiles::of(Vec::new()).median, 0.0);
     }
 }

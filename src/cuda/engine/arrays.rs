@@ -144,7 +144,7 @@ impl<T: CudaReal> CudaEngine<T> {
             self.prepare()?;
         } else {
             let bodies = &mut self.stages.ranks[0].bodies;
-            if bodies.age.decide(bodies.len()) {
+            if bodies.staleness.decide(bodies.len()) {
                 bodies.order_in(layout, positions)?;
                 self.outside_halo = 0;
             }

@@ -192,15 +192,15 @@ impl<T: CudaReal> CudaEngine<T> {
         let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
         let (grid, regions) = (charge.grid(), charge.regions());
         let EngineOptions { pipeline, deterministic, .. } = *options;
-        let turn = peers.in_turn();
-        let (stages, planned) = Gpu::side_by_side(
+        let launching = peers.launch_lock();
+        let (stages, planned) = Gpu::join(
             &gpus,
             || Stages::new(peers, &charge, deterministic),
             || Planned::new(peers, &grid, regions, pipeline, deterministic),
         );
         let mut stages = stages?;
         let choice = stages.take(planned?);
-        drop(turn);
+        drop(launching);
         Ok(CudaEngine {
             steps: [const { None }; Pipeline::ALL.len()],
             solves: [const { None }; Pipeline::ALL.len()],
@@ -280,9 +280,9 @@ impl<T: CudaReal> CudaEngine<T> {
         let mut due = false;
         for Rank { bodies, .. } in &mut stages.ranks {
             if self.captured {
-                bodies.age.stepped(); // there may have been a run
+                bodies.staleness.stepped(); // there may have been a run
             }
-            due |= bodies.age.decide(each);
+            due |= bodies.staleness.decide(each);
         }
         if due && ours {
             stages.order()?;
@@ -343,7 +343,7 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// A density has been enqueued.
     fn aged(&mut self) {
-        self.stages.ranks.iter_mut().for_each(|rank| rank.bodies.age.stepped());
+        self.stages.ranks.iter_mut().for_each(|rank| rank.bodies.staleness.stepped());
     }
 
     /// A step has been enqueued.
@@ -433,15 +433,15 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         check_same_grid(self.charge(), &charge)?;
         check_range::<T>(&charge)?;
         // Not in a capture, where it would fail with a part of it done.
-        self.gpu().enter()?.check_not_capturing()?;
+        self.gpu().stream_guard()?.check_not_capturing()?;
         let peers = self.peers.clone();
-        let turn = peers.in_turn();
+        let launching = peers.launch_lock();
         self.stages.set_charge(&charge, self.choice.pipeline)?;
         // They hold addresses of what was before.
         self.steps = [const { None }; Pipeline::ALL.len()];
         self.solves = [const { None }; Pipeline::ALL.len()];
         self.replays = Replays::default();
-        drop(turn);
+        drop(launching);
         self.done = Done::Nothing;
         self.spread = true;
         self.given = 0;
@@ -654,7 +654,7 @@ impl<T: CudaReal> Drop for CudaEngine<T> {
         let _ = self.wait_for_graphs();
         // Giving back graphs and page-locked memory may wait for all of a device's work.
         let peers = self.peers.clone();
-        let _turn = peers.in_turn();
+        let _launching = peers.launch_lock();
         self.steps = [const { None }; Pipeline::ALL.len()];
         self.solves = [const { None }; Pipeline::ALL.len()];
         self.replays = Replays::default();

@@ -267,7 +267,7 @@ impl<T: CudaReal> CudaEngine<T> {
     pub fn arrange(&mut self, arrangement: Arrangement) -> Result<(), EngineError> {
         self.require_one_device("another arrangement")?;
         self.require_own_positions("another arrangement")?;
-        self.gpu().enter()?.check_not_capturing()?;
+        self.gpu().stream_guard()?.check_not_capturing()?;
         if arrangement != self.stages.arrangement {
             self.order_if_due()?;
             // The kernels of a step are other ones.

@@ -2,7 +2,7 @@
 //! and nothing waits when a transform runs.
 
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Entered, Gpu, Unused,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, StreamGuard, Unused,
     check_aligned, check_cufft,
 };
 use crate::transform::check_shape;
@@ -63,7 +63,7 @@ impl Plan {
         };
         let mut lengths = shape.iter().map(|&n| integer(n)).collect::<Result<Vec<i32>, _>>()?;
         let (rank, count) = (lengths.len() as i32, integer(batch)?);
-        let stream = gpu.enter()?;
+        let stream = gpu.stream_guard()?;
         let mut plan = Plan {
             gpu: gpu.clone(),
             handle: result::create().map_err(fail)?,
@@ -90,7 +90,7 @@ impl Plan {
     }
 
     /// Has the next run go where work goes at present.
-    fn on(&self, stream: &Entered<'_>) -> Result<cufftHandle, CudaError> {
+    fn on(&self, stream: &StreamGuard<'_>) -> Result<cufftHandle, CudaError> {
         if self.stream.swap(stream.raw(), Relaxed) != stream.raw() {
             // SAFETY: the handle is live, and the stream is of its context, which is current.
             unsafe { result::set_stream(self.handle, stream.raw().cast()) }.map_err(failure)?;
@@ -259,7 +259,7 @@ impl<T: CudaReal> RealFft<T> {
         &self,
         values: sys::CUdeviceptr,
         forward: bool,
-        stream: &Entered<'_>,
+        stream: &StreamGuard<'_>,
     ) -> Result<(), CudaError> {
         let Some(plan @ Plan { complex: true, .. }) = &self.plan else { return Ok(()) };
         let (handle, values) = (plan.on(stream)?, values as *mut T::Complex);
@@ -275,7 +275,7 @@ impl<T: CudaReal> RealFft<T> {
         &self,
         (from, apart): (sys::CUdeviceptr, usize),
         (to, apart_there): (sys::CUdeviceptr, usize),
-        stream: &Entered<'_>,
+        stream: &StreamGuard<'_>,
     ) -> Result<(), CudaError> {
         let copy = sys::CUDA_MEMCPY2D {
             srcXInBytes: 0,

@@ -60,7 +60,7 @@ impl Shapes {
 
 /// The lines that a kernel takes, of each of `maps` maps.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cuda) struct Lines {
+pub(in crate::cuda) struct LineBatch {
     /// Elements of a line.
     pub(in crate::cuda) n: usize,
     /// Pairs of real lines.
@@ -76,7 +76,7 @@ pub(in crate::cuda) struct Instance {
     unit: &'static str,
     shape: Shape,
     defines: Defines,
-    lines: Lines,
+    lines: LineBatch,
 }
 
 impl Instance {
@@ -85,7 +85,7 @@ impl Instance {
     pub(in crate::cuda) fn choose<T: CudaReal>(
         shapes: &Shapes,
         (unit, role, does): (&'static str, Role, Defines),
-        lines: Lines,
+        lines: LineBatch,
     ) -> Option<Self> {
         let shape = shapes.choose::<T>(role, (lines.n, lines.count))?;
         let defines = instance(&shape, shapes.limits, lines.count, does);
@@ -119,7 +119,7 @@ impl<T: CudaReal> LineKernel<T> {
     }
 
     fn new(gpu: &Gpu, instance: &Instance, module: &Arc<CudaModule>) -> Result<Self, CudaError> {
-        let &Instance { unit, shape, lines: Lines { count, outputs, maps, .. }, .. } = instance;
+        let &Instance { unit, shape, lines: LineBatch { count, outputs, maps, .. }, .. } = instance;
         let (threads, bytes) = (shape.threads() as u32, shape.bytes());
         let units = (count.div_ceil(shape.lanes) * outputs) as u32;
         let config = LaunchConfig {

@@ -15,6 +15,6 @@ pub mod tuning;
 mod twiddles;
 
 pub(in crate::cuda) use instances::{slabs, solve, spectral};
-pub(in crate::cuda) use kernel::{Instance, LineKernel, Lines, Shapes};
+pub(in crate::cuda) use kernel::{Instance, LineBatch, LineKernel, Shapes};
 pub(in crate::cuda) use shapes::{Keep, LONGEST, Role, SHORTEST};
 pub(in crate::cuda) use transform::{Arrays, LineTransform, panel};

@@ -10,7 +10,7 @@
 //! there are stages for (multiples of 4: `shapes.rs`), and fit the device's shared memory.
 
 use super::instances;
-use super::kernel::{Instance, LineKernel, Lines, Shapes};
+use super::kernel::{Instance, LineBatch, LineKernel, Shapes};
 use super::shapes::{Role, Shape};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, KernelUse, MOST_BLOCKS, check_length,
@@ -173,7 +173,7 @@ impl Step {
             batch: self.maps > 1,
         };
         let (count, maps) = (self.lines as usize, self.maps as usize);
-        let lines = Lines { n: self.n, count, outputs: 1, maps };
+        let lines = LineBatch { n: self.n, count, outputs: 1, maps };
         Instance::choose::<T>(shapes, ("transform", self.role, pass.defines()), lines)
     }
 }
@@ -193,7 +193,7 @@ impl<T: CudaReal> LineTransform<T> {
             return Ok(None);
         }
         match Self::shaped::<I>(gpu, &shapes, arrays) {
-            Err(error) if error.lets_another_stand_in() => Ok(None),
+            Err(error) if error.allows_fallback() => Ok(None),
             done => done,
         }
     }

@@ -28,6 +28,7 @@ fn made_for(gpu: &Gpu) -> String {
 
 /// How the lines of one pass are best divided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Tuned {
     /// `rows`, `columns`, `solve` or `fields`.
     pub role: String,

@@ -8,7 +8,7 @@ use crate::real::Precision;
 /// What devices are to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Work {
+pub enum Workload {
     /// A solve of a map that lies on the devices.
     Solve {
         /// By which pipeline.
@@ -51,7 +51,7 @@ impl Peers {
     /// elsewhere the boundary may lie elsewhere.
     pub fn choose(
         devices: &[usize],
-        work: Work,
+        work: Workload,
         grid: &BinGrid,
         precision: Precision,
     ) -> (Vec<usize>, String) {
@@ -60,11 +60,11 @@ impl Peers {
             return first("one device was named or found".to_owned());
         }
         let (what, size, least) = match work {
-            Work::Solve { pipeline } if pipeline != Pipeline::ThreePass => {
+            Workload::Solve { pipeline } if pipeline != Pipeline::ThreePass => {
                 return first(format!("{pipeline} runs on one device alone"));
             }
-            Work::Solve { .. } => ("bins", grid.bins(), LEAST_BINS),
-            Work::Step { bodies } | Work::Place { bodies } => {
+            Workload::Solve { .. } => ("bins", grid.bins(), LEAST_BINS),
+            Workload::Step { bodies } | Workload::Place { bodies } => {
                 let wide = grid.bins() >= least_bins_of_a_step(precision);
                 ("bodies", bodies, if wide { 0 } else { least_bodies(precision) })
             }
@@ -87,14 +87,14 @@ mod tests {
     fn several_devices_are_for_what_is_large() {
         let grid = |n| BinGrid::new(Rect::at(0.0, 0.0, 1.0, 1.0), n, n).unwrap();
         let choose = |work, n, precision| Peers::choose(&[3, 1], work, &grid(n), precision).0;
-        let solve = Work::Solve { pipeline: Pipeline::ThreePass };
+        let solve = Workload::Solve { pipeline: Pipeline::ThreePass };
         assert_eq!(choose(solve, 8192, Precision::F32), [3, 1]);
         assert_eq!(choose(solve, 4096, Precision::F64), [3, 1]);
         assert_eq!(choose(solve, 2048, Precision::F64), [3]);
-        let solve = Work::Solve { pipeline: Pipeline::Fused };
+        let solve = Workload::Solve { pipeline: Pipeline::Fused };
         let (one, why) = Peers::choose(&[3, 1], solve, &grid(16384), Precision::F32);
         assert_eq!((one, why.as_str()), (vec![3], "fused runs on one device alone"));
-        let step = |bodies| Work::Step { bodies };
+        let step = |bodies| Workload::Step { bodies };
         assert_eq!(choose(step(20_000_000), 4096, Precision::F32), [3, 1]);
         assert_eq!(choose(step(200_000), 512, Precision::F64), [3]);
         let (one, why) = Peers::choose(&[5], step(1 << 30), &grid(64), Precision::F32);

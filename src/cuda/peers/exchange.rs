@@ -91,9 +91,9 @@ pub(super) struct Places {
     pub(super) partial: u64,
 }
 
-/// Lines of bytes from one place on the device to another.
+/// RowBlock of bytes from one place on the device to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Lines {
+struct RowBlock {
     from: u64,
     to: u64,
     /// Bytes of a line; from one to the next where they come from and where they go; and lines.
@@ -112,9 +112,9 @@ pub(super) struct Exchange {
     pub(super) second: Vec<[u64; 4]>,
     /// After the first and after the second pass.
     pub(super) transfers: [Vec<Transfer>; 2],
-    unpack: Vec<Lines>,
+    unpack: Vec<RowBlock>,
     /// Columns of the last panel that the map has not: what arrives there is left from before.
-    clear: Option<Lines>,
+    clear: Option<RowBlock>,
 }
 
 impl Exchange {
@@ -150,7 +150,7 @@ impl Exchange {
             add(1, false, parts(peer).0, parts(peer).1);
         }
         let line = of.width * of.size;
-        let lines = |peer: usize| Lines {
+        let lines = |peer: usize| RowBlock {
             from: source(peer),
             to: at.panels + (of.pairs[peer] * line) as u64,
             bytes: of.pairs_of(peer) * line,
@@ -160,7 +160,7 @@ impl Exchange {
         let beyond = of.panels[of.ranks()] * of.width - of.columns;
         let panel = of.all_pairs() * line;
         let last = at.panels + (of.columns_of(rank) / line * panel) as u64;
-        let clear = Lines {
+        let clear = RowBlock {
             from: 0,
             to: last - (panel - line + beyond * of.size) as u64,
             bytes: beyond * of.size,
@@ -185,8 +185,8 @@ impl Exchange {
     /// # Safety
     /// The places are of this device and live until its stream has passed this.
     pub(super) unsafe fn unpack(&self, gpu: &Gpu) -> Result<(), CudaError> {
-        let stream = gpu.enter()?;
-        for &Lines { from, to, bytes, pitch, count } in &self.unpack {
+        let stream = gpu.stream_guard()?;
+        for &RowBlock { from, to, bytes, pitch, count } in &self.unpack {
             let copy = sys::CUDA_MEMCPY2D {
                 srcXInBytes: 0,
                 srcY: 0,
@@ -209,7 +209,7 @@ impl Exchange {
             // lives as the caller promises; the stream is of this device.
             unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.raw()) }.result()?;
         }
-        if let Some(Lines { to, bytes, pitch, count, .. }) = self.clear {
+        if let Some(RowBlock { to, bytes, pitch, count, .. }) = self.clear {
             // SAFETY: as above.
             unsafe { sys::cuMemsetD2D8Async(to, pitch[1], 0, bytes, count, stream.raw()) }
                 .result()?;

@@ -26,7 +26,7 @@ mod sums;
 mod world;
 
 pub use batch::BatchSolver;
-pub use choose::Work;
+pub use choose::Workload;
 pub(in crate::cuda) use shared::{SharedMap, lend};
 pub use slabs::SlabSolver;
 pub(in crate::cuda) use slabs::first_rows;
@@ -62,7 +62,7 @@ struct Ranks {
     /// The other processes.
     world: Option<World>,
     /// Held while ranks are asked to wait for each other: each has to be asked in the same order.
-    in_turn: Mutex<()>,
+    launch_lock: Mutex<()>,
 }
 
 /// How ranks come by what others have.
@@ -152,8 +152,8 @@ impl Peers {
         (first, count): (usize, usize),
         world: Option<World>,
     ) -> Peers {
-        let in_turn = Mutex::default();
-        Peers(Arc::new(Ranks { link, gpus, first, count, world, in_turn }))
+        let launch_lock = Mutex::default();
+        Peers(Arc::new(Ranks { link, gpus, first, count, world, launch_lock }))
     }
 
     /// The version of NCCL, where it is on the loader's path and new enough.
@@ -244,22 +244,22 @@ impl Peers {
 
     /// Has all ranks wait for each other: what is enqueued next on any of them runs after
     /// everything that was enqueued on each before. Not in a capture.
-    pub(in crate::cuda) fn meet(&self) -> Result<(), CudaError> {
+    pub(in crate::cuda) fn barrier(&self) -> Result<(), CudaError> {
         let Link::Memory(signals) = &self.0.link else { return Err(self.no_reach()) };
         if self.count() == 1 {
             return Ok(());
         }
-        let _turn = self.in_turn();
+        let _launching = self.launch_lock();
         signals.wait_for_all(&self.0.gpus)
     }
 
     /// Enqueues in a capture of a rank's stream: what comes next there runs after everything that
     /// was enqueued on other ranks before they met as often. Graphs of all ranks are launched by
     /// [`Peers::launch`].
-    pub(in crate::cuda) fn meet_on(&self, rank: usize) -> Result<(), CudaError> {
+    pub(in crate::cuda) fn barrier_on(&self, rank: usize) -> Result<(), CudaError> {
         match &self.0.link {
             Link::Memory(_) if self.count() == 1 => Ok(()),
-            Link::Memory(signals) => signals.meet(self.gpu(rank), rank),
+            Link::Memory(signals) => signals.barrier(self.gpu(rank), rank),
             Link::Messages(_) => Err(self.no_reach()),
         }
     }
@@ -267,15 +267,15 @@ impl Peers {
     /// Launches a graph of each rank. Ranks meet in them as often, and nothing of other threads in
     /// which they do comes between.
     pub(in crate::cuda) fn launch(&self, graphs: &mut [Graph]) -> Result<(), CudaError> {
-        let _turn = self.in_turn();
+        let _launching = self.launch_lock();
         graphs.iter_mut().try_for_each(Graph::launch)
     }
 
     /// While this is held no other thread has ranks wait for each other: for what the driver may
     /// let wait for all of a device's work, as loading code and making graphs, and so for a rank
     /// that waits itself. Not for what asks for meetings.
-    pub(in crate::cuda) fn in_turn(&self) -> MutexGuard<'_, ()> {
-        self.0.in_turn.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(in crate::cuda) fn launch_lock(&self) -> MutexGuard<'_, ()> {
+        self.0.launch_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Enqueues what goes from rank to rank, for each of this process's; not for ranks that reach

@@ -39,7 +39,7 @@ fn allow(from: &Gpu, to: &Gpu) -> Result<(), CudaError> {
     if can == 0 {
         return Err(CudaError::Peers(format!("{}, says the driver", names(from, to))));
     }
-    let _current = from.enter()?;
+    let _current = from.stream_guard()?;
     // SAFETY: `from`'s context is current, and `to`'s is open.
     match unsafe { sys::cuCtxEnablePeerAccess(to.context().cu_ctx(), 0) } {
         sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => {}

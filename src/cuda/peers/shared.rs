@@ -48,7 +48,7 @@ impl<T: CudaReal> SharedMap<T> {
         let views = gpus.iter().map(|gpu| of(gpu)).collect();
         let address = memory.address;
         let map = SharedMap { views, peers, memory: Some(memory) };
-        let stream = gpus[0].enter()?;
+        let stream = gpus[0].stream_guard()?;
         // SAFETY: the memory is `bytes` long at least, may be used by this device, and nothing else
         // uses it yet.
         unsafe { result::memset_d8_async(address, 0, bytes, stream.raw()) }?;

@@ -48,12 +48,12 @@ impl Signals {
         let signals = Signals(gpus.iter().map(own).collect::<Result<_, CudaError>>()?);
         // A kernel's first launch may wait for all of a device's work: for none that waits itself.
         for (rank, gpu) in gpus.iter().enumerate() {
-            signals.meet_first(gpu, rank, 0)?;
+            signals.barrier_of(gpu, rank, 0)?;
             gpu.synchronize()?;
         }
         for _ in 0..3 {
             for (rank, gpu) in gpus.iter().enumerate() {
-                signals.meet(gpu, rank)?;
+                signals.barrier(gpu, rank)?;
             }
         }
         signals.synchronize(gpus)?;
@@ -65,12 +65,12 @@ impl Signals {
     /// are.
     pub(super) fn wait_for_all(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
         for (gpu, Own { reached, .. }) in gpus.iter().zip(&self.0) {
-            let stream = gpu.enter()?;
+            let stream = gpu.stream_guard()?;
             stream.check_not_capturing()?;
             stream.record(reached)?;
         }
         for (k, gpu) in gpus.iter().enumerate() {
-            let stream = gpu.enter()?;
+            let stream = gpu.stream_guard()?;
             let mut others = self.0.iter().enumerate().filter(|(other, _)| *other != k);
             others.try_for_each(|(_, own)| stream.wait_for(&own.reached))?;
         }
@@ -79,12 +79,12 @@ impl Signals {
 
     /// Enqueues on a rank's stream: what comes next there runs after everything that was enqueued
     /// on other ranks before they met as often.
-    pub(super) fn meet(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
-        self.meet_first(gpu, rank, self.0.len())
+    pub(super) fn barrier(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
+        self.barrier_of(gpu, rank, self.0.len())
     }
 
     /// The same, with the first `count` ranks.
-    fn meet_first(&self, gpu: &Gpu, rank: usize, count: usize) -> Result<(), CudaError> {
+    fn barrier_of(&self, gpu: &Gpu, rank: usize, count: usize) -> Result<(), CudaError> {
         let signals = Addresses::of(self.0.iter().map(|own| &own.words));
         let (number, count) = (rank as u32, count as u32);
         let limit = PATIENCE.as_nanos() as u64;

@@ -19,8 +19,8 @@
 //! every new order, one in five iterations, would move ten more arrays.
 
 use super::descent::{Descent, DescentBodies, DescentParameters};
+use super::ranks::{BEGIN, END, PlacerRanks, Rank, Task, vector};
 use super::wirelength::CudaWirelength;
-use super::work::{Rank, Task, Work, vector};
 use crate::charge::Charge;
 use crate::cuda::device::{Branch, CudaError, CudaReal, Gpu, Graph, Marks};
 use crate::cuda::engine::CudaEngine;
@@ -38,9 +38,9 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Marks before and behind the wirelength, then before the density, behind it, the solve and the
-/// force.
-const MARKS: usize = 6;
+/// Marks before and behind the wirelength; before the density, behind it, the solve and the
+/// force; before and behind all of it ([`BEGIN`], [`END`]).
+const MARKS: usize = 8;
 
 /// Wirelength, density, steps and norms on one device or several.
 pub struct CudaBackend<T: CudaReal> {
@@ -51,7 +51,7 @@ pub struct CudaBackend<T: CudaReal> {
     /// iteration took 9 % longer at adaptec1's size on an H200, 5 % at bigblue3's, and the same at
     /// bigblue4's, where each of them keeps the device busy.
     branches: Vec<Branch>,
-    work: Work<T>,
+    work: PlacerRanks<T>,
     bounds: Bounds<T>,
     fixed_hpwl: f64,
     most_pull: f64,
@@ -133,7 +133,7 @@ impl<T: CudaReal> CudaBackend<T> {
     ) -> Result<Self, EngineError> {
         peers.check_reach()?;
         let gpus = gpus(peers);
-        let (rest, engine) = Gpu::side_by_side(
+        let (rest, engine) = Gpu::join(
             &gpus,
             || Rest::new(&gpus, &charge, netlist),
             || CudaEngine::on_peers(peers, charge.clone(), options),
@@ -153,7 +153,7 @@ impl<T: CudaReal> CudaBackend<T> {
             map: Map::filled(nx, ny, T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
-            work: Work { marks: Marks::new(&ranks[0].gpu, MARKS)?, ranks, engine },
+            work: PlacerRanks { marks: Marks::new(&ranks[0].gpu, MARKS)?, ranks, engine },
             bounds,
         })
     }
@@ -217,7 +217,7 @@ impl<T: CudaReal> CudaBackend<T> {
             // during capture.
             unsafe { Graph::capture(peers.gpu(rank), || work.capture(rank, branch)) }
         };
-        let _turn = peers.in_turn();
+        let _launching = peers.launch_lock();
         *proposal = branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()?;
         Ok(())
     }
@@ -241,9 +241,10 @@ impl<T: CudaReal> CudaBackend<T> {
         let passed = between(0, 1)?.max(between(0, 5)?);
         let share = passed / staged.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let [wirelength, density, solve, force] = staged.map(|ms| ms * share);
-        let other = (start.elapsed().as_secs_f64() * 1e3 - passed).max(0.0);
-        self.times =
-            StageSplit { wirelength, density, solve, force, other, ..StageSplit::default() };
+        let (step, whole) = (between(BEGIN, 0)?, between(BEGIN, END)?);
+        let gradient = (whole - step - passed).max(0.0);
+        let other = (start.elapsed().as_secs_f64() * 1e3 - whole).max(0.0);
+        self.times = StageSplit { wirelength, density, solve, force, step, gradient, other };
         Ok(Sample {
             hpwl: self.fixed_hpwl + found.hpwl,
             wirelength: found.wirelength,

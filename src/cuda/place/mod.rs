@@ -5,8 +5,8 @@ mod arguments;
 mod backend;
 mod descent;
 mod nets;
+mod ranks;
 mod wirelength;
-mod work;
 
 pub use backend::CudaBackend;
 pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};

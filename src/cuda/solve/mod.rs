@@ -72,7 +72,7 @@ pub(in crate::cuda) fn solver_of_maps<T: CudaReal>(
             Box::new(Spectral::new(gpu, grid, pipeline, options)?)
         }
         Pipeline::ThreePass => match three_pass(gpu, grid, maps) {
-            Err(error) if error.lets_another_stand_in() => {
+            Err(error) if error.allows_fallback() => {
                 Box::new(Spectral::new(gpu, grid, Pipeline::Fused, options)?)
             }
             done => return done,
@@ -89,7 +89,7 @@ pub(in crate::cuda) fn three_pass<T: CudaReal>(
     maps: usize,
 ) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
     match ThreePass::shaped(gpu, &Shapes::of(gpu)?, grid, maps) {
-        Err(error) if maps > 1 && error.lets_another_stand_in() => {
+        Err(error) if maps > 1 && error.allows_fallback() => {
             one_by_one(gpu, grid, Box::new(ThreePass::new(gpu, grid)?), maps)
         }
         done => Ok(Box::new(done?)),

@@ -21,7 +21,7 @@ use crate::transform::Transform;
 pub struct Spectral<T: CudaReal> {
     pipeline: Pipeline,
     transforms: Rounds<T>,
-    way: Way<T>,
+    way: Implementation<T>,
     scaling: Scaling<T>,
 }
 
@@ -125,7 +125,7 @@ impl<T: CudaReal> Scaling<T> {
 }
 
 /// How a solve's inverses begin.
-enum Way<T: CudaReal> {
+enum Implementation<T: CudaReal> {
     /// All three as one batch, from ρ's FFT spectrum.
     Shared(RealFft<T>),
     /// One after the other, from ρ's DCT spectrum, written out in between.
@@ -167,10 +167,10 @@ impl<T: CudaReal> Spectral<T> {
         let (way, scaling) = if shared {
             let mut batch = RealFft::new(gpu, false, shape, SINES.len())?;
             share_work_area(gpu, &mut round.ffts().chain([&mut batch]).collect::<Vec<_>>())?;
-            (Way::Shared(batch), Scaling::of_spectra(round, grid)?)
+            (Implementation::Shared(batch), Scaling::of_spectra(round, grid)?)
         } else {
             let scaling = Scaling::of_rows(round, grid)?;
-            (Way::Separate(gpu.zeros(grid.bins())?), scaling)
+            (Implementation::Separate(gpu.zeros(grid.bins())?), scaling)
         };
         Ok(Spectral { pipeline, transforms, way, scaling })
     }
@@ -193,8 +193,8 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
 
     fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
         match &mut self.way {
-            Way::Separate(spectrum) => self.transforms.dct(rho, spectrum, None),
-            Way::Shared(_) => {
+            Implementation::Separate(spectrum) => self.transforms.dct(rho, spectrum, None),
+            Implementation::Shared(_) => {
                 // The last spectrum's place is free until the inverses begin, and
                 // the next kernel writes over it while it is still in the cache.
                 let Rounds { rounds, spectra, .. } = &mut self.transforms;
@@ -214,13 +214,13 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
         let outputs = [potential, field_x, field_y];
         let Spectral { transforms, way, scaling, .. } = self;
         match way {
-            Way::Shared(batch) => {
+            Implementation::Shared(batch) => {
                 let Rounds { rounds, spectra, reordered, .. } = transforms;
                 scaling.spectra(&rounds[0], spectra, energy)?;
                 batch.run_inverse(&mut *spectra, &mut *reordered)?;
                 rounds[0].restore(reordered, outputs, SINES)
             }
-            Way::Separate(spectrum) => {
+            Implementation::Separate(spectrum) => {
                 for (map, (output, (sines, rounds))) in outputs.into_iter().zip(all).enumerate() {
                     let round = &transforms.rounds[0];
                     scaling.pre(round, spectrum, &mut transforms.spectra, map as i32, energy)?;

@@ -16,7 +16,7 @@
 use super::field_solver::{FieldSolver, Fields, Green, private};
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Overlap, check_length};
 use crate::cuda::lines::{
-    Instance, LONGEST, LineKernel, Lines, Role, SHORTEST, Shapes, panel, solve,
+    Instance, LONGEST, LineBatch, LineKernel, Role, SHORTEST, Shapes, panel, solve,
 };
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
@@ -59,7 +59,7 @@ impl<T: CudaReal> ThreePass<T> {
         let choose = |(unit, role, does), outputs| {
             // Columns along x, rows along y.
             let (n, across) = if role == Role::Solve { (nx, ny) } else { (ny, nx) };
-            let lines = Lines { n, count: across / 2, outputs, maps };
+            let lines = LineBatch { n, count: across / 2, outputs, maps };
             let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instance.ok_or_else(|| CudaError::NoThreePass {
                 nx,

@@ -33,13 +33,13 @@ pub struct Plan<T: CudaReal, I: Input<T> = T> {
     forward: bool,
     shape: Vec<usize>,
     batch: usize,
-    way: Way<T>,
+    way: Implementation<T>,
     /// What a plan that is ready for thresholds counts in: `Kept` of the kernels.
     counter: Option<DeviceVec<u64>>,
     of: PhantomData<fn(I)>,
 }
 
-enum Way<T: CudaReal> {
+enum Implementation<T: CudaReal> {
     Lines(Box<LineTransform<T>>),
     /// With the sines of every round.
     Rounds(Box<Rounds<T>>, Vec<Sines>),
@@ -78,7 +78,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
             _ => {
                 check_shape(&[n], batch)?;
                 let longer = Longer::new(gpu, kind, (batch, n), algorithm, I::TYPE)?;
-                return Ok(Self::by(gpu, &arrays, Way::Longer(Box::new(longer))));
+                return Ok(Self::by(gpu, &arrays, Implementation::Longer(Box::new(longer))));
             }
         };
         Self::any(gpu, &arrays, Plan2dOptions::default().method(method))
@@ -142,7 +142,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
             _ => None,
         };
         let way = match lines {
-            Some(lines) => Way::Lines(Box::new(lines)),
+            Some(lines) => Implementation::Lines(Box::new(lines)),
             None => {
                 let (directions, Plan2dOptions { reorder, post, .. }) = (&[forward], options);
                 let (unit, input) = ("transforms", I::TYPE);
@@ -156,13 +156,17 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
                     let sine = |before: usize| own.iter().rev().nth(before) == Some(&true);
                     Sines { x: sine(1), y: sine(0) }
                 });
-                Way::Rounds(Box::new(rounds), of_round.collect())
+                Implementation::Rounds(Box::new(rounds), of_round.collect())
             }
         };
         Ok(Self::by(gpu, arrays, way))
     }
 
-    fn by(gpu: &Gpu, &Arrays { forward, shape, batch, .. }: &Arrays<'_>, way: Way<T>) -> Self {
+    fn by(
+        gpu: &Gpu,
+        &Arrays { forward, shape, batch, .. }: &Arrays<'_>,
+        way: Implementation<T>,
+    ) -> Self {
         let (gpu, shape, counter) = (gpu.clone(), shape.to_vec(), None);
         Plan { gpu, forward, shape, batch, way, counter, of: PhantomData }
     }
@@ -174,8 +178,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// be compiled.
     pub fn with_threshold(mut self) -> Result<Self, CudaError> {
         match &mut self.way {
-            Way::Lines(lines) if self.forward => lines.prepare_threshold::<I>()?,
-            Way::Rounds(..) if self.forward => {}
+            Implementation::Lines(lines) if self.forward => lines.prepare_threshold::<I>()?,
+            Implementation::Rounds(..) if self.forward => {}
             _ => return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" }),
         }
         self.counter = Some(self.gpu.zeros(2)?);
@@ -200,12 +204,14 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// How it computes.
     pub fn path(&self) -> Path {
         match &self.way {
-            Way::Lines(_) => Path::Lines,
-            Way::Rounds(_, sines) if sines.len() == self.shape.len() && sines.len() > 1 => {
+            Implementation::Lines(_) => Path::Lines,
+            Implementation::Rounds(_, sines)
+                if sines.len() == self.shape.len() && sines.len() > 1 =>
+            {
                 Path::RowColumn
             }
-            Way::Rounds(..) => Path::Fused,
-            Way::Longer(_) => Path::Longer,
+            Implementation::Rounds(..) => Path::Fused,
+            Implementation::Longer(_) => Path::Longer,
         }
     }
 
@@ -254,10 +260,12 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     ) -> Result<(), CudaError> {
         self.check(input, output)?;
         match &mut self.way {
-            Way::Lines(lines) => lines.run(input, output, threshold),
-            Way::Rounds(rounds, _) if self.forward => rounds.dct(input, output, threshold),
-            Way::Rounds(rounds, sines) => rounds.inverse(input, output, sines),
-            Way::Longer(longer) => {
+            Implementation::Lines(lines) => lines.run(input, output, threshold),
+            Implementation::Rounds(rounds, _) if self.forward => {
+                rounds.dct(input, output, threshold)
+            }
+            Implementation::Rounds(rounds, sines) => rounds.inverse(input, output, sines),
+            Implementation::Longer(longer) => {
                 Stage::ALL.into_iter().try_for_each(|stage| longer.run(stage, input, output))
             }
         }
@@ -278,8 +286,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     ) -> Result<(), CudaError> {
         self.check(input, output)?;
         match &mut self.way {
-            Way::Longer(longer) => longer.run(stage, input, output),
-            Way::Rounds(rounds, sines) if sines.len() == 1 => {
+            Implementation::Longer(longer) => longer.run(stage, input, output),
+            Implementation::Rounds(rounds, sines) if sines.len() == 1 => {
                 rounds.stage((stage, self.forward), input, output, sines[0])
             }
             _ => {
@@ -302,12 +310,12 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         let map = self.values() * size_of::<T>();
         let of = |(kernel, bytes): (&Kernel, usize)| KernelUse::of_kernel(&self.gpu, kernel, bytes);
         match &self.way {
-            Way::Lines(lines) => lines.uses(size_of::<I>()),
-            Way::Longer(longer) => {
+            Implementation::Lines(lines) => lines.uses(size_of::<I>()),
+            Implementation::Longer(longer) => {
                 let bytes = longer.bytes(size_of::<I>());
                 [&longer.pre, &longer.post].into_iter().zip(bytes).map(of).collect()
             }
-            Way::Rounds(rounds, sines) => {
+            Implementation::Rounds(rounds, sines) => {
                 let read = self.values() * size_of::<I>();
                 let spectra = rounds.rounds[0].half_spectra * size_of::<T::Complex>();
                 let bytes = match (sines.len(), self.forward) {

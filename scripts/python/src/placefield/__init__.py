@@ -148,15 +148,15 @@ class Engine:
         self._engine.set_sizes(doubles(width, "width"),
                                doubles(height, "height"))
 
-    def set_fixed_cells(self, stays, x, y):
-        """Has the movable cells that are marked in `stays` stay at `x`, `y` from now on, and the others move:
+    def set_fixed_cells(self, fixed, x, y):
+        """Has the movable cells that are marked in `fixed` stay at `x`, `y` from now on, and the others move:
         shape (movable,) each. Those that stay are bodies all the same, which feel no force."""
-        self._engine.set_fixed_cells([bool(mark) for mark in stays], doubles(x, "x"),
+        self._engine.set_fixed_cells([bool(mark) for mark in fixed], doubles(x, "x"),
                                      doubles(y, "y"))
 
-    def set_taken_area(self, area):
+    def set_blocked_area(self, area):
         """Area that is taken in every bin besides fixed cells, shape (nx, ny), layout units squared; None: none."""
-        self._engine.set_taken_area(None if area is None else doubles(area, "area"))
+        self._engine.set_blocked_area(None if area is None else doubles(area, "area"))
 
     def set_target_densities(self, target_densities):
         """A target density for every bin, shape (nx, ny), above 0 and at most 1; None: the engine's own."""

@@ -35,7 +35,7 @@ use crate::cpu::simd::vectorised;
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
-use crate::transform::{PostProcessing, Reorder, Sample, permutation, twiddle};
+use crate::transform::{InputElement, PostProcessing, Reorder, permutation, twiddle};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -137,7 +137,7 @@ impl Panel {
 
 impl<T: Real> FusedMaps<T> {
     /// `out = DCT2(x)`, modified, of every map in `x`.
-    pub(crate) fn forward<S: Sample>(
+    pub(crate) fn forward<S: InputElement>(
         &self,
         x: &[S],
         by: &impl Modify<T>,
@@ -150,7 +150,7 @@ impl<T: Real> FusedMaps<T> {
     }
 
     /// Rows: reorder along both axes, real FFT along y.
-    fn rows_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
+    fn rows_in<S: InputElement>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
         let (nx, ny) = (self.nx, self.ny);
         spectrum.par_chunks_exact_mut(ny / 2 + 1).enumerate().for_each(|(row, spectrum)| {
             let p = row % nx;
@@ -205,7 +205,7 @@ impl<T: Real> FusedMaps<T> {
     }
 
     /// `out` = inverse of `x`, modified, of every map in `x`.
-    pub(crate) fn inverse<S: Sample>(
+    pub(crate) fn inverse<S: InputElement>(
         &self,
         kind: Inverse,
         x: &[S],
@@ -219,7 +219,7 @@ impl<T: Real> FusedMaps<T> {
     }
 
     /// Column panels: pre-processing, complex inverse FFT along x.
-    fn panels_in<S: Sample>(
+    fn panels_in<S: InputElement>(
         &self,
         kind: Inverse,
         x: &[S],

@@ -2,7 +2,7 @@
 
 use super::{AHEAD, FusedMaps, Modify, Panel, W, prefetch};
 use crate::real::Real;
-use crate::transform::{PostProcessing, Sample};
+use crate::transform::{InputElement, PostProcessing};
 use num_complex::Complex;
 
 impl<T: Real> FusedMaps<T> {
@@ -10,7 +10,7 @@ impl<T: Real> FusedMaps<T> {
     ///
     /// A sine transform takes its coefficients reversed along its axis.
     #[inline(always)]
-    pub(super) fn pre_process<const SINE_X: bool, const SINE_Y: bool, S: Sample>(
+    pub(super) fn pre_process<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
         &self,
         panel: Panel,
         x: &[S],
@@ -36,7 +36,7 @@ impl<T: Real> FusedMaps<T> {
 
     /// The columns `first..first + width`, from themselves and their mirrors.
     #[inline(always)]
-    fn pre_process_mirrored<const SINE_X: bool, const SINE_Y: bool, S: Sample>(
+    fn pre_process_mirrored<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
         &self,
         first: usize,
         width: usize,
@@ -89,7 +89,7 @@ impl<T: Real> FusedMaps<T> {
 
     /// Coefficients of row `u` at a panel's columns and at their mirrors, reversed for a sine.
     #[inline(always)]
-    fn load<const SINE_Y: bool, S: Sample>(
+    fn load<const SINE_Y: bool, S: InputElement>(
         &self,
         u: usize,
         first: usize,
@@ -110,7 +110,7 @@ impl<T: Real> FusedMaps<T> {
 
     /// The column v = 0 or v = ny/2, or any by the naive method: one complex
     /// number at a time, four real ones read for each.
-    fn pre_process_column<const SINE_X: bool, const SINE_Y: bool, S: Sample>(
+    fn pre_process_column<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
         &self,
         v: usize,
         x: &[S],

@@ -28,7 +28,7 @@ use crate::cpu::simd::vectorised;
 use crate::memory::{reals, reals_mut};
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
-use crate::transform::{PostProcessing, Reorder, Sample, twiddle};
+use crate::transform::{InputElement, PostProcessing, Reorder, twiddle};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -141,7 +141,7 @@ impl<T: Real> TransposedMaps<T> {
     }
 
     /// `out = DCT2(x)`, modified, of every map in `x`.
-    pub(crate) fn forward<S: Sample>(
+    pub(crate) fn forward<S: InputElement>(
         &self,
         x: &[S],
         by: &impl Modify<T>,
@@ -154,7 +154,12 @@ impl<T: Real> TransposedMaps<T> {
     }
 
     /// Columns of the map: reorder along both axes, real FFT along x.
-    fn columns_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
+    fn columns_in<S: InputElement>(
+        &self,
+        x: &[S],
+        spectrum: &mut [Complex<T>],
+        threads: &Threads<T>,
+    ) {
         let (nx, ny) = (self.nx, self.ny);
         let (half, maps) = (nx / 2 + 1, x.len() / (nx * ny));
         let tiles = Tiles::new(ny, maps);
@@ -221,7 +226,7 @@ impl<T: Real> TransposedMaps<T> {
     }
 
     /// `out` = inverse of `x`, modified, of every map in `x`.
-    pub(crate) fn inverse<S: Sample>(
+    pub(crate) fn inverse<S: InputElement>(
         &self,
         kind: Inverse,
         x: &[S],
@@ -235,7 +240,7 @@ impl<T: Real> TransposedMaps<T> {
     }
 
     /// Lines of V: pre-processing, complex inverse FFT along y.
-    fn lines_in<S: Sample>(
+    fn lines_in<S: InputElement>(
         &self,
         kind: Inverse,
         x: &[S],

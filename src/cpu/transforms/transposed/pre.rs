@@ -2,14 +2,14 @@
 
 use super::{Modify, TransposedMaps};
 use crate::real::Real;
-use crate::transform::{PostProcessing, Sample};
+use crate::transform::{InputElement, PostProcessing};
 use num_complex::Complex;
 
 impl<T: Real> TransposedMaps<T> {
     /// Two complex coefficients from four real ones, along line `u`: the
     /// naive form takes each complex one by itself.
     #[inline(always)]
-    pub(super) fn pre_process<const SINE_X: bool, const SINE_Y: bool, S: Sample>(
+    pub(super) fn pre_process<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
         &self,
         u: usize,
         x: &[S],

@@ -2,7 +2,7 @@
 
 use super::{AHEAD, Block, Columns, Inverse, TransposedMaps, prefetch};
 use crate::real::Real;
-use crate::transform::{Reorder, Sample, permutation};
+use crate::transform::{InputElement, Reorder, permutation};
 use num_complex::Complex;
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ const GROUP: usize = 4;
 impl<T: Real> TransposedMaps<T> {
     /// Columns of the map as lines, reordered along x.
     #[inline(always)]
-    pub(super) fn load_columns<S: Sample>(&self, x: &[S], columns: Columns, lines: &mut [T]) {
+    pub(super) fn load_columns<S: InputElement>(&self, x: &[S], columns: Columns, lines: &mut [T]) {
         let (nx, ny, stride) = (self.nx, self.ny, 2 * self.stride);
         let Columns { first, width } = columns;
         let at = |i: usize, w: usize| T::of(x[i * ny + first + w].to_f64());

@@ -31,7 +31,7 @@ use crate::cpu::simd::vectorised;
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
-use crate::transform::{Reorder, Sample, TransformNd, permutation, twiddle};
+use crate::transform::{InputElement, Reorder, TransformNd, permutation, twiddle};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -105,7 +105,7 @@ impl<T: Real> VolumeTransform<T> {
     }
 
     /// `out = kind(x)`, volume by volume.
-    pub(super) fn run<S: Sample>(
+    pub(super) fn run<S: InputElement>(
         &self,
         kind: TransformNd,
         x: &[S],
@@ -134,7 +134,12 @@ impl<T: Real> VolumeTransform<T> {
     }
 
     /// Planes: reordered along all axes, real FFTs along axis 2, complex ones along axis 1.
-    fn planes_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
+    fn planes_in<S: InputElement>(
+        &self,
+        x: &[S],
+        spectrum: &mut [Complex<T>],
+        threads: &Threads<T>,
+    ) {
         let [n0, n1, n2] = self.shape;
         spectrum.par_chunks_exact_mut(self.plane()).enumerate().for_each(|(p, spectrum)| {
             let x = &x[permutation::sample(p, n0) * n1 * n2..][..n1 * n2];
@@ -168,7 +173,12 @@ impl<T: Real> VolumeTransform<T> {
     }
 
     /// Panels: pre-processing, complex inverse FFTs along axis 0.
-    fn panels_in<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
+    fn panels_in<S: InputElement>(
+        &self,
+        x: &[S],
+        spectrum: &mut [Complex<T>],
+        threads: &Threads<T>,
+    ) {
         let to = SharedMatrix::new(spectrum, self.plane());
         self.panels().for_each(|panel| {
             let mut to = [Some(panel.v), self.mirror(panel.v)].map(|v| {
@@ -203,7 +213,12 @@ impl<T: Real> VolumeTransform<T> {
     }
 
     /// Rows of a plane: reordered along both axes, real FFTs.
-    fn plane_rows<S: Sample>(&self, x: &[S], spectrum: &mut [Complex<T>], s: &mut [Complex<T>]) {
+    fn plane_rows<S: InputElement>(
+        &self,
+        x: &[S],
+        spectrum: &mut [Complex<T>],
+        s: &mut [Complex<T>],
+    ) {
         let [_, n1, n2] = self.shape;
         let (row, fft) = s.split_at_mut(n2.div_ceil(2));
         let row = &mut reals_mut(row)[..n2];

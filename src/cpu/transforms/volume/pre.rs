@@ -2,7 +2,7 @@
 
 use super::{Run, VolumePanel, VolumeTransform, W};
 use crate::real::Real;
-use crate::transform::Sample;
+use crate::transform::InputElement;
 use num_complex::Complex;
 
 /// `(w̄(p − jq), w(p + jq))`.
@@ -15,7 +15,7 @@ fn inverse_butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [C
 impl<T: Real> VolumeTransform<T> {
     /// Four complex numbers from eight real coefficients.
     #[inline(always)]
-    pub(super) fn pre_process<S: Sample>(
+    pub(super) fn pre_process<S: InputElement>(
         &self,
         panel: VolumePanel,
         x: &[S],
@@ -63,7 +63,7 @@ impl<T: Real> VolumeTransform<T> {
 
     /// `½c̄(X[w] − jX[n2−w])` of one row `(u, v)` at a panel.
     #[inline(always)]
-    fn load<S: Sample>(&self, u: usize, v: usize, panel: VolumePanel, x: &[S]) -> Run<T> {
+    fn load<S: InputElement>(&self, u: usize, v: usize, panel: VolumePanel, x: &[S]) -> Run<T> {
         let [_, n1, n2] = self.shape;
         let VolumePanel { first, width, .. } = panel;
         let row = &x[(u * n1 + v) * n2..][..n2];

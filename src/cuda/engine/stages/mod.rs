@@ -317,7 +317,7 @@ impl<T: CudaReal> Stages<T> {
     ) -> Result<(), CudaError> {
         for command in commands {
             match command {
-                Command::Barrier => self.peers.meet()?,
+                Command::Barrier => self.peers.barrier()?,
                 _ => (0..self.ranks.len()).try_for_each(|rank| self.enqueue_on(rank, command))?,
             }
         }
@@ -334,7 +334,7 @@ impl<T: CudaReal> Stages<T> {
     ) -> Result<Vec<Graph>, CudaError> {
         self.wait_for_ranks()?;
         let peers = self.peers.clone();
-        let _turn = peers.in_turn();
+        let _launching = peers.launch_lock();
         let graph = |rank| {
             let all = || commands.clone().try_for_each(|command| self.enqueue_on(rank, command));
             // SAFETY: the caller's promise.
@@ -353,7 +353,7 @@ impl<T: CudaReal> Stages<T> {
         let Rank { gpu, bodies, density, force, corners, forces, energy } = &mut ranks[rank];
         let here = (!self.elsewhere).then_some((self.arrangement, &*corners));
         match (command, several) {
-            (Command::Barrier, _) => peers.meet_on(rank),
+            (Command::Barrier, _) => peers.barrier_on(rank),
             (Command::SendPositions, Some(several)) => {
                 let Some((own, config)) = blocks.launch(rank, ranks.len()) else { return Ok(()) };
                 let positions = several.positions(rank);

@@ -44,7 +44,7 @@ impl<T: CudaReal> Planned<T> {
                 // Other kernels, which the compiler may round differently.
                 true => Err("the bits of one device are wanted".to_owned()),
                 false => match SlabSolver::new(peers, grid) {
-                    Err(error) if error.lets_another_stand_in() => Err(error.to_string()),
+                    Err(error) if error.allows_fallback() => Err(error.to_string()),
                     made => Ok(made?),
                 },
             };
@@ -64,7 +64,7 @@ impl<T: CudaReal> Planned<T> {
             Some(pipeline) => (of(pipeline)?, Choice::asked_for(pipeline)),
             None => match three_pass(gpu, grid, maps) {
                 Ok(solver) => (solver, fastest()),
-                Err(error) if error.lets_another_stand_in() => {
+                Err(error) if error.allows_fallback() => {
                     let (pipeline, reason) = (Pipeline::Fused, error.to_string());
                     (of(pipeline)?, Choice { pipeline, reason })
                 }

@@ -11,7 +11,7 @@
 mod library;
 
 use super::{World, WorldError};
-use crate::cuda::device::{CudaError, DeviceVec, Entered, Gpu};
+use crate::cuda::device::{CudaError, DeviceVec, Gpu, StreamGuard};
 use cudarc::driver::CudaEvent;
 use cudarc::driver::sys::{self, CUresult};
 use library::{Comm, EXCHANGE, Nccl, UniqueId};
@@ -176,7 +176,7 @@ impl Messages {
         // What was made before one fails is ended with the others.
         let begun = nccl.group(what, || {
             for (rank, gpu) in (first..).zip(gpus) {
-                let current = gpu.enter()?;
+                let current = gpu.stream_guard()?;
                 state.comms.push(nccl.begin(id, rank, count)?);
                 drop(current);
             }
@@ -257,8 +257,9 @@ impl Messages {
         // No other thread begins a capture until it is enqueued. Devices first, then the state: a
         // thread that has a device alone may wait for the state, so none that holds it may wait for
         // a device.
-        let streams = gpus.iter().map(Gpu::enter).collect::<Result<Vec<Entered<'_>>, _>>()?;
-        streams.iter().try_for_each(Entered::check_not_capturing)?;
+        let streams =
+            gpus.iter().map(Gpu::stream_guard).collect::<Result<Vec<StreamGuard<'_>>, _>>()?;
+        streams.iter().try_for_each(StreamGuard::check_not_capturing)?;
         let mut state = self.shared.lock();
         self.shared.check(&state)?;
         let reached = self.shared.marks(&streams)?;
@@ -322,8 +323,8 @@ impl Shared {
     }
 
     /// A mark on every stream.
-    fn marks(&self, streams: &[Entered<'_>]) -> Result<Vec<CudaEvent>, CudaError> {
-        let mark = |(gpu, stream): (&Gpu, &Entered<'_>)| {
+    fn marks(&self, streams: &[StreamGuard<'_>]) -> Result<Vec<CudaEvent>, CudaError> {
+        let mark = |(gpu, stream): (&Gpu, &StreamGuard<'_>)| {
             gpu.context().bind_to_thread()?;
             let event = gpu.context().new_event(None)?;
             stream.record(&event)?;

@@ -186,7 +186,7 @@ impl<T: CudaReal> SlabSolver<T> {
         self.between(1)?;
         for pass in 2..self.passes_of_a_solve() {
             if pass > 2 {
-                self.peers.meet()?;
+                self.peers.barrier()?;
             }
             let mut ranks = self.peers.local().zip(&mut *fields);
             ranks.try_for_each(|(rank, fields)| self.last_pass_to(rank, pass, fields))?;
@@ -203,7 +203,7 @@ impl<T: CudaReal> SlabSolver<T> {
     /// comes.
     fn between(&self, after: usize) -> Result<(), CudaError> {
         if self.peers.reach_memory() {
-            return self.peers.meet();
+            return self.peers.barrier();
         }
         let transfers: Vec<_> =
             self.ranks.iter().map(|rank| rank.transfers(after).to_vec()).collect();
@@ -235,12 +235,12 @@ impl<T: CudaReal> SlabSolver<T> {
             let peers = self.peers.clone();
             let passes = || {
                 self.first_pass(rank, &rho.as_view())?;
-                peers.meet_on(rank)?;
+                peers.barrier_on(rank)?;
                 self.second_pass(rank)?;
-                peers.meet_on(rank)?;
+                peers.barrier_on(rank)?;
                 for pass in 2..self.passes_of_a_solve() {
                     if pass > 2 {
-                        peers.meet_on(rank)?;
+                        peers.barrier_on(rank)?;
                     }
                     self.last_pass_to(rank, pass, fields)?;
                 }

@@ -16,7 +16,7 @@ use super::super::{Peers, divide};
 use crate::cuda::device::{
     Branch, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
 };
-use crate::cuda::lines::{Instance, Keep, LineKernel, Lines, Role, Shapes, slabs};
+use crate::cuda::lines::{Instance, Keep, LineBatch, LineKernel, Role, Shapes, slabs};
 use crate::cuda::solve::{Green, SCALE};
 use crate::grid::BinGrid;
 use cudarc::driver::sys;
@@ -143,7 +143,7 @@ pub(super) fn make<T: CudaReal>(peers: &Peers, grid: &BinGrid) -> Result<Vec<Ran
         {
             let (n, count) =
                 if role == Role::Solve { (nx, columns_of(rank) / 2) } else { (ny, own_pairs) };
-            let lines = Lines { n, count, outputs, maps: 1 };
+            let lines = LineBatch { n, count, outputs, maps: 1 };
             let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instances.push(instance.ok_or_else(|| no(format!("no lines of {n}")))?);
         }
@@ -245,7 +245,7 @@ impl<T: CudaReal> Rank<T> {
 
     /// Enqueues that other ranks get their Q.
     fn send_later(&self) -> Result<(), CudaError> {
-        let stream = self.gpu.enter()?;
+        let stream = self.gpu.stream_guard()?;
         for &(from, to, bytes) in self.later.iter().flat_map(|later| &later.copies) {
             // SAFETY: both lie within memory of these ranks (`Division::to_peer`, tested as part of
             // `Exchange`), which they reach and which lives as long as the solver.
@@ -288,7 +288,7 @@ impl<T: CudaReal> Rank<T> {
         let first = |rank: &mut &Self| rank.fields_of(0, &maps, &energy);
         // SAFETY: what is sent goes to Q of other ranks, which none reads before ranks have met
         // again, from memory that the second pass alone writes.
-        unsafe { later.branch.side_by_side(&mut &*self, send, first) }
+        unsafe { later.branch.join(&mut &*self, send, first) }
     }
 
     /// Whether a part of that is left for a fourth pass, before which ranks meet as well.

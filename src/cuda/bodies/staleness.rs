@@ -23,7 +23,7 @@ const ONE_OUTSIDE_IN: u64 = 12;
 pub const MOST_STEPS_PER_ORDER: u32 = 256;
 
 /// How stale the order at hand is; one lasts through all orders of its bodies.
-pub(in crate::cuda) struct OrderAge {
+pub(in crate::cuda) struct OrderStaleness {
     /// `Age` in `kernels/bodies/bodies.cuh`.
     pub(super) device: DeviceVec<u64>,
     /// One value, which the device writes.
@@ -35,11 +35,17 @@ pub(in crate::cuda) struct OrderAge {
     decided: bool,
 }
 
-impl OrderAge {
+impl OrderStaleness {
     pub(super) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         // No order yet; fewest outside: more than there can be; no excess.
         let device = gpu.upload(&[u64::from(u32::MAX) << 32, 0])?;
-        Ok(OrderAge { device, posted: Pinned::zeros(gpu, 1)?, orders: 0, steps: 0, decided: false })
+        Ok(OrderStaleness {
+            device,
+            posted: Pinned::zeros(gpu, 1)?,
+            orders: 0,
+            steps: 0,
+            decided: false,
+        })
     }
 
     /// The address that the device posts at: page-locked memory has one address
@@ -83,7 +89,7 @@ impl OrderAge {
             || self.excess() * ONE_OUTSIDE_IN > bodies as u64
     }
 
-    /// As [`OrderAge::is_due`] for the step to come, and false when that was asked
+    /// As [`OrderStaleness::is_due`] for the step to come, and false when that was asked
     /// before: what the device posts meanwhile must not make a step order that
     /// is being captured.
     pub(in crate::cuda) fn decide(&mut self, bodies: usize) -> bool {

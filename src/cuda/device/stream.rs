@@ -1,4 +1,4 @@
-//! Whose turn it is to enqueue work to a device, and to which stream.
+//! The order of the work of a device, and the stream that it goes to.
 //!
 //! All work of a [`Gpu`] has one order: that in which it was asked for. It goes to the
 //! `Gpu`'s own stream, but for what is asked for in [`Gpu::on_stream`], which goes to a
@@ -22,10 +22,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use std::thread::{Builder, Scope};
 
 /// What has gone to which stream.
-pub(super) struct Turns {
+pub(super) struct StreamOrder {
     /// Held to be read while something is enqueued to the own stream or waited for, to be
-    /// written during a capture and during a turn on another stream.
-    alone: RwLock<()>,
+    /// written during a capture and while work goes to another stream.
+    capture_lock: RwLock<()>,
     /// What was dropped during a capture, to be freed after it.
     unused: Mutex<Vec<Unused>>,
     /// Whether work has gone to the own stream that no other stream has waited for.
@@ -37,10 +37,10 @@ pub(super) struct Turns {
     after_other: CudaEvent,
 }
 
-impl Turns {
+impl StreamOrder {
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
-        Ok(Turns {
-            alone: RwLock::default(),
+        Ok(StreamOrder {
+            capture_lock: RwLock::default(),
             unused: Mutex::default(),
             own: AtomicBool::new(true),
             other: AtomicBool::new(false),
@@ -81,13 +81,13 @@ thread_local! {
 /// The stream that work goes to at present, with its context current on this thread, and no
 /// capture by another thread while this is held. Nothing that enters a second time may be
 /// called meanwhile.
-pub(in crate::cuda) struct Entered<'a> {
+pub(in crate::cuda) struct StreamGuard<'a> {
     stream: sys::CUstream,
     capturing: bool,
-    _not_alone: Option<RwLockReadGuard<'a, ()>>,
+    _capture_lock: Option<RwLockReadGuard<'a, ()>>,
 }
 
-impl Entered<'_> {
+impl StreamGuard<'_> {
     pub(in crate::cuda) fn raw(&self) -> sys::CUstream {
         self.stream
     }
@@ -125,16 +125,16 @@ impl Entered<'_> {
 
 /// A [`Gpu`] while this thread alone may enqueue to it, or to one stream; ends with what was before
 /// it.
-pub(in crate::cuda) struct Exclusive<'a> {
+pub(in crate::cuda) struct CaptureGuard<'a> {
     gpu: &'a Gpu,
     before: Option<Current>,
-    alone: Option<RwLockWriteGuard<'a, ()>>,
+    lock: Option<RwLockWriteGuard<'a, ()>>,
 }
 
-impl Drop for Exclusive<'_> {
+impl Drop for CaptureGuard<'_> {
     fn drop(&mut self) {
         CURRENT.set(self.before);
-        drop(self.alone.take());
+        drop(self.lock.take());
         self.gpu.free_unused();
     }
 }
@@ -161,27 +161,27 @@ impl Gpu {
     }
 
     /// The stream, to enqueue to or to wait for.
-    pub(in crate::cuda) fn enter(&self) -> Result<Entered<'_>, CudaError> {
+    pub(in crate::cuda) fn stream_guard(&self) -> Result<StreamGuard<'_>, CudaError> {
         if let Some(Current { stream, capturing, .. }) = self.current() {
             self.context().bind_to_thread()?;
-            return Ok(Entered { stream, capturing, _not_alone: None });
+            return Ok(StreamGuard { stream, capturing, _capture_lock: None });
         }
-        let turns = &self.0.turns;
-        let not_alone = turns.alone.read().unwrap_or_else(PoisonError::into_inner);
+        let stream_order = &self.0.stream_order;
+        let capture_lock = stream_order.capture_lock.read().unwrap_or_else(PoisonError::into_inner);
         self.context().bind_to_thread()?;
         let stream = self.stream().cu_stream();
-        if turns.other.load(SeqCst) {
+        if stream_order.other.load(SeqCst) {
             // Threads that come here at once all wait, before any of them enqueues more.
-            wait_for(&turns.after_other, stream)?;
-            turns.other.store(false, SeqCst);
+            wait_for(&stream_order.after_other, stream)?;
+            stream_order.other.store(false, SeqCst);
         }
-        turns.own.store(true, SeqCst);
-        Ok(Entered { stream, capturing: false, _not_alone: Some(not_alone) })
+        stream_order.own.store(true, SeqCst);
+        Ok(StreamGuard { stream, capturing: false, _capture_lock: Some(capture_lock) })
     }
 
     /// Both results, computed at the same time by two threads that use these devices. Where this
     /// thread has one of them for itself, another one would wait for it: then `beside` comes first.
-    pub(in crate::cuda) fn side_by_side<A: Send, B>(
+    pub(in crate::cuda) fn join<A: Send, B>(
         gpus: &[&Gpu],
         beside: impl FnOnce() -> A + Send,
         here: impl FnOnce() -> B,
@@ -220,7 +220,7 @@ impl Gpu {
 
     /// Waits for everything on the device, on whichever stream.
     pub(in crate::cuda) fn wait_for_device(&self) -> Result<(), CudaError> {
-        self.enter()?.check_not_capturing()?;
+        self.stream_guard()?.check_not_capturing()?;
         Ok(self.context().synchronize()?)
     }
 
@@ -266,22 +266,28 @@ impl Gpu {
     }
 
     /// The own stream for this thread alone, for a capture: every other thread waits.
-    pub(in crate::cuda) fn exclusive(&self) -> Result<Exclusive<'_>, CudaError> {
-        self.alone(self.stream().cu_stream(), true)
+    pub(in crate::cuda) fn capture_guard(&self) -> Result<CaptureGuard<'_>, CudaError> {
+        self.reserve(self.stream().cu_stream(), true)
     }
 
-    fn alone(&self, stream: sys::CUstream, capturing: bool) -> Result<Exclusive<'_>, CudaError> {
+    fn reserve(
+        &self,
+        stream: sys::CUstream,
+        capturing: bool,
+    ) -> Result<CaptureGuard<'_>, CudaError> {
         let before = CURRENT.get();
         let of = Arc::as_ptr(&self.0);
-        let alone = match before {
-            None => Some(self.0.turns.alone.write().unwrap_or_else(PoisonError::into_inner)),
+        let lock = match before {
+            None => Some(
+                self.0.stream_order.capture_lock.write().unwrap_or_else(PoisonError::into_inner),
+            ),
             // This thread has it for itself already.
             Some(current) if current.of == of && !current.capturing => None,
             Some(_) => return Err(CudaError::Capturing),
         };
         self.context().bind_to_thread()?;
         CURRENT.set(Some(Current { of, stream, capturing, for_caller: false }));
-        Ok(Exclusive { gpu: self, before, alone })
+        Ok(CaptureGuard { gpu: self, before, lock })
     }
 
     /// Has everything that `body` enqueues to this device go to `stream`, after what was
@@ -298,26 +304,26 @@ impl Gpu {
         if CURRENT.get().is_some() {
             return Err(CudaError::Capturing);
         }
-        let turn = self.alone(stream, false)?;
+        let reserved = self.reserve(stream, false)?;
         self.check_stream(stream)?;
         // SAFETY: the stream is of the context that is current.
         let status = unsafe { result::stream::is_capturing(stream) }?;
         if status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
-            self.begin_turn(stream)?;
-            let end = EndTurn { gpu: self, stream };
+            self.enter_stream(stream)?;
+            let end = LeaveStream { gpu: self, stream };
             let result = body();
             end.now()?;
-            drop(turn);
+            drop(reserved);
             return Ok(result);
         }
         // The graph may run on any stream: what was enqueued before has to be over.
         let lenient = Lenient::begin()?;
-        self.finish_turns()?;
+        self.wait_for_streams()?;
         let of = Arc::as_ptr(&self.0);
         CURRENT.set(Some(Current { of, stream, capturing: true, for_caller: true }));
         let result = body();
         // What was dropped meanwhile is freed, on the own stream, before waiting is forbidden again.
-        drop(turn);
+        drop(reserved);
         drop(lenient);
         Ok(result)
     }
@@ -330,10 +336,10 @@ impl Gpu {
     /// It was made on this device and is not used again by what is enqueued later.
     pub(in crate::cuda) unsafe fn free(&self, unused: Unused) {
         if self.is_capturing() {
-            let all = &self.0.turns.unused;
+            let all = &self.0.stream_order.unused;
             return all.lock().unwrap_or_else(PoisonError::into_inner).push(unused);
         }
-        let Ok(stream) = self.enter() else { return };
+        let Ok(stream) = self.stream_guard() else { return };
         // SAFETY: the caller's promise; the context is current, and the stream is waited for where
         // the driver does not do it.
         let freed = unsafe {
@@ -361,7 +367,7 @@ impl Gpu {
         if self.is_capturing() {
             return;
         }
-        let all = &self.0.turns.unused;
+        let all = &self.0.stream_order.unused;
         let all = std::mem::take(&mut *all.lock().unwrap_or_else(PoisonError::into_inner));
         for unused in all {
             // SAFETY: as promised when it was dropped.
@@ -378,42 +384,42 @@ impl Gpu {
     }
 
     /// Has `stream` wait for what was enqueued before.
-    fn begin_turn(&self, stream: sys::CUstream) -> Result<(), CudaError> {
-        let turns = &self.0.turns;
-        if turns.own.swap(false, SeqCst) {
+    fn enter_stream(&self, stream: sys::CUstream) -> Result<(), CudaError> {
+        let stream_order = &self.0.stream_order;
+        if stream_order.own.swap(false, SeqCst) {
             // The own stream has waited for the last other one before its own work, if it did any.
             // SAFETY: event and stream are of the context that is current.
             unsafe {
-                result::event::record(turns.after_own.cu_event(), self.stream().cu_stream())
+                result::event::record(stream_order.after_own.cu_event(), self.stream().cu_stream())
             }?;
-            wait_for(&turns.after_own, stream)?;
+            wait_for(&stream_order.after_own, stream)?;
         }
-        if turns.other.load(SeqCst) {
+        if stream_order.other.load(SeqCst) {
             // Of the same stream too: its address may be that of one that is gone.
-            wait_for(&turns.after_other, stream)?;
+            wait_for(&stream_order.after_other, stream)?;
         }
         Ok(())
     }
 
     /// Marks the work that went to `stream`, for the next stream to wait for.
-    fn end_turn(&self, stream: sys::CUstream) -> Result<(), CudaError> {
-        let turns = &self.0.turns;
+    fn leave_stream(&self, stream: sys::CUstream) -> Result<(), CudaError> {
+        let stream_order = &self.0.stream_order;
         // SAFETY: event and stream are of the context that is current; the stream lives, as the
         // caller of `on_stream` promises.
-        unsafe { result::event::record(turns.after_other.cu_event(), stream) }?;
-        turns.other.store(true, SeqCst);
+        unsafe { result::event::record(stream_order.after_other.cu_event(), stream) }?;
+        stream_order.other.store(true, SeqCst);
         Ok(())
     }
 
     /// Waits for everything enqueued so far.
-    fn finish_turns(&self) -> Result<(), CudaError> {
-        let turns = &self.0.turns;
-        if turns.own.swap(false, SeqCst) {
+    fn wait_for_streams(&self) -> Result<(), CudaError> {
+        let stream_order = &self.0.stream_order;
+        if stream_order.own.swap(false, SeqCst) {
             // SAFETY: the own stream is of the context that is current.
             unsafe { result::stream::synchronize(self.stream().cu_stream()) }?;
         }
-        if turns.other.swap(false, SeqCst) {
-            turns.after_other.synchronize()?;
+        if stream_order.other.swap(false, SeqCst) {
+            stream_order.after_other.synchronize()?;
         }
         Ok(())
     }
@@ -445,7 +451,7 @@ impl Branch {
     ///
     /// # Safety
     /// Nothing that one of them enqueues writes what something of the other reads or writes.
-    pub(in crate::cuda) unsafe fn side_by_side<C, E: From<CudaError>>(
+    pub(in crate::cuda) unsafe fn join<C, E: From<CudaError>>(
         &self,
         on: &mut C,
         aside: impl FnOnce(&mut C) -> Result<(), E>,
@@ -456,13 +462,13 @@ impl Branch {
             return ahead(on);
         };
         let stream = self.stream.cu_stream();
-        self.gpu.enter()?.record(&self.begun)?;
+        self.gpu.stream_guard()?.record(&self.begun)?;
         wait_for(&self.begun, stream)?;
         let outcome = {
-            let _back = Exclusive { gpu: &self.gpu, before: Some(current), alone: None };
+            let _back = CaptureGuard { gpu: &self.gpu, before: Some(current), lock: None };
             CURRENT.set(Some(Current { stream, ..current }));
             let outcome = aside(on);
-            self.gpu.enter()?.record(&self.ended)?;
+            self.gpu.stream_guard()?.record(&self.ended)?;
             outcome
         };
         let outcome = outcome.and_then(|()| ahead(on));
@@ -472,23 +478,23 @@ impl Branch {
     }
 }
 
-/// Ends a turn on another stream, also where its body panics.
-struct EndTurn<'a> {
+/// Goes back from another stream, also where its body panics.
+struct LeaveStream<'a> {
     gpu: &'a Gpu,
     stream: sys::CUstream,
 }
 
-impl EndTurn<'_> {
+impl LeaveStream<'_> {
     fn now(self) -> Result<(), CudaError> {
-        let ended = self.gpu.end_turn(self.stream);
+        let ended = self.gpu.leave_stream(self.stream);
         std::mem::forget(self);
         ended
     }
 }
 
-impl Drop for EndTurn<'_> {
+impl Drop for LeaveStream<'_> {
     fn drop(&mut self) {
-        let _ = self.gpu.end_turn(self.stream);
+        let _ = self.gpu.leave_stream(self.stream);
     }
 }
 

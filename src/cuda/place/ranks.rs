@@ -10,6 +10,10 @@ use crate::engine::EngineError;
 use crate::place::Held;
 use crate::place::ready::NOTHING_KEPT;
 
+/// Marks before an evaluation and behind it.
+pub(super) const BEGIN: usize = 6;
+pub(super) const END: usize = 7;
+
 /// What of a backend a device has besides the engine.
 pub(super) struct Rank<T: CudaReal> {
     pub(super) gpu: Gpu,
@@ -28,7 +32,7 @@ impl<T: CudaReal> Rank<T> {
 }
 
 /// What an evaluation is made of.
-pub(super) struct Work<T: CudaReal> {
+pub(super) struct PlacerRanks<T: CudaReal> {
     pub(super) ranks: Vec<Rank<T>>,
     /// On the first rank.
     pub(super) marks: Marks,
@@ -71,7 +75,7 @@ pub(super) struct Tasks {
     after: Vec<Task>,
 }
 
-impl<T: CudaReal> Work<T> {
+impl<T: CudaReal> PlacerRanks<T> {
     /// Of an evaluation where `first` leads, of a point `proposed` or of the current one.
     pub(super) fn tasks(&self, first: Task, proposed: bool) -> Tasks {
         let mut aside = vec![Task::Mark(0), Task::Nets];
@@ -86,7 +90,8 @@ impl<T: CudaReal> Work<T> {
         }
         // So do forces, then sums.
         after.extend([Task::Gradient { proposed }, Task::BARRIER, Task::Sample { proposed }]);
-        Tasks { before: vec![first, Task::BARRIER], aside, ahead, after }
+        after.push(Task::Mark(END));
+        Tasks { before: vec![Task::Mark(BEGIN), first, Task::BARRIER], aside, ahead, after }
     }
 
     /// Enqueues an evaluation by plain launches, each task on all ranks before the next.
@@ -123,13 +128,13 @@ impl<T: CudaReal> Work<T> {
         };
         all(self, before)?;
         // SAFETY: both read the engine's positions and write arrays of their own.
-        unsafe { branch.side_by_side(self, |work| all(work, aside), |work| all(work, ahead)) }?;
+        unsafe { branch.join(self, |work| all(work, aside), |work| all(work, ahead)) }?;
         all(self, after)
     }
 
     /// Enqueues a task on one rank; of several ranks a barrier only in a capture.
     fn enqueue(&mut self, number: usize, task: Task) -> Result<(), EngineError> {
-        let Work { ranks, marks, engine } = self;
+        let PlacerRanks { ranks, marks, engine } = self;
         let first = number == 0;
         let count = ranks.len();
         let rank = &mut ranks[number];
