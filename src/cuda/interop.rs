@@ -3,11 +3,10 @@
 //!
 //! # Memory and streams of the caller's
 //!
-//! A [`Gpu`] is the device's primary context, as PyTorch and the CUDA runtime have it, so
-//! that their memory can be used as it is: [`view`] and [`view_mut`] make slices of it, which
-//! every method here that takes a slice takes. What is to run on a stream of the caller's
-//! is asked for in [`on_stream`]. In a placer that has its positions and its gradient in device
-//! memory, an iteration is
+//! A [`Gpu`] is the device's primary context, as PyTorch and the CUDA runtime have it, so that
+//! their memory can be used as it is: [`view`] and [`view_mut`] make slices of it, which every
+//! method here that takes a slice takes. Work enqueued in [`on_stream`] runs on a stream of the
+//! caller's. In a placer that has its positions and its gradient in device memory, an iteration is
 //!
 //! ```no_run
 //! # use placefield::cuda::{CudaEngine, interop::{self, cudarc::driver::sys::CUstream}};
@@ -65,7 +64,7 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// The context of a [`Gpu`]: the device's primary context.
+/// Returns the context of a [`Gpu`]: the device's primary context.
 ///
 /// # Safety
 /// Memory made through it is freed on the stream it was made on, and nothing of
@@ -75,7 +74,7 @@ pub unsafe fn context(gpu: &Gpu) -> Arc<CudaContext> {
     gpu.context().clone()
 }
 
-/// The stream that all work of a [`Gpu`] goes to.
+/// Returns the stream that all work of a [`Gpu`] goes to.
 ///
 /// # Safety
 /// While any thread captures a [`Graph`](super::Graph) on this `Gpu` (the first
@@ -87,17 +86,17 @@ pub unsafe fn stream(gpu: &Gpu) -> Arc<CudaStream> {
     gpu.stream().clone()
 }
 
-/// Has everything that `body` enqueues to this device, by any engine or plan on `gpu`, go to
-/// `stream`, a stream of the caller's (null: the legacy default stream): after what was enqueued to
-/// `gpu` before and ahead of what is enqueued afterwards, wherever that goes. The streams wait for
-/// one another on the device, by events. Reading results in `body` waits for `stream` alone. Other
-/// threads that use `gpu` wait meanwhile, as for a capture. What several devices do together
-/// ([`Peers`](super::Peers)) is not to be asked for in `body`: another thread that asks them for
-/// something may wait for this one, and this one for it.
+/// Enqueues all work of `body` on this device, by any engine or plan on `gpu`, to `stream`, a
+/// stream of the caller's (null: the legacy default stream): after what was enqueued to `gpu`
+/// before and ahead of what is enqueued afterwards, wherever that goes. The streams wait for one
+/// another on the device, by events. Reading results in `body` waits for `stream` alone. Other
+/// threads that use `gpu` wait meanwhile, as for a capture. Work of several devices together
+/// ([`Peers`](super::Peers)) must not be enqueued in `body`: another thread that enqueues such work
+/// may wait for this one, and this one for it.
 ///
 /// While `stream` is being captured (`cuStreamBeginCapture`, PyTorch's `torch.cuda.graph`), what is
-/// enqueued becomes a part of the caller's graph. What loads kernels, allocates, copies from or to
-/// the host or waits is then refused ([`CudaError::Capturing`]): a step of the engine has to run
+/// enqueued becomes a part of the caller's graph. Calls that load kernels, allocate, copy from or
+/// to the host or wait are then refused ([`CudaError::Capturing`]): a step of the engine has to run
 /// before one is captured. The first capture after other work waits for that work on the host.
 ///
 /// # Errors
@@ -127,8 +126,8 @@ pub unsafe fn on_stream<R>(
 ///
 /// # Errors
 /// [`CudaError::BadAddress`] for an address that is not aligned to its values or at which there is
-/// no device memory of `gpu`'s device, and where the values are known to end beyond it: that is
-/// told of memory by `cudaMalloc`; a caching allocator hands out parts of its own.
+/// no device memory of `gpu`'s device, and where the values are known to end beyond it: this is
+/// known for memory by `cudaMalloc`; a caching allocator hands out parts of its own.
 ///
 /// # Safety
 /// At `address` there are as many values, which have been written. They live, and nothing writes
@@ -144,7 +143,7 @@ pub unsafe fn view<'a, E: DeviceValue>(
     Ok(unsafe { DeviceSlice::from_raw(gpu, address, length) })
 }
 
-/// As [`view`], to be written.
+/// Like [`view`], to be written.
 ///
 /// # Errors
 /// As [`view`].
@@ -162,14 +161,14 @@ pub unsafe fn view_mut<'a, E: DeviceValue>(
     Ok(unsafe { DeviceSliceMut::from_raw(gpu, address, length) })
 }
 
-/// What the driver knows of an address.
+/// The driver's data of an address.
 #[derive(Default)]
 struct Known {
     memory_type: u32,
     ordinal: i32,
     start: u64,
     size: usize,
-    /// Of `cuMemAlloc`, and not of a pool or mapped piece by piece.
+    /// Whether it is from `cuMemAlloc`, and not from a pool or mapped piece by piece.
     one_piece: u32,
 }
 
@@ -230,7 +229,7 @@ fn check_address<E: DeviceValue>(gpu: &Gpu, address: u64, length: usize) -> Resu
     Ok(())
 }
 
-/// The ordinal of the device whose memory is at an address; none where it is no device's.
+/// Returns the ordinal of the device whose memory is at an address; none where it is no device's.
 ///
 /// # Errors
 /// Where there is no device, or the driver refuses to say.
@@ -272,7 +271,7 @@ pub(crate) unsafe fn wait_for_stream(
     Ok(())
 }
 
-/// The capture of the caller's that what this thread enqueues becomes a part of at present.
+/// Returns the capture of the caller's that what this thread enqueues becomes a part of at present.
 ///
 /// # Errors
 /// When the driver refuses to tell.
@@ -281,7 +280,7 @@ pub(crate) fn callers_capture(gpu: &Gpu) -> Result<Option<CallersCapture>, CudaE
     gpu.callers_capture()
 }
 
-/// Memory of somebody else's where a [`DeviceVec`] is asked for. It is not freed.
+/// A [`DeviceVec`] over memory that others own, which is not freed.
 #[cfg(feature = "python")]
 pub(crate) struct Borrowed<E: DeviceValue>(ManuallyDrop<DeviceVec<E>>);
 
@@ -324,7 +323,7 @@ impl<E: DeviceValue> Drop for Borrowed<E> {
     }
 }
 
-/// Enqueues a solve from and to memory that was lent.
+/// Enqueues a solve from and to borrowed memory.
 ///
 /// # Errors
 /// As [`FieldSolver::solve`](super::FieldSolver::solve).
@@ -354,12 +353,12 @@ pub(crate) fn solve_borrowed<T: super::CudaReal>(
     solved
 }
 
-/// The address of device memory that is to be read, for as long as the view lives.
+/// Returns the address of device memory that is to be read, for as long as the view lives.
 pub fn address<'a, E: DeviceValue>(memory: impl Into<DeviceSlice<'a, E>>) -> u64 {
     *memory.into().address()
 }
 
-/// The address of device memory that is to be written, for as long as the view lives.
+/// Returns the address of device memory that is to be written, for as long as the view lives.
 pub fn address_mut<'a, E: DeviceValue>(memory: impl Into<DeviceSliceMut<'a, E>>) -> u64 {
     *memory.into().address()
 }

@@ -25,9 +25,9 @@
 //!
 //! # Smaller GPUs
 //!
-//! What runs on a device is chosen by what it has: the shared memory of a block, and the
-//! architecture that code is compiled for. `PLACEFIELD_DEVICE_LIMIT`, or a [`DeviceLimit`]
-//! given to [`Gpu::open_with`], uses a device as if it had less of them.
+//! The kernels for a device are chosen by its properties: the shared memory of a block, and the
+//! architecture that code is compiled for. `PLACEFIELD_DEVICE_LIMIT`, or a [`DeviceLimit`] given to
+//! [`Gpu::open_with`], uses a device as if it had less of them.
 //!
 //! # Several GPUs
 //!
@@ -54,9 +54,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With a process for each GPU, on one host or several, processes meet first ([`World`]), at
+//! With a process for each GPU, on one host or several, processes connect first ([`World`]), at
 //! options of one's own or those of `torchrun` and `mpirun`; then each has its rank's part. NCCL
-//! has to be on the loader's path. Whatever fails on one rank is an error of all within seconds.
+//! has to be on the loader's path. A failure on one rank is an error of all within seconds.
 //!
 //! ```no_run
 //! use placefield::cuda::{Peers, SlabSolver, World, WorldOptions};

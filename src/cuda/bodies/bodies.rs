@@ -6,12 +6,11 @@
 //! makes that order from positions, by a counting sort on the device. A body that
 //! has left its halo since is still counted, more slowly; how many have is in
 //! [`DensityReport::outside_halo`](super::DensityReport::outside_halo), and
-//! [`Bodies::order_is_due`] says when to order again. The order is no part of the
-//! result.
+//! [`Bodies::order_is_due`] says when to order again. The order does not affect the result.
 //!
 //! Bodies of several fence regions ([`Charge::set_fences`]) are ordered by region first, and a
-//! block's are of one region: each has maps of its own, one region's after the other's. The kernels
-//! of several regions are compiled apart, so that those of one know nothing of it.
+//! block's are of one region: each has maps of its own, one region's after the other's. Kernels for
+//! several regions are compiled separately from those for one.
 //!
 //! Positions and forces are pairs, x and y of a body side by side. They may stay
 //! in the caller's order ([`Arrangement::Caller`]), at the price of one random
@@ -68,13 +67,13 @@ pub struct Bodies<T: CudaReal> {
     /// Whether ranks share them.
     pub(super) several: bool,
     moves: Moves,
-    /// Of the regions: their first slots, and the sizes of their fillers.
+    /// First slots of the regions, and the sizes of their fillers.
     starts: DeviceVec<u32>,
     fillers: DeviceVec<T>,
     /// One record per large body.
     pub(super) large: DeviceVec<u8>,
-    /// Bodies of the slots, and records of those that have any: two halves each, of
-    /// which [`Ordering::half`] holds the order at hand.
+    /// Bodies of the slots, and records of those that have any: two halves each, of which
+    /// [`Ordering::half`] holds the current order.
     pub(super) ids: DeviceVec<u32>,
     pub(super) records: DeviceVec<u8>,
     pub(super) chunks: DeviceVec<u32>,
@@ -89,7 +88,7 @@ impl<T: CudaReal> std::fmt::Debug for Bodies<T> {
     }
 }
 
-/// Device memory of twice as many values, which begins with these.
+/// Returns the device memory of twice as many values, which begins with these.
 fn first_half<E: DeviceValue>(gpu: &Gpu, values: &[E]) -> Result<DeviceVec<E>, CudaError> {
     let mut both = gpu.zeros(2 * values.len())?;
     gpu.write(values, both.slice_mut(0..values.len()))?;
@@ -135,7 +134,7 @@ impl<T: CudaReal> Bodies<T> {
         })
     }
 
-    /// Most bodies in a chunk, of so many bodies on the device.
+    /// Returns the most bodies in a chunk, of so many bodies on the device.
     fn chunk(gpu: &Gpu, count: usize) -> usize {
         if count < Self::busy(gpu) { SMALL_CHUNK } else { LARGEST_CHUNK }
     }
@@ -189,12 +188,12 @@ impl<T: CudaReal> Bodies<T> {
         })
     }
 
-    /// What the bodies are of.
+    /// Returns the charge that the bodies were made from.
     pub fn charge(&self) -> &Charge {
         &self.charge
     }
 
-    /// Number of bodies, movable cells and fillers.
+    /// Returns the number of bodies, movable cells and fillers.
     pub fn len(&self) -> usize {
         self.count as usize
     }
@@ -204,7 +203,7 @@ impl<T: CudaReal> Bodies<T> {
         self.count == 0
     }
 
-    /// The bins.
+    /// Returns the bins.
     pub fn grid(&self) -> &BinGrid {
         &self.grid
     }
@@ -221,32 +220,33 @@ impl<T: CudaReal> Bodies<T> {
         self.staleness.is_due(self.len())
     }
 
-    /// How many orders have been made.
+    /// Returns how many orders have been made.
     pub fn orders(&self) -> u32 {
         self.staleness.orders()
     }
 
-    /// Tiles of bins of all regions.
+    /// Returns the number of tiles of bins of all regions.
     pub(super) fn tiles(&self) -> usize {
         (self.plan.regions * self.plan.tiles_x) as usize * self.plan.tiles_y as usize
     }
 
-    /// Bins of all regions.
+    /// Returns the number of bins of all regions.
     pub(super) fn bins(&self) -> usize {
         self.charge.regions() * self.grid.bins()
     }
 
-    /// The plan for the map of a region, which leaves `background` out.
+    /// Returns the plan for the map of a region, which leaves `background` out.
     pub(super) fn plan_of(&self, region: usize, background: f64) -> Plan<T> {
         self.plan.of_region(self.charge.region_target_density(region), background)
     }
 
-    /// A file of kernels, compiled for one region or for several, and for one rank or `several`.
+    /// Returns a file of kernels, compiled for one region or for several, and for one rank or
+    /// `several`.
     pub(super) fn kernels(&self, unit: &str, several: bool) -> Result<Arc<CudaModule>, CudaError> {
         self.gpu.instance::<T>(unit, &defines(self.charge.regions(), several))
     }
 
-    /// What kernels take of the regions.
+    /// Returns the regions' tables, as kernels take them.
     pub(super) fn region_tables(&self) -> RegionTables {
         RegionTables { starts: *self.starts.address(), fillers: *self.fillers.address() }
     }
@@ -273,8 +273,9 @@ impl<T: CudaReal> Bodies<T> {
         }
     }
 
-    /// What orders on these ranks are made from and written to, with every rank's lower-left
-    /// corners, a pair for each body, and of each body in its share the rank that works on it.
+    /// Returns the arrays that orders on these ranks are made from and written to, with every
+    /// rank's lower-left corners, a pair for each body, and for each body in its share the rank
+    /// that works on it.
     pub(in crate::cuda) fn together<'a>(
         all: impl Iterator<Item = &'a Self> + Clone,
         corners: Addresses,
@@ -288,18 +289,17 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// Enqueues the first half of a new order on this rank: how many of its bodies are in every
-    /// tile. It has their corners; ranks meet before the second half.
+    /// tile. It has their corners; a barrier comes before the second half.
     ///
-    /// # Safety
-    /// `ranks` are [`Bodies::together`], which live until all of it has run, and whose arrays
-    /// nothing else uses before ranks have met after [`Bodies::place_own`].
+    /// # Safety `ranks` are [`Bodies::together`], which live until all of it has run, and whose
+    /// arrays nothing else uses before a barrier after [`Bodies::place_own`].
     pub(in crate::cuda) unsafe fn count_own(
         &mut self,
         corners: &DeviceVec<T>,
         ranks: &AllBodies,
     ) -> Result<(), CudaError> {
         self.check_corners(corners)?;
-        // What follows takes the order for made, which in a capture it is not.
+        // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
         let parts = self.parts_of(corners);
         // SAFETY: as in `make_order`, and the caller's promise.
@@ -337,8 +337,8 @@ impl<T: CudaReal> Bodies<T> {
         if id == self.id { Ok(()) } else { Err(CudaError::OtherBodies(what)) }
     }
 
-    /// One block per chunk and `extra` ones for large bodies before them, with
-    /// `values` values of 4 bytes per bin of a patch.
+    /// Returns one block per chunk and `extra` ones for large bodies before them, with `values`
+    /// values of 4 bytes per bin of a patch.
     pub(super) fn config(&self, extra: i32, values: usize) -> LaunchConfig {
         LaunchConfig {
             grid_dim: ((self.plan.max_chunks + extra) as u32, 1, 1),
@@ -357,7 +357,7 @@ impl<T: CudaReal> Bodies<T> {
         self.order_in(Layout::Pairs, corners)
     }
 
-    /// As [`Bodies::order`], from an array laid out in this way.
+    /// Like [`Bodies::order`], from an array laid out in this way.
     ///
     /// # Errors
     /// As [`Bodies::order`], and when pairs do not begin where one can be read at once.
@@ -374,7 +374,7 @@ impl<T: CudaReal> Bodies<T> {
         self.make_order((Corners::Caller(layout), *corners.address()), wanted)
     }
 
-    /// As [`Bodies::order`], from where the last density in the caller's order saw the bodies,
+    /// Like [`Bodies::order`], from where the last density in the caller's order saw the bodies,
     /// which stays in slot order; `spare` has a pair per body and is written over.
     pub(in crate::cuda) fn order_staged(
         &mut self,
@@ -413,7 +413,7 @@ impl<T: CudaReal> Bodies<T> {
 
     /// From corners at an address. Lengths and devices have been checked.
     fn make_order(&mut self, corners: (Corners, u64), wanted: Wanted) -> Result<(), CudaError> {
-        // What follows here takes the order for made, which in a capture it is not.
+        // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
         let parts = self.parts(corners, wanted);
         // SAFETY: corners and what is wanted were checked by the callers, the rest
@@ -442,7 +442,7 @@ impl<T: CudaReal> Bodies<T> {
         }
     }
 
-    /// A permutation for [`Bodies::order_slots`] to write; to begin with it leaves
+    /// Returns a permutation for [`Bodies::order_slots`] to write; to begin with it leaves
     /// everything where it is.
     ///
     /// # Errors
@@ -452,8 +452,8 @@ impl<T: CudaReal> Bodies<T> {
         Ok(Permutation { bodies: self.id, from: self.gpu.upload(&identity)? })
     }
 
-    /// Slot of every body, in the caller's order: `rearrange` with it brings
-    /// values in slot order to the caller's. Enqueued when first asked for after
+    /// Returns the slot of every body, in the caller's order: `rearrange` with it brings values in
+    /// slot order to the caller's. Enqueued when first asked for after
     /// [`Bodies::order_slots`].
     ///
     /// # Errors
@@ -463,8 +463,8 @@ impl<T: CudaReal> Bodies<T> {
         Ok(PermutationView { bodies: self.id, from: slots.as_view() })
     }
 
-    /// Body of every slot: `rearrange` with it brings values in the caller's
-    /// order to slot order. The next order is written to other memory.
+    /// Returns the body of every slot: `rearrange` with it brings values in the caller's order to
+    /// slot order. The next order is written to other memory.
     pub fn id_of(&self) -> PermutationView<'_> {
         let begin = self.ordering.half() * self.len();
         PermutationView { bodies: self.id, from: self.ids.slice(begin..begin + self.len()) }

@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 /// Bins whose excess a block of density_finish adds up.
 pub(in crate::cuda) const BINS_PER_BLOCK: usize = 4 * BLOCK as usize;
 
-/// What one density evaluation found.
+/// Statistics of one density evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DensityReport {
     /// Overflow and maximum without fillers.
@@ -33,8 +33,8 @@ pub struct DensityReport {
     pub outside_halo: u64,
 }
 
-/// What one density evaluation found, as the device holds it: `Stats` in
-/// `kernels/bodies/density.cu`. [`Density::report_of`] says what it means.
+/// Statistics of one density evaluation, as the device holds them: `Stats` in
+/// `kernels/bodies/density.cu`. [`Density::report_of`] interprets them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawStatistics {
     /// Σ over bins of what exceeds the target, in fixed point.
@@ -51,7 +51,7 @@ impl From<[u64; 3]> for RawStatistics {
 }
 
 impl RawStatistics {
-    /// Of the bins of both.
+    /// Returns the statistics of the bins of both.
     pub(in crate::cuda) fn and(self, other: Self) -> Self {
         RawStatistics {
             excess: self.excess + other.excess,
@@ -67,11 +67,11 @@ pub struct Density<T: CudaReal> {
     gpu: Gpu,
     /// [`Bodies`]' own number.
     bodies: u64,
-    /// From corners in each of [`Corners`].
+    /// For corners in each of [`Corners`].
     deposit: [CudaFunction; 3],
     spread: CudaFunction,
     finish: CudaFunction,
-    /// Of every region.
+    /// One for each region.
     backgrounds: Vec<f64>,
     /// Maps of every region, as all maps here. Fixed area per bin over the bin area, less the
     /// background.
@@ -79,12 +79,12 @@ pub struct Density<T: CudaReal> {
     /// The target density of every bin less the background; one value, not used, where it is
     /// the same everywhere.
     targets: DeviceVec<T>,
-    /// Of every region its target density less the background, and the background.
+    /// For each region its target density less the background, and the background.
     levels: DeviceVec<T>,
     /// Sums of the movable cells, then of the fillers, 4 bytes each in f32 and 8
     /// in f64. These and the next four are zero between steps.
     sums: DeviceVec<u32>,
-    /// What 4 bytes do not hold.
+    /// The parts of sums beyond 4 bytes.
     rest: DeviceVec<u64>,
     /// Weight of the bodies outside their halo that began in each tile.
     outside_weight: DeviceVec<u32>,
@@ -98,10 +98,10 @@ pub struct Density<T: CudaReal> {
     overlap: Overlap,
     excess_unit: f64,
     movable_area: f64,
-    /// Of every region.
+    /// One for each region.
     movable_areas: Vec<f64>,
     bin_area: f64,
-    /// Of a region's map.
+    /// Bins of a region's map.
     bins: usize,
 }
 
@@ -115,7 +115,7 @@ impl<T: CudaReal> Density<T> {
         Self::less(bodies, vec![background; bodies.charge().regions()])
     }
 
-    /// As [`Density::new`], for a solve: the map of every region is written less its
+    /// Like [`Density::new`], for a solve: the map of every region is written less its
     /// [background](crate::charge::Charge::backgrounds).
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl<T: CudaReal> Density<T> {
         self.run_as(bodies, bodies.plan, (arrangement.into(), corners.as_view()), rho)
     }
 
-    /// As [`Density::run`], from corners in the caller's order and in an array laid out this way.
+    /// Like [`Density::run`], from corners in the caller's order and in an array laid out this way.
     ///
     /// # Errors
     /// As [`Density::run`], and when pairs do not begin where one can be read at once.
@@ -204,8 +204,7 @@ impl<T: CudaReal> Density<T> {
         self.run_as(bodies, bodies.plan, (Corners::Caller(layout), corners), rho)
     }
 
-    /// As [`Density::run`], for cells at their exact size, not smoothed, without
-    /// fillers.
+    /// Like [`Density::run`], for cells at their exact size, not smoothed, without fillers.
     ///
     /// # Errors
     /// As [`Density::run`].
@@ -227,7 +226,7 @@ impl<T: CudaReal> Density<T> {
         (order, corners): (Corners, DeviceSlice<'_, T>),
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        // Of the first region; the kernels of several take every one's from `levels`.
+        // For the first region; the kernels of several take each one's from `levels`.
         let plan = self.less_background(bodies, plan);
         check_length("density map", rho.len(), bodies.bins())?;
         // Before anything is enqueued: sums that no kernel takes would count twice.
@@ -270,8 +269,8 @@ impl<T: CudaReal> Density<T> {
         self.finish(bodies, &plan, bins, rho)
     }
 
-    /// The sums of every bin between the two halves of a density, and what 4 bytes do not hold of
-    /// them: movable cells', then fillers'.
+    /// Returns the sums of every bin between the two halves of a density, and their parts beyond 4
+    /// bytes: movable cells', then fillers'.
     pub(in crate::cuda) fn sums(&self) -> (&DeviceVec<u32>, &DeviceVec<u64>) {
         (&self.sums, &self.rest)
     }
@@ -384,12 +383,12 @@ impl<T: CudaReal> Density<T> {
         }
     }
 
-    /// What the map of every region is written less.
+    /// Returns the background subtracted from each region's map.
     pub fn backgrounds(&self) -> &[f64] {
         &self.backgrounds
     }
 
-    /// What the last evaluation found; waits for it.
+    /// Returns the statistics of the last evaluation; waits for it.
     ///
     /// # Errors
     /// What failed on the device since the last wait.
@@ -423,13 +422,13 @@ impl<T: CudaReal> Density<T> {
         Ok(())
     }
 
-    /// What [`Density::report`] reads: the three values of [`RawStatistics`], and with several
-    /// regions then those of each.
+    /// Returns the values that [`Density::report`] reads: the three of [`RawStatistics`], and with
+    /// several regions then those of each.
     pub fn statistics(&self) -> &DeviceVec<u64> {
         &self.stats
     }
 
-    /// The report in the first three of [`Density::statistics`]' values.
+    /// Returns the report in the first three of [`Density::statistics`]' values.
     pub fn report_of(&self, raw: RawStatistics) -> DensityReport {
         let stats = self.stats_of(raw, self.movable_area);
         DensityReport { stats, outside_halo: raw.outside_halo }

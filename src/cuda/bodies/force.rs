@@ -19,8 +19,7 @@ const RETURN_EACH: usize = 4;
 /// Regions' weights that a launch takes.
 const WEIGHTS: usize = 64;
 
-/// `Weights` in `kernels/bodies/force.cu`: what the force on bodies of some regions is multiplied
-/// by.
+/// `Weights` in `kernels/bodies/force.cu`: factors of the force on bodies of some regions.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct WeightsOf<T> {
@@ -48,11 +47,11 @@ unsafe impl KernelArgument for AllForces {}
 /// before.
 const OVERLAP: usize = 1 << 18;
 
-/// What [`Force::run_outputs`] writes.
+/// Outputs of [`Force::run_outputs`].
 pub(in crate::cuda) struct Outputs<'a, T: CudaReal> {
     /// Two values per body.
     pub(in crate::cuda) gradient: Option<DeviceSliceMut<'a, T>>,
-    /// The first of the former goes to the latter, one value.
+    /// The first value of the former is written to the latter, which has one.
     pub(in crate::cuda) energy: Option<(&'a DeviceVec<f64>, DeviceSliceMut<'a, T>)>,
 }
 
@@ -72,7 +71,7 @@ pub struct Force<T: CudaReal> {
     /// Forces in slot order, before they are brought to the caller's.
     in_slots: DeviceVec<T>,
     overlap: Overlap,
-    /// Of the kernel that gathers.
+    /// For the kernel that gathers.
     gather_overlap: Overlap,
 }
 
@@ -129,7 +128,7 @@ impl<T: CudaReal> Force<T> {
         self.run_gradient(bodies, None, field, &as_it_is, None, forces)
     }
 
-    /// As [`Force::run`], at lower-left corners in slot order where they are given, times the
+    /// Like [`Force::run`], at lower-left corners in slot order where they are given, times the
     /// weight of `options`, and times the number at `factor` on the device where there is one, in
     /// an array laid out as `options` has it; written, or added to what is there.
     ///
@@ -149,7 +148,7 @@ impl<T: CudaReal> Force<T> {
         self.run_outputs(bodies, corners, field, options, factor, outputs)
     }
 
-    /// As [`Force::run_gradient`], with what of the gradient and the energy is wanted.
+    /// Like [`Force::run_gradient`], with what of the gradient and the energy is wanted.
     pub(in crate::cuda) fn run_outputs(
         &mut self,
         bodies: &Bodies<T>,
@@ -177,8 +176,8 @@ impl<T: CudaReal> Force<T> {
         self.bring_back(bodies, (slot_of, &self.in_slots), options, factor, outputs)
     }
 
-    /// As [`Force::run_gradient`], of forces that are there, a pair for each body, of which body k
-    /// has number `from[k]`, with what of the gradient and the energy is wanted.
+    /// Like [`Force::run_gradient`], of forces that are there, a pair for each body, of which body
+    /// k has number `from[k]`, with what of the gradient and the energy is wanted.
     pub(in crate::cuda) fn return_forces(
         &self,
         bodies: &Bodies<T>,
@@ -291,12 +290,12 @@ impl<T: CudaReal> Force<T> {
         unsafe { launch.launch(config(if forces { bodies.len() } else { 1 })) }
     }
 
-    /// As [`Force::run`], of this rank's bodies, of several: the force on each goes to the rank
-    /// that has the body in its share.
+    /// Like [`Force::run`] for this rank's bodies, where there are several ranks: the force on each
+    /// goes to the rank that has the body in its share.
     ///
-    /// # Safety
-    /// `all` hold a pair for every body each, in memory that this device reaches, one for each rank
-    /// of its shares, and nothing uses what is written there before ranks have met.
+    /// # Safety `all` hold a pair for every body each, in memory that this device reaches, one for
+    /// each rank of its shares, and nothing uses what is written there before the ranks' next
+    /// barrier.
     pub(in crate::cuda) unsafe fn run_shares(
         &mut self,
         bodies: &Bodies<T>,
@@ -326,8 +325,7 @@ impl<T: CudaReal> Force<T> {
         }
     }
 
-    /// As [`Force::run`], for lower-left corners in slot order; forces come in
-    /// slot order too.
+    /// Like [`Force::run`], for lower-left corners in slot order; forces come in slot order too.
     ///
     /// # Errors
     /// As [`Force::run`].

@@ -26,7 +26,7 @@ const HISTOGRAM_BYTES: usize = (48 << 10) - 64;
 
 /// Kernels that make an order, and the memory that they alone use.
 pub(super) struct Ordering {
-    /// From corners in each of [`Corners`].
+    /// For corners in each of [`Corners`].
     count: [CudaFunction; 3],
     tiles: CudaFunction,
     place: CudaFunction,
@@ -43,11 +43,11 @@ pub(super) struct Ordering {
     /// Slot of every body, when `inverted`.
     slot_of: DeviceVec<u32>,
     inverted: AtomicBool,
-    /// Of the bodies' ids and records: 0 or 1.
+    /// The current half of the bodies' ids and records: 0 or 1.
     half: u32,
 }
 
-/// What order lower-left corners are in, and how the array holds them: `Order` in
+/// The order of lower-left corners, and their layout in the array: `Order` in
 /// `kernels/bodies/bodies.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Corners {
@@ -58,7 +58,7 @@ pub(super) enum Corners {
 }
 
 impl Corners {
-    /// The place of a kernel for such corners among those for all.
+    /// Returns the place of a kernel for such corners among those for all.
     pub(super) fn index(self) -> usize {
         match self {
             Corners::Slots => 0,
@@ -68,8 +68,8 @@ impl Corners {
     }
 }
 
-/// What of an order a caller asks for: `Wanted` in `kernels/bodies/order.cu`,
-/// addresses or 0.
+/// The parts of an order that a caller asks for: `Wanted` in `kernels/bodies/order.cu`, addresses
+/// or 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
@@ -97,10 +97,10 @@ pub(in crate::cuda) struct AllBodies {
     pub(super) records: Addresses,
     /// Lower-left corners, a pair per body, in the caller's order.
     pub(in crate::cuda) corners: Addresses,
-    /// Of each body of a rank's share the rank that works on it.
+    /// For each body of a rank's share the rank that works on it.
     pub(in crate::cuda) worker: Addresses,
     pub(in crate::cuda) shares: Shares,
-    /// Of the rank that makes its part.
+    /// `OwnSlots` of the rank that makes its part.
     own: CUdeviceptr,
     half: u32,
     unused: u32,
@@ -113,7 +113,7 @@ const _: () =
 unsafe impl KernelArgument for AllBodies {}
 
 impl AllBodies {
-    /// Of ranks with these orders, bodies and records.
+    /// Combines the orders, bodies and records of the ranks.
     pub(super) fn of<'a>(
         orders: impl Iterator<Item = &'a Ordering>,
         ids: Addresses,
@@ -126,7 +126,7 @@ impl AllBodies {
     }
 }
 
-/// The slots before the first order of the bodies in a share, `OwnSlots` in the kernels.
+/// Returns the slots before the first order of the bodies in a share, `OwnSlots` in the kernels.
 pub(super) fn first_own(layout: &BodySizes, [cells, fillers]: [Range<usize>; 2]) -> [u32; 4] {
     let (movable, bodies) = layout.slots();
     let ids = &layout.first_ids;
@@ -137,7 +137,7 @@ pub(super) fn first_own(layout: &BodySizes, [cells, fillers]: [Range<usize>; 2])
     [cell(cells.start), cell(cells.end), filler(fillers.start), filler(fillers.end)]
 }
 
-/// What an order is made from and what it changes besides [`Ordering`]'s own memory.
+/// Arrays that an order is made from or changes, besides [`Ordering`]'s own memory.
 pub(super) struct Parts<'a, T: CudaReal> {
     pub(super) plan: &'a Plan<T>,
     /// Bodies of slots, where the corners are in the caller's order.
@@ -185,12 +185,12 @@ impl Ordering {
         })
     }
 
-    /// Which half of the bodies' ids and records holds the order at hand.
+    /// Returns the half of the bodies' ids and records that holds the current order.
     pub(super) fn half(&self) -> usize {
         self.half as usize
     }
 
-    /// Where an order that is asked for it writes the slot of every body.
+    /// Returns the address where an order asked for it writes the slot of every body.
     pub(super) fn slot_of_address(&self) -> CUdeviceptr {
         *self.slot_of.address()
     }
@@ -201,7 +201,7 @@ impl Ordering {
         self.inverted.store(inverted, Relaxed);
     }
 
-    /// Slot of every body of this order, `ids` being the body of every slot.
+    /// Returns the slot of every body of this order, `ids` being the body of every slot.
     pub(super) fn slot_of(
         &self,
         gpu: &Gpu,
@@ -223,8 +223,8 @@ impl Ordering {
         Ok(&self.slot_of)
     }
 
-    /// The launch of the kernels that take every body, and whether their blocks count
-    /// in shared memory.
+    /// Returns the launch of the kernels that take every body, and whether their blocks count in
+    /// shared memory.
     fn config(&self, bodies: usize) -> (LaunchConfig, i32) {
         let each = self.threads as usize * EACH;
         // A counter per tile and class, and 16 bits for each that a body touches.
@@ -241,13 +241,13 @@ impl Ordering {
     /// Enqueues the first half of a new order: how many bodies every tile has. With several ranks,
     /// of this one's.
     ///
-    /// # Safety
-    /// Corners, as they are said to be, and `staged` hold a pair per body, `all_ids` two values per
-    /// body, `ids` one (in `all_ids`) unless corners are in slots, `records` two records per slot
-    /// that has any, `chunks` 8 values for each of the plan's `max_chunks`, and what is wanted one
-    /// value, of `corners` a pair, per body, and the regions' tables are those of the bodies; all
-    /// of it of `gpu`. `ranks` are given where there are several, each of which has such arrays and
-    /// lives until all of it has run; ranks meet after this, and again after [`Ordering::place`].
+    /// # Safety Corners in the order named, and `staged` hold a pair per body, `all_ids` two values
+    /// per body, `ids` one (in `all_ids`) unless corners are in slots, `records` two records per
+    /// slot that has any, `chunks` 8 values for each of the plan's `max_chunks`, and the wanted
+    /// arrays one value (`corners` a pair) per body, and the regions' tables are those of the
+    /// bodies; all of it of `gpu`. `ranks` are given where there are several, each of which has
+    /// such arrays and lives until all of it has run; barriers follow this, and again after
+    /// [`Ordering::place`].
     pub(super) unsafe fn count<T: CudaReal>(
         &self,
         gpu: &Gpu,
@@ -311,7 +311,7 @@ impl Ordering {
         }
     }
 
-    /// What this rank's kernels take, of several.
+    /// Returns the arguments of this rank's kernels, where there are several ranks.
     fn own_of(&self, ranks: Option<&AllBodies>) -> Option<AllBodies> {
         let own = self.own.as_ref().zip(ranks);
         own.map(|(own, ranks)| AllBodies { own: *own.address(), half: self.half, ..*ranks })

@@ -31,7 +31,7 @@ pub struct PermutationView<'a> {
 }
 
 impl<'a> PermutationView<'a> {
-    /// The indices.
+    /// Returns the indices.
     pub fn indices(&self) -> DeviceSlice<'a, u32> {
         self.from
     }

@@ -1,5 +1,5 @@
-//! What of the bodies stays the same from step to step, as kernels take it:
-//! `Plan` in `kernels/bodies/bodies.cuh`, and the sizes it is made from.
+//! The properties of bodies that stay the same from step to step, as kernels take them: `Plan` in
+//! `kernels/bodies/bodies.cuh`, and the sizes it is made from.
 
 use crate::charge::Charge;
 use crate::charge::smoothing::LEAST_EXTENT;
@@ -106,7 +106,7 @@ impl<T: CudaReal> Plan<T> {
         self
     }
 
-    /// Target density less background, and background.
+    /// Returns the target density less background, and background.
     pub(super) fn levels(&self) -> [T; 2] {
         [self.target, self.background]
     }
@@ -129,7 +129,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Bins it may cover along x and y, wherever it stands.
+    /// Returns the bins it may cover along x and y, wherever it stands.
     fn extent(&self) -> (usize, usize) {
         let along = |size: f64| (size.max(LEAST_EXTENT).ceil() as usize).saturating_add(1);
         (along(self.w), along(self.h))
@@ -163,7 +163,8 @@ pub(super) struct Units {
     excess_bits: i32,
 }
 
-/// Bits of the lower limb of a fixed-point number, of which a chunk of so many bodies is added up.
+/// Returns the number of bits of the lower limb of a fixed-point number, of which a chunk of so
+/// many bodies is added up.
 fn limb_bits(chunk: usize) -> u32 {
     32 - (chunk + 1).next_power_of_two().ilog2()
 }
@@ -228,13 +229,13 @@ impl BodySizes {
         }
     }
 
-    /// Slots of movable cells, and of all bodies that are not large.
+    /// Returns the slots of movable cells, and of all bodies that are not large.
     pub(super) fn slots(&self) -> (usize, usize) {
         (self.movable - self.large_movable, self.sizes.len() - self.large.len())
     }
 
-    /// Width, height and ratio of every region's fillers; of no matter where they have several
-    /// sizes.
+    /// Returns the width, height and ratio of every region's fillers; of no matter where they have
+    /// several sizes.
     pub(super) fn fillers<T: CudaReal>(&self) -> Vec<T> {
         let sizes = self.fillers.clone().unwrap_or(vec![NO_SIZE; self.starts.len() / 4]);
         sizes.iter().flat_map(|size| [size.w, size.h, size.ratio].map(T::of)).collect()
@@ -246,7 +247,7 @@ impl BodySizes {
         parts.collect::<Vec<f64>>().iter().sum()
     }
 
-    /// The units that these bodies are added up in, in chunks of so many.
+    /// Returns the units that these bodies are added up in, in chunks of so many.
     pub(super) fn units<T: CudaReal>(&self, charge: &Charge, chunk: usize) -> Units {
         let most = self.sum(Sizes::most);
         // All bodies' share of one bin must fit into 64 bits.
@@ -305,7 +306,7 @@ impl BodySizes {
 
 const NO_SIZE: Sizes = Sizes { w: 0.0, h: 0.0, ratio: 0.0 };
 
-/// Size of every filler of each region, when they are all the same and not large.
+/// Returns the size of every filler of each region, when they are all the same and not large.
 fn fillers(sizes: &[Sizes], charge: &Charge) -> Option<Vec<Sizes>> {
     let mut first: Vec<Option<Sizes>> = vec![None; charge.regions()];
     let mut fillers = sizes.iter().enumerate().skip(charge.movable());
@@ -329,19 +330,19 @@ const _: () = assert!(size_of::<RegionTables>() == 16); // as in kernels/bodies/
 // SAFETY: two addresses in C order, as the kernels declare them.
 unsafe impl KernelArgument for RegionTables {}
 
-/// What kernels of bodies in so many regions are compiled with, and of bodies that several ranks
-/// share.
+/// Returns the macros of kernels for bodies in so many regions, and shared by several ranks or not.
 pub(super) fn defines(regions: usize, several: bool) -> Vec<(&'static str, String)> {
     let of = |name, wanted: bool| wanted.then(|| (name, "1".to_owned()));
     of("PF_REGIONS", regions > 1).into_iter().chain(of("PF_SEVERAL", several)).collect()
 }
 
-/// Bytes of a `Record` in `kernels/bodies/bodies.cuh`: three numbers, and an index as wide as one.
+/// Returns the number of bytes of a `Record` in `kernels/bodies/bodies.cuh`: three numbers, and an
+/// index as wide as one.
 fn record_bytes<T: CudaReal>() -> usize {
     4 * size_of::<T>()
 }
 
-/// The records of the bodies `ids`, as bytes.
+/// Returns the records of the bodies `ids`, as bytes.
 pub(super) fn records<T: CudaReal>(sizes: &[Sizes], ids: &[u32]) -> Vec<u8> {
     let each = record_bytes::<T>();
     let mut bytes = vec![0; each * ids.len()];
@@ -369,7 +370,7 @@ mod tests {
     use crate::grid::{BinGrid, Rect};
     use crate::real::Real;
 
-    /// Cells of the given sizes, in bins of 10 × 5.
+    /// Returns the cells of the given sizes, in bins of 10 × 5.
     fn charge(sizes: &[(f64, f64)], target_density: f64) -> Charge {
         let grid = BinGrid::new(Rect::at(-7.0, 3.0, 400.0, 300.0), 40, 60).unwrap();
         let (width, height): (Vec<f64>, Vec<f64>) = sizes.iter().copied().unzip();

@@ -66,17 +66,17 @@ pub(in crate::cuda) struct Addresses(pub(in crate::cuda) [CUdeviceptr; MOST_RANK
 unsafe impl KernelArgument for Addresses {}
 
 impl Addresses {
-    /// Of nobody's.
+    /// Addresses for no rank.
     pub(in crate::cuda) const NONE: Self = Addresses([0; MOST_RANKS]);
 
-    /// Of an array of the only rank's.
+    /// Returns the address of an array of the only rank.
     pub(in crate::cuda) fn alone(address: CUdeviceptr) -> Self {
         let mut addresses = Self::NONE;
         addresses.0[0] = address;
         addresses
     }
 
-    /// Of arrays of the ranks.
+    /// Returns the addresses of arrays of the ranks.
     pub(in crate::cuda) fn of<'a, E: DeviceValue>(
         arrays: impl IntoIterator<Item = &'a DeviceVec<E>>,
     ) -> Self {
@@ -108,13 +108,14 @@ unsafe impl KernelArgument for Positions {}
 const _: () = assert!(size_of::<Positions>() == (MOST_RANKS + 4) * 8); // as in kernels/bodies/shares.cuh
 
 impl Positions {
-    /// Of the only device.
+    /// Returns the positions of the only device.
     pub(in crate::cuda) fn alone(address: CUdeviceptr) -> Self {
         let of = Addresses::alone(address);
         Positions { of, worker: 0, nets: 0, cells: 0, rank: 0, ranks: 1, unused: 0 }
     }
 
-    /// Of `ranks`, to be written by one, which has for each body the rank that works on it.
+    /// Returns the positions of all ranks for one that writes them, with for each body the rank
+    /// that works on it.
     pub(in crate::cuda) fn on_rank(
         of: Addresses,
         worker: &DeviceVec<u8>,
@@ -136,13 +137,13 @@ pub(in crate::cuda) fn grid_of(blocks: usize) -> LaunchConfig {
     LaunchConfig { grid_dim: (blocks as u32, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
 }
 
-/// Which of `blocks` are a rank's, of `count`.
+/// Returns which of `blocks` are a rank's, of `count`.
 pub(in crate::cuda) fn blocks_of(blocks: usize, rank: usize, count: usize) -> Range<usize> {
     blocks * rank / count..blocks * (rank + 1) / count
 }
 
 impl BodyBlocks {
-    /// Of `bodies`, the first `cells` of which are movable cells.
+    /// Divides `bodies` bodies, the first `cells` of which are movable cells.
     pub(in crate::cuda) fn new(cells: usize, bodies: usize) -> Self {
         let blocks = bodies.div_ceil(LEAST_EACH).clamp(1, MOST_GROUPS * MOST_OF_A_GROUP);
         let groups = blocks.min(MOST_GROUPS);
@@ -152,26 +153,26 @@ impl BodyBlocks {
         BodyBlocks { cells, bodies, groups, of_a_group, cells_each, fillers_each }
     }
 
-    /// Blocks of all ranks.
+    /// Returns the number of blocks of all ranks.
     pub(in crate::cuda) fn blocks(&self) -> usize {
         self.groups * self.of_a_group
     }
 
-    /// The movable cells and the fillers that a rank, of `count`, has.
+    /// Returns the movable cells and the fillers that a rank, of `count`, has.
     pub(in crate::cuda) fn share(&self, rank: usize, count: usize) -> [Range<usize>; 2] {
         let groups = blocks_of(self.groups, rank, count);
         let (begin, end) = (self.first(groups.start), self.first(groups.end));
         [begin[0]..end[0], begin[1]..end[1]]
     }
 
-    /// The first movable cell and filler of a group.
+    /// Returns the first movable cell and filler of a group.
     fn first(&self, group: usize) -> [usize; 2] {
         let cell = (group * self.cells_each).min(self.cells);
         [cell, self.cells + (group * self.fillers_each).min(self.bodies - self.cells)]
     }
 
-    /// What the kernels of a rank take, and their launch; none where there are fewer groups than
-    /// ranks and this one has none.
+    /// Returns the arguments of a rank's kernels and their launch; none where there are fewer
+    /// groups than ranks and this one has none.
     pub(in crate::cuda) fn launch(
         &self,
         rank: usize,
@@ -189,7 +190,7 @@ impl BodyBlocks {
         (!groups.is_empty()).then(|| (own, grid_of(groups.len() * self.of_a_group)))
     }
 
-    /// Whose share is whose, of `count` ranks.
+    /// Returns where the share of each of `count` ranks begins.
     pub(in crate::cuda) fn shares(&self, count: usize) -> Shares {
         let mut shares = Shares {
             first_cell: [0; MOST_RANKS],

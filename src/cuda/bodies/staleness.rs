@@ -22,7 +22,7 @@ const ONE_OUTSIDE_IN: u64 = 12;
 /// their halos: a host that enqueues steps without ever waiting learns late of them.
 pub const MOST_STEPS_PER_ORDER: u32 = 256;
 
-/// How stale the order at hand is; one lasts through all orders of its bodies.
+/// How stale the current order is; one lasts through all orders of its bodies.
 pub(in crate::cuda) struct OrderStaleness {
     /// `Age` in `kernels/bodies/bodies.cuh`.
     pub(super) device: DeviceVec<u64>,
@@ -48,8 +48,8 @@ impl OrderStaleness {
         })
     }
 
-    /// The address that the device posts at: page-locked memory has one address
-    /// for host and device.
+    /// Returns the address that the device posts at: page-locked memory has one address for host
+    /// and device.
     pub(super) fn post(&self) -> u64 {
         self.posted.start().as_ptr().expose_provenance() as u64
     }
@@ -66,13 +66,13 @@ impl OrderStaleness {
         self.decided = false;
     }
 
-    /// Orders enqueued so far.
+    /// Returns the number of orders enqueued so far.
     pub(super) fn orders(&self) -> u32 {
         self.orders
     }
 
-    /// Bodies outside their halos that an order would bring inside, of all steps
-    /// since the last one together, as far as these have run.
+    /// Returns the number of bodies outside their halos that an order would bring inside, of all
+    /// steps since the last one together, as far as these have run.
     fn excess(&self) -> u64 {
         // SAFETY: `posted` lives as long as this does and holds one aligned
         // value, which the device writes whole and the host only reads here.
@@ -89,9 +89,8 @@ impl OrderStaleness {
             || self.excess() * ONE_OUTSIDE_IN > bodies as u64
     }
 
-    /// As [`OrderStaleness::is_due`] for the step to come, and false when that was asked
-    /// before: what the device posts meanwhile must not make a step order that
-    /// is being captured.
+    /// Like [`OrderStaleness::is_due`] for the step to come, and false when that was asked before:
+    /// a value posted by the device meanwhile must not make a step order that is being captured.
     pub(in crate::cuda) fn decide(&mut self, bodies: usize) -> bool {
         let asked = std::mem::replace(&mut self.decided, true);
         self.orders == 0 || (!asked && self.is_due(bodies))

@@ -1,4 +1,4 @@
-//! What can go wrong while a device is opened or used.
+//! Errors of opening and using a device.
 
 use crate::cuda::peers::WorldError;
 use crate::engine::{EngineError, Pipeline, out_of_memory};
@@ -132,16 +132,16 @@ pub enum CudaError {
     /// A stream of another context than the device's primary one.
     #[error("a stream of another CUDA context than the primary one of this device")]
     OtherContext,
-    /// An address that cannot be what it was said to be.
+    /// An address that cannot be valid.
     #[error("{length} values of {size} bytes at {address:#x}: {reason}")]
     BadAddress {
         /// The address.
         address: u64,
-        /// Values said to be there.
+        /// Values expected there.
         length: usize,
         /// Bytes of each.
         size: usize,
-        /// What stands against it.
+        /// The reason it is refused.
         reason: &'static str,
     },
     /// More bodies than kernels count.
@@ -163,7 +163,7 @@ pub enum CudaError {
         nx: usize,
         /// Bins along y.
         ny: usize,
-        /// What stands in the way.
+        /// The reason.
         reason: String,
     },
     /// A single transform was asked of a pipeline that only solves.
@@ -177,17 +177,17 @@ pub enum CudaError {
         "rank {rank} waited in vain for rank {peer}: work of that one failed or was not asked for"
     )]
     PeerMissing {
-        /// Who waited.
+        /// The rank that waited.
         rank: usize,
         /// For whom.
         peer: usize,
     },
-    /// What failed on one of several ranks.
+    /// An error on one of several ranks.
     #[error("rank {rank}: {source}")]
     OnRank {
         /// Which.
         rank: usize,
-        /// What.
+        /// The error there.
         source: Box<CudaError>,
     },
     /// Processes that do not, or no longer, work together.
@@ -196,7 +196,7 @@ pub enum CudaError {
     /// Anything that NCCL refuses, or a rank that another one waited for in vain.
     #[error("NCCL, {what}: {reason}")]
     Nccl {
-        /// What was asked of it.
+        /// The operation.
         what: &'static str,
         /// Its answer.
         reason: String,
@@ -211,15 +211,15 @@ pub enum CudaError {
         shape: Vec<usize>,
         /// Number of transforms.
         batch: usize,
-        /// What stands in the way.
+        /// The reason.
         reason: &'static str,
     },
     /// Something a plan cannot do the way it was made.
     #[error("{what} needs {needs}")]
     NotPlanned {
-        /// What was asked for.
+        /// The operation.
         what: &'static str,
-        /// What the plan would have to be.
+        /// The kind of plan it needs.
         needs: &'static str,
     },
     /// A name that is no kernel file.
@@ -231,7 +231,7 @@ pub enum CudaError {
     /// Anything cuFFT refuses.
     #[error("cuFFT, {what}: {source}")]
     Cufft {
-        /// What was asked of it.
+        /// The operation.
         what: String,
         /// Its answer.
         source: CufftFailure,
@@ -261,7 +261,7 @@ impl From<DriverError> for CudaError {
 }
 
 impl CudaError {
-    /// cuFFT's answer when `what` was asked of it.
+    /// Wraps cuFFT's answer to the operation `what`.
     pub(in crate::cuda) fn cufft(what: impl Into<String>, answer: CufftError) -> Self {
         match answer {
             CufftError(cufftResult::CUFFT_ALLOC_FAILED) => CudaError::driver_lacks_memory(),
@@ -271,13 +271,13 @@ impl CudaError {
 
     /// Memory ran out for what is not allocated here: code, graphs, plans.
     fn driver_lacks_memory() -> Self {
-        // Of the context at hand; that there is none is no reason to fail.
+        // In the current context; that there is none is no reason to fail.
         let free = result::mem_get_info().map_or(0, |(free, _)| free);
         CudaError::OutOfMemory { needed: 0, free }
     }
 
-    /// Whether it is only this way of doing a thing that the device at hand, its code or
-    /// the grid does not allow, so that another way may stand in.
+    /// Returns whether only this way of doing a thing is ruled out by the device, its code or the
+    /// grid, so that another may replace it.
     pub(in crate::cuda) fn allows_fallback(&self) -> bool {
         use CudaError::{NoKernel, NoThreePass, NotPrecompiled};
         matches!(self, NoThreePass { .. } | NoKernel(_) | NotPrecompiled { .. })

@@ -27,7 +27,7 @@ impl GpuOptions {
         GpuOptions { code, ..self }
     }
 
-    /// The most that is used of the device, whatever the environment says.
+    /// Sets the most that is used of the device, whatever the environment says.
     #[must_use]
     pub fn limit(self, limit: DeviceLimit) -> Self {
         GpuOptions { limit: Some(limit), ..self }
@@ -103,7 +103,7 @@ impl Gpu {
         Gpu::open_with(ordinal, GpuOptions::default())
     }
 
-    /// As [`Gpu::open`], with other than the usual options.
+    /// Like [`Gpu::open`], with other than the usual options.
     ///
     /// # Errors
     /// As [`Gpu::open`].
@@ -134,19 +134,19 @@ impl Gpu {
         })))
     }
 
-    /// The device's description.
+    /// Returns the device's description.
     pub fn info(&self) -> &DeviceInfo {
         &self.0.info
     }
 
-    /// Shared memory that a block can have, in bytes: the device's, or what its limit
+    /// Returns the shared memory that a block can have, in bytes: the device's, or what its limit
     /// leaves of it.
     pub fn shared_memory_limit(&self) -> usize {
         self.info().shared_memory
     }
 
-    /// Bytes per second that device memory moves at most, from its clock (two
-    /// transfers a cycle) and bus width; none where the driver does not say.
+    /// Returns the bytes per second that device memory moves at most, from its clock (two transfers
+    /// a cycle) and bus width; none where the driver does not say.
     pub fn peak_bandwidth(&self) -> Option<f64> {
         let attribute = |which| self.context().attribute(which).ok().filter(|&v| v > 0);
         let khz = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?;
@@ -172,7 +172,7 @@ impl Gpu {
         if self.is(owner) { Ok(()) } else { Err(CudaError::OtherGpu) }
     }
 
-    /// An event that can be timed.
+    /// Returns an event that can be timed.
     pub(in crate::cuda) fn event(&self) -> Result<CudaEvent, CudaError> {
         Ok(self.context().new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT))?)
     }
@@ -186,7 +186,7 @@ impl Gpu {
         Ok(self.context().check_err()?)
     }
 
-    /// Device memory, free and in all.
+    /// Returns the device memory, free and in all.
     ///
     /// # Errors
     /// When the driver refuses to say.
@@ -195,7 +195,7 @@ impl Gpu {
         Ok(MemoryInfo { free, total })
     }
 
-    /// Device memory of this many bytes, not zero, not initialised.
+    /// Returns the device memory of this many bytes, not zero, not initialised.
     pub(super) fn allocate(&self, bytes: usize) -> Result<sys::CUdeviceptr, CudaError> {
         let stream = self.stream_guard()?;
         // It would be memory of the graph, there only while that runs.
@@ -211,7 +211,7 @@ impl Gpu {
         allocated.map_err(|error| self.allocation(error, bytes))
     }
 
-    /// The driver's refusal of so many bytes.
+    /// Returns the driver's refusal of so many bytes.
     pub(in crate::cuda) fn allocation(&self, error: DriverError, needed: usize) -> CudaError {
         match error.0 {
             CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
@@ -222,7 +222,7 @@ impl Gpu {
         }
     }
 
-    /// The kernels of `kernels/<unit>.cu` in precision `T`, loaded once per device.
+    /// Returns the kernels of `kernels/<unit>.cu` in precision `T`, loaded once per device.
     ///
     /// # Errors
     /// When there is no such file, or it cannot be compiled or loaded.
@@ -233,8 +233,8 @@ impl Gpu {
         self.instance::<T>(unit, &[])
     }
 
-    /// As [`Gpu::kernels`], compiled with the macros `defines`, in any order: a file of
-    /// which there are many instances.
+    /// Like [`Gpu::kernels`], compiled with the macros `defines`, in any order: a file of which
+    /// there are many instances.
     pub(in crate::cuda) fn instance<T: CudaReal>(
         &self,
         unit: &str,
@@ -243,12 +243,11 @@ impl Gpu {
         Ok(self.prepare::<T>(&[(unit, defines)])?.remove(0))
     }
 
-    /// Every instance of a list of kernel files with their macros, in its order. Those
-    /// that are not loaded yet are compiled at the same time, each on a thread of its own
-    /// as far as the machine has cores; those that could be loaded stay so where another
-    /// one fails. What another thread is loading is waited for, and nothing else.
-    /// Afterwards the device's context is this thread's current one, which looking up
-    /// functions and their attributes needs.
+    /// Returns every instance of a list of kernel files with their macros, in its order. Those that
+    /// are not loaded yet are compiled at the same time, each on a thread of its own as far as the
+    /// machine has cores; those that could be loaded stay so where another one fails. Waits for
+    /// instances that other threads are loading, and for nothing else. Afterwards the device's
+    /// context is this thread's current one, which looking up functions and their attributes needs.
     ///
     /// # Errors
     /// Of the first one that fails, as [`Gpu::kernels`].
@@ -262,7 +261,7 @@ impl Gpu {
         let mut missing: Vec<(&Instance, &Arc<ModuleSlot>)> =
             instances.iter().zip(&places).collect();
         missing.retain(|(_, place)| place.loaded.get().is_none());
-        // Whoever wants several waits for them in one order, so that nobody waits in a circle.
+        // Threads that want several wait for them in one order, so that no deadlock occurs.
         missing.sort_by_key(|(_, place)| Arc::as_ptr(place));
         missing.dedup_by_key(|(_, place)| Arc::as_ptr(place));
         let _alone: Vec<_> = missing
@@ -291,7 +290,7 @@ impl Gpu {
         }
     }
 
-    /// Where each instance is, or will be.
+    /// Returns where each instance is, or will be.
     fn places(&self, instances: &[Instance]) -> Vec<Arc<ModuleSlot>> {
         let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         instances
@@ -300,7 +299,7 @@ impl Gpu {
             .collect()
     }
 
-    /// Where each set of kernels loaded so far came from, by name.
+    /// Returns where each set of kernels loaded so far came from, by name.
     pub fn kernel_origins(&self) -> Vec<KernelOrigin> {
         let kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let origin = |(instance, place): (&Instance, &Arc<ModuleSlot>)| {

@@ -55,7 +55,7 @@ impl Graph {
         Ok(Graph { graph, gpu: gpu.clone() })
     }
 
-    /// The device whose stream it is launched on.
+    /// Returns the device whose stream it is launched on.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }

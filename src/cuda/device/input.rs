@@ -1,4 +1,4 @@
-//! What a transform on a device can read.
+//! Types that a transform on a device can read.
 
 use super::value::DeviceValue;
 use crate::transform::InputElement;

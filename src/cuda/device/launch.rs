@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// Threads in a block: `BLOCK` in `kernels/device/common.cuh`.
 pub(in crate::cuda) const BLOCK: u32 = 256;
 
-/// One thread for each of `width × height` cells, neighbours along the width; a
-/// block takes `line` cells along it, more where the height is small.
+/// Returns one thread for each of `width × height` cells, consecutive along the width; a block
+/// takes `line` cells along it, more where the height is small.
 fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     let (width, height) = (width as u32, height as u32);
     let narrow = width.next_power_of_two().min(line);
@@ -37,7 +37,7 @@ pub(in crate::cuda) struct Kernel {
 }
 
 impl Kernel {
-    /// A launch of it; its shape is `config`.
+    /// Returns a launch of it; its shape is `config`.
     pub(in crate::cuda) fn on<'a>(&'a self, gpu: &'a Gpu) -> Launch<'a> {
         Launch::new(gpu, &self.function)
     }
@@ -58,7 +58,7 @@ impl Kernel {
         unsafe { self.on(gpu).args(arguments).launch(self.config) }
     }
 
-    /// The kernel of this name in `module`.
+    /// Returns the kernel of this name in `module`.
     pub(in crate::cuda) fn new(
         module: &Arc<CudaModule>,
         name: impl Into<String>,
@@ -69,7 +69,7 @@ impl Kernel {
     }
 }
 
-/// The kernel of this name in `module`.
+/// Returns the kernel of this name in `module`.
 ///
 /// # Errors
 /// [`CudaError::NoKernel`] when there is none.
@@ -90,10 +90,9 @@ pub(in crate::cuda) const MOST_PINS: usize = (u32::MAX - BLOCK) as usize;
 /// Most blocks along the second and third axis of a grid.
 pub(in crate::cuda) const MOST_BLOCKS: u32 = 65535;
 
-/// As [`cover_lines`], but for cells of fewer than `line` across a block is as wide as
-/// they are, and then not of exactly [`BLOCK`] threads: for kernels that sum nothing.
-/// (An H200, 10000 × 100 in f64: the DCT's post-processing 4 % faster, other kernels
-/// slower.)
+/// Like [`cover_lines`], but for cells of fewer than `line` across a block is as wide as they are,
+/// and then not of exactly [`BLOCK`] threads: for kernels that sum nothing. (An H200, 10000 × 100
+/// in f64: the DCT's post-processing 4 % faster, other kernels slower.)
 pub(in crate::cuda) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     if width >= line as usize {
         return cover_lines(line, (width, height));
@@ -107,8 +106,8 @@ pub(in crate::cuda) fn fit(line: u32, (width, height): (usize, usize)) -> Launch
     }
 }
 
-/// As [`cover`], with no more blocks down the height than a grid can have: for
-/// kernels with a grid-stride loop over the height.
+/// Like [`cover`], with no more blocks down the height than a grid can have: for kernels with a
+/// grid-stride loop over the height.
 pub(in crate::cuda) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
     let mut config = cover(line, cells);
     config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
@@ -121,13 +120,13 @@ pub(in crate::cuda) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchC
     config
 }
 
-/// Most stream_order a thread takes in a kernel that ends in a sum over the grid.
+/// Most turns a thread takes in a kernel that ends in a sum over the grid.
 const TURNS: u32 = 8;
 
-/// As [`cover`], with no more blocks than the device runs at once: a grid-stride loop takes the
+/// Like [`cover`], with no more blocks than the device runs at once: a grid-stride loop takes the
 /// rest of the height, so that the sum over the grid that ends the kernel has few blocks to wait
 /// for. (An H200, the solve at 1024² and 2048²: 2 % faster than with two or four times the blocks.
-/// At 4096², where a thread would take 26 stream_order, 1 % slower: hence [`TURNS`].)
+/// At 4096², where a thread would take 26 turns, 1 % slower: hence [`TURNS`].)
 pub(in crate::cuda) fn cover_for_sum(
     gpu: &Gpu,
     kernel: &CudaFunction,
@@ -170,7 +169,7 @@ impl SumScratch {
     }
 }
 
-/// What a kernel's start may overlap with.
+/// The work that a kernel's start may overlap with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cuda) enum Overlap {
     /// Nothing: all work before it in the stream is done.
@@ -194,7 +193,7 @@ impl Overlap {
     }
 }
 
-/// What a kernel takes by value, a number, a structure or the address of memory.
+/// A type that kernels take by value: a number, a structure or the address of memory.
 ///
 /// # Safety
 /// `pointer` leads to a value of the type that the kernel declares for it, laid
@@ -206,7 +205,7 @@ pub(in crate::cuda) unsafe trait KernelArgument {
         Ok(())
     }
 
-    /// Where the value is. It is only read.
+    /// Returns where the value is. It is only read.
     fn pointer(&self) -> *mut c_void {
         std::ptr::from_ref(self).cast_mut().cast()
     }
@@ -217,7 +216,7 @@ unsafe impl<E: DeviceValue> KernelArgument for E {}
 
 macro_rules! memory {
     ($([$($lifetime:lifetime)?] $memory:ty),*) => {
-        // SAFETY: an address stands for a pointer to values of this type.
+        // SAFETY: an address is passed as a pointer to values of this type.
         $(unsafe impl<$($lifetime,)? E: DeviceValue> KernelArgument for $memory {
             fn check(&self, gpu: &Gpu) -> Result<(), CudaError> {
                 gpu.check_own(self.gpu())
@@ -241,13 +240,13 @@ pub(in crate::cuda) struct Launch<'a> {
     overlap: Overlap,
     arguments: [*mut c_void; MOST_ARGUMENTS],
     count: usize,
-    /// What the first argument that was refused was refused for.
+    /// The error of the first argument that was refused.
     refused: Option<CudaError>,
     of: PhantomData<&'a ()>,
 }
 
 impl<'a> Launch<'a> {
-    /// Of a kernel that begins when all work before it is done.
+    /// Prepares a launch that begins when all work before it is done.
     pub(in crate::cuda) fn new(gpu: &'a Gpu, function: &'a CudaFunction) -> Self {
         Launch {
             gpu,
@@ -260,7 +259,7 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// What the kernel's start may overlap with.
+    /// Sets the work that the kernel's start may overlap with.
     pub(in crate::cuda) fn overlap(&mut self, overlap: Overlap) -> &mut Self {
         self.overlap = overlap;
         self
@@ -299,12 +298,10 @@ impl<'a> Launch<'a> {
     /// When an argument belongs to another device, a block would have more shared memory
     /// than the device or its limit allows, or the driver refuses.
     ///
-    /// # Safety
-    /// The arguments are of the types the kernel declares, in its order; memory
-    /// is as large as the kernel counts on; what the kernel writes nothing else
-    /// uses but in the stream's order; with [`Overlap::Previous`] the kernel
-    /// waits before its first access to memory that the kernel before it writes,
-    /// or that this one writes and that one reads.
+    /// # Safety The arguments are of the types the kernel declares, in its order; memory is as
+    /// large as the kernel counts on; memory that the kernel writes is used elsewhere only in the
+    /// stream's order; with [`Overlap::Previous`] the kernel waits before its first access to
+    /// memory that the kernel before it writes, or that this one writes and that one reads.
     pub(in crate::cuda) unsafe fn launch(&mut self, config: LaunchConfig) -> Result<(), CudaError> {
         if let Some(error) = self.refused.take() {
             return Err(error);
@@ -343,7 +340,7 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Blocks of [`BLOCK`] threads, one thread per element; one block at least.
+/// Returns the blocks of [`BLOCK`] threads, one thread per element; one block at least.
 pub(in crate::cuda) fn blocks_for(elements: usize) -> LaunchConfig {
     LaunchConfig {
         grid_dim: (elements.div_ceil(BLOCK as usize).max(1) as u32, 1, 1),

@@ -1,10 +1,10 @@
-//! A device that is used as if it had less than it has, so that one GPU shows what
-//! is chosen and what stands in on smaller ones.
+//! A device used as if it had less than it has, so that one GPU shows which kernels are chosen on
+//! smaller ones, and which replace those that do not fit.
 //!
-//! A limit changes which kernels are chosen and what their code is compiled for, and
-//! nothing else: clocks, caches, multiprocessors and the shared memory of a
-//! multiprocessor stay the device's own. Times under a limit are therefore those of
-//! the device at hand, and its name says so wherever it appears.
+//! A limit changes which kernels are chosen and what their code is compiled for, and nothing else:
+//! clocks, caches, multiprocessors and the shared memory of a multiprocessor stay the device's own.
+//! Times under a limit are therefore those of the device itself, and its name says so wherever it
+//! appears.
 
 use super::error::CudaError;
 use super::probe::{DeviceInfo, OLDEST};
@@ -19,9 +19,9 @@ const SHARED_ANYWHERE: usize = 48 << 10;
 /// The most that is used of a device: of the shared memory that a block may have, and
 /// of the architecture that code is compiled for. By default all that there is.
 ///
-/// As text, in `PLACEFIELD_DEVICE_LIMIT`: `shared=99` in KB of 1024 bytes, 48 at least;
-/// `arch=80` for compute capability 8.0, 75 at least; or both, separated by a comma.
-/// What is beyond the device limits nothing.
+/// As text, in `PLACEFIELD_DEVICE_LIMIT`: `shared=99` in KB of 1024 bytes, 48 at least; `arch=80`
+/// for compute capability 8.0, 75 at least; or both, separated by a comma. A value beyond the
+/// device limits nothing.
 ///
 /// ```
 /// use placefield::cuda::DeviceLimit;
@@ -54,7 +54,7 @@ impl DeviceLimit {
         DeviceLimit { architecture: Some(sm.max(OLDEST)), ..self }
     }
 
-    /// What `PLACEFIELD_DEVICE_LIMIT` says; no limit when it is unset or empty.
+    /// Returns the limit in `PLACEFIELD_DEVICE_LIMIT`; no limit when it is unset or empty.
     ///
     /// # Errors
     /// [`CudaError::BadLimit`] when it is no limit.

@@ -97,7 +97,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         (gpu, memory.address, memory.length)
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.length
     }
@@ -107,17 +107,17 @@ impl<E: DeviceValue> DeviceVec<E> {
         self.length == 0
     }
 
-    /// The device it belongs to.
+    /// Returns the device it belongs to.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// All of it, to be read.
+    /// Returns all of it, to be read.
     pub fn as_view(&self) -> DeviceSlice<'_, E> {
         DeviceSlice { gpu: &self.gpu, address: self.address, length: self.length, of: PhantomData }
     }
 
-    /// All of it, to be written.
+    /// Returns all of it, to be written.
     pub fn as_view_mut(&mut self) -> DeviceSliceMut<'_, E> {
         DeviceSliceMut {
             gpu: &self.gpu,
@@ -127,7 +127,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         }
     }
 
-    /// A part of it, to be read.
+    /// Returns a part of it, to be read.
     ///
     /// # Panics
     /// When `range` is not inside the vector.
@@ -136,7 +136,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         DeviceSlice { gpu: &self.gpu, address, length: range.len(), of: PhantomData }
     }
 
-    /// A part of it, to be written.
+    /// Returns a part of it, to be written.
     ///
     /// # Panics
     /// When `range` is not inside the vector.
@@ -145,7 +145,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         DeviceSliceMut { gpu: &self.gpu, address, length: range.len(), of: PhantomData }
     }
 
-    /// The first `middle` values and the others.
+    /// Returns the first `middle` values and the others.
     ///
     /// # Panics
     /// When there are fewer than `middle`.
@@ -166,7 +166,7 @@ impl<E: DeviceValue> DeviceVec<E> {
     }
 }
 
-/// The address of a part of a vector of values of `size` bytes.
+/// Returns the address of a part of a vector of values of `size` bytes.
 fn part(address: CUdeviceptr, length: usize, range: &Range<usize>, size: usize) -> CUdeviceptr {
     let Range { start, end } = *range;
     assert!(start <= end && end <= length, "values {start}..{end} of {length}");
@@ -183,7 +183,7 @@ impl<E: DeviceValue> Drop for DeviceVec<E> {
 
 /// Device memory and copies of it.
 impl Gpu {
-    /// The stream, to enqueue work on memory that must be this device's.
+    /// Returns the stream, to enqueue work on memory that must be this device's.
     pub(in crate::cuda) fn enter_with<'a, E: DeviceValue>(
         &self,
         memory: impl Into<DeviceSlice<'a, E>>,
@@ -212,7 +212,7 @@ impl Gpu {
         Ok(unsafe { result::memset_d8_async(*values.address(), 0, bytes, stream.raw()) }?)
     }
 
-    /// A copy of `values` in device memory.
+    /// Returns a copy of `values` in device memory.
     ///
     /// # Errors
     /// [`CudaError::OutOfMemory`] when they do not fit.
@@ -240,7 +240,7 @@ impl Gpu {
         copied
     }
 
-    /// As [`Gpu::write`], without the wait.
+    /// Like [`Gpu::write`], without the wait.
     ///
     /// # Safety
     /// The values stay as they are until the stream has been waited for.
@@ -260,7 +260,7 @@ impl Gpu {
         Ok(unsafe { result::memcpy_htod_async(*to.address(), values, stream.raw()) }?)
     }
 
-    /// A copy of device memory on the host; waits for the work before it.
+    /// Returns a copy of device memory on the host; waits for the work before it.
     ///
     /// # Errors
     /// When `values` belong to another [`Gpu`]; what failed on the device since
@@ -292,7 +292,7 @@ impl Gpu {
         Ok(self.context().check_err()?)
     }
 
-    /// As [`Gpu::read`], without the wait.
+    /// Like [`Gpu::read`], without the wait.
     ///
     /// # Safety
     /// Nothing uses `to` until the stream has been waited for.
@@ -365,7 +365,7 @@ pub struct DeviceSliceMut<'a, E: DeviceValue> {
 macro_rules! view {
     ($view:ident) => {
         impl<'a, E: DeviceValue> $view<'a, E> {
-            /// Number of values.
+            /// Returns the number of values.
             pub fn len(&self) -> usize {
                 self.length
             }
@@ -375,7 +375,7 @@ macro_rules! view {
                 self.length == 0
             }
 
-            /// The device they belong to.
+            /// Returns the device they belong to.
             pub fn gpu(&self) -> &'a Gpu {
                 self.gpu
             }
@@ -403,7 +403,7 @@ view!(DeviceSlice);
 view!(DeviceSliceMut);
 
 impl<'a, E: DeviceValue> DeviceSliceMut<'a, E> {
-    /// The first `length` values.
+    /// Returns the first `length` values.
     ///
     /// # Panics
     /// When there are fewer.
@@ -428,7 +428,7 @@ impl<'a, E: DeviceValue> DeviceSliceMut<'a, E> {
     }
 }
 
-/// Complex numbers as the real ones they consist of.
+/// Returns the complex numbers as the real ones they consist of.
 pub(in crate::cuda) fn reals<T: CudaReal>(
     values: DeviceSliceMut<'_, T::Complex>,
 ) -> DeviceSliceMut<'_, T> {
@@ -478,8 +478,8 @@ impl<E: DeviceValue> Pinned<E> {
         Ok(Pinned { gpu: gpu.clone(), start, length, sent })
     }
 
-    /// The memory's start, for what the device writes at any time and the host
-    /// reads atomically.
+    /// Returns the memory's start, for what the device writes at any time and the host reads
+    /// atomically.
     pub(in crate::cuda) fn start(&self) -> NonNull<E> {
         self.start
     }
@@ -504,8 +504,7 @@ impl<E: DeviceValue> Pinned<E> {
         stream.record(&self.sent)
     }
 
-    /// Copies `from`, as many values as this holds, to the host and waits for all
-    /// work enqueued.
+    /// Copies `from`, as many values as this holds, to the host and waits for all work enqueued.
     pub(in crate::cuda) fn receive(&mut self, from: &DeviceVec<E>) -> Result<&[E], CudaError> {
         check_length("values to receive", from.len(), self.length)?;
         // SAFETY: `length` values that this owns, all written once; nothing else

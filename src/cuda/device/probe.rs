@@ -1,4 +1,4 @@
-//! What of CUDA there is: libraries, their versions, devices.
+//! The parts of CUDA found on a machine: libraries, their versions, devices.
 
 use super::compile;
 use super::error::{CudaError, OLDEST_DRIVER};
@@ -38,7 +38,7 @@ impl DeviceInfo {
     }
 }
 
-/// What of CUDA this machine has.
+/// The parts of CUDA on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Capabilities {
     /// The driver's library opens.
@@ -58,8 +58,8 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// What keeps device `ordinal` from being used; `None` when nothing does. (Only some
-    /// pipelines and transforms need cuFFT: it is no obstacle that it is not there.)
+    /// Returns the reason device `ordinal` cannot be used; `None` when it can. (Only some pipelines
+    /// and transforms need cuFFT: its absence is no obstacle.)
     pub fn obstacle(&self, ordinal: usize) -> Option<CudaError> {
         if !self.driver {
             return Some(CudaError::NoDriver);
@@ -84,9 +84,9 @@ impl Capabilities {
     }
 }
 
-/// Looks for driver, cuFFT, NVRTC and devices, these as `PLACEFIELD_DEVICE_LIMIT`
-/// leaves them. Never fails: what is missing is reported as missing, and a limit that is
-/// none is ignored here ([`Gpu::open`](super::Gpu::open) refuses it).
+/// Looks for driver, cuFFT, NVRTC and devices, these as `PLACEFIELD_DEVICE_LIMIT` leaves them.
+/// Never fails: missing parts are reported as missing, and an invalid limit is ignored here
+/// ([`Gpu::open`](super::Gpu::open) refuses it).
 ///
 /// Libraries without a version in their names come first, then NVRTC of CUDA 13
 /// (`libnvrtc.so.13`) before that of CUDA 12 (`.12`), and cuFFT of CUDA 13
@@ -102,7 +102,7 @@ pub fn probe() -> Capabilities {
     found
 }
 
-/// All that opening a device needs, without limits; cuFFT is not opened, nor NVRTC where
+/// Returns all that opening a device needs, without limits; cuFFT is not opened, nor NVRTC where
 /// the program holds code.
 pub(super) fn probe_devices() -> Capabilities {
     // SAFETY: only opens the library and closes it again.
@@ -140,7 +140,7 @@ fn fits_driver(cufft: Option<(i32, i32)>, driver: Option<(i32, i32)>) -> Result<
     }
 }
 
-/// The CUDA version that the driver is for. Its library must be there.
+/// Returns the CUDA version that the driver is for. Its library must be there.
 pub(super) fn driver_version() -> Option<(i32, i32)> {
     let mut version = 0;
     // SAFETY: writes one integer; the library is there.

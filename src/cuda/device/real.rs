@@ -1,4 +1,4 @@
-//! What a floating-point type needs to be computed with on a device.
+//! Requirements on a floating-point type to compute with it on a device.
 
 use super::input::Input;
 use super::value::DeviceValue;
@@ -19,7 +19,7 @@ pub(in crate::cuda) mod private {
     use cudarc::cufft::sys::{cufftHandle, cufftType};
     use num_complex::Complex;
 
-    /// What cuFFT and the compiler call a type, and cuFFT's transforms of it.
+    /// Names of a type for cuFFT and the compiler, and cuFFT's transforms of it.
     pub trait Cufft<C> {
         /// The type's name in CUDA C++.
         const C_NAME: &'static str;

@@ -21,12 +21,12 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{Builder, Scope};
 
-/// What has gone to which stream.
+/// The streams that work has gone to.
 pub(super) struct StreamOrder {
     /// Held to be read while something is enqueued to the own stream or waited for, to be
     /// written during a capture and while work goes to another stream.
     capture_lock: RwLock<()>,
-    /// What was dropped during a capture, to be freed after it.
+    /// Dropped during a capture, to be freed after it.
     unused: Mutex<Vec<Unused>>,
     /// Whether work has gone to the own stream that no other stream has waited for.
     own: AtomicBool,
@@ -50,7 +50,8 @@ impl StreamOrder {
     }
 }
 
-/// Where this thread's work for one device goes, when not to its own stream, or during a capture.
+/// The stream of this thread's work for one device, when it is not the device's own, or during a
+/// capture.
 #[derive(Clone, Copy)]
 struct Current {
     of: *const Shared,
@@ -70,7 +71,7 @@ pub(crate) struct CallersCapture {
     pub(crate) stream: usize,
 }
 
-/// The first driver with the function that tells a capture's number (CUDA 12.3).
+/// The first driver with the function that returns a capture's number (CUDA 12.3).
 #[cfg(feature = "python")]
 const NUMBERS_CAPTURES: (i32, i32) = (12, 3);
 
@@ -139,7 +140,7 @@ impl Drop for CaptureGuard<'_> {
     }
 }
 
-/// What the driver gave, to be given back to it.
+/// Resources of the driver, to be returned to it.
 pub(in crate::cuda) enum Unused {
     /// Memory of [`Gpu::allocate`].
     Device(sys::CUdeviceptr),
@@ -147,7 +148,7 @@ pub(in crate::cuda) enum Unused {
     Host(*mut c_void),
     /// A graph that may be under way.
     Graph(CudaGraph),
-    /// What a library has made: the call that destroys it.
+    /// The call that destroys a library's object.
     Other(Box<dyn FnOnce() + Send>),
 }
 
@@ -160,7 +161,7 @@ impl Gpu {
         CURRENT.get().filter(|current| current.of == Arc::as_ptr(&self.0))
     }
 
-    /// The stream, to enqueue to or to wait for.
+    /// Returns the stream, to enqueue to or to wait for.
     pub(in crate::cuda) fn stream_guard(&self) -> Result<StreamGuard<'_>, CudaError> {
         if let Some(Current { stream, capturing, .. }) = self.current() {
             self.context().bind_to_thread()?;
@@ -199,8 +200,8 @@ impl Gpu {
         })
     }
 
-    /// What `make` makes on each of several devices, at the same time by a thread for each; one
-    /// after the other where there is one, or this thread has one of them for itself.
+    /// Returns the results of `make` on each of several devices, at the same time by a thread for
+    /// each; one after the other where there is one, or this thread has one of them for itself.
     pub(in crate::cuda) fn on_each<R: Send, E: Send>(
         gpus: &[&Gpu],
         make: impl Fn(usize, &Gpu) -> Result<R, E> + Sync,
@@ -212,7 +213,7 @@ impl Gpu {
             let make = &make;
             let start = |(rank, &gpu)| in_a_thread(scope, move || make(rank, gpu));
             let started: Vec<_> = gpus.iter().enumerate().map(start).collect();
-            // All of them are waited for before the first error is told.
+            // All of them are waited for before the first error is returned.
             started.into_iter().map(|result| result()).collect()
         });
         made.into_iter().collect()
@@ -229,7 +230,7 @@ impl Gpu {
         self.current().is_some_and(|current| current.capturing)
     }
 
-    /// The capture of the caller's that this thread's work becomes a part of.
+    /// Returns the capture of the caller's that this thread's work becomes a part of.
     ///
     /// # Errors
     /// When the driver refuses to tell.
@@ -265,7 +266,7 @@ impl Gpu {
         Ok(Some(CallersCapture { number, stream }))
     }
 
-    /// The own stream for this thread alone, for a capture: every other thread waits.
+    /// Returns the own stream for this thread alone, for a capture: every other thread waits.
     pub(in crate::cuda) fn capture_guard(&self) -> Result<CaptureGuard<'_>, CudaError> {
         self.reserve(self.stream().cu_stream(), true)
     }
@@ -322,7 +323,8 @@ impl Gpu {
         let of = Arc::as_ptr(&self.0);
         CURRENT.set(Some(Current { of, stream, capturing: true, for_caller: true }));
         let result = body();
-        // What was dropped meanwhile is freed, on the own stream, before waiting is forbidden again.
+        // Resources dropped meanwhile are freed, on the own stream, before waiting is forbidden
+        // again.
         drop(reserved);
         drop(lenient);
         Ok(result)
@@ -395,7 +397,7 @@ impl Gpu {
             wait_for(&stream_order.after_own, stream)?;
         }
         if stream_order.other.load(SeqCst) {
-            // Of the same stream too: its address may be that of one that is gone.
+            // For the same stream, too: its address may be that of one that is gone.
             wait_for(&stream_order.after_other, stream)?;
         }
         Ok(())
@@ -498,8 +500,8 @@ impl Drop for LeaveStream<'_> {
     }
 }
 
-/// Starts `run` in a thread of `scope`. What is returned waits for its result; where no thread can
-/// be started, it runs `run` itself.
+/// Starts `run` in a thread of `scope`. The function returned waits for its result; where no thread
+/// can be started, it runs `run` itself.
 fn in_a_thread<'scope, R: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     run: impl Fn() -> R + Copy + Send + 'scope,

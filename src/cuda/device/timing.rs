@@ -14,7 +14,7 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// A stopwatch for `gpu`'s stream.
+    /// Returns a stopwatch for `gpu`'s stream.
     ///
     /// # Errors
     /// When the driver can make no events.
@@ -48,7 +48,7 @@ impl Stopwatch {
     }
 }
 
-/// Milliseconds between two events that have happened.
+/// Returns the milliseconds between two events that have happened.
 fn elapsed_ms(start: &CudaEvent, stop: &CudaEvent) -> Result<f64, CudaError> {
     let mut ms = 0f32;
     // The form of the call that every driver has; the crate's own wrapper
@@ -104,8 +104,8 @@ impl Marks {
         Ok(())
     }
 
-    /// Milliseconds from mark `k` to mark `l`, of work that has been waited for; negative where `l`
-    /// was passed first.
+    /// Returns the milliseconds from mark `k` to mark `l`, of work that has been waited for;
+    /// negative where `l` was passed first.
     ///
     /// # Errors
     /// When a mark has not been set or not been passed yet.
@@ -131,7 +131,7 @@ pub struct Quartiles {
 }
 
 impl Quartiles {
-    /// Of at least one number; none makes a spread of zeros.
+    /// Returns the quartiles of at least one number; none makes a spread of zeros.
     pub fn of(mut values: Vec<f64>) -> Quartiles {
         values.sort_by(f64::total_cmp);
         let at = |k: usize| values.get(k).copied().unwrap_or(0.0);
@@ -145,8 +145,8 @@ impl Quartiles {
     }
 }
 
-/// Times `body` on the device: after 3 warm-up runs, `samples` times the mean of
-/// `per_sample` runs in a row. Microseconds per run.
+/// Times `body` on the device: after 3 warm-up runs, `samples` times the mean of `per_sample` runs
+/// in a row. Microseconds per run.
 ///
 /// # Errors
 /// What `body` returns, or what failed on the device.

@@ -1,4 +1,4 @@
-//! What a kernel takes of the device, by the driver's own account.
+//! Device resources that a kernel takes, as the driver reports them.
 
 use super::error::CudaError;
 use super::gpu::Gpu;
@@ -31,7 +31,8 @@ pub struct KernelUse {
 }
 
 impl KernelUse {
-    /// Of `function`, called `name`, launched as `config` says and moving `bytes`.
+    /// Returns the usage of `function`, called `name`, launched as `config` says and moving
+    /// `bytes`.
     pub(in crate::cuda) fn of(
         gpu: &Gpu,
         name: impl Into<String>,
@@ -63,7 +64,7 @@ impl KernelUse {
         })
     }
 
-    /// Of a kernel with its launch, moving `bytes`.
+    /// Returns the usage of a kernel with its launch, moving `bytes`.
     pub(in crate::cuda) fn of_kernel(
         gpu: &Gpu,
         kernel: &Kernel,

@@ -1,4 +1,4 @@
-//! What can lie in device memory.
+//! Types of values in device memory.
 
 use num_complex::Complex;
 

@@ -17,14 +17,14 @@ use crate::engine::{Done, EngineError, GradientOptions, Layout, check_weight};
 pub(super) struct Replays {
     /// At most [`MOST_REPLAYS`], the last used first.
     graphs: Vec<(Arrays, Graph)>,
-    /// What was given since without a graph, as many, the last first.
+    /// The arrays of as many later steps without a graph, the last first.
     seen: Vec<Arrays>,
 }
 
 /// Graphs that are kept. Addresses that return after more others than these are never captured.
 const MOST_REPLAYS: usize = 8;
 
-/// What a captured step holds of its arguments.
+/// The arguments of a captured step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Arrays {
     /// Addresses; 0 for a gradient that is not wanted.
@@ -44,7 +44,7 @@ impl Arrays {
     }
 }
 
-/// What is to be done for a step on some arrays.
+/// The work to be done for a step on some arrays.
 enum Replay {
     /// The first graph is theirs.
     Ready,
@@ -101,7 +101,7 @@ impl<T: CudaReal> CudaEngine<T> {
     ///
     /// In a capture (of the caller's stream, or by [`Graph::capture`](crate::cuda::Graph::capture))
     /// no order of the bodies is made: runs of the graph stay right wherever bodies move, and
-    /// [`CudaEngine::order_if_due`] between them keeps them fast. What is read after a run is of
+    /// [`CudaEngine::order_if_due`] between them keeps them fast. Results read after a run are of
     /// that run.
     ///
     /// # Errors
@@ -125,8 +125,8 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// An order of the bodies where one is due, or in a capture what it asks for; several devices
-    /// take the positions.
+    /// Enqueues an order of the bodies where one is due, or in a capture checks its conditions;
+    /// several devices take the positions.
     fn begin_step_in(
         &mut self,
         layout: Layout,
@@ -229,11 +229,10 @@ impl<T: CudaReal> CudaEngine<T> {
     /// positions that were last solved for; a weight of −1 gives the direction in which density
     /// rises.
     ///
-    /// # Errors
-    /// When nothing was solved for the positions at hand, `gradient` does not have two values per
-    /// body, the factor is not one, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs do not
-    /// begin where one can be read at once, the weight is not finite, a capture comes before a
-    /// first run or in another arrangement than [`Arrangement::Caller`], or a launch fails.
+    /// # Errors When nothing was solved for the current positions, `gradient` does not have two
+    /// values per body, the factor is not one, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs
+    /// do not begin where one can be read at once, the weight is not finite, a capture comes before
+    /// a first run or in another arrangement than [`Arrangement::Caller`], or a launch fails.
     pub fn enqueue_gradient<'a>(
         &mut self,
         options: &GradientOptions,
@@ -253,8 +252,8 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// [`CudaEngine::enqueue_energy_and_gradient`] at addresses. What the driver knows of them is
-    /// asked for but where a graph is kept for them.
+    /// [`CudaEngine::enqueue_energy_and_gradient`] at addresses. The driver's data of them is
+    /// looked up except where a graph is kept for them.
     ///
     /// # Safety
     /// As [`view`](crate::cuda::interop::view) and [`view_mut`](crate::cuda::interop::view_mut)
@@ -286,7 +285,7 @@ impl<T: CudaReal> CudaEngine<T> {
         }
     }
 
-    /// Which of the kernels that bring forces back `options` take, in the order of `ran`.
+    /// Returns which of the kernels that bring forces back `options` take, in the order of `ran`.
     fn returns(&self, options: &GradientOptions) -> usize {
         1 + usize::from(self.stages.regions() > 1 && !options.region_weights.is_empty())
     }

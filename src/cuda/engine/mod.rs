@@ -79,10 +79,10 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// overflow and maximum have the bits of one device; the potential, the field and what follows from
 /// them those of the solve by slabs ([`SlabSolver`](crate::cuda::SlabSolver)) on as many ranks, or
 /// with [`EngineOptions::deterministic`] those of one device, too. Which device works on a body
-/// depends on where it stands along x, anew with every order of the bodies; in whose share it is,
-/// and where its force goes therefore, stays. A placer whose arrays live on the devices moves the
-/// bodies of each share there. Fence regions, [`Arrangement::Slots`] and graphs of the caller's are
-/// for one device.
+/// depends on where it stands along x, anew with every order of the bodies; the share that it is
+/// in, and thus the rank that its force goes to, stay. A placer whose arrays live on the devices
+/// moves the bodies of each share there. Fence regions, [`Arrangement::Slots`] and graphs of the
+/// caller's are for one device.
 ///
 /// ```no_run
 /// # use placefield::charge::Charge;
@@ -128,7 +128,7 @@ pub struct CudaEngine<T: CudaReal> {
     /// A bit for each rank whose forces were given out since the last step, as they were before
     /// its positions are written.
     given: u16,
-    /// Of the density at hand, once it has been read.
+    /// Statistics of the current density, once it has been read.
     density: Option<DensityStats>,
     /// As last read.
     outside_halo: u64,
@@ -136,7 +136,7 @@ pub struct CudaEngine<T: CudaReal> {
     /// left to be loaded during a capture: density and solve, force, force by region, and the
     /// energy's copy.
     ran: [[bool; 2]; 4],
-    /// Whether a step is part of a graph of the caller's, whose runs nobody tells of.
+    /// Whether a step is part of a graph of the caller's, whose runs are not reported here.
     captured: bool,
     times: StageTimes,
 }
@@ -144,15 +144,15 @@ pub struct CudaEngine<T: CudaReal> {
 const _: () = assert!(MOST_RANKS <= u16::BITS as usize); // `given`
 
 impl<T: CudaReal> CudaEngine<T> {
-    /// An engine for `charge` on device `ordinal`. Everything it will need is
-    /// allocated here, but for pipelines other than [`Engine::choice`]'s, which
-    /// are planned on first use. `options.threads` has no meaning here.
+    /// Returns an engine for `charge` on device `ordinal`. Everything it will need is allocated
+    /// here, but for pipelines other than [`Engine::choice`]'s, which are planned on first use.
+    /// `options.threads` has no meaning here.
     ///
     /// # Errors
-    /// [`EngineError::Device`] with a [`CudaError`] inside, which names what of CUDA is missing, or
-    /// says that there is no such device; [`EngineError::OutOfMemory`] when device memory does not
-    /// suffice; [`EngineError::Regions`] for a charge of more than 65535 fence regions; and when a
-    /// size or starting position is beyond what `T` can hold. ([What to do
+    /// [`EngineError::Device`] with a [`CudaError`] inside, which names the part of CUDA that is
+    /// missing, or says that there is no such device; [`EngineError::OutOfMemory`] when device
+    /// memory does not suffice; [`EngineError::Regions`] for a charge of more than 65535 fence
+    /// regions; and when a size or starting position is beyond what `T` can hold. ([What to do
     /// then](crate::cuda#without-a-usable-gpu).)
     pub fn new(
         charge: impl Into<Arc<Charge>>,
@@ -162,8 +162,7 @@ impl<T: CudaReal> CudaEngine<T> {
         Self::on(&Gpu::open(ordinal)?, charge, options)
     }
 
-    /// As [`CudaEngine::new`], on a device that is open already and whose stream
-    /// it then shares.
+    /// Like [`CudaEngine::new`], on a device that is open already and whose stream it then shares.
     ///
     /// # Errors
     /// As [`CudaEngine::new`].
@@ -175,8 +174,8 @@ impl<T: CudaReal> CudaEngine<T> {
         Self::on_peers(&Peers::on(vec![gpu.clone()])?, charge, options)
     }
 
-    /// As [`CudaEngine::new`], on all ranks of `peers`. Where the grid has no solve by slabs on so
-    /// many, the first device solves alone, which [`Engine::choice`] says.
+    /// Like [`CudaEngine::new`], on all ranks of `peers`. Where the grid has no solve by slabs on
+    /// so many, the first device solves alone, which [`Engine::choice`] says.
     ///
     /// # Errors
     /// As [`CudaEngine::new`]; of several devices also when they do not reach or cannot map each
@@ -229,24 +228,24 @@ impl<T: CudaReal> CudaEngine<T> {
         gpu.prepare::<T>(&["order", "density", "force"].map(|unit| (unit, &[][..]))).map(drop)
     }
 
-    /// Waits for the device where a graph of the caller's holds steps of this engine: nobody tells
-    /// of its runs, which other work, and memory that is given back, must not meet.
+    /// Waits for the device where a graph of the caller's holds steps of this engine: its runs,
+    /// which are not reported here, must not overlap with other work or with freeing memory.
     pub(crate) fn wait_for_graphs(&self) -> Result<(), CudaError> {
         if self.captured { self.gpu().wait_for_device() } else { Ok(()) }
     }
 
-    /// The device that all work goes to; of several the first.
+    /// Returns the device that all work goes to; of several the first.
     pub fn gpu(&self) -> &Gpu {
         self.peers.gpu(0)
     }
 
-    /// The devices.
+    /// Returns the devices.
     pub fn peers(&self) -> &Peers {
         &self.peers
     }
 
-    /// The bodies of a rank's share by their index in the charge, movable cells and fillers: on one
-    /// device all of them.
+    /// Returns the bodies of a rank's share by their index in the charge, movable cells and
+    /// fillers: on one device all of them.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -255,8 +254,9 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.share(rank)
     }
 
-    /// The bodies on the device (of several the first): [`Bodies::slot_of`] and [`Bodies::id_of`]
-    /// tell slot order and caller order apart, [`Bodies::rearrange`] goes between them.
+    /// Returns the bodies on the device (of several the first): [`Bodies::slot_of`] and
+    /// [`Bodies::id_of`] map between slot order and caller order, [`Bodies::rearrange`] converts
+    /// values.
     pub fn bodies(&self) -> &Bodies<T> {
         self.stages.bodies()
     }
@@ -295,8 +295,8 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Brings positions to the ranks that need them, and orders the bodies where that is due.
-    /// Several ranks have met then: one that was given more to do before does not keep others
+    /// Brings positions to the ranks that need them, and orders the bodies where that is due. A
+    /// barrier of several ranks follows: one that was given more to do before does not keep others
     /// waiting in a graph.
     fn prepare(&mut self) -> Result<(), CudaError> {
         if !self.spread {
@@ -307,14 +307,14 @@ impl<T: CudaReal> CudaEngine<T> {
         self.order_if_due()
     }
 
-    /// What followed from the positions before is stale; those at hand are the engine's own.
+    /// Results of the positions before are stale; the current ones are the engine's own.
     fn moved(&mut self) {
         self.forget();
         self.done = Done::Positions;
         self.stages.elsewhere = false;
     }
 
-    /// What was computed is gone: what begins here may fail half way.
+    /// Computed results are gone: the work that begins here may fail half way.
     fn forget(&mut self) {
         self.done = self.done.min(Done::Positions);
         self.given = 0;
@@ -353,14 +353,14 @@ impl<T: CudaReal> CudaEngine<T> {
         self.done = Done::Force;
     }
 
-    /// Enqueues a step in the order at hand.
+    /// Enqueues a step in the current order.
     fn enqueue_by(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         self.forget();
         match &mut self.steps[pipeline as usize] {
             Some(graphs) => self.peers.launch(graphs)?,
             None => {
-                // What a kernel's first launch loads is loaded by this one, so
-                // that nothing is left to be loaded during capture.
+                // Everything that a kernel's first launch loads is loaded by this one, so that
+                // nothing is left to be loaded during capture.
                 let step = self.stages.step(pipeline);
                 self.stages.enqueue(step)?;
                 self.capture_step(pipeline)?;
@@ -427,8 +427,8 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.stages.charge()
     }
 
-    /// Allocates device memory, and gives back what it had: graphs captured with steps of this
-    /// engine are not to be run afterwards. Bodies are then in [`Arrangement::Caller`].
+    /// Allocates device memory, and frees what it had: graphs captured with steps of this engine
+    /// are not to be run afterwards. Bodies are then in [`Arrangement::Caller`].
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
         check_same_grid(self.charge(), &charge)?;
         check_range::<T>(&charge)?;
@@ -615,7 +615,7 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         repetitions: usize,
     ) -> Result<Option<StepTimes>, EngineError> {
         self.require_own_positions("a step")?;
-        // In the order at hand: repeated at one place, bodies outside their halos would call for
+        // In the current order: repeated at one place, bodies outside their halos would call for
         // another.
         if !self.spread || !self.stages.bodies().is_ordered() {
             self.prepare()?;

@@ -7,16 +7,15 @@ use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Devi
 use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline};
 
 impl<T: CudaReal> CudaEngine<T> {
-    /// A rank's positions on its device (on one device rank 0's), lower-left corners in layout
-    /// units, x and y of a body side by side (two values per body), in the engine's [`Arrangement`]
-    /// ([`Arrangement::Caller`] unless [`CudaEngine::arrange`] was called), to be
-    /// written by work on the stream of the rank's device. What followed from the positions before
-    /// is stale from here on. Numbers that are not finite are not refused; such a
-    /// body counts nowhere.
+    /// Returns a rank's positions on its device (on one device rank 0's), lower-left corners in
+    /// layout units, x and y of a body side by side (two values per body), in the engine's
+    /// [`Arrangement`] ([`Arrangement::Caller`] unless [`CudaEngine::arrange`] was called), to be
+    /// written by work on the stream of the rank's device. Results of the positions before are
+    /// stale from here on. Numbers that are not finite are not refused; such a body counts nowhere.
     ///
-    /// Of several ranks each writes the bodies of its share ([`CudaEngine::share`]), in an array of
-    /// all; corners of the others are other ranks' to write, which do so without waiting for this
-    /// one: work that writes them, too, leaves any mixture of both.
+    /// With several ranks each writes the bodies of its share ([`CudaEngine::share`]), in an array
+    /// of all; corners of the others are other ranks' to write, which do so without waiting for
+    /// this one: work that writes them, too, leaves any mixture of both.
     ///
     /// Forces of the positions before cannot be kept beside them
     /// ([`CudaEngine::force_and_positions_device`] gives both):
@@ -38,7 +37,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.ranks[rank].corners.as_view_mut()
     }
 
-    /// A rank's positions on its device, to be read: those last set or written, as
+    /// Returns a rank's positions on its device, to be read: those last set or written, as
     /// [`CudaEngine::positions_device_mut`] has them. Zeros before the first. Those that
     /// [`CudaEngine::enqueue_energy`] read elsewhere on one device are not here.
     ///
@@ -48,12 +47,11 @@ impl<T: CudaReal> CudaEngine<T> {
         &self.stages.ranks[rank].corners
     }
 
-    /// A rank's forces of the last step to be read and positions to be written, in one
+    /// Returns a rank's forces of the last step to be read and positions to be written, in one
     /// call: [`CudaEngine::force_device`] and [`CudaEngine::positions_device_mut`]; of several
     /// ranks of each once.
     ///
-    /// # Errors
-    /// When forces have not been computed for the positions at hand.
+    /// # Errors When forces have not been computed for the current positions.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -112,8 +110,8 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(self.enqueue_by(self.choice.pipeline)?)
     }
 
-    /// Density, solve and force as lists of commands, for work of this crate that enqueues others
-    /// between them; afterwards ranks are to meet.
+    /// Returns density, solve and force as lists of commands, for work of this crate that enqueues
+    /// others between them; a barrier has to follow.
     pub(in crate::cuda) fn commands(&self) -> [Vec<Command>; 3] {
         let solve = self.stages.solve(self.choice.pipeline).collect();
         [Stages::<T>::density(false).collect(), solve, Stages::<T>::force().collect()]
@@ -133,7 +131,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.enqueue_on(rank, command)
     }
 
-    /// Where a rank is to write positions, for all that need them.
+    /// Returns where a rank is to write positions, for all that need them.
     pub(in crate::cuda) fn positions(&self, rank: usize) -> Positions {
         self.stages.positions(rank)
     }
@@ -155,11 +153,11 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stepped();
     }
 
-    /// What [`CudaEngine::read_evaluation`] reads, on the device: the
-    /// density's three statistics, of several ranks those of a rank's bins, and the energy, of
-    /// several that of the first; of several regions those of each
-    /// follow. Once their values have come to the host,
-    /// [`CudaEngine::take_evaluation`] says what they mean.
+    /// Returns the arrays that [`CudaEngine::read_evaluation`] reads, on the device: the density's
+    /// three statistics, of several ranks those of a rank's bins, and the energy, of several that
+    /// of the first; of several regions those of each follow. Once their values have come to the
+    /// host,
+    /// [`CudaEngine::take_evaluation`] interprets them.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -168,11 +166,10 @@ impl<T: CudaReal> CudaEngine<T> {
         (ranks[rank].density.statistics(), &ranks[0].energy)
     }
 
-    /// The evaluation of the last step from the first of what
+    /// Returns the evaluation of the last step from the first of what
     /// [`CudaEngine::evaluation_device`] held after it, of all ranks together.
     ///
-    /// # Errors
-    /// When nothing was solved for the positions at hand.
+    /// # Errors When nothing was solved for the current positions.
     pub fn take_evaluation(
         &mut self,
         statistics: RawStatistics,
@@ -193,8 +190,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Overflow, maximum and energy of what was solved last, as by [`CudaEngine::enqueue_step`] or
     /// [`CudaEngine::enqueue_energy`]; waits for it.
     ///
-    /// # Errors
-    /// When nothing was solved for the positions at hand, or a device failed.
+    /// # Errors When nothing was solved for the current positions, or a device failed.
     pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
         self.require_evaluation()?;
         Ok(Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? })
@@ -209,13 +205,12 @@ impl<T: CudaReal> CudaEngine<T> {
         self.read_evaluation()
     }
 
-    /// A rank's forces on its device, those along x and y on a body side by side, in the
-    /// engine's [`Arrangement`]; to be read by work on the stream of that device. Of several ranks
-    /// each has those on the bodies of its share, in an array of all.
+    /// Returns a rank's forces on its device, those along x and y on a body side by side, in the
+    /// engine's [`Arrangement`]; to be read by work on the stream of that device. With several
+    /// ranks each has the forces on the bodies of its share, in an array of all.
     /// [`Bodies::split`](crate::cuda::Bodies::split) makes two arrays of them.
     ///
-    /// # Errors
-    /// When they have not been computed for the positions at hand.
+    /// # Errors When they have not been computed for the current positions.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -224,34 +219,32 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(&self.stages.ranks[rank].forces)
     }
 
-    /// φ on the device, `[nx][ny]` for each region, in bin widths squared.
+    /// Returns φ on the device, `[nx][ny]` for each region, in bin widths squared.
     ///
-    /// # Errors
-    /// When it has not been computed for the positions at hand.
+    /// # Errors When it has not been computed for the current positions.
     pub fn potential_device(&self) -> Result<&DeviceVec<T>, EngineError> {
         self.stages.map(MapKind::Potential, self.done)
     }
 
-    /// Ex and Ey on the device, `[nx][ny]` each for each region, in bin widths.
+    /// Returns Ex and Ey on the device, `[nx][ny]` each for each region, in bin widths.
     ///
-    /// # Errors
-    /// When they have not been computed for the positions at hand.
+    /// # Errors When they have not been computed for the current positions.
     pub fn field_device(&self) -> Result<(&DeviceVec<T>, &DeviceVec<T>), EngineError> {
         let map = |kind| self.stages.map(kind, self.done);
         Ok((map(MapKind::FieldX)?, map(MapKind::FieldY)?))
     }
 
-    /// What is solved, on the device, `[nx][ny]` for each region, one after the other: ρ less
+    /// Returns the density that is solved for, on the device, `[nx][ny]` for each region, one after
+    /// the other: ρ less
     /// [`Charge::backgrounds`](crate::charge::Charge::backgrounds). (ρ itself comes
     /// from [`Engine::read_map`](crate::engine::Engine::read_map).)
     ///
-    /// # Errors
-    /// When it has not been computed for the positions at hand.
+    /// # Errors When it has not been computed for the current positions.
     pub fn centered_density_device(&self) -> Result<&DeviceVec<T>, EngineError> {
         self.stages.map(MapKind::Density, self.done)
     }
 
-    /// The order that positions and forces on the device are in.
+    /// Returns the order that positions and forces on the device are in.
     pub fn arrangement(&self) -> Arrangement {
         self.stages.arrangement
     }
@@ -297,20 +290,20 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Whether a new order pays, as far as the steps enqueued have run: what a
-    /// step asks by itself in [`Arrangement::Caller`], and the caller before each
-    /// step in [`Arrangement::Slots`]. Does not wait, and orders never change a
-    /// result: a late answer costs time and nothing else.
+    /// Returns whether a new order pays, as far as the steps enqueued have run: a step checks this
+    /// by itself in [`Arrangement::Caller`], the caller before each step in [`Arrangement::Slots`].
+    /// Does not wait, and orders never change a result: a late answer costs time and nothing else.
     pub fn order_is_due(&self) -> bool {
         self.stages.bodies().order_is_due()
     }
 
-    /// Bodies outside the halo of their slot's tile when the density was last read.
+    /// Returns the number of bodies outside the halo of their slot's tile when the density was last
+    /// read.
     pub fn outside_halo(&self) -> u64 {
         self.outside_halo
     }
 
-    /// Milliseconds that making an order takes, the median of `repetitions`; the
+    /// Returns the milliseconds that making an order takes, the median of `repetitions`; the
     /// caller's order only.
     ///
     /// # Errors

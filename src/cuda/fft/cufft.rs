@@ -1,5 +1,5 @@
-//! Real FFTs by cuFFT, with their work area in our hands: nothing is allocated
-//! and nothing waits when a transform runs.
+//! Real FFTs by cuFFT, with work areas that we allocate: nothing is allocated and nothing waits
+//! when a transform runs.
 
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, StreamGuard, Unused,
@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 pub struct RealFft<T: CudaReal> {
     gpu: Gpu,
     forward: bool,
-    /// Of real numbers, or complex ones for a last axis of one value; none for an FFT of one value,
-    /// of which cuFFT 12 has no plans.
+    /// Takes real numbers, or complex ones for a last axis of one value; none for an FFT of one
+    /// value, of which cuFFT 12 has no plans.
     plan: Option<Plan>,
     work: Option<Arc<DeviceVec<u8>>>,
     /// Real elements of one run, all batches.
@@ -43,7 +43,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Of dense arrays one after the other. It has no work area yet.
+    /// Plans FFTs of dense arrays one after the other, without a work area.
     fn new<T: CudaReal>(
         gpu: &Gpu,
         kind: cufftType,
@@ -89,7 +89,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Has the next run go where work goes at present.
+    /// Sets the stream of the next run to the current one.
     fn on(&self, stream: &StreamGuard<'_>) -> Result<cufftHandle, CudaError> {
         if self.stream.swap(stream.raw(), Relaxed) != stream.raw() {
             // SAFETY: the handle is live, and the stream is of its context, which is current.
@@ -128,8 +128,8 @@ pub(in crate::cuda) fn share_work_area<T: CudaReal>(
         let _current = gpu.enter_with(work.as_ref())?;
         let area = *work.address() as *mut _;
         if let Some(plan) = &fft.plan {
-            // SAFETY: the handle is live, and the area (kept as long as the plan)
-            // is at least as large as the plan asked for.
+            // SAFETY: the handle is live, and the area (kept as long as the plan) is at least as
+            // large as the plan needs.
             unsafe { result::set_work_area(plan.handle, area) }.map_err(failure)?;
         }
         fft.work = Some(work.clone());

@@ -198,18 +198,18 @@ impl<T: CudaReal> FusedTransform<T> {
         })
     }
 
-    /// Its FFTs, for [`share_work_area`](super::share_work_area).
+    /// Returns its FFTs, for [`share_work_area`](super::share_work_area).
     pub(in crate::cuda) fn ffts(&mut self) -> impl Iterator<Item = &mut RealFft<T>> {
         self.forward.iter_mut().chain(&mut self.inverse)
     }
 
-    /// Lengths and twiddles, as kernels around its FFTs take them.
+    /// Returns the lengths and twiddles, as kernels around its FFTs take them.
     pub(in crate::cuda) fn axes(&self) -> [&dyn KernelArgument; 6] {
         let ([l, m, n], [wl, wm, wn]) = (&self.lengths, &self.twiddles);
         [l, m, n, wl, wm, wn]
     }
 
-    /// The kernels before and after the FFT.
+    /// Returns the kernels before and after the FFT.
     pub(in crate::cuda) fn kernels(&self, forward: bool) -> [&Kernel; 2] {
         if forward { [&self.reorder, &self.post] } else { [&self.pre, &self.restore] }
     }
@@ -245,7 +245,7 @@ impl<T: CudaReal> FusedTransform<T> {
         self.inverse.as_mut().expect("made for inverse transforms").run_inverse(spectra, values)
     }
 
-    /// What the kernels take an array to begin at a multiple of.
+    /// Returns the alignment in bytes that the kernels need.
     fn boundary(&self) -> usize {
         if self.restore.name.ends_with("wide") { 16 } else { size_of::<T>() }
     }

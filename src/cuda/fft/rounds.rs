@@ -30,7 +30,7 @@ pub(in crate::cuda) struct Transpose<T> {
 }
 
 impl<T: CudaReal> Transpose<T> {
-    /// Of `maps` maps, one after the other; `module` is any that includes `transpose.cuh`.
+    /// Transposes `maps` maps, one after the other; `module` is any that includes `transpose.cuh`.
     pub(in crate::cuda) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
@@ -89,14 +89,15 @@ pub(in crate::cuda) struct Rounds<T: CudaReal> {
     /// After every round; none where there is one round.
     transposes: Vec<Transpose<T>>,
     pub(in crate::cuda) spectra: DeviceVec<T::Complex>,
-    /// What an inverse FFT leaves, and what goes from round to round.
+    /// Output of an inverse FFT, and values between rounds.
     pub(in crate::cuda) reordered: DeviceVec<T>,
-    /// What is transposed next.
+    /// Input of the next transpose.
     turned: DeviceVec<T>,
 }
 
 impl<T: CudaReal> Rounds<T> {
-    /// With `taken` axes a round, of the last axes first, and room for `copies` of the spectra.
+    /// Plans rounds of `taken` axes each, the last axes first, with room for `copies` of the
+    /// spectra.
     pub(in crate::cuda) fn new(
         gpu: &Gpu,
         spec: &TransformSpec<'_>,
@@ -137,7 +138,7 @@ impl<T: CudaReal> Rounds<T> {
         })
     }
 
-    /// The kernels between the FFTs in the order in which they run.
+    /// Returns the kernels between the FFTs in the order in which they run.
     pub(in crate::cuda) fn kernels(&self, forward: bool) -> Vec<&Kernel> {
         let transposes = self.transposes.iter().map(|t| Some(&t.kernel)).chain([None]);
         let rounds = self.rounds.iter().zip(transposes);

@@ -1,4 +1,4 @@
-//! What the kernels are compiled with: the macros that say what an instance does.
+//! Macros that the kernels are compiled with, one set for each instance.
 //!
 //! Kept free of the rest of the crate but for the shapes, so that `build.rs` and the check
 //! that every kernel compiles can read it too.
@@ -8,10 +8,10 @@ use super::shapes::{Limits, Role, Shape, choose};
 /// Names and values of macros.
 pub(crate) type Defines = Vec<(&'static str, String)>;
 
-/// The macros of a kernel for `lines` lines that are divided as `shape` says, and that does what
-/// `does` says, by name.
+/// Returns the macros of a kernel for `lines` lines that are divided as `shape` says, and that does
+/// what `does` says, by name.
 pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Defines) -> Defines {
-    // The solve's second pass does not ask: without this there would be two of the same kernel.
+    // The solve's second pass does not use it: without this there would be two of the same kernel.
     let whole = shape.role == Role::Solve || lines.is_multiple_of(shape.lines());
     let mut defines = shape.defines(limits);
     defines.extend(does);
@@ -24,13 +24,13 @@ pub(crate) fn instance(shape: &Shape, limits: Limits, lines: usize, does: Define
 #[allow(dead_code)] // the crate asks the types
 pub(crate) const INTEGERS: [&str; 6] = ["u8", "i8", "u16", "i16", "u32", "i32"];
 
-/// What `kernels/fft/transforms.cu` and `kernels/solve/spectral.cu` are compiled with for
-/// transforms of so many axes at once that read values of type `input`.
+/// Returns the macros of `kernels/fft/transforms.cu` and `kernels/solve/spectral.cu` for transforms
+/// of so many axes at once that read values of type `input`.
 pub(crate) fn spectral(axes: usize, input: &str) -> Defines {
     vec![("PF_INPUT", input.to_owned()), ("PF_RANK", axes.to_string())]
 }
 
-/// The instances of a file that has none of any length.
+/// Returns the instances of a file that has none of any length.
 #[allow(dead_code)] // the crate's plans name theirs
 pub(crate) fn others(unit: &str) -> Vec<Defines> {
     let of = |axes| move |input: &&str| spectral(axes, input);
@@ -49,7 +49,7 @@ pub(crate) fn others(unit: &str) -> Vec<Defines> {
 pub(crate) struct Pass<'a> {
     /// DCT, or an inverse.
     pub(crate) forward: bool,
-    /// Where lines stand before and after: `kernels/lines/places.cuh`.
+    /// The layout of lines before and after: `kernels/lines/places.cuh`.
     pub(crate) places: [&'a str; 2],
     /// Type of the values read.
     pub(crate) input: &'a str,
@@ -95,8 +95,8 @@ pub(crate) const FIRST: Pass<'static> = Pass {
     batch: false,
 };
 
-/// The kernels of the solve of one map, or with `batch` of several at once: file, role and what it
-/// does.
+/// Returns the kernels of the solve of one map, or with `batch` of several at once: file, role and
+/// what it does.
 pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 4] {
     let several = || if batch { vec![("PF_BATCH", "1".to_owned())] } else { Vec::new() };
     let fields = |potential: &str| {
@@ -111,9 +111,9 @@ pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 4] {
     ]
 }
 
-/// The kernels of the solve by slabs on `ranks` devices: `read` columns a panel from the first pass
-/// to the second, `written` from there to the third; that one twice, first for φ and Ey and then
-/// for Ex, where `parted`.
+/// Returns the kernels of the solve by slabs on `ranks` devices: `read` columns a panel from the
+/// first pass to the second, `written` from there to the third; that one twice, first for φ and Ey
+/// and then for Ex, where `parted`.
 #[allow(dead_code)] // not precompiled
 pub(crate) fn slabs(
     ranks: usize,
@@ -133,8 +133,8 @@ pub(crate) fn slabs(
     kernels.into_iter().chain(last.iter().copied().map(fields)).collect()
 }
 
-/// What devices of architecture `sm` (ten times the compute capability) have: NVIDIA, CUDA C++
-/// Programming Guide, "Technical Specifications per Compute Capability".
+/// Returns the limits of devices of architecture `sm` (ten times the compute capability): NVIDIA,
+/// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 #[allow(dead_code)] // the crate asks the device
 pub(crate) fn limits_of(sm: u32) -> Limits {
     let (shared, threads) = match sm {
@@ -146,8 +146,8 @@ pub(crate) fn limits_of(sm: u32) -> Limits {
     Limits { shared: shared << 10, threads }
 }
 
-/// The kernels of `unit` among `kernels` for square maps of n bins along an axis on devices with
-/// these limits, none where there are none.
+/// Returns the kernels of `unit` among `kernels` for square maps of n bins along an axis on devices
+/// with these limits, none where there are none.
 #[allow(dead_code)] // the crate's plans choose theirs one by one
 pub(crate) fn of_length(
     unit: &str,

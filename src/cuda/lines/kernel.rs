@@ -28,7 +28,7 @@ impl Shapes {
         Ok(Shapes { limits, measured: Vec::new() })
     }
 
-    /// What was measured on this device, and the table for everything else.
+    /// Returns the shapes measured on this device, and the table for everything else.
     pub(in crate::cuda) fn of(gpu: &Gpu) -> Result<Self, CudaError> {
         let shapes = Self::from_table(gpu)?;
         let measured = measured(gpu, shapes.limits);
@@ -70,7 +70,7 @@ pub(in crate::cuda) struct LineBatch {
     pub(in crate::cuda) maps: usize,
 }
 
-/// A kernel to be compiled: what it does, and how its lines are divided.
+/// A kernel to be compiled: its file and macros, and how its lines are divided.
 #[derive(Clone, Debug)]
 pub(in crate::cuda) struct Instance {
     unit: &'static str,
@@ -80,8 +80,8 @@ pub(in crate::cuda) struct Instance {
 }
 
 impl Instance {
-    /// The kernel called `unit`, as its file is, that does with `lines` what `does` says.
-    /// `None` where the device cannot have such lines.
+    /// Returns the kernel called `unit`, like its file, with the macros `does` for `lines`. `None`
+    /// where the device cannot have such lines.
     pub(in crate::cuda) fn choose<T: CudaReal>(
         shapes: &Shapes,
         (unit, role, does): (&'static str, Role, Defines),
@@ -103,7 +103,7 @@ pub(in crate::cuda) struct LineKernel<T: CudaReal> {
 }
 
 impl<T: CudaReal> LineKernel<T> {
-    /// All of a plan's: what has to be compiled is compiled side by side.
+    /// Compiles all kernels of a plan side by side.
     pub(in crate::cuda) fn all(gpu: &Gpu, instances: &[Instance]) -> Result<Vec<Self>, CudaError> {
         let modules = Self::compile(gpu, instances)?;
         instances.iter().zip(modules).map(|(instance, of)| Self::new(gpu, instance, &of)).collect()

@@ -10,7 +10,7 @@
 //!
 //! Kept free of the rest of the crate, so that `build.rs` can read it too.
 
-/// What a kernel does with lines, as far as their division goes.
+/// The role of a kernel's lines, as far as it affects their division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Role {
     /// Rows of a map, to or from panels or in place.
@@ -27,7 +27,7 @@ impl Role {
     /// All of them.
     pub(crate) const ALL: [Role; 4] = [Role::Rows, Role::Columns, Role::Solve, Role::Fields];
 
-    /// Its name in files and messages.
+    /// Returns its name in files and messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Role::Rows => "rows",
@@ -70,11 +70,11 @@ impl Keep {
 /// How lines of one length are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
-    /// What it is for.
+    /// The kind of pass.
     pub(crate) role: Role,
     /// Elements of a line.
     pub(crate) n: usize,
-    /// Of those, in a thread: twice the radix of the first and last stage.
+    /// Elements in a thread: twice the radix of the first and last stage.
     pub(crate) elements: usize,
     /// Radices of the stages between; 1 where there is none.
     pub(crate) middle: [usize; 2],
@@ -84,7 +84,7 @@ pub(crate) struct Shape {
     pub(crate) groups: usize,
     /// Whether exchanges go through shared memory in halves.
     pub(crate) split: bool,
-    /// What depends on the thread alone is computed twice, to save registers.
+    /// Whether values that depend on the thread alone are computed twice, to save registers.
     pub(crate) recompute: bool,
     /// For [`Role::Solve`].
     pub(crate) keep: Keep,
@@ -94,7 +94,7 @@ pub(crate) struct Shape {
     pub(crate) real: usize,
 }
 
-/// What a device can do, as far as shapes go.
+/// Limits of a device that matter to shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Bytes of shared memory that a block can have.
@@ -108,7 +108,7 @@ pub(crate) struct Limits {
 struct Row {
     shared: usize,
     most: usize,
-    /// What divides the lengths.
+    /// A divisor of the lengths.
     of: usize,
     /// Pairs of lines of the smallest map that it is for.
     fewest: usize,
@@ -139,7 +139,7 @@ pub(crate) const LONGEST: usize = 16384;
 const RADICES: [usize; 10] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 16];
 /// Elements a thread can have: multiples of 4, and so lengths are.
 const ELEMENTS: [usize; 7] = [4, 8, 12, 16, 20, 24, 32];
-/// Most elements a thread has registers for, by bytes of a real number.
+/// Returns the most elements a thread has registers for, by bytes of a real number.
 const fn most_elements(real: usize) -> usize {
     if real == 8 { 24 } else { 40 }
 }
@@ -150,27 +150,27 @@ const WARP: usize = 32;
 const WAVEFRONT: usize = 128;
 
 impl Shape {
-    /// Threads of a line.
+    /// Returns the number of threads of a line.
     pub(crate) fn per_line(&self) -> usize {
         self.n / self.elements
     }
 
-    /// Threads of a block.
+    /// Returns the number of threads of a block.
     pub(crate) fn threads(&self) -> usize {
         self.per_line() * self.lanes * self.groups
     }
 
-    /// Lines (pairs of real lines) of a block.
+    /// Returns the number of lines (pairs of real lines) of a block.
     pub(crate) fn lines(&self) -> usize {
         self.lanes * self.groups
     }
 
-    /// Elements that a thread has room for: `ROOM` of `kernels/lines/block_fft.cuh`.
+    /// Returns the elements that a thread has room for: `ROOM` of `kernels/lines/block_fft.cuh`.
     fn room(&self) -> usize {
         room(self.n, self.elements, self.middle)
     }
 
-    /// Shared memory of a block, in bytes: as the kernels count it, which they check.
+    /// Returns the shared memory of a block, in bytes: as the kernels count it, which they check.
     pub(crate) fn bytes(&self) -> usize {
         let slot = if self.split { self.real } else { 2 * self.real };
         let at_once = (WAVEFRONT / slot / self.lanes).max(1);
@@ -188,7 +188,7 @@ impl Shape {
         slots * self.lanes * slot * self.groups + self.per_line() * self.lanes * kept
     }
 
-    /// Blocks that a multiprocessor's registers must do for.
+    /// Returns the number of blocks that a multiprocessor's registers must do for.
     pub(crate) fn blocks(&self, limits: Limits) -> usize {
         let threads = self.threads().next_multiple_of(WARP);
         (self.resident / threads).min(limits.threads / threads).clamp(1, 16)
@@ -220,7 +220,7 @@ impl Shape {
             && self.bytes() <= limits.shared
     }
 
-    /// What the kernels are compiled with.
+    /// Returns the macros that the kernels are compiled with.
     pub(crate) fn defines(&self, limits: Limits) -> Vec<(&'static str, String)> {
         let flag = |is: bool| u8::from(is).to_string();
         vec![
@@ -240,15 +240,15 @@ impl Shape {
     }
 }
 
-/// Elements that a thread has room for: more than its share where the butterflies of a stage
-/// between do not divide evenly.
+/// Returns the elements that a thread has room for: more than its share where the butterflies of a
+/// stage between do not divide evenly.
 fn room(n: usize, elements: usize, middle: [usize; 2]) -> usize {
     let threads = n / elements;
     let stage = |radix: usize| if radix > 1 { (n / radix).div_ceil(threads) * radix } else { 0 };
     elements.max(stage(middle[0])).max(stage(middle[1]))
 }
 
-/// The stages between for n elements, so many a thread: the pair of radices with the least
+/// Returns the stages between for n elements, so many a thread: the pair of radices with the least
 /// work, the more even one of two alike. `None` where there is none.
 fn middle(n: usize, elements: usize) -> Option<[usize; 2]> {
     let ends = (elements / 2).pow(2);
@@ -372,7 +372,7 @@ impl Row {
         (own, bytes) == (role, real) && lines
     }
 
-    /// Its shape for lines of n elements, with the number of elements a thread nearest to
+    /// Returns its shape for lines of n elements, with the number of elements a thread nearest to
     /// the row's that n has stages for.
     fn shape(&self, n: usize) -> Option<Shape> {
         let Shape { role, elements: wanted, lanes, resident, real, .. } = self.shape;
@@ -395,7 +395,8 @@ fn groups(role: Role, threads: usize, of: usize) -> usize {
     if role == Role::Solve { 1 } else { threads.div_ceil(of) }
 }
 
-/// Every way of dividing lines of n elements that is worth a try on a device with these limits.
+/// Returns every way of dividing lines of n elements that is worth a try on a device with these
+/// limits.
 pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> Vec<Shape> {
     let keeps: &[Keep] = if role == Role::Solve { &Keep::ALL } else { &[R] };
     let residents: &[usize] = if real == 8 { &[384, 512, 768] } else { &[512, 768, 1024] };
@@ -426,7 +427,7 @@ pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> V
     found
 }
 
-/// Each of `shapes` with each of `values`.
+/// Returns each of `shapes` with each of `values`.
 fn varied<V: Copy>(shapes: &[Shape], values: &[V], with: impl Fn(V, Shape) -> Shape) -> Vec<Shape> {
     shapes
         .iter()
@@ -434,9 +435,9 @@ fn varied<V: Copy>(shapes: &[Shape], values: &[V], with: impl Fn(V, Shape) -> Sh
         .collect()
 }
 
-/// How the table divides lines of n elements, of which a map has `count` pairs, on a device with
-/// these limits; `None` where no row fits, whatever the count. `real` is the size of a real number
-/// in bytes.
+/// Returns how the table divides lines of n elements, of which a map has `count` pairs, on a device
+/// with these limits; `None` where no row fits, whatever the count. `real` is the size of a real
+/// number in bytes.
 pub(crate) fn choose(
     role: Role,
     real: usize,

@@ -1,9 +1,9 @@
 //! Transforms of arrays of any number of axes, one pass for each axis:
 //! `kernels/lines/transform.cu`.
 //!
-//! What reordering and twiddling cost as kernels of their own, two passes over the array,
-//! is no memory traffic here: they are the first and the last steps of an FFT that keeps
-//! its line in registers. For each value and axis one is read and one written.
+//! Reordering and twiddling, as kernels of their own two passes over the array, cost no memory
+//! traffic here: they are the first and the last steps of an FFT that keeps its line in registers.
+//! For each value and axis one is read and one written.
 //!
 //! The two fastest axes are taken as maps, with panels between their passes; every slower axis is
 //! the columns of maps of all faster ones, transformed in place. Lines must have a length that
@@ -22,7 +22,7 @@ use crate::cuda::fft::Threshold;
 pub(in crate::cuda) struct Arrays<'a> {
     /// A DCT along every axis, else the inverses.
     pub(in crate::cuda) forward: bool,
-    /// Of an inverse, whether it is of sines along each axis, else of cosines.
+    /// For inverses, whether they are of sines along each axis, else of cosines.
     pub(in crate::cuda) sines: &'a [bool],
     /// Lengths, slowest axis first.
     pub(in crate::cuda) shape: &'a [usize],
@@ -44,7 +44,7 @@ pub(in crate::cuda) struct LineTransform<T: CudaReal> {
     between: DeviceVec<T::Complex>,
 }
 
-/// What a pass does.
+/// The properties of a pass.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     role: Role,
@@ -59,7 +59,7 @@ pub(super) struct Step {
     to: Memory,
 }
 
-/// What a pass reads or writes.
+/// The memory that a pass reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Memory {
     Input,
@@ -67,12 +67,14 @@ enum Memory {
     Between,
 }
 
-/// Complex numbers of a panel's row pair: `PANEL` of `kernels/lines/places.cuh`.
+/// Returns the number of complex numbers of a panel's row pair: `PANEL` of
+/// `kernels/lines/places.cuh`.
 pub(in crate::cuda) fn panel<T: CudaReal>() -> usize {
     64 / size_of::<T::Complex>()
 }
 
-/// The passes of a transform, in the order in which they run; `None` beyond what a launch counts.
+/// Returns the passes of a transform, in the order in which they run; `None` beyond what a launch
+/// counts.
 fn steps(&Arrays { forward, sines, shape, batch }: &Arrays<'_>) -> Option<Vec<Step>> {
     let count = |n: usize| u32::try_from(n).ok();
     let axes = shape.len();
@@ -115,8 +117,8 @@ const SECTOR: usize = 32;
 /// 1.6 ms, by cuFFT too.)
 const MANY_ROWS: usize = 8192;
 
-/// The first two steps of a DCT of maps of so many rows that a block has room for too few columns
-/// to write whole sectors of them: columns first, in groups of `lanes`.
+/// Makes the first two steps of a DCT take columns first, in groups of `lanes`, for maps of so many
+/// rows that a block has room for too few columns to write whole sectors of them.
 fn columns_first(steps: &mut [Step], lanes: usize) {
     let (rows, columns) = (steps[0], steps[1]);
     steps[0] = Step { from: Memory::Input, to: Memory::Between, ..columns };
@@ -133,8 +135,8 @@ fn few_columns<T: CudaReal>(gpu: &Gpu, shapes: &Shapes, nx: usize, ny: usize) ->
 }
 
 impl Step {
-    /// Where lines stand in one memory or the other: `kernels/lines/places.cuh`. A DCT leaves
-    /// `groups` between its passes where it begins along columns.
+    /// Returns the layout of lines in one memory or the other: `kernels/lines/places.cuh`. A DCT
+    /// leaves `groups` between its passes where it begins along columns.
     fn place(&self, memory: Memory, groups: bool) -> &'static str {
         match (memory, self.role) {
             (Memory::Between, Role::Rows) if groups => "GroupRows",
@@ -146,7 +148,7 @@ impl Step {
         }
     }
 
-    /// The instance that does it; the last pass makes up for the halves of all.
+    /// Returns the instance that does it; the last pass makes up for the halves of all.
     fn instance<T: CudaReal>(
         &self,
         shapes: &Shapes,
@@ -165,7 +167,7 @@ impl Step {
                 Memory::Output => "real",
                 Memory::Between => "cplx",
             },
-            // Of lines alone: maps have a multiple of 4.
+            // Only for lines: maps have a multiple of 4.
             odd: rows && alone && !self.across.is_multiple_of(2),
             halves,
             threshold,
@@ -225,7 +227,7 @@ impl<T: CudaReal> LineTransform<T> {
         }))
     }
 
-    /// Its steps, and the instances that do them.
+    /// Returns its steps, and the instances that do them.
     pub(super) fn instances<I: Input<T>>(
         shapes: &Shapes,
         arrays: &Arrays<'_>,
@@ -250,7 +252,7 @@ impl<T: CudaReal> LineTransform<T> {
         Some((steps, instances))
     }
 
-    /// Of a DCT, makes it ready for a threshold.
+    /// Makes a DCT ready for a threshold.
     pub(in crate::cuda) fn prepare_threshold<I: Input<T>>(&mut self) -> Result<(), CudaError> {
         let (_, step) = self.passes.last().expect("a transform has an axis");
         let instance = step.instance::<T>(&self.shapes, true, I::TYPE, self.passes.len(), true);
@@ -302,7 +304,7 @@ impl<T: CudaReal> LineTransform<T> {
         Ok(())
     }
 
-    /// What the kernels take, in the order in which they run; `input` is the size of a
+    /// Returns the usage of the kernels, in the order in which they run; `input` is the size of a
     /// value that the first one reads.
     pub(in crate::cuda) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values * size_of::<T>();

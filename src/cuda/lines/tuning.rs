@@ -1,11 +1,10 @@
-//! How lines are divided, measured on the device at hand.
+//! Measures on a device how lines are best divided.
 //!
 //! [`tune`] times whole solves, and pairs of a DCT and an IDCT, with every way of dividing the
 //! lines of one pass while the others stay as they are. A candidate must give the seed's results
-//! first: wrong kernels are fast. The best are kept in a file beside the kernel cache, which
-//! can be deleted without loss; one made for another device, version or set of kernels counts for
-//! nothing. What the file says is checked as every choice is, so that it can cost time, never
-//! correctness.
+//! first: wrong kernels are fast. The best are kept in a file beside the kernel cache, which can be
+//! deleted without loss; one made for another device, version or set of kernels counts for nothing.
+//! The file's content is checked like every choice, so that it can cost time, never correctness.
 
 use super::kernel::{Instance, LineKernel, Shapes};
 use super::shapes::{Keep, Limits, Role, Shape, candidates};
@@ -18,7 +17,8 @@ use crate::output::write_whole;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What the file is for: its format and what its rows mean, this version, its kernels, the device.
+/// Returns the first line of the file: its format and columns, this version, its kernels, the
+/// device.
 fn made_for(gpu: &Gpu) -> String {
     let (version, kernels, info) = (env!("CARGO_PKG_VERSION"), source_hash(), gpu.info());
     let (count, shared) = (info.multiprocessors, info.shared_memory);
@@ -36,7 +36,7 @@ pub struct Tuned {
     pub real: usize,
     /// Elements of a line.
     pub n: usize,
-    /// Of those, in a thread.
+    /// Elements in a thread.
     pub elements: usize,
     /// Radices of the stages between the first and the last.
     pub middle: [usize; 2],
@@ -78,7 +78,7 @@ impl Tuned {
         }
     }
 
-    /// The shape, if it is one that this device can run.
+    /// Returns the shape, if it is one that this device can run.
     fn shape(&self, limits: Limits) -> Option<Shape> {
         let shape = Shape {
             role: Role::ALL.into_iter().find(|role| role.name() == self.role)?,
@@ -103,7 +103,7 @@ struct File {
     rows: Vec<Tuned>,
 }
 
-/// The file of a device; `None` where there is no cache.
+/// Returns the file of a device; `None` where there is no cache.
 pub fn file(gpu: &Gpu) -> Option<PathBuf> {
     let name: String =
         gpu.info().name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -115,7 +115,7 @@ fn read(gpu: &Gpu) -> Option<File> {
     (found.made_for == made_for(gpu)).then_some(found)
 }
 
-/// What was measured on a device, as far as it can run there.
+/// Returns the shapes measured on a device that can run there.
 pub(super) fn measured(gpu: &Gpu, limits: Limits) -> Vec<Shape> {
     let rows = read(gpu).map_or(Vec::new(), |file| file.rows);
     rows.iter().filter_map(|row| row.shape(limits)).collect()
@@ -144,7 +144,7 @@ pub fn keep(gpu: &Gpu, rows: &[Tuned]) -> std::io::Result<PathBuf> {
 /// Values of a map that are compared with the seed's: so many from each of so many places.
 const COMPARED: usize = 1 << 13;
 const SAMPLES: usize = 8;
-/// Of the best ways in the large, so many are varied in the small.
+/// Number of the fastest coarse divisions whose details are then varied.
 const BEST: usize = 4;
 /// Candidates that are compiled at once.
 const AT_ONCE: usize = 32;
@@ -178,7 +178,7 @@ pub fn tune<T: CudaReal>(
     Ok(rows)
 }
 
-/// What is timed for a role: a solve, a DCT and an IDCT_IDXST of what it leaves, or both.
+/// The work timed for a role: a solve, a DCT and an IDCT_IDXST of its output, or both.
 struct Subject<T: CudaReal> {
     solve: Option<(ThreePass<T>, Fields<T>)>,
     /// Each with its result, which the next one reads.
@@ -191,14 +191,14 @@ impl<T: CudaReal> Subject<T> {
         [role != Role::Columns, matches!(role, Role::Rows | Role::Columns)]
     }
 
-    /// The transforms.
+    /// Returns the transforms.
     fn arrays<'a>(role: Role, shape: &'a [usize]) -> impl Iterator<Item = Arrays<'a>> {
         let [_, transforms] = Self::parts(role);
         let directions = [true, false].into_iter().filter(move |_| transforms);
         directions.map(move |forward| Arrays { forward, sines: &[false, true], shape, batch: 1 })
     }
 
-    /// The instances that it needs.
+    /// Returns the instances that it needs.
     fn instances(role: Role, shapes: &Shapes, grid: &BinGrid) -> Vec<Instance> {
         let ([solve, _], shape) = (Self::parts(role), [grid.nx(), grid.ny()]);
         let solve = solve.then(|| ThreePass::<T>::instances(shapes, grid, 1)).into_iter();
@@ -283,12 +283,12 @@ fn time<T: CudaReal>(
     Ok(measure(gpu, 7, 1, || graph.launch())?.median / runs as f64)
 }
 
-/// What is the same for candidates that differ in the small alone.
+/// Returns the properties shared by candidates that differ in details alone.
 fn kind(shape: &Shape) -> (usize, usize, bool, Keep) {
     (shape.elements, shape.lanes, shape.split, shape.keep)
 }
 
-/// One of each kind, as like the seed in the small as there is.
+/// Returns one of each kind, as like the seed in the small as there is.
 fn kinds(all: &[Shape], seed: &Shape) -> Vec<Shape> {
     let unlike = |shape: &Shape| {
         let recompute = u32::from(shape.recompute != seed.recompute);
@@ -327,7 +327,7 @@ impl<T: CudaReal> Trial<'_, T> {
         for some in candidates.chunks(AT_ONCE) {
             let of = |shape| Subject::<T>::instances(self.role, &self.with(shape), self.grid);
             let instances: Vec<_> = some.iter().flat_map(of).collect();
-            // Those that fail do so again when they are asked for.
+            // Candidates that fail do so again when they are launched.
             let _ = LineKernel::<T>::compile(self.gpu, &instances);
             for shape in some {
                 match self.candidate(shape) {
@@ -353,17 +353,17 @@ impl<T: CudaReal> Trial<'_, T> {
         }
     }
 
-    /// The shapes with this one.
+    /// Returns the shapes with this one.
     fn with(&self, shape: &Shape) -> Shapes {
         self.shapes.clone().with(*shape)
     }
 
-    /// What is timed with this shape.
+    /// Returns the work that is timed with this shape.
     fn subject(&self, shape: &Shape) -> Result<Subject<T>, CudaError> {
         Subject::new(self.gpu, self.role, &self.with(shape), self.grid)
     }
 
-    /// The fastest so far, the seed left out.
+    /// Returns the fastest so far, the seed left out.
     fn fastest(&self, count: usize) -> Vec<Shape> {
         let mut others = self.timed[1..].to_vec();
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -371,7 +371,7 @@ impl<T: CudaReal> Trial<'_, T> {
     }
 }
 
-/// The best way for one pass, which `shapes` has from then on.
+/// Returns the best way for one pass, which `shapes` has from then on.
 fn best<T: CudaReal>(
     gpu: &Gpu,
     shapes: &mut Shapes,

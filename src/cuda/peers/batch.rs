@@ -15,7 +15,7 @@ pub struct BatchSolver<T: CudaReal> {
 }
 
 impl<T: CudaReal> BatchSolver<T> {
-    /// A solver on every rank of this process.
+    /// Returns a solver on every rank of this process.
     ///
     /// # Errors
     /// As [`solver`].
@@ -30,13 +30,13 @@ impl<T: CudaReal> BatchSolver<T> {
         Ok(BatchSolver { peers: peers.clone(), solvers })
     }
 
-    /// Which of `count` maps are of this process: all of them, where it has all ranks.
+    /// Returns which of `count` maps are of this process: all of them, where it has all ranks.
     pub fn maps(&self, count: usize) -> impl Iterator<Item = usize> + use<T> {
         let (local, ranks) = (self.peers.local(), self.peers.count());
         (0..count).filter(move |map| local.contains(&(map % ranks)))
     }
 
-    /// The device on which map k, its ρ and its fields are.
+    /// Returns the device on which map k, its ρ and its fields are.
     ///
     /// # Panics
     /// When it is not one of this process's ([`BatchSolver::maps`]).

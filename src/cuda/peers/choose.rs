@@ -5,7 +5,7 @@ use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::real::Precision;
 
-/// What devices are to do.
+/// The work of the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Workload {
@@ -29,7 +29,7 @@ pub enum Workload {
 /// Bins from which on two devices solve in three passes in less time than one.
 const LEAST_BINS: usize = 1 << 24;
 
-/// Bins from which on they take a step of however few bodies in less time.
+/// Returns the number of bins from which on they take a step of however few bodies in less time.
 fn least_bins_of_a_step(precision: Precision) -> usize {
     match precision {
         Precision::F32 => 1 << 25,
@@ -37,7 +37,8 @@ fn least_bins_of_a_step(precision: Precision) -> usize {
     }
 }
 
-/// Bodies from which on two devices take a step, or place, in less time than one.
+/// Returns the number of bodies from which on two devices take a step, or place, in less time than
+/// one.
 fn least_bodies(precision: Precision) -> usize {
     match precision {
         Precision::F32 => 4_000_000,
@@ -46,9 +47,9 @@ fn least_bodies(precision: Precision) -> usize {
 }
 
 impl Peers {
-    /// Those of `devices` with which `work` over `grid` takes least time, all of them or the first
-    /// alone, and why. Measured on two H200s with NVLink between them (benchmarks/experiments.md):
-    /// elsewhere the boundary may lie elsewhere.
+    /// Returns those of `devices` with which `work` over `grid` takes least time, all of them or
+    /// the first alone, and why. Measured on two H200s with NVLink between them
+    /// (benchmarks/experiments.md): other machines may differ.
     pub fn choose(
         devices: &[usize],
         work: Workload,

@@ -1,10 +1,10 @@
-//! Where what a rank computes in a solve by slabs goes, when ranks do not write into each other's
-//! memory but send messages.
+//! Transfers of a solve by slabs, when ranks do not write into each other's memory but send
+//! messages.
 //!
-//! The passes are the same. The first stores a rank's row pairs in panels of its own,
-//! `[panel][row pair][column]`, those of each rank's columns one behind the other: a message each.
-//! What arrives is copied to the panels of all row pairs, of which it is an interval. The second
-//! pass stores P and Q of the rank's columns for each rank's rows separately; they arrive where the
+//! The passes are the same. The first stores a rank's row pairs in panels of its own, `[panel][row
+//! pair][column]`, those of each rank's columns one behind the other: a message each. Received
+//! messages are copied to the panels of all row pairs, of which it is an interval. The second pass
+//! stores P and Q of the rank's columns for each rank's rows separately; they arrive where the
 //! third pass reads them.
 //!
 //! A rank sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks, as with peer access, and copies another
@@ -41,7 +41,7 @@ impl Division<'_> {
         self.pairs[rank + 1] - self.pairs[rank]
     }
 
-    /// Bytes of one row pair in a rank's panels, and in those before them.
+    /// Returns the number of bytes of one row pair in a rank's panels, and in those before them.
     fn columns_of(&self, rank: usize) -> usize {
         (self.panels[rank + 1] - self.panels[rank]) * self.width * self.size
     }
@@ -50,27 +50,28 @@ impl Division<'_> {
         self.panels[rank] * self.width * self.size
     }
 
-    /// Row pairs of ranks before `peer` that are not of `rank`.
+    /// Returns the number of row pairs of ranks before `peer` that are not of `rank`.
     fn others_before(&self, rank: usize, peer: usize) -> usize {
         self.pairs[peer] - if rank < peer { self.pairs_of(rank) } else { 0 }
     }
 
-    /// Of a rank's numbers of others' rows, one after the other: where those of a peer begin, in
-    /// bytes, their bytes, and where they belong in that one's rows.
+    /// Returns where a rank's numbers of a peer's rows begin, in bytes, their bytes, and where they
+    /// belong in that one's rows; numbers for all peers follow one another.
     pub(super) fn to_peer(self, rank: usize, peer: usize) -> [usize; 3] {
         let start = self.columns_of(rank) * self.others_before(rank, peer);
         let rows = self.pairs_of(peer);
         [start, self.columns_of(rank) * rows, self.columns_before(rank) * rows]
     }
 
-    /// Where the second pass, which counts columns from the map's first, is to store a peer's rows,
-    /// for them to lie in memory from `out` on.
+    /// Returns where the second pass, which counts columns from the map's first, is to store a
+    /// peer's rows, for them to lie in memory from `out` on.
     pub(super) fn second_target(&self, rank: usize, peer: usize, out: u64) -> u64 {
         let [start, _, there] = self.to_peer(rank, peer);
         (out + start as u64).wrapping_sub(there as u64)
     }
 
-    /// Complex numbers that a rank has of other ranks' rows in its own columns.
+    /// Returns the number of complex numbers that a rank has of other ranks' rows in its own
+    /// columns.
     pub(super) fn others(&self, rank: usize) -> usize {
         self.columns_of(rank) / self.size * (self.all_pairs() - self.pairs_of(rank))
     }
@@ -102,7 +103,7 @@ struct RowBlock {
     count: usize,
 }
 
-/// What goes where, for one rank.
+/// Sources and targets of one rank's transfers.
 pub(super) struct Exchange {
     /// Where the first pass stores columns of each rank, and how many row pairs it counts in
     /// panels.
@@ -121,7 +122,7 @@ impl Exchange {
     /// `partial` is the first of each rank's parts of the energy, and their number.
     pub(super) fn new(of: Division<'_>, rank: usize, at: Places, partial: &[usize]) -> Exchange {
         let own = of.pairs_of(rank);
-        // What the first pass makes lies in P, what comes of the others in Q.
+        // The first pass's output is in P, the other ranks' data in Q.
         let made = |peer: usize| at.p + (of.columns_before(peer) * own) as u64;
         let others = |peer: usize| of.to_peer(rank, peer)[0] as u64;
         let source = |peer| if peer == rank { made(peer) } else { at.q + others(peer) };
@@ -180,7 +181,7 @@ impl Exchange {
         }
     }
 
-    /// Enqueues that what the first passes made of all rows goes to the rank's panels.
+    /// Enqueues that the first passes' output for all rows goes to the rank's panels.
     ///
     /// # Safety
     /// The places are of this device and live until its stream has passed this.

@@ -1,11 +1,11 @@
 //! Work that several devices share, of one machine or of several.
 //!
 //! [`Peers`] are ranks, a device each. Those of one process write into each other's memory, over
-//! NVLink or PCIe, as the driver allows ([`Peers::open`]); one thread drives all of them: what it
-//! asks for is enqueued on every rank's stream, and ranks wait for each other on the devices, by
-//! flags in each other's memory (`kernels/peers`), not on the host. Where devices do not reach each
-//! other's memory ([`Peers::open_by_nccl`]), and where every rank is a process of its own, on one
-//! host or several ([`World`], [`Peers::join`]), they send each other messages by NCCL.
+//! NVLink or PCIe, as the driver allows ([`Peers::open`]); one thread drives all of them: its work
+//! is enqueued on every rank's stream, and ranks wait for each other on the devices, by flags in
+//! each other's memory (`kernels/peers`), not on the host. Where devices do not reach each other's
+//! memory ([`Peers::open_by_nccl`]), and where every rank is a process of its own, on one host or
+//! several ([`World`], [`Peers::join`]), they send each other messages by NCCL.
 //!
 //! [`SlabSolver`] solves one large map on all ranks and [`BatchSolver`] independent maps side by
 //! side, however ranks are linked; [`CudaEngine`](crate::cuda::CudaEngine) takes whole steps of one
@@ -42,7 +42,7 @@ use signals::Signals;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Where each of `parts` intervals of `0..count` begins, and their end.
+/// Returns where each of `parts` intervals of `0..count` begins, and their end.
 fn divide(count: usize, parts: usize) -> Vec<usize> {
     (0..=parts).map(|k| count * k / parts).collect()
 }
@@ -61,13 +61,13 @@ struct Ranks {
     count: usize,
     /// The other processes.
     world: Option<World>,
-    /// Held while ranks are asked to wait for each other: each has to be asked in the same order.
+    /// Held while barriers are enqueued: every rank needs them in the same order.
     launch_lock: Mutex<()>,
 }
 
 /// How ranks come by what others have.
 enum Link {
-    /// They write it into each other's memory, and meet.
+    /// They write it into each other's memory, with barriers between.
     Memory(Signals),
     Messages(Messages),
 }
@@ -145,7 +145,8 @@ impl Peers {
         world.told(joined())
     }
 
-    /// Ranks on these devices: the first of them, and how many there are in all processes.
+    /// Returns the ranks on these devices: the first of them, and how many there are in all
+    /// processes.
     fn linked(
         link: Link,
         gpus: Vec<Gpu>,
@@ -156,22 +157,22 @@ impl Peers {
         Peers(Arc::new(Ranks { link, gpus, first, count, world, launch_lock }))
     }
 
-    /// The version of NCCL, where it is on the loader's path and new enough.
+    /// Returns the version of NCCL, where it is on the loader's path and new enough.
     pub fn nccl_version() -> Option<String> {
         nccl::version()
     }
 
-    /// Number of ranks, in all processes.
+    /// Returns the number of ranks, in all processes.
     pub fn count(&self) -> usize {
         self.0.count
     }
 
-    /// The ranks that are of this process.
+    /// Returns the ranks that are of this process.
     pub fn local(&self) -> Range<usize> {
         self.0.first..self.0.first + self.0.gpus.len()
     }
 
-    /// A rank's device.
+    /// Returns a rank's device.
     ///
     /// # Panics
     /// When there is no such rank in this process.
@@ -179,7 +180,7 @@ impl Peers {
         &self.0.gpus[rank - self.0.first]
     }
 
-    /// How ranks are linked, in words.
+    /// Returns how ranks are linked, in words.
     pub fn link(&self) -> String {
         match &self.0.link {
             Link::Memory(_) => "peer access".to_owned(),
@@ -192,14 +193,13 @@ impl Peers {
     /// # Errors
     /// What failed on a device; [`CudaError::PeerMissing`], [`CudaError::Nccl`] or
     /// [`CudaError::World`] when a rank has waited in vain for another, or another process has
-    /// failed: what was computed since the last wait is worth nothing, nor is what these ranks
-    /// compute later.
+    /// failed: results since the last wait are worthless, and so are later ones of these ranks.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.0.synchronize()
     }
 
-    /// Where each rank says whom it has waited for in vain: 0, or 1 and that rank. Nowhere where it
-    /// waits for nobody on its device.
+    /// Returns where each rank writes whom it has waited for in vain: 0, or 1 and that rank.
+    /// Nowhere where it waits for nobody on its device.
     pub(in crate::cuda) fn missing(&self) -> Addresses {
         match &self.0.link {
             Link::Memory(signals) => signals.missing(),
@@ -207,7 +207,7 @@ impl Peers {
         }
     }
 
-    /// Has the other processes know when work of this one fails.
+    /// Reports a failure of this process to the others.
     fn told<V>(&self, outcome: Result<V, CudaError>) -> Result<V, CudaError> {
         match &self.0.world {
             Some(world) => world.told(outcome),
@@ -215,7 +215,7 @@ impl Peers {
         }
     }
 
-    /// The values of all ranks, from those of this process's.
+    /// Returns the values of all ranks, from those of this process's.
     fn gather<V: Serialize + DeserializeOwned + Clone>(
         &self,
         what: &str,
@@ -242,8 +242,8 @@ impl Peers {
         CudaError::Peers(format!("this needs devices that reach each other's memory, not {by}"))
     }
 
-    /// Has all ranks wait for each other: what is enqueued next on any of them runs after
-    /// everything that was enqueued on each before. Not in a capture.
+    /// Makes all ranks wait for each other: work enqueued next on any of them runs after everything
+    /// that was enqueued on each before. Not in a capture.
     pub(in crate::cuda) fn barrier(&self) -> Result<(), CudaError> {
         let Link::Memory(signals) = &self.0.link else { return Err(self.no_reach()) };
         if self.count() == 1 {
@@ -253,8 +253,9 @@ impl Peers {
         signals.wait_for_all(&self.0.gpus)
     }
 
-    /// Enqueues in a capture of a rank's stream: what comes next there runs after everything that
-    /// was enqueued on other ranks before they met as often. Graphs of all ranks are launched by
+    /// Enqueues a barrier in a capture of a rank's stream: later work there runs after everything
+    /// that other ranks enqueued before their barrier of the same number. Graphs of all ranks are
+    /// launched by
     /// [`Peers::launch`].
     pub(in crate::cuda) fn barrier_on(&self, rank: usize) -> Result<(), CudaError> {
         match &self.0.link {
@@ -264,21 +265,21 @@ impl Peers {
         }
     }
 
-    /// Launches a graph of each rank. Ranks meet in them as often, and nothing of other threads in
-    /// which they do comes between.
+    /// Launches a graph of each rank. They have equally many barriers, and those of other threads
+    /// do not come between.
     pub(in crate::cuda) fn launch(&self, graphs: &mut [Graph]) -> Result<(), CudaError> {
         let _launching = self.launch_lock();
         graphs.iter_mut().try_for_each(Graph::launch)
     }
 
-    /// While this is held no other thread has ranks wait for each other: for what the driver may
-    /// let wait for all of a device's work, as loading code and making graphs, and so for a rank
-    /// that waits itself. Not for what asks for meetings.
+    /// While this is held no other thread enqueues barriers: for calls where the driver may wait
+    /// for all of a device's work, as loading code and making graphs, and so for a rank that waits
+    /// itself. Not for calls that enqueue barriers.
     pub(in crate::cuda) fn launch_lock(&self) -> MutexGuard<'_, ()> {
         self.0.launch_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enqueues what goes from rank to rank, for each of this process's; not for ranks that reach
+    /// Enqueues the transfers between ranks, for each of this process's; not for ranks that reach
     /// each other's memory.
     ///
     /// # Safety
@@ -315,7 +316,7 @@ impl Ranks {
 
 impl Drop for Ranks {
     fn drop(&mut self) {
-        // What announces itself in one rank's memory may run on another one's stream.
+        // A flag in one rank's memory may be written on another one's stream.
         if self.count > 1 {
             let _ = self.synchronize();
         }

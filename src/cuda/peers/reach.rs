@@ -87,7 +87,7 @@ fn try_pair(from: &Gpu, to: &Gpu, seed: u32) -> Result<(), CudaError> {
     Ok(())
 }
 
-/// How many of the numbers are wrong as `reader` sees them.
+/// Returns how many of the numbers are wrong as `reader` sees them.
 fn wrong(reader: &Gpu, numbers: &DeviceVec<u32>, seed: u32) -> Result<u32, CudaError> {
     let config = blocks_for(PATTERN as usize);
     let check = Kernel::new(&reader.kernels::<f32>("meet")?, "check_pattern", config)?;

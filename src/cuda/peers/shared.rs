@@ -1,9 +1,9 @@
 //! Maps that all ranks read and write at one address, each device holding a part.
 //!
 //! A kernel that is written for a map of its own then works on one whose rows lie in several
-//! devices' memory: nearly all that it reads and writes is its own device's, and what is not goes
-//! over the link. The driver maps memory in pieces (2 MB), so that a boundary between devices may
-//! be off by one of them: that is a matter of speed alone.
+//! devices' memory: nearly all that it reads and writes is its own device's, and the rest goes over
+//! the link. The driver maps memory in pieces (2 MB), so that a boundary between devices may be off
+//! by one of them: that is a matter of speed alone.
 
 use super::Peers;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu};
@@ -57,7 +57,7 @@ impl<T: CudaReal> SharedMap<T> {
         Ok(map)
     }
 
-    /// All of it, as memory of a rank.
+    /// Returns all of it, as memory of a rank.
     pub(in crate::cuda) fn of(&self, rank: usize) -> &DeviceVec<T> {
         &self.views[rank]
     }
@@ -201,8 +201,8 @@ fn properties(gpu: &Gpu) -> sys::CUmemAllocationProp {
 impl Drop for Memory {
     fn drop(&mut self) {
         let ignore = |_: Result<(), DriverError>| ();
-        // SAFETY: what was mapped, made and reserved here, and not given back; who makes one waits
-        // for its use before it goes.
+        // SAFETY: all was mapped, made and reserved here, and not freed; the owner waits for its
+        // use before it drops this.
         unsafe {
             if self.mapped > 0 {
                 ignore(sys::cuMemUnmap(self.address, self.mapped).result());

@@ -1,5 +1,5 @@
-//! How ranks that reach each other's memory wait for each other: in graphs by flags,
-//! `kernels/peers/meet.cu`, and elsewhere by events.
+//! Barriers of ranks that reach each other's memory: in graphs by flags, `kernels/peers/meet.cu`,
+//! and elsewhere by events.
 
 use super::reach;
 use crate::cuda::bodies::Addresses;
@@ -9,13 +9,12 @@ use std::time::Duration;
 
 /// Numbers between signals: `WORDS` of `kernels/peers/meet.cu`.
 const WORDS: usize = 32;
-/// Where the rank stands that one has waited for in vain: `MISSING` there.
+/// Index of the rank that one has waited for in vain: `MISSING` there.
 const MISSING: usize = 1;
 /// Signals before those of each rank.
 const ANNOUNCED: usize = 2;
-/// How long a rank waits for another in a graph. What takes longest on the way to a meeting is a
-/// pass of the largest solve, some 50 ms; graphs begin when all ranks are done with what was
-/// enqueued before.
+/// How long a rank waits for another in a graph. The longest work before a barrier is a pass of the
+/// largest solve, some 50 ms; graphs begin when all ranks are done with what was enqueued before.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// The signals of all ranks; of a single one, which waits for nobody, there are none.
@@ -23,15 +22,16 @@ pub(super) struct Signals(Vec<Own>);
 
 struct Own {
     meet: CudaFunction,
-    /// In units of [`WORDS`]: how often the rank has met the others, whom it missed, and what each
-    /// rank has announced.
+    /// In units of [`WORDS`]: the number of the rank's barriers, whom it missed, and what each rank
+    /// has announced.
     words: DeviceVec<u32>,
     /// How far the rank's stream was when ranks last waited for each other by events.
     reached: CudaEvent,
 }
 
 impl Signals {
-    /// For a rank on each of `gpus`: checks that they reach each other, and has them meet.
+    /// Makes a rank on each of `gpus`: checks that they reach each other, and enqueues a first
+    /// barrier.
     pub(super) fn new(gpus: &[Gpu]) -> Result<Self, CudaError> {
         if gpus.len() == 1 {
             return Ok(Signals(Vec::new()));
@@ -60,9 +60,8 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Enqueues on all ranks' streams: what comes next there runs after everything that was
-    /// enqueued on any of them before. Nothing of it waits on a device, however far apart the ranks
-    /// are.
+    /// Enqueues on all ranks' streams: later work there runs after everything that was enqueued on
+    /// any of them before. Nothing of it waits on a device, however far apart the ranks are.
     pub(super) fn wait_for_all(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
         for (gpu, Own { reached, .. }) in gpus.iter().zip(&self.0) {
             let stream = gpu.stream_guard()?;
@@ -77,8 +76,8 @@ impl Signals {
         Ok(())
     }
 
-    /// Enqueues on a rank's stream: what comes next there runs after everything that was enqueued
-    /// on other ranks before they met as often.
+    /// Enqueues a barrier on a rank's stream: later work there runs after everything that other
+    /// ranks enqueued before their barrier of the same number.
     pub(super) fn barrier(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
         self.barrier_of(gpu, rank, self.0.len())
     }
@@ -104,7 +103,7 @@ impl Signals {
         }
     }
 
-    /// Where each rank says whom it has waited for in vain: 0, or 1 and that rank.
+    /// Returns where each rank writes whom it has waited for in vain: 0, or 1 and that rank.
     pub(super) fn missing(&self) -> Addresses {
         let mut words = Addresses::of(self.0.iter().map(|own| &own.words));
         for word in &mut words.0[..self.0.len()] {
@@ -113,8 +112,8 @@ impl Signals {
         words
     }
 
-    /// Waits for all ranks, and says which was the first that waited in vain for one that itself
-    /// waited for nobody: what one misses may be late for that reason alone.
+    /// Waits for all ranks, and reports the first that waited in vain for one that itself waited
+    /// for nobody: a missed rank that misses another may be late for that reason alone.
     pub(super) fn synchronize(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
         if let [gpu] = gpus {
             return gpu.synchronize();
@@ -130,7 +129,7 @@ impl Signals {
                 }
                 Err(error) => Err(CudaError::OnRank { rank: k, source: Box::new(error) }),
             };
-            // Who was missed failed itself, and says at what.
+            // The missed rank failed itself, and reports at what.
             first = first.and(outcome);
         }
         first?;
@@ -139,7 +138,8 @@ impl Signals {
     }
 }
 
-/// Of whom each rank missed: the first rank whose peer missed nobody, else the first of all.
+/// Returns the first rank whose missed peer missed nobody, else the first rank of all that missed
+/// one, with its peer.
 fn who_missed(missed: &[Option<usize>]) -> Option<(usize, usize)> {
     let all = || missed.iter().enumerate().filter_map(|(rank, &peer)| Some((rank, peer?)));
     all().find(|&(_, peer)| missed[peer].is_none()).or_else(|| all().next())

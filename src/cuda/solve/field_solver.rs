@@ -1,4 +1,4 @@
-//! What every pipeline on a device does: ρ → φ, Ex, Ey and the energy.
+//! The interface of every pipeline on a device: ρ → φ, Ex, Ey and the energy.
 //!
 //! With DCT coefficients a(u,v) of ρ and wavenumbers w_u = πu/nx,
 //! w_v = (πv/ny)·(bin_x/bin_y), the potential's coefficients are
@@ -38,7 +38,7 @@ pub struct SolverOptions {
     pub reorder: Reorder,
     /// How the forward transform ends (fused, [`Folding::PerTransform`], and single transforms).
     pub post: PostProcessing,
-    /// What the fused pipeline's transforms share.
+    /// Tables shared by the fused pipeline's transforms.
     pub folding: Folding,
 }
 
@@ -62,7 +62,7 @@ impl SolverOptions {
     }
 }
 
-/// What a solve yields, in device memory.
+/// Results of a solve, in device memory.
 pub struct Fields<T: CudaReal> {
     /// φ, `[nx][ny]`, in bin widths squared.
     pub potential: DeviceVec<T>,
@@ -70,7 +70,7 @@ pub struct Fields<T: CudaReal> {
     pub field_x: DeviceVec<T>,
     /// E along y, `[nx][ny]`, in bin widths.
     pub field_y: DeviceVec<T>,
-    /// One number: Σ φ·ρ over bins. Of several maps that of all, then that of each.
+    /// One number: Σ φ·ρ over bins. For several maps the sum, then that of each.
     pub energy: DeviceVec<f64>,
 }
 
@@ -102,7 +102,8 @@ impl<T: CudaReal> Fields<T> {
     }
 }
 
-/// What is found of so many maps: one for all, and with several maps then one for each.
+/// Returns the number of results for so many maps: one for all, and with several maps one more for
+/// each.
 pub(in crate::cuda) fn with_total(maps: usize) -> usize {
     if maps == 1 { 1 } else { 1 + maps }
 }
@@ -120,7 +121,7 @@ pub(in crate::cuda) fn with_total(maps: usize) -> usize {
 /// impl FieldSolver<f32> for Mine {}
 /// ```
 pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
-    /// Which pipeline this is.
+    /// Returns which pipeline this is.
     fn pipeline(&self) -> Pipeline;
 
     /// Enqueues the forward transform of ρ (`nx·ny` values), kept inside. A constant
@@ -147,7 +148,7 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
         self.inverse(fields)
     }
 
-    /// Enqueues one transform of one map, both `[nx][ny]`; an error where nothing else is said.
+    /// Enqueues one transform of one map, both `[nx][ny]`; by default an error.
     ///
     /// # Errors
     /// When a map has the wrong length, the launch fails, or the pipeline has

@@ -30,8 +30,8 @@ impl<T: CudaReal> HostSolve<T> {
         })
     }
 
-    /// φ, Ex and Ey of ρ to `maps`, which are left as they are where a number of ρ is not finite;
-    /// the energy.
+    /// Writes φ, Ex and Ey of ρ to `maps`, which are left as they are where a number of ρ is not
+    /// finite; returns the energy.
     ///
     /// # Errors
     /// When there is not one value per bin, one of ρ is not finite, or the device failed.
@@ -52,7 +52,7 @@ impl<T: CudaReal> HostSolve<T> {
             solved?;
             let energy = energy?;
             // Every wave is a sum over all bins, so one number that is not finite leaves no energy
-            // that is. Of one bin there is no wave.
+            // that is. One bin has no wave.
             if !energy.is_finite() || rho.len() == 1 {
                 check_finite(&[("density of bin", rho)])?;
             }

@@ -22,9 +22,8 @@ use crate::cuda::lines::Shapes;
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 
-/// The solver of a pipeline. Where [`ThreePass`] is not made for the grid or the
-/// device, the fused pipeline stands in for it; [`FieldSolver::pipeline`] says
-/// which one it is.
+/// Returns the solver of a pipeline. Where [`ThreePass`] does not support the grid or the device,
+/// the fused pipeline replaces it; [`FieldSolver::pipeline`] returns the one that runs.
 ///
 /// ```no_run
 /// use placefield::cuda::{self, Fields, Gpu, SolverOptions};
@@ -58,8 +57,8 @@ pub fn solver<T: CudaReal>(
     solver_of_maps(gpu, grid, pipeline, options, 1)
 }
 
-/// The solver of a pipeline for so many maps, one after the other in memory, and fields of as many
-/// ([`Fields::of_maps`]).
+/// Returns the solver of a pipeline for so many maps, one after the other in memory, and fields of
+/// as many ([`Fields::of_maps`]).
 pub(in crate::cuda) fn solver_of_maps<T: CudaReal>(
     gpu: &Gpu,
     grid: &BinGrid,
@@ -81,8 +80,8 @@ pub(in crate::cuda) fn solver_of_maps<T: CudaReal>(
     one_by_one(gpu, grid, solver, maps)
 }
 
-/// The three-pass solver of so many maps: all at once, or one after the other where there is code
-/// for one alone.
+/// Returns the three-pass solver of so many maps: all at once, or one after the other where there
+/// is code for one alone.
 pub(in crate::cuda) fn three_pass<T: CudaReal>(
     gpu: &Gpu,
     grid: &BinGrid,

@@ -175,7 +175,7 @@ impl<T: CudaReal> Spectral<T> {
         Ok(Spectral { pipeline, transforms, way, scaling })
     }
 
-    /// The sine transforms of each round.
+    /// Returns the sine transforms of each round.
     fn sines(&self, Sines { x, y }: Sines) -> ([Sines; 2], usize) {
         match self.pipeline {
             Pipeline::RowColumn => ([Sines { x: false, y }, Sines { x: false, y: x }], 2),

@@ -49,7 +49,7 @@ pub struct ThreePass<T: CudaReal> {
 }
 
 impl<T: CudaReal> ThreePass<T> {
-    /// The kernels for `grid`: the first pass, the second, the third with and without φ.
+    /// Returns the kernels for `grid`: the first pass, the second, the third with and without φ.
     pub(in crate::cuda) fn instances(
         shapes: &Shapes,
         grid: &BinGrid,
@@ -128,8 +128,8 @@ impl<T: CudaReal> ThreePass<T> {
         })
     }
 
-    /// What each kernel takes of a multiprocessor: forward, columns, inverse, and
-    /// inverse without φ.
+    /// Returns each kernel's usage of a multiprocessor: forward, columns, inverse, and inverse
+    /// without φ.
     ///
     /// # Errors
     /// When the driver refuses to say.
@@ -212,6 +212,6 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
     }
 }
 
-/// What `Green::scale` is over the number of bins: the round trip's 4, over the
-/// four halves that the kernels leave out.
+/// `Green::scale` times the number of bins: the round trip's 4, over the four halves that the
+/// kernels leave out.
 pub(in crate::cuda) const SCALE: f64 = 0.25;

@@ -19,7 +19,7 @@ pub(super) struct Longer<T: CudaReal> {
     algorithm: Algorithm1d,
     rows: u32,
     n: u32,
-    /// Of the FFT.
+    /// Length of the FFT.
     length: u32,
     twiddles: DeviceVec<T::Complex>,
     fft: RealFft<T>,
@@ -67,8 +67,8 @@ impl<T: CudaReal> Longer<T> {
         })
     }
 
-    /// Bytes that the kernels before and after the FFT move, of input values of so many bytes. (The
-    /// last one takes only what it needs.)
+    /// Returns the bytes that the kernels before and after the FFT move, of input values of so many
+    /// bytes. (The last one takes only what it needs.)
     pub(super) fn bytes(&self, input: usize) -> [usize; 2] {
         let (lines, real) = (self.rows as usize * self.n as usize, size_of::<T>());
         let complex = size_of::<T::Complex>();

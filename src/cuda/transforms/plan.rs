@@ -34,7 +34,7 @@ pub struct Plan<T: CudaReal, I: Input<T> = T> {
     shape: Vec<usize>,
     batch: usize,
     way: Implementation<T>,
-    /// What a plan that is ready for thresholds counts in: `Kept` of the kernels.
+    /// Counter of a plan that is ready for thresholds: `Kept` of the kernels.
     counter: Option<DeviceVec<u64>>,
     of: PhantomData<fn(I)>,
 }
@@ -46,7 +46,7 @@ enum Implementation<T: CudaReal> {
     Longer(Box<Longer<T>>),
 }
 
-/// How many of the last axes every round takes, the last ones first.
+/// Returns how many of the last axes every round takes, the last ones first.
 fn rounds(method: Method, axes: usize) -> Vec<usize> {
     match axes {
         _ if method == Method::RowColumn => vec![1; axes],
@@ -57,7 +57,7 @@ fn rounds(method: Method, axes: usize) -> Vec<usize> {
 }
 
 impl<T: CudaReal, I: Input<T>> Plan<T, I> {
-    /// A plan for `batch` lines of `n` values, one after the other in memory.
+    /// Returns a plan for `batch` lines of `n` values, one after the other in memory.
     /// [`Algorithm1d::Fastest`] is [`Path::Lines`] where there are such lines, else
     /// [`Algorithm1d::NPoint`].
     ///
@@ -84,7 +84,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         Self::any(gpu, &arrays, Plan2dOptions::default().method(method))
     }
 
-    /// A plan for one map, with the default options.
+    /// Returns a plan for one map, with the default options.
     ///
     /// # Errors
     /// As [`Plan::of_maps`].
@@ -92,7 +92,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         Self::of_maps(gpu, kind, nx, ny, Plan2dOptions::default(), 1)
     }
 
-    /// A plan for `batch` maps of `nx` × `ny` values, one after the other in memory.
+    /// Returns a plan for `batch` maps of `nx` × `ny` values, one after the other in memory.
     ///
     /// [`Method::Fastest`] is [`Path::Lines`] where both lengths are multiples of 4, have no prime
     /// factor above 5 and fit the device's shared memory, and else [`Method::Fused`], for which the
@@ -117,8 +117,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         Self::any(gpu, &Arrays { forward, sines: &[x, y], shape: &[nx, ny], batch }, options)
     }
 
-    /// A plan for `batch` arrays of `shape`, slowest axis first, one after the other
-    /// in memory.
+    /// Returns a plan for `batch` arrays of `shape`, slowest axis first, one after the other in
+    /// memory.
     ///
     /// # Errors
     /// As [`Plan::of_maps`].
@@ -186,22 +186,22 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         Ok(self)
     }
 
-    /// Lengths, slowest axis first.
+    /// Returns the lengths, slowest axis first.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Number of arrays.
+    /// Returns the number of arrays.
     pub fn batch(&self) -> usize {
         self.batch
     }
 
-    /// Values of all arrays.
+    /// Returns the number of values of all arrays.
     fn values(&self) -> usize {
         self.batch * self.shape.iter().product::<usize>()
     }
 
-    /// How it computes.
+    /// Returns how it computes.
     pub fn path(&self) -> Path {
         match &self.way {
             Implementation::Lines(_) => Path::Lines,
@@ -302,7 +302,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         check_length("transformed array", output.len(), self.values())
     }
 
-    /// The plan's own kernels in the order in which they run, the FFTs left out.
+    /// Returns the plan's own kernels in the order in which they run, the FFTs left out.
     ///
     /// # Errors
     /// When the driver refuses to say.

@@ -31,13 +31,13 @@ const MOST_FILES: usize = 2000;
 /// a start that compiles nothing writes nothing either.
 const RENEWED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The folder that the cache's folders are in; `None` when the environment
-/// names no place for one. It need not exist.
+/// Returns the folder that the cache's folders are in; `None` when the environment names no place
+/// for one. It need not exist.
 pub fn cache_folder() -> Option<PathBuf> {
     cache_folder_in(|name| std::env::var_os(name))
 }
 
-/// The cache's folder, given a way to look up environment variables.
+/// Returns the cache's folder, given a way to look up environment variables.
 fn cache_folder_in(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf> {
     let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("PLACEFIELD_CACHE")
@@ -54,8 +54,8 @@ pub(super) struct CacheEntry {
 }
 
 impl CacheEntry {
-    /// `name` says what the code is, for whoever looks into the folder; `key` all that
-    /// it depends on.
+    /// `name` describes the code, for people who look into the folder; `key` holds all it depends
+    /// on.
     pub(super) fn new(name: &str, key: String) -> CacheEntry {
         let file = format!("{name}-{:016x}", hash(key.as_bytes()));
         CacheEntry { root: cache_folder(), file, key }
@@ -70,7 +70,7 @@ impl CacheEntry {
         Some(self.root.as_ref()?.join(FOLDER).join(&self.file))
     }
 
-    /// The code, if it is there and whole.
+    /// Returns the code, if it is there and whole.
     pub(super) fn read(&self) -> Option<Vec<u8>> {
         let path = self.path()?;
         let mut bytes = fs::read(&path).ok()?;

@@ -65,7 +65,7 @@ pub(in crate::cuda::device) struct Instance {
 }
 
 impl Instance {
-    /// Of the kernel file called `unit`, in precision `T`.
+    /// Describes an instance of the kernel file called `unit`, in precision `T`.
     pub(in crate::cuda::device) fn new<T: CudaReal>(
         unit: &str,
         defines: &[(&'static str, String)],
@@ -75,7 +75,7 @@ impl Instance {
         Ok(Instance { unit: unit_name(unit)?, precision: T::PRECISION, defines })
     }
 
-    /// The macros as `NAME=VALUE`, separated by spaces: as the program's images have them.
+    /// Returns the macros as `NAME=VALUE`, separated by spaces: as the program's images have them.
     pub(in crate::cuda::device) fn defined(&self) -> String {
         let defines = self.defines.iter().map(|(name, value)| format!("{name}={value}"));
         defines.collect::<Vec<_>>().join(" ")
@@ -86,7 +86,7 @@ impl Instance {
         self.defines.iter().map(define).collect()
     }
 
-    /// Its file in the cache.
+    /// Returns its file in the cache.
     fn entry(&self, target: Target, nvrtc: (i32, i32)) -> CacheEntry {
         let key = format!(
             "placefield {}, kernels {:016x}, NVRTC {}.{}\n{}.cu {}\n{}",
@@ -102,7 +102,7 @@ impl Instance {
     }
 }
 
-/// What code a device takes, as ten times a compute capability.
+/// Architectures whose code a device runs, as ten times a compute capability.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cuda::device) struct Architectures {
     /// The device's own.
@@ -131,8 +131,8 @@ impl Architectures {
         fit
     }
 
-    /// What NVRTC, which knows the architectures `known`, is to compile to: machine code
-    /// if it can, then PTX.
+    /// Returns the targets NVRTC, which knows the architectures `known`, is to compile to: machine
+    /// code if it can, then PTX.
     fn targets(self, code: Code, known: &[u32]) -> Vec<Target> {
         let newest = known.iter().copied().filter(|&sm| sm <= self.last).max().unwrap_or(self.last);
         let cubin = Target::Cubin(newest);
@@ -164,7 +164,7 @@ pub(in crate::cuda::device) fn load_all(
 /// Stack of a thread that compiles, in bytes: as much as a program's first thread has.
 const STACK: usize = 8 << 20;
 
-/// What `work` makes of each item, in the items' order.
+/// Returns the results of `work` on each item, in the items' order.
 fn at_once<I: Sync, O: Send>(items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let next = AtomicUsize::new(0);
@@ -240,7 +240,7 @@ fn load(
     Err(refused.unwrap_or(CudaError::NoNvrtc))
 }
 
-/// The program's images of an instance.
+/// Returns the program's images of an instance.
 fn embedded(instance: &Instance) -> impl Iterator<Item = (Target, &'static [u8])> {
     let key = (instance.unit, instance.precision, instance.defined());
     IMAGES
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(targets((90, 90), Code::Ptx, &known), "compute_90");
         assert_eq!(targets((90, 80), Code::Quickest, &known), "compute_80");
         assert_eq!(targets((89, 86), Code::Compiled, &known), "sm_86 compute_86");
-        // A compiler that is older than the device, and one that does not say what it knows.
+        // A compiler that is older than the device, and one that does not list its architectures.
         assert_eq!(targets((120, 120), Code::Quickest, &known[..6]), "compute_90");
         assert_eq!(targets((90, 90), Code::Quickest, &[]), "sm_90 compute_90");
     }

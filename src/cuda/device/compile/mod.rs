@@ -33,7 +33,7 @@ mod embedded {
 }
 use embedded::{COMPILER, HEADERS, IMAGES, UNITS};
 
-/// What to compile to, with the compute capability times ten (90 for 9.0).
+/// A target of compilation, with the compute capability times ten (90 for 9.0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Target {
@@ -52,7 +52,7 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// What NVRTC made of a kernel file.
+/// NVRTC's output for a kernel file.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// A CUBIN, or PTX text without its final zero.
@@ -61,15 +61,15 @@ pub struct Compiled {
     pub log: String,
 }
 
-/// The text of a kernel file: a `.cu` by its name without extension, a header by its
-/// path below `kernels`. For tests that hold host constants to the kernels' own.
+/// Returns the text of a kernel file: a `.cu` by its name without extension, a header by its path
+/// below `kernels`. For tests that hold host constants to the kernels' own.
 #[cfg(test)]
 pub(in crate::cuda) fn kernel_source(file: &str) -> &'static str {
     let mut files = UNITS.iter().chain(HEADERS);
     files.find(|(key, _)| *key == file).unwrap_or_else(|| panic!("no kernel file {file}")).1
 }
 
-/// What a kernel file sets the constant `name` to, as it is written there.
+/// Returns the text that a kernel file defines the constant `name` as.
 ///
 /// # Panics
 /// When the file does not define it exactly once, at the outermost level.
@@ -85,7 +85,7 @@ pub(in crate::cuda) fn kernel_constant(file: &str, name: &str) -> &'static str {
     found[0]
 }
 
-/// The kernel files' names, without extension.
+/// Returns the kernel files' names, without extension.
 pub fn units() -> impl Iterator<Item = &'static str> {
     UNITS.iter().map(|&(name, _)| name)
 }
@@ -112,7 +112,7 @@ fn find_nvrtc() -> Option<(i32, i32)> {
     Some((major, minor))
 }
 
-/// Of all kernel files: another one where any of them has changed.
+/// Returns a hash of all kernel files.
 pub(in crate::cuda) fn source_hash() -> u64 {
     static HASH: OnceLock<u64> = OnceLock::new();
     *HASH.get_or_init(|| {
@@ -121,7 +121,7 @@ pub(in crate::cuda) fn source_hash() -> u64 {
     })
 }
 
-/// The embedded name equal to `name`.
+/// Returns the embedded name equal to `name`.
 pub(super) fn unit_name(name: &str) -> Result<&'static str, CudaError> {
     units().find(|&unit| unit == name).ok_or_else(|| CudaError::NoSuchUnit(name.into()))
 }
@@ -182,8 +182,8 @@ impl Program {
         let names: Vec<*const c_char> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
         let texts: Vec<*const c_char> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
         let mut program = std::ptr::null_mut();
-        // SAFETY: all strings end in zero and outlive the call, which copies
-        // them; the arrays hold as many entries as it is told.
+        // SAFETY: all strings end in zero and outlive the call, which copies them; the arrays hold
+        // as many entries as the count passed.
         unsafe {
             sys::nvrtcCreateProgram(
                 &mut program,
@@ -230,7 +230,7 @@ impl Drop for Program {
     }
 }
 
-/// Architectures NVRTC can compile for, oldest first.
+/// Returns the architectures NVRTC can compile for, oldest first.
 fn architectures() -> Vec<u32> {
     let mut count = 0;
     // SAFETY: the library is there (the caller has asked for its version); the
@@ -251,7 +251,7 @@ fn architectures() -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// Of a program with compiled code, every kernel file in both precisions.
+    /// A program with compiled code has every kernel file in both precisions.
     #[test]
     fn compiled_code_is_for_all_kernel_files_or_none() {
         let has = |unit, precision| {

@@ -131,7 +131,7 @@ impl<T: CudaReal> Stages<T> {
         self.copy_positions()
     }
 
-    /// As [`Stages::receive`], from pairs.
+    /// Like [`Stages::receive`], from pairs.
     pub(in super::super) fn receive_pairs(&mut self, pairs: &[T]) -> Result<(), CudaError> {
         let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
         if self.arrangement == Arrangement::Slots {
@@ -142,7 +142,7 @@ impl<T: CudaReal> Stages<T> {
         self.copy_positions()
     }
 
-    /// Corners from x and y on the first device, in the arrangement at hand, on all ranks.
+    /// Copies corners from x and y on the first device, in the current arrangement, to all ranks.
     pub(in super::super) fn join(
         &mut self,
         x: &DeviceVec<T>,
@@ -212,7 +212,7 @@ impl<T: CudaReal> Stages<T> {
         Ok(self.report_of(all))
     }
 
-    /// What statistics of all ranks mean.
+    /// Returns the report of all ranks' statistics.
     pub(in super::super) fn report_of(&self, raw: RawStatistics) -> DensityReport {
         self.ranks[0].density.report_of(raw)
     }
@@ -225,8 +225,7 @@ impl<T: CudaReal> Stages<T> {
         self.ranks[0].density.report_regions(take)
     }
 
-    /// A map, if what is `done` includes it: that of the density is ρ less the
-    /// background.
+    /// Returns a map, if what is `done` includes it: that of the density is ρ less the background.
     pub(in super::super) fn map(
         &self,
         kind: MapKind,

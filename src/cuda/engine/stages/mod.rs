@@ -109,11 +109,11 @@ pub(super) struct Rank<T: CudaReal> {
     pub(super) energy: DeviceVec<f64>,
 }
 
-/// What several ranks have of each other.
+/// Data that several ranks share with each other.
 struct Several {
     bodies: AllBodies,
     forces: AllForces,
-    /// Of each body of a rank's share, the rank that works on it.
+    /// For each body of a rank's share, the rank that works on it.
     worker: Vec<DeviceVec<u8>>,
     send_positions: Vec<CudaFunction>,
     send_sums: SendSums,
@@ -134,7 +134,7 @@ pub(super) struct Stages<T: CudaReal> {
     deterministic: bool,
     /// The order that positions and forces are in.
     pub(super) arrangement: Arrangement,
-    /// Whether the positions at hand are those of an array of the caller's, of which the bodies
+    /// Whether the current positions are those of an array of the caller's, of which the bodies
     /// have kept what they saw, and not the corners.
     pub(super) elsewhere: bool,
     /// A pair for each body on the first rank, for values brought from one order to another, or
@@ -221,7 +221,7 @@ impl<T: CudaReal> Stages<T> {
         Ok(())
     }
 
-    /// The bodies on the first rank.
+    /// Returns the bodies on the first rank.
     pub(super) fn bodies(&self) -> &Bodies<T> {
         &self.ranks[0].bodies
     }
@@ -234,7 +234,7 @@ impl<T: CudaReal> Stages<T> {
         self.charge().regions()
     }
 
-    /// What the map of every region is written less.
+    /// Returns the background subtracted from each region's map.
     pub(super) fn backgrounds(&self) -> &[f64] {
         self.ranks[0].density.backgrounds()
     }
@@ -249,18 +249,19 @@ impl<T: CudaReal> Stages<T> {
         if self.is_shared() { self.peers.synchronize() } else { Ok(()) }
     }
 
-    /// The bodies of a rank's share: movable cells and fillers.
+    /// Returns the bodies of a rank's share: movable cells and fillers.
     pub(super) fn share(&self, rank: usize) -> [Range<usize>; 2] {
         self.blocks.share(rank, self.ranks.len())
     }
 
-    /// ρ less the background, overflow and maximum, smoothed or at exact sizes.
+    /// Returns the commands for ρ less the background, overflow and maximum, smoothed or at exact
+    /// sizes.
     pub(super) fn density(exact: bool) -> impl Iterator<Item = Command> + Clone {
         use Command::*;
         [Deposit { exact }, Barrier, SendSums, Barrier, Finish { exact }].into_iter()
     }
 
-    /// φ, Ex, Ey and the energy.
+    /// Returns the commands for φ, Ex, Ey and the energy.
     pub(super) fn solve(
         &self,
         pipeline: Pipeline,
@@ -270,8 +271,8 @@ impl<T: CudaReal> Stages<T> {
         self.passes(pipeline).chain(alone.into_iter().flatten())
     }
 
-    /// A solve up to where the spectrum of ρ is there, and from there on; by slabs all of it is in
-    /// the second part.
+    /// Returns the commands of a solve up to where the spectrum of ρ is there, and from there on;
+    /// by slabs all of it is in the second part.
     pub(super) fn halves(
         &self,
         pipeline: Pipeline,
@@ -295,12 +296,12 @@ impl<T: CudaReal> Stages<T> {
         (0..count).flat_map(|pass| [Command::Barrier, Command::Pass(pass)]).skip(skipped)
     }
 
-    /// The force on every body.
+    /// Returns the commands for the force on every body.
     pub(super) fn force() -> impl Iterator<Item = Command> + Clone {
         [Command::Barrier, Command::Force].into_iter()
     }
 
-    /// Density, solve and force.
+    /// Returns the commands for density, solve and force.
     pub(super) fn step(
         &self,
         pipeline: Pipeline,
@@ -324,7 +325,8 @@ impl<T: CudaReal> Stages<T> {
         Ok(())
     }
 
-    /// A graph of commands that have run before, for each rank. All are launched equally often.
+    /// Returns a graph of commands that have run before, for each rank. All are launched equally
+    /// often.
     ///
     /// # Safety
     /// This lives, and is not given another charge, for as long as they are launched.
@@ -359,8 +361,8 @@ impl<T: CudaReal> Stages<T> {
                 let positions = several.positions(rank);
                 // SAFETY: the arguments are those of spread_positions in kernels/peers/spread.cu;
                 // every rank's corners hold a pair for each body, are replaced once all ranks have
-                // been waited for, can be reached from here (`Peers::open`), and are read after
-                // ranks have met.
+                // been waited for, can be reached from here (`Peers::open`), and are read after a
+                // barrier.
                 unsafe {
                     Launch::new(peers.gpu(rank), &several.send_positions[rank])
                         .arg(&own)
@@ -385,7 +387,7 @@ impl<T: CudaReal> Stages<T> {
                 others.iter().enumerate().try_for_each(collect)
             }
             // SAFETY: bodies are replaced once all ranks have been waited for (`set_charge`,
-            // `drop`); ranks meet between the two, and after them (`order`).
+            // `drop`); barriers come between the two, and after them (`order`).
             (Command::CountBodies, Some(several)) => unsafe {
                 bodies.count_own(corners, &several.bodies)
             },
@@ -399,8 +401,9 @@ impl<T: CudaReal> Stages<T> {
             },
             (Command::Deposit { exact }, _) => density.deposit_part(bodies, exact, here),
             // SAFETY: densities are replaced once all ranks have been waited for (`set_charge`,
-            // `drop`); ranks meet between deposits, this, and where bins are finished (`density`),
-            // and before deposits that follow none reads or writes another rank's sums.
+            // `drop`); barriers come between deposits, this, and where bins are finished
+            // (`density`), and before deposits that follow none reads or writes another rank's
+            // sums.
             (Command::SendSums, Some(several)) => unsafe { several.send_sums.run(gpu, rank) },
             (Command::Finish { exact }, _) => {
                 let rho = if exact { &mut self.exact } else { centered };
@@ -439,7 +442,7 @@ impl<T: CudaReal> Stages<T> {
                 match (several, self.arrangement) {
                     // SAFETY: every rank's forces hold a pair for each body, are replaced once all
                     // ranks have been waited for, can be reached from here (`Peers::open`), and are
-                    // read after ranks have met again.
+                    // read after another barrier.
                     (Some(several), _) => unsafe {
                         force.run_shares(bodies, field, &several.forces)
                     },
@@ -451,21 +454,21 @@ impl<T: CudaReal> Stages<T> {
         }
     }
 
-    /// Makes a new order of the bodies from where they stand, in caller order; ranks have met since
-    /// they were brought there.
+    /// Makes a new order of the bodies from their positions, in caller order; a barrier has come
+    /// after those were copied there.
     pub(super) fn order(&mut self) -> Result<(), CudaError> {
-        // After it, too: a rank that goes on writes where bodies stand next, which others have to
-        // have read where they stand now, and uses slots that others write.
+        // Another barrier follows: a rank that goes on writes new positions, after others have read
+        // the current ones, and uses slots that others write.
         self.enqueue([Command::CountBodies, Command::Barrier, Command::Order, Command::Barrier])
     }
 
-    /// As [`Stages::order`] in slot order; corners follow, and `from` says how.
+    /// Like [`Stages::order`] in slot order; corners follow, and `from` says how.
     pub(super) fn order_slots(&mut self, from: &mut Permutation) -> Result<(), CudaError> {
         let Rank { bodies, corners, .. } = &mut self.ranks[0];
         bodies.order_slots(corners, from)
     }
 
-    /// Where positions are to be written by a rank, for all that need them.
+    /// Returns where positions are to be written by a rank, for all that need them.
     pub(super) fn positions(&self, rank: usize) -> Positions {
         match &self.several {
             Some(several) => several.positions(rank),
@@ -476,7 +479,7 @@ impl<T: CudaReal> Stages<T> {
 
 impl<T: CudaReal> Drop for Stages<T> {
     fn drop(&mut self) {
-        // What writes into one rank's memory may run on another one's stream.
+        // Work that writes into one rank's memory may run on another one's stream.
         let _ = self.wait_for_ranks();
     }
 }
@@ -507,7 +510,7 @@ impl Several {
         })
     }
 
-    /// Positions of all ranks, to be written by one.
+    /// Returns the positions of all ranks, to be written by one.
     fn positions(&self, rank: usize) -> Positions {
         let (corners, worker) = (self.bodies.corners, &self.worker[rank]);
         Positions::on_rank(corners, worker, [rank, self.worker.len()])

@@ -25,11 +25,11 @@ pub(in super::super) struct Planned<T: CudaReal> {
 }
 
 impl<T: CudaReal> Planned<T> {
-    /// The solver of the pipeline asked for, else that which is fastest for the grid. Measured on
-    /// an H200, f32 and f64, from 8² to 8192², odd and prime sizes among them: the three-pass solve
-    /// is 1.9 to 2.7 times as fast as the fused one wherever it has kernels, and that 1.3 to 3.4
-    /// times as fast as the row-column one. Several ranks solve in three passes together, unless
-    /// the bits of one device are wanted.
+    /// Returns the solver of the pipeline asked for, else that which is fastest for the grid.
+    /// Measured on an H200, f32 and f64, from 8² to 8192², odd and prime sizes among them: the
+    /// three-pass solve is 1.9 to 2.7 times as fast as the fused one wherever it has kernels, and
+    /// that 1.3 to 3.4 times as fast as the row-column one. Several ranks solve in three passes
+    /// together, unless the bits of one device are wanted.
     pub(in super::super) fn new(
         peers: &Peers,
         grid: &BinGrid,
@@ -85,8 +85,8 @@ fn fastest() -> Choice {
 }
 
 impl<T: CudaReal> Stages<T> {
-    /// What runs when a pipeline is asked for: what its solver says once there is
-    /// one, and before that what the grid allows.
+    /// Returns the pipeline that runs when one is asked for: that of its solver once there is one,
+    /// and before that the one the grid allows.
     pub(in super::super) fn path(&self, pipeline: Pipeline) -> Pipeline {
         match &self.solvers[pipeline as usize] {
             Some(Solver::Alone(solver)) => solver.pipeline(),
@@ -110,7 +110,7 @@ impl<T: CudaReal> Stages<T> {
         Ok(())
     }
 
-    /// Keeps a solver, and tells which one it is and why.
+    /// Keeps a solver, and returns which one it is and why.
     pub(in super::super) fn take(&mut self, planned: Planned<T>) -> Choice {
         let Planned { solver, choice } = planned;
         self.solvers[choice.pipeline as usize] = Some(solver);
@@ -125,7 +125,7 @@ impl<T: CudaReal> Stages<T> {
     }
 }
 
-/// The passes of all ranks, if they solve together.
+/// Returns the passes of all ranks, if they solve together.
 pub(super) fn slabs_of<T: CudaReal>(
     solvers: &mut Solvers<T>,
     pipeline: Pipeline,
@@ -136,7 +136,7 @@ pub(super) fn slabs_of<T: CudaReal>(
     }
 }
 
-/// The solver of the first rank.
+/// Returns the solver of the first rank.
 pub(super) fn alone<T: CudaReal>(
     solvers: &mut Solvers<T>,
     pipeline: Pipeline,

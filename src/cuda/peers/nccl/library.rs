@@ -53,7 +53,7 @@ pub(super) struct Nccl {
 }
 
 impl Nccl {
-    /// The library, opened once for the process.
+    /// Returns the library, opened once for the process.
     pub(super) fn get() -> Result<&'static Nccl, CudaError> {
         static NCCL: OnceLock<Option<Nccl>> = OnceLock::new();
         let nccl =
@@ -111,7 +111,7 @@ impl Nccl {
         format!("{major}.{minor}.{}", self.version % 100)
     }
 
-    /// Whether NCCL has done what was asked; while it is at it, it has not.
+    /// Returns whether NCCL has finished; false while it is still at work.
     fn answer(&self, what: &'static str, comm: Comm, status: Status) -> Result<bool, CudaError> {
         if status == SUCCESS || status == IN_PROGRESS {
             return Ok(status == SUCCESS);
@@ -131,7 +131,7 @@ impl Nccl {
         Err(CudaError::Nccl { what, reason })
     }
 
-    /// What all ranks of one communicator have to know.
+    /// Returns the id that all ranks of one communicator need.
     pub(super) fn unique_id(&self) -> Result<UniqueId, CudaError> {
         let mut id = UniqueId([0; 128]);
         // SAFETY: writes one id.
@@ -154,7 +154,7 @@ impl Nccl {
         Ok(comm)
     }
 
-    /// Whether NCCL is done with what was last asked of a communicator.
+    /// Whether NCCL has finished a communicator's last call.
     ///
     /// # Safety
     /// The communicator is one of [`Nccl::begin`], not aborted.
@@ -169,7 +169,7 @@ impl Nccl {
         Ok(self.answer(what, comm, status)? && self.answer(what, comm, state)?)
     }
 
-    /// Has NCCL take what `body` asks of it as one.
+    /// Groups the calls of `body` into one.
     pub(super) fn group<R>(
         &self,
         what: &'static str,
@@ -225,5 +225,5 @@ impl Nccl {
     }
 }
 
-/// What ranks do most of the time.
+/// The usual operation of ranks.
 pub(super) const EXCHANGE: &str = "an exchange between ranks";

@@ -1,10 +1,10 @@
 //! Ranks that send each other messages over NCCL: devices that do not reach each other's memory,
 //! and processes with a rank each, on one host or several.
 //!
-//! What ranks exchange is enqueued on their streams, as kernels are. NCCL itself would wait for
-//! ever for a rank that does not come; so communicators are made not to block, and a thread watches
-//! exchanges under way: when a rank is lost, or one exchange takes longer than the ranks' patience,
-//! it ends the communicators, and what waits for the devices goes on, to an error.
+//! Exchanges are enqueued on their streams, as kernels are. NCCL itself would wait for ever for a
+//! rank that does not come; so communicators are made not to block, and a thread watches exchanges
+//! under way: when a rank is lost, or one exchange takes longer than the ranks' patience, it ends
+//! the communicators, and calls that wait for the devices return an error.
 //!
 //! Messages from rank to rank alone are used, so that NCCL needs no NVLink multicast.
 
@@ -21,7 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The library's version, where it can be used.
+/// Returns the library's version, where it can be used.
 pub(super) fn version() -> Option<String> {
     Nccl::get().ok().map(Nccl::version_text)
 }
@@ -64,7 +64,7 @@ struct Shared {
 struct State {
     /// None once they are aborted.
     comms: Vec<Comm>,
-    /// What each rank has enqueued and is not known to be over.
+    /// Exchanges of each rank that are enqueued and not known to be over.
     under_way: Vec<VecDeque<Exchange>>,
     failure: Option<Failure>,
     closing: bool,
@@ -97,12 +97,12 @@ impl From<Failure> for CudaError {
     }
 }
 
-/// What ranks tell each other before NCCL connects them.
+/// Data that ranks share before NCCL connects them.
 #[derive(Serialize, Deserialize)]
 struct Card {
     nccl: String,
     device: String,
-    /// Of rank 0.
+    /// Set by rank 0.
     id: Option<Vec<u8>>,
 }
 
@@ -173,7 +173,7 @@ impl Messages {
         });
         let what = "communicators of all ranks";
         let mut state = shared.lock();
-        // What was made before one fails is ended with the others.
+        // Communicators made before one fails are ended with the others.
         let begun = nccl.group(what, || {
             for (rank, gpu) in (first..).zip(gpus) {
                 let current = gpu.stream_guard()?;
@@ -216,7 +216,7 @@ impl Messages {
         };
         let transfers: Vec<Vec<_>> =
             rooms.iter().enumerate().map(|(k, room)| of(first + k, room)).collect();
-        // SAFETY: so many numbers are in each room, which are waited for below.
+        // SAFETY: every buffer has so many numbers; all are waited for below.
         unsafe { self.exchange_within(&transfers, CONNECTING) }?;
         self.synchronize()?;
         for (rank, (gpu, (_, room))) in (first..).zip(self.shared.gpus.iter().zip(&rooms)) {
@@ -232,8 +232,8 @@ impl Messages {
         Ok(())
     }
 
-    /// Enqueues the transfers of each of this process's ranks; what a rank sends another one comes
-    /// in the order of that one's receipts.
+    /// Enqueues the transfers of each of this process's ranks; a rank sends another one's data in
+    /// the order of that one's receipts.
     ///
     /// # Safety
     /// The memory is of the ranks' devices and lives until their streams have passed this; what is
@@ -267,8 +267,8 @@ impl Messages {
         let enqueued = nccl.group(EXCHANGE, || {
             for ((comm, stream), of) in comms.iter().zip(&streams).zip(transfers) {
                 for &Transfer { send, peer, address, bytes } in of.iter().filter(|t| t.bytes > 0) {
-                    // SAFETY: communicators are ready (whatever is asked of them is waited for) and
-                    // not aborted (`check`); the rest is the caller's promise.
+                    // SAFETY: communicators are ready (every call is waited for) and not aborted
+                    // (`check`); the rest is the caller's promise.
                     unsafe { nccl.transfer(*comm, stream.raw(), (send, peer), (address, bytes)) }?;
                 }
             }
@@ -291,11 +291,11 @@ impl Messages {
         for gpu in &self.shared.gpus {
             outcome = outcome.and(gpu.synchronize());
         }
-        // The caller's mistake, which no other rank need know of.
+        // The caller's mistake, which concerns no other rank.
         if let Err(CudaError::Capturing) = outcome {
             return outcome;
         }
-        // What was cut off is no result.
+        // Work that was cut off is no result.
         let mut state = self.shared.lock();
         match outcome.and_then(|()| self.shared.check(&state)) {
             Err(error) if state.failure.is_none() => Err(self.shared.end(&mut state, error)),
@@ -303,7 +303,7 @@ impl Messages {
         }
     }
 
-    /// The version of NCCL.
+    /// Returns the version of NCCL.
     pub(super) fn version(&self) -> String {
         self.shared.nccl.version_text()
     }
@@ -322,7 +322,7 @@ impl Shared {
         self.world.as_ref().map_or(Ok(()), |world| Ok(world.check()?))
     }
 
-    /// A mark on every stream.
+    /// Returns a mark on every stream.
     fn marks(&self, streams: &[StreamGuard<'_>]) -> Result<Vec<CudaEvent>, CudaError> {
         let mark = |(gpu, stream): (&Gpu, &StreamGuard<'_>)| {
             gpu.context().bind_to_thread()?;
@@ -333,7 +333,7 @@ impl Shared {
         self.gpus.iter().zip(streams).map(mark).collect()
     }
 
-    /// Waits until NCCL has done what was asked of it, on this host.
+    /// Waits on this host until NCCL has finished the operation.
     fn settle(&self, state: &State, what: &'static str, limit: Duration) -> Result<(), CudaError> {
         let start = Instant::now();
         for &comm in &state.comms {
@@ -352,14 +352,14 @@ impl Shared {
         Ok(())
     }
 
-    /// Ends the communicators for this reason, which all ranks are told, or one that came before.
+    /// Ends the communicators for this reason, which is sent to all ranks, or an earlier one.
     fn end(&self, state: &mut State, error: CudaError) -> CudaError {
         if let Some(world) = &self.world {
             // The first failure of all counts; this is no other where it came from there.
             world.fail(&error.to_string());
         }
         let failure = match self.world.as_ref().map(|world| (world.rank(), world.check())) {
-            // Which may be what this rank has just said.
+            // The failure may be the one that this rank has just sent.
             Some((own, Err(failure))) if !matches!(failure, WorldError::Failed { rank, .. } if rank == own) => {
                 Failure::World(failure)
             }
@@ -432,7 +432,7 @@ fn passed(event: &CudaEvent) -> Result<bool, CudaError> {
     }
 }
 
-/// Where a device is on its host.
+/// Returns where a device is on its host.
 fn bus(gpu: &Gpu) -> Result<String, CudaError> {
     let mut text = [0u8; 32];
     let room = text.len() as i32;
@@ -446,7 +446,7 @@ impl Drop for Messages {
     fn drop(&mut self) {
         let failed = self.synchronize().is_err();
         if let (Some(world), false) = (&self.shared.world, failed) {
-            // What another rank still reads must not go.
+            // Memory that another rank still reads must not be freed.
             let _ = world.gather_until("the end", &(), Some(Instant::now() + CLOSING));
         }
         let mut state = self.shared.lock();

@@ -1,17 +1,17 @@
 //! One solve on several devices, by slabs.
 //!
-//! Every rank has a slab of the rows of all maps, for what is done along y, and a slab of the
-//! columns, for what is done along x. A solve is three passes: from the rank's rows of ρ to all
+//! Every rank has a slab of the rows of all maps, for transforms along y, and a slab of the
+//! columns, for transforms along x. A solve is three passes: from the rank's rows of ρ to all
 //! ranks' columns; from its columns to all ranks' rows; and from its rows to those of the fields.
-//! Before the second and the third pass all ranks meet, or send each other messages. Where what
-//! the second pass made is still on its way during the third, there is a fourth.
+//! Before the second and the third pass there is a barrier, or ranks send each other messages.
+//! Where the second pass's output is still under way during the third, there is a fourth.
 //!
 //! The paper's pipelines run on one device alone: by slabs they took more time on two H200s than
 //! three passes on one (benchmarks/experiments.md).
 //!
-//! Nothing else need be waited for: what the first pass of the next solve overwrites, ranks have
-//! read in their second pass, before they met for the third; what its second pass overwrites, they
-//! have read in their third, or fourth, before they meet again.
+//! Nothing else need be waited for: memory that the first pass of the next solve overwrites was
+//! read in the ranks' second pass, before the barrier ahead of the third; memory that its second
+//! pass overwrites was read in their third, or fourth, before the next barrier.
 
 mod three_pass;
 
@@ -25,8 +25,8 @@ use crate::grid::BinGrid;
 use std::ops::Range;
 use three_pass::Rank;
 
-/// The solve of one grid on all ranks. Of ranks in several processes each process makes one
-/// and has it do the same; maps are those of its own ranks.
+/// The solve of one grid on all ranks. With ranks in several processes each process makes one and
+/// makes the same calls; maps are those of its own ranks.
 pub struct SlabSolver<T: CudaReal> {
     peers: Peers,
     nx: usize,
@@ -38,7 +38,7 @@ pub struct SlabSolver<T: CudaReal> {
 }
 
 impl<T: CudaReal> SlabSolver<T> {
-    /// The three-pass solve: compiles (or loads) the kernels and allocates everything a solve
+    /// Makes the three-pass solve: compiles (or loads) the kernels and allocates everything a solve
     /// needs, on every rank.
     ///
     /// # Errors
@@ -62,12 +62,12 @@ impl<T: CudaReal> SlabSolver<T> {
         Ok(SlabSolver { peers: peers.clone(), nx, ny, first_row, ranks })
     }
 
-    /// The ranks.
+    /// Returns the ranks.
     pub fn peers(&self) -> &Peers {
         &self.peers
     }
 
-    /// The rows (indices along x) of every map that a rank has, of this process or another.
+    /// Returns the rows (indices along x) of every map that a rank has, of this process or another.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -75,7 +75,7 @@ impl<T: CudaReal> SlabSolver<T> {
         self.first_row[rank]..self.first_row[rank + 1]
     }
 
-    /// Copies of each of this process's ranks' rows of a map in host memory, `[nx][ny]`.
+    /// Returns copies of each of this process's ranks' rows of a map in host memory, `[nx][ny]`.
     ///
     /// # Errors
     /// When the map has the wrong length or memory runs out.
@@ -89,7 +89,7 @@ impl<T: CudaReal> SlabSolver<T> {
         self.peers.told(self.peers.local().map(part).collect())
     }
 
-    /// Zero fields over the rows of each of this process's ranks.
+    /// Returns zero fields over the rows of each of this process's ranks.
     ///
     /// # Errors
     /// When memory runs out.
@@ -98,8 +98,8 @@ impl<T: CudaReal> SlabSolver<T> {
         self.peers.told(self.peers.local().map(of).collect())
     }
 
-    /// φ, Ex and Ey of all ranks in host memory, `[nx][ny]` each, in the process of rank 0; in
-    /// others, none. Waits for the solve. All processes call it.
+    /// Returns φ, Ex and Ey of all ranks in host memory, `[nx][ny]` each, in the process of rank 0;
+    /// in others, none. Waits for the solve. All processes call it.
     ///
     /// # Errors
     /// As [`Peers::synchronize`], and when there are not as many fields as ranks in this process.
@@ -141,7 +141,7 @@ impl<T: CudaReal> SlabSolver<T> {
             if local.end == self.peers.count() {
                 continue;
             }
-            // What others have of this map, beside what is solved.
+            // The other ranks' rows of this map, beside those of this process.
             let (gpu, others) = (self.peers.gpu(0), local.end..self.peers.count());
             let room = |rank| gpu.zeros::<T>(self.rows(rank).len() * self.ny);
             let rooms = others.clone().map(room).collect::<Result<Vec<_>, _>>()?;
@@ -149,7 +149,7 @@ impl<T: CudaReal> SlabSolver<T> {
             transfers[0] =
                 others.zip(&rooms).map(|(peer, room)| message(false, peer, room)).collect();
             ready()?;
-            // SAFETY: the rooms live until the wait below.
+            // SAFETY: the buffers live until the wait below.
             unsafe { self.peers.exchange(&transfers) }?;
             self.peers.synchronize()?;
             for room in &rooms {
@@ -199,8 +199,7 @@ impl<T: CudaReal> SlabSolver<T> {
         if self.ranks.iter().any(|rank| rank.parted()) { 4 } else { 3 }
     }
 
-    /// After the first pass, or the second: what others need goes to them, and what they have
-    /// comes.
+    /// After the first pass, or the second: sends the data that others need, and receives theirs.
     fn between(&self, after: usize) -> Result<(), CudaError> {
         if self.peers.reach_memory() {
             return self.peers.barrier();
@@ -213,8 +212,8 @@ impl<T: CudaReal> SlabSolver<T> {
         self.ranks.iter().try_for_each(|rank| rank.arrived(after))
     }
 
-    /// A graph of the solve for each rank. All are launched equally often; none runs to its end
-    /// before all others have been launched.
+    /// Returns a graph of the solve for each rank. All are launched equally often; none runs to its
+    /// end before all others have been launched.
     ///
     /// # Errors
     /// As [`SlabSolver::solve`], and [`CudaError::Peers`] for ranks that send messages.
@@ -327,12 +326,13 @@ impl<T: CudaReal> SlabSolver<T> {
 
 impl<T: CudaReal> Drop for SlabSolver<T> {
     fn drop(&mut self) {
-        // What writes into one rank's memory may run on another one's stream.
+        // Work that writes into one rank's memory may run on another one's stream.
         let _ = self.peers.synchronize();
     }
 }
 
-/// The first row of each of `count` ranks, and their number. All ranks' first rows are even.
+/// Returns the first row of each of `count` ranks, and their number. All ranks' first rows are
+/// even.
 pub(in crate::cuda) fn first_rows(nx: usize, count: usize) -> Vec<usize> {
     divide(nx.div_ceil(2), count).iter().map(|pair| (2 * pair).min(nx)).collect()
 }

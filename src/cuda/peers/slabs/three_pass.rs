@@ -5,10 +5,10 @@
 //! The three passes are those of [`ThreePass`](crate::cuda::ThreePass). A rank's columns are whole
 //! panels. The first pass stores each row's transform straight into the memory of the ranks that
 //! own the columns; the second stores P and Q into that of the ranks that own the rows; the third
-//! is local. Of large maps the second pass leaves Q for other ranks in its own memory: it travels
-//! while the third makes φ and Ey, of P alone, and ranks meet once more before Ex. A rank sends
-//! (1 + 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each other's memory store
-//! likewise, but in memory of their own, from where it is sent (`exchange.rs`).
+//! is local. For large maps the second pass leaves Q for other ranks in its own memory: it is sent
+//! while the third makes φ and Ey, of P alone, with one more barrier before Ex. A rank sends (1 +
+//! 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each other's memory store likewise,
+//! but in memory of their own, from where it is sent (`exchange.rs`).
 
 use super::super::exchange::{Division, Exchange, Places};
 use super::super::nccl::Transfer;
@@ -23,8 +23,8 @@ use cudarc::driver::sys;
 
 /// Bytes that go from device to device at once: of a row pair in a panel of the first pass.
 const PIECE: usize = 128;
-/// Bytes of a map from which on it takes less time to let Q travel during a pass than to meet once
-/// less (benchmarks/experiments.md, "Solves by slabs").
+/// Bytes of a map from which on sending Q during a pass takes less time than one barrier less
+/// (benchmarks/experiments.md, "Solves by slabs").
 const LEAST_PARTED: usize = 64 << 20;
 
 /// A rank's kernels and memory.
@@ -35,7 +35,7 @@ pub(super) struct Rank<T: CudaReal> {
     pairs: u32,
     rows: LineKernel<T>,
     columns: LineKernel<T>,
-    /// Of all three, or of φ and Ey and then of Ex.
+    /// For all three maps, or for φ and Ey and then for Ex.
     fields: Vec<LineKernel<T>>,
     /// Its panels, `[panel][row pair][column]`, of all row pairs: ρ's transform along y.
     panels: DeviceVec<T::Complex>,
@@ -46,13 +46,14 @@ pub(super) struct Rank<T: CudaReal> {
     partial: DeviceVec<f64>,
     /// Where the first and the second pass store.
     slabs: [Slabs; 2],
-    /// Where there is a fourth pass: Q for others, and where what of it goes, in how many bytes.
+    /// Where there is a fourth pass: Q for others, with sources, targets and bytes of its
+    /// transfers.
     later: Option<Later<T>>,
-    /// Of ranks that send messages, with P and Q that go to others.
+    /// For ranks that send messages, with P and Q that go to others.
     exchange: Option<(Exchange, [DeviceVec<T::Complex>; 2])>,
 }
 
-/// What goes to others while the third pass runs.
+/// Transfers to others while the third pass runs.
 struct Later<T: CudaReal> {
     branch: Branch,
     _q: DeviceVec<T::Complex>,
@@ -94,7 +95,7 @@ impl Slabs {
     }
 }
 
-/// What each of this process's ranks does.
+/// Makes the solver of each of this process's ranks.
 pub(super) fn make<T: CudaReal>(peers: &Peers, grid: &BinGrid) -> Result<Vec<Rank<T>>, CudaError> {
     let (nx, ny, count) = (grid.nx(), grid.ny(), peers.count());
     let size = size_of::<T::Complex>();
@@ -262,7 +263,7 @@ impl<T: CudaReal> Rank<T> {
         // SAFETY: the arguments are those of transform in kernels/lines/transform.cu with PF_PEERS;
         // ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold all row pairs
         // of its columns, live as long as the solver, which waits for all ranks before it frees
-        // them, and are read in the second pass alone, before ranks meet; or else what is stored to
+        // them, and are read in the second pass alone, before the next barrier; or else the target
         // fits in the rank's own P (`Exchange`).
         unsafe { kernel.launch(gpu, &[&rho, &slabs[0], table, pairs, &across, &sine]) }
     }
@@ -286,17 +287,17 @@ impl<T: CudaReal> Rank<T> {
         let Some(later) = &self.later else { return self.fields_of(0, &maps, &energy) };
         let send = |rank: &mut &Self| rank.send_later();
         let first = |rank: &mut &Self| rank.fields_of(0, &maps, &energy);
-        // SAFETY: what is sent goes to Q of other ranks, which none reads before ranks have met
-        // again, from memory that the second pass alone writes.
+        // SAFETY: the data goes to Q of other ranks, which none reads before the next barrier, from
+        // memory that the second pass alone writes.
         unsafe { later.branch.join(&mut &*self, send, first) }
     }
 
-    /// Whether a part of that is left for a fourth pass, before which ranks meet as well.
+    /// Whether a part of that is left for a fourth pass, before which there is a barrier as well.
     pub(super) fn parted(&self) -> bool {
         self.later.is_some()
     }
 
-    /// What the third pass has left.
+    /// Makes the maps that the third pass has left.
     pub(super) fn fourth(
         &mut self,
         maps: [DeviceSliceMut<'_, T>; 3],
@@ -305,15 +306,15 @@ impl<T: CudaReal> Rank<T> {
         self.fields_of(1, &maps, &energy)
     }
 
-    /// The messages after the first pass (0) and the second (1), where ranks send any.
+    /// Returns the messages after the first pass (0) and the second (1), where ranks send any.
     pub(super) fn transfers(&self, after: usize) -> &[Transfer] {
         self.exchange.as_ref().map_or(&[], |(exchange, _)| &exchange.transfers[after])
     }
 
-    /// What has come is brought to where the next pass reads it.
+    /// Copies received data to where the next pass reads it.
     pub(super) fn arrived(&self, after: usize) -> Result<(), CudaError> {
         match &self.exchange {
-            // SAFETY: it is all of this rank's memory, which lives as long as the solver, and that
+            // SAFETY: all of it is this rank's memory, which lives as long as the solver, which
             // waits for the rank before it frees it; passes before and after are on the same
             // stream.
             Some((exchange, _)) if after == 0 => unsafe { exchange.unpack(&self.gpu) },

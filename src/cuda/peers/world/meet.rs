@@ -12,7 +12,7 @@ type Met = (Vec<(usize, TcpStream)>, Vec<String>);
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
-/// What a connection may take to say who it is.
+/// Time for a connection to send its greeting.
 const GREETING_TIME: Duration = Duration::from_secs(1);
 /// How much longer others wait than rank 0, which knows who is missing.
 const LONGER: Duration = Duration::from_millis(700);
@@ -34,8 +34,8 @@ impl WorldOptions {
     }
 }
 
-/// Where rank 0 waits: on all of its host's addresses, for others may know it by any; on the
-/// loopback alone where that is what all were told.
+/// Returns the socket where rank 0 waits: on all of its host's addresses, for others may know it by
+/// any; on the loopback alone where that is the address given to all.
 pub(super) fn listen(options: &WorldOptions) -> Result<TcpListener, WorldError> {
     let address = &options.rendezvous;
     let (host, port) = address.rsplit_once(':').expect("checked by `WorldOptions::new`");
@@ -70,7 +70,7 @@ pub(super) fn receive_all(
         }
         match listener.accept() {
             Ok((stream, _)) => {
-                // Who is no rank is left alone.
+                // Connections from processes that are no rank are ignored.
                 let Ok(hello) = greeted(&stream, end) else { continue };
                 if let Err(reason) = fits(&hello, options, &met) {
                     let _ = send(&stream, &Message::Failed(reason.clone()));
@@ -96,7 +96,7 @@ pub(super) fn receive_all(
     Ok(((1..).zip(streams).collect(), hosts))
 }
 
-/// Who has connected.
+/// Returns the greeting of the process that has connected.
 fn greeted(stream: &TcpStream, end: Instant) -> io::Result<Hello> {
     let left = end.saturating_duration_since(Instant::now()).max(PAUSE);
     stream.set_nonblocking(false)?;

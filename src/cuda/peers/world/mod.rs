@@ -1,13 +1,13 @@
-//! Processes that work together, a rank each, on one host or several: how they meet, agree and
-//! learn of each other's end.
+//! Processes that work together, a rank each, on one host or several: how they connect, agree and
+//! notice each other's end.
 //!
-//! Rank 0 listens at the address that all are told; the others connect to it, and rank 0 passes on
-//! what each says. So a process that ends, fails, or no longer answers is known to all within
-//! seconds, whatever devices are doing. Only a few numbers go this way: maps go from device to
-//! device.
+//! Rank 0 listens at the address that all are given; the others connect to it, and rank 0 forwards
+//! each one's messages. A process that ends, fails, or no longer answers is thus noticed by all
+//! within seconds, whatever devices are doing. Only a few numbers go this way: maps go from device
+//! to device.
 //!
-//! Nothing here asks who connects: as with NCCL and the launchers themselves, the network between
-//! ranks has to be one that is trusted.
+//! Nothing here authenticates connections: as with NCCL and the launchers themselves, the network
+//! between ranks has to be one that is trusted.
 
 mod meet;
 mod options;
@@ -39,21 +39,21 @@ pub enum WorldError {
     /// Rank 0 cannot listen, or the others cannot reach it.
     #[error("rank {rank}: {address}: {reason}")]
     Address {
-        /// Whose error it is.
+        /// The rank whose error it is.
         rank: usize,
-        /// Where ranks were to meet.
+        /// The address of the rendezvous.
         address: String,
-        /// What stands in the way.
+        /// The reason.
         reason: String,
     },
     /// Ranks that did not come to the rendezvous.
     #[error("{}", absent(.ranks, *.size, .address, *.patience))]
     Absent {
-        /// Which, as rank 0 knows; none where rank 0 did not say.
+        /// The absent ranks, as rank 0 knows; none where rank 0 did not say.
         ranks: Vec<usize>,
         /// How many there were to be.
         size: usize,
-        /// Where they were to meet.
+        /// The address of the rendezvous.
         address: String,
         /// How long they were waited for.
         patience: Duration,
@@ -66,7 +66,7 @@ pub enum WorldError {
     Failed {
         /// Which.
         rank: usize,
-        /// What it said, or what was seen.
+        /// The error it sent, or the one observed.
         reason: String,
     },
 }
@@ -81,8 +81,8 @@ fn absent(ranks: &[usize], size: usize, address: &str, patience: Duration) -> St
     format!("{who} come to {address} within {} s", patience.as_secs_f32())
 }
 
-/// The ranks that have met, as one of them sees them. Clones share it; when the last is dropped,
-/// the rank leaves.
+/// The connected ranks, as one of them sees them. Clones share it; when the last is dropped, the
+/// rank leaves.
 #[derive(Clone)]
 pub struct World(Arc<Member>);
 
@@ -95,7 +95,7 @@ struct Member {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the threads that listen to the others share.
+/// State shared by the threads that listen to the others.
 struct Shared {
     rank: usize,
     /// To every other rank at rank 0, to rank 0 at the others; by rank.
@@ -112,9 +112,9 @@ struct Link(Mutex<TcpStream>);
 #[derive(Default)]
 struct State {
     failure: Option<WorldError>,
-    /// Of rank 0: what each has offered and rank 0 has not yet used.
+    /// On rank 0: values that each has offered and rank 0 has not yet used.
     offers: Vec<VecDeque<(String, Value)>>,
-    /// Of the others: what rank 0 has answered.
+    /// On the others: rank 0's answers.
     answers: VecDeque<Vec<Value>>,
     /// Which ranks need the others no more.
     left: Vec<bool>,
@@ -128,7 +128,7 @@ impl World {
     /// [`WorldError::Absent`] when not all have come within the options' patience,
     /// [`WorldError::Disagree`] for another version of this crate, another number of ranks, or a
     /// rank that two processes say they are; [`WorldError::Address`] when rank 0 cannot listen. All
-    /// ranks that have come get the same.
+    /// connected ranks get the same.
     pub fn join(options: &WorldOptions) -> Result<World, WorldError> {
         let (streams, hosts) = match options.rank {
             0 => meet::receive_all(&meet::listen(options)?, options)?,
@@ -183,12 +183,12 @@ impl World {
         self.0.rank
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn size(&self) -> usize {
         self.0.hosts.len()
     }
 
-    /// Number of hosts that ranks are on.
+    /// Returns the number of hosts that ranks are on.
     pub fn hosts(&self) -> usize {
         let mut hosts: Vec<&String> = self.0.hosts.iter().collect();
         hosts.sort();
@@ -196,18 +196,19 @@ impl World {
         hosts.len()
     }
 
-    /// How many ranks before this one are on its host: which of the host's devices it takes.
+    /// Returns how many ranks before this one are on its host: which of the host's devices it
+    /// takes.
     pub fn local_rank(&self) -> usize {
         let (rank, hosts) = (self.rank(), &self.0.hosts);
         hosts[..rank].iter().filter(|host| **host == hosts[rank]).count()
     }
 
-    /// What tells this rank's host from others.
+    /// Returns the name that distinguishes this rank's host from others.
     pub(in crate::cuda) fn host(&self) -> &str {
         &self.0.hosts[self.rank()]
     }
 
-    /// How long another rank is waited for in an exchange.
+    /// Returns how long another rank is waited for in an exchange.
     pub(in crate::cuda) fn patience(&self) -> Duration {
         self.0.patience
     }
@@ -236,8 +237,8 @@ impl World {
         Ok(())
     }
 
-    /// What every rank gives, by rank. A rank that has failed is known at once, one that works on
-    /// is waited for.
+    /// Returns the values of every rank, by rank. A failure of a rank is noticed at once, one that
+    /// works on is waited for.
     ///
     /// # Errors
     /// [`WorldError::Failed`] when a rank has failed or ended, or asks for something else than
@@ -273,14 +274,15 @@ impl World {
         WorldError::Failed { rank: self.rank(), reason: error.to_string() }
     }
 
-    /// Tells all ranks that work of this one has failed. What they ask of each other from here on
-    /// fails with it.
+    /// Reports to all ranks that work of this one has failed. Their later calls to each other fail
+    /// with it.
     pub fn fail(&self, reason: &str) {
         let rank = self.rank();
         self.0.shared.fail(WorldError::Failed { rank, reason: reason.to_owned() });
     }
 
-    /// The error of this rank, or of the rank that failed first, where one has; told to all.
+    /// Returns the error of this rank, or of the rank that failed first, where one has; sent to
+    /// all.
     pub fn told<V, E: std::fmt::Display>(&self, outcome: Result<V, E>) -> Result<V, E> {
         if let Err(error) = &outcome {
             self.fail(&error.to_string());
@@ -328,7 +330,7 @@ impl Shared {
         self.tell_all(&Message::Failed(failure));
     }
 
-    /// What `ready` finds, or the failure that comes before it.
+    /// Returns the value that `ready` finds, or the failure that comes before it.
     fn wait<V>(
         &self,
         end: Option<Instant>,
@@ -342,7 +344,7 @@ impl Shared {
             if let Some(failure) = &state.failure {
                 return Err(failure.clone());
             }
-            // What is already here counts for more than that its sender has left since.
+            // A value already received counts for more than that its sender has left since.
             if let Some(rank) = state.left.iter().position(|left| *left) {
                 let reason = "it has ended its work".to_owned();
                 return Err(WorldError::Failed { rank, reason });
@@ -358,7 +360,7 @@ impl Shared {
         }
     }
 
-    /// Of rank 0: a value of every rank, told to all.
+    /// On rank 0: collects a value of every rank, and sends them to all.
     fn collect(
         &self,
         what: &str,
@@ -388,7 +390,7 @@ impl Shared {
         outcome
     }
 
-    /// Reads what a rank says until it leaves or is gone.
+    /// Reads a rank's messages until it leaves or is gone.
     fn listen_to(&self, peer: usize, stream: &TcpStream, patience: Duration) {
         let lost = |reason: String| self.fail(WorldError::Failed { rank: peer, reason });
         loop {
@@ -427,7 +429,7 @@ impl Shared {
         }
     }
 
-    /// Says that this process lives, until it leaves.
+    /// Sends that this process is alive, until it leaves.
     fn beat(&self) {
         let mut state = self.lock();
         while !state.closing {
@@ -456,7 +458,7 @@ impl Drop for Member {
         self.shared.changed.notify_all();
         self.shared.tell_all(&Message::Left);
         for Link(stream) in self.shared.links.iter().flatten() {
-            // What was written arrives; who listens here ends.
+            // Written data still arrives; the threads that listen here end.
             let _ = stream.lock().unwrap_or_else(PoisonError::into_inner).shutdown(Shutdown::Both);
         }
         self.threads.drain(..).for_each(|thread| drop(thread.join()));

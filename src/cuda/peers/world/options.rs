@@ -1,4 +1,4 @@
-//! Which rank a process is, of how many, and where they meet.
+//! Rank of a process, number of ranks, and address of their rendezvous.
 
 use super::WorldError;
 use crate::cuda::peers::MOST_RANKS;
@@ -17,7 +17,7 @@ pub struct WorldOptions {
 }
 
 impl WorldOptions {
-    /// Rank `rank` of `size`, which meet at `rendezvous`, `HOST:PORT` of rank 0.
+    /// Makes rank `rank` of `size`, with the rendezvous `HOST:PORT` of rank 0.
     ///
     /// # Errors
     /// [`WorldError::Options`] for a rank that is not below `size`, more than 16 ranks, or an
@@ -43,20 +43,20 @@ impl WorldOptions {
         }
     }
 
-    /// How long others are waited for, at the rendezvous and in an exchange: 8 seconds unless said
-    /// otherwise, and at least one.
+    /// Sets how long others are waited for, at the rendezvous and in an exchange: 8 seconds unless
+    /// set, and at least one.
     #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         WorldOptions { patience: patience.max(Duration::from_secs(1)), ..self }
     }
 
-    /// Ranks.
+    /// Returns the number of ranks.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// What `torchrun` or `mpirun` say, or none where neither has started this process or it is
-    /// alone.
+    /// Returns the options that `torchrun` or `mpirun` set, or none where neither has started this
+    /// process or it is alone.
     ///
     /// | | rank, ranks | where they meet |
     /// |---|---|---|

@@ -3,7 +3,7 @@ use super::*;
 use std::net::TcpListener;
 use std::thread::{self, sleep};
 
-/// A place to meet, of which rank 0 already has the port.
+/// Returns a rendezvous, of which rank 0 already has the port.
 fn place(size: usize) -> (TcpListener, impl Fn(usize) -> WorldOptions) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -11,7 +11,7 @@ fn place(size: usize) -> (TcpListener, impl Fn(usize) -> WorldOptions) {
     (listener, move |rank| WorldOptions::new(rank, size, &address).unwrap().patience(patience))
 }
 
-/// What every rank makes of it, each on its own thread.
+/// Returns the results of `body` on every rank, each on its own thread.
 fn on_all<V: Send>(
     size: usize,
     body: impl Fn(usize, Result<World, WorldError>) -> V + Sync,
@@ -83,7 +83,7 @@ fn ranks_that_were_started_differently_are_refused() {
     let (listener, options) = place(2);
     let own = options(0);
     let address = listener.local_addr().unwrap().to_string();
-    // Someone else says nothing, and nonsense: neither keeps ranks from meeting.
+    // Other connections send nothing, or nonsense: neither keeps ranks from connecting.
     let _silent = TcpStream::connect(&address).unwrap();
     std::io::Write::write_all(&mut TcpStream::connect(&address).unwrap(), b"GET / HTTP/1.1\r\n")
         .unwrap();
@@ -122,7 +122,7 @@ fn a_failure_of_one_rank_is_known_to_all_at_once() {
                 sleep(Duration::from_millis(50));
                 world.told(Err::<(), _>("out of GPU memory")).unwrap_err();
             }
-            // One is asked for nothing and looks now and then.
+            // One has no call pending and checks now and then.
             3 => {
                 while world.check().is_ok() && start.elapsed() < Duration::from_secs(5) {
                     sleep(Duration::from_millis(1));
@@ -138,8 +138,7 @@ fn a_failure_of_one_rank_is_known_to_all_at_once() {
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
 
-/// A process that is killed closes its connections, and one whose host is lost says nothing any
-/// more.
+/// A process that is killed closes its connections, and one whose host is lost sends nothing more.
 #[test]
 fn a_rank_that_ends_or_falls_silent_is_noticed() {
     for (silent, expected) in

@@ -11,7 +11,7 @@ const LONGEST: usize = 1 << 20;
 /// Begins a greeting.
 pub(super) const GREETING: &str = "placefield ranks";
 
-/// Who a process says it is.
+/// The greeting of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Hello {
     pub(super) greeting: String,
@@ -30,7 +30,7 @@ pub(super) enum Message {
     Welcome(Vec<String>),
     /// Now and then, so that silence means that a process or its host is gone.
     Alive,
-    /// To rank 0: what a rank gives to a gathering.
+    /// To rank 0: a rank's value for a gathering.
     Offer { what: String, value: Value },
     /// From rank 0: what all gave, by rank.
     All(Vec<Value>),
@@ -62,7 +62,7 @@ pub(super) fn receive(mut from: &TcpStream) -> io::Result<Message> {
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// What tells this host from others.
+/// Returns a name that distinguishes this host from others.
 pub(super) fn host() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     format!("{} {}", read("/proc/sys/kernel/hostname"), read("/proc/sys/kernel/random/boot_id"))
