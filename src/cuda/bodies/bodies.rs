@@ -291,8 +291,9 @@ impl<T: CudaReal> Bodies<T> {
     /// Enqueues the first half of a new order on this rank: how many of its bodies are in every
     /// tile. It has their corners; a barrier comes before the second half.
     ///
-    /// # Safety `ranks` are [`Bodies::together`], which live until all of it has run, and whose
-    /// arrays nothing else uses before a barrier after [`Bodies::place_own`].
+    /// # Safety
+    /// `ranks` are [`Bodies::together`], which live until all of it has run, and whose arrays
+    /// nothing else uses before a barrier after [`Bodies::place_own`].
     pub(in crate::cuda) unsafe fn count_own(
         &mut self,
         corners: &DeviceVec<T>,

@@ -391,7 +391,7 @@ impl<T: CudaReal> Density<T> {
     /// Returns the statistics of the last evaluation; waits for it.
     ///
     /// # Errors
-    /// What failed on the device since the last wait.
+    /// The failure of the device since the last wait.
     pub fn report(&self) -> Result<DensityReport, CudaError> {
         Ok(self.report_of(self.raw()?))
     }
@@ -407,7 +407,7 @@ impl<T: CudaReal> Density<T> {
     /// waits for it.
     ///
     /// # Errors
-    /// What failed on the device since the last wait.
+    /// The failure of the device since the last wait.
     pub fn report_regions(
         &self,
         mut take: impl FnMut(usize, DensityStats),

@@ -293,9 +293,9 @@ impl<T: CudaReal> Force<T> {
     /// Like [`Force::run`] for this rank's bodies, where there are several ranks: the force on each
     /// goes to the rank that has the body in its share.
     ///
-    /// # Safety `all` hold a pair for every body each, in memory that this device reaches, one for
-    /// each rank of its shares, and nothing uses what is written there before the ranks' next
-    /// barrier.
+    /// # Safety
+    /// `all` hold a pair for every body each, in memory that this device reaches, one for each rank
+    /// of its shares, and nothing uses what is written there before the ranks' next barrier.
     pub(in crate::cuda) unsafe fn run_shares(
         &mut self,
         bodies: &Bodies<T>,

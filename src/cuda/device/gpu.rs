@@ -180,7 +180,7 @@ impl Gpu {
     /// Waits until everything enqueued so far has run, and reports what failed.
     ///
     /// # Errors
-    /// What failed on the device since the last wait.
+    /// The failure of the device since the last wait.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.stream_guard()?.synchronize()?;
         Ok(self.context().check_err()?)

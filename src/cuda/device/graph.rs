@@ -27,10 +27,9 @@ impl Graph {
     /// stream stays usable.
     ///
     /// # Errors
-    /// What `body` returns, or the driver's refusal to capture or to
-    /// instantiate: work that waits cannot be captured.
-    /// [`CudaError::Capturing`] inside another capture, and to `body` where it asks
-    /// for memory.
+    /// An error of `body`, or the driver's refusal to capture or to instantiate: work that waits
+    /// cannot be captured. [`CudaError::Capturing`] inside another capture, and to `body` where it
+    /// asks for memory.
     ///
     /// # Safety
     /// The graph keeps the addresses of every buffer, plan and mark `body` uses: they

@@ -298,10 +298,11 @@ impl<'a> Launch<'a> {
     /// When an argument belongs to another device, a block would have more shared memory
     /// than the device or its limit allows, or the driver refuses.
     ///
-    /// # Safety The arguments are of the types the kernel declares, in its order; memory is as
-    /// large as the kernel counts on; memory that the kernel writes is used elsewhere only in the
-    /// stream's order; with [`Overlap::Previous`] the kernel waits before its first access to
-    /// memory that the kernel before it writes, or that this one writes and that one reads.
+    /// # Safety
+    /// The arguments are of the types the kernel declares, in its order; memory is as large as the
+    /// kernel counts on; memory that the kernel writes is used elsewhere only in the stream's
+    /// order; with [`Overlap::Previous`] the kernel waits before its first access to memory that
+    /// the kernel before it writes, or that this one writes and that one reads.
     pub(in crate::cuda) unsafe fn launch(&mut self, config: LaunchConfig) -> Result<(), CudaError> {
         if let Some(error) = self.refused.take() {
             return Err(error);

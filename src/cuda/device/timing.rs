@@ -149,7 +149,7 @@ impl Quartiles {
 /// in a row. Microseconds per run.
 ///
 /// # Errors
-/// What `body` returns, or what failed on the device.
+/// An error of `body`, or a failure of the device.
 pub fn measure(
     gpu: &Gpu,
     samples: usize,

@@ -229,10 +229,11 @@ impl<T: CudaReal> CudaEngine<T> {
     /// positions that were last solved for; a weight of −1 gives the direction in which density
     /// rises.
     ///
-    /// # Errors When nothing was solved for the current positions, `gradient` does not have two
-    /// values per body, the factor is not one, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs
-    /// do not begin where one can be read at once, the weight is not finite, a capture comes before
-    /// a first run or in another arrangement than [`Arrangement::Caller`], or a launch fails.
+    /// # Errors
+    /// When nothing was solved for the current positions, `gradient` does not have two values per
+    /// body, the factor is not one, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs do not
+    /// begin where one can be read at once, the weight is not finite, a capture comes before a
+    /// first run or in another arrangement than [`Arrangement::Caller`], or a launch fails.
     pub fn enqueue_gradient<'a>(
         &mut self,
         options: &GradientOptions,

@@ -51,7 +51,8 @@ impl<T: CudaReal> CudaEngine<T> {
     /// call: [`CudaEngine::force_device`] and [`CudaEngine::positions_device_mut`]; of several
     /// ranks of each once.
     ///
-    /// # Errors When forces have not been computed for the current positions.
+    /// # Errors
+    /// When forces have not been computed for the current positions.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -169,7 +170,8 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Returns the evaluation of the last step from the first of what
     /// [`CudaEngine::evaluation_device`] held after it, of all ranks together.
     ///
-    /// # Errors When nothing was solved for the current positions.
+    /// # Errors
+    /// When nothing was solved for the current positions.
     pub fn take_evaluation(
         &mut self,
         statistics: RawStatistics,
@@ -190,7 +192,8 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Overflow, maximum and energy of what was solved last, as by [`CudaEngine::enqueue_step`] or
     /// [`CudaEngine::enqueue_energy`]; waits for it.
     ///
-    /// # Errors When nothing was solved for the current positions, or a device failed.
+    /// # Errors
+    /// When nothing was solved for the current positions, or a device failed.
     pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
         self.require_evaluation()?;
         Ok(Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? })
@@ -210,7 +213,8 @@ impl<T: CudaReal> CudaEngine<T> {
     /// ranks each has the forces on the bodies of its share, in an array of all.
     /// [`Bodies::split`](crate::cuda::Bodies::split) makes two arrays of them.
     ///
-    /// # Errors When they have not been computed for the current positions.
+    /// # Errors
+    /// When they have not been computed for the current positions.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -221,14 +225,16 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Returns φ on the device, `[nx][ny]` for each region, in bin widths squared.
     ///
-    /// # Errors When it has not been computed for the current positions.
+    /// # Errors
+    /// When it has not been computed for the current positions.
     pub fn potential_device(&self) -> Result<&DeviceVec<T>, EngineError> {
         self.stages.map(MapKind::Potential, self.done)
     }
 
     /// Returns Ex and Ey on the device, `[nx][ny]` each for each region, in bin widths.
     ///
-    /// # Errors When they have not been computed for the current positions.
+    /// # Errors
+    /// When they have not been computed for the current positions.
     pub fn field_device(&self) -> Result<(&DeviceVec<T>, &DeviceVec<T>), EngineError> {
         let map = |kind| self.stages.map(kind, self.done);
         Ok((map(MapKind::FieldX)?, map(MapKind::FieldY)?))
@@ -239,7 +245,8 @@ impl<T: CudaReal> CudaEngine<T> {
     /// [`Charge::backgrounds`](crate::charge::Charge::backgrounds). (ρ itself comes
     /// from [`Engine::read_map`](crate::engine::Engine::read_map).)
     ///
-    /// # Errors When it has not been computed for the current positions.
+    /// # Errors
+    /// When it has not been computed for the current positions.
     pub fn centered_density_device(&self) -> Result<&DeviceVec<T>, EngineError> {
         self.stages.map(MapKind::Density, self.done)
     }

@@ -191,7 +191,7 @@ impl Peers {
     /// Waits until everything enqueued so far has run on every rank of this process.
     ///
     /// # Errors
-    /// What failed on a device; [`CudaError::PeerMissing`], [`CudaError::Nccl`] or
+    /// The failure of a device; [`CudaError::PeerMissing`], [`CudaError::Nccl`] or
     /// [`CudaError::World`] when a rank has waited in vain for another, or another process has
     /// failed: results since the last wait are worthless, and so are later ones of these ranks.
     pub fn synchronize(&self) -> Result<(), CudaError> {

@@ -59,9 +59,10 @@ impl SendSums {
 
     /// Enqueues a rank's part.
     ///
-    /// # Safety The densities live where they are until it has run; every rank has deposited its
-    /// bodies before, and none finishes bins, or deposits bodies of another step, before the
-    /// barrier after it.
+    /// # Safety
+    /// The densities live where they are until it has run; every rank has deposited its bodies
+    /// before, and none finishes bins, or deposits bodies of another step, before the barrier after
+    /// it.
     pub(in crate::cuda) unsafe fn run(&self, gpu: &Gpu, rank: usize) -> Result<(), CudaError> {
         let all = AllSums { rank: rank as u32, ..self.all };
         let fours = (all.first[all.count as usize] as usize / 2).div_ceil(BLOCK as usize);
