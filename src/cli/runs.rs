@@ -223,6 +223,16 @@ pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
     Ok(list(&files)?)
 }
 
+/// The path of a `.pl` or `.def` file, compressed or not, without the endings.
+fn placement_name(file: &Path) -> Option<String> {
+    let plain = match file.extension()?.to_str()? {
+        "gz" | "xz" => file.with_extension(""),
+        _ => file.to_owned(),
+    };
+    let ending = plain.extension()?.to_str()?;
+    ["pl", "def"].contains(&ending).then(|| plain.with_extension("").display().to_string())
+}
+
 /// The documents of a file, each with the name of its run: the file's own, or where it has a list of
 /// them that of the placement read last.
 fn documents(path: &Path) -> Result<Vec<(String, Document)>, Failure> {
@@ -236,8 +246,9 @@ fn documents(path: &Path) -> Result<Vec<(String, Document)>, Failure> {
         format!("{}: expected what eval or place writes as JSON: {e}", path.display())
     })?;
     let named = |document: Document| {
-        let placement = document.inputs.last().filter(|_| is_list);
-        (placement.map_or(path, |file| file).with_extension("").display().to_string(), document)
+        let placement = document.inputs.iter().rev().find_map(|file| placement_name(file));
+        let own = path.with_extension("").display().to_string();
+        (placement.filter(|_| is_list).unwrap_or(own), document)
     };
     Ok(documents.into_iter().map(named).collect())
 }
