@@ -1,9 +1,9 @@
-//! Area that nothing stands in and that is taken all the same: what lies outside every row, in
-//! blockages, and around fixed nodes with a halo.
+//! Area without cells that is taken all the same: outside every row, in blockages, and around fixed
+//! nodes with a halo.
 //!
-//! What of it fixed cells cover is left out, so that no area is taken twice. Of a partial blockage
-//! of density d (LEF/DEF 5.8 Language Reference, "Blockages") the share 1 − d is taken. For global placement soft
-//! blockages and halos are as good as hard ones.
+//! Parts that fixed cells cover are left out, so that no area is taken twice. A partial blockage of
+//! density d (LEF/DEF 5.8 Language Reference, "Blockages") takes the share 1 − d. For global
+//! placement soft blockages and halos are as good as hard ones.
 
 use super::Rectangles;
 use super::fences::populated;
@@ -13,8 +13,8 @@ use crate::grid::{BinGrid, Map, Rect};
 use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
 
-/// The blockages of a design, and those that the halos of its fixed nodes make, and fences that no
-/// movable node may lie in.
+/// Returns the blockages of a design, and those that the halos of its fixed nodes make, and fences
+/// that no movable node may lie in.
 pub(super) fn of_design(design: &Design) -> Vec<Blockage> {
     let hard = |rect: Rect| Blockage { rect, kind: BlockageKind::Hard };
     let fixed = |node: u32| design.nodes.kind[node as usize] == NodeKind::Fixed;
@@ -30,7 +30,7 @@ pub(super) fn of_design(design: &Design) -> Vec<Blockage> {
     design.blockages.iter().copied().chain(around.map(hard)).collect()
 }
 
-/// A warning about movable nodes with a halo.
+/// Returns a warning about movable nodes with a halo.
 pub(super) fn unread_halos(design: &Design) -> Option<Warning> {
     let movable = |node: u32| design.nodes.kind[node as usize] == NodeKind::Movable;
     let count = design.halos.iter().filter(|halo| movable(halo.node)).count();
@@ -38,7 +38,8 @@ pub(super) fn unread_halos(design: &Design) -> Option<Warning> {
     (count > 0).then(|| Warning::new(WarningCode::HalosNotHeeded, message()))
 }
 
-/// What no cell may lie in and no fixed cell covers, as rectangles that do not overlap.
+/// Returns the area that no cell may lie in and no fixed cell covers, as rectangles that do not
+/// overlap.
 pub(super) fn closed(cells: &Rectangles<'_>, row_blockage: bool, die: &Rect) -> Vec<Rect> {
     let whole = |of: &&Blockage| !matches!(of.kind, BlockageKind::Partial(d) if d > 0.0);
     let mut closed: Vec<Rect> = cells.blockages.iter().filter(whole).map(|of| of.rect).collect();
@@ -55,8 +56,9 @@ pub(super) fn closed(cells: &Rectangles<'_>, row_blockage: bool, die: &Rect) -> 
     gaps(&[&open, cells.fixed].concat(), die)
 }
 
-/// Area of every bin that partial blockages take of what is neither under fixed cells nor `closed`,
-/// layout units squared; `None` without any. Where they overlap, the one that takes most counts.
+/// Returns the area of every bin that partial blockages take of what is neither under fixed cells
+/// nor `closed`, layout units squared; `None` without any. Where they overlap, the one that takes
+/// most counts.
 pub(super) fn partial(cells: &Rectangles<'_>, closed: &[Rect], grid: &BinGrid) -> Option<Map<f64>> {
     let share = |of: &Blockage| match of.kind {
         BlockageKind::Partial(d) if d > 0.0 && d < 1.0 => Some((d, of.rect)),
@@ -91,7 +93,7 @@ mod tests {
 
     const DIE: Rect = Rect { xl: 0.0, yl: 0.0, xh: 80.0, yh: 40.0 };
 
-    /// Two movable cells of 4 × 2, and a block of 10 × 20 that lies turned, on 20 × 10, at (20, 10).
+    /// Two movable cells of 4 × 2, and a block of 10 × 20 that is rotated, on 20 × 10, at (20, 10).
     fn design() -> Design {
         let mut names = Names::default();
         ["a", "b", "block"].iter().for_each(|name| names.push(name));
@@ -120,7 +122,8 @@ mod tests {
     #[test]
     fn halos_turn_with_the_node() {
         let halo = Halo { node: 2, left: 1.0, bottom: 2.0, right: 3.0, top: 4.0, soft: true };
-        // A quarter turn counter-clockwise: what was left is at the bottom, what was the top is left.
+        // A quarter turn counter-clockwise: the left halo is at the bottom, the top one at the
+        // left.
         let design = Design { halos: vec![halo], ..design() };
         let want = Rect { xl: 16.0, yl: 9.0, xh: 42.0, yh: 23.0 };
         assert_eq!(halo.around(&design.rect(2), Orientation::W), want);

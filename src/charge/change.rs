@@ -1,7 +1,7 @@
-//! What of a charge changes while a placer runs: sizes, which cells stay where they are, the
-//! fixed area, target densities, fillers. Changed or made so in the first place, a charge is
-//! the same: everything that follows from what was changed is computed anew, by what is here.
-//! Only fillers stay as they are until [`Charge::refill`].
+//! Properties of a charge that change while a placer runs: sizes, which cells stay where they are,
+//! the fixed area, target densities, fillers. A changed charge equals one made so in the first
+//! place: everything that depends on the change is computed anew here. Only fillers stay as they
+//! are until [`Charge::refill`].
 
 use super::fences::Region;
 use super::{
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 impl Charge {
     /// Gives every body another size, layout units, one value per body: movable cells, then
     /// fillers. Macros stay macros, and fillers stay as many. Positions are lower-left corners: a
-    /// body that is to grow about its centre is to be moved by who knows where it is.
+    /// body that is to grow about its centre is to be moved by the caller.
     ///
     /// # Errors
     /// When a slice does not have one value per body, a size is not finite or negative, or areas
@@ -35,15 +35,15 @@ impl Charge {
         })
     }
 
-    /// Has the marked cells stay where they are from now on, at lower-left corners `x`, `y`, and the
-    /// others move; one value per movable cell ([`Charge::movable`]), of which corners are looked at
+    /// Fixes the marked cells from now on, at lower-left corners `x`, `y`, and makes the others
+    /// movable; one value per movable cell ([`Charge::movable`]), of which corners are looked at
     /// for marked ones only. A cell that stays is a body all the same, so that no array changes: it
-    /// takes fixed area, counts nowhere else, is not pushed, and what an engine is given as its
-    /// position is of no matter.
+    /// takes fixed area, counts nowhere else, is not pushed, and its position given to an engine
+    /// does not matter.
     ///
     /// # Errors
-    /// When a slice does not have one value per movable cell, a corner that counts is not finite, or
-    /// areas overflow. The charge is then as it was.
+    /// When a slice does not have one value per movable cell, a corner that counts is not finite,
+    /// or areas overflow. The charge is then as it was.
     pub fn set_fixed_cells(
         &mut self,
         fixed_cells: &[bool],
@@ -68,7 +68,7 @@ impl Charge {
         })
     }
 
-    /// Has so much of every bin be taken besides fixed cells, layout units squared, `nx × ny`:
+    /// Sets the area of every bin taken besides fixed cells, layout units squared, `nx × ny`:
     /// routing or power blockage, say. With them it is clamped to the bin's area. `None`: nothing.
     ///
     /// # Errors
@@ -84,9 +84,9 @@ impl Charge {
         })
     }
 
-    /// Gives every bin a target density of its own, each in (0, 1], `nx × ny`: what overflow is
-    /// counted from, what fixed area in the bin is scaled by, and with fillers how much they leave
-    /// free. Macros weigh their mean. `None`: the one that was asked for, everywhere.
+    /// Gives every bin a target density of its own, each in (0, 1], `nx × ny`: overflow is counted
+    /// from it, fixed area in the bin is scaled by it, and fillers fill up to it. Macros are
+    /// weighted by its mean. `None`: the one first given, everywhere.
     ///
     /// # Errors
     /// When the map does not have the grid's bins, or a value is outside (0, 1]. The charge is then
@@ -103,10 +103,10 @@ impl Charge {
         })
     }
 
-    /// Makes the fillers anew, as many as the space that is left asks for now, at positions of
-    /// their own; the target density is raised where the cells do not fit, as at first. The bodies'
-    /// number changes. Without
-    /// [`ChargeOptions::fillers`](super::ChargeOptions::fillers) there are none afterwards.
+    /// Makes the fillers anew, as many as fill the space that is left now, at positions of their
+    /// own; the target density is raised where the cells do not fit, as at first. The bodies'
+    /// number changes. Without [`ChargeOptions::fillers`](super::ChargeOptions::fillers) there are
+    /// none afterwards.
     ///
     /// # Errors
     /// When too many fillers are asked for. The charge is then as it was.
@@ -142,7 +142,7 @@ impl Charge {
         }
     }
 
-    /// The rectangles that take area: fixed cells, and cells that stay.
+    /// Returns the rectangles that take area: fixed cells, and cells that stay.
     fn staying(&self) -> Vec<Rect> {
         let rect = |i: usize| {
             Rect::at(self.initial_x[i], self.initial_y[i], self.width[i], self.height[i])
@@ -206,7 +206,7 @@ impl Charge {
         self.check_fit()
     }
 
-    /// What [`Charge::derive`] computes, and the fillers, none of which was there or is kept.
+    /// Runs [`Charge::derive`] and makes all fillers; none from before is kept.
     pub(super) fn fill(&mut self) -> Result<(), ChargeError> {
         let movable = self.movable;
         for column in [
@@ -251,7 +251,7 @@ impl Charge {
         Ok(())
     }
 
-    /// How the movable area of a region compares with the space there is.
+    /// Returns how the movable area of a region compares with the space there is.
     pub(super) fn budget(&self, region: usize) -> fillers::Budget {
         let source = &self.source;
         let asked = source.targets.as_ref().map_or(source.asked, mean);
@@ -284,7 +284,8 @@ impl Charge {
 }
 
 impl Source {
-    /// Area of every bin that is taken besides what rectangles take, where there is any.
+    /// Returns the area of every bin that is taken besides what rectangles take, where there is
+    /// any.
     fn all_taken(&self) -> Option<Cow<'_, Map<f64>>> {
         match (&self.partial, &self.taken) {
             (None, None) => None,

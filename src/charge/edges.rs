@@ -1,4 +1,4 @@
-//! What stretching takes over the die's edge.
+//! Area that stretching moves over the die's edge.
 //!
 //! A cell smaller than √2 bins is stretched about its centre; where the die ends within the
 //! stretched part, the share beyond is in no bin, though no area of the cell itself is outside.
@@ -9,10 +9,10 @@ use crate::grid::Rect;
 use crate::real::Real;
 
 impl Charge {
-    /// Area of movable cells that do move that lies on the die and yet in no bin of the smoothed map, because
-    /// they are stretched over the die's edge, when they are at the lower-left corners `x`, `y`
-    /// (those of fillers, if given, are not looked at). Layout units squared; the same for any
-    /// number of threads.
+    /// Returns the area of movable cells that do move that lies on the die and yet in no bin of the
+    /// smoothed map, because they are stretched over the die's edge, when they are at the
+    /// lower-left corners `x`, `y` (those of fillers, if given, are not looked at). Layout units
+    /// squared; the same for any number of threads.
     pub fn edge_loss<T: Real>(&self, x: &[T], y: &[T]) -> f64 {
         let (grid, die) = (self.grid(), self.grid().die());
         let lost = |[x, y, width, height]: [f64; 4]| {
@@ -39,7 +39,8 @@ mod tests {
         // Bins of 10 × 20: cells of 2 × 40 are stretched along x alone, to √2 · 10.
         let grid = BinGrid::new(Rect::at(0.0, 0.0, 100.0, 200.0), 10, 10).unwrap();
         let (width, height) = ([2.0; 4], [40.0; 4]);
-        // At the left edge, in the middle, outside, and at the left edge with the lower half outside.
+        // At the left edge, in the middle, outside, and at the left edge with the lower half
+        // outside.
         let (x, y) = ([0.0, 50.0, -30.0, 0.0], [80.0, 80.0, 80.0, -20.0]);
         let cells = Rectangles::movable(&width, &height, &x, &y);
         let mut charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();

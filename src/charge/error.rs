@@ -17,7 +17,7 @@ pub enum ChargeError {
     /// A rectangle with a negative size, or a size, area or position that is not finite.
     #[error("{what} {index}: {value}: expected a finite number{}", if *.non_negative { ", not negative" } else { "" })]
     BadNumber {
-        /// What the number is, e.g. `"width of movable cell"`.
+        /// The name of the number, e.g. `"width of movable cell"`.
         what: &'static str,
         /// Which one.
         index: usize,
@@ -49,7 +49,7 @@ pub enum ChargeError {
     /// A bin of a map of areas or target densities that cannot be.
     #[error("{what} {index}: {value}: expected {}", if .what.starts_with("target") { "a number above 0 and at most 1" } else { "a finite number, not negative" })]
     BadBin {
-        /// What the map holds.
+        /// The map's name.
         what: &'static str,
         /// Which bin, `x · ny + y`.
         index: usize,
@@ -72,7 +72,7 @@ pub enum ChargeError {
     /// More than [`MAX_BODIES`] movable cells and fillers.
     #[error("{0} bodies: at most {MAX_BODIES} are possible")]
     TooManyBodies(usize),
-    /// The free space asks for more than [`MAX_FILLERS`] fillers.
+    /// The free space needs more than [`MAX_FILLERS`] fillers.
     #[error(
         "{count:.0} fillers of {width} x {height} to fill the free space, at most {MAX_FILLERS}: \
          evaluate without fillers"
@@ -85,7 +85,7 @@ pub enum ChargeError {
         /// Height of one.
         height: f64,
     },
-    /// A fence that is made of no rectangle.
+    /// A fence without rectangles.
     #[error("fence {0}: no rectangles")]
     EmptyFence(usize),
     /// A rectangle of a fence without area, with a bound that is not finite, or outside the die.
@@ -111,11 +111,11 @@ pub enum ChargeError {
     /// A region of a body that there is not.
     #[error("{what} {index}: region {region}: expected a number below {regions}")]
     NoSuchRegion {
-        /// Whose it is, e.g. `"movable cell"`.
+        /// The kind of body, e.g. `"movable cell"`.
         what: &'static str,
         /// Which one.
         index: usize,
-        /// The region asked for.
+        /// The region given.
         region: usize,
         /// How many there are.
         regions: usize,

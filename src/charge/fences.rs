@@ -2,9 +2,9 @@
 //!
 //! A fence is a union of rectangles that some cells have to lie in and no others may. Each fence's
 //! cells are the movable charge of a *region* of their own, in which everything outside the fence
-//! is taken, as if by fixed cells; the cells of no fence are that of one more region, in which the fences are
-//! taken (DREAMPlace 3.0, Gu et al., ICCAD 2020). A region has its own fixed area, target
-//! density, fillers and background; cells of different regions do not push one another.
+//! is taken, as if by fixed cells; the cells of no fence are that of one more region, in which the
+//! fences are taken (DREAMPlace 3.0, Gu et al., ICCAD 2020). A region has its own fixed area,
+//! target density, fillers and background; cells of different regions do not push one another.
 //! Without fences there is one region, the die.
 
 use super::fixed::{clip, gaps};
@@ -13,7 +13,7 @@ use crate::design::Design;
 use crate::grid::{MAX_BINS, Map, Rect};
 use std::borrow::Cow;
 
-/// What of a charge each region has for itself.
+/// The properties of a charge that each region has of its own.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     pub(super) target_density: f64,
@@ -22,7 +22,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// A region whose fixed area has not been computed yet.
+    /// Returns a region whose fixed area has not been computed yet.
     pub(super) fn new(target_density: f64) -> Self {
         Region { target_density, movable_area: 0.0, fixed: Map::filled(0, 0, 0.0) }
     }
@@ -42,13 +42,14 @@ impl Fence {
         Fence { inside: gaps(&outside, die), outside }
     }
 
-    /// The other way about.
+    /// Returns the fence of everything outside `rects`.
     fn complement(rects: &[Rect], die: &Rect) -> Self {
         let Fence { inside, outside } = Fence::new(rects, die);
         Fence { inside: outside, outside: inside }
     }
 
-    /// What is taken when `rects` are: what lies outside, and what of them lies inside.
+    /// Returns the rectangles taken when `rects` are: the area outside, and the parts of `rects`
+    /// inside.
     fn taken(&self, rects: &[Rect]) -> Vec<Rect> {
         let parts = |rect| self.inside.iter().filter_map(move |piece| clip(rect, piece));
         self.outside.iter().copied().chain(rects.iter().flat_map(parts)).collect()
@@ -56,21 +57,21 @@ impl Fence {
 }
 
 impl Charge {
-    /// Divides the cells into fence regions, each of which makes a density of its own: `fences[r]` is
-    /// the union of the rectangles that the cells of region r have to lie in, and `region` has one
-    /// index per movable cell ([`Charge::movable`]), that of its fence, or `fences.len()` for a cell of no
-    /// fence. Such cells, where there are any, are one more region. What of a rectangle lies outside
-    /// the die is left out. No fences: one region, the die.
+    /// Divides the cells into fence regions, each of which makes a density of its own: `fences[r]`
+    /// is the union of the rectangles that the cells of region r have to lie in, and `region` has
+    /// one index per movable cell ([`Charge::movable`]), that of its fence, or `fences.len()` for a
+    /// cell of no fence. Such cells, where there are any, are one more region. Parts of a rectangle
+    /// outside the die are left out. No fences: one region, the die.
     ///
-    /// The fillers are made anew, each region's over its own area, and each region's target density is raised
-    /// where its cells do not fit otherwise. Fillers that were added by hand are gone
+    /// The fillers are made anew, each region's over its own area, and each region's target density
+    /// is raised where its cells do not fit otherwise. Fillers that were added by hand are gone
     /// ([`Charge::add_fillers_in`]).
     ///
     /// # Errors
     /// When a fence has no rectangle, a rectangle has no area or lies outside the die, fences
-    /// overlap, `region` does not have one index per movable cell or one is beyond `fences.len()`, the cells of a
-    /// region have more area than is free there, more than [`MAX_BINS`] bins
-    /// would be needed, or too many fillers. The charge is then as it was.
+    /// overlap, `region` does not have one index per movable cell or one is beyond `fences.len()`,
+    /// the cells of a region have more area than is free there, more than [`MAX_BINS`] bins would
+    /// be needed, or too many fillers. The charge is then as it was.
     pub fn set_fences(&mut self, fences: &[Vec<Rect>], region: &[u32]) -> Result<(), ChargeError> {
         check_length("regions of movable cells", self.movable, region.len())?;
         let regions = fences.len() + 1;
@@ -101,8 +102,8 @@ impl Charge {
         Ok(())
     }
 
-    /// [`Charge::set_fences`] with those of a design that movable nodes belong to, none of whose other
-    /// fences are looked at.
+    /// [`Charge::set_fences`] with those of a design that movable nodes belong to, none of whose
+    /// other fences are looked at.
     pub(super) fn fence_as(&mut self, design: &Design) -> Result<(), ChargeError> {
         let with_members = populated(design);
         let fences: Vec<usize> = (0..design.fences.len()).filter(|&f| with_members[f]).collect();
@@ -114,7 +115,7 @@ impl Charge {
             let all = &design.fences[fence].rects;
             let on_die: Vec<Rect> =
                 all.iter().copied().filter(|rect| clip(rect, &die).is_some()).collect();
-            // Of a fence that is nowhere on the die, something is left to complain of.
+            // For a fence that is nowhere on the die, all is kept, for the error to report.
             if on_die.is_empty() { all.clone() } else { on_die }
         };
         let rects: Vec<Vec<Rect>> = fences.iter().map(on_die).collect();
@@ -129,32 +130,35 @@ impl Charge {
         Ok(())
     }
 
-    /// What the fence of a region is called; `None` where it has no name, and for cells of no fence.
+    /// Returns the name of a region's fence; `None` where it has no name, and for cells of no
+    /// fence.
     pub fn region_name(&self, region: usize) -> Option<&str> {
         self.source.fence_names.get(region).map(String::as_str)
     }
 
-    /// Number of fence regions, of which each makes a density of its own: one without fences.
+    /// Returns the number of fence regions, of which each makes a density of its own: one without
+    /// fences.
     pub fn regions(&self) -> usize {
         self.regions.len()
     }
 
-    /// The region of body `i`.
+    /// Returns the region of body `i`.
     pub fn region(&self, i: usize) -> usize {
         self.region.get(i).map_or(0, |&region| region as usize)
     }
 
-    /// The region of every body, movable cells, then fillers; empty where there is one region.
+    /// Returns the region of every body, movable cells, then fillers; empty where there is one
+    /// region.
     pub(crate) fn region_of_bodies(&self) -> &[u32] {
         &self.region
     }
 
-    /// Bins along x and y of the regions' maps, one after the other along x.
+    /// Returns the bins along x and y of the regions' maps, one after the other along x.
     pub(crate) fn stacked_bins(&self) -> [usize; 2] {
         [self.regions() * self.grid.nx(), self.grid.ny()]
     }
 
-    /// As [`Charge::target_density`], of one region.
+    /// Like [`Charge::target_density`], of one region.
     ///
     /// # Panics
     /// When there is no such region.
@@ -162,7 +166,7 @@ impl Charge {
         self.regions[region].target_density
     }
 
-    /// As [`Charge::fixed`], of one region: what lies outside its fence is taken.
+    /// Returns [`Charge::fixed`] of one region: the area outside its fence is taken.
     ///
     /// # Panics
     /// When there is no such region.
@@ -170,7 +174,7 @@ impl Charge {
         &self.regions[region].fixed
     }
 
-    /// As [`Charge::movable_area`], of one region.
+    /// Like [`Charge::movable_area`], of one region.
     ///
     /// # Panics
     /// When there is no such region.
@@ -178,7 +182,7 @@ impl Charge {
         self.regions[region].movable_area
     }
 
-    /// As [`Charge::background`], of every region, in one pass over the bodies.
+    /// Like [`Charge::background`], of every region, in one pass over the bodies.
     pub fn backgrounds(&self) -> Vec<f64> {
         const STEPS: f64 = 1024.0;
         let (mut bodies, mut macros) = (vec![0.0; self.regions()], vec![0.0; self.regions()]);
@@ -196,8 +200,8 @@ impl Charge {
         self.regions.iter().zip(bodies).zip(macros).map(background).collect()
     }
 
-    /// A charge of some of the movable cells alone, in their regions and with the weights they have
-    /// here, and nothing fixed. Positions are counted from (0, 0).
+    /// Returns a charge of some of the movable cells alone, in their regions and with the weights
+    /// they have here, and nothing fixed. Positions are counted from (0, 0).
     ///
     /// # Errors
     /// None for indices of movable cells.
@@ -233,17 +237,18 @@ impl Charge {
         Ok(part)
     }
 
-    /// The movable cells of a region that do move.
+    /// Returns the movable cells of a region that do move.
     pub(super) fn moving_in(&self, region: usize) -> impl Iterator<Item = usize> + '_ {
         self.moving().filter(move |&i| self.region(i) == region)
     }
 
-    /// The fence of a region; `None` where nothing of the die lies outside.
+    /// Returns the fence of a region; `None` where it covers the whole die.
     fn fence(&self, region: usize) -> Option<&Fence> {
         self.source.fences.get(region).filter(|fence| !fence.outside.is_empty())
     }
 
-    /// The rectangles that take area in a region, `all` being those that take it in the die.
+    /// Returns the rectangles that take area in a region, `all` being those that take it in the
+    /// die.
     pub(super) fn taken_in<'a>(&self, region: usize, all: &'a [Rect]) -> Cow<'a, [Rect]> {
         match self.fence(region) {
             Some(fence) => Cow::Owned(fence.taken(all)),
@@ -256,12 +261,12 @@ impl Charge {
         self.fence(region).is_some()
     }
 
-    /// Where a region's fillers go.
+    /// Returns where a region's fillers go.
     pub(super) fn open_to(&self, region: usize) -> Vec<Rect> {
         self.fence(region).map_or_else(|| vec![self.grid.die()], |fence| fence.inside.clone())
     }
 
-    /// How a warning begins that is of one region: with fences, by its number.
+    /// Returns how a warning begins that is of one region: with fences, by its number.
     pub(super) fn warned_of(&self, region: usize) -> String {
         match self.region_name(region) {
             Some(name) => format!("fence `{name}`: "),
@@ -287,7 +292,7 @@ impl Charge {
     }
 }
 
-/// Which fences of a design movable nodes belong to.
+/// Returns which fences of a design movable nodes belong to.
 pub(super) fn populated(design: &Design) -> Vec<bool> {
     let mut populated = vec![false; design.fences.len()];
     design.movable().filter_map(|i| design.nodes.fence_of(i)).for_each(|f| populated[f] = true);

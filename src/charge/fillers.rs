@@ -13,8 +13,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
 
-/// Most fillers that are made. Movable cells tiny against the die ask for more
-/// than memory holds; 2^26 is 25 times what the largest contest design needs.
+/// Most fillers that are made. Movable cells tiny against the die would need more than memory
+/// holds; 2^26 is 25 times what the largest contest design needs.
 pub const MAX_FILLERS: usize = 1 << 26;
 
 /// Bins along x of a stripe of fillers that follow one another.
@@ -25,7 +25,8 @@ const STRIPE: f64 = 32.0;
 pub(super) struct Budget {
     /// Die area that nothing fixed covers.
     pub(super) space: f64,
-    /// What it may hold: every bin's free area times its own target density, where bins have one.
+    /// Area that `space` may hold: every bin's free area times its own target density, where bins
+    /// have one.
     pub(super) room: Option<f64>,
     /// Area of movable macros.
     pub(super) macro_area: f64,
@@ -34,7 +35,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The least density at which the cells fit beside the macros.
+    /// Returns the least density at which the cells fit beside the macros.
     pub(super) fn least_density(&self) -> f64 {
         if self.cell_area <= 0.0 {
             return 0.0;
@@ -52,7 +53,7 @@ impl Budget {
     }
 }
 
-/// Mean of the widths between the 5th and the 95th percentile.
+/// Returns the mean of the widths between the 5th and the 95th percentile.
 fn mean_width(mut sorted: Vec<f64>) -> f64 {
     sorted.par_sort_unstable_by(f64::total_cmp);
     let n = sorted.len();
@@ -61,9 +62,9 @@ fn mean_width(mut sorted: Vec<f64>) -> f64 {
     middle.iter().sum::<f64>() / middle.len().max(1) as f64
 }
 
-/// Adds the fillers that the `budget` of a region asks for, uniformly over its rectangles `over`, which
-/// do not overlap. Those that follow one another stand together: engines find what they need of them in one place,
-/// and several devices have most of the fillers that they work on.
+/// Adds the fillers of a region's `budget`, uniformly over its rectangles `over`, which do not
+/// overlap. Those that follow one another stand together: engines find what they need of them in
+/// one place, and several devices have most of the fillers that they work on.
 pub(super) fn add(
     charge: &mut Charge,
     region: usize,
@@ -117,7 +118,7 @@ fn in_stripes(grid: &BinGrid, x: Vec<f64>, y: Vec<f64>) -> (Vec<f64>, Vec<f64>) 
     points.into_par_iter().map(|(_, y, x)| (x, y)).unzip()
 }
 
-/// Where each rectangle's share of `count` things ends when they are dealt out by area.
+/// Returns where each rectangle's share of `count` things ends when they are dealt out by area.
 fn shares(over: &[Rect], count: usize) -> Vec<usize> {
     let all: f64 = over.iter().map(Rect::area).sum();
     let mut area = 0.0;

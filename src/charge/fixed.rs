@@ -1,5 +1,4 @@
-//! The area that never changes: fixed cells, and on request whatever lies
-//! outside every row.
+//! The area that never changes: fixed cells, and by option everything outside every row.
 //!
 //! Real sizes, exact overlaps, clipped to the die; the sum in a bin is clamped
 //! to the bin's area, for overlapping cells take no more than all of it, and
@@ -18,7 +17,7 @@ pub(super) struct Census {
     pub(super) partly_outside: usize,
 }
 
-/// The part of `rect` inside `die`; `None` when no area is left.
+/// Returns the part of `rect` inside `die`; `None` when no area is left.
 pub(crate) fn clip(rect: &Rect, die: &Rect) -> Option<Rect> {
     let part = Rect {
         xl: rect.xl.max(die.xl),
@@ -34,7 +33,7 @@ pub(super) fn contains(die: &Rect, rect: &Rect) -> bool {
     rect.xl >= die.xl && rect.xh <= die.xh && rect.yl >= die.yl && rect.yh <= die.yh
 }
 
-/// Sums areas and counts what reaches beyond the die.
+/// Sums areas and counts cells that reach beyond the die.
 pub(super) fn census(rects: &[Rect], die: &Rect) -> Census {
     let mut census = Census::default();
     for rect in rects {
@@ -54,8 +53,9 @@ pub(super) fn census(rects: &[Rect], die: &Rect) -> Census {
     census
 }
 
-/// Area of `rects` in every bin, and what of it is `taken` besides (layout units squared, where
-/// there is such a map), clamped to the bin's area and scaled by the bin's `target` density.
+/// Returns the area of `rects` in every bin, and the part of it that is `taken` besides (layout
+/// units squared, where there is such a map), clamped to the bin's area and scaled by the bin's
+/// `target` density.
 ///
 /// Bins that a cell covers whole are full whatever else is in them: of each
 /// column only the first and the last of them are marked, so that the cost of a
@@ -104,9 +104,9 @@ pub(super) fn map<'a>(
     map
 }
 
-/// What intervals that come and go cover of a line: a segment tree over the
-/// pieces between the line's cuts. A change takes O(log n), the length that is
-/// covered is at hand, and to list the gaps takes O(log n) each.
+/// The part of a line covered by intervals that are added and removed: a segment tree over the
+/// pieces between the line's cuts. A change takes O(log n), the covered length is known, and to
+/// list the gaps takes O(log n) each.
 struct Cover {
     /// Ascending, none twice, two at least.
     cuts: Vec<f64>,
@@ -154,12 +154,12 @@ impl Cover {
         self.cuts[of.end] - self.cuts[of.first]
     }
 
-    /// Length that is covered.
+    /// Returns the length that is covered.
     fn covered(&self) -> f64 {
         self.nodes[1].1
     }
 
-    /// An interval between two cuts comes or goes.
+    /// Adds or removes an interval between two cuts.
     fn change(&mut self, low: f64, high: f64, comes: bool) {
         let at = |cut: f64| self.cuts.partition_point(|&c| c < cut);
         let (first, end) = (at(low), at(high));
@@ -188,7 +188,7 @@ impl Cover {
         };
     }
 
-    /// What is not covered, as intervals from left to right that do not touch.
+    /// Collects the uncovered intervals, from left to right and not touching.
     fn gaps(&self, gaps: &mut Vec<(f64, f64)>) {
         gaps.clear();
         self.gaps_below(self.all(), gaps);
@@ -213,9 +213,9 @@ impl Cover {
     }
 }
 
-/// Cuts `die` into horizontal slabs at every edge of `rects` and hands each
-/// slab, bottom up, to `visit` with what the rectangles cover of the die's
-/// width in it. Takes O(n log n), however they overlap.
+/// Cuts `die` into horizontal slabs at every edge of `rects` and hands each slab, bottom up, to
+/// `visit` with the part of the die's width in it that the rectangles cover. Takes O(n log n),
+/// however they overlap.
 fn slabs(rects: &[Rect], die: &Rect, mut visit: impl FnMut(f64, f64, &Cover)) {
     let rects: Vec<Rect> = rects.iter().filter_map(|r| clip(r, die)).collect();
     let cuts = rects.iter().flat_map(|r| [r.xl, r.xh]).chain([die.xl, die.xh]);
@@ -236,15 +236,14 @@ fn slabs(rects: &[Rect], die: &Rect, mut visit: impl FnMut(f64, f64, &Cover)) {
     }
 }
 
-/// Area of the union of `rects` within `die`.
+/// Returns the area of the union of `rects` within `die`.
 pub(crate) fn union_area(rects: &[Rect], die: &Rect) -> f64 {
     let mut area = 0.0;
     slabs(rects, die, |low, high, cover| area += (high - low) * cover.covered());
     area
 }
 
-/// What is left of `die` outside every one of `rects`, as rectangles that do
-/// not overlap.
+/// Returns the part of `die` outside every one of `rects`, as rectangles that do not overlap.
 pub(crate) fn gaps(rects: &[Rect], die: &Rect) -> Vec<Rect> {
     let (mut gaps, mut across) = (Vec::new(), Vec::new());
     slabs(rects, die, |yl, yh, cover| {
@@ -291,7 +290,7 @@ mod tests {
         assert!(gaps.contains(&Rect { xl: 5.0, yl: 1.0, xh: 8.0, yh: 2.0 }));
     }
 
-    /// Rectangles of all sizes all over `DIE` and beyond, on a lattice of halves.
+    /// Returns the rectangles of all sizes all over `DIE` and beyond, on a lattice of halves.
     fn heap(count: usize) -> Vec<Rect> {
         let mut state = 1u64;
         let mut next = |most: u64| {

@@ -1,4 +1,4 @@
-//! What every rectangle weighs.
+//! Charges: the rectangles of a design, with their weights in the density.
 //!
 //! A *body* is a rectangle that moves: the movable cells first, then the
 //! fillers. [`Charge`] holds what does not change from one iteration to the
@@ -36,13 +36,14 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 
 /// The bodies of an evaluation and the fixed area.
 ///
-/// What changes while a placer runs is changed in a `Charge` of its own, which the engine is then
-/// given ([`Engine::set_charge`](crate::engine::Engine::set_charge)): sizes ([`Charge::set_sizes`]), which cells stay
-/// where they are ([`Charge::set_fixed_cells`]), area that is taken ([`Charge::set_blocked_area`]),
-/// target densities by bin ([`Charge::set_target_densities`]), and fillers ([`Charge::refill`]).
+/// Changes while a placer runs are made in a copy of the `Charge`, which the engine is then given
+/// ([`Engine::set_charge`](crate::engine::Engine::set_charge)): sizes ([`Charge::set_sizes`]),
+/// which cells stay where they are ([`Charge::set_fixed_cells`]), area that is taken
+/// ([`Charge::set_blocked_area`]), target densities by bin ([`Charge::set_target_densities`]), and
+/// fillers ([`Charge::refill`]).
 ///
-/// Cells of different fence regions ([`Charge::set_fences`]) make a density each, over the same bins.
-/// Without fences there is one region, the die.
+/// Cells of different fence regions ([`Charge::set_fences`]) make a density each, over the same
+/// bins. Without fences there is one region, the die.
 ///
 /// Every `Charge` is consistent: the columns by body have one finite value each, the
 /// map of fixed area has the bins of the grid, and indices are within range.
@@ -69,7 +70,7 @@ pub struct Charge {
     origin: [f64; 2],
     /// One at least.
     regions: Vec<Region>,
-    /// Of every body; empty where there is one region.
+    /// For every body; empty where there is one region.
     region: Vec<u32>,
     movable: usize,
     width: Vec<f64>,
@@ -88,10 +89,10 @@ pub struct Charge {
     source: Source,
 }
 
-/// What a charge is made from besides sizes and positions of the bodies.
+/// The inputs of a charge besides sizes and positions of the bodies.
 #[derive(Clone, Debug, Default)]
 struct Source {
-    /// The target density that was asked for, and those of bins where they have their own.
+    /// The target density given, and those of bins where they have their own.
     asked: f64,
     targets: Option<Map<f64>>,
     /// Whether there are fillers, and the seed of their positions.
@@ -110,17 +111,17 @@ struct Source {
     partial: Option<Map<f64>>,
     /// Area of every bin that is taken besides.
     taken: Option<Map<f64>>,
-    /// What there is to warn of whatever changes.
+    /// Warnings that hold whatever changes.
     notes: Vec<Warning>,
-    /// Of every region, and the region of every movable cell; empty: one region, the die.
+    /// The fence of every region, and the region of every movable cell; empty: one region, the die.
     fences: Vec<Fence>,
     region: Vec<u32>,
-    /// What the fences are called; empty where they have no names.
+    /// Names of the fences; empty where they have none.
     fence_names: Vec<String>,
 }
 
 impl Source {
-    /// Checks the cells and what is asked for, and takes all of them but their columns.
+    /// Checks the cells and options, and takes all of them but their columns.
     fn new(
         grid: &BinGrid,
         cells: &Rectangles<'_>,
@@ -216,11 +217,11 @@ pub struct Clipped {
 }
 
 impl Charge {
-    /// The charge of a design. `FixedNoImage` nodes block nothing. Blockages, hard and soft, and the
-    /// halos of fixed nodes are taken as fixed cells are, partial blockages in part; the fences that
-    /// movable nodes belong to are regions ([`Charge::set_fences`]), other fences are taken whole. Area
-    /// outside every row is taken where the options or the design say so. Halos of movable nodes
-    /// are counted in [`Charge::warnings`] and take nothing.
+    /// Returns the charge of a design. `FixedNoImage` nodes block nothing. Blockages, hard and
+    /// soft, and the halos of fixed nodes are taken as fixed cells are, partial blockages in part;
+    /// the fences that movable nodes belong to are regions ([`Charge::set_fences`]), other fences
+    /// are taken whole. Area outside every row is taken where the options or the design say so.
+    /// Halos of movable nodes are counted in [`Charge::warnings`] and take nothing.
     ///
     /// # Errors
     /// A design whose columns do not fit together ([`Design::check`]), a target
@@ -270,7 +271,7 @@ impl Charge {
         Ok(charge)
     }
 
-    /// The charge of bare rectangles.
+    /// Makes the charge of rectangles without a design.
     ///
     /// # Errors
     /// A target density outside (0, 1], slices of different lengths, a size or
@@ -288,7 +289,7 @@ impl Charge {
         Charge::from_columns(grid, [width, height, x, y], source)
     }
 
-    /// The charge of cells with these widths, heights and lower-left corners.
+    /// Returns the charge of cells with these widths, heights and lower-left corners.
     fn from_columns(
         grid: BinGrid,
         [width, height, initial_x, initial_y]: [Vec<f64>; 4],
@@ -321,10 +322,10 @@ impl Charge {
         Ok(charge)
     }
 
-    /// As [`Charge::add_fillers_in`], to the first region, which without fences is the only one.
+    /// Like [`Charge::add_fillers_in`], to the first region, which without fences is the only one.
     ///
     /// # Errors
-    /// As [`Charge::add_fillers_in`].
+    /// Like [`Charge::add_fillers_in`].
     pub fn add_fillers(
         &mut self,
         width: f64,
@@ -338,9 +339,9 @@ impl Charge {
     /// Appends fillers of one size, layout units, at the given lower-left corners, to a region.
     ///
     /// # Errors
-    /// When there is no such region, `x` and `y` differ in length, a number is not finite, a size is
-    /// negative, the fillers' area overflows, or there are more than
-    /// [`MAX_BODIES`] bodies. The charge is then as it was.
+    /// When there is no such region, `x` and `y` differ in length, a number is not finite, a size
+    /// is negative, the fillers' area overflows, or there are more than [`MAX_BODIES`] bodies. The
+    /// charge is then as it was.
     pub fn add_fillers_in(
         &mut self,
         region: usize,
@@ -362,7 +363,8 @@ impl Charge {
         if regions > 1 {
             self.region.resize(bodies, region as u32);
         }
-        // Each column on a thread of its own: most of it is the system's work, which gives the memory.
+        // Each column on a thread of its own: most of it is the system's work, which gives the
+        // memory.
         let ratio = smoothing::ratio(width, height, &self.grid);
         let sizes =
             [(&mut self.width, width), (&mut self.height, height), (&mut self.ratio, ratio)];
@@ -394,19 +396,19 @@ impl Charge {
         Ok(())
     }
 
-    /// The bins.
+    /// Returns the bins.
     pub fn grid(&self) -> BinGrid {
         self.grid
     }
 
-    /// Target density T, in (0, 1]: the one asked for, or the least at which
-    /// the movable cells fit when fillers are on and that is larger. With fences, the first
-    /// region's ([`Charge::region_target_density`]).
+    /// Returns the target density T, in (0, 1]: the one given, or the least at which the movable
+    /// cells fit when fillers are on and that is larger. With fences, the first region's
+    /// ([`Charge::region_target_density`]).
     pub fn target_density(&self) -> f64 {
         self.region_target_density(0)
     }
 
-    /// The target density of every bin, `nx × ny`, where they have their own
+    /// Returns the target density of every bin, `nx × ny`, where they have their own
     /// ([`Charge::set_target_densities`]); [`Charge::target_density`] is their mean then.
     pub fn target_densities(&self) -> Option<&Map<f64>> {
         self.source.targets.as_ref()
@@ -417,60 +419,59 @@ impl Charge {
         self.source.fixed_cells.get(i).is_some_and(|&fixed| fixed)
     }
 
-    /// The movable cells that do move.
+    /// Returns the movable cells that do move.
     fn moving(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.movable).filter(|&i| !self.is_fixed(i))
     }
 
-    /// Number of movable cells: bodies `0..movable()`.
+    /// Returns the number of movable cells: bodies `0..movable()`.
     pub fn movable(&self) -> usize {
         self.movable
     }
 
-    /// Width of every body, layout units.
+    /// Returns the width of every body, layout units.
     pub fn width(&self) -> &[f64] {
         &self.width
     }
 
-    /// Height of every body, layout units.
+    /// Returns the height of every body, layout units.
     pub fn height(&self) -> &[f64] {
         &self.height
     }
 
-    /// Weight of every body's smoothed area, without unit: the area it adds to
-    /// a bin is `ratio` × overlap of its stretched rectangle with the bin. Zero for a
-    /// cell that stays where it is, whose area is part of [`Charge::fixed`].
+    /// Returns the weight of every body's smoothed area, without unit: the area it adds to a bin is
+    /// `ratio` × overlap of its stretched rectangle with the bin. Zero for a cell that stays where
+    /// it is, whose area is part of [`Charge::fixed`].
     pub fn ratio(&self) -> &[f64] {
         &self.ratio
     }
 
-    /// Movable macros, by index, ascending. Their [`Charge::ratio`] is T of their region, and so
-    /// is the weight of their area in the exact density; every other cell's is 1.
+    /// Returns the movable macros, by index, ascending. Their [`Charge::ratio`] is T of their
+    /// region, and so is the weight of their area in the exact density; every other cell's is 1.
     pub fn macros(&self) -> &[u32] {
         &self.macros
     }
 
-    /// Where every body starts, left edges, layout units.
+    /// Returns where every body starts, left edges, layout units.
     pub fn initial_x(&self) -> &[f64] {
         &self.initial_x
     }
 
-    /// Where every body starts, bottom edges, layout units.
+    /// Returns where every body starts, bottom edges, layout units.
     pub fn initial_y(&self) -> &[f64] {
         &self.initial_y
     }
 
-    /// Where the bodies start, x and y of their lower-left corners from [`Charge::origin`], layout
-    /// units, in the precision of an engine.
+    /// Returns where the bodies start, x and y of their lower-left corners from [`Charge::origin`],
+    /// layout units, in the precision of an engine.
     pub fn initial_positions<T: Real>(&self) -> (Vec<T>, Vec<T>) {
         let [x, y] = self.origin;
         let round = |column: &[f64], from: f64| column.iter().map(|&v| T::of(v - from)).collect();
         (round(&self.initial_x, x), round(&self.initial_y, y))
     }
 
-    /// Fixed area per bin, layout units squared, clamped to the bin's area and
-    /// scaled by T; `nx × ny`, y contiguous. With fences, the first region's
-    /// ([`Charge::region_fixed`]).
+    /// Returns the fixed area per bin, layout units squared, clamped to the bin's area and scaled
+    /// by T; `nx × ny`, y contiguous. With fences, the first region's ([`Charge::region_fixed`]).
     pub fn fixed(&self) -> &Map<f64> {
         self.region_fixed(0)
     }
@@ -490,18 +491,18 @@ impl Charge {
         self.fixed_clipped_area
     }
 
-    /// Fixed cells with no area inside the die.
+    /// Returns the fixed cells with no area inside the die.
     pub fn fixed_outside(&self) -> usize {
         self.fixed_outside
     }
 
-    /// Fixed cells that reach beyond the die.
+    /// Returns the fixed cells that reach beyond the die.
     pub fn fixed_partly_outside(&self) -> usize {
         self.fixed_partly_outside
     }
 
-    /// Area under no fixed cell that is taken all the same: in blockages, of partial ones in part, and
-    /// with [`Charge::row_blockage`] outside every row.
+    /// Returns the area under no fixed cell that is taken all the same: in blockages, partial ones
+    /// in part, and with [`Charge::row_blockage`] outside every row.
     pub fn blockage_area(&self) -> f64 {
         self.blockage_area
     }
@@ -511,42 +512,41 @@ impl Charge {
         self.source.row_blockage
     }
 
-    /// What a user should know: clipped area, a raised target density.
+    /// Returns warnings for the user: clipped area, a raised target density.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Number of bodies, movable cells and fillers.
+    /// Returns the number of bodies, movable cells and fillers.
     pub fn bodies(&self) -> usize {
         self.width.len()
     }
 
-    /// Number of fillers: bodies `movable..bodies()`.
+    /// Returns the number of fillers: bodies `movable..bodies()`.
     pub fn fillers(&self) -> usize {
         self.bodies() - self.movable
     }
 
-    /// Area of the fillers together.
+    /// Returns the area of the fillers together.
     pub fn filler_area(&self) -> f64 {
         let sizes = self.width.iter().zip(&self.height);
         sizes.skip(self.movable).map(|(w, h)| w * h).sum()
     }
 
-    /// A constant that engines take off ρ before they round it: about its mean
-    /// when every body is on the die, and at most 1. With fences, the first region's
+    /// Returns a constant that engines take off ρ before they round it: about its mean when every
+    /// body is on the die, and at most 1. With fences, the first region's
     /// ([`Charge::backgrounds`]).
     ///
-    /// φ and E are those of ρ less any constant. What rounding does to ρ is small
-    /// beside its mean, but not beside what remains of φ where ρ has become flat:
-    /// an error of all waves alike, while φ is mostly the longest ones. A multiple
-    /// of 1/1024, so that empty and full bins stay exact.
+    /// φ and E are those of ρ less any constant. The rounding error of ρ is small beside its mean,
+    /// but not beside the rest of φ where ρ has become flat: an error of all waves alike, while φ
+    /// is mostly the longest ones. A multiple of 1/1024, so that empty and full bins stay exact.
     pub fn background(&self) -> f64 {
         self.backgrounds()[0]
     }
 
-    /// How much of the movable cells, at their exact sizes, lies outside the die
-    /// when they are at the lower-left corners `x`, `y`, from [`Charge::origin`] (those of fillers, if
-    /// given, are not looked at). The same for any number of threads.
+    /// Returns how much of the movable cells, at their exact sizes, lies outside the die when they
+    /// are at the lower-left corners `x`, `y`, from [`Charge::origin`] (those of fillers, if given,
+    /// are not looked at). The same for any number of threads.
     pub fn clipped_area<T: Real>(&self, x: &[T], y: &[T]) -> Clipped {
         let die = self.grid.die();
         let add = |block: &mut Clipped, [x, y, width, height]: [f64; 4]| {
@@ -560,8 +560,8 @@ impl Charge {
         })
     }
 
-    /// What `add` makes of the movable cells that do move, each given as its lower-left corner, width
-    /// and height, block by block: the same for any number of threads.
+    /// Combines the results of `add` on the movable cells that do move, each given as its
+    /// lower-left corner, width and height, block by block: the same for any number of threads.
     fn by_blocks<T: Real, S: Default + Send>(
         &self,
         x: &[T],
@@ -609,7 +609,8 @@ fn check_total(what: &'static str, area: f64) -> Result<(), ChargeError> {
     if area.is_finite() { Ok(()) } else { Err(ChargeError::TotalArea(what)) }
 }
 
-/// The target density to use: `asked`, or the least that fits, at most 1; warnings begin with `of`.
+/// Returns the target density to use: `asked`, or the least that fits, at most 1; warnings begin
+/// with `of`.
 fn raised(asked: f64, least: f64, of: &str, warnings: &mut Vec<Warning>) -> f64 {
     if least <= asked {
         return asked;
@@ -632,7 +633,8 @@ fn raised(asked: f64, least: f64, of: &str, warnings: &mut Vec<Warning>) -> f64 
     used
 }
 
-/// The value in the middle, the upper one of two, or 0 without any; `values` are rearranged.
+/// Returns the value in the middle, the upper one of two, or 0 without any; `values` are
+/// rearranged.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     match values.is_empty() {
@@ -641,7 +643,7 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The area rows cover: abutting sites and what lies between their pitch.
+/// Returns the area that rows cover: abutting sites and the gaps within their pitch.
 fn row_rects(rows: &[Row]) -> Vec<Rect> {
     rows.iter().map(Row::rect).collect()
 }

@@ -1,19 +1,20 @@
 //! Where positions are counted from in the precision of an engine.
 //!
-//! Numbers of single precision stand in steps of 2⁻²³ of what they are: far from the origin cells could not be told
-//! apart by them, though the die is small. There, positions are counted from the die's lower-left
-//! corner: everything a [`Charge`] and a [`Netlist`](crate::wirelength::Netlist) hold stays as it is, in double precision, and the
-//! corner is taken off before anything is rounded. Lengths are layout units.
+//! Numbers of single precision have steps of 2⁻²³ of their size: far from the origin they could not
+//! distinguish cells, though the die is small. There, positions are counted from the die's
+//! lower-left corner: everything a [`Charge`] and a [`Netlist`](crate::wirelength::Netlist) hold
+//! stays as it is, in double precision, and the corner is taken off before anything is rounded.
+//! Lengths are layout units.
 
 use super::{Charge, ChargeError};
 use crate::grid::{BinGrid, Rect};
 use crate::real::Precision;
 
-/// Of a row's height, the most that coordinates may be rounded by.
+/// The most that coordinates may be rounded by, as a fraction of a row's height.
 const COARSEST: f64 = 1.0 / 64.0;
 
-/// The origin for a die with rows of this height: (0, 0) where the precision holds its coordinates, and else
-/// the die's lower-left corner.
+/// Returns the origin for a die with rows of this height: (0, 0) where the precision holds its
+/// coordinates, and else the die's lower-left corner.
 ///
 /// # Errors
 /// When the precision does not hold coordinates from there either.
@@ -34,8 +35,8 @@ pub fn origin_for(
 }
 
 impl Charge {
-    /// Where positions in an engine's precision are counted from, x and y in layout units; (0, 0)
-    /// unless set. Whatever an engine takes or gives as a position is from there.
+    /// Returns where positions in an engine's precision are counted from, x and y in layout units;
+    /// (0, 0) unless set. Whatever an engine takes or gives as a position is from there.
     pub fn origin(&self) -> [f64; 2] {
         self.origin
     }
@@ -53,7 +54,7 @@ impl Charge {
         Ok(())
     }
 
-    /// The bins, where positions from [`Charge::origin`] have them.
+    /// Returns the bins, where positions from [`Charge::origin`] have them.
     pub(crate) fn grid_from_origin(&self) -> BinGrid {
         let (die, [x, y]) = (self.grid.die(), self.origin);
         match self.origin {

@@ -29,7 +29,7 @@ pub(crate) struct Span {
 }
 
 impl Axis {
-    /// The x axis and the y axis of `grid`.
+    /// Returns the x axis and the y axis of `grid`.
     pub(crate) fn of(grid: &BinGrid) -> (Axis, Axis) {
         let axis =
             |origin, bin: f64, bins: usize| Axis { origin, per_bin: 1.0 / bin, bins: bins as f64 };
@@ -37,32 +37,32 @@ impl Axis {
         (axis(die.xl, grid.bin_x(), grid.nx()), axis(die.yl, grid.bin_y(), grid.ny()))
     }
 
-    /// A place on the axis, layout units, in bin units from the die's edge.
+    /// Returns a place on the axis, layout units, in bin units from the die's edge.
     #[inline(always)]
     pub(crate) fn position(&self, low: f64) -> f64 {
         (low - self.origin) * self.per_bin
     }
 
-    /// A length in bin units.
+    /// Returns a length in bin units.
     #[inline(always)]
     pub(crate) fn length(&self, size: f64) -> f64 {
         size * self.per_bin
     }
 
-    /// Number of bins.
+    /// Returns the number of bins.
     #[inline(always)]
     pub(crate) fn bins(&self) -> f64 {
         self.bins
     }
 
-    /// The bins that `[low, low + size]`, layout units, covers.
-    /// `None` when it covers nothing, or `low` is NaN.
+    /// Returns the bins that `[low, low + size]`, layout units, covers. `None` when it covers
+    /// nothing, or `low` is NaN.
     #[inline(always)]
     pub(crate) fn span(&self, low: f64, size: f64) -> Option<Span> {
         self.covered(self.position(low), self.length(size), 0.0)
     }
 
-    /// The bins that an interval covers, bin units, once it is stretched about its centre
+    /// Returns the bins that an interval covers, bin units, once it is stretched about its centre
     /// to `least` bins at least.
     #[inline(always)]
     pub(crate) fn covered(&self, low: f64, size: f64, least: f64) -> Option<Span> {
@@ -94,7 +94,7 @@ impl Axis {
 }
 
 impl Span {
-    /// How much of bin `i` is covered, for `i` in `first..=last`.
+    /// Returns how much of bin `i` is covered, for `i` in `first..=last`.
     #[inline(always)]
     pub(crate) fn of_bin(&self, i: usize) -> f64 {
         if i == self.first {

@@ -39,7 +39,7 @@ pub struct Rectangles<'a> {
     /// Where cells may go; read only with
     /// [`ChargeOptions::row_blockage`](super::ChargeOptions::row_blockage).
     pub rows: &'a [Rect],
-    /// Areas that cells may not lie in, or may not fill. What of them fixed cells cover counts once.
+    /// Areas that cells may not lie in, or may not fill. Parts that fixed cells cover count once.
     pub blockages: &'a [Blockage],
 }
 
@@ -73,7 +73,7 @@ impl<'a> Rectangles<'a> {
         Rectangles { rows, ..self }
     }
 
-    /// With areas that cells may not lie in, or may not fill.
+    /// Sets areas that cells may not lie in, or may not fill.
     #[must_use]
     pub fn blockages(self, blockages: &'a [Blockage]) -> Self {
         Rectangles { blockages, ..self }

@@ -1,10 +1,9 @@
 //! Local smoothing: cells smaller than √2 bins are spread over √2 bins.
 //!
-//! Per axis w' = max(w, √2·bin), about the same centre; the area is kept by the
-//! weight w·h / (w'·h'). Without it a cell within one bin would feel no change
-//! when it moves (ePlace, Lu et al., TODAES 2015; the factor √2 is
-//! DREAMPlace's). Movable macros weigh the target density instead: once placed
-//! they fill their bins for good, just as fixed cells do.
+//! Per axis w' = max(w, √2·bin), about the same centre; the area is kept by the weight w·h /
+//! (w'·h'). Without it a cell within one bin would feel no change when it moves (ePlace, Lu et al.,
+//! TODAES 2015; the factor √2 is DREAMPlace's). Movable macros are weighted by the target density
+//! instead: once placed they fill their bins for good, just as fixed cells do.
 
 use super::Rectangles;
 use crate::design::Design;
@@ -20,19 +19,19 @@ const MACRO_AREA: f64 = 10.0;
 /// … and taller than this many rows.
 const MACRO_ROWS: f64 = 2.0;
 
-/// Length along an axis once it is stretched to √2 bins at least.
+/// Returns the length along an axis once it is stretched to √2 bins at least.
 pub fn stretch(length: f64, bin: f64) -> f64 {
     length.max(LEAST_EXTENT * bin)
 }
 
-/// Real over stretched area: what a unit of stretched area weighs.
+/// Returns real over stretched area: the weight of a unit of stretched area.
 pub(super) fn ratio(width: f64, height: f64, grid: &BinGrid) -> f64 {
     let stretched = stretch(width, grid.bin_x()) * stretch(height, grid.bin_y());
     width * height / stretched
 }
 
-/// Which movable cells are macros, by index: those marked, or where none are
-/// marked those of more than 10 times the mean area and 2 rows' height.
+/// Returns which movable cells are macros, by index: those marked, or where none are marked those
+/// of more than 10 times the mean area and 2 rows' height.
 pub(super) fn macros(cells: &Rectangles<'_>, movable_area: f64, row_height: f64) -> Vec<u32> {
     let count = cells.width.len();
     let mean = movable_area / count.max(1) as f64;
@@ -48,7 +47,7 @@ pub(crate) fn is_macro((width, height): (f64, f64), mean_area: f64, row_height: 
     width * height > MACRO_AREA * mean_area && is_tall(height, row_height)
 }
 
-/// The movable nodes of `design` that are macros, ascending.
+/// Returns the movable nodes of `design` that are macros, ascending.
 pub(crate) fn movable_macros(design: &Design) -> Vec<usize> {
     let areas = design.movable().map(|i| design.size(i)).map(|(w, h)| w * h);
     let (sum, count) = areas.fold((0.0, 0usize), |(sum, count), area| (sum + area, count + 1));

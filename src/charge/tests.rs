@@ -97,7 +97,7 @@ fn large_tall_cells_are_macros_below_full_density() {
     assert_eq!(Charge::from_rectangles(grid(), &marked, &options(0.8)).unwrap().macros, [3]);
 }
 
-/// A design of one cell, a fixed block, a pad that blocks nothing and two rows.
+/// Returns a design of one cell, a fixed block, a pad that blocks nothing and two rows.
 fn design() -> Design {
     let row = |x, y, sites| Row {
         x,
@@ -212,7 +212,7 @@ fn the_background_is_about_the_mean_and_exact_in_f32() {
     let block = [Rect::at(10.0, 20.0, 10.0, 60.0)];
     let half = Charge::from_rectangles(grid(), &rectangles(&cells, &block), &options(0.5)).unwrap();
     assert_eq!(half.background(), 188.0 / 1024.0);
-    // A macro weighs the target density.
+    // A macro is weighted by the target density.
     let macros: Vec<bool> = (0..100).map(|i| i < 50).collect();
     let marked = Rectangles { macros: Some(&macros), ..rectangles(&cells, &[]) };
     let marked = Charge::from_rectangles(grid(), &marked, &options(0.5)).unwrap();

@@ -1,14 +1,15 @@
-//! Sums of boxes over bins: maps to which every box adds a product of a part along x and a part along y.
+//! Sums of boxes over bins: maps to which every box adds a product of a part along x and a part
+//! along y.
 //!
-//! A box covers the columns `first..=last` and adds `x[a] · y[b]` to the bins that it covers, where a
-//! part has three values, for its first bin, its last bin and all of those between ([`Part`]). RUDY,
-//! the area of cells and counts of them are all of this form (`crate::congestion`).
+//! A box covers the columns `first..=last` and adds `x[a] · y[b]` to the bins that it covers, where
+//! a part has three values, for its first bin, its last bin and all of those between ([`Part`]).
+//! RUDY, the area of cells and counts of them are all of this form (`crate::congestion`).
 //!
 //! # How it runs
 //! The nine different products of a box are rounded to integers, and their second differences,
 //! along both axes, are added to a map of differences: 16 numbers, however large the box is. Prefix
-//! sums along both axes make bins of them. Integers add up to exactly nothing beyond the box, and the sums
-//! are the same in any order: the bits are the same for any number of threads.
+//! sums along both axes make bins of them. Integers add up to exactly nothing beyond the box, and
+//! the sums are the same in any order: the bits are the same for any number of threads.
 //!
 //! Every thread has a map of its own as long as they are small enough together ([`MOST_BYTES`]);
 //! beyond, threads share one and wait for one another.
@@ -26,8 +27,8 @@ const MOST_BYTES: usize = 512 << 20;
 /// Columns of a task where differences become bins.
 const STRIP: usize = 16;
 
-/// The bins `first..=last` of one axis, and what a box has there: in the first bin, in each of those
-/// between, in the last bin. Where there is one bin, its value is the first.
+/// The bins `first..=last` of one axis, and a box's values there: in the first bin, in each of
+/// those between, in the last bin. Where there is one bin, its value is the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Part<V> {
     pub(crate) first: usize,
@@ -44,20 +45,21 @@ pub(crate) struct BoxSums<const C: usize> {
     scale: f64,
 }
 
-/// What one thread adds. A value is from 0 to the bound that the maps were made for.
+/// The sums of one thread. A value is from 0 to the bound that the maps were made for.
 pub(crate) struct Adder<const C: usize> {
     columns: usize,
-    /// Numbers from one column to the next: there is a row beyond the last for boxes that end there.
+    /// Numbers from one column to the next: there is a row beyond the last for boxes that end
+    /// there.
     stride: usize,
     /// Integers per unit: a power of two.
     scale: f64,
     /// Second differences, `columns × stride`; empty before the first box.
     of_boxes: Vec<[i64; C]>,
-    /// Of bins, in the same order; empty before the first.
+    /// Values of bins, in the same order; empty before the first.
     of_bins: Vec<[i64; C]>,
 }
 
-/// What was added, in units: a map for each channel, `[nx][ny]`.
+/// Sums in units: a map for each channel, `[nx][ny]`.
 pub(crate) struct Sums<const C: usize> {
     pub(crate) boxes: [Vec<f64>; C],
     pub(crate) bins: [Vec<f64>; C],
@@ -100,7 +102,7 @@ impl<const C: usize> BoxSums<C> {
         });
     }
 
-    /// The sums.
+    /// Returns the sums.
     pub(crate) fn finish(mut self) -> Sums<C> {
         let (mut of_boxes, mut of_bins) = (Vec::new(), Vec::new());
         self.threads.each(|own| {

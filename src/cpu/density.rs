@@ -11,11 +11,11 @@
 //! region is the ordinary case.
 //!
 //! # How it runs in parallel
-//! Bodies are kept in an order by bin (`bodies`). One task takes the bodies of a
-//! chunk and adds them to the chunk's patch of bins, which stays in cache. Then the map
-//! is cut into strips of columns, and the task of a strip adds up what the patches hold of it.
-//! A body that does not fit its patch (a macro, one that has moved far) is left to the strips:
-//! each adds what the body covers of it.
+//! Bodies are kept in an order by bin (`bodies`). One task takes the bodies of a chunk and adds
+//! them to the chunk's patch of bins, which stays in cache. Then the map is cut into strips of
+//! columns, and the task of a strip adds up the patches' parts of it. A body that does not fit its
+//! patch (a macro, one that has moved far) is left to the strips: each adds what the body covers of
+//! it.
 //!
 //! Areas are added as integers, in a unit small enough for `f64` and large enough for all bodies
 //! in one bin: the sums are the same in any order, so that the bits are the same for any number
@@ -35,12 +35,12 @@ use std::ops::Range;
 /// Columns of bins of a strip.
 const STRIP: usize = 16;
 
-/// The density of the bodies, and the force on them: made once for a [`Charge`], then asked every
+/// The density of the bodies, and the force on them: made once for a [`Charge`], then used every
 /// iteration, for either precision: positions and maps are of a type `T`, sizes and sums are `f64`.
 ///
-/// Positions are lower-left corners in layout units, movable cells then
-/// fillers. One that is not finite adds nothing to the map; what lies
-/// outside the die is clipped. Nothing is allocated after [`CpuDensity::new`].
+/// Positions are lower-left corners in layout units, movable cells then fillers. One that is not
+/// finite adds nothing to the map; parts outside the die are clipped. Nothing is allocated after
+/// [`CpuDensity::new`].
 #[derive(Debug)]
 pub struct CpuDensity {
     pub(super) bodies: Bodies,
@@ -61,18 +61,18 @@ pub struct CpuDensity {
     pub(super) forces: Vec<[u64; 2]>,
 }
 
-/// What is a region's own.
+/// State of one region.
 #[derive(Clone, Copy, Debug)]
 struct OfRegion {
     target: f64,
     background: f64,
-    /// As [`CpuDensity::per_movable`], of the region's cells.
+    /// Like [`CpuDensity::per_movable`], of the region's cells.
     per_movable: f64,
     /// As last computed.
     stats: DensityStats,
 }
 
-/// What bodies of one kind add up to, each in the patch of its chunk.
+/// Sums of bodies of one kind, each in the patch of its chunk.
 #[derive(Debug)]
 struct Patches {
     /// A patch for each chunk, [`PATCH`]² bins.
@@ -97,7 +97,7 @@ impl CpuDensity {
         CpuDensity::less(charge, &vec![background; charge.regions()])
     }
 
-    /// As [`CpuDensity::new`], each map less its region's background, as a solve takes it.
+    /// Like [`CpuDensity::new`], each map less its region's background, as a solve takes it.
     pub(super) fn centered(charge: &Charge) -> Self {
         CpuDensity::less(charge, &charge.backgrounds())
     }
@@ -148,7 +148,7 @@ impl CpuDensity {
         self.place_at(|i| [x[i], y[i]]);
     }
 
-    /// As [`CpuDensity::place`], from one array of two values per body.
+    /// Like [`CpuDensity::place`], from one array of two values per body.
     ///
     /// # Panics
     /// When `positions` is not two values per body.
@@ -203,7 +203,7 @@ impl CpuDensity {
         self.regions.iter().map(|region| region.stats)
     }
 
-    /// What every region's map is less.
+    /// Returns the backgrounds subtracted from the regions' maps.
     pub(super) fn backgrounds(&self) -> impl Iterator<Item = f64> + '_ {
         self.regions.iter().map(|region| region.background)
     }
@@ -247,7 +247,7 @@ impl CpuDensity {
         assert_eq!((map.nx(), map.ny()), (regions * bins.nx, bins.ny), "bins of the map");
     }
 
-    /// Sums of fixed and movable cells, and what they overflow.
+    /// Returns the sums of fixed and movable cells, and what they overflow.
     fn cells(&mut self, extent: Extent) -> DensityStats {
         let CpuDensity { bodies, patches, sums, fixed, partial, scale, regions, targets, .. } =
             self;
@@ -432,7 +432,7 @@ fn add_window(patch: &mut [i64], footprints: &Footprints<f64>, k: usize) {
     }
 }
 
-/// As [`overflow_and_max`], of bins that have a target each.
+/// Like [`overflow_and_max`], of bins that have a target each.
 fn overflow_by_bin(sums: &[i64], unit: f64, targets: &[f64]) -> (f64, f64) {
     sums.iter().zip(targets).fold((0.0, 0.0), |(over, max), (&sum, target)| {
         let density = sum as f64 * unit;

@@ -1,10 +1,10 @@
 //! The derivative of the energy by positions, exactly.
 //!
 //! The force on a body ([`Engine::read_force`](crate::engine::Engine::read_force)) is the field
-//! weighted by what the body covers, which is the derivative of the energy but for what the field
-//! varies within a bin. The energy of a map is Σ φ·ρ with φ = Gρ, G symmetric, so that its own
-//! derivative is 2 Σ φ·∂ρ, and ρ changes with a body's x in two columns of bins alone, those that
-//! the edges of the smoothed rectangle lie in:
+//! weighted by the areas that the body covers, which is the derivative of the energy but for the
+//! field's variation within a bin. The energy of a map is Σ φ·ρ with φ = Gρ, G symmetric, so that
+//! its own derivative is 2 Σ φ·∂ρ, and ρ changes with a body's x in two columns of bins alone,
+//! those that the edges of the smoothed rectangle lie in:
 //!
 //! ∂E/∂x = (2·ratio/bin_x) Σ_j overlap_y(j) · (φ(right, j) − φ(left, j)),
 //!
@@ -58,7 +58,7 @@ pub fn energy_gradient<T: Real>(
     Ok(())
 }
 
-/// What a smoothed body covers along one axis.
+/// The part of one axis that a smoothed body covers.
 struct Covered {
     span: Span,
     /// Whether its edges are on the die.
@@ -81,7 +81,7 @@ impl Covered {
         bins.map(|bin| self.span.of_bin(bin) * value(bin)).sum()
     }
 
-    /// The value in the bin of the upper edge less that in the bin of the lower one.
+    /// Returns the value in the bin of the upper edge less that in the bin of the lower one.
     fn difference(&self, value: impl Fn(usize) -> f64) -> f64 {
         let upper = if self.high { value(self.span.last) } else { 0.0 };
         let lower = if self.low { value(self.span.first) } else { 0.0 };

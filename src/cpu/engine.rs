@@ -25,11 +25,11 @@ pub struct CpuEngine<T: Real> {
     density: CpuDensity,
     /// ρ less the background, the map of every region.
     centered: Map<T>,
-    /// By [`Pipeline::ALL`]; made when a pipeline is first asked for. Where there are several
-    /// regions and threads, several solvers take a share of the regions each.
+    /// By [`Pipeline::ALL`]; made when a pipeline is first used. Where there are several regions
+    /// and threads, several solvers take a share of the regions each.
     solvers: [Vec<Solver<T>>; Pipeline::ALL.len()],
     fields: Fields<T>,
-    /// Of every region, as last computed.
+    /// For each region, as last computed.
     evaluations: Vec<Evaluation>,
     force_x: Vec<T>,
     force_y: Vec<T>,
@@ -55,8 +55,8 @@ impl<T: Real> CpuEngine<T> {
     /// a copy of its four maps take together, besides those for bodies.
     pub const BYTES_PER_BIN: usize = 24 + 12 * size_of::<T>();
 
-    /// An engine for `charge`; everything it will need is allocated here, but
-    /// for pipelines other than [`Engine::choice`]'s, which are planned on first use.
+    /// Returns an engine for `charge`; everything it will need is allocated here, but for pipelines
+    /// other than [`Engine::choice`]'s, which are planned on first use.
     ///
     /// # Errors
     /// When a size or starting position is beyond what `T` can hold, and when
@@ -88,13 +88,13 @@ impl<T: Real> CpuEngine<T> {
         Ok(engine)
     }
 
-    /// What is made of a charge: the density, and room for forces along x and y.
+    /// Returns the parts made from a charge: the density, and buffers for forces along x and y.
     fn parts(charge: &Charge) -> (CpuDensity, [Vec<T>; 2]) {
         let room = || vec![T::zero(); charge.bodies()];
         (CpuDensity::centered(charge), [room(), room()])
     }
 
-    /// Number of threads it works with.
+    /// Returns the number of threads it works with.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
@@ -105,7 +105,7 @@ impl<T: Real> CpuEngine<T> {
         &self.centered
     }
 
-    /// φ, Ex and Ey as last solved, `nx × ny` for each region.
+    /// Returns φ, Ex and Ey as last solved, `nx × ny` for each region.
     pub fn fields(&self) -> &Fields<T> {
         &self.fields
     }
@@ -133,7 +133,7 @@ fn fastest() -> Choice {
     Choice { pipeline: Pipeline::ThreePass, reason: "fastest on a CPU at every size".to_owned() }
 }
 
-/// A pool of `threads` threads, or of as many as there are for 0.
+/// Returns a pool of `threads` threads, or of as many as there are for 0.
 ///
 /// # Errors
 /// When they cannot be started or are more than [`MAX_THREADS`].
@@ -152,7 +152,7 @@ pub fn thread_pool(threads: usize) -> Result<ThreadPool, EngineError> {
         })
 }
 
-/// Threads that the system says it has.
+/// Returns the number of threads that the system reports.
 fn available() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }

@@ -1,5 +1,4 @@
-//! The 2-D real FFT of a map, alone: what the fused transforms are measured
-//! against.
+//! The 2-D real FFT of a map, alone: the reference that the fused transforms are measured against.
 //!
 //! The same passes as the fused transforms without their pre- and
 //! post-processing: real FFTs along y of every row, then complex FFTs along x of

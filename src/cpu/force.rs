@@ -11,7 +11,7 @@
 //! bodies next to one another. From there they are read in the caller's order: were they written in
 //! it at once, in no order at all, cores would take lines from one another. Each body's sum is in a
 //! set order, which its size decides and not where it stands in the order by bin: the bits are the
-//! same for any number of threads, and whatever was computed before.
+//! same for any number of threads, whatever was computed before.
 
 use super::bodies::{
     BLOCK, Bins, Chunk, Extent, Footprint, Footprints, MOVED, NOT_IN_PATCH, Order, PATCH, blocks,
@@ -136,8 +136,8 @@ impl<T: Real> Field<'_, T> {
         }
     }
 
-    /// The field at a body's window, as a patch that begins there has it: the same sums follow,
-    /// whatever patch the body is in.
+    /// Returns the field at a body's window, as a patch that begins there has it: the same sums
+    /// follow, whatever patch the body is in.
     fn window(&self, body: &Footprint) -> [[T; 2]; Footprints::<f32>::SPAN] {
         let Bins { nx, ny, .. } = self.bins;
         let mut window = [[T::zero(); 2]; Footprints::<f32>::SPAN];
@@ -152,7 +152,7 @@ impl<T: Real> Field<'_, T> {
         window
     }
 
-    /// What a body of any size covers, times its area.
+    /// Returns the sum of the field times the area that a body of any size covers.
     fn anywhere(&self, body: &Footprint) -> [T; 2] {
         let (columns, rows) = (&body.x, &body.y);
         let (mut ex, mut ey) = (0.0, 0.0);
@@ -167,8 +167,8 @@ impl<T: Real> Field<'_, T> {
     }
 }
 
-/// The force on the `k`-th body of a block, all of it in a window, with which `patch` begins: its
-/// few terms are summed in `T`, the many of a larger body in `f64`.
+/// Returns the force on the `k`-th body of a block, all of it in a window, with which `patch`
+/// begins: its few terms are summed in `T`, the many of a larger body in `f64`.
 #[inline(always)]
 fn in_window<T: Real>(patch: &[[T; 2]], footprints: &Footprints<T>, k: usize) -> [T; 2] {
     let bins = patch[..Footprints::<T>::SPAN].as_flattened();

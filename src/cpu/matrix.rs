@@ -29,7 +29,7 @@ pub(crate) struct Block<'a, T> {
 }
 
 impl<'a, T> SharedMatrix<'a, T> {
-    /// A matrix of rows of `columns` elements.
+    /// Returns a matrix of rows of `columns` elements.
     ///
     /// # Panics
     /// When `columns` is zero or does not divide the number of elements.
@@ -43,7 +43,7 @@ impl<'a, T> SharedMatrix<'a, T> {
         }
     }
 
-    /// The given columns of the given rows.
+    /// Returns the given columns of the given rows.
     ///
     /// # Panics
     /// When they are not within the matrix.
@@ -64,7 +64,7 @@ impl<'a, T> SharedMatrix<'a, T> {
         }
     }
 
-    /// The whole row `row`.
+    /// Returns the whole row `row`.
     ///
     /// # Panics
     /// When there is no such row.
@@ -82,7 +82,7 @@ impl<'a, T> SharedMatrix<'a, T> {
 }
 
 impl<T> Block<'_, T> {
-    /// The block's part of its row `row`.
+    /// Returns the block's part of its row `row`.
     ///
     /// # Panics
     /// When the block has no such row.
@@ -114,8 +114,8 @@ impl<T> Block<'_, T> {
 /// 2048 × 2048 bins went from 185 to 136 ms in f64 and from 112 to 86 in f32.
 pub(crate) const AHEAD: usize = 8;
 
-/// Asks for the cache lines of `length` values from `first` on, wherever they
-/// may be: a hint that never faults.
+/// Prefetches the cache lines of `length` values from `first` on, wherever they may be: a hint that
+/// never faults.
 #[inline(always)]
 pub(crate) fn prefetch<T>(first: *const T, length: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -1,4 +1,4 @@
-//! What the passes over a map share: working memory per thread, and sums.
+//! Common parts of the passes over a map: working memory per thread, and sums.
 
 use crate::real::Real;
 use std::sync::{Mutex, PoisonError};

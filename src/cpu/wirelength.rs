@@ -1,11 +1,10 @@
 //! Weighted-average wirelength, its gradient and HPWL on the CPU.
 //!
-//! The formulas are in [`crate::wirelength`]. Distances are taken from the
-//! net's own extremes, so that f32 loses nothing to where on the die a net lies,
-//! and no exponent is above zero.
+//! The formulas are in [`crate::wirelength`]. Distances are taken from the net's own extremes, so
+//! that f32 loses no precision to a net's position on the die, and no exponent is above zero.
 //!
 //! The positions of bodies are put side by side, x and y of each, so that a pin finds both at one
-//! place; so are the pins' gradients, which each body adds up. What lies between is computed for a
+//! place; so are the pins' gradients, which each body adds up. The steps between are computed for a
 //! few hundred pins at a time, which stay in the nearest cache: positions, exponentials, several to
 //! a vector, to within 2 ulp (`simd::exp`), and last each net's sums and gradients.
 //!
@@ -30,8 +29,8 @@ const PIECE_PINS: usize = 512;
 /// Bodies of one task at least.
 const BODIES: usize = 4096;
 
-/// The wirelength of a [`Netlist`] and its gradient: made once, then asked every iteration.
-/// Nothing is allocated after [`CpuWirelength::new`].
+/// The wirelength of a [`Netlist`] and its gradient: made once, then used every iteration. Nothing
+/// is allocated after [`CpuWirelength::new`].
 #[derive(Clone, Debug)]
 pub struct CpuWirelength<T> {
     nets: Nets<T>,
@@ -50,7 +49,7 @@ pub struct CpuWirelength<T> {
 struct Nets<T> {
     start: Vec<u32>,
     weight: Vec<f64>,
-    /// Of every pin: where in `corners` its body is, and how far from there it lies.
+    /// For every pin: the index of its body in `corners`, and its offset from there.
     body: Vec<u32>,
     offset: Vec<[T; 2]>,
 }
@@ -61,11 +60,11 @@ struct NetBlock<T> {
     nets: Range<usize>,
     /// Whether they take part in the weighted average.
     smooth: bool,
-    /// Working memory, empty unless `smooth`. Of every pin of a piece: how far below its net's high
-    /// end and above its low end it is, γ being the unit, as numbers that are not above zero; then
-    /// e and n.
+    /// Working memory, empty unless `smooth`. For every pin of a piece: how far below its net's
+    /// high end and above its low end it is, γ being the unit, as numbers that are not above zero;
+    /// then e and n.
     exponents: [Vec<[T; 2]>; 2],
-    /// Of every net of a piece: low and high end along both axes.
+    /// For every net of a piece: low and high end along both axes.
     ends: Vec<[[T; 2]; 2]>,
     sum: Wirelength,
 }
@@ -175,15 +174,15 @@ fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<NetB
     blocks
 }
 
-/// The end of the longest run of nets from `first` on, `end` at most, that has at most `pins`
-/// pins; of one net when that has more.
+/// Returns the end of the longest run of nets from `first` on, `end` at most, that has at most
+/// `pins` pins; of one net when that has more.
 fn run_end(start: &[u32], first: usize, end: usize, pins: usize) -> usize {
     let most = start[first] as usize + pins;
     first + start[first + 1..=end].partition_point(|&end| end as usize <= most).max(1)
 }
 
 impl<T: Real> Nets<T> {
-    /// The pins of some nets, next to one another.
+    /// Returns the pins of some nets, next to one another.
     #[inline(always)]
     fn pins(&self, nets: Range<usize>) -> Range<usize> {
         self.start[nets.start] as usize..self.start[nets.end] as usize
@@ -327,8 +326,8 @@ fn weighted_average<T: Real>(
     mean
 }
 
-/// Least and largest of the values that are not NaN, along both axes. A NaN reaches
-/// the sums through its exponentials.
+/// Returns the least and largest of the values that are not NaN, along both axes. A NaN reaches the
+/// sums through its exponentials.
 #[inline(always)]
 fn extremes<T: Real>(values: &[[T; 2]]) -> [[T; 2]; 2] {
     let (mut low, mut high) = (values[0], values[0]);

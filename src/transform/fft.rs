@@ -22,12 +22,12 @@ impl<T: Real> RealFft<T> {
         RealFft { n, forward: planner.plan_fft_forward(n), inverse: planner.plan_fft_inverse(n) }
     }
 
-    /// Values of a line.
+    /// Returns the number of values of a line.
     pub(crate) fn len(&self) -> usize {
         self.n
     }
 
-    /// Complex numbers of working memory for either.
+    /// Returns the number of complex numbers of working memory for either.
     pub(crate) fn scratch_len(&self) -> usize {
         self.forward.get_scratch_len().max(self.inverse.get_scratch_len())
     }
@@ -80,7 +80,7 @@ impl<T: Real> ComplexFft<T> {
         [ComplexFft(planner.plan_fft_forward(n)), ComplexFft(planner.plan_fft_inverse(n))]
     }
 
-    /// Complex numbers of working memory.
+    /// Returns the number of complex numbers of working memory.
     pub(crate) fn scratch_len(&self) -> usize {
         self.0.get_inplace_scratch_len()
     }

@@ -24,7 +24,8 @@ pub(crate) enum Wave {
 }
 
 impl<T: Real> Line<T> {
-    /// A plan for lines of `n` values, `n ≥ 1`, with the choices the paper's tables compare.
+    /// Returns a plan for lines of `n` values, `n ≥ 1`, with the choices the paper's tables
+    /// compare.
     pub(crate) fn new(n: usize, reorder: Reorder, post: PostProcessing) -> Self {
         Line {
             n,
@@ -35,17 +36,18 @@ impl<T: Real> Line<T> {
         }
     }
 
-    /// Number of values in a line.
+    /// Returns the number of values in a line.
     pub(crate) fn n(&self) -> usize {
         self.n
     }
 
-    /// Complex numbers of working memory: the line reordered, its spectrum, the FFT's own.
+    /// Returns the number of complex numbers of working memory: the line reordered, its spectrum,
+    /// the FFT's own.
     pub(crate) fn scratch_len(&self) -> usize {
         self.n.div_ceil(2) + self.n / 2 + 1 + self.fft.scratch_len()
     }
 
-    /// The parts of working memory.
+    /// Returns the parts of working memory.
     #[inline(always)]
     fn parts<'a>(&self, s: &'a mut [Complex<T>]) -> [&'a mut [Complex<T>]; 3] {
         let (real, rest) = s.split_at_mut(self.n.div_ceil(2));
@@ -118,7 +120,7 @@ impl<T: Real> Line<T> {
             *v = self.twiddle[k].conj() * Complex::new(half * a, -half * b);
         }
         if n.is_multiple_of(2) {
-            // k = n/2 meets itself: ½·w̄·(1 − j)·X is real and √½·X.
+            // k = n/2 is its own mirror: ½·w̄·(1 − j)·X is real and √½·X.
             let h = n / 2;
             v[h] = Complex::new(self.twiddle[h].re * load(h), T::zero());
         }

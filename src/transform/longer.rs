@@ -29,12 +29,12 @@ pub(crate) struct Longer<T: Real> {
     n: usize,
     algorithm: Algorithm1d,
     fft: RealFft<T>,
-    /// What V_k is multiplied by, k = 0 … N−1.
+    /// Factors of V_k, k = 0 … N−1.
     factor: Vec<Complex<T>>,
 }
 
 impl<T: Real> Longer<T> {
-    /// A plan for lines of `n` values, `n ≥ 1`.
+    /// Returns a plan for lines of `n` values, `n ≥ 1`.
     pub(crate) fn new(n: usize, algorithm: Algorithm1d) -> Self {
         let (points, half) = match algorithm {
             Algorithm1d::FourN => (4 * n, 0.5),
@@ -51,22 +51,23 @@ impl<T: Real> Longer<T> {
         Longer { n, algorithm, fft: RealFft::new(points), factor }
     }
 
-    /// Values in a line.
+    /// Returns the number of values in a line.
     pub(crate) fn n(&self) -> usize {
         self.n
     }
 
-    /// Values the FFT takes.
+    /// Returns the number of values the FFT takes.
     fn points(&self) -> usize {
         self.fft.len()
     }
 
-    /// Complex numbers of working memory: the line extended, its spectrum, the FFT's own.
+    /// Returns the number of complex numbers of working memory: the line extended, its spectrum,
+    /// the FFT's own.
     pub(crate) fn scratch_len(&self) -> usize {
         self.points() + 1 + self.fft.scratch_len()
     }
 
-    /// The parts of working memory.
+    /// Returns the parts of working memory.
     fn parts<'a>(&self, s: &'a mut [Complex<T>]) -> (&'a mut [T], [&'a mut [Complex<T>]; 2]) {
         let half = self.points() / 2;
         let (real, rest) = s.split_at_mut(half);

@@ -94,7 +94,7 @@ pub enum Method {
     RowColumn,
     /// Pre-processing, one real FFT of all dimensions, post-processing (Jiang et al., §III).
     Fused,
-    /// What was measured to be fastest: on a GPU one pass along each axis by kernels of our own
+    /// The one measured to be fastest: on a GPU one pass along each axis by kernels of our own
     /// where there are such, elsewhere [`Method::Fused`].
     #[default]
     Fastest,
@@ -119,7 +119,7 @@ impl Method {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FftLayout {
-    /// What was measured to be fastest for the map's shape.
+    /// The one measured to be fastest for the map's shape.
     #[default]
     Auto,
     /// The map as it lies: real FFTs along y.
@@ -187,7 +187,7 @@ pub enum Algorithm1d {
     PaddedTwoN,
     /// FFT of N values: even samples, then odd ones backwards.
     NPoint,
-    /// What was measured to be fastest: on a GPU one pass by kernels of our own where there are
+    /// The one measured to be fastest: on a GPU one pass by kernels of our own where there are
     /// such, elsewhere [`Algorithm1d::NPoint`].
     #[default]
     Fastest,
@@ -219,8 +219,8 @@ impl Algorithm1d {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reorder {
-    /// What is fastest: on a GPU a thread moves 32 bytes in 16-byte accesses
-    /// where the map's rows are multiples of 32 bytes, and scatters elsewhere.
+    /// The fastest: on a GPU a thread moves 32 bytes in 16-byte accesses where the map's rows are
+    /// multiples of 32 bytes, and scatters elsewhere.
     #[default]
     Wide,
     /// Elements are read where they stand and written where they go.
@@ -274,7 +274,7 @@ pub struct ShapeError {
     pub batch: usize,
 }
 
-/// Number of values of `batch` arrays of one shape.
+/// Returns the number of values of `batch` arrays of one shape.
 ///
 /// # Errors
 /// When there is no axis, a size or the batch is zero, or there are more than 2^48 values.

@@ -63,7 +63,7 @@ fn sum(x: &[f64], basis: impl Fn(usize, usize) -> f64) -> Vec<f64> {
 /// A one-dimensional transform.
 type LineFunction = fn(&[f64]) -> Vec<f64>;
 
-/// A two-dimensional transform, one axis after the other.
+/// Returns a two-dimensional transform, one axis after the other.
 pub fn transform2(kind: Transform, x: &Map<f64>) -> Map<f64> {
     let (along_x, along_y): (LineFunction, LineFunction) = match kind {
         Transform::Dct => (dct, dct),
@@ -83,7 +83,8 @@ pub fn transform2(kind: Transform, x: &Map<f64>) -> Map<f64> {
     out
 }
 
-/// A transform of any number of dimensions, one axis after the other; the last is contiguous.
+/// Returns a transform of any number of dimensions, one axis after the other; the last is
+/// contiguous.
 pub fn transform_nd(kind: TransformNd, shape: &[usize], x: &[f64]) -> Vec<f64> {
     assert_eq!(x.len(), shape.iter().product::<usize>());
     let along: LineFunction = match kind {
@@ -105,7 +106,7 @@ pub fn transform_nd(kind: TransformNd, shape: &[usize], x: &[f64]) -> Vec<f64> {
     out
 }
 
-/// A one-dimensional transform of one line.
+/// Returns a one-dimensional transform of one line.
 pub fn transform1(kind: Transform1d, x: &[f64]) -> Vec<f64> {
     match kind {
         Transform1d::Dct => dct(x),
@@ -114,7 +115,7 @@ pub fn transform1(kind: Transform1d, x: &[f64]) -> Vec<f64> {
     }
 }
 
-/// φ, Ex and Ey of `rho` by direct summation; see [`crate::spectral`].
+/// Returns φ, Ex and Ey of `rho` by direct summation; see [`crate::spectral`].
 pub fn solve(grid: &BinGrid, rho: &Map<f64>) -> [Map<f64>; 3] {
     let spectrum = Spectrum::new(grid);
     let mut hat = transform2(Transform::Dct, rho);

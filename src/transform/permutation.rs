@@ -8,7 +8,7 @@
 use super::{InputElement, Reorder};
 use crate::real::Real;
 
-/// Index in the reordered line of sample `i` of `n`.
+/// Returns the index in the reordered line of sample `i` of `n`.
 #[inline(always)]
 pub fn position(i: usize, n: usize) -> usize {
     if i.is_multiple_of(2) { i / 2 } else { n - i.div_ceil(2) }

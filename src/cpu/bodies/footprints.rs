@@ -32,7 +32,7 @@ pub(in crate::cpu) struct Footprints<U> {
     pub(in crate::cpu) up: [[U; BLOCK]; 4],
     columns: Windows<3>,
     rows: Windows<4>,
-    /// Of the last block, which has fewer bodies.
+    /// Inputs of the last block, which has fewer bodies.
     inputs: [[f64; BLOCK]; 5],
 }
 
@@ -105,13 +105,13 @@ impl<U: Real> Footprints<U> {
 /// the lowest bits. Vector units have no conversion for that, or only the newest.
 pub(in crate::cpu) const INTEGERS: f64 = (1_u64 << 52) as f64;
 
-/// A number from 0 to 2^52, rounded.
+/// Returns a number from 0 to 2^52, rounded.
 #[inline(always)]
 pub(in crate::cpu) fn low_bits(value: f64) -> u64 {
     (value + INTEGERS).to_bits().wrapping_sub(INTEGERS.to_bits())
 }
 
-/// What [`Axis::covered`] gives of a block of intervals, for the first `N` bins and without a
+/// Results of [`Axis::covered`] for a block of intervals, for the first `N` bins and without a
 /// branch.
 struct Windows<const N: usize> {
     /// The first bin, counted from the patch's.
@@ -170,7 +170,7 @@ fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// The integer at or below a number from 0 to 2^51.
+/// Returns the integer at or below a number from 0 to 2^51.
 #[inline(always)]
 fn floor(value: f64) -> f64 {
     let nearest = (value + INTEGERS) - INTEGERS;

@@ -27,14 +27,14 @@ use crate::charge::smoothing::LEAST_EXTENT;
 
 /// Bins along each edge of a tile.
 pub(super) const TILE: usize = 64;
-/// Columns and rows of a patch before its tile: how far a body may stray to that side.
+/// Columns and rows of a patch before its tile: how far a body may move out to that side.
 pub(super) const BEFORE: usize = 4;
 /// Columns and rows of a patch: those before the tile, the tile, and eight after it.
 pub(super) const PATCH: usize = BEFORE + TILE + 8;
 
-/// What is known of one body, in `f64` in either precision: the rounding of a size
-/// or weight would be that of all fillers, or of all cells of one kind. Where ρ is
-/// flat that is an error of long wavelength, and φ is most sensitive to those.
+/// The data of one body, in `f64` in either precision: the rounding of a size or weight would be
+/// that of all fillers, or of all cells of one kind. Where ρ is flat that is an error of long
+/// wavelength, and φ is most sensitive to those.
 #[derive(Clone, Copy, Debug)]
 struct Body {
     /// Bin units.
@@ -56,7 +56,7 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    /// Bins along an axis that a body is stretched to at least.
+    /// Returns the bins along an axis that a body is stretched to at least.
     pub(super) fn least(self) -> f64 {
         match self {
             Extent::Smoothed => LEAST_EXTENT,
@@ -120,8 +120,8 @@ impl Bodies {
         self.movable.len() + self.fillers.len()
     }
 
-    /// The most that bodies can add up to in one bin, in bin areas: each adds no
-    /// more than its own area and no more than the bin's.
+    /// Returns the most that bodies can add up to in one bin, in bin areas: each adds no more than
+    /// its own area and no more than the bin's.
     pub(super) fn most_in_a_bin(&self) -> f64 {
         let of = |order: &Order| order.bodies().map(|b| (b.width * b.height).min(1.0)).sum::<f64>();
         of(&self.movable) + of(&self.fillers)

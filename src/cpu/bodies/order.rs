@@ -43,7 +43,7 @@ impl Chunk {
         self.tile.map(|t| t as i64 * TILE as i64 - BEFORE as i64)
     }
 
-    /// Bins of a map of `n` that the patch has along axis `axis`.
+    /// Returns the bins of a map of `n` that the patch has along axis `axis`.
     pub(in crate::cpu) fn on_map(&self, axis: usize, n: usize) -> Range<usize> {
         let start = self.corner()[axis];
         start.max(0) as usize..n.min((start + PATCH as i64) as usize)
@@ -79,7 +79,8 @@ pub(in crate::cpu) struct Order {
 }
 
 impl Order {
-    /// Of bodies in so many regions, `region` that of each or, where there is one region, empty.
+    /// Makes the order of bodies in so many regions, `region` that of each or, where there is one
+    /// region, empty.
     pub(super) fn new(bodies: Vec<Body>, region: &[u32], regions: usize, bins: Bins) -> Self {
         let n = bodies.len();
         assert!(regions == 1 || region.len() == n, "a region for every body");
@@ -132,7 +133,7 @@ impl Order {
     /// Slots that a chunk has at most.
     pub(in crate::cpu) const MOST_SLOTS: usize = CHUNK;
 
-    /// The chunks of a region, by their place in [`Order::chunks`].
+    /// Returns the chunks of a region, by their place in [`Order::chunks`].
     pub(in crate::cpu) fn chunks_of(&self, region: usize) -> Range<usize> {
         let [tiles_x, _] = self.tiles();
         let at = |region: usize| self.column_chunk[region * tiles_x] as usize;
@@ -153,7 +154,7 @@ impl Order {
         &self.slot
     }
 
-    /// What footprints of `slots` are computed from.
+    /// Returns the inputs that footprints of `slots` are computed from.
     pub(in crate::cpu) fn inputs(&self, slots: Range<usize>, extent: Extent) -> Inputs<'_> {
         Inputs {
             x: &self.x[slots.clone()],
@@ -164,7 +165,7 @@ impl Order {
         }
     }
 
-    /// The bins that the body in `slot` covers: `None` outside the die.
+    /// Returns the bins that the body in `slot` covers: `None` outside the die.
     #[inline]
     pub(in crate::cpu) fn footprint(&self, slot: usize, extent: Extent) -> Option<Footprint> {
         let least = extent.least();
@@ -217,7 +218,7 @@ impl Order {
                         *to_x = bins.x.position(x.wide());
                         *to_y = bins.y.position(y.wide());
                     }
-                    // What lies outside the die leaves no trace, or is in the outermost tiles.
+                    // Bodies outside the die add nothing, or are in the outermost tiles.
                     let far = to_x.iter().zip(&*to_y).map(|(&x, &y)| {
                         let off = |v: f64, n: f64, low: f64, high: f64| {
                             (v < low && low > 0.0) | (v >= high && high < n)
@@ -231,19 +232,19 @@ impl Order {
         self.chunks.par_iter().map(far).sum()
     }
 
-    /// Tiles along x and y.
+    /// Returns the tiles along x and y.
     fn tiles(&self) -> [usize; 2] {
         [self.bins.nx.div_ceil(TILE), self.bins.ny.div_ceil(TILE)]
     }
 
-    /// Cells of the sort.
+    /// Returns the number of cells of the sort.
     fn cells(&self) -> usize {
         let [tx, ty] = self.tiles();
         self.regions * tx * ty * QUARTERS * QUARTERS
     }
 
-    /// Bodies that one task sorts: as many as there are cells, so that counts take
-    /// no more memory than bodies.
+    /// Returns the number of bodies that one task sorts: as many as there are cells, so that counts
+    /// take no more memory than bodies.
     fn sorted_at_once(&self) -> usize {
         SORTED.max(self.cells())
     }

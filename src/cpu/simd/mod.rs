@@ -1,9 +1,9 @@
-//! Loops compiled for the processor at hand.
+//! Loops compiled for the processor's vector unit.
 //!
-//! The library is built for the oldest processor of its family. What runs over whole maps or all
-//! bodies is compiled once more for newer vector units, and the widest that the processor has is
-//! taken at run time. On AArch64 NEON is part of the oldest; there the library's tests pass under
-//! QEMU (`qemu-aarch64`) but for one with a time limit; that says nothing of its speed.
+//! The library is built for the oldest processor of its family. Code that runs over whole maps or
+//! all bodies is compiled once more for newer vector units, and the widest that the processor has
+//! is taken at run time. On AArch64 NEON is part of the oldest; there the library's tests pass
+//! under QEMU (`qemu-aarch64`) but for one with a time limit; its speed there is not known.
 //!
 //! The environment variable `PLACEFIELD_SIMD` (`portable`, `avx2` or `avx512`) allows
 //! no wider one; [`Simd::force`] does so for one thread, which is how tests run each.
@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Simd {
-    /// What every processor of the family has: SSE2 on x86-64, NEON on AArch64.
+    /// The unit that every processor of the family has: SSE2 on x86-64, NEON on AArch64.
     Portable,
     /// AVX2 with FMA: 256 bits.
     Avx2,
@@ -51,7 +51,7 @@ impl Simd {
         Simd::ALL.into_iter().filter(|&simd| simd <= Simd::widest())
     }
 
-    /// What loops of this thread run with.
+    /// Returns the unit that loops of this thread use.
     #[inline]
     pub fn current() -> Simd {
         FORCED.get().unwrap_or_else(Simd::allowed)
@@ -71,7 +71,7 @@ impl Simd {
         work()
     }
 
-    /// The widest that the environment allows.
+    /// Returns the widest that the environment allows.
     fn allowed() -> Simd {
         static ALLOWED: OnceLock<Simd> = OnceLock::new();
         *ALLOWED.get_or_init(|| {
@@ -81,7 +81,7 @@ impl Simd {
         })
     }
 
-    /// The widest that this processor has.
+    /// Returns the widest that this processor has.
     fn widest() -> Simd {
         #[cfg(target_arch = "x86_64")]
         {

@@ -1,7 +1,7 @@
 //! Vectors of real numbers, one type for each vector unit, and code written once for all.
 //!
-//! LLVM vectorises simple loops by itself (`vectorised`); butterflies of an FFT, where
-//! twenty vectors are alive at once, it does not do well, and those are written with these.
+//! LLVM vectorises simple loops by itself (`vectorised`), but not butterflies of an FFT well, where
+//! twenty vectors are in use at once: those are written with these.
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Sub};
@@ -38,14 +38,14 @@ pub trait Vector:
     /// [`Vector::LANES`] numbers from `to` on may be written.
     unsafe fn store(self, to: *mut Self::Number);
 
-    /// As [`Vector::store`], past the caches where the unit can.
+    /// Like [`Vector::store`], past the caches where the unit can.
     ///
     /// # Safety
     /// As there. `to` is a multiple of the vector's size, and a [`Vector::fence`] comes between
     /// this and whatever else reads or writes the numbers.
     unsafe fn stream(self, to: *mut Self::Number);
 
-    /// What was streamed before can be read by every thread that what follows is seen by.
+    /// Streamed values before this are visible to every thread that sees the writes after it.
     fn fence();
 }
 
@@ -55,7 +55,7 @@ pub trait Vectors: Copy + Debug + Send + Sync + 'static {
     type Avx512: Vector<Number = Self>;
     /// 256 bits.
     type Avx2: Vector<Number = Self>;
-    /// What every processor of the family has: 128 bits.
+    /// The unit that every processor of the family has: 128 bits.
     type Portable: Vector<Number = Self>;
     /// 128 bytes of numbers: two cache lines, the real parts of [`Vectors::LANES`] complex numbers,
     /// then their imaginary parts.
@@ -65,7 +65,7 @@ pub trait Vectors: Copy + Debug + Send + Sync + 'static {
     /// Complex numbers in a row.
     const LANES: usize;
 
-    /// A square of numbers with rows and columns exchanged.
+    /// Returns a square of numbers with rows and columns exchanged.
     fn transposed(square: [[Self; 4]; 4]) -> [[Self; 4]; 4];
 }
 
@@ -75,13 +75,13 @@ pub trait Vectors: Copy + Debug + Send + Sync + 'static {
 pub struct Row<T: Vectors>(pub(crate) T::Row);
 
 impl<T: Vectors> Row<T> {
-    /// All of its numbers.
+    /// Returns all of its numbers.
     #[inline(always)]
     pub(crate) fn numbers(&self) -> &[T] {
         self.0.as_ref()
     }
 
-    /// All of its numbers.
+    /// Returns all of its numbers.
     #[inline(always)]
     pub(crate) fn numbers_mut(&mut self) -> &mut [T] {
         self.0.as_mut()
@@ -106,7 +106,7 @@ impl<V: Vector> Unit<V> {
         unsafe { V::splat(value) }
     }
 
-    /// The numbers from `at` on.
+    /// Returns the numbers from `at` on.
     ///
     /// # Panics
     /// When there are not that many.
@@ -126,7 +126,7 @@ impl<V: Vector> Unit<V> {
         unsafe { vector.store(to.as_mut_ptr()) }
     }
 
-    /// As [`Unit::store`], past the caches where the unit can.
+    /// Like [`Unit::store`], past the caches where the unit can.
     ///
     /// # Panics
     /// As there, and where the place is no multiple of the vector's size.
@@ -144,7 +144,8 @@ impl<V: Vector> Unit<V> {
 }
 
 /// Work written for any unit. `run` and all it calls with vectors is to be `#[inline(always)]`,
-/// closures included: what is not inlined is not compiled for the unit, and as slow as calls are.
+/// closures included: code that is not inlined is not compiled for the unit, and as slow as calls
+/// are.
 pub(crate) trait Work<T: Vectors> {
     type Output;
     fn run<V: Vector<Number = T>>(self, unit: Unit<V>) -> Self::Output;

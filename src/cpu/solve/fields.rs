@@ -1,4 +1,4 @@
-//! What a solve gives.
+//! Results of a solve.
 
 use crate::grid::Map;
 use crate::real::Real;

@@ -57,7 +57,7 @@ impl<T: Real> LaneFft<T> {
         LaneFft { n, kind }
     }
 
-    /// Complex numbers of working memory.
+    /// Returns the number of complex numbers of working memory.
     pub(super) fn scratch_len(&self) -> usize {
         match &self.kind {
             Kind::Stages(_) => 0,
@@ -99,7 +99,7 @@ impl<T: Real> LaneFft<T> {
     }
 }
 
-/// The radices of a length's stages, eights first, when it has no prime factor above 5.
+/// Returns the radices of a length's stages, eights first, when it has no prime factor above 5.
 fn radices(n: usize) -> Option<Vec<usize>> {
     let (mut rest, mut twos, mut radices) = (n, 0, Vec::new());
     while rest.is_multiple_of(2) {
@@ -217,7 +217,7 @@ impl<V: Vector> Lanes<V>
 where
     V::Number: Real,
 {
-    /// The lanes of a row from `at` on.
+    /// Returns the lanes of a row from `at` on.
     #[inline(always)]
     pub(super) fn load(unit: Unit<V>, row: &Row<V::Number>, at: usize) -> Self {
         let (row, im) = (row.numbers(), <V::Number as Vectors>::LANES + at);
@@ -326,7 +326,7 @@ where
     let rows: &mut [Row<V::Number>; R] = rows.try_into().expect("as many rows as the radix");
     let unit = constants.unit;
     for at in (0..<V::Number as Vectors>::LANES).step_by(V::LANES) {
-        // No closures here: what is not inlined is not compiled for the unit.
+        // No closures here: code that is not inlined is not compiled for the unit.
         let mut z = [Lanes::load(unit, &rows[0], at); R];
         for q in 1..R {
             z[q] = Lanes::load(unit, &rows[q], at);
@@ -409,7 +409,7 @@ where
     }
 }
 
-/// The FFT of four numbers of every lane.
+/// Returns the FFT of four numbers of every lane.
 #[inline(always)]
 fn four<V: Vector>(z: [Lanes<V>; 4]) -> [Lanes<V>; 4]
 where

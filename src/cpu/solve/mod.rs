@@ -38,7 +38,7 @@ pub struct SolveTimes {
 }
 
 impl SolveTimes {
-    /// Of two solves that run side by side.
+    /// Returns the times of two solves that run side by side.
     pub(super) fn at_least(self, other: SolveTimes) -> Self {
         SolveTimes {
             forward: self.forward.max(other.forward),
@@ -107,11 +107,11 @@ impl<T: Real> Solver<T> {
         }
     }
 
-    /// φ, Ex and Ey of `rho`; returns the energy Σ φ·ρ and the time of each half.
+    /// Computes φ, Ex and Ey of `rho`; returns the energy Σ φ·ρ and the time of each half.
     ///
-    /// Fields do not depend on a constant in `rho`, but their rounding does. Of a flat
-    /// ρ in `f32` give what is left when about its mean has been taken off, before it
-    /// is rounded ([`Charge::background`](crate::charge::Charge::background)).
+    /// Fields do not depend on a constant in `rho`, but their rounding does. For a flat ρ in `f32`
+    /// subtract about its mean before rounding it
+    /// ([`Charge::background`](crate::charge::Charge::background)).
     ///
     /// # Panics
     /// When a map is not of the grid's size.
@@ -122,7 +122,7 @@ impl<T: Real> Solver<T> {
         self.run(rho.as_slice(), fields.into())
     }
 
-    /// As [`Solver::solve`], from and to memory of the caller's, without a copy.
+    /// Like [`Solver::solve`], from and to memory of the caller's, without a copy.
     ///
     /// # Errors
     /// When a slice does not have `nx × ny` values.
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn small_solves() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        // In this one everything runs on this thread, with the vector unit it is told.
+        // In this one everything runs on this thread, with the vector unit given.
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
         let alone = alone.build().unwrap();
         // Under Miri the transforms that the other pipelines compose are tested by themselves.

@@ -22,7 +22,7 @@ impl Inverse {
     }
 }
 
-/// What becomes of the coefficient `(u, v)`.
+/// A change to the coefficient `(u, v)`.
 pub(crate) trait Modify<T>: Sync {
     fn apply(&self, u: usize, v: usize, value: T) -> T;
 }

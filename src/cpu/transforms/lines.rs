@@ -45,7 +45,7 @@ impl<T: Real> NPointLines<T> {
         NPointLines(Line::new(n, reorder, post))
     }
 
-    /// Values in a line.
+    /// Returns the number of values in a line.
     pub(crate) fn n(&self) -> usize {
         self.0.n()
     }
@@ -113,7 +113,7 @@ impl<T: Real> LineTransform<T> {
         }
     }
 
-    /// Values in a line.
+    /// Returns the number of values in a line.
     pub(crate) fn n(&self) -> usize {
         match self {
             LineTransform::NPoint(lines) => lines.n(),

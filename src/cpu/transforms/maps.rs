@@ -108,12 +108,12 @@ impl<T: Real> MapBatch<T> {
         MapBatch { kind, size, group: (GROUP / size).clamp(1, batch), maps }
     }
 
-    /// The transform.
+    /// Returns the transform.
     pub(crate) fn kind(&self) -> Transform {
         self.kind
     }
 
-    /// Values of a map.
+    /// Returns the number of values of a map.
     pub(crate) fn size(&self) -> usize {
         self.size
     }

@@ -22,7 +22,7 @@ impl<T: Real> Plan1d<T> {
     /// Plans `kind` of one line of `n` values by the default algorithm.
     ///
     /// # Errors
-    /// As [`Plan1d::batched`].
+    /// Like [`Plan1d::batched`].
     pub fn new(kind: Transform1d, n: usize) -> Result<Self, ShapeError> {
         Plan1d::batched(kind, n, Algorithm1d::default(), 1)
     }
@@ -43,23 +43,23 @@ impl<T: Real> Plan1d<T> {
         Ok(Plan1d { kind, batch, algorithm, lines, scratch: Scratch::for_this_pool(scratch) })
     }
 
-    /// The transform.
+    /// Returns the transform.
     pub fn kind(&self) -> Transform1d {
         self.kind
     }
 
-    /// Values in a line.
+    /// Returns the number of values in a line.
     #[allow(clippy::len_without_is_empty)] // never empty
     pub fn len(&self) -> usize {
         self.lines.n()
     }
 
-    /// Number of lines.
+    /// Returns the number of lines.
     pub fn batch(&self) -> usize {
         self.batch
     }
 
-    /// How it computes.
+    /// Returns how it computes.
     pub fn algorithm(&self) -> Algorithm1d {
         self.algorithm
     }

@@ -21,7 +21,7 @@ impl<T: Real> Plan2d<T> {
     /// Plans `kind` of one map of `nx × ny` values with default options.
     ///
     /// # Errors
-    /// As [`Plan2d::batched`].
+    /// Like [`Plan2d::batched`].
     pub fn new(kind: Transform, nx: usize, ny: usize) -> Result<Self, ShapeError> {
         Plan2d::batched(kind, nx, ny, Plan2dOptions::default(), 1)
     }
@@ -46,7 +46,7 @@ impl<T: Real> Plan2d<T> {
         Ok(Plan2d { shape, batch, options, maps, scratch })
     }
 
-    /// The transform.
+    /// Returns the transform.
     pub fn kind(&self) -> Transform {
         self.maps.kind()
     }
@@ -56,12 +56,12 @@ impl<T: Real> Plan2d<T> {
         self.shape
     }
 
-    /// Number of maps.
+    /// Returns the number of maps.
     pub fn batch(&self) -> usize {
         self.batch
     }
 
-    /// How it computes, with the layout that was chosen.
+    /// Returns how it computes, with the layout that was chosen.
     pub fn options(&self) -> Plan2dOptions {
         self.options
     }
@@ -84,7 +84,7 @@ impl<T: Real> Plan2d<T> {
     /// Coefficients are in the scaling of [`Transform`]: unnormalised sums.
     ///
     /// # Errors
-    /// As [`Plan2d::run`].
+    /// Like [`Plan2d::run`].
     pub fn run_thresholded<S: InputElement>(
         &mut self,
         input: &[S],

@@ -15,7 +15,7 @@ impl<T: Real> Plan3d<T> {
     /// Plans `kind` of one volume of `shape`, slowest axis first, by the default method.
     ///
     /// # Errors
-    /// As [`Plan3d::batched`].
+    /// Like [`Plan3d::batched`].
     pub fn new(kind: TransformNd, shape: [usize; 3]) -> Result<Self, ShapeError> {
         Plan3d::batched(kind, shape, Method::default(), 1)
     }
@@ -34,22 +34,22 @@ impl<T: Real> Plan3d<T> {
         Ok(Plan3d { shape, plan: PlanNd::batched(kind, &shape, method, batch)? })
     }
 
-    /// The transform.
+    /// Returns the transform.
     pub fn kind(&self) -> TransformNd {
         self.plan.kind()
     }
 
-    /// Sizes, slowest axis first.
+    /// Returns the sizes, slowest axis first.
     pub fn shape(&self) -> [usize; 3] {
         self.shape
     }
 
-    /// Number of volumes.
+    /// Returns the number of volumes.
     pub fn batch(&self) -> usize {
         self.plan.batch()
     }
 
-    /// How it computes.
+    /// Returns how it computes.
     pub fn method(&self) -> Method {
         self.plan.method()
     }

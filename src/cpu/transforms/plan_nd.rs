@@ -24,7 +24,7 @@ impl<T: Real> PlanNd<T> {
     /// Plans `kind` of one array of `shape`, slowest axis first, by the default method.
     ///
     /// # Errors
-    /// As [`PlanNd::batched`].
+    /// Like [`PlanNd::batched`].
     pub fn new(kind: TransformNd, shape: &[usize]) -> Result<Self, ShapeError> {
         PlanNd::batched(kind, shape, Method::default(), 1)
     }
@@ -46,22 +46,22 @@ impl<T: Real> PlanNd<T> {
         Ok(PlanNd { kind, shape: shape.to_vec(), batch, method, rounds, scratch })
     }
 
-    /// The transform.
+    /// Returns the transform.
     pub fn kind(&self) -> TransformNd {
         self.kind
     }
 
-    /// Sizes, slowest axis first.
+    /// Returns the sizes, slowest axis first.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Number of arrays.
+    /// Returns the number of arrays.
     pub fn batch(&self) -> usize {
         self.batch
     }
 
-    /// How it computes.
+    /// Returns how it computes.
     pub fn method(&self) -> Method {
         self.method
     }

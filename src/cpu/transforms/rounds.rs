@@ -26,7 +26,7 @@ pub(super) struct Rounds<T: Real> {
     rounds: Vec<Round<T>>,
 }
 
-/// What transforms all arrays of one round.
+/// The transform of all arrays of one round.
 enum Round<T: Real> {
     Lines(LineTransform<T>),
     Maps(MapBatch<T>),
@@ -63,7 +63,7 @@ impl<T: Real> Rounds<T> {
         Rounds { kind, values, batch, rounds }
     }
 
-    /// Values in all.
+    /// Returns the number of values in all.
     pub(super) fn values(&self) -> usize {
         self.values
     }
@@ -85,7 +85,7 @@ impl<T: Real> Rounds<T> {
         len
     }
 
-    /// Complex numbers that hold the arrays between rounds.
+    /// Returns the number of complex numbers that hold the arrays between rounds.
     fn between(&self) -> usize {
         if self.rounds.len() > 1 { self.values } else { 0 }
     }
@@ -113,7 +113,7 @@ impl<T: Real> Rounds<T> {
 }
 
 impl<T: Real> Round<T> {
-    /// Values of one array.
+    /// Returns the number of values of one array.
     fn size(&self) -> usize {
         match self {
             Round::Lines(lines) => lines.n(),

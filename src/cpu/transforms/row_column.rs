@@ -1,10 +1,9 @@
 //! The row-column method: every line along y, a transpose, every line along
 //! x, a transpose back.
 //!
-//! Four passes over the map per transform. Within a pass a line is reordered,
-//! transformed by an N-point real FFT and post-processed while it is in the
-//! L1 cache; what is done to a coefficient besides is part of the
-//! second pass of a DCT and the first of an inverse.
+//! Four passes over the map per transform. Within a pass a line is reordered, transformed by an
+//! N-point real FFT and post-processed while it is in the L1 cache; other changes of coefficients
+//! are part of the second pass of a DCT and the first of an inverse.
 
 use super::coefficients::{Inverse, Modify};
 use super::lines::{NPointLines, transpose};

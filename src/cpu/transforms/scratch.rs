@@ -8,7 +8,7 @@ use num_complex::Complex;
 /// Working memory of each thread.
 pub(crate) type Threads<T> = PerThread<Vec<Complex<T>>>;
 
-/// How much working memory a plan asks for, in complex numbers.
+/// Working memory that a plan needs, in complex numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScratchLen {
     /// That all threads share: maps between two passes.
@@ -18,7 +18,7 @@ pub(crate) struct ScratchLen {
 }
 
 impl ScratchLen {
-    /// What serves either of two.
+    /// Returns memory that suffices for either.
     pub(crate) fn max(self, other: ScratchLen) -> ScratchLen {
         ScratchLen {
             shared: self.shared.max(other.shared),
@@ -48,7 +48,7 @@ impl<T: Real> Scratch<T> {
         Scratch::new(len, rayon::current_num_threads())
     }
 
-    /// Its parts.
+    /// Returns its parts.
     pub(crate) fn parts(&mut self) -> Parts<'_, T> {
         Parts { shared: &mut self.shared, threads: &self.threads }
     }

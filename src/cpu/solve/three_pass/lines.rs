@@ -1,4 +1,4 @@
-//! What is done with the lines of a tile before and after the FFTs, a vector of them at a time.
+//! Steps on the lines of a tile before and after the FFTs, a vector of them at a time.
 
 use super::Waves;
 use crate::cpu::matrix::{AHEAD, Block};
@@ -86,7 +86,7 @@ impl<T: Real> Work<T> for Dct<'_, T> {
     }
 }
 
-/// The sum of a row's numbers, which are then zero.
+/// Returns the sum of a row's numbers, which are then zero.
 #[inline(always)]
 fn widen<T: Real>(sums: &mut Row<T>) -> f64 {
     let sum = sums.numbers().iter().map(|v| v.wide()).sum();

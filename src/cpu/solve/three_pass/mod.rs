@@ -120,7 +120,7 @@ impl<T: Real> Axis<T> {
         }
     }
 
-    /// The DCTs of lines whose samples stand in their places.
+    /// Computes the DCTs of lines whose samples stand in their places.
     fn dct(&self, tile: &mut [Row<T>], green: Option<Green<'_, T>>, s: &mut [Complex<T>]) -> f64 {
         self.fft.run(tile, s);
         dispatch(Dct { half_w: &self.half_w, tile, green })
@@ -169,7 +169,7 @@ impl<T: Real> ThreePass<T> {
         }
     }
 
-    /// Columns of bins of panel `p`.
+    /// Returns the columns of bins of panel `p`.
     fn columns(&self, p: usize) -> Range<usize> {
         2 * T::LANES * p..self.along_y.n.min(2 * T::LANES * (p + 1))
     }
@@ -181,7 +181,7 @@ impl<T: Real> ThreePass<T> {
         p.par_chunks_mut(self.panel).enumerate().for_each(|(i, panel)| {
             let (axis, columns) = (&self.along_x, self.columns(i));
             let (tile, beyond) = panel.split_at_mut(axis.n);
-            // What pass 2 has left there is the rounding of the lines that these were packed with.
+            // Pass 2 has left the rounding of the lines that these were packed with.
             beyond.fill(T::ROW);
             for (x, &at) in axis.of_sample.iter().enumerate() {
                 let from = &rho[x * ny..][columns.clone()];
@@ -199,7 +199,7 @@ impl<T: Real> ThreePass<T> {
         self.p = p;
     }
 
-    /// Passes 2 and 3; returns Σ φ·ρ.
+    /// Runs passes 2 and 3; returns Σ φ·ρ.
     pub(crate) fn inverse(&mut self, by: &Multipliers<T>, fields: FieldSlices<'_, T>) -> f64 {
         let energy = self.along_y(by);
         self.last(by, fields);
@@ -353,7 +353,7 @@ fn put<T: Real>(tile: &[Row<T>], first: usize, sine: bool, block: &mut [Row<T>])
     let n = tile.len();
     let odd = if sine { -T::one() } else { T::one() };
     for start in (0..2 * T::LANES.min((n - first).div_ceil(2))).step_by(4) {
-        // Beyond the last sample a block has room, which nobody reads.
+        // Beyond the last sample a block has room, which is never read.
         let row = |y: usize| &tile[permutation::position((first + start + y).min(n - 1), n)];
         let rows = [row(0), row(1), row(2), row(3)];
         for part in 0..2 {

@@ -92,7 +92,7 @@ impl<T: Real> FusedMaps<T> {
         }
     }
 
-    /// A row of real numbers and the FFT's working memory.
+    /// Returns a row of real numbers and the FFT's working memory.
     fn row<'a>(&self, s: &'a mut [Complex<T>]) -> (&'a mut [T], &'a mut [Complex<T>]) {
         let (row, fft) = s.split_at_mut(self.ny.div_ceil(2));
         (&mut reals_mut(row)[..self.ny], fft)
@@ -108,15 +108,15 @@ struct Panel {
     mirrored: bool,
 }
 
-/// Number of panels of a map with `ny` columns: v = 0, then the mirrored
-/// columns, then v = ny/2 when ny is even.
+/// Returns the number of panels of a map with `ny` columns: v = 0, then the mirrored columns, then
+/// v = ny/2 when ny is even.
 fn panel_count(ny: usize) -> usize {
     let mirrored = (ny - 1) / 2;
     1 + mirrored.div_ceil(W) + usize::from(ny.is_multiple_of(2))
 }
 
 impl Panel {
-    /// The `index`-th panel of a map with `ny` columns.
+    /// Returns the `index`-th panel of a map with `ny` columns.
     fn new(index: usize, ny: usize) -> Self {
         let mirrored = (ny - 1) / 2;
         let first = if index == 0 { 0 } else { 1 + (index - 1) * W };
@@ -126,8 +126,8 @@ impl Panel {
         Panel { first, width: W.min(mirrored + 1 - first), mirrored: true }
     }
 
-    /// Its columns of a map with `ny` columns, and their mirrors: first + w stands at ny − first −
-    /// w.
+    /// Returns its columns of a map with `ny` columns, and their mirrors: first + w stands at ny −
+    /// first − w.
     fn columns(self, ny: usize) -> [Range<usize>; 2] {
         let Panel { first, width, mirrored } = self;
         let last = ny - first;

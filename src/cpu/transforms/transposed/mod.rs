@@ -135,7 +135,7 @@ impl<T: Real> TransposedMaps<T> {
         Tile { lines, fft }
     }
 
-    /// Lines of V that are one task: several where they are short.
+    /// Returns the number of lines of V that are one task: several where they are short.
     fn lines_at_once(&self) -> usize {
         (LINE_VALUES / self.ny).max(1)
     }
@@ -326,7 +326,7 @@ impl<T: Real> TransposedMaps<T> {
         }
     }
 
-    /// What stands in a tile's place, and in the next.
+    /// Returns the tile's content, and the next one's.
     fn neighbours<'a>(
         &self,
         lines: &'a mut [Complex<T>],

@@ -99,7 +99,7 @@ impl<T: Real> VolumeTransform<T> {
         }
     }
 
-    /// Values of a volume.
+    /// Returns the number of values of a volume.
     pub(super) fn size(&self) -> usize {
         self.shape.iter().product()
     }
@@ -128,7 +128,7 @@ impl<T: Real> VolumeTransform<T> {
         }
     }
 
-    /// Complex numbers in a plane of V.
+    /// Returns the number of complex numbers in a plane of V.
     fn plane(&self) -> usize {
         self.shape[1] * self.half
     }
@@ -274,7 +274,7 @@ impl<T: Real> VolumeTransform<T> {
         }
     }
 
-    /// Every panel once; v and n1 − v together.
+    /// Returns every panel once; v and n1 − v together.
     fn panels(&self) -> impl ParallelIterator<Item = VolumePanel> {
         let (half, along) = (self.half, self.half.div_ceil(W));
         (0..(self.shape[1] / 2 + 1) * along).into_par_iter().map(move |task| {
@@ -283,7 +283,7 @@ impl<T: Real> VolumeTransform<T> {
         })
     }
 
-    /// The index `n1 − v`, if it is another than `v`.
+    /// Returns the index `n1 − v`, if it is another than `v`.
     fn mirror(&self, v: usize) -> Option<usize> {
         Some(self.shape[1] - v).filter(|&mirror| v > 0 && mirror > v)
     }
@@ -317,7 +317,7 @@ impl<T: Real> VolumeTransform<T> {
         }
     }
 
-    /// Where in a plane of coefficients a panel's are, in its row `v`, and their mirrors.
+    /// Returns where in a plane of coefficients a panel's are, in its row `v`, and their mirrors.
     fn coefficients(&self, v: Option<usize>, panel: VolumePanel) -> [Range<usize>; 2] {
         let Some(v) = v else { return [0..0, 0..0] };
         let (n2, VolumePanel { first, width, .. }) = (self.shape[2], panel);

@@ -28,7 +28,7 @@ impl<T: Real> VolumeTransform<T> {
         for u in 0..=n0 / 2 {
             let (a, back) = (self.half_w[0][u], (n0 - u) % n0);
             let at_v = self.along_0(a, [u, back], 0, panel.width, columns);
-            // Where v is its own mirror so is V: v = 0, or n1/2, which the half wave knows.
+            // Where v is its own mirror so is V: v = 0, or n1/2, which is in the half spectrum.
             let at_mirror = match mirror {
                 Some(_) => self.along_0(a, [u, back], 1, panel.width, columns),
                 None => at_v,
@@ -50,7 +50,7 @@ impl<T: Real> VolumeTransform<T> {
         }
     }
 
-    /// The DCT along axis 0 at `u` and at its mirror `back`, of one side's columns.
+    /// Returns the DCT along axis 0 at `u` and at its mirror `back`, of one side's columns.
     #[inline(always)]
     fn along_0(
         &self,
