@@ -101,13 +101,17 @@ pub(crate) fn open_any_engine(
     options: &EngineOptions,
 ) -> Result<AnyEngine, EngineError> {
     Ok(match precision {
-        Precision::F32 => AnyEngine::F32(DeviceEngine::open(charge, device, options)?),
-        Precision::F64 => AnyEngine::F64(DeviceEngine::open(charge, device, options)?),
+        Precision::F32 => AnyEngine::F32(DeviceEngine::open(charge.into(), device, options)?),
+        Precision::F64 => AnyEngine::F64(DeviceEngine::open(charge.into(), device, options)?),
     })
 }
 
 impl<T: EngineReal> DeviceEngine<T> {
-    fn open(charge: Charge, device: Device, options: &EngineOptions) -> Result<Self, EngineError> {
+    fn open(
+        charge: Arc<Charge>,
+        device: Device,
+        options: &EngineOptions,
+    ) -> Result<Self, EngineError> {
         match device {
             Device::Cpu => Ok(DeviceEngine::Cpu(Box::new(CpuEngine::new(charge, options)?))),
             Device::Cuda(ordinal) => cuda::open_engine(charge, ordinal, options),
@@ -137,7 +141,7 @@ impl<T: EngineReal> DeviceEngine<T> {
 /// What places cells on an engine.
 #[cfg(feature = "python")]
 pub(crate) fn open_backend<T: EngineReal>(
-    charge: Charge,
+    charge: Arc<Charge>,
     netlist: &Netlist,
     device: Device,
     options: &EngineOptions,
@@ -245,7 +249,7 @@ mod cuda {
     }
 
     pub(super) fn open_engine<T: EngineReal>(
-        charge: Charge,
+        charge: Arc<Charge>,
         ordinal: usize,
         options: &EngineOptions,
     ) -> Result<DeviceEngine<T>, EngineError> {
@@ -423,7 +427,7 @@ mod cuda {
     }
 
     pub(super) fn open_engine<T: EngineReal>(
-        _: Charge,
+        _: Arc<Charge>,
         _: usize,
         _: &EngineOptions,
     ) -> Result<DeviceEngine<T>, EngineError> {

@@ -504,8 +504,15 @@ impl Design {
         (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
     }
 
+    /// The name of node `i`, or its number where the design has no names.
+    pub(crate) fn node_name(&self, i: usize) -> String {
+        match self.nodes.names.is_empty() {
+            true => format!("node {i}"),
+            false => self.nodes.names.get(i).to_owned(),
+        }
+    }
+
     /// Puts the movable nodes where a placer's bodies lie, lower-left corners.
-    #[cfg(any(feature = "cli", feature = "python", feature = "capi"))]
     pub(crate) fn settle(&mut self, x: &[f64], y: &[f64]) {
         let movable: Vec<usize> = self.movable().collect();
         for ((node, &x), &y) in movable.into_iter().zip(x).zip(y) {

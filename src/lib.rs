@@ -55,6 +55,7 @@
 //! | what to do without a usable GPU | `cuda` |
 //! | the field of a density of one's own | [`cpu::solve::Solver`], `cuda::solver` |
 //! | a global placer to use or to change | [`place`], [`wirelength`] |
+//! | the whole way from a netlist to a legal, refined placement | [`flow`] |
 //! | a placement made legal; the free sites of a design | [`legalize`] |
 //! | shorter wires in a legal placement | [`refine`] |
 //! | maps of congestion: RUDY, pin RUDY, macros, cells and pins, by three conventions | [`congestion`] |
@@ -197,9 +198,10 @@ pub mod cuda;
 pub mod design;
 pub mod displacement;
 pub mod engine;
+pub mod flow;
 pub mod formats;
 pub mod grid;
-#[cfg(any(feature = "cli", feature = "cuda"))]
+#[cfg(any(feature = "cli", feature = "cuda", feature = "python"))]
 mod hash;
 pub mod lefdef;
 pub mod legality;

@@ -13,7 +13,7 @@ use super::report::difference::Difference;
 use super::report::page::Page;
 use super::report::{DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report};
 use super::results::{list, tell};
-use super::views::{cells_and_overflow, coarse_grid, fixed_outlines, node_name};
+use super::views::{cells_and_overflow, coarse_grid, fixed_outlines};
 use crate::congestion::RoutingGrid;
 use crate::design::{Design, Placement};
 use crate::displacement::{self, Displacement, Moved, Range};
@@ -275,7 +275,7 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
     let mut warnings = a.warnings.clone();
     warnings.extend(b.warnings.iter().filter(|w| !a.warnings.contains(w)).cloned());
     let of = |m: &Moved| Farthest {
-        cell: node_name(design, m.node as usize),
+        cell: design.node_name(m.node as usize),
         distance: m.distance,
         from: m.from,
         to: m.to,

@@ -1,66 +1,11 @@
-//! `--legality`: how legal a placement is, in words and as JSON.
+//! `--legality`: how legal a placement that was read is.
 
 use super::failure::Failure;
 use super::input::Opened;
-use super::views::node_name;
-use crate::design::{Design, Placement};
+use crate::design::Placement;
 use crate::formats::read_placement;
-use crate::legality::{self, Fault, Legality, LegalityOptions};
+use crate::legality::{self, LegalityOptions, LegalityReport};
 use crate::warning::{Warning, WarningCode};
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::fmt;
-
-/// How legal a placement is; its JSON keys are a contract.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[allow(missing_docs)] // named by their keys, and as in `Legality`
-pub struct LegalityReport {
-    /// Whether nothing is wrong.
-    pub legal: bool,
-    /// Pairs of cells that share area, one of them movable.
-    pub overlaps: u64,
-    /// The area that they share, layout units squared.
-    pub overlap_area: f64,
-    /// Movable cells whose bottom edge is on no row.
-    pub off_row: usize,
-    /// Movable cells whose left edge is on no site.
-    pub off_site: usize,
-    /// Beyond the die or a row.
-    pub outside: usize,
-    /// Movable cells beyond the die.
-    pub outside_die: usize,
-    /// Movable cells beyond the sites of a row they cover.
-    pub outside_row: usize,
-    /// Cells that do not lie as their row asks or as they may.
-    pub orientation: usize,
-    /// Whether cells are turned as flipped rows ask at all.
-    pub orientations_assigned: bool,
-    /// Fixed cells that are elsewhere, or turned.
-    pub fixed_moved: usize,
-    /// Cells on the wrong side of a fence.
-    pub fence: usize,
-    /// Cells in hard blockages.
-    pub blocked: usize,
-    /// Cells in halos.
-    pub halo: usize,
-    /// Cells on rows whose rails or sites they do not take.
-    pub wrong_row: usize,
-    /// The ten worst of every fault.
-    pub worst: Vec<ViolationReport>,
-}
-
-/// One fault, with the names of its cells.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ViolationReport {
-    /// What is wrong.
-    pub fault: Fault,
-    /// One cell, or two of an overlap.
-    pub cells: Vec<String>,
-    /// How much, as [`Fault`] says.
-    pub amount: f64,
-    /// `[xl, yl, xh, yh]` of the area that two cells share, and else of the cell.
-    pub place: [f64; 4],
-}
 
 /// Where the design's own placement has the nodes, when another placement was read in its
 /// place. The nodes that it fixes are fixed from now on, and there is a warning where the other has
@@ -91,80 +36,5 @@ pub(crate) fn judge(opened: &mut Opened) -> Result<LegalityReport, Failure> {
     let options = home.as_ref().map_or(options, |home| options.reference(home));
     let found = legality::check(&opened.design, &options);
     opened.design.nodes.kind = kind;
-    Ok(report(&opened.design, &found?))
-}
-
-pub(super) fn report(design: &Design, found: &Legality) -> LegalityReport {
-    let name = |node: u32| node_name(design, node as usize);
-    let worst = found.worst.iter().map(|v| ViolationReport {
-        fault: v.fault,
-        cells: [Some(v.node), v.other].into_iter().flatten().map(name).collect(),
-        amount: v.amount,
-        place: [v.place.xl, v.place.yl, v.place.xh, v.place.yh],
-    });
-    LegalityReport {
-        legal: found.is_legal(),
-        overlaps: found.overlaps,
-        overlap_area: found.overlap_area,
-        off_row: found.off_row,
-        off_site: found.off_site,
-        outside: found.outside(),
-        outside_die: found.outside_die,
-        outside_row: found.outside_row,
-        orientation: found.orientation,
-        orientations_assigned: found.orientations_assigned,
-        fixed_moved: found.fixed_moved,
-        fence: found.fence,
-        blocked: found.blocked,
-        halo: found.halo,
-        wrong_row: found.wrong_row,
-        worst: worst.collect(),
-    }
-}
-
-impl fmt::Display for LegalityReport {
-    /// One line: every fault with its count and its worst cells.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.legal {
-            let open = if self.orientations_assigned {
-                ""
-            } else {
-                "; no cell is turned as flipped rows ask"
-            };
-            return write!(f, "legal{open}");
-        }
-        let counts = [
-            (Fault::Overlap, self.overlaps, "overlaps"),
-            (Fault::OutsideDie, self.outside_die as u64, "outside the die"),
-            (Fault::OutsideRow, self.outside_row as u64, "outside their row"),
-            (Fault::OffRow, self.off_row as u64, "off rows"),
-            (Fault::OffSite, self.off_site as u64, "off sites"),
-            (Fault::Orientation, self.orientation as u64, "wrongly turned"),
-            (Fault::FixedMoved, self.fixed_moved as u64, "fixed cells moved"),
-            (Fault::Fence, self.fence as u64, "on the wrong side of a fence"),
-            (Fault::Blocked, self.blocked as u64, "in blockages"),
-            (Fault::Halo, self.halo as u64, "in halos"),
-            (Fault::WrongRow, self.wrong_row as u64, "on rows of other rails or sites"),
-        ];
-        let mut between = "not legal: ";
-        for (fault, count, what) in counts.into_iter().filter(|c| c.1 > 0) {
-            write!(f, "{between}{count} {what}")?;
-            between = ", ";
-            let worst = self.worst.iter().find(|v| v.fault == fault);
-            match (worst, fault) {
-                (Some(v), Fault::Overlap) => {
-                    write!(
-                        f,
-                        " of area {:.6e} ({} by {:.6e})",
-                        self.overlap_area,
-                        v.cells.join(" and "),
-                        v.amount
-                    )?;
-                }
-                (Some(v), _) => write!(f, " ({})", v.cells.join(" "))?,
-                (None, _) => {}
-            }
-        }
-        Ok(())
-    }
+    Ok(LegalityReport::of(&opened.design, &found?))
 }

@@ -5,13 +5,15 @@ use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
 use super::input::{read_design, use_threads};
 use super::legality::fix_as_at_home;
+use super::log;
 use super::options::{DesignArgs, thread_count};
 use super::outputs::{Outputs, PICTURES, check_placement_output};
 use super::report::DesignReport;
 use super::results::{list, tell};
-use super::stages::{LegalArgs, StageReport, Stages};
+use super::stages::{self, LegalArgs};
 use crate::cpu::engine::milliseconds;
 use crate::design::NodeKind;
+use crate::flow::{StageReport, Stages};
 use crate::formats::write_placement;
 use crate::warning::Warning;
 use clap::Args;
@@ -89,13 +91,14 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     fix_as_at_home(&mut opened)?;
     let design = &mut opened.design;
     let before = design.placement.clone();
-    let mut stages = Stages::of_global(StageReport::of(design, None, None));
+    let mut reached = Stages::of_global(StageReport::of(design, None, None));
     let legalizing = Instant::now();
-    stages.legalize(design, &args.legal, None)?;
+    log::begin("making the placement legal");
+    reached.legalize(design, &args.legal.options(), None)?;
     let legalize_ms = milliseconds(legalizing);
     write_placement(&args.output, &args.design.path, design)?;
     let mut files = vec![args.output.clone()];
-    if let (Some(folder), Some(moved)) = (&args.plots, &stages.moved) {
+    if let (Some(folder), Some(moved)) = (&args.plots, &reached.moved) {
         write_moves("by legalisation", design, &before, moved, folder, &mut files)?;
     }
     let area = |movable: bool| {
@@ -107,7 +110,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
             def: opened.def.clone(),
             ..DesignReport::of(design, area(true), area(false))
         },
-        stages: &stages,
+        stages: &reached,
         timings_ms: Timings {
             parse: opened.parse_ms,
             legalize: legalize_ms,
@@ -128,9 +131,9 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
             "{}: {} movable cells, {} fixed, {} nets, {} rows",
             d.name, d.movable, d.fixed, d.nets, d.rows
         )?;
-        stages.print(design, &mut out)?;
+        stages::print(&reached, design, &mut out)?;
         drop(out);
         list(&files)?;
     }
-    stages.ended()
+    stages::ended(&reached)
 }

@@ -1,30 +1,32 @@
 //! `placefield refine`: shorter wires between cells that are placed legally.
 
 use super::document::{Content, write_document};
-use super::failure::{Failure, Interrupted, Stopped};
+use super::failure::Failure;
 use super::input::{Opened, read_design, use_threads};
-use super::legality::{self, LegalityReport};
+use super::legality;
 use super::log::{self, spinner};
 use super::options::{Bins, DesignArgs, at_least_one, target_density, thread_count};
 use super::outputs::{Outputs, check_placement_output};
 use super::place::seconds;
 use super::report::{DesignReport, GridReport};
 use super::results::{in_microns, tell};
-use super::stages::{DisplacementReport, Distances, StageReport};
+use super::stages::refined;
 use super::stop;
 use crate::charge::{Charge, ChargeOptions};
 use crate::design::Design;
 use crate::displacement;
+use crate::flow::{DetailedReport, DisplacementReport, Distances, StageReport, shorten};
 use crate::formats::write_placement;
 use crate::grid::BinGrid;
-use crate::place::default_bins;
-use crate::refine::{RefineError, RefineOptions, Refined, Step, refine};
+use crate::legality::LegalityReport;
+use crate::place::{Outcome, default_bins};
+use crate::refine::{Progress, RefineError, RefineOptions, Step};
 use crate::warning::Warning;
 use clap::Args;
+use indicatif::ProgressBar;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -124,36 +126,6 @@ struct RefineStages {
     detailed: DetailedReport,
 }
 
-/// What detailed placement made.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct DetailedReport {
-    /// `converged`, `stopped` or `interrupted`.
-    pub(crate) status: &'static str,
-    #[serde(flatten)]
-    pub(crate) stage: StageReport,
-    /// Rounds.
-    pub(crate) rounds: usize,
-    /// Cells moved or mirrored.
-    pub(crate) moved: usize,
-    /// Movable cells that had to stay.
-    pub(crate) stayed: usize,
-    /// Weighted HPWL that each step took away.
-    pub(crate) shortened: ShortenedReport,
-}
-
-/// By step.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct ShortenedReport {
-    /// Cells to better places.
-    swap: f64,
-    /// Neighbours in order.
-    reorder: f64,
-    /// Cells in their rows.
-    shift: f64,
-    /// Mirrored cells.
-    mirror: f64,
-}
-
 #[derive(Serialize, JsonSchema)]
 struct RefineTimings {
     /// Reading the design.
@@ -164,100 +136,30 @@ struct RefineTimings {
     total: f64,
 }
 
-impl DetailedReport {
-    /// The report of a placement that lies in `design` now; overflow is counted on the bins of
-    /// `charge`.
-    pub(crate) fn new(
-        design: &Design,
-        charge: &Charge,
-        refined: &Refined,
-        ended: Ended,
-        seconds: f64,
-    ) -> Self {
-        let [swap, reorder, shift, mirror] = refined.shortened;
-        DetailedReport {
-            status: ended.status(),
-            stage: StageReport::of(design, Some(charge), Some(seconds)),
-            rounds: refined.rounds,
-            moved: refined.moved,
-            stayed: refined.stayed,
-            shortened: ShortenedReport { swap, reorder, shift, mirror },
-        }
-    }
-}
+/// A line on a terminal that says how far refining is.
+pub(crate) struct Refining(ProgressBar);
 
-/// Why it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    Converged,
-    OutOfTime,
-    Interrupted,
-}
-
-impl Ended {
-    /// The contract's word.
-    fn status(self) -> &'static str {
-        match self {
-            Ended::Converged => "converged",
-            Ended::OutOfTime => "stopped",
-            Ended::Interrupted => "interrupted",
-        }
+impl Refining {
+    pub(crate) fn begin() -> Self {
+        Refining(spinner("refining".to_owned()))
     }
 
-    /// An error where wires could be shorter still; `name` is what is legal all the same.
-    pub(crate) fn result(self, name: &str) -> Result<(), Failure> {
-        let said = || format!("{name} is legal, and wires could be shorter still");
-        match self {
-            Ended::Converged => Ok(()),
-            Ended::OutOfTime => Err(Stopped(format!("the time was spent: {}", said())).into()),
-            Ended::Interrupted => Err(Interrupted(format!("interrupted: {}", said())).into()),
-        }
-    }
-}
-
-/// Detailed placement of `opened`, whose design has the refined placement then; a line on a terminal
-/// says how far it is.
-///
-/// # Errors
-/// When the placement is not legal or cannot be refined.
-pub(crate) fn detailed(
-    opened: &mut Opened,
-    options: &RefineOptions<'_>,
-    deadline: Option<Instant>,
-) -> Result<(Refined, Ended), Failure> {
-    let spinner = spinner("refining".to_owned());
-    let mut ended = Ended::Converged;
-    let refined = refine(&opened.design, options, &mut |progress| {
+    pub(crate) fn show(&self, progress: &Progress) {
         let message = || {
             let (round, step) = (progress.round + 1, in_words(progress.step));
             format!("refining: round {round}, {step}: HPWL {:.6e}", progress.hpwl)
         };
-        if !spinner.is_hidden() {
-            spinner.set_message(message());
+        if !self.0.is_hidden() {
+            self.0.set_message(message());
         }
         log::progress(message);
-        if stop::is_asked() {
-            ended = Ended::Interrupted;
-        } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            ended = Ended::OutOfTime;
-        } else {
-            return ControlFlow::Continue(());
-        }
-        ControlFlow::Break(())
-    });
-    spinner.finish_and_clear();
-    let mut refined = match refined {
-        Err(RefineError::NotLegal(_)) => {
-            let found = legality::judge(opened)?;
-            return Err(format!(
-                "the placement is {found}: expected a legal one, for refine keeps cells legal and makes none so"
-            )
-            .into());
-        }
-        other => other?,
-    };
-    std::mem::swap(&mut opened.design.placement, &mut refined.placement);
-    Ok((refined, ended))
+    }
+}
+
+impl Drop for Refining {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 fn in_words(step: Step) -> &'static str {
@@ -292,13 +194,31 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     if args.target_density < 1.0 || charge.target_densities().is_some() {
         options = options.density(&charge);
     }
-    let refining = Instant::now();
-    let (refined, ended) = detailed(&mut opened, &options, deadline)?;
-    let seconds = refining.elapsed().as_secs_f64();
+    let refining = Refining::begin();
+    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let shortened = shorten(&mut opened.design, &options, &charge, &mut |progress| {
+        refining.show(progress);
+        match stop::is_asked() {
+            true => Some(Outcome::Interrupted),
+            false => late().then_some(Outcome::OutOfTime),
+        }
+    });
+    drop(refining);
+    let (detailed, found) = match shortened {
+        Err(RefineError::NotLegal(_)) => {
+            let found = legality::judge(&mut opened)?;
+            return Err(format!(
+                "the placement is {found}: expected a legal one, for refine keeps cells legal and makes none so"
+            )
+            .into());
+        }
+        other => other?,
+    };
+    let (status, seconds) = (detailed.status, detailed.stage.seconds.unwrap_or(0.0));
     write_placement(&args.output, &args.design.path, &opened.design)?;
-    // From what `refined` keeps, which is where cells were, to where they are.
+    // From where cells were, which `found` keeps, to where they are.
     let design = &opened.design;
-    let moved = displacement::between(design, &refined.placement, &design.placement)?;
+    let moved = displacement::between(design, &found.placement, &design.placement)?;
     let displacement = DisplacementReport::of(design, &moved);
     let report = RefineReport {
         design: DesignReport {
@@ -313,10 +233,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
             target_density: args.target_density,
             threads: rayon::current_num_threads(),
         },
-        stages: RefineStages {
-            legal: before,
-            detailed: DetailedReport::new(&opened.design, &charge, &refined, ended, seconds),
-        },
+        stages: RefineStages { legal: before, detailed },
         displacement,
         legality: legality::judge(&mut opened)?,
         timings_ms: RefineTimings {
@@ -333,7 +250,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         print(args, &opened, &report)?;
     }
     tell(&[], &opened.warnings);
-    ended.result(&args.output.display().to_string())
+    refined(status, &args.output.display().to_string())
 }
 
 /// The bins that are looked at, and what fixed cells leave of them.
@@ -355,7 +272,7 @@ fn print(args: &RefineArgs, opened: &Opened, report: &RefineReport<'_>) -> io::R
     writeln!(
         out,
         "refined    {} in {:.2} s: {} rounds, {} cells moved or mirrored{}",
-        detailed.status,
+        detailed.status.status(),
         detailed.stage.seconds.unwrap_or(0.0),
         detailed.rounds,
         detailed.moved,

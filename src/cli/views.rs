@@ -177,15 +177,7 @@ fn name_nodes(design: &Design, spots: &mut [HotSpot]) {
         spot.nodes = found.len();
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         found.truncate(MOST_NAMES);
-        spot.names = found.iter().map(|&(_, i)| node_name(design, i)).collect();
-    }
-}
-
-/// The name of node `i`, or its number where the design has no names.
-pub(crate) fn node_name(design: &Design, i: usize) -> String {
-    match design.nodes.names.is_empty() {
-        true => format!("node {i}"),
-        false => design.nodes.names.get(i).to_owned(),
+        spot.names = found.iter().map(|&(_, i)| design.node_name(i)).collect();
     }
 }
 

@@ -42,12 +42,14 @@
 mod areas;
 mod heap;
 mod overlap;
+mod report;
 mod rows;
 
 use crate::design::{Design, DesignError, NodeKind, Orientation, Placement};
 use crate::grid::Rect;
 use areas::Areas;
 use rayon::prelude::*;
+pub use report::{LegalityReport, ViolationReport};
 use rows::{Levels, Stand};
 use std::cmp::Ordering;
 use std::fmt;

@@ -64,6 +64,19 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    /// As documents have it: `converged`, `stopped`, `plateau`, `interrupted` or `diverged`.
+    pub fn status(self) -> &'static str {
+        match self {
+            Outcome::Converged => "converged",
+            Outcome::OutOfIterations | Outcome::OutOfTime => "stopped",
+            Outcome::Plateau => "plateau",
+            Outcome::Interrupted => "interrupted",
+            Outcome::Diverged | Outcome::NotFinite => "diverged",
+        }
+    }
+}
+
 /// Why a placement could not be begun or went no further.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -7,10 +7,10 @@ use super::options::Options;
 use crate::bookshelf::{self, PinOffset};
 use crate::cpu::wirelength::CpuWirelength;
 use crate::design::{Design as Core, Nets, NodeKind, Placement};
-use crate::displacement;
+use crate::displacement::{self, Displacement};
 use crate::formats::{self, Format, ReadOptions};
 use crate::lefdef::{self, GcellGrid, PinPosition, RoutingLayer};
-use crate::legality::{self, Legality, LegalityOptions};
+use crate::legality::{self, LegalityOptions, LegalityReport};
 use crate::plot::views::outlines;
 use crate::scaled_hpwl;
 use crate::wirelength::Netlist;
@@ -373,7 +373,11 @@ impl Design {
 impl Design {
     /// The legality of another placement of this design: fixed cells belong where its own placement
     /// has them.
-    pub(super) fn judged(&self, design: &Core, tolerance: Option<f64>) -> Result<Value, Failure> {
+    pub(super) fn judged(
+        &self,
+        design: &Core,
+        tolerance: Option<f64>,
+    ) -> Result<LegalityReport, Failure> {
         let (home, kinds) = &self.source.home;
         let options = LegalityOptions::default().reference(home);
         let options = tolerance.map_or(options, |tolerance| options.tolerance(tolerance));
@@ -385,58 +389,17 @@ impl Design {
                 legality::check(&design, &options)?
             }
         };
-        Ok(described(design, &found))
+        Ok(LegalityReport::of(design, &found))
     }
 }
 
-/// The name of a node, or its number where the design has no names.
-pub(super) fn name_of(design: &Core, node: u32) -> String {
-    match design.nodes.names.is_empty() {
-        true => format!("node {node}"),
-        false => design.nodes.names.get(node as usize).to_owned(),
-    }
-}
-
-/// Legality by the names that the program's JSON has.
-fn described(design: &Core, found: &Legality) -> Value {
-    let worst = found.worst.iter().map(|v| {
-        let cells = [Some(v.node), v.other].into_iter().flatten();
-        let cells: Vec<String> = cells.map(|node| name_of(design, node)).collect();
-        let place = [v.place.xl, v.place.yl, v.place.xh, v.place.yh];
-        json!({"fault": v.fault, "cells": cells, "amount": v.amount, "place": place})
-    });
-    json!({
-        "legal": found.is_legal(),
-        "overlaps": found.overlaps,
-        "overlap_area": found.overlap_area,
-        "off_row": found.off_row,
-        "off_site": found.off_site,
-        "outside": found.outside(),
-        "outside_die": found.outside_die,
-        "outside_row": found.outside_row,
-        "orientation": found.orientation,
-        "orientations_assigned": found.orientations_assigned,
-        "fixed_moved": found.fixed_moved,
-        "fence": found.fence,
-        "blocked": found.blocked,
-        "halo": found.halo,
-        "wrong_row": found.wrong_row,
-        "worst": worst.collect::<Vec<Value>>(),
-    })
-}
-
-/// How far the movable cells of a design went from one placement to another.
-pub(super) fn moved(
-    design: &Core,
-    before: &Placement,
-    after: &Placement,
-) -> Result<Value, Failure> {
-    let moved = displacement::between(design, before, after)?;
+/// How far the movable cells of a design have `moved`.
+pub(super) fn described(design: &Core, moved: &Displacement) -> Value {
     let farthest = moved.farthest.iter().map(|far| {
-        let cell = name_of(design, far.node);
+        let cell = design.node_name(far.node as usize);
         json!({"cell": cell, "distance": far.distance, "before": far.from, "after": far.to})
     });
-    Ok(json!({
+    json!({
         "cells": moved.cells,
         "moved": moved.moved,
         "turned": moved.turned,
@@ -445,7 +408,7 @@ pub(super) fn moved(
         "p95": moved.p95,
         "max": moved.largest,
         "farthest": farthest.collect::<Vec<Value>>(),
-    }))
+    })
 }
 
 /// What is between two placements of one design.
@@ -460,6 +423,9 @@ pub(super) fn diff<'py>(
         let text = "before, after: expected two placements of one design, found other nodes";
         return Err(PyValueError::new_err(text));
     }
-    let found = detached(py, || moved(after, &before.placement, &after.placement))?;
+    let found = detached(py, || {
+        let moved = displacement::between(after, &before.placement, &after.placement)?;
+        Ok(described(after, &moved))
+    })?;
     plain(py, &found)
 }

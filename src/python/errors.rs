@@ -5,6 +5,8 @@ use crate::charge::ChargeError;
 use crate::congestion::CongestionError;
 use crate::design::DesignError;
 use crate::engine::EngineError;
+use crate::flow::FlowError;
+use crate::flow::checkpoint::CheckpointError;
 use crate::formats::FormatError;
 use crate::grid::GridError;
 use crate::lefdef::{self, LefDefError};
@@ -81,6 +83,25 @@ impl From<PlaceError> for Failure {
         match error {
             PlaceError::Engine(error) => error.into(),
             other => Failure::Value(other.to_string()),
+        }
+    }
+}
+
+impl From<FlowError> for Failure {
+    fn from(error: FlowError) -> Self {
+        match error {
+            FlowError::Place(error) => error.into(),
+            other => Failure::Value(other.to_string()),
+        }
+    }
+}
+
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Self {
+        let text = error.to_string();
+        match error {
+            CheckpointError::Io(..) => Failure::File(text),
+            CheckpointError::Unfit(..) => Failure::Value(text),
         }
     }
 }

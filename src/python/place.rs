@@ -1,44 +1,42 @@
 //! Placements: global, legal, detailed, by the options of `placefield place`, `legalize` and
 //! `refine`.
 
-use super::design::{Design, moved, name_of};
+use super::design::{Design, described};
 use super::errors::{Failure, detached, plain};
 use super::options::{Charging, Options};
 use crate::border::{Device, EngineReal, open_backend};
 use crate::charge::{Charge, ChargeOptions, origin_for};
 use crate::congestion::Capacity;
-use crate::cpu::density::CpuDensity;
 use crate::cpu::engine::thread_pool;
-use crate::design::{Design as Core, Placement};
+use crate::design::Design as Core;
+use crate::displacement;
 use crate::engine::EngineOptions;
-use crate::grid::Map;
-use crate::legalize::{LegalizeOptions, legalize as make_legal};
-use crate::place::routability::{Round, Routability, RoutabilityOptions};
-use crate::place::{Outcome, PlaceOptions, Placer, Record, Schedule, limits, start};
+use crate::flow::checkpoint::{Checkpoints, Subject};
+use crate::flow::{
+    self, FlowOptions, Host, Part, Placed, Resumed, Stage, StageReport, Stages, TARGET_DENSITY,
+};
+use crate::legalize::LegalizeOptions;
+use crate::place::routability::RoutabilityOptions;
+use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, Schedule, placement_bins};
 use crate::real::Precision;
-use crate::refine::{RefineOptions, refine as shorten};
+use crate::refine::RefineOptions;
 use crate::wirelength::Netlist;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map as Object, Value, json};
-use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often Ctrl-C is asked for while other threads work.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
-/// The last stage.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum Until {
-    Global,
-    Legal,
-    Detailed,
-}
-
 /// The options of `place`.
 struct Asked {
     charging: Charging,
+    /// Unless given the default is taken, and a higher one serves as well.
+    target_density: Option<f64>,
     device: Device,
     precision: Precision,
     engine: EngineOptions,
@@ -46,10 +44,12 @@ struct Asked {
     noise: f64,
     large_net: usize,
     raise_density: bool,
-    seeds: u64,
+    seeds: u32,
     routability: Option<RoutabilityOptions>,
-    until: Option<Until>,
+    until: Option<Stage>,
     after: After,
+    /// Written to, iterations apart, gone on from.
+    checkpoints: (Option<PathBuf>, usize, Option<PathBuf>),
     progress: Option<Py<PyAny>>,
 }
 
@@ -77,6 +77,10 @@ impl After {
             deadline: limit
                 .and_then(|limit| Instant::now().checked_add(Duration::from_secs_f64(limit))),
         })
+    }
+
+    fn refine(&self) -> RefineOptions<'static> {
+        RefineOptions::default().rounds(self.rounds).mirror(self.mirror).padding(self.padding)
     }
 
     fn is_late(&self) -> bool {
@@ -114,7 +118,7 @@ impl Asked {
         let noise =
             options.number("noise", "a number from 0 to 1e6", |v| (0.0..=1e6).contains(&v))?;
         let large = options.count("ignore_net_degree", 2..=u64::from(u32::MAX))?;
-        let seeds = options.count("seeds", 1..=u64::from(u32::MAX))?.unwrap_or(1);
+        let seeds = options.count("seeds", 1..=u64::from(u32::MAX))?.unwrap_or(1) as u32;
         let default = RoutabilityOptions::default();
         let rounds = options.count("routability_rounds", 0..=u64::from(u32::MAX))?;
         let routability = RoutabilityOptions {
@@ -134,11 +138,29 @@ impl Asked {
             return Err(Failure::Value(text.to_owned()).into());
         }
         let mut charging = Charging::of(options, "bins")?;
+        let target_density =
+            options.get("target_density")?.is_some().then_some(charging.options.target_density);
+        charging.options =
+            charging.options.target_density(target_density.unwrap_or(TARGET_DENSITY));
         charging.options = charging.options.fillers(!options.flag("no_fillers")?);
-        let until =
-            [("global", Until::Global), ("legal", Until::Legal), ("detailed", Until::Detailed)];
+        let until = Stage::ALL.map(|stage| (stage.name(), stage));
+        let path = |name| Ok::<_, PyErr>(options.paths(name)?.pop());
+        let (checkpoint, resume) = (path("checkpoint")?, path("resume")?);
+        let conflict = match (seeds > 1, place.warm && resume.is_some()) {
+            (true, _) if checkpoint.is_some() || resume.is_some() => {
+                Some("checkpoint and resume are for one seed")
+            }
+            (_, true) => Some("resume says where cells start, so that init says nothing"),
+            _ => None,
+        };
+        if let Some(text) = conflict {
+            return Err(Failure::Value(text.to_owned()).into());
+        }
+        let every = options.count("checkpoint_every", 1..=u64::from(u32::MAX))?;
+        let checkpoints = (checkpoint, every.map_or(100, |every| every as usize), resume);
         Ok(Asked {
             charging,
+            target_density,
             device: options.device()?,
             precision: options.precision()?,
             engine: options.engine()?,
@@ -150,6 +172,7 @@ impl Asked {
             routability,
             until: options.word("until", &until)?,
             after: After::of(options)?,
+            checkpoints,
             progress: options.get("progress")?.map(Bound::unbind),
         })
     }
@@ -162,191 +185,77 @@ pub(super) fn capacity(options: &Options<'_, '_>) -> PyResult<Option<Capacity>> 
     Ok(pair.map(|(horizontal, vertical)| Capacity { horizontal, vertical }))
 }
 
-/// One global placement, ended.
-struct Placed {
-    seed: u64,
-    outcome: Outcome,
-    /// The one whose placement is the result.
-    iteration: usize,
-    x: Vec<f64>,
-    y: Vec<f64>,
-    /// Smoothed overflow, that with every cell at its exact size, and that of standard cells beside
-    /// macros.
-    overflow: [f64; 2],
-    standard_cells: Option<f64>,
-    records: Vec<Record>,
+/// A placement's host, on a thread beside the interpreter's.
+struct Beside<'a> {
+    asked: &'a Asked,
+    name: &'a str,
+    charge: &'a Charge,
+    netlist: &'a Netlist,
+    stop: &'a AtomicBool,
+    checkpoints: Checkpoints,
+    /// Whether a descent has begun, and no iteration of it was done.
+    begun: bool,
 }
 
-impl Placed {
-    /// Steps until the placement ends, or the time has.
-    fn of(placer: &mut Placer<'_>, asked: &Asked, seed: u64) -> Result<Self, Failure> {
-        let mut records = vec![*placer.last()];
-        while let Some(record) = placer.step()?.copied() {
-            records.push(record);
-            // Ctrl-C, and whoever wants to know how it goes.
-            Python::attach(|py| -> PyResult<()> {
-                py.check_signals()?;
-                if let Some(progress) = &asked.progress {
-                    let (hpwl, overflow) = (record.sample.hpwl, record.sample.density.overflow);
-                    progress.call1(py, (record.iteration, hpwl, overflow))?;
-                }
-                Ok(())
-            })?;
-            if asked.after.is_late() {
-                placer.stop(Outcome::OutOfTime);
-            }
-        }
-        let (x, y) = placer.positions()?;
-        let iteration = placer.result_iteration();
-        let exact = placer.result_exact_density()?.overflow;
-        Ok(Placed {
-            seed,
-            outcome: placer.outcome().unwrap_or(Outcome::Interrupted),
-            iteration,
-            x,
-            y,
-            overflow: [records[iteration].sample.density.overflow, exact],
-            standard_cells: placer.result_standard_cells()?,
-            records,
+impl Beside<'_> {
+    fn resume<T: EngineReal>(&mut self, backend: &dyn Backend) -> Result<Option<Resumed>, Failure> {
+        let Asked { charging, noise, place, .. } = self.asked;
+        let (engine, pipeline) = (backend.descriptor(), backend.choice().pipeline);
+        let start = (charging.options.seed, *noise);
+        Ok(self.checkpoints.resume::<T>(|| {
+            let by = (&engine, pipeline);
+            Subject::of::<T>(self.name, self.charge, self.netlist, by, start, place)
+        })?)
+    }
+}
+
+impl Host for Beside<'_> {
+    type Error = Failure;
+
+    fn backend(
+        &mut self,
+        charge: &Arc<Charge>,
+        netlist: &Netlist,
+    ) -> Result<Box<dyn Backend>, Failure> {
+        let Asked { device, engine, .. } = self.asked;
+        Ok(match self.asked.precision {
+            Precision::F32 => open_backend::<f32>(charge.clone(), netlist, *device, engine)?,
+            Precision::F64 => open_backend::<f64>(charge.clone(), netlist, *device, engine)?,
         })
     }
 
-    fn hpwl(&self) -> f64 {
-        self.records[self.iteration].sample.hpwl
-    }
-
-    /// Converged before not, then by wirelength; of those that are not by overflow.
-    fn is_better_than(&self, other: &Placed) -> bool {
-        match [self, other].map(|placed| placed.outcome == Outcome::Converged) {
-            [true, true] => self.hpwl() < other.hpwl(),
-            [false, false] => (self.overflow[0], self.hpwl()) < (other.overflow[0], other.hpwl()),
-            [converged, _] => converged,
+    fn resume(&mut self, backend: &mut dyn Backend) -> Result<Option<Resumed>, Failure> {
+        match self.asked.precision {
+            Precision::F32 => self.resume::<f32>(backend),
+            Precision::F64 => self.resume::<f64>(backend),
         }
     }
 
-    /// With the iterations of `next` after its own, and the result of the better one.
-    fn followed_by(mut self, next: Placed, next_is_better: bool) -> Placed {
-        let own = self.records.len();
-        let later = next.records.iter();
-        self.records
-            .extend(later.map(|record| Record { iteration: own + record.iteration, ..*record }));
-        match next_is_better {
-            true => Placed { records: self.records, iteration: own + next.iteration, ..next },
-            false => self,
+    fn begin(&mut self, part: Part) {
+        self.begun = true;
+        // A checkpoint is of the first descent.
+        if !matches!(part, Part::Seed(_)) {
+            self.checkpoints.to = None;
         }
     }
-}
 
-/// What a global placement is made of.
-struct Parts<'a> {
-    asked: &'a Asked,
-    charge: &'a Charge,
-    netlist: &'a Netlist,
-}
-
-impl Parts<'_> {
-    /// Every seed once; the best, and what is to be said of each.
-    fn descend<T: EngineReal>(&self) -> Result<(Placed, Vec<Value>), Failure> {
-        let Parts { asked, charge, netlist } = *self;
-        let mut backend = open_backend::<T>(charge.clone(), netlist, asked.device, &asked.engine)?;
-        let (mut seeds, mut best) = (Vec::new(), None::<Placed>);
-        for seed in (0..asked.seeds).map(|k| asked.charging.options.seed.wrapping_add(k)) {
-            let (mut x, mut y) = match asked.place.warm {
-                true => (charge.initial_x().to_vec(), charge.initial_y().to_vec()),
-                false => start::centred(charge, seed),
-            };
-            if asked.noise > 0.0 {
-                start::shake(charge, &mut x, &mut y, asked.noise, seed);
-            }
-            let mut placer = Placer::new(&mut *backend, &x, &y, &asked.place)?;
-            let placed = Placed::of(&mut placer, asked, seed)?;
-            seeds.push(json!({
-                "seed": seed,
-                "status": status(placed.outcome),
-                "iterations": placed.records.last().map_or(0, |record| record.iteration),
-                "hpwl_weighted": placed.hpwl(),
-                "overflow_smoothed": placed.overflow[0],
-            }));
-            let is_late = placed.outcome == Outcome::OutOfTime;
-            if best.as_ref().is_none_or(|best| placed.is_better_than(best)) {
-                best = Some(placed);
-            }
-            if is_late {
-                break;
-            }
+    fn follow(&mut self, placer: &mut Placer<'_>, records: &[Record]) -> Result<(), Failure> {
+        match self.asked.precision {
+            Precision::F32 => self.checkpoints.follow::<f32>(placer, records)?,
+            Precision::F64 => self.checkpoints.follow::<f64>(placer, records)?,
         }
-        Ok((best.expect("one seed at least"), seeds))
+        if let (false, Some(progress)) =
+            (std::mem::replace(&mut self.begun, false), &self.asked.progress)
+        {
+            let Record { iteration, sample, .. } = *placer.last();
+            let of = (iteration, sample.hpwl, sample.density.overflow);
+            Python::attach(|py| progress.call1(py, of))?;
+        }
+        Ok(())
     }
 
-    /// Goes on from `best` in rounds in which cells grow; the cells of `design` are then where some
-    /// round has them.
-    fn grow<T: EngineReal>(
-        &self,
-        mut best: Placed,
-        design: &mut Core,
-        options: &RoutabilityOptions,
-    ) -> Result<(Placed, Vec<Round>), Failure> {
-        let Parts { asked, charge, netlist } = *self;
-        let again = asked.place.warm(true);
-        let mut state = Routability::new(charge, netlist, options);
-        design.settle(&best.x, &best.y);
-        let mut rounds = vec![state.measure(design)?];
-        let (mut x, mut y) = (best.x.clone(), best.y.clone());
-        while let (Some(grown), false) = (state.grow(&x, &y)?, asked.after.is_late()) {
-            let mut backend =
-                open_backend::<T>(grown.charge, &grown.netlist, asked.device, &asked.engine)?;
-            let mut placer = Placer::new(&mut *backend, &grown.x, &grown.y, &again)?;
-            let mut next = Placed::of(&mut placer, asked, best.seed)?;
-            (x, y) = (next.x.clone(), next.y.clone());
-            // The result is of the cells at their own sizes.
-            (next.x, next.y) = state.at_own_size(&x, &y);
-            next.overflow = overflow(charge, &next.x, &next.y);
-            design.settle(&next.x, &next.y);
-            let round = state.measure(design)?;
-            let least = rounds.iter().map(|of| of.worst_utilization).fold(f64::INFINITY, f64::min);
-            best = best.followed_by(next, round.worst_utilization < least);
-            rounds.push(round);
-        }
-        Ok((best, rounds))
-    }
-
-    fn run<T: EngineReal>(
-        &self,
-        design: &mut Core,
-        layers: Option<Capacity>,
-    ) -> Result<(Placed, Vec<Value>, Vec<Round>), Failure> {
-        let (placed, seeds) = self.descend::<T>()?;
-        match self.asked.routability {
-            Some(options) if placed.outcome != Outcome::OutOfTime => {
-                let options =
-                    RoutabilityOptions { capacity: options.capacity.or(layers), ..options };
-                let (placed, rounds) = self.grow::<T>(placed, design, &options)?;
-                Ok((placed, seeds, rounds))
-            }
-            _ => Ok((placed, seeds, Vec::new())),
-        }
-    }
-}
-
-/// Smoothed and exact overflow of bodies of `charge`.
-fn overflow(charge: &Charge, x: &[f64], y: &[f64]) -> [f64; 2] {
-    let [from_x, from_y] = charge.origin();
-    let less = |at: &[f64], from: f64| at.iter().map(|at| at - from).collect::<Vec<f64>>();
-    let (x, y) = (less(x, from_x), less(y, from_y));
-    let [nx, ny] = charge.stacked_bins();
-    let mut density = CpuDensity::new(charge, 0.0);
-    let smoothed = density.smoothed(&x, &y, &mut Map::filled(nx, ny, 0.0)).overflow;
-    [smoothed, density.exact(&x, &y).overflow]
-}
-
-/// The program's word for how a placement ended.
-fn status(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Converged => "converged",
-        Outcome::Plateau => "plateau",
-        Outcome::Interrupted => "interrupted",
-        Outcome::Diverged | Outcome::NotFinite => "diverged",
-        _ => "stopped",
+    fn is_asked_to_stop(&mut self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -378,104 +287,35 @@ pub(super) fn on_threads<R: Send>(
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// A design on its way through the stages after the global one, and what each came to.
-struct Stages<'a> {
+/// What a function of this file gives back: a placement and what is said of it.
+struct Made<'a> {
     of: &'a Design,
     design: Core,
-    /// Where the stages began.
-    before: Placement,
-    stages: Object<String, Value>,
     report: Object<String, Value>,
 }
 
-impl<'a> Stages<'a> {
-    /// From the placement that `design` has, which is called `name`.
-    fn new(of: &'a Design, design: Core, name: &str, seconds: Option<f64>) -> Self {
-        let before = design.placement.clone();
-        let mut stages =
-            Stages { of, design, before, stages: Object::new(), report: Object::new() };
-        stages.note(name, seconds, json!({}));
-        stages
-    }
-
-    /// What a stage came to.
-    fn note(&mut self, name: &str, seconds: Option<f64>, mut more: Value) {
-        let hpwl = self.design.hpwl();
-        more["hpwl"] = json!(hpwl.map(|hpwl| hpwl.unweighted));
-        more["hpwl_weighted"] = json!(hpwl.map(|hpwl| hpwl.weighted));
-        if let Some(seconds) = seconds {
-            more["seconds"] = json!(seconds);
+impl<'a> Made<'a> {
+    /// Fixed cells belong where the design's own placement has them.
+    fn of_stages(of: &'a Design, design: Core, stages: &Stages) -> Result<Self, Failure> {
+        let mut made = Made { of, design, report: Object::new() };
+        made.say("stages", json!(stages.stages));
+        if let Some(moved) = &stages.moved {
+            made.say("legality", json!(of.judged(&made.design, None)?));
+            made.say("displacement", described(&made.design, moved));
+            made.say("failed", json!(stages.failed));
         }
-        self.stages.insert(name.to_owned(), more);
+        Ok(made)
     }
 
-    /// How legal the cells stand now, and how far from where they were.
-    fn judge(&mut self) -> Result<(), Failure> {
-        let legality = self.of.judged(&self.design, None)?;
-        let displacement = moved(&self.design, &self.before, &self.design.placement)?;
-        self.report.insert("legality".to_owned(), legality);
-        self.report.insert("displacement".to_owned(), displacement);
-        Ok(())
-    }
-
-    fn is_legal(&self) -> bool {
-        let legal = self.report.get("legality").map(|legality| legality["legal"] == json!(true));
-        legal == Some(true) && self.report.get("failed").is_none_or(|failed| *failed == json!([]))
-    }
-
-    fn legalize(&mut self, after: &After) -> Result<(), Failure> {
-        let begun = Instant::now();
-        let (design, options) = (&self.design, LegalizeOptions::default().padding(after.padding));
-        let legalized = on_threads(after.threads, |_| Ok(make_legal(design, &options)?))?;
-        let failed = legalized.failed.iter().map(|failed| {
-            json!({"cell": name_of(design, failed.node), "reason": failed.reason.to_string()})
-        });
-        self.report.insert("failed".to_owned(), failed.collect());
-        self.design.placement = legalized.placement;
-        self.note("legal", Some(begun.elapsed().as_secs_f64()), json!({}));
-        self.judge()
-    }
-
-    /// Shortens wires; no bin of `charge`, which has no fillers, is filled beyond its target.
-    fn refine(&mut self, after: &After, charge: &Charge) -> Result<&'static str, Failure> {
-        let begun = Instant::now();
-        let mut options = RefineOptions::default()
-            .rounds(after.rounds)
-            .mirror(after.mirror)
-            .padding(after.padding);
-        if charge.target_density() < 1.0 || charge.target_densities().is_some() {
-            options = options.density(charge);
-        }
-        let design = &self.design;
-        let refined = on_threads(after.threads, |stop| {
-            Ok(shorten(design, &options, &mut |_| match stop.load(Ordering::Relaxed)
-                || after.is_late()
-            {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            })?)
-        })?;
-        let status = if refined.interrupted { "stopped" } else { "converged" };
-        let [swap, reorder, shift, mirror] = refined.shortened;
-        self.design.placement = refined.placement;
-        let more = json!({
-            "status": status,
-            "rounds": refined.rounds,
-            "moved": refined.moved,
-            "stayed": refined.stayed,
-            "shortened": {"swap": swap, "reorder": reorder, "shift": shift, "mirror": mirror},
-        });
-        self.note("detailed", Some(begun.elapsed().as_secs_f64()), more);
-        self.judge()?;
-        Ok(status)
+    fn say(&mut self, name: &str, value: Value) {
+        self.report.insert(name.to_owned(), value);
     }
 
     /// The design as it is placed now, and the report.
     fn ended<'py>(mut self, py: Python<'py>) -> PyResult<(Design, Bound<'py, PyAny>)> {
         let hpwl = self.design.hpwl();
-        self.report.insert("hpwl".to_owned(), json!(hpwl.map(|hpwl| hpwl.unweighted)));
-        self.report.insert("hpwl_weighted".to_owned(), json!(hpwl.map(|hpwl| hpwl.weighted)));
-        self.report.insert("stages".to_owned(), self.stages.into());
+        self.say("hpwl", json!(hpwl.map(|hpwl| hpwl.unweighted)));
+        self.say("hpwl_weighted", json!(hpwl.map(|hpwl| hpwl.weighted)));
         let report = plain(py, &self.report)?;
         Ok((self.of.placed(self.design), report))
     }
@@ -496,64 +336,61 @@ pub(super) fn place<'py>(
 ) -> PyResult<(Design, Bound<'py, PyAny>)> {
     let asked = Asked::of(&Options(options))?;
     let of = design.get();
-    let stages = detached(py, || placed(of, &asked))?;
-    stages.ended(py)
+    let made = detached(py, || on_threads(asked.after.threads, |stop| placed(of, &asked, stop)))?;
+    made.ended(py)
 }
 
-fn placed<'a>(of: &'a Design, asked: &Asked) -> Result<Stages<'a>, Failure> {
+fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'a>, Failure> {
     let mut design = (*of.design).clone();
-    let mut charge = asked.charging.charge(&design)?;
+    let mut charging = asked.charging;
+    if let (None, Some(die)) = (charging.bins, design.die()) {
+        let [nx, ny] = placement_bins(&design, die, asked.target_density.unwrap_or(1.0));
+        charging.bins = Some((nx, ny));
+    }
+    let mut charge = charging.charge(&design)?;
     let grid = charge.grid();
     charge.set_origin(origin_for(&grid.die(), design.row_height(), asked.precision)?)?;
-    if let Some(cell) = limits::too_large(&charge) {
-        let node = design.movable().nth(cell).expect("a movable cell is a node");
-        let (name, (width, height)) = (name_of(&design, node as u32), design.size(node));
-        let die = grid.die();
-        return Err(Failure::Value(format!(
-            "node `{name}`: {width} x {height}: expected a movable node no larger than the die, {} x {}",
-            die.width(),
-            die.height()
-        )));
-    }
-    let obstacles = limits::obstacles(&charge, asked.place.stop_overflow);
-    let warnings = charge.warnings().iter().chain(&obstacles);
-    let mut warnings: Vec<String> = warnings.map(ToString::to_string).collect();
+    let charge = Arc::new(charge);
+    let warnings = flow::warnings(&charge, asked.place.stop_overflow);
+    let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let netlist = Netlist::from_design(&design, asked.large_net)?;
     let layers =
         design.units_per_micron.and_then(|units| Capacity::of_lef(&of.source.layers, units));
-    let begun = Instant::now();
-    let parts = Parts { asked, charge: &charge, netlist: &netlist };
-    let (placed, seeds, rounds) = match asked.precision {
-        Precision::F32 => parts.run::<f32>(&mut design, layers)?,
-        Precision::F64 => parts.run::<f64>(&mut design, layers)?,
+    let kept = asked.target_density.filter(|target| *target < 1.0);
+    let kept = kept.map(|_| bare(&asked.charging, &design)).transpose()?;
+    let mut options = FlowOptions::default();
+    (options.until, options.place, options.noise) = (asked.until, asked.place, asked.noise);
+    (options.seed, options.seeds) = (charging.options.seed, asked.seeds);
+    options.deadline = asked.after.deadline;
+    options.routability = asked
+        .routability
+        .map(|asked| RoutabilityOptions { capacity: asked.capacity.or(layers), ..asked });
+    options.legalize = LegalizeOptions::default().padding(asked.after.padding);
+    options.refine = asked.after.refine();
+    options.refine.density = kept.as_ref();
+    let (to, every, from) = asked.checkpoints.clone();
+    let mut host = Beside {
+        asked,
+        name: &of.design.name,
+        charge: &charge,
+        netlist: &netlist,
+        stop,
+        checkpoints: Checkpoints::new(to, every, from),
+        begun: false,
     };
-    let seconds = begun.elapsed().as_secs_f64();
-    design.settle(&placed.x, &placed.y);
-    let limit = (placed.outcome == Outcome::Plateau)
-        .then(|| limits::limit(&charge, &placed.x, &placed.y))
-        .transpose()?;
-    let has_rows = !design.rows.is_empty();
-    let mut stages = Stages::new(of, design, "global", Some(seconds));
-    let spread = !matches!(placed.outcome, Outcome::Diverged | Outcome::NotFinite);
-    if asked.until.is_none() && !has_rows {
-        let text = "the design has no rows: the placement is left as the global stage ends";
-        warnings.push(text.to_owned());
-    } else if asked.until != Some(Until::Global) && spread {
-        stages.legalize(&asked.after)?;
-        if asked.until.is_none_or(|until| until >= Until::Detailed) && stages.is_legal() {
-            let bins = Some((grid.nx(), grid.ny()));
-            let bins = bare(&Charging { bins, ..asked.charging }, &stages.design)?;
-            stages.refine(&asked.after, &bins)?;
-        }
-    }
-    let asked_for = asked.charging.options.target_density;
-    let is_missed = charge.target_density() > asked_for && !asked.raise_density;
-    let status = match status(placed.outcome) {
-        "converged" if is_missed => "stopped",
-        other => other,
+    let placed = flow::place(&mut design, &charge, &netlist, &options, &mut host)?;
+    warnings.extend(host.checkpoints.saved.err().map(|error| error.to_string()));
+    warnings.extend(placed.left_out.map(str::to_owned));
+    let Placed { global, stages, seed, seeds, rounds, limit, .. } = &placed;
+    let mut made = Made::of_stages(of, design, stages)?;
+    let asked_for = asked.target_density.filter(|_| !asked.raise_density);
+    let is_missed = asked_for.is_some_and(|asked_for| charge.target_density() > asked_for);
+    let status = match global.outcome {
+        Outcome::Converged if is_missed => Outcome::OutOfIterations,
+        outcome => outcome,
     };
     let column =
-        |value: &dyn Fn(&Record) -> f64| -> Vec<f64> { placed.records.iter().map(value).collect() };
+        |value: &dyn Fn(&Record) -> f64| -> Vec<f64> { global.records.iter().map(value).collect() };
     let history = json!({
         "iteration": column(&|r| r.iteration as f64),
         "hpwl_weighted": column(&|r| r.sample.hpwl),
@@ -566,16 +403,16 @@ fn placed<'a>(of: &'a Design, asked: &Asked) -> Result<Stages<'a>, Failure> {
         "step": column(&|r| r.step),
     });
     let report = json!({
-        "status": status,
-        "iterations": placed.records.last().map_or(0, |record| record.iteration),
-        "iteration": placed.iteration,
-        "seed": placed.seed,
+        "status": status.status(),
+        "iterations": global.records.last().map_or(0, |record| record.iteration),
+        "iteration": global.iteration,
+        "seed": seed,
         "bins": [grid.nx(), grid.ny()],
         "target_density": charge.target_density(),
         "fillers": charge.fillers(),
-        "overflow_smoothed": placed.overflow[0],
-        "overflow_exact": placed.overflow[1],
-        "overflow_standard_cells": placed.standard_cells,
+        "overflow_smoothed": global.overflow.smoothed,
+        "overflow_exact": global.overflow.exact,
+        "overflow_standard_cells": global.overflow.standard_cells,
         "limit": limit,
         "seeds": seeds,
         "routability": rounds,
@@ -583,9 +420,9 @@ fn placed<'a>(of: &'a Design, asked: &Asked) -> Result<Stages<'a>, Failure> {
         "history": history,
     });
     if let Value::Object(report) = report {
-        stages.report.extend(report);
+        made.report.extend(report);
     }
-    Ok(stages)
+    Ok(made)
 }
 
 /// Gives every cell of `design` a legal place.
@@ -597,14 +434,19 @@ pub(super) fn legalize<'py>(
 ) -> PyResult<(Design, Bound<'py, PyAny>)> {
     let after = After::of(&Options(options))?;
     let of = design.get();
-    let stages = detached(py, || {
-        let mut stages = Stages::new(of, (*of.design).clone(), "global", None);
-        stages.legalize(&after)?;
-        let status = if stages.is_legal() { "converged" } else { "stopped" };
-        stages.report.insert("status".to_owned(), json!(status));
-        Ok(stages)
+    let made = detached(py, || {
+        on_threads(after.threads, |_| {
+            let mut design = (*of.design).clone();
+            let mut stages = Stages::of_global(StageReport::of(&design, None, None));
+            let options = LegalizeOptions::default().padding(after.padding);
+            stages.legalize(&mut design, &options, None)?;
+            let status = if stages.is_legal() { "converged" } else { "stopped" };
+            let mut made = Made::of_stages(of, design, &stages)?;
+            made.say("status", json!(status));
+            Ok(made)
+        })
     })?;
-    stages.ended(py)
+    made.ended(py)
 }
 
 /// Shortens the wires of `design`, which is placed legally.
@@ -617,12 +459,33 @@ pub(super) fn refine<'py>(
     let options = Options(options);
     let (after, charging) = (After::of(&options)?, Charging::of(&options, "bins")?);
     let of = design.get();
-    let stages = detached(py, || {
-        let mut stages = Stages::new(of, (*of.design).clone(), "legal", None);
-        let charge = bare(&charging, &stages.design)?;
-        let status = stages.refine(&after, &charge)?;
-        stages.report.insert("status".to_owned(), json!(status));
-        Ok(stages)
+    let made =
+        detached(py, || on_threads(after.threads, |stop| refined(of, &after, &charging, stop)))?;
+    made.ended(py)
+}
+
+fn refined<'a>(
+    of: &'a Design,
+    after: &After,
+    charging: &Charging,
+    stop: &AtomicBool,
+) -> Result<Made<'a>, Failure> {
+    let mut design = (*of.design).clone();
+    let charge = bare(charging, &design)?;
+    let mut options = after.refine();
+    if charge.target_density() < 1.0 || charge.target_densities().is_some() {
+        options = options.density(&charge);
+    }
+    let legal = StageReport::of(&design, Some(&charge), None);
+    let (detailed, found) = flow::shorten(&mut design, &options, &charge, &mut |_| {
+        let ended = stop.load(Ordering::Relaxed) || after.is_late();
+        ended.then_some(Outcome::OutOfTime)
     })?;
-    stages.ended(py)
+    let moved = displacement::between(&design, &found.placement, &design.placement)?;
+    let mut made = Made { of, design, report: Object::new() };
+    made.say("status", json!(detailed.status.status()));
+    made.say("stages", json!({"legal": legal, "detailed": detailed}));
+    made.say("legality", json!(of.judged(&made.design, None)?));
+    made.say("displacement", described(&made.design, &moved));
+    Ok(made)
 }

@@ -398,6 +398,9 @@ def test_options_of_a_placement(aux):
     crowded = placefield.place(design, until="global", **QUICK, iterations=10, routability=True, routability_rounds=1)
     assert [of["round"] for of in crowded.routability] == [0, 1]
     assert crowded.routability[0]["added_area"] == 0.0
+    # Without them it takes the command's.
+    whole = placefield.place(design, until="global", iterations=3, threads=1)
+    assert whole.bins == (16, 16) and whole.target_density == pytest.approx(0.95)
     for wrong, text in [
         ({"init": "middle"}, "init: expected center, file, found 'middle'"),
         ({"until": "routed"}, "until: expected global, legal, detailed, found 'routed'"),
@@ -405,6 +408,8 @@ def test_options_of_a_placement(aux):
         ({"iterations": -1}, "iterations: expected a whole number from 0"),
         ({"seeds": 0}, "seeds: expected a whole number from 1"),
         ({"seeds": 2, "init": "file"}, "seeds needs starts that differ"),
+        ({"seeds": 2, "checkpoint": "c"}, "checkpoint and resume are for one seed"),
+        ({"init": "file", "resume": "c"}, "resume says where cells start"),
         ({"capacity": (1, 1)}, "capacity needs routability=True"),
         ({"growth": 1.0}, "growth: expected a number above 1 and at most 2, found 1.0"),
         ({"pressure": 0}, "pressure: expected a number from 1e-12 to 1e6, found 0"),
@@ -482,6 +487,22 @@ def test_files_that_are_wrong(aux, tmp_path):
     (tmp_path / "d.nodes").write_text("UCLA nodes 1.0\na two 10\n")
     with pytest.raises(ValueError, match=r"d\.nodes:2:3: expected"):
         placefield.read_design(aux)
+
+
+def test_a_placement_goes_on_from_a_checkpoint(aux, tmp_path):
+    design = placefield.read_design(aux)
+    options, kept = {**QUICK, "until": "global", "stop_overflow": 0.0}, tmp_path / "checkpoint"
+    placefield.place(design, **options, iterations=10, checkpoint=kept)
+    whole, seen = placefield.place(design, **options, iterations=30), []
+    rest = placefield.place(design, **options, iterations=30, resume=kept, progress=lambda *of: seen.append(of))
+    assert numpy.array_equal(rest.design.x, whole.design.x) and [of[0] for of in seen] == list(range(11, 31))
+    assert numpy.array_equal(rest.history["hpwl_weighted"], whole.history["hpwl_weighted"])
+    with pytest.raises(ValueError, match="a checkpoint of seed 1000, expected 7"):
+        placefield.place(design, **options, seed=7, resume=kept)
+    with pytest.raises(OSError, match="nothing"):
+        placefield.place(design, **options, resume=tmp_path / "nothing")
+    late = placefield.place(design, **options, iterations=1, checkpoint=tmp_path / "nowhere" / "c")
+    assert any("nowhere" in warning for warning in late.warnings)
 
 
 def test_an_exception_in_progress_ends_a_placement(aux):

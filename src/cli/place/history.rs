@@ -79,14 +79,14 @@ impl HistoryFile {
         match self {
             HistoryFile::Csv(path) => write_output(path, |out| {
                 writeln!(out, "{HEADER}")?;
-                summary.records.iter().try_for_each(|record| writeln!(out, "{}", line(record)))
+                summary.records().iter().try_for_each(|record| writeln!(out, "{}", line(record)))
             }),
             HistoryFile::Json(path) => {
                 let document = HistoryReport {
-                    outcome: summary.outcome,
+                    outcome: summary.placed.global.outcome,
                     seconds: summary.seconds(),
                     common: summary.common(),
-                    history: summary.records,
+                    history: summary.records(),
                 };
                 write_document(path, inputs, outputs, &document)
             }

@@ -1,10 +1,9 @@
 //! `placefield place`: a placement of a design, stage by stage.
 
-mod checkpoint;
-mod descend;
 mod experts;
 pub(crate) mod frames;
 mod history;
+mod host;
 mod page;
 mod progress;
 mod routability;
@@ -20,31 +19,30 @@ use super::log;
 use super::options::{EngineChoice, EvaluationArgs};
 use super::outputs::{Outputs, PICTURES, check_placement_output, identity};
 use super::pictures;
-use super::results::tell;
-use super::stages::{LegalArgs, Overflow, StageReport, Stages, Until};
-use super::stop;
+use super::stages::{self, LegalArgs};
 use crate::charge::Charge;
-use crate::cpu::engine::milliseconds;
+use crate::flow::checkpoint::Checkpoints;
+use crate::flow::{self, FlowOptions, Stage, TARGET_DENSITY, beside};
 use crate::formats::write_placement;
-use crate::place::{Outcome, PlaceOptions, Placer, Record, limits, placement_bins, start};
+use crate::place::{Outcome, PlaceOptions, placement_bins};
 use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
-use checkpoint::Subject;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use descend::{Beside, Checkpoints, Descent, descend};
 use experts::{ExpertArgs, number, share};
 use frames::{Frames, FramesWanted};
 pub(crate) use history::HistoryReport;
 use history::{HistoryFile, Live};
+use host::{Command, Ran};
 use page::Ended;
-use routability::{Placing, RoutabilityArgs};
+use routability::RoutabilityArgs;
 use std::ffi::OsStr;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use summary::PlaceReport;
-use summary::{Seed, Summary, Times};
+use summary::{Summary, Times};
 
 /// Options of `placefield place`. Fillers always take part but with `--no-fillers`.
 #[derive(Args)]
@@ -63,7 +61,7 @@ pub(crate) struct PlaceArgs {
     output: PathBuf,
     /// The last stage; the default is the last there is
     #[arg(long, value_enum, value_name = "STAGE")]
-    until: Option<Until>,
+    until: Option<Stage>,
     #[command(flatten)]
     legal: LegalArgs,
     /// Where cells start: where the .pl file has them, or at the die's centre
@@ -149,10 +147,6 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     number(text, |v| (0.0..=1e9).contains(&v), "a number of seconds from 0 to 1e9")
 }
 
-/// Target density of a placement unless one is given: what is left free lets cells stand on rows and sites
-/// near where they are. `benchmarks/experiments.md` has the measurements.
-const TARGET_DENSITY: f64 = 0.95;
-
 /// Reads, places, writes, and says how it went.
 pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let begun = Instant::now();
@@ -209,18 +203,7 @@ fn place<T: EngineReal>(
         || charge_of(&opened.design, &options),
     );
     let charge = Arc::new(charge?);
-    if let Some(cell) = limits::too_large(&charge) {
-        let node = opened.design.movable().nth(cell).expect("a movable cell is a node");
-        let (name, die) = (opened.design.nodes.names.get(node), charge.grid().die());
-        let [(width, height), (most_x, most_y)] =
-            [opened.design.size(node), (die.width(), die.height())];
-        return Err(format!(
-            "node `{name}`: {width} x {height}: expected a movable node no larger than the die, {most_x} x {most_y}"
-        )
-        .into());
-    }
-    opened.warnings.extend(charge.warnings().iter().cloned());
-    opened.warnings.extend(limits::obstacles(&charge, args.stop_overflow));
+    opened.warnings.extend(flow::warnings(&charge, args.stop_overflow));
     let netlist = netlist.map_err(|e| format!("{e}, so there is nothing to place by"))?;
     let place_options = args.experts.apply(
         PlaceOptions::default()
@@ -228,127 +211,57 @@ fn place<T: EngineReal>(
             .iterations(args.iterations)
             .warm(args.init == InitArg::File),
     );
-    // The first start is made while the engine is.
-    let (chosen, mut first) = beside(
-        || args.resume.is_none().then(|| first_positions(args, &charge, options.seed())),
-        || engines::open_backend::<T>(charge.clone(), &netlist, &options),
-    );
-    let engines::ChosenBackend { mut backend, note } = chosen?;
-    let descriptor = backend.descriptor();
-    let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
-    let mut frames = Frames::start(&wanted, args.frame_every as usize, &opened.design, &charge)?;
-    let choice = backend.choice();
-    let mut notes = Vec::from_iter(note);
-    notes.extend(engines::pipeline_note(&options, &choice));
-
-    stop::listen()?;
-    let deadline =
+    let mut flow = FlowOptions::default();
+    (flow.until, flow.place) = (args.until, place_options);
+    (flow.noise, flow.seed, flow.seeds) = (args.experts.noise(), options.seed(), args.seeds);
+    flow.deadline =
         args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
-    let subject = (args.checkpoint.is_some() || args.resume.is_some()).then(|| {
-        let (name, engine) = (&opened.design.name, descriptor.engine);
-        // Where it stops may be another one.
-        let mut steps = place_options;
-        (steps.stop_overflow, steps.iterations) = (0.0, 0);
-        let (pipeline, noise) = (choice.pipeline, args.experts.noise());
-        let how = format!("{pipeline}, noise {noise}, {steps:?}");
-        Subject::of::<T>(name, &charge, &netlist, (engine, options.seed()), how)
-    });
-    let mut times = Times { read: opened.parse_ms, setup: milliseconds(setup), ..Times::default() };
-    let mut history = args.history.as_ref().and_then(HistoryFile::live);
-    let mut seeds = Vec::new();
-    let mut best: Option<Placed> = None;
-    for seed in (0..u64::from(args.seeds)).map(|k| options.seed().wrapping_add(k)) {
-        log::begin(&format!("spreading cells, seed {seed}"));
-        let descent_begun = Instant::now();
-        let (mut placer, records) = match &args.resume {
-            Some(path) => {
-                let subject = subject.as_ref().expect("made where there is a checkpoint");
-                let (checkpoint, records) = checkpoint::read::<T>(path, subject)?;
-                (Placer::resume(&mut *backend, &checkpoint, &place_options)?, records)
-            }
-            None => {
-                let (x, y) = first.take().unwrap_or_else(|| first_positions(args, &charge, seed));
-                let placer = Placer::new(&mut *backend, &x, &y, &place_options)?;
-                let first = *placer.last();
-                (placer, vec![first])
-            }
-        };
-        // Before the run, but once it is known that there will be one.
-        if best.is_none() {
-            tell(&notes, &opened.warnings);
-        }
-        let beside = Beside {
-            deadline,
-            checkpoints: args.checkpoint.as_deref().zip(subject.as_ref()).map(|(path, subject)| {
-                Checkpoints { path, every: args.checkpoint_every as usize, subject }
-            }),
-            frames: frames.as_mut(),
-            history: history.as_mut(),
-        };
-        let descent = descend::<T>(&mut placer, &place_options, records, beside)?;
-        times.frames += descent.frames;
-        times.checkpoints += descent.checkpoints;
-        let placed = Placed::of(&mut placer, descent, seed)?;
-        times.descent += milliseconds(descent_begun);
-        seeds.push(placed.summary());
-        let ended = matches!(placed.outcome, Outcome::Interrupted | Outcome::OutOfTime);
-        if best.as_ref().is_none_or(|best| placed.is_better_than(best)) {
-            best = Some(placed);
-        }
-        if ended {
-            break;
-        }
-    }
-    let mut placed = best.expect("one seed at least");
-    let mut rounds = Vec::new();
-    let ended_early = matches!(placed.outcome, Outcome::Interrupted | Outcome::OutOfTime);
-    if let (Some(wanted), false) = (args.routability.options(&opened), ended_early) {
-        drop(backend);
-        let (options, place_options) = (&options, &place_options);
-        let placing =
-            Placing { charge: &charge, netlist: &netlist, options, place_options, deadline };
-        let rounds_begun = Instant::now();
-        (placed, rounds) = routability::improve::<T>(placed, &mut opened, &wanted, &placing)?;
-        times.descent += milliseconds(rounds_begun);
-    }
-
-    opened.design.settle(&placed.x, &placed.y);
-    let overflow = Overflow {
-        smoothed: placed.smoothed,
-        exact: placed.exact,
-        standard_cells: placed.standard_cells,
+    flow.routability = args.routability.options(&opened);
+    flow.legalize = args.legal.options();
+    flow.refine = flow.refine.padding(args.legal.padding());
+    // Only who asks for room wants it kept; bins hold some cells each then, not a part of one.
+    let kept = given
+        .given_target_density()
+        .filter(|target| *target < 1.0)
+        .map(|_| charge_of(&opened.design, given))
+        .transpose()?;
+    flow.refine.density = kept.as_ref();
+    let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
+    let every = args.checkpoint_every as usize;
+    let mut host = Command::<T> {
+        options: &options,
+        place: &place_options,
+        noise: flow.noise,
+        name: opened.design.name.clone(),
+        warnings: &opened.warnings,
+        charge: charge.clone(),
+        netlist: &netlist,
+        frames: Frames::start(&wanted, args.frame_every as usize, &opened.design, &charge)?,
+        history: args.history.as_ref().and_then(HistoryFile::live),
+        checkpoints: Checkpoints::new(args.checkpoint.clone(), every, args.resume.clone()),
+        setup,
+        ran: Ran::default(),
+        precision: PhantomData,
     };
-    let global = StageReport::new(opened.design.hpwl(), Some(overflow), Some(times.descent / 1e3));
-    let mut stages = Stages::of_global(global);
-    let mut before = None;
-    if let Some(left_out) = legal_left_out(args, &opened, placed.outcome) {
-        opened.warnings.extend(left_out.map(|why| Warning::new(WarningCode::StageLeftOut, why)));
-    } else {
-        let global = opened.design.placement.clone();
-        stages.legalize(&mut opened.design, &args.legal, Some(&charge))?;
-        if args.until.is_none_or(|until| until >= Until::Detailed) && stages.is_legal() {
-            // Only who asks for room wants it kept; bins hold some cells each then, not a part of one.
-            let kept = given
-                .given_target_density()
-                .filter(|target| *target < 1.0)
-                .map(|_| charge_of(&opened.design, given))
-                .transpose()?;
-            let kept = kept.as_ref();
-            stages.refine(&mut opened, &args.legal, &charge, kept, &global, deadline)?;
-        }
-        before = Some(global);
-    }
+    let placed = flow::place(&mut opened.design, &charge, &netlist, &flow, &mut host)?;
+    let Command { frames, history, checkpoints, ran, .. } = host;
+    let why = placed.left_out.map(|why| Warning::new(WarningCode::StageLeftOut, why));
+    opened.warnings.extend(why);
+    let (descriptor, choice) = ran.engine.expect("an engine was made");
+    let times = Times {
+        read: opened.parse_ms,
+        setup: ran.setup_ms.unwrap_or(0.0),
+        frames: ran.frames_ms,
+        checkpoints: checkpoints.milliseconds,
+        descent: 1e3 * placed.seconds,
+    };
     let design = &opened.design;
     write_placement(&args.output, &args.evaluation.design.path, design)?;
-    let Placed { seed, outcome, iteration, .. } = placed;
-    let limit = (outcome == Outcome::Plateau)
-        .then(|| limits::limit(&charge, &placed.x, &placed.y))
-        .transpose()?;
     let regions = match charge.regions() {
         1 => Vec::new(),
         _ => {
             let mut charge = Charge::clone(&charge);
-            charge.set_initial(&placed.x, &placed.y)?;
+            charge.set_initial(&placed.global.x, &placed.global.y)?;
             evaluation::regions::<T>(charge, &options)?
         }
     };
@@ -362,22 +275,15 @@ fn place<T: EngineReal>(
         descriptor: &descriptor,
         pipeline: choice.pipeline,
         precision: T::PRECISION,
-        seed,
-        outcome,
+        placed: &placed,
         target_asked: options.target_density(),
         raise_density: args.raise_density || given.given_target_density().is_none(),
-        limit: limit.as_deref(),
-        iteration,
         regions: &regions,
         times,
-        records: &placed.descent.records,
-        seeds: if args.seeds > 1 { &seeds } else { &[] },
-        rounds: &rounds,
+        seeds: if args.seeds > 1 { &placed.seeds } else { &[] },
         warnings: &opened.warnings,
-        stages: &stages,
     };
     // What could not be written is said once all else is.
-    let Descent { drawn, saved, .. } = &placed.descent;
     let (film, filmed) = match frames.map_or(Ok(None), Frames::finish) {
         Ok(film) => (film, Ok(())),
         Err(error) => (None, Err(error)),
@@ -390,24 +296,26 @@ fn place<T: EngineReal>(
             pipeline: choice.pipeline,
             how: summary.how(),
             seconds: summary.seconds(),
-            stages: &stages,
-            before: before.as_ref(),
-            records: summary.records,
+            stages: &placed.stages,
+            before: placed.before.as_ref(),
+            records: &placed.global.records,
             film,
         };
         // The cells where the last stage left them, the fillers where the first did.
+        let (mut x, mut y) = (placed.global.x.clone(), placed.global.y.clone());
         for (cell, node) in design.movable().enumerate() {
-            placed.x[cell] = design.placement.x[node];
-            placed.y[cell] = design.placement.y[node];
+            x[cell] = design.placement.x[node];
+            y[cell] = design.placement.y[node];
         }
-        page::page::<T>(ended, Charge::clone(&charge), &placed.x, &placed.y)?
-            .write(Some(design), path)?;
+        page::page::<T>(ended, Charge::clone(&charge), &x, &y)?.write(Some(design), path)?;
     }
     let mut pictures = match &args.plots {
-        Some(folder) => pictures::draw_placement(&summary.design.name, summary.records, folder)?,
+        Some(folder) => pictures::draw_placement(&design.name, &placed.global.records, folder)?,
         None => Vec::new(),
     };
-    if let (Some(folder), Some(before), Some(moved)) = (&args.plots, &before, &stages.moved) {
+    if let (Some(folder), Some(before), Some(moved)) =
+        (&args.plots, &placed.before, &placed.stages.moved)
+    {
         write_moves("from the global placement on", design, before, moved, folder, &mut pictures)?;
     }
     let files = [
@@ -423,7 +331,7 @@ fn place<T: EngineReal>(
     let recorded = history.map_or(Ok(()), Live::finish);
     // A CSV file of one placement has all its lines already.
     if let Some(file) = &args.history
-        && (file.live().is_none() || seeds.len() > 1 || !rounds.is_empty())
+        && (file.live().is_none() || placed.seeds.len() > 1 || !placed.rounds.is_empty())
     {
         file.write(&summary, &opened.files, &files)?;
     }
@@ -432,130 +340,18 @@ fn place<T: EngineReal>(
     if args.json.as_deref() != Some(Path::new("-")) {
         summary.print(files.iter().copied())?;
     }
-    drawn.as_ref().and(saved.as_ref()).map_err(|e| e.to_string())?;
+    ran.drawn.map_or(Ok(()), Err)?;
+    checkpoints.saved?;
     filmed?;
     recorded?;
     ended(&summary, &args.output)?;
-    stages.ended()
-}
-
-/// Whether the placement stays as the global stage left it, and what is to be said of that.
-fn legal_left_out(
-    args: &PlaceArgs,
-    opened: &Opened,
-    outcome: Outcome,
-) -> Option<Option<&'static str>> {
-    if args.until == Some(Until::Global) {
-        return Some(None);
-    }
-    if args.until.is_none() && opened.design.rows.is_empty() {
-        return Some(Some(
-            "the design has no rows: the placement is left as the global stage ends",
-        ));
-    }
-    // What was broken off is written as it is.
-    let spread = !matches!(outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
-    (!spread).then_some(None)
-}
-
-/// Runs `there` on a thread of the pool and `here` on this one, at the same time. Gives both results, that of
-/// `here` first.
-fn beside<A, B: Send>(there: impl FnOnce() -> B + Send, here: impl FnOnce() -> A) -> (A, B) {
-    let mut given = None;
-    let a = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| given = Some(there()));
-        here()
-    });
-    (a, given.expect("the scope waits for what it has started"))
-}
-
-/// One of the placements, ended.
-struct Placed {
-    seed: u64,
-    outcome: Outcome,
-    /// The one whose placement is the result.
-    iteration: usize,
-    x: Vec<f64>,
-    y: Vec<f64>,
-    /// Smoothed overflow, and that with every cell at its exact size.
-    smoothed: f64,
-    exact: f64,
-    standard_cells: Option<f64>,
-    descent: Descent,
-}
-
-impl Placed {
-    fn of(placer: &mut Placer<'_>, descent: Descent, seed: u64) -> Result<Self, Failure> {
-        let (x, y) = placer.positions()?;
-        let iteration = placer.result_iteration();
-        Ok(Placed {
-            seed,
-            outcome: placer.outcome().unwrap_or(Outcome::Interrupted),
-            iteration,
-            x,
-            y,
-            smoothed: descent.records[iteration].sample.density.overflow,
-            exact: placer.result_exact_density()?.overflow,
-            standard_cells: placer.result_standard_cells()?,
-            descent,
-        })
-    }
-
-    /// With the iterations of `next` after its own, and the result of the better one.
-    fn followed_by(mut self, next: Placed, next_is_better: bool) -> Placed {
-        let own = self.descent.records.len();
-        let later = next.descent.records.iter();
-        self.descent
-            .records
-            .extend(later.map(|record| Record { iteration: own + record.iteration, ..*record }));
-        match next_is_better {
-            true => Placed { descent: self.descent, iteration: own + next.iteration, ..next },
-            false => self,
-        }
-    }
-
-    fn sample(&self) -> &crate::place::Sample {
-        &self.descent.records[self.iteration].sample
-    }
-
-    /// Converged before not, then by wirelength; of those that are not by overflow.
-    fn is_better_than(&self, other: &Placed) -> bool {
-        let (a, b) = (self.sample(), other.sample());
-        match (self.outcome, other.outcome) {
-            (Outcome::Converged, Outcome::Converged) => a.hpwl < b.hpwl,
-            (Outcome::Converged, _) => true,
-            (_, Outcome::Converged) => false,
-            _ => (a.density.overflow, a.hpwl) < (b.density.overflow, b.hpwl),
-        }
-    }
-
-    fn summary(&self) -> Seed {
-        Seed {
-            seed: self.seed,
-            status: self.outcome,
-            iterations: self.descent.records.last().map_or(0, |r: &Record| r.iteration),
-            hpwl: self.sample().hpwl,
-            overflow_smoothed: self.sample().density.overflow,
-        }
-    }
-}
-
-/// Lower-left corners of every body at the start.
-fn first_positions(args: &PlaceArgs, charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
-    let (mut x, mut y) = match args.init {
-        InitArg::File => (charge.initial_x().to_vec(), charge.initial_y().to_vec()),
-        InitArg::Center => start::centred(charge, seed),
-    };
-    if args.experts.noise() > 0.0 {
-        start::shake(charge, &mut x, &mut y, args.experts.noise(), seed);
-    }
-    (x, y)
+    stages::ended(&placed.stages)
 }
 
 /// A placement that did not reach its goal ends with another exit code, though it is written.
 fn ended(summary: &Summary<'_>, output: &Path) -> Result<(), Failure> {
     let said = || summary.shortfall(output);
-    match summary.outcome {
+    match summary.placed.global.outcome {
         Outcome::Converged if summary.target_is_missed() => Err(Stopped(said()).into()),
         Outcome::Converged => Ok(()),
         Outcome::Diverged | Outcome::NotFinite => Err(said().into()),

@@ -8,9 +8,10 @@ use crate::cli::input::Opened;
 use crate::cli::options::{EvaluationArgs, SolveArgs};
 use crate::cli::report::page::{Fact, Page};
 use crate::cli::report::run::{ChartOf, Column, Film, Run};
-use crate::cli::stages::Stages;
+use crate::cli::stages;
 use crate::design::Placement;
 use crate::engine::Pipeline;
+use crate::flow::Stages;
 use crate::place::Record;
 
 /// A placement that has ended.
@@ -45,7 +46,7 @@ pub(super) fn page<T: EngineReal>(
         format!("A placement: {} after {last} iterations, {:.2} s", ended.how, ended.seconds);
     page.summary.insert(0, Fact::new("Outcome", ended.how));
     if let Some(before) = ended.before {
-        page.parts.extend(ended.stages.part(&ended.opened.design, before)?);
+        page.parts.extend(stages::part(ended.stages, &ended.opened.design, before)?);
     }
     page.run = Some(run(ended));
     Ok(page)

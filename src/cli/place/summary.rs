@@ -6,9 +6,10 @@ use crate::charge::Charge;
 use crate::cli::document::Content;
 use crate::cli::report::{DesignReport, GridReport, RegionReport};
 use crate::cli::results::in_microns;
-use crate::cli::stages::{Overflow, Stages};
+use crate::cli::stages;
 use crate::design::Design;
 use crate::engine::{Descriptor, Pipeline};
+use crate::flow::{Overflow, Placed, Seed, Stages};
 use crate::lefdef::DefSummary;
 use crate::place::routability::Round;
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
@@ -31,26 +32,17 @@ pub(super) struct Summary<'a> {
     pub(super) descriptor: &'a Descriptor,
     pub(super) pipeline: Pipeline,
     pub(super) precision: Precision,
-    /// Of the best seed.
-    pub(super) seed: u64,
-    pub(super) outcome: Outcome,
+    /// That of the best seed.
+    pub(super) placed: &'a Placed,
     /// The target density that was asked for, and whether a higher one serves as well.
     pub(super) target_asked: f64,
     pub(super) raise_density: bool,
-    /// What keeps the overflow from falling, of a plateau.
-    pub(super) limit: Option<&'a str>,
-    /// The one whose placement was written.
-    pub(super) iteration: usize,
     /// Of the global placement; none without fences.
     pub(super) regions: &'a [RegionReport],
     pub(super) times: Times,
-    pub(super) records: &'a [Record],
     /// Where there were several.
     pub(super) seeds: &'a [Seed],
-    /// Where cells have grown by congestion.
-    pub(super) rounds: &'a [Round],
     pub(super) warnings: &'a [Warning],
-    pub(super) stages: &'a Stages,
 }
 
 /// Milliseconds from the command to the end; those of the iterations are in the records.
@@ -63,39 +55,6 @@ pub(super) struct Times {
     pub(super) checkpoints: f64,
     /// From the first evaluation to the last, frames and checkpoints included, all seeds.
     pub(super) descent: f64,
-}
-
-/// How one of several placements ended.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub(super) struct Seed {
-    /// The seed.
-    pub(super) seed: u64,
-    /// How it ended.
-    #[serde(serialize_with = "as_status")]
-    #[schemars(with = "String")]
-    pub(super) status: Outcome,
-    /// Iterations.
-    pub(super) iterations: usize,
-    /// Weighted, of the result.
-    #[serde(rename = "hpwl_weighted")]
-    pub(super) hpwl: f64,
-    /// Smoothed overflow of the result.
-    pub(super) overflow_smoothed: f64,
-}
-
-fn as_status<S: serde::Serializer>(outcome: &Outcome, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(status(*outcome))
-}
-
-/// The contract's word.
-fn status(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Converged => "converged",
-        Outcome::OutOfIterations | Outcome::OutOfTime => "stopped",
-        Outcome::Plateau => "plateau",
-        Outcome::Interrupted => "interrupted",
-        Outcome::Diverged | Outcome::NotFinite => "diverged",
-    }
 }
 
 /// How it ended.
@@ -271,8 +230,12 @@ impl Content for PlaceReport<'_> {
 }
 
 impl Summary<'_> {
+    pub(super) fn records(&self) -> &[Record] {
+        &self.placed.global.records
+    }
+
     fn last(&self) -> usize {
-        self.records.last().map_or(0, |r| r.iteration)
+        self.records().last().map_or(0, |r| r.iteration)
     }
 
     /// Whether the cells fit only at a higher target density than the one asked for, and that does
@@ -283,11 +246,11 @@ impl Summary<'_> {
 
     /// Whether it reached its goal, but at another target density than the one asked for.
     fn is_beside_target(&self) -> bool {
-        self.outcome == Outcome::Converged && self.target_is_missed()
+        self.placed.global.outcome == Outcome::Converged && self.target_is_missed()
     }
 
     fn status(&self) -> &'static str {
-        if self.is_beside_target() { "stopped" } else { status(self.outcome) }
+        if self.is_beside_target() { "stopped" } else { self.placed.global.outcome.status() }
     }
 
     fn reason(&self) -> String {
@@ -297,7 +260,7 @@ impl Summary<'_> {
                 self.target_asked,
                 self.charge.target_density()
             ),
-            false => reason(self.outcome).to_owned(),
+            false => reason(self.placed.global.outcome).to_owned(),
         }
     }
 
@@ -305,12 +268,12 @@ impl Summary<'_> {
     pub(super) fn how(&self) -> &'static str {
         match self.is_beside_target() {
             true => "done, but at another target density than asked for",
-            false => in_words(self.outcome),
+            false => in_words(self.placed.global.outcome),
         }
     }
 
     fn evaluations(&self) -> u32 {
-        self.records.iter().map(|r| r.tries).sum()
+        self.records().iter().map(|r| r.tries).sum()
     }
 
     pub(super) fn seconds(&self) -> f64 {
@@ -319,7 +282,7 @@ impl Summary<'_> {
 
     fn stages(&self) -> StageSplit {
         let mut sum = StageSplit::default();
-        self.records.iter().for_each(|r| sum.add(&r.times));
+        self.records().iter().for_each(|r| sum.add(&r.times));
         sum
     }
 
@@ -328,23 +291,23 @@ impl Summary<'_> {
             outcome: OutcomeReport {
                 status: self.status(),
                 reason: self.reason(),
-                limit: self.limit,
+                limit: self.placed.limit.as_deref(),
                 iterations: self.last(),
                 evaluations: self.evaluations(),
                 seconds: self.seconds(),
             },
             common: self.common(),
             seeds: self.seeds,
-            routability: self.rounds,
+            routability: &self.placed.rounds,
         }
     }
 
     pub(super) fn common(&self) -> Common<'_> {
         let (charge, grid) = (self.charge, &self.charge.grid());
-        let (stage, result) = self.stages.last();
+        let (stage, result) = self.placed.stages.last();
         let [hpwl, hpwl_weighted] =
             [result.hpwl, result.hpwl_weighted].map(|hpwl| hpwl.unwrap_or(0.0));
-        let best = &self.records[self.iteration];
+        let best = &self.records()[self.placed.global.iteration];
         Common {
             design: DesignReport {
                 def: self.def.cloned(),
@@ -361,7 +324,7 @@ impl Summary<'_> {
                 target_density_asked: self.target_asked,
                 fillers: self.experts.fillers(),
                 filler_count: charge.fillers(),
-                seed: self.seed,
+                seed: self.placed.seed,
                 stop_overflow: self.place_options.stop_overflow,
                 iterations: self.place_options.iterations,
                 warm_start: self.place_options.warm,
@@ -371,8 +334,8 @@ impl Summary<'_> {
                 schedule: self.place_options.schedule,
             },
             result: ResultReport {
-                stage,
-                iteration: self.iteration,
+                stage: stage.name(),
+                iteration: self.placed.global.iteration,
                 hpwl,
                 hpwl_weighted,
                 hpwl_um: self.design.units_per_micron.map(|units| hpwl / units),
@@ -393,7 +356,7 @@ impl Summary<'_> {
                 checkpoints: self.times.checkpoints,
                 descent: self.times.descent,
             },
-            stages: self.stages,
+            stages: &self.placed.stages,
             warnings: self.warnings,
         }
     }
@@ -422,14 +385,14 @@ impl Summary<'_> {
             "{how} after {last} iterations, {} evaluations, {seconds:.2} s",
             self.evaluations()
         )?;
-        if self.iteration != last {
+        if self.placed.global.iteration != last {
             writeln!(
                 out,
                 "the placement is the best trade-off seen, of iteration {}",
-                self.iteration
+                self.placed.global.iteration
             )?;
         }
-        if let Some(limit) = self.limit {
+        if let Some(limit) = self.placed.limit.as_deref() {
             writeln!(out, "limit      {limit}")?;
         }
         for seed in self.seeds {
@@ -437,11 +400,11 @@ impl Summary<'_> {
                 out,
                 "seed {:<6}{} after {} iterations: HPWL {:.6e}, overflow {:.6}{}",
                 seed.seed,
-                status(seed.status),
+                seed.status.status(),
                 seed.iterations,
                 seed.hpwl,
                 seed.overflow_smoothed,
-                if seed.seed == self.seed { ", the best" } else { "" }
+                if seed.seed == self.placed.seed { ", the best" } else { "" }
             )?;
         }
         let total = self.stages();
@@ -465,7 +428,7 @@ impl Summary<'_> {
                 self.times.frames / 1e3
             )?;
         }
-        let (_, result) = self.stages.last();
+        let (_, result) = self.placed.stages.last();
         if let Some(Overflow { smoothed, exact, standard_cells }) = result.overflow {
             let of_cells = standard_cells
                 .map(|v| format!(", {v:.6} of the standard cells alone"))
@@ -479,11 +442,11 @@ impl Summary<'_> {
             writeln!(
                 out,
                 "wirelength HPWL {hpwl:.6e}, weighted {weighted:.6e} (start {:.6e}) layout units{}",
-                self.records[0].sample.hpwl,
+                self.records()[0].sample.hpwl,
                 in_microns(self.design, hpwl)
             )?;
         }
-        self.stages.print(self.design, &mut out)?;
+        stages::print(&self.placed.stages, self.design, &mut out)?;
         files.into_iter().try_for_each(|file| writeln!(out, "{}", file.display()))
     }
 
@@ -497,19 +460,19 @@ impl Summary<'_> {
                 self.reason()
             );
         }
-        let overflow = self.stages.global().overflow;
+        let overflow = self.placed.global.overflow;
         let mut line = format!(
             "stopped at iteration {}, for {}: {} holds the best trade-off seen, of iteration {}, overflow {:.4}",
             self.last(),
             self.reason(),
             output.display(),
-            self.iteration,
-            overflow.map_or(f64::NAN, |overflow| overflow.smoothed)
+            self.placed.global.iteration,
+            overflow.smoothed
         );
-        if let Some(cells) = overflow.and_then(|overflow| overflow.standard_cells) {
+        if let Some(cells) = overflow.standard_cells {
             line = format!("{line}, {cells:.4} of the standard cells alone");
         }
-        if let Some(limit) = self.limit {
+        if let Some(limit) = self.placed.limit.as_deref() {
             line = format!("{line}; {limit}");
         }
         line

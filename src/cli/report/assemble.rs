@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::input::Opened;
 use crate::cli::options::EvaluationArgs;
 use crate::cli::paper::processor;
-use crate::cli::views::{cells_and_overflow, hot_spots, node_name};
+use crate::cli::views::{cells_and_overflow, hot_spots};
 use crate::design::Design;
 use crate::grid::Map;
 
@@ -57,7 +57,7 @@ fn causes(design: &Design, charge: &Charge, args: &EvaluationArgs) -> Vec<CauseV
         title: cause.kind.title(),
         finding: cause.finding,
         advice: cause.advice,
-        names: cause.nodes.iter().map(|&i| node_name(design, i)).collect(),
+        names: cause.nodes.iter().map(|&i| design.node_name(i)).collect(),
     };
     causes::find(design, charge, &options, args.design.pin_offset()).into_iter().map(view).collect()
 }

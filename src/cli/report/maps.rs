@@ -4,7 +4,7 @@ use super::pack::{self, Levels};
 use crate::Real;
 use crate::cli::evaluation::Evaluated;
 use crate::cli::failure::Failure;
-use crate::cli::views::{force_maps, magnitude, movable_macros, node_name, outlines};
+use crate::cli::views::{force_maps, magnitude, movable_macros, outlines};
 use crate::congestion::CongestionKind;
 use crate::design::{Design, NodeKind};
 use crate::grid::{BinGrid, Map, Rect};
@@ -379,7 +379,7 @@ fn nodes(design: &Design, die: Rect, most: usize) -> Boxes {
         listed
     };
     let rects: Vec<Rect> = listed.iter().map(|&i| design.rect(i)).collect();
-    let name = |i: &usize| node_name(design, *i).replace('\n', " ");
+    let name = |i: &usize| design.node_name(*i).replace('\n', " ");
     let names: Vec<String> = listed.iter().map(name).collect();
     Boxes {
         total: kinds.len(),

@@ -2,12 +2,12 @@
 
 use crate::cli::congestion::CongestionReport;
 use crate::cli::document::Content;
-use crate::cli::legality::LegalityReport;
 use crate::cli::windows::WindowReport;
 use crate::design::Design;
 use crate::engine::{EngineError, Evaluation, Pipeline, Timed};
 use crate::grid::BinGrid;
 use crate::lefdef::DefSummary;
+use crate::legality::LegalityReport;
 use crate::real::{Precision, Real};
 use crate::scaled_hpwl::ScaledHpwl;
 use crate::warning::Warning;

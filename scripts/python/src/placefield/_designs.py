@@ -341,12 +341,14 @@ def read_design(path, *, lef=None, pl=None, pin_offset=None, pin_position=None, 
 
 
 def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, raise_density=False, iterations=2000,
-          time_limit=None, seeds=1, routability=False, capacity=None, routability_rounds=None, bins=None,
-          target_density=1.0, row_blockage=False, seed=1000, gamma=None, density_weight=None, growth=None,
-          late_growth=None, reference_rise=None, momentum=None, pressure=None, ignore_net_degree=None, no_fillers=False,
-          no_precondition=False, noise=0.0, dtype="float32", device="cpu", pipeline=None, threads=0, progress=None):
+          time_limit=None, seeds=1, routability=False, capacity=None, routability_rounds=None, checkpoint=None,
+          checkpoint_every=100, resume=None, bins=None, target_density=None, row_blockage=False, seed=1000, gamma=None,
+          density_weight=None, growth=None, late_growth=None, reference_rise=None, momentum=None, pressure=None,
+          ignore_net_degree=None, no_fillers=False, no_precondition=False, noise=0.0, dtype="float32", device="cpu",
+          pipeline=None, threads=0, progress=None):
     """Places a design: spreads its cells, makes them legal and shortens wires. Options are those of
-    `placefield place`, by the same names; `device` and `dtype` stand for --engine and --precision.
+    `placefield place`, by the same names and with its defaults; `device` and `dtype` stand for --engine and
+    --precision. Frames, pages and pictures are the command's alone.
 
     until : the last stage, "global", "legal" or "detailed" (default: the last there is)
     padding : sites that stay free at either side of every cell once it is legal
@@ -354,11 +356,15 @@ def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, r
     stop_overflow : smoothed overflow at which the global placement is done
     raise_density : be content with a higher target density than asked for where cells do not fit at that one
     iterations, time_limit : most iterations; seconds after which the best so far is the result
-    seeds : place with so many seeds, from `seed` on, and keep the best
+    seeds : place with so many seeds, from `seed` on, and keep the one whose last stage has the shortest wires
     routability : go on in rounds in which cells grow where wires need more tracks than there are: `capacity`,
         horizontal and vertical tracks per layout unit (default: those of LEF's layers, or so many that a tenth of the
         bins has too few), at most `routability_rounds` rounds
-    bins, target_density, row_blockage : as of `Engine`; bins: one number or two (default: DREAMPlace's choice)
+    checkpoint, resume : file for the global placement in progress, every `checkpoint_every` iterations and when it
+        ends, and one to go on from, of the same design and options
+    bins : one number or two (default: about one mean cell in each at most, or DREAMPlace's choice where macros move)
+    target_density : above 0 and at most 1 (default: 0.95, or as little more as the cells need)
+    row_blockage : as of `Engine`
     gamma, density_weight, growth, late_growth, reference_rise, momentum, pressure, ignore_net_degree, no_fillers,
     no_precondition, noise : schedules and parts of the objective, for experiments: `placefield place --help`
     dtype, device, pipeline, threads : as of `Engine`

@@ -1,23 +1,25 @@
-//! `--checkpoint` and `--resume`: a placement in progress as a file.
+//! A placement in progress as a file.
 //!
 //! One line of JSON says what it is of and all that is decided by; after it the vectors
 //! follow as little-endian numbers of the placement's precision: positions, the other
 //! sequence, gradient and the best placement, each all x, then all y. The last four bytes are the
 //! CRC-32 of all before, as gzip has it, little-endian.
 
+use super::Resumed;
 use crate::Real;
 use crate::charge::Charge;
-use crate::cli::failure::{Failure, named};
+use crate::engine::{Descriptor, Pipeline};
 use crate::hash::Fnv1a;
 use crate::output::write_whole;
-use crate::place::{Checkpoint, Held, Record, State};
+use crate::place::{Checkpoint, Held, PlaceError, PlaceOptions, Placer, Record, State};
 use crate::text::file::check_readable;
 use crate::wirelength::Netlist;
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Of this layout.
 const FORMAT: u32 = 4;
@@ -26,9 +28,24 @@ const CHECKSUM: u64 = 4;
 /// A first line longer than this is no checkpoint's.
 const LONGEST_LINE: u64 = 1 << 30;
 
+/// Why a checkpoint could not be written or read, as one line.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckpointError {
+    /// The file could not be.
+    #[error("{0}: {1}")]
+    Io(String, io::Error),
+    /// Its contents do not serve.
+    #[error("{0}: {1}")]
+    Unfit(String, String),
+}
+
+fn named(path: &Path, error: io::Error) -> CheckpointError {
+    CheckpointError::Io(path.display().to_string(), error)
+}
+
 /// What a checkpoint is of: with another it cannot go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Subject {
+pub(crate) struct Subject {
     design: String,
     bodies: usize,
     bins: [usize; 2],
@@ -42,13 +59,17 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    pub(super) fn of<T: Real>(
+    /// Of a placement of the design called `name` by the engine that is described; it may stop
+    /// elsewhere than where it was to stop.
+    pub(crate) fn of<T: Real>(
         name: &str,
         charge: &Charge,
         netlist: &Netlist,
-        (engine, seed): (&str, u64),
-        how: String,
+        (engine, pipeline): (&Descriptor, Pipeline),
+        (seed, noise): (u64, f64),
+        place: &PlaceOptions,
     ) -> Self {
+        let steps = place.stop_overflow(0.0).iterations(0);
         let numbers = [charge.width(), charge.height(), charge.fixed().as_slice()];
         let pins = [netlist.weight(), netlist.pin_x(), netlist.pin_y()];
         let mut hash = Fnv1a::new();
@@ -63,10 +84,10 @@ impl Subject {
             bodies: charge.bodies(),
             bins: [charge.grid().nx(), charge.grid().ny()],
             precision: T::PRECISION.name().to_owned(),
-            engine: engine.to_owned(),
+            engine: engine.engine.to_owned(),
             seed,
             contents: hash.finish(),
-            how,
+            how: format!("{pipeline}, noise {noise}, {steps:?}"),
         }
     }
 
@@ -107,16 +128,71 @@ struct Head {
     records: Vec<Record>,
 }
 
+/// Where checkpoints of a placement go and come from.
+pub(crate) struct Checkpoints {
+    /// Where they are written.
+    pub(crate) to: Option<PathBuf>,
+    /// Iterations from one to the next.
+    pub(crate) every: usize,
+    /// Where the placement goes on from.
+    pub(crate) from: Option<PathBuf>,
+    /// What they are of, once it is known.
+    pub(crate) subject: Option<Subject>,
+    /// How writing went: a checkpoint that cannot be written must not cost the placement.
+    pub(crate) saved: Result<(), CheckpointError>,
+    /// What writing took.
+    pub(crate) milliseconds: f64,
+}
+
+impl Checkpoints {
+    /// Written to one file and read from another, where they are given.
+    pub(crate) fn new(to: Option<PathBuf>, every: usize, from: Option<PathBuf>) -> Self {
+        Checkpoints { to, every, from, subject: None, saved: Ok(()), milliseconds: 0.0 }
+    }
+
+    /// Where the placement of `subject` goes on from, if anywhere.
+    pub(crate) fn resume<T: Real>(
+        &mut self,
+        subject: impl FnOnce() -> Subject,
+    ) -> Result<Option<Resumed>, CheckpointError> {
+        if self.to.is_none() && self.from.is_none() {
+            return Ok(None);
+        }
+        let subject = self.subject.insert(subject());
+        self.from.as_deref().map(|from| read::<T>(from, subject)).transpose()
+    }
+
+    /// Writes one where it is due, and where the placement has ended.
+    pub(crate) fn follow<T: Real>(
+        &mut self,
+        placer: &mut Placer<'_>,
+        records: &[Record],
+    ) -> Result<(), PlaceError> {
+        let (Some(path), Some(subject), Ok(())) = (&self.to, &self.subject, &self.saved) else {
+            return Ok(());
+        };
+        let iteration = placer.last().iteration;
+        let due = iteration > 0 && iteration.is_multiple_of(self.every);
+        if due || placer.outcome().is_some() {
+            let begun = Instant::now();
+            let taken = placer.checkpoint()?;
+            self.saved = write::<T>(path, subject, &taken, records);
+            self.milliseconds += 1e3 * begun.elapsed().as_secs_f64();
+        }
+        Ok(())
+    }
+}
+
 /// Writes a checkpoint, whole or not at all.
-pub(super) fn write<T: Real>(
+fn write<T: Real>(
     path: &Path,
     subject: &Subject,
     checkpoint: &Checkpoint,
     records: &[Record],
-) -> Result<(), Failure> {
+) -> Result<(), CheckpointError> {
     let head =
         HeadOut { placefield_checkpoint: FORMAT, subject, state: &checkpoint.state, records };
-    let line = serde_json::to_string(&head)?;
+    let line = serde_json::to_string(&head).map_err(|e| named(path, e.into()))?;
     write_whole(path, |out| {
         let mut checksum = Crc::new();
         let mut put = |bytes: &[u8]| {
@@ -139,17 +215,14 @@ pub(super) fn write<T: Real>(
     .map_err(|e| named(path, e))
 }
 
-/// Reads what [`write`] wrote of the same `subject`; the records of all iterations so far.
-pub(super) fn read<T: Real>(
-    path: &Path,
-    subject: &Subject,
-) -> Result<(Checkpoint, Vec<Record>), Failure> {
+/// Reads what [`write`] wrote of the same `subject`.
+fn read<T: Real>(path: &Path, subject: &Subject) -> Result<Resumed, CheckpointError> {
     let file = check_readable(path).and_then(|()| File::open(path)).map_err(|e| named(path, e))?;
     let bytes = file.metadata().map_err(|e| named(path, e))?.len();
     let mut file = BufReader::new(file);
     let mut line = Vec::new();
     file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|e| named(path, e))?;
-    let wrong = |what: &str| -> Failure { format!("{}: {what}", path.display()).into() };
+    let wrong = |what: &str| CheckpointError::Unfit(path.display().to_string(), what.to_owned());
     let head: Head = serde_json::from_slice(&line)
         .map_err(|e| wrong(&format!("line 1: expected a checkpoint of placefield: {e}")))?;
     if head.placefield_checkpoint != FORMAT {
@@ -204,5 +277,5 @@ pub(super) fn read<T: Real>(
     if vectors.iter().flatten().flatten().any(|v| !v.is_finite()) {
         return Err(wrong("a number is not finite"));
     }
-    Ok((Checkpoint { state: head.state, vectors }, head.records))
+    Ok(Resumed { checkpoint: Checkpoint { state: head.state, vectors }, records: head.records })
 }

@@ -1,0 +1,161 @@
+//! What a placement of the command runs on, and what is done beside its iterations: progress,
+//! frames, checkpoints, the history, the user's wish to stop.
+
+use super::frames::Frames;
+use super::history::Live;
+use super::progress::Progress;
+use crate::charge::Charge;
+use crate::cli::engines::{self, ChosenBackend, EngineReal};
+use crate::cli::failure::Failure;
+use crate::cli::log;
+use crate::cli::options::SolveArgs;
+use crate::cli::refine::Refining;
+use crate::cli::results::tell;
+use crate::cli::stop;
+use crate::cpu::engine::milliseconds;
+use crate::engine::{Choice, Descriptor};
+use crate::flow::checkpoint::{Checkpoints, Subject};
+use crate::flow::{Host, Part, Resumed};
+use crate::place::routability::Round;
+use crate::place::{Backend, PlaceOptions, Placer, Record};
+use crate::refine;
+use crate::warning::Warning;
+use crate::wirelength::Netlist;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The command as a placement's host. What cannot be drawn or written must not cost the placement:
+/// how that went is kept.
+pub(super) struct Command<'a, T> {
+    pub(super) options: &'a SolveArgs,
+    pub(super) place: &'a PlaceOptions,
+    pub(super) noise: f64,
+    /// The design's name.
+    pub(super) name: String,
+    pub(super) warnings: &'a [Warning],
+    pub(super) charge: Arc<Charge>,
+    pub(super) netlist: &'a Netlist,
+    pub(super) frames: Option<Frames>,
+    pub(super) history: Option<Live>,
+    pub(super) checkpoints: Checkpoints,
+    /// When setting up began.
+    pub(super) setup: Instant,
+    pub(super) ran: Ran,
+    pub(super) precision: PhantomData<T>,
+}
+
+/// What is known once it has run.
+#[derive(Default)]
+pub(super) struct Ran {
+    /// The engine, and the pipeline that it took.
+    pub(super) engine: Option<(Descriptor, Choice)>,
+    pub(super) drawn: Option<Failure>,
+    /// Milliseconds until the first seed began, and those of frames.
+    pub(super) setup_ms: Option<f64>,
+    pub(super) frames_ms: f64,
+    notes: Vec<String>,
+    /// Whether notes and warnings were told.
+    told: bool,
+    part: Option<Part>,
+    progress: Option<Progress>,
+    refining: Option<Refining>,
+}
+
+impl<T: EngineReal> Command<'_, T> {
+    /// Frames and lines of the history are of seeds; rounds go on from what those show.
+    fn is_shown(&self) -> bool {
+        matches!(self.ran.part, Some(Part::Seed(_)))
+    }
+}
+
+impl<T: EngineReal> Host for Command<'_, T> {
+    type Error = Failure;
+
+    fn backend(
+        &mut self,
+        charge: &Arc<Charge>,
+        netlist: &Netlist,
+    ) -> Result<Box<dyn Backend>, Failure> {
+        let ChosenBackend { backend, note } =
+            engines::open_backend::<T>(charge.clone(), netlist, self.options)?;
+        if self.ran.engine.is_none() {
+            let choice = backend.choice();
+            self.ran.notes.extend(note);
+            self.ran.notes.extend(engines::pipeline_note(self.options, &choice));
+            self.ran.engine = Some((backend.descriptor(), choice));
+        }
+        Ok(backend)
+    }
+
+    fn resume(&mut self, backend: &mut dyn Backend) -> Result<Option<Resumed>, Failure> {
+        stop::listen()?;
+        let (engine, pipeline) = (backend.descriptor(), backend.choice().pipeline);
+        let (seed, noise) = (self.options.seed(), self.noise);
+        Ok(self.checkpoints.resume::<T>(|| {
+            let by = (&engine, pipeline);
+            Subject::of::<T>(&self.name, &self.charge, self.netlist, by, (seed, noise), self.place)
+        })?)
+    }
+
+    fn begin(&mut self, part: Part) {
+        self.ran.setup_ms.get_or_insert_with(|| milliseconds(self.setup));
+        self.ran.part = Some(part);
+        match part {
+            Part::Seed(seed) => log::begin(&format!("spreading cells, seed {seed}")),
+            Part::Legal => log::begin("making the placement legal"),
+            Part::Detailed => self.ran.refining = Some(Refining::begin()),
+            Part::Round(round) => log::begin(&format!("round {round} of growing cells")),
+        }
+    }
+
+    fn follow(&mut self, placer: &mut Placer<'_>, records: &[Record]) -> Result<(), Failure> {
+        // Before the run, but once it is known that there will be one.
+        if !std::mem::replace(&mut self.ran.told, true) {
+            tell(&self.ran.notes, self.warnings);
+        }
+        // Where a checkpoint was gone on from, nothing has been computed yet.
+        let resumed = self.ran.progress.is_none() && records.len() > 1;
+        let is_shown = self.is_shown();
+        if let Some(history) = self.history.as_mut().filter(|_| is_shown) {
+            match (&self.ran.progress, records.last()) {
+                (Some(_), Some(record)) => history.add(record),
+                _ => history.begin(records),
+            }
+        }
+        match &mut self.ran.progress {
+            Some(progress) => progress.show(placer.last()),
+            None => self.ran.progress = Some(Progress::new(self.place)),
+        }
+        if let (Some(frames), None, true, false) =
+            (&mut self.frames, &self.ran.drawn, is_shown, resumed)
+        {
+            let begun = Instant::now();
+            self.ran.drawn = frames.show(placer).err();
+            self.ran.frames_ms += milliseconds(begun);
+        }
+        if is_shown {
+            self.checkpoints.follow::<T>(placer, records)?;
+        }
+        if placer.outcome().is_some()
+            && let Some(progress) = self.ran.progress.take()
+        {
+            progress.finish();
+        }
+        Ok(())
+    }
+
+    fn is_asked_to_stop(&mut self) -> bool {
+        stop::is_asked()
+    }
+
+    fn round(&mut self, round: &Round) {
+        log::note(&round.to_string());
+    }
+
+    fn refining(&mut self, progress: &refine::Progress) {
+        if let Some(refining) = &self.ran.refining {
+            refining.show(progress);
+        }
+    }
+}

@@ -1,0 +1,510 @@
+//! A whole placement: global, legal, detailed, with any engine.
+//!
+//! [`place`] takes a design with its charge and its nets through the stages: for each of some seeds
+//! a global placement ([`crate::place`]), rounds by congestion where they are asked for
+//! ([`crate::place::routability`]), legal places ([`crate::legalize`]) and shorter wires
+//! ([`crate::refine`]). The seed whose last stage has the shortest wires is the result. A [`Host`]
+//! makes the engines and follows the iterations.
+//!
+//! ```
+//! use placefield::charge::{Charge, ChargeOptions};
+//! use placefield::cpu::engine::CpuEngine;
+//! use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement, Row};
+//! use placefield::engine::{EngineError, EngineOptions};
+//! use placefield::flow::{self, FlowError, FlowOptions, Host};
+//! use placefield::grid::BinGrid;
+//! use placefield::place::{Backend, HostBackend, placement_bins};
+//! use placefield::wirelength::Netlist;
+//! use std::sync::Arc;
+//!
+//! struct OnCpu;
+//!
+//! impl Host for OnCpu {
+//!     type Error = Box<dyn std::error::Error>;
+//!
+//!     fn backend(
+//!         &mut self,
+//!         charge: &Arc<Charge>,
+//!         netlist: &Netlist,
+//!     ) -> Result<Box<dyn Backend>, Self::Error> {
+//!         let options = EngineOptions::default().threads(1);
+//!         let engine = CpuEngine::<f32>::new(charge.clone(), &options)?;
+//!         Ok(Box::new(HostBackend::new(Box::new(engine), netlist, options.threads)?))
+//!     }
+//! }
+//!
+//! // A chain of 40 cells of 4 × 10 on ten rows of 80 sites.
+//! let row = |k: u32| Row {
+//!     y: 10.0 * f64::from(k),
+//!     height: 10.0,
+//!     site_width: 1.0,
+//!     pitch: 1.0,
+//!     sites: 80,
+//!     ..Row::default()
+//! };
+//! let mut design = Design {
+//!     nodes: Nodes {
+//!         width: vec![4.0; 40],
+//!         height: vec![10.0; 40],
+//!         kind: vec![NodeKind::Movable; 40],
+//!         ..Nodes::default()
+//!     },
+//!     placement: Placement {
+//!         x: vec![0.0; 40],
+//!         y: vec![0.0; 40],
+//!         orientation: vec![Orientation::N; 40],
+//!     },
+//!     nets: Some(Nets {
+//!         net_start: (0..40).map(|e| 2 * e).collect(),
+//!         weight: vec![1.0; 39],
+//!         pin_node: (0..39).flat_map(|e| [e, e + 1]).collect(),
+//!         pin_dx: vec![0.0; 78],
+//!         pin_dy: vec![0.0; 78],
+//!         ..Nets::default()
+//!     }),
+//!     rows: (0..10).map(row).collect(),
+//!     ..Design::default()
+//! };
+//! let die = design.die().expect("there are rows");
+//! let [nx, ny] = placement_bins(&design, die, flow::TARGET_DENSITY);
+//! let options = ChargeOptions::default().fillers(true).target_density(flow::TARGET_DENSITY);
+//! let charge = Charge::from_design(&design, BinGrid::new(die, nx, ny)?, &options)?;
+//! let netlist = Netlist::from_design(&design, Netlist::ALL)?;
+//! let placed =
+//!     flow::place(&mut design, &Arc::new(charge), &netlist, &FlowOptions::default(), &mut OnCpu)?;
+//! assert!(placed.stages.is_legal());
+//! assert_eq!(placed.stages.last().1.hpwl, design.hpwl().map(|hpwl| hpwl.unweighted));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(any(feature = "cli", feature = "python"))]
+pub(crate) mod checkpoint;
+mod global;
+mod stages;
+
+use crate::charge::{Charge, ChargeError};
+use crate::design::{Design, DesignError, Placement};
+use crate::legality::LegalityError;
+use crate::legalize::{LegalizeError, LegalizeOptions};
+use crate::place::routability::{Round, RoutabilityError, RoutabilityOptions};
+use crate::place::{
+    Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits,
+};
+use crate::refine::{self, RefineError, RefineOptions};
+use crate::warning::Warning;
+use crate::wirelength::Netlist;
+pub use global::Global;
+use serde::Serialize;
+pub use stages::{
+    DetailedReport, DisplacementReport, Distances, FailedReport, Overflow, ShortenedReport, Stage,
+    StageReport, Stages, StagesReport, shorten,
+};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A target density that leaves cells room to stand on rows and sites near where they are.
+/// `benchmarks/experiments.md` has the measurements.
+pub const TARGET_DENSITY: f64 = 0.95;
+
+/// How [`place`] works: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::flow::{FlowOptions, Stage};
+/// let mut options = FlowOptions::default();
+/// (options.until, options.seeds) = (Some(Stage::Legal), 4);
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FlowOptions<'a> {
+    /// The last stage; unless given the last there is, which without rows is the global one.
+    pub until: Option<Stage>,
+    /// Of global placement. With [`PlaceOptions::warm`] cells start where the charge has them, else
+    /// at the die's centre.
+    pub place: PlaceOptions,
+    /// Every body is moved at the start by up to half of so many times its size; 0 by default.
+    pub noise: f64,
+    /// Of the start; 1000 by default.
+    pub seed: u64,
+    /// So many seeds are placed, from [`FlowOptions::seed`] on; 1 by default, and at least one.
+    pub seeds: u32,
+    /// When the time is spent; the best so far is the result then.
+    pub deadline: Option<Instant>,
+    /// Rounds in which cells grow where wires are crowded; none by default.
+    pub routability: Option<RoutabilityOptions>,
+    /// Of the legal stage.
+    pub legalize: LegalizeOptions,
+    /// Of the detailed stage.
+    pub refine: RefineOptions<'a>,
+}
+
+impl Default for FlowOptions<'_> {
+    fn default() -> Self {
+        FlowOptions {
+            until: None,
+            place: PlaceOptions::default(),
+            noise: 0.0,
+            seed: 1000,
+            seeds: 1,
+            deadline: None,
+            routability: None,
+            legalize: LegalizeOptions::default(),
+            refine: RefineOptions::default(),
+        }
+    }
+}
+
+/// A placement in progress, as it was kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resumed {
+    /// Where it was.
+    pub checkpoint: Checkpoint,
+    /// The iterations so far, from 0, the start, on.
+    pub records: Vec<Record>,
+}
+
+/// A part of a placement that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The global placement of a seed.
+    Seed(u64),
+    /// A round by congestion, from 1.
+    Round(usize),
+    /// Cells are made legal.
+    Legal,
+    /// Wires are made shorter.
+    Detailed,
+}
+
+/// What a placement runs on, and what follows it.
+pub trait Host {
+    /// What may go wrong here, or in the placement.
+    type Error: From<FlowError>;
+
+    /// Makes what the bodies of `charge`, connected by `netlist`, are placed on.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn backend(
+        &mut self,
+        charge: &Arc<Charge>,
+        netlist: &Netlist,
+    ) -> Result<Box<dyn Backend>, Self::Error>;
+
+    /// Where the first seed goes on from, if not from a start; asked once, when `backend` is made.
+    ///
+    /// # Errors
+    /// Where nothing can be gone on from.
+    fn resume(&mut self, _backend: &mut dyn Backend) -> Result<Option<Resumed>, Self::Error> {
+        Ok(None)
+    }
+
+    /// A part begins.
+    fn begin(&mut self, _part: Part) {}
+
+    /// An iteration of a descent was done, or is what the descent begins with; `records` are those
+    /// of all its iterations so far, of which the last is the placer's. Where the placer has an
+    /// outcome no other iteration follows.
+    ///
+    /// # Errors
+    /// Whatever is to end the placement without a result.
+    fn follow(&mut self, _placer: &mut Placer<'_>, _records: &[Record]) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Whether the placement is to end with what there is; asked after every iteration, and often
+    /// in the detailed stage.
+    fn is_asked_to_stop(&mut self) -> bool {
+        false
+    }
+
+    /// How crowded wires are after a round.
+    fn round(&mut self, _round: &Round) {}
+
+    /// How far the detailed stage is.
+    fn refining(&mut self, _progress: &refine::Progress) {}
+}
+
+/// Why a placement could not be begun or went no further.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FlowError {
+    /// The global stage.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// A round by congestion.
+    #[error(transparent)]
+    Routability(#[from] RoutabilityError),
+    /// The legal stage.
+    #[error(transparent)]
+    Legalize(#[from] LegalizeError),
+    /// The detailed stage.
+    #[error(transparent)]
+    Refine(#[from] RefineError),
+    /// Legality cannot be judged.
+    #[error(transparent)]
+    Legality(#[from] LegalityError),
+    /// The design's columns do not fit together.
+    #[error(transparent)]
+    Design(#[from] DesignError),
+    /// What keeps the overflow from falling cannot be said.
+    #[error(transparent)]
+    Charge(#[from] ChargeError),
+    /// A movable node that no place on the die is large enough for.
+    #[error(
+        "node `{node}`: {} x {}: expected a movable node no larger than the die, {} x {}",
+        .size.0, .size.1, .most.0, .most.1
+    )]
+    TooLarge {
+        /// Its name.
+        node: String,
+        /// Its width and height, layout units.
+        size: (f64, f64),
+        /// Those of the die.
+        most: (f64, f64),
+    },
+}
+
+/// How one of several seeds ended.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Seed {
+    /// The seed.
+    pub seed: u64,
+    /// How its global stage ended.
+    #[serde(serialize_with = "as_status")]
+    #[cfg_attr(feature = "cli", schemars(with = "String"))]
+    pub status: Outcome,
+    /// Iterations.
+    pub iterations: usize,
+    /// Weighted, of its last stage.
+    #[serde(rename = "hpwl_weighted")]
+    pub hpwl: f64,
+    /// Smoothed overflow of its global stage.
+    pub overflow_smoothed: f64,
+}
+
+pub(crate) fn as_status<S: serde::Serializer>(outcome: &Outcome, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(outcome.status())
+}
+
+/// A placement that has ended; the design has it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Placed {
+    /// Of the result.
+    pub seed: u64,
+    /// The global stage.
+    pub global: Global,
+    /// What every stage came to.
+    pub stages: Stages,
+    /// The placement after the global stage, where others followed.
+    pub before: Option<Placement>,
+    /// How every seed ended.
+    pub seeds: Vec<Seed>,
+    /// How crowded wires were, first and after every round; empty where no rounds were asked for.
+    pub rounds: Vec<Round>,
+    /// What keeps the overflow from falling, of a plateau.
+    pub limit: Option<String>,
+    /// Why there is the global stage alone, where that was not asked for and is no failure.
+    pub left_out: Option<&'static str>,
+    /// Seconds of the global stages of all seeds.
+    pub seconds: f64,
+}
+
+/// What is placed.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    charge: &'a Arc<Charge>,
+    netlist: &'a Netlist,
+}
+
+/// What should be known of `charge` before it is placed to a smoothed overflow of `stop_overflow`.
+pub fn warnings(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
+    let obstacles = limits::obstacles(charge, stop_overflow);
+    charge.warnings().iter().cloned().chain(obstacles).collect()
+}
+
+/// Takes the movable cells of `design`, whose charge and nets are given, through the stages. They
+/// then are where the last one has them.
+///
+/// The legal and the detailed stage run on the current rayon pool. Every stage has the same result on
+/// every run where the engine has.
+///
+/// # Errors
+/// When a movable node is larger than the die, a stage cannot be begun, or the host failed; the
+/// cells of the design may then be anywhere.
+pub fn place<H: Host>(
+    design: &mut Design,
+    charge: &Arc<Charge>,
+    netlist: &Netlist,
+    options: &FlowOptions<'_>,
+    host: &mut H,
+) -> Result<Placed, H::Error> {
+    check_sizes(design, charge)?;
+    let subject = Subject { charge, netlist };
+    let (place, noise) = (&options.place, options.noise);
+    let start = |seed| global::first_positions(charge, place, noise, seed);
+    // The first start is made while the engine is.
+    let (backend, first) = beside(|| start(options.seed), || host.backend(charge, netlist));
+    let mut backend = backend?;
+    let mut resumed = host.resume(&mut *backend)?;
+    let mut backend = Some(backend);
+    let mut first = Some(first);
+    let (mut seeds, mut seconds) = (Vec::new(), 0.0);
+    let mut best: Option<(Placed, Placement)> = None;
+    for seed in (0..u64::from(options.seeds.max(1))).map(|k| options.seed.wrapping_add(k)) {
+        let mut machine = match backend.take() {
+            Some(machine) => machine,
+            None => host.backend(charge, netlist)?,
+        };
+        host.begin(Part::Seed(seed));
+        let (mut placer, records) = match resumed.take() {
+            Some(Resumed { checkpoint, records }) => {
+                let placer = Placer::resume(&mut *machine, &checkpoint, place);
+                (placer.map_err(FlowError::from)?, records)
+            }
+            None => {
+                let (x, y) = first.take().unwrap_or_else(|| start(seed));
+                let placer = Placer::new(&mut *machine, &x, &y, place).map_err(FlowError::from)?;
+                let first = *placer.last();
+                (placer, vec![first])
+            }
+        };
+        let global = Global::descend(&mut placer, records, options.deadline, host)?;
+        // Rounds take the device's memory.
+        match options.routability {
+            None => backend = Some(machine),
+            Some(_) => drop(machine),
+        }
+        let placed = stages_of(design, subject, global, seed, options, host)?;
+        seconds += placed.global.seconds;
+        seeds.push(placed.summary());
+        let ended = placed.global.was_stopped()
+            || options.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || host.is_asked_to_stop();
+        if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
+            best = Some((placed, design.placement.clone()));
+        }
+        if ended {
+            break;
+        }
+    }
+    let (mut placed, placement) = best.expect("one seed at least");
+    design.placement = placement;
+    if placed.global.outcome == Outcome::Plateau {
+        let Global { x, y, .. } = &placed.global;
+        placed.limit = Some(limits::limit(charge, x, y).map_err(FlowError::from)?);
+    }
+    (placed.seeds, placed.seconds) = (seeds, seconds);
+    Ok(placed)
+}
+
+/// All that follows the first descent of a seed.
+fn stages_of<H: Host>(
+    design: &mut Design,
+    subject: Subject<'_>,
+    mut global: Global,
+    seed: u64,
+    options: &FlowOptions<'_>,
+    host: &mut H,
+) -> Result<Placed, H::Error> {
+    let charge = subject.charge;
+    let mut rounds = Vec::new();
+    if let (Some(wanted), false) = (&options.routability, global.was_stopped()) {
+        (global, rounds) = global.improved(design, subject, wanted, options, host)?;
+    }
+    design.settle(&global.x, &global.y);
+    let report = StageReport::new(design.hpwl(), Some(global.overflow), Some(global.seconds));
+    let mut stages = Stages::of_global(report);
+    // What was broken off is left as it is.
+    let spread =
+        !matches!(global.outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
+    let rowless = options.until.is_none() && design.rows.is_empty();
+    let left_out =
+        rowless.then_some("the design has no rows: the placement is left as the global stage ends");
+    let mut before = None;
+    if spread && !rowless && options.until != Some(Stage::Global) {
+        let reached = design.placement.clone();
+        host.begin(Part::Legal);
+        stages.legalize(design, &options.legalize, Some(charge))?;
+        if options.until.is_none_or(|until| until >= Stage::Detailed) && stages.is_legal() {
+            host.begin(Part::Detailed);
+            let mut watch = |progress: &refine::Progress| {
+                host.refining(progress);
+                let late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                match host.is_asked_to_stop() {
+                    true => Some(Outcome::Interrupted),
+                    false => late.then_some(Outcome::OutOfTime),
+                }
+            };
+            stages.refine(design, &options.refine, charge, &reached, &mut watch)?;
+        }
+        before = Some(reached);
+    }
+    Ok(Placed {
+        seed,
+        global,
+        stages,
+        before,
+        seeds: Vec::new(),
+        rounds,
+        limit: None,
+        left_out,
+        seconds: 0.0,
+    })
+}
+
+impl Placed {
+    fn hpwl(&self) -> f64 {
+        self.stages.last().1.hpwl_weighted.unwrap_or(0.0)
+    }
+
+    /// One that is legal, where that was asked for, before one that is not; converged before not;
+    /// then by the wirelength of the last stage, and of those that are neither legal nor converged
+    /// by overflow first.
+    fn is_better_than(&self, other: &Placed) -> bool {
+        let goals = |placed: &Placed| {
+            (placed.stages.is_legal(), placed.global.outcome == Outcome::Converged)
+        };
+        let key = |placed: &Placed| match goals(placed) {
+            (false, false) => (placed.global.overflow.smoothed, placed.hpwl()),
+            _ => (0.0, placed.hpwl()),
+        };
+        goals(self) > goals(other) || (goals(self) == goals(other) && key(self) < key(other))
+    }
+
+    fn summary(&self) -> Seed {
+        Seed {
+            seed: self.seed,
+            status: self.global.outcome,
+            iterations: self.global.records.last().map_or(0, |record| record.iteration),
+            hpwl: self.hpwl(),
+            overflow_smoothed: self.global.overflow.smoothed,
+        }
+    }
+}
+
+/// An error where a movable cell is larger than the die.
+fn check_sizes(design: &Design, charge: &Charge) -> Result<(), FlowError> {
+    let Some(cell) = limits::too_large(charge) else { return Ok(()) };
+    let node = design.movable().nth(cell).expect("a movable cell is a node");
+    let die = charge.grid().die();
+    let (size, most) = (design.size(node), (die.width(), die.height()));
+    Err(FlowError::TooLarge { node: design.node_name(node), size, most })
+}
+
+/// Runs `there` on a thread of the pool and `here` on this one, at the same time. Returns both
+/// results, that of `here` first.
+pub(crate) fn beside<A, B: Send>(
+    there: impl FnOnce() -> B + Send,
+    here: impl FnOnce() -> A,
+) -> (A, B) {
+    let mut given = None;
+    let a = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| given = Some(there()));
+        here()
+    });
+    (a, given.expect("the scope waits for what it has started"))
+}

@@ -1,0 +1,367 @@
+//! The stages of a placement: global, legal, detailed, and what each comes to.
+
+use super::FlowError;
+use crate::charge::Charge;
+use crate::cpu::density::CpuDensity;
+use crate::design::{Design, Hpwl, Placement};
+use crate::displacement::{self, Displacement};
+use crate::grid::Map;
+use crate::legality::{self, LegalityOptions, LegalityReport};
+use crate::legalize::{LegalizeOptions, legalize};
+use crate::place::Outcome;
+use crate::refine::{self, RefineOptions, Refined, refine};
+use serde::Serialize;
+use std::time::Instant;
+
+/// A stage, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Cells are spread, and overlap here and there
+    Global,
+    /// Cells stand on rows and sites, without overlap
+    Legal,
+    /// Wires are shorter, and cells still stand legally
+    Detailed,
+}
+
+impl Stage {
+    /// All of them, in their order.
+    pub const ALL: [Stage; 3] = [Stage::Global, Stage::Legal, Stage::Detailed];
+
+    /// Its name, as documents have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Global => "global",
+            Stage::Legal => "legal",
+            Stage::Detailed => "detailed",
+        }
+    }
+}
+
+/// Both overflows of a placement, on the bins that it was made on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct Overflow {
+    /// Smoothed overflow.
+    #[serde(rename = "overflow_smoothed")]
+    pub smoothed: f64,
+    /// Overflow with every cell at its exact size.
+    #[serde(rename = "overflow_exact")]
+    pub exact: f64,
+    /// Of the standard cells alone, smoothed, where macros move too and it is known.
+    #[serde(rename = "overflow_standard_cells", skip_serializing_if = "Option::is_none")]
+    pub standard_cells: Option<f64>,
+}
+
+impl Overflow {
+    /// Of all bodies of `charge` with their lower-left corners at `x` and `y` on the die.
+    pub fn at(charge: &Charge, x: &[f64], y: &[f64]) -> Self {
+        let [from_x, from_y] = charge.origin();
+        let less = |at: &[f64], from: f64| at.iter().map(|at| at - from).collect::<Vec<f64>>();
+        let (x, y) = (less(x, from_x), less(y, from_y));
+        let [nx, ny] = charge.stacked_bins();
+        let mut density = CpuDensity::new(charge, 0.0);
+        Overflow {
+            smoothed: density.smoothed(&x, &y, &mut Map::filled(nx, ny, 0.0)).overflow,
+            exact: density.exact(&x, &y).overflow,
+            standard_cells: None,
+        }
+    }
+}
+
+/// What a stage came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct StageReport {
+    /// Half-perimeter wirelength, every net weighing 1, layout units.
+    pub hpwl: Option<f64>,
+    /// The same with the nets' weights.
+    pub hpwl_weighted: Option<f64>,
+    /// None where it was not counted.
+    #[serde(flatten)]
+    pub overflow: Option<Overflow>,
+    /// None of a placement that was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+impl StageReport {
+    pub(super) fn new(
+        hpwl: Option<Hpwl>,
+        overflow: Option<Overflow>,
+        seconds: Option<f64>,
+    ) -> Self {
+        let (plain, weighted) = hpwl.map(|h| (h.unweighted, h.weighted)).unzip();
+        StageReport { hpwl: plain, hpwl_weighted: weighted, overflow, seconds }
+    }
+
+    /// Of the placement that `design` has; its overflow is counted on the bins of `charge`, which is
+    /// of the same design.
+    pub fn of(design: &Design, charge: Option<&Charge>, seconds: Option<f64>) -> Self {
+        let overflow = charge.map(|charge| {
+            // Fillers count nowhere.
+            let at = |column: &[f64], first: &[f64]| {
+                let cells = design.movable().map(|node| column[node]);
+                cells.chain(first[charge.movable()..].iter().copied()).collect::<Vec<f64>>()
+            };
+            let (x, y) = (&design.placement.x, &design.placement.y);
+            Overflow::at(charge, &at(x, charge.initial_x()), &at(y, charge.initial_y()))
+        });
+        StageReport::new(design.hpwl(), overflow, seconds)
+    }
+}
+
+/// What detailed placement made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct DetailedReport {
+    /// `converged`, `stopped` or `interrupted`.
+    #[serde(serialize_with = "super::as_status")]
+    #[cfg_attr(feature = "cli", schemars(with = "String"))]
+    pub status: Outcome,
+    /// What it came to.
+    #[serde(flatten)]
+    pub stage: StageReport,
+    /// Rounds.
+    pub rounds: usize,
+    /// Cells moved or mirrored.
+    pub moved: usize,
+    /// Movable cells that had to stay.
+    pub stayed: usize,
+    /// Weighted HPWL that each step took away.
+    pub shortened: ShortenedReport,
+}
+
+/// By step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct ShortenedReport {
+    /// Cells to better places.
+    pub swap: f64,
+    /// Neighbours in order.
+    pub reorder: f64,
+    /// Cells in their rows.
+    pub shift: f64,
+    /// Mirrored cells.
+    pub mirror: f64,
+}
+
+/// Shortens the wires of `design`'s placement and leaves it there; overflow is counted on the bins
+/// of `charge`. `watch` is told how far it is, and gives the outcome that it is to be ended with, if
+/// it is. The report, and what was refined with the placement before.
+///
+/// # Errors
+/// As [`refine`].
+pub fn shorten(
+    design: &mut Design,
+    options: &RefineOptions<'_>,
+    charge: &Charge,
+    watch: &mut dyn FnMut(&refine::Progress) -> Option<Outcome>,
+) -> Result<(DetailedReport, Refined), refine::RefineError> {
+    let begun = Instant::now();
+    let mut status = Outcome::Converged;
+    let mut refined = refine(design, options, &mut |progress| match watch(progress) {
+        None => std::ops::ControlFlow::Continue(()),
+        Some(outcome) => {
+            status = outcome;
+            std::ops::ControlFlow::Break(())
+        }
+    })?;
+    std::mem::swap(&mut design.placement, &mut refined.placement);
+    let seconds = begun.elapsed().as_secs_f64();
+    let [swap, reorder, shift, mirror] = refined.shortened;
+    let report = DetailedReport {
+        status,
+        stage: StageReport::of(design, Some(charge), Some(seconds)),
+        rounds: refined.rounds,
+        moved: refined.moved,
+        stayed: refined.stayed,
+        shortened: ShortenedReport { swap, reorder, shift, mirror },
+    };
+    Ok((report, refined))
+}
+
+/// Every stage that was run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct StagesReport {
+    /// The placement that was spread, or was read.
+    pub global: StageReport,
+    /// The legal placement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub legal: Option<StageReport>,
+    /// The refined placement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detailed: Option<DetailedReport>,
+}
+
+/// How far the movable cells went from the global placement on, layout units.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct DisplacementReport {
+    /// Movable cells.
+    pub cells: usize,
+    /// Those whose centre is somewhere else.
+    pub moved: usize,
+    /// Those that were turned or mirrored.
+    pub turned: usize,
+    /// How far.
+    #[serde(flatten)]
+    pub distances: Distances,
+    /// The same in heights of the rows that are most.
+    pub rows: Distances,
+}
+
+/// Distances of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct Distances {
+    /// Mean of all movable cells.
+    pub mean: f64,
+    /// 95 % of them moved by at most this.
+    pub p95: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl DisplacementReport {
+    /// Of cells of `design` that have `moved`.
+    pub fn of(design: &Design, moved: &Displacement) -> DisplacementReport {
+        let Displacement { mean, p95, largest: max, .. } = *moved;
+        let row = design.row_height().unwrap_or(1.0);
+        DisplacementReport {
+            cells: moved.cells,
+            moved: moved.moved,
+            turned: moved.turned,
+            distances: Distances { mean, p95, max },
+            rows: Distances { mean: mean / row, p95: p95 / row, max: max / row },
+        }
+    }
+}
+
+/// A cell for which no legal place was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct FailedReport {
+    /// Its name.
+    pub cell: String,
+    /// Why there is none.
+    pub reason: String,
+}
+
+/// What the stages came to; the keys of its JSON are those of the command's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Stages {
+    /// What every stage came to.
+    pub stages: StagesReport,
+    /// How legal the placement is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub legality: Option<LegalityReport>,
+    /// How far the movable cells went from the global placement on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub displacement: Option<DisplacementReport>,
+    /// Cells for which no legal place was found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedReport>,
+    /// The displacement with all there is to know, for pictures.
+    #[serde(skip)]
+    pub moved: Option<Displacement>,
+}
+
+impl Stages {
+    /// A global placement alone.
+    pub fn of_global(global: StageReport) -> Self {
+        Stages {
+            stages: StagesReport { global, legal: None, detailed: None },
+            legality: None,
+            displacement: None,
+            failed: Vec::new(),
+            moved: None,
+        }
+    }
+
+    /// The stage that was run last, whose placement is the result.
+    pub fn last(&self) -> (Stage, &StageReport) {
+        self.all().last().expect("the global stage is always there")
+    }
+
+    /// Every stage that was run, in their order.
+    pub fn all(&self) -> impl Iterator<Item = (Stage, &StageReport)> {
+        let StagesReport { global, legal, detailed } = &self.stages;
+        let detailed = detailed.as_ref().map(|detailed| &detailed.stage);
+        Stage::ALL
+            .into_iter()
+            .zip([Some(global), legal.as_ref(), detailed])
+            .filter_map(|(stage, report)| Some((stage, report?)))
+    }
+
+    /// Whether every cell stands legally, so that wires can be shortened.
+    pub fn is_legal(&self) -> bool {
+        self.failed.is_empty() && self.legality.as_ref().is_some_and(|legality| legality.legal)
+    }
+
+    /// Legalises the placement of `design` and judges what comes out; overflow is counted where
+    /// there is a charge.
+    ///
+    /// # Errors
+    /// As [`legalize`].
+    pub fn legalize(
+        &mut self,
+        design: &mut Design,
+        options: &LegalizeOptions,
+        charge: Option<&Charge>,
+    ) -> Result<(), FlowError> {
+        let begun = Instant::now();
+        let legalized = legalize(design, options)?;
+        let before = std::mem::replace(&mut design.placement, legalized.placement);
+        let seconds = begun.elapsed().as_secs_f64();
+        self.stages.legal = Some(StageReport::of(design, charge, Some(seconds)));
+        self.failed = legalized
+            .failed
+            .iter()
+            .map(|failed| FailedReport {
+                cell: design.node_name(failed.node as usize),
+                reason: failed.reason.to_string(),
+            })
+            .collect();
+        self.judge(design, &before)
+    }
+
+    /// Shortens the wires of the legal placement of `design`, with overflow counted on the bins of
+    /// `charge`, and judges the result beside `global`, the placement that was legalised; `watch` as
+    /// of [`shorten`].
+    ///
+    /// # Errors
+    /// As [`refine`].
+    pub fn refine(
+        &mut self,
+        design: &mut Design,
+        options: &RefineOptions<'_>,
+        charge: &Charge,
+        global: &Placement,
+        watch: &mut dyn FnMut(&refine::Progress) -> Option<Outcome>,
+    ) -> Result<(), FlowError> {
+        let (report, _) = shorten(design, options, charge, watch)?;
+        self.stages.detailed = Some(report);
+        self.judge(design, global)
+    }
+
+    /// How legal the placement of `design` is, and how far it is from the one before.
+    fn judge(&mut self, design: &Design, before: &Placement) -> Result<(), FlowError> {
+        let options = LegalityOptions::default().reference(before);
+        let found = legality::check(design, &options)?;
+        self.legality = Some(LegalityReport::of(design, &found));
+        let moved = displacement::between(design, before, &design.placement)?;
+        self.displacement = Some(DisplacementReport::of(design, &moved));
+        self.moved = Some(moved);
+        Ok(())
+    }
+}
