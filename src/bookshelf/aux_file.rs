@@ -1,9 +1,9 @@
 //! `.aux`: the names of the files of a design.
 //!
-//! `RowBasedPlacement : a.nodes a.nets a.wts a.pl a.scl`; the words before the
-//! colon do not matter, nor does the order; what a file is, its ending says, before a `.gz` or `.xz`
-//! if there is one. A name with blanks in it stands in quotes, single or double, or has a backslash before
-//! each blank: `"my design.nodes"`, `my\ design.nodes`.
+//! `RowBasedPlacement : a.nodes a.nets a.wts a.pl a.scl`; the words before the colon do not matter,
+//! nor does the order; a file's kind is given by its ending, before a `.gz` or `.xz` if there is
+//! one. A name with blanks in it is in quotes, single or double, or has a backslash before each
+//! blank: `"my design.nodes"`, `my\ design.nodes`.
 
 use super::ReadOptions;
 use super::error::{BookshelfError, Miss};
@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 /// The files of a design, beside the `.aux` that names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aux {
-    /// `.nodes`: what is placed.
+    /// `.nodes`: the cells and terminals.
     pub nodes: PathBuf,
     /// `.nets`: what connects it.
     pub nets: Option<PathBuf>,
     /// `.wts`: weights of nets.
     pub wts: Option<PathBuf>,
-    /// `.pl`: where it lies.
+    /// `.pl`: their positions.
     pub pl: Option<PathBuf>,
     /// `.scl`: rows.
     pub scl: PathBuf,
@@ -33,7 +33,7 @@ pub struct Aux {
 }
 
 impl Aux {
-    /// The files of a design that is read with `options`.
+    /// Returns the files of a design that is read with `options`.
     pub(super) fn files<'a>(
         &'a self,
         options: &'a ReadOptions,
@@ -45,8 +45,7 @@ impl Aux {
 }
 
 /// Reads an `.aux` file's text; `path` is the file's, for messages and as the folder of the others.
-/// Of a
-/// symbolic link, files that are not beside the link are those beside the file that it leads to.
+/// If `path` is a symbolic link, files that are not beside the link are those beside its target.
 ///
 /// # Errors
 /// When no `.nodes` or no `.scl` is named, or two files of one kind.
@@ -112,8 +111,8 @@ fn parse(text: &[u8], beside: impl Fn(String) -> PathBuf) -> Result<Aux, Miss<'_
 
 const EXPECTED: &str = "a file name";
 
-/// The name at the beginning of `i`, without its quotes and escapes, and what is behind; none at
-/// the end of the line and before a comment.
+/// Returns the name at the beginning of `i`, without its quotes and escapes, and what is behind;
+/// none at the end of the line and before a comment.
 fn file_name(i: &[u8]) -> Result<Option<(&[u8], String)>, Miss<'_>> {
     let quote = match i.first() {
         None | Some(b'\n' | b'#') => return Ok(None),

@@ -8,22 +8,22 @@ use crate::text::file::Large;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes of one chunk: what is read of it stays in the cache of second level until it is taken.
+/// Bytes of one chunk: a chunk's results stay in the cache of second level until they are taken.
 const CHUNK: usize = 1 << 18;
 /// Chunks of a batch, for each thread.
 const BATCH: usize = 8;
 
-/// What a file's parser is given.
+/// The input of a file's parser.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
     /// The text.
     Held(&'a [u8]),
-    /// A file of which each thread holds the chunk it works on. Whatever there is to complain of or to
-    /// tell with its place is met as [`Miss::not_held`], for which the file is to be read again, whole.
+    /// A file of which each thread holds the chunk it works on. Errors and warnings with a position
+    /// end in [`Miss::not_held`], for which the file is to be read again, whole.
     File(&'a Large),
 }
 
-/// What follows a file's head.
+/// The text after a file's head.
 #[derive(Clone, Copy)]
 pub(super) struct Body<'a> {
     source: Source<'a>,
@@ -32,7 +32,7 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The text's beginning, with all of its head; the whole text where it is held.
+    /// Returns the text's beginning, with all of its head; the whole text where it is held.
     pub(super) fn head(self) -> &'a [u8] {
         match self {
             Source::Held(text) => text,
@@ -40,16 +40,16 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What follows the head, of which `held` is the part of [`Source::head`].
+    /// Returns the text after the head, of which `held` is the part of [`Source::head`].
     pub(super) fn body(self, held: &'a [u8]) -> Result<Body<'a>, Miss<'a>> {
-        // Else the head may go on behind what was looked at.
+        // Else the head may go on behind the text that was searched.
         let whole = matches!(self, Source::Held(_)) || held.contains(&b'\n');
         if whole { Ok(Body { source: self, held }) } else { Err(Miss::not_held()) }
     }
 }
 
 impl Body<'_> {
-    /// Bytes of it.
+    /// Returns the number of bytes of it.
     pub(super) fn len(&self) -> usize {
         match self.source {
             Source::Held(_) => self.held.len(),
@@ -57,7 +57,7 @@ impl Body<'_> {
         }
     }
 
-    /// Where it begins in its file.
+    /// Returns where it begins in its file.
     fn start(&self) -> usize {
         self.source.head().len() - self.held.len()
     }
@@ -131,7 +131,7 @@ fn read_in<'a, T: Send>(
                         }
                     }
                 }
-                // What was read before the first complaint may give an earlier one.
+                // Parts read before the first error may give an earlier one.
                 take(parts)?;
                 complaint
             },
@@ -165,12 +165,12 @@ fn chunks<'a>(
     })
 }
 
-/// A boundary at every line.
+/// Returns the text from the next line on.
 pub(super) fn at_line(i: &[u8]) -> &[u8] {
     lexer::skip_line(i)
 }
 
-/// A boundary at every line whose first word is `key`.
+/// Returns the text from the next line on whose first word is `key`.
 pub(super) fn at_keyword<'a>(mut i: &'a [u8], key: &'static str) -> &'a [u8] {
     loop {
         i = lexer::skip_line(i);
@@ -246,7 +246,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn keywords_across_the_end_of_what_is_read_are_found() {
-        // Of every length around the bytes that are read behind a chunk.
+        // For every length around the bytes that are read behind a chunk.
         for pins in 100..140 {
             let text = format!(
                 "Key : 1\n{}KeyX 1\nKey : 2\n{}",

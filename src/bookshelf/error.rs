@@ -1,4 +1,4 @@
-//! What can go wrong with a file, and where in it.
+//! Errors of reading a file, and their position.
 
 use crate::design::DesignError;
 use crate::text::words::{first_word, found, position, show};
@@ -18,29 +18,29 @@ pub struct BookshelfError {
     pub line: u64,
     /// Column in bytes, counted from 1; 0 when the file as a whole is meant.
     pub column: u64,
-    /// What is wrong.
+    /// The error.
     pub kind: ErrorKind,
 }
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// It cannot be opened, read or written.
     #[error("{0}")]
     Io(#[source] std::io::Error),
-    /// Something else stands where the format wants one thing.
+    /// A file departs from the format.
     #[error("expected {expected}, found {found}")]
     Syntax {
-        /// What the format wants here.
+        /// The format's requirement here.
         expected: String,
-        /// What stands here.
+        /// The text found here.
         found: String,
     },
     /// The header's count is not the number of entries.
     #[error("expected {header} {what} as the header counts, found {found}")]
     Count {
-        /// What is counted, in the plural.
+        /// The kind of things counted, in the plural.
         what: &'static str,
         /// The header's count.
         header: u64,
@@ -52,7 +52,7 @@ pub enum ErrorKind {
     Duplicate {
         /// The node.
         name: String,
-        /// Where it stands first.
+        /// The line of its first occurrence.
         first_line: u64,
     },
     /// The design to be written has columns that do not fit together.
@@ -61,9 +61,9 @@ pub enum ErrorKind {
     /// The design cannot be written in this format.
     #[error("expected {expected}, found {found}")]
     Unwritable {
-        /// What the format can hold.
+        /// The values the format can hold.
         expected: &'static str,
-        /// What the design holds.
+        /// The design's value.
         found: String,
     },
 }
@@ -85,12 +85,12 @@ impl std::error::Error for BookshelfError {
 }
 
 impl BookshelfError {
-    /// The file as a whole is at fault.
+    /// Makes an error about the file as a whole.
     pub(crate) fn whole(path: &Path, kind: ErrorKind) -> Self {
         BookshelfError { path: path.to_owned(), line: 0, column: 0, kind }
     }
 
-    /// The operating system said no.
+    /// Wraps an error of the operating system.
     pub(crate) fn io(path: &Path, error: std::io::Error) -> Self {
         Self::whole(path, ErrorKind::Io(error))
     }
@@ -117,7 +117,7 @@ impl<'a> Miss<'a> {
         Miss { at, reason: Reason::Expected(what.into()) }
     }
 
-    /// A complaint about a file that is not held, whatever it is: who reads it whole gets that.
+    /// Returns an error about a file that is not held, whatever it is: reading it whole gives that.
     #[cold]
     pub(super) fn not_held() -> Self {
         Miss::expected(&[], "a file that is read whole")
@@ -142,7 +142,7 @@ impl<'a> Miss<'a> {
 }
 
 impl<'a> nom::error::ParseError<&'a [u8]> for Miss<'a> {
-    /// Every parser of ours says in words what it wants, so that this is not what anyone reads.
+    /// Every parser of ours describes what it expects, so that nobody reads this.
     fn from_error_kind(at: &'a [u8], _: nom::error::ErrorKind) -> Self {
         Miss::expected(at, "something else")
     }

@@ -1,9 +1,8 @@
-//! The words every file type is made of, as nom parsers over bytes.
+//! The words of every file type, as nom parsers over bytes.
 //!
-//! A parser takes the text from where it stands and never passes the end of
-//! the line by itself; lines are only ended by [`end_of_line`] and
-//! [`next_line`]. Positions are not tracked: a complaint carries the text it
-//! is about, and lines are counted once somebody reads the message.
+//! A parser takes the text from its position and never passes the end of the line by itself; lines
+//! are only ended by [`end_of_line`] and [`next_line`]. Positions are not tracked: an error carries
+//! the text it is about, and lines are counted when the message is made.
 
 use super::error::{Miss, Reason};
 use super::notes::Notes;
@@ -11,7 +10,7 @@ use crate::text::words::{ends_word, is_blank};
 use nom::combinator::opt;
 use nom::{FindSubstring, IResult, Parser};
 
-/// What a parser gives back: the text behind, and what was read.
+/// The result of a parser: the text behind, and the value read.
 pub(super) type Parsed<'a, T> = IResult<&'a [u8], T, Miss<'a>>;
 
 /// Longest name that is taken for one.
@@ -21,14 +20,14 @@ fn ends_token(b: u8) -> bool {
     b == b':' || ends_word(b)
 }
 
-/// A complaint; never inlined, so that reading a line is short.
+/// Returns an error; never inlined, so that reading a line is short.
 #[cold]
 #[inline(never)]
 fn fail<'a, T>(at: &'a [u8], what: &'static str) -> Parsed<'a, T> {
     Err(nom::Err::Error(Miss::expected(at, what)))
 }
 
-/// The complaint inside nom's wrapping.
+/// Returns the error inside nom's wrapping.
 pub(super) fn unwrap_miss(error: nom::Err<Miss<'_>>) -> Miss<'_> {
     match error {
         nom::Err::Error(miss) | nom::Err::Failure(miss) => miss,
@@ -36,7 +35,7 @@ pub(super) fn unwrap_miss(error: nom::Err<Miss<'_>>) -> Miss<'_> {
     }
 }
 
-/// The text behind the blanks, if any, within the line.
+/// Returns the text behind the blanks, if any, within the line.
 #[inline(always)]
 pub(super) fn skip_blanks(i: &[u8]) -> &[u8] {
     match i {
@@ -48,8 +47,8 @@ pub(super) fn skip_blanks(i: &[u8]) -> &[u8] {
     }
 }
 
-/// For each of eight bytes, the first in the lowest bits, 0x80 where it is below `limit`, 128 at the
-/// most. Only the first of these marks is to be relied on: one behind it may be wrong.
+/// Returns for each of eight bytes, the first in the lowest bits, 0x80 where it is below `limit`,
+/// 128 at the most. Only the first of these marks is to be relied on: one behind it may be wrong.
 #[inline(always)]
 fn below(bytes: u64, limit: u8) -> u64 {
     bytes.wrapping_sub(EACH * u64::from(limit)) & !bytes & (EACH << 7)
@@ -64,13 +63,13 @@ fn first_mark(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 
-/// The first eight bytes of `i`, the first in the lowest bits.
+/// Returns the first eight bytes of `i`, the first in the lowest bits.
 #[inline(always)]
 fn eight(i: &[u8]) -> Option<u64> {
     i.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Bytes up to where a word ends.
+/// Returns the number of bytes up to where a word ends.
 ///
 /// Most words are of up to eight bytes, but of which length is as good as random: they are
 /// looked at eight at a time, so that no branch is mispredicted for it.
@@ -93,7 +92,7 @@ fn word_length(i: &[u8]) -> usize {
     at + i[at..].iter().position(|&b| ends_word(b)).unwrap_or(i.len() - at)
 }
 
-/// A run of bytes without blanks: a name.
+/// Returns a parser of a run of bytes without blanks: a name.
 #[inline(always)]
 pub(super) fn word<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'a [u8]> {
     #[inline(always)]
@@ -106,7 +105,7 @@ pub(super) fn word<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'
     }
 }
 
-/// A run of bytes without blanks and colons: a number or a keyword.
+/// Returns a parser of a run of bytes without blanks and colons: a number or a keyword.
 #[inline(always)]
 pub(super) fn token<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'a [u8]> {
     #[inline(always)]
@@ -119,7 +118,7 @@ pub(super) fn token<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &
     }
 }
 
-/// A new name: UTF-8 without control characters.
+/// Returns a parser of a new name: UTF-8 without control characters.
 pub(super) fn name<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'a str> {
     move |i| {
         let at = skip_blanks(i);
@@ -133,7 +132,7 @@ pub(super) fn name<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, &'
     }
 }
 
-/// A finite number in decimal or scientific notation.
+/// Returns a parser of a finite number in decimal or scientific notation.
 #[inline(always)]
 pub(super) fn number<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
     #[inline(always)]
@@ -146,7 +145,7 @@ pub(super) fn number<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, 
     }
 }
 
-/// A number that [`short_decimal`] leaves.
+/// Returns a number that [`short_decimal`] leaves.
 #[inline(never)]
 fn long_number<'a>(at: &'a [u8], what: &'static str) -> Parsed<'a, f64> {
     if let Some(number) = plain_decimal(at) {
@@ -196,8 +195,9 @@ fn plain_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
     Some((&text[length..], if negative { -value } else { value }))
 }
 
-/// As [`plain_decimal`], a number of less than eight bytes, sign aside, with as many bytes behind it
-/// as to make eight: all at once and without a loop, for how long the next number is, is as good as random.
+/// Parses like [`plain_decimal`] a number of less than eight bytes, sign aside, with enough bytes
+/// behind it to make eight: all at once and without a loop, for how long the next number is, is as
+/// good as random.
 #[inline(always)]
 fn short_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
     let negative = i.first() == Some(&b'-');
@@ -217,7 +217,7 @@ fn short_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
     if digits == 0 || !ends_token(text[length]) {
         return None;
     }
-    // With the point taken out, the digits go to the top; zeros stand before them.
+    // With the point removed, the digits go to the top; zeros are before them.
     let before = (1 << (8 * point)) - 1;
     let joined = if has_point { values & before | values >> 8 & !before } else { values };
     let ones = joined << (8 * (8 - digits));
@@ -232,7 +232,7 @@ fn short_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
 /// The largest size, for areas and sums of them to be finite.
 const LARGEST: f64 = 1e100;
 
-/// A number of at least zero and at most [`LARGEST`].
+/// Returns a parser of a number of at least zero and at most [`LARGEST`].
 #[inline(always)]
 pub(super) fn size<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
     #[inline(always)]
@@ -245,7 +245,7 @@ pub(super) fn size<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f6
     }
 }
 
-/// A whole number of at least zero.
+/// Returns a parser of a whole number of at least zero.
 pub(super) fn count<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, u64> {
     move |i| {
         let at = skip_blanks(i);
@@ -257,7 +257,7 @@ pub(super) fn count<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, u
     }
 }
 
-/// A colon.
+/// Returns a parser of a colon.
 #[inline(always)]
 pub(super) fn colon<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
     #[inline(always)]
@@ -267,11 +267,12 @@ pub(super) fn colon<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, (
     }
 }
 
-/// The text behind the keyword `key`, in any mixture of cases and as a whole word, if it stands here.
+/// Returns the text behind the keyword `key`, in any mixture of cases and as a whole word, if it is
+/// here.
 #[inline(always)]
 pub(super) fn behind_keyword<'a>(i: &'a [u8], key: &'static str) -> Option<&'a [u8]> {
     let i = skip_blanks(i);
-    // Most often the first letter tells.
+    // Most often the first letter decides.
     let first = key.as_bytes().first()?;
     if !i.first()?.eq_ignore_ascii_case(first) {
         return None;
@@ -281,7 +282,7 @@ pub(super) fn behind_keyword<'a>(i: &'a [u8], key: &'static str) -> Option<&'a [
     (whole && word.eq_ignore_ascii_case(key.as_bytes())).then_some(rest)
 }
 
-/// The keyword `key` in any mixture of cases, as a whole word.
+/// Returns a parser of the keyword `key` in any mixture of cases, as a whole word.
 pub(super) fn keyword<'a>(key: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
     move |i| match behind_keyword(i, key) {
         Some(rest) => Ok((rest, ())),
@@ -289,7 +290,7 @@ pub(super) fn keyword<'a>(key: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, 
     }
 }
 
-/// The rest of the line and its end. Gives what stood there, blanks and comment cut off.
+/// The rest of the line and its end. Returns the text passed, without blanks and comment.
 #[inline(always)]
 pub(super) fn end_of_line(i: &[u8]) -> Parsed<'_, &[u8]> {
     match skip_blanks(i) {
@@ -311,12 +312,12 @@ fn odd_end_of_line(start: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// What follows the end of this line.
+/// Returns the text after the end of this line.
 #[inline(always)]
 pub(super) fn skip_line(i: &[u8]) -> &[u8] {
     match i {
         [b'\n', rest @ ..] => rest,
-        // Of the text, also where it ends: errors say where what they are about stands in it.
+        // Also at the text's end: errors need its position in it.
         _ => i.find_substring(&b"\n"[..]).map_or(&i[i.len()..], |end| &i[end + 1..]),
     }
 }
@@ -334,7 +335,7 @@ pub(super) fn next_line(mut i: &[u8]) -> &[u8] {
     i
 }
 
-/// The text of a file from its first line that is neither empty nor a comment.
+/// Returns the text of a file from its first line that is neither empty nor a comment.
 pub(super) fn first_line(text: &[u8]) -> &[u8] {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     next_line(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text))
@@ -368,7 +369,8 @@ impl<'a> Count<'a> {
     }
 }
 
-/// Reads a file's head: `UCLA kind 1.0` and `Key : count` lines, in any order, each of them optional.
+/// Reads a file's head: `UCLA kind 1.0` and `Key : count` lines, in any order, each of them
+/// optional.
 ///
 /// Gives the counts in the order of `keys`, and the text from the first line that is neither.
 pub(super) fn header<'a, const N: usize>(

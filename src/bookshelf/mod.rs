@@ -12,13 +12,11 @@
 //! Compressed files are decompressed side by side, and while others are parsed. A file may be a
 //! pipe; `-` is standard input.
 //!
-//! The format is the GSRC Bookshelf placement format as the UCLA, ISPD and
-//! ICCAD suites write it, with what they made of it: tabs and CRLF, counts in
-//! any order, too low or absent, keywords in any case, rows of several subrows, nets
-//! without names, pins without offsets. Nothing is ever sized by what a header
-//! says alone, and whatever is not as the format has it is a
-//! [`BookshelfError`] that names file, line and column. What is odd but
-//! readable is counted in [`Loaded::warnings`].
+//! The format is the GSRC Bookshelf placement format as the UCLA, ISPD and ICCAD suites write it,
+//! with their variations: tabs and CRLF, counts in any order, too low or absent, keywords in any
+//! case, rows of several subrows, nets without names, pins without offsets. No memory is sized by a
+//! header's count alone, and anything that violates the format is a [`BookshelfError`] that names
+//! file, line and column. Odd but readable things are counted in [`Loaded::warnings`].
 
 mod aux_file;
 mod chunks;
@@ -90,12 +88,12 @@ impl ReadOptions {
     }
 }
 
-/// A design, and what there is to say about reading it.
+/// A design, and warnings of reading it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     /// The design, called as its `.aux` file.
     pub design: Design,
-    /// What was odd, passed over or absent, one line each.
+    /// Warnings of things that were odd, passed over or absent, one line each.
     pub warnings: Vec<Warning>,
     /// Size of all files read together, in bytes, not compressed.
     pub bytes_read: u64,
@@ -105,14 +103,14 @@ pub struct Loaded {
     pub aux: Aux,
 }
 
-/// A placement of the nodes of a design, and what there is to say about reading it.
+/// A placement of the nodes of a design, and warnings of reading it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadedPlacement {
-    /// Where each node lies; nodes the file does not mention lie at (0, 0), `N`.
+    /// The position of each node; nodes the file does not mention are at (0, 0), `N`.
     pub placement: Placement,
-    /// What the nodes are when this file's `/FIXED` and `/FIXED_NI` are heeded.
+    /// The kinds of the nodes when this file's `/FIXED` and `/FIXED_NI` are heeded.
     pub kind: Vec<NodeKind>,
-    /// What was odd or passed over, one line each.
+    /// Warnings of things that were odd or passed over, one line each.
     pub warnings: Vec<Warning>,
     /// The file that was read.
     pub file: PathBuf,
@@ -131,8 +129,9 @@ pub fn read_placement(path: &Path, nodes: &Nodes) -> Result<LoadedPlacement, Boo
     Ok(LoadedPlacement { placement, kind, warnings: reader.warnings, file })
 }
 
-/// The files that [`read_design`] would read for `aux`, as far as they are there; `aux` alone when
-/// it cannot be read. Standard input and pipes, which are read but once, are not looked into.
+/// Returns the files that [`read_design`] would read for `aux`, as far as they are there; `aux`
+/// alone when it cannot be read. Standard input and pipes, which are read but once, are not looked
+/// into.
 pub fn files_of(aux: &Path, options: &ReadOptions) -> Vec<PathBuf> {
     let mut files = Vec::from_iter(file::find(aux));
     let regular = files.first().is_some_and(|f| f.metadata().is_ok_and(|m| m.is_file()));
@@ -145,9 +144,8 @@ pub fn files_of(aux: &Path, options: &ReadOptions) -> Vec<PathBuf> {
 
 /// Reads the design whose files `aux` names.
 ///
-/// `.nodes`, `.pl` and `.scl` must be there; without `.nets` the design has no
-/// nets, and without `.wts`, or with an empty one, every net weighs 1. Either is
-/// a warning.
+/// `.nodes`, `.pl` and `.scl` must be there; without `.nets` the design has no nets, and without
+/// `.wts`, or with an empty one, every net has weight 1. Either is a warning.
 ///
 /// # Errors
 /// At the first file that cannot be read or is not as the format has it.
@@ -186,7 +184,7 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
     Ok(Loaded { design, warnings, bytes_read, files: read, aux: files })
 }
 
-/// What a design is called whose `.aux` file is at `aux`.
+/// Returns the name of a design whose `.aux` file is at `aux`.
 fn name_of(aux: &Path) -> String {
     let name = aux.file_name().unwrap_or_default().to_string_lossy();
     let name = Path::new(file::without_compression(&name)).file_stem().unwrap_or_default();
@@ -196,12 +194,13 @@ fn name_of(aux: &Path) -> String {
     }
 }
 
-/// Where the file called `path` is, as [`file::find`] has it; `path` itself when it is nowhere.
+/// Returns where the file called `path` is, as [`file::find`] has it; `path` itself when it is
+/// nowhere.
 fn found(path: &Path) -> PathBuf {
     file::find(path).unwrap_or_else(|| path.to_owned())
 }
 
-/// What gathers while one file after another is read.
+/// Results collected while one file after another is read.
 #[derive(Default)]
 struct Reader {
     warnings: Vec<Warning>,
@@ -211,7 +210,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The text of the file called `path`, and where it was found.
+    /// Returns the text of the file called `path`, and where it was found.
     fn open(&mut self, path: &Path) -> Result<(Text, PathBuf), BookshelfError> {
         let path = found(path);
         let text = self.ahead.open(&path).map_err(|e| BookshelfError::io(&path, e))?;
@@ -224,8 +223,9 @@ impl Reader {
         self.files.push(path.to_owned());
     }
 
-    /// What `parse` makes of the file at `path`, and its text where that was held. Large files are
-    /// parsed chunk by chunk, and once more, whole, when something is to be said of a place in them.
+    /// Returns the result of `parse` for the file at `path`, and its text where that was held.
+    /// Large files are parsed chunk by chunk, and once more, whole, for messages that need a
+    /// position.
     fn parse<T>(
         &mut self,
         path: &Path,
@@ -313,7 +313,8 @@ mod tests {
 
     const NODES: usize = 70_000;
 
-    /// A design whose `.nodes`, `.pl` and `.nets` are read chunk by chunk, each with its end as given.
+    /// Returns a design whose `.nodes`, `.pl` and `.nets` are read chunk by chunk, each with its
+    /// end as given.
     fn design(ends: [&str; 3]) -> (tempfile::TempDir, Result<Loaded, BookshelfError>) {
         let lines = |head: &str, line: &dyn Fn(usize) -> String, end: &str| {
             let text = head.to_owned() + &(0..NODES).map(line).collect::<String>() + end;

@@ -25,12 +25,12 @@ pub enum PinOffset {
     LowerLeft,
 }
 
-/// What a `.nets` file holds.
+/// The content of a `.nets` file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NetsFile {
     /// Nets in file order, each of weight 1.
     pub nets: Nets,
-    /// What was passed over.
+    /// Warnings of things passed over.
     pub warnings: Vec<Warning>,
 }
 
@@ -39,12 +39,11 @@ pub struct NetsFile {
 /// `index` finds the nodes and `nodes` are their sizes.
 ///
 /// # Errors
-/// At the first line that does not continue a net, at a node that `index` does
-/// not know, at a net with more or fewer pins than its degree, and when the
-/// header counts more than there are.
+/// At the first line that does not continue a net, at a node that is not in `index`, at a net with
+/// more or fewer pins than its degree, and when the header counts more than there are.
 ///
 /// # Panics
-/// When `index` knows other nodes than `nodes`.
+/// When `index` has other nodes than `nodes`.
 pub fn parse_nets(
     text: &[u8],
     path: &Path,
@@ -57,7 +56,7 @@ pub fn parse_nets(
     Ok(NetsFile { nets, warnings: notes.warnings(path, text) })
 }
 
-/// What reading a pin needs to know.
+/// Inputs of reading a pin.
 pub(super) struct Pins<'n> {
     nodes: &'n Nodes,
     index: &'n NameIndex<'n>,
@@ -153,7 +152,7 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// Empty, with room for most chunks of that many bytes.
+    /// Makes empty lists, with room for most chunks of that many bytes.
     fn of(chunk: &[u8]) -> Self {
         let (pins, nets) = (chunk.len() / 16, chunk.len() / 64);
         let nets = Nets {
@@ -234,7 +233,7 @@ fn pin(i: &[u8]) -> Parsed<'_, Pin<'_>> {
     }
 }
 
-/// I, O or B: read, checked, and not kept, as no engine asks for it.
+/// I, O or B: read, checked, and not kept, as no engine uses it.
 fn direction(i: &[u8]) -> Parsed<'_, ()> {
     const WHAT: &str = "a pin direction (I, O or B)";
     match lexer::token(WHAT)(i)? {
@@ -245,13 +244,13 @@ fn direction(i: &[u8]) -> Parsed<'_, ()> {
 
 impl<'n> Pins<'n> {
     /// # Panics
-    /// When `index` knows other nodes than `nodes`.
+    /// When `index` has other nodes than `nodes`.
     pub(super) fn of(nodes: &'n Nodes, index: &'n NameIndex<'n>, offset: PinOffset) -> Self {
         assert_eq!(nodes.len(), index.names().len(), "the index of these nodes");
         Pins { nodes, index, offset }
     }
 
-    /// As [`parse_nets`].
+    /// Like [`parse_nets`].
     pub(super) fn parse<'a>(&self, source: Source<'a>) -> Result<(Nets, Notes<'a>), Miss<'a>> {
         parse(source, self)
     }

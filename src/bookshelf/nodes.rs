@@ -14,12 +14,12 @@ use crate::warning::{Warning, WarningCode};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What a `.nodes` file holds.
+/// The content of a `.nodes` file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodesFile {
     /// Cells, macros and pads in file order; the terminals are fixed.
     pub nodes: Nodes,
-    /// What was passed over.
+    /// Warnings of things passed over.
     pub warnings: Vec<Warning>,
 }
 
@@ -36,7 +36,7 @@ pub fn parse_nodes(text: &[u8], path: &Path) -> Result<NodesFile, BookshelfError
     Ok(NodesFile { nodes, warnings: notes.warnings(path, text) })
 }
 
-/// As [`parse_nodes`], but does not look for repeated names.
+/// Like [`parse_nodes`], but does not look for repeated names.
 pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes<'_>), Miss<'_>> {
     let keys = ["NumNodes", "NumTerminals"];
     let ([stated, terminals], body) = lexer::header(source.head(), "nodes", keys)?;
@@ -112,7 +112,7 @@ fn node(i: &[u8]) -> lexer::Parsed<'_, Node<'_>> {
         (i, NodeKind::Movable)
     };
     let (i, rest) = lexer::end_of_line(i)?;
-    // Behind a colon stand the symmetries a cell may be laid in.
+    // After a colon come the symmetries a cell may be placed in.
     let unread = if rest.first() == Some(&b':') { &rest[..0] } else { rest };
     Ok((i, Node { name, width, height, kind, unread }))
 }

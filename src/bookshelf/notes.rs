@@ -5,7 +5,7 @@ use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
 use std::path::Path;
 
-/// How often something odd was met, and where first.
+/// How often something odd occurred, and where first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally<'a> {
     count: u64,
@@ -20,12 +20,12 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// True when nothing was met.
+    /// Whether nothing occurred.
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Adds what a later part of the file met.
+    /// Adds the occurrences in a later part of the file.
     pub(super) fn merge(&mut self, later: Tally<'a>) {
         if self.count == 0 {
             self.first = later.first;
@@ -38,9 +38,8 @@ impl<'a> Tally<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes<'a>(Vec<Note<'a>>);
 
-/// Of a kind, so many things are so, and what stands in the file at one place: how that is told,
-/// and the
-/// text from there.
+/// The code, the number of occurrences, the message, and the text at one occurrence with its
+/// description.
 type Note<'a> = (WarningCode, u64, Cow<'static, str>, Option<(&'static str, &'a [u8])>);
 
 impl<'a> Notes<'a> {
@@ -58,13 +57,13 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// Warns of so many more of `what` than the count that stands at `at`.
+    /// Warns of so many more of `what` than the count at `at`.
     pub(super) fn more_than_counted(&mut self, more: u64, what: &'static str, at: &'a [u8]) {
         let are = format!("{what} more than the header counts");
         self.0.push((WarningCode::HeaderCount, more, are.into(), Some(("counted on", at))));
     }
 
-    /// One line a warning, `text` being the file's.
+    /// Returns the warnings, one line each, `text` being the file's.
     pub(super) fn warnings(&self, path: &Path, text: &[u8]) -> Vec<Warning> {
         let line = |(code, count, are, place): &Note<'_>| {
             let mut line = format!("{}: {count} {are}", path.display());

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 pub struct PinsOutside {
     /// Pins on nodes that have an area.
     pub pins: usize,
-    /// Those that lie outside their node.
+    /// Pins outside their node.
     pub outside: usize,
     /// Those that would, were the offsets of the file counted from the other place.
     pub otherwise: usize,
@@ -21,13 +21,13 @@ pub struct PinsOutside {
 }
 
 impl PinsOutside {
-    /// True where many fewer pins would lie outside if offsets were counted from the other place.
+    /// Whether many fewer pins would lie outside if offsets were counted from the other place.
     pub fn suggests_other(&self) -> bool {
         self.outside > 2 * self.otherwise
     }
 }
 
-/// Counts the pins of `design` that lie outside their nodes; `offset` is what it was read with.
+/// Counts the pins of `design` that lie outside their nodes; `offset` is the one it was read with.
 ///
 /// # Panics
 /// Where the columns do not fit together ([`Design::check`]).
@@ -77,7 +77,7 @@ pub(crate) fn is_outside((dx, dy): (f64, f64), (w, h): (f64, f64), rounding: f64
     beyond(dx, w) || beyond(dy, h)
 }
 
-/// A line about [`pins_outside`] for the reader of a design, where there is something to say.
+/// Returns a warning about [`pins_outside`] for the reader of a design, where there is reason.
 pub fn pin_offset_hint(design: &Design, offset: PinOffset) -> Option<Warning> {
     let found = pins_outside(design, offset);
     let nets = design.nets.as_ref()?;
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::design::{Nets, NodeKind, Nodes, Orientation, Placement};
 
-    /// One cell of 10 × 4 with pins at these offsets from its centre.
+    /// Returns one cell of 10 × 4 with pins at these offsets from its centre.
     fn design(pins: &[(f64, f64)]) -> Design {
         Design {
             nodes: Nodes {

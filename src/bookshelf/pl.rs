@@ -1,4 +1,4 @@
-//! `.pl`: where the nodes lie.
+//! `.pl`: the positions of the nodes.
 //!
 //! `name x y : orientation [/FIXED | /FIXED_NI]`, one a line; `x y` is the
 //! lower-left corner of the node as it lies.
@@ -13,12 +13,12 @@ use crate::text::words;
 use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
-/// What a `.pl` file holds.
+/// The content of a `.pl` file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlFile {
-    /// Where each node lies; nodes the file does not mention lie at (0, 0), `N`.
+    /// The position of each node; nodes the file does not mention are at (0, 0), `N`.
     pub placement: Placement,
-    /// What was passed over.
+    /// Warnings of things passed over.
     pub warnings: Vec<Warning>,
 }
 
@@ -45,7 +45,7 @@ pub fn parse_pl(
     Ok(PlFile { placement, warnings: notes.warnings(path, text) })
 }
 
-/// As [`parse_pl`]. After an error some of `kind` may be as the file has it.
+/// Like [`parse_pl`]. After an error some of `kind` may be as the file has it.
 pub(super) fn parse<'a>(
     source: Source<'a>,
     index: &NameIndex,
@@ -91,8 +91,8 @@ pub(super) fn parse<'a>(
 
     let mut notes = Notes::default();
     notes.tally(WarningCode::NotRead, unread, "places end in words that are not read");
-    // A file may place only some nodes, for a placer to begin with, and one that was cut at a line's end
-    // looks the same; but fixed nodes are hardly ever left out on purpose.
+    // A file may place only some nodes, for a placer to begin with, and one that was cut at a
+    // line's end looks the same; but fixed nodes are hardly ever left out on purpose.
     let missing = |of: &dyn Fn(NodeKind) -> bool| {
         placed.iter().zip(&*kind).filter(|&(&placed, &kind)| !placed && of(kind)).count()
     };
@@ -144,11 +144,11 @@ fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, (P
     Ok((i, (PlEntry { node, orientation, fixed, x, y }, unread)))
 }
 
-/// What a name of a node must be.
+/// The requirement on a node's name.
 pub(super) const KNOWN: &str = "a node that the .nodes file describes";
 
-/// The name of a node that `index` knows, tried first against the `guess`-th:
-/// nearly all files keep the order of the `.nodes` file.
+/// Reads the name of a node in `index`, tried first against the `guess`-th: nearly all files keep
+/// the order of the `.nodes` file.
 fn known_node<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, u32> {
     let at = lexer::skip_blanks(i);
     let (rest, name) = lexer::word("the name of a node")(at)?;

@@ -11,12 +11,12 @@ use crate::design::{Orientation, Row, Symmetry};
 use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
-/// What a `.scl` file holds.
+/// The content of a `.scl` file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SclFile {
     /// One entry for each subrow, in file order.
     pub rows: Vec<Row>,
-    /// What was passed over.
+    /// Warnings of things passed over.
     pub warnings: Vec<Warning>,
 }
 
@@ -54,7 +54,7 @@ fn parse(text: &[u8]) -> Result<(Vec<Row>, Notes<'_>), Miss<'_>> {
     Ok((rows, notes))
 }
 
-/// What a row's lines have said so far.
+/// The keys of a row's lines read so far.
 #[derive(Default)]
 struct Keys {
     y: Option<f64>,
@@ -139,7 +139,7 @@ impl Keys {
         Ok((rest, ()))
     }
 
-    /// Appends one row for each subrow, or says what is missing.
+    /// Appends one row for each subrow, or returns the key that is missing.
     fn finish(self, rows: &mut Vec<Row>) -> Result<(), &'static str> {
         let y = self.y.ok_or("`Coordinate` of the row")?;
         let height = self.height.ok_or("`Height` of the row")?;
@@ -169,14 +169,16 @@ impl Keys {
     }
 }
 
-/// What follows `Siteorient :`. Older suites write a number for what is always `N`.
+/// Returns the orientation after `Siteorient :`. Older suites write a number for what is always
+/// `N`.
 fn site_orientation(words: &str) -> Orientation {
     let word = words.trim();
     let known = Orientation::ALL.into_iter().find(|o| word.eq_ignore_ascii_case(o.name()));
     known.unwrap_or_default()
 }
 
-/// What follows `Sitesymmetry :`. A number other than 0 and nothing at all say what the default is.
+/// Returns the symmetry after `Sitesymmetry :`. A number other than 0 and nothing at all mean the
+/// default.
 fn site_symmetry(words: &str) -> Symmetry {
     let mut named = Symmetry { x: false, y: false, r90: false };
     let mut any = false;

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Nodes or nets formatted into one buffer.
 const BLOCK: usize = 1 << 14;
 
-/// Writes where the nodes of `design` lie, in node order, to `path`.
+/// Writes the positions of the nodes of `design`, in node order, to `path`.
 ///
 /// Coordinates are written with as many digits as it takes to read the same
 /// `f64` back. Fixed nodes are marked `/FIXED` or `/FIXED_NI`. The file is
@@ -52,7 +52,7 @@ pub(super) fn check(design: &Design) -> Result<(), ErrorKind> {
     first.map_or(Ok(()), Err)
 }
 
-/// The text of a `.pl` file: where the nodes of `design` lie, in node order.
+/// Writes the text of a `.pl` file: the positions of the nodes of `design`, in node order.
 pub(crate) fn write_places(out: &mut dyn Write, design: &Design) -> io::Result<()> {
     let (nodes, at) = (&design.nodes, &design.placement);
     header(out, "pl")?;

@@ -11,12 +11,13 @@ use crate::output::{PendingFile, commit, write_pending};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes the files of a design beside the `.aux` file, which names them, and called as it is:
-/// `.nodes`, `.nets`, `.wts`, `.pl`, `.scl` and `.aux`. Gives their paths in that order. Without nets there is
-/// no `.nets` or `.wts`.
+/// Writes the files of a design beside the `.aux` file, which names them, with its name: `.nodes`,
+/// `.nets`, `.wts`, `.pl`, `.scl` and `.aux`. Returns their paths in that order. Without nets there
+/// is no `.nets` or `.wts`.
 ///
-/// The files commit once all are written; the `.aux` comes last. What the format has no words for is
-/// left out: library cells, fences, blockages, halos, the outline and the kinds of sites.
+/// The files commit once all are written; the `.aux` comes last. Properties the format cannot
+/// express are left out: library cells, fences, blockages, halos, the outline and the kinds of
+/// sites.
 ///
 /// # Errors
 /// When something cannot be written, the design's columns do not fit together ([`Design::check`]),
@@ -43,7 +44,7 @@ pub fn write_design(aux: &Path, design: &Design) -> Result<Vec<PathBuf>, Bookshe
     Ok(files.names.iter().map(|name| aux.with_file_name(name)).collect())
 }
 
-/// The paths that [`write_design`] writes to, as many as there are at most.
+/// Returns the paths that [`write_design`] writes to, as many as there are at most.
 #[cfg(feature = "cli")]
 pub(crate) fn design_paths(aux: &Path) -> Vec<PathBuf> {
     let others = ["nodes", "nets", "wts", "pl", "scl"].map(|ending| aux.with_extension(ending));
@@ -81,7 +82,7 @@ fn fits(name: &str) -> bool {
     !name.starts_with('#') && !name.contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
-/// Everything the format cannot say, found before anything is written.
+/// Checks for everything the format cannot express, before anything is written.
 pub(crate) fn check(design: &Design) -> Result<(), ErrorKind> {
     write::check(design)?;
     let nodes = &design.nodes;
@@ -162,7 +163,7 @@ fn nets(design: &Design, nets: &Nets, out: &mut dyn Write) -> io::Result<()> {
     })
 }
 
-/// Only the weights that are not 1: a net that is not listed weighs 1.
+/// Only the weights that are not 1: a net that is not listed has weight 1.
 fn weights(nets: &Nets, out: &mut dyn Write) -> io::Result<()> {
     header(out, "wts")?;
     for (e, &weight) in nets.weight.iter().enumerate().filter(|(_, w)| **w != 1.0) {

@@ -11,12 +11,12 @@ use crate::text::index::NameIndex;
 use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
-/// What a `.wts` file holds.
+/// The content of a `.wts` file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WtsFile {
     /// Weight of each net; 1 where the file gives none.
     pub weight: Vec<f64>,
-    /// What was passed over.
+    /// Warnings of things passed over.
     pub warnings: Vec<Warning>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the cells have room: areas, sizes, rows.
+//! Causes in areas, sizes and rows: whether the cells fit.
 
 use super::{Case, Cause, Kind, number, percent};
 use crate::design::BlockageKind;
@@ -10,12 +10,12 @@ const ROUNDING: f64 = 1e-9;
 const SHARED: f64 = 0.02;
 /// Area outside rows and fixed cells, of the die, that is no fault of a design.
 const GAPS: f64 = 0.05;
-/// Most cells asked whether they fit somewhere, the largest.
+/// Most cells checked for whether they fit somewhere, the largest.
 const MOST_LARGE: usize = 64;
-/// Most fixed cells looked between, the largest: with fewer there is only more room.
+/// Most fixed cells considered, the largest: with fewer there is only more room.
 const MOST_FIXED: usize = 1500;
 
-/// Whether the cells' area fits, and at which density.
+/// Checks whether the cells' area fits, and at which density.
 pub(super) fn capacity(case: &Case<'_>) -> Option<Cause> {
     let (movable, free) = (case.charge.movable_area(), case.free_area());
     if movable > free * (1.0 + ROUNDING) {
@@ -52,7 +52,7 @@ pub(super) fn capacity(case: &Case<'_>) -> Option<Cause> {
     })
 }
 
-/// Whether every cell fits somewhere between the fixed ones.
+/// Checks whether every cell fits somewhere between the fixed ones.
 pub(super) fn too_large(case: &Case<'_>) -> Option<Cause> {
     let mut cells = case.movable.clone();
     cells.sort_by(|a, b| b.1.area().total_cmp(&a.1.area()));
@@ -164,13 +164,13 @@ impl Room {
     }
 }
 
-/// Whether fixed cells lie on one another.
+/// Checks whether fixed cells lie on one another.
 pub(super) fn fixed_overlap(case: &Case<'_>) -> Option<Cause> {
     let shared = case.charge.fixed_area() - case.fixed_area;
     if shared <= SHARED * case.fixed_area {
         return None;
     }
-    // Who shares most with another one, from left to right.
+    // Those that share most with another one, from left to right.
     let mut fixed = case.fixed.clone();
     fixed.sort_by(|a, b| a.1.xl.total_cmp(&b.1.xl));
     let mut most = vec![(0.0, 0); fixed.len()];
@@ -200,7 +200,7 @@ pub(super) fn fixed_overlap(case: &Case<'_>) -> Option<Cause> {
     )
 }
 
-/// Whether rows and fixed cells together cover the die.
+/// Checks whether rows and fixed cells together cover the die.
 pub(super) fn gaps_between_rows(case: &Case<'_>) -> Option<Cause> {
     let share = case.gap_area / case.die.area();
     (share > GAPS && !case.charge.row_blockage()).then(|| {

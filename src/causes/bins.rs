@@ -1,4 +1,4 @@
-//! Whether bins, fillers and units suit the cells.
+//! Causes in bins, fillers and units.
 
 use super::{Case, Cause, Kind, number};
 use crate::charge::median;
@@ -16,7 +16,7 @@ const COARSE: f64 = 64.0;
 /// … where there are at least so many cells.
 const LEAST_CELLS: usize = 64;
 
-/// Whether the fillers are many more than the cells.
+/// Checks whether the fillers are many more than the cells.
 pub(super) fn fillers(case: &Case<'_>) -> Option<Cause> {
     let (fillers, cells) = (case.charge.fillers(), case.movable.len());
     let times = fillers as f64 / cells.max(1) as f64;
@@ -37,7 +37,7 @@ pub(super) fn fillers(case: &Case<'_>) -> Option<Cause> {
     })
 }
 
-/// Whether cells are about as tall as rows.
+/// Checks whether cells are about as tall as rows.
 pub(super) fn units(case: &Case<'_>) -> Option<Cause> {
     let row = Some(case.row_height).filter(|h| *h > 0.0)?;
     let mut heights: Vec<f64> = case.movable.iter().map(|(_, r)| r.height()).collect();
@@ -55,7 +55,7 @@ pub(super) fn units(case: &Case<'_>) -> Option<Cause> {
     })
 }
 
-/// Whether bins are of the cells' order.
+/// Checks whether bins are of the cells' order.
 pub(super) fn size(case: &Case<'_>) -> Option<Cause> {
     let grid = case.charge.grid();
     let mean = case.mean_area();

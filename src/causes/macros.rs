@@ -1,4 +1,4 @@
-//! Whether the cells that are above the target density lie over macros or in channels between them.
+//! Causes in density above the target over macros or in channels between them.
 
 use super::{Case, Cause, Kind, number, percent};
 use crate::cpu::density::CpuDensity;
@@ -17,10 +17,11 @@ const CHANNEL_ROWS: f64 = 20.0;
 /// … or so many bins, where these are more.
 const CHANNEL_BINS: f64 = 2.0;
 
-/// Whether what is above the target density is over macros, fixed or movable, or between them.
+/// Checks whether what is above the target density is over macros, fixed or movable, or between them.
 ///
-/// Densities are those of the cells at their exact sizes. A bin lies between macros when it lies in a
-/// stretch of bins along x or y that ends at a macro on both sides and is no wider than a channel.
+/// Densities are those of the cells at their exact sizes. A bin lies between macros when it lies in
+/// a stretch of bins along x or y that ends at a macro on both sides and is no wider than a
+/// channel.
 pub(super) fn overflow(case: &Case<'_>) -> Option<Cause> {
     let charge = case.charge;
     let grid = charge.grid();
@@ -66,7 +67,7 @@ pub(super) fn overflow(case: &Case<'_>) -> Option<Cause> {
     })
 }
 
-/// The bins that a rectangle touches, and the area of it in each.
+/// Returns the bins that a rectangle touches, and the area of it in each.
 fn bins<'a>(case: &'a Case<'_>, rect: &Rect) -> impl Iterator<Item = ((usize, usize), f64)> + 'a {
     let (grid, die) = (case.charge.grid(), case.die);
     let along = |low: f64, high: f64, from: f64, bin: f64, count: usize| {
@@ -82,7 +83,7 @@ fn bins<'a>(case: &'a Case<'_>, rect: &Rect) -> impl Iterator<Item = ((usize, us
     })
 }
 
-/// The bins that are macros'.
+/// Returns the bins that are macros'.
 fn covered(case: &Case<'_>, macros: &[(usize, Rect)]) -> Map<bool> {
     let grid = case.charge.grid();
     let mut area = Map::filled(grid.nx(), grid.ny(), 0.0);
@@ -93,7 +94,8 @@ fn covered(case: &Case<'_>, macros: &[(usize, Rect)]) -> Map<bool> {
     Map::from_vec(grid.nx(), grid.ny(), area.as_slice().iter().map(|a| *a >= least).collect())
 }
 
-/// The bins in stretches of at most `most` bins, along x or y, between two that are covered.
+/// Returns the bins in stretches of at most `most` bins, along x or y, between two that are
+/// covered.
 fn channels(covered: &Map<bool>, most: [usize; 2]) -> Map<bool> {
     let mut found = Map::filled(covered.nx(), covered.ny(), false);
     let mut mark = |line: &dyn Fn(usize) -> (usize, usize), length: usize, most: usize| {
@@ -111,7 +113,7 @@ fn channels(covered: &Map<bool>, most: [usize; 2]) -> Map<bool> {
     found
 }
 
-/// The macros with the most area above the target in their own bins and those next to them.
+/// Returns the macros with the most area above the target in their own bins and those next to them.
 fn worst(case: &Case<'_>, macros: &[(usize, Rect)], above: &Map<f64>) -> Vec<usize> {
     let grid = case.charge.grid();
     let near = |rect: &Rect| Rect {

@@ -1,12 +1,11 @@
 //! Why a density looks bad: what about a design, its placement or the options
 //! makes it so, and what to change.
 //!
-//! Every check compares areas, sizes and places of the design as they are given,
-//! in layout units; but for the one that looks for overflow at macros, none looks at the density
-//! itself, so that a cause is named whether or not its effect shows yet. The thresholds are wide: what contest
-//! designs and their placements have by nature is no cause. Among those are pads
-//! around the die, fixed nodes that share a little area, and cells of a global
-//! placement that touch macros.
+//! Every check compares areas, sizes and positions of the design as given, in layout units; but for
+//! the one that looks for overflow at macros, none looks at the density itself, so that a cause is
+//! named whether or not its effect shows yet. The thresholds are wide: normal properties of contest
+//! designs and their placements are no cause. Among those are pads around the die, fixed nodes that
+//! share a little area, and cells of a global placement that touch macros.
 //!
 //! ```no_run
 //! use placefield::bookshelf::{self, PinOffset};
@@ -38,7 +37,7 @@ use serde::Serialize;
 /// Most nodes that a cause names.
 const MOST_NODES: usize = 8;
 
-/// What kind of cause it is.
+/// The kind of a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -77,7 +76,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// A line that names it.
+    /// Returns a line that names it.
     pub fn title(self) -> &'static str {
         match self {
             Kind::CellsCannotFit => "The movable cells cannot fit",
@@ -103,11 +102,11 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Cause {
-    /// What kind it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What was found, in a sentence with its numbers; lengths are layout units.
+    /// The finding, in a sentence with its numbers; lengths are layout units.
     pub finding: String,
-    /// What to change, in a sentence; options are those of the command line.
+    /// The change to make, in a sentence; options are those of the command line.
     pub advice: String,
     /// The nodes it is about, the worst first, at most eight; none where it is about all of them.
     pub nodes: Vec<usize>,
@@ -123,7 +122,7 @@ impl Cause {
     }
 }
 
-/// Finds what is wrong with `design`, `charge` being made of it with `options`, and its pin offsets
+/// Finds problems of `design`, `charge` being made from it with `options`, and its pin offsets
 /// having been read from `pin_offset`. In the order of [`Kind`], each at most once.
 ///
 /// # Panics
@@ -153,7 +152,7 @@ pub fn find(
     causes
 }
 
-/// What the checks look at.
+/// Inputs of the checks.
 struct Case<'a> {
     design: &'a Design,
     charge: &'a Charge,
@@ -213,19 +212,19 @@ impl<'a> Case<'a> {
         smoothing::is_macro((cell.width(), cell.height()), self.mean_area(), self.row_height)
     }
 
-    /// Mean area of the movable cells, zero without any.
+    /// Returns the mean area of the movable cells, zero without any.
     fn mean_area(&self) -> f64 {
         self.charge.movable_area() / self.movable.len().max(1) as f64
     }
 }
 
-/// A share in percent, to three digits.
+/// Returns a share in percent, to three digits.
 fn percent(share: f64) -> String {
     let value = 100.0 * share;
     if value >= 10.0 { format!("{value:.0} %") } else { format!("{value:.2} %") }
 }
 
-/// A length or an area to four digits.
+/// Returns a length or an area to four digits.
 fn number(value: f64) -> String {
     if value.abs() < 1e6 && value.abs() >= 1e-2 || value == 0.0 {
         let text = format!("{value:.2}");

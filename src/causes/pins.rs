@@ -1,4 +1,4 @@
-//! Whether pins are where they should be.
+//! Causes in the positions of pins.
 
 use super::{Case, Cause, Kind, number, percent};
 use crate::bookshelf::{PinOffset, PinsOutside, count_outside, is_outside};
@@ -11,12 +11,12 @@ const ROUNDING: f64 = 1e-3;
 const OUTSIDE: f64 = 1e-3;
 /// The other origin must leave at most this share of those outside.
 const LEFT: f64 = 0.1;
-/// Of so many pins outside, the first ones, the cells are named.
+/// The cells of the first so many pins outside are named.
 const FIRST: usize = 64;
 /// Pins this many times the die's longer side from the die are far off.
 const FAR: f64 = 1.0;
 
-/// Whether the other origin of pin offsets would bring pins into their cells.
+/// Checks whether the other origin of pin offsets would bring pins into their cells.
 pub(super) fn origin(case: &Case<'_>) -> Option<Cause> {
     let (design, nets) = (case.design, case.design.nets.as_ref()?);
     let found = count_outside(design, case.pin_offset, ROUNDING);
@@ -44,7 +44,7 @@ pub(super) fn origin(case: &Case<'_>) -> Option<Cause> {
     Some(Cause::new(Kind::PinOffset, finding, advice).about(nodes))
 }
 
-/// Whether fixed cells with pins lie around the die, or somewhere else.
+/// Checks whether fixed cells with pins lie around the die, or somewhere else.
 pub(super) fn far_off(case: &Case<'_>) -> Option<Cause> {
     let (design, die) = (case.design, case.die);
     let nets = design.nets.as_ref()?;

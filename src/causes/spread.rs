@@ -1,4 +1,4 @@
-//! Whether the cells lie where a density can be expected of them.
+//! Causes in how the cells are spread.
 
 use super::{Case, Cause, Kind, number, percent};
 use crate::grid::Rect;
@@ -16,7 +16,7 @@ const ON_FIXED: f64 = 0.15;
 /// Squares along each side of the die by which fixed cells are looked up.
 const SQUARES: usize = 128;
 
-/// Whether movable cells lie outside the die.
+/// Checks whether movable cells lie outside the die.
 pub(super) fn off_die(case: &Case<'_>) -> Option<Cause> {
     let outside = |(i, r): &(usize, Rect)| {
         let area = r.area() - r.overlap(&case.die);
@@ -37,7 +37,7 @@ pub(super) fn off_die(case: &Case<'_>) -> Option<Cause> {
     })
 }
 
-/// Whether most cells lie on a heap.
+/// Checks whether most cells lie on a heap.
 pub(super) fn heap(case: &Case<'_>) -> Option<Cause> {
     // Macros are few and may have most of the area.
     let cells = || case.movable.iter().map(|(_, r)| r).filter(|r| !case.is_macro(r));
@@ -68,7 +68,7 @@ pub(super) fn heap(case: &Case<'_>) -> Option<Cause> {
     })
 }
 
-/// Whether cells lie on fixed ones.
+/// Checks whether cells lie on fixed ones.
 pub(super) fn on_fixed(case: &Case<'_>) -> Option<Cause> {
     let die = case.die;
     let square = |v: f64, low: f64, high: f64| {

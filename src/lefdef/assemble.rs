@@ -1,4 +1,4 @@
-//! What DEF and LEF files hold, put together as a [`Design`].
+//! Makes a [`Design`] from the contents of DEF and LEF files.
 
 use super::lef::{Class, Library, PER_MICRON, Supply, bounds};
 use super::polygon::rectangles;
@@ -235,8 +235,8 @@ pub(super) fn assemble(
     Loaded { design, warnings, def, gcell_grid: gathered.gcells, ..Loaded::default() }
 }
 
-/// Rows of sites, and the number of statements that are left out since columns of sites would be more
-/// than `more` rows.
+/// Returns the rows of sites, and the number of statements that are left out since columns of sites
+/// would be more than `more` rows.
 fn rows(
     library: &Library,
     statements: &[SiteRow],
@@ -273,7 +273,7 @@ fn rows(
     (rows, left_out)
 }
 
-/// The fences among these regions, by name.
+/// Returns the fences among these regions, by name.
 fn fences_of<'a>(
     regions: &'a [super::statements::Region],
     fences: &mut Vec<Fence>,
@@ -286,8 +286,8 @@ fn fences_of<'a>(
     of
 }
 
-/// Gives `take` the components that `pattern` names, in which `*` stands for any characters; whether
-/// there is one.
+/// Passes to `take` the components that `pattern` names, in which `*` stands for any characters;
+/// returns whether there is one.
 fn members(names: &Names, index: &NameIndex, pattern: &str, mut take: impl FnMut(u32)) -> bool {
     if let Some(node) = index.find(pattern.as_bytes()) {
         take(node);
@@ -311,7 +311,7 @@ fn members(names: &Names, index: &NameIndex, pattern: &str, mut take: impl FnMut
     met.map(|node| take(node as u32)).count() > 0
 }
 
-/// One halo a component, and one that is soft: of several alike the widest on each side.
+/// Returns one halo a component, and one that is soft: of several alike the widest on each side.
 fn halos(all: &[Halo]) -> Vec<Halo> {
     let mut halos: Vec<Halo> = Vec::new();
     for halo in all {
@@ -329,7 +329,7 @@ fn halos(all: &[Halo]) -> Vec<Halo> {
     halos
 }
 
-/// How the cells of the library may stand on the design's rows.
+/// Returns how the cells of the library may be placed on the design's rows.
 fn masters(library: &Library, design: &Design, units: f64) -> Vec<Master> {
     let scale = |length: f64| length * units / PER_MICRON;
     let row = design.row_height();

@@ -1,4 +1,4 @@
-//! What is counted while a DEF file is read.
+//! Counts made while a DEF file is read.
 
 use std::collections::BTreeMap;
 
@@ -20,15 +20,15 @@ pub(super) struct Counts {
     pub(super) blockages: u64,
     /// Names are to be taken without regard to case.
     pub(super) case_off: bool,
-    /// `END DESIGN` was met.
+    /// `END DESIGN` was read.
     pub(super) ended: bool,
-    /// What was passed: the section, the word, and how often.
+    /// The statements passed over: the section, the word, and how often.
     skipped: Vec<(&'static str, Vec<u8>, u64)>,
 }
 
 /// Words of one part of a file that are counted each by itself.
 const MOST_WORDS: usize = 64;
-/// What the others are counted as.
+/// The name that all others are counted under.
 const OTHERS: &[u8] = b"...";
 
 impl Counts {
@@ -65,7 +65,8 @@ impl Counts {
         }
     }
 
-    /// What was passed, by `SECTION`, `STATEMENT` or `SECTION + OPTION`.
+    /// Returns the counts of statements passed over, by `SECTION`, `STATEMENT` or `SECTION +
+    /// OPTION`.
     pub(super) fn skipped(&self) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();
         for (section, word, times) in &self.skipped {

@@ -1,4 +1,4 @@
-//! What can go wrong with LEF and DEF files, and where in them.
+//! Errors in LEF and DEF files, and their position.
 
 use crate::design::DesignError;
 use crate::text::words::{found, position};
@@ -18,23 +18,23 @@ pub struct LefDefError {
     pub line: u64,
     /// Column in bytes, counted from 1; 0 when the file as a whole is meant.
     pub column: u64,
-    /// What is wrong.
+    /// The error.
     pub kind: ErrorKind,
 }
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// It cannot be opened, read or written.
     #[error("{0}")]
     Io(#[source] std::io::Error),
-    /// Something else stands where the format wants one thing.
+    /// A file departs from the format.
     #[error("expected {expected}, found {found}")]
     Syntax {
-        /// What the format wants here.
+        /// The format's requirement here.
         expected: String,
-        /// What stands here.
+        /// The text found here.
         found: String,
     },
     /// Something is named that is in none of the files, or that is there already.
@@ -46,9 +46,9 @@ pub enum ErrorKind {
     /// The design cannot be written into this file.
     #[error("expected {expected}, found {found}")]
     Unwritable {
-        /// What can be written.
+        /// The values that can be written.
         expected: &'static str,
-        /// What the design holds.
+        /// The design's value.
         found: String,
     },
 }
@@ -70,18 +70,18 @@ impl std::error::Error for LefDefError {
 }
 
 impl LefDefError {
-    /// The file as a whole is at fault.
+    /// Makes an error about the file as a whole.
     pub(super) fn whole(path: &Path, kind: ErrorKind) -> Self {
         LefDefError { path: path.to_owned(), line: 0, column: 0, kind }
     }
 
-    /// The operating system said no.
+    /// Wraps an error of the operating system.
     pub(super) fn io(path: &Path, error: std::io::Error) -> Self {
         Self::whole(path, ErrorKind::Io(error))
     }
 }
 
-/// A parser's complaint, before anyone has counted lines: the text from the place it is about, and why.
+/// An error of a parser, before lines are counted: the text from its position, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Miss<'a> {
     /// A tail of the file (or of a part of it) that starts at the place.
@@ -102,7 +102,7 @@ impl<'a> Miss<'a> {
         Miss { at, reason: Reason::Expected(what.into()) }
     }
 
-    /// What is named here does not fit with the rest.
+    /// Makes the error of a name that does not fit the rest.
     #[cold]
     pub(super) fn name(at: &'a [u8], message: String) -> Self {
         Miss { at, reason: Reason::Name(message) }

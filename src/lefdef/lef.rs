@@ -1,7 +1,7 @@
 //! LEF: sites, routing layers and library cells.
 //!
-//! Lengths are held in millionths of a micrometre, in which the decimal numbers of LEF are whole: what
-//! is added and averaged stays exact until it is put into the units of a DEF file.
+//! Lengths are held in millionths of a micrometre, in which the decimal numbers of LEF are whole:
+//! sums and means stay exact until it is put into the units of a DEF file.
 
 use super::error::Miss;
 use super::lexer::{Lef, Read};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Millionths of a micrometre in one.
 pub(super) const PER_MICRON: f64 = 1e6;
 
-/// What one LEF file holds, or several together.
+/// The content of one LEF file, or of several together.
 #[derive(Debug, Default)]
 pub(super) struct Library {
     /// `DATABASE MICRONS`.
@@ -57,7 +57,7 @@ impl Library {
     }
 }
 
-/// Where cells may stand.
+/// A site: where cells may be placed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Site {
     pub(super) name: String,
@@ -66,7 +66,7 @@ pub(super) struct Site {
     pub(super) symmetry: Symmetry,
 }
 
-/// What a macro is for (`CLASS`).
+/// The class of a macro (`CLASS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Class {
     /// `CORE` of any kind, `ENDCAP` of any kind, and macros without a class.
@@ -76,7 +76,7 @@ pub(super) enum Class {
     Block,
     /// `PAD` and `RING`: they stay and block the area under them.
     Stays,
-    /// `COVER`: it stays, and cells may lie under it.
+    /// `COVER`: fixed, and cells may lie under it.
     Cover,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Macro {
     pub(super) class: Class,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// `None` where the library does not say.
+    /// `None` where the library has none.
     pub(super) symmetry: Option<Symmetry>,
     /// The name of its first site.
     pub(super) site: Option<String>,
@@ -106,7 +106,7 @@ pub(super) enum Supply {
 /// A pin of a macro.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pin {
-    /// Where it lies, from the lower-left corner of the macro; `None` without any shape.
+    /// Its position, from the lower-left corner of the macro; `None` without any shape.
     pub(super) at: Option<(f64, f64)>,
     pub(super) supply: Option<Supply>,
 }
@@ -128,7 +128,7 @@ impl Shapes {
         self.count += times;
     }
 
-    /// Where the pin is taken to lie.
+    /// Returns the pin's position.
     pub(super) fn position(&self, position: PinPosition) -> Option<(f64, f64)> {
         let bounds = self.bounds?;
         Some(match position {
@@ -138,7 +138,7 @@ impl Shapes {
     }
 }
 
-/// The bounding box of points.
+/// Returns the bounding box of points.
 pub(super) fn bounds(points: &[(f64, f64)]) -> Option<Rect> {
     let at = |&(x, y): &(f64, f64)| Rect { xl: x, yl: y, xh: x, yh: y };
     points.iter().map(at).reduce(|a, b| a.union(&b))
@@ -222,7 +222,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes a `NONDEFAULTRULE`, behind whose `END` the name may be missing; `at` is where it begins.
+    /// Passes a `NONDEFAULTRULE`, behind whose `END` the name may be missing; `at` is where it
+    /// begins.
     fn skip_rule(&mut self, at: &'a [u8]) -> Read<'a, ()> {
         let name = self.lexer.word();
         loop {
@@ -253,7 +254,7 @@ impl<'a> Reader<'a> {
         Err(Miss::expected(at, format!("`END {}`", String::from_utf8_lossy(name))))
     }
 
-    /// A length, in millionths of a micrometre.
+    /// Reads a length, in millionths of a micrometre.
     fn length(&mut self, what: &'static str) -> Read<'a, f64> {
         self.lexer.millionths(what)
     }
@@ -421,7 +422,7 @@ impl<'a> Reader<'a> {
             pin.at = pin.at.map(|(x, y)| (x + origin.0, y + origin.1));
         }
         cell.pins = first..last;
-        // The widest shape that reaches over the bottom edge, or stands on it.
+        // The widest shape that crosses or touches the bottom edge.
         let at_bottom = rails.iter().filter(|(_, r)| r.yl <= -origin.1 && r.yh >= -origin.1);
         cell.bottom = at_bottom.max_by(|a, b| a.1.width().total_cmp(&b.1.width())).map(|r| r.0);
         self.library.names.push(name);
@@ -429,7 +430,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What stands behind `CLASS`.
+    /// Returns the class after `CLASS`.
     fn class(&mut self) -> Class {
         match self.lexer.word() {
             w if is(w, "CORE") || is(w, "ENDCAP") => Class::Core,
@@ -483,7 +484,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Passes the shapes of a `PORT` or of `OBS`, to its `END`; gives the number of statements of them.
+    /// Passes the shapes of a `PORT` or of `OBS`, to its `END`; returns the number of their
+    /// statements.
     fn shapes(&mut self, take: &mut dyn FnMut(Rect, f64)) -> Read<'a, u64> {
         let (mut count, mut width) = (0, 0.0);
         loop {
@@ -513,7 +515,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The points of a shape, behind its keyword, and its pattern.
+    /// Reads the points of a shape, behind its keyword, and its pattern.
     fn shape(&mut self, around: f64, take: &mut dyn FnMut(Rect, f64)) -> Read<'a, ()> {
         let mut all: Option<Rect> = None;
         let (mut times, mut reach) = (1.0, (0.0, 0.0));

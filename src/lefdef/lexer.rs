@@ -1,8 +1,8 @@
 //! Words of LEF and DEF: runs of bytes without blanks, wherever lines end.
 //!
-//! A `#` that begins a word begins a comment, to the end of its line, and a `"` that begins a word a
-//! text that may hold blanks, to the next `"`. Which words are keywords is told by where they stand,
-//! so that a pin may be called `END`.
+//! A `#` that begins a word begins a comment, to the end of its line, and a `"` that begins a word
+//! a text that may hold blanks, to the next `"`. Which words are keywords depends on their
+//! position, so that a pin may be called `END`.
 
 use super::error::Miss;
 use crate::design::Orientation;
@@ -14,15 +14,15 @@ use std::borrow::Cow;
 /// Longest name that is taken for one.
 const MAX_NAME: usize = 0xffff;
 
-/// Where reading stands in a DEF file's text.
+/// A position in a DEF file's text.
 pub(super) type Def<'a> = Lexer<'a, false>;
-/// Where reading stands in a LEF file's text, in which `;` may follow a word without a blank.
+/// A position in a LEF file's text, in which `;` may follow a word without a blank.
 pub(super) type Lef<'a> = Lexer<'a, true>;
 
-/// Where reading stands in a text.
+/// A position in a text.
 #[derive(Clone, Copy)]
 pub(super) struct Lexer<'a, const LEF: bool> {
-    /// What is not read yet.
+    /// The text not read yet.
     rest: &'a [u8],
     /// No comment and no quoted text is in what is read.
     plain: bool,
@@ -33,9 +33,9 @@ pub(super) type Read<'a, T> = Result<T, Miss<'a>>;
 /// One in each byte.
 const EACH: u64 = u64::MAX / 0xff;
 
-/// Bytes up to a blank, which is any byte up to `b' '`.
+/// Returns the number of bytes up to a blank, which is any byte up to `b' '`.
 ///
-/// Most words are short, but of which length is as good as random: they are looked at eight bytes at
+/// Most words are short, but their length varies like a random number: eight bytes are examined at
 /// a time, so that no branch is mispredicted for it.
 #[inline(always)]
 fn word_length(i: &[u8]) -> usize {
@@ -52,7 +52,8 @@ fn word_length(i: &[u8]) -> usize {
     at + i[at..].iter().position(|&b| b <= b' ').unwrap_or(i.len() - at)
 }
 
-/// Bytes up to a blank, all where none is: those of [`word_length`], of so many.
+/// Returns the number of bytes up to a blank, all where none is: those of [`word_length`], of so
+/// many.
 #[inline(always)]
 fn short_length(bytes: &[u8; SHORT]) -> usize {
     let bytes = u128::from_le_bytes(*bytes);
@@ -70,7 +71,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         Lexer { rest: text, plain: memchr2(b'#', b'"', text).is_none() }
     }
 
-    /// What is not read yet.
+    /// Returns the text not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -95,7 +96,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         }
     }
 
-    /// The next word, which is empty at the end of the text.
+    /// Returns the next word, which is empty at the end of the text.
     #[inline(always)]
     pub(super) fn word(&mut self) -> &'a [u8] {
         let from = self.peek();
@@ -108,8 +109,8 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         word
     }
 
-    /// Passes `( name name )` where it stands here, one blank between words that are no longer than
-    /// most, and gives the names. Otherwise nothing is passed.
+    /// Passes `( name name )` if it is here, one blank between words that are no longer than most,
+    /// and returns the names. Otherwise nothing is passed.
     #[inline(always)]
     pub(super) fn pair(&mut self) -> Option<[Key<'a>; 2]> {
         /// The longest name of a pair, one less than what is looked at at once.
@@ -153,7 +154,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         if self.word() == word.as_bytes() { Ok(()) } else { Err(quoted(at, word)) }
     }
 
-    /// A name: UTF-8 without control characters.
+    /// Reads a name: UTF-8 without control characters.
     #[inline(always)]
     pub(super) fn name(&mut self, what: &'static str) -> Read<'a, &'a str> {
         let at = self.peek();
@@ -161,7 +162,8 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         let each = u128::MAX / 0xff;
         if (1..=SHORT).contains(&word.len()) && word != b";" {
             let bytes = short(word);
-            // A byte from 0x7f on, or the byte behind one, has its highest bit set in one of the two.
+            // A byte from 0x7f on, or the byte behind one, has its highest bit set in one of the
+            // two.
             if (bytes | bytes.wrapping_add(each)) & each << 7 == 0 {
                 // SAFETY: bytes below 0x80 are UTF-8.
                 return Ok(unsafe { std::str::from_utf8_unchecked(word) });
@@ -179,7 +181,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         }
     }
 
-    /// A finite number.
+    /// Reads a finite number.
     #[inline(always)]
     pub(super) fn number(&mut self, what: &'static str) -> Read<'a, f64> {
         let at = self.peek();
@@ -190,7 +192,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         }
     }
 
-    /// A finite number, as millionths rounded to whole ones.
+    /// Reads a finite number, as millionths rounded to whole ones.
     #[inline(always)]
     pub(super) fn millionths(&mut self, what: &'static str) -> Read<'a, f64> {
         let at = self.peek();
@@ -202,7 +204,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         }
     }
 
-    /// A whole number of at least zero.
+    /// Reads a whole number of at least zero.
     pub(super) fn count(&mut self, what: &'static str) -> Read<'a, u64> {
         let at = self.peek();
         let word = self.word();
@@ -219,8 +221,8 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         Ok(point)
     }
 
-    /// `( x y )` as often as it stands here, where `*` is the coordinate of the point before; what may
-    /// stand behind the two is passed.
+    /// `( x y )` as often as it is repeated here, where `*` is the coordinate of the point before;
+    /// anything behind the two is passed over.
     pub(super) fn points(&mut self) -> Read<'a, Vec<(f64, f64)>> {
         let mut points = Vec::new();
         while self.passes(b"(") {
@@ -238,7 +240,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         Ok(points)
     }
 
-    /// One of the eight orientations, `N` to `FW` or `R0` to `MXR90`.
+    /// Reads one of the eight orientations, `N` to `FW` or `R0` to `MXR90`.
     #[inline(always)]
     pub(super) fn orientation(&mut self) -> Read<'a, Orientation> {
         let at = self.peek();
@@ -252,8 +254,8 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         Ok(())
     }
 
-    /// Passes words up to the next `+` that begins an option of this statement and gives what follows
-    /// it, or passes the statement's `;` and gives nothing.
+    /// Passes words up to the next `+` that begins an option of this statement and returns the text
+    /// after it, or passes the statement's `;` and returns nothing.
     #[inline(always)]
     pub(super) fn option(&mut self) -> Read<'a, Option<&'a [u8]>> {
         // Most often there is nothing to be passed.
@@ -275,7 +277,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         let mut at = 0;
         while let Some(found) = memchr2(b'+', b';', &self.rest[at..]) {
             at += found;
-            // What was passed may end without a blank.
+            // The text passed may end without a blank.
             if alone(self.rest, at) {
                 let mark = self.rest[at];
                 self.rest = &self.rest[at + 1..];
@@ -298,7 +300,8 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         }
     }
 
-    /// The next word, where a quoted text is one word, without its quotes; there must be one.
+    /// Reads the next word, where a quoted text is one word, without its quotes; there must be
+    /// one.
     pub(super) fn passed(&mut self) -> Read<'a, &'a [u8]> {
         if self.peek().first() == Some(&b'"') {
             let text = &self.rest[1..];
@@ -327,7 +330,7 @@ fn quoted<'a>(at: &'a [u8], word: &'static str) -> Miss<'a> {
     Miss::expected(at, expected)
 }
 
-/// A whole number of up to 15 digits, which `f64` holds exactly.
+/// Returns a whole number of up to 15 digits, which `f64` holds exactly.
 #[inline(always)]
 fn whole(word: &[u8]) -> Option<f64> {
     let (negative, digits) = match word {
@@ -348,7 +351,7 @@ fn whole(word: &[u8]) -> Option<f64> {
     Some(if negative { -value } else { value } as f64)
 }
 
-/// The millionths in a number with at most six digits behind the point and nine before it.
+/// Returns the millionths in a number with at most six digits behind the point and nine before it.
 #[inline(always)]
 fn short_millionths(word: &[u8]) -> Option<f64> {
     let (negative, digits) = match word {
@@ -384,7 +387,7 @@ fn decimal(word: &[u8]) -> Option<f64> {
     (number.abs() <= 1e100).then_some(number)
 }
 
-/// The orientation of this name, in LEF and DEF or in OpenAccess.
+/// Returns the orientation of this name, in LEF and DEF or in OpenAccess.
 #[inline(always)]
 pub(super) fn orientation(word: &[u8]) -> Option<Orientation> {
     use Orientation::*;
@@ -401,7 +404,7 @@ pub(super) fn orientation(word: &[u8]) -> Option<Orientation> {
     })
 }
 
-/// The first word of `text`, which begins with one.
+/// Returns the first word of `text`, which begins with one.
 pub(super) fn first(text: &[u8]) -> &[u8] {
     &text[..word_length(text)]
 }

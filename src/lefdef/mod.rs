@@ -1,11 +1,11 @@
 //! LEF and DEF files: readers for a library and a design, and a writer that puts placements into a
 //! DEF file and leaves all else as it is.
 //!
-//! [`read_design`] gives a [`Design`] whose layout unit is the DEF file's; lengths of LEF, which are
-//! in micrometres, are put into it and rounded once, as `f64`. The languages are those of the LEF/DEF 5.8
-//! Language Reference and its predecessors from 5.3 on. Words are separated by blanks alone; which of
-//! them are keywords is told by where they stand. Counts in the headers of sections are not looked at.
-//! Large files are read part by part on all threads.
+//! [`read_design`] gives a [`Design`] whose layout unit is the DEF file's; lengths of LEF, which
+//! are in micrometres, are put into it and rounded once, as `f64`. The languages are those of the
+//! LEF/DEF 5.8 Language Reference and its predecessors from 5.3 on. Words are separated by blanks
+//! alone; which of them are keywords depends on their position. Counts in the headers of sections
+//! are not looked at. Large files are read part by part on all threads.
 //!
 //! With the features `gzip` and `xz` a file may be compressed by these, whatever it is called.
 //!
@@ -30,7 +30,7 @@
 //! | statement | what it is used for |
 //! |---|---|
 //! | `VERSION`, `DESIGN`, `UNITS` | [`DefSummary`], the design's name, the layout unit |
-//! | `DIEAREA` | [`Design::outline`]; what a polygon leaves out of its box is a hard blockage |
+//! | `DIEAREA` | [`Design::outline`]; the rest of a polygon's bounding box is a hard blockage |
 //! | `ROW` | [`Design::rows`], each with its site; a column of sites is as many rows |
 //! | `COMPONENTS` | nodes. `PLACED` and `UNPLACED` are movable, as far as the macro's class is; `FIXED`, `COVER` and `FIRM` stay |
 //! | `HALO` | [`Design::halos`]; soft ones are kept free in global placement alone |
@@ -78,7 +78,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where a pin of several shapes is taken to lie.
+/// The position assumed for a pin of several shapes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PinPosition {
@@ -89,7 +89,7 @@ pub enum PinPosition {
     Mean,
 }
 
-/// How to read a design: its library, and where pins are taken to lie.
+/// Options of reading a design: its library, and the positions of pins.
 ///
 /// ```
 /// use placefield::lefdef::{PinPosition, ReadOptions};
@@ -101,7 +101,7 @@ pub enum PinPosition {
 pub struct ReadOptions {
     /// LEF files, that of the technology first.
     pub lef: Vec<PathBuf>,
-    /// Where pins are taken to lie.
+    /// The position of pins of several shapes.
     pub pin_position: PinPosition,
 }
 
@@ -113,26 +113,26 @@ impl ReadOptions {
         self
     }
 
-    /// With pins taken to lie there.
+    /// Sets the position of pins of several shapes.
     #[must_use]
     pub fn pin_position(self, pin_position: PinPosition) -> Self {
         ReadOptions { pin_position, ..self }
     }
 }
 
-/// A design, and what there is to say about reading it.
+/// A design, and warnings of reading it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Loaded {
     /// The design: components in the file's order, then the pins of the design that are placed.
     pub design: Design,
-    /// What was odd, passed over or absent, one line each.
+    /// Warnings of things that were odd, passed over or absent, one line each.
     pub warnings: Vec<Warning>,
     /// Size of all files read together, in bytes, not compressed.
     pub bytes_read: u64,
     /// The files that were read: LEF, then DEF.
     pub files: Vec<PathBuf>,
-    /// What the DEF file holds.
+    /// A summary of the DEF file.
     pub def: DefSummary,
     /// The lines of `GCELLGRID`.
     pub gcell_grid: Vec<GcellGrid>,
@@ -167,7 +167,7 @@ pub struct DefSummary {
     pub regions: u64,
     /// Entries of `BLOCKAGES`.
     pub blockages: u64,
-    /// What was passed, by section, by statement, or by section and option, and how often.
+    /// Statements passed over, by section, by statement, or by section and option, and how often.
     pub skipped: BTreeMap<String, u64>,
 }
 
@@ -199,9 +199,9 @@ pub struct RoutingLayer {
     pub name: String,
     /// How wires run on it.
     pub direction: LayerDirection,
-    /// From wire to wire along x and y; 0 where the library does not say.
+    /// From wire to wire along x and y; 0 where the library has none.
     pub pitch: [f64; 2],
-    /// Default width of wires; 0 where the library does not say.
+    /// Default width of wires; 0 where the library has none.
     pub width: f64,
 }
 
@@ -213,18 +213,18 @@ pub enum LayerDirection {
     Horizontal,
     /// Along y.
     Vertical,
-    /// Otherwise, or the library does not say.
+    /// Otherwise, or not given by the library.
     Unknown,
 }
 
-/// Layout units in a micrometre where the file does not say (LEF/DEF 5.8 Language Reference, `UNITS`).
+/// Layout units in a micrometre where the file has none (LEF/DEF 5.8 Language Reference, `UNITS`).
 const DEFAULT_UNITS: f64 = 100.0;
 
 /// Reads the DEF file `def` with the LEF files of `options`.
 ///
 /// # Errors
-/// At the first file that cannot be read or is not as the format has it, and when the DEF file names a
-/// macro, a site, a component or a pin that there is not.
+/// At the first file that cannot be read or is not as the format has it, and when the DEF file
+/// names a macro, a site, a component or a pin that there is not.
 pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, LefDefError> {
     // On a thread of the pool from the beginning, and not handed over for each part.
     rayon::scope(|_| read_on_pool(def, options))
@@ -245,8 +245,8 @@ fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, LefDefError
 
 /// Reads where the DEF file `def` has the nodes of a design that was read from another one.
 ///
-/// Coordinates are taken as they are, in the units of this file. Components that are not placed lie at
-/// (0, 0). Pins of several shapes lie as `pin_position` has it.
+/// Coordinates are taken as they are, in the units of this file. Components that are not placed lie
+/// at (0, 0). Pins of several shapes lie as `pin_position` has it.
 ///
 /// # Errors
 /// When the file cannot be read, is not as the format has it, or has a component that is no node.
@@ -313,7 +313,7 @@ pub fn read_placement(
     Ok(LoadedPlacement { placement, kind, warnings, file: path })
 }
 
-/// What the node of a pin of the design is called: as the pin, unless a component is called so.
+/// Returns the name of the node of a pin of the design: the pin's, unless a component has it.
 fn port_name<'a>(components: &NameIndex, name: &'a str) -> Cow<'a, str> {
     let mut unique = Cow::Borrowed(name);
     while components.find(unique.as_bytes()).is_some() {
@@ -322,7 +322,7 @@ fn port_name<'a>(components: &NameIndex, name: &'a str) -> Cow<'a, str> {
     unique
 }
 
-/// The library of all LEF files together, the files, their bytes and what is odd in them.
+/// Returns the library of all LEF files together, the files, their bytes and what is odd in them.
 fn read_library(
     options: &ReadOptions,
 ) -> Result<(Library, Vec<PathBuf>, u64, Vec<Warning>), LefDefError> {
@@ -362,8 +362,8 @@ fn read_library(
     Ok((all, files, bytes, warnings))
 }
 
-/// Reads the DEF file by `read`, in parts as far as that works; where it was found, its bytes, and what
-/// `read` gave.
+/// Reads the DEF file by `read`, in parts as far as that works; returns its path, its bytes, and
+/// the result of `read`.
 fn read_def<T>(
     def: &Path,
     read: impl for<'a> Fn(Source<'a>) -> Read<'a, T>,
@@ -375,7 +375,7 @@ fn read_def<T>(
         return Ok((path, large.len() as u64, value));
     }
     let text = Text::open(&path).map_err(|e| LefDefError::io(&path, e))?;
-    // In parts first; what is to be complained of is met as it stands when all is one part.
+    // In parts first; errors are reported when all is read as one part.
     let parts = (text.len() > PART).then(|| read(Source::Held(&text, PART)).ok()).flatten();
     let value = match parts {
         Some(value) => value,
@@ -385,7 +385,7 @@ fn read_def<T>(
     Ok((path, text.len() as u64, value))
 }
 
-/// A complaint when a file ends within a section.
+/// Fails when a file ends within a section.
 fn ended<'a>(source: Source<'a>, section: Section) -> Read<'a, ()> {
     let end = match source {
         Source::Held(text, _) => &text[text.len()..],
@@ -397,7 +397,7 @@ fn ended<'a>(source: Source<'a>, section: Section) -> Read<'a, ()> {
     }
 }
 
-/// What a DEF file holds, its components' names and macros apart.
+/// The content of a DEF file, its components' names and macros apart.
 struct Everything {
     gathered: Gathered,
     names: Names,

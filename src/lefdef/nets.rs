@@ -1,7 +1,7 @@
 //! `NETS`: which pins of which components are connected.
 //!
-//! Pins are collected net by net and looked up many at once: a look-up waits for memory, and several
-//! can wait side by side.
+//! Pins are collected net by net and looked up many at once: a look-up waits for memory, and
+//! several can wait side by side.
 
 use super::error::Miss;
 use super::lef::{Library, PER_MICRON};
@@ -14,10 +14,10 @@ use crate::text::index::{Key, NameIndex};
 /// Connections that are looked up together, at least.
 const TOGETHER: usize = 192;
 
-/// A component whose pins lie nowhere.
+/// A component whose pins have no position.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// What nets refer to.
+/// Things that nets refer to.
 pub(super) struct Netlist<'k> {
     pub(super) components: NameIndex<'k>,
     /// The macro of each component, [`NOWHERE`] for one that stays and is not placed.
@@ -72,7 +72,7 @@ struct CellPin {
 }
 
 impl<'k> CellPins<'k> {
-    /// The pins of `library` in these units a micrometre.
+    /// Returns the pins of `library` in these units a micrometre.
     pub(super) fn new(library: &'k Library, units: f64) -> Self {
         let scale = |length: f64| length * units / PER_MICRON;
         let none = CellPin { owner: NOWHERE, name: (0, 0), supply: false, offset: (0.0, 0.0) };
@@ -100,7 +100,7 @@ impl<'k> CellPins<'k> {
         pins
     }
 
-    /// The pin of this name, or the slot where it would be.
+    /// Returns the pin of this name, or the slot where it would be.
     #[inline(always)]
     fn search(&self, owner: u32, name: &Key) -> Result<&CellPin, usize> {
         let mask = self.slots.len() - 1;
@@ -136,7 +136,7 @@ struct Pending<'a> {
 }
 
 impl<'a> Pending<'a> {
-    /// Adds `( component pin )`, which stands at `at`, to the net that is read.
+    /// Adds `( component pin )`, found at `at`, to the net that is read.
     #[inline(always)]
     fn connect(
         &mut self,

@@ -6,9 +6,9 @@ use crate::grid::Rect;
 /// Most points of a polygon: its rectangles may be as many as the square of a quarter of them.
 const MOST_POINTS: usize = 256;
 
-/// The rectangles that make up the polygon, or with `outside` what its bounding box has besides. Two
-/// points are the corners of a rectangle. `None` where an edge is not along an axis or where there are
-/// more than [`MOST_POINTS`] points.
+/// Returns the rectangles that make up the polygon, or with `outside` the rest of its bounding box.
+/// Two points are the corners of a rectangle. `None` where an edge is not along an axis or where
+/// there are more than [`MOST_POINTS`] points.
 pub(super) fn rectangles(points: &[(f64, f64)], outside: bool) -> Option<Vec<Rect>> {
     let all = bounds(points)?;
     if points.len() == 2 {

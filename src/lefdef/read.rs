@@ -1,9 +1,10 @@
 //! A DEF file, part by part on all threads.
 //!
-//! A part ends where a line begins as entries do. Which section its first statement is in is known for
-//! certain only when all parts before are read; it is guessed from the `END` of sections in them, and
-//! a part whose guess was wrong is read again. A part that ends within a statement, because what
-//! looked like an entry was none, is met as a complaint, and the file is read again as one part.
+//! A part ends where a line begins as entries do. Which section its first statement is in is known
+//! for certain only when all parts before are read; it is guessed from the `END` of sections in
+//! them, and a part whose guess was wrong is read again. A part that ends within a statement,
+//! because something only looked like an entry, is an error at first, and the file is read again as
+//! one part.
 
 use super::GcellGrid;
 use super::counts::Counts;
@@ -21,7 +22,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Bytes of one part: what is read of it stays in the cache of second level.
+/// Bytes of one part: a part's results stay in the cache of second level.
 pub(super) const PART: usize = 1 << 18;
 /// Parts of a batch, for each thread.
 const BATCH: usize = 4;
@@ -43,7 +44,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The part with this number. `None` when the file cannot be read in parts.
+    /// Returns the part with this number. `None` when the file cannot be read in parts.
     fn part(self, number: usize) -> Option<Piece<'a>> {
         let range = |size: usize| {
             let start = number.saturating_mul(size).min(self.len());
@@ -72,14 +73,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     fn parts(self) -> usize {
         let size = if let Source::Held(_, size) = self { size } else { PART };
         self.len().div_ceil(size)
     }
 }
 
-/// The text from the next line that begins as an entry or a row does.
+/// Returns the text from the next line that begins as an entry or a row does.
 fn boundary(mut i: &[u8]) -> &[u8] {
     while let Some(end) = memchr(b'\n', i) {
         i = &i[end + 1..];
@@ -111,7 +112,7 @@ impl Piece<'_> {
         &self.bytes[self.range.clone()]
     }
 
-    /// The section at its end, very likely, when it begins in `section`.
+    /// Returns the section at its end, very likely, when it begins in `section`.
     fn guess(&self, section: Section) -> Section {
         let from = match (self.last_end, section) {
             (Some(end), _) => end,
@@ -178,7 +179,8 @@ impl GatheredComponents {
 }
 
 impl Gathered {
-    /// Nothing, with room for what a file of so many bytes may hold: memory is touched as it is filled.
+    /// Makes empty lists, with room for the content of a file of so many bytes: memory is touched
+    /// as it is filled.
     pub(super) fn new(bytes: usize) -> Self {
         let components = bytes / 64;
         Gathered {
@@ -206,7 +208,7 @@ impl Gathered {
         }
     }
 
-    /// Adds what stands behind, which has neither components nor pins of the design.
+    /// Adds the statements that follow, which have neither components nor pins of the design.
     pub(super) fn add(&mut self, later: Gathered) {
         self.version = later.version.or(self.version.take());
         self.design = later.design.or(self.design.take());
@@ -264,7 +266,7 @@ pub(super) struct GatheredNets {
 }
 
 impl GatheredNets {
-    /// None, with room for those that a file of so many bytes may hold.
+    /// Makes an empty list, with room for those that a file of so many bytes may hold.
     pub(super) fn new(bytes: usize) -> Self {
         let (nets, pins) = (bytes / 64, bytes / 24);
         let mut start = Column::with_capacity(nets + 1);
@@ -335,7 +337,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The section that the next statement is in.
+    /// Returns the section that the next statement is in.
     pub(super) fn section(&self) -> Section {
         self.section
     }

@@ -1,4 +1,5 @@
-//! The statements of DEF, as far as they are used; [`super::nets`] has those of its largest section.
+//! The statements of DEF, as far as they are used; [`super::nets`] has those of its largest
+//! section.
 
 use super::counts::Counts;
 use super::error::Miss;
@@ -11,7 +12,7 @@ use crate::design::{Blockage, BlockageKind, Halo, Names, Orientation};
 use crate::grid::Rect;
 use crate::text::index::NameIndex;
 
-/// Where the next statement of a file stands.
+/// The section of the next statement of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     /// In none.
@@ -51,7 +52,7 @@ const PASSED: [&str; 17] = [
 pub(super) const SPECIAL_NETS: &str = "SPECIALNETS";
 
 impl Section {
-    /// The section that begins with this word.
+    /// Returns the section that begins with this word.
     pub(super) fn of(word: &[u8]) -> Option<Section> {
         Some(match word {
             b"COMPONENTS" => Section::Components,
@@ -64,12 +65,12 @@ impl Section {
         })
     }
 
-    /// Whether a count and `;` stand behind the word that it begins with.
+    /// Whether a count and `;` follow the section's first word.
     pub(super) fn has_count(self) -> bool {
         self != Section::Passed("PROPERTYDEFINITIONS")
     }
 
-    /// The word that it begins and ends with.
+    /// Returns the word that it begins and ends with.
     pub(super) fn name(self) -> &'static str {
         match self {
             Section::Top => "DESIGN",
@@ -84,7 +85,7 @@ impl Section {
     }
 }
 
-/// What a component's placement is.
+/// The placement status of a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Status {
     #[default]
@@ -94,7 +95,7 @@ pub(super) enum Status {
     Fixed,
 }
 
-/// Where a component lies.
+/// The position of a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Place {
     pub(super) status: Status,
@@ -128,7 +129,7 @@ pub(super) struct Group {
     pub(super) region: String,
 }
 
-/// What a part of a DEF file holds.
+/// The content of a part of a DEF file.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) version: Option<String>,
@@ -169,7 +170,7 @@ pub(super) struct Components {
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     pub(super) place: Vec<Place>,
-    /// As they stand, several of one component too.
+    /// In the file's order, several of one component too.
     pub(super) halos: Vec<Halo>,
     /// Names of regions, by the index of the component.
     pub(super) regions: Vec<(u32, String)>,
@@ -179,11 +180,11 @@ pub(super) struct Components {
 #[derive(Debug, Default)]
 pub(super) struct Ports {
     pub(super) names: Names,
-    /// Where each lies, if it is placed.
+    /// The position of each, if it is placed.
     pub(super) at: Vec<Option<(f64, f64)>>,
 }
 
-/// What statements refer to.
+/// Things that statements refer to.
 pub(super) struct Known<'k> {
     pub(super) library: &'k Library,
     /// Names of the macros; without them components may be of any.
@@ -193,7 +194,7 @@ pub(super) struct Known<'k> {
     pub(super) netlist: Option<&'k Netlist<'k>>,
 }
 
-/// What reading a part gave.
+/// The result of reading a part.
 pub(super) struct Parsed {
     pub(super) part: Part,
     /// Where the part ends.
@@ -202,8 +203,8 @@ pub(super) struct Parsed {
     pub(super) length: usize,
 }
 
-/// Reads `text`, whose first statement is in `section`, into `part`, which is empty; `text` ends between
-/// statements.
+/// Reads `text`, whose first statement is in `section`, into `part`, which is empty; `text` ends
+/// between statements.
 pub(super) fn parse<'a>(
     text: &'a [u8],
     section: Section,
@@ -290,7 +291,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// A statement outside all sections.
+    /// Reads a statement outside all sections.
     fn statement(&mut self, at: &'a [u8], word: &'a [u8]) -> Read<'a, ()> {
         match word {
             b"VERSION" => {
@@ -336,7 +337,7 @@ impl<'a> Parser<'a, '_> {
                 let on = self.lexer.word() != b"OFF";
                 self.part.counts.case_off |= !on;
             }
-            // What stands in a section of a name that is not known.
+            // Entries in a section of an unknown name.
             b"-" => self.part.counts.skip("", b"-"),
             _ if !word[0].is_ascii_alphabetic() => {
                 return Err(Miss::expected(at, "a statement or `END DESIGN`"));
@@ -414,7 +415,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// The macro of the component called `name`.
+    /// Returns the macro of the component called `name`.
     #[inline(always)]
     fn cell(&mut self, name: &str) -> Read<'a, u32> {
         let at = self.lexer.peek();
@@ -434,7 +435,7 @@ impl<'a> Parser<'a, '_> {
         Ok(found)
     }
 
-    /// A pin of the design: shapes, each list of them followed by where it lies.
+    /// Reads a pin of the design: shapes, each list of them followed by its position.
     fn port(&mut self) -> Read<'a, ()> {
         let name = self.lexer.name("the name of a pin")?;
         let mut placed = Shapes::default();
@@ -479,7 +480,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// Rectangles, given by two points each.
+    /// Reads rectangles, given by two points each.
     fn rects(&mut self) -> Read<'a, Vec<Rect>> {
         let at = self.lexer.peek();
         let points = self.lexer.points()?;

@@ -15,17 +15,18 @@ use std::path::Path;
 /// Largest coordinate that is written.
 const LARGEST: f64 = 1e15;
 
-/// Writes the DEF file `source_def` to `out` with the movable components of `design` where they lie in it.
+/// Writes the DEF file `source_def` to `out` with the movable components of `design` at their
+/// positions in it.
 ///
 /// All else is copied byte for byte: where a component has a placement, its coordinates and its
 /// orientation are replaced; `UNPLACED` is replaced by `PLACED ( x y ) O`; where there is neither,
-/// `+ PLACED ( x y ) O` is put before the end of the statement. Coordinates are rounded to whole units.
-/// With the feature `gzip` a file whose name ends in `.gz` is compressed. The file is written beside
-/// `out` and renamed: it appears whole or not at all.
+/// `+ PLACED ( x y ) O` is put before the end of the statement. Coordinates are rounded to whole
+/// units. With the feature `gzip` a file whose name ends in `.gz` is compressed. The file is
+/// written beside `out` and renamed: it appears whole or not at all.
 ///
 /// # Errors
-/// When `source_def` cannot be read or is not as the format has it, when it lacks a movable component
-/// of the design, when a coordinate is not finite, and when `out` cannot be written.
+/// When `source_def` cannot be read or is not as the format has it, when it lacks a movable
+/// component of the design, when a coordinate is not finite, and when `out` cannot be written.
 pub fn write_placement(out: &Path, source_def: &Path, design: &Design) -> Result<(), LefDefError> {
     design.check().map_err(|e| LefDefError::whole(out, ErrorKind::Design(e)))?;
     let packing = Packing::of(out)?;
@@ -44,7 +45,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// As the name of the file says.
+    /// Returns the packing that the name of the file implies.
     fn of(out: &Path) -> Result<Packing, LefDefError> {
         let name = out.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let ending = [".gz", ".xz", ".bz2", ".zst"].into_iter().find(|end| name.ends_with(end));
@@ -82,12 +83,12 @@ impl Packing {
     }
 }
 
-/// Where the placement of a component stands, or is to stand.
+/// The place in the file of a component's placement, present or new.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Slot {
     /// x, y and orientation.
     Words([Range<usize>; 3]),
-    /// `UNPLACED`, and what may stand behind it.
+    /// `UNPLACED`, and the text behind it that belongs to it.
     Unplaced(Range<usize>),
     /// Before this place.
     Before(usize),
@@ -110,7 +111,7 @@ pub(super) fn components<'a>(
                 lexer.name("the name of a component")?;
                 let mut slot = None;
                 let end = loop {
-                    // The end of the statement is where `;` stands, which `option` passes.
+                    // The end of the statement is at `;`, which `option` passes.
                     let Some(option) = lexer.option()? else { break place(lexer.rest()) - 1 };
                     let start = place(lexer.rest()) - option.len();
                     match option {
@@ -163,7 +164,7 @@ pub(super) fn components<'a>(
     }
 }
 
-/// The slots of the movable components of `design`, with their nodes.
+/// Returns the slots of the movable components of `design`, with their nodes.
 fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, Slot)>, LefDefError> {
     let nodes = &design.nodes;
     let index = NameIndex::new(&nodes.names);

@@ -1,13 +1,14 @@
-//! Writes a whole design as a DEF file and the LEF file that it needs (LEF/DEF 5.8 Language Reference).
+//! Writes a whole design as a DEF file and the LEF file that it needs (LEF/DEF 5.8 Language
+//! Reference).
 //!
-//! Every node is a component, of a macro for its size and kind: `CLASS CORE` where it is as high as the rows,
-//! `COVER` where cells may lie under it, and else `BLOCK`. A macro has a pin at each place where one of its
-//! components has a pin in a net, as many as the component with the most has there, `P0`, `P1` and so on. Each kind of sites is
-//! a `SITE`.
+//! Every node is a component, of a macro for its size and kind: `CLASS CORE` where it is as high as
+//! the rows, `COVER` where cells may lie under it, and else `BLOCK`. A macro has a pin at each
+//! place where one of its components has a pin in a net, as many as the component with the most has
+//! there, `P0`, `P1` and so on. Each kind of sites is a `SITE`.
 //!
-//! Coordinates of DEF are whole numbers: the unit of the file is the layout unit, or a half, a fourth and so on of
-//! it where rows or fixed nodes ask for that. Where a layout unit is not known to be some
-//! micrometres it becomes a thousandth of one.
+//! Coordinates of DEF are whole numbers: the unit of the file is the layout unit, or a half, a
+//! fourth and so on of it where rows or fixed nodes need that. Where a layout unit is not known to
+//! be some micrometres it becomes a thousandth of one.
 
 use super::error::{ErrorKind, LefDefError};
 use crate::bookshelf::write::{Shortest, blocks};
@@ -18,14 +19,15 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Units of a DEF file in a layout unit, the first that makes whole numbers of all that cannot be rounded.
+/// Units of a DEF file in a layout unit: the first with which everything that cannot be rounded is
+/// whole.
 const FINER: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 10.0, 20.0];
 /// Layout units in a micrometre where that is not known.
 const UNITS: f64 = 1000.0;
 /// Largest coordinate that is written.
 const LARGEST: f64 = 1e15;
 
-/// What [`write_design`] has written.
+/// Results of [`write_design`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Written {
@@ -33,20 +35,20 @@ pub struct Written {
     pub files: Vec<PathBuf>,
     /// Units of the DEF file in a layout unit of the design.
     pub units_per_layout_unit: f64,
-    /// What the files do not hold as the design has it, one line each.
+    /// Differences of the files from the design, one line each.
     pub warnings: Vec<Warning>,
 }
 
 /// Writes a design as the DEF file `def` and a LEF file of the same name that ends in `.lef`.
 ///
-/// Movable nodes are `PLACED` where they lie, rounded to whole units, others `FIXED`. Weights of nets are rounded to
-/// whole numbers, and nets without names are called by their number. Fences, blockages and halos
-/// are not written.
+/// Movable nodes are `PLACED` at their positions, rounded to whole units, others `FIXED`. Weights
+/// of nets are rounded to whole numbers, and nets without names are named by their number. Fences,
+/// blockages and halos are not written.
 ///
 /// # Errors
 /// When the design's columns do not fit together ([`Design::check`]), a name is no word that DEF
-/// takes for one, a number is not finite or a coordinate too large, the design has neither rows nor an outline, or
-/// a file cannot be written.
+/// takes for one, a number is not finite or a coordinate too large, the design has neither rows nor
+/// an outline, or a file cannot be written.
 pub fn write_design(def: &Path, design: &Design) -> Result<Written, LefDefError> {
     let refused = |kind| LefDefError::whole(def, kind);
     design.check().map_err(|error| refused(ErrorKind::Design(error)))?;
@@ -211,17 +213,17 @@ impl<'a> Plan<'a> {
         warnings
     }
 
-    /// Units of the DEF file in a micrometre.
+    /// Returns the units of the DEF file in a micrometre.
     fn units(&self) -> f64 {
         self.design.units_per_micron.unwrap_or(UNITS) * self.finer
     }
 
-    /// A length in micrometres.
+    /// Returns a length in micrometres.
     fn microns(&self, length: f64) -> Microns {
         Microns { length, units: self.design.units_per_micron.unwrap_or(UNITS) }
     }
 
-    /// A coordinate in whole units of the DEF file.
+    /// Returns a coordinate in whole units of the DEF file.
     fn whole(&self, at: f64) -> i64 {
         (at * self.finer).round() as i64
     }
@@ -320,7 +322,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Units of the file in a layout unit: the fewest that rows and fixed nodes are whole numbers of.
+/// Returns the units of the file in a layout unit: the fewest that rows and fixed nodes are whole
+/// numbers of.
 fn finer(design: &Design) -> f64 {
     let (nodes, at) = (&design.nodes, &design.placement);
     let fixed = (0..nodes.len()).filter(|&i| nodes.kind[i] != NodeKind::Movable);
@@ -331,7 +334,7 @@ fn finer(design: &Design) -> f64 {
     FINER.into_iter().find(whole).unwrap_or(FINER[0])
 }
 
-/// The pin of its macro that each pin is, which the macros get.
+/// Returns the pin of its macro that each pin is, which the macros get.
 fn pins(nets: &Nets, macro_of: &[u32], macros: &mut [Macro]) -> Vec<u32> {
     // How many pins a node has had at a place.
     let mut had: HashMap<(u32, u64, u64), u32> = HashMap::new();
@@ -361,8 +364,8 @@ fn symmetry(symmetry: Symmetry) -> String {
     words.map(|(_, word)| word).collect::<Vec<_>>().join(" ")
 }
 
-/// A length in micrometres, of which so many layout units make one. Lengths of up to three decimals are written as they are, to
-/// the last digit.
+/// A length in micrometres, given the layout units in one. Lengths of up to three decimals are
+/// written as they are, to the last digit.
 struct Microns {
     length: f64,
     units: f64,

@@ -79,7 +79,7 @@ impl<'a> Areas<'a> {
         }
     }
 
-    /// What a movable node with area has to answer for.
+    /// Records the faults of a movable node with area.
     pub(super) fn judge(&self, i: usize, rect: &Rect, found: &mut Found) {
         let mut add = |fault, other, amount| {
             found.add(Violation { fault, node: i as u32, other, amount, place: *rect });
@@ -109,7 +109,7 @@ impl<'a> Areas<'a> {
         }
     }
 
-    /// Area of `rect` that none of `rects` covers.
+    /// Returns the area of `rect` that none of `rects` covers.
     fn outside(&self, rect: &Rect, rects: &[Rect]) -> f64 {
         let mut left = vec![*rect];
         for r in rects {
@@ -120,7 +120,7 @@ impl<'a> Areas<'a> {
     }
 }
 
-/// What of `of` is not in `hole`: four rectangles at most.
+/// Returns the parts of `of` outside `hole`: four rectangles at most.
 fn pieces_outside(of: &Rect, hole: &Rect) -> Vec<Rect> {
     if of.overlap(hole) <= 0.0 {
         return vec![*of];

@@ -1,17 +1,17 @@
 //! Heaps of cells, in which pairs are counted and not listed.
 //!
 //! A line sweeps upwards. When a cell begins, the cells under the line that reach into its width
-//! are all but those that end to its left or begin to its right: two look-ups in Fenwick trees
-//! over the left and the right edges (P. M. Fenwick, "A new data structure for cumulative
-//! frequency tables", Software: Practice and Experience 24, 1994). The trees hold the edges'
-//! coordinates as well, and so say the length that a cell shares with all others together; the
-//! area that pairs share is the integral of that length over y. O(n log n) for any heap.
+//! are all but those that end to its left or begin to its right: two look-ups in Fenwick trees over
+//! the left and the right edges (P. M. Fenwick, "A new data structure for cumulative frequency
+//! tables", Software: Practice and Experience 24, 1994). The trees hold the edges' coordinates as
+//! well, and so give the length that a cell shares with all others together; the area that pairs
+//! share is the integral of that length over y. O(n log n) for any heap.
 
 use super::overlap::Cell;
 use crate::grid::Rect;
 
-/// Number of pairs with a movable cell whose shared area begins where `begins` says, and the area
-/// that they share.
+/// Returns the number of pairs with a movable cell whose shared area begins at a y that `begins`
+/// accepts, and the area that they share.
 pub(super) fn count(cells: &[Cell], begins: &dyn Fn(f64) -> bool, tolerance: f64) -> (u64, f64) {
     let all: Vec<&Cell> = cells.iter().collect();
     let fixed: Vec<&Cell> = cells.iter().filter(|c| !c.movable).collect();
@@ -22,7 +22,7 @@ pub(super) fn count(cells: &[Cell], begins: &dyn Fn(f64) -> bool, tolerance: f64
     (pairs as u64, area.max(0.0))
 }
 
-/// What happens at a place of the line.
+/// An event at one position of the line.
 #[derive(Clone, Copy)]
 struct Event {
     y: f64,
@@ -96,12 +96,12 @@ impl Sweep {
         pairs as f64
     }
 
-    /// The length that the pairs which began share, integrated over y. A pair that began shares its
-    /// length until one of the two ends: the length of every cell with those that came before is
-    /// taken back when it ends, with those that came later when they end.
+    /// Returns the length that the pairs which began share, integrated over y. A pair that began
+    /// shares its length until one of the two ends: the length of every cell with those that came
+    /// before is taken back when it ends, with those that came later when they end.
     fn area(mut self, begins: &dyn Fn(f64) -> bool) -> f64 {
-        // Two cells that both began elsewhere are no pair here: what they share is left out when the
-        // second of them begins, and so must be when the first of them ends.
+        // Two cells that both began elsewhere are no pair here: their shared area is left out when
+        // the second of them begins, and so must be when the first of them ends.
         let (mut area, mut length, mut before) = (0.0, 0.0, f64::NEG_INFINITY);
         let mut early = Early::new(&self);
         for event in std::mem::take(&mut self.events) {
@@ -150,7 +150,7 @@ fn shared(lefts: &Fenwick, rights: &Fenwick, xl: f64, xh: f64) -> f64 {
     up_to(xh) - up_to(xl)
 }
 
-/// The cells that began where `begins` says no, of which two are no pair.
+/// The cells that began at a y that `begins` refuses, of which two are no pair.
 struct Early {
     early: Vec<bool>,
     lefts: Fenwick,
@@ -204,7 +204,7 @@ impl Fenwick {
         Fenwick { values, nodes }
     }
 
-    /// `value`, one of those given to [`Fenwick::new`], comes or goes.
+    /// Adds or removes `value`, one of those given to [`Fenwick::new`].
     fn change(&mut self, value: f64, comes: bool) {
         let mut k = self.values.partition_point(|v| *v < value) + 1;
         while k < self.nodes.len() {
@@ -218,12 +218,12 @@ impl Fenwick {
         }
     }
 
-    /// Number and sum of those below `bound`.
+    /// Returns the number and sum of those below `bound`.
     fn below(&self, bound: f64) -> (u64, f64) {
         self.first(self.values.partition_point(|v| *v < bound))
     }
 
-    /// Number and sum of those up to `bound`.
+    /// Returns the number and sum of those up to `bound`.
     fn up_to(&self, bound: f64) -> (u64, f64) {
         self.first(self.values.partition_point(|v| *v <= bound))
     }

@@ -1,4 +1,5 @@
-//! Legality of a placement: what a detailed placer must have settled, and what it has not.
+//! Legality of a placement: the requirements on the result of a detailed placer, and their
+//! violations.
 //!
 //! Movable cells must not overlap one another or fixed cells, must stand with their bottom edge on
 //! a row, their left edge on a site and all of their width on the sites of every row they cover,
@@ -9,8 +10,8 @@
 //! cells, rows, sites, overlaps; <http://archive.sigda.org/ispd2006/contest.html>) and, where the
 //! rows say it, orientations as LEF/DEF has them.
 //!
-//! Not looked at: cells without area, `FixedNoImage` nodes (cells may lie over those), and
-//! overlaps of fixed cells with one another, which are the design's own.
+//! Not checked: cells without area, `FixedNoImage` nodes (cells may lie over those), and overlaps
+//! of fixed cells with one another, which are the design's own.
 //!
 //! ```
 //! use placefield::design::{Design, NodeKind, Nodes, Orientation, Placement, Row};
@@ -119,20 +120,20 @@ impl Fault {
 /// One fault of one cell, or of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Violation {
-    /// What is wrong.
+    /// The kind of fault.
     pub fault: Fault,
     /// The node, by its index in the design.
     pub node: u32,
     /// The other node of an overlap.
     pub other: Option<u32>,
-    /// How much, as [`Fault`] says.
+    /// The amount, as defined by [`Fault`].
     pub amount: f64,
     /// Where: the area that two cells share, and else the cell.
     pub place: Rect,
 }
 
 impl Violation {
-    /// The largest amount first, then by node.
+    /// Orders by the largest amount first, then by node.
     fn order(&self, other: &Violation) -> Ordering {
         let nodes = |v: &Violation| (v.node, v.other);
         other.amount.total_cmp(&self.amount).then_with(|| nodes(self).cmp(&nodes(other)))
@@ -173,8 +174,8 @@ impl fmt::Display for Violation {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LegalityOptions<'a> {
-    /// What counts as none, as a share of the smallest site pitch (of overlaps, distances to rows
-    /// and sites, lengths outside): files hold decimal numbers. 1/1000 by default.
+    /// Lengths that count as none, as a share of the smallest site pitch (of overlaps, distances to
+    /// rows and sites, lengths outside): files hold decimal numbers. 1/1000 by default.
     pub tolerance: f64,
     /// Where fixed cells belong; none by default, and then none can have moved.
     pub reference: Option<&'a Placement>,
@@ -207,13 +208,13 @@ pub enum LegalityError {
     /// The columns of the design or of the reference do not fit together.
     #[error(transparent)]
     Design(#[from] DesignError),
-    /// Without rows nothing says where cells may go.
+    /// Without rows cells have no legal positions.
     #[error("the design has no rows, so nothing says where cells may stand")]
     NoRows,
     /// A size or position that is not finite, or a negative size.
     #[error("{what} {index}: {value}: expected a finite number, of sizes at least 0")]
     BadNumber {
-        /// What has the number.
+        /// The owner of the number.
         what: &'static str,
         /// Its index in the design.
         index: usize,
@@ -250,12 +251,12 @@ pub struct Legality {
     pub halo: usize,
     /// Movable cells on a row that their library cell may not stand on.
     pub wrong_row: usize,
-    /// False where most cells on flipped rows lie unflipped: then nobody has assigned
-    /// orientations yet, and a cell as the library has it is not counted as wrong there.
+    /// False where most cells on flipped rows lie unflipped: then orientations have not been
+    /// assigned yet, and a cell as the library has it is not counted as wrong there.
     pub orientations_assigned: bool,
-    /// The worst of every fault, [`WORST`] of each at most, in the order of [`Fault::ALL`].
-    /// Where cells lie in heaps of more than 64 to a cell, overlaps are counted but not all of
-    /// them looked at: then these are the worst of the largest cells.
+    /// The worst of every fault, [`WORST`] of each at most, in the order of [`Fault::ALL`]. Where
+    /// cells lie in heaps of more than 64 to a cell, overlaps are counted but not all of them
+    /// listed: then these are the worst of the largest cells.
     pub worst: Vec<Violation>,
 }
 
@@ -265,7 +266,7 @@ impl Legality {
         Fault::ALL.into_iter().all(|fault| self.count(fault) == 0)
     }
 
-    /// How often a fault was found.
+    /// Returns how often a fault was found.
     pub fn count(&self, fault: Fault) -> u64 {
         match fault {
             Fault::Overlap => self.overlaps,
@@ -282,7 +283,7 @@ impl Legality {
         }
     }
 
-    /// Movable cells that reach beyond the die or the sites of a row.
+    /// Returns the movable cells that reach beyond the die or the sites of a row.
     pub fn outside(&self) -> usize {
         self.outside_die + self.outside_row
     }
@@ -351,8 +352,8 @@ fn check_numbers(design: &Design) -> Result<(), LegalityError> {
     Ok(())
 }
 
-/// Whether anybody has turned cells as their rows ask: whether at least half of the movable cells
-/// of one row's height that stand on rows upside down are upside down.
+/// Whether orientations have been assigned as the rows require: whether at least half of the
+/// movable cells of one row's height that stand on rows upside down are upside down.
 fn orientations_assigned(design: &Design, levels: &Levels) -> bool {
     let flipped = |i: usize| -> Option<bool> {
         let row = levels.row_of_single(design, i)?;
@@ -371,7 +372,7 @@ fn orientations_assigned(design: &Design, levels: &Levels) -> bool {
     2 * yes >= all
 }
 
-/// What node `i` alone has to answer for.
+/// Records the faults of node `i` alone.
 fn judge(
     design: &Design,
     i: usize,
@@ -472,7 +473,7 @@ impl Worst {
         self.0.truncate(WORST);
     }
 
-    /// An amount that a violation must reach to be among the worst.
+    /// Returns an amount that a violation must reach to be among the worst.
     fn least(&self) -> f64 {
         if self.0.len() < WORST { 0.0 } else { self.0[WORST - 1].amount }
     }

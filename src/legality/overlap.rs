@@ -1,8 +1,8 @@
 //! Pairs of cells that share area.
 //!
 //! The die is cut into bands of a row's height. A pair is found in the band where the area it
-//! shares begins: there both are among the band's cells, sorted by their left edges, and every
-//! cell meets those that begin before it ends. In a legal placement that is none.
+//! shares begins: there both are among the band's cells, sorted by their left edges, and every cell
+//! is compared with those that begin before it ends. In a legal placement there are none.
 
 use super::{Fault, Found, Violation, Worst, heap};
 use crate::design::{Design, NodeKind};
@@ -26,7 +26,7 @@ pub(super) struct Cell {
     pub(super) movable: bool,
 }
 
-/// Number of pairs, the area they share, and the worst.
+/// Returns the number of pairs, the area they share, and the worst.
 pub(super) fn overlaps(design: &Design, die: &Rect, tolerance: f64) -> (u64, f64, Found) {
     let bands = Bands::new(design, die);
     let parts: Vec<(u64, f64, Worst)> = (0..bands.count)
@@ -50,7 +50,7 @@ pub(super) fn overlaps(design: &Design, die: &Rect, tolerance: f64) -> (u64, f64
     (count, area, found)
 }
 
-/// Which nodes lie in which band.
+/// The nodes in each band.
 pub(super) struct Bands {
     low: f64,
     height: f64,
@@ -114,7 +114,7 @@ impl Bands {
         self.start = start;
     }
 
-    /// The band that holds `y`; what lies beyond the die is in the first or the last.
+    /// Returns the band that holds `y`; positions beyond the die are in the first or the last.
     fn of(&self, y: f64) -> u32 {
         ((y - self.low) / self.height).clamp(0.0, (self.count - 1) as f64) as u32
     }
@@ -136,7 +136,7 @@ impl Bands {
     }
 }
 
-/// The area that two cells share, unless it is thinner than `tolerance` along an axis.
+/// Returns the area that two cells share, unless it is thinner than `tolerance` along an axis.
 fn shared(a: &Rect, b: &Rect, tolerance: f64) -> Option<Rect> {
     let both =
         Rect { xl: a.xl.max(b.xl), yl: a.yl.max(b.yl), xh: a.xh.min(b.xh), yh: a.yh.min(b.yh) };
@@ -177,8 +177,8 @@ fn in_band(bands: &Bands, band: usize, cells: &mut [Cell], tolerance: f64) -> (u
     (count, area, worst)
 }
 
-/// The worst pairs of a heap, as far as `most` of them show them: the largest cells are looked at
-/// first, and none that is smaller than what a pair must share.
+/// Returns the worst pairs of a heap, as far as `most` of them show them: the largest cells are
+/// looked at first, and none that is smaller than what a pair must share.
 fn of_the_largest(
     bands: &Bands,
     band: usize,

@@ -3,7 +3,7 @@
 use crate::design::{Design, Master, Orientation, Row, StandsOn, Symmetry};
 use crate::grid::Rect;
 
-/// How a cell stands on the rows.
+/// The position of a cell relative to the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stand {
     Fine,
@@ -34,7 +34,7 @@ struct Level {
     rows: Vec<Row>,
     /// The largest right edge of `rows[..=k]`.
     reach: Vec<f64>,
-    /// What the subrows cover together: intervals that do not touch, ascending.
+    /// The part that the subrows cover together: intervals that do not touch, ascending.
     spans: Vec<(f64, f64)>,
 }
 
@@ -60,12 +60,12 @@ impl Levels {
         self.upright
     }
 
-    /// What counts as no length, layout units.
+    /// Returns the length that counts as none, layout units.
     pub(super) fn tolerance(&self) -> f64 {
         self.tolerance
     }
 
-    /// The nearest level to `y`, if there is any.
+    /// Returns the nearest level to `y`, if there is any.
     fn nearest(&self, y: f64) -> Option<usize> {
         let above = self.levels.partition_point(|level| level.y < y);
         let distance = |k: &usize| (self.levels[*k].y - y).abs();
@@ -73,7 +73,7 @@ impl Levels {
         both.into_iter().flatten().min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// How a cell that covers `rect` stands.
+    /// Returns how a cell that covers `rect` stands.
     pub(super) fn stand(&self, rect: &Rect) -> Stand {
         let Some(bottom) = self.nearest(rect.yl) else { return Stand::OffRow(f64::INFINITY) };
         let distance = (self.levels[bottom].y - rect.yl).abs();
@@ -90,8 +90,8 @@ impl Levels {
         }
     }
 
-    /// Whether one of the rows below the lower left corner of `rect` is one that its library cell may
-    /// stand on. True where there is no row.
+    /// Whether one of the rows below the lower left corner of `rect` is one that its library cell
+    /// may stand on. True where there is no row.
     pub(super) fn may_stand(&self, master: &Master, rect: &Rect) -> bool {
         let Some(level) = self.nearest(rect.yl).map(|k| &self.levels[k]) else { return true };
         let site = master.site.filter(|site| self.kinds.binary_search(site).is_ok());
@@ -109,7 +109,7 @@ impl Levels {
         level.rows.iter().filter(below).any(fits) || !level.rows.iter().any(|row| below(&row))
     }
 
-    /// Area of a cell on level `bottom` that has no sites below.
+    /// Returns the area of a cell on level `bottom` that has no sites below.
     fn bare(&self, bottom: usize, rect: &Rect) -> f64 {
         let (mut covered, mut area) = (rect.yl, 0.0);
         for level in &self.levels[bottom..] {
@@ -128,7 +128,7 @@ impl Levels {
         if above > self.tolerance { area + above * rect.width() } else { area }
     }
 
-    /// The row that node `i` stands on, where it is of one row's height.
+    /// Returns the row that node `i` stands on, where it is of one row's height.
     pub(super) fn row_of_single<'a>(&'a self, design: &Design, i: usize) -> Option<&'a Row> {
         let (x, y) = (design.placement.x[i], design.placement.y[i]);
         let level = &self.levels[self.nearest(y)?];
@@ -158,7 +158,7 @@ impl Level {
         Level { y: rows[0].y, height, rows, reach, spans }
     }
 
-    /// Length of `[low, high]` that no subrow covers.
+    /// Returns the length of `[low, high]` that no subrow covers.
     fn uncovered(&self, low: f64, high: f64) -> f64 {
         let first = self.spans.partition_point(|span| span.1 <= low);
         let within = self.spans[first..].iter().take_while(|span| span.0 < high);
@@ -166,7 +166,8 @@ impl Level {
         (high - low - covered).max(0.0)
     }
 
-    /// Distance from `x` to the nearest site of the subrows that hold it; none where none does.
+    /// Returns the distance from `x` to the nearest site of the subrows that hold it; none where
+    /// none does.
     fn off_site(&self, x: f64) -> Option<f64> {
         let after = self.rows.partition_point(|row| row.x <= x);
         let mut nearest: Option<f64> = None;

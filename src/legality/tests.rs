@@ -2,8 +2,8 @@ use super::*;
 use crate::design::{Blockage, BlockageKind, Fence, Halo, Master, StandsOn};
 use crate::design::{Nodes, Orientation, Row, Symmetry};
 
-/// Rows of height 10 with sites 2 apart from x = 100 on, every other one flipped; 20 rows of 200
-/// sites: the die is [100, 500] × [0, 200].
+/// Returns the rows of height 10 with sites 2 apart from x = 100 on, every other one flipped; 20
+/// rows of 200 sites: the die is [100, 500] × [0, 200].
 fn rows() -> Vec<Row> {
     let row = |k: u32| Row {
         x: 100.0,
@@ -18,8 +18,8 @@ fn rows() -> Vec<Row> {
     (0..20).map(row).collect()
 }
 
-/// A legal placement: 40 cells of 6 × 10 in each of the first ten rows, lying as their rows ask, a
-/// movable macro of 40 × 30 on the rows 12 to 14 and a fixed one of 37 × 33 off every row.
+/// Returns a legal placement: 40 cells of 6 × 10 in each of the first ten rows, lying as their rows
+/// ask, a movable macro of 40 × 30 on the rows 12 to 14 and a fixed one of 37 × 33 off every row.
 fn legal() -> Design {
     let mut design = Design { rows: rows(), ..Design::default() };
     let mut add = |x: f64, y: f64, w: f64, h: f64, orientation, kind| {
@@ -133,7 +133,8 @@ fn planted_faults_are_found() {
         plant(&mut design);
         let legality = check(&design, &LegalityOptions::default().reference(&home)).unwrap();
         if what == "over a row of cells" {
-            // The macro comes to lie over row 9: six cells reach into [200, 240], the outer ones by 2 and 4.
+            // The macro comes to lie over row 9: six cells reach into [200, 240], the outer ones by
+            // 2 and 4.
             assert_eq!((legality.overlaps, legality.overlap_area), (6, 300.0));
             let amounts: Vec<_> =
                 legality.worst.iter().map(|v| (v.node, v.other, v.amount)).collect();
@@ -176,7 +177,7 @@ fn cells_that_nobody_turned_are_not_wrong_on_flipped_rows() {
 #[test]
 fn rows_in_parts_and_with_gaps_between_them_hold_what_stands_on_them() {
     let mut design = legal();
-    // Row 13 in two parts that meet at 220, below the macro at [200, 240].
+    // Row 13 in two parts that touch at 220, below the macro at [200, 240].
     let whole = design.rows[13];
     design.rows[13].sites = 60;
     design.rows.push(Row { x: 220.0, sites: 140, ..whole });
@@ -184,7 +185,7 @@ fn rows_in_parts_and_with_gaps_between_them_hold_what_stands_on_them() {
     design.rows[13].sites = 58;
     let legality = found(&design);
     assert_eq!((legality.outside_row, legality.worst[0].amount), (1, 40.0));
-    // Without row 13 a third of the macro stands on nothing.
+    // Without row 13 a third of the macro has no row below it.
     design.rows.remove(13);
     design.rows.pop();
     assert_eq!(found(&design).worst[0].amount, 400.0);
@@ -324,7 +325,7 @@ fn two_rows() -> Design {
 fn fences_hold_members_in_and_others_out() {
     let mut design = two_rows();
     let fence = |rects| Fence { name: String::new(), rects };
-    // In two parts that meet below the cell.
+    // In two parts that touch below the cell.
     design.fences = vec![fence(vec![Rect::at(0.0, 0.0, 1.0, 10.0), Rect::at(1.0, 0.0, 1.0, 10.0)])];
     design.nodes.fence = vec![Some(0), None];
     assert!(found(&design).is_legal());

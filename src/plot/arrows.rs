@@ -27,7 +27,7 @@ const RIM: f64 = 1.0;
 /// very strong field do not make dots of all the others.
 const CUT: f64 = 0.02;
 
-/// How many arrows fit along an axis of `length`, the longer one being `longer`.
+/// Returns how many arrows fit along an axis of `length`, the longer one being `longer`.
 fn count(length: f64, longer: f64) -> usize {
     ((ALONG * length / longer).round() as usize).max(1)
 }
@@ -70,7 +70,7 @@ pub(super) fn draw<T: Real>(
     }
 }
 
-/// The magnitude drawn at full length; `None` where there is no field.
+/// Returns the magnitude drawn at full length; `None` where there is no field.
 fn full_length(x: &Map<f64>, y: &Map<f64>) -> Option<f64> {
     let pairs = x.as_slice().iter().zip(y.as_slice());
     let mut sizes: Vec<f64> = pairs.map(|(x, y)| x.hypot(*y)).filter(|s| s.is_finite()).collect();

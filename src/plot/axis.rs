@@ -66,7 +66,7 @@ impl Axis {
         Axis { lo: 10_f64.powi(first), hi: 10_f64.powi(last), log: true, ticks, exponent: 0 }
     }
 
-    /// The part of a logarithmic axis from `lo` to `hi`, which need not be powers of ten.
+    /// Returns the part of a logarithmic axis from `lo` to `hi`, which need not be powers of ten.
     pub(crate) fn logarithmic_between(lo: f64, hi: f64, most: usize) -> Axis {
         let mut axis = Axis::logarithmic(lo, hi, most);
         axis.ticks.retain(|(v, _)| (lo * 0.999..=hi * 1.001).contains(v));
@@ -82,7 +82,7 @@ impl Axis {
         Axis::linear(lo, hi, most + 2)
     }
 
-    /// Where `value` lies: 0 at the low end, 1 at the high end.
+    /// Returns the place of `value` on the axis: 0 at the low end, 1 at the high end.
     pub(crate) fn share(&self, value: f64) -> f64 {
         if self.log {
             (value / self.lo).log10() / (self.hi / self.lo).log10()
@@ -101,7 +101,7 @@ impl Axis {
     }
 }
 
-/// A range that is finite and not empty.
+/// Returns a range that is finite and not empty.
 fn widen(lo: f64, hi: f64) -> (f64, f64) {
     let (lo, hi) =
         (lo.clamp(f64::MIN / 4.0, f64::MAX / 4.0), hi.clamp(f64::MIN / 4.0, f64::MAX / 4.0));
@@ -113,7 +113,7 @@ fn widen(lo: f64, hi: f64) -> (f64, f64) {
     (lo - half, lo + half)
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten that is at least `step`.
+/// Returns the smallest of 1, 2 and 5 times a power of ten that is at least `step`.
 fn round_step(step: f64) -> f64 {
     let decade = 10_f64.powi(step.log10().floor() as i32);
     let round = [1.0, 2.0, 5.0].map(|m| m * decade);
@@ -145,7 +145,7 @@ fn power(exponent: i32) -> String {
     }
 }
 
-/// A value to three significant digits: 0.0123, 4.56, 789, 1.23×10⁶.
+/// Returns a value to three significant digits: 0.0123, 4.56, 789, 1.23×10⁶.
 pub(crate) fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return number(value, 0);

@@ -11,7 +11,7 @@ use super::size::Size;
 /// One number per category.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarSeries {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
     /// One for each category; none, or one that is negative or not finite,
     /// leaves a gap.
@@ -27,7 +27,7 @@ pub struct Bars {
     pub title: String,
     /// The second line.
     pub subtitle: String,
-    /// What the values are, with their unit.
+    /// The quantity of the values, with its unit.
     pub y_label: String,
     /// Names below the bars.
     pub categories: Vec<String>,
@@ -105,7 +105,7 @@ impl Bars {
         Picture(drawing)
     }
 
-    /// The colour of every series.
+    /// Returns the colour of every series.
     fn colors(&self) -> Vec<Rgb> {
         let pairs = self.series.iter().map(|s| s.paired_with);
         let colors = color::paired(pairs, CURVES.into_iter().cycle());

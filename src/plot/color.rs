@@ -6,7 +6,7 @@
 //! 2003): 11-class RdBu with blue for the negative side, 11-class PRGn with green for it, 9-class
 //! YlOrRd without its two palest colours, and the darker half of 9-class Reds.
 
-/// What values are, which decides where their colours begin and end.
+/// The kind of values, which decides where their colours begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scale {
     /// Viridis, from dark to bright: densities. Starts at zero where no value is negative.
@@ -18,7 +18,7 @@ pub enum Scale {
     /// Magma, from black to bright: magnitudes of fields. Starts at zero where no value is
     /// negative.
     Magnitude,
-    /// Grey at zero, from yellow to dark red above it, however little: what is above a target.
+    /// Grey at zero, from yellow to dark red above it, however little: for amounts above a target.
     Overflow,
     /// Blue, white, red, symmetric about zero: potential and field components.
     Diverging,
@@ -47,9 +47,9 @@ pub enum Shading {
     Linear,
     /// In proportion, up to the value that 99.5 % of the bins that are not zero stay below, where
     /// the largest is more than twice that: a few bins far above all others leave no shades for
-    /// them. Of a [`Scale::Overflow`] it is the value that 95 % of the bins above zero stay below,
-    /// and of a [`Scale::Target`] the same of what is above the mark, and at most four times the
-    /// mark.
+    /// them. For a [`Scale::Overflow`] it is the value that 95 % of the bins above zero stay below,
+    /// and for a [`Scale::Target`] the same of the values above the mark, and at most four times
+    /// the mark.
     Clipped,
     /// By the logarithm, over four decades below the largest value. A [`Scale::Diverging`] stays
     /// linear.
@@ -59,18 +59,17 @@ pub enum Shading {
 /// A colour, red, green, blue.
 pub(crate) type Rgb = [u8; 3];
 
-/// What a bin looks like whose value is not a finite number.
+/// The colour of a bin whose value is not a finite number.
 pub(super) const NOT_FINITE: Rgb = [0x00, 0xe5, 0xff];
-/// What a bin looks like that has no value.
+/// The colour of a bin that has no value.
 pub(super) const ABSENT: Rgb = [0xc8, 0xcc, 0xd0];
 pub(super) const WHITE: Rgb = [0xff; 3];
 pub(super) const INK: Rgb = [0x26, 0x26, 0x26];
 pub(super) const GREY: Rgb = [0x5c, 0x5c, 0x5c];
 pub(super) const GRID: Rgb = [0xe6, 0xe6, 0xe6];
 
-/// Colours for curves: Okabe and Ito, "Color Universal Design" (2002), told
-/// apart with every common colour vision; their yellow is left out, being too
-/// light for a line on white.
+/// Colours for curves: Okabe and Ito, "Color Universal Design" (2002), distinguishable with every
+/// common colour vision; their yellow is left out, being too light for a line on white.
 pub(super) const CURVES: [Rgb; 7] = [
     [0x00, 0x72, 0xb2],
     [0xd5, 0x5e, 0x00],
@@ -81,7 +80,8 @@ pub(super) const CURVES: [Rgb; 7] = [
     [0x00, 0x00, 0x00],
 ];
 
-/// The colour of every series: that of the one it is paired with, else the next of `colors`.
+/// Returns the colour of every series: that of the one it is paired with, else the next of
+/// `colors`.
 pub(super) fn paired(
     pairs: impl Iterator<Item = Option<usize>>,
     mut colors: impl Iterator<Item = Rgb>,
@@ -113,7 +113,7 @@ const PURPLE_GREEN: [u32; 11] = [
 const GREYS: [u32; 2] = [0xffffff, 0x000000];
 const YELLOW_RED: [u32; 7] = [0xfed976, 0xfeb24c, 0xfd8d3c, 0xfc4e2a, 0xe31a1c, 0xbd0026, 0x800026];
 const REDS: [u32; 5] = [0xfb6a4a, 0xef3b2c, 0xcb181d, 0xa50f15, 0x67000d];
-/// Of a map of overflow where there is none.
+/// The colour of bins without overflow in a map of overflow.
 const NO_OVERFLOW: Rgb = [0xe4, 0xe6, 0xe8];
 
 /// Shades a scale is divided into; few enough for an image to compress well.
@@ -123,7 +123,8 @@ pub(crate) const ROUNDING: f64 = 1e-9;
 
 #[cfg(feature = "cli")]
 impl Scale {
-    /// Its control points, evenly spaced, lowest first; of [`Scale::Target`] those up to the mark.
+    /// Returns its control points, evenly spaced, lowest first; of [`Scale::Target`] those up to
+    /// the mark.
     pub(crate) fn points(self) -> impl Iterator<Item = Rgb> {
         unpacked(self.table(None))
     }
@@ -174,7 +175,7 @@ pub(crate) struct Palette {
     pub(super) odd: Rgb,
 }
 
-/// What decides the colours of a map beside its values.
+/// Settings that decide the colours of a map beside its values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Look {
     pub(crate) scale: Scale,
@@ -187,7 +188,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// A palette for `values`.
+    /// Returns a palette for `values`.
     pub(crate) fn palette(&self, values: &[f64]) -> Palette {
         let given = self.range.filter(|(lo, hi)| lo < hi && lo.is_finite() && hi.is_finite());
         let is_log = self.shading == Shading::Log && self.scale != Scale::Diverging;
@@ -202,7 +203,7 @@ impl Look {
         Palette::new(self, lo, hi, log)
     }
 
-    /// The ends for `values`, and whether colours go by the logarithm.
+    /// Returns the ends for `values`, and whether colours go by the logarithm.
     fn ends(&self, values: &[f64]) -> (f64, f64, bool) {
         let scale = self.scale;
         let (lo, hi) = ends(scale, range(values).unwrap_or((0.0, 1.0)));
@@ -261,7 +262,7 @@ impl Palette {
         }
     }
 
-    /// A palette with its ends at `lo < hi`.
+    /// Returns a palette with its ends at `lo < hi`.
     pub(crate) fn between(scale: Scale, lo: f64, hi: f64, mark: Option<f64>) -> Palette {
         Palette::new(&Look { scale, mark, ..Look::default() }, lo, hi, false)
     }
@@ -276,7 +277,7 @@ impl Palette {
         self.log
     }
 
-    /// Where a value lies between the ends, 0 to 1, beyond them less or more.
+    /// Returns the place of a value between the ends, 0 to 1, beyond them less or more.
     fn share(&self, value: f64) -> f64 {
         if self.log {
             (value.max(self.lo) / self.lo).ln() / (self.hi / self.lo).ln()
@@ -286,7 +287,8 @@ impl Palette {
         }
     }
 
-    /// The shade of `value`, from 0; beyond the ends, the end's. None for what is not finite.
+    /// Returns the shade of `value`, from 0; beyond the ends, the end's. None for what is not
+    /// finite.
     pub(crate) fn shade(&self, value: f64) -> Option<u8> {
         // A shade per equal share of the range.
         let least = usize::from(self.zero_apart && value > 0.0);
@@ -294,12 +296,12 @@ impl Palette {
         value.is_finite().then(|| shade.min(SHADES - 1) as u8)
     }
 
-    /// The colour of `value`; beyond the ends, the end's colour.
+    /// Returns the colour of `value`; beyond the ends, the end's colour.
     pub(super) fn color(&self, value: f64) -> Rgb {
         self.shade(value).map_or(self.odd, |shade| self.shades[usize::from(shade)])
     }
 
-    /// Every shade, lowest first.
+    /// Returns every shade, lowest first.
     pub(crate) fn shades(&self) -> &[Rgb] {
         &self.shades
     }
@@ -310,11 +312,11 @@ impl Palette {
 const DARKEST: f64 = 1.5;
 /// The low end of a logarithmic scale over its high end, at least: four decades.
 const LEAST_OF_LOG: f64 = 1e-4;
-/// The end of a clipped scale with a target, over the target, at most: what is below keeps a
-/// quarter of the shades.
+/// The end of a clipped scale with a target, over the target, at most: values below the target keep
+/// a quarter of the shades.
 const MOST_TARGETS: f64 = 4.0;
 
-/// Smallest and largest finite value; `None` where there is none.
+/// Returns the smallest and largest finite value; `None` where there is none.
 fn range(values: &[f64]) -> Option<(f64, f64)> {
     let finite = values.iter().copied().filter(|v| v.is_finite());
     finite.fold(None, |range, v| {
@@ -323,8 +325,8 @@ fn range(values: &[f64]) -> Option<(f64, f64)> {
     })
 }
 
-/// Where a clipped scale ends that holds this share of the sizes above zero, when that is less
-/// than half of `largest`.
+/// Returns where a clipped scale ends that holds this share of the sizes above zero, when that is
+/// less than half of `largest`.
 fn clipped(sizes: impl Iterator<Item = f64>, held: f64, largest: f64) -> Option<f64> {
     let mut sizes: Vec<f64> = sizes.filter(|v| v.is_finite() && *v > 0.0).collect();
     let held = ((held * sizes.len() as f64) as usize).min(sizes.len().checked_sub(1)?);
@@ -332,7 +334,7 @@ fn clipped(sizes: impl Iterator<Item = f64>, held: f64, largest: f64) -> Option<
     (2.0 * *end < largest).then_some(*end)
 }
 
-/// The ends of a scale over values from `lo` to `hi`; never equal.
+/// Returns the ends of a scale over values from `lo` to `hi`; never equal.
 fn ends(scale: Scale, (lo, hi): (f64, f64)) -> (f64, f64) {
     match scale {
         Scale::Diverging => {

@@ -13,7 +13,7 @@ use std::path::Path;
 /// One curve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
     /// Points `(x, y)` in drawing order. A point that is not finite (or beyond
     /// ±10³⁰⁰), or not above zero on a logarithmic axis, leaves a gap.
@@ -31,9 +31,9 @@ pub struct Curves {
     pub title: String,
     /// The second line.
     pub subtitle: String,
-    /// What x is, with its unit.
+    /// The quantity along x, with its unit.
     pub x_label: String,
-    /// What y is, with its unit.
+    /// The quantity along y, with its unit.
     pub y_label: String,
     /// Whether x is drawn on a logarithmic axis.
     pub log_x: bool,
@@ -47,7 +47,7 @@ pub struct Curves {
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 760.0;
-/// Places of the bitmap to the picture unit, within which points cannot be told apart.
+/// Places of the bitmap to the picture unit, within which points cannot be distinguished.
 const SUBUNITS: f64 = 2.0;
 const LINE: f64 = 3.5;
 const DASH: f64 = 11.0;
@@ -105,7 +105,7 @@ impl Curves {
         Picture(drawing)
     }
 
-    /// The colour of every series.
+    /// Returns the colour of every series.
     fn colors(&self) -> Vec<Rgb> {
         color::paired(self.series.iter().map(|s| s.paired_with), colors())
     }
@@ -115,12 +115,12 @@ impl Curves {
         fits(x, self.log_x) && fits(y, self.log_y)
     }
 
-    /// The stretches of a curve between gaps.
+    /// Returns the stretches of a curve between gaps.
     fn runs<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a [(f64, f64)]> {
         series.points.split(|&p| !self.drawable(p)).filter(|run| !run.is_empty())
     }
 
-    /// The axes of a chart that is smaller by this factor.
+    /// Returns the axes of a chart that is smaller by this factor.
     fn axes(&self, scale: f64) -> (Axis, Axis) {
         let points = || self.series.iter().flat_map(|s| self.runs(s)).flatten();
         let (lo_x, hi_x) = range(points().map(|p| p.0));
@@ -266,8 +266,8 @@ fn dot(drawing: &mut Drawing, (x, y): Point, color: Rgb) {
     drawing.polygon(circle(5.5), color, 1.0);
 }
 
-/// Keeps the first, lowest, highest and last of the points that fall on one
-/// column of the bitmap: what is drawn stays the same, however many there are.
+/// Keeps the first, lowest, highest and last of the points that fall on one column of the bitmap:
+/// the drawing stays the same, however many there are.
 fn thin_out(points: Vec<Point>) -> Vec<Point> {
     let column = |p: &Point| (p.0 * SUBUNITS).round();
     let mut kept = Vec::new();

@@ -32,13 +32,13 @@ impl Area {
         self.bottom - self.top
     }
 
-    /// The box with every side moved outward by `by`.
+    /// Returns the box with every side moved outward by `by`.
     pub(super) fn grown(&self, by: f64) -> Area {
         let Area { left, top, right, bottom } = *self;
         Area { left: left - by, top: top - by, right: right + by, bottom: bottom + by }
     }
 
-    /// The part inside `other`.
+    /// Returns the part inside `other`.
     pub(super) fn within(&self, other: &Area) -> Area {
         Area {
             left: self.left.max(other.left),
@@ -48,14 +48,14 @@ impl Area {
         }
     }
 
-    /// The box's corners, closed.
+    /// Returns the box's corners, closed.
     pub(super) fn outline(&self) -> Vec<Point> {
         let Area { left, top, right, bottom } = *self;
         vec![(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
     }
 }
 
-/// Which end of a text stands at its point.
+/// The end of a text that is at its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Start,
@@ -110,14 +110,14 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// An empty picture, white.
+    /// Returns an empty picture, white.
     pub(super) fn new(width: f64, height: f64, size: Size) -> Drawing {
         // On paper the width is exact.
         let width = if size.width.is_some() { width } else { width.ceil() };
         Drawing { width, height: height.ceil(), size, items: Vec::new() }
     }
 
-    /// Width and height of the PNG.
+    /// Returns the width and height of the PNG.
     pub(super) fn pixels(&self) -> (u32, u32) {
         let pixels = |units: f64| ((units * self.size.scale).round() as u32).max(1);
         (pixels(self.width), pixels(self.height))
@@ -180,7 +180,7 @@ impl Text {
     }
 }
 
-/// A back end's failure, told.
+/// Wraps a back end's failure.
 pub(super) fn failed(error: impl std::fmt::Display) -> PlotError {
     PlotError::Draw(error.to_string())
 }

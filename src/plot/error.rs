@@ -44,7 +44,7 @@ pub enum PlotError {
     /// The file could not be written; nothing is left behind.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// The file asked for.
+        /// The file to be written.
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,

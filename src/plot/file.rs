@@ -24,7 +24,7 @@ impl Format {
         }
     }
 
-    /// The format that `path`'s extension names, in either case.
+    /// Returns the format that `path`'s extension names, in either case.
     ///
     /// # Errors
     /// When it is none of `.png`, `.svg` and `.pdf`.

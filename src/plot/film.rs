@@ -1,8 +1,8 @@
 //! Maps side by side that change from frame to frame, and an animation of them.
 //!
-//! What stays the same (axes, colour bars, labels) is drawn once. A frame adds the
-//! maps' colours, outlines and a line of text to it, all by number of colour, so that
-//! it takes milliseconds and every frame has the same size and the same colours.
+//! The unchanging parts (axes, colour bars, labels) are drawn once. A frame adds the maps' colours,
+//! outlines and a line of text to it, all by number of colour, so that it takes milliseconds and
+//! every frame has the same size and the same colours.
 
 use super::axis::Axis;
 use super::color::{INK, NOT_FINITE, Palette, Rgb, Scale, WHITE};
@@ -41,9 +41,9 @@ const BAR: f64 = 26.0;
 /// One map of every frame.
 #[derive(Clone, Debug)]
 pub struct FilmPanel {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What its values are, with their unit.
+    /// The quantity of its values, with its unit.
     pub label: String,
     /// Its colours.
     pub scale: Scale,
@@ -53,7 +53,7 @@ pub struct FilmPanel {
     pub mark: Option<f64>,
 }
 
-/// What stays the same in all frames.
+/// The parts that stay the same in all frames.
 #[derive(Debug)]
 pub struct Film {
     die: Rect,
@@ -98,7 +98,7 @@ impl Film {
             right = bar.right + frame::depth(&values);
             areas.push((map, bar, values));
         }
-        // An even number of pixels, as video encoders ask.
+        // An even number of pixels, as video encoders require.
         let even = |units: f64| (units / (2.0 * UNITS)).ceil() * 2.0 * UNITS;
         let bottom = TOP + height * UNITS + frame::BOTTOM;
         let mut drawing = Drawing::new(even(right), even(bottom), Size::default());
@@ -142,13 +142,13 @@ impl Film {
         Ok(Film { die, background, panels: placed, size: (width as usize, height as usize) })
     }
 
-    /// Width and height of every frame in pixels, both even.
+    /// Returns the width and height of every frame in pixels, both even.
     pub fn size(&self) -> (usize, usize) {
         (self.background.width, self.background.height)
     }
 
-    /// A frame with a title and a line below it, one map over the die per panel, of any number of
-    /// bins, and `outlines` in layout units over all of them.
+    /// Returns a frame with a title and a line below it, one map over the die per panel, of any
+    /// number of bins, and `outlines` in layout units over all of them.
     ///
     /// # Panics
     /// When there are not as many maps as panels.
@@ -228,7 +228,7 @@ impl Film {
 }
 
 impl Frame {
-    /// The bytes of a PNG file.
+    /// Returns the bytes of a PNG file.
     ///
     /// # Errors
     /// When encoding fails.
@@ -245,7 +245,7 @@ impl Frame {
     }
 }
 
-/// What stays, in greys.
+/// Returns the unchanging parts, in greys.
 fn grey(drawing: &Drawing) -> Result<Indexed, PlotError> {
     let image = render(drawing, 1.0 / UNITS)?;
     let mix = |k: usize| {
@@ -291,7 +291,7 @@ pub struct Animation {
 }
 
 impl Animation {
-    /// An empty animation of a film's frames that shows each for so long.
+    /// Returns an empty animation of a film's frames that shows each for so long.
     ///
     /// # Errors
     /// When the frames are larger than the format allows.

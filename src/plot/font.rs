@@ -19,13 +19,13 @@ fn font(bold: bool) -> &'static FontRef<'static> {
     })[usize::from(bold)]
 }
 
-/// The scale at which a font's em is `em` units.
+/// Returns the scale at which a font's em is `em` units.
 fn scale(font: &FontRef<'static>, em: f64) -> PxScale {
     let per_em = f64::from(font.units_per_em().expect("the built-in font states its em"));
     PxScale::from((em * f64::from(font.height_unscaled()) / per_em) as f32)
 }
 
-/// The letters of `text` along a base line that starts at the origin, and its width.
+/// Returns the letters of `text` along a base line that starts at the origin, and its width.
 fn letters(text: &str, em: f64, bold: bool) -> (Vec<Glyph>, f64) {
     let font = font(bold);
     let scaled = font.as_scaled(scale(font, em));
@@ -44,7 +44,8 @@ fn letters(text: &str, em: f64, bold: bool) -> (Vec<Glyph>, f64) {
     (glyphs, f64::from(x))
 }
 
-/// Width of one line of text, in the unit of `em`: as pixels, or as text where that is wider.
+/// Returns the width of one line of text, in the unit of `em`: as pixels, or as text where that is
+/// wider.
 pub(super) fn width(text: &str, em: f64, bold: bool) -> f64 {
     let unknown = text.chars().filter(|&c| !has(c)).count();
     let shown = letters(&legible(text), em, bold).1;
@@ -61,8 +62,8 @@ fn has(c: char) -> bool {
     font(false).glyph_id(c).0 != 0
 }
 
-/// The text with letters that the font does not have, as Chinese ones, by their numbers in
-/// Unicode: a box would say nothing.
+/// Returns the text with letters that the font does not have, as Chinese ones, by their numbers in
+/// Unicode, since a box would be unreadable.
 pub(super) fn legible(text: &str) -> Cow<'_, str> {
     if text.chars().all(has) {
         return text.into();
@@ -88,8 +89,8 @@ pub(super) enum Segment {
     Close,
 }
 
-/// The outlines of a text's letters, to be filled by the nonzero rule: its base line starts at the
-/// origin, x to the right and y downward.
+/// Returns the outlines of a text's letters, to be filled by the nonzero rule: its base line starts
+/// at the origin, x to the right and y downward.
 pub(super) fn outlines(text: &str, em: f64, bold: bool) -> Vec<Segment> {
     let font = font(bold);
     let per_em = f64::from(font.units_per_em().expect("the built-in font states its em"));

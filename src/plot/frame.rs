@@ -75,7 +75,7 @@ pub(super) fn titles_height(title: &str, subtitle: &str) -> f64 {
     MARGIN + title + subtitle + if title + subtitle > 0.0 { 18.0 } else { 0.0 }
 }
 
-/// Width of the longer of both lines.
+/// Returns the width of the longer of both lines.
 pub(super) fn titles_width(title: &str, subtitle: &str) -> f64 {
     font::width(title, TITLE, true).max(font::width(subtitle, SUBTITLE, false))
 }

@@ -22,11 +22,11 @@ use std::path::Path;
 /// are drawn in cyan and counted below the picture.
 #[derive(Clone, Debug)]
 pub struct HeatMap<'a, T> {
-    /// The first line: what is shown, of which design.
+    /// The first line: the quantity and the design.
     pub title: String,
     /// The second line, e.g. grid and overflow.
     pub subtitle: String,
-    /// What the values are and in which unit; stands at the colour bar.
+    /// The quantity of the values and its unit; drawn at the colour bar.
     pub label: String,
     /// One value per bin, `[nx][ny]`.
     pub values: &'a Map<T>,
@@ -41,7 +41,7 @@ pub struct HeatMap<'a, T> {
     pub shading: Shading,
     /// Other colours than the scale's.
     pub colors: Option<Colors>,
-    /// What it means that a bin's value is NaN, as "no cells": it is drawn in grey then.
+    /// The meaning of NaN as a bin's value, as "no cells": it is drawn in grey then.
     pub absent: Option<&'a str>,
     /// A value to mark at the colour bar, and what to call it: the target density.
     pub mark: Option<(f64, &'a str)>,
@@ -52,7 +52,7 @@ pub struct HeatMap<'a, T> {
     pub cells: &'a [Rect],
     /// A field to draw as arrows.
     pub arrows: Option<Arrows<'a, T>>,
-    /// Whether a line below says what the picture cannot show, as values beyond the colours' ends.
+    /// Whether a line below lists what the picture cannot show, as values beyond the colours' ends.
     pub note: bool,
     /// How large the picture is.
     pub size: Size,
@@ -76,7 +76,7 @@ const BAR: f64 = 34.0;
 const BAR_GAP: f64 = 48.0;
 
 impl<'a, T: Real> HeatMap<'a, T> {
-    /// A bare map: no titles, outlines or arrows.
+    /// Makes a map without titles, outlines or arrows.
     pub fn new(values: &'a Map<T>, grid: BinGrid, scale: Scale) -> Self {
         HeatMap {
             title: String::new(),
@@ -157,7 +157,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         look.palette(drawn.as_slice()).with_absent(self.absent.is_some())
     }
 
-    /// The values at the ends of the picture's colours.
+    /// Returns the values at the ends of the picture's colours.
     pub fn colors_end(&self) -> (f64, f64) {
         let (width, height) = drawn_size(&self.grid);
         let palette = self.palette(&shrink(self.values, width, height));
@@ -186,7 +186,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         }
     }
 
-    /// Where `rect` is drawn, cut at the die; `None` where they do not meet.
+    /// Returns where `rect` is drawn, cut at the die; `None` where they do not overlap.
     fn place(&self, rect: &Rect, map: &Area) -> Option<Area> {
         let die = self.grid.die();
         let x = |v: f64| map.left + (v.clamp(die.xl, die.xh) - die.xl) / die.width() * map.width();
@@ -214,7 +214,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
 
     fn draw_outlines(&self, drawing: &mut Drawing, map: &Area) {
         let (mark, rim) = self.contrast();
-        // On paper there is less room between them than letters ask.
+        // On paper there is less room between them than letters need.
         let thin = (map.width().max(map.height()) / LONG as f64).min(1.0);
         for block in self.outlines.iter().filter_map(|block| self.place(block, map)) {
             if block.width().max(block.height()) >= 3.0 {
@@ -225,7 +225,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         }
     }
 
-    /// What the picture cannot show: true extremes, averaging, values that are not finite.
+    /// Draws a note of things the picture cannot show: true extremes, averaging, values not finite.
     fn draw_note(
         &self,
         drawing: &mut Drawing,
@@ -279,7 +279,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
     }
 }
 
-/// Size of the drawn map in picture units.
+/// Returns the size of the drawn map in picture units.
 ///
 /// Along the longer side bins take a whole number of pixels each, or pixels a
 /// whole number of bins, where a size near [`LONG`] allows it.
@@ -304,13 +304,13 @@ fn whole(bins: usize) -> usize {
     if bins.is_multiple_of(bins_per_pixel) { bins / bins_per_pixel } else { LONG }
 }
 
-/// Whether there are values below the colours and above them.
+/// Returns whether there are values below the colours and above them.
 fn beyond(drawn: &Map<f64>, palette: &Palette) -> [bool; 2] {
     let (least, most) = finite_range(drawn).unwrap_or((palette.lo, palette.hi));
     [least < palette.lo && !palette.is_log(), most > palette.hi]
 }
 
-/// The map as an image: x to the right, y upward.
+/// Returns the map as an image: x to the right, y upward.
 fn paint(map: &Map<f64>, palette: &Palette) -> RgbImage {
     let (width, height) = (map.nx() as u32, map.ny() as u32);
     RgbImage::from_fn(width, height, |i, row| {
@@ -318,13 +318,13 @@ fn paint(map: &Map<f64>, palette: &Palette) -> RgbImage {
     })
 }
 
-/// The colour bar as an image one pixel wide, highest value at the top.
+/// Returns the colour bar as an image one pixel wide, highest value at the top.
 fn bar(palette: &Palette) -> RgbImage {
     let shades = palette.shades();
     RgbImage::from_fn(1, shades.len() as u32, |_, row| Rgb(shades[shades.len() - 1 - row as usize]))
 }
 
-/// Where everything stands.
+/// Positions of all parts of a picture.
 struct Layout {
     width: f64,
     height: f64,
@@ -349,7 +349,8 @@ impl Layout {
         let Some(across) = of.size.width else {
             return Layout::around(of, palette, ends, [width, height]);
         };
-        // The room that numbers take hangs on how many there are, and thus on the room that is left.
+        // The room that numbers take depends on how many there are, and thus on the room that is
+        // left.
         let mut room = across - 330.0;
         let mut layout = None;
         for _ in 0..3 {

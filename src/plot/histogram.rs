@@ -1,4 +1,4 @@
-//! How many values lie where.
+//! Histograms.
 
 use super::axis::Axis;
 use super::color::{CURVES, GREY, GRID, INK};
@@ -15,9 +15,9 @@ pub struct Histogram {
     pub title: String,
     /// The second line.
     pub subtitle: String,
-    /// What the values are, with their unit.
+    /// The quantity of the values, with its unit.
     pub x_label: String,
-    /// What is counted.
+    /// The things counted.
     pub y_label: String,
     /// Ends of the range, the lower first.
     pub range: (f64, f64),
@@ -118,7 +118,7 @@ impl Histogram {
             let at = area.left + x.share(*value) * area.width();
             drawing.line(vec![(at, area.top), (at, area.bottom)], 3.0, CURVES[1]);
             let text = Text::new(name.as_str(), (at, area.top - 10.0), frame::NUMBERS, GREY);
-            // Within the axis, though the line may stand at its end.
+            // Within the axis, though the line may be at its end.
             let half = text.width() / 2.0;
             let middle = at.min(right - half).max(area.left + half);
             drawing.text(Text { at: (middle, area.top - 10.0), ..text }.align(Align::Middle));

@@ -20,7 +20,7 @@ pub(crate) struct Indexed {
 }
 
 impl Indexed {
-    /// A map, one pixel a bin: x to the right, y upward.
+    /// Returns a map, one pixel a bin: x to the right, y upward.
     #[cfg_attr(not(feature = "cli"), allow(dead_code))]
     pub(crate) fn of_map(map: &Map<f64>, palette: &Palette) -> Indexed {
         let (width, height) = (map.nx(), map.ny());
@@ -32,14 +32,14 @@ impl Indexed {
         Indexed { width, height, colors, pixels: bins.map(|bin| color(map[bin])).collect() }
     }
 
-    /// The bytes of a PNG file.
+    /// Returns the bytes of a PNG file.
     pub(crate) fn png(&self) -> Result<Vec<u8>, PlotError> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Indexed);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_palette(self.colors.concat());
-        // Neighbouring numbers say nothing of one another where shades lie far apart.
+        // Filters do not help where the numbers of similar shades lie far apart.
         encoder.set_filter(png::Filter::NoFilter);
         encoder.set_compression(png::Compression::Balanced);
         let mut writer = encoder.write_header().map_err(failed)?;

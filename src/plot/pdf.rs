@@ -14,7 +14,7 @@ use pdf_writer::types::LineJoinStyle;
 use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref};
 use std::io::Write;
 
-/// The picture as a PDF file.
+/// Returns the picture as a PDF file.
 pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     let mut content = Content::new();
     // Picture units from the top left corner, y downward.

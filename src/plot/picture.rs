@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 pub struct Picture(pub(super) Drawing);
 
 impl Picture {
-    /// Width and height in pixels of the PNG.
+    /// Returns the width and height in pixels of the PNG.
     pub fn size(&self) -> (u32, u32) {
         self.0.pixels()
     }
 
-    /// The bytes of a file in `format`.
+    /// Returns the bytes of a file in `format`.
     ///
     /// # Errors
     /// When a back end fails.

@@ -9,14 +9,14 @@ use tiny_skia::{
     FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, PremultipliedColorU8, Stroke, Transform,
 };
 
-/// The picture as a PNG file.
+/// Returns the picture as a PNG file.
 pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     let per_metre = drawing.size.scale / drawing.size.unit * 72.0 / 0.0254;
     png(&render(drawing, drawing.size.scale)?, png::Filter::Adaptive, Some(per_metre))
 }
 
-/// An image as a PNG file, with its pixels to the metre where they are known. Rows of few distinct
-/// colours compress best unfiltered.
+/// Returns an image as a PNG file, with its pixels to the metre where they are known. Rows of few
+/// distinct colours compress best unfiltered.
 pub(super) fn png(
     pixels: &RgbImage,
     filter: png::Filter,
@@ -39,7 +39,7 @@ pub(super) fn png(
     Ok(bytes)
 }
 
-/// The picture's pixels, so many to the unit.
+/// Returns the picture's pixels, so many to the unit.
 pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<RgbImage, PlotError> {
     let pixels = |units: f64| ((units * scale).round() as u32).max(1);
     let (width, height) = (pixels(drawing.width), pixels(drawing.height));
@@ -111,7 +111,7 @@ fn write(canvas: &mut Pixmap, text: &Text, to_pixels: Transform) {
     }
 }
 
-/// The outlines of a text's letters where they stand in the picture.
+/// Returns the outlines of a text's letters at their positions in the picture.
 pub(super) fn placed(text: &Text) -> impl Iterator<Item = Segment> + '_ {
     let shift = match text.align {
         Align::Start => 0.0,
@@ -138,7 +138,7 @@ fn span(from: f64, to: f64, scale: f64) -> (u32, u32) {
     (from, to.max(from + 1))
 }
 
-/// An image with the pixels that `area` has, so many to the unit.
+/// Returns an image with the pixels that `area` has, so many to the unit.
 pub(super) fn on_paper(area: &Area, pixels: &RgbImage, scale: f64) -> RgbImage {
     let (left, right) = span(area.left, area.right, scale);
     let (top, bottom) = span(area.top, area.bottom, scale);
@@ -162,12 +162,13 @@ fn blit(canvas: &mut Pixmap, area: &Area, pixels: &RgbImage, scale: f64) {
     }
 }
 
-/// Of `count` pixels or bins along `length` pixels, the one under the centre of pixel `at`.
+/// Returns the pixel or bin, of `count` along `length` pixels, under the centre of pixel `at`.
 pub(super) fn nearest(at: usize, length: usize, count: usize) -> usize {
     (2 * at + 1) * count / (2 * length)
 }
 
-/// An image of this size, every pixel of which takes the pixel of `pixels` under its centre.
+/// Returns an image of this size, every pixel of which takes the pixel of `pixels` under its
+/// centre.
 pub(super) fn stretched(pixels: &RgbImage, width: u32, height: u32) -> RgbImage {
     let along = |length: u32, count: u32| -> Vec<u32> {
         let (length, count) = (length as usize, count as usize);

@@ -3,7 +3,7 @@
 use crate::Real;
 use crate::grid::Map;
 
-/// The map with at most `max_x × max_y` bins.
+/// Returns the map with at most `max_x × max_y` bins.
 ///
 /// An axis with more bins is divided anew into the most allowed, each the mean
 /// of what it covers, bins cut by a border counted by the share inside; an axis
@@ -27,7 +27,7 @@ pub(crate) fn shrink<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f
     out
 }
 
-/// As [`shrink`], of the finite values alone: not finite where there is none.
+/// Like [`shrink`], of the finite values alone: not finite where there is none.
 pub(super) fn shrink_present<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
     let of = |value: &dyn Fn(f64) -> f64| {
         let values = map.as_slice().iter().map(|v| value(v.wide())).collect();
@@ -53,14 +53,14 @@ struct Cover {
     end: f64,
 }
 
-/// The line of `n` bins divided evenly into `m ≤ n`.
+/// Returns the line of `n` bins divided evenly into `m ≤ n`.
 fn cover(n: usize, m: usize) -> Vec<Cover> {
     let border = |k: usize| (k * n) as f64 / m as f64;
     (0..m).map(|k| Cover { start: border(k), end: border(k + 1) }).collect()
 }
 
 impl Cover {
-    /// The source bins and the share of the whole that each makes up.
+    /// Returns the source bins and the share of the whole that each makes up.
     fn iter(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let length = self.end - self.start;
         (self.start as usize..self.end.ceil() as usize).map(move |k| {
@@ -70,7 +70,7 @@ impl Cover {
     }
 }
 
-/// Smallest and largest finite value; `None` where there is none.
+/// Returns the smallest and largest finite value; `None` where there is none.
 pub(super) fn finite_range<T: Real>(map: &Map<T>) -> Option<(f64, f64)> {
     let finite = map.as_slice().iter().map(|v| v.wide()).filter(|v| v.is_finite());
     finite.fold(None, |range, v| {

@@ -32,7 +32,8 @@ impl Default for Size {
 }
 
 impl Size {
-    /// A picture `width` millimetres wide whose axes are labelled in a font of `font` points.
+    /// Returns a picture `width` millimetres wide whose axes are labelled in a font of `font`
+    /// points.
     ///
     /// # Errors
     /// When the width is not within 10 and 2000 mm or the font not within 2 and 200 pt, or the font
@@ -56,8 +57,8 @@ impl Size {
         Size { scale: self.unit / 72.0 * dpi.clamp(10.0, 2400.0), ..self }
     }
 
-    /// The picture's width for an area of `natural` units with `beside` of them beside it, and the
-    /// area's width.
+    /// Returns the picture's width for an area of `natural` units with `beside` of them beside it,
+    /// and the area's width.
     pub(super) fn widths(&self, natural: f64, beside: f64) -> (f64, f64) {
         match self.width {
             Some(width) => (width, width - beside),

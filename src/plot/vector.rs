@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use image::RgbImage;
 use std::fmt::Write;
 
-/// The picture as an SVG file.
+/// Returns the picture as an SVG file.
 pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     let Drawing { width, height, size, .. } = drawing;
     // On paper lengths are in points, elsewhere in CSS pixels, of which a point has 4/3.
@@ -114,7 +114,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// An image element that holds `pixels`, brought to the pixels that the PNG has there.
+/// Returns an image element that holds `pixels`, brought to the pixels that the PNG has there.
 ///
 /// Viewers differ in how they enlarge an image, and many blur it: enlarged here,
 /// bins stay crisp in all of them. Repeated rows cost next to nothing, being

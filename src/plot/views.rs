@@ -1,5 +1,5 @@
-//! What pictures show of a design and of a charge beside the maps of an engine: outlines of macros,
-//! the cells alone, what is over the target, and maps of fence regions as one.
+//! Parts of pictures of a design and of a charge beside the maps of an engine: outlines of macros,
+//! the cells alone, density above the target, and maps of fence regions as one.
 
 use super::color::ROUNDING;
 use crate::Real;
@@ -14,15 +14,16 @@ use rayon::prelude::*;
 /// Most macros outlined; beyond that the outlines hide the map.
 const MOST_OUTLINES: usize = 5_000;
 
-/// Fixed nodes that block area inside the die, and movable macros, largest first; then blockages
-/// and fences.
+/// Returns the fixed nodes that block area inside the die, and movable macros, largest first; then
+/// blockages and fences.
 pub(crate) fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
     let mut outlines = largest(design, fixed(design).chain(movable_macros(design)), die);
     outlines.extend(floorplan_outlines(design, die));
     outlines
 }
 
-/// Fixed nodes that block area inside the die, largest first; then blockages and fences.
+/// Returns the fixed nodes that block area inside the die, largest first; then blockages and
+/// fences.
 #[cfg(feature = "cli")]
 pub(crate) fn fixed_outlines(design: &Design, die: Rect) -> Vec<Rect> {
     let mut outlines = largest(design, fixed(design), die);
@@ -34,7 +35,7 @@ fn fixed(design: &Design) -> impl Iterator<Item = usize> {
     (0..design.nodes.len()).filter(|&i| design.nodes.kind[i] == NodeKind::Fixed)
 }
 
-/// The largest of `nodes` that lie on the die, as many as can be outlined.
+/// Returns the largest of `nodes` that lie on the die, as many as can be outlined.
 fn largest(design: &Design, nodes: impl Iterator<Item = usize>, die: Rect) -> Vec<Rect> {
     largest_rects(nodes.map(|i| design.rect(i)), die)
 }
@@ -46,9 +47,9 @@ fn largest_rects(all: impl Iterator<Item = Rect>, die: Rect) -> Vec<Rect> {
     inside
 }
 
-/// Density of fixed and movable cells at their exact sizes where the charge's bodies begin,
-/// without fillers, and by how much each bin is above the target density: shares of the bin's area.
-/// Less than [`ROUNDING`] of it is zero: areas are sums, which are rounded.
+/// Returns the density of fixed and movable cells at their exact sizes where the charge's bodies
+/// begin, without fillers, and by how much each bin is above the target density: shares of the
+/// bin's area. Less than [`ROUNDING`] of it is zero: areas are sums, which are rounded.
 pub(crate) fn cells_and_overflow(charge: &Charge) -> [Map<f64>; 2] {
     let grid = charge.grid();
     let [nx, ny] = charge.stacked_bins();
@@ -93,7 +94,7 @@ pub(crate) fn over_die<T: Real>(charge: &Charge, kind: MapKind, stacked: &mut Ma
     *stacked = Map::from_vec(grid.nx(), grid.ny(), values);
 }
 
-/// The charge of a design's cells as if there were no fences: one density of all of them.
+/// Returns the charge of a design's cells as if there were no fences: one density of all of them.
 pub(crate) fn charge_of_cells(
     design: &Design,
     grid: BinGrid,

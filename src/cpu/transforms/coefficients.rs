@@ -16,7 +16,7 @@ pub(crate) enum Inverse {
 }
 
 impl Inverse {
-    /// Whether a sine runs along x, and along y.
+    /// Returns whether a sine runs along x, and along y.
     pub(crate) fn sines(self) -> (bool, bool) {
         (self == Inverse::IdxstIdct, self == Inverse::IdctIdxst)
     }

@@ -186,7 +186,7 @@ struct Subject<T: CudaReal> {
 }
 
 impl<T: CudaReal> Subject<T> {
-    /// Whether passes of this role are in solves and in transforms.
+    /// Returns whether passes of this role are in solves and in transforms.
     fn parts(role: Role) -> [bool; 2] {
         [role != Role::Columns, matches!(role, Role::Rows | Role::Columns)]
     }
