@@ -72,11 +72,10 @@ enum Chunk<'a> {
 
 /// Reads `body` chunk by chunk and hands the results over in file order.
 ///
-/// `boundary` finds, from some place in the text, the next place where an
-/// entry begins (the end of the text at the latest). `parse` reads one chunk, and counts what is
-/// odd in it; `take` gets what was read of a batch of them, and may use all threads for it.
-/// While one batch of chunks is taken the next is already parsed, so at most two batches are held.
-/// Gives what was odd in all of them.
+/// `boundary` finds, from some place in the text, the next place where an entry begins (the end of
+/// the text at the latest). `parse` reads one chunk, and counts what is odd in it; `take` gets what
+/// was read of a batch of them, and may use all threads for it. While one batch of chunks is taken
+/// the next is already parsed, so at most two batches are held. Gives what was odd in all of them.
 ///
 /// The complaint about the earliest chunk wins, however threads were scheduled.
 pub(super) fn read<'a, T: Send>(

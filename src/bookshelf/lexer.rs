@@ -167,11 +167,10 @@ const POWERS: [f64; MOST_DIGITS + 1] =
 
 /// Reads a number of sign, digits and point, if it has at most [`MOST_DIGITS`] digits.
 ///
-/// Such a number is a whole number below 2^53 over a power of ten below 10^22,
-/// both exact in `f64`, so that their quotient is the correctly rounded value
-/// (W. D. Clinger, "How to read floating point numbers accurately", PLDI 1990).
-/// The standard library does the same, after cutting out the word and asking
-/// more questions.
+/// Such a number is a whole number below 2^53 over a power of ten below 10^22, both exact in `f64`,
+/// so that their quotient is the correctly rounded value (W. D. Clinger, "How to read floating
+/// point numbers accurately", PLDI 1990). The standard library does the same, after cutting out the
+/// word and asking more questions.
 fn plain_decimal(i: &[u8]) -> Option<(&[u8], f64)> {
     let negative = i.first() == Some(&b'-');
     let text = &i[usize::from(negative)..];

@@ -28,8 +28,7 @@ pub struct PlFile {
 /// `/FIXED` fixes a movable node, `/FIXED_NI` makes any node fixed without image.
 ///
 /// # Errors
-/// At the first line that does not place a node of `index`, and at a node that
-/// is placed twice.
+/// At the first line that does not place a node of `index`, and at a node that is placed twice.
 ///
 /// # Panics
 /// When `kind` is not as long as the names of `index`.

@@ -1,8 +1,7 @@
 //! `.scl`: rows of placement sites.
 //!
-//! `CoreRow Horizontal`, then `Key : value` in any order and with any line
-//! breaks, then `End`. Each pair of `SubrowOrigin` and `NumSites`, in either
-//! order, is one [`Row`] of the design.
+//! `CoreRow Horizontal`, then `Key : value` in any order and with any line breaks, then `End`. Each
+//! pair of `SubrowOrigin` and `NumSites`, in either order, is one [`Row`] of the design.
 
 use super::error::{BookshelfError, Miss};
 use super::lexer::{self, Count, Parsed, unwrap_miss};

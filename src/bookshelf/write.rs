@@ -1,5 +1,4 @@
-//! Writes `.pl` files that read back as they were, and what every writer of a
-//! Bookshelf file needs.
+//! Writes `.pl` files that read back as they were, and what every writer of a Bookshelf file needs.
 
 use super::error::{BookshelfError, ErrorKind};
 use crate::design::{Design, NodeKind};
@@ -19,9 +18,8 @@ const BLOCK: usize = 1 << 14;
 /// written beside `path` and renamed: it appears whole or not at all.
 ///
 /// # Errors
-/// When the file cannot be written, the design's columns do not fit together
-/// ([`Design::check`]), a coordinate is not finite, or a name is absent, empty or
-/// has a blank in it.
+/// When the file cannot be written, the design's columns do not fit together ([`Design::check`]), a
+/// coordinate is not finite, or a name is absent, empty or has a blank in it.
 pub fn write_pl(path: &Path, design: &Design) -> Result<(), BookshelfError> {
     check(design).map_err(|kind| BookshelfError::whole(path, kind))?;
     write_whole(path, |out| write_places(out, design)).map_err(|e| BookshelfError::io(path, e))

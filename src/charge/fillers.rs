@@ -1,10 +1,9 @@
 //! Fillers: movable area with no pins that takes up the free space.
 //!
-//! With fillers the total area equals what the die holds at the target
-//! density, so that cells are pressed together rather than spread over all of
-//! the die (ePlace, Lu et al., TODAES 2015). Size and number are
-//! DREAMPlace's: as wide as the movable cells on average, without the narrowest
-//! and the widest twentieth, as tall as a row.
+//! With fillers the total area equals what the die holds at the target density, so that cells are
+//! pressed together rather than spread over all of the die (ePlace, Lu et al., TODAES 2015). Size
+//! and number are DREAMPlace's: as wide as the movable cells on average, without the narrowest and
+//! the widest twentieth, as tall as a row.
 
 use super::{Charge, ChargeError};
 use crate::grid::{BinGrid, Rect};

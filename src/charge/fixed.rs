@@ -1,9 +1,8 @@
 //! The area that never changes: fixed cells, and by option everything outside every row.
 //!
-//! Real sizes, exact overlaps, clipped to the die; the sum in a bin is clamped
-//! to the bin's area, for overlapping cells take no more than all of it, and
-//! scaled by the target density, so that a bin full of fixed cells is just full
-//! (DREAMPlace, Lin et al., TCAD 2021).
+//! Real sizes, exact overlaps, clipped to the die; the sum in a bin is clamped to the bin's area,
+//! for overlapping cells take no more than all of it, and scaled by the target density, so that a
+//! bin full of fixed cells is just full (DREAMPlace, Lin et al., TCAD 2021).
 
 use super::overlap::Axis;
 use crate::grid::{BinGrid, Map, Rect};

@@ -1,9 +1,8 @@
 //! Charges: the rectangles of a design, with their weights in the density.
 //!
-//! A *body* is a rectangle that moves: the movable cells first, then the
-//! fillers. [`Charge`] holds what does not change from one iteration to the
-//! next: the bodies' sizes, how each is smoothed, and the area fixed cells
-//! take from every bin. Everything here is `f64` and is made once; engines
+//! A *body* is a rectangle that moves: the movable cells first, then the fillers. [`Charge`] holds
+//! what does not change from one iteration to the next: the bodies' sizes, how each is smoothed,
+//! and the area fixed cells take from every bin. Everything here is `f64` and is made once; engines
 //! round it to their own precision. Lengths are layout units.
 
 mod blocked;
@@ -45,10 +44,9 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 /// Cells of different fence regions ([`Charge::set_fences`]) make a density each, over the same
 /// bins. Without fences there is one region, the die.
 ///
-/// Every `Charge` is consistent: the columns by body have one finite value each, the
-/// map of fixed area has the bins of the grid, and indices are within range.
-/// Its constructors and methods see to that and nothing else can change it, for
-/// engines read memory by it:
+/// Every `Charge` is consistent: the columns by body have one finite value each, the map of fixed
+/// area has the bins of the grid, and indices are within range. Its constructors and methods see to
+/// that and nothing else can change it, for engines read memory by it:
 ///
 /// ```compile_fail,E0616
 /// # use placefield::charge::Charge;
@@ -274,9 +272,8 @@ impl Charge {
     /// Makes the charge of rectangles without a design.
     ///
     /// # Errors
-    /// A target density outside (0, 1], slices of different lengths, a size or
-    /// position that is not finite or a negative size, areas that overflow, too many
-    /// bodies or fillers.
+    /// A target density outside (0, 1], slices of different lengths, a size or position that is not
+    /// finite or a negative size, areas that overflow, too many bodies or fillers.
     pub fn from_rectangles(
         grid: BinGrid,
         cells: &Rectangles<'_>,

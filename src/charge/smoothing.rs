@@ -10,8 +10,7 @@ use crate::design::Design;
 use crate::grid::BinGrid;
 use std::f64::consts::SQRT_2;
 
-/// Least extent of a smoothed body along an axis, in bins: the one definition, for
-/// every engine.
+/// Least extent of a smoothed body along an axis, in bins: the one definition, for every engine.
 pub(crate) const LEAST_EXTENT: f64 = SQRT_2;
 
 /// A macro is this many times the mean movable area …

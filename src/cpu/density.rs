@@ -1,10 +1,9 @@
 //! ρ on the CPU: the area of every rectangle, added up bin by bin.
 //!
-//! ρ(i, j) = (fixed area + Σ ratio · overlap of the body's stretched rectangle
-//! with the bin) / bin area, dimensionless (ePlace, Lu et al., TODAES 2015;
-//! DREAMPlace, Lin et al., TCAD 2021). Overflow is Σ max(0, ρ − T) · bin
-//! area over the movable area and the maximum is that of ρ, both before the
-//! fillers are added.
+//! ρ(i, j) = (fixed area + Σ ratio · overlap of the body's stretched rectangle with the bin) / bin
+//! area, dimensionless (ePlace, Lu et al., TODAES 2015; DREAMPlace, Lin et al., TCAD 2021).
+//! Overflow is Σ max(0, ρ − T) · bin area over the movable area and the maximum is that of ρ, both
+//! before the fillers are added.
 //!
 //! Bodies of several fence regions ([`Charge::set_fences`]) make a map each, of which the next
 //! follows the one before along x: all of them are one map of `regions · nx × ny` bins, and one

@@ -1,10 +1,9 @@
 //! The force on every body: the field, weighted by what the body covers.
 //!
-//! F = ratio · Σ over bins of overlap area · E, for the stretched rectangle that
-//! the density is made from (ePlace, Lu et al., TODAES 2015, up to the constant it
-//! leaves to the density weight; DREAMPlace, Lin et al., TCAD 2021). It points
-//! where the field does, away from dense regions. With E in bin widths the unit
-//! is layout area × bin widths.
+//! F = ratio · Σ over bins of overlap area · E, for the stretched rectangle that the density is
+//! made from (ePlace, Lu et al., TODAES 2015, up to the constant it leaves to the density weight;
+//! DREAMPlace, Lin et al., TCAD 2021). It points where the field does, away from dense regions.
+//! With E in bin widths the unit is layout area × bin widths.
 //!
 //! Bodies are taken in their order by bin (`bodies`): the task of a chunk brings both components of
 //! its patch of the field into cache, side by side, reads it there, and writes the forces of its

@@ -1,5 +1,4 @@
-//! The computation on the CPU, one module per stage, parallel over the current
-//! rayon pool.
+//! The computation on the CPU, one module per stage, parallel over the current rayon pool.
 
 mod bodies;
 pub(crate) mod boxes;

@@ -34,18 +34,15 @@
 //!
 //! # Through cudarc
 //!
-//! cudarc orders work between streams by events of its own, and those are off in
-//! this library's context: everything here runs on the one stream of a [`Gpu`],
-//! whose order is all the synchronisation there is. So what leaves this module is
-//! `unsafe` to take: whoever uses another stream waits for this one, and lets
-//! this one wait, by events or by the host.
+//! cudarc orders work between streams by events of its own, and those are off in this library's
+//! context: everything here runs on the one stream of a [`Gpu`], whose order is all the
+//! synchronisation there is. So what leaves this module is `unsafe` to take: whoever uses another
+//! stream waits for this one, and lets this one wait, by events or by the host.
 //!
-//! cudarc is to be used by way of this module (`interop::cudarc`), not as a
-//! dependency beside it: types of another version are other types. Its features
-//! `driver`, `nvrtc` and `cufft` are on.
+//! cudarc is to be used by way of this module (`interop::cudarc`), not as a dependency beside it:
+//! types of another version are other types. Its features `driver`, `nvrtc` and `cufft` are on.
 //!
-//! A spreading loop that moves bodies by a kernel of its own
-//! (`benchmarks/examples/spread_gpu.rs`):
+//! A spreading loop that moves bodies by a kernel of its own (`benchmarks/examples/spread_gpu.rs`):
 //!
 //! ```no_run
 #![doc = include_str!("../../benchmarks/examples/spread_gpu.rs")]
@@ -67,9 +64,8 @@ use std::sync::Arc;
 /// Returns the context of a [`Gpu`]: the device's primary context.
 ///
 /// # Safety
-/// Memory made through it is freed on the stream it was made on, and nothing of
-/// cudarc waits for work of other streams that uses it: the caller sees to that.
-/// Event tracking stays off.
+/// Memory made through it is freed on the stream it was made on, and nothing of cudarc waits for
+/// work of other streams that uses it: the caller sees to that. Event tracking stays off.
 pub unsafe fn context(gpu: &Gpu) -> Arc<CudaContext> {
     gpu.context().clone()
 }

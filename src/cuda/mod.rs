@@ -1,27 +1,24 @@
 //! The CUDA engine ([`CudaEngine`]), its stages, and what they are made of.
 //!
-//! Nothing of CUDA is needed at build time. Driver, NVRTC and cuFFT, each of CUDA 12 or 13,
-//! are opened at run time: [`probe`] says which are there, and [`Gpu::open`] returns an
-//! error that names the missing one, or [`CudaError::OldDriver`] with the version
-//! that would do. cuFFT is opened by the plans that use it. Kernels are CUDA C++ under
-//! `kernels/`, compiled for the device when a plan that needs them is made and cached on
-//! disk ([`compile`]).
+//! Nothing of CUDA is needed at build time. Driver, NVRTC and cuFFT, each of CUDA 12 or 13, are
+//! opened at run time: [`probe`] says which are there, and [`Gpu::open`] returns an error that
+//! names the missing one, or [`CudaError::OldDriver`] with the version that would do. cuFFT is
+//! opened by the plans that use it. Kernels are CUDA C++ under `kernels/`, compiled for the device
+//! when a plan that needs them is made and cached on disk ([`compile`]).
 //!
-//! The solve takes ρ to φ, Ex, Ey and the energy Σ φ·ρ ([`FieldSolver`]), all of
-//! them in device memory, by any of three pipelines: row-column (1-D transforms
-//! and transposes) and fused (Jiang et al.: one 2-D real FFT per 2-D DCT), both [`Spectral`], and
-//! [`ThreePass`] (three passes over memory for the whole solve). Maps are
-//! `[nx][ny]`, y contiguous; lengths are bin widths.
+//! The solve takes ρ to φ, Ex, Ey and the energy Σ φ·ρ ([`FieldSolver`]), all of them in device
+//! memory, by any of three pipelines: row-column (1-D transforms and transposes) and fused (Jiang
+//! et al.: one 2-D real FFT per 2-D DCT), both [`Spectral`], and [`ThreePass`] (three passes over
+//! memory for the whole solve). Maps are `[nx][ny]`, y contiguous; lengths are bin widths.
 //!
 //! # Streams, threads and memory
 //!
-//! Every piece of work goes to the one stream that a [`Gpu`] owns, so pieces run
-//! in the order in which they were asked for and nothing waits on the host. A
-//! `Gpu` may be shared by any number of engines on any threads. Device memory is
-//! held in [`DeviceVec`]s, each of which belongs to one `Gpu`: work refuses memory
-//! of another one, even of the same device opened a second time. While one thread
-//! captures a [`Graph`], others that want to enqueue wait for the capture's end.
-//! Types of other libraries appear in [`interop`] alone.
+//! Every piece of work goes to the one stream that a [`Gpu`] owns, so pieces run in the order in
+//! which they were asked for and nothing waits on the host. A `Gpu` may be shared by any number of
+//! engines on any threads. Device memory is held in [`DeviceVec`]s, each of which belongs to one
+//! `Gpu`: work refuses memory of another one, even of the same device opened a second time. While
+//! one thread captures a [`Graph`], others that want to enqueue wait for the capture's end. Types
+//! of other libraries appear in [`interop`] alone.
 //!
 //! # Smaller GPUs
 //!
@@ -104,9 +101,8 @@
 //! }
 //! ```
 //!
-//! A `CudaError` that has become an
-//! [`EngineError::Device`](crate::engine::EngineError::Device) is got back by
-//! `downcast_ref::<CudaError>()` of what is inside.
+//! A `CudaError` that has become an [`EngineError::Device`](crate::engine::EngineError::Device) is
+//! got back by `downcast_ref::<CudaError>()` of what is inside.
 
 mod bodies;
 mod congestion;

@@ -300,8 +300,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         }
     }
 
-    /// Reads the next word, where a quoted text is one word, without its quotes; there must be
-    /// one.
+    /// Reads the next word, where a quoted text is one word, without its quotes; there must be one.
     pub(super) fn passed(&mut self) -> Read<'a, &'a [u8]> {
         if self.peek().first() == Some(&b'"') {
             let text = &self.rest[1..];

@@ -32,10 +32,9 @@ fn count(length: f64, longer: f64) -> usize {
     ((ALONG * length / longer).round() as usize).max(1)
 }
 
-/// Draws the mean field of each block of bins as an arrow in its middle. The
-/// length grows with the square root of the magnitude, for fields are strong at
-/// a few places and still have a direction everywhere else.
-/// `colors` are an arrow's own and its rim's.
+/// Draws the mean field of each block of bins as an arrow in its middle. The length grows with the
+/// square root of the magnitude, for fields are strong at a few places and still have a direction
+/// everywhere else. `colors` are an arrow's own and its rim's.
 pub(super) fn draw<T: Real>(
     drawing: &mut Drawing,
     area: &Area,

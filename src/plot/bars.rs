@@ -13,8 +13,7 @@ use super::size::Size;
 pub struct BarSeries {
     /// Its name in the legend.
     pub name: String,
-    /// One for each category; none, or one that is negative or not finite,
-    /// leaves a gap.
+    /// One for each category; none, or one that is negative or not finite, leaves a gap.
     pub values: Vec<Option<f64>>,
     /// The series, by number, that this one belongs to: it takes that one's colour, lighter.
     pub paired_with: Option<usize>,

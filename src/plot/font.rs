@@ -121,8 +121,7 @@ pub(super) fn outlines(text: &str, em: f64, bold: bool) -> Vec<Segment> {
     segments
 }
 
-/// Calls `dot(x, y, coverage)` for every pixel of the text, whose base line
-/// starts at the origin.
+/// Calls `dot(x, y, coverage)` for every pixel of the text, whose base line starts at the origin.
 pub(super) fn rasterize(text: &str, em: f64, bold: bool, mut dot: impl FnMut(i32, i32, f64)) {
     let font = font(bold);
     for glyph in letters(&legible(text), em, bold).0 {

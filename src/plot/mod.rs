@@ -6,10 +6,9 @@
 //! screen one unit is one pixel of the PNG and half a CSS pixel of the SVG; on paper the given
 //! [`Size`] decides. Fonts are built in (DejaVu Sans); no system fonts are used.
 //!
-//! Bin `(i, j)` of a map is drawn `i`-th from the left and `j`-th from the
-//! bottom, in die coordinates (layout units) with the same scale on both axes.
-//! A heat map is one image in the SVG too, so that its size depends on the area
-//! drawn and not on the number of bins.
+//! Bin `(i, j)` of a map is drawn `i`-th from the left and `j`-th from the bottom, in die
+//! coordinates (layout units) with the same scale on both axes. A heat map is one image in the SVG
+//! too, so that its size depends on the area drawn and not on the number of bins.
 
 mod arrows;
 mod axis;

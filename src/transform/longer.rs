@@ -10,12 +10,11 @@
 //! padded 2N    the line and N zeros                                              X_k =   Re(w_k V_k)
 //! ```
 //!
-//! which is half of what the paper's algorithms give: theirs are twice its
-//! definition. Backwards, `V_k = ½X_k` (4N) or `½w̄_k X_k` (2N) for k < N and
-//! zero from there on, an inverse FFT without normalisation, and of its values
-//! those at odd places (4N) or the first N. With one more factor −j the cosines
-//! become sines. The two 2N algorithms are one backwards: the second half of
-//! the inverse FFT is the mirror image that neither keeps.
+//! which is half of what the paper's algorithms give: theirs are twice its definition. Backwards,
+//! `V_k = ½X_k` (4N) or `½w̄_k X_k` (2N) for k < N and zero from there on, an inverse FFT without
+//! normalisation, and of its values those at odd places (4N) or the first N. With one more factor
+//! −j the cosines become sines. The two 2N algorithms are one backwards: the second half of the
+//! inverse FFT is the mirror image that neither keeps.
 
 use super::fft::RealFft;
 use super::line::Wave;

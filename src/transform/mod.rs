@@ -2,28 +2,23 @@
 //! fast algorithms share.
 //!
 //! # Definitions
-//! For a line of N values, k = 0 … N−1 (Jiang, Gu and Pan, "A New Acceleration
-//! Paradigm for Discrete Cosine Transform and Other Fourier-Related
-//! Transforms", §II):
+//! For a line of N values, k = 0 … N−1 (Jiang, Gu and Pan, "A New Acceleration Paradigm for
+//! Discrete Cosine Transform and Other Fourier-Related Transforms", §II):
 //!
 //! * DCT:   `X_k = Σ_n x_n cos(π(n+½)k/N)`
 //! * IDCT:  `X_k = ½x_0 + Σ_{n≥1} x_n cos(πn(k+½)/N)`, so `IDCT(DCT(x)) = (N/2)·x`
 //! * IDXST: `X_k = (−1)^k IDCT(x_{N−n})_k` with `x_N = 0`,
 //!   which is `Σ_{n≥1} x_n sin(πn(k+½)/N)`
 //!
-//! In two dimensions the first part of a name belongs to x (the slow axis) and
-//! the second to y: [`Transform::IdctIdxst`] has the cosine along x and the
-//! sine along y.
+//! In two dimensions the first part of a name belongs to x (the slow axis) and the second to y:
+//! [`Transform::IdctIdxst`] has the cosine along x and the sine along y.
 //!
 //! # The N-point algorithm
-//! A DCT of N values takes one real FFT of N values. The input is reordered to
-//! its even samples followed by its odd samples backwards
-//! ([`permutation`]); with `V` the FFT of that and `w_k = e^{−jπk/2N}`
-//! ([`twiddle`]),
-//! `X_k = Re(w_k V_k)` and `X_{N−k} = −Im(w_k V_k)`. The inverse runs the same
-//! way backwards: `V_k = ½ w̄_k (X_k − j X_{N−k})` with `X_N = 0`, an inverse
-//! FFT without normalisation, and the reordering undone. Both hold for every
-//! N ≥ 1, odd ones included.
+//! A DCT of N values takes one real FFT of N values. The input is reordered to its even samples
+//! followed by its odd samples backwards ([`permutation`]); with `V` the FFT of that and `w_k =
+//! e^{−jπk/2N}` ([`twiddle`]), `X_k = Re(w_k V_k)` and `X_{N−k} = −Im(w_k V_k)`. The inverse runs
+//! the same way backwards: `V_k = ½ w̄_k (X_k − j X_{N−k})` with `X_N = 0`, an inverse FFT without
+//! normalisation, and the reordering undone. Both hold for every N ≥ 1, odd ones included.
 
 pub(crate) mod fft;
 pub(crate) mod line;
@@ -173,9 +168,8 @@ impl Plan2dOptions {
     }
 }
 
-/// How a one-dimensional transform is computed by a real FFT (Jiang et al.,
-/// Algorithm "Four algorithms of 1D DCT via 1D FFT"; the inverses run the same
-/// steps backwards).
+/// How a one-dimensional transform is computed by a real FFT (Jiang et al., Algorithm "Four
+/// algorithms of 1D DCT via 1D FFT"; the inverses run the same steps backwards).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Algorithm1d {

@@ -1,9 +1,8 @@
 //! The reordering of the N-point algorithms: even samples ascending, then odd
 //! samples descending (0, 2, 4, …, 5, 3, 1).
 //!
-//! In memory it reads in order and writes two streams (scatter) or reads two
-//! streams and writes in order (gather); left to choose, it walks the side of
-//! the unordered line, which moves in pairs.
+//! In memory it reads in order and writes two streams (scatter) or reads two streams and writes in
+//! order (gather); left to choose, it walks the side of the unordered line, which moves in pairs.
 
 use super::{InputElement, Reorder};
 use crate::real::Real;

@@ -89,9 +89,8 @@ enum Passes<T: Real> {
 }
 
 impl<T: Real> Solver<T> {
-    /// Plans a solve for a pool of `threads` threads, or for 0 of as many as the
-    /// pool has that this is called in. In a larger pool threads wait for one
-    /// another's working memory.
+    /// Plans a solve for a pool of `threads` threads, or for 0 of as many as the pool has that this
+    /// is called in. In a larger pool threads wait for one another's working memory.
     pub fn new(grid: &BinGrid, pipeline: Pipeline, threads: usize) -> Self {
         let threads = if threads == 0 { rayon::current_num_threads() } else { threads };
         let (nx, ny) = (grid.nx(), grid.ny());

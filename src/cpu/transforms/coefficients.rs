@@ -1,6 +1,5 @@
-//! Which transform runs along which axis, and what a pass does to a
-//! transform's coefficients: nothing, a threshold, or a
-//! multiplication.
+//! Which transform runs along which axis, and what a pass does to a transform's coefficients:
+//! nothing, a threshold, or a multiplication.
 //!
 //! A forward transform applies it as it writes a coefficient, an inverse as it
 //! reads one. A type per case, so that every pass is compiled with it inlined.

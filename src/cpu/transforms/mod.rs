@@ -1,14 +1,12 @@
-//! The transforms as a library: plans for lines, maps, volumes and arrays of
-//! more dimensions.
+//! The transforms as a library: plans for lines, maps, volumes and arrays of more dimensions.
 //!
-//! A plan is made once for a kind, a shape and a batch, with `new` for one
-//! transform as it is computed fastest, with `batched` for more and for other
-//! choices. It owns its tables and its working memory, made for the rayon pool
-//! that it was planned in; `plan.run(input, output)` spreads its work over the
-//! pool it is called in and allocates nothing. Input may be integers (see
-//! [`InputElement`]); it is left as it is. Definitions and scalings are those of the
-//! [crate's table](crate#the-transforms-and-their-scaling). On a device
-//! `cuda::transforms` has plans of the same names and methods.
+//! A plan is made once for a kind, a shape and a batch, with `new` for one transform as it is
+//! computed fastest, with `batched` for more and for other choices. It owns its tables and its
+//! working memory, made for the rayon pool that it was planned in; `plan.run(input, output)`
+//! spreads its work over the pool it is called in and allocates nothing. Input may be integers (see
+//! [`InputElement`]); it is left as it is. Definitions and scalings are those of the [crate's
+//! table](crate#the-transforms-and-their-scaling). On a device `cuda::transforms` has plans of the
+//! same names and methods.
 //!
 //! ```
 //! use placefield::cpu::transforms::Plan2d;

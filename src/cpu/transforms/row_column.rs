@@ -1,5 +1,4 @@
-//! The row-column method: every line along y, a transpose, every line along
-//! x, a transpose back.
+//! The row-column method: every line along y, a transpose, every line along x, a transpose back.
 //!
 //! Four passes over the map per transform. Within a pass a line is reordered, transformed by an
 //! N-point real FFT and post-processed while it is in the L1 cache; other changes of coefficients

@@ -1,10 +1,9 @@
 //! Bodies on a device: their constants, and the order they are worked on in.
 //!
-//! Density and force work on *slots*, an order in which bodies that stand in
-//! the same tile of 32 × 32 bins follow one another: a block then keeps the
-//! tile and its halo, the 4 bins around it, in shared memory. [`Bodies::order`]
-//! makes that order from positions, by a counting sort on the device. A body that
-//! has left its halo since is still counted, more slowly; how many have is in
+//! Density and force work on *slots*, an order in which bodies that stand in the same tile of 32 ×
+//! 32 bins follow one another: a block then keeps the tile and its halo, the 4 bins around it, in
+//! shared memory. [`Bodies::order`] makes that order from positions, by a counting sort on the
+//! device. A body that has left its halo since is still counted, more slowly; how many have is in
 //! [`DensityReport::outside_halo`](super::DensityReport::outside_halo), and
 //! [`Bodies::order_is_due`] says when to order again. The order does not affect the result.
 //!
@@ -12,10 +11,9 @@
 //! block's are of one region: each has maps of its own, one region's after the other's. Kernels for
 //! several regions are compiled separately from those for one.
 //!
-//! Positions and forces are pairs, x and y of a body side by side. They may stay
-//! in the caller's order ([`Arrangement::Caller`]), at the price of one random
-//! access per body, or be kept in slot order by the caller
-//! ([`Arrangement::Slots`]).
+//! Positions and forces are pairs, x and y of a body side by side. They may stay in the caller's
+//! order ([`Arrangement::Caller`]), at the price of one random access per body, or be kept in slot
+//! order by the caller ([`Arrangement::Slots`]).
 
 use super::order::{AllBodies, Corners, Ordering, Parts, Wanted, first_own};
 use super::permute::{self, Moves, Permutation, PermutationView};
@@ -213,9 +211,8 @@ impl<T: CudaReal> Bodies<T> {
         self.staleness.orders() > 0
     }
 
-    /// Whether a new order pays: none was made yet, or bodies outside their halos
-    /// have by now cost about what one costs, as far as steps enqueued have run.
-    /// Does not wait.
+    /// Whether a new order pays: none was made yet, or bodies outside their halos have by now cost
+    /// about what one costs, as far as steps enqueued have run. Does not wait.
     pub fn order_is_due(&self) -> bool {
         self.staleness.is_due(self.len())
     }
@@ -348,12 +345,10 @@ impl<T: CudaReal> Bodies<T> {
         }
     }
 
-    /// Enqueues a new order from lower-left corners in the caller's order, a pair
-    /// per body.
+    /// Enqueues a new order from lower-left corners in the caller's order, a pair per body.
     ///
     /// # Errors
-    /// When there is not a pair per body, the memory is another [`Gpu`]'s, or a
-    /// launch fails.
+    /// When there is not a pair per body, the memory is another [`Gpu`]'s, or a launch fails.
     pub fn order(&mut self, corners: &DeviceVec<T>) -> Result<(), CudaError> {
         self.order_in(Layout::Pairs, corners)
     }
@@ -454,8 +449,7 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// Returns the slot of every body, in the caller's order: `rearrange` with it brings values in
-    /// slot order to the caller's. Enqueued when first asked for after
-    /// [`Bodies::order_slots`].
+    /// slot order to the caller's. Enqueued when first asked for after [`Bodies::order_slots`].
     ///
     /// # Errors
     /// When the launch fails.

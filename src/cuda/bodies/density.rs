@@ -1,9 +1,8 @@
 //! Density on a device: `kernels/bodies/density.cu`.
 //!
-//! ρ of every bin (fixed, movable and fillers over the bin area), and the
-//! overflow and maximum of fixed and movable area (ePlace, section IV; see
-//! [`crate::charge`]). All sums are integers: the same positions give the same
-//! bits on every run, in any order of the bodies.
+//! ρ of every bin (fixed, movable and fillers over the bin area), and the overflow and maximum of
+//! fixed and movable area (ePlace, section IV; see [`crate::charge`]). All sums are integers: the
+//! same positions give the same bits on every run, in any order of the bodies.
 
 use super::bodies::{Arrangement, Bodies};
 use super::order::Corners;
@@ -27,9 +26,8 @@ pub(in crate::cuda) const BINS_PER_BLOCK: usize = 4 * BLOCK as usize;
 pub struct DensityReport {
     /// Overflow and maximum without fillers.
     pub stats: DensityStats,
-    /// Bodies that reached beyond the halo of the tile they stood in when they
-    /// were ordered. They count all the same, but more slowly:
-    /// [`Bodies::order_is_due`] says when a new order pays.
+    /// Bodies that reached beyond the halo of the tile they stood in when they were ordered. They
+    /// count all the same, but more slowly: [`Bodies::order_is_due`] says when a new order pays.
     pub outside_halo: u64,
 }
 
@@ -300,12 +298,11 @@ impl<T: CudaReal> Density<T> {
         let warps = BLOCK as usize / 32;
         let large = (plan.large as usize).div_ceil(warps) as i32;
         let config = bodies.config(large, 2 * size_of::<T>() / 4);
-        // SAFETY: arguments are those of kernels/bodies/density.cu; these are the
-        // bodies that the arrays were made for: arrays of bodies hold one value
-        // (`corners` and `staged` a pair) per body, maps one per bin (`sums` and,
-        // where it is used, `rest` two), `differences` two per bin of every tile
-        // where there are large bodies, `flags` and `outside_weight` one per tile, all of them for
-        // every region; chunks and slots come from an order of these bodies.
+        // SAFETY: arguments are those of kernels/bodies/density.cu; these are the bodies that the
+        // arrays were made for: arrays of bodies hold one value (`corners` and `staged` a pair) per
+        // body, maps one per bin (`sums` and, where it is used, `rest` two), `differences` two per
+        // bin of every tile where there are large bodies, `flags` and `outside_weight` one per
+        // tile, all of them for every region; chunks and slots come from an order of these bodies.
         unsafe {
             Launch::new(&self.gpu, kernel)
                 .arg(plan)

@@ -300,11 +300,10 @@ impl Ordering {
             tiles.arg(ranks);
             place.arg(ranks);
         }
-        // SAFETY: as in `count`; cursors hold one value per region, tile and class.
-        // There is room for max_chunks chunks, and no order makes more: a tile of n
-        // bodies has at most n / chunk + 1. order_tiles waits before it reads;
-        // order_place may start once it has waited, and reads before its own wait
-        // what order_count and the order before have written.
+        // SAFETY: as in `count`; cursors hold one value per region, tile and class. There is room
+        // for max_chunks chunks, and no order makes more: a tile of n bodies has at most n / chunk
+        // + 1. order_tiles waits before it reads; order_place may start once it has waited, and
+        // reads before its own wait what order_count and the order before have written.
         unsafe {
             tiles.launch(one)?;
             place.launch(config)

@@ -6,9 +6,8 @@ use crate::cuda::device::{
 use cudarc::driver::{CudaFunction, CudaModule};
 use std::sync::Arc;
 
-/// Which body's value goes where when values are rearranged: one index per body,
-/// each below their number. Only [`Bodies`](super::Bodies) write one; nobody makes one
-/// of indices of their own:
+/// Which body's value goes where when values are rearranged: one index per body, each below their
+/// number. Only [`Bodies`](super::Bodies) write one; nobody makes one of indices of their own:
 ///
 /// ```compile_fail
 /// # use placefield::cuda::{DeviceVec, Permutation};
@@ -66,9 +65,8 @@ impl Moves {
 /// Launches one of them for `count` bodies.
 ///
 /// # Safety
-/// `arrays` are those that the kernel declares, of `count` bodies, and so is
-/// `from`, of indices below `count`; what is written is borrowed by the caller
-/// alone.
+/// `arrays` are those that the kernel declares, of `count` bodies, and so is `from`, of indices
+/// below `count`; what is written is borrowed by the caller alone.
 pub(super) unsafe fn launch<'a, const N: usize>(
     gpu: &'a Gpu,
     kernel: &'a CudaFunction,

@@ -1,13 +1,11 @@
 //! How stale the order of the bodies is, and when a new one is due.
 //!
-//! A body outside its halo (it has left the tile that it was ordered into, and
-//! the 4 bins around it) costs a step more than the others do, and an order costs
-//! every body a little. The device adds up the bodies outside their halos of every
-//! step since the order, less those that a new order would leave outside too, and
-//! writes the sum to host memory. Once they have cost about what an order costs,
-//! one is due. The host reads the sum as it finds it and waits for nothing: it is
-//! that of the last step that has run, which is the one before where the host
-//! waits once a step.
+//! A body outside its halo (it has left the tile that it was ordered into, and the 4 bins around
+//! it) costs a step more than the others do, and an order costs every body a little. The device
+//! adds up the bodies outside their halos of every step since the order, less those that a new
+//! order would leave outside too, and writes the sum to host memory. Once they have cost about what
+//! an order costs, one is due. The host reads the sum as it finds it and waits for nothing: it is
+//! that of the last step that has run, which is the one before where the host waits once a step.
 
 use crate::cuda::device::{CudaError, DeviceVec, Gpu, Pinned};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -96,9 +96,8 @@ impl Gpu {
     /// Opens device `ordinal`.
     ///
     /// # Errors
-    /// Says which of driver, device or NVRTC is missing, that the device or the driver
-    /// is too old, that `PLACEFIELD_DEVICE_LIMIT` is no limit, or what the driver
-    /// answered.
+    /// Says which of driver, device or NVRTC is missing, that the device or the driver is too old,
+    /// that `PLACEFIELD_DEVICE_LIMIT` is no limit, or what the driver answered.
     pub fn open(ordinal: usize) -> Result<Gpu, CudaError> {
         Gpu::open_with(ordinal, GpuOptions::default())
     }

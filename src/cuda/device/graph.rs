@@ -19,12 +19,10 @@ pub struct Graph {
 unsafe impl Send for Graph {}
 
 impl Graph {
-    /// Captures what `body` enqueues; none of it runs yet. Other threads that use
-    /// the same [`Gpu`] meanwhile wait until the capture is over, so that nothing
-    /// of theirs becomes a part of it.
+    /// Captures what `body` enqueues; none of it runs yet. Other threads that use the same [`Gpu`]
+    /// meanwhile wait until the capture is over, so that nothing of theirs becomes a part of it.
     ///
-    /// Capture ends whatever `body` does, even if it fails or panics, so the
-    /// stream stays usable.
+    /// Capture ends whatever `body` does, even if it fails or panics, so the stream stays usable.
     ///
     /// # Errors
     /// An error of `body`, or the driver's refusal to capture or to instantiate: work that waits

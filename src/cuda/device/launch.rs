@@ -1,5 +1,4 @@
-//! Launches: their shapes, their arguments, and what kernels that sum over a
-//! grid share.
+//! Launches: their shapes, their arguments, and what kernels that sum over a grid share.
 
 use super::error::CudaError;
 use super::gpu::Gpu;
@@ -196,9 +195,8 @@ impl Overlap {
 /// A type that kernels take by value: a number, a structure or the address of memory.
 ///
 /// # Safety
-/// `pointer` leads to a value of the type that the kernel declares for it, laid
-/// out as in C++; addresses in it are of memory that `check` checks, or
-/// that whoever launches answers for.
+/// `pointer` leads to a value of the type that the kernel declares for it, laid out as in C++;
+/// addresses in it are of memory that `check` checks, or that whoever launches answers for.
 pub(in crate::cuda) unsafe trait KernelArgument {
     /// Refuses memory of another device.
     fn check(&self, _gpu: &Gpu) -> Result<(), CudaError> {
@@ -350,8 +348,7 @@ pub(in crate::cuda) fn blocks_for(elements: usize) -> LaunchConfig {
     }
 }
 
-/// At most `blocks` blocks of [`BLOCK`] threads, and no more than the device runs
-/// at once.
+/// At most `blocks` blocks of [`BLOCK`] threads, and no more than the device runs at once.
 pub(in crate::cuda) fn blocks_at_once(
     gpu: &Gpu,
     kernel: &CudaFunction,

@@ -1,9 +1,8 @@
 //! Memory on a device, and page-locked memory of the host.
 //!
-//! A [`DeviceVec`] belongs to the [`Gpu`] it was made on: work is enqueued on
-//! that `Gpu`'s stream alone, so everything that uses the vector runs in the
-//! order in which it was asked for, and the memory is freed after the
-//! last use. Work of another `Gpu` refuses it ([`CudaError::OtherGpu`]).
+//! A [`DeviceVec`] belongs to the [`Gpu`] it was made on: work is enqueued on that `Gpu`'s stream
+//! alone, so everything that uses the vector runs in the order in which it was asked for, and the
+//! memory is freed after the last use. Work of another `Gpu` refuses it ([`CudaError::OtherGpu`]).
 //!
 //! Copies between host and device wait until they are done, except those from
 //! and to [`Pinned`] memory, which the crate keeps to itself.
@@ -263,8 +262,7 @@ impl Gpu {
     /// Returns a copy of device memory on the host; waits for the work before it.
     ///
     /// # Errors
-    /// When `values` belong to another [`Gpu`]; what failed on the device since
-    /// the last wait.
+    /// When `values` belong to another [`Gpu`]; what failed on the device since the last wait.
     pub fn download<'a, E: DeviceValue + Default>(
         &self,
         values: impl Into<DeviceSlice<'a, E>>,
@@ -275,8 +273,7 @@ impl Gpu {
         Ok(host)
     }
 
-    /// Copies device memory to as many values on the host; waits for the work
-    /// before it.
+    /// Copies device memory to as many values on the host; waits for the work before it.
     ///
     /// # Errors
     /// When the lengths differ, and as [`Gpu::download`].
@@ -329,8 +326,7 @@ impl Gpu {
             return Ok(());
         }
         let bytes = from.len() * size_of::<E>();
-        // SAFETY: both are `bytes` long, and distinct: one of them is borrowed
-        // exclusively.
+        // SAFETY: both are `bytes` long, and distinct: one of them is borrowed exclusively.
         let copied = unsafe {
             result::memcpy_dtod_async(*to.address(), *from.address(), bytes, stream.raw())
         };
@@ -459,8 +455,7 @@ pub(in crate::cuda) struct Pinned<E: DeviceValue> {
     sent: CudaEvent,
 }
 
-// SAFETY: plain values in memory that this owns; all access to them is by `&mut
-// self`, or atomic.
+// SAFETY: plain values in memory that this owns; all access to them is by `&mut self`, or atomic.
 unsafe impl<E: DeviceValue> Send for Pinned<E> {}
 
 impl<E: DeviceValue> Pinned<E> {

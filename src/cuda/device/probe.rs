@@ -7,8 +7,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use cudarc::driver::{DriverError, result};
 use serde::Serialize;
 
-/// The oldest architecture the kernels are compiled for: ten times its compute
-/// capability.
+/// The oldest architecture the kernels are compiled for: ten times its compute capability.
 pub(super) const OLDEST: u32 = 75;
 
 /// One GPU, as the driver describes it and a [`DeviceLimit`] leaves it.

@@ -79,9 +79,8 @@ thread_local! {
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 
-/// The stream that work goes to at present, with its context current on this thread, and no
-/// capture by another thread while this is held. Nothing that enters a second time may be
-/// called meanwhile.
+/// The stream that work goes to at present, with its context current on this thread, and no capture
+/// by another thread while this is held. Nothing that enters a second time may be called meanwhile.
 pub(in crate::cuda) struct StreamGuard<'a> {
     stream: sys::CUstream,
     capturing: bool,

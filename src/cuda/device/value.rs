@@ -6,9 +6,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A type whose values lie in device memory: numbers, and complex numbers as
-/// real and imaginary part. Sealed: kernels and copies rely on every pattern of
-/// bits being a value.
+/// A type whose values lie in device memory: numbers, and complex numbers as real and imaginary
+/// part. Sealed: kernels and copies rely on every pattern of bits being a value.
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy)]

@@ -261,11 +261,10 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.bodies()
     }
 
-    /// Makes a new order of the bodies from the positions on the device, if one is
-    /// due and they are in the caller's order, or none was made yet. Every step
-    /// begins with this by itself; before the capture of one it is called so that what the first
-    /// runs work on is in order, and between the runs of a graph of the caller's, so that they stay
-    /// fast.
+    /// Makes a new order of the bodies from the positions on the device, if one is due and they are
+    /// in the caller's order, or none was made yet. Every step begins with this by itself; before
+    /// the capture of one it is called so that what the first runs work on is in order, and between
+    /// the runs of a graph of the caller's, so that they stay fast.
     ///
     /// # Errors
     /// When a launch fails.
@@ -516,9 +515,8 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn exact_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the exact density", Done::Positions)?;
         if self.done >= Done::Density {
-            // The device keeps the statistics of one density, and these will
-            // take their place. No new order here: forces are to be gathered
-            // in the one that the density saw.
+            // The device keeps the statistics of one density, and these will take their place. No
+            // new order here: forces are to be gathered in the one that the density saw.
             self.read_density()?;
         } else {
             self.prepare()?;

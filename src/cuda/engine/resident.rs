@@ -71,9 +71,8 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok((forces.as_view(), corners.as_view_mut()))
     }
 
-    /// Enqueues the copy of lower-left corners that stand on the (first) device in an
-    /// array for x and one for y (one value per body), in the engine's
-    /// [`Arrangement`].
+    /// Enqueues the copy of lower-left corners that stand on the (first) device in an array for x
+    /// and one for y (one value per body), in the engine's [`Arrangement`].
     ///
     /// # Errors
     /// When an array has the wrong length, or the launch fails.
@@ -157,8 +156,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Returns the arrays that [`CudaEngine::read_evaluation`] reads, on the device: the density's
     /// three statistics, of several ranks those of a rank's bins, and the energy, of several that
     /// of the first; of several regions those of each follow. Once their values have come to the
-    /// host,
-    /// [`CudaEngine::take_evaluation`] interprets them.
+    /// host, [`CudaEngine::take_evaluation`] interprets them.
     ///
     /// # Panics
     /// When there is no such rank.
@@ -241,9 +239,8 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Returns the density that is solved for, on the device, `[nx][ny]` for each region, one after
-    /// the other: ρ less
-    /// [`Charge::backgrounds`](crate::charge::Charge::backgrounds). (ρ itself comes
-    /// from [`Engine::read_map`](crate::engine::Engine::read_map).)
+    /// the other: ρ less [`Charge::backgrounds`](crate::charge::Charge::backgrounds). (ρ itself
+    /// comes from [`Engine::read_map`](crate::engine::Engine::read_map).)
     ///
     /// # Errors
     /// When it has not been computed for the current positions.

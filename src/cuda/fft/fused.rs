@@ -250,8 +250,7 @@ impl<T: CudaReal> FusedTransform<T> {
         if self.restore.name.ends_with("wide") { 16 } else { size_of::<T>() }
     }
 
-    /// Enqueues the reordering before a forward FFT. `output` may be
-    /// longer than the arrays.
+    /// Enqueues the reordering before a forward FFT. `output` may be longer than the arrays.
     pub(in crate::cuda) fn reorder<'a, I: Input<T>>(
         &self,
         input: impl Into<DeviceSlice<'a, I>>,
@@ -263,10 +262,9 @@ impl<T: CudaReal> FusedTransform<T> {
         assert!(output.address().is_multiple_of(16), "the wide form needs 16-byte boundaries");
         check_aligned("array to transform", *input.address(), self.boundary())?;
         let [l, m, n] = &self.lengths;
-        // SAFETY: the types are those of reorder_* in kernels/fft/reorder.cuh; both
-        // buffers hold every value, the input of the type the kernel was chosen for (checked
-        // above), and are distinct borrows, which begin where the kernel can read and
-        // write as many bytes at once.
+        // SAFETY: the types are those of reorder_* in kernels/fft/reorder.cuh; both buffers hold
+        // every value, the input of the type the kernel was chosen for (checked above), and are
+        // distinct borrows, which begin where the kernel can read and write as many bytes at once.
         unsafe { self.reorder.launch(&self.gpu, &[&input, &output, l, m, n]) }
     }
 
@@ -339,11 +337,10 @@ impl<T: CudaReal> FusedTransform<T> {
         let mut launch = self.restore.on(&self.gpu);
         launch.arg(input).args(&targets.each_ref().map(|target| target as _));
         launch.args(&[l, m, n, &alternate_x, &alternate_y]);
-        // SAFETY: the types are those of restore_* in kernels/fft/reorder.cuh
-        // (addresses stand for pointers); `input` and the outputs hold the
-        // maps launched for (checked above), all distinct borrows; every map begins
-        // at a 16-byte boundary wherever the wide form is chosen, for its rows
-        // then are multiples of 32 bytes. Without a second address, which is
+        // SAFETY: the types are those of restore_* in kernels/fft/reorder.cuh (addresses stand for
+        // pointers); `input` and the outputs hold the maps launched for (checked above), all
+        // distinct borrows; every map begins at a 16-byte boundary wherever the wide form is
+        // chosen, for its rows then are multiples of 32 bytes. Without a second address, which is
         // zero then, the kernel takes the first for all maps.
         unsafe { launch.launch(config) }
     }

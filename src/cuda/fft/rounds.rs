@@ -81,8 +81,7 @@ impl<T: CudaReal> Transpose<T> {
     }
 }
 
-/// A transform along all axes of arrays, and the buffers
-/// between its kernels.
+/// A transform along all axes of arrays, and the buffers between its kernels.
 pub(in crate::cuda) struct Rounds<T: CudaReal> {
     /// In the order in which they come: the last axes first.
     pub(in crate::cuda) rounds: Vec<FusedTransform<T>>,

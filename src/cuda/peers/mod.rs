@@ -255,8 +255,7 @@ impl Peers {
 
     /// Enqueues a barrier in a capture of a rank's stream: later work there runs after everything
     /// that other ranks enqueued before their barrier of the same number. Graphs of all ranks are
-    /// launched by
-    /// [`Peers::launch`].
+    /// launched by [`Peers::launch`].
     pub(in crate::cuda) fn barrier_on(&self, rank: usize) -> Result<(), CudaError> {
         match &self.0.link {
             Link::Memory(_) if self.count() == 1 => Ok(()),

@@ -1,11 +1,10 @@
 //! The interface of every pipeline on a device: ρ → φ, Ex, Ey and the energy.
 //!
-//! With DCT coefficients a(u,v) of ρ and wavenumbers w_u = πu/nx,
-//! w_v = (πv/ny)·(bin_x/bin_y), the potential's coefficients are
-//! a/(w_u² + w_v²), zero at u = v = 0, and the field's are w_u and w_v times
-//! that, synthesised with a sine along their own axis (ePlace, section on the
-//! numerical solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over
-//! the spectrum, taken in `f64` in a fixed order.
+//! With DCT coefficients a(u,v) of ρ and wavenumbers w_u = πu/nx, w_v = (πv/ny)·(bin_x/bin_y), the
+//! potential's coefficients are a/(w_u² + w_v²), zero at u = v = 0, and the field's are w_u and w_v
+//! times that, synthesised with a sine along their own axis (ePlace, section on the numerical
+//! solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over the spectrum, taken in `f64` in
+//! a fixed order.
 
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, check_length};
 use crate::engine::Pipeline;
@@ -110,9 +109,8 @@ pub(in crate::cuda) fn with_total(maps: usize) -> usize {
 
 /// One pipeline on one device for one grid.
 ///
-/// Every method only enqueues: nothing is allocated on the device, nothing
-/// waits for it, so all of them can be captured in a
-/// [`Graph`](crate::cuda::Graph). Memory of another [`Gpu`] is refused.
+/// Every method only enqueues: nothing is allocated on the device, nothing waits for it, so all of
+/// them can be captured in a [`Graph`](crate::cuda::Graph). Memory of another [`Gpu`] is refused.
 /// Sealed:
 ///
 /// ```compile_fail

@@ -75,9 +75,8 @@ impl<T: CudaReal> Scaling<T> {
         energy: &mut DeviceVec<f64>,
     ) -> Result<(), CudaError> {
         assert!(spectra.len() == 3 * transform.half_spectra);
-        // SAFETY: the types are those of solve_spectra in kernels/solve/spectral.cu,
-        // which allows its input to be the
-        // first of its outputs; lengths are checked above.
+        // SAFETY: the types are those of solve_spectra in kernels/solve/spectral.cu, which allows
+        // its input to be the first of its outputs; lengths are checked above.
         unsafe { self.enqueue(transform, [spectra, spectra], None, energy) }
     }
 

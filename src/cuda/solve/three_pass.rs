@@ -1,11 +1,10 @@
 //! The three-pass pipeline on a device: `kernels/lines/transform.cu`, `kernels/solve/columns.cu`
 //! and `kernels/solve/fields.cu`.
 //!
-//! Three kernels a solve: DCTs along y; DCTs along x, Green's function and both
-//! inverses along x; the three inverses along y (see [`crate::spectral`] for
-//! what is solved). A kernel keeps its lines in registers from the first of its
-//! transforms to the last, so that a solve moves 10 values per bin
-//! where the fused pipeline moves 28; without the potential, 9. How and why:
+//! Three kernels a solve: DCTs along y; DCTs along x, Green's function and both inverses along x;
+//! the three inverses along y (see [`crate::spectral`] for what is solved). A kernel keeps its
+//! lines in registers from the first of its transforms to the last, so that a solve moves 10 values
+//! per bin where the fused pipeline moves 28; without the potential, 9. How and why:
 //! [`crate::spectral`].
 //!
 //! Lines have a length from 16 to 16384 that there are stages for (multiples of 4 with no prime
@@ -82,8 +81,7 @@ impl<T: CudaReal> ThreePass<T> {
         Shapes::of(gpu).is_ok_and(|shapes| Self::instances(&shapes, grid, 1).is_ok())
     }
 
-    /// Compiles (or loads) the kernels of both line lengths and allocates
-    /// everything a solve needs.
+    /// Compiles (or loads) the kernels of both line lengths and allocates everything a solve needs.
     ///
     /// # Errors
     /// [`CudaError::NoThreePass`] for a grid or device it is not made for; else

@@ -1,10 +1,9 @@
 //! 1-D transforms by a real FFT of 4N or 2N values: `kernels/fft/longer.cuh`.
 //!
-//! Jiang et al., algorithm "Four algorithms of 1D DCT via 1D FFT", without the 2
-//! that its outputs have over the definitions. The inverses take the same steps
-//! backwards. In values of a line, a transform moves 2N + 2L with its own kernels,
-//! L the FFT's length, and its FFT at least 2L; that is why the N-point one is
-//! fastest.
+//! Jiang et al., algorithm "Four algorithms of 1D DCT via 1D FFT", without the 2 that its outputs
+//! have over the definitions. The inverses take the same steps backwards. In values of a line, a
+//! transform moves 2N + 2L with its own kernels, L the FFT's length, and its FFT at least 2L; that
+//! is why the N-point one is fastest.
 
 use super::Stage;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, cover_lines};

@@ -20,16 +20,14 @@
 //! # Ok::<(), placefield::cuda::CudaError>(())
 //! ```
 //!
-//! A plan owns its tables, its FFTs and every buffer between its kernels.
-//! Running one only enqueues on the [`Gpu`](crate::cuda::Gpu)'s stream: nothing is allocated,
-//! nothing waits, so it can be captured in a [`Graph`](super::Graph). Input and
-//! output come from the same [`Gpu`](crate::cuda::Gpu), are never the same, and lie one array
-//! after the other, last axis contiguous. The input may hold integers
-//! ([`Input`]): the first kernel converts as it reads.
+//! A plan owns its tables, its FFTs and every buffer between its kernels. Running one only enqueues
+//! on the [`Gpu`](crate::cuda::Gpu)'s stream: nothing is allocated, nothing waits, so it can be
+//! captured in a [`Graph`](super::Graph). Input and output come from the same
+//! [`Gpu`](crate::cuda::Gpu), are never the same, and lie one array after the other, last axis
+//! contiguous. The input may hold integers ([`Input`]): the first kernel converts as it reads.
 //!
-//! A plan has three [`Stage`]s where it is made of one FFT, and can enqueue
-//! one at a time, to be timed; [`KernelUse`] says what its own kernels take of
-//! the device.
+//! A plan has three [`Stage`]s where it is made of one FFT, and can enqueue one at a time, to be
+//! timed; [`KernelUse`] says what its own kernels take of the device.
 
 mod longer;
 mod plan;

@@ -26,8 +26,7 @@ pub enum Path {
     Longer,
 }
 
-/// A plan for a batch of arrays in precision `T`; its input holds
-/// values of type `I`.
+/// A plan for a batch of arrays in precision `T`; its input holds values of type `I`.
 pub struct Plan<T: CudaReal, I: Input<T> = T> {
     gpu: Gpu,
     forward: bool,
@@ -101,9 +100,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     ///
     /// # Errors
     /// [`CudaError::Shape`] for lengths or batches of zero or beyond any memory,
-    /// [`CudaError::NoTransform`] for those beyond what cuFFT and a launch can
-    /// take; else when kernels cannot be compiled, cuFFT refuses the lengths, or
-    /// memory runs out.
+    /// [`CudaError::NoTransform`] for those beyond what cuFFT and a launch can take; else when
+    /// kernels cannot be compiled, cuFFT refuses the lengths, or memory runs out.
     pub fn of_maps(
         gpu: &Gpu,
         kind: Transform,
@@ -276,8 +274,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// `output`.
     ///
     /// # Errors
-    /// [`CudaError::NotPlanned`] for a plan that is not made of stages; else as
-    /// [`Plan::run`].
+    /// [`CudaError::NotPlanned`] for a plan that is not made of stages; else as [`Plan::run`].
     pub fn run_stage(
         &mut self,
         stage: Stage,

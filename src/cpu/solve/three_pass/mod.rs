@@ -1,6 +1,5 @@
-//! The three-pass pipeline: the four transforms of a solve fused across one
-//! another, three passes over memory for all of it (derived in
-//! [`crate::spectral`]).
+//! The three-pass pipeline: the four transforms of a solve fused across one another, three passes
+//! over memory for all of it (derived in [`crate::spectral`]).
 //!
 //! With `z = p + jq` two real lines packed as one complex line, `V` the FFT of
 //! z reordered and `w = e^{−jπk/2N}`,

@@ -1,5 +1,4 @@
-//! The fused method: pre-processing, one 2-D real FFT, post-processing
-//! (Jiang, Gu and Pan, §III).
+//! The fused method: pre-processing, one 2-D real FFT, post-processing (Jiang, Gu and Pan, §III).
 //!
 //! With `a = e^{−jπu/2nx}`, `b = e^{−jπv/2ny}` and `V` the 2-D FFT of the map
 //! reordered along both axes, two complex values give four real ones:
@@ -19,11 +18,10 @@
 //! (The first index of V is periodic: `V[nx] = V[0]`. The inverse needs the
 //! conjugate factors; the paper prints them without the bar.)
 //!
-//! The 2-D FFT is real FFTs along y and complex ones along x. Each unit of
-//! work above lies in one column of V, so a panel of columns is read, taken
-//! through its FFTs and post-processed (or pre-processed and taken through
-//! its inverse FFTs) while it is in cache: two passes over memory for a
-//! transform, both in parallel, one over rows and one over column panels.
+//! The 2-D FFT is real FFTs along y and complex ones along x. Each unit of work above lies in one
+//! column of V, so a panel of columns is read, taken through its FFTs and post-processed (or
+//! pre-processed and taken through its inverse FFTs) while it is in cache: two passes over memory
+//! for a transform, both in parallel, one over rows and one over column panels.
 
 mod post;
 mod pre;

@@ -1,10 +1,8 @@
-//! The fused method with real FFTs along x: for a map as if it were
-//! transposed, the transposes being part of pre- and post-processing (Jiang,
-//! Gu and Pan, §IV-C).
+//! The fused method with real FFTs along x: for a map as if it were transposed, the transposes
+//! being part of pre- and post-processing (Jiang, Gu and Pan, §IV-C).
 //!
-//! The formulas are those of [`fused`](super::fused) with the axes' roles
-//! exchanged; `V` is the FFT of the map reordered along both axes, held for
-//! u = 0 … nx/2:
+//! The formulas are those of [`fused`](super::fused) with the axes' roles exchanged; `V` is the FFT
+//! of the map reordered along both axes, held for u = 0 … nx/2:
 //!
 //! ```text
 //! s = ½a(b·V[u][v] + b̄·V[u][ny−v])     X(u, v)    =  Re s    X(nx−u, v)    = −Im s
@@ -45,8 +43,7 @@ const MANY: usize = 8;
 pub(crate) struct TransposedMaps<T: Real> {
     nx: usize,
     ny: usize,
-    /// Distance between the lines of a tile, in complex numbers: a cache line
-    /// more than a spectrum.
+    /// Distance between the lines of a tile, in complex numbers: a cache line more than a spectrum.
     stride: usize,
     reorder: Reorder,
     post: PostProcessing,
@@ -63,9 +60,8 @@ pub(crate) struct TransposedMaps<T: Real> {
 
 /// A thread's working memory.
 struct Tile<'a, T> {
-    /// Columns of the map or of V, `stride` apart, and memory for one more: a
-    /// line and its spectrum take neighbouring places, so that either takes
-    /// the place that the one before it has left.
+    /// Columns of the map or of V, `stride` apart, and memory for one more: a line and its spectrum
+    /// take neighbouring places, so that either takes the place that the one before it has left.
     lines: &'a mut [Complex<T>],
     fft: &'a mut [Complex<T>],
 }

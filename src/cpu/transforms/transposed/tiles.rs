@@ -14,8 +14,7 @@ use std::ops::Range;
 const ROWS: usize = 8;
 const HALF: usize = ROWS / 2;
 
-/// Columns that are turned together: with a block of known size the compiler
-/// turns in registers.
+/// Columns that are turned together: with a block of known size the compiler turns in registers.
 const GROUP: usize = 4;
 
 impl<T: Real> TransposedMaps<T> {

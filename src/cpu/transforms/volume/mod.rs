@@ -8,19 +8,17 @@
 //! Y[k] = ½(w·V[k] + w̄·V[N−k])     Y[N−k] = ½j(w·V[k] − w̄·V[N−k])     V[N] = V[0]
 //! ```
 //!
-//! Taken along axis 0 and then axis 1 this makes four numbers Y of
-//! `V[±u][±v][w]`, and along axis 2, whose other half is conjugate,
-//! `X[w] = Re(cY)` and `X[n2−w] = −Im(cY)` with `c = e^{−jπw/2n2}`. Backwards,
-//! with `X[N] = 0`,
+//! Taken along axis 0 and then axis 1 this makes four numbers Y of `V[±u][±v][w]`, and along axis
+//! 2, whose other half is conjugate, `X[w] = Re(cY)` and `X[n2−w] = −Im(cY)` with `c =
+//! e^{−jπw/2n2}`. Backwards, with `X[N] = 0`,
 //!
 //! ```text
 //! Y[w] = ½c̄(X[w] − jX[n2−w])     V[k] = ½w̄(Y[k] − jY[N−k])     V[N−k] = ½w(Y[k] + jY[N−k])
 //! ```
 //!
-//! Two passes over memory. One takes planes: real FFTs along axis 2, complex
-//! ones along axis 1. The other takes panels of `W` neighbours along axis 2 at
-//! v and n1 − v: complex FFTs along axis 0 and post-processing (or
-//! pre-processing and inverse FFTs) while they are in cache.
+//! Two passes over memory. One takes planes: real FFTs along axis 2, complex ones along axis 1. The
+//! other takes panels of `W` neighbours along axis 2 at v and n1 − v: complex FFTs along axis 0 and
+//! post-processing (or pre-processing and inverse FFTs) while they are in cache.
 
 mod post;
 mod pre;
@@ -61,8 +59,7 @@ pub(super) struct VolumeTransform<T: Real> {
     c: Vec<Complex<T>>,
 }
 
-/// The columns along axis 0 of one task: at `v` and `n1 − v`, from `first` on
-/// along axis 2.
+/// The columns along axis 0 of one task: at `v` and `n1 − v`, from `first` on along axis 2.
 #[derive(Clone, Copy)]
 struct VolumePanel {
     v: usize,

@@ -1,8 +1,7 @@
-//! The cache of compiled kernels on disk: `$PLACEFIELD_CACHE`, else
-//! `$XDG_CACHE_HOME/placefield`, else `~/.cache/placefield`, and in it the folder
-//! of the format. A file's name is what was compiled, and a hash; it begins with the
-//! key, everything that the code depends on, which must be the same to the
-//! letter, and a hash of the code, which must fit.
+//! The cache of compiled kernels on disk: `$PLACEFIELD_CACHE`, else `$XDG_CACHE_HOME/placefield`,
+//! else `~/.cache/placefield`, and in it the folder of the format. A file's name is what was
+//! compiled, and a hash; it begins with the key, everything that the code depends on, which must be
+//! the same to the letter, and a hash of the code, which must fit.
 //!
 //! Files appear whole or not at all, so that any number of processes may use the
 //! folder at once. When they take more than [`MOST_BYTES`] or are more than

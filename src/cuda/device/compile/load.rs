@@ -1,5 +1,4 @@
-//! Code for one device: from the program, the cache or the compiler, whichever is
-//! quickest.
+//! Code for one device: from the program, the cache or the compiler, whichever is quickest.
 
 use super::cache::CacheEntry;
 use super::{
@@ -46,16 +45,14 @@ pub enum Code {
     /// then compiled, each as machine code before PTX.
     #[default]
     Quickest,
-    /// Compiled to machine code at every start, whatever the program and the cache
-    /// hold.
+    /// Compiled to machine code at every start, whatever the program and the cache hold.
     Compiled,
     /// Compiled to PTX at every start; the driver makes machine code of it, as it
     /// does on a device that NVRTC is too old for.
     Ptx,
 }
 
-/// A kernel file, the precision and the macros that it is compiled with: one set of
-/// kernels.
+/// A kernel file, the precision and the macros that it is compiled with: one set of kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::cuda::device) struct Instance {
     pub(in crate::cuda::device) unit: &'static str,

@@ -1,16 +1,13 @@
-//! From the CUDA C++ under `kernels/`, embedded in the program, to code the
-//! device runs.
+//! From the CUDA C++ under `kernels/`, embedded in the program, to code the device runs.
 //!
-//! A kernel file is compiled with NVRTC for one precision, one architecture and one set
-//! of macros at a time, to machine code (a CUBIN), and kept in a cache on disk, so that
-//! a second start compiles nothing. Where the driver refuses the CUBIN, or NVRTC does not
-//! know the architecture, PTX is compiled instead, kept as well, and the driver does the
-//! rest. A program built with `PLACEFIELD_PRECOMPILE` holds code for most already and
-//! needs no NVRTC for it.
+//! A kernel file is compiled with NVRTC for one precision, one architecture and one set of macros
+//! at a time, to machine code (a CUBIN), and kept in a cache on disk, so that a second start
+//! compiles nothing. Where the driver refuses the CUBIN, or NVRTC does not know the architecture,
+//! PTX is compiled instead, kept as well, and the driver does the rest. A program built with
+//! `PLACEFIELD_PRECOMPILE` holds code for most already and needs no NVRTC for it.
 //!
-//! The cache is `$PLACEFIELD_CACHE`, else `$XDG_CACHE_HOME/placefield`, else
-//! `~/.cache/placefield`, and takes 512 MB at most. A cache that cannot be read or
-//! written costs time, never the run.
+//! The cache is `$PLACEFIELD_CACHE`, else `$XDG_CACHE_HOME/placefield`, else `~/.cache/placefield`,
+//! and takes 512 MB at most. A cache that cannot be read or written costs time, never the run.
 
 mod cache;
 mod load;

@@ -1,6 +1,5 @@
-//! The three-pass solve by slabs: `kernels/lines/transform.cu`,
-//! `kernels/solve/columns.cu` and `kernels/solve/fields.cu`, with the places of
-//! `kernels/peers/peers.cuh`.
+//! The three-pass solve by slabs: `kernels/lines/transform.cu`, `kernels/solve/columns.cu` and
+//! `kernels/solve/fields.cu`, with the places of `kernels/peers/peers.cuh`.
 //!
 //! The three passes are those of [`ThreePass`](crate::cuda::ThreePass). A rank's columns are whole
 //! panels. The first pass stores each row's transform straight into the memory of the ranks that
