@@ -19,7 +19,7 @@ impl Fnv1a {
 
     /// Returns the hash with a list of values of eight bytes, and its length, after the earlier
     /// ones.
-    #[cfg(any(test, feature = "cli"))]
+    #[cfg(any(test, feature = "cli", feature = "python"))]
     pub(crate) fn list(self, values: impl ExactSizeIterator<Item = u64>) -> Self {
         let first = self.bytes(&(values.len() as u64).to_le_bytes());
         values.fold(first, |hash, value| hash.bytes(&value.to_le_bytes()))
