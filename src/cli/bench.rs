@@ -110,7 +110,7 @@ struct ShowArgs {
 }
 
 impl What {
-    /// What to measure and how; none for results that are there already.
+    /// Returns the experiments and their options; no options for results that are there already.
     fn split(&self) -> (Vec<Experiment>, Option<&RunArgs>) {
         let (experiment, args) = match self {
             What::All(args) => return (Experiment::ALL.to_vec(), Some(args)),
@@ -186,7 +186,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     }
 }
 
-/// What a run of the benchmarks shows.
+/// The output of a run of the benchmarks.
 struct Show {
     bar: ProgressBar,
     /// Whether tables go to standard output.
@@ -229,7 +229,7 @@ fn read(path: &Path) -> Result<Report, Failure> {
     Ok(serde_json::from_reader(BufReader::new(file)).map_err(|e| named(&e))?)
 }
 
-/// Measures, and prints meanwhile unless told otherwise.
+/// Measures, and prints meanwhile unless disabled.
 fn measure(experiments: &[Experiment], args: &RunArgs, tables: bool) -> Result<Report, Failure> {
     args.engine.only_one_device()?;
     use_threads(args.threads)?;

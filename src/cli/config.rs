@@ -1,5 +1,5 @@
-//! `--config FILE.toml`: options from a file, as if they stood on the command line before the
-//! others.
+//! `--config FILE.toml`: options from a file, as if they came before the others on the command
+//! line.
 
 use super::failure::{Failure, named, usage};
 use clap::error::ErrorKind;
@@ -12,8 +12,7 @@ use toml::de::{DeTable, DeValue};
 /// The option's own name.
 const CONFIG: &str = "--config";
 
-/// The words of the command line with those that the file of `--config` adds. An option that stands
-/// on
+/// Returns the words of the command line with those that the file of `--config` adds. An option on
 /// the command line is not taken from the file.
 ///
 /// # Errors
@@ -38,7 +37,7 @@ pub(crate) fn with_config(words: Vec<OsString>, cli: &Command) -> Result<Vec<OsS
     let mut added: Vec<OsString> = Vec::new();
     for (key, value) in table.get_ref() {
         let name = &**key.get_ref();
-        // Of one command, or of all that have it.
+        // For one command, or for all that have it.
         let of_command = cli.get_subcommands().find(|of| of.get_name() == name);
         let entries: Vec<(&Spanned<_>, &Spanned<DeValue<'_>>)> = match value.get_ref() {
             DeValue::Table(entries) if of_command.is_some() => entries.iter().collect(),
@@ -73,13 +72,13 @@ pub(crate) fn with_config(words: Vec<OsString>, cli: &Command) -> Result<Vec<OsS
     Ok(all)
 }
 
-/// The options of a command and of those below it that are called so.
+/// Returns the options of a command and of those below it that are called so.
 fn options_of<'a>(command: &'a Command, name: &str) -> Vec<&'a Arg> {
     let own = command.get_arguments().filter(|arg| arg.get_long() == Some(name));
     own.chain(command.get_subcommands().flat_map(|below| options_of(below, name))).collect()
 }
 
-/// How an option with this value is written on a command line.
+/// Returns how an option with this value is written on a command line.
 fn words_of(
     option: &str,
     value: &Spanned<DeValue<'_>>,
@@ -125,7 +124,7 @@ fn check(arg: &Arg, option: &str, value: &str) -> Result<(), String> {
     }
 }
 
-/// The names of the options among the words, without their values.
+/// Returns the names of the options among the words, without their values.
 fn value_names(words: &[OsString]) -> impl Iterator<Item = String> + '_ {
     words.iter().skip(1).filter_map(|word| {
         let word = word.to_string_lossy();
@@ -137,7 +136,7 @@ fn value_names(words: &[OsString]) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// The value of an option, wherever it stands.
+/// Returns the value of an option, wherever it is.
 fn value_of(words: &[OsString], name: &str) -> Result<Option<OsString>, Failure> {
     for (k, word) in words.iter().enumerate().skip(1) {
         if word == OsStr::new("--") {
@@ -156,7 +155,8 @@ fn value_of(words: &[OsString], name: &str) -> Result<Option<OsString>, Failure>
     Ok(None)
 }
 
-/// The command that is called, the names that lead to it, and where the last of them stands.
+/// Returns the command that is called, the names that lead to it, and the place of the last of
+/// them.
 fn called<'a>(words: &[OsString], cli: &'a Command) -> Option<(&'a Command, Vec<&'a str>, usize)> {
     let (mut command, mut chain, mut at) = (cli, Vec::new(), 0);
     let mut k = 1;

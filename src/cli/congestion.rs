@@ -1,4 +1,4 @@
-//! Congestion maps of an evaluation: the options that ask for them, files and numbers.
+//! Congestion maps of an evaluation: their options, files and numbers.
 
 use super::evaluation::write_map;
 use super::failure::Failure;
@@ -56,12 +56,12 @@ pub(crate) fn capacity(text: &str) -> Result<Capacity, String> {
     })
 }
 
-/// The routing tracks of a DEF design's layers.
+/// Returns the routing tracks of a DEF design's layers.
 pub(crate) fn layers_capacity(opened: &Opened) -> Option<Capacity> {
     Capacity::of_lef(&opened.layers, opened.design.units_per_micron?)
 }
 
-/// What the options asked for.
+/// The maps that the options select.
 pub(crate) struct Congestion {
     pub(crate) report: CongestionReport,
     pub(crate) maps: CongestionMaps,
@@ -72,7 +72,7 @@ pub(crate) struct Congestion {
 /// Congestion in numbers; its JSON keys are a contract.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CongestionReport {
-    /// Whose formulas.
+    /// The convention whose formulas are used.
     pub convention: Convention,
     /// `[nx, ny]`.
     pub bins: [usize; 2],
@@ -89,7 +89,7 @@ impl CongestionArgs {
         self.congestion.is_some()
     }
 
-    /// The maps of a design where it lies, if they were asked for.
+    /// Returns the maps of a design at its current positions, if they are enabled.
     pub(crate) fn maps(
         &self,
         opened: &Opened,

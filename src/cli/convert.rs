@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     design: DesignArgs,
-    /// The design to write: .aux (and what it names beside it) or .def; of a design that is no .def, a
-    /// .lef of the same name too
+    /// The design to write: .aux (and what it names beside it) or .def; of a design that is no
+    /// .def, a .lef of the same name too
     #[arg(value_name = "OUT")]
     output: PathBuf,
     /// Write what was read, written and lost as JSON; - for standard output
@@ -33,7 +33,7 @@ pub(crate) struct ConvertArgs {
     json: Option<PathBuf>,
 }
 
-/// What `--json` says.
+/// The JSON document of a conversion.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ConvertReport {
     /// The design in numbers.
@@ -42,9 +42,9 @@ pub(crate) struct ConvertReport {
     hpwl: Option<f64>,
     /// Layout units of what was written in one of what was read.
     units_per_layout_unit: f64,
-    /// What the output has no words for, and how much of it there was.
+    /// Things the output cannot express, with their number.
     lost: BTreeMap<&'static str, usize>,
-    /// What a reader of the numbers should know.
+    /// Warnings for readers of the numbers.
     warnings: Vec<Warning>,
 }
 
@@ -52,7 +52,7 @@ impl Content for ConvertReport {
     const COMMAND: &'static str = "convert";
 }
 
-/// Reads, writes, and says what was lost.
+/// Reads, writes, and reports losses.
 pub(crate) fn run(args: &ConvertArgs) -> Result<(), Failure> {
     args.design.check()?;
     let to = kind_of(&args.output)?;
@@ -133,7 +133,7 @@ fn report(
     }
 }
 
-/// The format of a design that is to be written, by its name.
+/// Returns the format of a design that is to be written, by its name.
 fn kind_of(output: &Path) -> Result<Format, Failure> {
     match Format::of(output) {
         Format::Def => Ok(Format::Def),
@@ -148,7 +148,7 @@ fn wrong(output: &Path, expected: &str) -> Failure {
     usage(ErrorKind::InvalidValue, &format!("{}: expected {expected}", output.display()))
 }
 
-/// What of a design Bookshelf has no words for, and how much there is of it.
+/// Returns the things of a design that Bookshelf cannot express, with their number.
 fn lost_by_bookshelf(design: &Design) -> BTreeMap<&'static str, usize> {
     let blockages =
         |is: fn(&BlockageKind) -> bool| design.blockages.iter().filter(|b| is(&b.kind)).count();

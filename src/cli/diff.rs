@@ -47,8 +47,7 @@ pub(crate) struct DiffArgs {
     #[command(flatten)]
     results: ResultArgs,
     /// Fail, with exit code 1, when the second placement's HPWL is longer by more than this share
-    /// of the
-    /// first one's, as 1% or 0.01
+    /// of the first one's, as 1% or 0.01
     #[arg(long, value_name = "SHARE", value_parser = rise)]
     max_hpwl_rise: Option<f64>,
     /// Write a page with the maps of both under one cursor, and what is between them
@@ -88,7 +87,7 @@ impl DiffArgs {
     }
 }
 
-/// How pictures are drawn says something where there are pictures.
+/// Options of how pictures are drawn need pictures.
 fn with_plots(arg: clap::Arg) -> clap::Arg {
     match PICTURE_ARGS.contains(&arg.get_id().as_str()) {
         true => arg.requires("plots"),
@@ -107,7 +106,7 @@ enum DiffPicture {
     DisplacementHistogram,
 }
 
-/// What `--maps` writes.
+/// The files that `--maps` writes.
 const MAPS: Names = Names::These(&[
     "density_from.npy",
     "density_to.npy",
@@ -121,7 +120,7 @@ const MAPS: Names = Names::These(&[
     "displacement_y.csv",
 ]);
 
-/// Everything a comparison of two placements says; its JSON keys are stable.
+/// The JSON document of a comparison of two placements; its keys are stable.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DiffReport {
     /// The design in numbers.
@@ -140,7 +139,7 @@ pub(crate) struct DiffReport {
     displacement: Displacement,
     /// The cells that moved farthest, the farthest first.
     farthest: Vec<Farthest>,
-    /// What a reader of the numbers should know.
+    /// Warnings for readers of the numbers.
     warnings: Vec<Warning>,
 }
 
@@ -243,7 +242,7 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
 ) -> Result<(), Failure> {
     let options = &args.evaluation.options;
     let first = opened.design.placement.clone();
-    // What a page shows beside the smoothed densities.
+    // Maps that a page shows beside the smoothed densities.
     let exact = |engine: &dyn Timed<T>| {
         args.report.is_some().then(|| {
             let [_, overflow] = cells_and_overflow(engine.charge());
@@ -352,7 +351,7 @@ fn moves(design: &Design, first: &Placement) -> [Vec<f64>; 2] {
     [along(&at.x, &first.x), along(&at.y, &first.y)]
 }
 
-/// What the pictures show.
+/// Inputs of the pictures.
 struct Drawer<'a, T> {
     report: &'a DiffReport,
     design: &'a Design,
@@ -371,7 +370,7 @@ impl<T: crate::Real> Drawer<'_, T> {
         self.options.write(&drawn.collect::<Result<Vec<_>, Failure>>()?, folder)
     }
 
-    /// The names of both placements' files.
+    /// Returns the names of both placements' files.
     fn files(&self) -> [String; 2] {
         [&self.report.from, &self.report.to].map(|side| {
             let name = Path::new(&side.placement).file_name().unwrap_or_default();
@@ -379,7 +378,7 @@ impl<T: crate::Real> Drawer<'_, T> {
         })
     }
 
-    /// The page; `reports` and `overflow` are of both placements.
+    /// Returns the page; `reports` and `overflow` are of both placements.
     fn page(&self, reports: [&Report; 2], overflow: [&Map<f64>; 2]) -> Result<Page, Failure> {
         let moves = mean_moves(self.design, self.first, self.grid)?;
         let [x, y] = &moves.mean;
@@ -471,7 +470,7 @@ fn range_name(range: &Range) -> String {
     }
 }
 
-/// A number in few digits.
+/// Returns a number in few digits.
 fn short(value: f64) -> String {
     if (0.01..1e5).contains(&value) {
         format!("{}", (value * 1e3).round() / 1e3)
@@ -480,8 +479,8 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Mean displacements of the movable cells by the square that has their centre, layout units; NaN of
-/// squares without cells.
+/// Mean displacements of the movable cells by the square that has their centre, layout units; NaN
+/// of squares without cells.
 struct MeanMoves {
     grid: BinGrid,
     /// Along x and along y.
@@ -528,7 +527,7 @@ fn draw_moves(
     })
 }
 
-/// How many cells moved how far.
+/// Returns how many cells moved how far.
 fn distances(design: &str, between: &str, displacement: &Displacement) -> Bars {
     let ranges = &displacement.histogram;
     Bars {
@@ -544,7 +543,7 @@ fn distances(design: &str, between: &str, displacement: &Displacement) -> Bars {
     }
 }
 
-/// Where and how far cells moved from `first` on, as two pictures.
+/// Returns where and how far cells moved from `first` on, as two pictures.
 pub(super) fn moves_drawn(
     between: &str,
     design: &Design,

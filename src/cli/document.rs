@@ -1,4 +1,4 @@
-//! The JSON that commands write: what each document begins with, and its schema.
+//! The JSON documents of commands: their first keys, and their schema.
 
 use super::arrays::{dct, solve};
 use super::failure::{Failure, usage};
@@ -14,17 +14,16 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// The version of all documents. It grows when a key goes, or means something else; a new key
-/// leaves
-/// it as it is.
+/// The version of all documents. It grows when a key is removed or changes its meaning; a new key
+/// leaves it as it is.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// What a command writes as JSON.
+/// The content of a command's JSON document.
 pub(crate) trait Content: Serialize + JsonSchema {
     /// The command.
     const COMMAND: &'static str;
 
-    /// The program that found the numbers.
+    /// Returns the program that found the numbers.
     fn version(&self) -> &str {
         env!("CARGO_PKG_VERSION")
     }
@@ -33,7 +32,7 @@ pub(crate) trait Content: Serialize + JsonSchema {
 /// A whole document.
 #[derive(Serialize, JsonSchema)]
 struct Document<'a, T> {
-    /// The version of this schema: it grows when a key goes, or means something else.
+    /// The version of this schema: it grows when a key is removed or changes its meaning.
     schema: u32,
     /// The command that wrote it.
     command: &'a str,
@@ -154,7 +153,7 @@ pub(crate) fn run(args: &SchemaArgs) -> Result<(), Failure> {
     write_json(out, &schema(args.of.as_deref())?)
 }
 
-/// The schema of a command's document, or one that takes those of all.
+/// Returns the schema of a command's document, or one that takes those of all.
 fn schema(of: Option<&str>) -> Result<Value, Failure> {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema: Schema = match of {

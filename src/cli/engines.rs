@@ -1,4 +1,4 @@
-//! Which engine runs: what the user chose and what the machine has.
+//! The engine that runs: the user's choice and the machine's devices.
 
 use super::failure::Failure;
 use super::input::with_precision;
@@ -43,7 +43,7 @@ pub(crate) fn open<T: EngineReal>(
             let (engine, note) = cuda::open_several(charge, options, devices)?;
             return Ok(Chosen { engines: vec![engine], note: Some(note) });
         }
-        // The device first: what it lacks is known at once.
+        // The device first: anything it lacks is known at once.
         EngineChoice::Both(device) => {
             let gpu = cuda::open(charge.clone(), options, device)?;
             vec![cpu(charge)?, gpu]
@@ -53,7 +53,7 @@ pub(crate) fn open<T: EngineReal>(
 }
 
 /// Begins to open the device that `options` ask for, if it is to be one, while the design is read;
-/// loads what an engine runs on it, and what a placement does where one is `to_place`.
+/// loads the kernels of an engine, and of a placement where one is `to_place`.
 pub(crate) fn prefetch_device(options: &SolveArgs, to_place: bool) {
     let device = match options.engine {
         EngineChoice::Cpu => return,
@@ -102,7 +102,7 @@ pub(crate) fn open_backend<T: EngineReal>(
     Ok(ChosenBackend { backend, note })
 }
 
-/// What runs, and what `auto` took and why.
+/// The engine that runs, and the choice of `auto` with its reason.
 pub(crate) struct Decided {
     pub(crate) choice: EngineChoice,
     pub(crate) note: Option<String>,
@@ -120,13 +120,13 @@ pub(crate) fn decide(choice: EngineChoice) -> Decided {
     Decided { choice, note: Some(format!("engine: {what}")) }
 }
 
-/// What `--pipeline auto` took, and why.
+/// Returns the choice of `--pipeline auto`, with its reason.
 pub(crate) fn pipeline_note(options: &SolveArgs, choice: &Choice) -> Option<String> {
     let Choice { pipeline, reason } = choice;
     options.pipeline().is_none().then(|| format!("pipeline: {pipeline} ({reason})"))
 }
 
-/// What benchmarks run on, and what `auto` took and why.
+/// Opens the target of benchmarks; returns the choice of `auto` with its reason.
 pub(crate) fn open_target(
     choice: EngineChoice,
     threads: usize,
@@ -150,14 +150,14 @@ pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String
     }
 }
 
-/// Which devices were taken, and why.
+/// Returns which devices were taken, and why.
 #[cfg(feature = "cuda")]
 pub(crate) fn devices_note(ordinals: &[usize], why: &str) -> String {
     let list: Vec<String> = ordinals.iter().map(usize::to_string).collect();
     format!("engine: cuda:{} ({why})", list.join(","))
 }
 
-/// The devices that are named; every one of them must be there.
+/// Returns the devices that are named; every one of them must be there.
 #[cfg(feature = "cuda")]
 pub(crate) fn devices_named(devices: Devices) -> Result<Vec<usize>, crate::cuda::CudaError> {
     let found = crate::cuda::probe();
@@ -195,7 +195,8 @@ mod cuda {
         let open = move || {
             let result = Gpu::open(device);
             let gpu = result.as_ref().ok().cloned();
-            // Nobody may ask for it, and what cannot be loaded now is tried again where it is needed.
+            // The result may not be needed, and kernels that cannot be loaded now are tried again
+            // where they are needed.
             let _ = send.send(result);
             let _ = gpu.map(|gpu| match to_place {
                 true => CudaBackend::<T>::load_kernels(&gpu),
@@ -213,11 +214,11 @@ mod cuda {
 
     pub(super) fn finish_ahead() {
         let ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // What it found no longer matters.
+        // Its result no longer matters.
         ahead.into_iter().for_each(|ahead| drop(ahead.thread.join()));
     }
 
-    /// The device, opened ahead or now.
+    /// Returns the device, opened ahead or now.
     fn gpu(device: usize) -> Result<Gpu, CudaError> {
         let mut ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = ahead.as_mut().filter(|ahead| ahead.device == device);
@@ -225,7 +226,7 @@ mod cuda {
         opened.unwrap_or_else(|| Gpu::open(device))
     }
 
-    /// The name of a device that can be used, or what keeps it from that.
+    /// Returns the name of a device that can be used, or what keeps it from that.
     pub(super) fn usable(device: usize) -> Result<String, String> {
         let found = probe();
         match (found.obstacle(device), found.devices.get(device)) {
@@ -267,7 +268,7 @@ mod cuda {
         }
     }
 
-    /// An engine on as many of the devices as are worth it, and which those are.
+    /// Returns an engine on as many of the devices as are worth it, and which those are.
     pub(super) fn open_several<T: EngineReal>(
         charge: Charge,
         options: &EngineOptions,
@@ -278,7 +279,8 @@ mod cuda {
         Ok((Box::new(CudaEngine::on_peers(&peers, charge, options)?), note))
     }
 
-    /// What places on as many of the devices as are worth it, and which those are.
+    /// Opens a placement's backend on as many of the devices as are worth it; returns which those
+    /// are.
     pub(super) fn open_backend_on<T: EngineReal>(
         charge: Arc<Charge>,
         netlist: &Netlist,

@@ -28,8 +28,7 @@ pub(crate) struct EvalArgs {
     #[command(flatten)]
     evaluation: EvaluationArgs,
     /// More designs, evaluated by the same options: with these, or with --pl given several times,
-    /// there is
-    /// one table, and the JSON is a list
+    /// there is one table, and the JSON is a list
     #[arg(value_name = "MORE")]
     more: Vec<PathBuf>,
     /// Write a table as CSV, with a line for every placement; - for standard output
@@ -62,7 +61,7 @@ pub(crate) struct EvalArgs {
 }
 
 impl EvalArgs {
-    /// The bins of `--gcells`.
+    /// Returns the bins of `--gcells`.
     fn gcells(&self, opened: &Opened) -> Result<Option<RoutingGrid>, Failure> {
         if !self.gcells {
             return Ok(None);
@@ -74,7 +73,7 @@ impl EvalArgs {
     }
 }
 
-/// What `--maps` writes.
+/// The files that `--maps` writes.
 const MAPS: Names = Names::These(&[
     "density.npy",
     "potential.npy",
@@ -113,7 +112,7 @@ struct Row {
     /// The file of the placement, or of the design where that has its own.
     placement: String,
     report: Report,
-    /// What each `auto` took.
+    /// The choices of each `auto`.
     notes: Vec<String>,
     files: Vec<PathBuf>,
     clipped: Clipped,
@@ -172,7 +171,7 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     }
 }
 
-/// One placement in numbers, and what is written of it alone.
+/// Returns one placement in numbers, and what is written of it alone.
 fn evaluated(
     args: &EvalArgs,
     evaluation: &EvaluationArgs,
@@ -211,7 +210,7 @@ fn evaluated(
 }
 
 impl EvalArgs {
-    /// Every design with every placement.
+    /// Returns every design with every placement.
     fn designs(&self) -> Result<Vec<DesignArgs>, Failure> {
         let first = &self.evaluation.design;
         if !self.more.is_empty() && !first.pl.is_empty() {
@@ -228,7 +227,7 @@ impl EvalArgs {
         Ok(all)
     }
 
-    /// What `--require-on-die` and `--require-legal` have against a placement.
+    /// Returns the violation of `--require-on-die` or `--require-legal` by a placement.
     fn failed(&self, row: &Row) -> Option<String> {
         let Clipped { wholly, partly, .. } = row.clipped;
         if self.require_on_die && wholly + partly > 0 {
@@ -262,7 +261,7 @@ const COLUMNS: [&str; 11] = [
 ];
 
 impl Row {
-    /// Of several placements each warning says which it is of.
+    /// Returns the warnings; of several placements each names its own.
     fn warnings(&self, several: bool) -> Vec<Warning> {
         let named = |warning: &Warning| {
             Warning::new(warning.code, format!("{}: {warning}", self.placement))
@@ -294,7 +293,7 @@ impl Row {
     }
 }
 
-/// A line for every placement; what is not there is empty.
+/// Writes a line for every placement; absent values are empty.
 fn write_csv(path: &Path, rows: &[Row]) -> Result<(), Failure> {
     let quoted = |cell: String| match cell.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),

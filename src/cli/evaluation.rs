@@ -22,17 +22,17 @@ use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// An evaluation: its report, its maps over the die in the order of [`MapKind::ALL`], and
-/// the forces of the movable cells; `notes` say what each `auto` took.
+/// An evaluation: its report, its maps over the die in the order of [`MapKind::ALL`], and the
+/// forces of the movable cells; `notes` are the choices of each `auto`.
 pub(crate) struct Evaluated<T: Real> {
     pub(crate) report: Report,
     pub(crate) engine: Box<dyn Timed<T>>,
     pub(crate) notes: Vec<String>,
     pub(crate) maps: [Map<T>; 4],
     pub(crate) force: [Vec<T>; 2],
-    /// What of the movable cells is off the die.
+    /// The part of the movable cells off the die.
     pub(crate) off_die: Clipped,
-    /// Where it was asked for.
+    /// Where it is enabled.
     pub(crate) congestion: Option<Congestion>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn evaluate<T: EngineReal>(
     Ok(evaluated)
 }
 
-/// Each fence region's cells, where the bodies of `charge` begin; none without fences.
+/// Returns each fence region's cells, where the bodies of `charge` begin; none without fences.
 pub(crate) fn regions<T: EngineReal>(
     charge: Charge,
     options: &SolveArgs,
@@ -68,7 +68,7 @@ pub(crate) fn regions<T: EngineReal>(
     Ok(RegionReport::of(engine)?)
 }
 
-/// As [`evaluate`], of a charge that was made of the design before; the design's cells are where
+/// Like [`evaluate`], for a charge that was made of the design before; the design's cells are where
 /// the charge's bodies begin.
 pub(crate) fn evaluate_charge<T: EngineReal>(
     opened: &Opened,
@@ -113,7 +113,7 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let charge = engine.charge();
     let clipped = charge.clipped_area(&x, &y);
     let mut warnings = opened.warnings.clone();
-    // Who made the charge may have said these already.
+    // These warnings may have been given when the charge was made.
     warnings.extend(charge.warnings().iter().filter(|w| !opened.warnings.contains(w)).cloned());
     if clipped.wholly + clipped.partly > 0 {
         let message = format!(
@@ -197,7 +197,7 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
 }
 
 impl<T: Real> Evaluated<T> {
-    /// Adds the congestion of the design that was evaluated, if it is asked for: over the bins of
+    /// Adds the congestion of the design that was evaluated, if it is enabled: over the bins of
     /// `grid`, or else of the evaluation.
     pub(crate) fn add_congestion(
         &mut self,
@@ -235,8 +235,8 @@ impl<T: Real + npyz::Serialize + npyz::AutoSerialize> Evaluated<T> {
     }
 }
 
-/// Writes a map as `NAME.npy`, or as `NAME.csv` with a line `x,y,value` for every bin, its centre in
-/// layout units; returns the file.
+/// Writes a map as `NAME.npy`, or as `NAME.csv` with a line `x,y,value` for every bin, its centre
+/// in layout units; returns the file.
 pub(super) fn write_map<T>(
     folder: &Path,
     name: &str,
@@ -266,8 +266,8 @@ where
     Ok(path)
 }
 
-/// Writes a number for every movable node as `NAME.npy`, or as `NAME.csv` with one a line; returns the
-/// file.
+/// Writes a number for every movable node as `NAME.npy`, or as `NAME.csv` with one a line; returns
+/// the file.
 pub(super) fn write_column<T>(
     folder: &Path,
     name: &str,

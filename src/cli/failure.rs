@@ -1,4 +1,4 @@
-//! What ends a run early.
+//! Errors and states that end a run early.
 
 use clap::error::ErrorKind;
 use std::io;
@@ -7,12 +7,12 @@ use std::path::Path;
 /// Any failure, as one line; a [`clap::Error`] is wrong usage.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// The user broke the run off; what was at hand is written. Ends with exit code 130.
+/// The user interrupted the run; results so far are written. Ends with exit code 130.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Interrupted(pub(crate) String);
 
-/// The run stopped before its goal; what it has is written. Ends with exit code 3.
+/// The run stopped before its goal; results so far are written. Ends with exit code 3.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Stopped(pub(crate) String);
@@ -22,7 +22,7 @@ pub(crate) fn usage(kind: ErrorKind, message: &str) -> Failure {
     clap::Error::raw(kind, message).into()
 }
 
-/// The error with the file it is about.
+/// Returns the error with the file it is about.
 pub(crate) fn named(path: &Path, error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return error.into();

@@ -1,4 +1,4 @@
-//! What `--help` and the manual pages say behind the options: examples, exit codes, the
+//! The parts of `--help` and the manual pages after the options: examples, exit codes, the
 //! environment.
 
 use clap::Command;
@@ -67,7 +67,7 @@ Environment:
   PLACEFIELD_CACHE         the folder of compiled kernels, else ~/.cache/placefield
   PLACEFIELD_DEVICE_LIMIT  has a GPU taken for one of less shared memory, for tests";
 
-/// The command line with examples, exit codes and the environment behind the options.
+/// Returns the command line with examples, exit codes and the environment behind the options.
 pub(crate) fn with_more(mut command: Command) -> Command {
     for (name, lines) in EXAMPLES {
         if command.find_subcommand(name).is_some() {

@@ -18,7 +18,7 @@ pub(crate) struct InfoArgs {
     json: Option<PathBuf>,
 }
 
-/// What this build and this machine have; its JSON keys are stable.
+/// The JSON document about this build and this machine; its keys are stable.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Info {
     /// Names of the pipelines.
@@ -45,7 +45,7 @@ struct Cpu {
 struct Cuda {
     /// Whether device 0 can be used.
     usable: bool,
-    /// What keeps it from that.
+    /// The reason it cannot.
     obstacle: Option<String>,
     /// Versions of what is opened at run time, as "13.0"; null when it was not found.
     driver: Option<String>,
@@ -77,7 +77,7 @@ struct Device {
     multiprocessors: usize,
     /// Shared memory that a block can have, KiB.
     shared_memory_kib: usize,
-    /// What keeps it from being used.
+    /// The reason it cannot be used.
     obstacle: Option<String>,
 }
 

@@ -32,19 +32,19 @@ pub(crate) fn use_threads(threads: usize) -> Result<(), Failure> {
     started.map_err(|e| format!("no threads could be started: {e}").into())
 }
 
-/// A design in memory, and what reading it said.
+/// A design in memory, and warnings of reading it.
 pub(crate) struct Opened {
     pub(crate) design: Design,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) parse_ms: f64,
-    /// What was read.
+    /// The files read.
     pub(crate) files: Vec<PathBuf>,
     /// The file of the design's own placement, where another was read in its place.
     pub(crate) own_placement: Option<PathBuf>,
-    /// What a DEF file holds, and where its pins are taken to lie.
+    /// A summary of the DEF file, with the position that its pins are read with.
     pub(crate) def: Option<DefSummary>,
     pub(crate) pin_position: PinPosition,
-    /// Of a DEF design: the lines of its `GCELLGRID`, and the routing layers of its LEF files.
+    /// For a DEF design: the lines of its `GCELLGRID`, and the routing layers of its LEF files.
     pub(crate) gcell_grid: Vec<GcellGrid>,
     pub(crate) layers: Vec<RoutingLayer>,
 }
@@ -104,7 +104,7 @@ pub(crate) fn read_design(args: &DesignArgs) -> Result<Opened, Failure> {
     })
 }
 
-/// Bins and charge of a design.
+/// Returns the bins and charge of a design.
 pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Failure> {
     let die = design.die().ok_or("the design has neither rows nor an outline, so it has no die")?;
     let [nx, ny] = match args.bins() {
@@ -118,13 +118,13 @@ pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Fai
     let mut charge = Charge::from_design(design, grid, &args.charge_options())
         .map_err(|error| name_fence(design, error))?;
     charge.set_origin(origin)?;
-    // The engine asks this too; here the body has a name.
+    // The engine checks this too; here the body has a name.
     with_precision!(args.precision(), T => check_range::<T>(&charge))
         .map_err(|error| name_node(design, error))?;
     Ok(charge)
 }
 
-/// An error about fences after the name of the one that it is about.
+/// Returns an error about fences after the name of the one that it is about.
 fn name_fence(design: &Design, error: ChargeError) -> Failure {
     let of = match error {
         ChargeError::EmptyFence(fence) | ChargeError::BadFence { fence, .. } => fence,
@@ -142,8 +142,8 @@ fn name_fence(design: &Design, error: ChargeError) -> Failure {
     }
 }
 
-/// An error about a body, after the name of the node that it is; one about single precision, with
-/// the way out.
+/// Returns an error about a body, after the name of the node that it is; one about single
+/// precision, with the way out.
 fn name_node(design: &Design, error: EngineError) -> Failure {
     match error {
         EngineError::OutOfRange { index, .. } => match design.movable().nth(index) {

@@ -7,7 +7,7 @@ use crate::formats::read_placement;
 use crate::legality::{self, LegalityOptions, LegalityReport};
 use crate::warning::{Warning, WarningCode};
 
-/// Where the design's own placement has the nodes, when another placement was read in its
+/// Returns where the design's own placement has the nodes, when another placement was read in its
 /// place. The nodes that it fixes are fixed from now on, and there is a warning where the other has
 /// freed some.
 pub(super) fn fix_as_at_home(opened: &mut Opened) -> Result<Option<Placement>, Failure> {

@@ -1,4 +1,4 @@
-//! What a run says besides its results: on standard error, and with `--log` in a file.
+//! Messages of a run besides its results: on standard error, and with `--log` in a file.
 
 use super::failure::{Failure, named};
 use clap::{ArgAction, Args};
@@ -24,15 +24,13 @@ pub(crate) struct LogArgs {
     /// Say on standard error what begins, with the time since the start
     #[arg(short, long, global = true, action = ArgAction::SetTrue, help_heading = "Options of every command")]
     verbose: bool,
-    /// Add all that is said, with --verbose or without, to a file, a line at a time with the time
-    /// since
-    /// the start
+    /// Append all messages, with --verbose or without, to a file, a line at a time with the time
+    /// since the start
     #[arg(long, global = true, value_name = "FILE", help_heading = "Options of every command")]
     log: Option<PathBuf>,
     /// Take options from a TOML file: long names without dashes, true or false for those without a
     /// value, at its top for every command that has them or in a table of a command's name; those
-    /// on
-    /// the command line go first
+    /// on the command line go first
     #[arg(
         long,
         global = true,
@@ -52,7 +50,7 @@ struct Log {
     verbose: bool,
     path: Option<PathBuf>,
     file: Mutex<Option<File>>,
-    /// What is being done, for the lines of progress.
+    /// The work in progress, for the lines of progress.
     doing: Mutex<String>,
 }
 
@@ -62,7 +60,7 @@ fn held<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has messages go where `args` say from now on.
+/// Sets where messages go from now on, as `args` say.
 pub(crate) fn start(args: &LogArgs) -> Result<(), Failure> {
     let log = Log {
         begun: Instant::now(),
@@ -113,7 +111,7 @@ pub(crate) fn open() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The file of `--log`.
+/// Returns the file of `--log`.
 pub(crate) fn path() -> Option<&'static Path> {
     LOG.get()?.path.as_deref()
 }
@@ -129,9 +127,8 @@ fn seconds(log: &Log) -> f64 {
     log.begun.elapsed().as_secs_f64()
 }
 
-/// A line on standard error. One that nobody takes, as behind `2>&1 | head -1`, is lost, which is
-/// no
-/// error.
+/// Prints a line on standard error. One that nobody reads, as behind `2>&1 | head -1`, is lost,
+/// which is no error.
 fn print(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -154,7 +151,7 @@ pub(crate) fn say(line: &str) {
     LOG.get().inspect(|log| keep(log, line));
 }
 
-/// What is good to know and no warning; left out with `--quiet`.
+/// Prints a message that is no warning; left out with `--quiet`.
 pub(crate) fn note(line: &str) {
     if LOG.get().is_none_or(|log| !log.quiet) {
         print(line);
@@ -162,7 +159,7 @@ pub(crate) fn note(line: &str) {
     LOG.get().inspect(|log| keep(log, line));
 }
 
-/// What begins: a line with `--verbose`, and what the lines of progress say.
+/// Reports work that begins: a line with `--verbose`, and the text of the lines of progress.
 pub(crate) fn begin(what: &str) {
     let Some(log) = LOG.get() else { return };
     if log.verbose {
@@ -172,14 +169,14 @@ pub(crate) fn begin(what: &str) {
     what.clone_into(&mut held(&log.doing));
 }
 
-/// How far it is: what the next line of progress says.
+/// Sets the text of the next line of progress.
 pub(crate) fn progress(what: impl FnOnce() -> String) {
     if let Some(log) = LOG.get() {
         *held(&log.doing) = what();
     }
 }
 
-/// A bar of so many steps on a terminal; none with `--quiet`.
+/// Returns a bar of so many steps on a terminal; none with `--quiet`.
 pub(crate) fn bar(steps: u64) -> ProgressBar {
     match LOG.get().is_some_and(|log| log.quiet) {
         true => ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden()),
@@ -187,7 +184,7 @@ pub(crate) fn bar(steps: u64) -> ProgressBar {
     }
 }
 
-/// A spinner that turns on a terminal; none with `--quiet`.
+/// Returns a spinner that turns on a terminal; none with `--quiet`.
 pub(crate) fn spinner(message: String) -> ProgressBar {
     begin(&message);
     let spinner = match LOG.get().is_some_and(|log| log.quiet) {

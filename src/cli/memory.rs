@@ -5,7 +5,7 @@ use crate::Precision;
 use crate::cpu::engine::CpuEngine;
 use crate::grid::BinGrid;
 
-/// Below this much nothing is asked: 1 GiB.
+/// Below this size nothing is checked: 1 GiB.
 const ALWAYS: u64 = 1 << 30;
 
 /// An error when the maps of `grid` will not fit into memory.
@@ -35,7 +35,7 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// Bytes that this process could still take, where the system says.
+/// Returns the bytes that this process could still take, where the system says.
 #[cfg(target_os = "linux")]
 pub(crate) fn available() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();

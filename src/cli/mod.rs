@@ -1,12 +1,11 @@
-//! The command line, which is no part of the library's API: the only module
-//! that prints or exits.
+//! The command line, which is no part of the library's API: the only module that prints or exits.
 //!
-//! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr; 2 wrong usage: what
-//! is wrong with the command line whatever the files hold, values out of range and outputs over
-//! inputs among it; 3 a placement that stopped before its goal or is not legal where that was asked
-//! for, and was written; 130 interrupted by SIGINT, SIGTERM or SIGHUP: placements, refinements,
-//! comparisons and benchmarks have written what was at
-//! hand, other commands nothing half. A reader that goes away (a broken pipe) is not an error.
+//! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr; 2 wrong usage:
+//! errors of the command line itself, values out of range and outputs over inputs among them; 3 a
+//! placement that stopped before its goal or is not legal where that was required, and was written;
+//! 130 interrupted by SIGINT, SIGTERM or SIGHUP: placements, refinements, comparisons and
+//! benchmarks have written their results so far, other commands nothing incomplete. A reader that
+//! goes away (a broken pipe) is not an error.
 
 mod arrays;
 mod bench;
@@ -112,7 +111,7 @@ enum Command {
     Man(shell::ManArgs),
 }
 
-/// Parses the command line, runs it and says how it went.
+/// Parses the command line, runs it and returns the exit code.
 pub fn main() -> ExitCode {
     let words = match config::with_config(std::env::args_os().collect(), &command()) {
         Ok(words) => words,
@@ -129,7 +128,7 @@ pub fn main() -> ExitCode {
     };
     let result = Cli::from_arg_matches(&matches).map_err(Failure::from).and_then(|cli| run(&cli));
     engines::finish_ahead();
-    // What is still in the buffer has to arrive too.
+    // Buffered output has to arrive too.
     let result = result.and_then(|()| Ok(io::stdout().flush()?));
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -176,7 +175,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
 fn print(help_or_usage: &clap::Error) -> ExitCode {
     let printed = help_or_usage.print().and_then(|()| io::stdout().flush());
     match printed {
-        // When a usage error cannot be printed, its exit code still tells.
+        // When a usage error cannot be printed, its exit code still shows it.
         Err(e) if !help_or_usage.use_stderr() => failed(&e),
         _ => ExitCode::from(help_or_usage.exit_code() as u8),
     }
@@ -199,7 +198,8 @@ fn failed(error: &(dyn std::error::Error + 'static)) -> ExitCode {
     }
 }
 
-/// The command line. What looks like a negative number is a value, which is told what was expected.
+/// Returns the command line. A word like a negative number is taken as a value, so that errors say
+/// what was expected.
 fn command() -> clap::Command {
     fn with_negative_numbers(command: clap::Command) -> clap::Command {
         let values = |arg: clap::Arg| match arg.get_action().takes_values() {
@@ -211,7 +211,7 @@ fn command() -> clap::Command {
     help::with_more(with_negative_numbers(Cli::command()))
 }
 
-/// The subcommand that was called, whose usage an error shows.
+/// Returns the subcommand that was called, whose usage an error shows.
 fn called(mut matches: &clap::ArgMatches) -> clap::Command {
     let mut command = command();
     command.build();

@@ -72,7 +72,8 @@ pub(crate) struct SolveArgs {
     /// Threads on the CPU; 0 takes all there are
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
-    /// The bits of one device on several: the first of them solves alone. (Runs alike always give the same bits)
+    /// The bits of one device on several: the first of them solves alone. (Runs alike always give
+    /// the same bits)
     #[arg(long)]
     deterministic: bool,
     /// Seed of the fillers' positions, and of a placement's start
@@ -103,7 +104,7 @@ pub(crate) enum PipelineArg {
 }
 
 impl PipelineArg {
-    /// The one asked for, none for `auto`.
+    /// Returns the pipeline given, none for `auto`.
     pub(crate) fn pipeline(self) -> Option<Pipeline> {
         match self {
             PipelineArg::Auto => None,
@@ -162,7 +163,7 @@ fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
-/// A count of which there is none of zero.
+/// Parses a count of at least one.
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|n| *n > 0);
     number.ok_or_else(|| "expected a whole number of at least 1".to_owned())
@@ -180,7 +181,7 @@ pub(crate) fn has_repeats<A: PartialEq>(list: &[A]) -> bool {
 }
 
 impl DesignArgs {
-    /// How to read the design.
+    /// Returns how to read the design.
     pub(crate) fn read_options(&self) -> ReadOptions {
         let options = ReadOptions::default().pin_offset(self.pin_offset()).lef(&self.lef);
         let mut options = options.pin_position(self.pin_position());
@@ -188,7 +189,7 @@ impl DesignArgs {
         options
     }
 
-    /// Where the .nets file counts pin offsets from.
+    /// Returns where the .nets file counts pin offsets from.
     pub(crate) fn pin_offset(&self) -> PinOffset {
         match self.pin_offset {
             None | Some(PinOffsetArg::Center) => PinOffset::Center,
@@ -196,7 +197,7 @@ impl DesignArgs {
         }
     }
 
-    /// Where a LEF pin is.
+    /// Returns where a LEF pin is.
     pub(crate) fn pin_position(&self) -> PinPosition {
         match self.pin_position {
             None | Some(PinPositionArg::Center) => PinPosition::Center,
@@ -219,7 +220,7 @@ impl DesignArgs {
         Format::of(&self.path) == Format::Def
     }
 
-    /// The files that are read, as far as they are there.
+    /// Returns the files that are read, as far as they are there.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         formats::files_of(&self.path, &self.read_options())
     }
@@ -258,7 +259,7 @@ impl DesignArgs {
 }
 
 impl EvaluationArgs {
-    /// Of a design with every default, but with fillers.
+    /// Returns the options of a design with every default, but with fillers.
     pub(crate) fn for_demo(aux: &Path, engine: EngineChoice) -> Self {
         #[derive(clap::Parser)]
         struct Defaults {
@@ -277,12 +278,12 @@ impl SolveArgs {
         self.precision.into()
     }
 
-    /// The pipeline asked for, none for `auto`.
+    /// Returns the pipeline given, none for `auto`.
     pub(crate) fn pipeline(&self) -> Option<Pipeline> {
         self.pipeline.pipeline()
     }
 
-    /// The bins asked for.
+    /// Returns the bins given.
     pub(crate) fn bins(&self) -> Option<Bins> {
         self.bins
     }
@@ -291,7 +292,7 @@ impl SolveArgs {
         self.target_density.unwrap_or(1.0)
     }
 
-    /// The target density, where one was given.
+    /// Returns the target density, where one was given.
     pub(crate) fn given_target_density(&self) -> Option<f64> {
         self.target_density
     }
@@ -381,7 +382,7 @@ impl Devices {
         }
     }
 
-    /// The first of them.
+    /// Returns the first of them.
     pub(crate) fn first(&self) -> usize {
         self.named[0].into()
     }
@@ -426,7 +427,7 @@ impl FromStr for EngineChoice {
 }
 
 impl EngineChoice {
-    /// Wrong usage for a command that runs one engine when two are asked for.
+    /// Returns a usage error for a command that runs one engine when two are given.
     pub(crate) fn only_one(self) -> Result<(), Failure> {
         match self {
             EngineChoice::Both(_) => {
@@ -437,7 +438,8 @@ impl EngineChoice {
         }
     }
 
-    /// Wrong usage for a command that runs on one device when several are asked for, or two engines.
+    /// Returns a usage error for a command that runs on one device when several are given, or two
+    /// engines.
     pub(crate) fn only_one_device(self) -> Result<(), Failure> {
         match self {
             EngineChoice::Several(_) => {

@@ -3,11 +3,11 @@
 //! program without asking; what needs much is therefore looked at before.)
 //!
 //! Dependencies that would take a refusal as an error (`try_reserve` in decoders of pictures) end
-//! the program here as well: the allocator is not told who could go on, and without it every other
-//! refusal would be an abort. The library leaves its callers their own allocator.
+//! the program here as well: the allocator cannot know which caller could go on, and without it
+//! every other refusal would be an abort. The library leaves its callers their own allocator.
 //!
-//! Large blocks ask for large pages: the columns of a large design are filled once, and to be given
-//! a page of 4 KiB takes about as long as to fill it.
+//! Large blocks get large pages: the columns of a large design are filled once, and allocating a
+//! page of 4 KiB takes about as long as filling it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -15,10 +15,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 #[derive(Debug)]
 pub struct Allocator;
 
-// SAFETY: every call goes to the system's allocator as it came, and what that gives goes back.
+// SAFETY: every call goes to the system's allocator unchanged, and so do its results.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps what `System` asks for, which is the same.
+        // SAFETY: the caller meets the conditions of `System`, which are the same.
         given(unsafe { System.alloc(layout) }, layout.size())
     }
 
@@ -49,7 +49,7 @@ fn given(memory: *mut u8, size: usize) -> *mut u8 {
     memory
 }
 
-/// Blocks from this size on ask for large pages.
+/// Blocks from this size on get large pages.
 const LARGE: usize = 8 << 20;
 
 /// Ends the program. Nothing here allocates.

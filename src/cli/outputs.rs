@@ -1,4 +1,4 @@
-//! What a run will write, looked at before it starts: no output may be written over an input or
+//! The files a run will write, checked before it starts: no output may be written over an input or
 //! over another output.
 
 use super::failure::{Failure, named, usage};
@@ -39,8 +39,8 @@ pub(crate) struct ResultArgs {
     /// Write density, potential, field and forces as NumPy files
     #[arg(long, value_name = "DIR")]
     pub(crate) maps: Option<PathBuf>,
-    /// Format of what --maps writes; CSV has of a map a line for every bin, with the bin's centre in
-    /// layout units
+    /// Format of the files of --maps; CSV has a line for every bin of a map, with the bin's centre
+    /// in layout units
     #[arg(long, value_enum, default_value_t = MapsFormat::Npy, value_name = "FORMAT", requires = "maps")]
     pub(crate) maps_as: MapsFormat,
     /// Draw density, potential, field and force as PNG and SVG
@@ -56,7 +56,7 @@ pub(crate) enum MapsFormat {
 }
 
 impl ResultArgs {
-    /// As [`Outputs::check`], with what `--maps` will write.
+    /// Like [`Outputs::check`], with what `--maps` will write.
     pub(crate) fn check(
         &self,
         maps: Names,
@@ -77,7 +77,7 @@ impl ResultArgs {
     }
 }
 
-/// What pictures are called.
+/// The names of pictures.
 pub(crate) const PICTURES: Names = Names::Ending(&["png", "svg", "pdf", "gif"]);
 
 impl Names {
@@ -183,8 +183,8 @@ fn refused(option: &str, path: &Path, why: &str) -> Result<(), Failure> {
     Err(usage(ErrorKind::ArgumentConflict, &message))
 }
 
-/// What a path leads to, for a file that is there or is to be made; none for standard input and
-/// output, devices and pipes, which nothing is written over.
+/// Returns the target of a path, for a file that exists or is to be made; none for standard input
+/// and output, devices and pipes, which nothing is written over.
 pub(super) fn identity(path: &Path) -> Option<PathBuf> {
     if path == Path::new("-") {
         return None;
@@ -214,7 +214,7 @@ pub(crate) fn one_standard_input<'a>(
     Ok(())
 }
 
-/// The bytes of the file at `path`; `-` is standard input.
+/// Returns the bytes of the file at `path`; `-` is standard input.
 pub(crate) fn read_input(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {

@@ -36,7 +36,7 @@ pub(crate) struct PictureArgs {
     /// Pixels to the inch, in PNG files and of maps in others; 300 with --width unless given
     #[arg(long, value_name = "DPI", value_parser = dpi)]
     dpi: Option<f64>,
-    /// Leave out the titles and the line below, for a caption to say
+    /// Leave out the titles and the line below, for use with a caption
     #[arg(long)]
     no_title: bool,
 }
@@ -142,14 +142,14 @@ impl<N: ValueEnum + PartialEq + Sync> Default for DrawOptions<N> {
     }
 }
 
-/// The name of a picture: its file's, and the one on the command line.
+/// Returns the name of a picture: its file's, and the one on the command line.
 pub(crate) fn name_of<N: ValueEnum>(picture: &N) -> String {
     let value = picture.to_possible_value().expect("every picture has a name");
     value.get_name().to_owned()
 }
 
 impl PictureArgs {
-    /// The options, with the pictures that `--pictures` names; all where it names none.
+    /// Returns the options, with the pictures that `--pictures` names; all where it names none.
     pub(crate) fn resolve<N: ValueEnum + PartialEq + Sync>(
         &self,
         named: &[N],
@@ -215,7 +215,7 @@ impl PictureArgs {
 }
 
 impl<N: ValueEnum + PartialEq + Sync> DrawOptions<N> {
-    /// The ends that were asked for.
+    /// Returns the ends given.
     pub(crate) fn range(&self, picture: &N) -> Option<(f64, f64)> {
         self.ranges.iter().find(|(of, _)| of == picture).map(|(_, ends)| *ends)
     }
@@ -228,12 +228,12 @@ impl<N: ValueEnum + PartialEq + Sync> DrawOptions<N> {
         self.size
     }
 
-    /// A title, or none where none are wanted.
+    /// Returns a title, or none where none are wanted.
     pub(crate) fn title(&self, title: String) -> String {
         if self.titled { title } else { String::new() }
     }
 
-    /// A map with all that the options say, its ends apart.
+    /// Applies all options to a map, except its ends.
     pub(crate) fn dress<'a, T: crate::Real>(&self, map: HeatMap<'a, T>) -> HeatMap<'a, T> {
         let signed = |c: &Colors| matches!(c, Colors::RedBlue | Colors::PurpleGreen);
         let is_signed = map.scale == crate::plot::Scale::Diverging;
@@ -265,7 +265,7 @@ impl<N: ValueEnum + PartialEq + Sync> DrawOptions<N> {
     }
 }
 
-/// The ends that hold all of several.
+/// Returns the ends that hold all of several.
 pub(crate) fn common_ends(ends: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
     ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }

@@ -49,7 +49,7 @@ pub(crate) enum PictureName {
 }
 
 impl PictureName {
-    /// The map of congestion that it shows, if it shows one.
+    /// Returns the map of congestion that it shows, if it shows one.
     pub(crate) fn congestion(self) -> Option<CongestionKind> {
         match self {
             PictureName::Rudy => Some(CongestionKind::Rudy),
@@ -76,8 +76,8 @@ pub(crate) struct Subject<'a, T: Real> {
     pub(crate) folder: &'a Path,
 }
 
-/// Draws evaluations, each into its folder; returns the files. Where there are several, the colours of
-/// a picture end at the same values for all of them.
+/// Draws evaluations, each into its folder; returns the files. Where there are several, the colours
+/// of a picture end at the same values for all of them.
 pub(crate) fn draw<T: Real>(
     subjects: &[Subject<'_, T>],
     options: &DrawOptions<PictureName>,
@@ -114,7 +114,7 @@ struct Sketch {
     ends: (f64, f64),
 }
 
-/// What the pictures of an evaluation share.
+/// Data that the pictures of an evaluation share.
 struct Drawer<'a, T: Real> {
     design: &'a Design,
     evaluated: &'a Evaluated<T>,
@@ -197,7 +197,7 @@ impl<'a, T: Real> Drawer<'a, T> {
         }
     }
 
-    /// A map of congestion.
+    /// Returns a map of congestion.
     fn congestion(&self, name: PictureName, range: Option<(f64, f64)>) -> Result<Sketch, Failure> {
         let (Some(kind), Some(congestion)) = (name.congestion(), &self.evaluated.congestion) else {
             return Err(format!("no picture {} without congestion", name_of(&name)).into());
@@ -243,7 +243,7 @@ impl<'a, T: Real> Drawer<'a, T> {
         Ok(Sketch { picture: map.draw()?, ends: map.colors_end() })
     }
 
-    /// What of each pixel cells cover, whatever the bins.
+    /// Returns the share of each pixel that cells cover, whatever the bins.
     fn cells(&self, range: Option<(f64, f64)>) -> Result<Sketch, Failure> {
         let charge = self.evaluated.engine.charge();
         let fine = grid_over(charge.grid().die(), CELL_PIXELS)?;
@@ -281,7 +281,7 @@ impl<'a, T: Real> Drawer<'a, T> {
     }
 }
 
-/// Time per iteration of every side, the ratio, and overflow, as curves.
+/// Draws the time per iteration of every side, the ratio, and overflow, as curves.
 pub(crate) fn draw_comparison(
     name: &str,
     iterations: &[Iteration],
@@ -320,8 +320,8 @@ pub(crate) fn draw_comparison(
     Ok(files)
 }
 
-/// Curves of times without the few points far above all others, when the machine
-/// did something else, and a line that says so: one of them leaves no height for the rest.
+/// Drops the few points of curves of times far above all others, when the machine was disturbed,
+/// and returns a note of them: one of them would leave no height for the rest.
 fn without_outliers(mut series: Vec<Series>) -> (Vec<Series>, String) {
     let median = |series: &Series| {
         let mut values: Vec<f64> = series.points.iter().map(|p| p.1).collect();
@@ -382,7 +382,7 @@ pub(crate) fn draw_placement(
     Ok(files)
 }
 
-/// A chart of the design called `name` over iterations.
+/// Returns a chart of the design called `name` over iterations.
 pub(crate) fn over_iterations(
     name: &str,
     title: &str,

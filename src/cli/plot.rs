@@ -27,8 +27,8 @@ pub(crate) struct PlotArgs {
     /// Which pictures, joined by commas; all unless given
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
     pictures: Vec<PictureName>,
-    /// Draw another placement, too: colours of a picture end at the same values for all of them, and
-    /// those of each placement go to a folder of its name. May be given several times
+    /// Draw another placement, too: colours of a picture end at the same values for all of them,
+    /// and those of each placement go to a folder of its name. May be given several times
     #[arg(long, value_name = "FILE.pl")]
     also: Vec<PathBuf>,
     #[command(flatten)]
@@ -98,14 +98,14 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
     })
 }
 
-/// A file's name without its endings.
+/// Returns a file's name without its endings.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-/// Where the pictures of each placement go: all of one into `out`, those of several into a folder of
-/// each one's name, which is made.
+/// Returns the folder for the pictures of each placement: `out` for a single one, for several a
+/// folder of each one's name, which is made.
 fn folders(out: &Path, first: &Path, also: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if also.is_empty() {
         return Ok(vec![out.to_owned()]);

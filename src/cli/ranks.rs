@@ -1,5 +1,5 @@
-//! Several processes of one command, a rank each: `--rank`, `--world`, `--rendezvous`, or what `mpirun` and
-//! `torchrun` say.
+//! Several processes of one command, a rank each: `--rank`, `--world`, `--rendezvous`, or the
+//! variables of `mpirun` and `torchrun`.
 
 use super::failure::{Failure, usage};
 use super::options::EngineChoice;
@@ -16,7 +16,8 @@ pub(crate) struct RankArgs {
     /// How many they are
     #[arg(long, value_name = "COUNT", requires = "rank")]
     world: Option<usize>,
-    /// Where they meet, a free port of rank 0's host; MASTER_ADDR and MASTER_PORT unless given
+    /// Address of the rendezvous, a free port of rank 0's host; MASTER_ADDR and MASTER_PORT unless
+    /// given
     #[arg(long, value_name = "HOST:PORT")]
     rendezvous: Option<String>,
     /// Seconds that another rank is waited for
@@ -87,8 +88,8 @@ impl RankArgs {
     }
 }
 
-/// The device of a rank: of those that were named, or all of its host, as many ranks are before it
-/// there.
+/// Returns the device of a rank: of those that were named, or all of its host, as many ranks are
+/// before it there.
 #[cfg(feature = "cuda")]
 pub(crate) fn device_of(world: &World, engine: EngineChoice) -> usize {
     let found = crate::cuda::probe().devices.len();
@@ -98,7 +99,7 @@ pub(crate) fn device_of(world: &World, engine: EngineChoice) -> usize {
         EngineChoice::Cuda(device) | EngineChoice::Both(device) => vec![device],
         EngineChoice::Auto | EngineChoice::Cpu => Vec::new(),
     };
-    // Where there is none, opening it says so.
+    // Where there is none, opening it reports that.
     if all.is_empty() { 0 } else { all[world.local_rank() % all.len()] }
 }
 
@@ -117,7 +118,7 @@ pub(crate) fn writes(world: &World) -> bool {
     match *world {}
 }
 
-/// Has the other ranks know when this one fails.
+/// Reports a failure of this rank to the others.
 pub(crate) fn told<V>(world: &Option<World>, outcome: Result<V, Failure>) -> Result<V, Failure> {
     #[cfg(feature = "cuda")]
     if let Some(world) = world {

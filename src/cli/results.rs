@@ -45,8 +45,8 @@ pub(crate) fn list(files: &[impl AsRef<Path>]) -> io::Result<()> {
     files.iter().try_for_each(|path| writeln!(out, "{}", path.as_ref().display()))
 }
 
-/// Says on stderr what a reader of the results should know; called once they
-/// are written, so that a run that fails says nothing but its error.
+/// Prints notes and warnings on stderr; called once the results are written, so that a run that
+/// fails prints nothing but its error.
 pub(crate) fn tell(notes: &[String], warnings: &[Warning]) {
     notes.iter().for_each(|line| note(line));
     for warning in warnings {
@@ -79,7 +79,8 @@ pub(crate) fn write_table(
     Ok(())
 }
 
-/// What follows a length where a layout unit is known to be some micrometres: the length in these.
+/// Returns the text after a length where the micrometres in a layout unit are known: the length in
+/// micrometres.
 pub(crate) fn in_microns(design: &Design, length: f64) -> String {
     let length = design.units_per_micron.map(|units| length / units);
     length.map_or_else(String::new, |length| format!("; {length:.1} µm"))

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// Compare several placements of a design: a table, curves, and which of them no other one beats
 #[derive(Args)]
 pub(crate) struct CompareRunsArgs {
-    /// What `eval --json`, `place --json` or `place --history` wrote of each, or `eval --json` of
-    /// several; with a history there are curves
+    /// JSON of each run from `eval --json`, `place --json` or `place --history`, or of several from
+    /// `eval --json`; with a history there are curves
     #[arg(value_name = "RUN.json", required = true, num_args = 1..)]
     runs: Vec<PathBuf>,
     /// Write the table as JSON; - for standard output
@@ -35,7 +35,7 @@ pub(crate) struct CompareRunsArgs {
     report: Option<PathBuf>,
 }
 
-/// What is read of a file; `eval` and `place` have the numbers at different places.
+/// The parts read of a file; `eval` and `place` have the numbers at different places.
 #[derive(Deserialize)]
 struct Document {
     #[serde(default)]
@@ -104,7 +104,7 @@ pub(crate) struct RunsReport {
     design: String,
     /// In the order given.
     runs: Vec<Run>,
-    /// What a reader of the numbers should know.
+    /// Warnings for readers of the numbers.
     warnings: Vec<Warning>,
 }
 
@@ -223,7 +223,7 @@ pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
     Ok(list(&files)?)
 }
 
-/// The path of a `.pl` or `.def` file, compressed or not, without the endings.
+/// Returns the path of a `.pl` or `.def` file, compressed or not, without the endings.
 fn placement_name(file: &Path) -> Option<String> {
     let plain = match file.extension()?.to_str()? {
         "gz" | "xz" => file.with_extension(""),
@@ -233,8 +233,8 @@ fn placement_name(file: &Path) -> Option<String> {
     ["pl", "def"].contains(&ending).then(|| plain.with_extension("").display().to_string())
 }
 
-/// The documents of a file, each with the name of its run: the file's own, or where it has a list of
-/// them that of the placement read last.
+/// Returns the documents of a file, each with the name of its run: the file's own, or where it has
+/// a list of them that of the placement read last.
 fn documents(path: &Path) -> Result<Vec<(String, Document)>, Failure> {
     let text = read_input(path)?;
     let is_list = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
@@ -281,7 +281,7 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     if runs.len() < 2 {
         return Err(usage(ErrorKind::TooFewValues, "expected at least two runs"));
     }
-    // Of files of one name, as in a folder for each run, the whole path tells them apart.
+    // Files of one name, as in a folder for each run, are distinguished by the whole path.
     let short = |run: &Run| {
         let name = Path::new(&run.name).file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
@@ -311,7 +311,7 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
         let message = "the runs have different target densities, on which overflow hangs";
         warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
     }
-    // `eval` does not know what a placement came from.
+    // The output of `eval` does not tell which stages a placement has passed.
     let mut stages: Vec<&str> = runs.iter().filter_map(|run| run.stage.as_deref()).collect();
     stages.dedup();
     if stages.len() > 1 {
@@ -324,7 +324,7 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     Ok(RunsReport { design: design.unwrap_or_default(), runs, warnings })
 }
 
-/// The columns of the table by name, and the cells of every run.
+/// Returns the columns of the table by name, and the cells of every run.
 fn table(report: &RunsReport) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let header = vec![
         "run",
@@ -366,7 +366,7 @@ fn print(report: &RunsReport) -> io::Result<()> {
     write_table(&mut out, &header, &rows, 2)
 }
 
-/// The pictures, with the names of their files.
+/// Returns the pictures, with the names of their files.
 fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
     let mut pictures = Vec::new();
     let point = |run: &Run| Some((run.overflow_smoothed, run.hpwl?));

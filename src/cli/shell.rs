@@ -1,4 +1,4 @@
-//! `placefield completions` and `placefield man`: what shells and `man` want to know.
+//! `placefield completions` and `placefield man`: completions of shells and manual pages.
 
 use super::failure::Failure;
 use super::outputs::{Names, Outputs};

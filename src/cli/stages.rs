@@ -30,13 +30,13 @@ impl LegalArgs {
     }
 }
 
-/// The HPWL of a later stage over that of the global one, less one, in percent.
+/// Returns the HPWL of a later stage over that of the global one, less one, in percent.
 fn relative(stages: &Stages, stage: &StageReport) -> Option<String> {
     let (before, after) = (stages.stages.global.hpwl?, stage.hpwl?);
     Some(format!("{:+.2} %", 100.0 * (after / before.max(f64::MIN_POSITIVE) - 1.0)))
 }
 
-/// The stages side by side, for a page; none where the global one is all there is. The
+/// Returns the stages side by side, for a page; none where the global one is all there is. The
 /// placement before the others is `global`.
 pub(crate) fn part(
     stages: &Stages,
@@ -78,7 +78,7 @@ pub(crate) fn part(
     }))
 }
 
-/// What every stage came to, as a person reads it; each beside the global placement.
+/// Prints the results of every stage as text, each beside the global placement.
 pub(crate) fn print(stages: &Stages, design: &Design, out: &mut impl Write) -> io::Result<()> {
     for (name, stage) in stages.all().filter(|_| stages.stages.legal.is_some()) {
         let mut said = Vec::new();
@@ -114,7 +114,7 @@ pub(crate) fn print(stages: &Stages, design: &Design, out: &mut impl Write) -> i
     Ok(())
 }
 
-/// A placement that is not legal though that was asked for ends with another exit code.
+/// Returns the exit code's failure for a placement that is not legal where that was required.
 pub(crate) fn ended(stages: &Stages) -> Result<(), Failure> {
     match (&stages.failed[..], &stages.legality) {
         ([first, rest @ ..], _) => {

@@ -1,6 +1,6 @@
-//! Ctrl-C, SIGTERM and SIGHUP: a placement, a comparison and a benchmark end after the iteration or
-//! table at hand, so that what there is is written. All other commands, and these after a second
-//! interruption, end at once, and leave no file that is half written.
+//! Ctrl-C, SIGTERM and SIGHUP: a placement, a comparison and a benchmark end after the current
+//! iteration or table, so that results so far are written. All other commands, and these after a
+//! second interruption, end at once, and leave no incomplete file.
 
 use crate::cli::failure::Failure;
 use crate::cli::log;
@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 /// Whether the run looks at [`ASKED`].
 static LISTENING: AtomicBool = AtomicBool::new(false);
 
-/// Whether the user has asked.
+/// Whether the user has interrupted.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Signals of one interruption come within this time: `timeout` sends one to the program and one to its group.
+/// Signals of one interruption come within this time: `timeout` sends one to the program and one to
+/// its group.
 const ONE_INTERRUPTION: Duration = Duration::from_millis(300);
 
-/// What a program ended by SIGINT is expected to return.
+/// The exit code expected of a program ended by SIGINT.
 pub(in crate::cli) const INTERRUPTED: u8 = 130;
 
 /// Has an interruption end the program from now on, with nothing half written left behind.
@@ -34,7 +35,7 @@ pub(in crate::cli) fn end_when_asked() -> Result<(), Failure> {
     })
 }
 
-/// From now on an interruption does not end the program: [`is_asked`] tells of it.
+/// From now on an interruption does not end the program: [`is_asked`] returns it.
 pub(in crate::cli) fn listen() -> Result<(), Failure> {
     end_when_asked()?;
     LISTENING.store(true, Ordering::Relaxed);
@@ -42,7 +43,7 @@ pub(in crate::cli) fn listen() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the user has asked, since [`listen`].
+/// Whether the user has interrupted, since [`listen`].
 pub(in crate::cli) fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
@@ -63,13 +64,13 @@ fn handle() -> Result<(), ctrlc::Error> {
     Ok(())
 }
 
-/// Ends the program, and says so where standard error takes a line at once.
+/// Ends the program, with a message where standard error takes a line at once.
 #[cfg(target_os = "linux")]
 fn end(line: &str) -> ! {
     abandon();
     let mut stderr = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
-    // SAFETY: one `pollfd` is read and written, `line` is read; what libraries do at the end of a process,
-    // whose other threads still work, is left out.
+    // SAFETY: one `pollfd` is read and written, `line` is read; exit handlers of libraries are
+    // skipped, for other threads still work.
     unsafe {
         if libc::poll(&raw mut stderr, 1, 0) == 1 {
             libc::write(stderr.fd, line.as_ptr().cast(), line.len());
@@ -85,8 +86,8 @@ fn end(line: &str) -> ! {
     std::process::exit(INTERRUPTED.into())
 }
 
-/// The signals that were ignored when the program started, as `nohup` and the `&` of scripts have it:
-/// they stay so.
+/// The signals that were ignored when the program started, as `nohup` and the `&` of scripts have
+/// it: they stay so.
 struct Ignored(#[cfg(target_os = "linux")] Vec<libc::c_int>);
 
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! `placefield tune`: times the candidates for every kernel of given line lengths on the device at
-//! hand, and keeps the best beside the kernel cache.
+//! `placefield tune`: times the candidates for every kernel of given line lengths on this device,
+//! and keeps the best beside the kernel cache.
 
 use super::document::{Content, write_document};
 use super::failure::Failure;
@@ -34,7 +34,7 @@ pub(crate) struct TuneArgs {
     json: Option<PathBuf>,
 }
 
-/// What was found, as JSON.
+/// The JSON document of the findings.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct TuneReport {
     /// The device's name.
@@ -47,7 +47,7 @@ impl Content for TuneReport {
     const COMMAND: &'static str = "tune";
 }
 
-/// Tunes each length, and keeps what was found as it goes.
+/// Tunes each length, and keeps the findings as it goes.
 pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
     Outputs::default().file("--json", args.json.as_ref()).check(&[])?;
     let gpu = Gpu::open(args.device)?;

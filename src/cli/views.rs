@@ -1,5 +1,5 @@
-//! What pictures and pages show of an evaluation beside its own maps: macros,
-//! the cells alone, overflow by bin and where it is worst, forces over the die.
+//! Parts of pictures and pages of an evaluation beside its own maps: macros, the cells alone,
+//! overflow by bin and where it is worst, forces over the die.
 
 use super::evaluation::Evaluated;
 use super::failure::Failure;
@@ -22,15 +22,15 @@ pub(crate) fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
     Map::from_vec(x.nx(), x.ny(), pairs.map(|(&x, &y)| (x * x + y * y).sqrt()).collect())
 }
 
-/// A grid over the die with about `bins` bins along its longer side.
+/// Returns a grid over the die with about `bins` bins along its longer side.
 pub(crate) fn grid_over(die: Rect, bins: f64) -> Result<BinGrid, Failure> {
     let longer = die.width().max(die.height());
     let along = |length: f64| ((bins * length / longer).round() as usize).max(1);
     Ok(BinGrid::new(die, along(die.width()), along(die.height()))?)
 }
 
-/// A coarse grid for maps of what cells do. Its bins are at least as high as a row, for of lower
-/// ones some would hold no cell's centre.
+/// Returns a coarse grid for maps of what cells do. Its bins are at least as high as a row, for of
+/// lower ones some would hold no cell's centre.
 pub(crate) fn coarse_grid(design: &Design, die: Rect) -> Result<BinGrid, Failure> {
     let grid = grid_over(die, ARROW_BINS)?;
     let rows = design.row_height().map_or(f64::INFINITY, |height| die.height() / height);
@@ -38,9 +38,8 @@ pub(crate) fn coarse_grid(design: &Design, die: Rect) -> Result<BinGrid, Failure
     Ok(BinGrid::new(die, grid.nx(), along_y)?)
 }
 
-/// Force per cell area on a coarse grid: Σ force over Σ area of the movable cells that lie in the
-/// bin,
-/// bin widths, of each cell as much as of its area does; NaN where there are none.
+/// Returns force per cell area on a coarse grid: Σ force over Σ area of the movable cells that lie
+/// in the bin, bin widths, each cell counted by its area there; NaN where there are none.
 pub(crate) fn force_maps<T: Real>(
     design: &Design,
     evaluated: &Evaluated<T>,
@@ -73,7 +72,7 @@ pub(crate) fn force_maps<T: Real>(
     Ok((grid, [fx, fy]))
 }
 
-/// The columns and rows of the bins that a rectangle reaches into.
+/// Returns the columns and rows of the bins that a rectangle reaches into.
 pub(crate) fn bins_under(grid: &BinGrid, rect: &Rect) -> [Range<usize>; 2] {
     let along = |low: f64, high: f64, size: f64, count: usize| {
         let at = |v: f64| (v / size).clamp(0.0, count as f64);
@@ -105,10 +104,11 @@ pub(crate) struct HotSpot {
 
 /// Most names of a hot spot.
 const MOST_NAMES: usize = 4;
-/// A hot spot reaches this many bins to each side of its middle, on a map of 512 bins; in proportion on others.
+/// A hot spot reaches this many bins to each side of its middle, on a map of 512 bins; in
+/// proportion on others.
 const REACH: f64 = 6.0;
 
-/// The `most` worst places of `overflow`, none of which share a bin, the worst first.
+/// Returns the `most` worst places of `overflow`, none of which share a bin, the worst first.
 pub(crate) fn hot_spots(
     design: &Design,
     grid: &BinGrid,
@@ -187,7 +187,7 @@ mod tests {
     use crate::charge::Charge;
     use crate::design::{Names, Nodes, Placement, Row};
 
-    /// Cells of 2 × 2 on a die of 64 × 32 with rows of height 2.
+    /// Returns the cells of 2 × 2 on a die of 64 × 32 with rows of height 2.
     fn design(at: &[(f64, f64)]) -> Design {
         let mut names = Names::default();
         (0..at.len()).for_each(|i| names.push(&format!("c{i}")));

@@ -23,8 +23,7 @@ pub struct WindowReport {
     /// Movable area over what fixed cells leave free; none where they leave nothing.
     pub utilization: Option<f64>,
     /// Area above the target density in it, of cells at their exact sizes; a bin at its border
-    /// counts by
-    /// its share in it.
+    /// counts by its share in it.
     pub overflow_area: f64,
     /// That over the movable area in it; none without any.
     pub overflow_exact: Option<f64>,
@@ -48,7 +47,7 @@ pub(crate) fn window(text: &str) -> Result<Rect, String> {
     }
 }
 
-/// The windows in numbers, of the placement that `charge` begins at.
+/// Returns the windows in numbers, of the placement that `charge` begins at.
 pub(crate) fn reports(design: &Design, charge: &Charge, windows: &[Rect]) -> Vec<WindowReport> {
     if windows.is_empty() {
         return Vec::new();

@@ -55,7 +55,7 @@ enum Kind {
     IdxstIdct,
 }
 
-/// What is done with the last axes of an array, in one plan.
+/// A transform of the last axes of an array, in one plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     Lines(Transform1d),
@@ -67,7 +67,7 @@ impl Kind {
         matches!(self, Kind::IdctIdxst | Kind::IdxstIdct)
     }
 
-    /// The steps that transform `axes` axes, each with the number of axes that it takes.
+    /// Returns the steps that transform `axes` axes, each with the number of axes that it takes.
     fn steps(self, axes: usize) -> Vec<Step> {
         let pair = match self {
             Kind::Dct => Some(Transform::Dct),
@@ -103,7 +103,7 @@ impl Step {
     }
 }
 
-/// Everything a transform says.
+/// The JSON document of a transform.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DctReport {
     /// Length of the array along every axis.
@@ -157,7 +157,7 @@ pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
 const NAMED_ONCE: &str = "--axes: each axis can be named once";
 const TWO_AXES: &str = "--kind: two joined transforms take two axes";
 
-/// The axes asked for, each below the number there are.
+/// Returns the axes given, each below the number there are.
 fn chosen_axes(args: &DctArgs, shape: &[usize]) -> Result<Vec<usize>, Failure> {
     let there = shape.len();
     // Wrong whatever the array is: the command line's fault.
@@ -232,7 +232,8 @@ fn transform<T: Element>(args: &DctArgs, array: &Array, axes: Vec<usize>) -> Res
     Ok(list(&outputs)?)
 }
 
-/// One step along `axes` of an array: they are brought to the end, transformed, and brought back.
+/// Runs one step along `axes` of an array: they are brought to the end, transformed, and brought
+/// back.
 fn along<T: Element>(
     engine: &dyn Transforms<T>,
     step: Step,

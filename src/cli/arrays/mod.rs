@@ -33,13 +33,13 @@ pub(crate) struct ArrayArgs {
 }
 
 impl ArrayArgs {
-    /// The precision asked for, or else that of `array`.
+    /// Returns the precision given, or else that of `array`.
     fn precision(&self, array: &Array) -> Precision {
         self.precision.map_or(array.precision, Precision::from)
     }
 }
 
-/// What ran a command, for its report.
+/// The engine that ran a command, for its report.
 struct Ran {
     engine: &'static str,
     device: String,

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-/// The indices of the value at place `at` of an array of this shape, the last axis contiguous.
+/// Returns the indices of the value at place `at` of an array of this shape, the last axis
+/// contiguous.
 pub(super) fn index_of(mut at: usize, shape: &[usize]) -> Vec<usize> {
     let mut index = vec![0; shape.len()];
     for (i, &n) in index.iter_mut().zip(shape).rev() {
@@ -12,8 +13,8 @@ pub(super) fn index_of(mut at: usize, shape: &[usize]) -> Vec<usize> {
     index
 }
 
-/// An array of `shape` with its axes in another order: axis `k` of the result is axis `axes[k]`.
-/// Both have their last axis contiguous.
+/// Returns an array of `shape` with its axes in another order: axis `k` of the result is axis
+/// `axes[k]`. Both have their last axis contiguous.
 pub(super) fn permuted<T: Copy + Send + Sync>(
     values: &[T],
     shape: &[usize],
@@ -38,7 +39,7 @@ pub(super) fn permuted<T: Copy + Send + Sync>(
     result
 }
 
-/// The order that undoes `axes`.
+/// Returns the order that undoes `axes`.
 pub(super) fn inverse(axes: &[usize]) -> Vec<usize> {
     let mut inverse = vec![0; axes.len()];
     for (k, &a) in axes.iter().enumerate() {

@@ -49,7 +49,7 @@ pub(crate) struct SolveArrayArgs {
 /// `--bin-size`.
 fn bin_size(text: &str) -> Result<(f64, f64), String> {
     let (width, height) = text.split_once('x').unwrap_or((text, text));
-    // Areas of dies are finite then.
+    // Areas of dies are finite in this range.
     let length = |text: &str| text.parse().ok().filter(|v| (1e-100..=1e100).contains(v));
     length(width).zip(length(height)).ok_or_else(|| {
         "expected a length from 1e-100 to 1e100 or two joined by x, as in 20x12".to_owned()
@@ -59,7 +59,7 @@ fn bin_size(text: &str) -> Result<(f64, f64), String> {
 /// The names of a solve's files.
 const FILES: [&str; 3] = ["potential.npy", "field_x.npy", "field_y.npy"];
 
-/// Everything a solve says.
+/// The JSON document of a solve.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SolveReport {
     /// The bins; of their sizes only the ratio matters.
@@ -246,7 +246,7 @@ fn on_device<T: Element>(
     Ok(Solved { maps, energy, pipeline: solver.pipeline(), milliseconds, ran, note })
 }
 
-/// What is said where another pipeline runs than was asked for.
+/// Returns the message where another pipeline runs than the one given.
 #[cfg(feature = "cuda")]
 fn stands_in(asked: Pipeline, ran: Pipeline) -> Option<String> {
     (ran != asked).then(|| format!("pipeline: {ran} stands in for {asked} at this size"))
@@ -298,7 +298,8 @@ fn on_devices<T: Element>(
     Ok(solved.expect("rank 0 is of this process"))
 }
 
-/// The solve by ranks, which begin once `ready` has returned; in the process of rank 0 all of it comes together.
+/// Solves by ranks, which begin once `ready` has returned; the process of rank 0 collects the
+/// result.
 #[cfg(feature = "cuda")]
 fn by_slabs<T: Element>(
     rho: &Map<T>,
@@ -345,7 +346,8 @@ fn agree(
     ])?)
 }
 
-/// With the other processes, each of which has some rows; in that of rank 0 all of it comes together.
+/// Solves with the other processes, each of which has some rows; that of rank 0 collects the
+/// result.
 #[cfg(feature = "cuda")]
 fn on_ranks<T: Element>(
     rho: &Map<T>,

@@ -63,7 +63,7 @@ enum Trajectory {
     Place,
 }
 
-/// `--tolerance`. What is no number would allow anything.
+/// Parses `--tolerance`. NaN would allow anything.
 fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|v: &f64| *v >= 0.0);
     number.ok_or_else(|| "expected a number of at least 0".to_owned())
@@ -82,10 +82,10 @@ pub(crate) struct Table {
     summary: Vec<Summary>,
     /// Every iteration.
     pub(crate) iterations: Vec<Iteration>,
-    /// What the solves are of a whole placement, where one was followed.
+    /// The solves' shares of a whole placement, where one was followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     placement: Option<Placement>,
-    /// What a reader of the numbers should know.
+    /// Warnings for readers of the numbers.
     warnings: Vec<Warning>,
     /// Which engine `auto` took.
     #[serde(skip)]
@@ -102,9 +102,9 @@ struct CompareOptions {
     device: String,
     /// Working precision.
     precision: Precision,
-    /// T as used, which fillers may raise above what was asked for.
+    /// T as used, which fillers may raise above the one given.
     target_density: f64,
-    /// T as asked for.
+    /// T as given.
     target_density_asked: f64,
     /// Whether fillers took part.
     fillers: bool,
@@ -116,9 +116,9 @@ struct CompareOptions {
 struct Summary {
     /// `"cpu"` or `"cuda"`.
     engine: &'static str,
-    /// The pipeline asked for.
+    /// The pipeline given.
     pipeline: Pipeline,
-    /// What ran for it.
+    /// The path that ran for it.
     path: &'static str,
     /// Median time of a solve, ms.
     solve_ms: f64,
@@ -228,7 +228,7 @@ pub(crate) fn compare(
     })
 }
 
-/// As [`compare`], of the positions of a placement with at most so many iterations.
+/// Like [`compare`], of the positions of a placement with at most so many iterations.
 fn along_placement(
     opened: &Opened,
     options: &SolveArgs,
@@ -246,7 +246,8 @@ fn along_placement(
     })
 }
 
-/// Opens the engines and fills a table, row by row, until `advance` gives none or the user stops it.
+/// Opens the engines and fills a table, row by row, until `advance` returns none or the user stops
+/// it.
 fn fill<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
@@ -374,7 +375,7 @@ fn write_csv(path: &Path, rows: &[Iteration]) -> Result<(), Failure> {
     })
 }
 
-/// The last columns: times on a device, empty on the CPU, and what ran.
+/// Returns the last columns: times on a device, empty on the CPU, and what ran.
 fn step_columns(side: &Side) -> String {
     match side.steps {
         Some(t) => format!(

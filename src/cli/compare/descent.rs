@@ -1,10 +1,9 @@
 //! The descent that spreads the cells of a comparison: Nesterov's
 //! ([`crate::place::nesterov`]) with a step length from the last two gradients.
 //!
-//! The step α is Barzilai and Borwein's, `s·y / y·y` with `s` and `y` the
-//! changes of v and of its gradient, where that is positive, and otherwise the
-//! inverse Lipschitz estimate `‖s‖/‖y‖`, at most the step before (Lu et al.,
-//! "ePlace", §5; Lin et al., "DREAMPlace", §III-C).
+//! The step α is Barzilai and Borwein's, `s·y / y·y` with `s` and `y` the changes of v and of its
+//! gradient, where that is positive, and otherwise the inverse Lipschitz estimate `‖s‖/‖y‖`, at
+//! most the step before (Lu et al., "ePlace", §5; Lin et al., "DREAMPlace", §III-C).
 
 use crate::place::nesterov::{Nesterov, Pair, Point, momentum};
 use rayon::prelude::*;
@@ -29,22 +28,21 @@ impl Descent {
         Descent { points, coefficient: 1.0, step: None }
     }
 
-    /// The point whose gradient the next step needs, x and y.
+    /// Returns the point whose gradient the next step needs, x and y.
     pub(super) fn point(&self) -> (&[f64], &[f64]) {
         let [x, y] = &self.points.current.v;
         (x, y)
     }
 
-    /// The gradient there, to be set before [`Descent::advance`].
+    /// Returns the gradient there, to be set before [`Descent::advance`].
     pub(super) fn gradient(&mut self) -> &mut Pair<f64> {
         &mut self.points.current.g
     }
 
     /// Takes one step and returns its length α.
     ///
-    /// `first_move` is how far the root mean square unknown goes in the first
-    /// step, before there are two gradients to learn from; `clamp(i, x, y)`
-    /// keeps body `i` where it may be.
+    /// `first_move` is how far the root mean square unknown goes in the first step, before there
+    /// are two gradients; `clamp(i, x, y)` keeps body `i` where it may be.
     pub(super) fn advance(
         &mut self,
         first_move: f64,

@@ -1,11 +1,10 @@
 //! Pipelines side by side, iteration by iteration, while the cells spread.
 //!
-//! Every iteration, each engine computes the density of the same positions and
-//! each pipeline solves it; times and the differences of φ, Ex and Ey are kept.
-//! Then the cells take one step down the density energy alone
-//! (Nesterov's, preconditioned by area), so that overflow falls along
-//! the table and the pipelines solve densities of every kind. Or the positions
-//! come from elsewhere ([`Comparison::measure`]), as from a placement.
+//! Every iteration, each engine computes the density of the same positions and each pipeline solves
+//! it; times and the differences of φ, Ex and Ey are kept. Then the cells take one step down the
+//! density energy alone (Nesterov's, preconditioned by area), so that overflow falls along the
+//! table and the pipelines solve densities of every kind. Or the positions come from elsewhere
+//! ([`Comparison::measure`]), as from a placement.
 
 pub(crate) mod command;
 mod descent;
@@ -30,7 +29,7 @@ pub struct Side {
     pub engine: &'static str,
     /// Pipeline.
     pub pipeline: Pipeline,
-    /// What ran for it ([`crate::engine::Engine::path`]).
+    /// The path that ran for it ([`crate::engine::Engine::path`]).
     pub path: &'static str,
     /// Density map, overflow and maximum.
     #[serde(rename = "density_ms")]
@@ -60,9 +59,8 @@ pub struct Side {
     pub difference: Difference,
 }
 
-/// Differences from another side's maps: the largest one relative to the
-/// largest magnitude, and the root mean square one relative to the root mean
-/// square magnitude.
+/// Differences from another side's maps: the largest one relative to the largest magnitude, and the
+/// root mean square one relative to the root mean square magnitude.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// φ, largest.
@@ -80,18 +78,18 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// The largest of the three maps.
+    /// Returns the largest of the three maps.
     pub fn largest(&self) -> f64 {
         worse(worse(self.potential, self.field_x), self.field_y)
     }
 
-    /// The largest root mean square of the three maps.
+    /// Returns the largest root mean square of the three maps.
     pub fn largest_rms(&self) -> f64 {
         worse(worse(self.potential_rms, self.field_x_rms), self.field_y_rms)
     }
 }
 
-/// The larger number; one that is not a number is the worst.
+/// Returns the larger number; one that is not a number is the worst.
 fn worse(a: f64, b: f64) -> f64 {
     if a >= b || a.is_nan() { a } else { b }
 }
@@ -177,19 +175,19 @@ impl<'e, T: Real> Comparison<'e, T> {
         Ok(comparison)
     }
 
-    /// Positions as they stand: lower-left corners of every body, x then y.
+    /// Returns the current positions: lower-left corners of every body, x then y.
     pub fn positions(&self) -> (&[f64], &[f64]) {
         self.descent.point()
     }
 
-    /// The positions that the last iteration was measured at, x and y.
+    /// Returns the positions that the last iteration was measured at, x and y.
     pub fn measured(&self) -> [Vec<f64>; 2] {
         let [x, y] = self.engines[0].charge().origin();
         let on_die = |values: &[T], from: f64| values.iter().map(|v| v.wide() + from).collect();
         [on_die(&self.x, x), on_die(&self.y, y)]
     }
 
-    /// Runs every side on the positions as they stand, then moves the cells.
+    /// Runs every side on the current positions, then moves the cells.
     ///
     /// # Errors
     /// When a stage fails.
@@ -291,7 +289,7 @@ impl<'e, T: Real> Comparison<'e, T> {
         Ok((side, energy))
     }
 
-    /// One step against the gradient −F/area of every body, kept inside the die.
+    /// Takes one step against the gradient −F/area of every body, kept inside the die.
     fn step(&mut self) -> f64 {
         let charge = self.engines[0].charge();
         for (gradient, force) in self.descent.gradient().iter_mut().zip(&self.force) {
@@ -318,7 +316,7 @@ fn round<T: Real>(to: &mut [T], from: &[f64], origin: f64) {
     (to, from).into_par_iter().for_each(|(to, &from)| *to = T::of(from - origin));
 }
 
-/// Corner `(x, y)` of body `i`, kept where the body lies inside the die.
+/// Returns corner `(x, y)` of body `i`, moved to where the body lies inside the die.
 fn clamp(charge: &Charge, i: usize, x: f64, y: f64) -> (f64, f64) {
     let die = charge.grid().die();
     let (high_x, high_y) = (die.xh - charge.width()[i], die.yh - charge.height()[i]);
@@ -328,7 +326,7 @@ fn clamp(charge: &Charge, i: usize, x: f64, y: f64) -> (f64, f64) {
 /// Values a thread takes at a time; sums over them are added up in order.
 const CHUNK: usize = 1 << 16;
 
-/// Largest and root mean square difference, each relative to the reference's.
+/// Returns the largest and root mean square difference, each relative to the reference's.
 fn difference_of<T: Real>(reference: &[T], other: &[T]) -> [f64; 2] {
     let parts: Vec<[f64; 4]> = (reference.par_chunks(CHUNK), other.par_chunks(CHUNK))
         .into_par_iter()

@@ -24,17 +24,17 @@ pub(crate) struct Watcher {
     positions: [Vec<f64>; 2],
 }
 
-/// What was kept.
+/// Data kept for the page.
 pub(crate) struct Watched {
     design: Design,
     hpwl: Vec<f64>,
     film: Option<Film>,
-    /// Of every body in the last iteration.
+    /// Positions of every body in the last iteration.
     positions: [Vec<f64>; 2],
 }
 
 impl Watcher {
-    /// Of at most so many iterations.
+    /// Watches at most so many iterations.
     pub(crate) fn new(
         opened: &Opened,
         options: &SolveArgs,
@@ -70,7 +70,7 @@ impl Watcher {
     }
 }
 
-/// The page of a comparison that was watched.
+/// Returns the page of a comparison that was watched.
 pub(super) fn page<T: EngineReal>(
     opened: &Opened,
     args: &EvaluationArgs,

@@ -1,8 +1,7 @@
-//! `compare --trajectory place`: a real placement, led by the first pipeline,
-//! whose every iteration all pipelines solve; and beside it the same placement
-//! led by each of the others, to see that they come out alike. How alike they can
-//! be is seen from one more, led by the first pipeline again from a start in which
-//! one coordinate of one cell has another last digit.
+//! `compare --trajectory place`: a real placement, led by the first pipeline, whose every iteration
+//! all pipelines solve; and beside it the same placement led by each of the others, to see that
+//! they come out alike. One more shows how alike they can be, led by the first pipeline again from
+//! a start in which one coordinate of one cell has another last digit.
 
 use super::{Comparison, Iteration, Side};
 use crate::cli::engines::{self, EngineReal};
@@ -29,13 +28,13 @@ pub(crate) struct Runs<'b> {
     over: bool,
 }
 
-/// Whose solves a placement follows, and whether its start is nudged.
+/// The pipelines whose solves a placement follows, and whether its start is nudged.
 const LEADERS: [(Pipeline, bool); Pipeline::ALL.len() + 1] = {
     let [a, b, c] = Pipeline::ALL;
     [(a, false), (b, false), (c, false), (a, true)]
 };
 
-/// A backend for every one of [`LEADERS`].
+/// Returns a backend for every one of [`LEADERS`].
 pub(crate) fn open_backends<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,
@@ -51,7 +50,7 @@ pub(crate) fn open_backends<T: EngineReal>(
     LEADERS.into_iter().map(open).collect()
 }
 
-/// What the solves are of a whole placement.
+/// The solves' shares of a whole placement.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Placement {
     /// How the leading placement ended.
@@ -84,7 +83,7 @@ struct Total {
     solve_share: f64,
     /// The first side's whole placement over this one's.
     speedup: f64,
-    /// The same if its solves took no time: what is left to gain.
+    /// The same if its solves took no time: the most that can be gained.
     most_speedup: f64,
 }
 
@@ -120,8 +119,8 @@ impl<'b> Runs<'b> {
         Ok(Runs { runs, records, over: false })
     }
 
-    /// Measures the leading placement as it stands, then takes a step in each;
-    /// none when the leading one has ended.
+    /// Measures the leading placement as it is, then takes a step in each; none when the leading
+    /// one has ended.
     pub(crate) fn advance<T: EngineReal>(
         &mut self,
         comparison: &mut Comparison<'_, T>,
@@ -140,7 +139,7 @@ impl<'b> Runs<'b> {
         Ok(Some(row))
     }
 
-    /// Sums over the rows measured, one per iteration of the leading placement.
+    /// Returns the sums over the rows measured, one per iteration of the leading placement.
     pub(crate) fn finish(self, rows: &[Iteration]) -> Placement {
         let leading = &self.records[0];
         let steps = || rows.iter().zip(leading);
@@ -265,8 +264,8 @@ impl Placement {
     }
 }
 
-/// Milliseconds of side `s`'s solves up to every iteration, of which each is
-/// solved as often as the placement tried it.
+/// Returns the milliseconds of side `s`'s solves up to every iteration, of which each is solved as
+/// often as the placement tried it.
 fn so_far(rows: &[Iteration], tries: &[u32], s: usize) -> Vec<(f64, f64)> {
     let mut sum = 0.0;
     let point = |(row, &tries): (&Iteration, &u32)| {

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 pub(super) struct Spectrum {
     /// Ascending.
     magnitudes: Vec<f64>,
-    /// 4 / pixels: what the square of a coefficient adds to the sum of squared samples, but for
-    /// those of constant rows and columns.
+    /// 4 / pixels: the share of a coefficient's square in the sum of squared samples, but for those
+    /// of constant rows and columns.
     energy: f64,
     /// Largest sample.
     peak: f64,
@@ -36,8 +36,8 @@ impl Spectrum {
         })
     }
 
-    /// A threshold that leaves out the `least` smallest coefficients: between the last of them and
-    /// the next.
+    /// Returns a threshold that leaves out the `least` smallest coefficients: between the last of
+    /// them and the next.
     fn threshold(&self, least: usize) -> f64 {
         match (least.checked_sub(1).map(|k| self.magnitudes[k]), self.magnitudes.get(least)) {
             (None, _) => 0.0,
@@ -46,16 +46,17 @@ impl Spectrum {
         }
     }
 
-    /// The threshold that keeps this share, 0 to 1, of all coefficients.
+    /// Returns the threshold that keeps this share, 0 to 1, of all coefficients.
     pub(super) fn keeping(&self, share: f64) -> f64 {
         let all = self.magnitudes.len();
         self.threshold(all - ((share * all as f64).round() as usize).min(all))
     }
 
-    /// The largest threshold, to within 1/10000 of the coefficients, at which `psnr` is `least` at
-    /// least; `psnr` gives that of a threshold, in decibels, none when nothing changes.
+    /// Returns the largest threshold, to within 1/10000 of the coefficients, at which `psnr` is
+    /// `least` at least; `psnr` gives that of a threshold, in decibels, none when nothing changes.
     ///
-    /// What is left out is the error, by Parseval, but for rounding; so the search begins there.
+    /// By Parseval the omitted coefficients are the error, but for rounding; so the search begins
+    /// there.
     pub(super) fn reaching(
         &self,
         least: f64,
@@ -82,7 +83,8 @@ impl Spectrum {
         Ok(self.threshold(low))
     }
 
-    /// How many of the smallest coefficients are worth this much of the sum of squared samples.
+    /// Returns how many of the smallest coefficients are worth this much of the sum of squared
+    /// samples.
     fn dropped(&self, error: f64) -> usize {
         let mut sum = 0.0;
         let within = self.magnitudes.iter().take_while(|m| {
@@ -145,7 +147,7 @@ mod tests {
             let more = psnr(1.1 * epsilon + 1.0).unwrap();
             assert!(more.is_some_and(|p| p < least), "{least}: {more:?}");
         }
-        // Below what a picture of nothing has, everything goes.
+        // Below the least that an empty picture has, all coefficients are omitted.
         let nothing = spectrum.reaching(0.5, &mut psnr).unwrap();
         assert!(nothing > *spectrum.magnitudes.last().unwrap());
     }

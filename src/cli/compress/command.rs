@@ -75,7 +75,7 @@ fn percent(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number from 0 to 100".to_owned())
 }
 
-/// Everything a compression says.
+/// The JSON document of a compression.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CompressReport {
     /// The image.
@@ -112,12 +112,12 @@ struct CompressOptions {
     threshold_orthonormal: f64,
 }
 
-/// Sizes of the files: what a PNG encoder makes of both pictures.
+/// Sizes of the files: the PNG encoder's output for both pictures.
 #[derive(Serialize, JsonSchema)]
 struct Bytes {
-    /// Of the file that was read.
+    /// Bytes of the file that was read.
     before: usize,
-    /// Of the one that was written.
+    /// Bytes of the file that was written.
     after: usize,
 }
 
@@ -125,7 +125,7 @@ struct Bytes {
 struct Kept {
     /// So many.
     coefficients: usize,
-    /// Of so many.
+    /// All coefficients.
     of: usize,
     /// As a share.
     share: f64,
@@ -196,7 +196,7 @@ fn ms(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// The picture, the numbers but for those of its files, and what `auto` took.
+/// Returns the picture, the numbers but for those of its files, and what `auto` took.
 fn compressed<T: EngineReal>(
     args: &CompressArgs,
     picture: &Picture,
@@ -251,7 +251,7 @@ struct Opened<T: EngineReal> {
     pair: Box<dyn ThresholdPair<T>>,
     engine: &'static str,
     device: String,
-    /// What `auto` took and why.
+    /// The engine that `auto` took, and why.
     note: Option<String>,
 }
 

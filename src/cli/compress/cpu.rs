@@ -42,7 +42,7 @@ impl<T: Real> CpuThresholdPair<T> {
             Samples::U16(x) => self.dct.run_thresholded(x, threshold, spectrum)?,
         }
         let forward_ms = ms();
-        // What was below is zero now: below any threshold but zero, which keeps everything.
+        // Coefficients below are zero now: below any threshold but zero, which keeps everything.
         let kept = spectrum.par_iter().filter(|x| x.abs() >= threshold).count();
         let counted = ms();
         self.idct.run(spectrum, restored)?;

@@ -6,7 +6,7 @@ use crate::cuda::{CudaError, CudaReal, DeviceVec, Gpu};
 use crate::transform::Transform;
 use std::time::Instant;
 
-/// A DCT and an IDCT of channels of one size, and what lies between them.
+/// A DCT and an IDCT of channels of one size, and the arrays between them.
 pub struct CudaThresholdPair<T: CudaReal> {
     gpu: Gpu,
     dct: Dct<T>,

@@ -2,16 +2,14 @@
 //! and Pan, §V-A): the 2-D DCT of every channel of a whole picture, every
 //! coefficient of a magnitude below ε to zero, the 2-D IDCT.
 //!
-//! A channel is the matrix `A` of its samples as they are stored, 0 … 255 or
-//! 0 … 65535, one row of pixels after the other. ε is compared with the
-//! coefficients of the paper's definition, `B = Σ Σ A cos cos` without any
-//! factor; [`orthonormal`] converts to the scaling of MATLAB's `dct2`. What comes
-//! back, `D = IDCT2(C) · 4/(width·height)`, is rounded to the nearest sample
-//! value, halves away from zero, and clamped to the range of samples.
+//! A channel is the matrix `A` of its samples as they are stored, 0 … 255 or 0 … 65535, one row of
+//! pixels after the other. ε is compared with the coefficients of the paper's definition, `B = Σ Σ
+//! A cos cos` without any factor; [`orthonormal`] converts to the scaling of MATLAB's `dct2`. The
+//! result, `D = IDCT2(C) · 4/(width·height)`, is rounded to the nearest sample value, halves away
+//! from zero, and clamped to the range of samples.
 //!
-//! Alpha is no part of the picture that is seen but says how much of it: it is
-//! copied, takes no part in any count, and so does the colour of pixels
-//! nobody sees.
+//! Alpha is no part of the visible picture but says how much of it is seen: it is copied and takes
+//! no part in any count, and neither does the colour of transparent pixels.
 
 mod choose;
 pub(crate) mod command;
@@ -35,7 +33,7 @@ use std::io::{self, Cursor, Read, Write};
 /// Most pixels of a picture (2^28: one `f64` channel of 2 GiB).
 pub const MAX_PIXELS: u64 = 1 << 28;
 
-/// Bytes that deflate makes of one at most.
+/// Most bytes that deflate makes from one.
 const MAX_INFLATION: u64 = 1032;
 
 /// Most bytes that a file's colour profile may unpack to.
@@ -98,8 +96,9 @@ impl Picture {
         }
         file.read_to_end(&mut bytes)?;
         let length = bytes.len() as u64;
-        // What decoding may take besides the pixels: the file's own pieces, in buffers that double,
-        // a row of the widest pixels, the width standing where every PNG file has it, a profile.
+        // Memory that decoding may take besides the pixels: the file's own pieces, in buffers that
+        // double, a row of the widest pixels, the width standing where every PNG file has it, a
+        // profile.
         let row = bytes
             .get(16..20)
             .map_or(0, |b| 8 * u64::from(u32::from_be_bytes([b[0], b[1], b[2], b[3]])));
@@ -132,7 +131,7 @@ impl Picture {
         })
     }
 
-    /// A picture from interleaved samples.
+    /// Returns a picture from interleaved samples.
     ///
     /// `None` when they are not `width · height` times 1 (grey), 2 (grey and
     /// alpha), 3 (RGB) or 4 (RGBA).
@@ -178,7 +177,7 @@ impl Picture {
         Picture::from_samples(width, format.height as u32, both)
     }
 
-    /// Its samples, interleaved.
+    /// Returns its samples, interleaved.
     pub fn samples(&self) -> Samples {
         match &self.0 {
             DynamicImage::ImageLuma16(_)
@@ -192,7 +191,7 @@ impl Picture {
         }
     }
 
-    /// What it is made of.
+    /// Returns the picture's format.
     pub fn format(&self) -> PictureFormat {
         let colour = self.0.color();
         let alpha = colour.has_alpha();
@@ -217,7 +216,7 @@ pub enum Samples {
 }
 
 impl Samples {
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         match self {
             Samples::U8(v) => v.len(),
@@ -246,7 +245,7 @@ pub struct PictureFormat {
     pub bits: u32,
 }
 
-/// What one engine does to one channel.
+/// A run of one engine on one channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ChannelRun {
     /// Coefficients that are not below the threshold.
@@ -279,7 +278,7 @@ pub struct Compression {
     pub coefficients: usize,
     /// Coefficients that were kept.
     pub kept: usize,
-    /// Of every channel.
+    /// Coefficients kept in every channel.
     pub kept_per_channel: Vec<usize>,
     /// Mean squared difference of samples, alpha left out.
     pub mean_squared_error: f64,
@@ -295,7 +294,7 @@ pub struct Compression {
     pub samples_ms: f64,
 }
 
-/// The picture that is left of `picture` at threshold `epsilon`, and what it cost.
+/// Returns the picture that is left of `picture` at threshold `epsilon`, and what it cost.
 ///
 /// # Errors
 /// When `epsilon` is negative or not finite, or `engine` fails.
@@ -343,7 +342,7 @@ pub fn orthonormal(epsilon: f64, format: &PictureFormat) -> f64 {
     epsilon * 2.0 / ((format.width * format.height) as f64).sqrt()
 }
 
-/// What became of one channel.
+/// The result for one channel.
 struct ChannelResult {
     engine: ChannelRun,
     /// Σ (new − old)².

@@ -38,12 +38,11 @@ pub(super) fn widths(spec: &Spec) -> Vec<f64> {
     widths
 }
 
-/// A placement as placers have it early on: Gaussian clusters around a few centres,
-/// every cell inside the die, related cells in the same cluster.
+/// Returns a placement as placers have it early on: Gaussian clusters around a few centres, every
+/// cell inside the die, related cells in the same cluster.
 ///
-/// Each cluster is a stretch of the hidden placement, drawn together and blurred.
-/// Holds the cells only. Coordinates are multiples of 1/16, so that their
-/// decimals are short.
+/// Each cluster is a stretch of the hidden placement, drawn together and blurred. Holds the cells
+/// only. Coordinates are multiples of 1/16, so that their decimals are short.
 pub(super) fn clustered_start(spec: &Spec, hidden: &Hidden, width: &[f64]) -> Placement {
     let die = hidden.die();
     let centres = centres(hidden, spec.cells);
@@ -67,12 +66,12 @@ pub(super) fn clustered_start(spec: &Spec, hidden: &Hidden, width: &[f64]) -> Pl
     Placement { x, y, orientation: Vec::new() }
 }
 
-/// The cluster a cell belongs to.
+/// Returns the cluster a cell belongs to.
 fn cluster(cell: u64, cells: u64) -> u64 {
     cell * CLUSTERS / cells
 }
 
-/// The middle of each cluster: the mean of evenly taken members.
+/// Returns the middle of each cluster: the mean of evenly taken members.
 fn centres(hidden: &Hidden, cells: u64) -> Vec<(f64, f64)> {
     const MEMBERS: u64 = 64;
     (0..CLUSTERS)
@@ -86,7 +85,7 @@ fn centres(hidden: &Hidden, cells: u64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Lower-left corner of a cell around `centre`, brought inside the die.
+/// Returns the lower-left corner of a cell around `centre`, brought inside the die.
 fn corner_inside(die: Rect, centre: (f64, f64), width: f64) -> (f64, f64) {
     let short = |v: f64| (v * 16.0).round() / 16.0;
     (

@@ -30,7 +30,7 @@ pub(crate) struct GenerateArgs {
 /// Generates the design, writes it and lists its files on standard output.
 pub(crate) fn run(args: &GenerateArgs) -> Result<(), Failure> {
     use_threads(0)?;
-    // Whatever is wrong with the statistics was said on the command line.
+    // Every error in the statistics comes from the command line.
     let wrong = |e: GenerateError| usage(ErrorKind::ValueValidation, &e.to_string());
     let spec = match (&args.name, args.cells) {
         (_, Some(cells)) => Spec::with_cells(cells as u64),

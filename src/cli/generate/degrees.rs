@@ -1,15 +1,14 @@
 //! Net degrees: a power law with a given number of nets and pins.
 //!
-//! Placement netlists have about half of their nets with two pins and a tail
-//! to thousands; `P(degree = d) ∝ d^−α` describes them with one parameter,
-//! which is solved for the mean degree.
+//! Placement netlists have about half of their nets with two pins and a tail to thousands;
+//! `P(degree = d) ∝ d^−α` describes them with one parameter, which is solved for the mean degree.
 
 /// Highest degree drawn from the power law.
 pub(super) const MAX_DEGREE: u64 = 2048;
 
-/// How many nets have each degree, as `(degree, nets)`: `nets` nets and `pins`
-/// pins in all, exactly. Degrees start at 2 where there are pins enough and
-/// do not pass `nodes` where that can be helped.
+/// Returns how many nets have each degree, as `(degree, nets)`: `nets` nets and `pins` pins in all,
+/// exactly. Degrees start at 2 where there are pins enough and do not pass `nodes` where that can
+/// be helped.
 ///
 /// Expects `pins >= nets`.
 pub(super) fn histogram(nets: u64, pins: u64, nodes: u64) -> Vec<(u64, u64)> {
@@ -29,7 +28,7 @@ pub(super) fn histogram(nets: u64, pins: u64, nodes: u64) -> Vec<(u64, u64)> {
     counts
 }
 
-/// The exponent at which the power law on `least..=most` has this mean.
+/// Returns the exponent at which the power law on `least..=most` has this mean.
 fn solve_exponent(least: u64, most: u64, mean: f64) -> f64 {
     let mean_at = |exponent: f64| {
         let (sum, weights) = (least..=most).fold((0.0, 0.0), |(sum, weights), d| {
@@ -47,7 +46,8 @@ fn solve_exponent(least: u64, most: u64, mean: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The power law's quantiles: as many nets of each degree as its distribution function says.
+/// Returns the power law's quantiles: as many nets of each degree as its distribution function
+/// says.
 fn quantiles(least: u64, most: u64, exponent: f64, nets: u64) -> Vec<(u64, u64)> {
     let weight = |d: u64| (d as f64 / least as f64).powf(-exponent);
     let total: f64 = (least..=most).map(weight).sum();

@@ -1,9 +1,8 @@
 //! The die, its rows, and the fixed nodes: macros, blocks and pads.
 //!
-//! Inside the die everything stands on the lattice of sites and rows. Slicing
-//! (recursive cuts by area) divides the die into one slot for each macro and
-//! some open regions, so macros cannot overlap at any density; each macro
-//! fills most of its slot. Blocks stand in the open regions.
+//! Inside the die everything is on the lattice of sites and rows. Slicing (recursive cuts by area)
+//! divides the die into one slot for each macro and some open regions, so macros cannot overlap at
+//! any density; each macro fills most of its slot. Blocks are placed in the open regions.
 
 use super::random::{Stream, random_stream};
 use super::spec::{GenerateError, Spec};
@@ -110,14 +109,14 @@ impl Span {
     }
 }
 
-/// A leaf of the slicing: its share of the die, and whether a macro stands in it.
+/// A leaf of the slicing: its share of the die, and whether it holds a macro.
 #[derive(Clone, Copy)]
 struct Leaf {
     weight: f64,
     is_macro: bool,
 }
 
-/// Macros and blocks of `area` sites in all; `None` when they find no room.
+/// Returns macros and blocks of `area` sites in all; `None` when they do not fit.
 fn inside(spec: &Spec, die: (u64, u64), area: f64, random: &mut Pcg64) -> Option<Vec<Span>> {
     if spec.macros == 0 {
         return Some(Vec::new()); // no blocks either: the spec is checked
@@ -167,7 +166,7 @@ fn slice(leaves: &[Leaf], span: Span, slots: &mut Vec<(Span, bool)>) -> Option<(
     slice(&leaves[first..], high, slots)
 }
 
-/// How many of the first leaves come nearest to half the weight, and their share of it.
+/// Returns how many of the first leaves come nearest to half the weight, and their share of it.
 fn halve(leaves: &[Leaf]) -> (usize, f64) {
     let total: f64 = leaves.iter().map(|l| l.weight).sum();
     let mut below = 0.0;
@@ -197,7 +196,7 @@ fn cut(span: Span, upright: bool, leaves: (usize, usize), share: f64) -> Option<
     })
 }
 
-/// A macro in each slot, of `area` sites in all: what rounding leaves over goes to the next one.
+/// Returns a macro in each slot, of `area` sites in all: rounding remainders go to the next one.
 fn macros(slots: &[Span], die: Span, area: f64, random: &mut Pcg64) -> Vec<Span> {
     let fill = area / slots.iter().map(Span::area).sum::<f64>();
     let mut owed = 0.0;
@@ -218,7 +217,8 @@ fn macros(slots: &[Span], die: Span, area: f64, random: &mut Pcg64) -> Vec<Span>
         .collect()
 }
 
-/// How far into its slot a macro stands: flush with the die's border where the slot touches it.
+/// Returns how far into its slot a macro stands: flush with the die's border where the slot touches
+/// it.
 fn anchor(start: u64, slot: u64, size: u64, die: u64, random: &mut Pcg64) -> u64 {
     let free = slot - size;
     if start == 0 {
@@ -230,7 +230,7 @@ fn anchor(start: u64, slot: u64, size: u64, die: u64, random: &mut Pcg64) -> u64
     }
 }
 
-/// Blocks one row high on places of their own in the open regions.
+/// Returns the blocks one row high on places of their own in the open regions.
 fn blocks(open: &[Span], widths: &[u64], random: &mut Pcg64) -> Option<Vec<Span>> {
     let places = |span: &Span| (span.w / BLOCK_PITCH.0) * (span.h / BLOCK_PITCH.1);
     let total: u64 = open.iter().map(places).sum();
@@ -257,7 +257,7 @@ fn blocks(open: &[Span], widths: &[u64], random: &mut Pcg64) -> Option<Vec<Span>
     Some(blocks.collect())
 }
 
-/// A ring of `count` pads around the die, clear of the rows.
+/// Returns a ring of `count` pads around the die, clear of the rows.
 fn pads(die: Rect, count: u64) -> Vec<Rect> {
     let (along, deep, gap) = PAD;
     let per_side = |side: u64| count / 4 + u64::from(side < count % 4);

@@ -1,9 +1,8 @@
 //! The hidden placement: cells in index order along a Hilbert curve over the die.
 //!
-//! A Hilbert curve visits every point of a `2^bits × 2^bits` grid so that
-//! points near each other on the curve are near each other on the plane. It
-//! stands for the design's hierarchy: neighbours in the node list belong
-//! together, at every scale. Nothing of it is written out.
+//! A Hilbert curve visits every point of a `2^bits × 2^bits` grid so that points near each other on
+//! the curve are near each other on the plane. It stands for the design's hierarchy: neighbours in
+//! the node list belong together, at every scale. Nothing of it is written out.
 
 use crate::grid::Rect;
 use fast_hilbert::{h2xy, xy2h};
@@ -22,7 +21,7 @@ impl Hidden {
         Hidden { bits, cells, die }
     }
 
-    /// The die the curve runs over.
+    /// Returns the die the curve runs over.
     pub(super) fn die(&self) -> Rect {
         self.die
     }
@@ -36,18 +35,19 @@ impl Hidden {
         1 << (2 * self.bits)
     }
 
-    /// Where on the curve a cell sits.
+    /// Returns where on the curve a cell sits.
     pub(super) fn curve_of_cell(&self, cell: u64) -> u64 {
         let points = self.points();
         ((2 * u128::from(cell) + 1) * points / (2 * u128::from(self.cells))) as u64
     }
 
-    /// The cell that sits nearest below a place on the curve.
+    /// Returns the cell that sits nearest below a place on the curve.
     pub(super) fn cell_at(&self, curve: u64) -> u64 {
         (u128::from(curve) * u128::from(self.cells) / self.points()) as u64
     }
 
-    /// Where on the curve a point of the layout sits; points off the die are brought to its edge.
+    /// Returns where on the curve a point of the layout sits; points off the die are brought to its
+    /// edge.
     pub(super) fn curve_of_point(&self, x: f64, y: f64) -> u64 {
         let scale = |v: f64, low: f64, extent: f64| (v - low) / extent * self.side();
         self.curve_at(
@@ -56,20 +56,21 @@ impl Hidden {
         )
     }
 
-    /// Where on the curve a point in grid units sits; points off the grid are brought to its edge.
+    /// Returns where on the curve a point in grid units sits; points off the grid are brought to
+    /// its edge.
     pub(super) fn curve_at(&self, gx: f64, gy: f64) -> u64 {
         let last = (1u32 << self.bits) - 1;
         // `as` saturates, so that points below the grid land on 0.
         xy2h((gx as u32).min(last), (gy as u32).min(last), self.bits)
     }
 
-    /// The grid point at a place on the curve, in grid units, at its middle.
+    /// Returns the grid point at a place on the curve, in grid units, at its middle.
     pub(super) fn grid_point(&self, place: u64) -> (f64, f64) {
         let (x, y): (u32, u32) = h2xy(place, self.bits);
         (f64::from(x) + 0.5, f64::from(y) + 0.5)
     }
 
-    /// Where a cell would like its centre to be, in layout units.
+    /// Returns where a cell would like its centre to be, in layout units.
     pub(super) fn cell_point(&self, cell: u64) -> (f64, f64) {
         let (gx, gy) = self.grid_point(self.curve_of_cell(cell));
         let scale = |g: f64, low: f64, extent: f64| low + g / self.side() * extent;

@@ -19,18 +19,17 @@
 //! With *M* the movable area, *D* and *U* fix the die area *A* and the fixed
 //! area *F*: `A = M (1 − U) / (U (1 − D))` and `F = A (D − U) / (1 − U)`.
 //!
-//! What is not imitated: subrows cut around obstacles, bigblue3's 2485 movable
-//! macros (its movable nodes are all cells here), repeated macros in arrays,
-//! and more pins on wider cells. Weights are all 1, as in the contest.
+//! Not imitated: subrows cut around obstacles, bigblue3's 2485 movable macros (its movable nodes
+//! are all cells here), repeated macros in arrays, and more pins on wider cells. Weights are all 1,
+//! as in the contest.
 //!
 //! The counts, *D* and *U* are from Nam, Alpert, Villarrubia, Winter and
 //! Yildiz, "The ISPD2005 placement contest and benchmark suite" (ISPD 2005);
 //! how many fixed nodes are macros is from Yan, Viswanathan and Chu, "Handling
 //! complexities in modern large-scale mixed-size placement" (DAC 2009).
 //!
-//! The same spec gives the same bits on every run and for any number of
-//! threads: work is cut into fixed blocks and each block has its own random
-//! stream.
+//! The same spec gives the same bits on every run and for any number of threads: work is cut into
+//! fixed blocks and each block has its own random stream.
 
 mod cells;
 pub(crate) mod command;
@@ -57,8 +56,8 @@ use std::path::{Path, PathBuf};
 /// Movable cells start in a few Gaussian clusters inside the die.
 ///
 /// # Errors
-/// When the spec has no cells, too many, contradicts itself, or its fixed
-/// nodes find no room on the die.
+/// When the spec has no cells, too many, contradicts itself, or its fixed nodes do not fit on the
+/// die.
 pub fn generate(spec: &Spec) -> Result<Design, GenerateError> {
     spec.check()?;
     let cell_width = cells::widths(spec);
@@ -79,7 +78,8 @@ pub fn generate(spec: &Spec) -> Result<Design, GenerateError> {
 /// where it is not there.
 ///
 /// # Errors
-/// When the folder cannot be made, the design's name is none of a file in it, and as [`write_design`].
+/// When the folder cannot be made, the design's name is none of a file in it, and as
+/// [`write_design`].
 pub fn write_bookshelf(design: &Design, folder: &Path) -> Result<Vec<PathBuf>, BookshelfError> {
     let aux = folder.join(format!("{}.aux", design.name));
     if design.name.is_empty() || aux.parent() != Some(folder) {

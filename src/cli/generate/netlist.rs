@@ -1,9 +1,8 @@
 //! Nets with the locality of a real netlist.
 //!
-//! Each net is a square window of the hidden placement with its members drawn
-//! inside. By Rent's rule with exponent `p` the number of connections that
-//! reach beyond a region of `a` cells falls like `a^(p − 1)` (Donath 1979), so
-//! the window's area in cells is drawn from that Pareto law.
+//! Each net is a square window of the hidden placement with its members drawn inside. By Rent's
+//! rule with exponent `p` the number of connections that reach beyond a region of `a` cells falls
+//! like `a^(p − 1)` (Donath 1979), so the window's area in cells is drawn from that Pareto law.
 
 use super::degrees;
 use super::floorplan::Floorplan;
@@ -101,7 +100,7 @@ fn split<'a, T>(mut rest: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
         .collect()
 }
 
-/// A pin's offset from the centre along one axis: on a site edge, inside the node.
+/// Returns a pin's offset from the centre along one axis: on a site edge, inside the node.
 fn pin_offset(size: f64, random: &mut Pcg64) -> f64 {
     f64::from(random.random_range(0..=size as u32)) - size / 2.0
 }
@@ -196,14 +195,15 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Half the side of a net's window, in grid units.
+    /// Returns half the side of a net's window, in grid units.
     fn reach(&self, degree: usize, random: &mut Pcg64) -> f64 {
         let pareto = (1.0 - random.random::<f64>()).powf(-1.0 / (1.0 - RENT));
         let area = pareto.max(CELLS_PER_PIN * degree as f64).min(self.cells as f64);
         0.5 * (area / self.cells as f64).sqrt() * self.hidden.side()
     }
 
-    /// A node near `centre` that is not a member yet; widens the window when it seems used up.
+    /// Returns a node near `centre` that is not a member yet; widens the window when it seems used
+    /// up.
     fn draw_member(
         &self,
         centre: (f64, f64),
@@ -233,7 +233,7 @@ impl<'a> Places<'a> {
         if g > side { 2.0 * side - g } else { g.abs() }
     }
 
-    /// The cell at a place on the curve, or now and then the macro next along it.
+    /// Returns the cell at a place on the curve, or now and then the macro next along it.
     fn node_at(&self, place: u64, random: &mut Pcg64) -> u32 {
         if !self.macros.is_empty() && random.random_bool(ON_MACROS) {
             let next = self.macros.partition_point(|&(of_macro, _)| of_macro < place);

@@ -1,4 +1,4 @@
-//! What to generate: counts, ratios and a seed.
+//! The specification of a generated design: counts, ratios and a seed.
 
 /// Most nodes, and most nets, in a generated design: their names stay under 4 GiB.
 pub const MAX_NODES: u64 = 1 << 28;
@@ -10,7 +10,7 @@ pub enum GenerateError {
     /// No preset has this name.
     #[error("no design is called \"{name}\": expected one of {}", Spec::NAMES.join(", "))]
     UnknownPreset {
-        /// The name asked for.
+        /// The name given.
         name: String,
     },
     /// A design without movable cells.
@@ -23,17 +23,17 @@ pub enum GenerateError {
         u32::MAX
     )]
     TooLarge {
-        /// Nodes asked for.
+        /// Nodes given.
         nodes: u64,
-        /// Nets asked for.
+        /// Nets given.
         nets: u64,
-        /// Pins asked for.
+        /// Pins given.
         pins: u64,
     },
     /// Counts or ratios that contradict each other.
     #[error("the design's specification does not hold together: {0}")]
     Contradiction(&'static str),
-    /// The macros and blocks find no room on the die.
+    /// The macros and blocks do not fit on the die.
     #[error("{fixed} fixed nodes find no room on a die of {rows} rows of {sites} sites")]
     DoesNotFit {
         /// Fixed nodes inside the die.
@@ -89,10 +89,10 @@ struct Preset {
     mean_width: f64,
 }
 
-/// Fixed nodes that are not macros are pads, except that a perimeter does not
-/// hold the thousands of bigblue2 and bigblue4: 500 of them are pads, and the
-/// rest small blocks among the cells. Mean cell width is counted in adaptec1 and follows from the row area of
-/// adaptec3; for the others it is an estimate. It scales the die and nothing else.
+/// Fixed nodes that are not macros are pads, except that a perimeter does not hold the thousands of
+/// bigblue2 and bigblue4: 500 of them are pads, and the rest small blocks among the cells. Mean
+/// cell width is counted in adaptec1 and follows from the row area of adaptec3; for the others it
+/// is an estimate. It scales the die and nothing else.
 #[rustfmt::skip]
 const PRESETS: [Preset; 8] = [
     Preset { name: "adaptec1", cells:   210_904, macros:  63, blocks:      0, pads:   480, nets:   221_142, pins:   944_053, density: 0.7571, utilisation: 0.5734, mean_width: 14.73 },
@@ -106,7 +106,7 @@ const PRESETS: [Preset; 8] = [
 ];
 
 impl Spec {
-    /// The names [`Spec::preset`] knows.
+    /// The names that [`Spec::preset`] takes.
     pub const NAMES: [&str; 8] = {
         let mut names = [""; 8];
         let mut i = 0;
@@ -117,7 +117,7 @@ impl Spec {
         names
     };
 
-    /// The statistics of a contest circuit, seed 0.
+    /// Returns the statistics of a contest circuit, seed 0.
     ///
     /// # Errors
     /// When there is no circuit of that name; the error lists the names.
@@ -173,12 +173,12 @@ impl Spec {
         Spec { seed, ..self }
     }
 
-    /// Fixed nodes: macros, blocks and pads.
+    /// Returns the fixed nodes: macros, blocks and pads.
     pub fn fixed(&self) -> u64 {
         self.macros.saturating_add(self.blocks).saturating_add(self.pads)
     }
 
-    /// All nodes.
+    /// Returns all nodes.
     pub fn nodes(&self) -> u64 {
         self.cells.saturating_add(self.fixed())
     }

@@ -1,10 +1,9 @@
 //! Counting what the two forms of a 2-D DCT's post-processing do.
 //!
-//! Both forms are written down once more over a number that counts the
-//! operations done with it, and run on a whole spectrum: the counts are those
-//! of the formulas, before a compiler or a processor makes fused
-//! multiply-additions of them. The factor 2 (here ½) in front of each output is
-//! left out, as the paper leaves it out of its counts.
+//! Both forms are written down once more over a number that counts the operations done with it, and
+//! run on a whole spectrum: the counts are those of the formulas, before a compiler or a processor
+//! makes fused multiply-additions of them. The factor 2 (here ½) in front of each output is left
+//! out, as the paper leaves it out of its counts.
 
 use crate::cli::paper::printed::Operations;
 use crate::transform::twiddle::quarter_wave;
@@ -72,7 +71,7 @@ impl Pair {
         Pair { re: self.re * by.re - self.im * by.im, im: self.re * by.im + self.im * by.re }
     }
 
-    /// The real part of a product alone.
+    /// Returns the real part of a product alone.
     fn real_of_times(self, by: Pair) -> Counted {
         self.re * by.re - self.im * by.im
     }
@@ -183,7 +182,7 @@ mod tests {
     use crate::transform::{Transform, oracle, permutation};
     use std::f64::consts::TAU;
 
-    /// The onesided DFT of a map reordered along both axes, directly.
+    /// Returns the onesided DFT of a map reordered along both axes, directly.
     fn spectrum(x: &[f64], [n1, n2]: [usize; 2]) -> Vec<Complex<f64>> {
         let mut out = Vec::new();
         for u in 0..n1 {

@@ -80,7 +80,7 @@ impl CpuTarget {
         })
     }
 
-    /// A whole step of an engine, or its solve alone.
+    /// Returns a whole step of an engine, or its solve alone.
     fn engine<T: Real>(
         &self,
         charge: &Charge,
@@ -137,7 +137,7 @@ impl Target for CpuTarget {
     }
 }
 
-/// The processor's own name.
+/// Returns the processor's own name.
 pub fn processor() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));
@@ -173,7 +173,7 @@ fn done<E: std::error::Error + Send + Sync + 'static>(
     result.map_err(|e| BenchError::failed("a transform", e))
 }
 
-/// A pipeline's method of single transforms.
+/// Returns a pipeline's method of single transforms.
 fn options(pipeline: Pipeline) -> Result<Plan2dOptions, BenchError> {
     let method = match pipeline {
         Pipeline::RowColumn => Method::RowColumn,
@@ -211,7 +211,7 @@ fn compress<T: Real>(
     }))
 }
 
-/// A map reordered along both axes, rows in parallel.
+/// Returns a map reordered along both axes, rows in parallel.
 fn reorder<T: Real>([nx, ny]: [usize; 2], how: Reorder) -> Run {
     let (x, mut out) = maps::<T>(nx * ny);
     Box::new(move || {

@@ -1,10 +1,9 @@
 //! A CUDA device as something to measure.
 //!
-//! Everything stays in device memory. Work is captured in a graph that holds as
-//! many runs as take about [`SAMPLE_MS`], so that the events' resolution does
-//! not matter; a time is one replay's over its runs. Beside it the same runs
-//! are timed as plain launches in a row. Buffers are the same in every run: what
-//! fits in the device's cache stays there, as between a placer's stages.
+//! Everything stays in device memory. Work is captured in a graph that holds as many runs as take
+//! about [`SAMPLE_MS`], so that the events' resolution does not matter; a time is one replay's over
+//! its runs. Beside it the same runs are timed as plain launches in a row. Buffers are the same in
+//! every run: what fits in the device's cache stays there, as between a placer's stages.
 
 use super::target::{BenchError, Direction, Machine, Target, Work, Workload, random};
 use crate::charge::Charge;
@@ -34,10 +33,10 @@ pub struct CudaTarget {
 type Run = Box<dyn FnMut() -> Result<(), CudaError>>;
 
 impl CudaTarget {
-    /// Device `ordinal`.
+    /// Opens device `ordinal`.
     ///
     /// # Errors
-    /// When it cannot be used; the error says what is missing.
+    /// When it cannot be used; the error names the part that is missing.
     pub fn new(ordinal: usize) -> Result<CudaTarget, CudaError> {
         Ok(CudaTarget { gpu: Gpu::open(ordinal)? })
     }
@@ -178,7 +177,7 @@ fn engine_failed(error: EngineError) -> BenchError {
     BenchError::failed("a step", error)
 }
 
-/// What the device has no form of, or no memory for, is no failure.
+/// Operations that the device has no form of, or no memory for, are no failures.
 fn refused(error: CudaError) -> BenchError {
     match error {
         CudaError::SolvesOnly(_)
@@ -203,9 +202,8 @@ impl CudaWork {
         let mut watch = Stopwatch::new(gpu)?;
         run()?;
         let runs = runs_for(time(&mut watch, 1, &mut *run)?);
-        // SAFETY: the graph is dropped before `run`, which owns every buffer and
-        // plan it uses; a box's content does not move, and all work goes to the
-        // one stream.
+        // SAFETY: the graph is dropped before `run`, which owns every buffer and plan it uses; a
+        // box's content does not move, and all work goes to the one stream.
         let graph = unsafe { Graph::capture(gpu, || (0..runs).try_for_each(|_| run())) }?;
         Ok(CudaWork { graph, run, watch, runs })
     }
@@ -216,7 +214,7 @@ fn runs_for(ms: f64) -> usize {
     ((SAMPLE_MS / ms.max(1e-6)).ceil() as usize).clamp(1, MOST_RUNS)
 }
 
-/// Milliseconds per run of `runs` in a row.
+/// Returns the milliseconds per run of `runs` in a row.
 fn time(
     watch: &mut Stopwatch,
     runs: usize,
@@ -284,12 +282,12 @@ fn maps<T: CudaReal>(
     Ok((gpu.upload(&random::<T>(n))?, gpu.zeros(n)?))
 }
 
-/// The fused method as the map lies, as the stages' times are of it.
+/// Returns the fused method for the map in its own layout, which the stages' times are of.
 fn straight(reorder: Reorder, post: PostProcessing) -> Plan2dOptions {
     Plan2dOptions { method: Method::Fused, layout: FftLayout::Straight, reorder, post }
 }
 
-/// A pipeline's method of single transforms; the three-pass solve's is by line kernels.
+/// Returns a pipeline's method of single transforms; the three-pass solve's is by line kernels.
 fn method(pipeline: Pipeline) -> Method {
     match pipeline {
         Pipeline::RowColumn => Method::RowColumn,
@@ -313,7 +311,7 @@ fn map<T: CudaReal>(
     Ok(Box::new(move || plan.run(&x, &mut out)))
 }
 
-/// One stage of the fused DCT, on what a whole one left.
+/// Returns one stage of the fused DCT, on what a whole one left.
 fn stage<T: CudaReal>(
     gpu: &Gpu,
     [nx, ny]: [usize; 2],

@@ -14,8 +14,8 @@ use std::sync::Arc;
 pub struct Designs(HashMap<(&'static str, usize), Arc<Charge>>);
 
 impl Designs {
-    /// The charge of a design at the statistics of the ISPD 2005 circuit `name`,
-    /// fillers included, on `bins × bins` bins, all of them uniform over the die.
+    /// Returns the charge of a design at the statistics of the ISPD 2005 circuit `name`, fillers
+    /// included, on `bins × bins` bins, all of them uniform over the die.
     ///
     /// # Errors
     /// When there is no circuit of that name, or it cannot be generated.

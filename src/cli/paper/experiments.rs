@@ -15,7 +15,7 @@ use crate::engine::Pipeline;
 use crate::real::Precision;
 use crate::transform::{Algorithm1d, PostProcessing, Reorder, Transform};
 
-/// What an experiment yields.
+/// The results of an experiment.
 struct Content {
     groups: Vec<Group>,
     claims: Vec<Claim>,
@@ -64,7 +64,7 @@ pub enum Experiment {
     Designs,
 }
 
-/// What is said of an experiment: its name, title, place in the paper and part of the time.
+/// The description of an experiment: its name, title, place in the paper and part of the time.
 type About = (&'static str, &'static str, &'static str, f64, Measure);
 type Measure = fn(&mut Session<'_>, &mut Designs) -> Measured;
 
@@ -137,7 +137,7 @@ impl Experiment {
         self.about().1
     }
 
-    /// Returns where it stands in the paper.
+    /// Returns its place in the paper.
     pub fn source(self) -> &'static str {
         self.about().2
     }
@@ -190,12 +190,12 @@ fn squares<C>(
     })
 }
 
-/// One value per group: the ratio of two lines.
+/// Returns one value per group: the ratio of two lines.
 fn ratios(groups: &[Group], what: &str, over: &str) -> Vec<Observed> {
     groups.iter().filter_map(|g| Some((g.case.clone(), g.ratio(what, over)?))).collect()
 }
 
-/// The printed row of a square map.
+/// Returns the printed row of a square map.
 fn printed(n: usize) -> Option<&'static TwoDimensional> {
     TWO_DIMENSIONAL.iter().find(|row| row.shape == [n, n])
 }
@@ -356,7 +356,7 @@ fn one_dimensional(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     Ok(Content::new(groups, vec![fastest]))
 }
 
-/// What a transform must be faster than row-column by to count as about twice as fast.
+/// The speedup over row-column from which a transform counts as about twice as fast.
 const ABOUT_TWICE: f64 = 1.8;
 
 /// A direction: the names of its rows, row-column, fused, the FFT alone and, not the paper's, by
@@ -438,7 +438,7 @@ fn two_dimensional(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     Ok(Content::new(groups, claims))
 }
 
-/// The two shapes of one area that are each other's transpose, DCT and IDCT.
+/// Returns the two shapes of one area that are each other's transpose, DCT and IDCT.
 fn elongated(groups: &[Group]) -> Vec<Observed> {
     let find = |shape| groups.iter().find(|g| g.case == size(shape));
     let (Some(wide), Some(tall)) = (find([100, 10000]), find([10000, 100])) else {
@@ -503,7 +503,7 @@ fn single_precision(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     Ok(Content::new(groups, vec![similar]).note(note))
 }
 
-/// Figure 6: what each stage of the fused 1024 × 1024 DCT takes.
+/// Figure 6: the time of each stage of the fused 1024 × 1024 DCT.
 fn breakdown(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     const N: usize = 1024;
     const SHAPE: [usize; 2] = [N, N];
@@ -602,7 +602,7 @@ fn utilisation(session: &mut Session<'_>, _: &mut Designs) -> Measured {
                     }
                     None => Row::skipped(throughput, percent, "no peak is known"),
                 };
-                // Only a profiler can say it.
+                // Only a profiler can measure it.
                 let profiled = |what, printed: f64| {
                     Row::skipped(what, "%", "needs a profiler: scripts/utilisation-ncu")
                         .printed(printed)
@@ -639,7 +639,7 @@ fn utilisation(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     )))
 }
 
-/// The 3-D DCT through a 3-D FFT, which the paper describes and does not time.
+/// Returns the 3-D DCT through a 3-D FFT, which the paper describes and does not time.
 fn three_dimensional(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     let groups = run(
         session,
@@ -670,8 +670,7 @@ fn three_dimensional(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     Ok(Content::new(groups, vec![extends]))
 }
 
-/// Image compression: DCT, thresholding, IDCT ("Image compression", where
-/// p = 1 in Amdahl's law).
+/// Image compression: DCT, thresholding, IDCT ("Image compression", where p = 1 in Amdahl's law).
 fn compression(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     const NAMES: [&str; 4] = [
         "compression row-column",
@@ -686,7 +685,7 @@ fn compression(session: &mut Session<'_>, _: &mut Designs) -> Measured {
         |&n| n,
         |&n| {
             let shape = [n, n];
-            // Of random numbers in 0 … 1, this keeps about every other coefficient.
+            // For random numbers in 0 … 1, this keeps about every other coefficient.
             let threshold = n as f64 / 10.0;
             let compress = |name, pipeline| {
                 Row::timed(name, Work::Compress(shape, pipeline, threshold)).over(NAMES[1])
@@ -729,7 +728,7 @@ fn compression(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     Ok(Content::new(groups, vec![shared]).note(note))
 }
 
-/// The times of IDCT_IDXST in the section on DREAMPlace: "similar to those of 2D IDCT".
+/// Returns the times of IDCT_IDXST in the section on DREAMPlace: "similar to those of 2D IDCT".
 fn idct_idxst(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     let groups = squares(
         session,
@@ -760,12 +759,12 @@ fn idct_idxst(session: &mut Session<'_>, _: &mut Designs) -> Measured {
     Ok(Content::new(groups, vec![claim]))
 }
 
-/// The speed-up of a whole of which the share `p` becomes `s` times as fast.
+/// Returns the speed-up of a whole of which the share `p` becomes `s` times as fast.
 fn amdahl(p: f64, s: f64) -> f64 {
     1.0 / ((1.0 - p) + p / s)
 }
 
-/// The value of the largest design over that of the smallest.
+/// Returns the value of the largest design over that of the smallest.
 fn largest_over_smallest(of: impl Fn(&str) -> Option<f64>) -> Vec<Observed> {
     let value = ratio(of("bigblue4"), of("adaptec1"));
     Vec::from_iter(value.map(|value| ("bigblue4 over adaptec1".to_owned(), value)))
@@ -839,7 +838,7 @@ fn amdahls_law(session: &mut Session<'_>, designs: &mut Designs) -> Measured {
 
 /// Table VII: one step at the statistics of the eight ISPD 2005 designs.
 fn designs(session: &mut Session<'_>, designs: &mut Designs) -> Measured {
-    /// What the paper's mean speed-up rounds to.
+    /// The paper's mean speed-up, rounded.
     const MEAN: f64 = 1.7;
     let [row_column, fused, _] = Pipeline::ALL.map(Pipeline::name);
     let groups = run(

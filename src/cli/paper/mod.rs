@@ -1,12 +1,10 @@
 //! The paper's tables and figures on this machine, beside the printed numbers.
 //!
-//! An [`Experiment`] is one table or figure. It asks a [`Target`] (the CPU or a
-//! CUDA device) for [`Work`] to time and lays the times out as a [`Table`], with
-//! the paper's number and both ratios on every line, and with what the paper
-//! claims held against them. As in the paper, times are of `f64` unless asked
-//! otherwise, means over 100 runs after a warm-up, of data in the engine's
-//! memory, with plans and tables made beforehand; median, quartiles and
-//! standard deviation stand beside.
+//! An [`Experiment`] is one table or figure. It asks a [`Target`] (the CPU or a CUDA device) for
+//! [`Work`] to time and lays the times out as a [`Table`], with the paper's number and both ratios
+//! on every line, and with the paper's claims compared with them. As in the paper, times are of
+//! `f64` by default, means over 100 runs after a warm-up, of data in the engine's memory, with
+//! plans and tables made beforehand; with median, quartiles and standard deviation.
 
 mod counted;
 mod cpu;

@@ -22,7 +22,7 @@ pub fn draw(table: &Table, machine: &Machine, folder: &Path) -> Result<Vec<PathB
     Ok(files)
 }
 
-/// The pictures of a table, by what they show.
+/// Returns the pictures of a table, by what they show.
 pub fn pictures(table: &Table, machine: &Machine) -> Vec<(&'static str, Picture)> {
     let mut groups: Vec<&Group> = table.groups.iter().filter(|g| g.elements.is_some()).collect();
     groups.sort_by_key(|g| g.elements);
@@ -59,10 +59,10 @@ pub fn pictures(table: &Table, machine: &Machine) -> Vec<(&'static str, Picture)
     pictures
 }
 
-/// What is drawn of a line: here, and in the paper.
+/// Numbers drawn of a line: here, and in the paper.
 type Values<'a> = dyn Fn(&Line) -> [Option<f64>; 2] + 'a;
 
-/// What the charts of a table share.
+/// Data that the charts of a table share.
 struct Chart<'a> {
     table: &'a Table,
     groups: &'a [&'a Group],
@@ -131,7 +131,7 @@ impl Chart<'_> {
     }
 }
 
-/// Every line that has a ratio, the paper's beside this machine's.
+/// Returns every line that has a ratio, the paper's beside this machine's.
 fn ratio_bars(table: &Table, group: &Group, subtitle: String) -> Option<Bars> {
     let compared = |l: &&Line| l.here_ratio.is_some() || l.paper_ratio.is_some();
     let lines: Vec<&Line> = group.lines.iter().filter(compared).collect();
@@ -151,7 +151,7 @@ fn ratio_bars(table: &Table, group: &Group, subtitle: String) -> Option<Bars> {
     })
 }
 
-/// What has a number, in the order of the lines.
+/// Returns the names of lines that have a number, in their order.
 fn names<'g>(groups: &[&'g Group]) -> Vec<&'g str> {
     let mut names: Vec<&str> = Vec::new();
     for line in groups.iter().flat_map(|g| &g.lines) {
@@ -163,7 +163,7 @@ fn names<'g>(groups: &[&'g Group]) -> Vec<&'g str> {
     names
 }
 
-/// What ratios are over, where it is one thing.
+/// Returns the base of the ratios, where it is one.
 fn over(groups: &[&Group]) -> String {
     let mut all: Vec<&str> =
         groups.iter().flat_map(|g| &g.lines).filter_map(|l| l.over.as_deref()).collect();

@@ -1,21 +1,19 @@
 //! The numbers that Jiang, Gu and Pan print, as data.
 //!
-//! "A New Acceleration Paradigm for Discrete Cosine Transform and Other
-//! Fourier-Related Transforms", measured on the machine in [`HARDWARE`] with
-//! cuFFT, in `f64`, as means of 100 runs ("Settings" in its section on
-//! experiments). Tables and figures carry the numbers that the paper's type
-//! setting gives them; times are milliseconds unless a name says otherwise.
+//! "A New Acceleration Paradigm for Discrete Cosine Transform and Other Fourier-Related
+//! Transforms", measured on the machine in [`HARDWARE`] with cuFFT, in `f64`, as means of 100 runs
+//! ("Settings" in its section on experiments). Tables and figures carry the numbers that the
+//! paper's type setting gives them; times are milliseconds unless a name says otherwise.
 
 use crate::transform::Algorithm1d;
 
-/// What the paper measured on.
+/// The hardware of the paper's measurements.
 pub const HARDWARE: &str = "NVIDIA Titan Xp, Intel Core i9-7900X";
 
 /// Runs that the paper's means are over.
 pub const REPETITIONS: usize = 100;
 
-/// Mean and standard deviation of the 1024 × 1024 DCT, the one spread it
-/// prints ("Settings").
+/// Mean and standard deviation of the 1024 × 1024 DCT, the one spread it prints ("Settings").
 pub const DCT_1024: (f64, f64) = (0.3765, 0.003196);
 
 /// Pre-processing of an N × N DCT: N, gather, scatter (table II).
@@ -27,9 +25,8 @@ pub const REORDERING: [(usize, f64, f64); 5] = [
     (8192, 2.568, 2.524),
 ];
 
-/// Operations of a 2-D DCT's post-processing per output element: reads of
-/// complex numbers, real multiplications and real additions (table III, its
-/// totals over N₁N₂).
+/// Operations of a 2-D DCT's post-processing per output element: reads of complex numbers, real
+/// multiplications and real additions (table III, its totals over N₁N₂).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operations {
     /// Complex numbers read.
@@ -41,8 +38,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Multiplications and additions per read: arithmetic intensity as the
-    /// paper defines it.
+    /// Multiplications and additions per read: arithmetic intensity as the paper defines it.
     pub fn intensity(&self) -> f64 {
         (self.multiplications + self.additions) / self.reads
     }
@@ -129,7 +125,7 @@ pub const PRE_AND_POST_SHARE: f64 = 0.20;
 /// Full-matrix stages of memory traffic, row-column and fused (section "Examples and Summary").
 pub const MEMORY_STAGES: (f64, f64) = (8.0, 3.0);
 
-/// What NVIDIA's visual profiler said of a kernel, in percent (table VI).
+/// The report of NVIDIA's visual profiler on a kernel, in percent (table VI).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Utilisation {
     /// Occupancy achieved.

@@ -20,14 +20,14 @@ enum Number {
 
 type Follow = dyn Fn(&Medians) -> Option<f64>;
 
-/// A row: what it is of, where its number is from, and what the paper prints.
+/// A row: its subject, the source of its number, and the paper's number.
 pub(super) struct Row {
     what: String,
     unit: &'static str,
     number: Number,
     printed: Option<f64>,
     over: Option<String>,
-    /// Rows that are timed in turn have the same, and stand together.
+    /// Equal for rows that are timed in turn, which are consecutive.
     turn: usize,
     precision: Option<Precision>,
     shown: bool,
@@ -40,17 +40,17 @@ impl Row {
         Row { what, unit, number, printed: None, over: None, turn, precision, shown }
     }
 
-    /// A time in milliseconds.
+    /// Returns a time in milliseconds.
     pub(super) fn timed(what: impl Into<String>, work: Work) -> Row {
         Row::timed_in(Unit::Milliseconds, what, work)
     }
 
-    /// A time in `unit`.
+    /// Returns a time in `unit`.
     pub(super) fn timed_in(unit: Unit, what: impl Into<String>, work: Work) -> Row {
         Row::new(what, unit.name(), Number::Timed(work, unit))
     }
 
-    /// A number that follows from the times.
+    /// Returns a number that follows from the times.
     pub(super) fn follows(
         what: impl Into<String>,
         unit: &'static str,
@@ -59,7 +59,7 @@ impl Row {
         Row::new(what, unit, Number::Follows(Box::new(from)))
     }
 
-    /// A number that is known.
+    /// Returns a number that is known.
     pub(super) fn counted(what: &str, unit: &'static str, here: f64) -> Row {
         Row::new(what, unit, Number::Counted(here))
     }
@@ -139,7 +139,7 @@ impl Block {
     }
 }
 
-/// Measures the blocks of a case, a turn after the other; `case` is said to the progress.
+/// Measures the blocks of a case, one after the other; `case` is reported as progress.
 fn measure(session: &mut Session<'_>, case: &str, mut blocks: Vec<Block>) -> Vec<Group> {
     let has_lines = session.has_lines();
     for block in &mut blocks {
@@ -166,9 +166,9 @@ fn measure(session: &mut Session<'_>, case: &str, mut blocks: Vec<Block>) -> Vec
     blocks.into_iter().map(&mut group).collect()
 }
 
-/// Measures all cases, or the first where a quick look was asked for: `size` orders them, smallest
-/// first, so that those are the largest that the time does not suffice for; `blocks` has the rows
-/// of one, which are timed in so many turns. Groups come in the order of `cases`.
+/// Measures all cases, or the first for a quick run: `size` orders them, smallest first, so that
+/// those are the largest that the time does not suffice for; `blocks` has the rows of one, which
+/// are timed in `turns` turns. Groups come in the order of `cases`.
 ///
 /// # Errors
 /// Those of `blocks`.

@@ -8,9 +8,9 @@ use super::table::{Report, Table};
 use super::target::{BenchError, Target};
 use std::time::Instant;
 
-/// Who follows a run of the benchmarks.
+/// An observer of a run of the benchmarks.
 pub trait Listener {
-    /// What is being measured.
+    /// Reports the measurement in progress.
     fn progress(&self, what: &str);
 
     /// A table that is whole.
@@ -33,14 +33,13 @@ impl Listener for Unattended {
     }
 }
 
-/// Runs experiments one after the other within `seconds`. Each gets a part of
-/// what is left by its weight, so that time one does not need goes to those
-/// after it. `progress` is told what is being measured.
+/// Runs experiments one after the other within `seconds`. Each gets a part of the time left by its
+/// weight, so that time one does not need goes to those after it. `progress` gets the name of the
+/// measurement.
 ///
 /// # Errors
-/// When a design cannot be generated. What the engine cannot do or fails at
-/// ([`Report::failures`]), or what does not fit time or memory, is marked in the
-/// tables.
+/// When a design cannot be generated. Measurements that the engine does not support or fails at
+/// ([`Report::failures`]), or that do not fit time or memory, are marked in the tables.
 pub fn run(
     experiments: &[Experiment],
     target: &dyn Target,

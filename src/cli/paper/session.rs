@@ -1,9 +1,9 @@
 //! Taking times within a table's share of the clock.
 //!
-//! The sides of a comparison take turns, one run each per round, so that a slow
-//! moment of the machine falls on all of them. Rounds are as many as were asked
-//! for, or as the time allows; what cannot be measured in the time or memory
-//! there is stays in the table, with the reason in the number's place.
+//! The sides of a comparison take turns, one run each per round, so that a slow moment of the
+//! machine falls on all of them. Rounds are as many as given, or as the time allows; a number that
+//! cannot be measured in the available time or memory stays in the table, with the reason in the
+//! number's place.
 
 use super::statistics::Timing;
 use super::table::Line;
@@ -38,7 +38,7 @@ pub struct Session<'a> {
     pub target: &'a dyn Target,
     /// How.
     pub settings: Settings,
-    /// Is told what is being measured.
+    /// Gets the name of the measurement in progress.
     pub progress: &'a dyn Fn(&str),
     /// Whether to measure no more.
     stop: &'a dyn Fn() -> bool,
@@ -57,7 +57,7 @@ type Side = Result<Box<dyn Workload>, String>;
 /// How much more time each measurement gets than the one before it: sizes grow.
 const GROWTH: f64 = 1.3;
 
-/// The share of the time left that is due to the first of `left` measurements.
+/// Returns the share of the time left that is due to the first of `left` measurements.
 fn share(left: usize) -> f64 {
     (GROWTH - 1.0) / (GROWTH.powi(left.max(1) as i32) - 1.0)
 }
@@ -79,7 +79,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The median, in milliseconds.
+    /// Returns the median, in milliseconds.
     pub fn median(&self) -> Option<f64> {
         match self {
             Outcome::Timed(sample, _) => Some(sample.median),
@@ -115,7 +115,7 @@ impl Unit {
 }
 
 impl Line {
-    /// A line for what was timed.
+    /// Returns a line for what was timed.
     pub fn timed(what: impl Into<String>, unit: Unit, outcome: &Outcome) -> Line {
         let line = Line::new(what, unit.name());
         match outcome {
@@ -150,17 +150,17 @@ impl<'a> Session<'a> {
     }
 
     /// Whether the engine has single transforms by kernels for lines, neither of the paper's
-    /// pipelines: [`Pipeline::ThreePass`] stands for them.
+    /// pipelines: [`Pipeline::ThreePass`] selects them.
     pub fn has_lines(&self) -> bool {
         self.target.machine().engine == "cuda"
     }
 
-    /// Seconds since the table was begun.
+    /// Returns the seconds since the table was begun.
     pub fn elapsed(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
 
-    /// Seconds for the whole table.
+    /// Returns the seconds for the whole table.
     pub fn budget(&self) -> f64 {
         self.budget
     }
@@ -169,7 +169,7 @@ impl<'a> Session<'a> {
         (self.budget - self.elapsed()).max(0.0)
     }
 
-    /// Times every piece of work in turn; `case` is said to the progress.
+    /// Times every piece of work in turn; `case` is reported as progress.
     ///
     /// Work that the engine has no form of or fails at, or that time or memory do
     /// not suffice for, is [`Outcome::Skipped`], and the rest is measured without it.
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
         self.measure_in(self.settings.precision, case, works)
     }
 
-    /// As [`Session::measure`], in another precision than the table's.
+    /// Like [`Session::measure`], in another precision than the table's.
     pub fn measure_in(&mut self, precision: Precision, case: &str, works: &[Work]) -> Vec<Outcome> {
         let end = self.elapsed() + self.remaining() * share(self.left);
         self.left = self.left.saturating_sub(1);
@@ -260,7 +260,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What time or memory, as far as can be told beforehand, do not suffice for.
+    /// Returns why a measurement is left out: the user interrupted, or time or memory, as far as
+    /// known, do not suffice.
     fn obstacle(&self, bytes: f64) -> Option<String> {
         if (self.stop)() {
             return Some("interrupted".to_owned());

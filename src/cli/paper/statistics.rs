@@ -1,4 +1,4 @@
-//! What repeated times come to.
+//! Statistics of repeated times.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Of measurements in any order; `None` of none.
+    /// Returns the statistics of measurements in any order; `None` without any.
     pub fn of(values: &[f64]) -> Option<Timing> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);

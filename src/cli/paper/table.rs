@@ -1,5 +1,4 @@
-//! A table of the paper beside this machine's numbers: what is printed and what
-//! is written as JSON.
+//! A table of the paper beside this machine's numbers, as text and as JSON.
 
 use super::statistics::Timing;
 use super::target::{FAILED, Machine};
@@ -14,17 +13,17 @@ pub struct Report {
     /// The version of placefield that measured.
     #[serde(skip_serializing)]
     pub version: String,
-    /// What it ran on.
+    /// The machine of these measurements.
     pub machine: Machine,
-    /// What the paper ran on.
+    /// The machine of the paper's measurements.
     pub paper_hardware: String,
-    /// Repetitions asked for, where the time allows them.
+    /// Repetitions given, where the time allows them.
     pub repetitions: usize,
-    /// Whether only the smallest sizes were asked for.
+    /// Whether the run was limited to the smallest sizes.
     pub quick: bool,
     /// Wall-clock seconds in all.
     pub seconds: f64,
-    /// What a reader of the numbers should know.
+    /// Notes for readers of the numbers.
     pub notes: Vec<String>,
     /// The tables, in the paper's order.
     pub tables: Vec<Table>,
@@ -55,7 +54,7 @@ impl Report {
 pub struct Table {
     /// The subcommand that makes it.
     pub name: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// The paper's table, figure or section.
     pub paper: String,
@@ -63,9 +62,9 @@ pub struct Table {
     pub precision: Precision,
     /// One block of lines per size or design.
     pub groups: Vec<Group>,
-    /// What the paper says of it, and what is so here.
+    /// The paper's claims, and the findings here.
     pub claims: Vec<Claim>,
-    /// What a reader of the numbers should know.
+    /// Notes for readers of the numbers.
     pub notes: Vec<String>,
     /// Wall-clock seconds it was given.
     pub budget_s: f64,
@@ -80,14 +79,14 @@ pub struct Group {
     pub case: String,
     /// Elements of a map or bodies of a design: the x of a plot.
     pub elements: Option<usize>,
-    /// What was measured.
+    /// The measurements.
     pub lines: Vec<Line>,
 }
 
 /// One number: as printed in the paper, and here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
-    /// What it is of.
+    /// Its subject.
     pub what: String,
     /// Unit of every number but the ratios.
     pub unit: String,
@@ -109,12 +108,12 @@ pub struct Line {
     pub skipped: Option<String>,
 }
 
-/// Something the paper says, held against this machine's numbers.
+/// A statement of the paper, compared with this machine's numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
-    /// What the paper says.
+    /// The paper's statement.
     pub paper: String,
-    /// What the numbers here say, in a sentence.
+    /// The finding here, in a sentence.
     pub here: String,
     /// Whether they agree.
     pub verdict: Verdict,
@@ -146,14 +145,14 @@ impl Verdict {
     }
 }
 
-/// What makes a claim true of a value, in words and as a test.
+/// The condition under which a claim holds for a value, in words and as a test.
 pub struct Rule {
     text: String,
     holds: Box<dyn Fn(f64) -> bool>,
 }
 
 impl Rule {
-    /// A rule in words, and as a test.
+    /// Returns a rule in words, and as a test.
     pub fn new(text: impl Into<String>, holds: impl Fn(f64) -> bool + 'static) -> Rule {
         Rule { text: text.into(), holds: Box::new(holds) }
     }
@@ -184,8 +183,8 @@ impl Rule {
 pub type Observed = (String, f64);
 
 impl Claim {
-    /// From what was observed in every case measured: `quantity` names what the
-    /// values are, `rule` says which of them agree, and `unit` follows a value.
+    /// Makes a claim from the observations in every case measured: `quantity` names the values,
+    /// `rule` says which of them agree, and `unit` follows a value.
     pub fn of(
         paper: impl Into<String>,
         quantity: &str,
@@ -227,7 +226,7 @@ impl Claim {
 }
 
 impl Line {
-    /// A line without numbers yet.
+    /// Returns a line without numbers yet.
     pub fn new(what: impl Into<String>, unit: &str) -> Line {
         Line { what: what.into(), unit: unit.to_owned(), ..Line::default() }
     }
@@ -253,7 +252,7 @@ impl Line {
         self
     }
 
-    /// The median where it was timed, else the number there is.
+    /// Returns the median where it was timed, else the number there is.
     fn typical(&self) -> Option<f64> {
         self.sample.map(|s| s.median).or(self.here)
     }
@@ -267,8 +266,8 @@ impl Line {
 }
 
 impl Group {
-    /// A block of lines, with the ratios they ask for. A line without a number
-    /// and without a reason gets one: what it follows from has none.
+    /// Returns a block of lines, with their ratios. A line without a number and without a reason
+    /// gets one: the number it follows from is missing.
     pub fn new(case: impl Into<String>, elements: Option<usize>, mut lines: Vec<Line>) -> Group {
         let numbers: Vec<(String, Option<f64>, Option<f64>)> =
             lines.iter().map(|l| (l.what.clone(), l.paper, l.typical())).collect();
@@ -286,7 +285,7 @@ impl Group {
         Group { case: case.into(), elements, lines }
     }
 
-    /// The line of this name.
+    /// Returns the line of this name.
     pub fn line(&self, what: &str) -> Option<&Line> {
         self.lines.iter().find(|l| l.what == what)
     }
@@ -308,7 +307,7 @@ pub(crate) fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     Some(a? / b?).filter(|r| r.is_finite())
 }
 
-/// A number with three digits that count, plain.
+/// Returns a number with three digits that count, plain.
 pub fn short(value: f64) -> String {
     let magnitude = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
     let decimals = (2.0 - magnitude).clamp(0.0, 6.0) as usize;

@@ -1,4 +1,4 @@
-//! What can be timed, and the engine that times it.
+//! Operations that can be timed, and the engine that times them.
 
 use crate::charge::Charge;
 use crate::engine::Pipeline;
@@ -21,7 +21,7 @@ pub enum Work {
     Copy([usize; 2]),
     /// The FFT inside a 2-D DCT or IDCT, alone.
     Fft([usize; 2], Direction),
-    /// What follows the FFT in a 2-D DCT, alone.
+    /// The steps after the FFT in a 2-D DCT, alone.
     PostProcess([usize; 2], PostProcessing),
     /// A fused 2-D DCT with its pre- and post-processing chosen.
     Variant([usize; 2], Reorder, PostProcessing),
@@ -40,7 +40,7 @@ pub enum Work {
     Solve(Arc<Charge>, Pipeline),
 }
 
-/// Bytes of a real number.
+/// Returns the bytes of a real number.
 pub(super) fn element_bytes(precision: Precision) -> f64 {
     match precision {
         Precision::F32 => 4.0,
@@ -48,7 +48,7 @@ pub(super) fn element_bytes(precision: Precision) -> f64 {
     }
 }
 
-/// Which way a transform goes.
+/// The direction of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Real to complex, or DCT.
@@ -58,9 +58,9 @@ pub enum Direction {
 }
 
 impl Work {
-    /// Bytes that all its buffers take, roughly and rather too many.
+    /// Returns the bytes that all its buffers take, roughly and rather too many.
     pub fn bytes(&self, precision: Precision) -> f64 {
-        // Input, output, and what lies between: spectra and transposed maps.
+        // Input, output, and the arrays between: spectra and transposed maps.
         let elements = match self {
             Work::Copy([a, b]) => 2 * a * b,
             Work::Reorder([a, b], _) | Work::Fft([a, b], _) => 3 * a * b,
@@ -89,7 +89,7 @@ pub trait Workload {
     /// none on an engine without that difference.
     ///
     /// # Errors
-    /// As [`Workload::run`].
+    /// Like [`Workload::run`].
     fn run_plain(&mut self) -> Result<Option<f64>, BenchError> {
         Ok(None)
     }
@@ -112,10 +112,10 @@ pub struct Machine {
 
 /// An engine, as something to measure.
 pub trait Target {
-    /// What it is.
+    /// Returns the machine's description.
     fn machine(&self) -> Machine;
 
-    /// Bytes of memory that are free, if the system says.
+    /// Returns the bytes of free memory, if the system reports them.
     fn free_memory(&self) -> Option<f64>;
 
     /// Whether it computes in the memory of this program.
@@ -130,19 +130,17 @@ pub trait Target {
     /// whatever planning fails with.
     fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError>;
 
-    /// Share of a multiprocessor's threads that the blocks of the kernel behind
-    /// [`Work::Reorder`] or [`Work::PostProcess`] can fill, by the driver's
-    /// occupancy calculator.
+    /// Share of a multiprocessor's threads that the blocks of the kernel behind [`Work::Reorder`]
+    /// or [`Work::PostProcess`] can fill, by the driver's occupancy calculator.
     ///
     /// # Errors
-    /// [`BenchError::Unavailable`] where there are no kernels, and when the
-    /// driver refuses.
+    /// [`BenchError::Unavailable`] where there are no kernels, and when the driver refuses.
     fn occupancy(&self, work: &Work, precision: Precision) -> Result<f64, BenchError> {
         let _ = (work, precision);
         Err(BenchError::Unavailable("only kernels have one".to_owned()))
     }
 
-    /// Bytes per second that the device's memory moves at most; none on a CPU.
+    /// Returns the bytes per second that the device's memory moves at most; none on a CPU.
     fn peak_bandwidth(&self) -> Option<f64> {
         None
     }
@@ -158,7 +156,7 @@ pub enum BenchError {
     /// The engine failed.
     #[error("{what}: {source}")]
     Failed {
-        /// What was being measured.
+        /// The measurement in progress.
         what: String,
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -166,7 +164,7 @@ pub enum BenchError {
 }
 
 impl BenchError {
-    /// A failure of `what`.
+    /// Returns a failure of `what`.
     pub fn failed(
         what: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -175,10 +173,10 @@ impl BenchError {
     }
 }
 
-/// What the reason for a missing number begins with where the engine failed.
+/// Beginning of the reason for a missing number where the engine failed.
 pub(super) const FAILED: &str = "failed: ";
 
-/// What a table says in the place of a number.
+/// Returns the text a table has in the place of a number.
 pub(super) fn reason(error: BenchError) -> String {
     match error {
         BenchError::Unavailable(why) => why,

@@ -66,7 +66,7 @@ impl Display for Claim {
 }
 
 impl Table {
-    /// One row of texts per line, in the order of [`HEAD`].
+    /// Returns one row of texts per line, in the order of [`HEAD`].
     fn cells(&self) -> Vec<[String; HEAD.len()]> {
         let mut rows = Vec::new();
         for group in &self.groups {
@@ -97,8 +97,8 @@ impl Table {
     }
 }
 
-/// The first two cells on the left of their columns, the rest on the right of
-/// theirs; `ratio` stands before the last two.
+/// Writes the first two cells on the left of their columns, the rest on the right of theirs;
+/// `ratio` comes before the last two.
 fn write_row(
     f: &mut Formatter<'_>,
     widths: &[usize],

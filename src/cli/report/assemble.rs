@@ -62,10 +62,10 @@ fn causes(design: &Design, charge: &Charge, args: &EvaluationArgs) -> Vec<CauseV
     causes::find(design, charge, &options, args.design.pin_offset()).into_iter().map(view).collect()
 }
 
-/// The numbers that a reader asks for first.
+/// Returns the most important numbers.
 fn summary(report: &Report) -> Vec<Fact> {
     let (design, density) = (&report.design, &report.density);
-    // Of one placement it differs a thousandfold with fillers and without.
+    // For one placement it differs a thousandfold with fillers and without.
     let energy = match report.options.filler_count {
         0 => "Energy, bin widths²",
         _ => "Energy with fillers, bin widths²",
@@ -99,7 +99,7 @@ fn summary(report: &Report) -> Vec<Fact> {
     facts
 }
 
-/// How many bins have which density.
+/// Returns how many bins have which density.
 fn histogram(cells: &Map<f64>, target: f64) -> Chart {
     let (_, most) = cells.range();
     let hi = most.max(1.2 * target);
@@ -150,7 +150,7 @@ fn made(report: &Report) -> Vec<Group> {
     ]
 }
 
-/// The program and how it was called.
+/// Returns the program and how it was called.
 pub(crate) fn command() -> Group {
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
@@ -163,7 +163,7 @@ pub(crate) fn command() -> Group {
     }
 }
 
-/// What it ran on.
+/// Returns the machine of the run.
 pub(crate) fn machine(engine: &str, device: &str) -> Group {
     let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
     Group {

@@ -7,7 +7,7 @@ use crate::cli::paper::{self, Line, Report, pictures, short};
 use crate::warning::{Warning, WarningCode};
 
 impl Page {
-    /// Every table with its claims and pictures.
+    /// Returns every table with its claims and pictures.
     pub(crate) fn of_benchmarks(report: &Report) -> Result<Page, Failure> {
         let of = &report.machine;
         let mut program = command();

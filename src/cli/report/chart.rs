@@ -1,4 +1,4 @@
-//! Charts of a page: where everything lies, for `page.html` to write as SVG.
+//! Charts of a page: the positions of all parts, for `page.html` to write as SVG.
 
 use crate::plot::Axis;
 use serde::Serialize;
@@ -14,7 +14,7 @@ const MOST_POINTS: usize = 600;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Chart {
     title: String,
-    /// What a reader who does not see it should know.
+    /// A description for readers who do not see it.
     description: String,
     width: f64,
     height: f64,
@@ -51,7 +51,7 @@ pub(crate) struct Values<'a> {
     pub(crate) values: &'a [f64],
 }
 
-/// One decimal is a tenth of a unit of the drawing.
+/// Rounds to one decimal, a tenth of a unit of the drawing.
 fn round(at: f64) -> f64 {
     (at * 10.0).round() / 10.0
 }
@@ -82,7 +82,8 @@ impl Chart {
         }
     }
 
-    /// Lines over the iterations `x`, ascending; none without two points and a finite value.
+    /// Returns the lines over the iterations `x`, ascending; none without two points and a finite
+    /// value.
     pub(crate) fn lines(
         title: &str,
         y_label: &str,
@@ -131,8 +132,8 @@ impl Chart {
         Some(chart)
     }
 
-    /// How many bins have which value: `counts` of equal parts from `lo` to `hi`, on a logarithmic
-    /// axis, with a line at `mark`.
+    /// Returns how many bins have which value: `counts` of equal parts from `lo` to `hi`, on a
+    /// logarithmic axis, with a line at `mark`.
     pub(crate) fn histogram(
         title: &str,
         x_label: &str,

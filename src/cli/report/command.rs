@@ -23,7 +23,7 @@ pub(crate) struct ReportArgs {
     out: PathBuf,
 }
 
-/// Reads, evaluates, writes the page and says where it is.
+/// Reads, evaluates, writes the page and prints its path.
 pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
     args.evaluation.design.check()?;

@@ -12,17 +12,17 @@ use crate::grid::{BinGrid, Map};
 use crate::plot::{Look, Picture, Scale, Shading, shrink};
 use crate::warning::Warning;
 
-/// What the page is made of.
+/// The inputs of the page.
 pub(crate) struct Difference<'a, T> {
     /// With its cells where the second placement has them.
     pub(crate) design: &'a Design,
     pub(crate) grid: BinGrid,
     pub(crate) target: f64,
-    /// Of the first placement and the second.
+    /// The reports of the first placement and the second.
     pub(crate) reports: [&'a Report; 2],
     pub(crate) names: [String; 2],
     pub(crate) densities: [&'a Map<T>; 2],
-    /// What is above the target, cells at their exact sizes.
+    /// Area above the target, cells at their exact sizes.
     pub(crate) overflow: [&'a Map<f64>; 2],
     /// Mean displacement by square along x and y, NaN where there are no cells.
     pub(crate) moves: [&'a Map<f64>; 2],
@@ -35,7 +35,7 @@ pub(crate) struct Difference<'a, T> {
 }
 
 impl<T: Real> Difference<'_, T> {
-    /// The page.
+    /// Returns the page.
     pub(crate) fn page(&self) -> Result<Page, Failure> {
         let [before, after] = &self.names;
         let [a, _] = self.reports;

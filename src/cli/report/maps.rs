@@ -1,4 +1,4 @@
-//! The maps of a page: as pictures, as values for its script, and what lies on them.
+//! The maps of a page: as pictures, as values for its script, and the objects on them.
 
 use super::pack::{self, Levels};
 use crate::Real;
@@ -15,9 +15,10 @@ use serde::Serialize;
 pub(crate) const MOST_BINS: usize = 512;
 /// Most nodes listed by name and place.
 const MOST_NODES: usize = 60_000;
-/// Squares along each side of the die, of each of which the largest nodes are listed when not all are.
+/// Squares along each side of the die, of each of which the largest nodes are listed when not all
+/// are.
 const SQUARES: usize = 64;
-/// Levels of a density, whose values differ from bin to bin so that each level costs its room …
+/// Levels of a density, whose values differ from bin to bin so that each level costs space …
 const COARSE: u16 = 4095;
 /// … and of a smooth map.
 const FINE: u16 = 65_000;
@@ -47,20 +48,20 @@ pub(super) struct Panel {
     title: &'static str,
     unit: &'static str,
     scale: &'static str,
-    /// What it shows, for who does not see it.
+    /// A description for readers who do not see it.
     description: String,
     image: String,
     low: String,
     high: String,
-    /// Of the gradient, evenly spaced.
+    /// Colours of the gradient, evenly spaced.
     colors: Vec<String>,
-    /// What the picture alone does not say.
+    /// A remark on things the picture does not show.
     remark: String,
     #[serde(skip)]
     data: PanelData,
 }
 
-/// What the script needs of all maps.
+/// Data of all maps for the script.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MapData {
     die: [f64; 4],
@@ -82,9 +83,9 @@ struct PanelData {
     /// The same of values above the mark.
     above: Vec<String>,
     mark: Option<f64>,
-    /// Of zero, where it has a colour of its own.
+    /// The colour of zero, where it has its own.
     zero: Option<String>,
-    /// What it means that there is no number.
+    /// The meaning of an absent number.
     absent: Option<&'static str>,
     nx: usize,
     ny: usize,
@@ -111,7 +112,7 @@ pub(super) struct Boxes {
     names: Option<String>,
 }
 
-/// What a map is called and how it is drawn.
+/// The name of a map and how it is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PanelOf {
     pub(super) id: &'static str,
@@ -121,7 +122,7 @@ pub(super) struct PanelOf {
     pub(super) mark: Option<f64>,
     /// The ends of the colours where other maps have the same.
     pub(super) range: Option<(f64, f64)>,
-    /// What it means that a value is NaN.
+    /// The meaning of NaN as a value.
     pub(super) absent: Option<&'static str>,
 }
 
@@ -144,7 +145,7 @@ pub(super) fn css_colors(colors: impl Iterator<Item = [u8; 3]>) -> Vec<String> {
 }
 
 impl Panel {
-    /// Of a scalar, or of a vector by its components.
+    /// Makes the panel of a scalar, or of a vector by its components.
     pub(super) fn new(of: PanelOf, maps: &[&Map<f64>]) -> Result<Panel, Failure> {
         let PanelOf { id, title, unit, scale, mark, range, absent } = of;
         let parts: Vec<Map<f64>> =
@@ -206,7 +207,7 @@ impl Panel {
 }
 
 impl Maps {
-    /// Density, overflow, potential, field and force of an evaluation, in bin widths.
+    /// Returns the density, overflow, potential, field and force of an evaluation, in bin widths.
     pub(crate) fn of<T: Real>(
         design: &Design,
         evaluated: &Evaluated<T>,
@@ -298,7 +299,7 @@ pub(super) fn wide<T: Real>(map: &Map<T>) -> Map<f64> {
     Map::from_vec(map.nx(), map.ny(), map.as_slice().iter().map(|v| v.wide()).collect())
 }
 
-/// What a reader should know of the stored values.
+/// Returns a note on the stored values.
 fn note(grid: &BinGrid) -> String {
     let (nx, ny) = (grid.nx(), grid.ny());
     let mut note = format!(
@@ -331,7 +332,7 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
-/// Rectangles as one path over a drawing of the die, cut at its edges.
+/// Returns the rectangles as one path over a drawing of the die, cut at its edges.
 pub(crate) fn path(rects: &[Rect], die: &Rect) -> String {
     let scale = WIDTH / die.width();
     let round = |v: f64| (v * scale * 10.0).round() / 10.0;
@@ -344,7 +345,8 @@ pub(crate) fn path(rects: &[Rect], die: &Rect) -> String {
     rects.iter().map(one).collect()
 }
 
-/// Fixed nodes and macros, and up to `most` cells: all, or the largest of every part of the die.
+/// Returns the fixed nodes and macros, and up to `most` cells: all, or the largest of every part of
+/// the die.
 fn nodes(design: &Design, die: Rect, most: usize) -> Boxes {
     let mut kinds = vec![0u8; design.nodes.len()];
     for (kind, of) in kinds.iter_mut().zip(&design.nodes.kind) {

@@ -1,4 +1,4 @@
-//! What a run says of itself: numbers with stable names, and pages to open in a browser.
+//! Reports of a run: numbers with stable names, and pages to open in a browser.
 
 pub(crate) mod assemble;
 mod benchmarks;

@@ -14,10 +14,10 @@ use crate::warning::Warning;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Everything one evaluation says; its JSON keys are a contract.
+/// The results of one evaluation; its JSON keys are a contract.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
-    /// What was evaluated.
+    /// The design evaluated.
     pub design: DesignReport,
     /// On which bins.
     pub grid: GridReport,
@@ -27,7 +27,7 @@ pub struct Report {
     pub density: DensityReport,
     /// Energy and extremes of φ and E.
     pub field: FieldReport,
-    /// Each fence and what lies outside all of them; none without fences.
+    /// Each fence and the area outside all of them; none without fences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionReport>,
     /// The windows of `--region`, in their order; none without any.
@@ -43,18 +43,18 @@ pub struct Report {
     /// The second in micrometres.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hpwl_weighted_um: Option<f64>,
-    /// The ISPD2006 contest's score, where it was asked for.
+    /// The ISPD2006 contest's score, if enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaled_hpwl: Option<ScaledHpwl>,
-    /// How legal the placement is, where it was asked for.
+    /// The placement's legality, if enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub legality: Option<LegalityReport>,
-    /// Congestion, where it was asked for.
+    /// Congestion, if enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<CongestionReport>,
     /// Milliseconds per stage.
     pub timings_ms: Timings,
-    /// What a reader of the numbers should know.
+    /// Warnings for readers of the numbers.
     pub warnings: Vec<Warning>,
 }
 
@@ -95,13 +95,13 @@ pub struct DesignReport {
     /// The fixed area in micrometres squared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed_area_um2: Option<f64>,
-    /// What the DEF file holds, of a design that is one.
+    /// A summary of the DEF file, for a design that is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub def: Option<DefSummary>,
 }
 
 impl DesignReport {
-    /// Of a design, and the areas that its charge says.
+    /// Returns the numbers of a design, with the areas of its charge.
     pub(crate) fn of(design: &Design, movable_area: f64, fixed_area: f64) -> DesignReport {
         let movable = design.movable().count();
         let nets = design.nets.as_ref();
@@ -139,7 +139,7 @@ pub struct GridReport {
 }
 
 impl GridReport {
-    /// Of the bins that a design is on.
+    /// Returns the numbers of the bins that a design is on.
     pub(crate) fn of(grid: &BinGrid, design: &Design) -> GridReport {
         let bin_size = [grid.bin_x(), grid.bin_y()];
         let bin_size_um = design.units_per_micron.map(|units| bin_size.map(|size| size / units));
@@ -154,15 +154,15 @@ pub struct OptionsReport {
     pub engine: &'static str,
     /// The device's name.
     pub device: String,
-    /// The pipeline asked for, or the one that `auto` took.
+    /// The pipeline given, or the one that `auto` took.
     pub pipeline: Pipeline,
-    /// What ran for it: its own name, or that of the pipeline that stood in.
+    /// The path that ran for it: its own name, or that of the pipeline that replaced it.
     pub path: &'static str,
     /// Working precision.
     pub precision: Precision,
-    /// T as used, which fillers may raise above what was asked for.
+    /// T as used, which fillers may raise above the one given.
     pub target_density: f64,
-    /// T as asked for.
+    /// T as given.
     pub target_density_asked: f64,
     /// Whether fillers took part.
     pub fillers: bool,
@@ -170,7 +170,7 @@ pub struct OptionsReport {
     pub filler_count: usize,
     /// Whether area outside every row counted as fixed.
     pub row_blockage: bool,
-    /// Whether `--deterministic` was asked for: the bits of one device on several.
+    /// Whether `--deterministic` was given: the bits of one device on several.
     pub deterministic: bool,
 }
 
@@ -218,7 +218,7 @@ pub struct FieldReport {
 /// A fence region in numbers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RegionReport {
-    /// What the fence is called; none for the region outside all fences.
+    /// The name of the fence; none for the region outside all fences.
     pub fence: Option<String>,
     /// Movable cells in it.
     pub movable: usize,

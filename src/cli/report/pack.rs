@@ -18,13 +18,13 @@ pub(super) fn bytes(bytes: &[u8]) -> String {
     STANDARD.encode(encoder.finish().expect("memory takes bytes"))
 }
 
-/// Numbers in `f32`, their bytes sorted by significance, the lowest first.
+/// Returns the numbers in `f32`, their bytes sorted by significance, the lowest first.
 pub(super) fn floats(values: impl ExactSizeIterator<Item = f64> + Clone) -> String {
     let plane = |b: usize| values.clone().map(move |v| (v as f32).to_le_bytes()[b]);
     bytes(&(0..4).flat_map(plane).collect::<Vec<u8>>())
 }
 
-/// An image file as the address of a picture.
+/// Returns an image file as the address of a picture.
 pub(super) fn image(kind: &str, file: &[u8]) -> String {
     format!("data:image/{kind};base64,{}", STANDARD.encode(file))
 }
@@ -36,7 +36,8 @@ pub(super) struct Levels {
     hi: f64,
     /// One less than their number.
     levels: u16,
-    /// Each level less what its neighbours foretell, in 16 bits: all low bytes, then all high ones.
+    /// Each level less the prediction from its neighbours, in 16 bits: all low bytes, then all high
+    /// ones.
     data: String,
 }
 

@@ -1,8 +1,8 @@
 //! A page to open in a browser: one file with all it needs.
 //!
-//! `page.html` is the template, `page.css` its style and `page.js` what it can do
-//! where scripts run; without them it is complete, with pictures and tables. Text
-//! is escaped by the template, and data stands in a script block of its own.
+//! `page.html` is the template, `page.css` its style and `page.js` its interactive parts; without
+//! scripts it is complete, with pictures and tables. Text is escaped by the template, and data is
+//! in a script block of its own.
 
 use super::chart::Chart;
 use super::maps::{Maps, number};
@@ -22,7 +22,7 @@ use std::path::Path;
 /// Most bytes of a page.
 pub(crate) const MOST_BYTES: usize = 5_000_000;
 
-/// What a page holds; what is empty is left out.
+/// The content of a page; empty parts are left out.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Page {
     pub(crate) title: String,
@@ -41,7 +41,7 @@ pub(crate) struct Page {
     pub(crate) parts: Vec<Part>,
     /// Options, machine, times.
     pub(crate) made: Vec<Group>,
-    /// What the script reads.
+    /// Data for the script.
     pub(crate) data: Option<serde_json::Value>,
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Of a picture, as SVG: it is sharp in print and small.
+    /// Makes the image of a picture as SVG: it is sharp in print and small.
     pub(crate) fn of(title: String, picture: &Picture) -> Result<Image, Failure> {
         let svg = picture.encode(Format::Svg)?;
         Ok(Image { title, image: pack::image("svg+xml", &svg) })
@@ -139,7 +139,7 @@ impl Image {
 }
 
 impl Page {
-    /// The file's text.
+    /// Returns the file's text.
     ///
     /// # Errors
     /// When the template and the page do not fit together.

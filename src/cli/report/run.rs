@@ -20,7 +20,7 @@ const MOST_ROWS: usize = 25;
 pub(crate) struct Column {
     /// With its unit.
     pub(crate) name: String,
-    /// What is not finite is written as null.
+    /// Values; numbers that are not finite are written as null.
     pub(crate) values: Vec<f64>,
 }
 
@@ -82,7 +82,7 @@ struct Frame {
     image: String,
 }
 
-/// What the script needs.
+/// Data for the script.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct RunData {
     iterations: Vec<usize>,
@@ -93,7 +93,7 @@ pub(super) struct RunData {
 }
 
 impl Run {
-    /// Numbers of ascending `iterations`, charts of some of them, and frames.
+    /// Returns the numbers of ascending `iterations`, charts of some of them, and frames.
     pub(crate) fn new(
         title: &'static str,
         iterations: Vec<usize>,
@@ -166,7 +166,7 @@ impl Run {
     }
 }
 
-/// A grey JPEG file.
+/// Returns a grey JPEG file.
 fn jpeg(pixels: &[u8], width: usize, height: usize, quality: u8) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = jpeg_encoder::Encoder::new(&mut bytes, quality);
