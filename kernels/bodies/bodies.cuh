@@ -1,16 +1,14 @@
-// What density and force share: where a rectangle lies on the bins.
+// Shared parts of density and force: the position of a rectangle on the bins.
 //
-// A body is a rectangle that moves: a movable cell or a filler. Each of its sides is
-// stretched about the body's centre to at least `stretch` bins (√2 for the smoothed
-// density, 0 for the exact one), and its area is multiplied by `ratio`, so that it
-// stays what it was (ePlace, eq. 21; DREAMPlace, section III-B).
+// A body is a rectangle that moves: a movable cell or a filler. Each of its sides is stretched about the body's centre
+// to at least `stretch` bins (√2 for the smoothed density, 0 for the exact one), and its area is multiplied by `ratio`,
+// so that it stays what it was (ePlace, eq. 21; DREAMPlace, section III-B).
 //
-// Bodies are worked on in *slots*: an order made by order.cu in which bodies that stand
-// close together follow one another. Slots hold the movable cells first, then the
-// fillers, then the large bodies, which are worked on one by one. A block takes one
-// chunk, bodies of one tile of TILE² bins, and keeps the tile and HALO bins around it
-// (a patch) in shared memory. A body that has left its patch since the order was made is
-// outside its halo; it is counted all the same, through global memory.
+// Bodies are worked on in *slots*: an order made by order.cu in which bodies that stand close together follow one
+// another. Slots hold the movable cells first, then the fillers, then the large bodies, which are worked on one by one.
+// A block takes one chunk, bodies of one tile of TILE² bins, and keeps the tile and HALO bins around it (a patch) in
+// shared memory. A body that has left its patch since the order was made is outside its halo; it is counted all the
+// same, through global memory.
 //
 // With PF_REGIONS bodies are in several fence regions, each of which has its own maps over the
 // same bins, one region's after the other's. Slots of movable cells, of fillers and of large bodies
@@ -23,9 +21,8 @@
 #endif
 constexpr bool REGIONS = PF_REGIONS;
 
-// Bins along a side of a tile, around it, and along a side of a patch: a body of up to
-// 3 bins may begin in the patch's last bin but two, and its rows hold whole fours of
-// bins. As in src/cuda.
+// Bins along a side of a tile, around it, and along a side of a patch: a body of up to 3 bins may begin in the patch's
+// last bin but two, and its rows hold whole fours of bins. As in src/cuda.
 constexpr int TILE_SHIFT = 5, TILE = 1 << TILE_SHIFT, HALO = 4;
 constexpr int PATCH = (TILE + 2 * HALO + 2 + 3) / 4 * 4;
 // Fours of bins in a row of a patch, and in a patch.
@@ -41,8 +38,7 @@ struct Axis {
     real inverse;
 };
 
-/// Everything that stays the same from one step to the next. Same layout as `Plan` in
-/// src/cuda.
+/// Everything that stays the same from one step to the next. Same layout as `Plan` in src/cuda.
 struct Plan {
     Axis x, y;
     real stretch;   // least extent of a body, bins
@@ -71,8 +67,7 @@ struct Plan {
 };
 static_assert(sizeof(Plan) == (F64 ? 224 : 144), "as in src/cuda");
 
-/// What differs between fence regions; only with PF_REGIONS anything is read. Same layout as
-/// `RegionTables` in src/cuda.
+/// Values that differ between fence regions, read only with PF_REGIONS. Same layout as `RegionTables` in src/cuda.
 struct Regions {
     const u32* starts;    // first slots of the regions' movable cells, fillers, large movable cells and large fillers
     const real* fillers;  // of each region: `filler_w`, `filler_h` and `filler_ratio` of the plan
@@ -131,17 +126,15 @@ template <> struct IdOf<double> {
     using type = u64;
 };
 
-/// A body's constants, in bins, and its netlist index. A negative ratio is that of a
-/// body whose area is multiplied by it also where bodies count at their exact size; for
-/// every other one it is 1 there.
+/// A body's constants, in bins, and its netlist index. A negative ratio is that of a body whose area is multiplied by
+/// it also where bodies count at their exact size; for every other one it is 1 there.
 struct alignas(4 * sizeof(real)) Record {
     real w, h, ratio;
     IdOf<real>::type id;
 };
 static_assert(sizeof(Record) == 4 * sizeof(real), "as in src/cuda");
 
-/// How stale the order is that bodies are worked on in. Same layout as on the host
-/// (src/cuda).
+/// How stale the order is that bodies are worked on in. Same layout as on the host (src/cuda).
 struct alignas(16) Age {
     u32 order;   // how many orders have been made
     u32 least;   // bodies outside their halo in the step that had fewest: as many stay outside in any order
@@ -149,9 +142,8 @@ struct alignas(16) Age {
 };
 static_assert(sizeof(Age) == 2 * sizeof(u64), "as in src/cuda");
 
-/// The bodies of one block: slots of movable cells and of fillers, and the first bin of
-/// the patch, which may lie outside the die. `limit`: see sums.cuh. One without bodies is
-/// unused.
+/// The bodies of one block: slots of movable cells and of fillers, and the first bin of the patch, which may lie
+/// outside the die. `limit`: see sums.cuh. One without bodies is unused.
 struct alignas(16) Chunk {
     u32 movable_begin, movable_end;
     u32 filler_begin, filler_end;
@@ -170,7 +162,7 @@ struct alignas(16) Chunk {
 };
 static_assert(sizeof(Chunk) == 8 * sizeof(u32), "as in src/cuda");
 
-/// What order lower-left corners are in, and how the array holds them.
+/// The order of lower-left corners, and their layout in the array.
 enum Order {
     SLOTS = 0,   // slots, x and y side by side
     PAIRS = 1,   // the caller's order, reached through a body's id; x and y side by side
@@ -200,9 +192,8 @@ __device__ __forceinline__ double saturate(double a) { return fmin(fmax(a, 0.0),
 __device__ __forceinline__ int low_bits(float rounded) { return __float_as_int(rounded) - 0x4b400000; }
 __device__ __forceinline__ int low_bits(double rounded) { return __double2loint(rounded); }
 
-/// A stretched body along one axis: it covers [start, end) counted in bins from the
-/// left edge of bin `first`, which may lie outside the die; 0 <= start <= 1 + 2 MARGIN of
-/// span_of.
+/// A stretched body along one axis: it covers [start, end) counted in bins from the left edge of bin `first`, which may
+/// lie outside the die; 0 <= start <= 1 + 2 MARGIN of span_of.
 struct Span {
     int first;
     real start, end;
@@ -210,16 +201,15 @@ struct Span {
 
 /// `position` is the lower-left corner in layout units, `size` is in bins.
 ///
-/// The distance from the die's edge is kept as a sum of two numbers (its rounding error
-/// is found as in Knuth's two-sum), and the fraction of a bin as one fused multiply-add
-/// from the bin's own edge: both lose nothing that the position had. Adding ROUND rounds
-/// to an integer at the full rate, which neither floor nor a conversion has. A position
-/// that is NaN or infinite, or far off the die, ends far off the die.
+/// The distance from the die's edge is kept as a sum of two numbers (its rounding error is found as in Knuth's
+/// two-sum), and the fraction of a bin as one fused multiply-add from the bin's own edge: both lose nothing that the
+/// position had. Adding ROUND rounds to an integer at the full rate, which neither floor nor a conversion has. A
+/// position that is NaN or infinite, or far off the die, ends far off the die.
 ///
-/// The first bin is found in `real`, whose rounding may miss by one near an edge; a guess
-/// that is MARGIN too low (in bins, and wider than that rounding, `lost` included, for every
-/// grid there can be) is never too high, and `overlap` takes a start beyond 1 as it is. What
-/// the die's edge has beyond `real` may be a large part of a bin where the die is far from zero.
+/// The first bin is found in `real`, whose rounding may miss by one near an edge; a guess that is MARGIN too low (in
+/// bins, and wider than that rounding, `lost` included, for every grid there can be) is never too high, and `overlap`
+/// takes a start beyond 1 as it is. The part of the die's edge beyond the precision of `real` may be a large part of a
+/// bin where the die is far from zero.
 __device__ __forceinline__ Span span_of(const Axis& axis, real position, real size, real stretch) {
     constexpr real ROUND = F64 ? real(6755399441055744.0) : real(12582912.0), MARGIN = real(0.00390625);
     const real stretched = fmax(size, stretch), spread = size - stretched;
@@ -279,7 +269,7 @@ __device__ __forceinline__ void for_each_bin(const Plan& plan, const Span& sx, c
     }
 }
 
-/// What a body's area is multiplied by.
+/// The factor of a body's area.
 __device__ __forceinline__ real weight_of(const Plan& plan, real ratio) {
     return plan.exact_size && ratio > real(0) ? real(1) : fabs(ratio);
 }

@@ -10,34 +10,28 @@
 //                   centered: less the background, which is taken off before anything is
 //                   rounded
 //
-// All sums are integers: a contribution is rounded once to 1/scale of a bin, in the same
-// way wherever it is added, so the same positions give the same bits whatever order the
-// device works in. A block adds its chunk's bodies to a patch in shared memory, which adds
-// 32-bit integers natively (and floating-point numbers by compare-and-swap), and then the
-// patch to the sums of all bins (sums.cuh). Large bodies are added there from differences
-// (large.cuh).
+// All sums are integers: a contribution is rounded once to 1/scale of a bin, in the same way wherever it is added, so
+// the same positions give the same bits whatever order the device works in. A block adds its chunk's bodies to a patch
+// in shared memory, which adds 32-bit integers natively (and floating-point numbers by compare-and-swap), and then the
+// patch to the sums of all bins (sums.cuh). Large bodies are added there from differences (large.cuh).
 //
-// Blocks have 256 threads. density_slots, density_pairs and density_halves: a block for every eight large
-// bodies, then one for every chunk; shared memory holds a patch of both classes (bodies.cuh),
-// 15 KiB in f32 and 30 in f64, and the list of bodies outside their halo. They read a
-// corner (2 values) and, but for fillers of one size, a record (4 values) per body;
-// in the caller's order they also write the corner. density_large: a block per tile. density_finish:
-// four bins a thread, which moves six values per bin (two sums read and set to zero, fixed
-// area read, ρ written), and one more block that tells the host how stale the order is
-// (bodies.cuh). Maps are [nx][ny], y contiguous. With PF_REGIONS there is a map for each fence region,
-// and density_large and density_finish have as many blocks more.
+// Blocks have 256 threads. density_slots, density_pairs and density_halves: a block for every eight large bodies, then
+// one for every chunk; shared memory holds a patch of both classes (bodies.cuh), 15 KiB in f32 and 30 in f64, and the
+// list of bodies outside their halo. They read a corner (2 values) and, but for fillers of one size, a record (4
+// values) per body; in the caller's order they also write the corner. density_large: a block per tile. density_finish:
+// four bins a thread, which moves six values per bin (two sums read and set to zero, fixed area read, ρ written), and
+// one more block that tells the host how stale the order is (bodies.cuh). Maps are [nx][ny], y contiguous. With
+// PF_REGIONS there is a map for each fence region, and density_large and density_finish have as many blocks more.
 #include "bodies/large.cuh"
 #include "bodies/sums.cuh"
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
-// Bodies whose loads are in flight at once, and blocks per multiprocessor the registers
-// must allow. Measured on an H200 (4.9 million bodies, 2048² bins, f32, whole density
-// step): (2, 6) 79 µs, (4, 4) 83, (1, 8) 82, (1, 6) 87, (2, 7) 87.
+// Bodies whose loads are in flight at once, and blocks per multiprocessor the registers must allow. Measured on an H200
+// (4.9 million bodies, 2048² bins, f32, whole density step): (2, 6) 79 µs, (4, 4) 83, (1, 8) 82, (1, 6) 87, (2, 7) 87.
 constexpr int DEPOSIT_AHEAD = 2, DEPOSIT_BLOCKS = F64 ? 3 : REGIONS ? 5 : 6;
 
-/// A body of more than 3 × 3 bins: its bins in the patch go there, others to global
-/// memory. True when some did.
+/// A body of more than 3 × 3 bins: its bins in the patch go there, others to global memory. True when some did.
 __device__ __forceinline__ bool deposit_any(const Plan& plan, const Span& sx, const Span& sy, real weight, u32 of,
                                             int row, int column, u32 patch, const Sums& sums) {
     bool outside = false;
@@ -54,10 +48,9 @@ __device__ __forceinline__ bool deposit_any(const Plan& plan, const Span& sx, co
     return outside;
 }
 
-/// Slots of bodies outside their halo, of at most 3 × 3 bins, in shared memory. Added
-/// where it was found, each held up its warp by 1.5 µs, and with it the block: with 1 %
-/// of them, 4.9 million bodies took 172 µs and not 90 (H200). While a block's last warp
-/// adds them the others add the patch, then they help it.
+/// Slots of bodies outside their halo, of at most 3 × 3 bins, in shared memory. Added where it was found, each held up
+/// its warp by 1.5 µs, and with it the block: with 1 % of them, 4.9 million bodies took 172 µs and not 90 (H200). While
+/// a block's last warp adds them the others add the patch, then they help it.
 struct Outside {
     u32 count, taken;
     u32 slot[2048];  // as many as a chunk has (part_begin of order.cu)
@@ -88,8 +81,7 @@ __device__ __forceinline__ bool deposit(const Plan& plan, const Body& body, u32 
     return false;
 }
 
-/// The bodies listed in `outside`, each by the next free thread. Returns how many of the thread's
-/// lie on the die.
+/// The bodies listed in `outside`, each by the next free thread. Returns how many of the thread's lie on the die.
 __device__ __forceinline__ u32 deposit_outside(const Plan& plan, u32 half, const Record* __restrict__ records,
                                                const real2* corners, const Sums& sums, Outside& outside) {
     u32 counted = 0;
@@ -210,8 +202,8 @@ __device__ __forceinline__ void deposit_chunk(const Plan& plan, const Chunk& chu
     if (count) atomicAdd(counted, count);
 }
 
-/// What the host reads after a step: of all bodies, and with PF_REGIONS then of those of each region.
-/// Same layout as `RawStatistics` in src/cuda.
+/// The values the host reads after a step: for all bodies, and with PF_REGIONS then for those of each region. Same
+/// layout as `RawStatistics` in src/cuda.
 struct Stats {
     u64 excess;      // sum over bins of max(0, fixed + movable - target): bin areas, fixed point
     double largest;  // largest fixed + movable, bin areas

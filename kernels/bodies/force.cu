@@ -14,19 +14,18 @@
 // A body's sum always runs over its bins in the same order by one thread (a large body's
 // by one block), so the same inputs give the same bits.
 //
-// Blocks have 256 threads. force_slots: one for every large body, then one for every
-// chunk; shared memory holds the field of a patch (bodies.cuh), 15 KiB in f32 and 30 in
-// f64. It reads a corner (2 values) and, but for fillers of one size, a record (4 values)
-// per body and writes a force (2), and reads two maps, [nx][ny], y contiguous, once and
-// their halos. force_pairs and force_halves: RETURN_EACH bodies a thread, of each 2 values and an
-// index read and 2 values written, the reads at random.
+// Blocks have 256 threads. force_slots: one for every large body, then one for every chunk; shared memory holds the
+// field of a patch (bodies.cuh), 15 KiB in f32 and 30 in f64. It reads a corner (2 values) and, but for fillers of one
+// size, a record (4 values) per body and writes a force (2), and reads two maps, [nx][ny], y contiguous, once and their
+// halos. force_pairs and force_halves: RETURN_EACH bodies a thread, of each 2 values and an index read and 2 values
+// written, the reads at random.
 #include "bodies/bodies.cuh"
 #include "bodies/shares.cuh"
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
-// As DEPOSIT_AHEAD in density.cu. Same machine and size: (2, 5) 60.9 µs, (1, 6) 60.1,
-// (2, 6) 58.5, which spills on sm_80; (4, 4) was the slowest by a tenth.
+// Like DEPOSIT_AHEAD in density.cu. Same machine and size: (2, 5) 60.9 µs, (1, 6) 60.1, (2, 6) 58.5, which spills on
+// sm_80; (4, 4) was the slowest by a tenth.
 constexpr int GATHER_AHEAD = F64 ? 1 : 2, GATHER_BLOCKS = F64 ? 4 : 5;
 
 /// The field in bin (i, j), zero off the die.
@@ -223,16 +222,15 @@ __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Reco
 /// Bodies per thread of force_pairs and force_halves, whose accesses at random are in flight at once.
 constexpr u32 RETURN_EACH = 4;
 
-/// What the forces of some regions are multiplied by, of the one numbered `first` and those after it.
-/// `WeightsOf` in src/cuda.
+/// Factors of the forces of some regions, the one numbered `first` and those after it. `WeightsOf` in src/cuda.
 struct Weights {
     u32 first, count;
     real of[64];
 };
 
-/// `back` need not begin where a pair can in HALVES; null: forces are not wanted. Times `factor` too, where there is one.
-/// BY_REGION: only bodies of the regions of `weights`, times theirs and not `weight`. The sum of the `count_of_energies`
-/// numbers at `energies` goes to `energy`, unless that is null.
+/// `back` need not begin where a pair can in HALVES; null: forces are not wanted. Times `factor` too, where there is
+/// one. BY_REGION: only bodies of the regions of `weights`, times theirs and not `weight`. The sum of the
+/// `count_of_energies` numbers at `energies` goes to `energy`, unless that is null.
 template <int ORDER, bool BY_REGION>
 __device__ __forceinline__ void return_forces(const Plan& plan, const u32* __restrict__ slot_of, const real2* forces,
                                               real* __restrict__ back, real weight, const real* __restrict__ factor,

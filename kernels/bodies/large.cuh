@@ -6,12 +6,10 @@
 #include "bodies/sums.cuh"
 #include "device/reduce.cuh"
 
-/// A large body, by one warp. What it adds to the bins is a product of steps
-/// along x and y, each with at most five places where it changes: its first bin,
-/// the second, the third (whole bins from there), the last and the end. In each tile
-/// it touches, the differences at those places are added, with what lies before
-/// the tile moved to its edge; sums along both axes then yield, exactly,
-/// the same rounded contribution in every bin.
+/// A large body, by one warp. Its contribution to the bins is a product of steps along x and y, each with at most five
+/// places where it changes: its first bin, the second, the third (whole bins from there), the last and the end. In each
+/// tile it touches, the differences at those places are added, with those before the tile moved to its edge; sums along
+/// both axes then yield, exactly, the same rounded contribution in every bin.
 template <int ORDER>
 __device__ __forceinline__ void deposit_large(const Plan& plan, u32 k, const Record* __restrict__ large,
                                               const real2* __restrict__ corners, real2* __restrict__ staged,

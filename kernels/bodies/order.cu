@@ -10,30 +10,27 @@
 //   order_join     pairs from two arrays, in another order where one is given
 //   order_split    two arrays from pairs, likewise
 //
-// A new order is made from the one before, in which most bodies stand in the tile that
-// they go to or beside it: what is read and written then lies together. Netlist indices
-// and records are kept twice, [half][slot], for a slot is written before the body that had
-// it has been read: an order goes from one half to the other, and chunks say in which it is
-// (bodies.cuh).
+// A new order is made from the one before, in which most bodies stand in the tile that they go to or beside it: memory
+// that is read and written is then close together. Netlist indices and records are kept twice, [half][slot], for a slot
+// is written before the body that had it has been read: an order goes from one half to the other, and chunks name the
+// current one (bodies.cuh).
 //
-// order_count and order_place: blocks of 128 or 512 threads, ORDER_EACH bodies a thread,
-// and where there is room for them counters of all tiles in shared memory: 8 bytes a tile
-// (2 counters) and 2 a body (the counters that the block has met). order_tiles: one block of 1024 threads.
-// The others: blocks of 256 threads, a body each.
+// order_count and order_place: blocks of 128 or 512 threads, ORDER_EACH bodies a thread, and where there is room for
+// them counters of all tiles in shared memory: 8 bytes a tile (2 counters) and 2 a body (the counters that the block
+// uses). order_tiles: one block of 1024 threads. The others: blocks of 256 threads, a body each.
 //
-// Bytes per body, with v those of a value: order_count reads a corner (2v) and, where
-// corners are the caller's, an index (4), and writes the corner (2v); order_place reads
-// corner and index (2v + 4), and writes the index (4), what else of an order is asked for
-// (4 each for slots, 2v for corners), and moves every record (4v in, 4v out).
+// Bytes per body, with v those of a value: order_count reads a corner (2v) and, where corners are the caller's, an
+// index (4), and writes the corner (2v); order_place reads corner and index (2v + 4), and writes the index (4), the
+// other wanted arrays (4 each for slots, 2v for corners), and moves every record (4v in, 4v out).
 //
 // The order within a tile comes from atomic counters and differs from run to run. Neither
 // the density (integer sums) nor a force (a sum over one body's bins) depends on it.
 //
 // With PF_SEVERAL bodies are worked on by several ranks, each of which has the tiles of an interval and the slots of
-// their bodies, its own slots. A rank makes its part of an order from these alone: it counts its bodies, and once
-// ranks have met, reads what all of them counted, from which each makes the same list of tiles. Tiles are divided
-// anew; a body that comes to a tile of another rank is written to that one's slots, with its position. Before the first
-// order a rank's own slots are those of its share (shares.cuh). Large bodies stay with the rank that they are dealt to.
+// their bodies, its own slots. A rank makes its part of an order from these alone: it counts its bodies, and after a
+// barrier reads the counts of all of them, from which each makes the same list of tiles. Tiles are divided anew; a body
+// that comes to a tile of another rank is written to that one's slots, with its position. Before the first order a
+// rank's own slots are those of its share (shares.cuh). Large bodies stay with the rank that they are assigned to.
 #include "bodies/bodies.cuh"
 #include "bodies/shares.cuh"
 #include "device/dependent_launch.cuh"
@@ -53,7 +50,8 @@ struct alignas(16) OwnSlots {
 };
 
 #if PF_SEVERAL
-/// What an order on several ranks is made from and written to, every rank's. Same layout as `AllBodies` in src/cuda.
+/// The arrays that an order on several ranks is made from and written to, for every rank. Same layout as `AllBodies` in
+/// src/cuda.
 struct AllBodies {
     u32* counts[MOST_RANKS];      // by tile and class, two halves: of this order, and zeros
     u32* ids[MOST_RANKS];         // and the next two: two halves
@@ -85,10 +83,9 @@ __device__ __forceinline__ int slot_at(const Plan& plan, const AllBodies& ranks,
 #endif
 }
 
-/// Bodies per thread of order_count and order_place. Measured on an H200 (4.9 million
-/// bodies on 2048² bins, corners in slots, order_place alone): 4 per thread of blocks of
-/// 512 or 256 and two blocks' registers 75 µs; three blocks', or 8 per thread, which
-/// spill, 90.
+/// Bodies per thread of order_count and order_place. Measured on an H200 (4.9 million bodies on 2048² bins, corners in
+/// slots, order_place alone): 4 per thread of blocks of 512 or 256 and two blocks' registers 75 µs; three blocks', or 8
+/// per thread, which spill, 90.
 constexpr int ORDER_EACH = 4;
 constexpr u32 NO_COUNTER = 0xffffffffu;
 
@@ -108,9 +105,8 @@ __device__ __forceinline__ Histogram clear_histogram(u32 size) {
     return {histogram_storage, &used, reinterpret_cast<u16*>(histogram_storage + size)};
 }
 
-/// Counts a body of every lane of a warp, and returns how many its counter had
-/// before it. In slot order most lanes have the same counter, and would wait for one
-/// another: the first of them adds for all.
+/// Counts a body of every lane of a warp, and returns how many its counter had before it. In slot order most lanes have
+/// the same counter, and would wait for one another: the first of them adds for all.
 __device__ __forceinline__ u32 count_together(bool local, const Histogram& histogram, u32* counters, u32 counter) {
     const u32 lane = threadIdx.x % 32, same = __match_any_sync(ALL_LANES, counter), first = __ffs(same) - 1;
     u32 before = 0;
@@ -170,8 +166,7 @@ __device__ __forceinline__ void block_prefix(u32 (&value)[3], u32 (&total)[3]) {
     }
 }
 
-/// Where a tile's bodies begin, movable cells and fillers, and its chunks; they end
-/// where the next tile's begin.
+/// Where a tile's bodies begin, movable cells and fillers, and its chunks; they end where the next tile's begin.
 struct alignas(16) Tile {
     u32 movable, filler, chunk, rank;  // and the rank that works on it
 };
@@ -199,7 +194,7 @@ __device__ __forceinline__ u32 rank_of(const Plan& plan, uint2 first, u32 t) {
 }
 
 /// How many bodies tile `t` has, and of them those of ranks `before` this one. Counters become zero for the next order:
-/// on several ranks those of the half that nobody reads any more.
+/// on several ranks those of the half that is not read any more.
 __device__ __forceinline__ uint2 take_counts(const Plan& plan, uint2* __restrict__ counts, u32 t, uint2& before,
                                              const AllBodies& ranks) {
     before = make_uint2(0, 0);
@@ -223,10 +218,9 @@ __device__ __forceinline__ uint2 take_counts(const Plan& plan, uint2* __restrict
 /// Tiles per thread and round of order_tiles.
 constexpr u32 TILES_EACH = 2;
 
-/// One block of 1024 threads. `tiles` has one more, after the last; `cursors` become
-/// the first slots of every tile and class, `counts` zero for the next order, and the
-/// order's age zero. Threads have neighbouring tiles, through shared memory:
-/// for sums over them, and to read and write whole lines.
+/// One block of 1024 threads. `tiles` has one more, after the last; `cursors` become the first slots of every tile and
+/// class, `counts` zero for the next order, and the order's age zero. Threads have neighbouring tiles, through shared
+/// memory: for sums over them, and to read and write whole lines.
 __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__ counts, uint2* __restrict__ cursors,
                                            Tile* __restrict__ tiles, Age* age, const AllBodies& ranks) {
     __shared__ uint2 part[1024 * TILES_EACH];
@@ -283,8 +277,7 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
     if (threadIdx.x == 0) tiles[size] = {movable, filler, list, 0};
 }
 
-/// The whole grid: a warp per tile, a chunk per lane. Unused ones, and those of other ranks' tiles, are
-/// without bodies.
+/// The whole grid: a warp per tile, a chunk per lane. Unused ones, and those of other ranks' tiles, are without bodies.
 __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __restrict__ tiles,
                                             Chunk* __restrict__ chunks, u32 half, const AllBodies& ranks) {
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
@@ -327,8 +320,7 @@ __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __rest
     for (u32 at = tiles[size].chunk + thread; at < u32(plan.max_chunks); at += threads) chunks[at] = Chunk{};
 }
 
-/// What an order yields beside the order itself, each null where not wanted. Same
-/// layout as in src/cuda.
+/// The results of an order beside the order itself, each null where not wanted. Same layout as in src/cuda.
 struct Wanted {
     u32* slot_of;    // slot of every body
     u32* from;       // slot before of the body in every slot

@@ -1,12 +1,12 @@
 // How bodies are divided among blocks that sum over them, and these among ranks (src/cuda/bodies/shares.rs).
 //
 // A group of blocks takes as many movable cells as every other one, neighbours in the caller's order, and as many
-// fillers; its blocks take these in turn, 256 at a time. How many groups and blocks there are depends on the number of bodies
-// alone: a block's sums, added in the order of blocks, have the same bits however many devices the blocks run on. A
-// rank has the bodies of groups that follow one another: its share. It moves them, and gets the forces on them. The rank that works on a
-// body's density and force, where the body stands, may be another one (order.cu): its worker.
+// fillers; its blocks take these in turn, 256 at a time. How many groups and blocks there are depends on the number of
+// bodies alone: a block's sums, added in the order of blocks, have the same bits however many devices the blocks run
+// on. A rank has the bodies of groups that follow one another: its share. It moves them, and gets the forces on them.
+// The rank that works on a body's density and force, where the body stands, may be another one (order.cu): its worker.
 //
-// Kernels of several ranks are compiled with PF_SEVERAL, so that those of one device know nothing of ranks.
+// Kernels of several ranks are compiled with PF_SEVERAL, so that those of one device have no code for ranks.
 #pragma once
 #include "device/common.cuh"
 #include "peers/ranks.cuh"
@@ -64,7 +64,7 @@ __device__ __forceinline__ BlockBodies bodies_of_block(const BodyBlocks& of) {
     return {cell, cells, filler, count, block % of.group * BLOCK + threadIdx.x, of.group * BLOCK};
 }
 
-/// Every rank's positions, a pair per body in the caller's order, and who needs those of this rank's share.
+/// Every rank's positions, a pair per body in the caller's order, and the ranks that need those of this one's share.
 /// Same layout as `Positions` in src/cuda.
 struct Positions {
     real2* of[MOST_RANKS];
@@ -74,7 +74,7 @@ struct Positions {
     u32 rank, ranks;  // whose share it is
     u32 unused;
 
-    /// A bit for each rank that needs a body's position. Of no matter on one device.
+    /// A bit for each rank that needs a body's position. Not used on one device.
     __device__ __forceinline__ u32 needed_by(u32 i) const {
         if (ranks == 1) return 0;
         const u32 of_nets = nets && i < cells ? __ldg(nets + i) : 0;

@@ -1,22 +1,21 @@
-// What the density adds up: integers, in patches of shared memory and for every bin.
+// The sums of the density: integers, in patches of shared memory and for every bin.
 //
 // A patch holds movable cells' sums, then fillers', PATCH rows of PATCH values:
 //
 //   f32  32 bits per bin
 //   f64  two 32-bit limbs of `limb_bits` bits, all low ones before all high ones
 //
-// A chunk holds fewer than 2^(32 - bits) bodies and none adds more than one bin area to a
-// bin, so a value of a patch cannot wrap around. Then the block adds the patch to sums in
-// global memory, [nx][ny], movable cells' before fillers':
+// A chunk holds fewer than 2^(32 - bits) bodies and none adds more than one bin area to a bin, so a value of a patch
+// cannot wrap around. Then the block adds the patch to sums in global memory, [nx][ny], movable cells' before fillers':
 //
-//   f32  32 bits per bin, two bins added at once. What a chunk adds to a bin is less than
-//        its `limit`, 2^27 over the number of the tile's chunks. A bin lies in the patches
-//        of four tiles at most, so all chunks together add less than 2^29, large bodies
-//        less than that again. Bodies outside their halo add together at most 2^30: those
-//        that begin in one of four tiles reach a bin, and a tile admits 2^28. The highest
-//        bit says that 64 bits in `rest` hold what would go beyond these bounds. That is
-//        slow, for they are seldom in L2: when all bodies outside their halo were added there,
-//        955 of them among 4.9 million made density_finish take 38 µs instead of 27 (H200).
+//   f32  32 bits per bin, two bins added at once. A chunk adds less to a bin than its `limit`,
+//        2^27 over the number of the tile's chunks. A bin lies in the patches of four tiles at
+//        most, so all chunks together add less than 2^29, large bodies less than that again.
+//        Bodies outside their halo add together at most 2^30: those that begin in one of four
+//        tiles reach a bin, and a tile admits 2^28. The highest bit marks that 64 bits in `rest`
+//        hold sums beyond these bounds. They are slow, being seldom in L2: when all bodies
+//        outside their halo were added there, 955 of them among 4.9 million made density_finish
+//        take 38 µs instead of 27 (H200).
 //   f64  64 bits per bin, in which the scale leaves room for all bodies.
 #pragma once
 #include "bodies/bodies.cuh"

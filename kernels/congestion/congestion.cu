@@ -1,4 +1,4 @@
-// Congestion maps of a placement: RUDY and its kin, by the formulas of src/congestion/maps.md, with the bits of
+// Congestion maps of a placement: RUDY and related maps, by the formulas of src/congestion/maps.md, with the bits of
 // src/congestion on the CPU. All numbers are doubles, whatever PF_REAL is.
 //
 //   congestion_nets       the boxes of nets, and their pins; a thread per net
@@ -9,9 +9,9 @@
 //   congestion_finish     sums to maps; a thread per bin
 //
 // A box adds x[a]·y[b] to the bins that it covers, where a and b are "first", "between" and "last" along an axis. The
-// nine products are rounded to 64-bit integers. Of a box of at most DIRECT bins they are added to the bins; of a larger
-// one their second differences along both axes, 16 numbers however large the box is, from which congestion_integrate
-// makes sums. Integers have the same sum in any order: the same bits on every run.
+// nine products are rounded to 64-bit integers. For a box of at most DIRECT bins they are added to the bins; for a
+// larger one their second differences along both axes, 16 numbers however large the box is, from which
+// congestion_integrate makes sums. Integers have the same sum in any order: the same bits on every run.
 //
 // Data: maps of sums have (nx + 1)·(ny + 1) entries, y contiguous, with a column and a row beyond the last bin for
 // boxes that end there; an entry has one number or two. Nets are CSR, pins as offsets from their node's centre.
@@ -112,7 +112,7 @@ __device__ __forceinline__ void add_number(u64* to, u64 value) {
 }
 __device__ __forceinline__ u64 integer(double value) { return u64(__double2ll_rn(value)); }
 
-/// What one channel of a box adds: parts along x and along y.
+/// The contribution of one channel of a box: parts along x and along y.
 struct Parts {
     double x[3], y[3];
 };

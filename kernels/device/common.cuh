@@ -1,5 +1,4 @@
-// What every kernel builds on: types, complex arithmetic, and how kernels are
-// declared.
+// The base of every kernel: types, complex arithmetic, and how kernels are declared.
 //
 // The kernels are C++17 as both NVRTC and nvcc take it, without host headers. One
 // source serves both precisions: PF_REAL is float or double. Unsigned integers are
@@ -40,7 +39,7 @@ struct alignas(16) Pack {
     real v[LANES];
 };
 
-/// Threads in a block, where nothing else is said.
+/// Threads in a block, unless stated otherwise.
 constexpr u32 BLOCK = 256;
 
 __device__ __forceinline__ cplx make(real x, real y) {

@@ -2,8 +2,7 @@
 // beside the end of the one before it in the stream.
 #pragma once
 
-/// Waits for the kernel before this one in the stream, when it was launched to
-/// overlap with it; else does nothing.
+/// Waits for the kernel before this one in the stream, when it was launched to overlap with it; else does nothing.
 __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -13,8 +13,7 @@ template <u32 COUNT = 32, typename T> __device__ __forceinline__ T warp_sum(T va
     return value;
 }
 
-/// The sum over a warp of a block of THREADS threads, whose last warp may have fewer lanes, in
-/// the warp's first lane.
+/// The sum over a warp of a block of THREADS threads, whose last warp may have fewer lanes, in the warp's first lane.
 template <u32 THREADS, typename T> __device__ __forceinline__ T warp_sum_of(T value) {
     if constexpr (THREADS % 32 == 0) return warp_sum(value);
     const u32 left = THREADS - threadIdx.x / 32 * 32, lanes = left < 32 ? left : 32;
@@ -26,8 +25,7 @@ template <u32 THREADS, typename T> __device__ __forceinline__ T warp_sum_of(T va
     return value;
 }
 
-/// All lanes' values combined by a commutative `combine`, with the same bits in every
-/// lane.
+/// All lanes' values combined by a commutative `combine`, with the same bits in every lane.
 template <typename T, typename F> __device__ __forceinline__ T warp_combine(T value, F combine) {
 #pragma unroll
     for (u32 lane = 16; lane > 0; lane /= 2) value = combine(value, __shfl_xor_sync(ALL_LANES, value, lane));
@@ -65,9 +63,8 @@ __device__ __forceinline__ double block_sum(double value) {
     return thread < 32 ? warp_sum(value) : value;
 }
 
-/// Whether this is the last of `blocks` blocks to come here; its threads can then read
-/// what every block had written. `ticket` must be zero before the launch and is zero
-/// again after it.
+/// Whether this is the last of `blocks` blocks to come here; its threads can then read what every block had written.
+/// `ticket` must be zero before the launch and is zero again after it.
 __device__ __forceinline__ bool is_last_block(u32 thread, u32 blocks, u32* ticket) {
     __shared__ bool last;
     if (thread == 0) {
@@ -80,9 +77,8 @@ __device__ __forceinline__ bool is_last_block(u32 thread, u32 blocks, u32* ticke
     return true;
 }
 
-/// Adds `value` over all threads of the grid and writes `factor` times the sum to
-/// `out`. Blocks leave their sums in `partial`, one a block, and the last one adds
-/// them. `ticket` is is_last_block's.
+/// Adds `value` over all threads of the grid and writes `factor` times the sum to `out`. Blocks leave their sums in
+/// `partial`, one a block, and the last one adds them. `ticket` is is_last_block's.
 __device__ __forceinline__ void grid_sum(double value, double factor, double* partial, u32* ticket, double* out) {
     const u32 blocks = gridDim.x * gridDim.y * gridDim.z;
     const u32 block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;

@@ -1,5 +1,5 @@
-// What a transform's first kernel reads, which the host chooses (src/cuda/device/input.rs): real
-// numbers, or integers that it converts as it reads, for cuFFT has none (Jiang et al., "Settings").
+// Types that a transform's first kernel reads, chosen by the host (src/cuda/device/input.rs): real numbers, or integers
+// that it converts as it reads, for cuFFT has none (Jiang et al., "Settings").
 #pragma once
 #include "device/common.cuh"
 

@@ -1,12 +1,10 @@
-// The four ways from a 1-D DCT, or its inverse, to a real FFT (Jiang et al.,
-// algorithm 1): of 4n, 2n (mirrored or padded) and n values. The last one's
-// kernels are in reorder.cuh and spectra.cuh; here are those of the others.
+// The four ways from a 1-D DCT, or its inverse, to a real FFT (Jiang et al., algorithm 1): of 4n, 2n (mirrored or
+// padded) and n values. The last one's kernels are in reorder.cuh and spectra.cuh; here are those of the others.
 //
-// Lines are [rows][n], n contiguous, and the FFT's sides [rows][length] and
-// [rows][length/2 + 1]. w[k] = e^{-jπk/2n}. Blocks of 256 threads cover the rows, with a
-// grid-stride loop over rows where those need more than 65535 blocks; no shared memory
-// where nothing else is said. Values read and written for each of a line's: before the FFT
-// 1 + length/n, after it 2 + 1 of its 1 + length/n.
+// Lines are [rows][n], n contiguous, and the FFT's sides [rows][length] and [rows][length/2 + 1]. w[k] = e^{-jπk/2n}.
+// Blocks of 256 threads cover the rows, with a grid-stride loop over rows where those need more than 65535 blocks; no
+// shared memory unless stated otherwise. Values read and written for each of a line's: before the FFT 1 + length/n,
+// after it 2 + 1 of its 1 + length/n.
 //
 // The inverses take the same steps backwards. Those of the two 2n-point ones are
 // one and the same: the coefficients times conj(w), n zeros, and the first half of what the inverse FFT gives.
@@ -27,9 +25,8 @@ __device__ __forceinline__ real mirrored(const Input* line, u32 j, u32 n) {
     return real(line[j < n ? j : 2 * n - 1 - j]);
 }
 
-/// What is before the forward FFTs. 4n: zero at even places; the line, then its mirror image,
-/// at odd ones (a thread writes two values). Mirrored: the line and its mirror image. Padded:
-/// the line and as many zeros.
+/// The kernels before the forward FFTs. 4n: zero at even places; the line, then its mirror image, at odd ones (a thread
+/// writes two values). Mirrored: the line and its mirror image. Padded: the line and as many zeros.
 PF_KERNEL(BLOCK) dct_pre_4n(const Input* __restrict__ in, real* __restrict__ out, u32 rows, u32 n) {
     each_of_lines(in, n, reinterpret_cast<cplx*>(out), 2 * n, rows,
                   [=](const Input* line, u32 j) { return make(0, mirrored(line, j, n)); });
@@ -42,16 +39,14 @@ PF_KERNEL(BLOCK) dct_pre_padded(const Input* __restrict__ in, real* __restrict__
                   [=](const Input* line, u32 j) { return j < n ? real(line[j]) : real(0); });
 }
 
-/// DCT from a spectrum of `half` complex numbers a row: scale · Re(w X) where
-/// `rotated`, else scale · Re(X).
+/// DCT from a spectrum of `half` complex numbers a row: scale · Re(w X) where `rotated`, else scale · Re(X).
 PF_KERNEL(BLOCK) dct_post_long(const cplx* __restrict__ in, real* __restrict__ out, u32 rows, u32 n, u32 half,
                                const cplx* __restrict__ w, real scale, int rotated) {
     each_of_lines(in, half, out, n, rows,
                   [=](const cplx* line, u32 k) { return scale * (rotated ? w[k] * line[k] : line[k]).x; });
 }
 
-/// Coefficient k of a cosine or sine transform of a line: that one takes them
-/// from the other end, with a zero first.
+/// Coefficient k of a cosine or sine transform of a line: that one takes them from the other end, with a zero first.
 __device__ __forceinline__ real coefficient(const Input* __restrict__ line, u32 k, u32 n, int sine) {
     return !sine ? real(line[k]) : k ? real(line[n - k]) : real(0);
 }
@@ -74,8 +69,7 @@ PF_KERNEL(BLOCK) idct_pre_4n(const Input* __restrict__ in, cplx* __restrict__ ou
     });
 }
 
-/// Value k of a row is element step·k + first of `length`; odd ones negated for a
-/// sine transform.
+/// Value k of a row is element step·k + first of `length`; odd ones negated for a sine transform.
 PF_KERNEL(BLOCK) idct_post_long(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 n, u32 length,
                                 u32 step, u32 first, int sine) {
     each_of_lines(in, length, out, n, rows, [=](const real* line, u32 k) {

@@ -1,15 +1,13 @@
-// The reordering before a forward transform and after an inverse one, along the last PF_RANK axes of
-// arrays [l][m][n], n contiguous: out[reordered(h)][reordered(i)][reordered(j)] = in[h][i][j] and back.
-// Of one axis m counts lines; l is 1 but for three. One read and one write an element.
+// The reordering before a forward transform and after an inverse one, along the last PF_RANK axes of arrays [l][m][n],
+// n contiguous: out[reordered(h)][reordered(i)][reordered(j)] = in[h][i][j] and back. For one axis m counts lines; l is
+// 1 except for three. One read and one write an element.
 //
-// Three ways to do it, chosen by the host: scatter (a thread reads one element
-// where it stands), gather (a thread writes one element where it stands), and
-// wide (a thread moves 32 bytes in and 32 bytes out, all in 16-byte accesses;
-// needs n divisible by twice LANES). Blocks of 256 threads cover a map of [m][n], with
-// a grid-stride loop over rows where those need more than 65535 blocks; blockIdx.z counts maps. No shared
-// memory. The inverse kernels write one array after the other, or up to three separate maps, and
-// finish the sine transforms: bit z of alternate_x (alternate_y) negates the odd
-// rows (columns) of map z.
+// Three ways to do it, chosen by the host: scatter (a thread reads one element where it stands), gather (a thread
+// writes one element where it stands), and wide (a thread moves 32 bytes in and 32 bytes out, all in 16-byte accesses;
+// needs n divisible by twice LANES). Blocks of 256 threads cover a map of [m][n], with a grid-stride loop over rows
+// where those need more than 65535 blocks; blockIdx.z counts maps. No shared memory. The inverse kernels write one
+// array after the other, or up to three separate maps, and finish the sine transforms: bit z of alternate_x
+// (alternate_y) negates the odd rows (columns) of map z.
 #pragma once
 #include "fft/inputs.cuh"
 
@@ -41,7 +39,7 @@ __device__ __forceinline__ u32 row_stride() { return gridDim.y * blockDim.y; }
 
 __device__ __forceinline__ size_t at(u32 i, u32 j, u32 cols) { return size_t(i) * cols + j; }
 
-/// Of an element or place along one axis, the place that it goes to or the element that stands there.
+/// For an element or place along one axis: the place that it goes to, or the element that is there.
 template <bool PLACE> __device__ __forceinline__ u32 other_of(u32 k, u32 length) {
     return PLACE ? natural(k, length) : reordered(k, length);
 }
@@ -92,7 +90,7 @@ PF_KERNEL(BLOCK) reorder_gather(const Input* __restrict__ in, real* __restrict__
     reorder<true>(in, out, l, m, n);
 }
 
-/// Of real numbers alone.
+/// For real numbers only.
 PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n) {
     each_piece(l, m, n, [&](u32 z, u32 i, u32 j, size_t to_even, size_t to_odd) {
         const Pack* source = reinterpret_cast<const Pack*>(in + (size_t(z) * m + i) * n + j);
@@ -108,8 +106,8 @@ PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ ou
     });
 }
 
-/// Where a map goes, and the signs of its odd rows and columns: one of three
-/// separate maps, or with `b` null the z-th of as many as there are at `a`.
+/// The target of a map, and the signs of its odd rows and columns: one of three separate maps, or with `b` null the
+/// z-th of as many as there are at `a`.
 struct Destination {
     real* out;
     real odd_row, odd_col;

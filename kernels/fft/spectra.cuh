@@ -3,10 +3,9 @@
 // Postprocessing", and "Higher dimensions"): a thread has HALF complex numbers on one side and the
 // 2·HALF real ones they hold on the other, each read and written once.
 //
-// Arrays are [l][m][n], n contiguous, those of one axis m lines; spectra from cuFFT are [l][m][n/2 + 1].
-// w[k] = e^{-jπk/2N} for N = l, m, n. Blocks of 256 threads cover (m/2 + 1) × (n/2 + 1), of lines
-// m × (n/2 + 1), by a grid-stride loop over the rows; blockIdx.z counts arrays, of three axes l/2 + 1 for each. No
-// shared memory.
+// Arrays are [l][m][n], n contiguous, those of one axis m lines; spectra from cuFFT are [l][m][n/2 + 1]. w[k] =
+// e^{-jπk/2N} for N = l, m, n. Blocks of 256 threads cover (m/2 + 1) × (n/2 + 1), of lines m × (n/2 + 1), by a
+// grid-stride loop over the rows; blockIdx.z counts arrays, of three axes l/2 + 1 for each. No shared memory.
 //
 // Along one axis, with C the DCT and V the FFT of the reordered line:
 //   C[k] = (w V[k] + conj(w) V[N-k]) / 2,  C[N-k] = j (w V[k] - conj(w) V[N-k]) / 2
@@ -130,8 +129,7 @@ __device__ __forceinline__ void exchange(real& a, real& b) {
 }
 
 /// From coefficients to those whose inverse cosine transform is their inverse sine transform but for the signs of odd
-/// elements: in reverse with a zero first, along the last axis (bit 0 of `sines`) and along the one
-/// before (bit 1).
+/// elements: in reverse with a zero first, along the last axis (bit 0 of `sines`) and along the one before (bit 1).
 __device__ __forceinline__ void reverse(Coefficients& c, const Corner& at, int sines) {
 #pragma unroll
     for (int i = 0; i < HALF; ++i)
@@ -148,9 +146,8 @@ __device__ __forceinline__ void reverse(Coefficients& c, const Corner& at, int s
         }
 }
 
-/// Reads what nothing will read again. Where it is `cached` as a whole, L2 is told to drop
-/// it first. (An H200, the DCT at 2048² in f64: 2 % faster so; at 4096², beyond L2, 2 %
-/// slower.)
+/// Reads values that are not read again. Where the whole is `cached`, L2 drops them first. (An H200, the DCT at 2048²
+/// in f64: 2 % faster so; at 4096², beyond L2, 2 % slower.)
 template <typename T> __device__ __forceinline__ T last_read(const T* p, int cached) { return cached ? __ldcs(p) : *p; }
 
 /// DCTs from their spectra.
@@ -182,8 +179,8 @@ PF_KERNEL(BLOCK) dct_post(const cplx* __restrict__ in, real* __restrict__ out, u
     dct_post_of(in, out, l, m, n, wl, wm, wn, cached, keep);
 }
 
-/// Blocks of a multiprocessor that idct_pre is compiled for, 0 for as many as the compiler likes: with 64 registers, which
-/// it takes on 10.0 and 12.0, volumes in f64 spill.
+/// Blocks of a multiprocessor that idct_pre is compiled for, 0 for as many as the compiler likes: with 64 registers,
+/// which it takes on 10.0 and 12.0, volumes in f64 spill.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr int LEAST_BLOCKS = RANK == 3 && F64 ? 2 : 0;
 #else
@@ -204,8 +201,7 @@ PF_KERNEL(BLOCK, LEAST_BLOCKS) idct_pre(const Input* __restrict__ in, cplx* __re
 }
 
 #if PF_RANK == 2
-/// The naive form, for comparison: one thread per output, every element of the
-/// spectrum read four times.
+/// The naive form, for comparison: one thread per output, every element of the spectrum read four times.
 PF_KERNEL(BLOCK) dct_post_naive(const cplx* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n,
                                 const cplx*, const cplx* __restrict__ wm, const cplx* __restrict__ wn, int) {
     const Index c = first_index();

@@ -18,10 +18,9 @@
 #pragma once
 #include "lines/dft.cuh"
 
-/// Where the twiddles of a line's FFT stand in its table, and its stages: radices R, X1, X2
-/// and R, of which X1 or X2 may be 1. Butterflies of the middle stages are dealt out to the
-/// threads in turn, as many to each as there are in the first threads: where T does not
-/// divide them, the last threads have one less to do.
+/// Where the twiddles of a line's FFT stand in its table, and its stages: radices R, X1, X2 and R, of which X1 or X2
+/// may be 1. Butterflies of the middle stages are assigned to the threads in turn, as many to each as there are in the
+/// first threads: where T does not divide them, the last threads have one less to do.
 ///
 /// After the first, each stage has, for every power 1, 2, 4, 8 below its radix,
 /// e^{-2πi·power·m/(LX)} for m < L; then come e^{+iπk/2N}, k = 0…N/E.
@@ -58,8 +57,7 @@ struct Place {
     void* shared;  // the group's own BlockFft::BYTES
 };
 
-/// A pair of frequencies k and N-k of a thread. All but k and w are constants once pairs()
-/// is unrolled.
+/// A pair of frequencies k and N-k of a thread. All but k and w are constants once pairs() is unrolled.
 struct Frequency {
     real k;
     cplx w;             // e^{iπk/2N}
@@ -67,7 +65,7 @@ struct Frequency {
     bool zero, middle;  // k = 0 and k = N/2 are their own partners
 };
 
-/// What one access to shared memory moves.
+/// The values moved by one access to shared memory.
 template <bool SPLIT> struct SlotOf {
     using type = cplx;
 };
@@ -108,8 +106,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
         larger(Pad<1, R>::at(N), larger(X1 > 1 ? Pad<R, X1>::at(N) : 0, X2 > 1 ? Pad<R * X1, X2>::at(N) : 0));
     static constexpr int BYTES = SLOTS * C * SLOT;
 
-    /// Waits for the group alone, so that one group's arithmetic overlaps with another's
-    /// exchange.
+    /// Waits for the group alone, so that one group's arithmetic overlaps with another's exchange.
     static __device__ __forceinline__ void sync(const Place& place) {
         if constexpr (32 % (T * C) == 0) __syncwarp();
         else if constexpr (GROUPS == 1 || T * C % 32 != 0) __syncthreads();
@@ -134,7 +131,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
         if (K == PLAIN) return has<X>(t, b) ? t + b * T : 0;
         return b == 0 ? t : K == FIRST ? second.first : second.last;
     }
-    /// Whether the thread has one; what it computes in place of one it has not goes nowhere.
+    /// Whether the thread has one; values computed without one are not stored.
     template <int X> static __device__ __forceinline__ bool has(u32 t, int b) {
         return N / X % T == 0 || b < each(X) - 1 || t + b * T < N / X;
     }
@@ -260,9 +257,8 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
         }
     }
 
-    /// The order of a thread's elements at the end with pairs k, N-k: that of run(), or one in
-    /// which i and E-1-i are partners in thread 0 too, except i = 0: there those are
-    /// frequencies 0 and N/2, their own partners.
+    /// The order of a thread's elements at the end with pairs k, N-k: that of run(), or one in which i and E-1-i are
+    /// partners in thread 0 too, except i = 0: there those are frequencies 0 and N/2, their own partners.
     enum Order { NATURAL, PAIRED };
     /// The index in NATURAL order of thread 0's element i in PAIRED order.
     static __host__ __device__ constexpr int natural(int i) {
@@ -319,10 +315,9 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
         }
     }
 
-    /// Calls f(end, offset, a, b) for every pair of positions a = v[q], b = v[N-1-q]
-    /// of the thread, q < N/2: elements 2q and 2q+1 of the line. q is `offset`,
-    /// a constant, from t (end 0) or from N-1-t (end 1), so that with an address
-    /// for either end every access is at a constant distance from one.
+    /// Calls f(end, offset, a, b) for every pair of positions a = v[q], b = v[N-1-q] of the thread, q < N/2: elements
+    /// 2q and 2q+1 of the line. q is `offset`, a constant, from t (end 0) or from N-1-t (end 1), so that with an
+    /// address for either end every access is at a constant distance from one.
     template <typename F> static __device__ __forceinline__ void neighbours(cplx* v, F f) {
 #pragma unroll
         for (int i = 0; i < R / 2; ++i) f(0, i * M, v[i], v[E - 1 - i]);

@@ -32,8 +32,7 @@ template <int R> __device__ __forceinline__ cplx rotate(cplx a, int n) {
 /// A DFT of X points in place, exponent of sign S; X is 2, 3, 4, 5, 6, 8, 10, 12, 15 or 16.
 template <int X, int S> __device__ __forceinline__ void dft(cplx* v);
 
-/// From a and b to a + wb and a - wb = 2a - (a + wb): six fused operations, where a product and two
-/// sums are eight.
+/// From a and b to a + wb and a - wb = 2a - (a + wb): six fused operations, where a product and two sums are eight.
 __device__ __forceinline__ void butterfly(cplx& a, cplx& b, cplx w) {
     const cplx sum = make(fma(-w.y, b.y, fma(w.x, b.x, a.x)), fma(w.y, b.x, fma(w.x, b.y, a.y)));
     b = make(fma(real(2), a.x, -sum.x), fma(real(2), a.y, -sum.y));

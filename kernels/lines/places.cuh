@@ -27,7 +27,7 @@
 #include "lines/real_lines.cuh"
 #include "peers/peers.cuh"
 
-/// Columns of a panel: 64 bytes of a row pair, where nothing else is said.
+/// Columns of a panel: 64 bytes of a row pair, unless defined otherwise.
 #ifndef PF_PANEL
 #define PF_PANEL (64 / sizeof(cplx))
 #endif

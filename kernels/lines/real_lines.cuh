@@ -24,9 +24,8 @@ __device__ __forceinline__ void idct_pair(cplx w, cplx& k, cplx& n) {
     n = conj(w) * (z + s);
 }
 
-/// From a spectrum at k and N-k to the one whose inverse cosine transform is its inverse
-/// sine transform but for signs: coefficients in reverse with a zero first. What b gets at
-/// k = 0 counts for nothing.
+/// From a spectrum at k and N-k to the one whose inverse cosine transform is its inverse sine transform but for signs:
+/// coefficients in reverse with a zero first. The value of b at k = 0 is not used.
 __device__ __forceinline__ void reverse_pair(bool zero, cplx& a, cplx& b) {
     cplx keep = a;
     a = zero ? make(0, 0) : b;

@@ -17,7 +17,7 @@
 #include "peers/peers.cuh"
 
 constexpr int N = PF_N, E = PF_E, C = PF_C, GROUPS = PF_GROUPS;
-// What finds the ranks of a solve by slabs takes registers too.
+// The search for the ranks of a solve by slabs takes registers too.
 constexpr bool RECOMPUTE = PF_RECOMPUTE || PF_PEERS > 0;
 using Fft = BlockFft<N, E, PF_X1, PF_X2, C, GROUPS, PF_SPLIT>;
 constexpr int ROOM = Fft::ROOM, T = Fft::T, THREADS = T * C * GROUPS;

@@ -1,7 +1,7 @@
 // One pass of a transform: DCT, IDCT or IDXST of every line along one axis of a map, read
 // and written once, with all that comes before and after its FFT done in registers.
 //
-// What an instance does is chosen by
+// An instance is chosen by
 //   PF_FORWARD         DCT (1) or the inverses (0)
 //   PF_FROM, PF_TO     where lines stand before and after (places.cuh)
 //   PF_INPUT           type of the values read: real, an integer, or cplx between passes
@@ -13,10 +13,9 @@
 //   PF_PEERS           ranks of a solve by slabs, to whose panels its first pass stores
 // and how it is divided by the shape (shape.cuh).
 //
-// A 2-D DCT is MapRows to PanelRows, then PanelColumns to MapColumns; its inverses are
-// MapColumns to PanelColumns, then PanelRows to MapRows. More axes are MapColumns of maps of
-// all faster axes, in place. Grid: blocks of GROUPS·C lines, and maps. Each pass moves one value
-// in and one out for every value of the map.
+// A 2-D DCT is MapRows to PanelRows, then PanelColumns to MapColumns; its inverses are MapColumns to PanelColumns, then
+// PanelRows to MapRows. More axes are MapColumns of maps of all faster axes, in place. Grid: blocks of GROUPS·C lines,
+// and maps. Each pass moves one value in and one out for every value of the map.
 #include "device/dependent_launch.cuh"
 #include "fft/keep.cuh"
 #include "lines/places.cuh"

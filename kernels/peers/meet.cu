@@ -1,14 +1,12 @@
 // How ranks wait for each other, and how it is tested that they reach each other's memory.
 //
-// A rank has signals in its own device memory: its generation (how often it has met the others),
-// whom it waited for in vain, and for every rank the generation that this rank has announced. All
-// count up for ever and are compared by their difference, so nothing is ever reset while others may
-// look at it. A rank that is one meeting ahead cannot overwrite what another still waits for:
-// what that one waits for is any generation as high as its own.
+// A rank has signals in its own device memory: its generation (the number of its barriers), whom it waited for in vain,
+// and for every rank the generation that this rank has announced. All count up for ever and are compared by their
+// difference, so nothing is ever reset while others may look at it. A rank that is one barrier ahead cannot overwrite a
+// value another still waits for: that one waits for any generation as high as its own.
 //
-// PTX memory model: st.release.sys orders what the rank's stream wrote before it, also to other
-// devices' memory, before the announcement; ld.acquire.sys orders it before what the waiting rank's
-// stream does next.
+// PTX memory model: st.release.sys orders what the rank's stream wrote before it, also to other devices' memory, before
+// the announcement; ld.acquire.sys orders it before what the waiting rank's stream does next.
 #include "device/common.cuh"
 #include "peers/ranks.cuh"
 
@@ -41,9 +39,9 @@ __device__ __forceinline__ u64 nanoseconds() {
     return time;
 }
 
-/// Tells `count` ranks that this one is here, and waits for all of them, at most `limit`
-/// nanoseconds: then the signal MISSING gets 1 + the rank that did not come, and from there on nobody
-/// is waited for. Grid: one block of a warp, a thread for each rank.
+/// Announces this rank to `count` ranks, and waits for all of them, at most `limit` nanoseconds: then the signal
+/// MISSING gets 1 + the rank that did not come, and from there on no rank is waited for. Grid: one block of a warp, a
+/// thread for each rank.
 PF_KERNEL(32) meet(const __grid_constant__ Signals signals, u32 rank, u32 count, u64 limit) {
     u32* const own = signals.of[rank];
     const u32 generation = own[GENERATION * WORDS] + 1, peer = threadIdx.x;
@@ -63,7 +61,7 @@ PF_KERNEL(32) meet(const __grid_constant__ Signals signals, u32 rank, u32 count,
     }
 }
 
-/// A number that depends on its place and on who wrote it.
+/// A number that depends on its place and on the rank that wrote it.
 __device__ __forceinline__ u32 pattern(u32 i, u32 seed) { return (i + 1) * 2654435761u ^ (seed * 0x9e3779b9u + 1); }
 
 /// Writes `count` numbers to another rank's memory. Grid: a thread for each.

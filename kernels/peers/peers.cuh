@@ -1,16 +1,14 @@
-// Maps of which several devices (ranks) hold a part each, and how a kernel finds whose part an
-// element is in.
+// Maps of which several devices (ranks) hold a part each, and how a kernel finds whose part an element is in.
 //
-// A solve by slabs spreads a map [nx][ny] twice. For the passes along rows a rank has an interval
-// of row pairs; for the pass along columns it has an interval of panels of columns
-// (lines/places.cuh). A pass writes each element straight into the memory of the rank that
-// reads it in the next pass. Addresses are of the unified address space of a process; how devices
-// come to reach each other's memory is the host's part (src/cuda/peers).
+// A solve by slabs spreads a map [nx][ny] twice. For the passes along rows a rank has an interval of row pairs; for the
+// pass along columns it has an interval of panels of columns (lines/places.cuh). A pass writes each element straight
+// into the memory of the rank that reads it in the next pass. Addresses are of the unified address space of a process;
+// how devices come to reach each other's memory is the host's part (src/cuda/peers).
 //
-// What goes from device to device goes in pieces of 128 bytes and more. (Two H200s, stores in pieces
-// of 32 and 64 bytes: 4096² in f32 in 311 µs, in larger ones 244, on one device too.) So panels from the first pass to the second
-// are 128 bytes of a row pair (PF_PANEL columns), and those from the second to the third as
-// many columns as a block stores at once (PF_WRITTEN), of which row pairs follow each other.
+// Transfers between devices are in pieces of 128 bytes and more. (Two H200s, stores in pieces of 32 and 64 bytes: 4096²
+// in f32 in 311 µs, in larger ones 244, on one device too.) So panels from the first pass to the second are 128 bytes
+// of a row pair (PF_PANEL columns), and those from the second to the third as many columns as a block stores at once
+// (PF_WRITTEN), of which row pairs follow each other.
 //
 // PF_PEERS is the number of ranks; 0, or not defined, is a kernel of one device.
 #pragma once
@@ -21,8 +19,8 @@
 #endif
 
 #if PF_PEERS
-/// What the passes of one rank need to know of all: same layout as `Slabs` in
-/// src/cuda/peers/slabs/three_pass.rs. A kernel's argument by value.
+/// Data of all ranks for the passes of one: same layout as `Slabs` in src/cuda/peers/slabs/three_pass.rs. A kernel's
+/// argument by value.
 struct Slabs {
     cplx* columns[PF_PEERS];      // every rank's panels [panel][row pair][column], all row pairs
     cplx* p[PF_PEERS];            // every rank's P, [panel][row pair][column], all panels

@@ -1,12 +1,12 @@
 // The density's sums, from every rank to those that own the bins.
 //
-// A rank adds its own bodies to sums of all bins in its own memory (bodies/density.cu). Of the bins
-// another rank owns, few are not zero where ranks have bodies that stand together: those are added to
-// the owner's sums, and set to zero here. Integers: in whatever order they arrive, the owner has the
-// bits of one device. It has added its own before ranks met, and reads when they have met again.
+// A rank adds its own bodies to sums of all bins in its own memory (bodies/density.cu). Of the bins another rank owns,
+// few are not zero where ranks have bodies that stand together: those are added to the owner's sums, and set to zero
+// here. Integers: in whatever order they arrive, the owner has the bits of one device. It has added its own before a
+// barrier, and reads after the next one.
 //
-// f32: what arrives goes to the 64 bits in `rest` (bodies/sums.cuh), for the owner's 32 have no room
-// for more than its own bodies.
+// f32: arriving sums go to the 64 bits in `rest` (bodies/sums.cuh), for the owner's 32 have no room for more than its
+// own bodies.
 #include "bodies/sums.cuh"
 #include "peers/ranks.cuh"
 
@@ -38,8 +38,7 @@ __device__ __forceinline__ void send(const AllSums& all, u32 owner, u32 at, u64 
     atomicAdd_system(all.values[owner] + at, value);
 }
 
-/// Sends the sums of all bins that other ranks own. Grid: as many threads as four bins of one class
-/// each, in turns.
+/// Sends the sums of all bins that other ranks own. Grid: as many threads as four bins of one class each, in turns.
 PF_KERNEL(BLOCK) send_sums(const __grid_constant__ AllSums all) {
     const u32 bins = all.first[all.count], begin = all.first[all.rank], end = all.first[all.rank + 1];
     const u32 fours = (bins - (end - begin) + 3) / 4;

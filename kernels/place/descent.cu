@@ -1,6 +1,5 @@
-// The vectors of a placer's accelerated descent, two coordinates per body: the
-// step, and the preconditioned gradient with the sums that steer the next one
-// (Lu et al., "ePlace", TODAES 2015, section 5; DREAMPlace, section III-C).
+// The vectors of a placer's accelerated descent, two coordinates per body: the step, and the preconditioned gradient
+// with the sums that steer the next one (Lu et al., "ePlace", TODAES 2015, section 5; DREAMPlace, section III-C).
 //
 //   descent_place     positions from a vector, for an evaluation there
 //   descent_step      u' = v - step g,  v' = clamp(u' + momentum (u' - u)),  sum (v' - v)^2
@@ -8,14 +7,13 @@
 //                     and the sums |dWA|, |force|, g'^2, (g' - g)^2
 //   descent_sample    the blocks' sums, added up, and what else the host wants to know
 //
-// Numbers that change from one evaluation to the next come from device memory
-// (`Parameters`), and so does which of the vectors are read and which written: one captured graph
-// serves every step. Blocks have 256 threads and as many bodies as
-// the others (bodies/shares.cuh), on several devices each the blocks of its share: the
-// vectors there hold a value for every body, of which those of the share are used. Sums are in f64 in a fixed
-// order, which does not depend on how many devices there are: the same bits on every run. Movable cells stand
-// first, then fillers, which have no pins. Vectors are two arrays, x and y; what goes to the engine and comes from
-// it is pairs, x and y of a body side by side. Positions also go to the other devices that need them.
+// Numbers that change from one evaluation to the next come from device memory (`Parameters`), and so does which of the
+// vectors are read and which written: one captured graph serves every step. Blocks have 256 threads and as many bodies
+// as the others (bodies/shares.cuh), on several devices each the blocks of its share: the vectors there hold a value
+// for every body, of which those of the share are used. Sums are in f64 in a fixed order, which does not depend on how
+// many devices there are: the same bits on every run. Movable cells stand first, then fillers, which have no pins.
+// Vectors are two arrays, x and y; what goes to the engine and comes from it is pairs, x and y of a body side by side.
+// Positions also go to the other devices that need them.
 //
 // Memory traffic, values per body: a step reads 6 (v, u, g) and writes 6 (u', v', and v' again
 // where the engine reads it); a gradient reads 4 (g, force), for movable cells 3 more (dWA, pin
@@ -43,7 +41,7 @@ struct Vectors {
 __device__ __forceinline__ Vector one_of(const Vector (&v)[3], double k) { return k == 0 ? v[0] : k == 1 ? v[1] : v[2]; }
 __device__ __forceinline__ Vector one_of(const Vector (&v)[2], bool second) { return second ? v[1] : v[0]; }
 
-/// What stays the same: `Bodies` in src/cuda.
+/// The data that stay the same: `Bodies` in src/cuda.
 struct Bodies {
     const real *high_x, *high_y;  // largest lower-left corner inside the die
     const real* area;
@@ -87,7 +85,7 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const BodyBlocks blocks, const Bodies
     const Vector u = one_of(vectors.u, turn), next_u = one_of(vectors.u, !turn), g = one_of(vectors.g, turn);
     const BlockBodies own = bodies_of_block(blocks);
     double sums[1] = {0};
-    // Two bodies at a time: what is fetched of both is asked for before anything is written.
+    // Two bodies at a time: all loads of both come before anything is written.
     for (u32 first = own.begin; first < own.count; first += 2 * own.stride) {
         real2 at[2], other[2], slope[2], high[2];
         u32 needed[2];
@@ -157,18 +155,18 @@ PF_KERNEL(BLOCK, 4) descent_gradient(const BodyBlocks blocks, const Bodies bodie
     block_sums(sums, part(blocks, parts), blocks.blocks);
 }
 
-/// What every rank knows of an evaluation: its density's statistics, and whom it has waited for in vain
-/// (null on one device). Same layout as `RankReports` in src/cuda.
+/// Every rank's data of an evaluation: its density's statistics, and whom it has waited for in vain (null on one
+/// device). Same layout as `RankReports` in src/cuda.
 struct RankReports {
     const u64* statistics[MOST_RANKS];
     const u32* missing[MOST_RANKS];
     u32 ranks, unused;
 };
 
-/// All there is to say of an evaluation: the gradient's four sums, then that of the step, HPWL and WA as the
-/// wirelength's kernels left them, the engine's energy, its density's excess, maximum and bodies outside their halos, as
-/// bit patterns, and 1 + the first rank that has waited in vain. Grid: a block for each of the five sums, which are
-/// the gradient's `parts` and `moved`, a number for each of `blocks`.
+/// The numbers of an evaluation: the gradient's four sums, then that of the step, HPWL and WA as the wirelength's
+/// kernels left them, the engine's energy, its density's excess, maximum and bodies outside their halos, as bit
+/// patterns, and 1 + the first rank that has waited in vain. Grid: a block for each of the five sums, which are the
+/// gradient's `parts` and `moved`, a number for each of `blocks`.
 PF_KERNEL(BLOCK) descent_sample(const double* parts, const double* moved, u32 blocks, int proposed,
                                 const double* lengths, const double* energy, const __grid_constant__ RankReports all,
                                 double* sample) {

@@ -1,6 +1,5 @@
-// Wirelength of all nets, and its gradient on every movable cell (Hsu, Chang
-// and Balabanov, "TSV-aware analytical placement", DAC 2011; DREAMPlace,
-// section III-A). Per net and axis, with t = (x - max)/gamma, s = (min - x)/gamma:
+// Wirelength of all nets, and its gradient on every movable cell (Hsu, Chang and Balabanov, "TSV-aware analytical
+// placement", DAC 2011; DREAMPlace, section III-A). Per net and axis, with t = (x - max)/gamma, s = (min - x)/gamma:
 //
 //   HPWL    = max - min
 //   WA      = max - min + gamma (mean of t by e^t + mean of s by e^s)
@@ -13,34 +12,30 @@
 //   wirelength_gather  gradient of a cell: the sum over its pins; a thread per
 //                      cell, a warp per cell of more than HEAVY pins. And the sums of HPWL and WA
 //
-// Blocks have 256 threads. Those of wirelength_nets are as many as run at once, and take intervals in turn: of wide nets
-// (the whole block; HPWL alone where one is left out of WA), then a warp each, which waits for no other one, of large nets
-// and of chunks of small nets (a lane each). How many intervals there are depends on the nets alone, and each has a sum
-// of its own.
-// On several devices each has some of the intervals, with PF_SEVERAL: a pin's gradient goes to the device that has the
-// cell in its share (bodies/shares.cuh), and there alone is the cell's sum made.
-// One kernel for all three: in three, one after the other, each with its tail, wirelength took 60
-// and not 41 µs at adaptec1's size on an H200.
+// Blocks have 256 threads. Those of wirelength_nets are as many as run at once, and take intervals in turn: of wide
+// nets (the whole block; HPWL alone where one is left out of WA), then a warp each, which waits for no other one, of
+// large nets and of chunks of small nets (a lane each). How many intervals there are depends on the nets alone, and
+// each has a sum of its own. On several devices each has some of the intervals, with PF_SEVERAL: a pin's gradient goes
+// to the device that has the cell in its share (bodies/shares.cuh), and there alone is the cell's sum made. One kernel
+// for all three: in three, one after the other, each with its tail, wirelength took 60 and not 41 µs at adaptec1's size
+// on an H200.
 //
 // No floating-point atomics: a pin's gradient is written once, a cell sums its pins in a
 // fixed order, and totals are sums in f64 in a fixed order: the same bits on every run, and for any number of devices.
 //
-// Data. Nets stand in an order of their own, small ones first, each one's pins next to each
-// other: `net_start` (one more than nets), `weight`; per pin the `pin_body` it sits on and
-// its offset from that body's lower-left corner, or NO_BODY and its place on the die. A
-// chunk is at most 32 nets of at most CHUNK_PINS pins together. `body_start` and `body_pin`
-// list the pins of every cell. Offsets, corners and gradients are pairs of `real`, x and y side
-// by side: one access at random where two arrays take two. The rest are 32-bit integers.
+// Data. Nets stand in an order of their own, small ones first, each one's pins next to each other: `net_start` (one
+// more than nets), `weight`; per pin the `pin_body` it sits on and its offset from that body's lower-left corner, or
+// NO_BODY and its place on the die. A chunk is at most 32 nets of at most CHUNK_PINS pins together. `body_start` and
+// `body_pin` list the pins of every cell. Offsets, corners and gradients are pairs of `real`, x and y side by side: one
+// access at random where two arrays take two. The rest are 32-bit integers.
 //
-// Exponentials are powers of two, t and s being scaled by log2(e): in single precision an
-// instruction each. What is off in e^t by the rounding of t is at most 2^-24 |t| e^t, less than
-// the rounding of 1.
+// Exponentials are powers of two, t and s being scaled by log2(e): in single precision an instruction each. The error
+// of e^t by the rounding of t is at most 2^-24 |t| e^t, less than the rounding of 1.
 //
-// Memory traffic of an evaluation, values: per pin 1 + 2 (body, offset), 2 at random (the
-// body's corner), 2 written (gradient). Pins of large and wide nets are kept in shared memory, as
-// many as it holds; the others are fetched three times. Per net 2. Per pin of a cell 1 (its index)
-// and 2 at random (its gradient); per cell 1 and 2 written. Shared memory: 2 values per pin of a
-// warp's chunk (8 KiB in f32, 16 KiB in f64).
+// Memory traffic of an evaluation, values: per pin 1 + 2 (body, offset), 2 at random (the body's corner), 2 written
+// (gradient). Pins of large and wide nets are kept in shared memory, as many as it holds; the others are fetched three
+// times. Per net 2. Per pin of a cell 1 (its index) and 2 at random (its gradient); per cell 1 and 2 written. Shared
+// memory: 2 values per pin of a warp's chunk (8 KiB in f32, 16 KiB in f64).
 #include "bodies/shares.cuh"
 #include "device/reduce.cuh"
 
@@ -51,15 +46,14 @@ constexpr u32 CHUNK_PINS = 128;
 constexpr u32 ROOM = CHUNK_PINS / 32;
 /// A cell of more pins is a warp's: HEAVY in src/cuda.
 constexpr u32 HEAVY = 64;
-// Blocks of wirelength_nets that a multiprocessor runs at once, at least: as many as do without
-// spilling anything.
+// Blocks of wirelength_nets that a multiprocessor runs at once, at least: as many as do without spilling anything.
 #if __CUDA_ARCH__ >= 1000
 constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 4 : 5;
 #else
 constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 5 : 6;
 #endif
 
-/// What connects the bodies. Same layout as `NetAddresses` in src/cuda.
+/// The nets between bodies. Same layout as `NetAddresses` in src/cuda.
 struct Nets {
     const u32* net_start;
     const real* weight;
@@ -84,11 +78,11 @@ struct PinGradients {
 };
 static_assert(sizeof(PinGradients) == MOST_RANKS * 8 + (2 * MOST_RANKS + 4) * 4, "as in src/cuda");
 
-/// Of `pin` again, which was fetched before; of no matter on one device.
+/// The body of `pin` again, which was loaded before; not used on one device.
 __device__ __forceinline__ u32 body_again(const Nets& nets, u32 pin) { return PF_SEVERAL ? nets.pin_body[pin] : 0; }
 
-/// A list of nets or chunks, cut into intervals of `each`, and which of these are taken here. Same layout as `NetList` in
-/// src/cuda.
+/// A list of nets or chunks, cut into intervals of `each`, and which of these are taken here. Same layout as `NetList`
+/// in src/cuda.
 struct NetList {
     u32 count, each;
     u32 begin, end;  // intervals
@@ -97,8 +91,8 @@ struct NetList {
     __device__ __forceinline__ u32 start(u32 interval) const { return min(interval * each, count); }
 };
 
-/// Wide nets, which are a block's, then large ones and chunks of small ones, which are a warp's. Same layout as `NetLists` in
-/// src/cuda.
+/// Wide nets, which are a block's, then large ones and chunks of small ones, which are a warp's. Same layout as
+/// `NetLists` in src/cuda.
 struct NetLists {
     NetList wide, large, chunks;
     u32 sums;  // intervals of all lists, on all devices
@@ -160,8 +154,7 @@ __device__ __forceinline__ Average between(real low, real high) {
     return {low, high, real(0), real(0), real(0), real(0)};
 }
 
-/// One axis of a small net whose pins stand in shared memory, and whose
-/// gradients take their place.
+/// One axis of a small net whose pins stand in shared memory, and whose gradients take their place.
 __device__ __forceinline__ Average small_axis(real* pins, u32 begin, u32 end, real scale, real weight) {
     if (end - begin == 2) {
         // With p = e^t of the lower pin, which is e^s of the upper one, WA is d (1 - p) / (1 + p).
@@ -205,7 +198,7 @@ __device__ __forceinline__ Lengths small_nets(const Nets& nets, const cplx* __re
                                               uint2 begin, uint2 end, real* x, real* y,
                                               const PinGradients& gradients) {
     const u32 lane = threadIdx.x % 32, pins = end.y - begin.y;
-    // All that a lane fetches is asked for before any of it is waited for.
+    // All loads of a lane are issued before any of them is waited for.
     u32 body[ROOM];
     cplx at[ROOM];
 #pragma unroll
@@ -382,9 +375,9 @@ __device__ __forceinline__ void leave(Lengths total, u32 at, const NetLists& of,
     sums[of.sums + at] = total.wa;
 }
 
-/// Small nets stand first, large ones from `small` on and wide ones from `large` on; those below `smooth` take part in WA.
-/// `chunk` has the first net of each chunk and its first pin, and their end. `gamma` is one number; HPWL of every interval
-/// goes to `sums`, then WA.
+/// Small nets stand first, large ones from `small` on and wide ones from `large` on; those below `smooth` take part in
+/// WA. `chunk` has the first net of each chunk and its first pin, and their end. `gamma` is one number; HPWL of every
+/// interval goes to `sums`, then WA.
 PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
                                               u32 small, u32 large, u32 smooth, const uint2* __restrict__ chunk,
                                               const __grid_constant__ PinGradients gradients,
@@ -439,9 +432,9 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __res
 /// Where interval `k` of `intervals` begins, of `count` things.
 __device__ __forceinline__ u32 interval(u32 count, u32 k, u32 intervals) { return u32(u64(count) * k / intervals); }
 
-/// The sums of wirelength_nets, of all devices, and how they are added up: by so many blocks, each of which leaves its sum
-/// of HPWL and of WA with `partial`; the last one to come (`ticket`, see is_last_block) leaves all with `lengths`. Same
-/// layout as `LengthSums` in src/cuda.
+/// The sums of wirelength_nets, of all devices, and how they are added up: by so many blocks, each of which leaves its
+/// sum of HPWL and of WA with `partial`; the last one to come (`ticket`, see is_last_block) leaves all with `lengths`.
+/// Same layout as `LengthSums` in src/cuda.
 struct LengthSums {
     const double* sums;
     double *partial, *lengths;
@@ -463,8 +456,8 @@ __device__ __forceinline__ void add_lengths(const LengthSums& of) {
     }
 }
 
-/// Cells from `first` on, below `cells`. Behind the blocks that add up lengths come `light` that take a cell per thread,
-/// the others take one of the `heavies` cells listed in `heavy` per warp.
+/// Cells from `first` on, below `cells`. Behind the blocks that add up lengths come `light` that take a cell per
+/// thread, the others take one of the `heavies` cells listed in `heavy` per warp.
 PF_KERNEL(BLOCK) wirelength_gather(const LengthSums lengths, u32 first, u32 cells, u32 light, u32 heavies,
                                    const u32* __restrict__ heavy,
                                    const u32* __restrict__ body_start, const u32* __restrict__ body_pin,

@@ -1,11 +1,11 @@
 // The last of the three passes of the field solve (src/spectral.rs), along y: φ = IDCT(P), Ex = IDCT(Q) and
 // Ey = IDXST(w_y P): w_y is constant along a column, so φ and Ey share P.
 //
-// PF_POTENTIAL: 1: φ, Ex and Ey; 0: Ex and Ey; of a solve by slabs, 2: φ and Ey, 3: Ex. How lines are divided: shape.cuh. A block takes
-// GROUPS·C row pairs, those of a group neighbours and of one map; the groups of a row pair's maps
-// are neighbours: P's second reader finds it in L2. Two values are read and three written for
-// each bin, without φ two and two. Block 0 also adds up the energy. PF_BATCH: there is more than
-// one solve; the first energy is then that of all, before that of each.
+// PF_POTENTIAL: 1: φ, Ex and Ey; 0: Ex and Ey; of a solve by slabs, 2: φ and Ey, 3: Ex. How lines are divided:
+// shape.cuh. A block takes GROUPS·C row pairs, those of a group neighbours and of one map; the groups of a row pair's
+// maps are neighbours: P's second reader finds it in L2. Two values are read and three written for each bin, without φ
+// two and two. Block 0 also adds up the energy. PF_BATCH: there is more than one solve; the first energy is then that
+// of all, before that of each.
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 #include "lines/places.cuh"
@@ -41,8 +41,8 @@ fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict_
     const cplx* in = map == EX ? q : p;
     real* out = map == PHI ? phi : map == EX ? ex : ey;
     wait_for_previous();
-    // In f64 blocks of the next solve's first pass would crowd where there is room left. (An H200, solves of 512²
-    // in a row: 15.2 µs, 11.9 without.)
+    // In f64 blocks of the next solve's first pass would crowd the remaining room. (An H200, solves of 512² in a row:
+    // 15.2 µs, 11.9 without.)
     if (EARLY && !F64) let_next_start();
     cplx v[ROOM];
     const u32 solve = PF_BATCH ? blockIdx.y : 0;

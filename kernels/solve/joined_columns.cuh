@@ -17,9 +17,8 @@ template <typename Columns> __device__ __forceinline__ void store_energy(const C
     columns.energy(blockIdx.x, energy);
 }
 
-/// A block takes 2C columns, C as real parts and C as imaginary parts; it has read its columns
-/// before it writes. P and Q of a column share an FFT. The block's part of the energy Σ φ·ρ (by
-/// Parseval) goes to `columns.energy`.
+/// A block takes 2C columns, C as real parts and C as imaginary parts; it has read its columns before it writes. P and
+/// Q of a column share an FFT. The block's part of the energy Σ φ·ρ (by Parseval) goes to `columns.energy`.
 ///
 /// While the first C columns are transformed, the spectrum of the second C waits: STORED of a thread's elements in
 /// shared memory, the others in registers.

@@ -1,10 +1,8 @@
-// The second of three passes for long lines in f32, of which shared memory holds few: P of
-// two neighbouring columns goes through one FFT, then Q of both. A lane takes both columns'
-// 16 bytes at once, so two lanes fill a sector.
+// The second of three passes for long lines in f32, of which shared memory holds few: P of two neighbouring columns
+// goes through one FFT, then Q of both. A lane takes both columns' 16 bytes at once, so two lanes fill a sector.
 //
-// Blocks of N/E·C threads, as many as are resident at once (persistent). Shared memory: N·C
-// complex numbers for Q's spectrum or the next unit, then the exchange's. A value is read once and two are
-// written.
+// Blocks of N/E·C threads, as many as are resident at once (persistent). Shared memory: N·C complex numbers for Q's
+// spectrum or the next unit, then the exchange's. A value is read once and two are written.
 #pragma once
 #include "solve/joined_columns.cuh"
 
@@ -28,11 +26,10 @@ __device__ __forceinline__ void wait_for_copies() {
 /// A unit is 2C columns. A block takes units blockIdx, blockIdx + grid, …, and has read one before it
 /// writes it. The block's part of the energy Σ φ·ρ (by Parseval) goes to `columns.energy`.
 ///
-/// A line goes through three FFTs: forward, P's inverse, Q's inverse, by the same
-/// instructions, for an inverse FFT is a forward one with real and imaginary parts swapped
-/// before and after. Separate ones would exceed the instruction cache.
-/// Shared memory holds Q's spectrum during P's FFT, the next unit's columns during Q's, and
-/// behind it the exchange.
+/// A line goes through three FFTs: forward, P's inverse, Q's inverse, by the same instructions, for an inverse FFT is a
+/// forward one with real and imaginary parts swapped before and after. Separate ones would exceed the instruction
+/// cache. Shared memory holds Q's spectrum during P's FFT, the next unit's columns during Q's, and behind it the
+/// exchange.
 template <typename Columns>
 __device__ __forceinline__ void separate_columns(const Columns& columns, const cplx* __restrict__ table,
                                                  const Green& green, u32 units) {
@@ -64,7 +61,7 @@ __device__ __forceinline__ void separate_columns(const Columns& columns, const c
         enum Phase { FORWARD, P, Q };
 #pragma unroll 1
         for (u32 phase = FORWARD; phase <= Q; ++phase) {
-            // What depends on the thread alone is computed again each time.
+            // Values that depend on the thread alone are computed again each time.
             u32 t = threadIdx.x / C;
             asm volatile("" : "+r"(t));
             if (phase == FORWARD) {

@@ -1,12 +1,11 @@
-// What a solve has between its FFTs in the pipelines of cuFFT, with the pre- and post-processing of single transforms
-// (spectra.cuh): of two axes for the fused pipeline (Jiang, Gu and Pan, "A New Acceleration Paradigm for
-// Discrete Cosine Transform and Other Fourier-Related Transforms", algorithm 2), of one for the row-column
-// pipeline, which transforms along the contiguous axis, transposes, and so again.
+// The steps of a solve between its FFTs in the pipelines of cuFFT, with the pre- and post-processing of single
+// transforms (spectra.cuh): of two axes for the fused pipeline (Jiang, Gu and Pan, "A New Acceleration Paradigm for
+// Discrete Cosine Transform and Other Fourier-Related Transforms", algorithm 2), of one for the row-column pipeline,
+// which transforms along the contiguous axis, transposes, and so again.
 //
 // Maps are [m][n], n contiguous; spectra from cuFFT are [m][n/2 + 1]. w[k] = e^{-jπk/2N} for N = m, n. Blocks of 256
-// threads cover the rows by a grid-stride loop; shared memory for a sum over
-// the grid alone. A spectrum's values are read and written once: solve_spectra reads one
-// spectrum and writes three, solve_pre reads a map and writes one.
+// threads cover the rows by a grid-stride loop; shared memory for a sum over the grid alone. A spectrum's values are
+// read and written once: solve_spectra reads one spectrum and writes three, solve_pre reads a map and writes one.
 #include "device/reduce.cuh"
 #include "fft/spectra.cuh"
 #include "fft/transpose.cuh"
@@ -69,11 +68,9 @@ PF_KERNEL(BLOCK) solve_pre(const real* __restrict__ in, cplx* __restrict__ out, 
 }
 
 #if PF_RANK == 2
-/// The forward transform's post-processing, Green's function and the
-/// pre-processing of all three inverses in one pass: a thread's two complex
-/// numbers hold exactly the four coefficients that its six outputs need, so the
-/// DCT spectrum itself never goes to memory. `in` may be the first of the three
-/// spectra in `out`.
+/// The forward transform's post-processing, Green's function and the pre-processing of all three inverses in one pass:
+/// a thread's two complex numbers hold exactly the four coefficients that its six outputs need, so the DCT spectrum
+/// itself never goes to memory. `in` may be the first of the three spectra in `out`.
 PF_KERNEL(BLOCK) solve_spectra(const cplx* in, cplx* out, u32 l, u32 m, u32 n, const cplx* __restrict__ wl,
                                const cplx* __restrict__ wm, const cplx* __restrict__ wn, Green green,
                                double* partial, u32* ticket, double* energy) {
