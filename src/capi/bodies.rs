@@ -1,4 +1,4 @@
-//! The rectangles that an engine is made of.
+//! The rectangles of an engine.
 
 use super::memory::{Span, initialise, values};
 use super::status::{ErrorText, Failure, Status, call};
@@ -43,11 +43,12 @@ pub struct Bodies {
     pub target_density: f64,
     /// Seed of the fillers' positions.
     pub seed: u64,
-    /// Number of fences; 0: all cells are in one region, the die. Each fence's cells make a density of their
-    /// own, for which everything outside the fence is taken, and those of no fence make one more, for which
-    /// the fences are taken.
+    /// Number of fences; 0: all cells are in one region, the die. Each fence's cells make a density
+    /// of their own, for which everything outside the fence is taken, and those of no fence make
+    /// one more, for which the fences are taken.
     pub fences: usize,
-    /// For each movable cell the number of its fence, or `fences` where it has none; NULL: none has one.
+    /// For each movable cell the number of its fence, or `fences` where it has none; NULL: none has
+    /// one.
     pub region: *const u32,
     /// Number of rectangles of all fences, the length of the next five arrays.
     pub fence_rects: usize,
@@ -87,7 +88,7 @@ impl Bodies {
     }
 
     /// # Safety
-    /// Arrays are as long as they are said to be.
+    /// Arrays have the lengths given.
     pub(super) unsafe fn charge(&self, grid: BinGrid) -> Result<Charge, Failure> {
         let n = self.movable;
         // SAFETY: the caller's promise, for all of them.
@@ -132,7 +133,7 @@ impl Bodies {
     /// Every fence's rectangles, and the region of every movable cell.
     ///
     /// # Safety
-    /// Arrays are as long as they are said to be.
+    /// Arrays have the lengths given.
     unsafe fn fences(&self) -> Result<(Vec<Vec<Rect>>, Vec<u32>), Failure> {
         // SAFETY: the caller's promise, for all of them.
         let column = |start, what| unsafe { values(start, self.fence_rects, what) };
@@ -204,6 +205,6 @@ pub unsafe extern "C" fn placefield_bodies_init(
         fence_width: none,
         fence_height: none,
     };
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { call(error, || initialise(bodies, struct_size, "bodies", defaults)) }
 }

@@ -1,4 +1,4 @@
-//! What changes of a design while its placer runs.
+//! Changes of a design while its placer runs.
 
 use super::engine::{EngineHandle, check_bodies, check_count, on_any};
 use super::memory::values;
@@ -6,12 +6,13 @@ use super::solver::check_bins;
 use super::status::{ErrorText, Failure, Status};
 use crate::grid::{BinGrid, Map};
 
-/// Gives every body another size, layout units: `bodies` widths and heights, movable cells first, then
-/// fillers. Positions are lower-left corners: a cell that grows about its centre is moved by the caller.
+/// Gives every body another size, layout units: `bodies` widths and heights, movable cells first,
+/// then fillers. Positions are lower-left corners: a cell that grows about its centre is moved by
+/// the caller.
 ///
-/// This and the functions below take effect at the next evaluation, which has the bits of a new engine for
-/// what was changed; before it there is no force nor map. Plans and kernels are kept. After an error the
-/// engine is as it was.
+/// This and the functions below take effect at the next evaluation, which has the bits of a new
+/// engine for what was changed; before it there is no force nor map. Plans and kernels are kept.
+/// After an error the engine is as it was.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -23,7 +24,7 @@ pub unsafe extern "C" fn placefield_engine_set_sizes(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
@@ -34,9 +35,10 @@ pub unsafe extern "C" fn placefield_engine_set_sizes(
     }
 }
 
-/// Has the cells of which `fixed` is not 0 stay where they are from now on, at lower-left corners `x` and
-/// `y`, and the others move; `movable` values each, of which corners count for cells that stay. Such a
-/// cell is a body all the same, so that no array changes: it takes fixed area and feels no force.
+/// Fixes the cells of which `fixed` is not 0 from now on, at lower-left corners `x` and `y`, and
+/// makes the others movable; `movable` values each, of which corners count for cells that stay.
+/// Such a cell is a body all the same, so that no array changes: it takes fixed area and feels no
+/// force.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -49,7 +51,7 @@ pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
     movable: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             check_count("movable cells", movable, engine.charge().movable())?;
@@ -61,8 +63,8 @@ pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
     }
 }
 
-/// Has so much of every bin be taken besides fixed cells: routing or power blockage, say. `area` is a map
-/// of `bins` = nx · ny values, layout units squared; NULL: nothing.
+/// Sets the area of every bin taken besides fixed cells: routing or power blockage, say. `area` is
+/// a map of `bins` = nx · ny values, layout units squared; NULL: nothing.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -73,7 +75,7 @@ pub unsafe extern "C" fn placefield_engine_set_blocked_area(
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             let area = map(&engine.charge().grid(), area, bins, "area")?;
@@ -82,8 +84,8 @@ pub unsafe extern "C" fn placefield_engine_set_blocked_area(
     }
 }
 
-/// Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny values;
-/// NULL: that of the bodies everywhere.
+/// Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny
+/// values; NULL: that of the bodies everywhere.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -94,7 +96,7 @@ pub unsafe extern "C" fn placefield_engine_set_target_densities(
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             let targets = map(&engine.charge().grid(), target_densities, bins, "target_densities")?;
@@ -103,7 +105,7 @@ pub unsafe extern "C" fn placefield_engine_set_target_densities(
     }
 }
 
-/// Makes the fillers anew, as many as the space that is left asks for now, at positions of their own
+/// Makes the fillers anew, as many as fill the space that is left now, at positions of their own
 /// (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
 ///
 /// # Safety
@@ -113,7 +115,7 @@ pub unsafe extern "C" fn placefield_engine_refill(
     engine: *mut EngineHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { on_any(engine, error, |engine| engine.change(|charge| charge.refill())) }
 }
 

@@ -92,9 +92,9 @@ fn text<'a>(path: &Path, name: &'a str) -> Span<'a> {
     Span::new(bytes.as_ptr(), bytes.len() + 1, name)
 }
 
-/// Reads a design: the Bookshelf files that an .aux file names, or a .def file with `lefs` LEF files, the one
-/// with the technology first. `placement`, which may be NULL, is a .pl or .def file that is read in place of
-/// the design's own placement. Freed by placefield_design_free.
+/// Reads a design: the Bookshelf files that an .aux file names, or a .def file with `lefs` LEF
+/// files, the one with the technology first. `placement`, which may be NULL, is a .pl or .def file
+/// that is read in place of the design's own placement. Freed by placefield_design_free.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn placefield_design_new(
     design: *mut *mut DesignHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         call(error, || {
             let source = path(file, "file")?;
@@ -138,11 +138,11 @@ pub unsafe extern "C" fn placefield_design_free(
     design: *mut DesignHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { call(error, || handles::remove::<Read, _>(design, "design")) }
 }
 
-/// Calls `body` with the design that `handle` stands for.
+/// Calls `body` with the design of `handle`.
 ///
 /// # Safety
 /// `error` is null or points to an [`ErrorText`].
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn placefield_design_count(
     counts: *mut DesignCounts,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_design(design, error, |Read { design, .. }| {
             let counts = output(counts, "counts", &[])?;
@@ -187,9 +187,9 @@ pub unsafe extern "C" fn placefield_design_count(
     }
 }
 
-/// Makes an engine for a design, with its fixed cells, blockages, halos and fences, on nx x ny bins over its
-/// die. `fillers` is not 0 where these take the free space that the target density leaves. Freed by
-/// placefield_engine_free; it needs the design no more.
+/// Makes an engine for a design, with its fixed cells, blockages, halos and fences, on nx x ny bins
+/// over its die. `fillers` is not 0 where these take the free space that the target density leaves.
+/// Freed by placefield_engine_free; it does not need the design any more.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn placefield_design_engine(
     engine: *mut *mut EngineHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_design(design, error, |Read { design, .. }| {
             let inputs = [Span::new(options, 1, "options")];
@@ -222,7 +222,8 @@ pub unsafe extern "C" fn placefield_design_engine(
     }
 }
 
-/// Half-perimeter wirelength of a design's nets, layout units; PLACEFIELD_STATUS_BAD_ARGUMENT where they are not known.
+/// Computes the half-perimeter wirelength of a design's nets, layout units;
+/// PLACEFIELD_STATUS_BAD_ARGUMENT where they are not known.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -232,7 +233,7 @@ pub unsafe extern "C" fn placefield_design_hpwl(
     hpwl: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_design(design, error, |Read { design, .. }| {
             let found = design.hpwl().ok_or_else(|| Failure::argument("the design has no nets"))?;
@@ -242,10 +243,12 @@ pub unsafe extern "C" fn placefield_design_hpwl(
     }
 }
 
-/// Computes the congestion maps of a design where its nodes lie, over nx x ny bins of its die: `maps` has room for
-/// 7 * nx * ny values, map by map with y contiguous, in this order: RUDY, pin RUDY, RUDY of long nets, RUDY of short nets, macro region,
-/// cell density, pin density. `convention` is a placefield_convention; `horizontal` and `vertical` are routing tracks
-/// per layout unit across them, or 0 both for those that DREAMPlace takes, which only the OpenROAD convention refuses.
+/// Computes the congestion maps of a design at its current positions, over nx x ny bins of its die:
+/// `maps` has room for 7 * nx * ny values, map by map with y contiguous, in this order: RUDY, pin
+/// RUDY, RUDY of long nets, RUDY of short nets, macro region, cell density, pin density.
+/// `convention` is a placefield_convention; `horizontal` and `vertical` are routing tracks per
+/// layout unit across them, or 0 both for those that DREAMPlace takes, which only the OpenROAD
+/// convention refuses.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -260,7 +263,7 @@ pub unsafe extern "C" fn placefield_design_congestion(
     maps: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_design(design, error, |Read { design, .. }| {
             let convention = match convention {
@@ -299,7 +302,7 @@ pub unsafe extern "C" fn placefield_design_move(
     movable: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_design(design, error, |Read { design, .. }| {
             let expected = design.movable().count();
@@ -317,8 +320,9 @@ pub unsafe extern "C" fn placefield_design_move(
     }
 }
 
-/// Writes the placement of a design: a path that ends in .def or .def.gz gets a copy of the .def file that it was
-/// read from, with its movable cells placed; any other a .pl file. Whole or not at all.
+/// Writes the placement of a design: a path that ends in .def or .def.gz gets a copy of the .def
+/// file that it was read from, with its movable cells placed; any other a .pl file. Whole or not at
+/// all.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -328,7 +332,7 @@ pub unsafe extern "C" fn placefield_design_write(
     file: *const c_char,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_design(design, error, |Read { design, source }| {
             Ok(formats::write_placement(path(file, "file")?, source, design)?)

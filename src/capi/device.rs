@@ -6,13 +6,13 @@ use super::status::{ErrorText, Status};
 use crate::border::with_engine;
 use std::ffi::c_void;
 
-/// Of an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a CUstream or
-/// cudaStream_t (NULL: the legacy default stream), and returns at once. `positions` is memory of that
-/// device, 2 · `bodies` values of the engine's precision: x of every body, then y. `energy`, if not NULL, is
-/// where on the device the energy is copied to, a double. Both are used when the work runs, so they live
-/// until then. Where the stream is being captured, the work becomes a part of the caller's graph, once
-/// the same has run before; the graph is not to run when the engine is gone or was changed
-/// (placefield_engine_set_sizes and the like).
+/// For an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a
+/// CUstream or cudaStream_t (NULL: the legacy default stream), and returns at once. `positions` is
+/// memory of that device, 2 · `bodies` values of the engine's precision: x of every body, then y.
+/// `energy`, if not NULL, is where on the device the energy is copied to, a double. Both are used
+/// when the work runs, so they live until then. Where the stream is being captured, the work
+/// becomes a part of the caller's graph, once the same has run before; the graph is not to run when
+/// the engine is gone or was changed (placefield_engine_set_sizes and the like).
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn placefield_engine_enqueue_energy(
     stream: *mut c_void,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
@@ -36,10 +36,11 @@ pub unsafe extern "C" fn placefield_engine_enqueue_energy(
     }
 }
 
-/// Of an engine on a CUDA device: enqueues weight · factor · force at the positions last given to
-/// placefield_engine_enqueue_energy to `stream`, and returns at once. `gradient` is memory of that device,
-/// 2 · `bodies` values of the engine's precision, x of every body, then y; written, or added to where
-/// `accumulate` is not 0. `factor`, if not NULL, is one value of that precision on the device.
+/// For an engine on a CUDA device: enqueues weight · factor · force at the positions last given to
+/// placefield_engine_enqueue_energy to `stream`, and returns at once. `gradient` is memory of that
+/// device, 2 · `bodies` values of the engine's precision, x of every body, then y; written, or
+/// added to where `accumulate` is not 0. `factor`, if not NULL, is one value of that precision on
+/// the device.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn placefield_engine_enqueue_gradient(
     stream: *mut c_void,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
@@ -68,8 +69,8 @@ pub unsafe extern "C" fn placefield_engine_enqueue_gradient(
     }
 }
 
-/// Of an engine on a CUDA device: overflow, largest density and energy of what was last enqueued to
-/// `stream`; waits for it.
+/// For an engine on a CUDA device: reads overflow, largest density and energy of the evaluation
+/// last enqueued to `stream`; waits for it.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -80,7 +81,7 @@ pub unsafe extern "C" fn placefield_engine_read_evaluation(
     result: *mut EvaluationResult,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             let result = output(result, "result", &[])?;
@@ -92,8 +93,8 @@ pub unsafe extern "C" fn placefield_engine_read_evaluation(
     }
 }
 
-/// Between the runs of a caller's graph that holds steps of this engine: makes a new order of the bodies on
-/// `stream`, if one is due, so that the runs stay fast. No result depends on it.
+/// Between the runs of a caller's graph that holds steps of this engine: makes a new order of the
+/// bodies on `stream`, if one is due, so that the runs stay fast. No result depends on it.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -103,7 +104,7 @@ pub unsafe extern "C" fn placefield_engine_order_if_due(
     stream: *mut c_void,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             Ok(with_engine!(engine, engine => engine.order_if_due(stream.addr()))?)

@@ -9,7 +9,7 @@ use crate::charge::Charge;
 use crate::engine::{Engine, Evaluation, GradientOptions, MapKind};
 use crate::grid::Map;
 
-/// A density engine: made once for the bodies of a design, then asked every iteration.
+/// A density engine: made once for the bodies of a design, then used every iteration.
 pub struct EngineHandle;
 
 pub(super) trait EngineNumber: Number {
@@ -28,7 +28,7 @@ impl EngineNumber for f64 {
     }
 }
 
-/// What one step yields besides maps and forces.
+/// Results of one step besides maps and forces.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluationResult {
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn placefield_engine_new(
     engine: *mut *mut EngineHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         call(error, || {
             let mut inputs = vec![
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn placefield_engine_free(
     engine: *mut EngineHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { call(error, || handles::remove::<AnyEngine, _>(engine, "engine")) }
 }
 
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn placefield_engine_bodies(
     bodies: *mut usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             let charge = engine.charge();
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn placefield_engine_start_f32(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { start(engine, x, y, bodies, error) }
 }
 
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn placefield_engine_start_f64(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { start(engine, x, y, bodies, error) }
 }
 
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn placefield_engine_evaluate_f32(
     result: *mut EvaluationResult,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { evaluate(engine, x, y, bodies, result, error) }
 }
 
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn placefield_engine_evaluate_f64(
     result: *mut EvaluationResult,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { evaluate(engine, x, y, bodies, result, error) }
 }
 
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn placefield_engine_force_f32(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { force(engine, force_x, force_y, bodies, error) }
 }
 
@@ -234,13 +234,14 @@ pub unsafe extern "C" fn placefield_engine_force_f64(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { force(engine, force_x, force_y, bodies, error) }
 }
 
-/// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x of
-/// every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density rises;
-/// -2 / (bin area · bin width) the derivative of the energy, but for what the field varies within a bin.
+/// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x
+/// of every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
+/// rises; -2 / (bin area · bin width) the derivative of the energy, but for the field's variation
+/// within a bin.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -253,7 +254,7 @@ pub unsafe extern "C" fn placefield_engine_gradient_f32(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { write_gradient(engine, gradient, bodies, weight, accumulate, error) }
 }
 
@@ -270,7 +271,7 @@ pub unsafe extern "C" fn placefield_engine_gradient_f64(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { write_gradient(engine, gradient, bodies, weight, accumulate, error) }
 }
 
@@ -286,7 +287,7 @@ pub unsafe extern "C" fn placefield_engine_exact(
     max_density: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             let others = [Span::new(overflow, 1, "overflow")];
@@ -300,8 +301,8 @@ pub unsafe extern "C" fn placefield_engine_exact(
     }
 }
 
-/// A map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous; with fences that of
-/// every region, one after the other, `bins` = regions · nx · ny.
+/// Copies a map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous; with
+/// fences those of all regions, one after the other, `bins` = regions · nx · ny.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -313,7 +314,7 @@ pub unsafe extern "C" fn placefield_engine_map_f32(
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { read_map(engine, kind, map, bins, error) }
 }
 
@@ -329,7 +330,7 @@ pub unsafe extern "C" fn placefield_engine_map_f64(
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { read_map(engine, kind, map, bins, error) }
 }
 
@@ -342,7 +343,7 @@ pub(super) unsafe fn on_any(
     error: *mut ErrorText,
     body: impl FnOnce(&mut AnyEngine) -> Result<(), Failure>,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { call(error, || handles::with(engine, "engine", body)) }
 }
 
@@ -355,7 +356,7 @@ pub(super) unsafe fn on_engine<T: EngineNumber>(
     error: *mut ErrorText,
     body: impl FnOnce(&mut dyn Engine<T>) -> Result<(), Failure>,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             let engine = T::engine(engine);
@@ -390,7 +391,7 @@ unsafe fn start<T: EngineNumber>(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_engine::<T>(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
@@ -413,7 +414,7 @@ unsafe fn evaluate<T: EngineNumber>(
     result: *mut EvaluationResult,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_engine::<T>(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
@@ -436,7 +437,7 @@ unsafe fn force<T: EngineNumber>(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_engine::<T>(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;
@@ -456,7 +457,7 @@ unsafe fn read_map<T: EngineNumber>(
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_engine::<T>(engine, error, |engine| {
             let kind = usize::try_from(kind).ok().and_then(|kind| MapKind::ALL.get(kind).copied());
@@ -482,7 +483,7 @@ unsafe fn write_gradient<T: EngineNumber>(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_engine::<T>(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;

@@ -1,11 +1,11 @@
-//! Handles: numbers in the guise of pointers, and what they stand for.
+//! Handles: numbers in the form of pointers, and the objects behind them.
 
 use super::status::{Failure, Status};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// What is alive, by handle.
+/// Live objects, by handle.
 struct Table {
     next: usize,
     live: HashMap<usize, Arc<dyn Any + Send + Sync>>,
@@ -34,7 +34,7 @@ fn bad(what: &str) -> Failure {
     Failure::new(Status::BadHandle, message)
 }
 
-/// Calls `body` with what `handle` stands for. Threads with the same handle wait for each other.
+/// Calls `body` with the object of `handle`. Threads with the same handle wait for each other.
 pub(super) fn with<V: Send + 'static, H, R>(
     handle: *const H,
     what: &str,
@@ -52,7 +52,7 @@ pub(super) fn with<V: Send + 'static, H, R>(
     body(&mut value)
 }
 
-/// Frees what `handle` stands for, once calls of other threads with it have ended. NULL is nothing.
+/// Frees the object of `handle`, once calls of other threads with it have ended. NULL is nothing.
 pub(super) fn remove<V: Send + 'static, H>(handle: *mut H, what: &str) -> Result<(), Failure> {
     if handle.is_null() {
         return Ok(());

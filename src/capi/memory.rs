@@ -1,4 +1,4 @@
-//! Memory of the caller's: what can be told of a pointer is checked before it is followed.
+//! Memory of the caller's: pointers are checked as far as possible before they are followed.
 
 use super::status::{Failure, Status};
 
@@ -144,7 +144,7 @@ pub(super) unsafe fn plain<'a, T>(place: *const T, what: &str) -> Result<&'a T, 
 /// A structure that begins with its size, to be read.
 ///
 /// # Safety
-/// A pointer that is not null is that of a `u32`, and of as many bytes as it says.
+/// A pointer that is not null is that of a `u32`, and of as many bytes as that number says.
 pub(super) unsafe fn structure<T: Copy>(
     place: *const T,
     what: &str,

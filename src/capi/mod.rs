@@ -1,8 +1,7 @@
 //! The functions that `placefield.h` declares, for placers in C and C++.
 //!
-//! The header beside this file is made from it (`tests/borders` sees that it is
-//! current). Its first page says what holds for every function: who owns what, what
-//! threads may do, how errors come back.
+//! The header beside this file is made from it (`tests/borders` sees that it is current). Its first
+//! page has the rules of all functions: ownership, threads, errors.
 //!
 //! ```sh
 //! cargo rustc --release --lib --features capi --crate-type cdylib,staticlib
@@ -61,7 +60,7 @@ pub enum PrecisionName {
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipelineName {
-    /// What is fastest for the grid on the device.
+    /// The fastest for the grid on the device.
     Fastest = 0,
     /// 1-D transforms along one axis, then the other.
     RowColumn = 1,
@@ -192,14 +191,14 @@ pub extern "C" fn placefield_status_name(status: i32) -> *const c_char {
 
 /// The number of CUDA devices that can be used.
 ///
-/// Zero devices are no error; `error`, if given, then says in words why there are none.
+/// Zero devices are no error; `error`, if given, then has a message why there are none.
 ///
 /// # Safety
 /// As the header's first page has it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_cuda_devices(count: *mut u32, error: *mut ErrorText) -> Status {
     let mut missing = None;
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         let status = call(error, || {
             let (devices, why) = crate::border::cuda_devices();
@@ -215,7 +214,8 @@ pub unsafe extern "C" fn placefield_cuda_devices(count: *mut u32, error: *mut Er
 }
 
 /// Fills `options` with the defaults: f32, the CPU, all threads, the fastest pipeline.
-/// `struct_size` is sizeof(placefield_options), by which a newer library knows an older caller.
+/// `struct_size` is sizeof(placefield_options), by which a newer library recognises an older
+/// caller.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn placefield_options_init(
     struct_size: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         call(error, || {
             let defaults = Options {

@@ -36,7 +36,7 @@
 // The value of `options.device` for the CPU; devices of CUDA count from 0.
 #define PLACEFIELD_CPU -1
 
-// What every function that can fail returns. Numbers are never given a new meaning.
+// Status code of every function that can fail. Numbers are never given a new meaning.
 enum placefield_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -48,14 +48,14 @@ enum placefield_status
     PLACEFIELD_STATUS_NULL_POINTER = 1,
     // A handle that was freed, or never was one of this kind.
     PLACEFIELD_STATUS_BAD_HANDLE = 2,
-    // A number out of its range, not finite, or not aligned memory; outputs that overlap; memory that is
-    // not the device's, a stream of another context.
+    // A number out of its range, not finite, or not aligned memory; outputs that overlap; memory
+    // that is not the device's, a stream of another context.
     PLACEFIELD_STATUS_BAD_ARGUMENT = 3,
     // A length that is not the grid's or the engine's.
     PLACEFIELD_STATUS_BAD_LENGTH = 4,
     // A function for f32 was given a handle for f64, or the other way round.
     PLACEFIELD_STATUS_WRONG_PRECISION = 5,
-    // A stage was asked for before the one it builds on.
+    // A stage was called before the one it builds on.
     PLACEFIELD_STATUS_OUT_OF_ORDER = 6,
     // CUDA cannot be used: the message names what is missing.
     PLACEFIELD_STATUS_NO_DEVICE = 7,
@@ -66,8 +66,8 @@ enum placefield_status
     // A fault of the library, in this call or an earlier one on the same handle, which
     // can only be freed now.
     PLACEFIELD_STATUS_PANICKED = 10,
-    // A file cannot be read or written, or is not as its format has it: the message names file, line and
-    // column.
+    // A file cannot be read or written, or is not as its format has it: the message names file,
+    // line and column.
     PLACEFIELD_STATUS_FILE_FAILED = 11,
 };
 #ifndef __cplusplus
@@ -128,7 +128,7 @@ enum placefield_pipeline
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // What is fastest for the grid on the device.
+    // The fastest for the grid on the device.
     PLACEFIELD_PIPELINE_FASTEST = 0,
     // 1-D transforms along one axis, then the other.
     PLACEFIELD_PIPELINE_ROW_COLUMN = 1,
@@ -167,17 +167,18 @@ typedef int32_t placefield_precision;
 // A design that was read from files: nodes, their placement, nets and rows.
 typedef struct placefield_design placefield_design;
 
-// A density engine: made once for the bodies of a design, then asked every iteration.
+// A density engine: made once for the bodies of a design, then used every iteration.
 typedef struct placefield_engine placefield_engine;
 
 // A field solve planned for one grid, on one device, in one precision.
 typedef struct placefield_solver placefield_solver;
 
-// What went wrong, in the caller's memory.
+// A status and its message, in the caller's memory.
 typedef struct placefield_error {
     // The placefield_status that the function returned.
     int32_t status;
-    // One sentence, ended by a zero, cut at a character's end where it is too long; empty for PLACEFIELD_STATUS_OK.
+    // One sentence, ended by a zero, cut at a character's end where it is too long; empty for
+    // PLACEFIELD_STATUS_OK.
     char message[508];
 } placefield_error;
 
@@ -231,11 +232,12 @@ typedef struct placefield_bodies {
     double target_density;
     // Seed of the fillers' positions.
     uint64_t seed;
-    // Number of fences; 0: all cells are in one region, the die. Each fence's cells make a density of their
-    // own, for which everything outside the fence is taken, and those of no fence make one more, for which
-    // the fences are taken.
+    // Number of fences; 0: all cells are in one region, the die. Each fence's cells make a density
+    // of their own, for which everything outside the fence is taken, and those of no fence make
+    // one more, for which the fences are taken.
     size_t fences;
-    // For each movable cell the number of its fence, or `fences` where it has none; NULL: none has one.
+    // For each movable cell the number of its fence, or `fences` where it has none; NULL: none has
+    // one.
     const uint32_t *region;
     // Number of rectangles of all fences, the length of the next five arrays.
     size_t fence_rects;
@@ -273,7 +275,7 @@ typedef struct placefield_design_counts {
     double units_per_micron;
 } placefield_design_counts;
 
-// What one step yields besides maps and forces.
+// Results of one step besides maps and forces.
 typedef struct placefield_evaluation {
     // Smoothed overflow, what placers log: Σ max(0, area − target density · bin area) over bins,
     // over the movable area; fillers left out.
@@ -317,11 +319,12 @@ const char *placefield_status_name(int32_t status);
 
 // The number of CUDA devices that can be used.
 //
-// Zero devices are no error; `error`, if given, then says in words why there are none.
+// Zero devices are no error; `error`, if given, then has a message why there are none.
 placefield_status placefield_cuda_devices(uint32_t *count, struct placefield_error *error);
 
 // Fills `options` with the defaults: f32, the CPU, all threads, the fastest pipeline.
-// `struct_size` is sizeof(placefield_options), by which a newer library knows an older caller.
+// `struct_size` is sizeof(placefield_options), by which a newer library recognises an older
+// caller.
 placefield_status placefield_options_init(struct placefield_options *options,
                                           size_t struct_size,
                                           struct placefield_error *error);
@@ -332,21 +335,23 @@ placefield_status placefield_bodies_init(struct placefield_bodies *bodies,
                                          size_t struct_size,
                                          struct placefield_error *error);
 
-// Gives every body another size, layout units: `bodies` widths and heights, movable cells first, then
-// fillers. Positions are lower-left corners: a cell that grows about its centre is moved by the caller.
+// Gives every body another size, layout units: `bodies` widths and heights, movable cells first,
+// then fillers. Positions are lower-left corners: a cell that grows about its centre is moved by
+// the caller.
 //
-// This and the functions below take effect at the next evaluation, which has the bits of a new engine for
-// what was changed; before it there is no force nor map. Plans and kernels are kept. After an error the
-// engine is as it was.
+// This and the functions below take effect at the next evaluation, which has the bits of a new
+// engine for what was changed; before it there is no force nor map. Plans and kernels are kept.
+// After an error the engine is as it was.
 placefield_status placefield_engine_set_sizes(struct placefield_engine *engine,
                                               const double *width,
                                               const double *height,
                                               size_t bodies,
                                               struct placefield_error *error);
 
-// Has the cells of which `fixed` is not 0 stay where they are from now on, at lower-left corners `x` and
-// `y`, and the others move; `movable` values each, of which corners count for cells that stay. Such a
-// cell is a body all the same, so that no array changes: it takes fixed area and feels no force.
+// Fixes the cells of which `fixed` is not 0 from now on, at lower-left corners `x` and `y`, and
+// makes the others movable; `movable` values each, of which corners count for cells that stay.
+// Such a cell is a body all the same, so that no array changes: it takes fixed area and feels no
+// force.
 placefield_status placefield_engine_set_fixed_cells(struct placefield_engine *engine,
                                                     const uint8_t *fixed,
                                                     const double *x,
@@ -354,28 +359,28 @@ placefield_status placefield_engine_set_fixed_cells(struct placefield_engine *en
                                                     size_t movable,
                                                     struct placefield_error *error);
 
-// Has so much of every bin be taken besides fixed cells: routing or power blockage, say. `area` is a map
-// of `bins` = nx · ny values, layout units squared; NULL: nothing.
+// Sets the area of every bin taken besides fixed cells: routing or power blockage, say. `area` is
+// a map of `bins` = nx · ny values, layout units squared; NULL: nothing.
 placefield_status placefield_engine_set_blocked_area(struct placefield_engine *engine,
                                                    const double *area,
                                                    size_t bins,
                                                    struct placefield_error *error);
 
-// Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny values;
-// NULL: that of the bodies everywhere.
+// Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny
+// values; NULL: that of the bodies everywhere.
 placefield_status placefield_engine_set_target_densities(struct placefield_engine *engine,
                                                          const double *target_densities,
                                                          size_t bins,
                                                          struct placefield_error *error);
 
-// Makes the fillers anew, as many as the space that is left asks for now, at positions of their own
+// Makes the fillers anew, as many as fill the space that is left now, at positions of their own
 // (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
 placefield_status placefield_engine_refill(struct placefield_engine *engine,
                                            struct placefield_error *error);
 
-// Reads a design: the Bookshelf files that an .aux file names, or a .def file with `lefs` LEF files, the one
-// with the technology first. `placement`, which may be NULL, is a .pl or .def file that is read in place of
-// the design's own placement. Freed by placefield_design_free.
+// Reads a design: the Bookshelf files that an .aux file names, or a .def file with `lefs` LEF
+// files, the one with the technology first. `placement`, which may be NULL, is a .pl or .def file
+// that is read in place of the design's own placement. Freed by placefield_design_free.
 placefield_status placefield_design_new(const char *file,
                                         const char *const *lef,
                                         size_t lefs,
@@ -392,9 +397,9 @@ placefield_status placefield_design_count(const struct placefield_design *design
                                           struct placefield_design_counts *counts,
                                           struct placefield_error *error);
 
-// Makes an engine for a design, with its fixed cells, blockages, halos and fences, on nx x ny bins over its
-// die. `fillers` is not 0 where these take the free space that the target density leaves. Freed by
-// placefield_engine_free; it needs the design no more.
+// Makes an engine for a design, with its fixed cells, blockages, halos and fences, on nx x ny bins
+// over its die. `fillers` is not 0 where these take the free space that the target density leaves.
+// Freed by placefield_engine_free; it does not need the design any more.
 placefield_status placefield_design_engine(const struct placefield_design *design,
                                            uint32_t nx,
                                            uint32_t ny,
@@ -404,15 +409,18 @@ placefield_status placefield_design_engine(const struct placefield_design *desig
                                            struct placefield_engine **engine,
                                            struct placefield_error *error);
 
-// Half-perimeter wirelength of a design's nets, layout units; PLACEFIELD_STATUS_BAD_ARGUMENT where they are not known.
+// Computes the half-perimeter wirelength of a design's nets, layout units;
+// PLACEFIELD_STATUS_BAD_ARGUMENT where they are not known.
 placefield_status placefield_design_hpwl(const struct placefield_design *design,
                                          double *hpwl,
                                          struct placefield_error *error);
 
-// Computes the congestion maps of a design where its nodes lie, over nx x ny bins of its die: `maps` has room for
-// 7 * nx * ny values, map by map with y contiguous, in this order: RUDY, pin RUDY, RUDY of long nets, RUDY of short nets, macro region,
-// cell density, pin density. `convention` is a placefield_convention; `horizontal` and `vertical` are routing tracks
-// per layout unit across them, or 0 both for those that DREAMPlace takes, which only the OpenROAD convention refuses.
+// Computes the congestion maps of a design at its current positions, over nx x ny bins of its die:
+// `maps` has room for 7 * nx * ny values, map by map with y contiguous, in this order: RUDY, pin
+// RUDY, RUDY of long nets, RUDY of short nets, macro region, cell density, pin density.
+// `convention` is a placefield_convention; `horizontal` and `vertical` are routing tracks per
+// layout unit across them, or 0 both for those that DREAMPlace takes, which only the OpenROAD
+// convention refuses.
 placefield_status placefield_design_congestion(const struct placefield_design *design,
                                                uint32_t nx,
                                                uint32_t ny,
@@ -429,19 +437,20 @@ placefield_status placefield_design_move(struct placefield_design *design,
                                          size_t movable,
                                          struct placefield_error *error);
 
-// Writes the placement of a design: a path that ends in .def or .def.gz gets a copy of the .def file that it was
-// read from, with its movable cells placed; any other a .pl file. Whole or not at all.
+// Writes the placement of a design: a path that ends in .def or .def.gz gets a copy of the .def
+// file that it was read from, with its movable cells placed; any other a .pl file. Whole or not at
+// all.
 placefield_status placefield_design_write(const struct placefield_design *design,
                                           const char *file,
                                           struct placefield_error *error);
 
-// Of an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a CUstream or
-// cudaStream_t (NULL: the legacy default stream), and returns at once. `positions` is memory of that
-// device, 2 · `bodies` values of the engine's precision: x of every body, then y. `energy`, if not NULL, is
-// where on the device the energy is copied to, a double. Both are used when the work runs, so they live
-// until then. Where the stream is being captured, the work becomes a part of the caller's graph, once
-// the same has run before; the graph is not to run when the engine is gone or was changed
-// (placefield_engine_set_sizes and the like).
+// For an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a
+// CUstream or cudaStream_t (NULL: the legacy default stream), and returns at once. `positions` is
+// memory of that device, 2 · `bodies` values of the engine's precision: x of every body, then y.
+// `energy`, if not NULL, is where on the device the energy is copied to, a double. Both are used
+// when the work runs, so they live until then. Where the stream is being captured, the work
+// becomes a part of the caller's graph, once the same has run before; the graph is not to run when
+// the engine is gone or was changed (placefield_engine_set_sizes and the like).
 placefield_status placefield_engine_enqueue_energy(struct placefield_engine *engine,
                                                    const void *positions,
                                                    size_t bodies,
@@ -449,10 +458,11 @@ placefield_status placefield_engine_enqueue_energy(struct placefield_engine *eng
                                                    void *stream,
                                                    struct placefield_error *error);
 
-// Of an engine on a CUDA device: enqueues weight · factor · force at the positions last given to
-// placefield_engine_enqueue_energy to `stream`, and returns at once. `gradient` is memory of that device,
-// 2 · `bodies` values of the engine's precision, x of every body, then y; written, or added to where
-// `accumulate` is not 0. `factor`, if not NULL, is one value of that precision on the device.
+// For an engine on a CUDA device: enqueues weight · factor · force at the positions last given to
+// placefield_engine_enqueue_energy to `stream`, and returns at once. `gradient` is memory of that
+// device, 2 · `bodies` values of the engine's precision, x of every body, then y; written, or
+// added to where `accumulate` is not 0. `factor`, if not NULL, is one value of that precision on
+// the device.
 placefield_status placefield_engine_enqueue_gradient(struct placefield_engine *engine,
                                                      void *gradient,
                                                      size_t bodies,
@@ -462,15 +472,15 @@ placefield_status placefield_engine_enqueue_gradient(struct placefield_engine *e
                                                      void *stream,
                                                      struct placefield_error *error);
 
-// Of an engine on a CUDA device: overflow, largest density and energy of what was last enqueued to
-// `stream`; waits for it.
+// For an engine on a CUDA device: reads overflow, largest density and energy of the evaluation
+// last enqueued to `stream`; waits for it.
 placefield_status placefield_engine_read_evaluation(struct placefield_engine *engine,
                                                     void *stream,
                                                     struct placefield_evaluation *result,
                                                     struct placefield_error *error);
 
-// Between the runs of a caller's graph that holds steps of this engine: makes a new order of the bodies on
-// `stream`, if one is due, so that the runs stay fast. No result depends on it.
+// Between the runs of a caller's graph that holds steps of this engine: makes a new order of the
+// bodies on `stream`, if one is due, so that the runs stay fast. No result depends on it.
 placefield_status placefield_engine_order_if_due(struct placefield_engine *engine,
                                                  void *stream,
                                                  struct placefield_error *error);
@@ -540,9 +550,10 @@ placefield_status placefield_engine_force_f64(struct placefield_engine *engine,
                                               size_t bodies,
                                               struct placefield_error *error);
 
-// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x of
-// every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density rises;
-// -2 / (bin area · bin width) the derivative of the energy, but for what the field varies within a bin.
+// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x
+// of every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
+// rises; -2 / (bin area · bin width) the derivative of the energy, but for the field's variation
+// within a bin.
 placefield_status placefield_engine_gradient_f32(struct placefield_engine *engine,
                                                  float *gradient,
                                                  size_t bodies,
@@ -565,8 +576,8 @@ placefield_status placefield_engine_exact(struct placefield_engine *engine,
                                           double *max_density,
                                           struct placefield_error *error);
 
-// A map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous; with fences that of
-// every region, one after the other, `bins` = regions · nx · ny.
+// Copies a map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous; with
+// fences those of all regions, one after the other, `bins` = regions · nx · ny.
 placefield_status placefield_engine_map_f32(struct placefield_engine *engine,
                                             int32_t kind,
                                             float *map,
@@ -580,17 +591,17 @@ placefield_status placefield_engine_map_f64(struct placefield_engine *engine,
                                             size_t bins,
                                             struct placefield_error *error);
 
-// The number of regions, each of which makes a density of its own: one without fences, and with them one
-// more than there are where a cell is in none. `of_bodies`, which may be NULL, gets the region of every
-// body, `bodies` values.
+// Writes the number of regions, each of which has a density of its own: one without fences, else
+// the number of fences, and one more where a cell is in none. `of_bodies`, which may be NULL, gets
+// the region of every body, `bodies` values.
 placefield_status placefield_engine_regions(const struct placefield_engine *engine,
                                             size_t *regions,
                                             uint32_t *of_bodies,
                                             size_t bodies,
                                             struct placefield_error *error);
 
-// The evaluation of every region at the positions last evaluated, `regions` of them: overflow and largest
-// density of its own cells and area, and the energy of its own density.
+// Reads the evaluation of every region at the positions last evaluated, `regions` of them:
+// overflow and largest density of its own cells and area, and the energy of its own density.
 placefield_status placefield_engine_evaluations(struct placefield_engine *engine,
                                                 struct placefield_evaluation *evaluations,
                                                 size_t regions,

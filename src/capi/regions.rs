@@ -1,4 +1,4 @@
-//! What an engine says of each fence region.
+//! Results of an engine for each fence region.
 
 use super::EngineHandle;
 use super::engine::{
@@ -9,9 +9,9 @@ use super::status::{ErrorText, Status};
 use crate::border::with_engine;
 use crate::engine::Evaluation;
 
-/// The number of regions, each of which makes a density of its own: one without fences, and with them one
-/// more than there are where a cell is in none. `of_bodies`, which may be NULL, gets the region of every
-/// body, `bodies` values.
+/// Writes the number of regions, each of which has a density of its own: one without fences, else
+/// the number of fences, and one more where a cell is in none. `of_bodies`, which may be NULL, gets
+/// the region of every body, `bodies` values.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -23,7 +23,7 @@ pub unsafe extern "C" fn placefield_engine_regions(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             let charge = engine.charge();
@@ -41,8 +41,8 @@ pub unsafe extern "C" fn placefield_engine_regions(
     }
 }
 
-/// The evaluation of every region at the positions last evaluated, `regions` of them: overflow and largest
-/// density of its own cells and area, and the energy of its own density.
+/// Reads the evaluation of every region at the positions last evaluated, `regions` of them:
+/// overflow and largest density of its own cells and area, and the energy of its own density.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn placefield_engine_evaluations(
     regions: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_any(engine, error, |engine| {
             check_count("regions", regions, engine.charge().regions())?;
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn placefield_engine_region_gradient_f32(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { write_gradient(engine, gradient, bodies, weights, regions, accumulate, error) }
 }
 
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn placefield_engine_region_gradient_f64(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { write_gradient(engine, gradient, bodies, weights, regions, accumulate, error) }
 }
 
@@ -114,7 +114,7 @@ unsafe fn write_gradient<T: EngineNumber>(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         on_engine::<T>(engine, error, |engine| {
             check_bodies(engine.charge(), bodies)?;

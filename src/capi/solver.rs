@@ -11,7 +11,7 @@ use crate::real::Precision;
 /// A field solve planned for one grid, on one device, in one precision.
 pub struct SolverHandle;
 
-/// What a [`SolverHandle`] stands for.
+/// The object of a [`SolverHandle`].
 pub(super) enum Planned {
     F32(Box<dyn HostSolver<f32>>),
     F64(Box<dyn HostSolver<f64>>),
@@ -39,7 +39,7 @@ pub(super) fn wrong_precision<T: Number>(what: &str) -> Failure {
     Failure::new(Status::WrongPrecision, message)
 }
 
-/// What stands behind a handle.
+/// The object of a handle.
 struct OnGrid {
     grid: BinGrid,
     solver: Planned,
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn placefield_solver_new(
     solver: *mut *mut SolverHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         call(error, || {
             let inputs = [Span::new(grid, 1, "grid"), Span::new(options, 1, "options")];
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn placefield_solver_free(
     solver: *mut SolverHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { call(error, || handles::remove::<OnGrid, _>(solver, "solver")) }
 }
 
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn placefield_solver_solve_f32(
     energy: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { solve(solver, density, [potential, field_x, field_y], bins, energy, error) }
 }
 
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn placefield_solver_solve_f64(
     energy: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe { solve(solver, density, [potential, field_x, field_y], bins, energy, error) }
 }
 
@@ -136,7 +136,7 @@ unsafe fn solve<T: Number>(
     energy: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller was told.
+    // SAFETY: as the caller promises.
     unsafe {
         call(error, || {
             handles::with(solver, "solver", |OnGrid { grid, solver }: &mut OnGrid| {

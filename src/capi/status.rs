@@ -1,4 +1,4 @@
-//! What a function answers, and the message beside it.
+//! Status codes of functions, and the message beside them.
 
 use crate::charge::ChargeError;
 use crate::engine::EngineError;
@@ -6,7 +6,7 @@ use crate::grid::GridError;
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What every function that can fail returns. Numbers are never given a new meaning.
+/// Status code of every function that can fail. Numbers are never given a new meaning.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -16,14 +16,14 @@ pub enum Status {
     NullPointer = 1,
     /// A handle that was freed, or never was one of this kind.
     BadHandle = 2,
-    /// A number out of its range, not finite, or not aligned memory; outputs that overlap; memory that is
-    /// not the device's, a stream of another context.
+    /// A number out of its range, not finite, or not aligned memory; outputs that overlap; memory
+    /// that is not the device's, a stream of another context.
     BadArgument = 3,
     /// A length that is not the grid's or the engine's.
     BadLength = 4,
     /// A function for f32 was given a handle for f64, or the other way round.
     WrongPrecision = 5,
-    /// A stage was asked for before the one it builds on.
+    /// A stage was called before the one it builds on.
     OutOfOrder = 6,
     /// CUDA cannot be used: the message names what is missing.
     NoDevice = 7,
@@ -34,8 +34,8 @@ pub enum Status {
     /// A fault of the library, in this call or an earlier one on the same handle, which
     /// can only be freed now.
     Panicked = 10,
-    /// A file cannot be read or written, or is not as its format has it: the message names file, line and
-    /// column.
+    /// A file cannot be read or written, or is not as its format has it: the message names file,
+    /// line and column.
     FileFailed = 11,
 }
 
@@ -58,13 +58,14 @@ pub(super) fn name(status: i32) -> &'static CStr {
     NAMES.iter().find(|(s, _)| *s as i32 == status).map_or(c"unknown", |(_, name)| name)
 }
 
-/// What went wrong, in the caller's memory.
+/// A status and its message, in the caller's memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorText {
     /// The placefield_status that the function returned.
     pub status: i32,
-    /// One sentence, ended by a zero, cut at a character's end where it is too long; empty for PLACEFIELD_STATUS_OK.
+    /// One sentence, ended by a zero, cut at a character's end where it is too long; empty for
+    /// PLACEFIELD_STATUS_OK.
     pub message: [c_char; 508],
 }
 
@@ -125,7 +126,7 @@ pub(super) unsafe fn call(
     error: *mut ErrorText,
     body: impl FnOnce() -> Result<(), Failure>,
 ) -> Status {
-    // What a panic leaves behind half done is behind a lock, which is poisoned by it.
+    // State that a panic leaves incomplete is behind a lock, which is poisoned by it.
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
@@ -140,7 +141,7 @@ pub(super) unsafe fn call(
     status
 }
 
-/// Writes a message, if somebody wants it.
+/// Writes a message, if `error` is not null.
 ///
 /// # Safety
 /// `error` is null or points to an [`ErrorText`].

@@ -12,7 +12,7 @@ fn engine() -> *mut EngineHandle {
     let region = [0, 0, 1, 1];
     let (fence_of_rect, corner, size) = ([0], [0.0], [8.0]);
     let mut engine = null_mut();
-    // SAFETY: structures that are filled here, and arrays as long as they are said to be.
+    // SAFETY: structures that are filled here, and arrays of the lengths given.
     unsafe {
         let (mut options, mut bodies) = (std::mem::zeroed::<Options>(), std::mem::zeroed());
         let (a, b) = (size_of::<Options>(), size_of::<Bodies>());
