@@ -57,7 +57,7 @@ fn below(bytes: u64, limit: u8) -> u64 {
 /// One in each byte.
 const EACH: u64 = u64::MAX / 0xff;
 
-/// In which byte the lowest mark is.
+/// Returns the byte of the lowest mark.
 #[inline(always)]
 fn first_mark(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
@@ -298,7 +298,7 @@ pub(super) fn end_of_line(i: &[u8]) -> Parsed<'_, &[u8]> {
     }
 }
 
-/// [`end_of_line`] of a line that does not end here.
+/// Returns [`end_of_line`] of a line that does not end here.
 #[inline(never)]
 fn odd_end_of_line(start: &[u8]) -> (&[u8], &[u8]) {
     let rest = skip_line(start);

@@ -75,13 +75,13 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// With pin offsets counted from here.
+    /// Sets where pin offsets are counted from.
     #[must_use]
     pub fn pin_offset(self, pin_offset: PinOffset) -> Self {
         ReadOptions { pin_offset, ..self }
     }
 
-    /// With this `.pl` file in place of the one that the `.aux` names.
+    /// Sets a `.pl` file in place of the one that the `.aux` names.
     #[must_use]
     pub fn pl(self, pl: impl Into<PathBuf>) -> Self {
         ReadOptions { pl: Some(pl.into()), ..self }

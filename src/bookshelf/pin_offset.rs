@@ -38,7 +38,7 @@ pub fn pins_outside(design: &Design, offset: PinOffset) -> PinsOutside {
 /// A pin beyond its cell's edge by less than this share of the cell's size is on it.
 const ROUNDING: f64 = 1e-6;
 
-/// [`pins_outside`] with another `rounding` than [`ROUNDING`].
+/// Returns [`pins_outside`] with another `rounding` than [`ROUNDING`].
 pub(crate) fn count_outside(design: &Design, offset: PinOffset, rounding: f64) -> PinsOutside {
     let Some(nets) = &design.nets else { return PinsOutside::default() };
     // To count from the corner what is counted from the centre takes half a cell off, and back.

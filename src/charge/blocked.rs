@@ -93,7 +93,8 @@ mod tests {
 
     const DIE: Rect = Rect { xl: 0.0, yl: 0.0, xh: 80.0, yh: 40.0 };
 
-    /// Two movable cells of 4 × 2, and a block of 10 × 20 that is rotated, on 20 × 10, at (20, 10).
+    /// Returns two movable cells of 4 × 2, and a block of 10 × 20 that is rotated, on 20 × 10, at
+    /// (20, 10).
     fn design() -> Design {
         let mut names = Names::default();
         ["a", "b", "block"].iter().for_each(|name| names.push(name));

@@ -155,8 +155,8 @@ impl Charge {
         self.width[i] * self.height[i]
     }
 
-    /// Everything that follows from sizes, positions of what stays, and target densities, but for
-    /// the fillers.
+    /// Computes everything that follows from sizes, positions of what stays, and target densities,
+    /// but for the fillers.
     pub(super) fn derive(&mut self) -> Result<(), ChargeError> {
         let movable_area = self.moving().map(|i| self.size(i)).sum();
         check_total("movable cells", movable_area)?;

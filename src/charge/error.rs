@@ -141,7 +141,7 @@ pub enum ChargeError {
 }
 
 impl ChargeError {
-    /// The same with other numbers of fences and regions.
+    /// Returns the same with other numbers of fences and regions.
     pub(super) fn about_fences(self, number: impl Fn(usize) -> usize) -> Self {
         use ChargeError::*;
         match self {

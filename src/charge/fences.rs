@@ -276,7 +276,7 @@ impl Charge {
         }
     }
 
-    /// An error where there are fences and the cells of a region have more area than is free there.
+    /// Fails where there are fences and the cells of a region have more area than is free there.
     pub(super) fn check_fit(&self) -> Result<(), ChargeError> {
         // Sums of areas are rounded.
         const SLACK: f64 = 1e-9;

@@ -106,7 +106,7 @@ pub(super) fn add(
     charge.add_fillers_in(region, width, row_height, &x, &y)
 }
 
-/// The same points, one stripe of the bins after the other, by y in each.
+/// Returns the same points, one stripe of the bins after the other, by y in each.
 fn in_stripes(grid: &BinGrid, x: Vec<f64>, y: Vec<f64>) -> (Vec<f64>, Vec<f64>) {
     let (low, width) = (grid.die().xl, STRIPE * grid.bin_x());
     let point = |(x, y): (f64, f64)| (((x - low) / width) as u32, y, x);

@@ -27,7 +27,7 @@ pub(crate) fn clip(rect: &Rect, die: &Rect) -> Option<Rect> {
     (part.xl < part.xh && part.yl < part.yh).then_some(part)
 }
 
-/// True when `rect` lies in `die`, edges included.
+/// Whether `rect` lies in `die`, edges included.
 pub(super) fn contains(die: &Rect, rect: &Rect) -> bool {
     rect.xl >= die.xl && rect.xh <= die.xh && rect.yl >= die.yl && rect.yh <= die.yh
 }

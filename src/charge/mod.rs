@@ -178,25 +178,25 @@ impl Default for ChargeOptions {
 }
 
 impl ChargeOptions {
-    /// With target density T, in (0, 1].
+    /// Sets the target density T, in (0, 1].
     #[must_use]
     pub fn target_density(self, target_density: f64) -> Self {
         ChargeOptions { target_density, ..self }
     }
 
-    /// With or without fillers in the free space.
+    /// Sets whether fillers take the free space.
     #[must_use]
     pub fn fillers(self, fillers: bool) -> Self {
         ChargeOptions { fillers, ..self }
     }
 
-    /// With area outside every row taken as fixed, or not.
+    /// Sets whether area outside every row is taken as fixed.
     #[must_use]
     pub fn row_blockage(self, row_blockage: bool) -> Self {
         ChargeOptions { row_blockage, ..self }
     }
 
-    /// With another seed of the fillers' positions.
+    /// Sets the seed of the fillers' positions.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         ChargeOptions { seed, ..self }
@@ -473,17 +473,17 @@ impl Charge {
         self.region_fixed(0)
     }
 
-    /// Σ width × height of the movable cells, those that stay where they are left out.
+    /// Returns Σ width × height of the movable cells, those that stay where they are left out.
     pub fn movable_area(&self) -> f64 {
         self.movable_area
     }
 
-    /// Σ over fixed cells of their area inside the die; where they overlap it counts twice.
+    /// Returns Σ over fixed cells of their area inside the die; where they overlap it counts twice.
     pub fn fixed_area(&self) -> f64 {
         self.fixed_area
     }
 
-    /// Σ over fixed cells of their area outside the die, which counts nowhere.
+    /// Returns Σ over fixed cells of their area outside the die, which counts nowhere.
     pub fn fixed_clipped_area(&self) -> f64 {
         self.fixed_clipped_area
     }

@@ -41,7 +41,7 @@ impl Charge {
         self.origin
     }
 
-    /// Has positions in an engine's precision be counted from elsewhere, as [`origin_for`] has it.
+    /// Sets where positions in an engine's precision are counted from, as [`origin_for`] has it.
     ///
     /// # Errors
     /// When a number is not finite. The charge is then as it was.

@@ -44,30 +44,30 @@ pub struct Rectangles<'a> {
 }
 
 impl<'a> Rectangles<'a> {
-    /// Movable cells by their sizes and lower-left corners, and nothing else.
+    /// Returns movable cells by their sizes and lower-left corners, and nothing else.
     pub fn movable(width: &'a [f64], height: &'a [f64], x: &'a [f64], y: &'a [f64]) -> Self {
         Rectangles { width, height, x, y, ..Rectangles::default() }
     }
 
-    /// With cells that stay and block the area under them.
+    /// Sets cells that stay and block the area under them.
     #[must_use]
     pub fn fixed(self, fixed: &'a [Rect]) -> Self {
         Rectangles { fixed, ..self }
     }
 
-    /// With this height of a row, layout units; `None`: the median height.
+    /// Sets the height of a row, layout units; `None`: the median height.
     #[must_use]
     pub fn row_height(self, height: impl Into<Option<f64>>) -> Self {
         Rectangles { row_height: height.into(), ..self }
     }
 
-    /// With the movable cells that are macros marked; `None`: those that are large.
+    /// Sets marks of the movable cells that are macros; `None`: those that are large.
     #[must_use]
     pub fn macros(self, macros: impl Into<Option<&'a [bool]>>) -> Self {
         Rectangles { macros: macros.into(), ..self }
     }
 
-    /// With rows, where cells may go.
+    /// Sets rows, where cells may go.
     #[must_use]
     pub fn rows(self, rows: &'a [Rect]) -> Self {
         Rectangles { rows, ..self }

@@ -13,7 +13,7 @@ fn options(target_density: f64) -> ChargeOptions {
     ChargeOptions { target_density, ..ChargeOptions::default() }
 }
 
-/// `n` cells of 4 × 2 in a line.
+/// Returns `n` cells of 4 × 2 in a line.
 fn cells(n: usize) -> [Vec<f64>; 4] {
     let x = (0..n).map(|i| 10.0 + i as f64).collect();
     [vec![4.0; n], vec![2.0; n], x, vec![30.0; n]]

@@ -105,7 +105,7 @@ fn words_of(
     Ok(values.into_iter().map(|value| format!("--{option}={value}").into()).collect())
 }
 
-/// Whether the option takes this value.
+/// Fails unless the option takes this value.
 fn check(arg: &Arg, option: &str, value: &str) -> Result<(), String> {
     let mut value_alone = Arg::new("value").value_parser(arg.get_value_parser().clone());
     if let Some(delimiter) = arg.get_value_delimiter() {

@@ -46,7 +46,7 @@ impl From<ConventionArg> for Convention {
     }
 }
 
-/// `--capacity`.
+/// Parses `--capacity`.
 pub(crate) fn capacity(text: &str) -> Result<Capacity, String> {
     let number = |text: &str| text.parse().ok().filter(|c: &f64| *c > 0.0 && c.is_finite());
     let both = text.split_once(',').and_then(|(h, v)| Some((number(h)?, number(v)?)));

@@ -60,7 +60,7 @@ pub(crate) struct DiffArgs {
     drawing: PictureArgs,
 }
 
-/// `--max-hpwl-rise`.
+/// Parses `--max-hpwl-rise`.
 fn rise(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.strip_suffix('%') {
         Some(number) => (number, 0.01),
@@ -71,7 +71,7 @@ fn rise(text: &str) -> Result<f64, String> {
 }
 
 impl DiffArgs {
-    /// An error where wires are longer than `--max-hpwl-rise` allows.
+    /// Fails where wires are longer than `--max-hpwl-rise` allows.
     fn check_rise(&self, change: &Change) -> Result<(), Failure> {
         let Some(most) = self.max_hpwl_rise else { return Ok(()) };
         match change.hpwl_relative {
@@ -343,7 +343,8 @@ fn difference<T: crate::Real>(from: &Map<T>, to: &Map<T>) -> Map<T> {
     Map::from_vec(from.nx(), from.ny(), pairs.map(|(&a, &b)| b - a).collect())
 }
 
-/// Along x and along y, how far the lower-left corner of every movable node moved, in node order.
+/// Returns along x and along y, how far the lower-left corner of every movable node moved, in node
+/// order.
 fn moves(design: &Design, first: &Placement) -> [Vec<f64>; 2] {
     let at = &design.placement;
     let along =

@@ -243,7 +243,7 @@ mod cuda {
         Ok(Box::new(CudaEngine::on(&gpu(device)?, charge, options)?))
     }
 
-    /// As many of the devices as are worth it for `work`, and which were taken, and why.
+    /// Returns as many of the devices as are worth it for `work`, and which were taken, and why.
     fn choose<T: EngineReal>(
         devices: Devices,
         work: Workload,

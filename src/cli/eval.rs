@@ -325,7 +325,7 @@ fn print_table(rows: &[Row]) -> io::Result<()> {
     write_table(&mut io::stdout().lock(), &header, &rows, 2)
 }
 
-/// The report as a person reads it, without the warnings.
+/// Prints the report as text, without the warnings.
 pub(crate) fn print(report: &Report) -> Result<(), Failure> {
     let (d, g, o) = (&report.design, &report.grid, &report.options);
     let mut out = io::stdout().lock();

@@ -17,7 +17,7 @@ pub(crate) struct Interrupted(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct Stopped(pub(crate) String);
 
-/// Wrong usage that only shows once all arguments are known.
+/// Returns the error of wrong usage that only shows once all arguments are known.
 pub(crate) fn usage(kind: ErrorKind, message: &str) -> Failure {
     clap::Error::raw(kind, message).into()
 }

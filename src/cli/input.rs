@@ -50,7 +50,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// The same with its cells elsewhere, and what there is to warn of then.
+    /// Returns the same with its cells elsewhere, and the warnings of it.
     pub(crate) fn with(&self, design: Design, warnings: Vec<Warning>) -> Opened {
         let (files, own_placement) = (self.files.clone(), self.own_placement.clone());
         let (parse_ms, def) = (self.parse_ms, self.def.clone());
@@ -77,7 +77,7 @@ pub(crate) fn open_design(args: &EvaluationArgs) -> Result<Opened, Failure> {
     read_design(&args.design)
 }
 
-/// The same without an engine to open.
+/// Returns the same without an engine to open.
 pub(crate) fn read_design(args: &DesignArgs) -> Result<Opened, Failure> {
     let start = Instant::now();
     let spinner = spinner(format!("reading {}", args.path.display()));

@@ -8,7 +8,7 @@ use crate::grid::BinGrid;
 /// Below this size nothing is checked: 1 GiB.
 const ALWAYS: u64 = 1 << 30;
 
-/// An error when the maps of `grid` will not fit into memory.
+/// Fails when the maps of `grid` will not fit into memory.
 pub(crate) fn check_bins(grid: &BinGrid, precision: Precision) -> Result<(), Failure> {
     let what = format!("{} x {} bins", grid.nx(), grid.ny());
     let each = match precision {
@@ -18,7 +18,7 @@ pub(crate) fn check_bins(grid: &BinGrid, precision: Precision) -> Result<(), Fai
     check(&what, (grid.bins() * each) as u64)
 }
 
-/// An error when `needed` bytes for `what` are more than there are.
+/// Fails when `needed` bytes for `what` are more than there are.
 pub(crate) fn check(what: &str, needed: u64) -> Result<(), Failure> {
     match available() {
         Some(there) if needed > ALWAYS && needed > there => Err(format!(

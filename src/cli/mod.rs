@@ -181,7 +181,7 @@ fn print(help_or_usage: &clap::Error) -> ExitCode {
     }
 }
 
-/// Says why a run failed.
+/// Prints why a run failed; returns its exit code.
 fn failed(error: &(dyn std::error::Error + 'static)) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;

@@ -152,13 +152,13 @@ impl FromStr for Bins {
     }
 }
 
-/// `--target-density`.
+/// Parses `--target-density`.
 pub(crate) fn target_density(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|t: &f64| *t > 0.0 && *t <= 1.0);
     number.ok_or_else(|| "expected a number above 0 and at most 1".to_owned())
 }
 
-/// `--seed`.
+/// Parses `--seed`.
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
@@ -169,7 +169,7 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "expected a whole number of at least 1".to_owned())
 }
 
-/// `--threads`.
+/// Parses `--threads`.
 pub(crate) fn thread_count(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|n| *n <= MAX_THREADS);
     number.ok_or_else(|| format!("expected a whole number from 0 to {MAX_THREADS}"))
@@ -205,12 +205,12 @@ impl DesignArgs {
         }
     }
 
-    /// The same with another placement in place of the design's own.
+    /// Returns the same with another placement in place of the design's own.
     pub(crate) fn with_placement(&self, pl: &Path) -> DesignArgs {
         DesignArgs { pl: vec![pl.to_owned()], ..self.clone() }
     }
 
-    /// The same of another design.
+    /// Returns the same options for another design.
     pub(crate) fn with_path(&self, path: &Path) -> DesignArgs {
         DesignArgs { path: path.to_owned(), ..self.clone() }
     }
@@ -225,8 +225,8 @@ impl DesignArgs {
         formats::files_of(&self.path, &self.read_options())
     }
 
-    /// Wrong usage where options are not for this kind of design, or more than one input is
-    /// standard input.
+    /// Fails with a usage error where options are not for this kind of design, or more than one
+    /// input is standard input.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let only_for = |option: &str, kind: &str| {
             let message = format!("'{option}' is for {kind} designs: {}", self.path.display());
@@ -319,12 +319,12 @@ impl SolveArgs {
         self.seed
     }
 
-    /// The same with fillers.
+    /// Returns the same options with fillers.
     pub(crate) fn with_fillers(&self) -> SolveArgs {
         SolveArgs { fillers: true, ..self.clone() }
     }
 
-    /// The same by `pipeline`.
+    /// Returns the same options with `pipeline`.
     pub(crate) fn with_pipeline(&self, pipeline: Pipeline) -> SolveArgs {
         let mut names = PipelineArg::value_variants().iter().copied();
         let pipeline = names.find(|arg| arg.pipeline() == Some(pipeline));
@@ -373,7 +373,7 @@ pub(crate) struct Devices {
 }
 
 impl Devices {
-    /// Their ordinals, on a machine with so many.
+    /// Returns their ordinals, on a machine with so many.
     #[cfg(any(feature = "cuda", test))]
     pub(crate) fn ordinals(&self, machine: usize) -> Vec<usize> {
         match self.count {

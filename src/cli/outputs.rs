@@ -93,7 +93,7 @@ impl Names {
 }
 
 impl<'a> Outputs<'a> {
-    /// With the file that `option` names, if it names one; `-` is standard output.
+    /// Adds the file that `option` names, if it names one; `-` is standard output.
     #[must_use]
     pub(crate) fn file(
         mut self,
@@ -104,7 +104,7 @@ impl<'a> Outputs<'a> {
         self
     }
 
-    /// With the folder that `option` names, if it names one, and what will be written there.
+    /// Adds the folder that `option` names, if it names one, and what will be written there.
     #[must_use]
     pub(crate) fn folder(
         mut self,
@@ -203,7 +203,8 @@ pub(super) fn identity(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Wrong usage when more than one of `inputs` is standard input, which is read but once.
+/// Fails with a usage error when more than one of `inputs` is standard input, which is read but
+/// once.
 pub(crate) fn one_standard_input<'a>(
     inputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), Failure> {
@@ -224,7 +225,8 @@ pub(crate) fn read_input(path: &Path) -> Result<Vec<u8>, Failure> {
     check_readable(path).and_then(|()| std::fs::read(path)).map_err(|e| named(path, e))
 }
 
-/// Wrong usage where a placement of the design cannot be written to `output`, by its name.
+/// Fails with a usage error where a placement of the design cannot be written to `output`, by its
+/// name.
 pub(crate) fn check_placement_output(output: &Path, design: &DesignArgs) -> Result<(), Failure> {
     let wrong = |what: &str| {
         let message = format!("'--output' {}: {what}", output.display());

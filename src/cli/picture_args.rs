@@ -110,7 +110,7 @@ impl FromStr for RangeArg {
     }
 }
 
-/// `--dpi`.
+/// Parses `--dpi`.
 fn dpi(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|v: &f64| (10.0..=2400.0).contains(v));
     number.ok_or_else(|| "expected a number from 10 to 2400".to_owned())

@@ -343,7 +343,7 @@ fn without_outliers(mut series: Vec<Series>) -> (Vec<Series>, String) {
     (series, left_out)
 }
 
-/// HPWL and overflow, and the weights γ and λ, over the iterations of a placement.
+/// Draws HPWL and overflow, and the weights γ and λ, over the iterations of a placement.
 pub(crate) fn draw_placement(
     name: &str,
     records: &[Record],

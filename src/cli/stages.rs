@@ -135,8 +135,8 @@ pub(crate) fn ended(stages: &Stages) -> Result<(), Failure> {
     }
 }
 
-/// An error where wires could be shorter still, by how refining ended; `name` is what is legal all
-/// the same.
+/// Fails where wires could be shorter still, by how refining ended; `name` is what is legal all the
+/// same.
 pub(crate) fn refined(status: Outcome, name: &str) -> Result<(), Failure> {
     let said = || format!("{name} is legal, and wires could be shorter still");
     match status {

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// bin averages over many cells, and for arrows.
 pub(crate) const ARROW_BINS: f64 = 64.0;
 
-/// √(x² + y²) bin by bin.
+/// Returns √(x² + y²) bin by bin.
 pub(crate) fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
     let pairs = x.as_slice().iter().zip(y.as_slice());
     Map::from_vec(x.nx(), x.ny(), pairs.map(|(&x, &y)| (x * x + y * y).sqrt()).collect())

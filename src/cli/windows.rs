@@ -31,7 +31,7 @@ pub struct WindowReport {
     pub max_exact: f64,
 }
 
-/// `--region`.
+/// Parses `--region`.
 pub(crate) fn window(text: &str) -> Result<Rect, String> {
     let numbers: Vec<f64> = text.split(',').filter_map(|v| v.trim().parse().ok()).collect();
     match numbers[..] {

@@ -65,8 +65,8 @@ pub(crate) struct Sums<const C: usize> {
     pub(crate) bins: [Vec<f64>; C],
 }
 
-/// Integers per unit for values of which those of a bin are `most` at most, all together, and
-/// `largest` at most each: a power of two.
+/// Returns the integers per unit for values of which those of a bin are `most` at most, all
+/// together, and `largest` at most each: a power of two.
 pub(crate) fn scale(most: f64, largest: f64) -> f64 {
     // Sums stay below 2^61, and a number within what `low_bits` takes.
     let room = |bits: f64, most: f64| bits - most.max(f64::MIN_POSITIVE).log2().ceil();

@@ -197,7 +197,7 @@ impl CpuDensity {
         stats
     }
 
-    /// Overflow and maximum of every region, as last computed.
+    /// Returns overflow and maximum of every region, as last computed.
     pub(super) fn stats(&self) -> impl Iterator<Item = DensityStats> + '_ {
         self.regions.iter().map(|region| region.stats)
     }
@@ -207,7 +207,7 @@ impl CpuDensity {
         self.regions.iter().map(|region| region.background)
     }
 
-    /// Overflow and maximum of fixed and movable cells, each at its exact size.
+    /// Returns overflow and maximum of fixed and movable cells, each at its exact size.
     ///
     /// # Panics
     /// When `x` or `y` has fewer entries than there are movable cells.
@@ -278,7 +278,7 @@ impl CpuDensity {
     }
 }
 
-/// Overflowing density and maximum of strips.
+/// Returns the overflowing density and maximum of strips.
 fn total(strips: &[(f64, f64)]) -> (f64, f64) {
     strips.iter().fold((0.0, 0.0_f64), |(o, m), &(over, max)| (o + over, m.max(max)))
 }
@@ -439,8 +439,8 @@ fn overflow_by_bin(sums: &[i64], unit: f64, targets: &[f64]) -> (f64, f64) {
     })
 }
 
-/// Σ max(0, density − target) and the largest density, in eight lanes so that
-/// the additions do not wait for one another.
+/// Returns Σ max(0, density − target) and the largest density, in eight lanes so that the additions
+/// do not wait for one another.
 #[inline(always)]
 fn overflow_and_max(sums: &[i64], unit: f64, target: f64) -> (f64, f64) {
     let (lanes, rest) = sums.as_chunks::<8>();

@@ -99,8 +99,8 @@ impl<T: Real> CpuEngine<T> {
         self.pool.current_num_threads()
     }
 
-    /// Centered ρ, `nx × ny` for each region: ρ less [`Charge::backgrounds`], as last computed. It
-    /// is what is solved; [`Engine::read_map`] gives ρ itself.
+    /// Returns centered ρ, `nx × ny` for each region: ρ less [`Charge::backgrounds`], as last
+    /// computed. It is what is solved; [`Engine::read_map`] gives ρ itself.
     pub fn centered_density(&self) -> &Map<T> {
         &self.centered
     }

@@ -196,7 +196,7 @@ fn in_window<T: Real>(patch: &[[T; 2]], footprints: &Footprints<T>, k: usize) ->
     [halves[0] + halves[2], halves[1] + halves[3]]
 }
 
-/// Σ of one column's values, the first and last weighted.
+/// Returns Σ of one column's values, the first and last weighted.
 fn along<T: Real>(values: &[T], head: f64, tail: f64) -> f64 {
     match values {
         [] => 0.0,

@@ -29,7 +29,7 @@ impl<S> PerThread<S> {
     }
 }
 
-/// Σ a·b in `f64`. Eight running sums, so that the additions overlap.
+/// Returns Σ a·b in `f64`. Eight running sums, so that the additions overlap.
 #[inline(always)]
 pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
     let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));

@@ -275,7 +275,7 @@ impl<T: Real> NetBlock<T> {
     }
 }
 
-/// max x − min x + max y − min y over the pins of net `e`.
+/// Returns max x − min x + max y − min y over the pins of net `e`.
 fn half_perimeter<T: Real>(all: &Nets<T>, e: usize, corners: &[[T; 2]]) -> f64 {
     let (mut low, mut high) = ([T::infinity(); 2], [T::neg_infinity(); 2]);
     for pin in all.pins(e..e + 1) {

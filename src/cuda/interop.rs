@@ -118,7 +118,7 @@ pub unsafe fn on_stream<R>(
     unsafe { gpu.on_stream(stream, body) }
 }
 
-/// `length` values at `address`, memory of somebody else on this device, to be read.
+/// Returns `length` values at `address`, memory of somebody else on this device, to be read.
 ///
 /// # Errors
 /// [`CudaError::BadAddress`] for an address that is not aligned to its values or at which there is

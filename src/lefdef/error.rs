@@ -108,7 +108,8 @@ impl<'a> Miss<'a> {
         Miss { at, reason: Reason::Name(message) }
     }
 
-    /// The same without the place, for a text that is not held; who reads it whole gets the place.
+    /// Returns the same without the place, for a text that is not held; reading it whole gives the
+    /// place.
     pub(super) fn without_place<'b>(self) -> Miss<'b> {
         Miss { at: &[], reason: self.reason }
     }

@@ -23,7 +23,8 @@ impl Index {
         Index { rects, reach }
     }
 
-    /// Those that share area with `rect`, of more than `near` along x and y, each with that area.
+    /// Returns those that share area with `rect`, of more than `near` along x and y, each with that
+    /// area.
     fn meeting(&self, rect: &Rect, near: f64) -> impl Iterator<Item = (u32, f64)> {
         let rect = *rect;
         let end = self.rects.partition_point(|(other, _)| other.xl < rect.xh - near);

@@ -133,13 +133,13 @@ impl Sweep {
         area
     }
 
-    /// Σ over the cells under the line of the length of `[xl, xh]` that they cover.
+    /// Returns Σ over the cells under the line of the length of `[xl, xh]` that they cover.
     fn shared(&self, xl: f64, xh: f64) -> f64 {
         shared(&self.lefts, &self.rights, xl, xh)
     }
 }
 
-/// Σ over intervals, given by their edges, of the length of `[xl, xh]` that they cover.
+/// Returns Σ over intervals, given by their edges, of the length of `[xl, xh]` that they cover.
 fn shared(lefts: &Fenwick, rights: &Fenwick, xl: f64, xh: f64) -> f64 {
     // max(0, x − e) summed over the edges e of a tree.
     let beyond = |tree: &Fenwick, x: f64| {

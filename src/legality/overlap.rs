@@ -119,7 +119,7 @@ impl Bands {
         ((y - self.low) / self.height).clamp(0.0, (self.count - 1) as f64) as u32
     }
 
-    /// First and last band of a cell: none that only its upper edge touches.
+    /// Returns the first and last band of a cell: none that only its upper edge touches.
     fn span(&self, rect: &Rect) -> (u32, u32) {
         let (first, last) = (self.of(rect.yl), self.of(rect.yh));
         let touches = f64::from(last) * self.height + self.low >= rect.yh;

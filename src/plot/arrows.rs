@@ -78,7 +78,7 @@ fn full_length(x: &Map<f64>, y: &Map<f64>) -> Option<f64> {
     sizes.get(at).copied().filter(|&size| size > 0.0).or(sizes.last().copied().filter(|&s| s > 0.0))
 }
 
-/// Outline of an arrow along x, its middle at the origin, grown by `rim`.
+/// Returns the outline of an arrow along x, its middle at the origin, grown by `rim`.
 fn shape(length: f64, rim: f64) -> [Point; 7] {
     let head = (0.42 * length).min(14.0);
     let wing = 0.42 * head + rim;

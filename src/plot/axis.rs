@@ -13,14 +13,14 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// From `lo` to `hi`, with at most `most` round ticks (three at least).
+    /// Makes an axis from `lo` to `hi`, with at most `most` round ticks (three at least).
     pub(crate) fn linear(lo: f64, hi: f64, most: usize) -> Axis {
         let (lo, hi) = widen(lo, hi);
         Axis::with_exponent(lo, hi, most, exponent_of(lo.abs().max(hi.abs())))
     }
 
-    /// Two axes that leave the same power of ten out of their numbers, as those of a map should,
-    /// unless one of them is far longer.
+    /// Returns two axes that leave the same power of ten out of their numbers, as those of a map
+    /// should, unless one of them is far longer.
     pub(crate) fn pair(x: (f64, f64), y: (f64, f64), most: [usize; 2]) -> [Axis; 2] {
         let ends = [x, y].map(|(lo, hi)| widen(lo, hi));
         let mut exponents = ends.map(|(lo, hi)| exponent_of(lo.abs().max(hi.abs())));
@@ -46,7 +46,7 @@ impl Axis {
         Axis { lo, hi, log: false, ticks, exponent }
     }
 
-    /// From `lo` to `hi`, both above zero, with ticks at powers of ten.
+    /// Makes an axis from `lo` to `hi`, both above zero, with ticks at powers of ten.
     pub(crate) fn logarithmic(lo: f64, hi: f64, most: usize) -> Axis {
         let first = lo.log10().floor() as i32;
         let last = (hi.log10().ceil() as i32).max(first + 1);
@@ -73,7 +73,7 @@ impl Axis {
         Axis { lo, hi, ..axis }
     }
 
-    /// The same axis over the ticks' full range: its ends become ticks.
+    /// Returns the same axis over the ticks' full range: its ends become ticks.
     pub(crate) fn rounded(lo: f64, hi: f64, most: usize) -> Axis {
         let axis = Axis::linear(lo, hi, most);
         let [(first, _), (second, _), ..] = &axis.ticks[..] else { return axis };
@@ -91,7 +91,7 @@ impl Axis {
         }
     }
 
-    /// `label` with the power of ten that the ticks leave out.
+    /// Returns `label` with the power of ten that the ticks leave out.
     pub(crate) fn label(&self, label: &str) -> String {
         match (self.exponent, label.is_empty()) {
             (0, _) => label.to_owned(),
@@ -120,21 +120,21 @@ fn round_step(step: f64) -> f64 {
     round.into_iter().find(|&r| r >= step * (1.0 - 1e-9)).unwrap_or(10.0 * decade)
 }
 
-/// Power of ten, a multiple of three, to leave out of numbers up to `largest`;
-/// zero where they read well as they are.
+/// Returns the power of ten, a multiple of three, to leave out of numbers up to `largest`; zero
+/// where they read well as they are.
 fn exponent_of(largest: f64) -> i32 {
     let digits = largest.log10().floor() as i32;
     if (-2..=4).contains(&digits) { 0 } else { digits.div_euclid(3) * 3 }
 }
 
-/// `value` with `decimals` places and a true minus sign; never "−0".
+/// Returns `value` with `decimals` places and a true minus sign; never "−0".
 fn number(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let zero = text.chars().all(|c| matches!(c, '0' | '.'));
     if value < 0.0 && !zero { format!("−{text}") } else { text }
 }
 
-/// 10ⁿ in superscript digits; 1 and 10 as they are.
+/// Returns 10ⁿ in superscript digits; 1 and 10 as they are.
 fn power(exponent: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let superscript = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);

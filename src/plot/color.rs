@@ -129,7 +129,7 @@ impl Scale {
         unpacked(self.table(None))
     }
 
-    /// Those of [`Scale::Target`] above the mark.
+    /// Returns those of [`Scale::Target`] above the mark.
     pub(crate) fn points_above_mark() -> impl Iterator<Item = Rgb> {
         unpacked(&REDS)
     }
@@ -267,7 +267,7 @@ impl Palette {
         Palette::new(&Look { scale, mark, ..Look::default() }, lo, hi, false)
     }
 
-    /// The same with what is not a number as what is absent.
+    /// Returns the same with what is not a number as what is absent.
     pub(crate) fn with_absent(self, absent: bool) -> Palette {
         Palette { odd: if absent { ABSENT } else { NOT_FINITE }, ..self }
     }

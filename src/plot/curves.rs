@@ -176,7 +176,7 @@ fn legend_text(series: &Series) -> Text {
     Text::new(series.name.as_str(), (0.0, 0.0), LEGEND_TEXT, INK)
 }
 
-/// Seven colours, then lighter ones of the same hues, again and again.
+/// Returns seven colours, then lighter ones of the same hues, again and again.
 fn colors() -> impl Iterator<Item = Rgb> {
     let lighter = CURVES.map(|c| c.map(|v| v / 2 + 0x70));
     CURVES.into_iter().chain(lighter).cycle()

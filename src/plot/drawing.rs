@@ -143,7 +143,7 @@ impl Drawing {
 }
 
 impl Text {
-    /// Plain text that starts at `at`.
+    /// Makes plain text that starts at `at`.
     pub(super) fn new(text: impl Into<String>, at: Point, em: f64, color: Rgb) -> Text {
         let legible = |c: char| if c.is_control() { ' ' } else { c };
         let text = text.into().chars().take(MOST_LETTERS).map(legible).collect();
@@ -162,7 +162,7 @@ impl Text {
         Text { upright: true, ..self }
     }
 
-    /// Shortened with an ellipsis where it is wider than `width`.
+    /// Shortens it with an ellipsis where it is wider than `width`.
     pub(super) fn within(mut self, width: f64) -> Text {
         if self.width() <= width {
             return self;

@@ -15,7 +15,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// As file names end.
+    /// Returns the ending of file names.
     pub fn extension(self) -> &'static str {
         match self {
             Format::Png => "png",

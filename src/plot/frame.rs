@@ -19,7 +19,7 @@ pub(super) const BOTTOM: f64 = 100.0;
 const TITLE: f64 = 34.0;
 const SUBTITLE: f64 = 25.0;
 
-/// Room beside a plotting area for the ticks, numbers and label of `axis`.
+/// Returns the room beside a plotting area for the ticks, numbers and label of `axis`.
 pub(super) fn depth(axis: &Axis) -> f64 {
     let widths = axis.ticks.iter().map(|(_, text)| font::width(text, NUMBERS, false));
     let widest = widths.fold(0.0, f64::max);
@@ -68,7 +68,7 @@ pub(super) fn titles(drawing: &mut Drawing, left: f64, title: &str, subtitle: &s
     }
 }
 
-/// Room that [`titles`] takes above the plotting area.
+/// Returns the room that [`titles`] takes above the plotting area.
 pub(super) fn titles_height(title: &str, subtitle: &str) -> f64 {
     let title = if title.is_empty() { 0.0 } else { TITLE };
     let subtitle = if subtitle.is_empty() { 0.0 } else { SUBTITLE + 14.0 };

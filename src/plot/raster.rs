@@ -80,7 +80,7 @@ fn paint([r, g, b]: Rgb, opacity: f64) -> Paint<'static> {
     paint
 }
 
-/// None where there is nothing to draw.
+/// Returns a path; `None` where there is nothing to draw.
 fn polygon(points: &[Point], closed: bool) -> Option<Path> {
     let mut path = PathBuilder::new();
     let (first, rest) = points.split_first()?;
@@ -132,7 +132,7 @@ pub(super) fn placed(text: &Text) -> impl Iterator<Item = Segment> + '_ {
     })
 }
 
-/// First and last pixel but one of a stretch of picture units.
+/// Returns the first and last pixel but one of a stretch of picture units.
 fn span(from: f64, to: f64, scale: f64) -> (u32, u32) {
     let [from, to] = [from, to].map(|v| (v * scale).round().max(0.0) as u32);
     (from, to.max(from + 1))

@@ -50,8 +50,8 @@ impl Size {
         Ok(Size { unit, width: Some(units), scale: 1.0 }.dpi(300.0))
     }
 
-    /// The same with `dpi` pixels of a PNG, or of an image in another file, to the inch; from 10 to
-    /// 2400, the nearest of which is taken for others.
+    /// Returns the same with `dpi` pixels of a PNG, or of an image in another file, to the inch;
+    /// from 10 to 2400, the nearest of which is taken for others.
     #[must_use]
     pub fn dpi(self, dpi: f64) -> Size {
         Size { scale: self.unit / 72.0 * dpi.clamp(10.0, 2400.0), ..self }

@@ -61,7 +61,7 @@ fn element(svg: &mut String, text: std::fmt::Arguments<'_>) {
     writeln!(svg, "{text}").expect("memory takes text");
 }
 
-/// To a hundredth, without trailing zeros.
+/// Writes it to a hundredth, without trailing zeros.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');

@@ -107,8 +107,8 @@ pub(crate) fn charge_of_cells(
     Ok(charge)
 }
 
-/// Outlines of what keeps cells off, or in, that no node is: blockages and fences, the largest
-/// first.
+/// Returns the outlines of what keeps cells off, or in, that no node is: blockages and fences, the
+/// largest first.
 fn floorplan_outlines(design: &Design, die: Rect) -> Vec<Rect> {
     let fences = design.fences.iter().flat_map(|fence| fence.rects.iter().copied());
     let all = design.blockages.iter().map(|of| of.rect).chain(fences);

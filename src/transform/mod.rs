@@ -99,7 +99,7 @@ impl Method {
     /// All of them, the baseline first.
     pub const ALL: [Method; 3] = [Method::RowColumn, Method::Fused, Method::Fastest];
 
-    /// `row-column`, `fused` or `fastest`.
+    /// Returns `row-column`, `fused` or `fastest`.
     pub fn name(self) -> &'static str {
         match self {
             Method::RowColumn => "row-column",
@@ -143,25 +143,25 @@ pub struct Plan2dOptions {
 }
 
 impl Plan2dOptions {
-    /// With this method.
+    /// Sets the method.
     #[must_use]
     pub fn method(self, method: Method) -> Self {
         Plan2dOptions { method, ..self }
     }
 
-    /// With this axis of the map for the real FFT.
+    /// Sets the map's axis for the real FFT.
     #[must_use]
     pub fn layout(self, layout: FftLayout) -> Self {
         Plan2dOptions { layout, ..self }
     }
 
-    /// With maps reordered in this way.
+    /// Sets how maps are reordered.
     #[must_use]
     pub fn reorder(self, reorder: Reorder) -> Self {
         Plan2dOptions { reorder, ..self }
     }
 
-    /// With this post-processing.
+    /// Sets the post-processing.
     #[must_use]
     pub fn post(self, post: PostProcessing) -> Self {
         Plan2dOptions { post, ..self }
@@ -197,7 +197,7 @@ impl Algorithm1d {
         Algorithm1d::Fastest,
     ];
 
-    /// `4n`, `mirrored-2n`, `padded-2n`, `n` or `fastest`, as tables and options write it.
+    /// Returns `4n`, `mirrored-2n`, `padded-2n`, `n` or `fastest`, as tables and options write it.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm1d::FourN => "4n",

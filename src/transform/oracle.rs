@@ -27,30 +27,30 @@ impl CosineTable {
         CosineTable { n, cosine }
     }
 
-    /// `cos(πm/2n)`.
+    /// Returns `cos(πm/2n)`.
     fn cos(&self, m: usize) -> f64 {
         self.cosine[m % (4 * self.n)]
     }
 
-    /// `sin(πm/2n)`.
+    /// Returns `sin(πm/2n)`.
     fn sin(&self, m: usize) -> f64 {
         self.cos(m + 3 * self.n)
     }
 }
 
-/// `X_k = Σ_n x_n cos(π(n+½)k/N)`.
+/// Computes `X_k = Σ_n x_n cos(π(n+½)k/N)`.
 pub fn dct(x: &[f64]) -> Vec<f64> {
     let table = CosineTable::new(x.len());
     sum(x, |k, n| table.cos((2 * n + 1) * k))
 }
 
-/// `X_k = ½x_0 + Σ_{n≥1} x_n cos(πn(k+½)/N)`.
+/// Computes `X_k = ½x_0 + Σ_{n≥1} x_n cos(πn(k+½)/N)`.
 pub fn idct(x: &[f64]) -> Vec<f64> {
     let table = CosineTable::new(x.len());
     sum(x, |k, n| if n == 0 { 0.5 } else { table.cos(n * (2 * k + 1)) })
 }
 
-/// `X_k = Σ_{n≥1} x_n sin(πn(k+½)/N)`.
+/// Computes `X_k = Σ_{n≥1} x_n sin(πn(k+½)/N)`.
 pub fn idxst(x: &[f64]) -> Vec<f64> {
     let table = CosineTable::new(x.len());
     sum(x, |k, n| table.sin(n * (2 * k + 1)))

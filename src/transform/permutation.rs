@@ -13,7 +13,7 @@ pub fn position(i: usize, n: usize) -> usize {
     if i.is_multiple_of(2) { i / 2 } else { n - i.div_ceil(2) }
 }
 
-/// InputElement at index `p` of the reordered line: the inverse of [`position`].
+/// Returns the index of the sample at index `p` of the reordered line: the inverse of [`position`].
 #[inline(always)]
 pub fn sample(p: usize, n: usize) -> usize {
     if p < n.div_ceil(2) { 2 * p } else { 2 * (n - p) - 1 }

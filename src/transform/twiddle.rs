@@ -3,7 +3,7 @@
 use crate::real::Real;
 use num_complex::Complex;
 
-/// `e^{−jπk/2n}` for k = 0 … n, to within half an ulp or so of `f64`.
+/// Returns `e^{−jπk/2n}` for k = 0 … n, to within half an ulp or so of `f64`.
 ///
 /// Angles stay in the first octant, so that neither sine nor cosine is ever
 /// taken of a large rounded angle and `k = n/2` and `k = n` come out exact.
@@ -22,7 +22,7 @@ pub fn quarter_wave(n: usize) -> Vec<Complex<f64>> {
         .collect()
 }
 
-/// [`quarter_wave`] times `scale`, rounded to `T`.
+/// Returns [`quarter_wave`] times `scale`, rounded to `T`.
 pub(crate) fn scaled_quarter_wave<T: Real>(n: usize, scale: f64) -> Vec<Complex<T>> {
     quarter_wave(n)
         .into_iter()

@@ -78,7 +78,7 @@ fn rounded<T: Element>(array: &Array, less: f64) -> Result<Vec<T>, Failure> {
     }
 }
 
-/// An error where a result is beyond the numbers it is computed in.
+/// Fails where a result is beyond the numbers it is computed in.
 fn check_result<T: Element>(what: &str, values: &[T]) -> Result<(), Failure> {
     if values.iter().all(|v| v.is_finite()) {
         return Ok(());

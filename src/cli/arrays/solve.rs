@@ -46,7 +46,7 @@ pub(crate) struct SolveArrayArgs {
     ranks: RankArgs,
 }
 
-/// `--bin-size`.
+/// Parses `--bin-size`.
 fn bin_size(text: &str) -> Result<(f64, f64), String> {
     let (width, height) = text.split_once('x').unwrap_or((text, text));
     // Areas of dies are finite in this range.

@@ -57,19 +57,19 @@ pub(crate) struct CompressArgs {
     json: Option<PathBuf>,
 }
 
-/// `--threshold`.
+/// Parses `--threshold`.
 fn threshold(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|e: &f64| *e >= 0.0 && e.is_finite());
     number.ok_or_else(|| "expected a finite number of at least 0".to_owned())
 }
 
-/// `--psnr`.
+/// Parses `--psnr`.
 fn decibels(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|v: &f64| *v > 0.0 && *v <= 200.0);
     number.ok_or_else(|| "expected decibels above 0 and at most 200".to_owned())
 }
 
-/// `--keep`.
+/// Parses `--keep`.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|v: &f64| (0.0..=100.0).contains(v));
     number.ok_or_else(|| "expected a number from 0 to 100".to_owned())

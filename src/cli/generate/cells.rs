@@ -24,7 +24,7 @@ const CLUSTER_SCALE: f64 = 0.35;
 /// Standard deviation of the noise on the starting placement, in die widths and heights.
 const CLUSTER_NOISE: f64 = 0.03;
 
-/// Log-normal widths in whole sites.
+/// Returns log-normal widths in whole sites.
 pub(super) fn widths(spec: &Spec) -> Vec<f64> {
     let law = LogNormal::from_mean_cv(spec.mean_width, WIDTH_VARIATION)
         .expect("the mean width is checked and positive");

@@ -144,7 +144,7 @@ fn inside(spec: &Spec, die: (u64, u64), area: f64, random: &mut Pcg64) -> Option
     Some(spans)
 }
 
-/// `count` leaves of log-normal weights that add up to `share`.
+/// Returns `count` leaves of log-normal weights that add up to `share`.
 fn weights(count: u64, share: f64, sigma: f64, is_macro: bool, random: &mut Pcg64) -> Vec<Leaf> {
     let law = LogNormal::new(0.0, sigma).expect("sigma is finite");
     let drawn: Vec<f64> = (0..count).map(|_| law.sample(random).min(MOST_WEIGHT)).collect();

@@ -26,7 +26,7 @@ impl Hidden {
         self.die
     }
 
-    /// Grid points along one axis.
+    /// Returns the grid points along one axis.
     pub(super) fn side(&self) -> f64 {
         (1u64 << self.bits) as f64
     }

@@ -71,7 +71,7 @@ pub(super) fn connect(spec: &Spec, nodes: &Nodes, plan: &Floorplan, hidden: &Hid
     }
 }
 
-/// First pin of each net, degrees in random order.
+/// Returns the first pin of each net, degrees in random order.
 fn net_starts(spec: &Spec) -> Vec<u32> {
     let mut degrees: Vec<u32> = Vec::with_capacity(spec.nets as usize);
     for (degree, nets) in degrees::histogram(spec.nets, spec.pins, spec.nodes()) {

@@ -141,7 +141,7 @@ impl Spec {
         })
     }
 
-    /// adaptec1's statistics scaled to `cells` movable cells, seed 0.
+    /// Returns adaptec1's statistics scaled to `cells` movable cells, seed 0.
     ///
     /// Nets and pins grow with the cells, macros and pads with their square
     /// root, as the die's perimeter does. There are at least as many nets as nodes.
@@ -168,7 +168,7 @@ impl Spec {
         }
     }
 
-    /// The same with another seed.
+    /// Returns the same with another seed.
     pub fn seeded(self, seed: u64) -> Self {
         Spec { seed, ..self }
     }

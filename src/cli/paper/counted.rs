@@ -94,7 +94,7 @@ struct Spectrum<'a> {
 }
 
 impl Spectrum<'_> {
-    /// `V[u mod n1][v]`, from its mirror image where the spectrum does not hold it.
+    /// Returns `V[u mod n1][v]`, from its mirror image where the spectrum does not hold it.
     fn read(&self, u: usize, v: usize) -> Pair {
         self.reads.set(self.reads.get() + 1);
         let (u, half) = (u % self.n1, self.n2 / 2 + 1);
@@ -105,7 +105,7 @@ impl Spectrum<'_> {
     }
 }
 
-/// `e^{−jπk/2n}` for k = 0 … n.
+/// Returns `e^{−jπk/2n}` for k = 0 … n.
 fn factors(n: usize) -> Vec<Pair> {
     let pair = |w: Complex<f64>| Pair { re: Counted(w.re), im: Counted(w.im) };
     quarter_wave(n).into_iter().map(pair).collect()
@@ -165,9 +165,9 @@ fn counts(form: Form, values: &[Complex<f64>], [n1, n2]: [usize; 2]) -> (Operati
     (operations, out)
 }
 
-/// Operations per output element of the naive and of the efficient form, counted
-/// over a map of `n × n`, n even. The borders, where fewer than four outputs come
-/// of a thread, add O(1/n) to the second.
+/// Returns the operations per output element of the naive and of the efficient form, counted over a
+/// map of `n × n`, n even. The borders, where fewer than four outputs come of a thread, add O(1/n)
+/// to the second.
 pub fn operations(n: usize) -> [Operations; 2] {
     let spectrum: Vec<Complex<f64>> =
         (0..n * (n / 2 + 1)).map(|k| Complex::new(k as f64, 1.0)).collect();

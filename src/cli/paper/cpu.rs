@@ -162,7 +162,7 @@ impl Workload for CpuWork {
     }
 }
 
-/// Random input, and memory for the output.
+/// Returns random input, and memory for the output.
 fn maps<T: Real>(n: usize) -> (Vec<T>, Vec<T>) {
     (random(n), vec![T::zero(); n])
 }

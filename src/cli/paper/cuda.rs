@@ -108,7 +108,7 @@ impl CudaTarget {
         })
     }
 
-    /// Occupancy of the fused DCT's kernels: pre-processing, post-processing.
+    /// Returns the occupancy of the fused DCT's kernels: pre-processing, post-processing.
     fn occupancies<T: CudaReal>(&self, shape: [usize; 2]) -> Result<[f64; 2], BenchError> {
         let [nx, ny] = shape;
         let options = straight(Reorder::default(), PostProcessing::default());
@@ -273,7 +273,7 @@ impl<T: CudaReal> Workload for EngineWork<T> {
     }
 }
 
-/// Random input, and memory for the output.
+/// Returns random input, and memory for the output.
 #[allow(clippy::type_complexity)]
 fn maps<T: CudaReal>(
     gpu: &Gpu,

@@ -171,7 +171,7 @@ impl Experiment {
     }
 }
 
-/// `N₁ × N₂`, or `N²` where they are equal.
+/// Returns `N₁ × N₂`, or `N²` where they are equal.
 fn size([n1, n2]: [usize; 2]) -> String {
     if n1 == n2 { format!("{n1}²") } else { format!("{n1} × {n2}") }
 }

@@ -64,32 +64,32 @@ impl Row {
         Row::new(what, unit, Number::Counted(here))
     }
 
-    /// No number, and why.
+    /// Makes a row without a number, for this reason.
     pub(super) fn skipped(what: &str, unit: &'static str, why: impl Into<String>) -> Row {
         Row::new(what, unit, Number::Skipped(why.into()))
     }
 
-    /// With the paper's number.
+    /// Sets the paper's number.
     pub(super) fn printed(self, printed: impl Into<Option<f64>>) -> Row {
         Row { printed: printed.into(), ..self }
     }
 
-    /// With ratios over the row of this name.
+    /// Sets that ratios are over the row of this name.
     pub(super) fn over(self, what: impl Into<String>) -> Row {
         Row { over: Some(what.into()), ..self }
     }
 
-    /// Timed in another turn than rows of other numbers.
+    /// Sets the turn it is timed in.
     pub(super) fn turn(self, turn: usize) -> Row {
         Row { turn, ..self }
     }
 
-    /// Timed in this precision, whatever the table's.
+    /// Sets the precision it is timed in, whatever the table's.
     pub(super) fn precision(self, precision: Precision) -> Row {
         Row { precision: Some(precision), ..self }
     }
 
-    /// Timed for rows that follow, and not shown.
+    /// Makes it timed for rows that follow, and not shown.
     pub(super) fn hidden(self) -> Row {
         Row { shown: false, ..self }
     }

@@ -98,7 +98,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As tables write it.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Milliseconds => "ms",

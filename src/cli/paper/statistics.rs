@@ -41,7 +41,7 @@ impl Timing {
         Some(Timing { mean, deviation, median: at(0.5), quartiles, min, max, repetitions: n })
     }
 
-    /// The same in another unit.
+    /// Returns the same in another unit.
     #[must_use]
     pub fn scaled(self, by: f64) -> Timing {
         Timing {

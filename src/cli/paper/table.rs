@@ -38,7 +38,7 @@ impl Content for Report {
 }
 
 impl Report {
-    /// Why numbers are missing where the engine failed, each reason once.
+    /// Returns why numbers are missing where the engine failed, each reason once.
     pub fn failures(&self) -> Vec<&str> {
         let lines = self.tables.iter().flat_map(|t| &t.groups).flat_map(|g| &g.lines);
         let reasons = lines.filter_map(|l| l.skipped.as_deref()?.strip_prefix(FAILED));
@@ -134,7 +134,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// In words.
+    /// Returns it in words.
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -157,22 +157,22 @@ impl Rule {
         Rule { text: text.into(), holds: Box::new(holds) }
     }
 
-    /// At least `least`.
+    /// Returns the rule of at least `least`.
     pub fn at_least(least: f64) -> Rule {
         Rule::new(format!("at least {least}"), move |value| value >= least)
     }
 
-    /// Above `bound`.
+    /// Returns the rule of above `bound`.
     pub fn above(bound: f64) -> Rule {
         Rule::new(format!("above {bound}"), move |value| value > bound)
     }
 
-    /// Below `bound`.
+    /// Returns the rule of below `bound`.
     pub fn below(bound: f64) -> Rule {
         Rule::new(format!("below {bound}"), move |value| value < bound)
     }
 
-    /// Two numbers of this ratio are within so many percent of each other.
+    /// Returns the rule that two numbers of this ratio are within so many percent of each other.
     pub fn within(percent: f64) -> Rule {
         let most = 1.0 + percent / 100.0;
         Rule::new(format!("within {percent} %"), move |ratio| ratio <= most && ratio >= 1.0 / most)
@@ -231,21 +231,21 @@ impl Line {
         Line { what: what.into(), unit: unit.to_owned(), ..Line::default() }
     }
 
-    /// With the paper's number.
+    /// Sets the paper's number.
     #[must_use]
     pub fn printed(mut self, paper: impl Into<Option<f64>>) -> Line {
         self.paper = paper.into();
         self
     }
 
-    /// With a number that was not timed.
+    /// Sets a number that was not timed.
     #[must_use]
     pub fn counted(mut self, here: impl Into<Option<f64>>) -> Line {
         self.here = here.into();
         self
     }
 
-    /// With ratios over the line of this name.
+    /// Sets that ratios are over the line of this name.
     #[must_use]
     pub fn over(mut self, what: &str) -> Line {
         self.over = Some(what.to_owned());
@@ -257,7 +257,7 @@ impl Line {
         self.sample.map(|s| s.median).or(self.here)
     }
 
-    /// Without a number, and why.
+    /// Sets why there is no number.
     #[must_use]
     pub fn skipped(mut self, why: impl Into<String>) -> Line {
         self.skipped = Some(why.into());
@@ -290,19 +290,19 @@ impl Group {
         self.lines.iter().find(|l| l.what == what)
     }
 
-    /// This machine's number on the line of this name: the median where it was
-    /// timed, which a slow moment of the machine does not move.
+    /// Returns this machine's number on the line of this name: the median where it was timed, which
+    /// a slow moment of the machine does not move.
     pub fn typical(&self, what: &str) -> Option<f64> {
         self.line(what)?.typical()
     }
 
-    /// [`Group::typical`] of two lines, the first over the second.
+    /// Returns [`Group::typical`] of two lines, the first over the second.
     pub fn ratio(&self, what: &str, over: &str) -> Option<f64> {
         ratio(self.typical(what), self.typical(over))
     }
 }
 
-/// `a / b` where both are there and the quotient is a number.
+/// Returns `a / b` where both are there and the quotient is a number.
 pub(crate) fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     Some(a? / b?).filter(|r| r.is_finite())
 }

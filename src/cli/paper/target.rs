@@ -85,8 +85,8 @@ pub trait Workload {
     /// When it fails on the engine.
     fn run(&mut self) -> Result<f64, BenchError>;
 
-    /// The same as plain launches, where [`Workload::run`] replays a graph;
-    /// none on an engine without that difference.
+    /// Runs the same as plain launches, where [`Workload::run`] replays a graph; none on an engine
+    /// without that difference.
     ///
     /// # Errors
     /// Like [`Workload::run`].
@@ -130,8 +130,8 @@ pub trait Target {
     /// whatever planning fails with.
     fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError>;
 
-    /// Share of a multiprocessor's threads that the blocks of the kernel behind [`Work::Reorder`]
-    /// or [`Work::PostProcess`] can fill, by the driver's occupancy calculator.
+    /// Returns the share of a multiprocessor's threads that the blocks of the kernel behind
+    /// [`Work::Reorder`] or [`Work::PostProcess`] can fill, by the driver's occupancy calculator.
     ///
     /// # Errors
     /// [`BenchError::Unavailable`] where there are no kernels, and when the driver refuses.
@@ -187,7 +187,7 @@ pub(super) fn reason(error: BenchError) -> String {
 /// Random numbers that [`random`] draws before it repeats them.
 const DRAWN: usize = 1 << 20;
 
-/// `n` uniform random numbers between 0 and 1, the same every time.
+/// Returns `n` uniform random numbers between 0 and 1, the same every time.
 pub(super) fn random<T: Real>(n: usize) -> Vec<T> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let drawn: Vec<T> = (0..n.min(DRAWN)).map(|_| T::of(random.random())).collect();

@@ -116,7 +116,7 @@ fn write_row(
     writeln!(f, "{}", (text + remark).trim_end())
 }
 
-/// Fewer repetitions than the rest, or none, and why.
+/// Returns fewer repetitions than the rest, or none, and why.
 fn remark(line: &Line) -> String {
     match (&line.skipped, &line.sample) {
         (Some(why), _) => format!("not run: {why}"),

@@ -22,7 +22,7 @@ const MOST_SPOTS: usize = 15;
 const BARS: usize = 60;
 
 impl Page {
-    /// Maps, hot spots, numbers and options of an evaluation.
+    /// Returns maps, hot spots, numbers and options of an evaluation.
     pub(crate) fn of_evaluation<T: Real>(
         opened: &Opened,
         evaluated: &Evaluated<T>,
@@ -50,7 +50,7 @@ impl Page {
     }
 }
 
-/// Why the density is bad, if it is.
+/// Returns why the density is bad, if it is.
 fn causes(design: &Design, charge: &Charge, args: &EvaluationArgs) -> Vec<CauseView> {
     let options = args.options.charge_options();
     let view = |cause: Cause| CauseView {
@@ -116,7 +116,7 @@ fn histogram(cells: &Map<f64>, target: f64) -> Chart {
     )
 }
 
-/// Options, machine and times.
+/// Returns options, machine and times.
 fn made(report: &Report) -> Vec<Group> {
     let (options, t) = (&report.options, &report.timings_ms);
     let OptionsReport { engine, device, pipeline, path, precision, .. } = options;

@@ -127,7 +127,7 @@ pub(super) struct PanelOf {
 }
 
 impl Scale {
-    /// As the page's script calls it.
+    /// Returns its name in the page's script.
     fn name(self) -> &'static str {
         match self {
             Scale::Sequential => "sequential",
@@ -263,7 +263,7 @@ impl Maps {
         Ok(Maps::over(design, charge.grid(), panels))
     }
 
-    /// These maps over a design's die.
+    /// Returns these maps over a design's die.
     pub(super) fn over(design: &Design, grid: BinGrid, panels: Vec<Panel>) -> Maps {
         let die = grid.die();
         Maps {
@@ -294,7 +294,7 @@ impl Maps {
     }
 }
 
-/// The same map in double precision.
+/// Returns the same map in double precision.
 pub(super) fn wide<T: Real>(map: &Map<T>) -> Map<f64> {
     Map::from_vec(map.nx(), map.ny(), map.as_slice().iter().map(|v| v.wide()).collect())
 }
@@ -315,7 +315,7 @@ fn note(grid: &BinGrid) -> String {
     note
 }
 
-/// Four significant digits.
+/// Returns four significant digits.
 pub(super) fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {

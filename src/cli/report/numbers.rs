@@ -235,7 +235,7 @@ pub struct RegionReport {
 }
 
 impl RegionReport {
-    /// As a line of a report.
+    /// Returns a line of a report.
     pub(crate) fn line(&self) -> String {
         let fence = self.fence.as_ref().map(|fence| format!("fence {fence}"));
         format!(
@@ -247,7 +247,7 @@ impl RegionReport {
         )
     }
 
-    /// Those of an engine that has solved the field.
+    /// Returns the reports of an engine that has solved the field.
     pub(crate) fn of<T: Real>(engine: &mut dyn Timed<T>) -> Result<Vec<RegionReport>, EngineError> {
         let regions = engine.charge().regions();
         if regions == 1 {

@@ -38,7 +38,7 @@ impl Chunk {
         self.first as usize..(self.first + self.count) as usize
     }
 
-    /// First column and row of the patch, which may lie before the map.
+    /// Returns the first column and row of the patch, which may lie before the map.
     pub(in crate::cpu) fn corner(&self) -> [i64; 2] {
         self.tile.map(|t| t as i64 * TILE as i64 - BEFORE as i64)
     }
@@ -140,7 +140,7 @@ impl Order {
         at(region)..at(region + 1)
     }
 
-    /// Those of them whose patches have a column among `columns`.
+    /// Returns the chunks whose patches have a column among `columns`.
     pub(in crate::cpu) fn chunks_over(&self, region: usize, columns: Range<usize>) -> Range<usize> {
         let [tiles_x, _] = self.tiles();
         let first = (columns.start + BEFORE + 1).saturating_sub(PATCH).div_ceil(TILE);

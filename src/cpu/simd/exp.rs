@@ -6,7 +6,7 @@
 
 /// Numbers with such an exponential.
 pub trait Exp: Copy {
-    /// exp of a number that is not above zero; of one so low that the result would be
+    /// Returns exp of a number that is not above zero; of one so low that the result would be
     /// subnormal, zero. NaN gives NaN.
     fn exp_of_non_positive(self) -> Self;
 }

@@ -37,7 +37,7 @@ impl Simd {
     /// All of them, the narrowest first.
     pub const ALL: [Simd; 3] = [Simd::Portable, Simd::Avx2, Simd::Avx512];
 
-    /// `portable`, `avx2` or `avx512`.
+    /// Returns `portable`, `avx2` or `avx512`.
     pub fn name(self) -> &'static str {
         match self {
             Simd::Portable => "portable",
@@ -46,7 +46,7 @@ impl Simd {
         }
     }
 
-    /// Those this processor can run.
+    /// Returns the units that this processor can run.
     pub fn available() -> impl Iterator<Item = Simd> {
         Simd::ALL.into_iter().filter(|&simd| simd <= Simd::widest())
     }

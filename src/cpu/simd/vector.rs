@@ -18,13 +18,13 @@ pub trait Vector:
     /// Numbers in a vector.
     const LANES: usize;
 
-    /// `self · a + b`, rounded once where the unit can.
+    /// Returns `self · a + b`, rounded once where the unit can.
     fn mul_add(self, a: Self, b: Self) -> Self;
 
-    /// `self · a − b`, rounded once where the unit can.
+    /// Returns `self · a − b`, rounded once where the unit can.
     fn mul_sub(self, a: Self, b: Self) -> Self;
 
-    /// The same number in every lane.
+    /// Returns the same number in every lane.
     ///
     /// # Safety
     /// The processor has this unit.

@@ -15,7 +15,7 @@ pub struct Fields<T> {
 }
 
 impl<T: Real> Fields<T> {
-    /// Zero maps of `nx × ny` bins.
+    /// Returns zero maps of `nx × ny` bins.
     pub fn new(nx: usize, ny: usize) -> Self {
         let zero = || Map::filled(nx, ny, T::zero());
         Fields { potential: zero(), field_x: zero(), field_y: zero() }

@@ -65,7 +65,7 @@ impl<T: Real> LaneFft<T> {
         }
     }
 
-    /// In which row of a tile point `i` is to be put.
+    /// Returns the row of a tile for point `i`.
     pub(super) fn place(&self, i: usize) -> usize {
         let Kind::Stages(stages) = &self.kind else { return i };
         let (mut i, mut place) = (i, 0);
@@ -231,19 +231,19 @@ where
         unit.store(self.im, row, im);
     }
 
-    /// The same number in every lane.
+    /// Returns the same number in every lane.
     #[inline(always)]
     pub(super) fn splat(unit: Unit<V>, z: Complex<V::Number>) -> Self {
         Lanes { re: unit.splat(z.re), im: unit.splat(z.im) }
     }
 
-    /// Real and imaginary parts exchanged.
+    /// Returns real and imaginary parts exchanged.
     #[inline(always)]
     pub(super) fn exchanged(self) -> Self {
         Lanes { re: self.im, im: self.re }
     }
 
-    /// Times w.
+    /// Returns it times w.
     #[inline(always)]
     pub(super) fn times(self, w: Self) -> Self {
         Lanes {
@@ -261,19 +261,19 @@ where
         }
     }
 
-    /// self + j·z.
+    /// Returns self + j·z.
     #[inline(always)]
     pub(super) fn plus_j(self, z: Self) -> Self {
         Lanes { re: self.re - z.im, im: self.im + z.re }
     }
 
-    /// self − j·z.
+    /// Returns self − j·z.
     #[inline(always)]
     pub(super) fn minus_j(self, z: Self) -> Self {
         Lanes { re: self.re + z.im, im: self.im - z.re }
     }
 
-    /// self + a·z.
+    /// Returns self + a·z.
     #[inline(always)]
     fn plus_scaled(self, a: V, z: Self) -> Self {
         Lanes { re: z.re.mul_add(a, self.re), im: z.im.mul_add(a, self.im) }

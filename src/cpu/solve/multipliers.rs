@@ -33,7 +33,7 @@ impl<T: Real> Multipliers<T> {
 pub(crate) struct Green<'a, T>(pub(crate) &'a Multipliers<T>);
 
 impl<T: Real> Green<'_, T> {
-    /// Green's function at `(u, v)`.
+    /// Returns Green's function at `(u, v)`.
     #[inline(always)]
     pub(crate) fn at(&self, u: usize, v: usize) -> T {
         let square = self.0.wx_squared[u] + self.0.wy_squared[v];

@@ -50,7 +50,7 @@ impl<T: Real> NPointLines<T> {
         self.0.n()
     }
 
-    /// Working memory of a thread.
+    /// Returns the working memory of a thread.
     pub(crate) fn scratch_len(&self) -> usize {
         self.0.scratch_len()
     }
@@ -121,7 +121,7 @@ impl<T: Real> LineTransform<T> {
         }
     }
 
-    /// Working memory of a thread.
+    /// Returns the working memory of a thread.
     pub(crate) fn scratch_len(&self) -> usize {
         match self {
             LineTransform::NPoint(lines) => lines.scratch_len(),

@@ -45,7 +45,7 @@ impl<T: Real> MapTransform<T> {
         }
     }
 
-    /// Working memory for `maps` maps at once.
+    /// Returns the working memory for `maps` maps at once.
     pub(crate) fn scratch_len(&self, maps: usize) -> ScratchLen {
         with_plan!(self, plan => plan.scratch_len(maps))
     }

@@ -64,7 +64,7 @@ impl<T: Real> Plan1d<T> {
         self.algorithm
     }
 
-    /// `output = kind(input)`, both `batch × n` values.
+    /// Computes `output = kind(input)`, both `batch × n` values.
     ///
     /// # Errors
     /// When a slice has another length.

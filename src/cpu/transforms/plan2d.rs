@@ -51,7 +51,7 @@ impl<T: Real> Plan2d<T> {
         self.maps.kind()
     }
 
-    /// `[nx, ny]`.
+    /// Returns `[nx, ny]`.
     pub fn shape(&self) -> [usize; 2] {
         self.shape
     }
@@ -66,7 +66,7 @@ impl<T: Real> Plan2d<T> {
         self.options
     }
 
-    /// `output = kind(input)`, both `batch × nx × ny` values.
+    /// Computes `output = kind(input)`, both `batch × nx × ny` values.
     ///
     /// # Errors
     /// When a slice has another length.

@@ -54,7 +54,7 @@ impl<T: Real> Plan3d<T> {
         self.plan.method()
     }
 
-    /// `output = kind(input)`, both `batch × n0 × n1 × n2` values.
+    /// Computes `output = kind(input)`, both `batch × n0 × n1 × n2` values.
     ///
     /// # Errors
     /// When a slice has another length.

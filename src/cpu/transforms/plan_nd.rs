@@ -71,7 +71,7 @@ impl<T: Real> PlanNd<T> {
         self.rounds.dimensions().collect()
     }
 
-    /// `output = kind(input)`, both `batch` times the shape's values.
+    /// Computes `output = kind(input)`, both `batch` times the shape's values.
     ///
     /// # Errors
     /// When a slice has another length.

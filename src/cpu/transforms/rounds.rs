@@ -77,7 +77,7 @@ impl<T: Real> Rounds<T> {
         })
     }
 
-    /// Two arrays between rounds, if there are several, and what a round works in.
+    /// Returns two arrays between rounds, if there are several, and the memory a round works in.
     pub(super) fn scratch_len(&self) -> ScratchLen {
         let of_rounds = self.rounds.iter().map(Round::scratch_len);
         let mut len = of_rounds.fold(ScratchLen::default(), ScratchLen::max);

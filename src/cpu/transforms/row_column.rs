@@ -26,7 +26,7 @@ impl<T: Real> RowColumnMaps<T> {
         }
     }
 
-    /// For `maps` maps at once: two of them all.
+    /// Returns the working memory for `maps` maps at once: two of them all.
     pub(crate) fn scratch_len(&self, maps: usize) -> ScratchLen {
         ScratchLen {
             shared: maps * self.along_x.n() * self.along_y.n(),

@@ -34,7 +34,8 @@ pub(crate) struct Scratch<T: Real> {
 }
 
 impl<T: Real> Scratch<T> {
-    /// Working memory for a pool of `threads` threads. In a larger pool threads share it, and wait.
+    /// Returns the working memory for a pool of `threads` threads. In a larger pool threads share
+    /// it, and wait.
     pub(crate) fn new(len: ScratchLen, threads: usize) -> Self {
         let zeros = |n| filled(n, Complex::default());
         Scratch {
@@ -43,7 +44,7 @@ impl<T: Real> Scratch<T> {
         }
     }
 
-    /// Working memory for the pool this is called in.
+    /// Returns the working memory for the pool this is called in.
     pub(crate) fn for_this_pool(len: ScratchLen) -> Self {
         Scratch::new(len, rayon::current_num_threads())
     }

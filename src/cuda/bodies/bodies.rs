@@ -106,10 +106,11 @@ impl<T: CudaReal> Bodies<T> {
         Self::of_sizes(gpu, charge, &sizes, units, None)
     }
 
-    /// The same on one device, or on several ranks, each of which works on the bodies in tiles of
-    /// its own, an interval of them along x that every order draws anew ([`Bodies::count_own`]);
-    /// before the first, on those of its share. `make` makes the rest of a rank's part of them; of
-    /// several it gets for each body the rank that works on it, as far as it is in the share.
+    /// Makes the same on one device, or on several ranks, each of which works on the bodies in
+    /// tiles of its own, an interval of them along x that every order draws anew
+    /// ([`Bodies::count_own`]); before the first, on those of its share. `make` makes the rest of a
+    /// rank's part of them; of several it gets for each body the rank that works on it, as far as
+    /// it is in the share.
     pub(in crate::cuda) fn on_each<R: Send>(
         gpus: &[&Gpu],
         charge: &Arc<Charge>,
@@ -196,7 +197,7 @@ impl<T: CudaReal> Bodies<T> {
         self.count as usize
     }
 
-    /// True when there is no body at all.
+    /// Whether there is no body at all.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

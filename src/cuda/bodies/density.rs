@@ -393,7 +393,7 @@ impl<T: CudaReal> Density<T> {
         Ok(self.report_of(self.raw()?))
     }
 
-    /// The same as the device holds it.
+    /// Returns the statistics as the device holds them.
     pub(in crate::cuda) fn raw(&self) -> Result<RawStatistics, CudaError> {
         let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
         let found = received.receive(&self.stats)?;

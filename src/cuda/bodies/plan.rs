@@ -88,19 +88,20 @@ const _: () = assert!(size_of::<Plan<f32>>() == 144 && size_of::<Plan<f64>>() ==
 unsafe impl<T: CudaReal> KernelArgument for Plan<T> {}
 
 impl<T: CudaReal> Plan<T> {
-    /// Bin areas in one unit of the overflow's fixed-point sum.
+    /// Returns the bin areas in one unit of the overflow's fixed-point sum.
     pub(super) fn excess_unit(&self) -> f64 {
         1.0 / self.excess_scale.wide()
     }
 
-    /// For the map of a region of target density `target`, which leaves `background` out.
+    /// Returns the plan for the map of a region of target density `target`, which leaves
+    /// `background` out.
     pub(super) fn of_region(mut self, target: f64, background: f64) -> Self {
         self.target = T::of(T::of(target).wide() - background);
         self.background = T::of(background);
         self
     }
 
-    /// For a device that works on its part of the bodies alone, of `ranks`.
+    /// Returns the plan for a device that works on its part of the bodies alone, of `ranks`.
     pub(super) fn of_rank(mut self, rank: usize, ranks: usize) -> Self {
         (self.rank, self.ranks) = (rank as i32, ranks as i32);
         self
@@ -111,7 +112,7 @@ impl<T: CudaReal> Plan<T> {
         [self.target, self.background]
     }
 
-    /// The same bodies at their exact size, not stretched; fillers left out.
+    /// Returns the same bodies at their exact size, not stretched; fillers left out.
     pub(super) fn at_exact_size(mut self) -> Self {
         self.stretch = T::of(0.0);
         self.exact_size = 1;
@@ -140,12 +141,12 @@ impl Sizes {
         x.saturating_mul(y) > LARGE
     }
 
-    /// At most this much of a bin is covered, stretched or not.
+    /// Returns the most of a bin that is covered, stretched or not.
     fn most(&self) -> f64 {
         self.area().min(1.0)
     }
 
-    /// At most this much is covered of all bins, stretched or not. (A macro's stretched area is
+    /// Returns the most that is covered of all bins, stretched or not. (A macro's stretched area is
     /// multiplied by the target density, and may be larger than its own.)
     fn area(&self) -> f64 {
         let stretched = self.w.max(LEAST_EXTENT) * self.h.max(LEAST_EXTENT);
@@ -241,7 +242,7 @@ impl BodySizes {
         sizes.iter().flat_map(|size| [size.w, size.h, size.ratio].map(T::of)).collect()
     }
 
-    /// The same sum for any number of threads.
+    /// Returns the same sum for any number of threads.
     fn sum(&self, of: impl Fn(&Sizes) -> f64 + Sync) -> f64 {
         let parts = self.sizes.par_chunks(1 << 16).map(|part| part.iter().map(&of).sum());
         parts.collect::<Vec<f64>>().iter().sum()

@@ -132,7 +132,7 @@ impl Positions {
     }
 }
 
-/// So many blocks of [`BLOCK`] threads.
+/// Returns a launch of so many blocks of [`BLOCK`] threads.
 pub(in crate::cuda) fn grid_of(blocks: usize) -> LaunchConfig {
     LaunchConfig { grid_dim: (blocks as u32, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
 }

@@ -21,7 +21,7 @@ pub struct GpuOptions {
 }
 
 impl GpuOptions {
-    /// Where the kernels' machine code may come from.
+    /// Sets where the kernels' machine code may come from.
     #[must_use]
     pub fn code(self, code: Code) -> Self {
         GpuOptions { code, ..self }

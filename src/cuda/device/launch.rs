@@ -113,7 +113,7 @@ pub(in crate::cuda) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchCo
     config
 }
 
-/// The same launch for each of `maps` maps.
+/// Returns the same launch for each of `maps` maps.
 pub(in crate::cuda) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchConfig {
     config.grid_dim.2 = maps as u32;
     config
@@ -136,8 +136,8 @@ pub(in crate::cuda) fn cover_for_sum(
     Ok(at_most(at_once, cover(64, cells)))
 }
 
-/// Fewer blocks down the height, each taking the same number of stream_order but for
-/// the last turn's remainder.
+/// Returns fewer blocks down the height, each taking the same number of turns but for the last
+/// turn's remainder.
 fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
     let (across, down, _) = config.grid_dim;
     let stream_order = down.div_ceil((blocks / across).max(1)).min(TURNS);
@@ -152,12 +152,12 @@ pub(in crate::cuda) struct SumScratch {
 }
 
 impl SumScratch {
-    /// For launches of at most `blocks` blocks.
+    /// Makes it for launches of at most `blocks` blocks.
     pub(in crate::cuda) fn new(gpu: &Gpu, config: LaunchConfig) -> Result<Self, CudaError> {
         SumScratch::of(gpu, 1, config)
     }
 
-    /// The same for kernels that end in so many sums.
+    /// Returns the same for kernels that end in so many sums.
     pub(in crate::cuda) fn of(
         gpu: &Gpu,
         sums: usize,
@@ -263,7 +263,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// The next argument, in the order in which the kernel declares them.
+    /// Adds the next argument, in the order in which the kernel declares them.
     ///
     /// # Panics
     /// When there are too many.
@@ -279,7 +279,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// The next arguments.
+    /// Adds the next arguments.
     ///
     /// # Panics
     /// When there are too many.

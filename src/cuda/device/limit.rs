@@ -36,19 +36,19 @@ pub struct DeviceLimit {
 }
 
 impl DeviceLimit {
-    /// All that the device has.
+    /// Returns no limit.
     pub fn none() -> Self {
         DeviceLimit::default()
     }
 
-    /// At most so many bytes of shared memory for a block, 48 KB at least.
+    /// Sets the most bytes of shared memory for a block, 48 KB at least.
     #[must_use]
     pub fn shared_memory(self, bytes: usize) -> Self {
         DeviceLimit { shared_memory: Some(bytes.max(SHARED_ANYWHERE)), ..self }
     }
 
-    /// Code for no architecture after this one, given as ten times its compute
-    /// capability: 80 for 8.0; 75 at least.
+    /// Sets the last architecture that code is for, given as ten times its compute capability: 80
+    /// for 8.0; 75 at least.
     #[must_use]
     pub fn architecture(self, sm: u32) -> Self {
         DeviceLimit { architecture: Some(sm.max(OLDEST)), ..self }

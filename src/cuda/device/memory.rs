@@ -53,7 +53,7 @@ impl<E: DeviceValue> std::fmt::Debug for DeviceVec<E> {
 }
 
 impl<E: DeviceValue> DeviceVec<E> {
-    /// `length` zeros. Memory is taken even for none, so that there is an address.
+    /// Returns `length` zeros. Memory is taken even for none, so that there is an address.
     pub(super) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
         let bytes = length
             .checked_mul(size_of::<E>())
@@ -78,7 +78,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         DeviceVec { gpu: gpu.clone(), address, length, of: PhantomData }
     }
 
-    /// As many values in memory of their own; the copy is enqueued.
+    /// Returns as many values in memory of their own; the copy is enqueued.
     ///
     /// # Errors
     /// When memory runs out or the copy fails.
@@ -101,7 +101,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         self.length
     }
 
-    /// True when there are none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -191,7 +191,7 @@ impl Gpu {
         self.stream_guard()
     }
 
-    /// `length` zeros in device memory.
+    /// Returns `length` zeros in device memory.
     ///
     /// # Errors
     /// [`CudaError::OutOfMemory`] when they do not fit.
@@ -366,7 +366,7 @@ macro_rules! view {
                 self.length
             }
 
-            /// True when there are none.
+            /// Whether there are none.
             pub fn is_empty(&self) -> bool {
                 self.length == 0
             }
@@ -408,12 +408,12 @@ impl<'a, E: DeviceValue> DeviceSliceMut<'a, E> {
         DeviceSliceMut { length, ..self }
     }
 
-    /// The same values, to be read.
+    /// Returns the same values, to be read.
     pub fn as_view(&self) -> DeviceSlice<'_, E> {
         DeviceSlice { gpu: self.gpu, address: self.address, length: self.length, of: PhantomData }
     }
 
-    /// The same memory for a shorter time.
+    /// Returns the same memory for a shorter time.
     pub fn reborrow(&mut self) -> DeviceSliceMut<'_, E> {
         DeviceSliceMut {
             gpu: self.gpu,
@@ -459,7 +459,7 @@ pub(in crate::cuda) struct Pinned<E: DeviceValue> {
 unsafe impl<E: DeviceValue> Send for Pinned<E> {}
 
 impl<E: DeviceValue> Pinned<E> {
-    /// `length` zeros, at least one.
+    /// Returns `length` zeros, at least one.
     pub(in crate::cuda) fn zeros(gpu: &Gpu, length: usize) -> Result<Self, CudaError> {
         let bytes = length.max(1) * size_of::<E>();
         let sent = gpu.event()?;

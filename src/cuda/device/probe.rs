@@ -30,7 +30,7 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// Ten times the compute capability: 90 for 9.0.
+    /// Returns ten times the compute capability: 90 for 9.0.
     pub fn architecture(&self) -> u32 {
         let (major, minor) = self.compute_capability;
         (major * 10 + minor) as u32
@@ -117,7 +117,7 @@ pub(super) fn probe_devices() -> Capabilities {
     }
 }
 
-/// Whether cuFFT is there, and one that the driver is new enough for.
+/// Fails unless cuFFT is there, and one that the driver is new enough for.
 ///
 /// # Errors
 /// [`CudaError::NoCufft`] or [`CudaError::OldDriver`].

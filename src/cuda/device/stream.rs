@@ -179,8 +179,9 @@ impl Gpu {
         Ok(StreamGuard { stream, capturing: false, _capture_lock: Some(capture_lock) })
     }
 
-    /// Both results, computed at the same time by two threads that use these devices. Where this
-    /// thread has one of them for itself, another one would wait for it: then `beside` comes first.
+    /// Returns both results, computed at the same time by two threads that use these devices. Where
+    /// this thread has one of them for itself, another one would wait for it: then `beside` comes
+    /// first.
     pub(in crate::cuda) fn join<A: Send, B>(
         gpus: &[&Gpu],
         beside: impl FnOnce() -> A + Send,

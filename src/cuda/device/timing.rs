@@ -73,7 +73,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Room for `count` marks on `gpu`'s stream.
+    /// Makes room for `count` marks on `gpu`'s stream.
     ///
     /// # Errors
     /// When the driver can make no events.

@@ -291,7 +291,7 @@ impl<T: CudaReal> CudaEngine<T> {
         1 + usize::from(self.stages.regions() > 1 && !options.region_weights.is_empty())
     }
 
-    /// An error where bodies are in slots for the caller too.
+    /// Fails where bodies are in slots for the caller too.
     fn require_callers_order(&self, stage: &'static str) -> Result<(), EngineError> {
         match self.stages.arrangement {
             Arrangement::Caller => Ok(()),
@@ -303,7 +303,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 }
 
-/// An error in a capture of what has not run before.
+/// Fails in a capture of what has not run before.
 fn require_run(ran: bool) -> Result<(), EngineError> {
     let stage = "the capture of a step on arrays of the caller's";
     let needs = "one was run";

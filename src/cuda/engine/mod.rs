@@ -320,7 +320,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.density = None;
     }
 
-    /// An error unless there are positions, and in the engine's own memory.
+    /// Fails unless there are positions, and in the engine's own memory.
     fn require_own_positions(&self, stage: &'static str) -> Result<(), EngineError> {
         self.done.require(stage, Done::Positions)?;
         if self.stages.elsewhere {
@@ -330,7 +330,7 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// An error where there are several devices.
+    /// Fails where there are several devices.
     fn require_one_device(&self, what: &str) -> Result<(), EngineError> {
         match self.peers.count() {
             1 => Ok(()),

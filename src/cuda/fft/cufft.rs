@@ -168,8 +168,8 @@ impl<T: CudaReal> RealFft<T> {
         Ok(fft)
     }
 
-    /// `batch` real-to-complex FFTs of arrays of this shape (slowest axis first),
-    /// one after the other in memory, with a work area of their own.
+    /// Returns `batch` real-to-complex FFTs of arrays of this shape (slowest axis first), one after
+    /// the other in memory, with a work area of their own.
     ///
     /// # Errors
     /// When a length or the batch is zero or beyond what cuFFT counts, cuFFT refuses

@@ -32,7 +32,7 @@ impl Stage {
     /// All three, in order.
     pub const ALL: [Stage; 3] = [Stage::Pre, Stage::Fft, Stage::Post];
 
-    /// `pre`, `fft` or `post`.
+    /// Returns `pre`, `fft` or `post`.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Pre => "pre",
@@ -51,7 +51,7 @@ pub(in crate::cuda) struct Sines {
 }
 
 impl Sines {
-    /// Those of a 2-D transform.
+    /// Returns the signs of a 2-D transform.
     pub(in crate::cuda) fn of(transform: Transform) -> Sines {
         Sines { x: transform == Transform::IdxstIdct, y: transform == Transform::IdctIdxst }
     }
@@ -73,7 +73,7 @@ impl<T: CudaReal> Threshold<'_, T> {
     }
 }
 
-/// e^{-jπk/2n} for k = 0…n, computed in `f64` and rounded once.
+/// Returns e^{-jπk/2n} for k = 0…n, computed in `f64` and rounded once.
 pub(in crate::cuda) fn twiddles<T: CudaReal>(
     gpu: &Gpu,
     n: usize,

@@ -18,7 +18,7 @@ pub(in crate::cuda) struct Shapes {
 }
 
 impl Shapes {
-    /// As the table has them.
+    /// Returns the shapes of the table.
     pub(in crate::cuda) fn from_table(gpu: &Gpu) -> Result<Self, CudaError> {
         let threads = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
         let limits = Limits {
@@ -35,14 +35,14 @@ impl Shapes {
         Ok(Shapes { measured, ..shapes })
     }
 
-    /// With this one in place of what there is for lines of its length.
+    /// Returns the shapes with this one in place of what there is for lines of its length.
     pub(in crate::cuda) fn with(mut self, shape: Shape) -> Self {
         self.measured.insert(0, shape);
         self
     }
 
-    /// That of lines of n elements, of which a map has `count` pairs; `None` where the device
-    /// cannot have such lines.
+    /// Returns the shape of lines of n elements, of which a map has `count` pairs; `None` where the
+    /// device cannot have such lines.
     pub(in crate::cuda) fn choose<T: CudaReal>(
         &self,
         role: Role,

@@ -56,7 +56,7 @@ impl Keep {
     /// All of them.
     pub(crate) const ALL: [Keep; 4] = [Keep::Registers, Keep::Mixed, Keep::Shared, Keep::Separate];
 
-    /// Real numbers in shared memory of a thread with so many elements: `PF_STORED`.
+    /// Returns the real numbers in shared memory of a thread with so many elements: `PF_STORED`.
     fn stored(self, elements: usize) -> usize {
         match self {
             Keep::Registers => 0,

@@ -244,7 +244,7 @@ impl<T: CudaReal> Subject<T> {
     }
 }
 
-/// Some values of every result, after a run on results that are NaN in those places.
+/// Returns some values of every result, after a run on results that are NaN in those places.
 fn sampled<T: CudaReal>(
     gpu: &Gpu,
     subject: &mut Subject<T>,
@@ -270,7 +270,7 @@ fn sampled<T: CudaReal>(
     Ok(values)
 }
 
-/// Microseconds of a run: the median of several replays of a graph.
+/// Returns the microseconds of a run: the median of several replays of a graph.
 fn time<T: CudaReal>(
     gpu: &Gpu,
     subject: &mut Subject<T>,
@@ -340,7 +340,7 @@ impl<T: CudaReal> Trial<'_, T> {
         Ok(())
     }
 
-    /// Microseconds; `None` where the results differ from the seed's.
+    /// Returns the microseconds; `None` where the results differ from the seed's.
     fn candidate(&self, shape: &Shape) -> Result<Option<f64>, CudaError> {
         let mut subject = self.subject(shape)?;
         let got = sampled(self.gpu, &mut subject, self.map)?;

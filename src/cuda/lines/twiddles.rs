@@ -25,7 +25,7 @@ pub(super) fn twiddles(shape: &Shape) -> Vec<Complex<f64>> {
     table
 }
 
-/// e^{-2πik/n}, by the quarter of the circle that [`quarter_wave`] of n has.
+/// Returns e^{-2πik/n}, by the quarter of the circle that [`quarter_wave`] of n has.
 fn root(quarter: &[Complex<f64>], k: usize) -> Complex<f64> {
     let n = quarter.len() - 1;
     quarter[4 * k % n] * Complex::new(0.0, -1.0).powu((4 * k / n % 4) as u32)

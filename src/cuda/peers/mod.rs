@@ -90,7 +90,7 @@ impl Peers {
         Peers::on(open(devices)?)
     }
 
-    /// The same on devices that are open.
+    /// Returns the same on devices that are open.
     ///
     /// # Errors
     /// As [`Peers::open`].

@@ -21,8 +21,8 @@ pub(in crate::cuda) struct SharedMap<T: CudaReal> {
 }
 
 impl<T: CudaReal> SharedMap<T> {
-    /// `length` zeros, those from `first[rank]` on, and before those of the next, in a rank's
-    /// memory.
+    /// Returns `length` zeros, those from `first[rank]` on, and before those of the next, in a
+    /// rank's memory.
     pub(in crate::cuda) fn new(
         peers: &Peers,
         length: usize,

@@ -42,19 +42,19 @@ pub struct SolverOptions {
 }
 
 impl SolverOptions {
-    /// With maps reordered this way.
+    /// Sets how maps are reordered.
     #[must_use]
     pub fn reorder(self, reorder: Reorder) -> Self {
         SolverOptions { reorder, ..self }
     }
 
-    /// With this end of the forward transform.
+    /// Sets the end of the forward transform.
     #[must_use]
     pub fn post(self, post: PostProcessing) -> Self {
         SolverOptions { post, ..self }
     }
 
-    /// With this much shared by the fused pipeline's transforms.
+    /// Sets how much the fused pipeline's transforms share.
     #[must_use]
     pub fn folding(self, folding: Folding) -> Self {
         SolverOptions { folding, ..self }
@@ -74,7 +74,7 @@ pub struct Fields<T: CudaReal> {
 }
 
 impl<T: CudaReal> Fields<T> {
-    /// Zero fields over `bins` bins ([`BinGrid::bins`]).
+    /// Returns zero fields over `bins` bins ([`BinGrid::bins`]).
     ///
     /// # Errors
     /// When device memory runs out.
@@ -82,7 +82,7 @@ impl<T: CudaReal> Fields<T> {
         Fields::of_maps(gpu, bins, 1)
     }
 
-    /// Those of so many maps of `bins` bins each, one after the other.
+    /// Returns fields of so many maps of `bins` bins each, one after the other.
     pub(in crate::cuda) fn of_maps(gpu: &Gpu, bins: usize, maps: usize) -> Result<Self, CudaError> {
         Ok(Fields {
             potential: gpu.zeros(maps * bins)?,
@@ -182,7 +182,7 @@ impl<T: CudaReal> Green<T> {
         }
     }
 
-    /// (π/ny)·(bin_x/bin_y), a step of w_v.
+    /// Returns (π/ny)·(bin_x/bin_y), a step of w_v.
     pub(in crate::cuda) fn step_y(&self) -> T {
         self.step_y
     }

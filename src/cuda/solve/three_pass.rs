@@ -90,7 +90,7 @@ impl<T: CudaReal> ThreePass<T> {
         Self::shaped(gpu, &Shapes::of(gpu)?, grid, 1)
     }
 
-    /// The same for so many maps at once, one after the other in memory, at most
+    /// Returns the same for so many maps at once, one after the other in memory, at most
     /// [`MOST_BLOCKS`](crate::cuda::device::MOST_BLOCKS), with lines divided as `shapes` has it.
     pub(in crate::cuda) fn shaped(
         gpu: &Gpu,

@@ -80,8 +80,8 @@ impl<T: Real> FusedMaps<T> {
         }
     }
 
-    /// For `maps` maps at once: V, `[nx][ny/2 + 1]`, of them all; for each
-    /// thread a row or a panel's columns, each contiguous.
+    /// Returns the working memory for `maps` maps at once: V, `[nx][ny/2 + 1]`, of them all; for
+    /// each thread a row or a panel's columns, each contiguous.
     pub(crate) fn scratch_len(&self, maps: usize) -> ScratchLen {
         let fft = self.fft.scratch_len().max(self.ifft.scratch_len());
         ScratchLen {

@@ -117,7 +117,8 @@ impl<T: Real> TransposedMaps<T> {
         }
     }
 
-    /// For `maps` maps at once: V, `[nx/2 + 1][ny]`, of them all; for each thread a tile.
+    /// Returns the working memory for `maps` maps at once: V, `[nx/2 + 1][ny]`, of them all; for
+    /// each thread a tile.
     pub(crate) fn scratch_len(&self, maps: usize) -> ScratchLen {
         let fft = self.fft.scratch_len().max(self.ifft.scratch_len());
         ScratchLen {

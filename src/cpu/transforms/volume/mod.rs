@@ -84,7 +84,8 @@ impl<T: Real> VolumeTransform<T> {
         }
     }
 
-    /// V, and for each thread a row, a panel's columns of a plane or a panel's along axis 0.
+    /// Returns working memory: V, and for each thread a row, a panel's columns of a plane or a
+    /// panel's along axis 0.
     pub(super) fn scratch_len(&self) -> ScratchLen {
         let [n0, n1, n2] = self.shape;
         let row = n2.div_ceil(2) + self.rows.scratch_len();

@@ -4,7 +4,7 @@ use super::{Block, Run, VolumePanel, VolumeTransform, W};
 use crate::real::Real;
 use num_complex::Complex;
 
-/// `(w·p + w̄·q, j(w·p − w̄·q))`.
+/// Returns `(w·p + w̄·q, j(w·p − w̄·q))`.
 #[inline(always)]
 fn butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [Complex<T>; 2] {
     let (s, t) = (w * p, w.conj() * q);

@@ -5,7 +5,7 @@ use crate::real::Real;
 use crate::transform::InputElement;
 use num_complex::Complex;
 
-/// `(w̄(p − jq), w(p + jq))`.
+/// Returns `(w̄(p − jq), w(p + jq))`.
 #[inline(always)]
 fn inverse_butterfly<T: Real>(w: Complex<T>, p: Complex<T>, q: Complex<T>) -> [Complex<T>; 2] {
     let jq = Complex::new(-q.im, q.re);
@@ -61,7 +61,7 @@ impl<T: Real> VolumeTransform<T> {
         }
     }
 
-    /// `½c̄(X[w] − jX[n2−w])` of one row `(u, v)` at a panel.
+    /// Returns `½c̄(X[w] − jX[n2−w])` of one row `(u, v)` at a panel.
     #[inline(always)]
     fn load<S: InputElement>(&self, u: usize, v: usize, panel: VolumePanel, x: &[S]) -> Run<T> {
         let [_, n1, n2] = self.shape;

@@ -118,7 +118,7 @@ impl Architectures {
         }
     }
 
-    /// Those of `images` that the device should run, the best first.
+    /// Returns those of `images` that the device should run, the best first.
     fn best<I>(self, images: impl Iterator<Item = (Target, I)>) -> Vec<(Target, I)> {
         let mut fit: Vec<_> = images.filter(|(target, _)| self.take(*target)).collect();
         fit.sort_by_key(|(target, _)| match target {
@@ -262,7 +262,7 @@ fn load_image(context: &Arc<CudaContext>, image: &[u8]) -> Result<Arc<CudaModule
     context.load_module(Ptx::from_binary(ended))
 }
 
-/// Why the driver did not take an image of `compiler`, the version of NVRTC or nvcc.
+/// Returns why the driver did not take an image of `compiler`, the version of NVRTC or nvcc.
 fn refusal(
     error: DriverError,
     compiler: Option<(i32, i32)>,

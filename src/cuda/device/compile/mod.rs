@@ -92,7 +92,7 @@ pub fn precompiled() -> bool {
     !IMAGES.is_empty()
 }
 
-/// NVRTC's version; `None` when its library does not open.
+/// Returns NVRTC's version; `None` when its library does not open.
 pub fn nvrtc_version() -> Option<(i32, i32)> {
     static FOUND: OnceLock<Option<(i32, i32)>> = OnceLock::new();
     *FOUND.get_or_init(find_nvrtc)

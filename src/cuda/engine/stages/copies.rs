@@ -188,21 +188,21 @@ impl<T: CudaReal> Stages<T> {
         gpu.read(&self.moved, gradient)
     }
 
-    /// Σ φ·ρ of the last solve, of all regions; waits for it.
+    /// Returns Σ φ·ρ of the last solve, of all regions; waits for it.
     pub(in super::super) fn read_energy(&mut self) -> Result<f64, CudaError> {
         self.wait_for_ranks()?;
         Ok(self.energy.receive(&self.ranks[0].energy)?[0])
     }
 
-    /// The same of every region, by its index.
+    /// Returns the energies of all regions, by index.
     pub(in super::super) fn read_energies(&mut self) -> Result<&[f64], CudaError> {
         let regions = self.regions();
         let found = self.energy.receive(&self.ranks[0].energy)?;
         Ok(&found[found.len() - regions..])
     }
 
-    /// Overflow and maximum of the last density, and bodies outside their halos, of all ranks;
-    /// waits for it.
+    /// Returns overflow and maximum of the last density, and bodies outside their halos, of all
+    /// ranks; waits for it.
     pub(in super::super) fn report(&self) -> Result<DensityReport, CudaError> {
         self.wait_for_ranks()?;
         let mut all = RawStatistics::default();

@@ -283,7 +283,7 @@ impl<T: CudaReal> Stages<T> {
         (forward.into_iter().flatten(), self.passes(pipeline).chain(inverse))
     }
 
-    /// Those of a solve by slabs; none where the first rank solves alone.
+    /// Returns the commands of a solve by slabs; none where the first rank solves alone.
     fn passes(&self, pipeline: Pipeline) -> impl Iterator<Item = Command> + Clone + use<T> {
         let slabs = self.slabs(pipeline);
         let count = slabs.map_or(0, SlabSolver::passes_of_a_solve);
@@ -517,7 +517,7 @@ impl Several {
     }
 }
 
-/// Memory of another rank's device, for work of `gpu`.
+/// Returns memory of another rank's device, for work of `gpu`.
 fn reached<'a, T: CudaReal>(gpu: &'a Gpu, values: DeviceSlice<'a, T>) -> DeviceSlice<'a, T> {
     // SAFETY: borrowed for as long; the ranks' devices reach each other's memory (`Peers::open`).
     unsafe { DeviceSlice::from_raw(gpu, *values.address(), values.len()) }

@@ -178,7 +178,7 @@ impl World {
         Ok(World(Arc::new(member)))
     }
 
-    /// This process's rank.
+    /// Returns this process's rank.
     pub fn rank(&self) -> usize {
         self.0.rank
     }
