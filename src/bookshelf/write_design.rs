@@ -188,7 +188,7 @@ fn rows(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// As the ISPD suites write it: a number for `N`.
+/// Returns it as the ISPD suites write it: a number for `N`.
 fn site_orientation(orientation: Orientation) -> &'static str {
     if orientation == Orientation::N { "1" } else { orientation.name() }
 }

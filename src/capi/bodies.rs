@@ -31,7 +31,7 @@ pub struct Bodies {
     pub fixed: usize,
     /// Lower-left corners of the fixed cells.
     pub fixed_x: *const f64,
-    /// As `fixed_x`.
+    /// Like `fixed_x`.
     pub fixed_y: *const f64,
     /// Widths of the fixed cells.
     pub fixed_width: *const f64,
@@ -56,7 +56,7 @@ pub struct Bodies {
     pub fence_of_rect: *const u32,
     /// Lower-left corners of the rectangles.
     pub fence_x: *const f64,
-    /// As `fence_x`.
+    /// Like `fence_x`.
     pub fence_y: *const f64,
     /// Widths of the rectangles.
     pub fence_width: *const f64,

@@ -153,7 +153,7 @@ pub unsafe extern "C" fn placefield_engine_start_f32(
     unsafe { start(engine, x, y, bodies, error) }
 }
 
-/// As placefield_engine_start_f32, of doubles.
+/// Like placefield_engine_start_f32, for doubles.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn placefield_engine_evaluate_f32(
     unsafe { evaluate(engine, x, y, bodies, result, error) }
 }
 
-/// As placefield_engine_evaluate_f32, of doubles.
+/// Like placefield_engine_evaluate_f32, for doubles.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn placefield_engine_force_f32(
     unsafe { force(engine, force_x, force_y, bodies, error) }
 }
 
-/// As placefield_engine_force_f32, of doubles.
+/// Like placefield_engine_force_f32, for doubles.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn placefield_engine_gradient_f32(
     unsafe { write_gradient(engine, gradient, bodies, weight, accumulate, error) }
 }
 
-/// As placefield_engine_gradient_f32, of doubles.
+/// Like placefield_engine_gradient_f32, for doubles.
 ///
 /// # Safety
 /// As the header's first page has it.
@@ -318,7 +318,7 @@ pub unsafe extern "C" fn placefield_engine_map_f32(
     unsafe { read_map(engine, kind, map, bins, error) }
 }
 
-/// As placefield_engine_map_f32, of doubles.
+/// Like placefield_engine_map_f32, for doubles.
 ///
 /// # Safety
 /// As the header's first page has it.

@@ -220,7 +220,7 @@ typedef struct placefield_bodies {
     size_t fixed;
     // Lower-left corners of the fixed cells.
     const double *fixed_x;
-    // As `fixed_x`.
+    // Like `fixed_x`.
     const double *fixed_y;
     // Widths of the fixed cells.
     const double *fixed_width;
@@ -245,7 +245,7 @@ typedef struct placefield_bodies {
     const uint32_t *fence_of_rect;
     // Lower-left corners of the rectangles.
     const double *fence_x;
-    // As `fence_x`.
+    // Like `fence_x`.
     const double *fence_y;
     // Widths of the rectangles.
     const double *fence_width;
@@ -510,7 +510,7 @@ placefield_status placefield_engine_start_f32(const struct placefield_engine *en
                                               size_t bodies,
                                               struct placefield_error *error);
 
-// As placefield_engine_start_f32, of doubles.
+// Like placefield_engine_start_f32, for doubles.
 placefield_status placefield_engine_start_f64(const struct placefield_engine *engine,
                                               double *x,
                                               double *y,
@@ -527,7 +527,7 @@ placefield_status placefield_engine_evaluate_f32(struct placefield_engine *engin
                                                  struct placefield_evaluation *result,
                                                  struct placefield_error *error);
 
-// As placefield_engine_evaluate_f32, of doubles.
+// Like placefield_engine_evaluate_f32, for doubles.
 placefield_status placefield_engine_evaluate_f64(struct placefield_engine *engine,
                                                  const double *x,
                                                  const double *y,
@@ -543,7 +543,7 @@ placefield_status placefield_engine_force_f32(struct placefield_engine *engine,
                                               size_t bodies,
                                               struct placefield_error *error);
 
-// As placefield_engine_force_f32, of doubles.
+// Like placefield_engine_force_f32, for doubles.
 placefield_status placefield_engine_force_f64(struct placefield_engine *engine,
                                               double *force_x,
                                               double *force_y,
@@ -561,7 +561,7 @@ placefield_status placefield_engine_gradient_f32(struct placefield_engine *engin
                                                  int32_t accumulate,
                                                  struct placefield_error *error);
 
-// As placefield_engine_gradient_f32, of doubles.
+// Like placefield_engine_gradient_f32, for doubles.
 placefield_status placefield_engine_gradient_f64(struct placefield_engine *engine,
                                                  double *gradient,
                                                  size_t bodies,
@@ -584,7 +584,7 @@ placefield_status placefield_engine_map_f32(struct placefield_engine *engine,
                                             size_t bins,
                                             struct placefield_error *error);
 
-// As placefield_engine_map_f32, of doubles.
+// Like placefield_engine_map_f32, for doubles.
 placefield_status placefield_engine_map_f64(struct placefield_engine *engine,
                                             int32_t kind,
                                             double *map,
@@ -607,7 +607,7 @@ placefield_status placefield_engine_evaluations(struct placefield_engine *engine
                                                 size_t regions,
                                                 struct placefield_error *error);
 
-// As placefield_engine_gradient_f32, with a weight for the bodies of every region: `weights` has
+// Like placefield_engine_gradient_f32, with a weight for the bodies of every region: `weights` has
 // `regions` values.
 placefield_status placefield_engine_region_gradient_f32(struct placefield_engine *engine,
                                                         float *gradient,
@@ -617,7 +617,7 @@ placefield_status placefield_engine_region_gradient_f32(struct placefield_engine
                                                         int32_t accumulate,
                                                         struct placefield_error *error);
 
-// As placefield_engine_region_gradient_f32, of doubles.
+// Like placefield_engine_region_gradient_f32, for doubles.
 placefield_status placefield_engine_region_gradient_f64(struct placefield_engine *engine,
                                                         double *gradient,
                                                         size_t bodies,
@@ -648,7 +648,7 @@ placefield_status placefield_solver_solve_f32(struct placefield_solver *solver,
                                               double *energy,
                                               struct placefield_error *error);
 
-// As placefield_solver_solve_f32, of doubles.
+// Like placefield_solver_solve_f32, for doubles.
 placefield_status placefield_solver_solve_f64(struct placefield_solver *solver,
                                               const double *density,
                                               double *potential,

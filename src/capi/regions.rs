@@ -66,7 +66,7 @@ pub unsafe extern "C" fn placefield_engine_evaluations(
     }
 }
 
-/// As placefield_engine_gradient_f32, with a weight for the bodies of every region: `weights` has
+/// Like placefield_engine_gradient_f32, with a weight for the bodies of every region: `weights` has
 /// `regions` values.
 ///
 /// # Safety
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn placefield_engine_region_gradient_f32(
     unsafe { write_gradient(engine, gradient, bodies, weights, regions, accumulate, error) }
 }
 
-/// As placefield_engine_region_gradient_f32, of doubles.
+/// Like placefield_engine_region_gradient_f32, for doubles.
 ///
 /// # Safety
 /// As the header's first page has it.

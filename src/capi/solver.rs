@@ -107,7 +107,7 @@ pub unsafe extern "C" fn placefield_solver_solve_f32(
     unsafe { solve(solver, density, [potential, field_x, field_y], bins, energy, error) }
 }
 
-/// As placefield_solver_solve_f32, of doubles.
+/// Like placefield_solver_solve_f32, for doubles.
 ///
 /// # Safety
 /// As the header's first page has it.

@@ -322,7 +322,7 @@ impl Charge {
     /// Like [`Charge::add_fillers_in`], to the first region, which without fences is the only one.
     ///
     /// # Errors
-    /// Like [`Charge::add_fillers_in`].
+    /// Those of [`Charge::add_fillers_in`].
     pub fn add_fillers(
         &mut self,
         width: f64,

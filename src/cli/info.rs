@@ -69,7 +69,7 @@ struct Device {
     ordinal: usize,
     /// Its own name.
     name: String,
-    /// As "9.0".
+    /// For example "9.0".
     compute_capability: String,
     /// Memory, MiB.
     memory_mib: usize,

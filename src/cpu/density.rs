@@ -67,7 +67,7 @@ struct OfRegion {
     background: f64,
     /// Like [`CpuDensity::per_movable`], of the region's cells.
     per_movable: f64,
-    /// As last computed.
+    /// Statistics as last computed.
     stats: DensityStats,
 }
 

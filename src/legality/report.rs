@@ -48,18 +48,18 @@ pub struct LegalityReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct ViolationReport {
-    /// What is wrong.
+    /// The kind of fault.
     pub fault: Fault,
     /// One cell, or two of an overlap.
     pub cells: Vec<String>,
-    /// How much, as [`Fault`] says.
+    /// The amount, as defined by [`Fault`].
     pub amount: f64,
     /// `[xl, yl, xh, yh]` of the area that two cells share, and else of the cell.
     pub place: [f64; 4],
 }
 
 impl LegalityReport {
-    /// What was `found` of the placement of `design`.
+    /// Makes the report of the faults `found` in the placement of `design`.
     ///
     /// # Panics
     /// When it was found of a design with other nodes.

@@ -62,7 +62,7 @@ impl Curves {
     /// `.svg`. The file appears whole or not at all.
     ///
     /// # Errors
-    /// As for [`Picture::write`].
+    /// Those of [`Picture::write`].
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         self.draw().write(path)
     }

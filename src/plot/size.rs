@@ -25,7 +25,7 @@ pub struct Size {
 }
 
 impl Default for Size {
-    /// As wide as what is shown needs; the PNG has 192 pixels to the inch.
+    /// Returns the width that the content needs; the PNG has 192 pixels to the inch.
     fn default() -> Size {
         Size { unit: SCREEN_UNIT, width: None, scale: 1.0 }
     }

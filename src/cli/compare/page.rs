@@ -17,7 +17,7 @@ const FRAME_EVERY: usize = 10;
 
 /// Keeps what a page shows of every iteration.
 pub(crate) struct Watcher {
-    /// As the last iteration has it.
+    /// The design at the last iteration.
     design: Design,
     hpwl: Vec<f64>,
     frames: Option<Frames>,

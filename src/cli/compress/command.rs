@@ -123,11 +123,11 @@ struct Bytes {
 
 #[derive(Serialize, JsonSchema)]
 struct Kept {
-    /// So many.
+    /// Number of coefficients kept.
     coefficients: usize,
     /// All coefficients.
     of: usize,
-    /// As a share.
+    /// Coefficients kept, as a share.
     share: f64,
     /// So many of every channel.
     per_channel: Vec<usize>,

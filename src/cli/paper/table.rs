@@ -90,7 +90,7 @@ pub struct Line {
     pub what: String,
     /// Unit of every number but the ratios.
     pub unit: String,
-    /// As the paper prints it.
+    /// The number in the paper.
     pub paper: Option<f64>,
     /// This machine's: the mean where it was timed.
     pub here: Option<f64>,

@@ -89,7 +89,7 @@ pub trait Workload {
     /// without that difference.
     ///
     /// # Errors
-    /// Like [`Workload::run`].
+    /// Those of [`Workload::run`].
     fn run_plain(&mut self) -> Result<Option<f64>, BenchError> {
         Ok(None)
     }

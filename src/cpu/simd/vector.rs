@@ -41,8 +41,8 @@ pub trait Vector:
     /// Like [`Vector::store`], past the caches where the unit can.
     ///
     /// # Safety
-    /// As there. `to` is a multiple of the vector's size, and a [`Vector::fence`] comes between
-    /// this and whatever else reads or writes the numbers.
+    /// The same as for [`Vector::store`]. `to` is a multiple of the vector's size, and a
+    /// [`Vector::fence`] comes between this and whatever else reads or writes the numbers.
     unsafe fn stream(self, to: *mut Self::Number);
 
     /// Streamed values before this are visible to every thread that sees the writes after it.
@@ -129,7 +129,7 @@ impl<V: Vector> Unit<V> {
     /// Like [`Unit::store`], past the caches where the unit can.
     ///
     /// # Panics
-    /// As there, and where the place is no multiple of the vector's size.
+    /// Those of [`Unit::store`], and where the place is no multiple of the vector's size.
     ///
     /// # Safety
     /// A [`Vector::fence`] comes between this and whatever else reads or writes the numbers.

@@ -21,7 +21,7 @@ impl<T: Real> Plan2d<T> {
     /// Plans `kind` of one map of `nx × ny` values with default options.
     ///
     /// # Errors
-    /// Like [`Plan2d::batched`].
+    /// Those of [`Plan2d::batched`].
     pub fn new(kind: Transform, nx: usize, ny: usize) -> Result<Self, ShapeError> {
         Plan2d::batched(kind, nx, ny, Plan2dOptions::default(), 1)
     }
@@ -84,7 +84,7 @@ impl<T: Real> Plan2d<T> {
     /// Coefficients are in the scaling of [`Transform`]: unnormalised sums.
     ///
     /// # Errors
-    /// Like [`Plan2d::run`].
+    /// Those of [`Plan2d::run`].
     pub fn run_thresholded<S: InputElement>(
         &mut self,
         input: &[S],

@@ -309,7 +309,7 @@ impl<T: CudaReal> Bodies<T> {
     /// then have their tiles.
     ///
     /// # Safety
-    /// As [`Bodies::count_own`], which came before it.
+    /// The same as for [`Bodies::count_own`], which came before it.
     pub(in crate::cuda) unsafe fn place_own(
         &mut self,
         corners: &DeviceVec<T>,
@@ -357,7 +357,7 @@ impl<T: CudaReal> Bodies<T> {
     /// Like [`Bodies::order`], from an array laid out in this way.
     ///
     /// # Errors
-    /// As [`Bodies::order`], and when pairs do not begin where one can be read at once.
+    /// Those of [`Bodies::order`], and when pairs do not begin where one can be read at once.
     pub fn order_in<'a>(
         &mut self,
         layout: Layout,
@@ -480,11 +480,11 @@ impl<T: CudaReal> Bodies<T> {
         self.rearrange_as(&self.moves.single, 1, from.into(), values, moved)
     }
 
-    /// As [`Bodies::rearrange`] for pairs: two values per body, side by side, as
-    /// positions and forces are.
+    /// Like [`Bodies::rearrange`] for pairs: two values per body, side by side, as positions and
+    /// forces are.
     ///
     /// # Errors
-    /// As [`Bodies::rearrange`].
+    /// Those of [`Bodies::rearrange`].
     pub fn rearrange_pairs<'a>(
         &self,
         from: impl Into<PermutationView<'a>>,
@@ -531,7 +531,7 @@ impl<T: CudaReal> Bodies<T> {
     /// Enqueues `(x[k], y[k]) = pairs[f]` for every body, f as in [`Bodies::join`].
     ///
     /// # Errors
-    /// As [`Bodies::join`].
+    /// Those of [`Bodies::join`].
     pub fn split<'a>(
         &self,
         from: Option<PermutationView<'_>>,

@@ -117,7 +117,7 @@ impl<T: CudaReal> Density<T> {
     /// [background](crate::charge::Charge::backgrounds).
     ///
     /// # Errors
-    /// As [`Density::new`].
+    /// Those of [`Density::new`].
     pub fn centered(bodies: &Bodies<T>) -> Result<Self, CudaError> {
         Self::less(bodies, bodies.charge().backgrounds())
     }
@@ -189,7 +189,7 @@ impl<T: CudaReal> Density<T> {
     /// Like [`Density::run`], from corners in the caller's order and in an array laid out this way.
     ///
     /// # Errors
-    /// As [`Density::run`], and when pairs do not begin where one can be read at once.
+    /// Those of [`Density::run`], and when pairs do not begin where one can be read at once.
     pub fn run_in<'a>(
         &mut self,
         bodies: &mut Bodies<T>,
@@ -205,7 +205,7 @@ impl<T: CudaReal> Density<T> {
     /// Like [`Density::run`], for cells at their exact size, not smoothed, without fillers.
     ///
     /// # Errors
-    /// As [`Density::run`].
+    /// Those of [`Density::run`].
     pub fn run_exact(
         &mut self,
         bodies: &mut Bodies<T>,

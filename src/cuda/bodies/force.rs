@@ -133,8 +133,8 @@ impl<T: CudaReal> Force<T> {
     /// an array laid out as `options` has it; written, or added to what is there.
     ///
     /// # Errors
-    /// As [`Force::run`], and when there is not one factor, or pairs do not begin where one can be
-    /// read at once.
+    /// Those of [`Force::run`], and when there is not one factor, or pairs do not begin where one
+    /// can be read at once.
     pub fn run_gradient<'a>(
         &mut self,
         bodies: &Bodies<T>,
@@ -328,7 +328,7 @@ impl<T: CudaReal> Force<T> {
     /// Like [`Force::run`], for lower-left corners in slot order; forces come in slot order too.
     ///
     /// # Errors
-    /// As [`Force::run`].
+    /// Those of [`Force::run`].
     pub fn run_slots(
         &self,
         bodies: &Bodies<T>,

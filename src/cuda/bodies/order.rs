@@ -276,7 +276,7 @@ impl Ordering {
     /// The second half: the bodies to their slots, and the list of chunks.
     ///
     /// # Safety
-    /// As [`Ordering::count`], which came before it.
+    /// The same as for [`Ordering::count`], which came before it.
     pub(super) unsafe fn place<T: CudaReal>(
         &self,
         gpu: &Gpu,

@@ -105,7 +105,7 @@ impl Gpu {
     /// Like [`Gpu::open`], with other than the usual options.
     ///
     /// # Errors
-    /// As [`Gpu::open`].
+    /// Those of [`Gpu::open`].
     pub fn open_with(ordinal: usize, options: GpuOptions) -> Result<Gpu, CudaError> {
         let limit = options.limit.map_or_else(DeviceLimit::from_environment, Ok)?;
         let mut found = probe_devices();
@@ -249,7 +249,7 @@ impl Gpu {
     /// context is this thread's current one, which looking up functions and their attributes needs.
     ///
     /// # Errors
-    /// Of the first one that fails, as [`Gpu::kernels`].
+    /// Those of the first one that fails, as [`Gpu::kernels`].
     pub(in crate::cuda) fn prepare<T: CudaReal>(
         &self,
         instances: &[(&str, &[(&'static str, String)])],

@@ -44,10 +44,10 @@ impl Kernel {
     /// Enqueues it.
     ///
     /// # Errors
-    /// As [`Launch::launch`].
+    /// Those of [`Launch::launch`].
     ///
     /// # Safety
-    /// As [`Launch::launch`].
+    /// The same as for [`Launch::launch`].
     pub(in crate::cuda) unsafe fn launch(
         &self,
         gpu: &Gpu,

@@ -295,7 +295,7 @@ impl Gpu {
     /// enqueued before and ahead of what is enqueued afterwards.
     ///
     /// # Safety
-    /// As [`interop::on_stream`](crate::cuda::interop::on_stream).
+    /// The same as for [`interop::on_stream`](crate::cuda::interop::on_stream).
     pub(in crate::cuda) unsafe fn on_stream<R>(
         &self,
         stream: sys::CUstream,
@@ -449,7 +449,7 @@ impl Branch {
     /// one after the other.
     ///
     /// # Errors
-    /// Of `aside`, else of `ahead`, or when the driver refuses.
+    /// Those of `aside`, else of `ahead`, or when the driver refuses.
     ///
     /// # Safety
     /// Nothing that one of them enqueues writes what something of the other reads or writes.

@@ -162,7 +162,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// captures take its kernels.
     ///
     /// # Errors
-    /// As those two, and when `energy` is not one value.
+    /// Those of both, and when `energy` is not one value.
     pub fn enqueue_energy_and_gradient<'a>(
         &mut self,
         options: &GradientOptions,

@@ -165,7 +165,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Like [`CudaEngine::new`], on a device that is open already and whose stream it then shares.
     ///
     /// # Errors
-    /// As [`CudaEngine::new`].
+    /// Those of [`CudaEngine::new`].
     pub fn on(
         gpu: &Gpu,
         charge: impl Into<Arc<Charge>>,
@@ -178,8 +178,8 @@ impl<T: CudaReal> CudaEngine<T> {
     /// so many, the first device solves alone, which [`Engine::choice`] says.
     ///
     /// # Errors
-    /// As [`CudaEngine::new`]; of several devices also when they do not reach or cannot map each
-    /// other's memory, and for a charge of several fence regions.
+    /// Those of [`CudaEngine::new`]; of several devices also when they do not reach or cannot map
+    /// each other's memory, and for a charge of several fence regions.
     pub fn on_peers(
         peers: &Peers,
         charge: impl Into<Arc<Charge>>,

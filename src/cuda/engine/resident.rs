@@ -200,7 +200,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// [`CudaEngine::enqueue_step`] and [`CudaEngine::read_evaluation`].
     ///
     /// # Errors
-    /// As those two.
+    /// Those of both.
     pub fn evaluate_on_device(&mut self) -> Result<Evaluation, EngineError> {
         self.enqueue_step()?;
         self.read_evaluation()

@@ -181,7 +181,7 @@ impl<T: CudaReal> RealFft<T> {
     /// The same, complex to real.
     ///
     /// # Errors
-    /// As [`RealFft::forward`].
+    /// Those of [`RealFft::forward`].
     pub fn inverse(gpu: &Gpu, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
         Self::alone(gpu, false, shape, batch)
     }
@@ -226,7 +226,7 @@ impl<T: CudaReal> RealFft<T> {
     /// Enqueues an inverse FFT, which overwrites `input`.
     ///
     /// # Errors
-    /// As [`RealFft::run_forward`].
+    /// Those of [`RealFft::run_forward`].
     ///
     /// # Panics
     /// When it is a forward one, or a buffer is shorter than its shape and batch need.
@@ -270,7 +270,7 @@ impl<T: CudaReal> RealFft<T> {
     /// Copies all real numbers, from and to addresses so many bytes apart.
     ///
     /// # Safety
-    /// As many of either are memory of the current context.
+    /// As many numbers at both addresses are memory of the current context.
     unsafe fn copy_reals(
         &self,
         (from, apart): (sys::CUdeviceptr, usize),

@@ -51,7 +51,7 @@ pub(in crate::cuda) struct Sines {
 }
 
 impl Sines {
-    /// Returns the signs of a 2-D transform.
+    /// Returns the sines of a 2-D transform.
     pub(in crate::cuda) fn of(transform: Transform) -> Sines {
         Sines { x: transform == Transform::IdxstIdct, y: transform == Transform::IdctIdxst }
     }
@@ -67,7 +67,7 @@ pub(in crate::cuda) struct Threshold<'a, T> {
 }
 
 impl<T: CudaReal> Threshold<'_, T> {
-    /// As kernels take it, after all that they take without.
+    /// Returns the arguments of kernels, after those without a threshold.
     pub(in crate::cuda) fn arguments(&self) -> [&dyn KernelArgument; 3] {
         [&self.epsilon, &*self.kept, &*self.parts]
     }

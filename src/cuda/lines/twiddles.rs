@@ -4,8 +4,8 @@ use super::shapes::Shape;
 use crate::transform::twiddle::quarter_wave;
 use num_complex::Complex;
 
-/// As `Stages` of `kernels/lines/block_fft.cuh` has them: for every stage but the
-/// first, of radix X after stages of total length L, and for every power of two p < X,
+/// Returns twiddles in the layout of `Stages` in `kernels/lines/block_fft.cuh`: for every stage but
+/// the first, of radix X after stages of total length L, and for every power of two p < X,
 /// e^{-2πipm/(LX)} for m < L; then e^{iπk/2n} for k up to the number of a line's threads.
 pub(super) fn twiddles(shape: &Shape) -> Vec<Complex<f64>> {
     let Shape { n, elements, middle: [second, third], .. } = *shape;

@@ -93,7 +93,7 @@ impl Peers {
     /// Returns the same on devices that are open.
     ///
     /// # Errors
-    /// As [`Peers::open`].
+    /// Those of [`Peers::open`].
     pub fn on(gpus: Vec<Gpu>) -> Result<Peers, CudaError> {
         check_count(gpus.len())?;
         let (link, count) = (Link::Memory(Signals::new(&gpus)?), gpus.len());
@@ -120,7 +120,7 @@ impl Peers {
     /// [`Peers::open`], and where devices do not reach each other's memory [`Peers::open_by_nccl`].
     ///
     /// # Errors
-    /// As those; [`CudaError::Peers`] with both reasons where neither will do.
+    /// Those of both; [`CudaError::Peers`] with both reasons where neither will do.
     pub fn open_any(devices: &[usize]) -> Result<Peers, CudaError> {
         match Peers::open(devices) {
             Err(CudaError::Peers(reason)) if devices.len() > 1 => Peers::open_by_nccl(devices)
@@ -133,8 +133,8 @@ impl Peers {
     /// processes, all of which call this.
     ///
     /// # Errors
-    /// As [`Peers::open_by_nccl`]; [`CudaError::World`] when any rank fails, or two have the same
-    /// device or other versions of NCCL. All ranks get an error then.
+    /// Those of [`Peers::open_by_nccl`]; [`CudaError::World`] when any rank fails, or two have the
+    /// same device or other versions of NCCL. All ranks get an error then.
     pub fn join(world: &World, device: usize) -> Result<Peers, CudaError> {
         let joined = || {
             let gpu = Gpu::open(device)?;

@@ -244,7 +244,7 @@ impl Messages {
     }
 
     /// # Safety
-    /// As [`Messages::exchange`].
+    /// The same as for [`Messages::exchange`].
     unsafe fn exchange_within(
         &self,
         transfers: &[Vec<Transfer>],

@@ -102,7 +102,8 @@ impl<T: CudaReal> SlabSolver<T> {
     /// in others, none. Waits for the solve. All processes call it.
     ///
     /// # Errors
-    /// As [`Peers::synchronize`], and when there are not as many fields as ranks in this process.
+    /// Those of [`Peers::synchronize`], and when there are not as many fields as ranks in this
+    /// process.
     pub fn gather(&self, fields: &[Fields<T>]) -> Result<Option<[Vec<T>; 3]>, CudaError> {
         self.peers.told(self.gather_maps(fields))
     }
@@ -216,12 +217,12 @@ impl<T: CudaReal> SlabSolver<T> {
     /// end before all others have been launched.
     ///
     /// # Errors
-    /// As [`SlabSolver::solve`], and [`CudaError::Peers`] for ranks that send messages.
+    /// Those of [`SlabSolver::solve`], and [`CudaError::Peers`] for ranks that send messages.
     ///
     /// # Safety
-    /// As [`Graph::capture`]: this solver, ρ and the fields live for as long as the graphs are
-    /// launched. While one of each rank is launched, no other thread launches graphs of these
-    /// ranks.
+    /// The same as for [`Graph::capture`]: this solver, ρ and the fields live for as long as the
+    /// graphs are launched. While one of each rank is launched, no other thread launches graphs of
+    /// these ranks.
     pub unsafe fn graphs(
         &mut self,
         rho: &[DeviceVec<T>],
