@@ -172,9 +172,9 @@ struct alignas(16) Tile {
 };
 static_assert(sizeof(Tile) == 4 * sizeof(u32), "as in src/cuda");
 
-/// Where part `k` begins when `count` bodies are dealt out evenly to `parts`. Movable cells
-/// and fillers are each dealt out so, and both may leave one over: a tile's chunk has up to
-/// plan.chunk + 1 bodies, of one class at most plan.chunk.
+/// Where part `k` begins when `count` bodies are divided evenly among `parts`. Movable cells and fillers are each
+/// divided so, and both may leave one over: a tile's chunk has up to plan.chunk + 1 bodies, of one class at most
+/// plan.chunk.
 __device__ __forceinline__ u32 part_begin(u32 count, u32 parts, u32 k) {
     return k * (count / parts) + min(k, count % parts);
 }

@@ -49,8 +49,8 @@ template <bool PLACE> __device__ __forceinline__ u32 other_map(u32 z, u32 l) {
     return RANK > 2 ? z - z % l + other_of<PLACE>(z % l, l) : z;
 }
 
-/// Calls f(map, row, column, place) for a thread's elements, each with the distance of its place from
-/// the array's first. PLACE: threads are dealt out to places, otherwise to elements.
+/// Calls f(map, row, column, place) for a thread's elements, each with the distance of its place from the array's
+/// first. PLACE: threads are assigned to places, otherwise to elements.
 template <bool PLACE, typename F> __device__ __forceinline__ void each_element(u32 l, u32 m, u32 n, F f) {
     const Index c = first_index();
     if (c.j >= n) return;

@@ -24,7 +24,7 @@
 // fixed order, and totals are sums in f64 in a fixed order: the same bits on every run, and for any number of devices.
 //
 // Data. Nets stand in an order of their own, small ones first, each one's pins next to each other: `net_start` (one
-// more than nets), `weight`; per pin the `pin_body` it sits on and its offset from that body's lower-left corner, or
+// more than nets), `weight`; per pin the `pin_body` it is on and its offset from that body's lower-left corner, or
 // NO_BODY and its place on the die. A chunk is at most 32 nets of at most CHUNK_PINS pins together. `body_start` and
 // `body_pin` list the pins of every cell. Offsets, corners and gradients are pairs of `real`, x and y side by side: one
 // access at random where two arrays take two. The rest are 32-bit integers.
@@ -67,7 +67,7 @@ struct PinGradients {
     Shares shares;
     u32 rank, unused;
 
-    /// That of `pin`, which sits on `body`.
+    /// That of `pin`, which is on `body`.
     __device__ __forceinline__ void put(u32 pin, u32 body, cplx gradient) const {
 #if PF_SEVERAL
         if (body != NO_BODY) of[rank_of_cell(shares, body)][pin] = gradient;

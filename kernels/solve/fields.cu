@@ -41,7 +41,7 @@ fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict_
     const cplx* in = map == EX ? q : p;
     real* out = map == PHI ? phi : map == EX ? ex : ey;
     wait_for_previous();
-    // In f64 blocks of the next solve's first pass would crowd the remaining room. (An H200, solves of 512² in a row:
+    // In f64 blocks of the next solve's first pass would fill the remaining space. (An H200, solves of 512² in a row:
     // 15.2 µs, 11.9 without.)
     if (EARLY && !F64) let_next_start();
     cplx v[ROOM];

@@ -77,7 +77,7 @@ enum Chunk<'a> {
 /// was read of a batch of them, and may use all threads for it. While one batch of chunks is taken
 /// the next is already parsed, so at most two batches are held. Gives what was odd in all of them.
 ///
-/// The complaint about the earliest chunk wins, however threads were scheduled.
+/// The error of the earliest chunk wins, however threads were scheduled.
 pub(super) fn read<'a, T: Send>(
     body: Body<'a>,
     boundary: impl Fn(&[u8]) -> &[u8] + Sync,

@@ -96,8 +96,7 @@ impl BookshelfError {
     }
 }
 
-/// A parser's complaint, before anyone has counted lines: the text from the
-/// place it is about, and why.
+/// An error of a parser, before lines are counted: the text from its position, and the reason.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Miss<'a> {
     /// A tail of the file (or of a part of it) that starts at the place.

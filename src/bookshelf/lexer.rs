@@ -348,8 +348,8 @@ pub(super) struct Count<'a> {
 }
 
 impl<'a> Count<'a> {
-    /// Complains when the header counts more than any of `found`, for then the file is not whole;
-    /// notes when it counts fewer, as files of a contest do.
+    /// Fails when the header counts more than any of `found`, for then the file is not whole; notes
+    /// when it counts fewer, as files of a contest do.
     pub(super) fn check(
         count: Option<Self>,
         what: &'static str,

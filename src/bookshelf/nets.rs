@@ -1,7 +1,7 @@
 //! `.nets`: nets and their pins.
 //!
-//! `NetDegree : pins [name]`, then as many lines
-//! `node [I | O | B] [: dx dy]`. A pin without offset sits at its node's centre.
+//! `NetDegree : pins [name]`, then as many lines `node [I | O | B] [: dx dy]`. A pin without offset
+//! is at its node's centre.
 
 use super::chunks::{self, Source};
 use super::error::{BookshelfError, Miss};
@@ -21,7 +21,7 @@ pub enum PinOffset {
     /// From the cell's centre, as the format has it.
     #[default]
     Center,
-    /// From the lower-left corner, as IBM-PLACE 2.0 and its like have it.
+    /// From the lower-left corner, as in IBM-PLACE 2.0 and similar suites.
     LowerLeft,
 }
 
@@ -128,7 +128,7 @@ fn parse<'a>(source: Source<'a>, pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<
 fn parse_chunk<'a>(chunk: &'a [u8], pins: &Pins) -> Result<Nets, Miss<'a>> {
     let mut draft = Draft::of(chunk);
     let read = draft.read(chunk);
-    // A name before the place where reading stopped is the earlier complaint.
+    // A name before the place where reading stopped is the earlier error.
     let Draft { mut nets, nodes, at_centre } = draft;
     nets.pin_node.reserve_exact(nodes.len());
     let unknown = |k: usize| Miss::expected(nodes[k].name, KNOWN);

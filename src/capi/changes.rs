@@ -122,7 +122,7 @@ pub unsafe extern "C" fn placefield_engine_refill(
 /// A copy of a map; NULL is none.
 ///
 /// # Safety
-/// As [`values`].
+/// The same as for [`values`].
 unsafe fn map(
     grid: &BinGrid,
     start: *const f64,

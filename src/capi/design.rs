@@ -69,7 +69,7 @@ impl From<FormatError> for Failure {
 /// The path in a string that ends in a zero.
 ///
 /// # Safety
-/// A pointer that is not null is that of such a string, which nobody writes for `'a`.
+/// A pointer that is not null is that of such a string, which nothing writes for `'a`.
 unsafe fn path<'a>(text: *const c_char, what: &str) -> Result<&'a Path, Failure> {
     if text.is_null() {
         return Err(Failure::new(Status::NullPointer, format!("{what} is NULL")));

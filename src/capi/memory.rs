@@ -23,7 +23,7 @@ fn check<T>(address: usize, length: usize, what: &str) -> Result<(), Failure> {
 /// `length` values to be read; none may have the address NULL.
 ///
 /// # Safety
-/// A pointer that is not null is that of `length` values that nobody writes for `'a`.
+/// A pointer that is not null is that of `length` values that nothing writes for `'a`.
 pub(super) unsafe fn values<'a, T>(
     start: *const T,
     length: usize,
@@ -70,7 +70,7 @@ fn check_apart(output: &Span, others: &[Span]) -> Result<(), Failure> {
 /// each other or `others`, which are the inputs and the other outputs of the call.
 ///
 /// # Safety
-/// A pointer that is not null is that of `length` values that nobody else uses for `'a`, and
+/// A pointer that is not null is that of `length` values that nothing else uses for `'a`, and
 /// `others` has all memory that the call uses besides.
 pub(super) unsafe fn outputs<'a, T, const N: usize>(
     places: [(*mut T, &str); N],
@@ -118,7 +118,7 @@ pub(super) unsafe fn output<T>(
 /// The same, or `None` for NULL.
 ///
 /// # Safety
-/// As [`output`].
+/// The same as for [`output`].
 pub(super) unsafe fn optional<T>(
     place: *mut T,
     name: &str,
@@ -134,7 +134,7 @@ pub(super) unsafe fn optional<T>(
 /// A structure to be read.
 ///
 /// # Safety
-/// A pointer that is not null is that of a `T` that nobody writes for `'a`.
+/// A pointer that is not null is that of a `T` that nothing writes for `'a`.
 pub(super) unsafe fn plain<'a, T>(place: *const T, what: &str) -> Result<&'a T, Failure> {
     check::<T>(place.addr(), 1, what)?;
     // SAFETY: not null, aligned, and the caller's promise.

@@ -117,7 +117,7 @@ fn in_stripes(grid: &BinGrid, x: Vec<f64>, y: Vec<f64>) -> (Vec<f64>, Vec<f64>) 
     points.into_par_iter().map(|(_, y, x)| (x, y)).unzip()
 }
 
-/// Returns where each rectangle's share of `count` things ends when they are dealt out by area.
+/// Returns where each rectangle's share of `count` things ends when they are divided by area.
 fn shares(over: &[Rect], count: usize) -> Vec<usize> {
     let all: f64 = over.iter().map(Rect::area).sum();
     let mut area = 0.0;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Options of every command.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LogArgs {
-    /// Say nothing on standard error but warnings and errors: no progress, and not what `auto` took
+    /// Print only warnings and errors on standard error: no progress, and not what `auto` took
     #[arg(
         short,
         long,

@@ -18,7 +18,7 @@ pub struct Allocator;
 // SAFETY: every call goes to the system's allocator unchanged, and so do its results.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller meets the conditions of `System`, which are the same.
+        // SAFETY: the caller fulfils the conditions of `System`, which are the same.
         given(unsafe { System.alloc(layout) }, layout.size())
     }
 

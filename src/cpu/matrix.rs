@@ -12,8 +12,8 @@ pub(crate) struct SharedMatrix<'a, T> {
 }
 
 // SAFETY: the matrix is borrowed exclusively for 'a, and its elements are reached only through
-// blocks, which whoever makes them promises to be disjoint. Sharing the handle between threads is
-// then no more than handing out disjoint `&mut [T]`, which may be sent where `T` may.
+// blocks, which their makers promise to be disjoint. Sharing the handle between threads is then no
+// more than handing out disjoint `&mut [T]`, which may be sent where `T` may.
 unsafe impl<T: Send> Send for SharedMatrix<'_, T> {}
 // SAFETY: as for `Send`.
 unsafe impl<T: Send> Sync for SharedMatrix<'_, T> {}

@@ -36,8 +36,8 @@
 //!
 //! cudarc orders work between streams by events of its own, and those are off in this library's
 //! context: everything here runs on the one stream of a [`Gpu`], whose order is all the
-//! synchronisation there is. So what leaves this module is `unsafe` to take: whoever uses another
-//! stream waits for this one, and lets this one wait, by events or by the host.
+//! synchronisation there is. So these functions are `unsafe`: a user of another stream waits for
+//! this one, and lets this one wait, by events or by the host.
 //!
 //! cudarc is to be used by way of this module (`interop::cudarc`), not as a dependency beside it:
 //! types of another version are other types. Its features `driver`, `nvrtc` and `cufft` are on.
@@ -73,11 +73,11 @@ pub unsafe fn context(gpu: &Gpu) -> Arc<CudaContext> {
 /// Returns the stream that all work of a [`Gpu`] goes to.
 ///
 /// # Safety
-/// While any thread captures a [`Graph`](super::Graph) on this `Gpu` (the first
-/// step of an engine by a pipeline is captured), nothing is enqueued to the stream
-/// from other threads and nobody waits for it. Memory that work on it uses lives
-/// until the work has run. The stream is not captured but by
-/// [`Graph::capture`](super::Graph::capture). Work of `gpu` in [`on_stream`] goes elsewhere.
+/// While any thread captures a [`Graph`](super::Graph) on this `Gpu` (the first step of an engine
+/// by a pipeline is captured), nothing is enqueued to the stream from other threads and no thread
+/// waits for it. Memory that work on it uses lives until the work has run. The stream is not
+/// captured but by [`Graph::capture`](super::Graph::capture). Work of `gpu` in [`on_stream`] goes
+/// elsewhere.
 pub unsafe fn stream(gpu: &Gpu) -> Arc<CudaStream> {
     gpu.stream().clone()
 }
@@ -118,7 +118,7 @@ pub unsafe fn on_stream<R>(
     unsafe { gpu.on_stream(stream, body) }
 }
 
-/// Returns `length` values at `address`, memory of somebody else on this device, to be read.
+/// Returns `length` values at `address`, memory owned elsewhere on this device, to be read.
 ///
 /// # Errors
 /// [`CudaError::BadAddress`] for an address that is not aligned to its values or at which there is
@@ -377,6 +377,6 @@ pub unsafe fn from_slice<E: DeviceValue>(gpu: &Gpu, slice: CudaSlice<E>) -> Devi
 /// The same as for [`stream`]: the slice is bound to it.
 pub unsafe fn into_slice<E: DeviceValue>(memory: DeviceVec<E>) -> CudaSlice<E> {
     let (gpu, address, length) = memory.into_raw();
-    // SAFETY: the memory holds `length` values and nobody else frees it.
+    // SAFETY: the memory holds `length` values and nothing else frees it.
     unsafe { gpu.stream().upgrade_device_ptr(address, length) }
 }

@@ -32,7 +32,7 @@ const BATCH: usize = 4;
 pub(super) enum Source<'a> {
     /// The text, and how many bytes a part is to have.
     Held(&'a [u8], usize),
-    /// A file of which each thread holds the part it works on. Complaints come without their place.
+    /// A file of which each thread holds the part it works on. Errors come without their position.
     File(&'a Large),
 }
 
@@ -345,7 +345,7 @@ impl<'a> Parts<'a> {
     /// Reads up to where nets begin, or, when these are known, to the end of the file.
     ///
     /// # Errors
-    /// A complaint with its place only when the text is held.
+    /// An error with its position only when the text is held.
     pub(super) fn read(
         &mut self,
         known: &Known,
@@ -413,7 +413,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Reads a piece into `part`, which is empty; complaints have their place when the text is held.
+/// Reads a piece into `part`, which is empty; errors have their position when the text is held.
 fn parse_piece<'a>(
     source: Source<'a>,
     piece: &Piece<'a>,

@@ -15,7 +15,7 @@ use crate::grid::Rect;
 pub(super) fn count(cells: &[Cell], begins: &dyn Fn(f64) -> bool, tolerance: f64) -> (u64, f64) {
     let all: Vec<&Cell> = cells.iter().collect();
     let fixed: Vec<&Cell> = cells.iter().filter(|c| !c.movable).collect();
-    // Pairs of fixed cells are nobody's fault.
+    // Pairs of fixed cells are no fault.
     let difference = |of: &dyn Fn(&[&Cell]) -> f64| of(&all) - of(&fixed);
     let pairs = difference(&|cells| Sweep::new(cells, tolerance).pairs(begins));
     let area = difference(&|cells| Sweep::new(cells, 0.0).area(begins));

@@ -7,7 +7,7 @@
 use crate::grid::Rect;
 use fast_hilbert::{h2xy, xy2h};
 
-/// Where cells would like to be, on a square grid stretched over the die.
+/// Ideal positions of cells, on a square grid stretched over the die.
 pub(super) struct Hidden {
     bits: u8,
     cells: u64,
@@ -35,18 +35,18 @@ impl Hidden {
         1 << (2 * self.bits)
     }
 
-    /// Returns where on the curve a cell sits.
+    /// Returns the place on the curve of a cell.
     pub(super) fn curve_of_cell(&self, cell: u64) -> u64 {
         let points = self.points();
         ((2 * u128::from(cell) + 1) * points / (2 * u128::from(self.cells))) as u64
     }
 
-    /// Returns the cell that sits nearest below a place on the curve.
+    /// Returns the cell nearest below a place on the curve.
     pub(super) fn cell_at(&self, curve: u64) -> u64 {
         (u128::from(curve) * u128::from(self.cells) / self.points()) as u64
     }
 
-    /// Returns where on the curve a point of the layout sits; points off the die are brought to its
+    /// Returns the place on the curve of a point of the layout; points off the die are moved to its
     /// edge.
     pub(super) fn curve_of_point(&self, x: f64, y: f64) -> u64 {
         let scale = |v: f64, low: f64, extent: f64| (v - low) / extent * self.side();
@@ -56,7 +56,7 @@ impl Hidden {
         )
     }
 
-    /// Returns where on the curve a point in grid units sits; points off the grid are brought to
+    /// Returns the place on the curve of a point in grid units; points off the grid are moved to
     /// its edge.
     pub(super) fn curve_at(&self, gx: f64, gy: f64) -> u64 {
         let last = (1u32 << self.bits) - 1;
@@ -70,7 +70,7 @@ impl Hidden {
         (f64::from(x) + 0.5, f64::from(y) + 0.5)
     }
 
-    /// Returns where a cell would like its centre to be, in layout units.
+    /// Returns the ideal position of a cell's centre, in layout units.
     pub(super) fn cell_point(&self, cell: u64) -> (f64, f64) {
         let (gx, gy) = self.grid_point(self.curve_of_cell(cell));
         let scale = |g: f64, low: f64, extent: f64| low + g / self.side() * extent;

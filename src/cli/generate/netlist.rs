@@ -23,7 +23,7 @@ const BLOCK: usize = 1 << 13;
 const RENT: f64 = 0.6;
 /// A window holds at least this many cells for each pin.
 const CELLS_PER_PIN: f64 = 2.0;
-/// Share of the drawn pins that sit on macros, which have many more pins than a cell.
+/// Share of the drawn pins that are on macros, which have many more pins than a cell.
 const ON_MACROS: f64 = 0.02;
 /// Draws of one member before the next free node is taken instead.
 const DRAWS: usize = 16;

@@ -20,7 +20,7 @@ pub trait Listener {
     fn stop(&self) -> bool;
 }
 
-/// Nobody follows, and nobody stops it.
+/// No observer, and no interruption.
 pub struct Unattended;
 
 impl Listener for Unattended {

@@ -162,12 +162,12 @@ pub(crate) fn dispatch<T: Vectors, W: Work<T>>(work: W) -> W::Output {
             enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,bmi1,bmi2,fma,lzcnt,popcnt"
         )]
         fn with_avx512<T: Vectors, W: Work<T>>(work: W) -> W::Output {
-            // SAFETY: whoever calls this has made sure of these features.
+            // SAFETY: the caller has made sure of these features.
             work.run(unsafe { Unit::<T::Avx512>::new() })
         }
         #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]
         fn with_avx2<T: Vectors, W: Work<T>>(work: W) -> W::Output {
-            // SAFETY: whoever calls this has made sure of these features.
+            // SAFETY: the caller has made sure of these features.
             work.run(unsafe { Unit::<T::Avx2>::new() })
         }
         match Simd::current() {

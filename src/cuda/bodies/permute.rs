@@ -7,7 +7,7 @@ use cudarc::driver::{CudaFunction, CudaModule};
 use std::sync::Arc;
 
 /// Which body's value goes where when values are rearranged: one index per body, each below their
-/// number. Only [`Bodies`](super::Bodies) write one; nobody makes one of indices of their own:
+/// number. Only [`Bodies`](super::Bodies) write one; none is made of indices from elsewhere:
 ///
 /// ```compile_fail
 /// # use placefield::cuda::{DeviceVec, Permutation};

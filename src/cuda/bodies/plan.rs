@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(kernels("TILE"), "1 << TILE_SHIFT");
         assert_eq!(kernels("HALO"), HALO.to_string());
         assert_eq!(kernels("PATCH"), "(TILE + 2 * HALO + 2 + 3) / 4 * 4");
-        // Movable cells and fillers are dealt out apart, and either may leave one over.
+        // Movable cells and fillers are divided separately, and either may leave one over.
         let outside = format!("u32 slot[{}];", LARGEST_CHUNK + 1);
         assert!(kernel_source("density").contains(&outside), "{outside}");
     }

@@ -196,7 +196,7 @@ impl Overlap {
 ///
 /// # Safety
 /// `pointer` leads to a value of the type that the kernel declares for it, laid out as in C++;
-/// addresses in it are of memory that `check` checks, or that whoever launches answers for.
+/// addresses in it are of memory that `check` checks, or that the caller of the launch ensures.
 pub(in crate::cuda) unsafe trait KernelArgument {
     /// Refuses memory of another device.
     fn check(&self, _gpu: &Gpu) -> Result<(), CudaError> {

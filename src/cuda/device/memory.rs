@@ -71,9 +71,9 @@ impl<E: DeviceValue> DeviceVec<E> {
     /// Takes over memory.
     ///
     /// # Safety
-    /// `address` is that of `length` values in memory that was allocated for
-    /// `gpu`'s stream (asynchronously, where the device allocates so), which
-    /// nobody else frees or uses from here on.
+    /// `address` is that of `length` values in memory that was allocated for `gpu`'s stream
+    /// (asynchronously, where the device allocates so), which nothing else frees or uses from here
+    /// on.
     pub(in crate::cuda) unsafe fn from_raw(gpu: &Gpu, address: CUdeviceptr, length: usize) -> Self {
         DeviceVec { gpu: gpu.clone(), address, length, of: PhantomData }
     }
@@ -380,7 +380,7 @@ macro_rules! view {
                 &self.address
             }
 
-            /// Memory of somebody else.
+            /// Makes a slice of memory owned elsewhere.
             ///
             /// # Safety
             /// At `address` there are `length` values in memory of `gpu`'s device that may be used

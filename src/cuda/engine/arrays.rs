@@ -11,8 +11,8 @@ use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Grap
 use crate::engine::{Done, EngineError, GradientOptions, Layout, check_weight};
 
 /// Steps on arrays of the caller's, each captured for the addresses that it was given the second
-/// time. Whoever gives the same ones in turn, as an optimiser in PyTorch does, has a step in one
-/// launch.
+/// time. A caller that gives the same ones in turn, as an optimiser in PyTorch does, has a step in
+/// one launch.
 #[derive(Default)]
 pub(super) struct Replays {
     /// At most [`MOST_REPLAYS`], the last used first.

@@ -199,7 +199,7 @@ impl Peers {
     }
 
     /// Returns where each rank writes whom it has waited for in vain: 0, or 1 and that rank.
-    /// Nowhere where it waits for nobody on its device.
+    /// Nowhere where no rank waits on its device.
     pub(in crate::cuda) fn missing(&self) -> Addresses {
         match &self.0.link {
             Link::Memory(signals) => signals.missing(),

@@ -17,7 +17,7 @@ const ANNOUNCED: usize = 2;
 /// largest solve, some 50 ms; graphs begin when all ranks are done with what was enqueued before.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The signals of all ranks; of a single one, which waits for nobody, there are none.
+/// The signals of all ranks; of a single one, which waits for no other, there are none.
 pub(super) struct Signals(Vec<Own>);
 
 struct Own {
@@ -113,7 +113,7 @@ impl Signals {
     }
 
     /// Waits for all ranks, and reports the first that waited in vain for one that itself waited
-    /// for nobody: a missed rank that misses another may be late for that reason alone.
+    /// for none: a missed rank that misses another may be late for that reason alone.
     pub(super) fn synchronize(&self, gpus: &[Gpu]) -> Result<(), CudaError> {
         if let [gpu] = gpus {
             return gpu.synchronize();
@@ -138,7 +138,7 @@ impl Signals {
     }
 }
 
-/// Returns the first rank whose missed peer missed nobody, else the first rank of all that missed
+/// Returns the first rank whose missed peer missed none, else the first rank of all that missed
 /// one, with its peer.
 fn who_missed(missed: &[Option<usize>]) -> Option<(usize, usize)> {
     let all = || missed.iter().enumerate().filter_map(|(rank, &peer)| Some((rank, peer?)));

@@ -256,7 +256,7 @@ impl<T: Real> ThreePass<T> {
         };
         let alone = || {
             for (i, to) in first.coefficients.chunks_mut(block).enumerate() {
-                // SAFETY: line 0 is nobody else's.
+                // SAFETY: no other task uses line 0.
                 let mut from = unsafe { p.block(i..i + 1, 0..1) };
                 to.copy_from_slice(&from.row(0)[0].numbers()[..to.len()]);
             }

@@ -255,7 +255,7 @@ impl<T: CudaReal> Rank<T> {
     }
 
     /// From its rows of ρ, which are as many as it has, to what the second pass of any rank reads.
-    /// Nobody makes it again before all have made their second.
+    /// No rank makes it again before all have made their second pass.
     pub(super) fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
         let Rank { gpu, rows: LineKernel { kernel, table, .. }, slabs, pairs, .. } = self;
         let (across, sine) = (0u32, 0i32);

@@ -102,7 +102,7 @@ struct Shared {
     links: Vec<Option<Link>>,
     state: Mutex<State>,
     changed: Condvar,
-    /// Held while a failure is passed on: nobody leaves meanwhile.
+    /// Held while a failure is passed on: no rank leaves meanwhile.
     telling: Mutex<()>,
 }
 
@@ -122,7 +122,7 @@ struct State {
 }
 
 impl World {
-    /// Meets the other ranks.
+    /// Connects to the other ranks.
     ///
     /// # Errors
     /// [`WorldError::Absent`] when not all have come within the options' patience,
@@ -304,7 +304,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever cannot be written to is noticed by who listens to it.
+    /// A rank that cannot be written to is noticed by the thread that listens to it.
     fn tell(&self, peer: usize, message: &Message) {
         if let Some(Link(stream)) = &self.links[peer] {
             let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);

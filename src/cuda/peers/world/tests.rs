@@ -71,7 +71,7 @@ fn a_rank_that_is_absent_is_named() {
     assert_eq!(other.join().unwrap(), own);
     let address = listener.local_addr().unwrap();
     assert_eq!(own.to_string(), format!("rank 1 of 3 has not come to {address} within 1 s"));
-    // Nobody listens any more.
+    // No rank listens any more.
     drop(listener);
     let alone = World::join(&options(1)).err().unwrap();
     assert_eq!(alone.to_string(), format!("rank 0 of 3 has not come to {address} within 1 s"));
