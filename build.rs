@@ -69,6 +69,9 @@ fn main() {
     assert!(stems.windows(2).all(|pair| pair[0] != pair[1]), "two kernel files share a name");
     let headers = files(&kernels, "cuh");
 
+    let constants = std::fs::read_to_string(kernels.join("device/constants.cuh"));
+    std::fs::write(out.join("constants.rs"), shared(&constants.expect("the shared constants")))
+        .unwrap();
     let mut code = String::new();
     table(&mut code, "UNITS", &units, stem);
     table(&mut code, "HEADERS", &headers, |header| {
@@ -96,6 +99,30 @@ fn main() {
     }
     code.push_str("];\n");
     std::fs::write(out.join("kernels.rs"), code).unwrap();
+}
+
+/// Returns the Rust constants of the numbers that a header shares with the host.
+///
+/// # Panics
+/// When a line defines something else.
+fn shared(header: &str) -> String {
+    let mut code = String::new();
+    for line in header.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let definition = match line.starts_with("//") {
+            true => line.starts_with("///").then(|| line.to_owned()),
+            false => {
+                let (name, value) = line
+                    .strip_prefix("constexpr ")
+                    .and_then(|rest| rest.strip_suffix(';')?.split_once(" = "))
+                    .unwrap_or_else(|| panic!("device/constants.cuh: {line}"));
+                let name = name.rsplit(' ').next().unwrap();
+                let value: usize = value.parse().expect("a number");
+                Some(format!("pub(in crate::cuda) const {name}: usize = {value};"))
+            }
+        };
+        definition.iter().for_each(|line| writeln!(code, "{line}").unwrap());
+    }
+    code
 }
 
 /// What code is for, by ten times a compute capability.

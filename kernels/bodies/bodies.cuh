@@ -21,10 +21,9 @@
 #endif
 constexpr bool REGIONS = PF_REGIONS;
 
-// Bins along a side of a tile, around it, and along a side of a patch: a body of up to 3 bins may begin in the patch's
-// last bin but two, and its rows hold whole fours of bins. As in src/cuda.
-constexpr int TILE_SHIFT = 5, TILE = 1 << TILE_SHIFT, HALO = 4;
-constexpr int PATCH = (TILE + 2 * HALO + 2 + 3) / 4 * 4;
+// Bins around a tile that a block keeps with it: four, so that a row of the patch begins at a multiple of 16 bytes.
+constexpr int TILE_SHIFT = 5, HALO = 4;
+static_assert(TILE == 1 << TILE_SHIFT && PATCH == (TILE + 2 * HALO + 2 + 3) / 4 * 4, "a patch is a tile with its halo");
 // Fours of bins in a row of a patch, and in a patch.
 constexpr int PATCH_ROW = PATCH / 4, PATCH_QUADS = PATCH * PATCH_ROW;
 static_assert(TILE % 4 == 0 && HALO % 4 == 0, "rows of a patch begin at whole fours of bins");

@@ -53,7 +53,7 @@ __device__ __forceinline__ bool deposit_any(const Plan& plan, const Span& sx, co
 /// a block's last warp adds them the others add the patch, then they help it.
 struct Outside {
     u32 count, taken;
-    u32 slot[2048];  // as many as a chunk has (part_begin of order.cu)
+    u32 slot[LARGEST_CHUNK + 1];  // as many as a chunk has (part_begin of order.cu)
 };
 
 /// One body. Its class's patch stands at address `patch` of shared memory. True when the

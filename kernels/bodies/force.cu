@@ -219,13 +219,10 @@ __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Reco
     forces.put_large(plan.bodies + k, u32(body.id), force);
 }
 
-/// Bodies per thread of force_pairs and force_halves, whose accesses at random are in flight at once.
-constexpr u32 RETURN_EACH = 4;
-
 /// Factors of the forces of some regions, the one numbered `first` and those after it. `WeightsOf` in src/cuda.
 struct Weights {
     u32 first, count;
-    real of[64];
+    real of[MOST_WEIGHTS];
 };
 
 /// `back` need not begin where a pair can in HALVES; null: forces are not wanted. Times `factor` too, where there is

@@ -83,10 +83,6 @@ __device__ __forceinline__ int slot_at(const Plan& plan, const AllBodies& ranks,
 #endif
 }
 
-/// Bodies per thread of order_count and order_place. Measured on an H200 (4.9 million bodies on 2048² bins, corners in
-/// slots, order_place alone): 4 per thread of blocks of 512 or 256 and two blocks' registers 75 µs; three blocks', or 8
-/// per thread, which spill, 90.
-constexpr int ORDER_EACH = 4;
 constexpr u32 NO_COUNTER = 0xffffffffu;
 
 /// A block's own counters, in shared memory, where all tiles' have room there, and

@@ -9,7 +9,6 @@
 // Kernels of several ranks are compiled with PF_SEVERAL, so that those of one device have no code for ranks.
 #pragma once
 #include "device/common.cuh"
-#include "peers/ranks.cuh"
 
 #ifndef PF_SEVERAL
 #define PF_SEVERAL 0

@@ -4,6 +4,7 @@
 // source serves both precisions: PF_REAL is float or double. Unsigned integers are
 // u8 to u64, as on the host; signed ones are int. Includes are relative to kernels/.
 #pragma once
+#include "device/constants.cuh"
 
 #ifndef PF_REAL
 #define PF_REAL float
@@ -38,9 +39,6 @@ constexpr u32 LANES = 16 / sizeof(real);
 struct alignas(16) Pack {
     real v[LANES];
 };
-
-/// Threads in a block, unless stated otherwise.
-constexpr u32 BLOCK = 256;
 
 __device__ __forceinline__ cplx make(real x, real y) {
     cplx c;

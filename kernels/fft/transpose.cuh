@@ -4,8 +4,6 @@
 #pragma once
 #include "fft/keep.cuh"
 
-constexpr u32 TRANSPOSE_TILE = 32;
-
 /// out[j][i] = in[i][j].
 template <typename Keep>
 __device__ __forceinline__ void transpose_of(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,

@@ -8,11 +8,8 @@
 // PTX memory model: st.release.sys orders what the rank's stream wrote before it, also to other devices' memory, before
 // the announcement; ld.acquire.sys orders it before what the waiting rank's stream does next.
 #include "device/common.cuh"
-#include "peers/ranks.cuh"
 
-/// Numbers between signals, 128 bytes: WORDS in src/cuda/peers/signals.rs.
-constexpr u32 WORDS = 32;
-/// Where a rank's signals stand, in units of WORDS.
+/// Where a rank's signals stand, in units of SIGNAL_WORDS.
 enum Signal : u32 { GENERATION, MISSING, ANNOUNCED };
 
 /// Every rank's signals: same layout as `Addresses` in src/cuda.
@@ -44,19 +41,19 @@ __device__ __forceinline__ u64 nanoseconds() {
 /// thread for each rank.
 PF_KERNEL(32) meet(const __grid_constant__ Signals signals, u32 rank, u32 count, u64 limit) {
     u32* const own = signals.of[rank];
-    const u32 generation = own[GENERATION * WORDS] + 1, peer = threadIdx.x;
-    const bool waits = own[MISSING * WORDS] == 0;
+    const u32 generation = own[GENERATION * SIGNAL_WORDS] + 1, peer = threadIdx.x;
+    const bool waits = own[MISSING * SIGNAL_WORDS] == 0;
     __syncwarp();
-    if (peer == 0) own[GENERATION * WORDS] = generation;
+    if (peer == 0) own[GENERATION * SIGNAL_WORDS] = generation;
     if (peer >= count) return;
     __threadfence_system();
-    announce(signals.of[peer] + (ANNOUNCED + rank) * WORDS, generation);
+    announce(signals.of[peer] + (ANNOUNCED + rank) * SIGNAL_WORDS, generation);
     if (!waits) return;
-    const u32* const theirs = own + (ANNOUNCED + peer) * WORDS;
+    const u32* const theirs = own + (ANNOUNCED + peer) * SIGNAL_WORDS;
     const u64 start = nanoseconds();
     while (!reached(look(theirs), generation)) {
         if (nanoseconds() - start < limit) continue;
-        atomicCAS(own + MISSING * WORDS, 0u, 1 + peer);
+        atomicCAS(own + MISSING * SIGNAL_WORDS, 0u, 1 + peer);
         return;
     }
 }

@@ -8,7 +8,6 @@
 // f32: arriving sums go to the 64 bits in `rest` (bodies/sums.cuh), for the owner's 32 have no room for more than its
 // own bodies.
 #include "bodies/sums.cuh"
-#include "peers/ranks.cuh"
 
 /// Where every rank has its sums, and which bins it owns: same layout as `AllSums` in
 /// src/cuda/peers/sums.rs. A kernel's argument by value.

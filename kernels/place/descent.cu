@@ -127,7 +127,7 @@ PF_KERNEL(BLOCK, 4) descent_gradient(const BodyBlocks blocks, const Bodies bodie
     const Vector v = one_of(vectors.v, parameters->v);
     const Vector g = one_of(vectors.g, turn), next_g = one_of(vectors.g, proposed ? !turn : turn);
     const BlockBodies own = bodies_of_block(blocks);
-    double sums[4] = {0, 0, 0, 0};
+    double sums[DESCENT_SUMS] = {0, 0, 0, 0};
     for (u32 at = own.begin; at < own.count; at += own.stride) {
         const u32 i = own.body(at);
         const bool movable = at < own.cells;
@@ -170,15 +170,16 @@ struct RankReports {
 PF_KERNEL(BLOCK) descent_sample(const double* parts, const double* moved, u32 blocks, int proposed,
                                 const double* lengths, const double* energy, const __grid_constant__ RankReports all,
                                 double* sample) {
-    const bool last = blockIdx.x == 4;
+    const bool last = blockIdx.x == DESCENT_SUMS;
     wait_for_previous();
     const double sum = sum_parts(last ? moved : parts + blockIdx.x * blocks, blocks);
     if (threadIdx.x != 0) return;
     sample[blockIdx.x] = last && !proposed ? 0 : sum;
     if (!last) return;
-    sample[5] = lengths[0];
-    sample[6] = lengths[1];
-    sample[7] = *energy;
+    double* const rest = sample + DESCENT_SUMS + 1;
+    rest[0] = lengths[0];
+    rest[1] = lengths[1];
+    rest[2] = *energy;
     u64 found[3] = {0, 0, 0};
     u32 missing = 0;
     for (u32 rank = 0; rank < all.ranks; ++rank) {
@@ -188,6 +189,6 @@ PF_KERNEL(BLOCK) descent_sample(const double* parts, const double* moved, u32 bl
         found[2] += own[2];
         if (!missing && all.missing[rank] && *static_cast<const volatile u32*>(all.missing[rank])) missing = 1 + rank;
     }
-    for (int k = 0; k < 3; ++k) sample[8 + k] = __longlong_as_double(found[k]);
-    sample[11] = missing;
+    for (int k = 0; k < 3; ++k) rest[3 + k] = __longlong_as_double(found[k]);
+    rest[6] = missing;
 }

@@ -40,12 +40,8 @@
 #include "device/reduce.cuh"
 
 constexpr u32 NO_BODY = 0xffffffffu;
-/// Most pins of a chunk: CHUNK_PINS in src/cuda.
-constexpr u32 CHUNK_PINS = 128;
 /// Pins that a thread fetches of a chunk, and keeps of a large or wide net.
 constexpr u32 ROOM = CHUNK_PINS / 32;
-/// A cell of more pins is a warp's: HEAVY in src/cuda.
-constexpr u32 HEAVY = 64;
 // Blocks of wirelength_nets that a multiprocessor runs at once, at least: as many as do without spilling anything.
 #if __CUDA_ARCH__ >= 1000
 constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 4 : 5;

@@ -7,6 +7,7 @@
 use super::bodies::Bodies;
 use super::permute::Permutation;
 use super::shares::{Addresses, Shares};
+use crate::cuda::device::constants::{MOST_WEIGHTS, RETURN_EACH};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
     Overlap, blocks_for, check_length, function,
@@ -14,18 +15,13 @@ use crate::cuda::device::{
 use crate::engine::{GradientOptions, Layout};
 use cudarc::driver::CudaFunction;
 
-/// Bodies per thread of force_pairs and force_halves: `RETURN_EACH` in `kernels/bodies/force.cu`.
-const RETURN_EACH: usize = 4;
-/// Regions' weights that a launch takes.
-const WEIGHTS: usize = 64;
-
 /// `Weights` in `kernels/bodies/force.cu`: factors of the force on bodies of some regions.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct WeightsOf<T> {
     first: u32,
     count: u32,
-    of: [T; WEIGHTS],
+    of: [T; MOST_WEIGHTS],
 }
 
 // SAFETY: plain numbers in C order, as the kernels declare them.
@@ -238,9 +234,9 @@ impl<T: CudaReal> Force<T> {
         {
             let kernel = if options.layout == Layout::Pairs { pairs } else { halves };
             let regions = bodies.region_tables();
-            for (k, of_regions) in options.region_weights.chunks(WEIGHTS).enumerate() {
-                let (first, count) = ((k * WEIGHTS) as u32, of_regions.len() as u32);
-                let mut weights = WeightsOf { first, count, of: [T::of(0.0); WEIGHTS] };
+            for (k, of_regions) in options.region_weights.chunks(MOST_WEIGHTS).enumerate() {
+                let (first, count) = ((k * MOST_WEIGHTS) as u32, of_regions.len() as u32);
+                let mut weights = WeightsOf { first, count, of: [T::of(0.0); MOST_WEIGHTS] };
                 for (to, of) in weights.of.iter_mut().zip(of_regions) {
                     *to = T::of(options.weight * of);
                 }
@@ -389,17 +385,5 @@ impl<T: CudaReal> Force<T> {
         bodies.check_ordered()?;
         check_length("field along x", ex.len(), bodies.bins())?;
         check_length("field along y", ey.len(), bodies.bins())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cuda::device::{kernel_constant, kernel_source};
-
-    #[test]
-    fn a_thread_takes_as_many_bodies_as_in_the_kernels() {
-        assert_eq!(kernel_constant("force", "RETURN_EACH"), RETURN_EACH.to_string());
-        assert!(kernel_source("force").contains(&format!("real of[{WEIGHTS}];")));
     }
 }

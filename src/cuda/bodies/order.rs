@@ -5,6 +5,7 @@
 
 use super::plan::{BodySizes, Plan, RegionTables};
 use super::shares::{Addresses, Shares};
+use crate::cuda::device::constants::ORDER_EACH as EACH;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, Launch, Overlap, blocks_for, function,
 };
@@ -15,8 +16,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Bodies per thread: `ORDER_EACH` in `kernels/bodies/order.cu`.
-const EACH: usize = 4;
 /// Threads in a block, and where such blocks would leave multiprocessors idle.
 const THREADS: u32 = 512;
 const FEW_THREADS: u32 = 128;
@@ -314,16 +313,5 @@ impl Ordering {
     fn own_of(&self, ranks: Option<&AllBodies>) -> Option<AllBodies> {
         let own = self.own.as_ref().zip(ranks);
         own.map(|(own, ranks)| AllBodies { own: *own.address(), half: self.half, ..*ranks })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cuda::device::kernel_constant;
-
-    #[test]
-    fn a_thread_takes_as_many_bodies_as_in_the_kernels() {
-        assert_eq!(kernel_constant("order", "ORDER_EACH"), EACH.to_string());
     }
 }

@@ -3,25 +3,14 @@
 
 use crate::charge::Charge;
 use crate::charge::smoothing::LEAST_EXTENT;
+pub(super) use crate::cuda::device::constants::{LARGEST_CHUNK, PATCH, TILE};
 use crate::cuda::device::{CudaReal, KernelArgument};
 use crate::real::Precision;
 use cudarc::driver::sys::CUdeviceptr;
 use rayon::prelude::*;
 
-/// Bins along a side of a tile: `TILE` in `kernels/bodies/bodies.cuh`.
-pub(super) const TILE: usize = 32;
-/// Bins around a tile that a block keeps with it: `HALO` there. Four, so that a
-/// row of the patch begins at a multiple of 16 bytes.
-const HALO: usize = 4;
-/// Bins along a side of a patch: `PATCH` there. A body of up to 3 bins may begin
-/// in its last bin but two; rounded up to whole fours of bins.
-pub(super) const PATCH: usize = (TILE + 2 * HALO + 2).next_multiple_of(4);
 /// A body that may cover more bins than this is worked on by itself.
 const LARGE: usize = 64;
-/// No chunk of a tile has more movable cells, nor more fillers, and with both at most
-/// one body more: sums in shared memory have 21 bits to the bin area and room for
-/// 2¹¹ of them, each class in sums of its own.
-pub(super) const LARGEST_CHUNK: usize = 2047;
 /// The largest chunk where larger ones would leave multiprocessors idle.
 pub(super) const SMALL_CHUNK: usize = 1023;
 /// Bodies per multiprocessor from which on [`LARGEST_CHUNK`] is taken.
@@ -367,7 +356,6 @@ pub(super) fn records<T: CudaReal>(sizes: &[Sizes], ids: &[u32]) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::charge::{ChargeOptions, Rectangles};
-    use crate::cuda::device::{kernel_constant, kernel_source};
     use crate::grid::{BinGrid, Rect};
     use crate::real::Real;
 
@@ -395,20 +383,6 @@ mod tests {
     fn plan<T: CudaReal>(charge: &Charge, chunk: usize) -> Plan<T> {
         let bodies = BodySizes::new(charge);
         bodies.plan(charge, bodies.units::<T>(charge, chunk))
-    }
-
-    /// Another tile, halo or chunk is another constant on both sides.
-    #[test]
-    fn tiles_and_chunks_are_those_of_the_kernels() {
-        let kernels = |name| kernel_constant("bodies/bodies.cuh", name);
-        assert!(TILE.is_power_of_two());
-        assert_eq!(kernels("TILE_SHIFT"), TILE.ilog2().to_string());
-        assert_eq!(kernels("TILE"), "1 << TILE_SHIFT");
-        assert_eq!(kernels("HALO"), HALO.to_string());
-        assert_eq!(kernels("PATCH"), "(TILE + 2 * HALO + 2 + 3) / 4 * 4");
-        // Movable cells and fillers are divided separately, and either may leave one over.
-        let outside = format!("u32 slot[{}];", LARGEST_CHUNK + 1);
-        assert!(kernel_source("density").contains(&outside), "{outside}");
     }
 
     #[test]

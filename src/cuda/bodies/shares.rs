@@ -1,13 +1,12 @@
 //! How bodies are divided among blocks that sum over them, and these among ranks:
 //! `kernels/bodies/shares.cuh`.
 
+pub(in crate::cuda) use crate::cuda::device::constants::MOST_RANKS;
 use crate::cuda::device::{BLOCK, DeviceValue, DeviceVec, KernelArgument};
 use cudarc::driver::LaunchConfig;
 use cudarc::driver::sys::CUdeviceptr;
 use std::ops::Range;
 
-/// Most ranks: `MOST_RANKS` in `kernels/peers/ranks.cuh`.
-pub(in crate::cuda) const MOST_RANKS: usize = 16;
 /// Most groups of blocks: many ranks divide them evenly.
 const MOST_GROUPS: usize = 48;
 /// Most blocks of a group. All groups' are four times as many as an H200 runs at once: half of them
@@ -210,7 +209,6 @@ impl BodyBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::device::kernel_constant;
 
     #[test]
     fn every_body_is_in_one_share_and_shares_are_alike() {
@@ -235,12 +233,5 @@ mod tests {
             }
             assert_eq!(blocks_of(all.blocks(), 0, 1), 0..all.blocks());
         }
-    }
-
-    #[test]
-    fn there_are_as_many_ranks_as_in_the_kernels() {
-        let found = kernel_constant("peers/ranks.cuh", "MOST_RANKS");
-        assert_eq!(found, MOST_RANKS.to_string());
-        assert_eq!(size_of::<Shares>(), (2 * MOST_RANKS + 2) * 4);
     }
 }

@@ -1,5 +1,6 @@
 //! Launches: their shapes, their arguments, and what kernels that sum over a grid share.
 
+use super::constants;
 use super::error::CudaError;
 use super::gpu::Gpu;
 use super::memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
@@ -10,8 +11,8 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Threads in a block: `BLOCK` in `kernels/device/common.cuh`.
-pub(in crate::cuda) const BLOCK: u32 = 256;
+/// Threads in a block.
+pub(in crate::cuda) const BLOCK: u32 = constants::BLOCK as u32;
 
 /// Returns one thread for each of `width × height` cells, consecutive along the width; a block
 /// takes `line` cells along it, more where the height is small.
@@ -140,8 +141,8 @@ pub(in crate::cuda) fn cover_for_sum(
 /// turn's remainder.
 fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
     let (across, down, _) = config.grid_dim;
-    let stream_order = down.div_ceil((blocks / across).max(1)).min(TURNS);
-    config.grid_dim.1 = down.div_ceil(stream_order);
+    let turns = down.div_ceil((blocks / across).max(1)).min(TURNS);
+    config.grid_dim.1 = down.div_ceil(turns);
     config
 }
 
@@ -366,15 +367,14 @@ pub(in crate::cuda) fn blocks_at_once(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::device::kernel_constant;
 
     #[test]
     fn turns_are_even_and_few() {
         let config = cover(32, (1025, 1025));
         assert_eq!(config.grid_dim, (33, 129, 1));
-        // 20 blocks fit down the height; 129 rows of blocks then take 7 stream_order, as with 19.
+        // 20 blocks fit down the height; 129 rows of blocks then take 7 turns, as with 19.
         assert_eq!(at_most(660, config).grid_dim, (33, 19, 1));
-        // One would take 129 stream_order.
+        // One would take 129 turns.
         assert_eq!(at_most(33, config).grid_dim, (33, 17, 1));
         assert_eq!(at_most(1_000_000, config).grid_dim, config.grid_dim);
     }
@@ -394,10 +394,5 @@ mod tests {
                 assert!((f.grid_dim.1 * f.block_dim.1) as usize >= h, "{w} x {h}");
             }
         }
-    }
-
-    #[test]
-    fn blocks_have_as_many_threads_as_in_the_kernels() {
-        assert_eq!(kernel_constant("device/common.cuh", "BLOCK"), BLOCK.to_string());
     }
 }

@@ -2,6 +2,7 @@
 //! compiled and cached, launches, graphs, times and errors.
 
 pub mod compile;
+pub(in crate::cuda) mod constants;
 mod error;
 mod gpu;
 mod graph;
@@ -28,8 +29,6 @@ pub use timing::{Marks, Quartiles, Stopwatch, measure};
 pub use usage::KernelUse;
 pub use value::DeviceValue;
 
-#[cfg(test)]
-pub(in crate::cuda) use compile::{kernel_constant, kernel_source};
 pub(in crate::cuda) use error::{check_aligned, check_length};
 pub(in crate::cuda) use launch::{
     BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, MOST_PINS, Overlap, SumScratch,

@@ -3,12 +3,11 @@
 
 use super::reach;
 use crate::cuda::bodies::Addresses;
+use crate::cuda::device::constants::SIGNAL_WORDS as WORDS;
 use crate::cuda::device::{CudaError, DeviceVec, Gpu, Launch, function};
 use cudarc::driver::{CudaEvent, CudaFunction, LaunchConfig};
 use std::time::Duration;
 
-/// Numbers between signals: `WORDS` of `kernels/peers/meet.cu`.
-const WORDS: usize = 32;
 /// Index of the rank that one has waited for in vain: `MISSING` there.
 const MISSING: usize = 1;
 /// Signals before those of each rank.
@@ -148,7 +147,6 @@ fn who_missed(missed: &[Option<usize>]) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::device::kernel_constant;
 
     #[test]
     fn who_did_not_come_is_told_from_who_was_late() {
@@ -156,10 +154,5 @@ mod tests {
         assert_eq!(who_missed(&[Some(1), None, Some(1)]), Some((0, 1)));
         assert_eq!(who_missed(&[Some(2), None, Some(1)]), Some((2, 1)));
         assert_eq!(who_missed(&[Some(1), Some(0)]), Some((0, 1)));
-    }
-
-    #[test]
-    fn signals_stand_where_the_kernels_look() {
-        assert_eq!(kernel_constant("meet", "WORDS"), WORDS.to_string());
     }
 }

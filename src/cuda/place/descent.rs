@@ -19,6 +19,7 @@
 use super::arguments::{Constants, RankReports, Vector, Vectors, pair};
 use super::wirelength::CudaWirelength;
 use crate::cuda::bodies::{Addresses, BodyBlocks, Positions, RawStatistics, grid_of};
+use crate::cuda::device::constants::DESCENT_SUMS as SUMS;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap, Pinned,
     check_aligned, check_length, function,
@@ -28,8 +29,6 @@ use cudarc::driver::sys::CUdeviceptr;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Sums of `descent_gradient`.
-const SUMS: usize = 4;
 /// Numbers of a sample: the sums, that of the step, HPWL, WA, energy, three statistics, and whether
 /// a rank has waited in vain.
 const SAMPLE: usize = SUMS + 8;
@@ -552,7 +551,6 @@ fn write_pair<T: CudaReal>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::device::kernel_source;
 
     #[test]
     fn bodies_of_one_size_at_the_end_are_listed_once() {
@@ -561,15 +559,5 @@ mod tests {
         assert_eq!(uniform_from([&area, &area, &x]), 1);
         assert_eq!(uniform_from([&area, &area, &[1.0, 1.0, 1.0, 2.0]]), 3);
         assert_eq!(uniform_from::<f32>([&[], &[], &[]]), 0);
-    }
-
-    #[test]
-    fn a_sample_is_laid_out_as_in_the_kernels() {
-        let source = kernel_source("descent");
-        assert!(source.contains(&format!("double sums[{SUMS}] = ")));
-        assert!(source.contains(&format!("const bool last = blockIdx.x == {SUMS};")));
-        assert!(source.contains(&format!("sample[{}] = lengths[0];", SUMS + 1)));
-        assert!(source.contains(&format!("k < 3; ++k) sample[{} + k] = ", SAMPLE - 4)));
-        assert!(source.contains(&format!("sample[{}] = missing;", SAMPLE - 1)));
     }
 }

@@ -2,6 +2,7 @@
 //! and ranks, for `kernels/place/wirelength.cu`.
 
 use crate::cuda::bodies::blocks_of;
+use crate::cuda::device::constants::{self, CHUNK_PINS};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, blocks_at_once,
 };
@@ -16,13 +17,11 @@ use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 const SMALL_NET: usize = 16;
 /// … up to this many, and a block those beyond.
 const LARGE_NET: usize = 256;
-/// Most pins of a chunk: `CHUNK_PINS` in `kernels/place/wirelength.cu`.
-const CHUNK_PINS: usize = 128;
 /// So many small nets in the netlist's order are sorted by their number of pins: enough that chunks
 /// are of one size, few enough that their pins' cells stay near one another.
 const SORTED_NETS: usize = 4096;
-/// A thread sums the pins of a cell of at most this many: `HEAVY` in `kernels/place/wirelength.cu`.
-pub(super) const HEAVY: u32 = 64;
+/// A thread sums the pins of a cell of at most this many.
+const HEAVY: u32 = constants::HEAVY as u32;
 
 /// Threads of a warp, and most nets of a chunk.
 pub(super) const WARP: u32 = 32;
@@ -314,7 +313,6 @@ fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<[u32; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::device::kernel_constant;
     use crate::design::Design;
 
     #[cfg(feature = "cli")]
@@ -426,11 +424,5 @@ mod tests {
         let netlist = Netlist::from_design(&design, 100).unwrap();
         let layout = Layout::new(&netlist);
         assert_eq!((layout.chunk, layout.net_start), (vec![[0; 2]], vec![0]));
-    }
-
-    #[test]
-    fn chunks_and_heavy_cells_are_those_of_the_kernels() {
-        assert_eq!(kernel_constant("wirelength", "CHUNK_PINS"), CHUNK_PINS.to_string());
-        assert_eq!(kernel_constant("wirelength", "HEAVY"), HEAVY.to_string());
     }
 }

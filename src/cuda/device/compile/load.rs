@@ -165,17 +165,16 @@ const STACK: usize = 8 << 20;
 fn at_once<I: Sync, O: Send>(items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let next = AtomicUsize::new(0);
-    let stream_order = || {
+    let turns = || {
         let take = || Some(next.fetch_add(1, Relaxed)).filter(|&k| k < items.len());
         std::iter::from_fn(take).map(|k| (k, work(&items[k]))).collect::<Vec<_>>()
     };
     let mut done = std::thread::scope(|scope| {
-        let thread =
-            |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, stream_order);
+        let thread = |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, turns);
         // A thread that cannot be had is done without.
         let others: Vec<_> =
             (1..items.len().min(cores)).map(thread).filter_map(Result::ok).collect();
-        let mut done = stream_order();
+        let mut done = turns();
         for other in others {
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }

@@ -58,30 +58,6 @@ pub struct Compiled {
     pub log: String,
 }
 
-/// Returns the text of a kernel file: a `.cu` by its name without extension, a header by its path
-/// below `kernels`. For tests that hold host constants to the kernels' own.
-#[cfg(test)]
-pub(in crate::cuda) fn kernel_source(file: &str) -> &'static str {
-    let mut files = UNITS.iter().chain(HEADERS);
-    files.find(|(key, _)| *key == file).unwrap_or_else(|| panic!("no kernel file {file}")).1
-}
-
-/// Returns the text that a kernel file defines the constant `name` as.
-///
-/// # Panics
-/// When the file does not define it exactly once, at the outermost level.
-#[cfg(test)]
-pub(in crate::cuda) fn kernel_constant(file: &str, name: &str) -> &'static str {
-    let definition = format!(" {name} = ");
-    let lines = kernel_source(file).lines().filter(|line| line.starts_with("constexpr "));
-    let found: Vec<&str> = lines
-        .filter_map(|line| line.split_once(&definition))
-        .map(|(_, rest)| rest.split([',', ';']).next().unwrap_or(rest))
-        .collect();
-    assert_eq!(found.len(), 1, "definitions of {name} in {file}: {found:?}");
-    found[0]
-}
-
 /// Returns the kernel files' names, without extension.
 pub fn units() -> impl Iterator<Item = &'static str> {
     UNITS.iter().map(|&(name, _)| name)
