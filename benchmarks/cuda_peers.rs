@@ -12,7 +12,8 @@
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cli::paper::printed::DESIGNS;
-use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Peers, Quartiles, probe};
+use placefield::cuda::internals::Quartiles;
+use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Peers, probe};
 use placefield::engine::{EngineOptions, Pipeline, Timed};
 use placefield::grid::{BinGrid, Rect};
 use rand::SeedableRng;

@@ -11,9 +11,10 @@
 //! stays in device memory.
 
 use placefield::Precision;
+use placefield::cuda::internals::Quartiles;
 use placefield::cuda::{
-    self, BatchSolver, CudaError, CudaReal, DeviceInfo, Fields, Graph, Peers, Quartiles,
-    SlabSolver, SolverOptions, World, WorldOptions, probe,
+    self, BatchSolver, CudaError, CudaReal, DeviceInfo, Fields, Graph, Peers, SlabSolver,
+    SolverOptions, World, WorldOptions, probe,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};

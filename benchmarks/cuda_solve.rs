@@ -9,9 +9,9 @@
 //! 4096². The three-pass solve moves 10 values per bin, five copies of one map; the
 //! last line of a size and precision says how many times that lower bound it takes.
 
+use placefield::cuda::internals::{Folding, Quartiles, Spectral, ThreePass, measure};
 use placefield::cuda::{
-    CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Folding, Gpu, Graph, Quartiles, RealFft,
-    SolverOptions, Spectral, ThreePass, measure,
+    CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Gpu, Graph, RealFft, SolverOptions,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};

@@ -8,8 +8,9 @@
 //! and is replayed 15 times; a number is the median over replays of the mean run,
 //! in microseconds.
 
+use placefield::cuda::internals::{Quartiles, measure};
 use placefield::cuda::transforms::Plan;
-use placefield::cuda::{CudaError, CudaReal, Gpu, Graph, Quartiles, measure};
+use placefield::cuda::{CudaError, CudaReal, Gpu, Graph};
 use placefield::transform::{Method, Plan2dOptions, Transform, TransformNd};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

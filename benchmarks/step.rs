@@ -20,8 +20,9 @@
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cli::paper::printed::{DESIGNS, Design};
+use placefield::cuda::internals::Quartiles;
 use placefield::cuda::{
-    self, Arrangement, CudaEngine, CudaError, CudaReal, DeviceInfo, Gpu, Graph, Quartiles, probe,
+    self, Arrangement, CudaEngine, CudaError, CudaReal, DeviceInfo, Gpu, Graph, probe,
 };
 use placefield::engine::{
     Engine, EngineError, EngineOptions, GradientOptions, Layout, Pipeline, StepTimes, Timed,
@@ -249,7 +250,7 @@ fn arrays<T: CudaReal>(
         // SAFETY: what is captured lives until the last launch is over.
         let mut graph = unsafe { Graph::capture::<EngineError>(gpu, || step(&mut engine)) }?;
         let median = |run: &mut dyn FnMut() -> Result<(), CudaError>| {
-            cuda::measure(gpu, ROUNDS * SAMPLES, 10, run).map(|time| time.median)
+            cuda::internals::measure(gpu, ROUNDS * SAMPLES, 10, run).map(|time| time.median)
         };
         let replayed = median(&mut || graph.launch())?;
         let launched = median(&mut || {

@@ -4,7 +4,7 @@
 #![cfg(feature = "cuda")]
 
 use placefield::Precision;
-use placefield::cuda::compile::{Compiled, Target, compile, nvrtc_version, units};
+use placefield::cuda::internals::compile::{Compiled, Target, compile, nvrtc_version, units};
 use placefield::cuda::{CudaError, probe};
 use rayon::prelude::*;
 

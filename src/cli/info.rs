@@ -107,7 +107,8 @@ fn cuda() -> Cuda {
 
 #[cfg(feature = "cuda")]
 fn cuda() -> Cuda {
-    use crate::cuda::{DeviceLimit, Peers, compile, probe};
+    use crate::cuda::internals::compile;
+    use crate::cuda::{DeviceLimit, Peers, probe};
     let found = probe();
     let version = |v: Option<(i32, i32)>| v.map(|(major, minor)| format!("{major}.{minor}"));
     let limit = DeviceLimit::from_environment();

@@ -5,7 +5,7 @@ use super::document::{Content, write_document};
 use super::failure::Failure;
 use super::options::PrecisionArg;
 use super::outputs::Outputs;
-use crate::cuda::tuning::{Tuned, file, keep, tune};
+use crate::cuda::internals::tuning::{Tuned, file, keep, tune};
 use crate::cuda::{CudaReal, Gpu};
 use crate::real::Precision;
 use clap::Args;

@@ -4,11 +4,11 @@
 //! opened at run time: [`probe`] says which are there, and [`Gpu::open`] returns an error that
 //! names the missing one, or [`CudaError::OldDriver`] with the version that would do. cuFFT is
 //! opened by the plans that use it. Kernels are CUDA C++ under `kernels/`, compiled for the device
-//! when a plan that needs them is made and cached on disk ([`compile`]).
+//! when a plan that needs them is made and cached on disk (`compile`).
 //!
 //! The solve takes ρ to φ, Ex, Ey and the energy Σ φ·ρ ([`FieldSolver`]), all of them in device
 //! memory, by any of three pipelines: row-column (1-D transforms and transposes) and fused (Jiang
-//! et al.: one 2-D real FFT per 2-D DCT), both [`Spectral`], and [`ThreePass`] (three passes over
+//! et al.: one 2-D real FFT per 2-D DCT), both `Spectral`, and `ThreePass` (three passes over
 //! memory for the whole solve). Maps are `[nx][ny]`, y contiguous; lengths are bin widths.
 //!
 //! # Streams, threads and memory
@@ -116,24 +116,28 @@ mod place;
 mod solve;
 pub mod transforms;
 
-pub use bodies::{
-    Arrangement, Bodies, Density, DensityReport, Force, MOST_STEPS_PER_ORDER, Permutation,
-    PermutationView, RawStatistics,
-};
+pub use bodies::{Arrangement, Bodies, MOST_STEPS_PER_ORDER, Permutation, PermutationView};
 pub use congestion::{CudaCongestion, CudaCongestionError};
 pub use device::{
     Capabilities, CudaError, CudaReal, CufftFailure, DeviceInfo, DeviceLimit, DeviceSlice,
     DeviceSliceMut, DeviceValue, DeviceVec, DriverFailure, Gpu, GpuOptions, Graph, Input,
-    KernelOrigin, KernelUse, Marks, MemoryInfo, Quartiles, Stopwatch, compile, measure, probe,
+    MemoryInfo, Stopwatch, probe,
 };
 pub use engine::CudaEngine;
 pub use fft::RealFft;
-pub use lines::tuning;
 pub use peers::{BatchSolver, Peers, SlabSolver, Workload, World, WorldError, WorldOptions};
-pub use place::{
-    CudaBackend, CudaWirelength, Descent, DescentBodies, DescentParameters, DescentSample,
-    PointVector,
-};
+pub use place::{CudaBackend, CudaWirelength};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use solve::HostSolve;
-pub use solve::{FieldSolver, Fields, Folding, SolverOptions, Spectral, ThreePass, solver};
+pub use solve::{FieldSolver, Fields, SolverOptions, solver};
+
+/// Stages of the engine, for this crate's tests and benchmarks alone: anything here may change from
+/// one version to the next.
+#[doc(hidden)]
+pub mod internals {
+    pub use super::bodies::{Density, DensityReport, Force, RawStatistics};
+    pub use super::device::{KernelOrigin, KernelUse, Marks, Quartiles, compile, measure};
+    pub use super::lines::tuning;
+    pub use super::place::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};
+    pub use super::solve::{Folding, Spectral, ThreePass};
+}

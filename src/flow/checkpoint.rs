@@ -215,7 +215,7 @@ fn write<T: Real>(
     .map_err(|e| named(path, e))
 }
 
-/// Reads what [`write`] wrote of the same `subject`.
+/// Reads the file that [`write()`] made of the same `subject`.
 fn read<T: Real>(path: &Path, subject: &Subject) -> Result<Resumed, CheckpointError> {
     let file = check_readable(path).and_then(|()| File::open(path)).map_err(|e| named(path, e))?;
     let bytes = file.metadata().map_err(|e| named(path, e))?.len();

@@ -155,7 +155,7 @@ pub struct ShortenedReport {
 /// it is. The report, and what was refined with the placement before.
 ///
 /// # Errors
-/// As [`refine`].
+/// As [`refine()`].
 pub fn shorten(
     design: &mut Design,
     options: &RefineOptions<'_>,
@@ -340,7 +340,7 @@ impl Stages {
     /// of [`shorten`].
     ///
     /// # Errors
-    /// As [`refine`].
+    /// As [`refine()`].
     pub fn refine(
         &mut self,
         design: &mut Design,

@@ -2,8 +2,9 @@
 
 use crate::device::gpu;
 use crate::maps::grid;
-use placefield::cuda::compile::precompiled;
-use placefield::cuda::{DeviceLimit, Gpu, GpuOptions, ThreePass};
+use placefield::cuda::internals::ThreePass;
+use placefield::cuda::internals::compile::precompiled;
+use placefield::cuda::{DeviceLimit, Gpu, GpuOptions};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -6,7 +6,8 @@ use crate::device::{close, gpu, gpu_alone};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::solve::{Fields, Solver};
-use placefield::cuda::{Arrangement, Bodies, CudaEngine, CudaReal, Gpu, MOST_STEPS_PER_ORDER};
+use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu};
+use placefield::cuda::{Bodies, MOST_STEPS_PER_ORDER};
 use placefield::engine::{
     DensityStats, Engine, EngineError, EngineOptions, Evaluation, MapKind, Pipeline, Timed,
 };

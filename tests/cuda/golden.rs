@@ -7,9 +7,9 @@ use crate::device::gpu;
 use placefield::Real;
 use placefield::bookshelf::{ReadOptions, read_design};
 use placefield::charge::{Charge, ChargeOptions};
-use placefield::cuda::{
-    Arrangement, Bodies, CudaEngine, CudaReal, Density, Fields, Force, Gpu, SolverOptions, solver,
-};
+use placefield::cuda::Bodies;
+use placefield::cuda::internals::{Density, Force};
+use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Fields, Gpu, SolverOptions, solver};
 use placefield::engine::{Engine, EngineOptions, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::transform::Transform;

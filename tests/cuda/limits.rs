@@ -6,9 +6,9 @@ use crate::common::wide;
 use crate::device::{check, gpu};
 use crate::engine::{agrees, positions};
 use crate::maps::{grid, off_axis};
+use placefield::cuda::internals::ThreePass;
 use placefield::cuda::{
-    CudaEngine, CudaError, CudaReal, DeviceLimit, Fields, Gpu, GpuOptions, SolverOptions,
-    ThreePass, solver,
+    CudaEngine, CudaError, CudaReal, DeviceLimit, Fields, Gpu, GpuOptions, SolverOptions, solver,
 };
 use placefield::engine::{Engine, EngineOptions, Pipeline};
 

@@ -9,9 +9,9 @@ use crate::device::{close, fill, gpu, gpu_alone};
 use crate::engine::{Seen, positions, see};
 use crate::slabs::places;
 use placefield::charge::Charge;
-use placefield::cuda::{
-    Arrangement, Bodies, CudaEngine, CudaReal, Density, Force, Gpu, Graph, Peers,
-};
+use placefield::cuda::Bodies;
+use placefield::cuda::internals::{Density, Force};
+use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu, Graph, Peers};
 use placefield::engine::{
     Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Layout, MapKind, Pipeline,
     Timed,

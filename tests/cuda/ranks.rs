@@ -6,9 +6,10 @@ use crate::common::{limit, relative_rms, started_for, wide};
 use crate::device::{gpu_alone, poisoned};
 use crate::maps::{grid, off_axis};
 use crate::slabs::{by_one, read, solves_like_one};
+use placefield::cuda::internals::ThreePass;
 use placefield::cuda::{
-    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, SlabSolver, SolverOptions, ThreePass,
-    World, WorldOptions, probe,
+    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, SlabSolver, SolverOptions, World,
+    WorldOptions, probe,
 };
 use placefield::engine::Pipeline;
 use std::net::TcpListener;

@@ -15,10 +15,11 @@ use crate::slabs::ranks_solve_like_one;
 use crate::solve::variants;
 use crate::transforms::{LINES, VOLUMES, ways};
 use placefield::Precision;
+use placefield::cuda::Bodies;
+use placefield::cuda::internals::{Density, Force, ThreePass, compile};
 use placefield::cuda::transforms::{Input, Path, Plan};
 use placefield::cuda::{
-    Arrangement, Bodies, CudaEngine, CudaError, CudaReal, Density, DeviceVec, Fields, Force, Gpu,
-    SolverOptions, ThreePass, compile, solver,
+    Arrangement, CudaEngine, CudaError, CudaReal, DeviceVec, Fields, Gpu, SolverOptions, solver,
 };
 use placefield::engine::{Engine, EngineOptions, Pipeline};
 use placefield::transform::{Algorithm1d, Method, Plan2dOptions, Transform};

@@ -5,8 +5,9 @@ use crate::common::{limit, relative_rms, wide};
 use crate::device::{self, MAPS, gpu, output, poisoned};
 use crate::maps::{grid, off_axis};
 use crate::reference::{Line, transform_2d};
+use placefield::cuda::internals::{Folding, Spectral};
 use placefield::cuda::{
-    CudaError, CudaReal, FieldSolver, Fields, Folding, Gpu, Graph, SolverOptions, Spectral, solver,
+    CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, SolverOptions, solver,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;

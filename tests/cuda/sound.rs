@@ -6,11 +6,13 @@ use crate::common::pairs;
 use crate::device::{check, gpu};
 use crate::maps::{grid, off_axis};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
-use placefield::cuda::compile::Code;
+use placefield::cuda::Bodies;
+use placefield::cuda::internals::compile::Code;
+use placefield::cuda::internals::{Density, Descent, DescentBodies, Force};
 use placefield::cuda::transforms::Plan;
 use placefield::cuda::{
-    Arrangement, Bodies, CudaEngine, CudaError, CudaReal, Density, Descent, DescentBodies, Fields,
-    Force, Gpu, GpuOptions, Graph, RealFft, SolverOptions, solver,
+    Arrangement, CudaEngine, CudaError, CudaReal, Fields, Gpu, GpuOptions, Graph, RealFft,
+    SolverOptions, solver,
 };
 use placefield::engine::{Engine, EngineError, EngineOptions, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};

@@ -1,7 +1,7 @@
 //! Ways of dividing lines that are timed on a device.
 
 use crate::device::gpu;
-use placefield::cuda::tuning::tune;
+use placefield::cuda::internals::tuning::tune;
 use placefield::cuda::{CudaReal, Gpu};
 
 /// A candidate that does not compile, or gives other results than the table's choice, has failed.

@@ -1,7 +1,7 @@
 //! The three-pass solve by slabs: `kernels/lines/transform.cu`, `kernels/solve/columns.cu` and
 //! `kernels/solve/fields.cu`, with the places of `kernels/peers/peers.cuh`.
 //!
-//! The three passes are those of [`ThreePass`](crate::cuda::ThreePass). A rank's columns are whole
+//! The three passes are those of [`ThreePass`](crate::cuda::internals::ThreePass). A rank's columns are whole
 //! panels. The first pass stores each row's transform straight into the memory of the ranks that
 //! own the columns; the second stores P and Q into that of the ranks that own the rows; the third
 //! is local. For large maps the second pass leaves Q for other ranks in its own memory: it is sent
