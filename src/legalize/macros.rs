@@ -1,10 +1,13 @@
 //! Movable macros: on free sites, apart from one another, each as near as may be to where it was.
 //!
-//! One after the other goes to the nearest free place, and then each again to the nearest place
+//! All of them are pushed apart first (`apart`), which leaves those of a global placement near where
+//! they were. From there, and where that finds no way or rows are not all alike from where they were,
+//! one after the other goes to the nearest free place, and then each again to the nearest place
 //! that the others leave, until none gets nearer. That is done in several orders, and the best
-//! result is kept: most macros placed, then the least displacement times area.
+//! result is kept: most macros placed, then the least displacement times pins.
 
-use super::sites::{Cell, Cells, Run, Sites, shared};
+use super::apart::{Block, apart};
+use super::sites::{Cell, Cells, Run, SiteRow, Sites, orientation_on, shared};
 use crate::design::{Design, Halo, NodeKind, Placement};
 use crate::grid::Rect;
 
@@ -18,6 +21,8 @@ struct Macro {
     wish: (f64, f64),
     size: (f64, f64),
     halo: Halo,
+    /// Its pins, and one.
+    pins: f64,
 }
 
 /// An area that others keep off, with its own halo.
@@ -35,27 +40,38 @@ pub(super) fn place(
     placement: &mut Placement,
 ) -> Vec<Cell> {
     let halo_of = halos(design);
+    let mut pins = vec![1.0; design.nodes.len()];
+    for &node in design.nets.iter().flat_map(|nets| &nets.pin_node) {
+        pins[node as usize] += 1.0;
+    }
+    let pad = |cell: &Cell| {
+        let lattice = sites.lattices()[row_of(sites, cells, cell, 0).lattice as usize];
+        if cell.is_macro { 0.0 } else { f64::from(cells.padding()) * lattice.pitch }
+    };
     let macros: Vec<Macro> = cells
         .cells()
         .iter()
-        .filter(|cell| cell.is_macro)
         .map(|&cell| {
             let node = cell.node as usize;
-            let wish = (design.placement.x[node], design.placement.y[node]);
-            Macro { cell, wish, size: design.size(node), halo: halo_of(node) }
+            let pad = pad(&cell);
+            let wish = (design.placement.x[node] - pad, design.placement.y[node]);
+            let (width, height) = design.size(node);
+            let size = (width + 2.0 * pad, height);
+            Macro { cell, wish, size, halo: halo_of(node), pins: pins[node] }
         })
         .collect();
     if macros.is_empty() {
         return Vec::new();
     }
-    // Fixed nodes are off the free sites already; halos of macros keep off them too.
-    let any_halo = macros.iter().any(|m| m.halo != Halo::default());
-    let is_fixed = |i: &usize| any_halo && design.nodes.kind[*i] == NodeKind::Fixed;
     let fixed: Vec<Kept> = (0..design.nodes.len())
-        .filter(is_fixed)
+        .filter(|&i| design.nodes.kind[i] == NodeKind::Fixed)
         .map(|i| Kept { rect: design.rect(i), halo: halo_of(i) })
         .filter(|kept| kept.rect.area() > 0.0)
         .collect();
+    let pushed = pushed(sites, &macros, &fixed);
+    // Fixed nodes are off the free sites already; halos of macros keep off them too.
+    let any_halo = macros.iter().any(|m| m.halo != Halo::default());
+    let fixed = if any_halo { fixed } else { Vec::new() };
     let floor = Floor { sites, cells, slabs: slabs(sites), fixed };
 
     let area = |m: &Macro| m.size.0 * m.size.1;
@@ -72,13 +88,16 @@ pub(super) fn place(
         by(&|m| -m.wish.0 - m.size.0),
         by(&|m| -m.wish.1 - m.size.1),
     ];
-    let tried = orders.iter().map(|order| floor.place(&macros, order));
+    let wishes: Vec<(f64, f64)> = macros.iter().map(|m| m.wish).collect();
+    let from_wishes = orders.iter().map(|order| floor.place(&macros, &wishes, order));
+    let from_pushed = pushed.iter().map(|pushed| floor.place(&macros, pushed, &orders[0]));
+    let tried = from_pushed.chain(from_wishes);
     let best = tried.min_by(|a, b| {
         let score = |places: &[Option<(f64, f64)>]| {
             let far = |m: &Macro, at: (f64, f64)| (at.0 - m.wish.0).abs() + (at.1 - m.wish.1).abs();
             let missing = places.iter().filter(|place| place.is_none()).count();
             let pairs = macros.iter().zip(places);
-            let sum: f64 = pairs.filter_map(|(m, at)| at.map(|at| far(m, at) * area(m))).sum();
+            let sum: f64 = pairs.filter_map(|(m, at)| at.map(|at| far(m, at) * m.pins)).sum();
             (missing, sum)
         };
         let (a, b) = (score(a), score(b));
@@ -88,11 +107,60 @@ pub(super) fn place(
     for (m, place) in macros.iter().zip(best.unwrap_or_default()) {
         let node = m.cell.node as usize;
         match place {
-            Some((x, y)) => (placement.x[node], placement.y[node]) = (x, y),
+            Some((x, y)) => {
+                (placement.x[node], placement.y[node]) = (x + pad(&m.cell), y);
+                let stands = cells.stands(&m.cell).iter();
+                let rows = stands.map(|stand| stand.row as usize);
+                let row = rows.into_iter().find(|&row| sites.rows()[row].y == y);
+                let turned = row.and_then(|row| orientation_on(design, sites, node, row));
+                placement.orientation[node] = turned.unwrap_or(placement.orientation[node]);
+            }
             None => failed.push(m.cell),
         }
     }
     failed
+}
+
+/// The row of a cell's nth stand.
+fn row_of<'a>(sites: &'a Sites, cells: &Cells, cell: &Cell, nth: usize) -> &'a SiteRow {
+    &sites.rows()[cells.stands(cell)[nth].row as usize]
+}
+
+/// Lower-left corners of the macros pushed apart from one another and from what is `fixed`, on sites
+/// and rows where all rows are alike; none where no way was found.
+fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Kept]) -> Option<Vec<(f64, f64)>> {
+    let lattice = sites.lattices()[0];
+    let rows = || (0..sites.rows().len()).filter(|&row| sites.rows()[row].lattice == 0);
+    let bottom = rows().map(|row| sites.rows()[row].y).fold(f64::INFINITY, f64::min);
+    let top = rows().map(|row| sites.rows()[row].y + sites.rows()[row].height);
+    let top = top.fold(f64::NEG_INFINITY, f64::max);
+    let runs = || rows().flat_map(|row| sites.segments(row));
+    let (left, right) = (runs().map(|run| run.start).min()?, runs().map(|run| run.end).max()?);
+    let unit = [lattice.pitch, sites.usual_height()];
+    // From layout units to sites and rows.
+    let at = |x: f64, y: f64| [lattice.site(x), (y - bottom) / unit[1]];
+    const NEAR: f64 = 1e-3;
+    let up = |length: f64, axis: usize| (length / unit[axis] - NEAR).ceil();
+    let halo_of = |halo: &Halo| {
+        [[up(halo.left, 0), up(halo.right, 0)], [up(halo.bottom, 1), up(halo.top, 1)]]
+    };
+    let moving = macros.iter().map(|m| Block {
+        wish: at(m.wish.0, m.wish.1),
+        size: [up(m.size.0, 0), up(m.size.1, 1)],
+        halo: halo_of(&m.halo),
+        weight: Some(m.pins),
+    });
+    let standing = fixed.iter().map(|Kept { rect, halo }| {
+        let (low, high) = (at(rect.xl, rect.yl), at(rect.xh, rect.yh));
+        let [low, high] = [low.map(|v| (v + NEAR).floor()), high.map(|v| (v - NEAR).ceil())];
+        let size = [high[0] - low[0], high[1] - low[1]];
+        Block { wish: low, size, halo: halo_of(halo), weight: None }
+    });
+    let blocks: Vec<Block> = moving.chain(standing).collect();
+    let high = [f64::from(right), ((top - bottom) / unit[1] + NEAR).floor()];
+    let places = apart(&blocks, [f64::from(left), 0.0], high)?;
+    let layout = |[x, y]: [f64; 2]| (lattice.x(x as i32), bottom + y * unit[1]);
+    Some(places[..macros.len()].iter().map(|&at| layout(at)).collect())
 }
 
 /// The halo of each node as it lies.
@@ -130,14 +198,19 @@ struct Floor<'a> {
 }
 
 impl Floor<'_> {
-    /// Lower-left corners of the macros, placed in this order.
-    fn place(&self, macros: &[Macro], order: &[usize]) -> Vec<Option<(f64, f64)>> {
+    /// Lower-left corners of the macros, near these wishes, placed in this order.
+    fn place(
+        &self,
+        macros: &[Macro],
+        wishes: &[(f64, f64)],
+        order: &[usize],
+    ) -> Vec<Option<(f64, f64)>> {
         let mut places: Vec<Option<(f64, f64)>> = vec![None; macros.len()];
         for round in 0..=ROUNDS {
             let mut nearer = false;
             for &k in order {
-                let m = &macros[k];
-                let far = |at: (f64, f64)| (at.0 - m.wish.0).abs() + (at.1 - m.wish.1).abs();
+                let (m, wish) = (&macros[k], wishes[k]);
+                let far = |at: (f64, f64)| (at.0 - wish.0).abs() + (at.1 - wish.1).abs();
                 let now = places[k].map_or(f64::INFINITY, far);
                 if now == 0.0 || (round > 0 && places[k].is_none()) {
                     continue;
@@ -149,7 +222,7 @@ impl Floor<'_> {
                     Some(Kept { rect, halo: m.halo })
                 });
                 let kept: Vec<Kept> = others.chain(self.fixed.iter().copied()).collect();
-                if let Some((place, cost)) = self.nearest(m, &kept, now)
+                if let Some((place, cost)) = self.nearest(m, wish, &kept, now)
                     && cost < now
                 {
                     places[k] = Some(place);
@@ -163,18 +236,24 @@ impl Floor<'_> {
         places
     }
 
-    /// The place nearest to where a macro was, if one is nearer than `most`.
-    fn nearest(&self, m: &Macro, kept: &[Kept], most: f64) -> Option<((f64, f64), f64)> {
+    /// The place of a macro nearest to a wish, if one is nearer than `most`.
+    fn nearest(
+        &self,
+        m: &Macro,
+        wish: (f64, f64),
+        kept: &[Kept],
+        most: f64,
+    ) -> Option<((f64, f64), f64)> {
         let stands = self.cells.stands(&m.cell);
         let rows = self.sites.rows();
         let y = |nth: usize| rows[stands[nth].row as usize].y;
         let lattice = self.sites.lattices()[rows[stands[0].row as usize].lattice as usize];
-        let above = stands.partition_point(|stand| rows[stand.row as usize].y < m.wish.1);
+        let above = stands.partition_point(|stand| rows[stand.row as usize].y < wish.1);
         let (mut low, mut high) = (above, above);
         let (mut best, mut bound) = (None, most);
         loop {
-            let below = low.checked_sub(1).map_or(f64::INFINITY, |n| m.wish.1 - y(n));
-            let over = if high < stands.len() { y(high) - m.wish.1 } else { f64::INFINITY };
+            let below = low.checked_sub(1).map_or(f64::INFINITY, |n| wish.1 - y(n));
+            let over = if high < stands.len() { y(high) - wish.1 } else { f64::INFINITY };
             let dy = below.min(over);
             if dy >= bound || dy == f64::INFINITY {
                 return best;
@@ -201,10 +280,10 @@ impl Floor<'_> {
                 if start >= end {
                     continue;
                 }
-                let wish = lattice.site(m.wish.0).round();
-                let site = wish.max(f64::from(start)).min(f64::from(end - 1)) as i32;
+                let site = lattice.site(wish.0).round();
+                let site = site.max(f64::from(start)).min(f64::from(end - 1)) as i32;
                 let x = lattice.x(site);
-                let cost = dy + (x - m.wish.0).abs();
+                let cost = dy + (x - wish.0).abs();
                 if cost < bound {
                     (best, bound) = (Some(((x, y(nth)), cost)), cost);
                 }

@@ -1,7 +1,7 @@
 //! Legal placements: cells on rows and sites, without overlap, near where they are.
 //!
 //! [`legalize`] takes a placement, as global placement leaves it or any other, and gives each
-//! movable node a legal place near its own: macros first, on free sites and apart from one another
+//! movable node a legal place near its own: macros first, pushed apart and onto free sites
 //! (`macros`); then cells from left to right by Abacus (`abacus`): of the rows nearby each takes
 //! the one where it and those it pushes go the least way. Where a cell fits nowhere any more, or
 //! rows overlap, it is put between others, which are pushed aside (`shelf`) or change rows
@@ -44,6 +44,7 @@
 //! ```
 
 mod abacus;
+mod apart;
 mod macros;
 mod repair;
 mod shelf;
@@ -121,26 +122,37 @@ pub struct Legalized {
     pub placement: Placement,
     /// Cells for which no legal place was found, by node.
     pub failed: Vec<Failed>,
-    /// Movable macros among the nodes.
+    /// Movable macros among the nodes, with cells of more than four rows.
     pub macros: usize,
 }
 
-/// Gives every movable node with area of `design` a legal place near where it is. On all threads
-/// of the current rayon pool.
-///
-/// # Errors
-/// When the design's columns do not fit together, it has no rows with sites, a number is not
-/// finite, or sites are too many to count.
-pub fn legalize(design: &Design, options: &LegalizeOptions) -> Result<Legalized, LegalizeError> {
+/// Cells of more rows than this are placed with the macros, before others.
+const MOST_ROWS_OF_OTHERS: f64 = 4.0;
+
+/// Whether a node is placed before others.
+fn comes_first(design: &Design, sites: &Sites, node: usize) -> bool {
+    sites.is_macro(design, node)
+        || design.nodes.height[node] > 1.001 * MOST_ROWS_OF_OTHERS * sites.usual_height()
+}
+
+/// Where the macros stand, and what is free beside them.
+struct WithMacros {
+    sites: Sites,
+    done: Legalized,
+    /// Nodes that take sites, and those that there were rows for.
+    placed: Vec<bool>,
+    standing: Vec<bool>,
+}
+
+fn with_macros(design: &Design, padding: u32) -> Result<WithMacros, LegalizeError> {
     let mut sites = Sites::new(design)?;
     let mut done = Legalized { placement: design.placement.clone(), failed: Vec::new(), macros: 0 };
-    let lattices = sites.lattices().len();
     // Macros stand on the first lattice that has rows for them, each once.
     let mut placed = vec![false; design.nodes.len()];
     let mut standing = vec![false; design.nodes.len()];
-    for lattice in 0..lattices {
-        let waiting = design.movable().filter(|&i| sites.is_macro(design, i) && !standing[i]);
-        let cells = Cells::of_nodes(design, &sites, lattice, 0, waiting)?;
+    for lattice in 0..sites.lattices().len() {
+        let waiting = design.movable().filter(|&i| comes_first(design, &sites, i) && !standing[i]);
+        let cells = Cells::of_nodes(design, &sites, lattice, padding, waiting)?;
         if cells.cells().is_empty() {
             continue;
         }
@@ -151,14 +163,51 @@ pub fn legalize(design: &Design, options: &LegalizeOptions) -> Result<Legalized,
         }
         for cell in failed {
             placed[cell.node as usize] = false;
-            done.failed.push(Failed { node: cell.node, reason: Reason::Full });
+            // Others may give way to what is no macro.
+            match cell.is_macro {
+                true => done.failed.push(Failed { node: cell.node, reason: Reason::Full }),
+                false => standing[cell.node as usize] = false,
+            }
         }
         sites = Sites::beside(design, &|i| placed[i], &done.placement)?;
     }
+    Ok(WithMacros { sites, done, placed, standing })
+}
+
+/// Gives every movable macro of `design`, and what is placed with them, a legal place near where it
+/// is; other nodes stay where they are. Returns those nodes; none where no place was found for a macro,
+/// and the design stays as it is.
+///
+/// # Errors
+/// As [`legalize`].
+pub(crate) fn legalize_macros(
+    design: &mut Design,
+    options: &LegalizeOptions,
+) -> Result<Vec<usize>, LegalizeError> {
+    let WithMacros { done, placed, .. } = with_macros(design, options.padding)?;
+    if !done.failed.is_empty() {
+        return Ok(Vec::new());
+    }
+    design.placement = done.placement;
+    Ok((0..placed.len()).filter(|&i| placed[i]).collect())
+}
+
+/// Gives every movable node with area of `design` a legal place near where it is. On all threads
+/// of the current rayon pool.
+///
+/// # Errors
+/// When the design's columns do not fit together, it has no rows with sites, a number is not
+/// finite, or sites are too many to count.
+pub fn legalize(design: &Design, options: &LegalizeOptions) -> Result<Legalized, LegalizeError> {
+    let WithMacros { mut sites, mut done, mut placed, mut standing } =
+        with_macros(design, options.padding)?;
+    let lattices = sites.lattices().len();
+    let first = placed.clone();
     let homes = if lattices > 1 { Some(stage::homes(design, &sites)?) } else { None };
     for lattice in 0..lattices {
         let here = |i: &usize| homes.as_ref().is_none_or(|homes| homes[*i] == lattice as u32);
-        let nodes = design.movable().filter(|i| !sites.is_macro(design, *i) && here(i));
+        let nodes =
+            design.movable().filter(|i| !(sites.is_macro(design, *i) || first[*i]) && here(i));
         let cells = Cells::of_nodes(design, &sites, lattice, options.padding, nodes)?;
         stage::place(design, &sites, &cells, &mut done, &mut standing);
         if lattice + 1 < lattices {

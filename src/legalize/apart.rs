@@ -1,0 +1,322 @@
+//! Rectangles pushed apart: the least weighted squared moves after which none overlaps another, each
+//! on the side of the others where it was.
+//!
+//! Two rectangles are kept apart along the axis along which they are farther from one another, or
+//! overlap less, in the order of their centres. These relations make a graph without circles along
+//! each axis, with least distances of corners; pairs come into it once they overlap. Along each axis
+//! the least squares under these constraints are found by Hildreth's method ("A quadratic
+//! programming procedure", Naval Research Logistics Quarterly 4, 1957): pair by pair, each pushed
+//! apart by as much as it still overlaps, and let back where it was pushed too far. Where a chain of
+//! rectangles is longer than there is room, its pair that is least against it is kept apart along the
+//! other axis.
+//!
+//! All lengths are whole numbers of units, so that corners rounded to whole ones keep every distance.
+
+use std::collections::HashSet;
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    /// Where its lower-left corner is wished to be.
+    pub(super) wish: [f64; 2],
+    /// Whole numbers.
+    pub(super) size: [f64; 2],
+    /// By how much more others keep off, below and above along each axis; what two ask for is not
+    /// added up. Whole numbers.
+    pub(super) halo: [[f64; 2]; 2],
+    /// What its moves weigh, above 0; none of one that stays, whose wish is then whole.
+    pub(super) weight: Option<f64>,
+}
+
+/// Rounds in which pairs that overlap come into the graph.
+const ROUNDS: usize = 64;
+/// Times that all pairs are pushed apart.
+const SWEEPS: usize = 4000;
+/// Overlap in units that is none.
+const NEAR: f64 = 1e-3;
+
+/// A pair of blocks: the first is to be below the second, by so much from corner to corner.
+#[derive(Clone, Copy, Debug)]
+struct Below {
+    pair: [u32; 2],
+    distance: f64,
+    /// How hard it pushes.
+    push: f64,
+}
+
+/// Whole corners of the blocks, apart from one another within `low` to `high`; none where no way was
+/// found.
+pub(super) fn apart(blocks: &[Block], low: [f64; 2], high: [f64; 2]) -> Option<Vec<[f64; 2]>> {
+    let mut graph = Graph { blocks, low, high, below: [Vec::new(), Vec::new()] };
+    let (mut known, mut turned) = (HashSet::new(), HashSet::new());
+    for _ in 0..ROUNDS {
+        // A chain that is too long is broken, which may make one along the other axis.
+        while let Some((axis, chain)) =
+            [0, 1].into_iter().find_map(|axis| Some((axis, graph.latest(axis).err()?)))
+        {
+            let gap = |pair: &[u32; 2]| graph.gap(*pair, 1 - axis);
+            let may = chain.into_iter().filter(|pair| !turned.contains(pair));
+            let pair = may.max_by(|a, b| gap(a).total_cmp(&gap(b)).then(b.cmp(a)))?;
+            turned.insert(pair);
+            turned.insert([pair[1], pair[0]]);
+            graph.below[axis].retain(|below| below.pair != pair);
+            graph.add(pair, 1 - axis);
+        }
+        let mut at = vec![[0.0; 2]; blocks.len()];
+        for axis in [0, 1] {
+            graph.solve(axis, &mut at)?;
+        }
+        let found = graph.overlapping(&at, &known);
+        if found.is_empty() {
+            return Some(at);
+        }
+        for pair in found {
+            known.insert(pair);
+            let axis = if graph.gap(pair, 0) >= graph.gap(pair, 1) { 0 } else { 1 };
+            graph.add(pair, axis);
+        }
+    }
+    None
+}
+
+struct Graph<'a> {
+    blocks: &'a [Block],
+    low: [f64; 2],
+    high: [f64; 2],
+    below: [Vec<Below>; 2],
+}
+
+impl Graph<'_> {
+    /// The pair with the one first that has its centre below the other's.
+    fn ordered(&self, [i, j]: [u32; 2], axis: usize) -> [u32; 2] {
+        let centre = |i: u32| {
+            let block = &self.blocks[i as usize];
+            block.wish[axis] + 0.5 * block.size[axis]
+        };
+        if centre(i).total_cmp(&centre(j)).then(i.cmp(&j)).is_le() { [i, j] } else { [j, i] }
+    }
+
+    /// Least distance of the corners of two blocks of which the first is below.
+    fn distance(&self, [i, j]: [u32; 2], axis: usize) -> f64 {
+        let [a, b] = [i, j].map(|i| &self.blocks[i as usize]);
+        a.size[axis] + a.halo[axis][1].max(b.halo[axis][0])
+    }
+
+    /// By how much the wishes of two are farther apart than they need to be; negative where they
+    /// overlap.
+    fn gap(&self, pair: [u32; 2], axis: usize) -> f64 {
+        let [i, j] = self.ordered(pair, axis);
+        let wish = |i: u32| self.blocks[i as usize].wish[axis];
+        wish(j) - wish(i) - self.distance([i, j], axis)
+    }
+
+    fn add(&mut self, pair: [u32; 2], axis: usize) {
+        let pair = self.ordered(pair, axis);
+        let distance = self.distance(pair, axis);
+        self.below[axis].push(Below { pair, distance, push: 0.0 });
+    }
+
+    /// Pairs that overlap, one of them moving, and are not known.
+    fn overlapping(&self, at: &[[f64; 2]], known: &HashSet<[u32; 2]>) -> Vec<[u32; 2]> {
+        let mut order: Vec<u32> = (0..at.len() as u32).collect();
+        let left = |i: u32| at[i as usize][0];
+        order.sort_by(|&a, &b| left(a).total_cmp(&left(b)).then(a.cmp(&b)));
+        let widest = self
+            .blocks
+            .iter()
+            .map(|b| b.size[0] + b.halo[0][0].max(0.0) + b.halo[0][1].max(0.0))
+            .fold(0.0, f64::max);
+        let mut found = Vec::new();
+        for (k, &i) in order.iter().enumerate() {
+            for &j in order[k + 1..].iter().take_while(|&&j| left(j) - left(i) < 2.0 * widest) {
+                let still = [i, j].iter().all(|&i| self.blocks[i as usize].weight.is_none());
+                let overlap = [0, 1].iter().all(|&axis| {
+                    let gap = |a: u32, b: u32| {
+                        at[b as usize][axis] - at[a as usize][axis] - self.distance([a, b], axis)
+                    };
+                    gap(i, j).max(gap(j, i)) < -NEAR
+                });
+                let pair = [i.min(j), i.max(j)];
+                if overlap && !still && !known.contains(&pair) {
+                    found.push(pair);
+                }
+            }
+        }
+        found
+    }
+
+    /// Puts all blocks where the constraints along an axis let them, if there is room.
+    fn solve(&mut self, axis: usize, at: &mut [[f64; 2]]) -> Option<()> {
+        let latest = self.latest(axis).ok()?;
+        let (low, high) = (self.low[axis], self.high[axis]);
+        let blocks = self.blocks;
+        let ease = |i: usize| blocks[i].weight.map_or(0.0, |weight| 1.0 / weight);
+        let mut v: Vec<f64> = blocks.iter().map(|block| block.wish[axis]).collect();
+        for below in &self.below[axis] {
+            let [i, j] = below.pair.map(|i| i as usize);
+            v[i] -= ease(i) * below.push;
+            v[j] += ease(j) * below.push;
+        }
+        let mut walls = vec![[0.0; 2]; blocks.len()];
+        for _ in 0..SWEEPS {
+            let mut worst = 0.0_f64;
+            for below in &mut self.below[axis] {
+                let [i, j] = below.pair.map(|i| i as usize);
+                let over = below.distance - (v[j] - v[i]);
+                let push = (below.push + over / (ease(i) + ease(j))).max(0.0);
+                let more = push - below.push;
+                below.push = push;
+                v[i] -= ease(i) * more;
+                v[j] += ease(j) * more;
+                worst = worst.max(over);
+            }
+            for (i, block) in blocks.iter().enumerate().filter(|(_, b)| b.weight.is_some()) {
+                for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
+                    let wall = if side == 0 { low } else { high - block.size[axis] };
+                    let push = (walls[i][side] + sign * (wall - v[i])).max(0.0);
+                    v[i] += sign * (push - walls[i][side]);
+                    walls[i][side] = push;
+                }
+            }
+            if worst < NEAR {
+                break;
+            }
+        }
+        // Rounded, and what is left of overlaps taken away from below upwards.
+        let mut least = vec![low; blocks.len()];
+        let above = self.above(axis);
+        for i in self.order(axis) {
+            let whole = v[i].round().max(least[i]).min(latest[i]);
+            at[i][axis] = if blocks[i].weight.is_some() { whole } else { blocks[i].wish[axis] };
+            for below in &above[i] {
+                let j = below.pair[1] as usize;
+                least[j] = least[j].max(at[i][axis] + below.distance);
+            }
+        }
+        Some(())
+    }
+
+    /// Blocks by their centres.
+    fn order(&self, axis: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.blocks.len()).collect();
+        let centre = |i: usize| self.blocks[i].wish[axis] + 0.5 * self.blocks[i].size[axis];
+        order.sort_by(|&a, &b| centre(a).total_cmp(&centre(b)).then(a.cmp(&b)));
+        order
+    }
+
+    /// The constraints in which each block is the first.
+    fn above(&self, axis: usize) -> Vec<Vec<Below>> {
+        let mut above = vec![Vec::new(); self.blocks.len()];
+        self.below[axis].iter().for_each(|below| above[below.pair[0] as usize].push(*below));
+        above
+    }
+
+    /// Where each block may be at most; the pairs of a chain for which there is no room where there
+    /// is one.
+    fn latest(&self, axis: usize) -> Result<Vec<f64>, Vec<[u32; 2]>> {
+        let (order, above) = (self.order(axis), self.above(axis));
+        let top = |i: usize| match self.blocks[i].weight {
+            Some(_) => self.high[axis] - self.blocks[i].size[axis],
+            None => self.blocks[i].wish[axis],
+        };
+        // The next of the chain that decides.
+        let mut next: Vec<Option<[u32; 2]>> = vec![None; self.blocks.len()];
+        let mut latest: Vec<f64> = (0..self.blocks.len()).map(top).collect();
+        for &i in order.iter().rev() {
+            for below in &above[i] {
+                let most = latest[below.pair[1] as usize] - below.distance;
+                if most < latest[i] {
+                    (latest[i], next[i]) = (most, Some(below.pair));
+                }
+            }
+            let least = match self.blocks[i].weight {
+                Some(_) => self.low[axis],
+                None => self.blocks[i].wish[axis],
+            };
+            if latest[i] < least {
+                let mut chain = Vec::new();
+                let mut at = next[i];
+                while let Some(pair) = at {
+                    chain.push(pair);
+                    at = next[pair[1] as usize];
+                }
+                return Err(chain);
+            }
+        }
+        Ok(latest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+
+    fn block(wish: [f64; 2], size: [f64; 2], weight: f64) -> Block {
+        Block { wish, size, halo: [[0.0; 2]; 2], weight: Some(weight) }
+    }
+
+    /// Whether two of which one moves share area.
+    fn overlap(blocks: &[Block], at: &[[f64; 2]]) -> bool {
+        (0..at.len()).any(|i| {
+            (0..i).filter(|&j| [i, j].iter().any(|&i| blocks[i].weight.is_some())).any(|j| {
+                [0, 1].into_iter().all(|axis| {
+                    let end = |i: usize| at[i][axis] + blocks[i].size[axis];
+                    at[i][axis] < end(j) && at[j][axis] < end(i)
+                })
+            })
+        })
+    }
+
+    #[test]
+    fn two_that_overlap_share_the_way_by_weight() {
+        // By 4 of 10 along x, by 8 along y.
+        let mut blocks = [block([20.0, 20.0], [10.0; 2], 1.0), block([26.0, 22.0], [10.0; 2], 1.0)];
+        assert_eq!(apart(&blocks, [0.0; 2], [100.0; 2]), Some(vec![[18.0, 20.0], [28.0, 22.0]]));
+        blocks[0].weight = Some(3.0);
+        assert_eq!(apart(&blocks, [0.0; 2], [100.0; 2]), Some(vec![[19.0, 20.0], [29.0, 22.0]]));
+        // What stays does, and what is asked to be kept free is.
+        blocks[0].weight = None;
+        blocks[0].halo[0][1] = 2.0;
+        assert_eq!(apart(&blocks, [0.0; 2], [100.0; 2]), Some(vec![[20.0, 20.0], [32.0, 22.0]]));
+    }
+
+    #[test]
+    fn a_chain_that_is_too_long_is_broken() {
+        // Four of 10 in a row of 35.
+        let blocks: Vec<Block> =
+            (0..4).map(|k| block([8.0 * f64::from(k), 0.0], [10.0; 2], 1.0)).collect();
+        let at = apart(&blocks, [0.0; 2], [35.0, 40.0]).expect("there is room above");
+        assert!(!overlap(&blocks, &at), "{at:?}");
+        assert_eq!(at.iter().filter(|at| at[1] >= 10.0).count(), 1, "{at:?}");
+        // Five of 10 x 10 do not fit into 20 x 20.
+        let blocks = vec![block([5.0; 2], [10.0; 2], 1.0); 5];
+        assert_eq!(apart(&blocks, [0.0; 2], [20.0; 2]), None);
+    }
+
+    #[test]
+    fn random_blocks_come_out_apart() {
+        let mut random = Pcg64::seed_from_u64(7);
+        let mut number = |most: f64| (most * random.random::<f64>()).floor();
+        for case in 0..40 {
+            let blocks: Vec<Block> = (0..30)
+                .map(|k| Block {
+                    wish: [number(880.0), number(880.0)],
+                    size: [10.0 + number(110.0), 10.0 + number(110.0)],
+                    halo: [[0.0; 2]; 2],
+                    weight: (k > 2 || case % 2 == 0).then(|| 1.0 + number(5.0)),
+                })
+                .collect();
+            let Some(at) = apart(&blocks, [0.0; 2], [1000.0; 2]) else { continue };
+            let moving = |i: &usize| blocks[*i].weight.is_some();
+            for i in (0..blocks.len()).filter(moving) {
+                let inside = |axis: usize| {
+                    at[i][axis] >= 0.0 && at[i][axis] + blocks[i].size[axis] <= 1000.0
+                };
+                assert!(inside(0) && inside(1), "case {case}: block {i} at {:?}", at[i]);
+            }
+            assert!(!overlap(&blocks, &at), "case {case}");
+        }
+    }
+}
