@@ -2,11 +2,17 @@
 
 use super::{FlowError, FlowOptions, Host, Overflow, Part, Subject};
 use crate::charge::Charge;
-use crate::design::Design;
-use crate::place::routability::{Round, Routability, RoutabilityOptions};
+use crate::design::{Design, NodeKind};
+use crate::legalize::legalize_macros;
+use crate::place::routability::{Round, Routability};
 use crate::place::{Outcome, PlaceError, PlaceOptions, Placer, Record, start};
 use std::sync::Arc;
 use std::time::Instant;
+
+/// [`Schedule::density_share`](crate::place::Schedule::density_share) of cells that are placed anew
+/// beside macros: wires may shorten before the cells spread again. `benchmarks/experiments.md` has
+/// the measurements.
+const FIRST_SHARE: f64 = 1e-8;
 
 /// A global placement that has ended.
 #[derive(Clone, Debug)]
@@ -89,22 +95,87 @@ impl Global {
         }
     }
 
-    /// Goes on in rounds in which cells grow where wires are crowded; the placement with the least
-    /// utilization of its worst bins is the result. The cells of `design` are then where some round
-    /// has them.
+    /// Where macros move: makes them legal and places the other cells beside them, on bins and by
+    /// nets of their own, and then as [`Global::improved`]. The cells of `design` are where this
+    /// placement has them at first.
+    pub(super) fn beside_macros<H: Host>(
+        &self,
+        design: &mut Design,
+        subject: Subject<'_>,
+        rounds: &mut Vec<Round>,
+        options: &FlowOptions<'_>,
+        host: &mut H,
+    ) -> Result<Option<Self>, H::Error> {
+        let macros = legalize_macros(design, &options.legalize).map_err(FlowError::from)?;
+        if macros.is_empty() || macros.len() == design.movable().count() {
+            return Ok(None);
+        }
+        let begun = Instant::now();
+        let kinds = design.nodes.kind.clone();
+        macros.iter().for_each(|&node| design.nodes.kind[node] = NodeKind::Fixed);
+        let beside = self.beside(design, macros.len(), rounds, options, host);
+        design.nodes.kind = kinds;
+        let mut global = beside?;
+        // In terms of all bodies, on the bins that they were placed on at first.
+        let own = |column: &[f64], mut bodies: Vec<f64>| {
+            bodies.iter_mut().zip(design.movable()).for_each(|(at, node)| *at = column[node]);
+            bodies
+        };
+        global.x = own(&design.placement.x, self.x.clone());
+        global.y = own(&design.placement.y, self.y.clone());
+        global.overflow = Overflow {
+            standard_cells: Some(global.overflow.smoothed),
+            ..Overflow::at(subject.charge, &global.x, &global.y)
+        };
+        global.seconds = self.seconds + begun.elapsed().as_secs_f64();
+        Ok(Some(global))
+    }
+
+    /// The placement of the cells of `design` that still move, whose result lies in it then.
+    fn beside<H: Host>(
+        &self,
+        design: &mut Design,
+        macros: usize,
+        rounds: &mut Vec<Round>,
+        options: &FlowOptions<'_>,
+        host: &mut H,
+    ) -> Result<Self, H::Error> {
+        let (charge, netlist) = options.bodies.of(design)?;
+        let mut backend = host.backend(&charge, &netlist)?;
+        host.begin(Part::Beside(macros));
+        let mut place = options.place.warm(true);
+        place.schedule.density_share = FIRST_SHARE;
+        let (x, y) = (charge.initial_x(), charge.initial_y());
+        let mut placer = Placer::new(&mut *backend, x, y, &place).map_err(FlowError::from)?;
+        let first = *placer.last();
+        let next = Self::descend(&mut placer, vec![first], options.deadline, host)?;
+        drop(backend);
+        let went_on = self.clone().followed_by(next, true);
+        let subject = Subject { charge: &charge, netlist: &netlist };
+        let reached = went_on.improved(design, subject, rounds, options, host)?;
+        design.settle(&reached.x, &reached.y);
+        Ok(reached)
+    }
+
+    /// Goes on in rounds in which cells grow where wires are crowded, if these are asked for; the
+    /// placement with the least utilization of its worst bins is the result, and `rounds` tell of
+    /// each. The cells of `design` are then where some round has them.
     pub(super) fn improved<H: Host>(
         self,
         design: &mut Design,
         subject: Subject<'_>,
-        wanted: &RoutabilityOptions,
+        rounds: &mut Vec<Round>,
         options: &FlowOptions<'_>,
         host: &mut H,
-    ) -> Result<(Self, Vec<Round>), H::Error> {
+    ) -> Result<Self, H::Error> {
+        let Some(wanted) = options.routability.filter(|_| !self.was_stopped()) else {
+            return Ok(self);
+        };
         let Subject { charge, netlist } = subject;
         let again = options.place.warm(true);
-        let mut state = Routability::new(charge, netlist, wanted);
+        let mut state = Routability::new(charge, netlist, &wanted);
         design.settle(&self.x, &self.y);
-        let mut rounds = vec![state.measure(design).map_err(FlowError::from)?];
+        rounds.push(state.measure(design).map_err(FlowError::from)?);
         host.round(&rounds[0]);
         let (mut x, mut y) = (self.x.clone(), self.y.clone());
         let mut best = self;
@@ -134,7 +205,7 @@ impl Global {
                 break;
             }
         }
-        Ok((best, rounds))
+        Ok(best)
     }
 }
 

@@ -1,19 +1,19 @@
 //! A whole placement: global, legal, detailed, with any engine.
 //!
 //! [`place`] takes a design with its charge and its nets through the stages: for each of some seeds
-//! a global placement ([`crate::place`]), rounds by congestion where they are asked for
-//! ([`crate::place::routability`]), legal places ([`crate::legalize`]) and shorter wires
+//! a global placement ([`crate::place`]); where macros move, their legal places and a global placement
+//! of the other cells beside them; rounds by congestion where they are asked for
+//! ([`crate::place::routability`]); legal places ([`crate::legalize`]) and shorter wires
 //! ([`crate::refine`]). The seed whose last stage has the shortest wires is the result. A [`Host`]
 //! makes the engines and follows the iterations.
 //!
 //! ```
-//! use placefield::charge::{Charge, ChargeOptions};
+//! use placefield::charge::Charge;
 //! use placefield::cpu::engine::CpuEngine;
 //! use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement, Row};
-//! use placefield::engine::{EngineError, EngineOptions};
-//! use placefield::flow::{self, FlowError, FlowOptions, Host};
-//! use placefield::grid::BinGrid;
-//! use placefield::place::{Backend, HostBackend, placement_bins};
+//! use placefield::engine::EngineOptions;
+//! use placefield::flow::{self, FlowOptions, Host};
+//! use placefield::place::{Backend, HostBackend};
 //! use placefield::wirelength::Netlist;
 //! use std::sync::Arc;
 //!
@@ -65,13 +65,9 @@
 //!     rows: (0..10).map(row).collect(),
 //!     ..Design::default()
 //! };
-//! let die = design.die().expect("there are rows");
-//! let [nx, ny] = placement_bins(&design, die, flow::TARGET_DENSITY);
-//! let options = ChargeOptions::default().fillers(true).target_density(flow::TARGET_DENSITY);
-//! let charge = Charge::from_design(&design, BinGrid::new(die, nx, ny)?, &options)?;
-//! let netlist = Netlist::from_design(&design, Netlist::ALL)?;
-//! let placed =
-//!     flow::place(&mut design, &Arc::new(charge), &netlist, &FlowOptions::default(), &mut OnCpu)?;
+//! let options = FlowOptions::default();
+//! let (charge, netlist) = options.bodies.of(&design)?;
+//! let placed = flow::place(&mut design, &charge, &netlist, &options, &mut OnCpu)?;
 //! assert!(placed.stages.is_legal());
 //! assert_eq!(placed.stages.last().1.hpwl, design.hpwl().map(|hpwl| hpwl.unweighted));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -82,14 +78,17 @@ pub(crate) mod checkpoint;
 mod global;
 mod stages;
 
-use crate::charge::{Charge, ChargeError};
+use crate::charge::{Charge, ChargeError, ChargeOptions, origin_for};
 use crate::design::{Design, DesignError, Placement};
+use crate::grid::{BinGrid, GridError};
 use crate::legality::LegalityError;
 use crate::legalize::{LegalizeError, LegalizeOptions};
 use crate::place::routability::{Round, RoutabilityError, RoutabilityOptions};
 use crate::place::{
-    Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits,
+    Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits, macros,
+    placement_bins,
 };
+use crate::real::Precision;
 use crate::refine::{self, RefineError, RefineOptions};
 use crate::warning::Warning;
 use crate::wirelength::Netlist;
@@ -116,6 +115,8 @@ pub const TARGET_DENSITY: f64 = 0.95;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FlowOptions<'a> {
+    /// How bins, charge and nets are made once macros stand legally; those at first are given.
+    pub bodies: Bodies,
     /// The last stage; unless given the last there is, which without rows is the global one.
     pub until: Option<Stage>,
     /// Of global placement. With [`PlaceOptions::warm`] cells start where the charge has them, else
@@ -140,6 +141,7 @@ pub struct FlowOptions<'a> {
 impl Default for FlowOptions<'_> {
     fn default() -> Self {
         FlowOptions {
+            bodies: Bodies::default(),
             until: None,
             place: PlaceOptions::default(),
             noise: 0.0,
@@ -150,6 +152,52 @@ impl Default for FlowOptions<'_> {
             legalize: LegalizeOptions::default(),
             refine: RefineOptions::default(),
         }
+    }
+}
+
+/// How bins, charge and nets are made of a design.
+///
+/// ```
+/// use placefield::flow::Bodies;
+/// let mut bodies = Bodies::default();
+/// bodies.bins = Some([512, 512]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Bodies {
+    /// Bins along x and y; [`placement_bins`] unless given.
+    pub bins: Option<[usize; 2]>,
+    /// Of the charge; by default with fillers and [`TARGET_DENSITY`].
+    pub charge: ChargeOptions,
+    /// Nets of so many pins or more are left out of the objective; none is by default.
+    pub large_net: usize,
+    /// Of the engine: positions are counted from where it holds them. `f32` by default.
+    pub precision: Precision,
+}
+
+impl Default for Bodies {
+    fn default() -> Self {
+        Bodies {
+            bins: None,
+            charge: ChargeOptions::default().fillers(true).target_density(TARGET_DENSITY),
+            large_net: Netlist::ALL,
+            precision: Precision::F32,
+        }
+    }
+}
+
+impl Bodies {
+    /// Charge and nets of `design`.
+    ///
+    /// # Errors
+    /// When the design has no die or no nets, or the bins or the charge cannot be made.
+    pub fn of(&self, design: &Design) -> Result<(Arc<Charge>, Netlist), FlowError> {
+        let die = design.die().ok_or(FlowError::NoDie)?;
+        let [nx, ny] =
+            self.bins.unwrap_or_else(|| placement_bins(design, die, self.charge.target_density));
+        let mut charge = Charge::from_design(design, BinGrid::new(die, nx, ny)?, &self.charge)?;
+        charge.set_origin(origin_for(&die, design.row_height(), self.precision)?)?;
+        Ok((Arc::new(charge), Netlist::from_design(design, self.large_net)?))
     }
 }
 
@@ -168,6 +216,8 @@ pub struct Resumed {
 pub enum Part {
     /// The global placement of a seed.
     Seed(u64),
+    /// So many macros stand legally, and the other cells are placed beside them.
+    Beside(usize),
     /// A round by congestion, from 1.
     Round(usize),
     /// Cells are made legal.
@@ -247,9 +297,15 @@ pub enum FlowError {
     /// The design's columns do not fit together.
     #[error(transparent)]
     Design(#[from] DesignError),
-    /// What keeps the overflow from falling cannot be said.
+    /// No charge can be made.
     #[error(transparent)]
     Charge(#[from] ChargeError),
+    /// No bins can be.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// The design has no die.
+    #[error("the design has neither rows nor an outline, so it has no die")]
+    NoDie,
     /// A movable node that no place on the die is large enough for.
     #[error(
         "node `{node}`: {} x {}: expected a movable node no larger than the die, {} x {}",
@@ -353,6 +409,7 @@ pub fn place<H: Host>(
     let mut backend = Some(backend);
     let mut first = Some(first);
     let (mut seeds, mut seconds) = (Vec::new(), 0.0);
+    let home = design.placement.orientation.clone();
     let mut best: Option<(Placed, Placement)> = None;
     for seed in (0..u64::from(options.seeds.max(1))).map(|k| options.seed.wrapping_add(k)) {
         let mut machine = match backend.take() {
@@ -360,6 +417,8 @@ pub fn place<H: Host>(
             None => host.backend(charge, netlist)?,
         };
         host.begin(Part::Seed(seed));
+        // The stages before have turned cells, which pins go by.
+        design.placement.orientation.clone_from(&home);
         let (mut placer, records) = match resumed.take() {
             Some(Resumed { checkpoint, records }) => {
                 let placer = Placer::resume(&mut *machine, &checkpoint, place);
@@ -373,10 +432,10 @@ pub fn place<H: Host>(
             }
         };
         let global = Global::descend(&mut placer, records, options.deadline, host)?;
-        // Rounds take the device's memory.
-        match options.routability {
-            None => backend = Some(machine),
-            Some(_) => drop(machine),
+        // What follows takes the device's memory.
+        match options.routability.is_some() || !charge_macros(charge).is_empty() {
+            false => backend = Some(machine),
+            true => drop(machine),
         }
         let placed = stages_of(design, subject, global, seed, options, host)?;
         seconds += placed.global.seconds;
@@ -411,49 +470,73 @@ fn stages_of<H: Host>(
     host: &mut H,
 ) -> Result<Placed, H::Error> {
     let charge = subject.charge;
-    let mut rounds = Vec::new();
-    if let (Some(wanted), false) = (&options.routability, global.was_stopped()) {
-        (global, rounds) = global.improved(design, subject, wanted, options, host)?;
-    }
-    design.settle(&global.x, &global.y);
-    let report = StageReport::new(design.hpwl(), Some(global.overflow), Some(global.seconds));
-    let mut stages = Stages::of_global(report);
     // What was broken off is left as it is.
     let spread =
         !matches!(global.outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
     let rowless = options.until.is_none() && design.rows.is_empty();
+    let goes_on = spread && !rowless && options.until != Some(Stage::Global);
+    let mut rounds = Vec::new();
+    design.settle(&global.x, &global.y);
+    let home = design.placement.clone();
+    let mut beside = None;
+    if goes_on && !global.was_stopped() {
+        beside = global.beside_macros(design, subject, &mut rounds, options, host)?;
+    }
+    let candidates = match beside {
+        // Cells may stand better beside legal macros where they were before these moved a little.
+        Some(beside) if rounds.is_empty() && beside.outcome != Outcome::Interrupted => {
+            (global.records, global.seconds) = (beside.records.clone(), beside.seconds);
+            vec![beside, global]
+        }
+        Some(beside) => vec![beside],
+        None if global.was_stopped() => vec![global],
+        None => vec![global.improved(design, subject, &mut rounds, options, host)?],
+    };
     let left_out =
         rowless.then_some("the design has no rows: the placement is left as the global stage ends");
-    let mut before = None;
-    if spread && !rowless && options.until != Some(Stage::Global) {
-        let reached = design.placement.clone();
-        host.begin(Part::Legal);
-        stages.legalize(design, &options.legalize, Some(charge))?;
-        if options.until.is_none_or(|until| until >= Stage::Detailed) && stages.is_legal() {
-            host.begin(Part::Detailed);
-            let mut watch = |progress: &refine::Progress| {
-                host.refining(progress);
-                let late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                match host.is_asked_to_stop() {
-                    true => Some(Outcome::Interrupted),
-                    false => late.then_some(Outcome::OutOfTime),
-                }
-            };
-            stages.refine(design, &options.refine, charge, &reached, &mut watch)?;
+    let mut best: Option<(Placed, Placement)> = None;
+    for global in candidates {
+        design.placement.clone_from(&home);
+        design.settle(&global.x, &global.y);
+        let report = StageReport::new(design.hpwl(), Some(global.overflow), Some(global.seconds));
+        let mut stages = Stages::of_global(report);
+        let mut before = None;
+        if goes_on && global.outcome != Outcome::Interrupted {
+            before = Some(design.placement.clone());
+            host.begin(Part::Legal);
+            stages.legalize(design, &options.legalize, Some(charge))?;
         }
-        before = Some(reached);
+        let placed = Placed {
+            seed,
+            global,
+            stages,
+            before,
+            seeds: Vec::new(),
+            rounds: rounds.clone(),
+            limit: None,
+            left_out,
+            seconds: 0.0,
+        };
+        if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
+            best = Some((placed, design.placement.clone()));
+        }
     }
-    Ok(Placed {
-        seed,
-        global,
-        stages,
-        before,
-        seeds: Vec::new(),
-        rounds,
-        limit: None,
-        left_out,
-        seconds: 0.0,
-    })
+    let (mut placed, placement) = best.expect("one candidate at least");
+    design.placement = placement;
+    let detailed = options.until.is_none_or(|until| until >= Stage::Detailed);
+    if let (Some(before), true) = (&placed.before, detailed && placed.stages.is_legal()) {
+        host.begin(Part::Detailed);
+        let mut watch = |progress: &refine::Progress| {
+            host.refining(progress);
+            let late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            match host.is_asked_to_stop() {
+                true => Some(Outcome::Interrupted),
+                false => late.then_some(Outcome::OutOfTime),
+            }
+        };
+        placed.stages.refine(design, &options.refine, charge, before, &mut watch)?;
+    }
+    Ok(placed)
 }
 
 impl Placed {
@@ -486,6 +569,11 @@ impl Placed {
     }
 }
 
+/// Movable cells of `charge` that a placement of the others may go on beside.
+fn charge_macros(charge: &Charge) -> Vec<usize> {
+    macros(&charge.width()[..charge.movable()], charge.height())
+}
+
 /// An error where a movable cell is larger than the die.
 fn check_sizes(design: &Design, charge: &Charge) -> Result<(), FlowError> {
     let Some(cell) = limits::too_large(charge) else { return Ok(()) };
@@ -508,3 +596,6 @@ pub(crate) fn beside<A, B: Send>(
     });
     (a, given.expect("the scope waits for what it has started"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -249,7 +249,11 @@ impl Host for Beside<'_> {
         {
             let Record { iteration, sample, .. } = *placer.last();
             let of = (iteration, sample.hpwl, sample.density.overflow);
-            Python::attach(|py| progress.call1(py, of))?;
+            // An interruption is told of while its exception is raised: none comes after it.
+            Python::attach(|py| match self.stop.load(Ordering::Relaxed) {
+                true => Ok(py.None()),
+                false => progress.call1(py, of),
+            })?;
         }
         Ok(())
     }
@@ -277,8 +281,11 @@ pub(super) fn on_threads<R: Send>(
         while !worker.is_finished() {
             std::thread::park_timeout(SIGNALS_EVERY);
             if raised.is_ok() {
-                raised = Python::attach(|py| py.check_signals());
-                stop.store(raised.is_err(), Ordering::Relaxed);
+                raised = Python::attach(|py| {
+                    let raised = py.check_signals();
+                    stop.store(raised.is_err(), Ordering::Relaxed);
+                    raised
+                });
             }
         }
         worker.join()
@@ -343,6 +350,11 @@ pub(super) fn place<'py>(
 fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'a>, Failure> {
     let mut design = (*of.design).clone();
     let mut charging = asked.charging;
+    let mut options = FlowOptions::default();
+    options.bodies.bins = charging.bins.map(|(nx, ny)| [nx, ny]);
+    options.bodies.charge = charging.options;
+    options.bodies.large_net = asked.large_net;
+    options.bodies.precision = asked.precision;
     if let (None, Some(die)) = (charging.bins, design.die()) {
         let [nx, ny] = placement_bins(&design, die, asked.target_density.unwrap_or(1.0));
         charging.bins = Some((nx, ny));
@@ -358,7 +370,6 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         design.units_per_micron.and_then(|units| Capacity::of_lef(&of.source.layers, units));
     let kept = asked.target_density.filter(|target| *target < 1.0);
     let kept = kept.map(|_| bare(&asked.charging, &design)).transpose()?;
-    let mut options = FlowOptions::default();
     (options.until, options.place, options.noise) = (asked.until, asked.place, asked.noise);
     (options.seed, options.seeds) = (charging.options.seed, asked.seeds);
     options.deadline = asked.after.deadline;

@@ -332,6 +332,7 @@ fn the_best_of_several_seeds_is_written() {
         })
         .unwrap();
     assert_eq!(several["options"]["seed"], best["seed"]);
+    assert_eq!(several["result"]["hpwl_weighted"], best["hpwl_weighted"]);
     // Positions of the fillers are those of the first seed; the cells' start is the seed's own.
     let first = place(&aux, &file("first.pl"), rough);
     let first: Value = serde_json::from_str(&first).unwrap();

@@ -395,7 +395,8 @@ def test_options_of_a_placement(aux):
     raised = placefield.place(design, **options, raise_density=True)
     assert raised.target_density == full.target_density and raised.status == "converged"
     assert any("target density" in warning for warning in full.warnings)
-    crowded = placefield.place(design, until="global", **QUICK, iterations=10, routability=True, routability_rounds=1)
+    crowded = placefield.place(design, until="global", **QUICK, iterations=10, routability=True, routability_rounds=1,
+                               target_density=1.0)
     assert [of["round"] for of in crowded.routability] == [0, 1]
     assert crowded.routability[0]["added_area"] == 0.0
     # Without them it takes the command's.

@@ -105,6 +105,9 @@ impl<T: EngineReal> Host for Command<'_, T> {
             Part::Seed(seed) => log::begin(&format!("spreading cells, seed {seed}")),
             Part::Legal => log::begin("making the placement legal"),
             Part::Detailed => self.ran.refining = Some(Refining::begin()),
+            Part::Beside(macros) => {
+                log::begin(&format!("spreading cells again beside {macros} legal macros"));
+            }
             Part::Round(round) => log::begin(&format!("round {round} of growing cells")),
         }
     }

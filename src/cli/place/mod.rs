@@ -16,7 +16,7 @@ use super::evaluation;
 use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design, with_precision};
 use super::log;
-use super::options::{EngineChoice, EvaluationArgs};
+use super::options::{Bins, EngineChoice, EvaluationArgs};
 use super::outputs::{Outputs, PICTURES, check_placement_output, identity};
 use super::pictures;
 use super::stages::{self, LegalArgs};
@@ -80,7 +80,8 @@ pub(crate) struct PlaceArgs {
     /// Stop so many seconds after the command began; the best placement so far is written
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<f64>,
-    /// Place with so many seeds, from --seed on, one after the other, and write the best placement
+    /// Place with so many seeds, from --seed on, one after the other, and write the one whose last stage has the
+    /// shortest wires
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     seeds: u32,
     /// Write the summary as JSON (-: to standard output, in place of the text)
@@ -212,6 +213,10 @@ fn place<T: EngineReal>(
             .warm(args.init == InitArg::File),
     );
     let mut flow = FlowOptions::default();
+    flow.bodies.bins = given.bins().map(|Bins(nx, ny)| [nx, ny]);
+    flow.bodies.charge = options.charge_options();
+    flow.bodies.large_net = args.experts.large_net();
+    flow.bodies.precision = T::PRECISION;
     (flow.until, flow.place) = (args.until, place_options);
     (flow.noise, flow.seed, flow.seeds) = (args.experts.noise(), options.seed(), args.seeds);
     flow.deadline =
