@@ -38,7 +38,7 @@ const HEIGHT: f64 = 700.0;
 /// Room above for the name of the mark.
 const ABOVE: f64 = 30.0;
 /// Room for the bar of values above the range.
-const BEYOND: f64 = 90.0;
+const BEYOND: f64 = 130.0;
 
 impl Histogram {
     /// Counts the finite `values` in `parts` equal parts of the range, by logarithm where `log_x`.
@@ -107,7 +107,7 @@ impl Histogram {
             drawing.polygon(bar.outline(), CURVES[0], 1.0);
         }
         if self.above > 0 {
-            let bar = bar(area.right + 0.3 * beyond, right - 0.2 * beyond, self.above);
+            let bar = bar(area.right + 0.4 * beyond, right - 0.2 * beyond, self.above);
             drawing.polygon(bar.outline(), CURVES[1], 1.0);
             let at = ((bar.left + bar.right) / 2.0, area.bottom + 2.0 * frame::TICK + 17.0);
             drawing.text(Text::new("above", at, frame::NUMBERS, INK).align(Align::Middle));
