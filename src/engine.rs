@@ -432,7 +432,7 @@ mod tests {
     use std::error::Error;
 
     #[test]
-    fn what_failed_on_a_device_can_be_asked_for() {
+    fn device_errors_keep_their_source() {
         let error = EngineError::Device(Box::new(GridError::BinCount { nx: 0, ny: 3 }));
         let source = error.source().and_then(|source| source.downcast_ref::<GridError>());
         assert_eq!(source, Some(&GridError::BinCount { nx: 0, ny: 3 }));
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn options_differ_from_the_default_in_what_is_said() {
+    fn builders_change_only_the_named_options() {
         let options = EngineOptions::default().pipeline(Pipeline::Fused).threads(2);
         let written =
             EngineOptions { pipeline: Some(Pipeline::Fused), threads: 2, deterministic: false };

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn large_maps_begin_with_a_cache_line_and_are_maps_like_others() {
+    fn large_maps_are_aligned_and_otherwise_alike() {
         let (nx, ny) = if cfg!(miri) { (3, 5) } else { (1025, 1023) };
         let mut map = Map::filled(nx, ny, 3.0);
         assert!(cfg!(miri) || map.as_slice().as_ptr().addr().is_multiple_of(64));

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_write_leaves_the_old_file_and_no_other() {
+    fn a_failed_write_leaves_only_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
         write_whole(&path, |w| w.write_all(b"first")).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_known_before() {
+    fn unwritable_paths_are_found_before_writing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
         check_writable(&path).unwrap();

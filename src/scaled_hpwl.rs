@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_score_is_an_error() {
+    fn scores_need_rows_and_a_target_density() {
         let mut bare = design(&[]);
         assert_eq!(score(&bare, 0.0), Err(ScoreError::TargetDensity(0.0)));
         assert_eq!(score(&bare, 1.0).unwrap().scaled_overflow, 0.0);

@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_an_error() {
+    fn inconsistent_netlists_are_errors() {
         type Change = fn(&mut Design);
         let changes: [(Change, &str); 12] = [
             (|d| d.nets = None, "the design has no nets"),

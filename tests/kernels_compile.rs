@@ -175,7 +175,7 @@ fn compile_all(extent: Extent) {
 
 #[test]
 #[ignore = "needs NVRTC: run scripts/kernels-check"]
-fn every_kernel_compiles_and_the_hot_ones_spill_nothing() {
+fn kernels_compile_and_hot_ones_do_not_spill() {
     compile_all(Extent::Usual);
 }
 

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_files_are_of_the_kind_that_they_hold() {
+    fn compressed_files_go_by_their_inner_extension() {
         let aux = read("R : a.nodes.gz a.SCL.GZ a.pl b.gz").unwrap();
         assert_eq!(aux.nodes, Path::new("dir/a.nodes.gz"));
         assert_eq!(
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_there_is_asked_for() {
+    fn missing_and_doubled_files_are_errors() {
         let cases = [
             ("", "dir/a.aux:1:1: expected the name of a .nodes file, found end of file"),
             ("R : a.nodes\n", "dir/a.aux:2:1: expected the name of a .scl file, found end of file"),

@@ -244,7 +244,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn keywords_across_the_end_of_what_is_read_are_found() {
+    fn keywords_across_chunk_ends_are_found() {
         // For every length around the bytes that are read behind a chunk.
         for pins in 100..140 {
             let text = format!(
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_complaint_is_taken_first() {
+    fn chunks_before_an_error_are_taken_first() {
         let text = b"a\nb\n!c\n";
         let mut taken = Vec::new();
         let body = Source::Held(text).body(text).unwrap();

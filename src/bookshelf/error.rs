@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_is_cut_short() {
+    fn long_words_are_cut_short_in_messages() {
         let long = message(&[b'z'; 5000], 0);
         assert!(long.len() < 120, "{long}");
     }

@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_decimals_have_the_bits_that_the_standard_library_gives() {
+    fn plain_decimals_have_the_bits_of_f64_parse() {
         let mut state = 1u64;
         for round in 0..200_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round);

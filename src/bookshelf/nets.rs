@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn lower_left_offsets_are_moved_to_the_centre_and_absent_ones_stay_there() {
+    fn lower_left_offsets_are_moved_to_the_centre() {
         let NetsFile { nets, .. } = read(DIALECTS, PinOffset::LowerLeft).unwrap();
         assert_eq!(nets.pin_dx, [-6.5, -13.0, 0.0, 0.0, -15.0, -9.0]);
         assert_eq!(nets.pin_dy, [-8.0, -1.0, 0.0, 0.0, -4.0, -2.0]);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_where_it_is() {
+    fn errors_name_line_and_column() {
         let cases = [
             ("", "1:1: expected `NetDegree`, found end of file"),
             ("a I : 1 1\n", "1:1: expected `NetDegree`, found `a`"),

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_where_it_is() {
+    fn errors_name_line_and_column() {
         let cases = [
             ("", "1:1: expected a node, found end of file"),
             ("a 1 1\na2 x 1\n", "2:4: expected a width from 0 to 1e100, found `x`"),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals_are_counted_with_and_without_the_no_image_ones() {
+    fn terminal_ni_may_count_as_terminals_or_not() {
         for n in [1, 2] {
             assert!(
                 read(&format!("NumTerminals : {n}\na 1 1 terminal\nb 1 1 terminal_NI\n")).is_ok()

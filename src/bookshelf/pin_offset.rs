@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_counted_from_the_wrong_place_are_noticed() {
+    fn wrong_pin_offset_conventions_are_noticed() {
         // From the corner: (0, 0), (10, 1), (9, 4), (3, 3); read as if from the centre.
         let read = design(&[(0.0, 0.0), (10.0, 1.0), (9.0, 4.0), (3.0, 3.0)]);
         let found = pins_outside(&read, PinOffset::Center);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn pins_on_the_edge_lie_on_the_cell_and_width_is_not_height() {
+    fn pins_on_the_edge_are_inside_the_cell() {
         let read = design(&[(5.0, 2.0), (-5.0, -2.0)]);
         assert_eq!(pin_offset_hint(&read, PinOffset::Center), None);
         assert_eq!(pins_outside(&design(&[(2.0, 5.0)]), PinOffset::Center).outside, 1);

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_where_it_is() {
+    fn errors_name_line_and_column() {
         let cases = [
             ("", "1:1: expected the place of a node, found end of file"),
             (

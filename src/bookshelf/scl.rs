@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn sites_lie_and_may_be_turned_as_their_words_say() {
+    fn site_orientations_and_symmetries_are_read() {
         for (words, want) in
             [("1", Orientation::N), (" fs\r\n", Orientation::FS), ("", Orientation::N)]
         {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_where_it_is() {
+    fn errors_name_line_and_column() {
         let row = |lines: &str| format!("CoreRow Horizontal\n{lines}\nEnd\n");
         let whole = "Coordinate : 0\nHeight : 2\nSitewidth : 1\nSubrowOrigin : 0 NumSites : 10";
         let cases = [

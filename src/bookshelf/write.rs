@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_read_back_is_refused_and_nothing_is_written() {
+    fn unreadable_names_and_numbers_are_not_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pl");
         std::fs::write(&path, "before").unwrap();

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_of_nodes_are_passed_over_and_of_others_counted() {
+    fn weights_of_unknown_names_are_counted() {
         let file = read("o5 9\no1 3\nn0 2\no2 4\no6 1").unwrap();
         assert_eq!(file.weight, [2.0, 1.0, 1.0, 1.0]);
         let want =
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_where_it_is() {
+    fn errors_name_line_and_column() {
         let cases = [
             ("n0", "1:3: expected a weight from 0 to 1e100, found end of file"),
             ("n0 x\n", "1:4: expected a weight from 0 to 1e100, found `x`"),

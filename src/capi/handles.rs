@@ -71,7 +71,7 @@ mod tests {
     struct Opaque;
 
     #[test]
-    fn a_freed_a_foreign_and_a_poisoned_handle_are_refused() {
+    fn freed_foreign_and_poisoned_handles_fail() {
         let handle: *mut Opaque = add(1_u32);
         let status = |result: Result<(), Failure>| format!("{result:?}");
         assert_eq!(with(handle, "x", |v: &mut u32| Ok(*v)).unwrap(), 1);

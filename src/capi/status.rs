@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_a_status_and_a_long_message_is_cut_at_a_character() {
+    fn panics_are_statuses_and_messages_are_cut() {
         let mut text = ErrorText { status: -1, message: [1; 508] };
         // SAFETY: `text` is there.
         let status = unsafe { call(&mut text, || panic!("{}", "é".repeat(1000))) };

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_design_may_close_what_is_outside_rows() {
+    fn row_blockage_of_a_design_blocks_area() {
         let row = |y: f64, sites: u64| Row {
             y,
             height: 2.0,

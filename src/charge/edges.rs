@@ -35,7 +35,7 @@ mod tests {
     use crate::grid::{BinGrid, Rect};
 
     #[test]
-    fn stretching_over_an_edge_is_counted_and_being_outside_is_not() {
+    fn edge_loss_counts_only_stretching() {
         // Bins of 10 × 20: cells of 2 × 40 are stretched along x alone, to √2 · 10.
         let grid = BinGrid::new(Rect::at(0.0, 0.0, 100.0, 200.0), 10, 10).unwrap();
         let (width, height) = ([2.0; 4], [40.0; 4]);

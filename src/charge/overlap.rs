@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_is_clipped() {
+    fn overlaps_are_clipped_to_the_die() {
         let (x, _) = axes();
         assert_eq!(x.span(-100.0, 93.0), Some(Span { first: 0, last: 0, head: 0.5, tail: 0.5 }));
         let all = x.span(-1e300, 2e300).unwrap();

@@ -52,7 +52,7 @@ fn fillers_take_the_space_that_is_left() {
 }
 
 #[test]
-fn the_target_is_raised_to_what_fits_and_only_with_fillers() {
+fn fillers_raise_a_target_that_is_too_low() {
     let cells = cells(300); // 2400 of 6000
     let asked = options(0.25);
     let fillers = ChargeOptions { fillers: true, ..asked };
@@ -81,7 +81,7 @@ fn the_target_is_raised_to_what_fits_and_only_with_fillers() {
 }
 
 #[test]
-fn large_tall_cells_are_macros_below_full_density() {
+fn macros_are_large_and_tall_below_target_1() {
     let mut cells = cells(400);
     cells[0][7] = 40.0;
     cells[1][7] = 30.0;
@@ -206,7 +206,7 @@ fn no_cells_at_all_is_fine() {
 }
 
 #[test]
-fn the_background_is_about_the_mean_and_exact_in_f32() {
+fn the_background_is_the_mean_rounded_for_f32() {
     let cells = cells(100);
     // 800 of cells and half of 600 fixed, of 6000.
     let block = [Rect::at(10.0, 20.0, 10.0, 60.0)];
@@ -229,7 +229,7 @@ fn the_background_is_about_the_mean_and_exact_in_f32() {
 }
 
 #[test]
-fn a_design_that_does_not_fit_together_is_an_error() {
+fn inconsistent_designs_are_errors() {
     for change in [
         |d: &mut Design| d.nodes.height.truncate(2),
         |d: &mut Design| d.placement.x.push(1.0),
@@ -246,7 +246,7 @@ fn a_design_that_does_not_fit_together_is_an_error() {
 }
 
 #[test]
-fn fillers_and_starts_that_do_not_fit_leave_the_charge_as_it_was() {
+fn refused_fillers_leave_the_charge_unchanged() {
     let cells = cells(3);
     let mut charge =
         Charge::from_rectangles(grid(), &rectangles(&cells, &[]), &options(1.0)).unwrap();

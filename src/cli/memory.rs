@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_machine_has_is_refused_with_its_size() {
+    fn too_much_memory_is_refused_with_its_size() {
         assert!(check("nothing", 0).is_ok() && check("little", ALWAYS).is_ok());
         if available().is_some() {
             let error = check("all", 1 << 60).unwrap_err().to_string();

@@ -413,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_far_above_all_medians_are_left_out_and_counted() {
+    fn outliers_are_left_out_and_counted() {
         let series = |values: [f64; 5]| Series {
             name: "side".to_owned(),
             points: (0..5).map(f64::from).zip(values).collect(),

@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_beats_what_is_no_better_in_either() {
+    fn a_run_beats_those_it_dominates() {
         let [short, even, long] = [1.0, 1.5, 2.0].map(Some);
         let (a, b, c) = (run("a", short, 0.2), run("b", long, 0.1), run("c", long, 0.2));
         assert!(!a.beats(&b) && !b.beats(&a) && a.beats(&c) && b.beats(&c));

@@ -100,7 +100,7 @@ mod tests {
     /// Against central differences, which are exact where no edge crosses a bin's: the energy
     /// is a square there. Cells smaller and larger than bins, at the die's edges, a macro.
     #[test]
-    fn it_is_what_the_energy_changes_by() {
+    fn the_gradient_is_the_slope_of_the_energy() {
         let grid = BinGrid::new(Rect::at(-3.0, 2.0, 24.0, 30.0), 12, 10).unwrap();
         let (width, height) = ([1.0, 5.0, 3.0, 9.0], [1.5, 2.0, 7.0, 9.0]);
         let [x, y] = [[2.3, 4.1, 18.9, 8.3], [6.7, 7.9, 2.4, 14.2]];

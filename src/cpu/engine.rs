@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_is_an_error() {
+    fn too_many_threads_or_too_wide_cells_fail() {
         let charge = engine().charge;
         let threads = MAX_THREADS + 1;
         let options = EngineOptions { threads, ..EngineOptions::default() };
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_positions_are_errors_and_leave_the_engine_usable() {
+    fn bad_positions_leave_the_engine_usable() {
         let mut e = engine();
         assert!(e.evaluate(&[1.0], &[2.0, 5.0]).is_err());
         let error = e.evaluate(&[1.0, 2.0], &[2.0, f64::NAN]).unwrap_err();

@@ -147,7 +147,7 @@ mod tests {
     use std::f64::consts::TAU;
 
     #[test]
-    fn it_is_the_dft_and_back() {
+    fn transforms_match_the_dft_and_invert() {
         for (nx, ny) in [(1, 1), (5, 3), (4, 6), (3, 70), (40, 2)] {
             let x: Vec<f64> = (0..nx * ny).map(|k| ((k * 37) % 11) as f64 - 4.0).collect();
             let half = ny / 2 + 1;

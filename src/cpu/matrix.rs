@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_the_matrix_is_refused() {
+    fn blocks_outside_the_matrix_are_refused() {
         let refused = |rows: Range<usize>, columns: Range<usize>, row: usize| {
             std::panic::catch_unwind(move || {
                 let mut values = [0_u8; 12];

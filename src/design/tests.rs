@@ -17,7 +17,7 @@ fn names_are_appended_in_order() {
 }
 
 #[test]
-fn the_row_height_is_the_most_frequent_and_then_the_smallest() {
+fn the_row_height_is_the_most_frequent_one() {
     let of = |heights: &[f64]| {
         let row = |&height| Row { height, site_width: 1.0, pitch: 1.0, sites: 1, ..Row::default() };
         Design { rows: heights.iter().map(row).collect(), ..Design::default() }.row_height()
@@ -28,7 +28,7 @@ fn the_row_height_is_the_most_frequent_and_then_the_smallest() {
 }
 
 #[test]
-fn the_die_holds_all_rows_and_gaps_between_sites_count() {
+fn the_die_holds_all_rows_with_their_pitch() {
     let row = Row {
         x: -5.0,
         y: 2.0,

@@ -106,7 +106,7 @@ fn a_small_design_is_read() {
 }
 
 #[test]
-fn pins_lie_at_the_mean_of_rectangles_where_asked() {
+fn pin_position_mean_averages_rectangles() {
     let text = format!("{HEAD}{SMALL}END DESIGN");
     let mean = ReadOptions::default().pin_position(PinPosition::Mean);
     let of = |options| {
@@ -192,7 +192,7 @@ fn blockages_halos_and_a_die_with_a_notch() {
 }
 
 #[test]
-fn what_is_not_used_is_passed_and_counted() {
+fn unused_statements_are_skipped_and_counted() {
     let loaded = good(
         "TRACKS X 0 DO 5 STEP 4 LAYER m1 ; TRACKS Y 0 DO 5 STEP 4 ;
          PROPERTYDEFINITIONS DESIGN a STRING \"x ; y\" ; COMPONENT b INTEGER ; END PROPERTYDEFINITIONS
@@ -213,7 +213,7 @@ fn what_is_not_used_is_passed_and_counted() {
 }
 
 #[test]
-fn what_is_wrong_is_said_where_it_is() {
+fn errors_name_line_and_column() {
     let lines = HEAD.lines().count() as u64;
     let cases = [
         (

@@ -150,7 +150,7 @@ fn planted_faults_are_found() {
 }
 
 #[test]
-fn a_cell_turned_on_its_side_is_wrong_unless_the_site_allows_it() {
+fn orientations_follow_the_site_symmetry() {
     let mut design = legal();
     design.nodes.width[39] = 10.0;
     design.placement.orientation[39] = Orientation::E;
@@ -165,7 +165,7 @@ fn a_cell_turned_on_its_side_is_wrong_unless_the_site_allows_it() {
 }
 
 #[test]
-fn cells_that_nobody_turned_are_not_wrong_on_flipped_rows() {
+fn unassigned_orientations_are_legal() {
     let mut design = legal();
     design.placement.orientation.fill(Orientation::N);
     assert!(found(&design).is_legal() && !found(&design).orientations_assigned);
@@ -175,7 +175,7 @@ fn cells_that_nobody_turned_are_not_wrong_on_flipped_rows() {
 }
 
 #[test]
-fn rows_in_parts_and_with_gaps_between_them_hold_what_stands_on_them() {
+fn touching_row_parts_hold_cells_across_them() {
     let mut design = legal();
     // Row 13 in two parts that touch at 220, below the macro at [200, 240].
     let whole = design.rows[13];
@@ -282,7 +282,7 @@ fn a_stack_of_cells_is_counted() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_an_error() {
+fn designs_without_rows_or_finite_numbers_fail() {
     let message =
         |design: &Design| check(design, &LegalityOptions::default()).unwrap_err().to_string();
     let mut design = legal();

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_axes_of_a_map_leave_out_the_same_power_of_ten() {
+    fn map_axes_share_a_power_of_ten_when_alike() {
         let [x, y] = Axis::pair((0.0, 90_000.0), (0.0, 120_000.0), [3, 3]);
         assert_eq!((x.label("x"), y.label("y")), ("x ×10³".to_owned(), "y ×10³".to_owned()));
         assert_eq!(texts(&x), ["0", "50"]);

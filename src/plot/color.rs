@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clipped_scale_leaves_out_a_few_bins_and_no_more() {
+    fn clipped_scales_leave_out_few_bins() {
         let mut values = vec![1.0; 1000];
         values[7] = 9.0;
         values[3] = 0.5;
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_scale_gives_every_decade_its_share() {
+    fn logarithmic_scales_span_four_decades() {
         let p = shaded(Scale::Sequential, Shading::Log, &[0.0, 1e-9, 1e4], None);
         assert_eq!((p.lo, p.hi, p.is_log()), (1.0, 1e4, true));
         assert_eq!(p.shade(0.0), Some(0));
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn scales_begin_and_end_at_their_published_colours() {
+    fn scales_end_in_their_published_colours() {
         let p = over(Scale::Sequential, &[0.0, 2.0]);
         assert_eq!(p.color(0.0), [0x44, 0x01, 0x54]);
         assert_eq!(p.color(2.0), [0xfd, 0xe7, 0x25]);

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_the_font_lacks_are_told_by_number() {
+    fn missing_letters_show_their_code_points() {
         assert_eq!(legible("φ² ρ"), "φ² ρ");
         assert_eq!(legible("a中b"), "a‹4E2D›b");
         assert!(width("a中b", 10.0, false) >= width("a‹4E2D›b", 10.0, false));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn capitals_stand_on_the_base_line_at_their_height() {
+    fn capitals_reach_from_base_line_to_cap_height() {
         let (mut top, mut bottom) = (0, -100);
         rasterize("H", 100.0, false, |_, y, coverage| {
             if coverage > 0.5 {

@@ -460,7 +460,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bins_and_pixels_divide_each_other_where_they_can() {
+    fn bins_and_pixels_divide_evenly_if_possible() {
         for (bins, want) in [(1, 1280), (64, 1280), (512, 1536), (1024, 1024), (2048, 1024)] {
             assert_eq!(whole(bins), want, "{bins}");
         }

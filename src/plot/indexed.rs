@@ -56,7 +56,7 @@ mod tests {
     use crate::plot::color::NOT_FINITE;
 
     #[test]
-    fn a_map_is_drawn_with_x_to_the_right_and_y_upward() {
+    fn maps_have_x_to_the_right_and_y_upward() {
         let map = Map::from_vec(2, 3, vec![0.0, 0.0, f64::NAN, 0.0, 1.0, 0.0]);
         let palette = Palette::between(Scale::Sequential, 0.0, 1.0, None);
         let image = Indexed::of_map(&map, &palette);

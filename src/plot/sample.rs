@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn means_of_what_is_there_leave_out_the_rest() {
+    fn means_of_present_values_leave_out_nan() {
         let nan = f64::NAN;
         let map = Map::from_vec(2, 4, vec![1.0, nan, nan, nan, 3.0, 5.0, nan, nan]);
         let small = shrink_present(&map, 1, 2);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_not_finite_is_not_averaged_away() {
+    fn nan_is_not_averaged_away() {
         let mut map = Map::filled(4, 4, 1.0);
         map[(3, 0)] = f64::NAN;
         let small = shrink(&map, 2, 2);

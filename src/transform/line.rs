@@ -135,7 +135,7 @@ mod tests {
     use crate::transform::oracle;
 
     #[test]
-    fn agrees_with_the_definitions_at_every_small_length() {
+    fn small_lengths_agree_with_the_definitions() {
         for n in 1..=if cfg!(miri) { 9 } else { 64 } {
             let x: Vec<f64> = (0..n).map(|i| ((i * i * 31 + 7 * i) % 17) as f64 - 6.5).collect();
             let line = Line::new(n, Reorder::default(), PostProcessing::default());

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn idxst_is_the_alternating_idct_of_the_reversed_line() {
+    fn idxst_is_an_alternating_reversed_idct() {
         let x = [3.0, -1.0, 4.0, 1.0, -5.0, 9.0, 2.0];
         let n = x.len();
         let reversed: Vec<f64> = (0..n).map(|i| if i == 0 { 0.0 } else { x[n - i] }).collect();

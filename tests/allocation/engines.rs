@@ -89,12 +89,12 @@ fn cpu_of<T: Real>(charge: &Charge) {
 }
 
 #[test]
-fn an_iteration_on_the_cpu_allocates_nothing_in_f32() {
+fn iterations_on_the_cpu_allocate_nothing_f32() {
     cpu::<f32>();
 }
 
 #[test]
-fn an_iteration_on_the_cpu_allocates_nothing_in_f64() {
+fn iterations_on_the_cpu_allocate_nothing_f64() {
     cpu::<f64>();
 }
 
@@ -169,13 +169,13 @@ fn cuda_of<T: placefield::cuda::CudaReal>(charge: &Charge) {
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 #[cfg(feature = "cuda")]
-fn an_iteration_on_a_device_allocates_nothing_in_f32() {
+fn iterations_on_a_device_allocate_nothing_f32() {
     cuda::<f32>();
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 #[cfg(feature = "cuda")]
-fn an_iteration_on_a_device_allocates_nothing_in_f64() {
+fn iterations_on_a_device_allocate_nothing_f64() {
     cuda::<f64>();
 }

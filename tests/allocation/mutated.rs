@@ -226,14 +226,14 @@ fn mutated_files_are_read_or_refused(seeds: &[Files]) {
 }
 
 #[test]
-fn mutated_files_of_a_small_design_are_read_or_refused() {
+fn mutated_small_designs_are_read_or_refused() {
     let _alone = alone();
     mutated_files_are_read_or_refused(&[small()]);
 }
 
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
-fn mutated_files_of_real_designs_are_read_or_refused() {
+fn mutated_real_designs_are_read_or_refused() {
     let seeds = [
         small(),
         real("simple", "simple", "simple"),

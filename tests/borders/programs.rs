@@ -127,7 +127,7 @@ fn the_openroad_adapter_solves_poissons_equation() {
 
 /// On device memory: `scripts/gpu-check.sh` runs it where there is a device. Here the library is without CUDA.
 #[test]
-fn the_program_for_a_device_compiles_and_says_that_there_is_none() {
+fn the_device_program_reports_a_missing_device() {
     let output = Command::new(compile("device.c", Link::Static, &[], "device")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");

@@ -35,7 +35,7 @@ fn near(what: &str, got: &[f64], want: &[f64], tolerance: f64) {
 }
 
 #[test]
-fn the_field_of_a_given_density_is_that_of_direct_sums() {
+fn fields_of_a_density_agree_with_direct_sums() {
     let folder = tempfile::tempdir().unwrap();
     let (rho, out) = (folder.path().join("rho.npy"), folder.path().join("out"));
     let (nx, ny) = (12, 10);
@@ -119,7 +119,7 @@ fn along(kind: fn(&[f64]) -> Vec<f64>, shape: &[usize], axis: usize, x: &[f64]) 
 }
 
 #[test]
-fn every_kind_along_every_choice_of_axes_is_direct_sums() {
+fn transforms_along_axes_agree_with_direct_sums() {
     use oracle::{dct, idct, idxst};
     type Lines = &'static [(fn(&[f64]) -> Vec<f64>, usize)];
     let cases: [(&str, Option<&str>, Lines); 12] = [

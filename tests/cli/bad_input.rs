@@ -136,7 +136,7 @@ fn a_design_without_rows_or_die() {
 }
 
 #[test]
-fn files_that_are_empty_cut_short_junk_or_folders() {
+fn empty_truncated_and_junk_files_are_errors() {
     // Header counts find a cut between lines in most files, but nothing counts .pl and .wts.
     let cut_within_a_line =
         [("aux", 30), ("nodes", 48), ("nets", 60), ("pl", 29), ("scl", 400), ("wts", 15)];
@@ -272,7 +272,7 @@ fn a_reader_that_goes_away_is_no_error() {
 /// As with `2>&1 | head -1`, or a full disk under a log.
 #[cfg(target_os = "linux")]
 #[test]
-fn an_error_that_nobody_takes_is_still_an_exit_code() {
+fn exit_codes_do_not_depend_on_stderr() {
     use std::process::Stdio;
     let tiny = Tiny::new();
     let run = |aux: &Path, stderr: Stdio| {
@@ -300,7 +300,7 @@ fn a_placement_of_no_node_is_refused() {
 }
 
 #[test]
-fn numbers_whose_squares_are_not_finite_are_refused() {
+fn widths_over_1e100_are_refused() {
     let width = |width: &str| {
         let tiny = Tiny::new();
         tiny.edit("nodes", "c 3 2", &format!("c {width} 2"));
@@ -313,7 +313,7 @@ fn numbers_whose_squares_are_not_finite_are_refused() {
 }
 
 #[test]
-fn a_die_too_wide_for_single_precision_is_refused() {
+fn dies_too_wide_for_f32_are_refused() {
     let tiny = Tiny::new();
     let rows: String = (0..8).map(|i| crate::tiny::row(2 * i, 0, 1_000_000)).collect();
     tiny.write("scl", format!("UCLA scl 1.0\nNumRows : 8\n{rows}").as_bytes());
@@ -363,7 +363,7 @@ fn a_die_far_away_is_as_one_nearby() {
 }
 
 #[test]
-fn a_die_whose_area_single_precision_cannot_compute_with_is_refused() {
+fn die_areas_out_of_the_range_of_f32_are_refused() {
     let scaled = |power: i32| {
         let (tiny, scale) = (Tiny::new(), 2f64.powi(power));
         for kind in ["nodes", "nets", "pl", "scl"] {
@@ -409,7 +409,7 @@ fn a_die_whose_area_single_precision_cannot_compute_with_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn what_never_ends_is_not_read() {
+fn endless_devices_are_not_read() {
     let out = tempfile::tempdir().unwrap();
     let line = failure(&[&"solve", &"/dev/zero", &"--out", &out.path()]);
     assert_eq!(line, "placefield: /dev/zero: neither a file nor a pipe");

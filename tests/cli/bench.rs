@@ -79,7 +79,7 @@ fn every_experiment_has_a_subcommand() {
 }
 
 #[test]
-fn what_cannot_be_benchmarked_is_one_line() {
+fn bad_benchmark_arguments_are_one_error_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("no.json");
     std::fs::write(&file, "{\"version\": 1}").unwrap();

@@ -92,7 +92,7 @@ fn writes_the_picture_and_its_numbers() {
 }
 
 #[test]
-fn standard_output_takes_the_picture_or_the_numbers() {
+fn the_picture_or_the_json_can_go_to_stdout() {
     let folder = Folder::new();
     let input = folder.path("in.png");
     let png =
@@ -107,7 +107,7 @@ fn standard_output_takes_the_picture_or_the_numbers() {
 }
 
 #[test]
-fn what_is_no_picture_is_refused() {
+fn non_pictures_are_refused() {
     let folder = Folder::new();
     let out = folder.path("out.png");
     let not_png = "in.png: not a PNG file: expected the PNG signature in its first 8 bytes";
@@ -146,7 +146,7 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn a_header_that_promises_too_much_allocates_nothing() {
+fn oversized_png_headers_are_refused() {
     for (width, height, want) in [
         (60_000_u32, 60_000_u32, "in.png: 60000 x 60000 pixels: expected at most 268435456 in all"),
         (16_384, 16_384, "in.png: damaged PNG file: 16384 x 16384 pixels cannot come of "),

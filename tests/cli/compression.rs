@@ -133,7 +133,7 @@ fn check(height: usize, width: usize, step: usize, bits: u32) {
 }
 
 #[test]
-fn threshold_zero_changes_nothing_and_a_huge_one_leaves_black() {
+fn zero_thresholds_are_lossless_huge_ones_black() {
     let samples = drawing(19, 30, 4, 65_535.0);
     let picture = Picture::from_samples(30, 19, stored(&samples, 16)).unwrap();
     let mut engine = CpuThresholdPair::<f64>::new(19, 30).unwrap();

@@ -115,7 +115,7 @@ fn the_json_has_these_keys() {
 }
 
 #[test]
-fn the_pipeline_is_chosen_and_named_unless_it_is_asked_for() {
+fn the_automatic_pipeline_is_named_with_a_reason() {
     let aux = Tiny::new();
     let aux = aux.aux();
     let evaluate = |asked: &str| {
@@ -135,7 +135,7 @@ fn the_pipeline_is_chosen_and_named_unless_it_is_asked_for() {
 }
 
 #[test]
-fn without_nets_there_is_no_wirelength_and_a_warning() {
+fn absent_nets_mean_no_hpwl_and_a_warning() {
     let tiny = Tiny::new();
     std::fs::remove_file(tiny.file("nets")).unwrap();
     std::fs::remove_file(tiny.file("wts")).unwrap();
@@ -170,7 +170,7 @@ fn json_goes_to_a_file_beside_the_summary() {
 }
 
 #[test]
-fn maps_are_indexed_by_x_then_y_and_forces_by_node() {
+fn maps_are_x_then_y_and_forces_go_by_node() {
     let tiny = Tiny::new();
     let (aux, maps) = (tiny.aux(), tiny.folder().join("maps"));
     let bins = ["--bins", "8x4"];

@@ -21,7 +21,7 @@ fn refused(folder: &Path, args: &[&dyn AsRef<OsStr>], says: &str) {
 }
 
 #[test]
-fn no_output_is_written_over_an_input_or_another_output() {
+fn outputs_never_overwrite_inputs_or_each_other() {
     let tiny = Tiny::new();
     let (folder, aux) = (tiny.folder(), tiny.aux());
     let is_input = "is an input of the run";

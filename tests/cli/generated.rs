@@ -363,7 +363,7 @@ fn the_reader_gives_the_same_design_back() {
 }
 
 #[test]
-fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
+fn unwritable_designs_leave_no_file() {
     let design = generate(&Spec::with_cells(10)).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");

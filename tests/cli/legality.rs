@@ -104,7 +104,7 @@ fn every_planted_fault_is_found_by_name() {
 }
 
 #[test]
-fn an_illegal_placement_fails_only_where_legality_is_required() {
+fn only_require_legal_fails_illegal_placements() {
     let design = Legal::new();
     let (aux, pl) = (design.0.aux(), design.moved("c1 10 0", "c1 6 0"));
     let json = design.0.folder().join("eval.json");
@@ -125,7 +125,7 @@ fn an_illegal_placement_fails_only_where_legality_is_required() {
 }
 
 #[test]
-fn cells_that_the_designs_own_placement_fixes_are_fixed() {
+fn cells_fixed_in_the_designs_pl_stay_fixed() {
     let design = Legal::new();
     let nodes = design.0.text("nodes").replace("NumTerminals : 1", "NumTerminals : 0");
     design.0.write("nodes", nodes.replace(" terminal", "").as_bytes());
@@ -135,7 +135,7 @@ fn cells_that_the_designs_own_placement_fixes_are_fixed() {
 }
 
 #[test]
-fn the_contests_score_is_added_where_it_is_asked_for() {
+fn scaled_hpwl_is_the_contests_formula() {
     let design = Legal::new();
     // Two bins of 20 × 16: 64 of cells in 320, and 24 in the 264 that the fixed cell leaves; T = 0.15.
     let args: [&dyn AsRef<OsStr>; 6] =

@@ -132,7 +132,7 @@ fn the_demo_needs_no_files() {
 }
 
 #[test]
-fn pictures_are_chosen_with_their_format_and_range() {
+fn pictures_take_names_formats_and_ranges() {
     let tiny = Tiny::new();
     let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
     let base: [&dyn AsRef<OsStr>; 6] = [&"plot", &aux, &"--bins", &"8x4", &"--out", &out];
@@ -171,7 +171,7 @@ fn pictures_are_chosen_with_their_format_and_range() {
 }
 
 #[test]
-fn pictures_for_a_paper_have_their_width_and_font() {
+fn pictures_for_papers_have_width_and_font() {
     let tiny = Tiny::new();
     let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
     let base: [&dyn AsRef<OsStr>; 6] = [&"plot", &aux, &"--bins", &"8x4", &"--out", &out];

@@ -52,7 +52,7 @@ fn ranks_with_other_densities_disagree_on_all() {
 }
 
 #[test]
-fn what_fails_on_one_rank_is_said_on_all() {
+fn a_failure_of_one_rank_is_reported_by_all() {
     let folder = tempfile::tempdir().unwrap();
     let (place, out) = (place(), folder.path().join("out"));
     let (here, gone) = (density(folder.path(), "a.npy", 128), folder.path().join("gone.npy"));

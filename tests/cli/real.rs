@@ -113,7 +113,7 @@ fn legal_placements_are_legal_and_others_are_not() {
 /// The offsets of these are counted from the corner, of ICCAD04's from the centre.
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
-fn a_wrong_pin_offset_is_noticed_and_a_right_one_is_not() {
+fn only_wrong_pin_offsets_lead_to_a_hint() {
     for (archive, aux, right, wrong) in [
         ("ibm01", "ibm01-cu85.aux", "lower-left", "center"),
         ("ibm07", "ibm07-cu90.aux", "lower-left", "center"),
@@ -142,7 +142,7 @@ fn pictures_of_real_designs() {
 
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
-fn pipelines_agree_while_the_cells_of_ibm01_spread() {
+fn pipelines_agree_while_ibm01_spreads() {
     let folder = design_dir("ibm01");
     let (aux, pl) = (folder.join("ibm01-cu85.aux"), folder.join("ibm01-cu85.gp.pl"));
     let arguments = ["--iterations", "40", "--json", "-"];
@@ -210,7 +210,7 @@ fn movable_names(nodes: &Path) -> Vec<String> {
 
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
-fn a_legal_placement_agrees_with_an_independent_evaluation() {
+fn adaptec1_agrees_with_independent_values() {
     let (golden, folder) = (golden("adaptec1_legal.json"), design_dir("adaptec1"));
     let names = movable_names(&folder.join("adaptec1.mms.nodes"));
     let index_of = |name: &str| names.iter().position(|n| n == name).unwrap();

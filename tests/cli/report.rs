@@ -141,7 +141,7 @@ fn an_interrupted_comparison_is_written() {
 }
 
 #[test]
-fn a_page_of_a_placement_gives_every_warning_once() {
+fn placement_pages_list_each_warning_once() {
     let tiny = Tiny::new();
     tiny.edit("pl", "p 30 8", "p 38 8"); // partly beyond the die, of which the charge warns
     tiny.edit("wts", "n1 2", "n1 2\nunknown 3"); // and this of the files
@@ -163,7 +163,7 @@ fn a_page_of_a_placement_gives_every_warning_once() {
 /// Many cells on many bins with as many frames as a page takes stay within its size.
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
-fn a_page_of_a_large_design_with_fifty_frames_has_at_most_five_megabytes() {
+fn fifty_frames_of_adaptec1_take_at_most_5_mb() {
     let folder = tempfile::tempdir().unwrap();
     let aux = crate::common::design_dir("adaptec1").join("adaptec1.mms.aux");
     let pl = aux.with_file_name("adaptec1.mms.legal.pl");
@@ -211,7 +211,7 @@ fn placed(folder: &Path) -> PathBuf {
 
 #[test]
 #[ignore = "needs a browser: chromium or google-chrome on PATH"]
-fn in_a_browser_maps_slider_and_hot_spots_work_without_an_error() {
+fn in_a_browser_the_page_works_without_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = placed(folder.path());
     let mut browser = Browser::open(&file, 1400);

@@ -49,7 +49,7 @@ fn output_that_cannot_be_printed_is_an_error() {
 }
 
 #[test]
-fn files_larger_than_allowed_are_an_error_and_not_left_behind() {
+fn files_over_the_size_limit_are_removed() {
     let tiny = Tiny::new();
     let out = tempfile::tempdir().unwrap();
     let is_one_error = |args: &[&dyn AsRef<OsStr>], file: &str| {
@@ -112,7 +112,7 @@ fn signal(child: &Child, name: &str) {
 }
 
 #[test]
-fn an_interrupted_run_leaves_no_file_half_written() {
+fn interrupted_runs_leave_no_partial_files() {
     let out = tempfile::tempdir().unwrap();
     let old = "RowBasedPlacement : old.nodes\n";
     for name in ["-INT", "-TERM", "-HUP"] {
@@ -134,7 +134,7 @@ fn an_interrupted_run_leaves_no_file_half_written() {
 }
 
 #[test]
-fn signals_that_were_ignored_at_the_start_stay_so() {
+fn signals_ignored_at_the_start_stay_ignored() {
     // As `nohup` has it, and the `&` of a script.
     for (ignored, name) in [("HUP", "-HUP"), ("INT", "-INT")] {
         let out = tempfile::tempdir().unwrap();

@@ -149,7 +149,7 @@ fn ratios_and_claims_follow_from_the_times() {
 }
 
 #[test]
-fn amdahls_estimate_is_exact_for_times_that_add_up() {
+fn amdahls_estimate_is_exact_for_additive_times() {
     let quick = Settings { quick: true, ..SETTINGS };
     let target = Known { times: as_claimed, memory: 1e15 };
     let both = [Experiment::Amdahl, Experiment::Designs];
@@ -164,7 +164,7 @@ fn amdahls_estimate_is_exact_for_times_that_add_up() {
 }
 
 #[test]
-fn what_an_engine_cannot_do_is_said_and_the_rest_is_measured() {
+fn unsupported_lines_are_marked_and_others_run() {
     let no_naive_stage = |work: &Work| match work {
         Work::PostProcess(..) => None,
         _ => as_claimed(work),
@@ -178,7 +178,7 @@ fn what_an_engine_cannot_do_is_said_and_the_rest_is_measured() {
 }
 
 #[test]
-fn what_fails_is_marked_and_the_rest_goes_on() {
+fn failing_lines_are_marked_and_others_run() {
     struct Failing;
     impl Workload for Failing {
         fn run(&mut self) -> Result<f64, BenchError> {
@@ -212,7 +212,7 @@ fn what_fails_is_marked_and_the_rest_goes_on() {
 }
 
 #[test]
-fn what_memory_does_not_hold_is_marked() {
+fn lines_beyond_the_memory_are_marked() {
     // 1 GiB holds the maps of 1024² and not those of 8192².
     let report = known(&[Experiment::TwoDimensional], as_claimed, f64::from(1 << 30));
     let groups = &report.tables[0].groups;

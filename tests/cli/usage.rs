@@ -86,7 +86,7 @@ fn wrong_usage_exits_with_2() {
 }
 
 #[test]
-fn a_number_out_of_range_is_told_the_option_and_its_range() {
+fn errors_name_the_option_and_its_range() {
     let place = &["place", "a.aux", "-o", "b.pl"][..];
     let [solve, generate] =
         [["solve", "a.npy", "--out", "b"], ["generate", "adaptec1", "--out", "b"]];
@@ -152,7 +152,7 @@ fn info_names_the_engines() {
 
 #[cfg(feature = "cuda")]
 #[test]
-fn a_limit_that_is_none_is_refused_where_a_device_would_be_used() {
+fn malformed_device_limits_are_refused() {
     let expected = "PLACEFIELD_DEVICE_LIMIT=99 KB: expected the KB of shared memory of a block";
     let mut info = placefield(&[&"info"]);
     info.env("PLACEFIELD_DEVICE_LIMIT", "99 KB");

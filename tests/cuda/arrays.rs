@@ -114,7 +114,7 @@ fn is_the_hosts<T: CudaReal>(gpu: &Gpu) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn arrays_of_the_caller_give_the_bits_of_the_hosts() {
+fn device_arrays_give_the_bits_of_host_arrays() {
     let gpu = gpu();
     is_the_hosts::<f32>(&gpu);
     is_the_hosts::<f64>(&gpu);
@@ -398,7 +398,7 @@ fn is_bad<T>(result: Result<T, CudaError>, reason: &str) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn addresses_where_the_values_cannot_be_are_refused() {
+fn bad_device_addresses_are_refused() {
     let gpu = gpu();
     let foreign = "no memory of this device";
     let host = [0.0f32; 64];
@@ -456,7 +456,7 @@ fn streams_of_other_contexts_are_refused() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn arrays_that_do_not_fit_are_refused_and_do_no_harm() {
+fn refused_arrays_leave_the_engine_usable() {
     let (gpu, charge) = (gpu(), charge());
     let other = Gpu::open(0).unwrap();
     let place = positions::<f32>(&charge, 0.0, 9);

@@ -53,7 +53,7 @@ fn thresholds_drop_and_count<T: CudaReal>() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_threshold_drops_small_coefficients_and_counts_the_others() {
+fn thresholds_drop_and_count_coefficients() {
     thresholds_drop_and_count::<f32>();
     thresholds_drop_and_count::<f64>();
 }

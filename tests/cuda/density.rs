@@ -205,7 +205,7 @@ fn thin_macros_on_a_heap_overflow_as_on_the_cpu() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn fillers_of_several_sizes_count_each_at_its_own() {
+fn fillers_of_several_sizes_match_the_cpu() {
     let gpu = gpu();
     let mut charge = charge(48, 40, 500, 1.0);
     charge.add_fillers(40.0, 30.0, &[0.0, 100.0, 200.0], &[50.0, 70.0, 90.0]).unwrap();
@@ -232,7 +232,7 @@ fn a_heap_of_bodies_in_one_place_is_the_cpus() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn positions_that_are_not_numbers_touch_nothing_else() {
+fn bad_positions_affect_no_other_body() {
     let gpu = gpu();
     let charge = charge(40, 44, 700, 1.0);
     let mut at = [charge.initial_x(), charge.initial_y()].map(|v| rounded::<f32>(v, 0.0, 0));

@@ -72,7 +72,7 @@ fn stats_near(what: &str, got: DensityStats, want: DensityStats, bound: f64) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_pipeline_left_open_is_three_pass_where_that_has_kernels() {
+fn the_default_is_three_pass_if_it_has_kernels() {
     let gpu = gpu();
     let choice = |nx, ny, pipeline| {
         let options = EngineOptions::default().pipeline(pipeline);
@@ -211,7 +211,7 @@ fn a_replayed_step_is_its_stages_one_by_one() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn the_same_positions_give_the_same_bits_whatever_came_before() {
+fn the_same_positions_give_the_same_bits() {
     let gpu = gpu();
     let charge = mixed(90, 70, 5000, 1.0);
     let [x, y] = positions::<f32>(&charge, 0.0, 0);
@@ -264,7 +264,7 @@ fn cells_that_jump_are_ordered_anew() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_jump_that_nobody_asks_about_is_ordered_all_the_same() {
+fn jumps_are_reordered_without_being_queried() {
     let gpu = gpu();
     let charge = mixed(128, 96, 20_000, 1.0);
     let orders = |engine: &CudaEngine<f32>| engine.bodies().orders();
@@ -304,7 +304,7 @@ fn a_jump_that_nobody_asks_about_is_ordered_all_the_same() {
 /// surroundings: no order mends that, and none is made in vain.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn bodies_outside_halos_that_no_order_mends_call_for_none() {
+fn bodies_longer_than_halos_cause_no_reorder() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 640.0, 640.0), 64, 64).unwrap();
     let (width, height) = (vec![195.0; 500], vec![5.0; 500]);
@@ -466,7 +466,7 @@ fn a_flat_density_is_solved_in_single_precision() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn what_is_stale_or_misshapen_is_refused() {
+fn stale_results_and_bad_shapes_are_refused() {
     let gpu = gpu();
     let charge = mixed(24, 20, 100, 1.0);
     let n = charge.bodies();
@@ -507,7 +507,7 @@ fn what_is_stale_or_misshapen_is_refused() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_full_device_is_an_error_and_no_more() {
+fn a_full_device_is_an_error_and_stays_usable() {
     let gpu = gpu_alone();
     let charge = mixed(64, 64, 0, 1.0);
     let [x, y] = positions::<f64>(&charge, 0.0, 0);

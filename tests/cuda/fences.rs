@@ -265,7 +265,7 @@ fn cells_of_a_placement_end_in_their_fences() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn more_regions_than_a_launch_has_blocks_are_refused() {
+fn more_than_65535_regions_are_refused() {
     let (gpu, regions) = (gpu_alone(), 65536);
     let grid = BinGrid::new(Rect::at(0.0, 0.0, regions as f64, 1.0), 1, 1).unwrap();
     let cells = Rectangles::movable(&[0.5], &[0.5], &[0.0], &[0.0]);

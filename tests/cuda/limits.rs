@@ -28,7 +28,7 @@ fn smaller() -> impl Iterator<Item = (&'static str, Gpu)> {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_limited_device_has_what_its_limit_leaves_and_says_so() {
+fn limited_devices_report_their_limits() {
     let _turn = gpu();
     let whole = limited(DeviceLimit::none()).info().clone();
     assert!(whole.shared_memory >= 64 << 10 && whole.architecture() >= 75, "{whole:?}");
@@ -48,7 +48,7 @@ fn a_limited_device_has_what_its_limit_leaves_and_says_so() {
 /// has none.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_engine_of_a_smaller_device_agrees_with_the_cpu() {
+fn engines_on_smaller_devices_match_the_cpu() {
     let _turn = gpu();
     for (_, gpu) in smaller() {
         for (nx, ny) in [(64, 128), (33, 64)] {
@@ -88,7 +88,7 @@ fn solves<T: CudaReal>(whole: &Gpu, gpu: &Gpu, text: &str, (n, m): (usize, usize
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn where_lines_do_not_fit_the_fused_pipeline_stands_in() {
+fn fused_replaces_three_pass_on_small_devices() {
     let whole = gpu();
     for (text, gpu) in smaller() {
         assert!(solves::<f32>(&whole, &gpu, text, (64, 64)), "{text}: no three passes of 64 x 64");

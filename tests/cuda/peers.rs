@@ -333,7 +333,7 @@ fn failed_stages_leave_nothing_to_read() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn what_an_engine_on_several_devices_refuses_leaves_it_usable() {
+fn refusals_leave_multi_device_engines_usable() {
     let _gpu = gpu();
     let charge = mixed(64, 64, 100, 1.0);
     let mut engine = several::<f32>(&[0, 0], &charge);

@@ -338,7 +338,7 @@ pub(crate) fn place(
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_placement_converges_where_the_hosts_does_with_the_same_bits_every_time() {
+fn placements_converge_like_the_cpu_and_repeat() {
     let gpu = gpu();
     let design = generate(&Spec::with_cells(3000)).unwrap();
     let charge = charge(&design, 48);
@@ -383,7 +383,7 @@ fn an_iteration_allocates_nothing() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn what_is_no_number_shows_and_what_is_out_of_order_is_refused() {
+fn nan_shows_and_calls_out_of_order_are_refused() {
     let gpu = gpu();
     let design = design(2000);
     let charge = charge(&design, 32);

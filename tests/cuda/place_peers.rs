@@ -100,7 +100,7 @@ fn one_to_three_ranks_place_like_one_device() {
 /// Bits may differ by slabs, which placements that steer by them make more of.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn by_slabs_placements_are_as_good_as_those_of_one_device() {
+fn slab_placements_are_as_good_as_one_devices() {
     let gpu = gpu();
     let design = generate(&Spec::with_cells(3000)).unwrap();
     let charge = charge(&design, 48);
@@ -138,7 +138,7 @@ fn few_cells_are_placed_on_many_ranks() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn what_several_devices_cannot_place_is_refused() {
+fn fences_and_other_netlists_are_refused() {
     let _gpu = gpu();
     let peers = Peers::open(&[0, 0]).unwrap();
     let fenced = Cells::new().together(&fences::options());
@@ -156,7 +156,7 @@ fn what_several_devices_cannot_place_is_refused() {
 /// One device without room for its part: an error that says so, at once, and nothing kept.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_device_without_room_for_a_placement_is_an_error() {
+fn a_device_without_memory_is_an_error() {
     let gpu = gpu_alone();
     let design = design(3000);
     let charge = charge(&design, 512);

@@ -46,7 +46,7 @@ fn messages_in_one_process_solve_like_one_device() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU and NCCL"]
-fn what_messages_cannot_do_is_refused() {
+fn graphs_and_engines_need_peer_memory() {
     let _alone = gpu_alone();
     let error = Peers::open_by_nccl(&[0, 0]).err().unwrap().to_string();
     assert_eq!(error, "several devices: device 0 is named twice: NCCL takes each once");

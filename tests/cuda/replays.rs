@@ -92,7 +92,7 @@ fn steps_in_one_call_give_the_bits_of_the_hosts() {
 /// Captures and replays on a stream of the caller's, and what they are refused for.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn steps_in_one_call_are_replayed_on_the_callers_stream() {
+fn one_call_steps_replay_on_the_callers_stream() {
     let (gpu, charge) = (gpu_alone(), charge());
     let places = [0.0, 40.0].map(|shift| positions::<f32>(&charge, shift, 9));
     let wants = [0, 1].map(|k| want(&gpu, &charge, &places[k]));
@@ -137,7 +137,7 @@ fn steps_in_one_call_are_replayed_on_the_callers_stream() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn no_bodies_have_the_energy_of_what_is_fixed() {
+fn without_bodies_the_energy_is_of_fixed_cells() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 32.0, 16.0), 32, 16).unwrap();
     let fixed = [Rect::at(3.0, 4.0, 7.0, 5.0)];

@@ -92,7 +92,7 @@ const SIZES: [(usize, usize); 8] =
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn one_to_four_ranks_solve_like_one_device_in_f32() {
+fn up_to_four_ranks_solve_like_one_device_in_f32() {
     let gpu = gpu();
     let all = |ranks| ranks_solve_like_one::<f32>(&gpu, ranks, &SIZES);
     (1..=4).for_each(all);
@@ -100,7 +100,7 @@ fn one_to_four_ranks_solve_like_one_device_in_f32() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn one_to_four_ranks_solve_like_one_device_in_f64() {
+fn up_to_four_ranks_solve_like_one_device_in_f64() {
     let gpu = gpu();
     let all = |ranks| ranks_solve_like_one::<f64>(&gpu, ranks, &SIZES);
     (1..=4).for_each(all);
@@ -193,7 +193,7 @@ fn a_rank_that_does_not_come_is_named() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn what_several_devices_cannot_do_is_refused() {
+fn bad_devices_grids_and_slabs_are_refused() {
     let gpu = gpu();
     for devices in [vec![], vec![0; 17]] {
         let error = Peers::open(&devices).err().unwrap().to_string();

@@ -29,7 +29,7 @@ fn is_other_gpu(result: Result<(), CudaError>) -> bool {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn memory_of_another_opening_of_the_device_is_refused() {
+fn memory_of_another_gpu_handle_is_refused() {
     let gpu = gpu();
     let other = Gpu::open(0).unwrap();
     let n = 64 * 64;
@@ -71,7 +71,7 @@ fn memory_of_another_opening_of_the_device_is_refused() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_stage_runs_only_with_the_bodies_it_was_made_for() {
+fn stages_refuse_bodies_of_another_charge() {
     let gpu = gpu();
     let [small, large] = [50, 5000].map(|cells| mixed(40, 50, cells, 1.0));
     let make = |charge: &Charge| {
@@ -130,7 +130,7 @@ fn a_density_refused_leaves_nothing_behind() {
 /// one body more than a chunk has of one class, and all of them outside their halo.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn every_body_of_the_fullest_chunk_may_leave_its_halo() {
+fn all_bodies_of_full_chunks_may_leave_the_halo() {
     const EACH: usize = 2047;
     let gpu = gpu();
     // As many as the largest chunks are made for.
@@ -246,7 +246,7 @@ fn step_bits(engine: &mut CudaEngine<f32>, x: &[f32], y: &[f32]) -> Vec<u32> {
 /// capture to break, bits would differ or calls fail.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn engines_on_one_gpu_do_not_disturb_each_other_from_several_threads() {
+fn engines_on_several_threads_do_not_interfere() {
     let gpu = gpu();
     let charges: Vec<Charge> = [(64, 128, 3000), (100, 80, 2000), (128, 64, 4000)]
         .map(|(a, b, n)| mixed(a, b, n, 0.9))
@@ -281,7 +281,7 @@ fn engines_on_one_gpu_do_not_disturb_each_other_from_several_threads() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn work_of_other_threads_waits_for_a_capture_and_is_no_part_of_it() {
+fn captures_exclude_work_of_other_threads() {
     let gpu = gpu();
     let n = 1 << 16;
     let ones = gpu.upload(&vec![1f32; n]).unwrap();
@@ -315,7 +315,7 @@ fn work_of_other_threads_waits_for_a_capture_and_is_no_part_of_it() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn an_error_in_a_capture_leaves_the_engine_usable() {
+fn failed_captures_leave_the_engine_usable() {
     let gpu = gpu();
     let charge = mixed(64, 64, 1000, 1.0);
     let [x, y] = starts(&charge);
@@ -430,7 +430,7 @@ fn from_indices(from: &placefield::cuda::Permutation) -> placefield::cuda::Devic
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn kernels_by_way_of_ptx_agree_with_those_compiled_here() {
+fn ptx_and_compiled_kernels_agree() {
     let charge = mixed(64, 128, 2000, 0.9);
     let [x, y] = starts(&charge);
     let rho = off_axis::<f64>(128, 64);

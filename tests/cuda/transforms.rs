@@ -364,7 +364,7 @@ fn integers_are_converted_as_they_are_read() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn stages_one_at_a_time_and_graphs_give_the_same_bits() {
+fn single_stages_and_graphs_give_the_same_bits() {
     let gpu = gpu();
     let (nx, ny) = (40, 56);
     let x = values::<f64>(nx * ny);

@@ -240,7 +240,7 @@ fn wirelength_of_a_turned_cell_is_that_of_def() {
 }
 
 #[test]
-fn nets_and_weights_may_be_absent_whether_named_or_not() {
+fn nets_and_weights_may_be_absent() {
     let small = Small::new();
     fs::remove_file(small.path("wts")).unwrap();
     let Loaded { design, warnings, .. } = small.load();
@@ -255,7 +255,7 @@ fn nets_and_weights_may_be_absent_whether_named_or_not() {
 }
 
 #[test]
-fn an_empty_file_of_weights_is_a_warning_and_one_of_no_weights_is_none() {
+fn only_headerless_empty_weight_files_warn() {
     let small = Small::new();
     for (text, warnings) in [("", 1), (" \n\n", 1), ("UCLA wts 1.0\n# none\n", 0)] {
         small.write("wts", text);
@@ -266,7 +266,7 @@ fn an_empty_file_of_weights_is_a_warning_and_one_of_no_weights_is_none() {
 }
 
 #[test]
-fn another_placement_takes_the_place_of_the_named_one() {
+fn the_pl_option_replaces_the_placement_file() {
     let small = Small::new();
     let pl = small.folder.path().join("other.pl");
     fs::write(&pl, "a 1 2 : S\n").unwrap();
@@ -325,7 +325,7 @@ fn a_pipe_is_read_to_its_end() {
 }
 
 #[test]
-fn another_placement_is_read_for_the_nodes_of_a_design() {
+fn placements_are_read_for_given_nodes() {
     let small = Small::new();
     let design = small.load().design;
     small.write("pl", "a 1 2 : S /FIXED\nb 3 4 : FW\n");
@@ -532,7 +532,7 @@ fn folders_and_absent_files_are_errors() {
 
 #[cfg(unix)]
 #[test]
-fn devices_are_refused_and_unreadable_files_are_errors() {
+fn devices_and_unreadable_files_are_errors() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let small = Small::new();
     fs::remove_file(small.path("nets")).unwrap();

@@ -111,7 +111,7 @@ fn cells_with_more_area_than_the_die_cannot_fit() {
 }
 
 #[test]
-fn a_target_below_what_the_cells_need_is_out_of_reach() {
+fn target_densities_below_the_cells_are_found() {
     let mut case = Case::sound();
     case.options = case.options.target_density(0.4);
     let (said, _) = case.finds(Kind::TargetDensityOutOfReach);
@@ -276,7 +276,7 @@ fn ports_far_from_the_die_are_named() {
 }
 
 #[test]
-fn bins_of_another_order_than_the_cells_are_found() {
+fn too_fine_and_too_coarse_bins_are_found() {
     let mut case = Case::sound();
     case.bins = 256;
     let (said, _) = case.finds(Kind::BinsTooFine);
@@ -342,7 +342,7 @@ fn good_placements_of_real_designs_have_no_cause() {
 /// What is wrong with real files, or with how they are read, is said.
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
-fn what_real_designs_lack_is_found() {
+fn causes_in_real_designs_are_found() {
     let kinds = |folder: &str, aux: &str, pin_offset, bins| {
         let read = ReadOptions::default().pin_offset(pin_offset);
         let design = read_design(&design_dir(folder).join(aux), &read).unwrap().design;

@@ -104,7 +104,7 @@ fn goes_on<T: Real>(before: &Charge, after: &Charge) -> Found<T> {
 }
 
 #[test]
-fn other_sizes_are_as_if_there_from_the_beginning() {
+fn changed_sizes_equal_a_charge_made_with_them() {
     let before = Cells::new().charge(&options());
     assert!(before.fillers() > 100 && before.macros() == [7]);
     let mut after = before.clone();
@@ -136,7 +136,7 @@ fn other_sizes_are_as_if_there_from_the_beginning() {
 }
 
 #[test]
-fn a_cell_that_stays_takes_fixed_area_and_nothing_else() {
+fn fixed_cells_only_take_fixed_area() {
     let cells = Cells::new();
     let before = cells.charge(&options());
     let stays: Vec<bool> = (0..CELLS).map(|i| i == 7 || i % 50 == 3).collect();
@@ -272,7 +272,7 @@ fn bins_have_target_densities_of_their_own() {
 }
 
 #[test]
-fn what_cannot_be_leaves_charge_and_engine_as_they_were() {
+fn refused_changes_leave_charge_and_engine_alone() {
     let cells = Cells::new();
     let before = cells.charge(&options());
     let mut charge = before.clone();

@@ -275,7 +275,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn what_cannot_be_made_is_refused() {
+fn missing_nets_and_bad_capacities_are_refused() {
     let (design, grid) = (dots(&[&[(1.0, 1.0), (2.0, 2.0)]]), bins(8.0, 4.0, 8, 4));
     let options = CongestionOptions::default();
     let refused = |design: &Design, options: &CongestionOptions| {

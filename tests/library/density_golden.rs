@@ -546,7 +546,7 @@ fn positions_that_are_not_finite_leave_no_trace() {
 /// A body of 7 or 8 bins ends in the seventh or eighth column after its first; one wider by
 /// rounding, in the column after that.
 #[test]
-fn a_body_of_eight_bins_and_rounding_ends_where_it_should() {
+fn rounding_widens_bodies_by_one_bin_at_most() {
     let grid = BinGrid::new(Rect::at(2.884e-8, 0.0, 51.2, 1.6), 512, 16).unwrap();
     for (width, last) in [(0.7, 22), (0.700_000_05, 23), (0.8, 23), (0.800_000_05, 24)] {
         let cells = Boxes::of(&[[1.6, 0.4, width, 0.8]]);

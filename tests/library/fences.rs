@@ -49,7 +49,7 @@ fn bits_are_the_same_for_any_number_of_threads() {
 
 /// 4 × 2 bins of 10 × 20; a fence over the two columns on the left, one bin high.
 #[test]
-fn what_lies_outside_a_fence_is_full() {
+fn area_outside_a_fence_is_full() {
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 40.0, 40.0), 4, 2).unwrap();
     let at = [1.0, 30.0];
     let cells = Rectangles::movable(&[2.0; 2], &[4.0; 2], &at, &at);
@@ -116,7 +116,7 @@ fn an_engine_goes_on_with_other_regions() {
 
 /// Against central differences of the energy in sum.
 #[test]
-fn the_energy_of_all_regions_has_the_derivative_it_should() {
+fn gradients_over_all_regions_match_differences() {
     let charge = Cells::new().together(&options());
     let mut engine =
         CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default().threads(2)).unwrap();
@@ -184,7 +184,7 @@ fn fences_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn what_takes_other_regions_is_refused() {
+fn bad_region_counts_and_weights_are_refused() {
     let charge = Cells::new().together(&options());
     let mut engine = open::<f64>(charge.clone(), 1);
     let (x, y) = charge.initial_positions::<f64>();

@@ -52,7 +52,7 @@ fn computes_the_same<T: Real + std::fmt::Debug>() {
 }
 
 #[test]
-fn an_evaluation_is_the_same_whatever_came_before() {
+fn earlier_evaluations_leave_no_trace() {
     computes_the_same::<f32>();
     computes_the_same::<f64>();
 }

@@ -69,7 +69,7 @@ fn one_array_gives_the_bits_of_two_in_f64() {
 
 /// The documented weight makes the gradient the derivative of the energy.
 #[test]
-fn a_weight_makes_it_the_derivative_of_the_energy() {
+fn weighted_gradients_are_energy_derivatives() {
     // The macro of index 5 covers so many bins that what the field varies within one matters
     // little, along either axis; it lies within the die.
     let charge = mixed(48, 64, 300, 0.9);
@@ -103,7 +103,7 @@ fn a_weight_makes_it_the_derivative_of_the_energy() {
 }
 
 #[test]
-fn bad_arrays_are_errors_and_leave_the_engine_usable() {
+fn bad_arrays_leave_the_engine_usable() {
     let mut engine = engine::<f32>();
     let (x, y) = engine.charge().initial_positions::<f32>();
     let bodies = x.len();

@@ -89,7 +89,7 @@ fn openroads_counts_are_met() {
 
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
-fn openroads_wirelengths_are_met_to_the_last_digit() {
+fn wirelengths_equal_openroads_to_the_last_digit() {
     let (mut met, mut not_met) = (0, Vec::new());
     for Case { name, def, lef, known } in cases() {
         let Some(want) = known["hpwl_before_um"].as_f64() else { continue };

@@ -73,7 +73,7 @@ fn check<T: Real>(file: &Value) {
 }
 
 #[test]
-fn every_transform_is_scipys_times_the_tables_factor() {
+fn transforms_are_scipys_times_the_tables_factor() {
     let file = golden("scipy_transforms.json");
     check::<f64>(&file);
     check::<f32>(&file);

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_array_of_real_numbers_is_an_error() {
+    fn files_without_real_arrays_are_refused() {
         for (bytes, want) in [
             (b"PK".to_vec(), "not a NumPy file"),
             (npy("<f4", false, "(1000000000000, 1000)", &[0; 16]), "cut short: "),

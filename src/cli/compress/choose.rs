@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_reach_the_psnr_and_no_much_larger_one_does() {
+    fn thresholds_are_near_the_largest_for_a_psnr() {
         let picture = picture();
         let spectrum = Spectrum::of(&picture).unwrap();
         let mut engine = CpuThresholdPair::<f64>::new(36, 48).unwrap();

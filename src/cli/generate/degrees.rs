@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn adaptec1_has_half_its_nets_with_two_pins_and_a_long_tail() {
+    fn adaptec1_nets_are_small_with_a_long_tail() {
         let counts = histogram(221_142, 944_053, 211_447);
         let share = |d: u64| counts[d as usize - 2].1 as f64 / 221_142.0;
         assert!((0.48..0.62).contains(&share(2)), "{}", share(2));

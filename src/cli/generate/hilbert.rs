@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_curve_begins_upward_at_the_lower_left_for_every_size() {
+    fn every_curve_visits_quarters_in_the_same_order() {
         for bits in 1..=6 {
             let quarter = 1u64 << (2 * bits - 2);
             let half = 1u32 << (bits - 1);

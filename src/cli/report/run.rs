@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn fifty_frames_of_noise_stay_within_their_share_of_the_page() {
+    fn fifty_frames_of_noise_are_all_kept() {
         let run = Run::new("t", (0..=490).collect(), Vec::new(), &[], Some(film(50)));
         assert!(run.quality > 1);
         let frames = run.frames.as_ref().unwrap();

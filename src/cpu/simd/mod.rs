@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_forced_ends_with_its_work() {
+    fn a_forced_unit_ends_with_its_closure() {
         let before = Simd::current();
         for simd in Simd::available() {
             let inside = simd.force(|| (Simd::current(), Simd::Portable.force(Simd::current)));

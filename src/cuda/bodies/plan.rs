@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn macros_in_one_place_do_not_overflow_the_overflow() {
+    fn stacked_macros_do_not_wrap_the_overflow_sum() {
         let charge = charge(&[(400.0, 300.0); 3000], 1.0);
         let plan = plan::<f32>(&charge, SMALL_CHUNK);
         let all = 3000.0 * charge.grid().bins() as f64;

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_body_is_in_one_share_and_shares_are_alike() {
+    fn shares_split_all_bodies_evenly() {
         for (cells, bodies) in [(0, 0), (1, 1), (3, 900), (900, 900), (1_000_000, 3_000_001)] {
             let all = BodyBlocks::new(cells, bodies);
             for count in [1, 2, 3, 16] {

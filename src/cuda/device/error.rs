@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engines_error_tells_lack_of_memory_and_keeps_the_rest() {
+    fn engine_errors_tell_out_of_memory_from_others() {
         let (needed, free) = (5 << 20, 3 << 20);
         let message = CudaError::OutOfMemory { needed, free }.to_string();
         assert_eq!(message, "out of GPU memory: 5 MiB more were needed and 3 MiB are free");

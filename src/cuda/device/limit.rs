@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_read_in_any_order_and_refused_where_it_is_none() {
+    fn limits_parse_in_any_order_and_bad_ones_fail() {
         let both = DeviceLimit::none().shared_memory(101_376).architecture(86);
         for text in ["shared=99,arch=86", "arch=86,shared=99"] {
             assert_eq!(text.parse::<DeviceLimit>().unwrap(), both, "{text}");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limited_device_says_so_and_no_limit_adds_anything() {
+    fn limits_show_in_the_name_and_only_lower() {
         let with = |text: &str| {
             let mut info = h200();
             text.parse::<DeviceLimit>().unwrap().apply(&mut info);

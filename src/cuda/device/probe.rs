@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn code_in_the_program_needs_no_nvrtc_and_most_work_no_cufft() {
+    fn precompiled_code_needs_no_nvrtc_or_cufft() {
         let found = Capabilities {
             driver: true,
             precompiled: true,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn probing_and_opening_without_cuda_is_an_error_not_a_panic() {
+    fn opening_without_cuda_is_an_error() {
         let found = probe();
         if let Some(obstacle) = found.obstacle(0) {
             assert_eq!(Gpu::open(0).unwrap_err().to_string(), obstacle.to_string());

@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_integers_are_those_that_code_is_compiled_for() {
+    fn kernels_cover_every_integer_type() {
         fn names<T: Input<f32>>() -> &'static str {
             T::TYPE
         }

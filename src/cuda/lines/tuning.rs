@@ -418,7 +418,7 @@ mod tests {
     const LIMITS: Limits = Limits { shared: 227 << 10, threads: 2048 };
 
     #[test]
-    fn what_was_measured_comes_back() {
+    fn tuned_rows_survive_json() {
         for (role, real, n) in
             [(Role::Rows, 8, 1000), (Role::Solve, 4, 4096), (Role::Fields, 4, 96)]
         {

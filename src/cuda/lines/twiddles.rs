@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roots_are_exact_at_the_quarters_and_right_between() {
+    fn roots_are_exact_at_quarter_turns() {
         for (k, want) in [(0, (1.0, 0.0)), (1, (0.0, -1.0)), (2, (-1.0, 0.0)), (3, (0.0, 1.0))] {
             for n in [4, 32] {
                 let w = root(&quarter_wave(n), k * n / 4);

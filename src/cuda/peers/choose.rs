@@ -85,7 +85,7 @@ mod tests {
     use crate::grid::Rect;
 
     #[test]
-    fn several_devices_are_for_what_is_large() {
+    fn only_large_work_runs_on_several_devices() {
         let grid = |n| BinGrid::new(Rect::at(0.0, 0.0, 1.0, 1.0), n, n).unwrap();
         let choose = |work, n, precision| Peers::choose(&[3, 1], work, &grid(n), precision).0;
         let solve = Workload::Solve { pipeline: Pipeline::ThreePass };

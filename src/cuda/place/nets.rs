@@ -322,7 +322,7 @@ mod tests {
 
     #[cfg(feature = "cli")] // it has the generator
     #[test]
-    fn every_pin_has_a_place_of_its_own_and_chunks_hold_what_a_block_can() {
+    fn pins_have_unique_places_and_chunks_fit_blocks() {
         use crate::cli::generate::{Spec, generate};
         let design = generate(&Spec::with_cells(3000)).unwrap();
         let netlist = Netlist::from_design(&design, 30).unwrap();

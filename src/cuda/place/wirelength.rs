@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_blocks_stride_beyond_the_last_pin_is_still_counted() {
+    fn pin_counts_leave_room_for_a_block_in_u32() {
         assert!(check_pins(MOST_PINS).is_ok() && (MOST_PINS as u32).checked_add(BLOCK).is_some());
         let refused = check_pins(MOST_PINS + 1).unwrap_err().to_string();
         assert_eq!(refused, "4294967040 pins of a netlist: at most 4294967039 are possible");

@@ -42,7 +42,7 @@ fn place<T: Real>(threads: usize) -> (Outcome, Vec<f64>, [Vec<f64>; 2]) {
 }
 
 #[test]
-fn a_centred_start_spreads_inside_the_die_and_both_precisions_agree() {
+fn centred_starts_converge_alike_in_f32_and_f64() {
     let (outcome, single, [x, y]) = place::<f32>(2);
     assert_eq!(outcome, Outcome::Converged, "after {}", single.len());
     assert!(single.len() < 800, "{}", single.len());
@@ -112,7 +112,7 @@ fn without_a_preconditioner_cells_still_spread() {
 }
 
 #[test]
-fn a_number_that_is_none_shows_in_the_sample_and_nowhere_else() {
+fn nan_positions_show_in_the_sample() {
     let (mut backend, [x, y]) = generated::<f32>(1);
     let weights = Weights { gamma: 5.0, lambda: 1e-3, pin_factor: 1.0, area_factor: 1.0 };
     backend.start(&x, &y).unwrap();
@@ -129,7 +129,7 @@ fn a_number_that_is_none_shows_in_the_sample_and_nowhere_else() {
 }
 
 #[test]
-fn what_is_out_of_order_is_an_error() {
+fn backend_calls_out_of_order_are_errors() {
     let (mut backend, [x, y]) = generated::<f64>(1);
     let weights = Weights { gamma: 5.0, lambda: 0.0, pin_factor: 1.0, area_factor: 1.0 };
     let text = |result: Result<(), EngineError>| result.unwrap_err().to_string();
@@ -252,7 +252,7 @@ impl Backend for Scripted {
 }
 
 #[test]
-fn a_number_that_is_none_ends_the_descent_at_the_best_before() {
+fn nan_ends_the_descent_at_the_best_iterate() {
     let mut machine = Scripted::new(|k| match k {
         30 => Sample { gradient_squared: f64::NAN, ..sample(10.0, 0.5) },
         20.. => sample(10.0, 0.6),
@@ -293,7 +293,7 @@ fn a_descent_that_leads_nowhere_has_diverged() {
 }
 
 #[test]
-fn a_plateau_is_recognised_and_its_best_trade_off_kept() {
+fn plateaus_keep_their_best_trade_off() {
     // Overflow creeps, at the price of wires that soon are worth more.
     let mut machine = Scripted::new(|k| match k {
         ..=60 => sample(10.0, 0.9 - 0.01 * k as f64),
@@ -335,7 +335,7 @@ fn iterations_end() {
 }
 
 #[test]
-fn the_density_weighs_more_while_wires_do_not_grow() {
+fn lambda_grows_while_wirelength_stays() {
     let mut machine = Scripted::new(|k| sample(10.0, if k < 3 { 0.9 } else { 0.05 }));
     machine.run();
     // The trial, then three iterations; the weight first changes after the second.

@@ -6,7 +6,7 @@ use placefield::engine::EngineOptions;
 use placefield::place::HostBackend;
 
 #[test]
-fn cells_of_a_placement_on_the_cpu_end_in_their_fences() {
+fn cpu_placements_end_in_their_fences() {
     cells_end_in_their_fences(|charge, netlist| {
         let options = EngineOptions::default().threads(2);
         let engine = CpuEngine::<f64>::new(charge.clone(), &options).unwrap();

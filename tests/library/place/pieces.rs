@@ -55,7 +55,7 @@ fn lambda_does_not_jump_where_wirelength_stays() {
 }
 
 #[test]
-fn the_growth_of_lambda_is_what_is_asked_for() {
+fn lambda_grows_by_the_given_factor() {
     for growth in [1.01, 1.05, 1.1] {
         close(schedule::growth(schedule::mu(1, 0.0, 1.0), growth), growth);
     }
@@ -68,7 +68,7 @@ fn the_growth_of_lambda_is_what_is_asked_for() {
 }
 
 #[test]
-fn the_final_wirelength_is_guessed_from_the_overflow() {
+fn the_final_hpwl_is_guessed_from_the_overflow() {
     // Of a descent of ibm01 that ended at 4.09e7: within a sixth.
     for (hpwl, overflow) in [(1.07e7, 0.896), (1.84e7, 0.785), (2.75e7, 0.637), (3.66e7, 0.436)] {
         let guess = schedule::final_hpwl(hpwl, overflow);
@@ -81,7 +81,7 @@ fn the_final_wirelength_is_guessed_from_the_overflow() {
 }
 
 #[test]
-fn the_first_share_is_that_of_a_centred_start_where_nothing_is_spread() {
+fn unspread_starts_get_the_centred_density_share() {
     let cold = 8e-5;
     assert_eq!(schedule::first_density_share(1.0, cold), cold);
     assert_eq!(schedule::first_density_share(1.3, cold), cold);

@@ -96,7 +96,7 @@ proptest! {
 /// Twelve cells in sixteen bins oscillate about the centre as long as the density pulls at none of
 /// them: that is not to hold its weight back.
 #[test]
-fn wires_that_oscillate_do_not_hold_the_density_back() {
+fn oscillating_wires_do_not_hold_lambda_back() {
     let mut spec = Spec::with_cells(12).seeded(46);
     (spec.utilisation, spec.macros, spec.density) = (0.5194646291810278, 3, 0.7116787775086166);
     spec.nets = spec.nets.max(spec.nodes());
@@ -107,7 +107,7 @@ fn wires_that_oscillate_do_not_hold_the_density_back() {
 }
 
 #[test]
-fn what_does_not_fit_ends_on_a_plateau_and_says_so() {
+fn overfull_designs_end_on_a_plateau() {
     let mut spec = Spec::with_cells(200).seeded(4);
     (spec.utilisation, spec.density, spec.macros) = (0.9, 0.9, 0);
     let mut design = generate(&spec).unwrap();

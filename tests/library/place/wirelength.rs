@@ -148,7 +148,7 @@ fn half_perimeter_is_the_designs_own() {
 }
 
 #[test]
-fn a_small_gamma_gives_the_half_perimeter_and_any_gives_less() {
+fn smooth_wirelength_tends_to_hpwl_from_below() {
     let design = tangle();
     let (sharp, _) = evaluate::<f64>(&design, 100, 1e-4);
     assert!((sharp.smooth + unmoved(&design) - sharp.hpwl).abs() < 1e-2 * sharp.hpwl);
@@ -161,7 +161,7 @@ fn unmoved(design: &Design) -> f64 {
 }
 
 #[test]
-fn far_from_the_origin_single_precision_still_knows_the_gradient() {
+fn f32_gradients_hold_far_from_the_origin() {
     // At 1e5 the spacing of f32 is 0.008; exact sixteenths survive the shift.
     let place = |shift: f64| {
         let at: Vec<[f64; 2]> = (0..6)

@@ -44,7 +44,7 @@ fn curves_rise_upward_and_to_the_right() {
 }
 
 #[test]
-fn bars_stand_side_by_side_as_high_as_their_values() {
+fn bars_are_grouped_and_as_high_as_their_values() {
     let series = |name: &str, values: &[Option<f64>]| BarSeries {
         name: name.to_owned(),
         values: values.to_vec(),

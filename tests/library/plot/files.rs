@@ -36,7 +36,7 @@ fn files_appear_whole_or_not_at_all() {
 
 #[cfg(unix)]
 #[test]
-fn files_are_readable_by_others_as_the_user_has_it() {
+fn picture_files_follow_the_umask() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();

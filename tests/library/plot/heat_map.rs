@@ -22,7 +22,7 @@ fn bin(image: &RgbImage, area: [u32; 4], (nx, ny): (u32, u32), (i, j): (u32, u32
 }
 
 #[test]
-fn bins_stand_i_from_the_left_and_j_from_the_bottom() {
+fn bins_go_from_left_to_right_and_bottom_to_top() {
     // Neither square, nor symmetric, nor of one bin count along both axes.
     let (nx, ny) = (5, 3);
     for hot in [(3, 0), (0, 2), (4, 1), (1, 2)] {
@@ -179,7 +179,7 @@ fn arrows_point_where_the_field_does() {
 }
 
 #[test]
-fn values_that_are_not_finite_are_marked_and_counted() {
+fn nonfinite_values_are_marked_and_counted() {
     let mut map = Map::filled(6, 4, 1.0);
     map[(1, 3)] = f64::NAN;
     map[(4, 0)] = f64::INFINITY;
@@ -257,7 +257,7 @@ fn a_picture_on_paper_has_its_width() {
 }
 
 #[test]
-fn any_shape_and_any_values_make_a_picture_of_bounded_size() {
+fn any_shape_and_values_make_a_bounded_picture() {
     let shapes = [
         (1, 1, 10.0, 10.0),
         (1, 50, 1.0, 50.0),
@@ -336,7 +336,7 @@ fn opposite_extremes_make_a_picture() {
 }
 
 #[test]
-fn maps_of_another_shape_than_the_grid_are_refused() {
+fn maps_of_other_shapes_are_refused() {
     let map = Map::filled(3, 4, 0.0);
     let turned = Map::filled(4, 3, 0.0);
     let error = HeatMap::new(&turned, grid(3.0, 4.0, 3, 4), Scale::Sequential).draw().unwrap_err();

@@ -339,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_cover_every_column_once_and_share_out_evenly() {
+    fn tiles_cover_columns_once_and_evenly() {
         for threads in [1, 2, 3, 7] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let most = if cfg!(miri) { 20 } else { 200 };

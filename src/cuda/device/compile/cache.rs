@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cached_comes_back_and_damage_is_noticed() {
+    fn entries_read_back_and_damaged_ones_do_not() {
         let folder = tempfile::tempdir().unwrap();
         let entry = entry(&folder.path().join("new"), "kernels", "key");
         let path = entry.path().unwrap();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_last_stays() {
+    fn the_most_recently_used_entries_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let name = |k: u64| folder.path().join(k.to_string());
         let fill = || {

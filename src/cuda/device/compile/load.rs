@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_items_are_worked_on_once_and_come_back_in_order() {
+    fn parallel_results_come_in_order() {
         let times: Vec<AtomicUsize> = (0..100).map(AtomicUsize::new).collect();
         let before = at_once(&times, |number| number.fetch_add(1000, Relaxed));
         assert_eq!(before, (0..100).collect::<Vec<_>>());
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_is_its_file_precision_and_macros_in_any_order() {
+    fn the_order_of_macros_does_not_matter() {
         let of = |defines: &[(&'static str, &str)]| {
             let defines: Vec<_> = defines.iter().map(|&(k, v)| (k, v.to_owned())).collect();
             Instance::new::<f32>("spectral", &defines).unwrap()
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_driver_is_named_with_what_it_would_have_to_be() {
+    fn too_old_a_driver_is_named_with_the_needed_one() {
         let refused = |error, compiler, driver| refusal(DriverError(error), compiler, driver);
         let version = CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
         let old = refused(version, Some((13, 0)), Some((12, 8))).to_string();

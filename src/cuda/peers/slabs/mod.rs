@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_cover_everything_and_differ_by_one_at_most() {
+    fn intervals_differ_by_at_most_one() {
         for (count, parts) in [(1, 1), (7, 3), (512, 4), (5, 5)] {
             let first = divide(count, parts);
             assert_eq!((first[0], first[parts], first.len()), (0, count, parts + 1));

@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_argument_is_addresses_then_numbers() {
+    fn kernel_arguments_are_addresses_then_numbers() {
         let memory = [[1, 2, 3, 4], [5, 6, 7, 8]];
         let slabs = Slabs::new(&memory, [&[0, 9, 20], &[0, 3, 7]], 1, 11);
         assert_eq!(slabs.0[..8], [1, 5, 2, 6, 3, 7, 4, 8]);

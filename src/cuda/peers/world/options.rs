@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_refused() {
+    fn inconsistent_rank_options_are_refused() {
         let message =
             |variables: &[_], rendezvous| read(variables, rendezvous).unwrap_err().to_string();
         let mpi = [("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "3")];

@@ -49,7 +49,7 @@ fn ranks_meet_and_gather_in_order() {
 }
 
 #[test]
-fn what_ranks_disagree_about_is_named_on_all() {
+fn disagreements_are_named_on_every_rank() {
     let errors = on_all(3, |rank, world| {
         let world = world.unwrap();
         let bins = |ny: usize| [("precision", "f32".to_owned()), ("bins", format!("64 x {ny}"))];
@@ -79,7 +79,7 @@ fn a_rank_that_is_absent_is_named() {
 }
 
 #[test]
-fn ranks_that_were_started_differently_are_refused() {
+fn ranks_with_other_rank_counts_are_refused() {
     let (listener, options) = place(2);
     let own = options(0);
     let address = listener.local_addr().unwrap().to_string();
