@@ -83,7 +83,7 @@ fn eval_reads_the_same_numbers_back() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_file_and_another_does_not() {
+fn files_depend_on_the_seed_but_not_on_threads() {
     let (folder, aux) = generated();
     let placed = |name: &str, seed: &str, threads: &str| {
         let pl = folder.path().join(name);
@@ -237,7 +237,7 @@ fn a_target_density_that_cannot_be_had_stops() {
 }
 
 #[test]
-fn without_a_target_as_much_is_taken_as_is_needed() {
+fn too_low_target_densities_are_raised() {
     // 0.97 of the free area. Any placement will do.
     let tiny = Tiny::new();
     tiny.edit("nodes", "a 4 2", "a 38 16");
@@ -305,7 +305,7 @@ fn a_resumed_placement_is_the_same_bit_for_bit() {
 /// A full disk, say, after hours.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_checkpoint_that_cannot_be_written_does_not_cost_the_placement() {
+fn a_failed_checkpoint_keeps_the_placement() {
     let (folder, aux) = generated();
     let file = |name: &str| folder.path().join(name);
     let (pl, summary) = (file("placed.pl"), file("s.json"));
@@ -394,7 +394,7 @@ fn cells_that_cannot_fit_are_said_before_the_run() {
 }
 
 #[test]
-fn what_cannot_be_placed_is_one_line() {
+fn unplaceable_designs_are_one_error_line() {
     let tiny = Tiny::new();
     let out = tiny.folder().join("out.pl");
     std::fs::remove_file(tiny.file("nets")).unwrap();
@@ -494,7 +494,7 @@ fn a_cell_larger_than_the_die_is_named() {
 }
 
 #[test]
-fn a_placement_is_not_written_under_a_compressed_name() {
+fn compressed_output_names_are_refused() {
     let tiny = Tiny::new();
     let out = tiny.folder().join("out.pl.gz");
     let said = predicate::str::contains("a .pl file is written as plain text");

@@ -143,7 +143,7 @@ fn read(path: &Path) -> Value {
 }
 
 #[test]
-fn a_fault_is_found() {
+fn values_against_the_schema_are_found() {
     let schema = schema("eval");
     let tiny = Tiny::new();
     let good = printed(&[&"eval", &tiny.aux(), &"--bins", &"8x4"]);

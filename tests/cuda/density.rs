@@ -139,7 +139,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn density_and_force_are_the_cpus() {
+fn density_and_force_match_the_cpu() {
     let gpu = gpu();
     for (nx, ny) in [(64, 64), (100, 37), (33, 128), (7, 200), (1, 1), (5, 3)] {
         for (fillers, target) in [(0, 1.0), (3 * nx * ny, 0.8)] {
@@ -153,7 +153,7 @@ fn density_and_force_are_the_cpus() {
 /// More tiles than a block that makes an order can count in shared memory.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn bodies_of_many_tiles_are_the_cpus() {
+fn bodies_of_many_tiles_match_the_cpu() {
     let gpu = gpu();
     let charge = some(20_000, [2432, 2400], 10_000, 0.9);
     agrees::<f32>(&gpu, &charge, Start::Spread);
@@ -217,7 +217,7 @@ fn fillers_of_several_sizes_match_the_cpu() {
 /// As a placer may begin: more than a word of 32 bits holds, and all in one tile.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_heap_of_bodies_in_one_place_is_the_cpus() {
+fn bodies_in_one_place_match_the_cpu() {
     let gpu = gpu();
     for (nx, ny) in [(64, 64), (50, 43)] {
         let mut charge = charge(nx, ny, 40_000, 1.0);

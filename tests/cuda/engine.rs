@@ -135,7 +135,7 @@ pub(crate) fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn every_stage_is_the_cpus() {
+fn every_stage_matches_the_cpu() {
     let gpu = gpu();
     for (nx, ny) in [(64, 64), (100, 37), (33, 128), (7, 200), (1, 1), (5, 3)] {
         for (fillers, target) in [(0, 1.0), (3 * nx * ny, 0.8)] {
@@ -150,7 +150,7 @@ fn every_stage_is_the_cpus() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn nothing_that_moves_is_a_field_all_the_same() {
+fn designs_without_bodies_have_a_field() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(2.0, 3.0, 40.0, 90.0), 20, 30).unwrap();
     let fixed = [Rect::at(4.0, 10.0, 7.0, 30.0)];
@@ -324,7 +324,7 @@ fn bodies_longer_than_halos_cause_no_reorder() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_placer_on_the_device_never_meets_the_host() {
+fn device_positions_need_no_host_copies() {
     let gpu = gpu_alone();
     let charge = mixed(80, 100, 4000, 1.0);
     let [x, y] = positions::<f32>(&charge, 30.0, 8);
@@ -370,7 +370,7 @@ fn a_placer_on_the_device_never_meets_the_host() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn slots_are_another_order_of_the_same() {
+fn slots_reorder_the_same_values() {
     let gpu = gpu();
     let charge = mixed(80, 100, 4000, 0.9);
     let n = charge.bodies();

@@ -48,7 +48,7 @@ fn a_fence_around_the_die_changes_no_bit() {
 /// fours of bins, among them.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn every_stage_of_every_pipeline_is_the_cpus() {
+fn every_stage_and_pipeline_matches_the_cpu() {
     let gpu = gpu();
     for (bins, regions) in [([64, 96], 3), ([33, 21], 2), ([128, 64], 8), ([48, 30], 70)] {
         for fillers in [false, true] {
@@ -246,7 +246,7 @@ pub(crate) fn runs<T: CudaReal>(gpu: &Gpu) {
 /// More bodies and maps than in the other tests, in chunks of thousands.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn large_maps_of_eight_regions_are_the_cpus() {
+fn large_maps_of_eight_regions_match_the_cpu() {
     let gpu = gpu();
     agrees::<f32>(&gpu, &strips([512, 512], 8, &options().fillers(true)));
 }

@@ -102,7 +102,7 @@ pub(crate) fn wirelength_is_the_cpus<T: CudaReal>(gpu: &Gpu, cells: u64) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn wirelength_and_gradient_are_the_cpus() {
+fn wirelength_and_gradient_match_the_cpu() {
     let gpu = gpu();
     wirelength_is_the_cpus::<f32>(&gpu, 4000);
     wirelength_is_the_cpus::<f64>(&gpu, 4000);
@@ -110,7 +110,7 @@ fn wirelength_and_gradient_are_the_cpus() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn hpwl_is_the_designs() {
+fn hpwl_matches_the_designs() {
     let gpu = gpu();
     let design = design(3000);
     let charge = charge(&design, 32);
@@ -317,7 +317,7 @@ fn charge_holds(charge: &Charge, x: &[f64], y: &[f64]) -> bool {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn steps_and_their_sums_are_the_hosts() {
+fn steps_and_their_sums_match_the_cpu() {
     let gpu = gpu();
     steps_are_the_hosts::<f64>(&gpu, 1e-8);
     steps_are_the_hosts::<f32>(&gpu, 1e-4);
@@ -443,7 +443,7 @@ fn any_thread_can_make_a_backend() {
 }
 
 #[test]
-fn a_bare_netlist_is_what_it_says() {
+fn bare_netlists_hold_the_given_nets() {
     let list = bare_netlist(&[vec![0, 2], vec![1, 2, 0]], &[1.0, 2.0], 3);
     assert_eq!((list.nets(), list.pins(), list.movable()), (2, 5, 3));
     assert_eq!(list.body_start(), [0, 2, 3, 5]);

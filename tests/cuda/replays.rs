@@ -83,7 +83,7 @@ fn are_the_hosts<T: CudaReal>(gpu: &Gpu) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn steps_in_one_call_give_the_bits_of_the_hosts() {
+fn one_call_steps_give_the_bits_of_host_steps() {
     let gpu = gpu();
     are_the_hosts::<f32>(&gpu);
     are_the_hosts::<f64>(&gpu);

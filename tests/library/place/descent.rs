@@ -325,7 +325,7 @@ fn a_descent_at_rest_ends() {
 }
 
 #[test]
-fn iterations_end() {
+fn descents_end_after_the_given_iterations() {
     let mut machine = Scripted::new(|_| sample(10.0, 0.9));
     let options = PlaceOptions::default().iterations(50);
     let mut placer = Placer::new(&mut machine, &[1.0], &[2.0], &options).unwrap();
