@@ -132,7 +132,8 @@ pub enum FormatError {
     },
 }
 
-/// Reads the design at `path`: a Bookshelf design by its `.aux` file, or a DEF file with its LEF files.
+/// Reads the design at `path`: a Bookshelf design by its `.aux` file, or a DEF file with its LEF
+/// files.
 ///
 /// # Errors
 /// At the first file that cannot be read or is not as the format has it, and where a DEF file comes
@@ -184,8 +185,8 @@ fn read_def(path: &Path, options: &ReadOptions) -> Result<Loaded, FormatError> {
     Ok(loaded)
 }
 
-/// Reads the placement at `path`, a `.pl` or a DEF file, for these nodes. Coordinates are taken as they are; of a DEF
-/// file pins of several shapes lie as `pin_position` has it.
+/// Reads the placement at `path`, a `.pl` or a DEF file, for these nodes. Coordinates are taken as
+/// they are; of a DEF file pins of several shapes lie as `pin_position` has it.
 ///
 /// # Errors
 /// When the file cannot be read, is not as the format has it, or places a node that there is not.
@@ -200,10 +201,12 @@ pub fn read_placement(
     }
 }
 
-/// The format that a placement of the design at `source` has when it is written to `out`, by its name.
+/// The format that a placement of the design at `source` has when it is written to `out`, by its
+/// name.
 ///
 /// # Errors
-/// When it cannot be written so: a DEF file is a copy of the DEF file that the design was read from.
+/// When it cannot be written so: a DEF file is a copy of the DEF file that the design was read
+/// from.
 pub fn placement_format(out: &Path, source: &Path) -> Result<Format, FormatError> {
     match (Format::of(out), Format::of(source)) {
         (Format::Def, Format::Bookshelf) => {
@@ -214,9 +217,10 @@ pub fn placement_format(out: &Path, source: &Path) -> Result<Format, FormatError
     }
 }
 
-/// Writes where the nodes of `design` lie to `out`, whose name says in which format: the design was read
-/// from the file `source`. A DEF file is a copy of `source`, in which only the placements of movable
-/// components are others ([`lefdef::write_placement`]); anything else is a `.pl` file ([`bookshelf::write_pl`]).
+/// Writes where the nodes of `design` lie to `out`, whose name says in which format: the design was
+/// read from the file `source`. A DEF file is a copy of `source`, in which only the placements of
+/// movable components are others ([`lefdef::write_placement`]); anything else is a `.pl` file
+/// ([`bookshelf::write_pl`]).
 ///
 /// # Errors
 /// As [`placement_format`] and the writers.

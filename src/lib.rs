@@ -93,10 +93,9 @@
 //! evenly and need not be square nor powers of two. ρ is area over bin area,
 //! of fixed cells, movable cells and fillers together; φ and E take the bin
 //! width as the unit of length: multiply φ by bin_x² and E by bin_x for layout
-//! units. Energy is Σ φ·ρ over bins, without ½ and without the bin area, as DREAMPlace logs it. Overflow is
-//! Σ max(0, area − T·bin area) over the movable area, once on the *smoothed*
-//! map (every cell stretched to √2 bins at least, which is what placers log) and
-//! once on the *exact* one.
+//! units. Energy is Σ φ·ρ over bins, without ½ and without the bin area, as DREAMPlace logs it.
+//! Overflow is Σ max(0, area − T·bin area) over the movable area, once on the *smoothed* map (every
+//! cell stretched to √2 bins at least, which is what placers log) and once on the *exact* one.
 //!
 //! # The transforms and their scaling
 //!

@@ -52,7 +52,8 @@ impl Inner {
         }))
     }
 
-    /// For arrays that the package has looked at: an error where the engine has other bodies by now.
+    /// For arrays that the package has looked at: an error where the engine has other bodies by
+    /// now.
     fn check_count(&self, bodies: usize) -> Result<(), Failure> {
         if bodies == self.bodies {
             return Ok(());
@@ -419,8 +420,9 @@ impl Engine {
         })
     }
 
-    /// For `placefield.torch`: the energy at `positions` in host memory. Where there is an `out`, host memory
-    /// too, weight · force is written to it; without a weight the derivative of the energy.
+    /// For `placefield.torch`: the energy at `positions` in host memory. Where there is an `out`,
+    /// host memory too, weight · force is written to it; without a weight the derivative of the
+    /// energy.
     fn _step_at(
         &self,
         py: Python<'_>,
@@ -449,10 +451,10 @@ impl Engine {
         })
     }
 
-    /// For `placefield.torch`, which has checked what it gives but for `bodies`, of which there may be
-    /// others by now: enqueues a step at `positions` to `stream`, which writes the energy, one value, to
-    /// `energy` and weight · force to `gradient`, or none where that is 0; device addresses. Returns the
-    /// generation.
+    /// For `placefield.torch`, which has checked what it gives but for `bodies`, of which there may
+    /// be others by now: enqueues a step at `positions` to `stream`, which writes the energy, one
+    /// value, to `energy` and weight · force to `gradient`, or none where that is 0; device
+    /// addresses. Returns the generation.
     #[allow(clippy::too_many_arguments)] // addresses and numbers of one call
     fn _enqueue_step(
         &self,
@@ -470,8 +472,8 @@ impl Engine {
             let mut inner = self.lock()?;
             inner.check_count(bodies)?;
             inner.generation += 1;
-            // SAFETY: the package sees to it that these are tensors' of the engine's device, of so many
-            // values of its precision, and that the stream is PyTorch's current one.
+            // SAFETY: the package sees to it that these are tensors' of the engine's device, of so
+            // many values of its precision, and that the stream is PyTorch's current one.
             with_engine!(&mut inner.engine, engine => unsafe {
                 engine.enqueue_step(&options, positions, energy, gradient, stream)?;
             });
@@ -479,9 +481,9 @@ impl Engine {
         })
     }
 
-    /// For `placefield.torch`: enqueues weight · factor · force at `positions` to `gradient`; `factor` is
-    /// one value on the device. Density and solve are enqueued again where the engine has gone on since
-    /// `generation`. Returns the generation.
+    /// For `placefield.torch`: enqueues weight · factor · force at `positions` to `gradient`;
+    /// `factor` is one value on the device. Density and solve are enqueued again where the engine
+    /// has gone on since `generation`. Returns the generation.
     #[allow(clippy::too_many_arguments)] // addresses and numbers of one call
     fn _enqueue_gradient(
         &self,
@@ -536,8 +538,8 @@ impl Engine {
         })
     }
 
-    /// Writes a map of the last step to `out`, host memory of shape (nx, ny), or with several regions
-    /// (regions, nx, ny): "density", "potential", "field_x" or "field_y".
+    /// Writes a map of the last step to `out`, host memory of shape (nx, ny), or with several
+    /// regions (regions, nx, ny): "density", "potential", "field_x" or "field_y".
     fn read_map(&self, py: Python<'_>, kind: &str, out: &Bound<'_, PyAny>) -> PyResult<()> {
         let kind = map_of(kind)?;
         let mut out = ImportedArray::take(out, "out", 1)?;
@@ -585,7 +587,8 @@ impl Engine {
         let ((nx, ny), bodies) = (self.bins(), self.bodies(py)?);
         let (dtype, device) = (self.dtype(), self.device());
         Ok(format!(
-            "placefield.Engine(bins=({nx}, {ny}), bodies={bodies}, dtype={dtype:?}, device={device:?})"
+            "placefield.Engine(bins=({nx}, {ny}), bodies={bodies}, \
+             dtype={dtype:?}, device={device:?})"
         ))
     }
 }

@@ -18,13 +18,17 @@ const ENDINGS: [&str; 6] = ["aux", "nodes", "nets", "pl", "scl", "wts"];
 fn small() -> Files {
     [
         "# c\nRowBasedPlacement :  d.nodes d.nets d.wts d.pl d.scl extra\n",
-        "UCLA nodes 1.0\r\n# c\r\nNumTerminals : 3\r\nNumNodes : \t\t6\r\n\ta\t16\t24\r\n|b|c 1056.0 5.04e2\r\n\
+        "UCLA nodes 1.0\r\n# c\r\nNumTerminals : 3\r\nNumNodes : \t\t6\r\n\ta\t16\t24\r\n\
+         |b|c 1056.0 5.04e2\r\n\
          d[0] 1 1 terminal : R90 Y X\r\ne 3 5 terminal_NI\r\nf 0 0 terminal\r\ng 8 12 BUF.4\r\n",
-        "UCLA nets 1.0\n\nNumNets : 4\nNumPins : 8\nNetDegree : 3 n0\n a I : -1.5 2\n |b|c O : 1e1 -.5\n\
+        "UCLA nets 1.0\n\nNumNets : 4\nNumPins : 8\n\
+         NetDegree : 3 n0\n a I : -1.5 2\n |b|c O : 1e1 -.5\n\
          d[0] B\nNetDegree : 2\n e\n a : 0.0 0.0 : 0.06 4.38 X.0\nNetDegree : 1 n2\ng I\n\
          NetDegree : 2 n3\n f O\n f O\n",
-        "UCLA pl 1.0\na\t-5\t1e3\t: N\n|b|c 2.5 3 : FS\nd[0] 459 470 : E /FIXED\ne 0 0 : W /FIXED_NI\n",
-        "UCLA scl 1.0\nNumrows : 2\nCoreRow Horizontal\n Coordinate : 0\n Height : 12\n Sitewidth : 1\n\
+        "UCLA pl 1.0\na\t-5\t1e3\t: N\n|b|c 2.5 3 : FS\nd[0] 459 470 : E /FIXED\n\
+         e 0 0 : W /FIXED_NI\n",
+        "UCLA scl 1.0\nNumrows : 2\nCoreRow Horizontal\n \
+         Coordinate : 0\n Height : 12\n Sitewidth : 1\n\
          Sitespacing : 1\n Siteorient : N\n Sitesymmetry : Y\n SubrowOrigin : -5 NumSites : 96\n\
          SubrowOrigin : 200\n Numsites : 7\nEnd\nCoreRow Horizontal\nCoordinate : 12\nHeight : 12\n\
          Sitewidth : 1\nNumSites : 4 SubrowOrigin : 0\nEnd\n",
@@ -221,7 +225,11 @@ fn mutated_files_are_read_or_refused(seeds: &[Files]) {
         let mut text = seeds[design][file].clone();
         mutate(&mut text, &mutations, seeds);
         let held = most_held(|| read_with_all(&text, &nodes[design]));
-        prop_assert!(held <= allowance(text.len(), &nodes[design]), "{held} bytes for {}", text.len());
+        prop_assert!(
+            held <= allowance(text.len(), &nodes[design]),
+            "{held} bytes for {}",
+            text.len()
+        );
     });
 }
 

@@ -1,5 +1,5 @@
-//! Mutated LEF and DEF files: whatever happens to a file, the reader gives a sound design or an error of
-//! one line that is in the file, without panicking and in memory bounded by the files.
+//! Mutated LEF and DEF files: whatever happens to a file, the reader gives a sound design or an
+//! error of one line that is in the file, without panicking and in memory bounded by the files.
 
 use crate::common::design_dir;
 use crate::mutated::{check_nets, check_nodes, config, mutate, mutation_with};
@@ -18,14 +18,17 @@ fn small() -> Files {
     let lef = "VERSION 5.8 ; UNITS DATABASE MICRONS 1000 ; END UNITS\n\
         PROPERTYDEFINITIONS LAYER p STRING ; END PROPERTYDEFINITIONS\n\
         SITE core CLASS CORE ; SYMMETRY Y ; SIZE 0.2 BY 2 ; END core # a site\n\
-        LAYER m1 TYPE ROUTING ; DIRECTION VERTICAL ; PITCH 0.4 0.5 ; WIDTH 0.1 ; PROPERTY p \"a ; b\" ; END m1\n\
+        LAYER m1 TYPE ROUTING ; DIRECTION VERTICAL ; PITCH 0.4 0.5 ; WIDTH 0.1 ; \
+        PROPERTY p \"a ; b\" ; END m1\n\
         VIA v DEFAULT LAYER m1 ; RECT 0 0 1 1 ; END v\n\
         MACRO inv CLASS CORE ; SIZE 1 BY 2 ; ORIGIN 0.1 0 ; SYMMETRY X Y ; SITE core ;\n\
         PIN A DIRECTION INPUT ; PORT LAYER m1 ; RECT 0.1 0.1 0.3 0.3 ; PATH 0 0 1 0 ; END END A\n\
-        PIN Z PORT LAYER m1 ; POLYGON 0 0 0 1 1 1 1 0 ; RECT ITERATE 0 0 1 1 DO 2 BY 3 STEP 1 1 ; END END Z\n\
+        PIN Z PORT LAYER m1 ; POLYGON 0 0 0 1 1 1 1 0 ; \
+        RECT ITERATE 0 0 1 1 DO 2 BY 3 STEP 1 1 ; END END Z\n\
         PIN VSS USE GROUND ; PORT LAYER m1 ; RECT 0 0 1 0.1 ; END END VSS\n\
         OBS LAYER m1 ; RECT 0 0 1 1 ; END END inv\n\
-        MACRO ram CLASS BLOCK ; SIZE 10 BY 8 ; END ram\nMACRO pad CLASS PAD ; SIZE 5 BY 5; END pad\n\
+        MACRO ram CLASS BLOCK ; SIZE 10 BY 8 ; END ram\n\
+        MACRO pad CLASS PAD ; SIZE 5 BY 5; END pad\n\
         END LIBRARY\n";
     let def = "VERSION 5.8 ; DIVIDERCHAR \"/\" ; BUSBITCHARS \"[]\" ; DESIGN d ;\n\
         UNITS DISTANCE MICRONS 2000 ;\n\
@@ -37,12 +40,17 @@ fn small() -> Files {
         COMPONENTS 5 ;\n- u1 inv + SOURCE DIST + PLACED ( 0 0 ) N\n ;\n# - none\n\
         - u\\[2\\] inv + FIXED ( 4000 4000 ) FS ;\n- NETS inv + UNPLACED + REGION f ;\n\
         - m ram + HALO SOFT 1 2 3 4 + COVER ( -100 -200 ) E ;\n- p pad ;\nEND COMPONENTS\n\
-        PINS 2 ;\n- OUT + NET n + PORT + LAYER m1 MASK 2 ( -100 0 ) ( 100 400 ) + PLACED ( 40 20 ) W\n\
-        + PORT + POLYGON m1 ( 0 0 ) ( 0 9 ) ( 9 9 ) + FIXED ( 0 0 ) N ;\n- off + NET n ;\nEND PINS\n\
-        BLOCKAGES 2 ; - PLACEMENT + PARTIAL 40 RECT ( 0 0 ) ( 2 2 ) POLYGON ( 0 0 ) ( 0 9 ) ( 9 9 ) ( 9 0 ) ;\n\
+        PINS 2 ;\n- OUT + NET n + PORT + LAYER m1 MASK 2 ( -100 0 ) ( 100 400 ) \
+        + PLACED ( 40 20 ) W\n\
+        + PORT + POLYGON m1 ( 0 0 ) ( 0 9 ) ( 9 9 ) + FIXED ( 0 0 ) N ;\n- off + NET n ;\n\
+        END PINS\n\
+        BLOCKAGES 2 ; - PLACEMENT + PARTIAL 40 RECT ( 0 0 ) ( 2 2 ) \
+        POLYGON ( 0 0 ) ( 0 9 ) ( 9 9 ) ( 9 0 ) ;\n\
         - LAYER m1 RECT ( 0 0 ) ( 1 1 ) ; END BLOCKAGES\n\
-        SPECIALNETS 1 ; - VSS ( * VSS ) + USE GROUND + ROUTED m1 9 ( 0 0 ) ( 1 * ) ; END SPECIALNETS\n\
-        NETS 3 ;\n- n ( u1 Z ) ( PIN OUT ) ( NETS A + SYNTHESIZED ) ( PIN off ) + WEIGHT 3 + ROUTED m1 ( 0 0 ) ( 5 * ) ;\n\
+        SPECIALNETS 1 ; - VSS ( * VSS ) + USE GROUND + ROUTED m1 9 ( 0 0 ) ( 1 * ) ; \
+        END SPECIALNETS\n\
+        NETS 3 ;\n- n ( u1 Z ) ( PIN OUT ) ( NETS A + SYNTHESIZED ) ( PIN off ) + WEIGHT 3 \
+        + ROUTED m1 ( 0 0 ) ( 5 * ) ;\n\
         - all ( * A ) ;\n- g ( u1 VSS ) + USE GROUND ;\nEND NETS\n\
         GROUPS 1 ; - g u* NE*S + REGION f ; END GROUPS\nBEGINEXT \"t\" - x ; ENDEXT\nEND DESIGN\n";
     [lef, def].map(|text| text.as_bytes().to_vec())
