@@ -479,7 +479,8 @@ fn stages_of<H: Host>(
     design.settle(&global.x, &global.y);
     let home = design.placement.clone();
     let mut beside = None;
-    if goes_on && !global.was_stopped() {
+    // Of cells that are not spread macros do not stand where they belong.
+    if goes_on && matches!(global.outcome, Outcome::Converged | Outcome::Plateau) {
         beside = global.beside_macros(design, subject, &mut rounds, options, host)?;
     }
     let candidates = match beside {

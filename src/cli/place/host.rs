@@ -54,6 +54,8 @@ pub(super) struct Ran {
     /// Milliseconds until the first seed began, and those of frames.
     pub(super) setup_ms: Option<f64>,
     pub(super) frames_ms: f64,
+    /// Whether descents have followed those that the live history has.
+    pub(super) went_on: bool,
     notes: Vec<String>,
     /// Whether notes and warnings were told.
     told: bool,
@@ -101,6 +103,7 @@ impl<T: EngineReal> Host for Command<'_, T> {
     fn begin(&mut self, part: Part) {
         self.ran.setup_ms.get_or_insert_with(|| milliseconds(self.setup));
         self.ran.part = Some(part);
+        self.ran.went_on |= matches!(part, Part::Beside(_) | Part::Round(_));
         match part {
             Part::Seed(seed) => log::begin(&format!("spreading cells, seed {seed}")),
             Part::Legal => log::begin("making the placement legal"),

@@ -336,7 +336,7 @@ fn place<T: EngineReal>(
     let recorded = history.map_or(Ok(()), Live::finish);
     // A CSV file of one placement has all its lines already.
     if let Some(file) = &args.history
-        && (file.live().is_none() || placed.seeds.len() > 1 || !placed.rounds.is_empty())
+        && (file.live().is_none() || placed.seeds.len() > 1 || ran.went_on)
     {
         file.write(&summary, &opened.files, &files)?;
     }
