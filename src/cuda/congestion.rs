@@ -1,8 +1,8 @@
 //! Congestion maps of a placement on a device: `kernels/congestion/congestion.cu`.
 
 use super::device::{
-    BLOCK, CudaError, DeviceSlice, DeviceVec, Gpu, Kernel, KernelArgument, MOST_BLOCKS, blocks_for,
-    check_length,
+    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel,
+    KernelArgument, MOST_BLOCKS, blocks_for, check_length,
 };
 use crate::congestion::{
     CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
@@ -10,6 +10,7 @@ use crate::congestion::{
 };
 use crate::design::Design;
 use crate::grid::Map;
+use crate::real::Precision;
 use cudarc::driver::LaunchConfig;
 use cudarc::driver::sys::CUdeviceptr;
 
@@ -40,6 +41,11 @@ pub struct CudaCongestion {
     tables: DeviceTables,
     scales: Scales,
     kernels: Kernels,
+    /// Where the design has the nodes, and where a caller has them if not as doubles of all of them.
+    home: [DeviceVec<f64>; 2],
+    at: [DeviceVec<f64>; 2],
+    /// The numbers of all nodes, and of those that move.
+    nodes: [DeviceVec<u32>; 2],
     sums: DeviceVec<u64>,
     /// `[MAPS][nx][ny]`.
     maps: DeviceVec<f64>,
@@ -218,7 +224,15 @@ impl CudaCongestion {
         let bins = [grid.nx(), grid.ny()];
         let tables = DeviceTables::new(gpu, grid, options.convention, &tables)?;
         let entries = (bins[0] + 1) * (bins[1] + 1);
+        let places = || -> Result<[DeviceVec<f64>; 2], CudaError> {
+            Ok([gpu.upload(&design.placement.x)?, gpu.upload(&design.placement.y)?])
+        };
+        let all: Vec<u32> = (0..design.nodes.len() as u32).collect();
+        let movable: Vec<u32> = design.movable().map(|node| node as u32).collect();
         Ok(CudaCongestion {
+            home: places()?,
+            at: places()?,
+            nodes: [gpu.upload(&all)?, gpu.upload(&movable)?],
             kernels: Kernels::new(gpu, &tables, bins)?,
             tables,
             scales,
@@ -235,23 +249,44 @@ impl CudaCongestion {
         self.tables.node_pins.len()
     }
 
-    /// Enqueues the maps of the nodes at `x` and `y`, lower-left corners in layout units, turned as
+    /// Enqueues the maps with all nodes, or the movable ones, at `x` and `y`, lower-left corners in
+    /// layout units, turned as the design has them. Of the movable ones alone, the others are where
     /// the design has them.
     ///
     /// # Errors
-    /// When there is not a position for each node, memory is another device's, or a launch fails.
-    pub fn enqueue<'a>(
+    /// When there is not a position for each node or each movable one, memory is another device's,
+    /// or a launch fails.
+    pub fn enqueue<'a, T: CudaReal>(
         &mut self,
-        x: impl Into<DeviceSlice<'a, f64>>,
-        y: impl Into<DeviceSlice<'a, f64>>,
+        x: impl Into<DeviceSlice<'a, T>>,
+        y: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<(), CudaError> {
         let (x, y) = (x.into(), y.into());
+        let [all, movable] = &self.nodes;
+        let nodes = if x.len() == movable.len() { movable } else { all };
         for (what, of) in [("x of nodes", &x), ("y of nodes", &y)] {
-            check_length(what, of.len(), self.nodes())?;
+            check_length(what, of.len(), nodes.len())?;
             self.gpu.check_own(of.gpu())?;
         }
+        if T::PRECISION == Precision::F64 && nodes.len() == all.len() {
+            return self.enqueue_at([*x.address(), *y.address()]);
+        }
+        let unit = self.gpu.kernels::<T>("arrays")?;
+        let place = Kernel::new(&unit, "arrays_positions", blocks_for(nodes.len()))?;
+        let count = nodes.len() as u32;
+        for ((from, home), at) in [x, y].iter().zip(&self.home).zip(&mut self.at) {
+            self.gpu.copy(home, &mut *at)?;
+            // SAFETY: the arguments are those of arrays_positions in kernels/congestion/arrays.cu: as
+            // many positions as `nodes`, which are numbers of nodes, and `at` has one of every node.
+            unsafe { place.launch(&self.gpu, &[&*at, from, nodes, &count]) }?;
+        }
+        let at = self.at.each_ref().map(|at| *at.address());
+        self.enqueue_at(at)
+    }
+
+    /// The same with a double of every node at both addresses.
+    fn enqueue_at(&mut self, [x, y]: [CUdeviceptr; 2]) -> Result<(), CudaError> {
         self.gpu.clear(&mut self.sums)?;
-        let (x, y) = (*x.address(), *y.address());
         let Layout { nets: net_sums, density, pin_utilization, macros: macro_sums } = self.layout();
         let (tables, scales, kernels) = (&self.tables, &self.scales, &self.kernels);
         let at = |values: &DeviceVec<u32>| *values.address();
@@ -349,6 +384,50 @@ impl CudaCongestion {
     /// The map of a kind, `[nx][ny]`, as last enqueued.
     pub fn map(&self, kind: CongestionKind) -> DeviceSlice<'_, f64> {
         self.maps_from(kind as usize, 1)
+    }
+
+    /// Enqueues a copy of the map of a kind, as last enqueued.
+    ///
+    /// # Errors
+    /// When `to` has not a value for each bin, is another device's, or the launch fails.
+    pub fn copy_map<'a, T: CudaReal>(
+        &self,
+        kind: CongestionKind,
+        to: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<(), CudaError> {
+        self.copy_sum(kind as usize, None, to.into())
+    }
+
+    /// Enqueues a copy of the demand of all nets, horizontal and vertical, as last enqueued.
+    ///
+    /// # Errors
+    /// As [`CudaCongestion::copy_map`].
+    pub fn copy_demand<'a, T: CudaReal>(
+        &self,
+        horizontal: impl Into<DeviceSliceMut<'a, T>>,
+        vertical: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<(), CudaError> {
+        // After the kinds: long nets', then short nets', horizontal before vertical.
+        let long = CongestionKind::ALL.len();
+        self.copy_sum(long, Some(long + 2), horizontal.into())?;
+        self.copy_sum(long + 1, Some(long + 3), vertical.into())
+    }
+
+    fn copy_sum<T: CudaReal>(
+        &self,
+        first: usize,
+        second: Option<usize>,
+        to: DeviceSliceMut<'_, T>,
+    ) -> Result<(), CudaError> {
+        let bins = self.bins[0] * self.bins[1];
+        check_length("map", to.len(), bins)?;
+        let unit = self.gpu.kernels::<T>("arrays")?;
+        let copy = Kernel::new(&unit, "arrays_map", blocks_for(bins))?;
+        let (a, two) = (self.maps_from(first, 1), u32::from(second.is_some()));
+        let b = self.maps_from(second.unwrap_or(first), 1);
+        // SAFETY: the arguments are those of arrays_map in kernels/congestion/arrays.cu; all three
+        // have a value per bin.
+        unsafe { copy.launch(&self.gpu, &[&to, &a, &b, &two, &(bins as u32)]) }
     }
 
     /// Copies of all maps in host memory; waits for them.

@@ -30,6 +30,9 @@ pub(super) struct Design {
     elsewhere: Mutex<Option<Box<Core>>>,
     /// Nets of this many pins or more left out.
     wirelength: Mutex<Option<(usize, CpuWirelength<f64>)>>,
+    /// Maps of congestion on a device.
+    #[cfg(feature = "cuda")]
+    pub(super) congestion: super::on_device::KeptCongestion,
 }
 
 /// What was read.
@@ -92,7 +95,14 @@ pub(super) fn read_design(
 
 impl Design {
     fn new_of(design: Arc<Core>, source: Arc<Source>) -> Self {
-        Design { design, source, elsewhere: Mutex::default(), wirelength: Mutex::default() }
+        Design {
+            design,
+            source,
+            elsewhere: Mutex::default(),
+            wirelength: Mutex::default(),
+            #[cfg(feature = "cuda")]
+            congestion: Mutex::default(),
+        }
     }
 
     /// The same with another placement.

@@ -77,6 +77,7 @@ pub(super) fn map_label(name: &str, convention: &str) -> (String, String) {
 /// How maps are made.
 struct Making {
     kinds: Vec<Kind>,
+    precision: Precision,
     charging: Charging,
     engine: EngineOptions,
     congestion: CongestionOptions,
@@ -93,41 +94,13 @@ pub(super) fn maps<'py>(
     kinds: Vec<String>,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = Options(options);
-    let all = Kind::all();
-    let kind = |name: &String| {
-        let found = all.iter().find(|(known, _)| known == name).map(|(_, kind)| *kind);
-        found.ok_or_else(|| {
-            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-            let names = names.join(", ");
-            PyValueError::new_err(format!("kinds: expected some of {names}, found '{name}'"))
-        })
-    };
-    let kinds = kinds.iter().map(kind).collect::<PyResult<Vec<Kind>>>()?;
-    let conventions = Convention::ALL.map(|convention| (convention.name(), convention));
-    let convention = options.word("convention", &conventions)?.unwrap_or_default();
-    let gcells = options.get("grid")?.is_some_and(|grid| grid.extract::<&str>().is_ok());
-    let charging = match gcells {
-        true => {
-            options.word("grid", &[("gcells", ())])?;
-            Charging { bins: None, options: options.charge()? }
-        }
-        false => Charging::of(&options, "grid")?,
-    };
-    if gcells && kinds.iter().any(|kind| !kind.is_congestion()) {
-        let text = "grid: gcells are for maps of congestion alone";
-        return Err(PyValueError::new_err(text));
-    }
-    let congestion =
-        CongestionOptions::default().convention(convention).capacity(capacity(&options)?);
-    let making = Making { kinds, charging, engine: options.engine()?, congestion, gcells };
-    let precision = options.precision()?;
+    let making = Making::of(&kinds, options)?;
     let (x, y) = (positions(x, "x")?, positions(y, "y")?);
     let of = design.get();
-    let threads = options.threads()?;
+    let threads = Options(options).threads()?;
     let array = detached(py, || {
         of.at(x.as_ref(), y.as_ref(), |placed| {
-            on_threads(threads, |_| match precision {
+            on_threads(threads, |_| match making.precision {
                 Precision::F32 => making.maps::<f32>(of, placed),
                 Precision::F64 => making.maps::<f64>(of, placed),
             })
@@ -136,18 +109,82 @@ pub(super) fn maps<'py>(
     array.numpy(py)
 }
 
+/// The same of congestion where `x` and `y` are in device memory, and so is the array; it is enqueued to
+/// `stream`.
+#[pyfunction]
+#[pyo3(signature = (design, x, y, kinds, options, *, stream))]
+pub(super) fn maps_on_device(
+    py: Python<'_>,
+    design: &Bound<'_, Design>,
+    x: &Bound<'_, PyAny>,
+    y: &Bound<'_, PyAny>,
+    kinds: Vec<String>,
+    options: &Bound<'_, PyDict>,
+    stream: usize,
+) -> PyResult<Array> {
+    let making = Making::of(&kinds, options)?;
+    let named = making.kinds.iter().zip(&kinds).find(|(kind, _)| !kind.is_congestion());
+    if let Some((_, name)) = named {
+        let text = format!(
+            "kinds: of positions in device memory there are maps of congestion alone, found '{name}'; the \
+             others are those of an Engine"
+        );
+        return Err(PyValueError::new_err(text));
+    }
+    let (x, y) = (ImportedArray::take(x, "x", stream)?, ImportedArray::take(y, "y", stream)?);
+    let of = design.get();
+    detached(py, || making.on_device(of, [&x, &y], stream))
+}
+
 impl Making {
-    fn maps<T: Real>(&self, of: &Design, design: &Core) -> Result<Array, Failure>
-    where
-        super::arrays::Memory: From<Vec<T>>,
-    {
-        let grid = match self.gcells {
+    fn of(kinds: &[String], options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let options = Options(options);
+        let all = Kind::all();
+        let kind = |name: &String| {
+            let found = all.iter().find(|(known, _)| known == name).map(|(_, kind)| *kind);
+            found.ok_or_else(|| {
+                let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+                let names = names.join(", ");
+                PyValueError::new_err(format!("kinds: expected some of {names}, found '{name}'"))
+            })
+        };
+        let kinds = kinds.iter().map(kind).collect::<PyResult<Vec<Kind>>>()?;
+        let conventions = Convention::ALL.map(|convention| (convention.name(), convention));
+        let convention = options.word("convention", &conventions)?.unwrap_or_default();
+        let gcells = options.get("grid")?.is_some_and(|grid| grid.extract::<&str>().is_ok());
+        let charging = match gcells {
+            true => {
+                options.word("grid", &[("gcells", ())])?;
+                Charging { bins: None, options: options.charge()? }
+            }
+            false => Charging::of(&options, "grid")?,
+        };
+        if gcells && kinds.iter().any(|kind| !kind.is_congestion()) {
+            let text = "grid: gcells are for maps of congestion alone";
+            return Err(PyValueError::new_err(text));
+        }
+        let congestion =
+            CongestionOptions::default().convention(convention).capacity(capacity(&options)?);
+        let (precision, engine) = (options.precision()?, options.engine()?);
+        Ok(Making { kinds, precision, charging, engine, congestion, gcells })
+    }
+
+    /// The bins.
+    fn grid(&self, of: &Design, design: &Core) -> Result<RoutingGrid, Failure> {
+        Ok(match self.gcells {
             true => RoutingGrid::from_gcells(&of.source.gcell_grid).ok_or_else(|| {
                 let text = "grid: the design has no GCELLGRID along both axes";
                 Failure::Value(text.to_owned())
             })??,
             false => RoutingGrid::from(&self.charging.grid(design)?),
-        };
+        })
+    }
+
+    fn maps<T: Real>(&self, of: &Design, design: &Core) -> Result<Array, Failure>
+    where
+        super::arrays::Memory: From<Vec<T>>,
+    {
+        let grid = self.grid(of, design)?;
         let congestion = match self.kinds.iter().any(|kind| kind.is_congestion()) {
             true => Some(self.congestion(of, design, &grid)?),
             false => None,
@@ -191,14 +228,47 @@ impl Making {
         design: &Core,
         grid: &RoutingGrid,
     ) -> Result<CongestionMaps, Failure> {
-        let layers = || Capacity::of_lef(&of.source.layers, design.units_per_micron?);
+        Ok(CongestionMaps::of(design, grid, &self.capacious(of)?)?)
+    }
+
+    /// How congestion is computed: with the tracks given, or else those of the layers of LEF.
+    fn capacious(&self, of: &Design) -> Result<CongestionOptions, Failure> {
+        let layers = || Capacity::of_lef(&of.source.layers, of.design.units_per_micron?);
         let options = self.congestion.capacity(self.congestion.capacity.or_else(layers));
-        CongestionMaps::of(design, grid, &options).map_err(|error| match error {
+        options.checked_capacity().map_err(|error| match error {
             CongestionError::NoCapacity => {
                 Failure::Value(format!("{error}: of LEF's layers, or by capacity=(h, v)"))
             }
             error => error.into(),
-        })
+        })?;
+        Ok(options)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn on_device(
+        &self,
+        of: &Design,
+        at: [&ImportedArray; 2],
+        stream: usize,
+    ) -> Result<Array, Failure> {
+        use super::on_device::{DeviceKind, Wanted, congestion};
+        let kind = |kind: &Kind| match kind {
+            Kind::Congestion(kind) => DeviceKind::Kind(*kind),
+            Kind::DemandHorizontal => DeviceKind::DemandHorizontal,
+            Kind::DemandVertical => DeviceKind::DemandVertical,
+            Kind::Engine(_) | Kind::Cells | Kind::Overflow => unreachable!("refused before"),
+        };
+        let kinds: Vec<DeviceKind> = self.kinds.iter().map(kind).collect();
+        let grid = self.grid(of, &of.design)?;
+        let options = self.capacious(of)?;
+        let wanted = Wanted { grid, options, kinds: &kinds, precision: self.precision };
+        congestion(&of.congestion, &of.design, wanted, at, stream)
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn on_device(&self, _: &Design, _: [&ImportedArray; 2], _: usize) -> Result<Array, Failure> {
+        let text = "no CUDA: this library was built without the cuda feature";
+        Err(Failure::Runtime(text.to_owned()))
     }
 
     /// An engine after a step with the cells where the design has them.

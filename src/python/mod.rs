@@ -41,6 +41,7 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(place::legalize, module)?)?;
     module.add_function(wrap_pyfunction!(place::refine, module)?)?;
     module.add_function(wrap_pyfunction!(maps::maps, module)?)?;
+    module.add_function(wrap_pyfunction!(maps::maps_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(maps::map_label, module)?)?;
     module.add_function(wrap_pyfunction!(maps::heat_map, module)?)?;
     Ok(())

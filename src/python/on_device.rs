@@ -9,10 +9,16 @@ use super::dlpack::ImportedArray;
 use super::errors::Failure;
 use super::transforms::PlanKey;
 use crate::border::{Device, stream_of};
+use crate::congestion::{CongestionKind, CongestionOptions, RoutingGrid};
 use crate::cuda::interop::{self, Borrowed, CallersCapture, on_stream};
 use crate::cuda::transforms;
-use crate::cuda::{self, CudaError, CudaReal, DeviceVec, FieldSolver, Gpu, SolverOptions};
+use crate::cuda::{
+    self, CudaCongestion, CudaCongestionError, CudaError, CudaReal, DeviceVec, FieldSolver, Gpu,
+    SolverOptions,
+};
+use crate::design::Design;
 use crate::engine::Pipeline;
+use crate::real::Precision;
 use crate::transform::{Algorithm1d, Plan2dOptions};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -215,6 +221,109 @@ fn run_as<T: CudaReal>(
     };
     // SAFETY: a live stream, as the caller says.
     Ok(unsafe { on_stream(&gpu, stream_of(stream), body) }??)
+}
+
+/// The maps of one design on a device, as they were last asked for.
+pub(super) type KeptCongestion =
+    Mutex<Option<((usize, RoutingGrid, CongestionOptions), CudaCongestion)>>;
+
+/// One map.
+#[derive(Clone, Copy)]
+pub(super) enum DeviceKind {
+    Kind(CongestionKind),
+    DemandHorizontal,
+    DemandVertical,
+}
+
+/// Maps of congestion that are asked for.
+pub(super) struct Wanted<'a> {
+    pub(super) grid: RoutingGrid,
+    pub(super) options: CongestionOptions,
+    pub(super) kinds: &'a [DeviceKind],
+    pub(super) precision: Precision,
+}
+
+/// Enqueues maps of `design` with its nodes, all or the movable ones, at the positions `at` to
+/// `stream`. What does not depend on positions stays in `kept` for the next time.
+pub(super) fn congestion(
+    kept: &KeptCongestion,
+    design: &Design,
+    wanted: Wanted<'_>,
+    at: [&ImportedArray; 2],
+    stream: usize,
+) -> Result<Array, Failure> {
+    let [x, y] = at;
+    let Device::Cuda(ordinal) = x.place else {
+        return Err(Failure::Value("x: expected an array in device memory".to_owned()));
+    };
+    let (nodes, movable) = (design.nodes.len(), design.movable().count());
+    x.check_shape(&[&[movable], &[nodes]])?;
+    y.check_shape(&[&x.shape])?;
+    y.check_type(x.bits)?;
+    y.check_place(x.place)?;
+    let gpu = gpu_of(ordinal)?;
+    let shape = [wanted.kinds.len(), wanted.grid.nx(), wanted.grid.ny()];
+    // Before the device's turn: what is replaced may be memory of another device.
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let of = (ordinal, wanted.grid, wanted.options);
+    let body = || -> Result<Memory, Failure> {
+        if interop::callers_capture(&gpu)?.is_some() {
+            // A graph would have to keep all of this.
+            return Err(CudaError::Capturing.into());
+        }
+        if kept.as_ref().is_none_or(|(key, _)| *key != of) {
+            *kept = None;
+            let maps =
+                CudaCongestion::new(&gpu, design, &of.1, &of.2).map_err(|error| match error {
+                    CudaCongestionError::Congestion(error) => error.into(),
+                    CudaCongestionError::Cuda(error) => Failure::from(error),
+                })?;
+            *kept = Some((of, maps));
+        }
+        let (_, maps) = kept.as_mut().expect("made above");
+        match (x.bits, wanted.precision) {
+            (32, Precision::F32) => made::<f32, f32>(&gpu, maps, at, wanted.kinds),
+            (32, Precision::F64) => made::<f32, f64>(&gpu, maps, at, wanted.kinds),
+            (_, Precision::F32) => made::<f64, f32>(&gpu, maps, at, wanted.kinds),
+            (_, Precision::F64) => made::<f64, f64>(&gpu, maps, at, wanted.kinds),
+        }
+    };
+    // SAFETY: a live stream, as the caller says.
+    let memory = unsafe { on_stream(&gpu, stream_of(stream), body) }??;
+    Ok(Array::new(memory, &shape))
+}
+
+fn made<T: CudaReal, O: CudaReal>(
+    gpu: &Gpu,
+    maps: &mut CudaCongestion,
+    at: [&ImportedArray; 2],
+    wanted: &[DeviceKind],
+) -> Result<Memory, Failure> {
+    // SAFETY: the array's owner, kept by the caller, keeps the memory of so many values, which is
+    // used in the order of the stream that it is used on.
+    let [x, y] = unsafe { at.map(|of| interop::view::<T>(gpu, of.address as u64, of.len())) };
+    maps.enqueue(x?, y?)?;
+    let bins = maps.map(CongestionKind::Rudy).len();
+    let mut out = gpu.zeros::<O>(wanted.len() * bins)?;
+    let mut demand = None;
+    for (k, kind) in wanted.iter().enumerate() {
+        let plane = k * bins..(k + 1) * bins;
+        let k = match kind {
+            DeviceKind::Kind(kind) => {
+                maps.copy_map(*kind, out.slice_mut(plane))?;
+                continue;
+            }
+            DeviceKind::DemandHorizontal => 0,
+            DeviceKind::DemandVertical => 1,
+        };
+        if demand.is_none() {
+            let [mut horizontal, mut vertical] = [gpu.zeros::<O>(bins)?, gpu.zeros::<O>(bins)?];
+            maps.copy_demand(&mut horizontal, &mut vertical)?;
+            demand = Some([horizontal, vertical]);
+        }
+        gpu.copy(&demand.as_ref().expect("made above")[k], out.slice_mut(plane))?;
+    }
+    Ok(Memory::Cuda(Box::new(out)))
 }
 
 #[cfg(test)]

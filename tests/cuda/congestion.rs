@@ -1,17 +1,17 @@
 //! Congestion maps of a device have the bits of the CPU's.
 
-use crate::device::gpu;
+use crate::device::{gpu, output};
 use crate::place::design;
 use placefield::congestion::{
     Capacity, CongestionKind, CongestionMaps, CongestionOptions, Convention, RoutingGrid,
 };
-use placefield::cuda::{CudaCongestion, CudaCongestionError, CudaError};
+use placefield::cuda::{CudaCongestion, CudaCongestionError, CudaError, CudaReal, Gpu};
 use placefield::design::{Design, Halo, Names, NodeKind, Orientation};
-use placefield::grid::{BinGrid, Rect};
+use placefield::grid::{BinGrid, Map, Rect};
 
 /// Cells of all orientations, some beyond the die, one where no number is; macros with halos; nets
 /// of no pin, of pins on one cell, in a line or not, and of many pins.
-fn varied() -> Design {
+pub(crate) fn varied() -> Design {
     let mut design = design(3000);
     let orientations = [Orientation::N, Orientation::W, Orientation::FS, Orientation::FE];
     let die = design.die().unwrap();
@@ -97,6 +97,51 @@ fn congestion_maps_have_the_bits_of_the_cpu() {
             assert_eq!(got.figures(&grid), want.figures(&grid));
         }
     }
+}
+
+/// Of all nodes in turn with the movable ones, from positions of precision `T` and to memory of it.
+pub(crate) fn callers_maps_are_the_cpus<T: CudaReal>(gpu: &Gpu) {
+    let mut design = varied();
+    let rounded = |at: &f64| T::of(*at);
+    for column in [&mut design.placement.x, &mut design.placement.y] {
+        column.iter_mut().for_each(|at| *at = rounded(at).wide());
+    }
+    let grid = RoutingGrid::from(&BinGrid::new(design.die().unwrap(), 40, 30).unwrap());
+    let options = CongestionOptions::default();
+    let mut device = CudaCongestion::new(gpu, &design, &grid, &options).unwrap();
+    let movable: Vec<usize> = design.movable().collect();
+    let all: Vec<usize> = (0..design.nodes.len()).collect();
+    for (turn, nodes) in [&all, &movable, &all, &movable].into_iter().enumerate() {
+        let mut moved = design.clone();
+        for &node in nodes {
+            let x = moved.placement.x[node] + 3.0 * turn as f64;
+            moved.placement.x[node] = rounded(&x).wide();
+        }
+        let column = |of: &[f64]| nodes.iter().map(|&i| rounded(&of[i])).collect::<Vec<T>>();
+        let x = gpu.upload(&column(&moved.placement.x)).unwrap();
+        let y = gpu.upload(&column(&moved.placement.y)).unwrap();
+        device.enqueue(&x, &y).unwrap();
+        let want = CongestionMaps::of(&moved, &grid, &options).unwrap();
+        let of_map = |map: &Map<f64>| map.as_slice().iter().map(rounded).collect::<Vec<T>>();
+        for kind in CongestionKind::ALL {
+            let got = output::<T>(gpu, 1200, |to| device.copy_map(kind, to));
+            assert!(got == of_map(want.map(kind)), "{} in turn {turn}", kind.name());
+        }
+        let (mut horizontal, mut vertical) =
+            (gpu.zeros::<T>(1200).unwrap(), gpu.zeros(1200).unwrap());
+        device.copy_demand(&mut horizontal, &mut vertical).unwrap();
+        let total = want.demand.total();
+        assert!(gpu.download(&horizontal).unwrap() == of_map(&total.horizontal), "turn {turn}");
+        assert!(gpu.download(&vertical).unwrap() == of_map(&total.vertical), "turn {turn}");
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn congestion_of_callers_positions_is_the_cpus() {
+    let gpu = gpu();
+    callers_maps_are_the_cpus::<f32>(&gpu);
+    callers_maps_are_the_cpus::<f64>(&gpu);
 }
 
 #[test]

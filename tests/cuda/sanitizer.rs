@@ -6,6 +6,7 @@
 
 use crate::common::bodies::mixed;
 use crate::common::rounded;
+use crate::congestion::callers_maps_are_the_cpus;
 use crate::device::{MAPS, gpu, must_have_lines, output, poisoned, values};
 use crate::engine::{agrees, positions};
 use crate::fences::runs;
@@ -66,6 +67,8 @@ cases! {
     case_volumes_f64: volumes::<f64>;
     case_placer_f32: placer::<f32>;
     case_placer_f64: placer::<f64>;
+    case_congestion_f32: callers_maps_are_the_cpus::<f32>;
+    case_congestion_f64: callers_maps_are_the_cpus::<f64>;
     case_slabs_f32: slabs::<f32>;
     case_slabs_f64: slabs::<f64>;
     case_peers_f32: peers::<f32>;
@@ -93,8 +96,8 @@ fn the_cases_load_every_kernel_file_in_both_precisions() {
     let of_ranks = ["lines", "meet", "spread", "sums"];
     for unit in compile::units().filter(|unit| !of_ranks.contains(unit)) {
         for precision in [Precision::F32, Precision::F64] {
-            // Energies are f64 whatever the maps are.
-            if (unit, precision) == ("energies", Precision::F32) {
+            // Energies and congestion are f64 whatever the maps are.
+            if ["energies", "congestion"].contains(&unit) && precision == Precision::F32 {
                 continue;
             }
             assert!(loaded.contains(&(unit, precision)), "{unit} in {precision}");

@@ -382,11 +382,43 @@ def test_maps_are_tensors_of_the_callers(spread):
         assert not torch.allclose(swapped, made)
 
 
+CONGESTION = ["pin_rudy", "demand_vertical", "rudy", "cell_density", "rudy_long", "demand_horizontal", "rudy_short",
+              "macro_region", "pin_density"]
+
+
 @on_cuda
-def test_maps_are_of_positions_in_host_memory(spread):
+@pytest.mark.parametrize("convention", ["circuitnet", "dreamplace", "openroad"])
+def test_maps_on_a_device_have_the_bits_of_the_cpu(spread, convention):
     design = placefield.read_design(spread)
-    with pytest.raises(ValueError, match="x: expected host memory, found memory of a CUDA device"):
-        placefield.maps(design, torch.zeros(60, device="cuda:0"), torch.zeros(60, device="cuda:0"))
+    how = {"kinds": CONGESTION, "grid": (12, 6), "convention": convention, "capacity": (3.0, 2.0)}
+    stream = torch.cuda.Stream()
+    # All nodes and the movable ones by turns: fixed nodes are where the design has them again.
+    for nodes, scale in ((60, 1.0), (len(design.x), 0.5), (60, 0.75)):
+        for dtype in (torch.float64, torch.float32):
+            x, y = (torch.tensor(of[:nodes] * scale, dtype=dtype, requires_grad=True) for of in (design.x, design.y))
+            for out in (torch.float64, torch.float32):
+                want = placefield.maps(design, x, y, dtype=str(out).split(".")[1], **how)
+                with torch.cuda.stream(stream):
+                    made = placefield.maps(design, x.to("cuda:0"), y.to("cuda:0"), dtype=str(out).split(".")[1], **how)
+                    assert made.is_cuda and made.dtype == out and not made.requires_grad
+                    assert torch.equal(made.cpu(), want)
+    assert (want[2] != 0).any() and placefield.maps(design, x.cuda(), y.cuda(), "rudy", (12, 6)).dtype == torch.float32
+
+
+@on_cuda
+def test_maps_on_a_device_that_cannot_be_made(spread):
+    design = placefield.read_design(spread)
+    at = torch.zeros(60, device="cuda:0")
+    wrong = [
+        ((at, at, "density"), "maps of congestion alone, found 'density'"),
+        ((at, at.cpu(), "rudy"), "y: expected memory of CUDA device 0, found host memory"),
+        ((at.cpu(), at, "rudy"), "x: expected an array in device memory"),
+        ((at[:-1], at[:-1], "rudy"), "x: expected shape"),
+        ((at, at[:-1], "rudy"), "y: expected shape"),
+    ]
+    for arguments, text in wrong:
+        with pytest.raises(ValueError, match=text):
+            placefield.maps(design, *arguments, (12, 6))
 
 
 def test_the_example_of_adam_runs(aux, tmp_path):

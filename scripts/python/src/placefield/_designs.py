@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy
 
 from . import _placefield
-from ._arrays import as_array, both_doubles, doubles, is_torch
+from ._arrays import as_array, both_doubles, doubles, is_torch, lent, on_device, stream_of
 
 
 class Picture(bytes):
@@ -399,8 +399,9 @@ def diff(before, after):
 
 
 def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_density=1.0, fillers=False,
-         row_blockage=False, seed=1000, convention="dreamplace", capacity=None, dtype=None, pipeline=None, threads=0):
-    """Maps of a placement, as one array of shape (kinds, nx, ny) in host memory.
+         row_blockage=False, seed=1000, convention="dreamplace", capacity=None, dtype=None, pipeline=None, threads=0,
+         stream=None):
+    """Maps of a placement, as one array of shape (kinds, nx, ny).
 
     x, y : where the nodes lie, as `Design.with_positions` takes them (default: where the design has them)
     kinds : names of maps, each a plane of the result:
@@ -416,7 +417,14 @@ def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_densit
     threads : 0 takes all there are
 
     The formulas are in the documentation of the crate's module `congestion`. The result is a tensor of PyTorch's where
-    `x` is one, which has no gradient. It is made on the CPU: positions in memory of a CUDA device are a ValueError.
+    `x` is one, which has no gradient. Of positions in host memory it is made on the CPU.
+
+    Of positions in memory of a CUDA device, float32 or float64, maps of congestion are made there, with the bits of the
+    CPU's: the result is there too, of the library of `x` or an Array where that has no from_dlpack, and nothing waits
+    but the first call. Work is enqueued to `stream` (default: the current one of the library of `x`), which must not be
+    capturing. Tables of the design are kept on the device for calls with the same bins, convention and capacity.
+    Numbers that are not finite are not refused: their cells and nets are left out. Of the other kinds an Engine has
+    the maps.
     """
     if dtype is None:
         found = str(getattr(x, "dtype", "float32")).split(".")[-1]
@@ -425,6 +433,9 @@ def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_densit
                "seed": seed, "convention": convention, "capacity": capacity, "dtype": str(numpy.dtype(dtype)),
                "pipeline": pipeline, "threads": threads}
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+    if on_device(x) or on_device(y):
+        made = _placefield.maps_on_device(design, as_array(x), as_array(y), kinds, options, stream=stream_of(x, stream))
+        return lent(x, [made])[0]
     made = _placefield.maps(design, *both_doubles(x, y), kinds, options)
     if is_torch(x):
         import torch

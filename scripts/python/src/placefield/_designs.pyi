@@ -223,6 +223,7 @@ def maps(
     dtype: DTypeLike | None = ...,
     pipeline: str | None = ...,
     threads: int = ...,
+    stream: int | None = ...,
 ) -> Any: ...
 def heat_map(
     values: Any,
