@@ -392,22 +392,26 @@ impl Nets {
             return Ok(()); // `Nets::default()`
         }
         check_columns(nets + 1, &[("first pins of nets and their end", self.net_start.len())])?;
-        for (net, of) in self.net_start.windows(2).enumerate() {
-            let (start, end) = (of[0], of[1]);
-            if start > end || end as usize > pins {
-                return Err(DesignError::NetPins { net, start, end, pins });
-            }
+        let wrong = |of: &[u32]| of[0] > of[1] || of[1] as usize > pins;
+        let nets_of = self.net_start.par_windows(2).with_min_len(LEAST_CHECKED);
+        if let Some(net) = nets_of.position_first(wrong) {
+            let (start, end) = (self.net_start[net], self.net_start[net + 1]);
+            return Err(DesignError::NetPins { net, start, end, pins });
         }
         let (start, end) = (self.net_start[0], self.net_start[nets]);
         if start != 0 || end as usize != pins {
             return Err(DesignError::AllPins { start, end, pins });
         }
-        match self.pin_node.iter().position(|&node| node as usize >= nodes) {
+        let pins_on = self.pin_node.par_iter().with_min_len(LEAST_CHECKED);
+        match pins_on.position_first(|&node| node as usize >= nodes) {
             Some(pin) => Err(DesignError::PinNode { pin, node: self.pin_node[pin], nodes }),
             None => Ok(()),
         }
     }
 }
+
+/// Nets or pins that a thread looks through at least.
+const LEAST_CHECKED: usize = 1 << 16;
 
 fn check_count(what: &'static str, count: usize) -> Result<(), DesignError> {
     if count > MAX_COUNT { Err(DesignError::TooMany { what, count }) } else { Ok(()) }

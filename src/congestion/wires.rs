@@ -78,7 +78,8 @@ impl<'a> PlacedNets<'a> {
         let nodes = (0..design.nodes.len()).into_par_iter().with_min_len(BLOCK);
         let centre = nodes.map(|i| <[f64; 2]>::from(design.centre(i))).collect();
         let orientation = &design.placement.orientation;
-        let is_turned = orientation.iter().any(|&o| o != Orientation::N);
+        let orientations = orientation.par_iter().with_min_len(BLOCK);
+        let is_turned = orientations.any(|&o| o != Orientation::N);
         Ok(PlacedNets { nets, centre, turned: is_turned.then_some(orientation) })
     }
 
