@@ -172,7 +172,7 @@ impl Global {
             return Ok(self);
         };
         let Subject { charge, netlist } = subject;
-        let again = options.place.warm(true);
+        let again = options.place.warm(true).warm_overflow(wanted.warm_overflow);
         let mut state = Routability::new(charge, netlist, &wanted);
         design.settle(&self.x, &self.y);
         rounds.push(state.measure(design).map_err(FlowError::from)?);

@@ -24,6 +24,9 @@ pub struct PlaceOptions {
     /// ([`schedule::first_density_share`](super::schedule::first_density_share))
     /// and not for a centred start.
     pub warm: bool,
+    /// The smoothed overflow that a warm start is taken to have, where its own is lower, when that weight is
+    /// chosen; 0 by default. The higher, the freer cells are to leave their places at first.
+    pub warm_overflow: f64,
     /// Whether gradients are divided by about the diagonal of the objective's
     /// Hessian ([`Weights`](super::Weights)); yes by default.
     pub precondition: bool,
@@ -88,6 +91,7 @@ impl Default for PlaceOptions {
             stop_overflow: 0.07,
             iterations: 2000,
             warm: false,
+            warm_overflow: 0.0,
             precondition: true,
             schedule: Schedule::default(),
         }
@@ -111,6 +115,12 @@ impl PlaceOptions {
     #[must_use]
     pub fn warm(self, warm: bool) -> Self {
         PlaceOptions { warm, ..self }
+    }
+
+    /// With a warm start taken to have this smoothed overflow at least.
+    #[must_use]
+    pub fn warm_overflow(self, warm_overflow: f64) -> Self {
+        PlaceOptions { warm_overflow, ..self }
     }
 
     /// With gradients preconditioned, or not.

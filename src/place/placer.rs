@@ -108,7 +108,10 @@ impl<'b> Placer<'b> {
             return Err(PlaceError::NothingPulls);
         }
         let share = match options.warm {
-            true => schedule::first_density_share(overflow, schedule.density_share),
+            true => {
+                let overflow = overflow.max(options.warm_overflow);
+                schedule::first_density_share(overflow, schedule.density_share)
+            }
             false => schedule.density_share,
         };
         if first.density_norm > 0.0 {

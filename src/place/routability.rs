@@ -10,8 +10,9 @@
 //! ```
 //!
 //! and stays grown. Its centre stays where it is, and so do its pins. Fillers shrink by as much area as
-//! cells have gained. Then the placement is taken up again from where it is, until no bin
-//! asks for growth, the area that may be added is spent, or the rounds are.
+//! cells have gained. Then the placement is taken up again from where it is, with a small weight of the
+//! density, so that nets find their way anew (OpenROAD's placer goes back to overflow 0.6 for the same
+//! reason), until no bin asks for growth or the area that may be added or the rounds are spent.
 //!
 //! Macros and cells that stay do not grow.
 
@@ -43,23 +44,29 @@ pub struct RoutabilityOptions {
     pub most_growth: f64,
     /// … and in all rounds together.
     pub most_in_all: f64,
-    /// Share of the fillers' area that one round may take.
+    /// Most area that all cells gain in all rounds, over their own. Fillers give at most half of theirs.
     pub most_added: f64,
     /// Less growth of all cells' area than this share of it ends the rounds.
     pub least_added: f64,
+    /// Bins of the placement along each axis that make one bin in which demand is counted; from 1.
+    pub bins: usize,
+    /// How freely cells move in a round: [`PlaceOptions::warm_overflow`](super::PlaceOptions::warm_overflow).
+    pub warm_overflow: f64,
 }
 
 impl Default for RoutabilityOptions {
     fn default() -> Self {
         RoutabilityOptions {
-            rounds: 3,
+            rounds: 2,
             capacity: None,
-            crowded: 0.1,
+            crowded: 0.05,
             exponent: 2.0,
             most_growth: 2.0,
             most_in_all: 2.5,
-            most_added: 0.2,
+            most_added: 0.1,
             least_added: 0.002,
+            bins: 4,
+            warm_overflow: 0.6,
         }
     }
 }
@@ -136,9 +143,13 @@ impl Routability {
             .into_iter()
             .chain(charge.macros().iter().map(|&i| i as usize))
             .for_each(|i| grows[i] = false);
+        let grid = charge.grid();
+        let along = |bins: usize| bins.div_ceil(options.bins.max(1));
+        let grid = BinGrid::new(grid.die(), along(grid.nx()), along(grid.ny()))
+            .expect("fewer bins than a grid has");
         Routability {
             options: *options,
-            grid: charge.grid(),
+            grid,
             own: charge.clone(),
             netlist: netlist.clone(),
             growth: vec![1.0; movable],
@@ -244,12 +255,13 @@ impl Routability {
         let area = |i: usize| width[i] * height[i];
         let gain: f64 =
             asked.iter().zip(&self.growth).enumerate().map(|(i, (a, b))| area(i) * (a - b)).sum();
-        let own_fillers = self.own.filler_area();
+        let (own_fillers, cells) = (self.own.filler_area(), self.own.movable_area());
         let fillers = own_fillers * self.filler_growth;
-        let room = options.most_added * fillers;
+        let room = (options.most_added * cells - self.added()).min(fillers - 0.5 * own_fillers);
+        let room = room.max(0.0);
         let share = if gain > room { room / gain } else { 1.0 };
         let gain = gain * share;
-        if gain < options.least_added * self.own.movable_area() {
+        if gain < options.least_added * cells {
             return false;
         }
         self.filler_growth = (fillers - gain) / own_fillers;
@@ -374,8 +386,13 @@ mod tests {
     fn cells_in_crowded_bins_grow_in_place() {
         let (design, charge) = crowded();
         let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
-        let options =
-            RoutabilityOptions { rounds: 1, crowded: 0.7, ..RoutabilityOptions::default() };
+        let options = RoutabilityOptions {
+            rounds: 1,
+            crowded: 0.7,
+            bins: 1,
+            most_added: 1.0,
+            ..RoutabilityOptions::default()
+        };
         let mut state = Routability::new(&charge, &netlist, &options);
         let before = state.measure(&design).unwrap();
         assert!(before.worst_utilization > 1.0 && before.added_area == 0.0, "{before}");
@@ -403,6 +420,54 @@ mod tests {
         let (own_x, own_y) = state.at_own_size(&grown.x, &grown.y);
         assert!(own_x.iter().zip(x).chain(own_y.iter().zip(y)).all(|(a, b)| (a - b).abs() < 1e-9));
         assert!(state.grow(&grown.x, &grown.y).unwrap().is_none(), "the rounds are spent");
+    }
+
+    /// Area added in all rounds, over the cells' own, and the fillers' over theirs.
+    fn grown_by(most_added: f64, bins: usize, filler_area: f64) -> (f64, f64) {
+        let (design, charge) = crowded();
+        let mut charge = charge;
+        let (mut width, height) = (charge.width().to_vec(), charge.height().to_vec());
+        let movable = charge.movable();
+        width[movable..].iter_mut().for_each(|side| *side *= filler_area / charge.filler_area());
+        charge.set_sizes(&width, &height).unwrap();
+        let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
+        let capacity = Some(Capacity { horizontal: 1e-3, vertical: 1e-3 });
+        let default = RoutabilityOptions::default();
+        let options = RoutabilityOptions {
+            rounds: 9,
+            least_added: 0.0,
+            capacity,
+            most_added,
+            bins,
+            ..default
+        };
+        let mut state = Routability::new(&charge, &netlist, &options);
+        let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
+        let mut fillers = 1.0;
+        state.measure(&design).unwrap();
+        while let Some(grown) = state.grow(&x, &y).unwrap() {
+            (x, y) = (grown.x, grown.y);
+            fillers = grown.charge.filler_area() / charge.filler_area();
+            state.measure(&design).unwrap();
+        }
+        (state.measure(&design).unwrap().added_area, fillers)
+    }
+
+    #[test]
+    fn cells_gain_no_more_area_than_allowed() {
+        let cells = 65.0 * 16.0;
+        // All rounds together gain what may be added, in fine bins and in coarse ones.
+        for (bins, most) in [(1, 0.1), (4, 0.1), (1, 0.4)] {
+            let (added, fillers) = grown_by(most, bins, 10.0 * cells);
+            assert!((added - most).abs() < 1e-9, "{bins} {most}: {added}");
+            assert!((fillers - (1.0 - 0.1 * most)).abs() < 1e-9, "{fillers}");
+        }
+        // Fillers keep half of their area, and a cell is at most 2.5 times itself.
+        let (added, fillers) = grown_by(10.0, 1, 0.2 * cells);
+        assert!((added - 0.1).abs() < 1e-9 && (fillers - 0.5).abs() < 1e-9, "{added} {fillers}");
+        let (added, _) = grown_by(10.0, 1, 10.0 * cells);
+        assert!((added - 1.5 * 64.0 / 65.0).abs() < 1e-9, "{added}");
+        assert_eq!(grown_by(0.0, 1, 10.0 * cells), (0.0, 1.0));
     }
 
     #[test]

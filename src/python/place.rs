@@ -121,13 +121,16 @@ impl Asked {
         let seeds = options.count("seeds", 1..=u64::from(u32::MAX))?.unwrap_or(1) as u32;
         let default = RoutabilityOptions::default();
         let rounds = options.count("routability_rounds", 0..=u64::from(u32::MAX))?;
+        let area = options
+            .number("routability_area", "a number from 0 to 10", |v| (0.0..=10.0).contains(&v))?;
         let routability = RoutabilityOptions {
             rounds: rounds.map_or(default.rounds, |rounds| rounds as usize),
             capacity: capacity(options)?,
+            most_added: area.unwrap_or(default.most_added),
             ..default
         };
         let routability = options.flag("routability")?.then_some(routability);
-        for name in ["capacity", "routability_rounds"] {
+        for name in ["capacity", "routability_rounds", "routability_area"] {
             if routability.is_none() && options.get(name)?.is_some() {
                 return Err(Failure::Value(format!("{name} needs routability=True")).into());
             }

@@ -396,9 +396,9 @@ def test_options_of_a_placement(aux):
     assert raised.target_density == full.target_density and raised.status == "converged"
     assert any("target density" in warning for warning in full.warnings)
     crowded = placefield.place(design, until="global", **QUICK, iterations=10, routability=True, routability_rounds=1,
-                               target_density=1.0)
+                               target_density=1.0, capacity=(1e-6, 1e-6), routability_area=0.05)
     assert [of["round"] for of in crowded.routability] == [0, 1]
-    assert crowded.routability[0]["added_area"] == 0.0
+    assert crowded.routability[0]["added_area"] == 0.0 < crowded.routability[1]["added_area"] <= 0.05 + 1e-9
     # Without them it takes the command's.
     whole = placefield.place(design, until="global", iterations=3, threads=1)
     assert whole.bins == (16, 16) and whole.target_density == pytest.approx(0.95)
@@ -412,6 +412,8 @@ def test_options_of_a_placement(aux):
         ({"seeds": 2, "checkpoint": "c"}, "checkpoint and resume are for one seed"),
         ({"init": "file", "resume": "c"}, "resume says where cells start"),
         ({"capacity": (1, 1)}, "capacity needs routability=True"),
+        ({"routability_area": 0.1}, "routability_area needs routability=True"),
+        ({"routability": True, "routability_area": -1}, "routability_area: expected a number from 0 to 10, found -1"),
         ({"growth": 1.0}, "growth: expected a number above 1 and at most 2, found 1.0"),
         ({"pressure": 0}, "pressure: expected a number from 1e-12 to 1e6, found 0"),
         ({"time_limit": "soon"}, "time_limit: expected a number of seconds from 0 to 1e9, found 'soon'"),

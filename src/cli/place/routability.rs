@@ -1,5 +1,6 @@
 //! The options of rounds in which cells grow, by the congestion that a placement has.
 
+use super::experts::number;
 use crate::cli::congestion::{capacity, layers_capacity};
 use crate::cli::input::Opened;
 use crate::congestion::Capacity;
@@ -13,13 +14,21 @@ pub(super) struct RoutabilityArgs {
     #[arg(long)]
     routability: bool,
     /// Routing tracks per layout unit across them, horizontal and vertical; those of LEF's layers
-    /// unless given, and without either so many that a tenth of the bins has too few
+    /// unless given, and without either so many that a twentieth of the bins has too few
     #[arg(long, value_name = "H,V", value_parser = capacity, requires = "routability")]
     capacity: Option<Capacity>,
     /// Most rounds of growing cells
     #[arg(long, value_name = "N", requires = "routability",
           default_value_t = RoutabilityOptions::default().rounds as u32)]
     routability_rounds: u32,
+    /// Most area that all cells gain in the rounds, over their own: the more, the less crowded and the longer wires get
+    #[arg(long, value_name = "SHARE", requires = "routability", value_parser = area,
+          default_value_t = RoutabilityOptions::default().most_added)]
+    routability_area: f64,
+}
+
+fn area(text: &str) -> Result<f64, String> {
+    number(text, |v| (0.0..=10.0).contains(&v), "a number from 0 to 10")
 }
 
 impl RoutabilityArgs {
@@ -28,6 +37,7 @@ impl RoutabilityArgs {
         self.routability.then(|| RoutabilityOptions {
             rounds: self.routability_rounds as usize,
             capacity: self.capacity.or_else(|| layers_capacity(opened)),
+            most_added: self.routability_area,
             ..RoutabilityOptions::default()
         })
     }

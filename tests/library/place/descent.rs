@@ -84,6 +84,25 @@ fn a_nearly_spread_start_stays_near() {
 }
 
 #[test]
+fn a_warm_start_is_as_free_as_asked() {
+    let (mut backend, [x, y]) = generated::<f32>(1);
+    let options = PlaceOptions::default().stop_overflow(0.2);
+    let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
+    while placer.step().unwrap().is_some() {}
+    let (x, y) = placer.positions().unwrap();
+    let mut first = |overflow: f64| {
+        let options = options.warm(true).stop_overflow(0.07).warm_overflow(overflow);
+        Placer::new(&mut backend, &x, &y, &options).unwrap().last().lambda
+    };
+    let [own, less, more, most] = [0.0, 0.1, 0.6, 1.0].map(&mut first);
+    // An overflow below the start's own changes nothing.
+    assert_eq!(own, less);
+    let cold = options.schedule.density_share;
+    let ratio = most / more;
+    assert!(more < own && (ratio / cold.powf(0.4) - 1.0).abs() < 1e-6, "{own} {more} {most}");
+}
+
+#[test]
 fn a_checkpoint_goes_on_bit_for_bit() {
     let (mut backend, [x, y]) = generated::<f32>(2);
     let options = PlaceOptions::default();

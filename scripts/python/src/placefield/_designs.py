@@ -341,11 +341,11 @@ def read_design(path, *, lef=None, pl=None, pin_offset=None, pin_position=None, 
 
 
 def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, raise_density=False, iterations=2000,
-          time_limit=None, seeds=1, routability=False, capacity=None, routability_rounds=None, checkpoint=None,
-          checkpoint_every=100, resume=None, bins=None, target_density=None, row_blockage=False, seed=1000, gamma=None,
-          density_weight=None, growth=None, late_growth=None, reference_rise=None, momentum=None, pressure=None,
-          ignore_net_degree=None, no_fillers=False, no_precondition=False, noise=0.0, dtype="float32", device="cpu",
-          pipeline=None, threads=0, progress=None):
+          time_limit=None, seeds=1, routability=False, capacity=None, routability_rounds=None, routability_area=None,
+          checkpoint=None, checkpoint_every=100, resume=None, bins=None, target_density=None, row_blockage=False,
+          seed=1000, gamma=None, density_weight=None, growth=None, late_growth=None, reference_rise=None, momentum=None,
+          pressure=None, ignore_net_degree=None, no_fillers=False, no_precondition=False, noise=0.0, dtype="float32",
+          device="cpu", pipeline=None, threads=0, progress=None):
     """Places a design: spreads its cells, makes them legal and shortens wires. Options are those of
     `placefield place`, by the same names and with its defaults; `device` and `dtype` stand for --engine and
     --precision. Frames, pages and pictures are the command's alone.
@@ -358,8 +358,8 @@ def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, r
     iterations, time_limit : most iterations; seconds after which the best so far is the result
     seeds : place with so many seeds, from `seed` on, and keep the one whose last stage has the shortest wires
     routability : go on in rounds in which cells grow where wires need more tracks than there are: `capacity`,
-        horizontal and vertical tracks per layout unit (default: those of LEF's layers, or so many that a tenth of the
-        bins has too few), at most `routability_rounds` rounds
+        horizontal and vertical tracks per layout unit (default: those of LEF's layers, or so many that a twentieth of
+        the bins has too few), at most `routability_rounds` rounds and `routability_area` of the cells' area added
     checkpoint, resume : file for the global placement in progress, every `checkpoint_every` iterations and when it
         ends, and one to go on from, of the same design and options
     bins : one number or two (default: about one mean cell in each at most, or DREAMPlace's choice where macros move)

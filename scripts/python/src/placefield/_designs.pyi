@@ -170,6 +170,7 @@ def place(
     routability: bool = ...,
     capacity: _Pair = ...,
     routability_rounds: int | None = ...,
+    routability_area: float | None = ...,
     checkpoint: _Path | None = ...,
     checkpoint_every: int = ...,
     resume: _Path | None = ...,
