@@ -19,7 +19,7 @@
 //! every new order, one in five iterations, would move ten more arrays.
 
 use super::descent::{Descent, DescentBodies, DescentParameters};
-use super::ranks::{BEGIN, END, PULLED, PlacerRanks, Rank, STEPPED, Task, vector};
+use super::ranks::{BEGIN, END, PlacerRanks, Rank, Task, vector};
 use super::wirelength::CudaWirelength;
 use crate::charge::Charge;
 use crate::cuda::device::{Branch, CudaError, CudaReal, Gpu, Graph, Marks};
@@ -38,9 +38,9 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Marks before all of an evaluation, behind the step, the density, the solve and the force, behind
-/// the wirelength, and behind all of it. Each takes the device some 2 µs.
-const MARKS: usize = 7;
+/// Marks before and behind the wirelength; before the density, behind it, the solve and the
+/// force; before and behind all of it ([`BEGIN`], [`END`]).
+const MARKS: usize = 8;
 
 /// Wirelength, density, steps and norms on one device or several.
 pub struct CudaBackend<T: CudaReal> {
@@ -236,18 +236,12 @@ impl<T: CudaReal> CudaBackend<T> {
         }
         let evaluation = self.work.engine.take_evaluation(found.statistics, found.energy)?;
         let between = |k, l| self.work.marks.ms_between(k, l);
-        let (density, solve, force) = (STEPPED + 1, STEPPED + 2, STEPPED + 3);
-        let staged = [
-            between(STEPPED, PULLED)?,
-            between(STEPPED, density)?,
-            between(density, solve)?,
-            between(solve, force)?,
-        ];
+        let staged = [between(0, 1)?, between(2, 3)?, between(3, 4)?, between(4, 5)?];
         // What ran at the same time has a share of the time that passed.
-        let passed = between(STEPPED, PULLED)?.max(between(STEPPED, force)?);
+        let passed = between(0, 1)?.max(between(0, 5)?);
         let share = passed / staged.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let [wirelength, density, solve, force] = staged.map(|ms| ms * share);
-        let (step, whole) = (between(BEGIN, STEPPED)?, between(BEGIN, END)?);
+        let (step, whole) = (between(BEGIN, 0)?, between(BEGIN, END)?);
         let gradient = (whole - step - passed).max(0.0);
         let other = (start.elapsed().as_secs_f64() * 1e3 - whole).max(0.0);
         self.times = StageSplit { wirelength, density, solve, force, step, gradient, other };

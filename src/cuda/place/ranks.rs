@@ -10,12 +10,9 @@ use crate::engine::EngineError;
 use crate::place::Held;
 use crate::place::ready::NOTHING_KEPT;
 
-/// Marks before an evaluation, behind its step (then come those of the engine's stages), behind the
-/// wirelength, and behind all of it.
-pub(super) const BEGIN: usize = 0;
-pub(super) const STEPPED: usize = 1;
-pub(super) const PULLED: usize = 5;
-pub(super) const END: usize = 6;
+/// Marks before an evaluation and behind it.
+pub(super) const BEGIN: usize = 6;
+pub(super) const END: usize = 7;
 
 /// What of a backend a device has besides the engine.
 pub(super) struct Rank<T: CudaReal> {
@@ -81,15 +78,15 @@ pub(super) struct Tasks {
 impl<T: CudaReal> PlacerRanks<T> {
     /// Of an evaluation where `first` leads, of a point `proposed` or of the current one.
     pub(super) fn tasks(&self, first: Task, proposed: bool) -> Tasks {
-        let mut aside = vec![Task::Nets];
+        let mut aside = vec![Task::Mark(0), Task::Nets];
         let mut after = vec![Task::BARRIER];
         // Of several ranks gradients of pins come from other ranks.
         if self.ranks.len() == 1 { &mut aside } else { &mut after }.push(Task::Pulls);
-        aside.push(Task::Mark(PULLED));
-        let mut ahead = vec![Task::Mark(STEPPED)];
+        aside.push(Task::Mark(1));
+        let mut ahead = vec![Task::Mark(2)];
         for (k, commands) in self.engine.commands().into_iter().enumerate() {
             ahead.extend(commands.into_iter().map(Task::Engine));
-            ahead.push(Task::Mark(STEPPED + 1 + k));
+            ahead.push(Task::Mark(3 + k));
         }
         // So do forces, then sums.
         after.extend([Task::Gradient { proposed }, Task::BARRIER, Task::Sample { proposed }]);
