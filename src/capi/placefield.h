@@ -362,9 +362,9 @@ placefield_status placefield_engine_set_fixed_cells(struct placefield_engine *en
 // Sets the area of every bin taken besides fixed cells: routing or power blockage, say. `area` is
 // a map of `bins` = nx · ny values, layout units squared; NULL: nothing.
 placefield_status placefield_engine_set_blocked_area(struct placefield_engine *engine,
-                                                   const double *area,
-                                                   size_t bins,
-                                                   struct placefield_error *error);
+                                                     const double *area,
+                                                     size_t bins,
+                                                     struct placefield_error *error);
 
 // Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny
 // values; NULL: that of the bodies everywhere.

@@ -46,6 +46,25 @@ fn eval_alike(placed: &Value, more: &[&dyn AsRef<OsStr>]) -> Value {
 }
 
 #[test]
+fn crowded_cells_grow_by_the_area_given() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&[&"generate", &"--cells", &"200", &"--out", &folder.path()]);
+    let at = |name: &str| folder.path().join(name);
+    let (aux, pl, out) = (at("cells200.aux"), at("out.pl"), at("out.json"));
+    for area in ["0.02", "0.1"] {
+        let crowded: &[&dyn AsRef<OsStr>] = &[&"--routability", &"--capacity", &"0.05,0.05"];
+        place(&aux, &pl, &[crowded, &[&"--routability-area", &area, &"--json", &out]].concat());
+        let placed = json(&out);
+        let rounds = placed["routability"].as_array().unwrap();
+        let added: Vec<f64> = rounds.iter().map(|r| r["added_area"].as_f64().unwrap()).collect();
+        let most: f64 = area.parse().unwrap();
+        assert!(added[0] == 0.0 && added.len() > 1, "{added:?}");
+        assert!((added.last().unwrap() - most).abs() < 1e-9, "{added:?}");
+    }
+    placefield(&[&"place", &aux, &"-o", &pl, &"--routability-area", &"0.1"]).assert().code(2);
+}
+
+#[test]
 fn eval_reads_the_same_numbers_back() {
     let (folder, aux) = generated();
     let (pl, history) = (folder.path().join("out.pl"), folder.path().join("h.json"));
