@@ -403,17 +403,17 @@ static void changes(void) {
     for (int at = 0; at < BINS; ++at) targets[at] = at / NY < 4 ? 0.5 : 1.0;
     taken[2 * NY + 1] = 3.0;
     const double before = result.energy, overflow = result.overflow;
-    CHECK(placefield_engine_set_taken_area(engine, taken, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_set_blocked_area(engine, taken, BINS, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_evaluate_f64(engine, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(result.energy != before);
-    CHECK(placefield_engine_set_taken_area(engine, NULL, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_set_blocked_area(engine, NULL, BINS, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_set_target_densities(engine, targets, BINS, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_evaluate_f64(engine, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(result.overflow > overflow);
     CHECK(placefield_engine_set_target_densities(engine, NULL, BINS, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_evaluate_f64(engine, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(result.energy == before && result.overflow == overflow);
-    CHECK(placefield_engine_set_taken_area(engine, taken, NX, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_set_blocked_area(engine, taken, NX, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
     targets[5] = 1.5;
     CHECK(placefield_engine_set_target_densities(engine, targets, BINS, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
 
@@ -435,7 +435,7 @@ static void changes(void) {
     CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);
     size_t movable, some = 0, fewer = 0;
     CHECK(placefield_engine_bodies(engine, &movable, &some, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_set_taken_area(engine, targets, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_set_blocked_area(engine, targets, BINS, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_refill(engine, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_bodies(engine, &movable, &fewer, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(movable == CELLS && CELLS < fewer && fewer < some);
