@@ -9,6 +9,7 @@ use super::report::assemble::command;
 use super::report::page::{Image, Page, Part, Table};
 use super::results::{list, tell, write_table};
 use crate::plot::{Curves, Picture, Series};
+use crate::text::file::without_compression;
 use crate::warning::{Warning, WarningCode};
 use clap::Args;
 use clap::error::ErrorKind;
@@ -225,10 +226,7 @@ pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
 
 /// Returns the path of a `.pl` or `.def` file, compressed or not, without the endings.
 fn placement_name(file: &Path) -> Option<String> {
-    let plain = match file.extension()?.to_str()? {
-        "gz" | "xz" => file.with_extension(""),
-        _ => file.to_owned(),
-    };
+    let plain = Path::new(without_compression(file.to_str()?));
     let ending = plain.extension()?.to_str()?;
     ["pl", "def"].contains(&ending).then(|| plain.with_extension("").display().to_string())
 }

@@ -8,10 +8,9 @@
 use super::Resumed;
 use crate::Real;
 use crate::charge::Charge;
-use crate::engine::{Descriptor, Pipeline};
 use crate::hash::Fnv1a;
 use crate::output::write_whole;
-use crate::place::{Checkpoint, Held, PlaceError, PlaceOptions, Placer, Record, State};
+use crate::place::{Backend, Checkpoint, Held, PlaceError, PlaceOptions, Placer, Record, State};
 use crate::text::file::check_readable;
 use crate::wirelength::Netlist;
 use flate2::Crc;
@@ -65,7 +64,7 @@ impl Subject {
         name: &str,
         charge: &Charge,
         netlist: &Netlist,
-        (engine, pipeline): (&Descriptor, Pipeline),
+        backend: &dyn Backend,
         (seed, noise): (u64, f64),
         place: &PlaceOptions,
     ) -> Self {
@@ -84,10 +83,10 @@ impl Subject {
             bodies: charge.bodies(),
             bins: [charge.grid().nx(), charge.grid().ny()],
             precision: T::PRECISION.name().to_owned(),
-            engine: engine.engine.to_owned(),
+            engine: backend.descriptor().engine.to_owned(),
             seed,
             contents: hash.finish(),
-            how: format!("{pipeline}, noise {noise}, {steps:?}"),
+            how: format!("{}, noise {noise}, {steps:?}", backend.choice().pipeline),
         }
     }
 

@@ -203,11 +203,9 @@ struct Beside<'a> {
 impl Beside<'_> {
     fn resume<T: EngineReal>(&mut self, backend: &dyn Backend) -> Result<Option<Resumed>, Failure> {
         let Asked { charging, noise, place, .. } = self.asked;
-        let (engine, pipeline) = (backend.descriptor(), backend.choice().pipeline);
         let start = (charging.options.seed, *noise);
         Ok(self.checkpoints.resume::<T>(|| {
-            let by = (&engine, pipeline);
-            Subject::of::<T>(self.name, self.charge, self.netlist, by, start, place)
+            Subject::of::<T>(self.name, self.charge, self.netlist, backend, start, place)
         })?)
     }
 }

@@ -92,11 +92,9 @@ impl<T: EngineReal> Host for Command<'_, T> {
 
     fn resume(&mut self, backend: &mut dyn Backend) -> Result<Option<Resumed>, Failure> {
         stop::listen()?;
-        let (engine, pipeline) = (backend.descriptor(), backend.choice().pipeline);
-        let (seed, noise) = (self.options.seed(), self.noise);
+        let start = (self.options.seed(), self.noise);
         Ok(self.checkpoints.resume::<T>(|| {
-            let by = (&engine, pipeline);
-            Subject::of::<T>(&self.name, &self.charge, self.netlist, by, (seed, noise), self.place)
+            Subject::of::<T>(&self.name, &self.charge, self.netlist, backend, start, self.place)
         })?)
     }
 
