@@ -227,7 +227,8 @@ __device__ __forceinline__ void deposit_bodies(const Plan& plan, const Chunk* __
     const u32 before = (u32(plan.large) + 7) / 8;
     if (blockIdx.x < before) {
         const u32 k = blockIdx.x * 8 + threadIdx.x / 32;
-        if (k < u32(plan.large) && own_large(plan, k)) deposit_large<ORDER>(plan, k, large, corners, staged, sums, regions);
+        if (k < u32(plan.large) && own_large(plan, k))
+            deposit_large<ORDER>(plan, k, large, corners, staged, sums, regions);
         return;
     }
     Chunk chunk = chunks[blockIdx.x - before];

@@ -411,7 +411,7 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
     PF_KERNEL(512, 8 / sizeof(real)) order_count_##SUFFIX(const Plan plan, const u32* ids, const real2* corners,       \
                                                           u32* counts, real2* staged, int local,                       \
                                                           const Regions regions PF_ALL_BODIES) {                       \
-        count_bodies<ORDER>(plan, ids, corners, counts, staged, local != 0, regions, ranks);                             \
+        count_bodies<ORDER>(plan, ids, corners, counts, staged, local != 0, regions, ranks);                           \
     }
 PF_ORDER_COUNT(slots, SLOTS)
 PF_ORDER_COUNT(pairs, PAIRS)

@@ -157,8 +157,11 @@ __device__ __forceinline__ void add_box(const Grid& grid, const Sums& sums, cons
 #pragma unroll
             for (u32 c = 0; c < C; ++c) {
                 // Along x first, of the row's product and of that of the row before it.
-                const u64 here = b == 3 ? 0 : (a == 3 ? 0 : products[a % 3][b % 3][c]) - (a ? products[(a + 2) % 3][b % 3][c] : 0);
-                const u64 before = b ? (a == 3 ? 0 : products[a % 3][(b + 2) % 3][c]) - (a ? products[(a + 2) % 3][(b + 2) % 3][c] : 0) : 0;
+                const u64 here =
+                    b == 3 ? 0 : (a == 3 ? 0 : products[a % 3][b % 3][c]) - (a ? products[(a + 2) % 3][b % 3][c] : 0);
+                const u64 before =
+                    b ? (a == 3 ? 0 : products[a % 3][(b + 2) % 3][c]) - (a ? products[(a + 2) % 3][(b + 2) % 3][c] : 0)
+                      : 0;
                 add_number(sums.differences + C * grid.entry(columns[a], rows[b]) + c, here - before);
             }
 }
@@ -191,8 +194,8 @@ struct NetSums {
 
 /// One net, of which a thread has the pins from `rank` on in steps of `size`; `join` makes bounds of all threads' own.
 template <typename Join>
-__device__ __forceinline__ void add_net(const Grid& grid, const Nets& nets, const NetSums& sums, u32 net, u32 rank, u32 size,
-                                        Join join) {
+__device__ __forceinline__ void add_net(const Grid& grid, const Nets& nets, const NetSums& sums, u32 net, u32 rank,
+                                        u32 size, Join join) {
     const u32 begin = nets.start[net], end = nets.start[net + 1];
     const double infinity = __longlong_as_double(0x7ff0000000000000LL);
     double xl = infinity, yl = infinity, xh = -infinity, yh = -infinity;
@@ -247,7 +250,8 @@ constexpr int NETS_BLOCKS = 3;
 #endif
 
 /// The nets of `order`, of few pins each.
-PF_KERNEL(BLOCK, NETS_BLOCKS) congestion_nets(Grid grid, Nets nets, NetSums sums, const u32* __restrict__ order, u32 count) {
+PF_KERNEL(BLOCK, NETS_BLOCKS) congestion_nets(Grid grid, Nets nets, NetSums sums, const u32* __restrict__ order,
+                                              u32 count) {
     const u32 k = blockIdx.x * BLOCK + threadIdx.x;
     if (k < count) add_net(grid, nets, sums, order[k], 0, 1, [](double&, double&, double&, double&) {});
 }
@@ -255,17 +259,18 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) congestion_nets(Grid grid, Nets nets, NetSums sums
 /// The net of `order` that is the block's.
 PF_KERNEL(BLOCK, 2) congestion_large_nets(Grid grid, Nets nets, NetSums sums, const u32* __restrict__ order) {
     __shared__ double bounds[4][BLOCK / 32];
-    add_net(grid, nets, sums, order[blockIdx.x], threadIdx.x, BLOCK, [](double& xl, double& yl, double& xh, double& yh) {
-        const double own[4] = {warp_min(xl), warp_min(yl), warp_max(xh), warp_max(yh)};
-        if (threadIdx.x % 32 == 0)
+    add_net(grid, nets, sums, order[blockIdx.x], threadIdx.x, BLOCK,
+            [](double& xl, double& yl, double& xh, double& yh) {
+                const double own[4] = {warp_min(xl), warp_min(yl), warp_max(xh), warp_max(yh)};
+                if (threadIdx.x % 32 == 0)
 #pragma unroll
-            for (u32 k = 0; k < 4; ++k) bounds[k][threadIdx.x / 32] = own[k];
-        __syncthreads();
-        for (u32 warp = 0; warp < BLOCK / 32; ++warp) {
-            xl = fmin(xl, bounds[0][warp]), yl = fmin(yl, bounds[1][warp]);
-            xh = fmax(xh, bounds[2][warp]), yh = fmax(yh, bounds[3][warp]);
-        }
-    });
+                    for (u32 k = 0; k < 4; ++k) bounds[k][threadIdx.x / 32] = own[k];
+                __syncthreads();
+                for (u32 warp = 0; warp < BLOCK / 32; ++warp) {
+                    xl = fmin(xl, bounds[0][warp]), yl = fmin(yl, bounds[1][warp]);
+                    xh = fmax(xh, bounds[2][warp]), yh = fmax(yh, bounds[3][warp]);
+                }
+            });
 }
 
 /// A node's pins, and whether it takes area, in one number.
@@ -282,7 +287,8 @@ struct Cells {
 };
 
 /// Adds a rectangle's shares of bins, or 1 to those it covers as CircuitNet counts them.
-__device__ __forceinline__ void add_rectangle(const Grid& grid, const Sums& sums, const Cover& x, const Cover& y, double scale) {
+__device__ __forceinline__ void add_rectangle(const Grid& grid, const Sums& sums, const Cover& x, const Cover& y,
+                                              double scale) {
     Parts parts[1];
     if (grid.convention == CIRCUITNET) {
 #pragma unroll
@@ -339,7 +345,8 @@ PF_KERNEL(BLOCK) congestion_macros(Grid grid, Macros macros) {
     const double2 low = macros.halo[2 * k], high = macros.halo[2 * k + 1];
     const double xl = macros.x[node], yl = macros.y[node], xh = xl + size.x, yh = yl + size.y;
     Cover x, y;
-    if (!cover_of(grid, grid.x, xl + low.x, xh + high.x, x) || !cover_of(grid, grid.y, yl + low.y, yh + high.y, y)) return;
+    if (!cover_of(grid, grid.x, xl + low.x, xh + high.x, x) || !cover_of(grid, grid.y, yl + low.y, yh + high.y, y))
+        return;
     // In CircuitNet's script a macro within one bin along an axis covers nothing.
     if (grid.convention == CIRCUITNET && (x.count() == 1 || y.count() == 1)) return;
     add_rectangle(grid, macros.sums, x, y, macros.scale);
@@ -388,7 +395,8 @@ PF_KERNEL(BLOCK) congestion_finish(Grid grid, Finish of) {
         double long_nets[2], short_nets[2];
 #pragma unroll
         for (u32 c = 0; c < 2; ++c) {
-            long_nets[c] = in_units(of.nets.wires.bins[2 * at + c] + of.nets.wires.differences[2 * at + c], of.wires_unit);
+            long_nets[c] =
+                in_units(of.nets.wires.bins[2 * at + c] + of.nets.wires.differences[2 * at + c], of.wires_unit);
             short_nets[c] = in_units(of.nets.within[2 * at + c], of.wires_unit);
         }
         double pin_rudy = in_units(of.nets.pins[2 * at], of.pins_unit);
@@ -398,7 +406,9 @@ PF_KERNEL(BLOCK) congestion_finish(Grid grid, Finish of) {
         if (grid.convention == OPENROAD) pin_rudy *= of.wire_percent;
         double pin_density = pins;
         if (grid.convention == DREAMPLACE)
-            pin_density = in_units(of.pin_utilization.bins[at] + of.pin_utilization.differences[at], of.utilization_unit) / of.pin_capacity;
+            pin_density =
+                in_units(of.pin_utilization.bins[at] + of.pin_utilization.differences[at], of.utilization_unit) /
+                of.pin_capacity;
         const double values[11] = {rudy(grid, of, long_nets[0] + short_nets[0], long_nets[1] + short_nets[1]),
                                    pin_rudy,
                                    rudy(grid, of, long_nets[0], long_nets[1]),

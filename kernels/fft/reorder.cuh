@@ -44,7 +44,9 @@ template <bool PLACE> __device__ __forceinline__ u32 other_of(u32 k, u32 length)
     return PLACE ? natural(k, length) : reordered(k, length);
 }
 /// The same of a row and of a map, which change places where their axis is transformed.
-template <bool PLACE> __device__ __forceinline__ u32 other_row(u32 i, u32 m) { return RANK > 1 ? other_of<PLACE>(i, m) : i; }
+template <bool PLACE> __device__ __forceinline__ u32 other_row(u32 i, u32 m) {
+    return RANK > 1 ? other_of<PLACE>(i, m) : i;
+}
 template <bool PLACE> __device__ __forceinline__ u32 other_map(u32 z, u32 l) {
     return RANK > 2 ? z - z % l + other_of<PLACE>(z % l, l) : z;
 }

@@ -63,7 +63,8 @@ __device__ __forceinline__ void store_rows(cplx* v, cplx* const (&ends)[2], int 
 }
 
 /// Reads a column of a panel, from `column` on, and the one `next` columns on as one line.
-template <typename Fft> __device__ __forceinline__ void load_panel_columns(cplx* v, u32 t, const cplx* column, int next) {
+template <typename Fft>
+__device__ __forceinline__ void load_panel_columns(cplx* v, u32 t, const cplx* column, int next) {
     const cplx* const ends[2] = {column + t * PANEL, column + (Fft::LENGTH - 1 - t) * PANEL};
     load_rows<Fft>(v, ends, int(PANEL), next);
 }

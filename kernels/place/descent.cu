@@ -38,7 +38,9 @@ struct Vectors {
     Vector v[3], u[2], g[2];
 };
 
-__device__ __forceinline__ Vector one_of(const Vector (&v)[3], double k) { return k == 0 ? v[0] : k == 1 ? v[1] : v[2]; }
+__device__ __forceinline__ Vector one_of(const Vector (&v)[3], double k) {
+    return k == 0 ? v[0] : k == 1 ? v[1] : v[2];
+}
 __device__ __forceinline__ Vector one_of(const Vector (&v)[2], bool second) { return second ? v[1] : v[0]; }
 
 /// The data that stay the same: `Bodies` in src/cuda.
@@ -117,9 +119,9 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const BodyBlocks blocks, const Bodies
 
 /// With `proposed` at the vectors that the last step led to. Without it at the current ones: there
 /// is nothing to compare with, and that sum is zero.
-PF_KERNEL(BLOCK, 4) descent_gradient(const BodyBlocks blocks, const Bodies bodies, const Parameters* __restrict__ parameters,
-                                     const Vectors vectors, int proposed, const Vector wirelength, const real2* forces,
-                                     double* parts) {
+PF_KERNEL(BLOCK, 4) descent_gradient(const BodyBlocks blocks, const Bodies bodies,
+                                     const Parameters* __restrict__ parameters, const Vectors vectors, int proposed,
+                                     const Vector wirelength, const real2* forces, double* parts) {
     const real lambda = real(parameters->lambda);
     const real per_pin = real(parameters->pin_factor);
     const real area_weight = real(parameters->area_factor * parameters->lambda);

@@ -20,8 +20,8 @@ static_assert(GROUPS == 1 && 2 * C <= PANEL, "a block's columns are part of a pa
 static_assert(Fft::BYTES + THREADS * PF_STORED * sizeof(real) == PF_BYTES, "the host counts shared memory otherwise");
 
 template <typename Columns>
-__device__ __forceinline__ void solve_columns(const Columns& columns, const cplx* __restrict__ table, const Green& green,
-                                              u32 units) {
+__device__ __forceinline__ void solve_columns(const Columns& columns, const cplx* __restrict__ table,
+                                              const Green& green, u32 units) {
 #if PF_SEPARATE
     separate_columns(columns, table, green, units);  // persistent
 #else
