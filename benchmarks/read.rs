@@ -13,8 +13,8 @@
 //! case for looking names up.
 //!
 //! `--def FILE --lef FILE…` reads these files in their place, and writes the `.def` anew. With
-//! `--klayout PYTHON`, an interpreter that has the package `klayout`, its reader of LEF and DEF takes turns
-//! with this one; what is timed is its `Layout.read`.
+//! `--klayout PYTHON`, an interpreter that has the package `klayout`, its reader of LEF and DEF
+//! takes turns with this one; what is timed is its `Layout.read`.
 
 #[path = "harness/mod.rs"]
 mod harness;

@@ -46,7 +46,10 @@ fi
 for part in ${only//,/ }; do
     case "$part" in
     tests | commands | borders | sanitizers | benchmarks | comparisons) ;;
-    *) echo "gpu-check: no part $part: expected tests, commands, borders, sanitizers, benchmarks or comparisons" >&2 && exit 2 ;;
+    *)
+        echo "gpu-check: no part $part: expected tests, commands, borders, sanitizers, benchmarks or comparisons" >&2
+        exit 2
+        ;;
     esac
 done
 # part NAME: whether it is to run.
@@ -60,7 +63,8 @@ if [[ -n "$classes" ]]; then
         into="$results/${class//[=,]/-}" limit="$class"
         [[ "$class" == whole ]] && into="$results" limit=
         echo "== $class"
-        PLACEFIELD_DEVICE_LIMIT="$limit" bash "${BASH_SOURCE[0]}" --only "$only" --iterations "$iterations" "$folder" "$into" || failed=1
+        PLACEFIELD_DEVICE_LIMIT="$limit" bash "${BASH_SOURCE[0]}" --only "$only" --iterations "$iterations" \
+            "$folder" "$into" || failed=1
     done
     exit "$failed"
 fi
@@ -130,7 +134,11 @@ singles() { xargs -P "$1" -L 1 bash -c 'single "$@"' single; }
 passed() {
     local name bad=()
     for name; do
-        if [[ "$(cat "$scratch/tests/$name.status")" == 0 ]]; then cat "$scratch/tests/$name.log"; else bad+=("$name"); fi
+        if [[ "$(cat "$scratch/tests/$name.status")" == 0 ]]; then
+            cat "$scratch/tests/$name.log"
+        else
+            bad+=("$name")
+        fi
     done
     for name in "${bad[@]}"; do cat "$scratch/tests/$name.log"; done
     [[ ${#bad[@]} -eq 0 ]]
@@ -214,7 +222,8 @@ if part borders; then
     python="${TORCH_PYTHON:-python3}"
     if "$python" -c 'import torch, numpy, pytest' 2>"$scratch/output"; then
         export PYTHONPATH="$folder/python"
-        check torch-tests "$python" -m pytest -q -p no:cacheprovider "$folder/python/tests/test_torch.py" "$folder/python/tests/test_cuda.py"
+        check torch-tests "$python" -m pytest -q -p no:cacheprovider \
+            "$folder/python/tests/test_torch.py" "$folder/python/tests/test_cuda.py"
         tail -n 3 "$scratch/output"
         check torch-overhead "$python" "$folder/torch-overhead" --json "$results/torch-overhead.json"
         cat "$scratch/output"

@@ -430,10 +430,10 @@ fn check_names(what: &'static str, expected: usize, names: &Names) -> Result<(),
 }
 
 impl Design {
-    /// Whether the columns fit together: each has one value per node, net or
-    /// pin (names, library cells and fences may be left out, all of them), every pin belongs to one
-    /// net and is on a node that exists, and so does every library cell, fence and node that is named.
-    /// Numbers are not looked at.
+    /// Whether the columns fit together: each has one value per node, net or pin (names, library
+    /// cells and fences may be left out, all of them), every pin belongs to one net and is on a
+    /// node that exists, and so does every library cell, fence and node that is named. Numbers are
+    /// not looked at.
     ///
     /// [`Charge::from_design`](crate::charge::Charge::from_design),
     /// [`Netlist::from_design`](crate::wirelength::Netlist::from_design) and the
@@ -486,8 +486,8 @@ impl Design {
     }
 
     /// Returns a size of a node that is negative or not finite, or a coordinate that is not finite,
-    /// where there is one: what it is, of which node, and its value. Widths come first, then heights,
-    /// x and y; of each the first. Parallel.
+    /// where there is one: what it is, of which node, and its value. Widths come first, then
+    /// heights, x and y; of each the first. Parallel.
     pub(crate) fn bad_number_of_node(&self) -> Option<(&'static str, usize, f64)> {
         let (nodes, at) = (&self.nodes, &self.placement);
         let columns = [

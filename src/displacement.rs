@@ -24,7 +24,8 @@ pub struct Displacement {
     pub total: f64,
     /// Mean distance of all cells; 0 without cells.
     pub mean: f64,
-    /// The distance that half of the cells keep below (the mean of the middle two of an even number).
+    /// The distance that half of the cells keep below (the mean of the middle two of an even
+    /// number).
     pub median: f64,
     /// 95 % of the movable cells moved by at most this.
     pub p95: f64,

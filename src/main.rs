@@ -9,7 +9,8 @@ fn main() -> std::process::ExitCode {
         // SAFETY: no other thread has been started.
         unsafe { std::env::set_var("NCCL_NVLS_ENABLE", "0") };
     }
-    // Writing beyond `ulimit -f` is an error of the write, as on a full disk, and does not end the program.
+    // Writing beyond `ulimit -f` is an error of the write, as on a full disk, and does not end the
+    // program.
     #[cfg(target_os = "linux")]
     // SAFETY: no code of this program's handles the signal.
     unsafe {

@@ -139,8 +139,8 @@ impl Netlist {
         Cow::Owned(moved)
     }
 
-    /// The same with every pin of a body moved by `x`, `y` from its lower-left corner, layout units, one
-    /// value per movable cell: where cells grow about their centres and pins stay.
+    /// The same with every pin of a body moved by `x`, `y` from its lower-left corner, layout
+    /// units, one value per movable cell: where cells grow about their centres and pins stay.
     ///
     /// # Panics
     /// When a slice does not have one value per movable cell.

@@ -55,7 +55,8 @@ fn transforms() -> [(&'static str, shapes::Role, instances::Defines); 3] {
 /// How much is compiled.
 #[derive(Clone, Copy, PartialEq)]
 enum Extent {
-    /// The lengths of [`ARCHITECTURES`]; transforms of integers through cuFFT in their largest form, of three axes.
+    /// The lengths of [`ARCHITECTURES`]; transforms of integers through cuFFT in their largest
+    /// form, of three axes.
     Usual,
     /// Every length and every instance.
     All,

@@ -29,7 +29,8 @@ use std::time::Instant;
 pub(crate) struct LegalizeArgs {
     #[command(flatten)]
     design: DesignArgs,
-    /// The legal placement: a .pl file, or a copy of the .def file (.gz) with its movable cells placed
+    /// The legal placement: a .pl file, or a copy of the .def file (.gz) with its movable cells
+    /// placed
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Threads; 0 takes all there are

@@ -120,8 +120,8 @@ fn add_up(
     map
 }
 
-/// DREAMPlace's pin utilization: the pins of a node spread over it, which is stretched to √2 bins at
-/// least, over the bin's area and [`DREAMPLACE_PIN_CAPACITY`].
+/// DREAMPlace's pin utilization: the pins of a node spread over it, which is stretched to √2 bins
+/// at least, over the bin's area and [`DREAMPLACE_PIN_CAPACITY`].
 pub(super) fn pin_utilization(design: &Design, grid: &RoutingGrid) -> Map<f64> {
     let pins = pins_of_nodes(design);
     let (x, y) = grid.axes();

@@ -4,7 +4,8 @@ use super::{Capacity, Directions, RoutingGrid};
 use crate::grid::Map;
 use serde::Serialize;
 
-/// Shares of the bins whose mean is given, the worst bins first: those of the DAC 2012 contest's ACE.
+/// Shares of the bins whose mean is given, the worst bins first: those of the DAC 2012 contest's
+/// ACE.
 pub const WORST_SHARES: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 
 /// The mean of the worst bins: ACE, "average congestion of g-cell edges" (Wei et al., "GLARE", DAC

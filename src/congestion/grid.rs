@@ -26,7 +26,8 @@ pub(super) struct Axis {
 pub(super) enum Counting {
     /// A bin holds its left edge; all bins of a box count.
     Whole,
-    /// As CircuitNet's script counts: a bin holds its right edge, and of several bins the last is left out.
+    /// As CircuitNet's script counts: a bin holds its right edge, and of several bins the last is
+    /// left out.
     ButTheLast,
 }
 
@@ -144,8 +145,8 @@ impl RoutingGrid {
         (middle(&self.x.edges, i), middle(&self.y.edges, j))
     }
 
-    /// Returns bins per unit of length, where all are equally wide, and their mean width, along x and
-    /// along y.
+    /// Returns bins per unit of length, where all are equally wide, and their mean width, along x
+    /// and along y.
     #[cfg(feature = "cuda")]
     pub(crate) fn widths(&self) -> [(Option<f64>, f64); 2] {
         [&self.x, &self.y].map(|axis| (axis.per_bin, axis.mean_width()))
@@ -249,8 +250,8 @@ impl Cover {
         [self.head, if self.first == self.last { 0.0 } else { 1.0 }, self.tail]
     }
 
-    /// [`Cover::shares`] over the length of the interval. Where there is none the limit: all of it lies
-    /// in one bin, whose width is what a share is of.
+    /// [`Cover::shares`] over the length of the interval. Where there is none the limit: all of it
+    /// lies in one bin, whose width is what a share is of.
     #[inline(always)]
     pub(super) fn shares_per_length(&self, axis: &Axis, length: f64) -> [f64; 3] {
         // Of a short interval the quotient is of rounding errors: it has a bound.

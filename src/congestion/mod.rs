@@ -91,7 +91,8 @@ impl Capacity {
     }
 
     /// That of LEF's routing layers, of which pitches are in micrometres; `None` unless there are
-    /// tracks in both directions. Layers whose direction or pitch the library does not say are left out.
+    /// tracks in both directions. Layers whose direction or pitch the library does not say are left
+    /// out.
     pub fn of_lef(layers: &[RoutingLayer], units_per_micron: f64) -> Option<Self> {
         let tracks = layers.iter().filter_map(|layer| {
             // Tracks of horizontal wires follow one another along y.
@@ -274,7 +275,8 @@ impl CongestionMaps {
     /// The maps of `design` as it is placed, over the bins of `grid`.
     ///
     /// # Errors
-    /// When the design has no nets, its columns do not fit together, or the capacity does not serve.
+    /// When the design has no nets, its columns do not fit together, or the capacity does not
+    /// serve.
     pub fn of(
         design: &Design,
         grid: &RoutingGrid,

@@ -41,7 +41,8 @@ pub struct CudaCongestion {
     tables: DeviceTables,
     scales: Scales,
     kernels: Kernels,
-    /// Where the design has the nodes, and where a caller has them if not as doubles of all of them.
+    /// Where the design has the nodes, and where a caller has them if not as doubles of all of
+    /// them.
     home: [DeviceVec<f64>; 2],
     at: [DeviceVec<f64>; 2],
     /// The numbers of all nodes, and of those that move.
@@ -276,8 +277,9 @@ impl CudaCongestion {
         let count = nodes.len() as u32;
         for ((from, home), at) in [x, y].iter().zip(&self.home).zip(&mut self.at) {
             self.gpu.copy(home, &mut *at)?;
-            // SAFETY: the arguments are those of arrays_positions in kernels/congestion/arrays.cu: as
-            // many positions as `nodes`, which are numbers of nodes, and `at` has one of every node.
+            // SAFETY: the arguments are those of arrays_positions in kernels/congestion/arrays.cu:
+            // as many positions as `nodes`, which are numbers of nodes, and `at` has one of every
+            // node.
             unsafe { place.launch(&self.gpu, &[&*at, from, nodes, &count]) }?;
         }
         let at = self.at.each_ref().map(|at| *at.address());

@@ -69,9 +69,9 @@ pub struct Master {
 
 /// The rows that the bottom edge of a cell may be on, as its supply rails ask.
 ///
-/// Neighbouring rows share a rail. A cell of an odd number of rows has different rails at its bottom
-/// and its top, and is turned upside down where the row asks; one of an even number has the same rail
-/// at both, so that turning it does not help.
+/// Neighbouring rows share a rail. A cell of an odd number of rows has different rails at its
+/// bottom and its top, and is turned upside down where the row asks; one of an even number has the
+/// same rail at both, so that turning it does not help.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StandsOn {
     /// Any row.
@@ -83,7 +83,8 @@ pub enum StandsOn {
     UpsideDown,
 }
 
-/// An area that its members have to lie in and no other movable cell may (DEF: a region of type `FENCE`).
+/// An area that its members have to lie in and no other movable cell may (DEF: a region of type
+/// `FENCE`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fence {
     /// Its name.
@@ -123,7 +124,8 @@ pub struct Halo {
     pub bottom: f64,
     pub right: f64,
     pub top: f64,
-    /// As of a soft blockage: global placement keeps off, and what makes a placement legal may use it.
+    /// As of a soft blockage: global placement keeps off, and what makes a placement legal may use
+    /// it.
     pub soft: bool,
 }
 

@@ -1,8 +1,8 @@
 //! A whole placement: global, legal, detailed, with any engine.
 //!
 //! [`place`] takes a design with its charge and its nets through the stages: for each of some seeds
-//! a global placement ([`crate::place`]); where macros move, their legal places and a global placement
-//! of the other cells beside them; rounds by congestion where they are asked for
+//! a global placement ([`crate::place`]); where macros move, their legal places and a global
+//! placement of the other cells beside them; rounds by congestion where they are asked for
 //! ([`crate::place::routability`]); legal places ([`crate::legalize`]) and shorter wires
 //! ([`crate::refine`]). The seed whose last stage has the shortest wires is the result. A [`Host`]
 //! makes the engines and follows the iterations.
@@ -385,8 +385,8 @@ pub fn warnings(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
 /// Takes the movable cells of `design`, whose charge and nets are given, through the stages. They
 /// then are where the last one has them.
 ///
-/// The legal and the detailed stage run on the current rayon pool. Every stage has the same result on
-/// every run where the engine has.
+/// The legal and the detailed stage run on the current rayon pool. Every stage has the same result
+/// on every run where the engine has.
 ///
 /// # Errors
 /// When a movable node is larger than the die, a stage cannot be begun, or the host failed; the

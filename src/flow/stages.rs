@@ -98,8 +98,8 @@ impl StageReport {
         StageReport { hpwl: plain, hpwl_weighted: weighted, overflow, seconds }
     }
 
-    /// Of the placement that `design` has; its overflow is counted on the bins of `charge`, which is
-    /// of the same design.
+    /// Of the placement that `design` has; its overflow is counted on the bins of `charge`, which
+    /// is of the same design.
     pub fn of(design: &Design, charge: Option<&Charge>, seconds: Option<f64>) -> Self {
         let overflow = charge.map(|charge| {
             // Fillers count nowhere.
@@ -151,8 +151,8 @@ pub struct ShortenedReport {
 }
 
 /// Shortens the wires of `design`'s placement and leaves it there; overflow is counted on the bins
-/// of `charge`. `watch` is told how far it is, and gives the outcome that it is to be ended with, if
-/// it is. The report, and what was refined with the placement before.
+/// of `charge`. `watch` is told how far it is, and gives the outcome that it is to be ended with,
+/// if it is. The report, and what was refined with the placement before.
 ///
 /// # Errors
 /// As [`refine()`].
@@ -336,8 +336,8 @@ impl Stages {
     }
 
     /// Shortens the wires of the legal placement of `design`, with overflow counted on the bins of
-    /// `charge`, and judges the result beside `global`, the placement that was legalised; `watch` as
-    /// of [`shorten`].
+    /// `charge`, and judges the result beside `global`, the placement that was legalised; `watch`
+    /// as of [`shorten`].
     ///
     /// # Errors
     /// As [`refine()`].

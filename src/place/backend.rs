@@ -223,7 +223,8 @@ pub trait Backend {
     /// When a slice has another length, or the device failed.
     fn write(&mut self, held: Held, x: &[f64], y: &[f64]) -> Result<(), EngineError>;
 
-    /// Copies a map of the last evaluation, `nx × ny` for each fence region, y contiguous, to the host.
+    /// Copies a map of the last evaluation, `nx × ny` for each fence region, y contiguous, to the
+    /// host.
     ///
     /// # Errors
     /// When the map has other bins, or there was no evaluation.

@@ -49,8 +49,8 @@ fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize
     [bins(along_x), bins(along_y)]
 }
 
-/// Bins to place on: powers of two by the rule of [`default_bins`], but with about one mean cell in a
-/// bin at most, so that cells within a bin do not lie on top of one another unseen, which
+/// Bins to place on: powers of two by the rule of [`default_bins`], but with about one mean cell in
+/// a bin at most, so that cells within a bin do not lie on top of one another unseen, which
 /// legalisation would pay for. Those of the ISPD2005 designs stay as they are, and so do those of
 /// designs with movable macros, which finer bins were not seen to serve.
 pub fn placement_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {

@@ -4,10 +4,10 @@ use super::standard::{OverflowParts, StandardCells};
 use crate::charge::{Charge, ChargeError};
 use crate::warning::{Warning, WarningCode};
 
-/// The least overflow that any placement of `charge` with all cells on the die can have: what the movable cells' area
-/// is more than the space that fixed cells leave at the target density, over the movable area.
-/// The smoothed overflow can be a little less, for what cells at the die's edge are stretched
-/// beyond it counts nowhere.
+/// The least overflow that any placement of `charge` with all cells on the die can have: what the
+/// movable cells' area is more than the space that fixed cells leave at the target density, over
+/// the movable area. The smoothed overflow can be a little less, for what cells at the die's edge
+/// are stretched beyond it counts nowhere.
 pub fn least_overflow(charge: &Charge) -> f64 {
     let of_region = |region: usize| {
         let target = charge.region_target_density(region);

@@ -24,8 +24,9 @@ pub struct PlaceOptions {
     /// ([`schedule::first_density_share`](super::schedule::first_density_share))
     /// and not for a centred start.
     pub warm: bool,
-    /// The smoothed overflow that a warm start is taken to have, where its own is lower, when that weight is
-    /// chosen; 0 by default. The higher, the freer cells are to leave their places at first.
+    /// The smoothed overflow that a warm start is taken to have, where its own is lower, when that
+    /// weight is chosen; 0 by default. The higher, the freer cells are to leave their places at
+    /// first.
     pub warm_overflow: f64,
     /// Whether gradients are divided by about the diagonal of the objective's
     /// Hessian ([`Weights`](super::Weights)); yes by default.

@@ -1,18 +1,20 @@
-//! Placing by congestion: cells in crowded bins grow, so that the density spreads what connects them.
+//! Placing by congestion: cells in crowded bins grow, so that the density spreads what connects
+//! them.
 //!
 //! After a placement the RUDY of its nets is compared with the routing tracks
-//! ([`crate::congestion`]). A cell's area grows by the utilization of the bins it covers, to a power, weighted by
-//! the share of the cell in each (RePlAce, Cheng et al., TCAD 2019, §IV; DREAMPlace, Lin et al., TCAD
-//! 2021, and its `AdjustNodeArea`; Xplace, Liu et al., DAC 2022):
+//! ([`crate::congestion`]). A cell's area grows by the utilization of the bins it covers, to a
+//! power, weighted by the share of the cell in each (RePlAce, Cheng et al., TCAD 2019, §IV;
+//! DREAMPlace, Lin et al., TCAD 2021, and its `AdjustNodeArea`; Xplace, Liu et al., DAC 2022):
 //!
 //! ```text
 //! growth = Σ overlap · clamp(utilizationᵉ, 1, most) / area
 //! ```
 //!
-//! and stays grown. Its centre stays where it is, and so do its pins. Fillers shrink by as much area as
-//! cells have gained. Then the placement is taken up again from where it is, with a small weight of the
-//! density, so that nets find their way anew (OpenROAD's placer goes back to overflow 0.6 for the same
-//! reason), until no bin asks for growth or the area that may be added or the rounds are spent.
+//! and stays grown. Its centre stays where it is, and so do its pins. Fillers shrink by as much
+//! area as cells have gained. Then the placement is taken up again from where it is, with a small
+//! weight of the density, so that nets find their way anew (OpenROAD's placer goes back to overflow
+//! 0.6 for the same reason), until no bin asks for growth or the area that may be added or the
+//! rounds are spent.
 //!
 //! Macros and cells that stay do not grow.
 
@@ -44,13 +46,15 @@ pub struct RoutabilityOptions {
     pub most_growth: f64,
     /// … and in all rounds together.
     pub most_in_all: f64,
-    /// Most area that all cells gain in all rounds, over their own. Fillers give at most half of theirs.
+    /// Most area that all cells gain in all rounds, over their own. Fillers give at most half of
+    /// theirs.
     pub most_added: f64,
     /// Less growth of all cells' area than this share of it ends the rounds.
     pub least_added: f64,
     /// Bins of the placement along each axis that make one bin in which demand is counted; from 1.
     pub bins: usize,
-    /// How freely cells move in a round: [`PlaceOptions::warm_overflow`](super::PlaceOptions::warm_overflow).
+    /// How freely cells move in a round:
+    /// [`PlaceOptions::warm_overflow`](super::PlaceOptions::warm_overflow).
     pub warm_overflow: f64,
 }
 
@@ -190,8 +194,8 @@ impl Routability {
         })
     }
 
-    /// Grows the cells by what was last measured, where that is worth another round and there may be one;
-    /// `x` and `y` are lower-left corners of the bodies at their present sizes.
+    /// Grows the cells by what was last measured, where that is worth another round and there may
+    /// be one; `x` and `y` are lower-left corners of the bodies at their present sizes.
     ///
     /// # Errors
     /// When sizes do not fit a charge.

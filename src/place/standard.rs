@@ -185,8 +185,8 @@ mod tests {
         assert_eq!(macros(charge.width(), charge.height()), [8]);
         assert!(StandardCells::beside_macros(&charge).unwrap().is_some());
         let mut cells = StandardCells::of(&charge).unwrap();
-        // All eight in one place, away from everything: spread over √2 x √2 bins, half of each is in
-        // the bin in the middle, which has room for one of those four.
+        // All eight in one place, away from everything: spread over √2 x √2 bins, half of each is
+        // in the bin in the middle, which has room for one of those four.
         let (mut x, mut y) = (vec![9.0; 9], vec![6.0; 9]);
         (x[8], y[8]) = (0.0, 0.0);
         let stacked = cells.overflow(&x, &y);

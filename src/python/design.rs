@@ -365,8 +365,9 @@ impl Design {
         detached(py, || Ok(crate::bookshelf::write_pl(&path, &self.design)?))
     }
 
-    /// Writes the .def file that the design was read from, with its movable cells where they are now, all else as it
-    /// was; compressed where the path ends in .gz. The file appears whole or not at all.
+    /// Writes the .def file that the design was read from, with its movable cells where they are
+    /// now, all else as it was; compressed where the path ends in .gz. The file appears whole or
+    /// not at all.
     fn write_def(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         if Format::of(&self.source.path) != Format::Def {
             return Err(PyValueError::new_err("the design was not read from a .def file"));

@@ -109,8 +109,8 @@ pub(super) fn maps<'py>(
     array.numpy(py)
 }
 
-/// The same of congestion where `x` and `y` are in device memory, and so is the array; it is enqueued to
-/// `stream`.
+/// The same of congestion where `x` and `y` are in device memory, and so is the array; it is
+/// enqueued to `stream`.
 #[pyfunction]
 #[pyo3(signature = (design, x, y, kinds, options, *, stream))]
 pub(super) fn maps_on_device(

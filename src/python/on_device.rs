@@ -88,7 +88,8 @@ fn gpu_of(ordinal: usize) -> Result<Gpu, CudaError> {
     Ok(gpu)
 }
 
-/// Has `consumer` wait for what was enqueued to `producer`, as `__cuda_array_interface__` numbers streams.
+/// Has `consumer` wait for what was enqueued to `producer`, as `__cuda_array_interface__` numbers
+/// streams.
 pub(super) fn order(ordinal: usize, producer: usize, consumer: usize) -> Result<(), Failure> {
     if producer.max(1) == consumer.max(1) {
         return Ok(());
@@ -146,8 +147,8 @@ pub(super) struct Outputs<'a> {
     pub(super) shapes: &'a [&'a [usize]],
 }
 
-/// Enqueues `work` on `input` to `stream`: the first outputs are of its type; a solve's fourth is the energy,
-/// a double. New arrays where none were given.
+/// Enqueues `work` on `input` to `stream`: the first outputs are of its type; a solve's fourth is
+/// the energy, a double. New arrays where none were given.
 pub(super) fn run(
     work: PlanKey,
     input: &ImportedArray,
@@ -186,8 +187,8 @@ fn run_as<T: CudaReal>(
     }
     let gpu = gpu_of(ordinal)?;
     let body = || -> Result<Vec<Array>, CudaError> {
-        // SAFETY: the array's owner, kept by the caller, keeps the memory of so many values, which is used in
-        // the order of the stream that it is used on.
+        // SAFETY: the array's owner, kept by the caller, keeps the memory of so many values, which
+        // is used in the order of the stream that it is used on.
         let lent = unsafe { Borrowed::<T>::new(&gpu, input.address as u64, input.len()) }?;
         let length = |k: usize| shapes[k].iter().product::<usize>();
         let mut made: Vec<Memory> = Vec::new();

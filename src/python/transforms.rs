@@ -1,5 +1,5 @@
-//! The field of a density, and single transforms: host memory in and out, on any device; or device memory in
-//! and out.
+//! The field of a density, and single transforms: host memory in and out, on any device; or device
+//! memory in and out.
 
 use super::arrays::Array;
 use super::dlpack::ImportedArray;
@@ -14,8 +14,8 @@ use crate::transform::{Algorithm1d, Plan2dOptions, Transform, Transform1d};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The field of `density`, shape (nx, ny): potential, field_x and field_y are written to `out`, shape
-/// (3, nx, ny). Returns the energy.
+/// The field of `density`, shape (nx, ny): potential, field_x and field_y are written to `out`,
+/// shape (3, nx, ny). Returns the energy.
 #[pyfunction]
 pub(super) fn solve(
     py: Python<'_>,
@@ -40,8 +40,8 @@ pub(super) fn solve(
     })
 }
 
-/// The same in device memory, enqueued to `stream`: potential, field_x, field_y and energy, a double without
-/// axes, are written to `out`; without them they are the arrays returned.
+/// The same in device memory, enqueued to `stream`: potential, field_x, field_y and energy, a
+/// double without axes, are written to `out`; without them they are the arrays returned.
 #[pyfunction]
 #[pyo3(signature = (density, out, bin_size, options, *, stream))]
 pub(super) fn solve_on_device(
@@ -152,8 +152,8 @@ pub(super) fn transform(
     })
 }
 
-/// The same in device memory, enqueued to `stream`: written to the one array of `out`, or where there is none
-/// the array returned.
+/// The same in device memory, enqueued to `stream`: written to the one array of `out`, or where
+/// there is none the array returned.
 #[pyfunction]
 #[pyo3(signature = (kind, input, out, *, stream))]
 pub(super) fn transform_on_device(

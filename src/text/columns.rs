@@ -7,8 +7,8 @@ use rayon::prelude::*;
 /// Bytes from which on a column asks for large pages.
 const LARGE: usize = 1 << 20;
 
-/// A column that grows by what chunks read, copied there by all threads: to touch its memory for the
-/// first time takes about as long as to parse its text.
+/// A column that grows by what chunks read, copied there by all threads: to touch its memory for
+/// the first time takes about as long as to parse its text.
 pub(crate) struct Column<T> {
     /// The values, and zeros behind them.
     values: Vec<T>,
@@ -19,7 +19,8 @@ impl<T: Zero + Copy + Send + Sync> Column<T> {
     /// Empty, with room for `capacity` values, whose memory is touched as it is filled.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         let values = vec![T::zero(); capacity];
-        // Pages of 2 MiB: the system fills one in less time than 512 small ones, and look-ups find them.
+        // Pages of 2 MiB: the system fills one in less time than 512 small ones, and look-ups find
+        // them.
         if size_of_val(&values[..]) >= LARGE {
             crate::memory::on_large_pages(
                 values.as_ptr().cast_mut().cast(),

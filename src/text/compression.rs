@@ -86,8 +86,8 @@ impl Compression {
     }
 }
 
-/// Files that were packed one after the other give their texts one after the other, and zeros behind them, as tapes
-/// leave them, nothing, as `gzip -d` does.
+/// Files that were packed one after the other give their texts one after the other, and zeros
+/// behind them, as tapes leave them, nothing, as `gzip -d` does.
 #[cfg(feature = "gzip")]
 fn gunzip(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
     use io::Read;

@@ -27,7 +27,8 @@ pub(crate) fn entries(
     loop {
         let end = file.len().min(range.end + behind);
         let bytes = file.bytes(range.start..end)?;
-        // Where an entry begins at or behind a place, unless that may be decided by bytes that are not here.
+        // Where an entry begins at or behind a place, unless that may be decided by bytes that are
+        // not here.
         let from = |place: usize| {
             let found = boundary(&bytes[place..]).len();
             (end == file.len() || found >= WORD).then_some(bytes.len() - found)

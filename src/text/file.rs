@@ -40,9 +40,9 @@ impl Deref for Text {
     }
 }
 
-/// A large file that is not compressed and can be read at any place: its text is read chunk by chunk where
-/// it is parsed. Memory for all of it would have to come from the system, be filled with zeros, then
-/// with the text, and be fetched back into the cache.
+/// A large file that is not compressed and can be read at any place: its text is read chunk by
+/// chunk where it is parsed. Memory for all of it would have to come from the system, be filled
+/// with zeros, then with the text, and be fetched back into the cache.
 pub(crate) struct Large {
     file: File,
     length: usize,
@@ -57,7 +57,8 @@ impl Large {
     /// Bytes that are held of its beginning.
     const HEAD: usize = 1 << 16;
 
-    /// The file at `path`, if it is such a one. What is wrong with others is found when they are read.
+    /// The file at `path`, if it is such a one. What is wrong with others is found when they are
+    /// read.
     pub(crate) fn open(path: &Path) -> Option<Large> {
         Large::of_any_length(path).filter(|large| large.length >= Self::LEAST)
     }

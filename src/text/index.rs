@@ -29,7 +29,8 @@ impl<'a> Key<'a> {
         Key { name, bytes, hash: hash(name) }
     }
 
-    /// Of the first `length` bytes of `text`, at most [`SHORT`], of which `bytes` are the first so many.
+    /// Of the first `length` bytes of `text`, at most [`SHORT`], of which `bytes` are the first so
+    /// many.
     ///
     /// No branch depends on the length, so that none is mispredicted for it.
     #[inline(always)]

@@ -125,7 +125,8 @@ fn the_openroad_adapter_solves_poissons_equation() {
     under_valgrind("openroad.cpp", Link::Dynamic, "openroad-valgrind");
 }
 
-/// On device memory: `scripts/gpu-check.sh` runs it where there is a device. Here the library is without CUDA.
+/// On device memory: `scripts/gpu-check.sh` runs it where there is a device. Here the library is
+/// without CUDA.
 #[test]
 fn the_device_program_reports_a_missing_device() {
     let output = Command::new(compile("device.c", Link::Static, &[], "device")).output().unwrap();

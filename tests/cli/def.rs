@@ -62,8 +62,8 @@ END LIBRARY
 /// Cells of the design.
 const CELLS: usize = 120;
 
-/// A die of 20 × 20 µm at 2000 units: ten rows of 100 sites, cells in a chain of nets that is not placed, a block
-/// that lies turned, and whatever else.
+/// A die of 20 × 20 µm at 2000 units: ten rows of 100 sites, cells in a chain of nets that is not
+/// placed, a block that lies turned, and whatever else.
 fn def(sections: &str) -> String {
     let rows: String = (0..10)
         .map(|k| {

@@ -137,7 +137,8 @@ fn cells_fixed_in_the_designs_pl_stay_fixed() {
 #[test]
 fn scaled_hpwl_is_the_contests_formula() {
     let design = Legal::new();
-    // Two bins of 20 × 16: 64 of cells in 320, and 24 in the 264 that the fixed cell leaves; T = 0.15.
+    // Two bins of 20 × 16: 64 of cells in 320, and 24 in the 264 that the fixed cell leaves; T =
+    // 0.15.
     let args: [&dyn AsRef<OsStr>; 6] =
         [&design.0.aux(), &"--bins", &"8", &"--scaled-hpwl", &"--target-density", &"0.15"];
     let score = &eval_json(&args)["scaled_hpwl"];

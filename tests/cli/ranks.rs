@@ -1,4 +1,5 @@
-//! `solve` by several processes: how they meet, disagree and fail. None of this gets as far as a GPU.
+//! `solve` by several processes: how they meet, disagree and fail. None of this gets as far as a
+//! GPU.
 #![cfg(feature = "cuda")]
 
 use crate::arrays::{values, write};

@@ -55,7 +55,8 @@ fn cells_outside_the_die_are_clipped_and_said() {
     assert!(warns(&json, "480 wholly"), "{}", json["warnings"]);
     let movable = number(&json, "/design/movable_area");
     assert!(number(&json, "/density/clipped_area") >= movable);
-    // Smoothing reaches no farther than √2 bins, which is not into the die: only fixed area is there.
+    // Smoothing reaches no farther than √2 bins, which is not into the die: only fixed area is
+    // there.
     let fixed = number(&json, "/design/fixed_area");
     assert!(number(&json, "/density/total_area") <= fixed * (1.0 + 1e-12));
     // Area off the die is overflow.

@@ -5,8 +5,8 @@ use crate::{eval_json, failure, placefield, run};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Twelve cells of 4 × 2 on a die of 40 × 16, in pairs that are each far apart, and rows N and FS in
-/// turn.
+/// Twelve cells of 4 × 2 on a die of 40 × 16, in pairs that are each far apart, and rows N and FS
+/// in turn.
 fn pairs() -> Tiny {
     let tiny = Tiny::new();
     let rows: String = (0..8)

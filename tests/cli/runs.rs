@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// JSON of three placements of one design: as it is, with longer wires, and with cells on one another.
+/// JSON of three placements of one design: as it is, with longer wires, and with cells on one
+/// another.
 fn evaluated(tiny: &Tiny) -> [PathBuf; 3] {
     let moves = [("c 18 5", "c 18 5"), ("c 18 5", "c 4 12"), ("c 18 5", "c 6 2")];
     let names = ["start", "far", "heap"];

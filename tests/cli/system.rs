@@ -94,7 +94,8 @@ fn threads_that_cannot_be_started_are_an_error() {
     assert!(!out.exists());
 }
 
-/// A design being generated into `folder`, the first of its files begun, by a program started as in `behind`.
+/// A design being generated into `folder`, the first of its files begun, by a program started as in
+/// `behind`.
 fn generating(shell: &str, folder: &Path) -> Child {
     let args: [&dyn AsRef<OsStr>; 5] = [&"generate", &"--cells", &"200000", &"--out", &folder];
     let mut command = behind(shell, &args);

@@ -1,5 +1,5 @@
-//! Cells in fence regions on one die, and each region by itself: the same cells alone, with what lies
-//! outside their fence given as fixed cells, divided into rectangles by hand.
+//! Cells in fence regions on one die, and each region by itself: the same cells alone, with what
+//! lies outside their fence given as fixed cells, divided into rectangles by hand.
 
 use super::relative_rms;
 use placefield::Real;
@@ -132,9 +132,9 @@ impl Cells {
     }
 }
 
-/// Cells all over a die and a little beyond, half its area, in so many regions: a strip of the die is
-/// the fence of each but the last, whose cells have none. With up to 20 regions there are cells of
-/// more than 64 bins. Positions are numbers of `f32`.
+/// Cells all over a die and a little beyond, half its area, in so many regions: a strip of the die
+/// is the fence of each but the last, whose cells have none. With up to 20 regions there are cells
+/// of more than 64 bins. Positions are numbers of `f32`.
 pub fn strips([nx, ny]: [usize; 2], regions: usize, options: &ChargeOptions) -> Charge {
     let bin = [9.5, 6.25];
     let die = Rect::at(-31.5, 12.25, bin[0] * nx as f64, bin[1] * ny as f64);

@@ -34,7 +34,8 @@ pub fn golden(name: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// What a test has started this process for, by a variable of this name; nothing where a person has.
+/// What a test has started this process for, by a variable of this name; nothing where a person
+/// has.
 pub fn started_for(variable: &str) -> Option<String> {
     std::env::var(variable).ok()
 }

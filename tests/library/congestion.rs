@@ -12,8 +12,8 @@ use serde_json::Value;
 /// A net's weight, and of each pin its node and its offset from the node's centre.
 type Net = (f64, Vec<(u32, f64, f64)>);
 
-/// A design with nodes `[x, y, width, height]`, macros fixed, and nets of `(weight, pins)`, where a pin
-/// is a node and an offset from its centre.
+/// A design with nodes `[x, y, width, height]`, macros fixed, and nets of `(weight, pins)`, where a
+/// pin is a node and an offset from its centre.
 fn design(nodes: &[([f64; 4], bool)], row: f64, nets: &[Net]) -> Design {
     let column = |k: usize| nodes.iter().map(|(rect, _)| rect[k]).collect::<Vec<f64>>();
     let kind = |&(_, is_macro): &_| if is_macro { NodeKind::Fixed } else { NodeKind::Movable };

@@ -1,5 +1,5 @@
-//! Real LEF and DEF files: what OpenROAD counted and measured of them, what Si2's own reader printed,
-//! and that nothing else changes when placements are written.
+//! Real LEF and DEF files: what OpenROAD counted and measured of them, what Si2's own reader
+//! printed, and that nothing else changes when placements are written.
 
 use crate::common::design_dir;
 use placefield::design::{BlockageKind, Design, NodeKind};

@@ -227,8 +227,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Keeps one of `every` frames, which is doubled, and half of the frames left out, when they are
-    /// too many.
+    /// Keeps one of `every` frames, which is doubled, and half of the frames left out, when they
+    /// are too many.
     fn add_to_page(&mut self, iteration: usize, outlines: &[Rect]) {
         let Some(page) = &mut self.page else { return };
         let number = self.shots;

@@ -67,7 +67,8 @@ pub(crate) struct PlaceArgs {
     /// Where cells start: where the .pl file has them, or at the die's centre
     #[arg(long, value_enum, default_value_t = InitArg::Center, value_name = "START")]
     init: InitArg,
-    /// Smoothed overflow at which the placement is done; where macros move, the other cells' own must be as low
+    /// Smoothed overflow at which the placement is done; where macros move, the other cells' own
+    /// must be as low
     #[arg(long, value_name = "OVERFLOW", default_value_t = 0.07, value_parser = share)]
     stop_overflow: f64,
     /// Be content with a higher target density than --target-density where the cells do not fit at
@@ -80,8 +81,8 @@ pub(crate) struct PlaceArgs {
     /// Stop so many seconds after the command began; the best placement so far is written
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<f64>,
-    /// Place with so many seeds, from --seed on, one after the other, and write the one whose last stage has the
-    /// shortest wires
+    /// Place with so many seeds, from --seed on, one after the other, and write the one whose last
+    /// stage has the shortest wires
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     seeds: u32,
     /// Write the summary as JSON (-: to standard output, in place of the text)
@@ -163,7 +164,8 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     }
     args.evaluation.design.check()?;
     let mut inputs = args.evaluation.design.files();
-    // The checkpoint that is gone on from is for the next one alone to write over: it is read before.
+    // The checkpoint that is gone on from is for the next one alone to write over: it is read
+    // before.
     let next = args.checkpoint.as_deref().and_then(identity);
     inputs.extend(args.resume.clone().filter(|path| next.is_none() || identity(path) != next));
     Outputs::default()

@@ -21,7 +21,8 @@ pub(super) struct RoutabilityArgs {
     #[arg(long, value_name = "N", requires = "routability",
           default_value_t = RoutabilityOptions::default().rounds as u32)]
     routability_rounds: u32,
-    /// Most area that all cells gain in the rounds, over their own: the more, the less crowded and the longer wires get
+    /// Most area that all cells gain in the rounds, over their own: the more, the less crowded and
+    /// the longer wires get
     #[arg(long, value_name = "SHARE", requires = "routability", value_parser = area,
           default_value_t = RoutabilityOptions::default().most_added)]
     routability_area: f64,

@@ -190,8 +190,10 @@ static void steps(int32_t precision) {
             DONE(cuStreamBeginCapture_v2(stream, 1));
         }
         if (turn <= 4) {
-            OK(placefield_engine_enqueue_energy(engine, pointer(positions.device), bodies, pointer(energy.device), stream, &error));
-            OK(placefield_engine_enqueue_gradient(engine, pointer(gradient.device), bodies, -1.0, NULL, 0, stream, &error));
+            OK(placefield_engine_enqueue_energy(engine, pointer(positions.device), bodies, pointer(energy.device),
+                                                stream, &error));
+            OK(placefield_engine_enqueue_gradient(engine, pointer(gradient.device), bodies, -1.0, NULL, 0, stream,
+                                                  &error));
         }
         if (turn == 4) {
             DONE(cuStreamEndCapture(stream, &graph));
@@ -208,13 +210,15 @@ static void steps(int32_t precision) {
         }
         placefield_evaluation result;
         OK(placefield_engine_read_evaluation(engine, stream, &result, &error));
-        CHECK(result.energy == host.energy && result.overflow == host.overflow && result.max_density == host.max_density);
+        CHECK(result.energy == host.energy && result.overflow == host.overflow &&
+              result.max_density == host.max_density);
         OK(placefield_engine_order_if_due(engine, stream, &error));
     }
     // Added to what is there, times a number of the device: -f + 4 * 0.25 * f.
     set(&factor, 0, 0.25);
     send(&factor, stream);
-    OK(placefield_engine_enqueue_gradient(engine, pointer(gradient.device), bodies, 4.0, pointer(factor.device), 1, stream, &error));
+    OK(placefield_engine_enqueue_gradient(engine, pointer(gradient.device), bodies, 4.0, pointer(factor.device), 1,
+                                          stream, &error));
     fetch(&gradient, stream);
     for (size_t k = 0; k < 2 * bodies; ++k) {
         if (at(&gradient, k) != 0.0) CHECK(at(&gradient, k) == 0.0);
@@ -231,7 +235,8 @@ static void steps(int32_t precision) {
     OK(placefield_engine_set_sizes(engine, grown, tall, bodies, &error));
     OK(placefield_engine_set_sizes(same, grown, tall, bodies, &error));
     const placefield_evaluation after = by_host(same, &positions, &want);
-    OK(placefield_engine_enqueue_energy(engine, pointer(positions.device), bodies, pointer(energy.device), NULL, &error));
+    OK(placefield_engine_enqueue_energy(engine, pointer(positions.device), bodies, pointer(energy.device), NULL,
+                                        &error));
     fetch(&energy, NULL);
     CHECK(at(&energy, 0) == after.energy);
     CHECK(by_host(engine, &positions, &gradient).energy == after.energy && off(&gradient, &want) == 0.0);
@@ -251,7 +256,8 @@ static void refusals(void) {
     placefield_error error;
     placefield_engine *engine = engine_on(0, PLACEFIELD_PRECISION_F64, &bodies);
     placefield_engine *cpu = engine_on(PLACEFIELD_CPU, PLACEFIELD_PRECISION_F64, &on_host);
-    numbers positions = make(PLACEFIELD_PRECISION_F64, 2 * bodies), gradient = make(PLACEFIELD_PRECISION_F64, 2 * bodies);
+    numbers positions = make(PLACEFIELD_PRECISION_F64, 2 * bodies),
+            gradient = make(PLACEFIELD_PRECISION_F64, 2 * bodies);
     double *start = starts(engine, bodies, PLACEFIELD_PRECISION_F64);
     place(&positions, start, 0);
     stream_t stream, foreign;
@@ -260,7 +266,8 @@ static void refusals(void) {
     void *const corners = pointer(positions.device), *const to = pointer(gradient.device);
 #define ENERGY(ENGINE, CORNERS, BODIES, TO, STREAM) \
     placefield_engine_enqueue_energy(ENGINE, CORNERS, BODIES, TO, STREAM, &error)
-#define GRADIENT(TO, WEIGHT, FACTOR) placefield_engine_enqueue_gradient(engine, TO, bodies, WEIGHT, FACTOR, 0, stream, &error)
+#define GRADIENT(TO, WEIGHT, FACTOR)                                                                                   \
+    placefield_engine_enqueue_gradient(engine, TO, bodies, WEIGHT, FACTOR, 0, stream, &error)
     CHECK(GRADIENT(to, 1.0, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
     // Nothing that has not run can be captured.
     void *graph;
@@ -274,7 +281,8 @@ static void refusals(void) {
     CHECK(ENERGY(engine, positions.host, bodies, NULL, stream) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(strstr(error.message, "no memory of this device") != NULL);
     CHECK(ENERGY(engine, NULL, bodies, NULL, stream) == PLACEFIELD_STATUS_BAD_ARGUMENT);
-    CHECK(ENERGY(engine, pointer(positions.device + 8 * bodies), 2 * bodies, NULL, stream) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(ENERGY(engine, pointer(positions.device + 8 * bodies), 2 * bodies, NULL, stream) ==
+          PLACEFIELD_STATUS_BAD_LENGTH);
     CHECK(ENERGY(engine, pointer(positions.device + 4), bodies, NULL, stream) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(ENERGY(engine, corners, bodies, pointer(positions.device + 4), stream) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     numbers gone = make(PLACEFIELD_PRECISION_F64, 2 * bodies);
@@ -328,7 +336,8 @@ static void *works(void *of) {
     address positions = 0, energy = 0;
     bad = bad || cuMemAlloc_v2(&positions, 2 * self->bodies * sizeof(double)) || cuMemAlloc_v2(&energy, sizeof(double));
     double *there = malloc(2 * self->bodies * sizeof *there);
-    for (size_t k = 0; k < 2 * self->bodies; ++k) there[k] = self->start[k] + self->turn * 0.7 + 0.001 * (double)(k % 97);
+    for (size_t k = 0; k < 2 * self->bodies; ++k)
+        there[k] = self->start[k] + self->turn * 0.7 + 0.001 * (double)(k % 97);
     for (int turn = 0; turn < 25 && !bad; ++turn) {
         double got = 0.0;
         bad = cuMemcpyHtoDAsync_v2(positions, there, 2 * self->bodies * sizeof *there, stream) ||
@@ -347,7 +356,8 @@ static void threads(void) {
     placefield_error error;
     placefield_engine *engine = engine_on(0, PLACEFIELD_PRECISION_F64, &bodies);
     double *start = starts(engine, bodies, PLACEFIELD_PRECISION_F64);
-    numbers positions = make(PLACEFIELD_PRECISION_F64, 2 * bodies), gradient = make(PLACEFIELD_PRECISION_F64, 2 * bodies);
+    numbers positions = make(PLACEFIELD_PRECISION_F64, 2 * bodies),
+            gradient = make(PLACEFIELD_PRECISION_F64, 2 * bodies);
     worker workers[3];
     pthread_t running[3];
     for (int k = 0; k < 3; ++k) {

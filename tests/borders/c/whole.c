@@ -76,13 +76,15 @@ static void designs(void) {
     // Cells of 400 x 2000 at 400 and at 2000, pins at their middles: a wire from 600 to 2200 without height.
     double maps[7 * 4 * 2];
     for (size_t k = 0; k < 7 * 4 * 2; ++k) maps[k] = -1;
-    CHECK(placefield_design_congestion(design, 4, 2, 3, 0, 0, maps, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT && maps[0] == -1);
+    CHECK(placefield_design_congestion(design, 4, 2, 3, 0, 0, maps, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT &&
+          maps[0] == -1);
     CHECK(placefield_design_congestion(design, 4, 2, PLACEFIELD_CONVENTION_OPEN_ROAD, 0, 0, maps, &error) ==
           PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(strstr(error.message, "openroad") != NULL);
     CHECK(placefield_design_congestion(design, 4, 2, PLACEFIELD_CONVENTION_DREAM_PLACE, 1, 1, NULL, NULL) ==
           PLACEFIELD_STATUS_NULL_POINTER);
-    CHECK(placefield_design_congestion(design, 4, 2, PLACEFIELD_CONVENTION_DREAM_PLACE, 1, 1, maps, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_design_congestion(design, 4, 2, PLACEFIELD_CONVENTION_DREAM_PLACE, 1, 1, maps, NULL) ==
+          PLACEFIELD_STATUS_OK);
     // No demand without a box; both cells share bins of 2000 x 1000 with their lower and upper halves.
     CHECK(maps[0] == 0);
     for (size_t bin = 0; bin < 8; ++bin) CHECK(fabs(maps[5 * 8 + bin] - (bin < 4 ? 0.2 : 0)) < 1e-12);
@@ -329,7 +331,8 @@ static void steps(void) {
     CHECK(placefield_engine_force_f64(engine, fx, fx, all, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(placefield_engine_map_f64(engine, 9, rho, BINS, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, rho, NX, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
-    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, NULL, BINS, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, NULL, BINS, NULL) ==
+          PLACEFIELD_STATUS_NULL_POINTER);
     float small[4];
     CHECK(placefield_engine_evaluate_f32(engine, small, small, all, NULL, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
     CHECK(placefield_engine_force_f32(engine, small, small, all, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
@@ -540,9 +543,11 @@ static void regions(void) {
     CHECK(whole.max_density == fmax(parts[0].max_density, fmax(parts[1].max_density, parts[2].max_density)));
 
     // Outside its fence a region is full: the last column of bins for the first, the first one for the second.
-    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, maps, REGIONS * BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, maps, REGIONS * BINS, NULL) ==
+          PLACEFIELD_STATUS_OK);
     CHECK(maps[(NX - 1) * NY] > 0.999 && maps[BINS] > 0.999);
-    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, maps, BINS, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, maps, BINS, &error) ==
+          PLACEFIELD_STATUS_BAD_LENGTH);
     CHECK(strcmp(error.message, "120 bins, expected 3 \xc3\x97 12 \xc3\x97 10") == 0);
 
     const double weights[REGIONS] = {-1.0, -3.0, 0.5};

@@ -1,13 +1,13 @@
 //! The three-pass solve by slabs: `kernels/lines/transform.cu`, `kernels/solve/columns.cu` and
 //! `kernels/solve/fields.cu`, with the places of `kernels/peers/peers.cuh`.
 //!
-//! The three passes are those of [`ThreePass`](crate::cuda::internals::ThreePass). A rank's columns are whole
-//! panels. The first pass stores each row's transform straight into the memory of the ranks that
-//! own the columns; the second stores P and Q into that of the ranks that own the rows; the third
-//! is local. For large maps the second pass leaves Q for other ranks in its own memory: it is sent
-//! while the third makes φ and Ey, of P alone, with one more barrier before Ex. A rank sends (1 +
-//! 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each other's memory store likewise,
-//! but in memory of their own, from where it is sent (`exchange.rs`).
+//! The three passes are those of [`ThreePass`](crate::cuda::internals::ThreePass). A rank's columns
+//! are whole panels. The first pass stores each row's transform straight into the memory of the
+//! ranks that own the columns; the second stores P and Q into that of the ranks that own the rows;
+//! the third is local. For large maps the second pass leaves Q for other ranks in its own memory:
+//! it is sent while the third makes φ and Ey, of P alone, with one more barrier before Ex. A rank
+//! sends (1 + 2)·nx·ny·(P−1)/P² values of P ranks. Ranks that do not reach each other's memory
+//! store likewise, but in memory of their own, from where it is sent (`exchange.rs`).
 
 use super::super::exchange::{Division, Exchange, Places};
 use super::super::nccl::Transfer;
