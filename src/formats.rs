@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_do_not_go_together_are_told() {
+    fn mismatched_design_files_are_refused() {
         let with_lef = ReadOptions::default().lef(["a.lef"]);
         for (path, options, want) in [
             ("a.def", ReadOptions::default(), "a.def: expected the LEF files that belong to it"),

@@ -197,7 +197,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_that_leads_nowhere_stays_one() {
+    fn dangling_links_are_written_through() {
         let folder = tempfile::tempdir().unwrap();
         let (link, target) = (folder.path().join("link"), folder.path().join("there"));
         std::os::unix::fs::symlink("there", &link).unwrap();

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_is_the_contests() {
+    fn score_matches_the_contest_formula() {
         use NodeKind::{Fixed, Movable};
         // Bin (0, 0) is [5, 25] × [-7, 13]: half of it fixed, 150 of its free 200 movable. Bin (2,
         // 1) is [45, 55] × [13, 33]: 200 free, 40 movable. Bin (1, 2) is full of fixed cells, and
@@ -204,7 +204,7 @@ mod tests {
 
     /// An overflow of 21624 of 53307432 at T = 0.9, as the contest's script prints it for adaptec1.
     #[test]
-    fn the_constant_is_that_of_rows_of_12() {
+    fn scale_matches_contest_rows_of_height_12() {
         let scaled = (SCALE * 0.9 * 21_624.0 / 53_307_432.0f64).powi(2);
         assert_eq!(format!("{scaled:.6}"), "0.000173");
         assert_eq!(SCALE, 120.0 * 120.0 / 400.0);

@@ -201,7 +201,7 @@ fn the_portable_form_compiles() {
 
 /// On every class of device a solve of every power of two that it must have.
 #[test]
-fn the_table_has_what_every_device_must() {
+fn every_device_has_shapes_for_all_lengths() {
     for (sm, _) in ARCHITECTURES {
         let limits = instances::limits_of(sm);
         let has = |real, n| {
@@ -251,7 +251,7 @@ fn candidates_can_run() {
 
 #[test]
 #[ignore = "needs NVRTC: run scripts/kernels-check"]
-fn a_refusal_shows_the_compilers_words() {
+fn compile_errors_show_the_compiler_log() {
     let refused =
         compile("spectral", Precision::F32, Target::Cubin(90), &["--define-macro=cplx=+"]);
     let message = refused.unwrap_err().to_string();

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn files_lie_beside_the_aux_whatever_their_order() {
+    fn aux_files_may_be_listed_in_any_order() {
         let aux = read(
             "#RowBasedPlacement : old.nodes\r\nRowBasedPlacement :\tb.scl  b.x.pl b.nodes extra\r\n",
         );
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_of_the_design_is_told_apart() {
+    fn wrong_kind_of_file_is_named() {
         let error = read("# made by hand\nUCLA nodes 1.0\nNumNodes : 1\n").unwrap_err();
         let want = "expected an .aux file, which names the design's other files, found `UCLA`";
         assert_eq!(error, format!("dir/a.aux:2:1: {want}"));

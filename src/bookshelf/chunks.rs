@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_complaint_wins() {
+    fn first_error_of_a_text_is_reported() {
         let text = b"a\nb\n!c\nd\n!e\n";
         assert_eq!(words(1, text).unwrap_err().at[..2], *b"!c");
     }

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_one_line_with_its_place() {
+    fn errors_are_one_line_with_file_and_column() {
         let text = b"UCLA\n\to1 x\x07y 4\n\to2\n";
         assert_eq!(message(text, 9), "d.nodes:2:5: expected a width, found `x\\u{7}y`");
         assert_eq!(message(text, 18), "d.nodes:3:4: expected a width, found end of line");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_file_has_no_line() {
+    fn errors_of_whole_files_name_no_line() {
         let e = BookshelfError::io(Path::new("x.pl"), std::io::ErrorKind::PermissionDenied.into());
         assert_eq!(e.to_string(), "x.pl: permission denied");
     }

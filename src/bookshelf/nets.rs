@@ -291,7 +291,7 @@ mod tests {
         NetDegree : 1 n0\r\nb|c : 1 1";
 
     #[test]
-    fn nets_and_pins_in_their_dialects() {
+    fn net_and_pin_line_variants_are_read() {
         let NetsFile { nets, warnings } = read(DIALECTS, PinOffset::Center).unwrap();
         assert_eq!(nets.names.iter().collect::<Vec<_>>(), ["n0", "", "n0"]);
         assert_eq!(nets.net_start, [0, 2, 5, 6]);

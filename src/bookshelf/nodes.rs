@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_line_in_its_dialects() {
+    fn node_line_variants_are_read() {
         use NodeKind::*;
         let cases = [
             ("\to1\t13\t12\r\n", ("o1", 13.0, 12.0, Movable, "")),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn oddities_are_counted() {
+    fn unread_words_and_empty_nodes_are_counted() {
         let file = read("a 1 1 FOO\nb 1 1 BAR\nc 0 4\nd 0 0 terminal\n").unwrap();
         assert_eq!(
             file.warnings,

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn places_in_their_dialects() {
+    fn placement_line_variants_are_read() {
         let (file, _) = read(
             "UCLA pl 1.0\r\n# c\r\nb\t-58377.6  12089.5 : FS\r\n  a  1e3 .5:W # c\r\nt 0 0 : fe /Fixed\n\
              ni 459 470 : E /FIXED_NI",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn every_orientation_is_read_as_itself() {
+    fn all_orientations_are_read() {
         for o in Orientation::ALL {
             let text = format!(" {} /FIXED", o.name());
             let (rest, got) = orientation(text.as_bytes()).unwrap();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_nodes_without_a_place_are_told_apart() {
+    fn unplaced_fixed_nodes_are_counted_separately() {
         let (file, _) = read("a 0 0 : N\nni 0 0 : N\n").unwrap();
         let said = [
             "2 nodes are not placed and lie at 0 0",

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_in_its_dialects() {
+    fn row_variants_are_read() {
         let want = Row {
             x: -5.5,
             y: 459.0,
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn every_subrow_is_a_row() {
+    fn subrows_become_rows() {
         let text = "NumRows : 2\nCoreRow Horizontal\nCoordinate : 0\nHeight : 2\nSitewidth : 1\n\
             SubrowOrigin : 0 NumSites : 10\nSubrowOrigin : 20 NumSites : 5\nEnd\n\
             CoreRow Horizontal\nCoordinate : 2\nHeight : 2\nSitespacing : 1\n\

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_one_line() {
+    fn each_node_is_written_on_one_line() {
         let mut out = Vec::new();
         write_places(&mut out, &design("|a[0]", -0.1, 459.0)).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -169,7 +169,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_file_is_as_readable_as_any_new_one() {
+    fn written_files_have_default_permissions() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let mode = |p: &Path| std::fs::metadata(p).unwrap().permissions().mode();

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_names_stay() {
+    fn status_codes_and_names_are_fixed() {
         for (number, (status, _)) in NAMES.iter().enumerate() {
             assert_eq!(*status as usize, number);
         }

@@ -138,7 +138,7 @@ mod tests {
 
     /// More fillers than a block has, drawn one after the other.
     #[test]
-    fn fillers_are_those_of_one_sequence() {
+    fn parallel_fillers_equal_one_random_sequence() {
         use crate::charge::{ChargeOptions, Rectangles};
         let grid = BinGrid::new(Rect::at(5.0, -3.0, 300.0, 400.0), 48, 4).unwrap();
         let cells = Rectangles::movable(&[1.0], &[1.0], &[5.0], &[5.0]);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_extreme_widths_do_not_count() {
+    fn filler_width_ignores_extreme_cell_widths() {
         let mut widths = vec![4.0; 18];
         widths.extend([1000.0, 0.001]);
         assert_eq!(mean_width(widths), 4.0);

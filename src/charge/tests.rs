@@ -199,7 +199,7 @@ fn bad_input_is_an_error() {
 }
 
 #[test]
-fn no_cells_at_all_is_fine() {
+fn charges_without_cells_are_accepted() {
     let fillers = ChargeOptions { fillers: true, ..options(0.9) };
     let charge = Charge::from_rectangles(grid(), &Rectangles::default(), &fillers).unwrap();
     assert_eq!((charge.bodies(), charge.movable_area), (0, 0.0));

@@ -135,7 +135,7 @@ fn cells_are_placed_again_beside_legal_macros() {
 }
 
 #[test]
-fn what_is_stopped_stays_as_it_is() {
+fn interrupted_flows_run_no_later_stage() {
     let mut design = design(6);
     let mut host = OnCpu { most: Some(5), ..OnCpu::default() };
     let placed = placed(&mut design, &FlowOptions::default(), &mut host);

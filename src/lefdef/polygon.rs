@@ -66,7 +66,7 @@ mod tests {
         [(0.0, 0.0), (0.0, 20.0), (10.0, 20.0), (10.0, 10.0), (20.0, 10.0), (20.0, 0.0)];
 
     #[test]
-    fn an_l_is_two_rectangles_and_misses_one() {
+    fn l_shapes_are_cut_into_two_rectangles() {
         let inside = rectangles(&L, false).unwrap();
         assert_eq!(inside, [Rect::at(0.0, 0.0, 20.0, 10.0), Rect::at(0.0, 10.0, 10.0, 10.0)]);
         assert_eq!(rectangles(&L, true).unwrap(), [Rect::at(10.0, 10.0, 10.0, 10.0)]);

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_larger_than_the_die_stays_at_its_corner() {
+    fn oversized_bodies_stay_at_the_lower_corner() {
         let grid = BinGrid::new(Rect::at(1.0, 2.0, 4.0, 8.0), 4, 4).unwrap();
         let cells = Rectangles {
             width: &[6.0],

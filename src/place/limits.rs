@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_where_the_overflow_lies() {
+    fn limit_names_where_the_overflow_lies() {
         let charge = charge(2.0, true);
         let said = |x: f64, y: f64| limit(&charge, &[x; 4], &[y; 4]).unwrap();
         assert!(said(3.0, 1.0).contains("100 % of the overflow lies on and beside fixed"));

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_not_finite_shows_behind_the_clamp() {
+    fn infinite_gradients_give_nan_steps() {
         let mut points = Nesterov::<f64>::new(2);
         points.start(&[1.0, 2.0], &[3.0, 4.0], |_, x, y| (x, y));
         points.current.g = [vec![1.0, f64::INFINITY], vec![0.0; 2]];

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn without_macros_there_is_nothing_to_tell_apart() {
+    fn designs_without_macros_have_no_macro_overflow() {
         let grid = BinGrid::new(Rect::at(0.0, 0.0, 16.0, 8.0), 16, 8).unwrap();
         let (width, height, at) = ([1.0, 2.0, 30.0], [1.0; 3], [0.0; 3]);
         let cells = Rectangles::movable(&width, &height, &at, &at);

@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_captured_plan_serves_its_capture_alone() {
+    fn captured_plans_are_not_shared() {
         let capture = |number, stream| Some(CallersCapture { number, stream });
         let plans = [("a", capture(1, 7)), ("a", None), ("b", capture(1, 7))];
         let found = |of, capture| find(plans.into_iter(), of, capture);

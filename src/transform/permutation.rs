@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn all_four_agree() {
+    fn all_reorderings_agree() {
         for n in 1..40 {
             let x: Vec<f64> = (0..n).map(|i| (3 * i + 1) as f64).collect();
             for how in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {

@@ -89,7 +89,7 @@ fn fields_of_a_density_agree_with_direct_sums() {
 }
 
 #[test]
-fn the_precision_is_the_files_unless_asked_for() {
+fn precision_defaults_to_that_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let single: Vec<f32> = values(6).into_iter().map(|v| v as f32).collect();

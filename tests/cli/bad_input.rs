@@ -126,7 +126,7 @@ fn bad_rows() {
 }
 
 #[test]
-fn a_design_without_rows_or_die() {
+fn designs_without_rows_or_sites_are_refused() {
     let tiny = Tiny::new();
     tiny.write("scl", b"UCLA scl 1.0\nNumRows : 0\n");
     assert_eq!(refused(&tiny, &[]), "t.scl:3:1: expected `CoreRow`, found end of file");
@@ -170,7 +170,7 @@ fn empty_truncated_and_junk_files_are_errors() {
 }
 
 #[test]
-fn files_that_are_not_there() {
+fn missing_files_are_errors() {
     for kind in ["aux", "nodes", "pl", "scl"] {
         let tiny = Tiny::new();
         std::fs::remove_file(tiny.file(kind)).unwrap();
@@ -185,7 +185,7 @@ fn files_that_are_not_there() {
 }
 
 #[test]
-fn numbers_beyond_the_precision() {
+fn positions_beyond_f32_are_refused() {
     let tiny = Tiny::new();
     tiny.edit("pl", "c 18", "c 1e39");
     let line = refused(&tiny, &[]);
@@ -194,7 +194,7 @@ fn numbers_beyond_the_precision() {
 }
 
 #[test]
-fn a_device_that_is_not_there() {
+fn missing_devices_are_errors() {
     for engine in ["cuda:99", "cuda:0,99", "cuda:98,99"] {
         let line = refused(&Tiny::new(), &["--engine", engine]);
         assert!(line.to_lowercase().contains("cuda"), "{line}");
@@ -240,7 +240,7 @@ fn outputs_that_cannot_be_written() {
 }
 
 #[test]
-fn nothing_to_generate() {
+fn invalid_generate_options_write_no_file() {
     let out = tempfile::tempdir().unwrap();
     for what in ["nope", "--cells=0", "--cells=99999999999999"] {
         placefield(&[&"generate", &what, &"--out", &out.path()]).assert().code(2).stdout("");
@@ -251,7 +251,7 @@ fn nothing_to_generate() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn closed_output_pipes_are_no_error() {
     let tiny = Tiny::new();
     for args in [
         vec!["eval", "--json", "-"],
@@ -293,7 +293,7 @@ fn exit_codes_do_not_depend_on_stderr() {
 }
 
 #[test]
-fn a_placement_of_no_node_is_refused() {
+fn empty_placement_files_are_refused() {
     let tiny = Tiny::new();
     tiny.write("pl", b"UCLA pl 1.0\n# nothing else\n");
     assert_eq!(refused(&tiny, &[]), "t.pl:3:1: expected the place of a node, found end of file");
@@ -324,7 +324,7 @@ fn dies_too_wide_for_f32_are_refused() {
 }
 
 #[test]
-fn a_die_far_away_is_as_one_nearby() {
+fn distant_dies_give_the_same_results() {
     let (near, far) = (Tiny::new(), Tiny::new());
     let rows: String =
         (0..8).map(|i| crate::tiny::row(500_000_000 + 2 * i, 300_000_000, 40)).collect();

@@ -4,7 +4,7 @@ use crate::{failure, names_in, placefield, run};
 use serde_json::Value;
 
 #[test]
-fn a_quick_table_as_json_and_shown_again() {
+fn tables_are_written_and_read_back_as_json() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("lines.json");
     let table = ["bench", "one-dimensional", "--engine", "cpu", "--quick", "--note", "a remark"];

@@ -154,7 +154,7 @@ END GROUPS
 ";
 
 #[test]
-fn eval_says_what_the_def_holds_and_micrometres() {
+fn eval_reports_def_contents_and_micrometres() {
     let chip = Chip::new(BLOCKED);
     let json = chip.eval(&[&"--bins", &"10x10", &"--precision", &"f64"]);
     let (design, def) = (&json["design"], &json["design"]["def"]);
@@ -326,7 +326,7 @@ fn def_becomes_bookshelf_and_def_again() {
 }
 
 #[test]
-fn wrong_usage_of_lef_and_def_is_told() {
+fn wrong_usage_of_lef_and_def_is_reported() {
     let chip = Chip::new("");
     let tiny = crate::tiny::Tiny::new();
     let (def, lef, aux) = (chip.file("chip.def"), chip.file("chip.lef"), tiny.aux());

@@ -137,7 +137,7 @@ fn names_with_blanks_are_read_and_written() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn memory_that_is_not_there_is_foreseen() {
+fn grids_beyond_the_memory_are_refused() {
     let tiny = Tiny::new();
     let program = placefield(&[]).get_program().to_owned();
     // 16384² bins would take 17 GB, of 3 that there are.
@@ -150,7 +150,7 @@ fn memory_that_is_not_there_is_foreseen() {
 }
 
 #[test]
-fn the_machine_is_told_as_json() {
+fn info_describes_the_machine_as_json() {
     let json: Value = serde_json::from_str(&run(&[&"info", &"--json", &"-"])).unwrap();
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
     assert!(json["cpu"]["threads"].as_u64().unwrap() > 0);
@@ -159,7 +159,7 @@ fn the_machine_is_told_as_json() {
 }
 
 #[test]
-fn shells_and_man_are_told_of_every_command() {
+fn completions_and_man_pages_cover_all_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = run(&[&"completions", &shell]);
         for word in ["diff", "require-legal"] {

@@ -167,7 +167,7 @@ fn any_number_of_cells_works() {
 }
 
 #[test]
-fn the_seed_decides_and_the_threads_do_not() {
+fn designs_depend_on_seed_but_not_on_threads() {
     let spec = Spec::with_cells(70_000);
     let alone = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -346,7 +346,7 @@ fn files_hold_the_design_to_the_last_bit() {
 }
 
 #[test]
-fn the_reader_gives_the_same_design_back() {
+fn generated_designs_read_back_identically() {
     let specs = [1, 2, 333, 40_000].map(Spec::with_cells).into_iter();
     for spec in specs.chain(Spec::preset("bigblue2")) {
         let mut design = generate(&spec).unwrap();

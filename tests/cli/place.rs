@@ -125,7 +125,7 @@ fn files_depend_on_the_seed_but_not_on_threads() {
 }
 
 #[test]
-fn a_start_from_the_file_is_the_files() {
+fn initial_positions_are_those_of_the_file() {
     let (folder, aux) = generated();
     let file = |name: &str| folder.path().join(name);
     let (rough_pl, said) = (file("rough.pl"), file("rough.json"));
@@ -390,7 +390,7 @@ fn experts_options_take_effect() {
 }
 
 #[test]
-fn cells_that_cannot_fit_are_said_before_the_run() {
+fn cells_that_cannot_fit_are_reported_at_start() {
     let (folder, aux) = generated();
     let pl = folder.path().join("out.pl");
     // Blocks all over: cells of 4 times their width.
@@ -433,7 +433,7 @@ fn unplaceable_designs_are_one_error_line() {
 }
 
 #[test]
-fn wrong_usage_is_said() {
+fn wrong_usage_is_reported() {
     let tiny = Tiny::new();
     for (option, value, said) in [
         ("--history", "h.txt", ".csv or .json"),

@@ -66,7 +66,7 @@ fn a_failure_of_one_rank_is_reported_by_all() {
 }
 
 #[test]
-fn a_process_that_is_killed_is_missed_by_all() {
+fn killed_processes_end_all_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let (place, out) = (place(), folder.path().join("out"));
     let rho = density(folder.path(), "a.npy", 128);
@@ -84,7 +84,7 @@ fn a_process_that_is_killed_is_missed_by_all() {
 }
 
 #[test]
-fn a_rank_that_never_comes_is_named() {
+fn absent_ranks_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (place, out) = (place(), folder.path().join("out"));
     let rho = density(folder.path(), "a.npy", 128);
@@ -101,7 +101,7 @@ fn a_rank_that_never_comes_is_named() {
 
 /// What launchers set does as well as options.
 #[test]
-fn launchers_say_who_is_who() {
+fn ranks_are_read_from_launcher_variables() {
     let folder = tempfile::tempdir().unwrap();
     let (place, out) = (place(), folder.path().join("out"));
     let (host, port) = place.split_once(':').unwrap();
@@ -125,7 +125,7 @@ fn launchers_say_who_is_who() {
 }
 
 #[test]
-fn ranks_that_cannot_be_are_wrong_usage() {
+fn invalid_ranks_are_wrong_usage() {
     let folder = tempfile::tempdir().unwrap();
     let rho = density(folder.path(), "a.npy", 128);
     for (engine, options, expected) in [

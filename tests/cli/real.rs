@@ -48,7 +48,7 @@ fn every_design_is_read_and_evaluated() {
 
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
-fn cells_outside_the_die_are_clipped_and_said() {
+fn cells_outside_the_die_are_clipped_and_counted() {
     let folder = design_dir("adaptec1");
     let json = eval_json(&[&folder.join("adaptec1.aux"), &"--precision", &"f64"]);
     assert!(warns(&json, "movable cells reach beyond the die: 210904 of 210904 wholly"));

@@ -48,7 +48,7 @@ fn a_page_needs_no_other_file() {
 }
 
 #[test]
-fn maps_of_a_page_say_what_they_lack() {
+fn page_maps_state_why_data_is_absent() {
     let page = page(&Tiny::new());
     assert!(page.contains("no bin is above the target"));
     let data = data(&page);
@@ -211,7 +211,7 @@ fn placed(folder: &Path) -> PathBuf {
 
 #[test]
 #[ignore = "needs a browser: chromium or google-chrome on PATH"]
-fn in_a_browser_the_page_works_without_an_error() {
+fn pages_work_in_a_browser_without_errors() {
     let folder = tempfile::tempdir().unwrap();
     let file = placed(folder.path());
     let mut browser = Browser::open(&file, 1400);

@@ -53,7 +53,7 @@ fn runs_that_no_other_beats_are_marked() {
 }
 
 #[test]
-fn a_list_of_eval_counts_as_several_runs() {
+fn lists_of_eval_count_as_several_runs() {
     let tiny = Tiny::new();
     let [start, ..] = evaluated(&tiny);
     let file = |name: &str| tiny.folder().join(name);
@@ -123,7 +123,7 @@ fn runs_of_other_designs_or_files_are_refused() {
 }
 
 #[test]
-fn a_page_has_both_placements_under_one_cursor() {
+fn comparison_pages_share_one_cursor() {
     let tiny = Tiny::new();
     let (aux, from) = (tiny.aux(), tiny.file("pl"));
     let (to, page) = (tiny.folder().join("to.pl"), tiny.folder().join("d.html"));

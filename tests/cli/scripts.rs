@@ -297,7 +297,7 @@ fn longer_wires_fail_where_that_is_asked_for() {
 
 #[test]
 #[cfg(unix)]
-fn a_linked_aux_has_its_files_at_either_end() {
+fn linked_aux_files_find_files_at_either_end() {
     let tiny = Tiny::new();
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("link.aux");

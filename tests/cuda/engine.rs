@@ -203,7 +203,7 @@ fn replay_is_stage_by_stage<T: CudaReal>(gpu: &Gpu) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_replayed_step_is_its_stages_one_by_one() {
+fn replayed_steps_equal_single_stages() {
     let gpu = gpu();
     replay_is_stage_by_stage::<f32>(&gpu);
     replay_is_stage_by_stage::<f64>(&gpu);
@@ -529,7 +529,7 @@ fn a_full_device_is_an_error_and_stays_usable() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_an_error() {
+fn missing_devices_are_errors() {
     let charge = mixed(8, 8, 0, 1.0);
     let error =
         CudaEngine::<f32>::new(charge, &EngineOptions::default(), 4096).err().expect("no device");

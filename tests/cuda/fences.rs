@@ -116,7 +116,7 @@ pub(crate) fn weights<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
 /// that move so far that they are ordered anew.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn every_way_of_a_step_gives_the_same_bits() {
+fn all_step_variants_give_the_same_bits() {
     let gpu = gpu();
     let charge = strips([64, 96], 5, &options().fillers(true));
     ways::<f32>(&gpu, &charge);

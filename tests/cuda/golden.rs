@@ -167,7 +167,7 @@ fn golden_transforms_and_fields() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU and real designs: PLACEFIELD_DATA"]
-fn a_real_legal_placement() {
+fn adaptec1_matches_golden_values() {
     let gpu = gpu();
     let aux = design_dir("adaptec1").join("adaptec1.mms.aux");
     let design =

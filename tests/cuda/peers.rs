@@ -399,7 +399,7 @@ fn two_threads_step_on_the_same_ranks() {
 /// Far more work on one rank than on the other, before they work together.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_rank_may_be_far_behind_before_a_step() {
+fn steps_wait_for_a_rank_far_behind() {
     let _alone = gpu_alone();
     let charge = mixed(64, 64, 300, 0.9);
     let mut engine = several::<f32>(&places(2).pop().unwrap(), &charge);
@@ -421,7 +421,7 @@ fn a_rank_may_be_far_behind_before_a_step() {
 /// One device without room for its share: an error that says so, at once, and nothing kept.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_device_without_room_is_an_error() {
+fn device_out_of_memory_is_an_error() {
     let gpu = gpu_alone();
     let charge = some(1000, [1024, 1024], 0, 1.0);
     let devices = places(2).pop().unwrap();

@@ -159,7 +159,7 @@ pub(crate) fn bare_netlist(nets: &[Vec<usize>], weights: &[f64], bodies: usize) 
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn the_golden_weighted_average() {
+fn wirelength_matches_golden_values() {
     let pieces = golden("placer_pieces.json");
     let case = &pieces["weighted_average"];
     let nets: Vec<Vec<usize>> = serde_json::from_value(case["nets"].clone()).unwrap();

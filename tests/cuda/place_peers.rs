@@ -156,7 +156,7 @@ fn fences_and_other_netlists_are_refused() {
 /// One device without room for its part: an error that says so, at once, and nothing kept.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_device_without_memory_is_an_error() {
+fn device_out_of_memory_is_an_error() {
     let gpu = gpu_alone();
     let design = design(3000);
     let charge = charge(&design, 512);

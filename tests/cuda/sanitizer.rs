@@ -78,7 +78,7 @@ cases! {
 /// A kernel file that no case loads would go unchecked without notice.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn the_cases_load_every_kernel_file_in_both_precisions() {
+fn cases_load_all_kernels_in_both_precisions() {
     let _turn = gpu();
     let loads = |(_, case): &(&str, fn(&Gpu))| {
         let gpu = Gpu::open(0).unwrap();

@@ -167,7 +167,7 @@ fn graphs_of_all_ranks_run_in_step() {
 /// A rank that is not asked to work: the others say so within the time that they wait.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_rank_that_does_not_come_is_named() {
+fn absent_ranks_are_named() {
     let _alone = gpu_alone();
     let peers = Peers::open(&[0, 0, 0]).unwrap();
     let (nx, ny) = (64, 64);

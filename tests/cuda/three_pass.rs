@@ -241,7 +241,7 @@ fn the_same_bits_after_another_map<T: CudaReal>(gpu: &Gpu) {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_solve_finds_nothing_of_the_one_before() {
+fn earlier_solves_leave_no_trace() {
     let gpu = gpu();
     the_same_bits_after_another_map::<f32>(&gpu);
     the_same_bits_after_another_map::<f64>(&gpu);
@@ -270,7 +270,7 @@ fn a_graph_of_several_solves_gives_the_same_bits() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn the_fused_pipeline_stands_in_by_name() {
+fn fallback_to_fused_is_named() {
     let gpu = gpu();
     for (nx, ny) in [(31, 64), (64, 97), (14, 64), (64, 122)] {
         let refused = ThreePass::<f32>::new(&gpu, &grid(nx, ny)).err().unwrap();

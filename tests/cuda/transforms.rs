@@ -179,7 +179,7 @@ fn maps_agree_with_the_reference_in_f64() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_plan_says_which_way_it_goes() {
+fn plans_report_their_path() {
     let gpu = gpu();
     let path = |nx, ny, options| {
         Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, nx, ny, options, 1).unwrap().path()

@@ -94,7 +94,7 @@ fn rows_of_other_suites_are_read() {
 
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
-fn oddities_of_real_designs_are_warned_of_once() {
+fn real_designs_warn_once_of_each_anomaly() {
     let dir = design_dir("acc64");
     let Loaded { warnings, design, .. } = read(&dir.join("acc64.aux"), &ReadOptions::default());
     let has = |text: &str| warnings.iter().filter(|w| w.message.contains(text)).count() == 1;

@@ -148,7 +148,7 @@ fn bins(width: f64, height: f64, nx: usize, ny: usize) -> RoutingGrid {
 }
 
 #[test]
-fn a_wide_net_is_along_x() {
+fn demand_splits_by_the_box_of_a_net() {
     // 4 × 1 in bins of 1 × 1, lower left.
     let design = dots(&[&[(0.0, 0.0), (4.0, 1.0)]]);
     let demand = Demand::of(&design, &bins(8.0, 4.0, 8, 4), Convention::DreamPlace).unwrap();

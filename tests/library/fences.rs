@@ -141,7 +141,7 @@ fn gradients_over_all_regions_match_differences() {
 }
 
 #[test]
-fn fences_that_cannot_be_are_refused() {
+fn invalid_fences_are_refused() {
     let mut charge = Cells::new().unfenced(&options());
     let before = (charge.bodies(), charge.fixed().clone());
     let region = vec![0; CELLS];

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_give_the_dct() {
+    fn both_counted_forms_compute_the_dct() {
         let shape = [6, 4];
         let x: Vec<f64> = (0..24).map(|k| f64::from(k * k % 17) - 3.0).collect();
         let spectrum = spectrum(&x, shape);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_the_papers_up_to_the_borders() {
+    fn operation_counts_match_the_paper() {
         let [naive, efficient] = operations(256);
         assert_eq!(naive, NAIVE);
         for (got, want) in [

@@ -369,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_even_and_few() {
+    fn grid_limits_give_even_loop_counts() {
         let config = cover(32, (1025, 1025));
         assert_eq!(config.grid_dim, (33, 129, 1));
         // 20 blocks fit down the height; 129 rows of blocks then take 7 turns, as with 19.

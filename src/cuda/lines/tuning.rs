@@ -433,7 +433,7 @@ mod tests {
 
     /// A file can hold anything.
     #[test]
-    fn a_shape_that_cannot_run_counts_for_nothing() {
+    fn shapes_that_cannot_run_are_not_counted() {
         let shape = choose(Role::Solve, 4, (2048, 1024), LIMITS).unwrap();
         let row = Tuned::new(&shape, [1.0, 2.0], [10, 1]);
         let wrong = [

@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_comes_to_the_rank_that_reads_it() {
+    fn exchanges_deliver_every_value_to_its_reader() {
         for (ranks, of, panel, written) in [
             (1, (5, 3), (4, 1), 2),
             (2, (8, 4), (4, 0), 4),

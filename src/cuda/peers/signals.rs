@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_did_not_come_is_told_from_who_was_late() {
+    fn absent_and_late_ranks_are_distinguished() {
         assert_eq!(who_missed(&[None; 3]), None);
         assert_eq!(who_missed(&[Some(1), None, Some(1)]), Some((0, 1)));
         assert_eq!(who_missed(&[Some(2), None, Some(1)]), Some((2, 1)));

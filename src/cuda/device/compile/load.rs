@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_takes_the_best_that_is_made_for_it() {
+    fn devices_load_the_best_matching_code() {
         let all = [75, 80, 86, 89, 90, 100, 120].map(Target::Cubin);
         let all = all.into_iter().chain([75, 90].map(Target::Ptx));
         let best = |device, last| {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn the_compiler_is_asked_for_what_it_knows() {
+    fn targets_are_those_the_compiler_knows() {
         let targets = |(device, last), code, known: &[u32]| {
             let found = Architectures { device, last }.targets(code, known);
             found.iter().map(Target::to_string).collect::<Vec<_>>().join(" ")
@@ -363,7 +363,7 @@ mod tests {
 
     /// A key that lacks one of these would bring back another's code.
     #[test]
-    fn the_key_tells_apart_all_that_code_depends_on() {
+    fn cache_key_covers_all_compiler_inputs() {
         let base = Instance::new::<f32>("spectral", &[("A", "1".into())]).unwrap();
         let name = |i: &Instance, target, nvrtc| i.entry(target, nvrtc).name().to_owned();
         let mut names = vec![

@@ -140,7 +140,7 @@ fn a_failure_of_one_rank_is_known_to_all_at_once() {
 
 /// A process that is killed closes its connections, and one whose host is lost sends nothing more.
 #[test]
-fn a_rank_that_ends_or_falls_silent_is_noticed() {
+fn ended_and_silent_ranks_are_detected() {
     for (silent, expected) in
         [(false, "its process ended"), (true, "nothing was heard of it for 1 s")]
     {
