@@ -1,5 +1,5 @@
-//! What the C and the Python border share: solvers and engines whose device and
-//! precision are chosen when the program runs.
+//! Code that the C and the Python interface share: solvers and engines whose device and precision
+//! are chosen when the program runs.
 
 use crate::charge::{Charge, ChargeError};
 use crate::cpu::engine::{CpuEngine, thread_pool};
@@ -138,7 +138,7 @@ impl<T: EngineReal> DeviceEngine<T> {
     }
 }
 
-/// What places cells on an engine.
+/// Opens the backend that places cells on an engine.
 #[cfg(feature = "python")]
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Arc<Charge>,
@@ -261,8 +261,8 @@ mod cuda {
         std::ptr::without_provenance_mut(number)
     }
 
-    /// What is enqueued to a device, from and to its memory, x of all bodies and then y, on a
-    /// stream of the caller's.
+    /// Work enqueued to a stream of the caller's, from and to device memory: x of all bodies, then
+    /// y.
     impl<T: EngineReal> DeviceEngine<T> {
         fn on_device(&mut self) -> Result<&mut CudaEngine<T>, EngineError> {
             match self {
@@ -276,7 +276,8 @@ mod cuda {
         /// Density and solve; the energy, a double, is copied to `energy`.
         ///
         /// # Safety
-        /// As [`interop::view`] and [`interop::on_stream`] ask, of two values per body.
+        /// The requirements of [`interop::view`], with two values per body, and of
+        /// [`interop::on_stream`].
         pub(crate) unsafe fn enqueue_energy(
             &mut self,
             positions: u64,
@@ -303,7 +304,8 @@ mod cuda {
         /// gradient is wanted the weight of `options` times the force to `gradient`.
         ///
         /// # Safety
-        /// As [`interop::view`] and [`interop::on_stream`] ask, of two values per body.
+        /// The requirements of [`interop::view`], with two values per body, and of
+        /// [`interop::on_stream`].
         #[cfg(feature = "python")]
         pub(crate) unsafe fn enqueue_step(
             &mut self,
@@ -326,7 +328,8 @@ mod cuda {
         /// The weight of `options` times the one value at `factor`, times the force.
         ///
         /// # Safety
-        /// As [`interop::view_mut`] and [`interop::on_stream`] ask, of two values per body.
+        /// The requirements of [`interop::view_mut`], with two values per body, and of
+        /// [`interop::on_stream`].
         pub(crate) unsafe fn enqueue_gradient(
             &mut self,
             options: &GradientOptions,
@@ -349,7 +352,7 @@ mod cuda {
         /// Overflow and energy of the last step; waits for it.
         ///
         /// # Safety
-        /// As [`interop::on_stream`] asks.
+        /// The requirements of [`interop::on_stream`].
         pub(crate) unsafe fn read_evaluation(
             &mut self,
             stream: usize,
@@ -363,7 +366,7 @@ mod cuda {
         /// A new order of the bodies, if one is due.
         ///
         /// # Safety
-        /// As [`interop::on_stream`] asks.
+        /// The requirements of [`interop::on_stream`].
         pub(crate) unsafe fn order_if_due(&mut self, stream: usize) -> Result<(), EngineError> {
             let engine = self.on_device()?;
             let gpu = engine.gpu().clone();

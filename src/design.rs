@@ -15,7 +15,7 @@ pub use floorplan::{Blockage, BlockageKind, Fence, Halo, Master, Row, StandsOn, 
 pub use names::{Names, NamesTooLong};
 use rayon::prelude::*;
 
-/// What may move a node and whether it blocks the area under it.
+/// Whether a placer may move a node, and whether the node blocks the area under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// A placer may move it.
@@ -63,7 +63,7 @@ impl Orientation {
         }
     }
 
-    /// The same, then mirrored left and right (by the y axis).
+    /// Returns this orientation, then mirrored left and right (by the y axis).
     pub fn mirrored(self) -> Orientation {
         use Orientation::*;
         match self {
@@ -78,7 +78,7 @@ impl Orientation {
         }
     }
 
-    /// The same, then turned upside down (by the x axis).
+    /// Returns this orientation, then turned upside down (by the x axis).
     pub fn flipped(self) -> Orientation {
         use Orientation::*;
         match self {
@@ -93,12 +93,13 @@ impl Orientation {
         }
     }
 
-    /// True for the four that lay width along y.
+    /// Returns whether the node's width lies along y, as in `W`, `E`, `FW` and `FE`.
     pub fn swaps_axes(self) -> bool {
         matches!(self, Orientation::E | Orientation::W | Orientation::FE | Orientation::FW)
     }
 
-    /// Where an offset from the cell's centre points once the cell is turned.
+    /// Returns the offset from the cell's centre that `(x, y)`, given at orientation `N`, becomes
+    /// once the cell is turned.
     ///
     /// `S` is half a turn, `W` a quarter turn counter-clockwise, `E` clockwise; the `F` names
     /// mirror left and right **after** the turn, so that `FE` gives (−y, −x) and `FW` (y, x).
@@ -152,7 +153,7 @@ impl Nodes {
     /// Width and height of node `i` as it lies with this orientation.
     ///
     /// # Panics
-    /// Where a column has no value for node `i`.
+    /// If a column has no value for node `i`.
     pub fn size(&self, i: usize, orientation: Orientation) -> (f64, f64) {
         let (w, h) = (self.width[i], self.height[i]);
         if orientation.swaps_axes() { (h, w) } else { (w, h) }
@@ -224,7 +225,7 @@ pub struct Design {
     pub nodes: Nodes,
     /// Where they lie.
     pub placement: Placement,
-    /// What connects them; `None` when it is not known.
+    /// The nets that connect the nodes; `None` when they are not known.
     pub nets: Option<Nets>,
     /// Where cells may go, one entry per subrow, in file order.
     pub rows: Vec<Row>,
@@ -244,7 +245,7 @@ pub struct Design {
     pub units_per_micron: Option<f64>,
 }
 
-/// How the columns of a [`Design`] do not fit together.
+/// Error of a [`Design`] whose columns do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DesignError {
@@ -296,11 +297,11 @@ pub enum DesignError {
     /// A node that names a library cell or a fence that does not exist, or a halo a node.
     #[error("{of} {index} names {what} {named}, of {count}")]
     NoSuch {
-        /// What names it.
+        /// Kind of the thing that holds the name.
         of: &'static str,
-        /// The index of that.
+        /// Its index.
         index: usize,
-        /// What is named.
+        /// Kind of the thing that is named.
         what: &'static str,
         /// The index that is named.
         named: usize,
@@ -310,7 +311,7 @@ pub enum DesignError {
     /// More nodes, nets or pins than 32 bits count.
     #[error("{count} {what}: at most {} are possible", MAX_COUNT)]
     TooMany {
-        /// What there is too much of, in the plural.
+        /// Name of the things that are too many, in the plural.
         what: &'static str,
         /// How many.
         count: usize,
@@ -326,7 +327,7 @@ pub const MAX_COUNT: usize = u32::MAX as usize - 1;
 pub struct Hpwl {
     /// Σ over nets of (max x − min x) + (max y − min y).
     pub unweighted: f64,
-    /// The same with each net's weight.
+    /// That sum with each net weighted.
     pub weighted: f64,
 }
 
@@ -347,7 +348,7 @@ impl Nodes {
             .try_for_each(|column| check_columns(nodes, std::slice::from_ref(column)))
     }
 
-    /// Whether every library cell and every fence that a node names exists.
+    /// Checks that every library cell and every fence that a node names exists.
     fn check_names_of(&self, masters: usize, fences: usize) -> Result<(), DesignError> {
         let columns = [("library cell", &self.master, masters), ("fence", &self.fence, fences)];
         for (what, column, count) in columns {
@@ -362,7 +363,7 @@ impl Nodes {
 }
 
 impl Placement {
-    /// Whether it places so many nodes.
+    /// Checks that there is one position and orientation for each of so many nodes.
     ///
     /// # Errors
     /// At the first column with more or fewer values.
@@ -430,17 +431,17 @@ fn check_names(what: &'static str, expected: usize, names: &Names) -> Result<(),
 }
 
 impl Design {
-    /// Whether the columns fit together: each has one value per node, net or pin (names, library
-    /// cells and fences may be left out, all of them), every pin belongs to one net and is on a
-    /// node that exists, and so does every library cell, fence and node that is named. Numbers are
-    /// not looked at.
+    /// Checks that the columns fit together: each has one value per node, net or pin (names,
+    /// library cells and fences may be left out, all of them), every pin belongs to one net and is
+    /// on a node that exists, and so does every library cell, fence and node that is named. Numbers
+    /// are not looked at.
     ///
     /// [`Charge::from_design`](crate::charge::Charge::from_design),
-    /// [`Netlist::from_design`](crate::wirelength::Netlist::from_design) and the
-    /// writers ask this first; [`crate::bookshelf::read_design`] gives nothing else.
+    /// [`Netlist::from_design`](crate::wirelength::Netlist::from_design) and the writers check this
+    /// first; the designs of [`crate::bookshelf::read_design`] pass.
     ///
     /// # Errors
-    /// At the first thing that does not fit.
+    /// Describes the first thing that does not fit.
     pub fn check(&self) -> Result<(), DesignError> {
         self.nodes.check()?;
         self.nodes.check_names_of(self.masters.len(), self.fences.len())?;
@@ -453,12 +454,14 @@ impl Design {
         self.nets.as_ref().map_or(Ok(()), |nets| nets.check(self.nodes.len()))
     }
 
-    /// Bounding box of the rows, or the outline where there are none; `None` without either.
+    /// Returns the die, layout units: the bounding box of the rows, or the outline if there are no
+    /// rows; `None` without either.
     pub fn die(&self) -> Option<Rect> {
         self.rows.iter().map(Row::rect).reduce(|a, b| a.union(&b)).or(self.outline)
     }
 
-    /// Height most rows have (the smallest of the most frequent); `None` without rows.
+    /// Returns the height that most rows have, layout units (the smallest of the most frequent);
+    /// `None` without rows.
     pub fn row_height(&self) -> Option<f64> {
         let mut heights: Vec<f64> = self.rows.iter().map(|r| r.height).collect();
         heights.sort_by(f64::total_cmp);
@@ -468,26 +471,26 @@ impl Design {
             .map(|run| run[0])
     }
 
-    /// Width and height of node `i` as it lies, orientation taken into account.
+    /// Returns the width and height of node `i` in its orientation, layout units.
     ///
     /// # Panics
-    /// Where a column has no value for node `i`.
+    /// If a column has no value for node `i`.
     pub fn size(&self, i: usize) -> (f64, f64) {
         self.nodes.size(i, self.placement.orientation[i])
     }
 
-    /// The area node `i` covers.
+    /// Returns the rectangle that node `i` covers.
     ///
     /// # Panics
-    /// Where a column has no value for node `i`.
+    /// If a column has no value for node `i`.
     pub fn rect(&self, i: usize) -> Rect {
         let (w, h) = self.size(i);
         Rect::at(self.placement.x[i], self.placement.y[i], w, h)
     }
 
-    /// Returns a size of a node that is negative or not finite, or a coordinate that is not finite,
-    /// where there is one: what it is, of which node, and its value. Widths come first, then
-    /// heights, x and y; of each the first. Parallel.
+    /// Returns the first size of a node that is negative or not finite, or the first coordinate
+    /// that is not finite: the name of the number, the node and the value; `None` if all are right.
+    /// Widths are looked at first, then heights, x and y. Parallel.
     pub(crate) fn bad_number_of_node(&self) -> Option<(&'static str, usize, f64)> {
         let (nodes, at) = (&self.nodes, &self.placement);
         let columns = [
@@ -503,12 +506,12 @@ impl Design {
         })
     }
 
-    /// Indices of the movable nodes, in order.
+    /// Returns the indices of the movable nodes, in order.
     pub fn movable(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
     }
 
-    /// The name of node `i`, or its number where the design has no names.
+    /// Returns the name of node `i`, or its number if the design has no names.
     pub(crate) fn node_name(&self, i: usize) -> String {
         match self.nodes.names.is_empty() {
             true => format!("node {i}"),
@@ -516,7 +519,7 @@ impl Design {
         }
     }
 
-    /// Puts the movable nodes where a placer's bodies lie, lower-left corners.
+    /// Moves the movable nodes to the lower-left corners `x`, `y` of a placer's bodies.
     pub(crate) fn settle(&mut self, x: &[f64], y: &[f64]) {
         let movable: Vec<usize> = self.movable().collect();
         for ((node, &x), &y) in movable.into_iter().zip(x).zip(y) {
@@ -524,13 +527,14 @@ impl Design {
         }
     }
 
-    /// Half-perimeter wirelength over every net of two or more pins; `None` without nets.
+    /// Returns the half-perimeter wirelength over every net of two or more pins, layout units;
+    /// `None` without nets.
     ///
     /// Nets are summed in fixed blocks, so that the result does not depend on
     /// the number of threads.
     ///
     /// # Panics
-    /// Where the columns do not fit together ([`Design::check`]).
+    /// If the columns do not fit together ([`Design::check`]).
     pub fn hpwl(&self) -> Option<Hpwl> {
         let nets = self.nets.as_ref()?;
         const BLOCK: usize = 4096;
@@ -556,7 +560,7 @@ impl Design {
         self.half_perimeter(nets, e, |node| self.centre(node))
     }
 
-    /// HPWL of net `e` where `centre` is that of a node.
+    /// Returns the HPWL of net `e`; `centre` gives the centre of a node.
     #[inline]
     fn half_perimeter(&self, nets: &Nets, e: usize, centre: impl Fn(usize) -> (f64, f64)) -> f64 {
         let pins = nets.pins_of(e);
@@ -581,15 +585,15 @@ impl Design {
         ((r.xl + r.xh) / 2.0, (r.yl + r.yh) / 2.0)
     }
 
-    /// Where pin `p` of `nets` lies.
+    /// Returns the position of pin `p` of `nets`, layout units.
     ///
     /// # Panics
-    /// Where there is no pin `p`, or its node does not exist.
+    /// If there is no pin `p`, or its node does not exist.
     pub fn pin_position(&self, nets: &Nets, p: usize) -> (f64, f64) {
         self.pin_from(self.centre(nets.pin_node[p] as usize), nets, p)
     }
 
-    /// Where pin `p` lies whose node has its centre at `(x, y)`.
+    /// Returns the position of pin `p` if its node has its centre at `(x, y)`.
     #[inline]
     fn pin_from(&self, (x, y): (f64, f64), nets: &Nets, p: usize) -> (f64, f64) {
         let orientation = self.placement.orientation[nets.pin_node[p] as usize];

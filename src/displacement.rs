@@ -16,16 +16,15 @@ pub const FARTHEST: usize = 10;
 pub struct Displacement {
     /// Movable cells.
     pub cells: usize,
-    /// Those whose centre is somewhere else.
+    /// Cells whose centre has moved.
     pub moved: usize,
-    /// Those that were turned or mirrored.
+    /// Cells that were turned or mirrored.
     pub turned: usize,
     /// Σ of distances.
     pub total: f64,
     /// Mean distance of all cells; 0 without cells.
     pub mean: f64,
-    /// The distance that half of the cells keep below (the mean of the middle two of an even
-    /// number).
+    /// Median distance (the mean of the middle two for an even number of cells).
     pub median: f64,
     /// 95 % of the movable cells moved by at most this.
     pub p95: f64,

@@ -80,7 +80,7 @@ pub struct DensityStats {
     pub max: f64,
 }
 
-/// What one evaluation yields besides maps and forces.
+/// The numbers that one evaluation yields, besides maps and forces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Evaluation {
     /// Smoothed overflow and maximum: what placers log.
@@ -185,7 +185,7 @@ pub enum EngineError {
     /// A position or density that is not finite.
     #[error("{what} {index}: {value}: expected a finite number")]
     NotFinite {
-        /// What the number is, e.g. `"x of body"`.
+        /// Name of the number, e.g. `"x of body"`.
         what: &'static str,
         /// Which one.
         index: usize,
@@ -195,7 +195,7 @@ pub enum EngineError {
     /// A size or position that the engine's precision cannot hold.
     #[error("{what} {index}: {value:e}: expected a number within the range of {precision}")]
     OutOfRange {
-        /// What the number is, e.g. `"width of body"`.
+        /// Name of the number, e.g. `"width of body"`.
         what: &'static str,
         /// Which one.
         index: usize,
@@ -250,7 +250,7 @@ pub enum EngineError {
     OutOfOrder {
         /// The stage asked for.
         stage: &'static str,
-        /// What must run first.
+        /// The stage that must run first.
         needs: &'static str,
     },
     /// Threads could not be started.
@@ -275,7 +275,7 @@ pub enum EngineError {
     Device(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// What is said of device memory that ran out, in bytes; `needed` is 0 where nobody knows.
+/// Returns the message for exhausted device memory, in bytes; `needed` is 0 where it is not known.
 pub(crate) fn out_of_memory(needed: usize, free: usize) -> String {
     let free = free >> 20;
     match needed >> 20 {
@@ -295,7 +295,7 @@ pub(crate) fn out_of_memory(needed: usize, free: usize) -> String {
 /// own, computed together; the force on a body is that of its region's field. Overflow is then that
 /// of all regions over all movable area, the maximum the largest, and the energy the sum.
 pub trait Engine<T: Real> {
-    /// What is being evaluated.
+    /// Returns the charge that is being evaluated.
     fn charge(&self) -> &Charge;
 
     /// Evaluates another charge over the same grid from here on, with other sizes, other cells that
@@ -316,8 +316,8 @@ pub trait Engine<T: Real> {
     /// The pipeline of [`Engine::evaluate`], settled at creation.
     fn choice(&self) -> &Choice;
 
-    /// What really runs when `pipeline` is asked for, by its name: the pipeline
-    /// itself, or the one that stands in for it on this engine.
+    /// Returns the name of the pipeline that runs when `pipeline` is asked for: that pipeline, or
+    /// the one that replaces it on this engine.
     fn path(&self, pipeline: Pipeline) -> &'static str {
         pipeline.name()
     }
@@ -329,10 +329,11 @@ pub trait Engine<T: Real> {
     /// or the device failed.
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError>;
 
-    /// As [`Engine::set_positions`], from one array with two values per body.
+    /// Sets the positions from one array with two values per body, arranged by `layout`
+    /// ([`Engine::set_positions`]).
     ///
     /// # Errors
-    /// As [`Engine::set_positions`].
+    /// See [`Engine::set_positions`].
     fn set_positions_in(&mut self, layout: Layout, positions: &[T]) -> Result<(), EngineError>;
 
     /// ρ of everything, and the smoothed overflow and maximum without fillers.
@@ -360,11 +361,11 @@ pub trait Engine<T: Real> {
     /// When the field was not solved, or the device failed.
     fn compute_force(&mut self) -> Result<(), EngineError>;
 
-    /// Everything for one placement, by the pipeline of [`Engine::choice`]:
-    /// positions as in [`Engine::set_positions`], density, solve and force.
+    /// Sets the positions as [`Engine::set_positions`] does and computes density, field and force,
+    /// by the pipeline of [`Engine::choice`].
     ///
     /// # Errors
-    /// As [`Engine::set_positions`].
+    /// See [`Engine::set_positions`].
     fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError>;
 
     /// The evaluation of every fence region ([`Charge::set_fences`]): overflow and maximum of its

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::bookshelf::LoadedPlacement;
 
-/// What kind of file a design or placement is in.
+/// Format of a design or placement file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Bookshelf: `.aux` and the files that it names, or a `.pl` file.
@@ -96,7 +96,7 @@ impl ReadOptions {
 pub struct Loaded {
     /// The design.
     pub design: Design,
-    /// What was odd, passed over or absent, one line each.
+    /// Warnings about anomalies, ignored parts and missing files, one line each.
     pub warnings: Vec<Warning>,
     /// Size of all files read together, in bytes, not compressed.
     pub bytes_read: u64,
@@ -104,7 +104,7 @@ pub struct Loaded {
     pub files: Vec<PathBuf>,
     /// The file of the design's own placement, where another was read in its place.
     pub own_placement: Option<PathBuf>,
-    /// What the DEF file holds, of a design that is one.
+    /// Contents of the DEF file, if the design came from one.
     pub def: Option<DefSummary>,
     /// The lines of its `GCELLGRID`.
     pub gcell_grid: Vec<GcellGrid>,
@@ -127,7 +127,7 @@ pub enum FormatError {
     Kind {
         /// The file that does not fit.
         path: PathBuf,
-        /// What would.
+        /// The file that is expected.
         expected: &'static str,
     },
 }
@@ -217,13 +217,13 @@ pub fn placement_format(out: &Path, source: &Path) -> Result<Format, FormatError
     }
 }
 
-/// Writes where the nodes of `design` lie to `out`, whose name says in which format: the design was
-/// read from the file `source`. A DEF file is a copy of `source`, in which only the placements of
-/// movable components are others ([`lefdef::write_placement`]); anything else is a `.pl` file
+/// Writes the positions of the nodes of `design` to `out`, in the format that its name says; the
+/// design was read from the file `source`. A DEF file is a copy of `source` with other placements
+/// of the movable components ([`lefdef::write_placement`]); any other file is a `.pl` file
 /// ([`bookshelf::write_pl`]).
 ///
 /// # Errors
-/// As [`placement_format`] and the writers.
+/// See [`placement_format`] and of the writers.
 pub fn write_placement(out: &Path, source: &Path, design: &Design) -> Result<(), FormatError> {
     match placement_format(out, source)? {
         Format::Bookshelf => Ok(bookshelf::write_pl(out, design)?),

@@ -64,7 +64,7 @@ pub const MAX_BINS_PER_AXIS: usize = 32_768;
 /// Most bins in a grid (2^28: one `f64` map of 2 GiB).
 pub const MAX_BINS: usize = 1 << 28;
 
-/// Why a die and a bin count do not make a grid.
+/// Error of a die and bin counts that make no grid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GridError {
@@ -107,7 +107,7 @@ impl BinGrid {
         Ok(BinGrid { die, nx, ny })
     }
 
-    /// As many bins over a die of the same size elsewhere.
+    /// Returns a grid of as many bins over `die`, a die of the same size elsewhere.
     pub(crate) fn over(&self, die: Rect) -> BinGrid {
         BinGrid { die, ..*self }
     }
@@ -153,8 +153,7 @@ impl BinGrid {
 pub struct Map<T> {
     nx: usize,
     ny: usize,
-    /// The values are those from `first` on, which of a large map is at the beginning of a cache
-    /// line.
+    /// The values begin at `first`; those of a large map begin with a cache line.
     data: Vec<T>,
     first: usize,
 }

@@ -33,10 +33,10 @@ pub(crate) fn write_whole(
 /// there.
 pub(crate) struct PendingFile(Option<(Temporary, PathBuf)>);
 
-/// The first half of [`write_whole`]: all but the name, which [`commit`] gives.
+/// Writes the file of [`write_whole`] under a temporary name; [`commit`] gives it its own.
 ///
 /// # Errors
-/// As [`write_whole`].
+/// See [`write_whole`].
 pub(crate) fn write_pending(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -86,10 +86,10 @@ pub(crate) fn abandon() {
     std::mem::forget(there);
 }
 
-/// Whether [`write_whole`] could write `path` now; leaves nothing behind.
+/// Checks that [`write_whole`] could write `path` now; leaves nothing behind.
 ///
 /// # Errors
-/// As [`write_whole`].
+/// See [`write_whole`].
 #[cfg(any(test, feature = "cli"))]
 pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     match destination(path)? {
@@ -98,11 +98,11 @@ pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What writing a path means.
+/// How a path is written.
 enum Destination {
-    /// Giving this name to a new file, with the permissions of one that has it.
+    /// By a new file that takes this name and the permissions of the file that has it.
     Replace(PathBuf, Option<Permissions>),
-    /// Writing into what is there.
+    /// Into the file or device that is there.
     Into,
 }
 

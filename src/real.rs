@@ -5,7 +5,7 @@ use std::fmt::{Debug, Display};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// What only this crate implements, and what its own arithmetic is written with.
+/// Traits that only this crate implements, and those that its own arithmetic needs.
 mod sealed {
     use crate::cpu::simd::{Exp, Vectors};
     use num_traits::{Float, FloatConst, NumAssign};

@@ -1,4 +1,4 @@
-//! What a reader of a design's numbers should know, besides the numbers.
+//! Warnings about a design and its numbers.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Warning {
-    /// What kind it is: for programs.
+    /// Kind of the warning, for programs.
     pub code: WarningCode,
     /// One line, with its numbers and the file it is about: for people.
     pub message: String,
@@ -64,9 +64,9 @@ pub enum WarningCode {
     OverflowOutOfReach,
     /// A stage was left out.
     StageLeftOut,
-    /// What was written has other numbers or names than what was read.
+    /// The file written has other numbers or names than the file read.
     Rounded,
-    /// What was written lacks what was read.
+    /// The file written lacks a part of the file read.
     NotWritten,
     /// A measurement failed.
     NotMeasured,

@@ -125,7 +125,7 @@ impl Netlist {
         Ok(list)
     }
 
-    /// The same with the places of fixed pins counted from this point of the die, x and y.
+    /// Returns this netlist with the positions of fixed pins counted from this point of the die.
     pub(crate) fn counted_from(&self, [x, y]: [f64; 2]) -> Cow<'_, Netlist> {
         if [x, y] == [0.0; 2] {
             return Cow::Borrowed(self);
@@ -139,8 +139,9 @@ impl Netlist {
         Cow::Owned(moved)
     }
 
-    /// The same with every pin of a body moved by `x`, `y` from its lower-left corner, layout
-    /// units, one value per movable cell: where cells grow about their centres and pins stay.
+    /// Returns this netlist with every pin moved by `x`, `y` relative to the lower-left corner of
+    /// its body, layout units, one value per movable cell. Pins stay in place so where cells grow
+    /// about their centres.
     ///
     /// # Panics
     /// When a slice does not have one value per movable cell.
@@ -318,7 +319,7 @@ fn by_range<T: Send>(values: &mut [T], each: impl Fn(usize, &mut [T]) + Sync) {
     ranges.par_iter().zip(parts).for_each(|(range, part)| each(range.start, part));
 }
 
-/// What a wirelength operator says of one placement, beside the gradient.
+/// Results of a wirelength operator for one placement, besides the gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Wirelength {
     /// Σ over all nets of weight · half-perimeter, layout units.

@@ -250,7 +250,7 @@ impl<'n> Pins<'n> {
         Pins { nodes, index, offset }
     }
 
-    /// Like [`parse_nets`].
+    /// Reads a .nets file as [`parse_nets`] does.
     pub(super) fn parse<'a>(&self, source: Source<'a>) -> Result<(Nets, Notes<'a>), Miss<'a>> {
         parse(source, self)
     }

@@ -36,7 +36,7 @@ pub fn parse_nodes(text: &[u8], path: &Path) -> Result<NodesFile, BookshelfError
     Ok(NodesFile { nodes, warnings: notes.warnings(path, text) })
 }
 
-/// Like [`parse_nodes`], but does not look for repeated names.
+/// Reads a .nodes file as [`parse_nodes`] does, without looking for repeated names.
 pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes<'_>), Miss<'_>> {
     let keys = ["NumNodes", "NumTerminals"];
     let ([stated, terminals], body) = lexer::header(source.head(), "nodes", keys)?;

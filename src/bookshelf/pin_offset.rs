@@ -14,7 +14,7 @@ pub struct PinsOutside {
     pub pins: usize,
     /// Pins outside their node.
     pub outside: usize,
-    /// Those that would, were the offsets of the file counted from the other place.
+    /// Pins that would, if the offsets of the file were counted from the other place.
     pub otherwise: usize,
     /// The first pin outside, by its index.
     pub first: Option<usize>,

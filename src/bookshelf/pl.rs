@@ -44,7 +44,7 @@ pub fn parse_pl(
     Ok(PlFile { placement, warnings: notes.warnings(path, text) })
 }
 
-/// Like [`parse_pl`]. After an error some of `kind` may be as the file has it.
+/// Reads a .pl file as [`parse_pl`] does. After an error a part of `kind` may be changed already.
 pub(super) fn parse<'a>(
     source: Source<'a>,
     index: &NameIndex,

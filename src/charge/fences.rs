@@ -158,7 +158,7 @@ impl Charge {
         [self.regions() * self.grid.nx(), self.grid.ny()]
     }
 
-    /// Like [`Charge::target_density`], of one region.
+    /// Returns the target density of one region, as [`Charge::target_density`] does for the die.
     ///
     /// # Panics
     /// When there is no such region.
@@ -174,7 +174,8 @@ impl Charge {
         &self.regions[region].fixed
     }
 
-    /// Like [`Charge::movable_area`], of one region.
+    /// Returns the area of the movable cells of one region, layout units squared
+    /// ([`Charge::movable_area`]).
     ///
     /// # Panics
     /// When there is no such region.
@@ -182,7 +183,8 @@ impl Charge {
         self.regions[region].movable_area
     }
 
-    /// Like [`Charge::background`], of every region, in one pass over the bodies.
+    /// Returns the background of every region ([`Charge::background`]), in one pass over the
+    /// bodies.
     pub fn backgrounds(&self) -> Vec<f64> {
         const STEPS: f64 = 1024.0;
         let (mut bodies, mut macros) = (vec![0.0; self.regions()], vec![0.0; self.regions()]);

@@ -319,10 +319,10 @@ impl Charge {
         Ok(charge)
     }
 
-    /// Like [`Charge::add_fillers_in`], to the first region, which without fences is the only one.
+    /// Adds fillers to the first region, the only one without fences ([`Charge::add_fillers_in`]).
     ///
     /// # Errors
-    /// Those of [`Charge::add_fillers_in`].
+    /// See [`Charge::add_fillers_in`].
     pub fn add_fillers(
         &mut self,
         width: f64,

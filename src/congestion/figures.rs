@@ -13,15 +13,15 @@ pub const WORST_SHARES: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Worst {
-    /// Of the worst 0.5 %.
+    /// Mean of the worst 0.5 % of the bins.
     pub half_percent: f64,
-    /// Of the worst 1 %.
+    /// Mean of the worst 1 % of the bins.
     pub one_percent: f64,
-    /// Of the worst 2 %.
+    /// Mean of the worst 2 % of the bins.
     pub two_percent: f64,
-    /// Of the worst 5 %.
+    /// Mean of the worst 5 % of the bins.
     pub five_percent: f64,
-    /// Of the four: the contest's "peak weighted congestion".
+    /// Mean of the four: the contest's "peak weighted congestion".
     pub mean: f64,
 }
 
@@ -47,9 +47,9 @@ pub struct DirectionFigures {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Figures {
-    /// Of horizontal wires.
+    /// Figures of horizontal wires.
     pub horizontal: DirectionFigures,
-    /// Of vertical wires.
+    /// Figures of vertical wires.
     pub vertical: DirectionFigures,
     /// Demand of the worst bins, each of which counts once for each direction.
     pub worst_demand: Worst,
@@ -59,13 +59,13 @@ pub struct Figures {
     /// Demand beyond capacity over all demand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overflow: Option<f64>,
-    /// What demand is compared with.
+    /// Capacity that demand is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
 }
 
 impl Figures {
-    /// Those of a demand over the bins of `grid`.
+    /// Returns the figures of a demand over the bins of `grid`.
     pub fn of(demand: &Directions, grid: &RoutingGrid, capacity: Option<Capacity>) -> Self {
         let Directions { horizontal, vertical } = demand;
         let tracks = [capacity.map(|c| c.horizontal), capacity.map(|c| c.vertical)];

@@ -26,7 +26,7 @@ pub(super) struct Axis {
 pub(super) enum Counting {
     /// A bin holds its left edge; all bins of a box count.
     Whole,
-    /// As CircuitNet's script counts: a bin holds its right edge, and of several bins the last is
+    /// The rule of CircuitNet's script: a bin holds its right edge, and of several bins the last is
     /// left out.
     ButTheLast,
 }
@@ -74,11 +74,11 @@ impl RoutingGrid {
         Ok(RoutingGrid { x: axis(x), y: axis(y) })
     }
 
-    /// The bins between the lines of a DEF file's `GCELLGRID`; `None` where there are none along
-    /// one axis.
+    /// Returns the grid of bins between the lines of a DEF file's `GCELLGRID`, or `None` if an axis
+    /// has no lines.
     ///
     /// # Errors
-    /// As [`RoutingGrid::from_edges`].
+    /// See [`RoutingGrid::from_edges`].
     pub fn from_gcells(lines: &[GcellGrid]) -> Option<Result<Self, GridError>> {
         let along = |axis: GridAxis| -> Vec<&GcellGrid> {
             lines.iter().filter(|of| of.axis == axis && of.count > 0).collect()

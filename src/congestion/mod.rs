@@ -72,7 +72,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// What DREAMPlace takes where it is told none: `unit_horizontal_capacity` and
+    /// Capacity that DREAMPlace assumes by default: `unit_horizontal_capacity` and
     /// `unit_vertical_capacity` of its `params.json`.
     pub const DREAMPLACE: Capacity = Capacity { horizontal: 1.5625, vertical: 1.45 };
 
@@ -144,7 +144,7 @@ pub enum CongestionError {
     },
 }
 
-/// What maps are made by.
+/// Options of the maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CongestionOptions {
@@ -167,7 +167,7 @@ impl CongestionOptions {
         CongestionOptions { capacity, ..self }
     }
 
-    /// What demand is divided by: what was given, or what DREAMPlace takes.
+    /// Returns the capacity that demand is divided by: the one given, or that of DREAMPlace.
     ///
     /// # Errors
     /// When a capacity is not above zero, or OpenROAD's convention has none.
@@ -228,7 +228,7 @@ impl CongestionKind {
         }
     }
 
-    /// What a reader calls it.
+    /// Returns the name for readers.
     pub fn title(self) -> &'static str {
         match self {
             CongestionKind::Rudy => "RUDY",
@@ -265,9 +265,9 @@ impl CongestionKind {
 pub struct CongestionMaps {
     /// In the order of [`CongestionKind::ALL`].
     pub maps: [Map<f64>; 7],
-    /// What [`CongestionKind::Rudy`] is made from.
+    /// The demand that [`CongestionKind::Rudy`] is computed from.
     pub demand: Demand,
-    /// What demand is compared with, where that is known.
+    /// Capacity that demand is compared with, if it is known.
     pub capacity: Option<Capacity>,
 }
 

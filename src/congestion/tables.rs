@@ -1,4 +1,4 @@
-//! What does not change while cells move, in tables: for a device.
+//! Tables of all that does not change while cells move, for a device.
 
 use super::{Convention, RoutingGrid, cells, wires};
 use crate::cpu::boxes::scale;
@@ -9,7 +9,7 @@ const TAKES_AREA: u32 = 1 << 31;
 
 /// A design's nets, cells and macros as one convention counts them, and the scales of its sums.
 pub(crate) struct Tables {
-    /// Of each net's pins, and their number.
+    /// First pin of each net, and the number of pins at the end.
     pub(crate) net_start: Vec<u32>,
     /// 0 for a net without wires.
     pub(crate) net_weight: Vec<f64>,
@@ -21,7 +21,7 @@ pub(crate) struct Tables {
     /// Pins of each node, and 2³¹ more where it takes area.
     pub(crate) node_pins: Vec<u32>,
     pub(crate) macros: Vec<u32>,
-    /// What is added to the lower left corner of each macro, and to its upper right one.
+    /// Offsets added to the lower left corner of each macro, and to its upper right one.
     pub(crate) halo: Vec<f64>,
     /// Sides that pin RUDY divides by at least.
     pub(crate) least: [f64; 2],
@@ -34,7 +34,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Those of `design` over the bins of `grid`.
+    /// Makes the tables of `design` over the bins of `grid`.
     ///
     /// # Errors
     /// When the design has no nets or its columns do not fit together.

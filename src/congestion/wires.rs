@@ -17,9 +17,9 @@ const BLOCK: usize = 4096;
 /// A map of each direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Directions {
-    /// Of horizontal wires.
+    /// Demand of horizontal wires, one value per bin.
     pub horizontal: Map<f64>,
-    /// Of vertical wires.
+    /// Demand of vertical wires, one value per bin.
     pub vertical: Map<f64>,
 }
 
@@ -27,9 +27,9 @@ pub struct Directions {
 /// them, as [`Capacity`] counts tracks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// Of nets whose box covers several bins.
+    /// Demand of nets whose box covers several bins.
     pub long: Directions,
-    /// Of nets whose box is within one bin.
+    /// Demand of nets whose box is within one bin.
     pub short: Directions,
 }
 
@@ -50,7 +50,7 @@ impl Demand {
         ))
     }
 
-    /// Of long and short nets together.
+    /// Returns the demand of long and short nets together.
     pub fn total(&self) -> Directions {
         let add = |a: &Map<f64>, b: &Map<f64>| {
             let sums = a.as_slice().par_iter().zip(b.as_slice()).map(|(a, b)| a + b);
@@ -66,7 +66,7 @@ impl Demand {
 /// Nets whose pins have a place.
 pub(super) struct PlacedNets<'a> {
     pub(super) nets: &'a Nets,
-    /// Of every node.
+    /// Centre of every node.
     centre: Vec<[f64; 2]>,
     /// Where some node does not lie as the library has it.
     turned: Option<&'a [Orientation]>,
@@ -110,7 +110,7 @@ impl<'a> PlacedNets<'a> {
         })
     }
 
-    /// What a net's wires weigh; 0 for one that does not take part.
+    /// Returns the weight of a net's wires; 0 if the net is left out.
     #[inline(always)]
     pub(super) fn weight(&self, net: usize, convention: Convention) -> f64 {
         let pins = self.nets.pins_of(net).len();

@@ -65,7 +65,7 @@ pub struct CpuDensity {
 struct OfRegion {
     target: f64,
     background: f64,
-    /// Like [`CpuDensity::per_movable`], of the region's cells.
+    /// [`CpuDensity::per_movable`] of the region's cells.
     per_movable: f64,
     /// Statistics as last computed.
     stats: DensityStats,
@@ -96,7 +96,8 @@ impl CpuDensity {
         CpuDensity::less(charge, &vec![background; charge.regions()])
     }
 
-    /// Like [`CpuDensity::new`], each map less its region's background, as a solve takes it.
+    /// Makes a density whose maps lack their region's background, as a solve takes them
+    /// ([`CpuDensity::new`]).
     pub(super) fn centered(charge: &Charge) -> Self {
         CpuDensity::less(charge, &charge.backgrounds())
     }
@@ -147,7 +148,7 @@ impl CpuDensity {
         self.place_at(|i| [x[i], y[i]]);
     }
 
-    /// Like [`CpuDensity::place`], from one array of two values per body.
+    /// Places the bodies as [`CpuDensity::place`] does, from one array of two values per body.
     ///
     /// # Panics
     /// When `positions` is not two values per body.
@@ -431,7 +432,7 @@ fn add_window(patch: &mut [i64], footprints: &Footprints<f64>, k: usize) {
     }
 }
 
-/// Like [`overflow_and_max`], of bins that have a target each.
+/// Returns the values of [`overflow_and_max`] where every bin has a target of its own.
 fn overflow_by_bin(sums: &[i64], unit: f64, targets: &[f64]) -> (f64, f64) {
     sums.iter().zip(targets).fold((0.0, 0.0), |(over, max), (&sum, target)| {
         let density = sum as f64 * unit;

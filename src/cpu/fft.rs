@@ -1,7 +1,7 @@
 //! The 2-D real FFT of a map, alone: the reference that the fused transforms are measured against.
 //!
-//! The same passes as the fused transforms without their pre- and post-processing: real FFTs along
-//! y of every row, then complex FFTs along x of panels of columns, each panel brought into cache,
+//! The passes are those of the fused transforms without pre- and post-processing: real FFTs along y
+//! of every row, then complex FFTs along x of panels of columns, each panel brought into cache,
 //! transformed and written back. Spectra are `[nx][ny/2 + 1]`; nothing is normalised.
 
 use super::matrix::{AHEAD, SharedMatrix, prefetch};

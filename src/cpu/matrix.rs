@@ -70,7 +70,7 @@ impl<'a, T> SharedMatrix<'a, T> {
     /// When there is no such row.
     ///
     /// # Safety
-    /// The same as for [`SharedMatrix::block`].
+    /// See [`SharedMatrix::block`].
     #[inline(always)]
     #[allow(clippy::mut_from_ref)] // disjointness is the caller's promise
     pub(crate) unsafe fn row(&self, row: usize) -> &mut [T] {

@@ -54,7 +54,7 @@ pub struct CudaCongestion {
 
 /// [`Tables`] in device memory.
 struct DeviceTables {
-    /// Of which `grid` has the addresses.
+    /// Edges of the bins; `grid` has their addresses.
     _edges: [DeviceVec<f64>; 2],
     grid: Grid,
     net_start: DeviceVec<u32>,
@@ -168,7 +168,7 @@ struct Finish {
     density: Sums,
     pin_utilization: Sums,
     macros: Sums,
-    /// Of wires, pins, density, pin utilization and macros.
+    /// Units of wires, pins, density, pin utilization and macros.
     units: [f64; 5],
     capacity: [f64; 2],
     wire_percent: f64,
@@ -202,10 +202,10 @@ struct Layout {
 const NUMBERS: usize = 4 * 2 + 3 * 2;
 
 impl CudaCongestion {
-    /// Uploads what does not change while nodes move, and allocates the rest.
+    /// Uploads all data that does not change while nodes move, and allocates the rest.
     ///
     /// # Errors
-    /// As [`CongestionMaps::of`]; [`CudaError`] when kernels cannot be compiled or memory runs out.
+    /// See [`CongestionMaps::of`]; [`CudaError`] when kernels cannot be compiled or memory runs out.
     pub fn new(
         gpu: &Gpu,
         design: &Design,
@@ -286,7 +286,7 @@ impl CudaCongestion {
         self.enqueue_at(at)
     }
 
-    /// The same with a double of every node at both addresses.
+    /// Enqueues the maps with a double of every node at both addresses.
     fn enqueue_at(&mut self, [x, y]: [CUdeviceptr; 2]) -> Result<(), CudaError> {
         self.gpu.clear(&mut self.sums)?;
         let Layout { nets: net_sums, density, pin_utilization, macros: macro_sums } = self.layout();
@@ -403,7 +403,7 @@ impl CudaCongestion {
     /// Enqueues a copy of the demand of all nets, horizontal and vertical, as last enqueued.
     ///
     /// # Errors
-    /// As [`CudaCongestion::copy_map`].
+    /// See [`CudaCongestion::copy_map`].
     pub fn copy_demand<'a, T: CudaReal>(
         &self,
         horizontal: impl Into<DeviceSliceMut<'a, T>>,
@@ -435,7 +435,7 @@ impl CudaCongestion {
     /// Copies of all maps in host memory; waits for them.
     ///
     /// # Errors
-    /// What failed on the device.
+    /// If work on the device failed.
     pub fn download(&self) -> Result<CongestionMaps, CudaError> {
         let get = |k: usize| {
             let [nx, ny] = self.bins;

@@ -139,13 +139,13 @@ pub unsafe fn view<'a, E: DeviceValue>(
     Ok(unsafe { DeviceSlice::from_raw(gpu, address, length) })
 }
 
-/// Like [`view`], to be written.
+/// Borrows memory as [`view`] does, to be written.
 ///
 /// # Errors
-/// Those of [`view`].
+/// See [`view`].
 ///
 /// # Safety
-/// The same as for [`view`], except that the values need not have been written unless they are
+/// See [`view`], except that the values need not have been written unless they are
 /// read, and that nothing else reads them either until the work has run.
 pub unsafe fn view_mut<'a, E: DeviceValue>(
     gpu: &'a Gpu,
@@ -283,10 +283,10 @@ pub(crate) struct Borrowed<E: DeviceValue>(ManuallyDrop<DeviceVec<E>>);
 #[cfg(feature = "python")]
 impl<E: DeviceValue> Borrowed<E> {
     /// # Errors
-    /// Those of [`view`].
+    /// See [`view`].
     ///
     /// # Safety
-    /// The same as for [`view_mut`], for as long as this lives and until work it was given to has
+    /// See [`view_mut`], for as long as this lives and until work it was given to has
     /// run; for memory that is only read as [`view`].
     pub(crate) unsafe fn new(gpu: &Gpu, address: u64, length: usize) -> Result<Self, CudaError> {
         check_address::<E>(gpu, address, length)?;
@@ -322,7 +322,7 @@ impl<E: DeviceValue> Drop for Borrowed<E> {
 /// Enqueues a solve from and to borrowed memory.
 ///
 /// # Errors
-/// Those of [`FieldSolver::solve`](super::FieldSolver::solve).
+/// See [`FieldSolver::solve`](super::FieldSolver::solve).
 #[cfg(feature = "python")]
 pub(crate) fn solve_borrowed<T: super::CudaReal>(
     solver: &mut dyn super::FieldSolver<T>,
@@ -374,7 +374,7 @@ pub unsafe fn from_slice<E: DeviceValue>(gpu: &Gpu, slice: CudaSlice<E>) -> Devi
 /// Gives device memory up to cudarc, without a copy.
 ///
 /// # Safety
-/// The same as for [`stream`]: the slice is bound to it.
+/// See [`stream`]: the slice is bound to it.
 pub unsafe fn into_slice<E: DeviceValue>(memory: DeviceVec<E>) -> CudaSlice<E> {
     let (gpu, address, length) = memory.into_raw();
     // SAFETY: the memory holds `length` values and nothing else frees it.

@@ -96,13 +96,13 @@ pub struct Fence {
 /// An area that cells may not lie in, or may not fill.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blockage {
-    /// Where.
+    /// The area that it covers.
     pub rect: Rect,
-    /// What it forbids.
+    /// What is forbidden there.
     pub kind: BlockageKind,
 }
 
-/// What a [`Blockage`] forbids.
+/// Rule of a [`Blockage`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BlockageKind {
     /// No cell may lie there.
@@ -124,8 +124,8 @@ pub struct Halo {
     pub bottom: f64,
     pub right: f64,
     pub top: f64,
-    /// As of a soft blockage: global placement keeps off, and what makes a placement legal may use
-    /// it.
+    /// Whether it binds global placement only: legalisation and detailed placement may use the
+    /// space, as with a soft blockage.
     pub soft: bool,
 }
 

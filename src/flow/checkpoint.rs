@@ -20,7 +20,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Of this layout.
+/// Version of the file layout.
 const FORMAT: u32 = 4;
 /// Bytes of the checksum at the end.
 const CHECKSUM: u64 = 4;
@@ -42,7 +42,7 @@ fn named(path: &Path, error: io::Error) -> CheckpointError {
     CheckpointError::Io(path.display().to_string(), error)
 }
 
-/// What a checkpoint is of: with another it cannot go on.
+/// The placement that a checkpoint belongs to; no other can be resumed from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Subject {
     design: String,
@@ -51,15 +51,15 @@ pub(crate) struct Subject {
     precision: String,
     engine: String,
     seed: u64,
-    /// Of sizes, nets and fixed area.
+    /// Hash of sizes, nets and fixed area.
     contents: u64,
     /// The pipeline, and all that decides about start and steps, in words.
     how: String,
 }
 
 impl Subject {
-    /// Of a placement of the design called `name` by the engine that is described; it may stop
-    /// elsewhere than where it was to stop.
+    /// Returns the subject of a placement of the design called `name` by the engine of `backend`.
+    /// The limits at which it stops may change between runs and are no part of it.
     pub(crate) fn of<T: Real>(
         name: &str,
         charge: &Charge,
@@ -135,11 +135,11 @@ pub(crate) struct Checkpoints {
     pub(crate) every: usize,
     /// Where the placement goes on from.
     pub(crate) from: Option<PathBuf>,
-    /// What they are of, once it is known.
+    /// The placement they belong to, once it is known.
     pub(crate) subject: Option<Subject>,
     /// How writing went: a checkpoint that cannot be written must not cost the placement.
     pub(crate) saved: Result<(), CheckpointError>,
-    /// What writing took.
+    /// Time spent on writing.
     pub(crate) milliseconds: f64,
 }
 

@@ -26,7 +26,7 @@ pub struct Global {
     pub x: Vec<f64>,
     /// Bottom edges.
     pub y: Vec<f64>,
-    /// Of the result.
+    /// Overflow of the result.
     pub overflow: Overflow,
     /// Every iteration from 0, the start, on; those of later descents are counted on.
     pub records: Vec<Record>,

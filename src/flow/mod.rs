@@ -119,12 +119,12 @@ pub struct FlowOptions<'a> {
     pub bodies: Bodies,
     /// The last stage; unless given the last there is, which without rows is the global one.
     pub until: Option<Stage>,
-    /// Of global placement. With [`PlaceOptions::warm`] cells start where the charge has them, else
-    /// at the die's centre.
+    /// Options of global placement. With [`PlaceOptions::warm`] cells start where the charge has
+    /// them, else at the die's centre.
     pub place: PlaceOptions,
     /// Every body is moved at the start by up to half of so many times its size; 0 by default.
     pub noise: f64,
-    /// Of the start; 1000 by default.
+    /// Seed of the start; 1000 by default.
     pub seed: u64,
     /// So many seeds are placed, from [`FlowOptions::seed`] on; 1 by default, and at least one.
     pub seeds: u32,
@@ -132,9 +132,9 @@ pub struct FlowOptions<'a> {
     pub deadline: Option<Instant>,
     /// Rounds in which cells grow where wires are crowded; none by default.
     pub routability: Option<RoutabilityOptions>,
-    /// Of the legal stage.
+    /// Options of the legal stage.
     pub legalize: LegalizeOptions,
-    /// Of the detailed stage.
+    /// Options of the detailed stage.
     pub refine: RefineOptions<'a>,
 }
 
@@ -167,11 +167,11 @@ impl Default for FlowOptions<'_> {
 pub struct Bodies {
     /// Bins along x and y; [`placement_bins`] unless given.
     pub bins: Option<[usize; 2]>,
-    /// Of the charge; by default with fillers and [`TARGET_DENSITY`].
+    /// Options of the charge; by default with fillers and [`TARGET_DENSITY`].
     pub charge: ChargeOptions,
     /// Nets of so many pins or more are left out of the objective; none is by default.
     pub large_net: usize,
-    /// Of the engine: positions are counted from where it holds them. `f32` by default.
+    /// Precision of the engine, in which positions are held. `f32` by default.
     pub precision: Precision,
 }
 
@@ -226,9 +226,9 @@ pub enum Part {
     Detailed,
 }
 
-/// What a placement runs on, and what follows it.
+/// The caller of a placement: it provides the backend and follows the progress.
 pub trait Host {
-    /// What may go wrong here, or in the placement.
+    /// Error of the host or of the placement.
     type Error: From<FlowError>;
 
     /// Makes what the bodies of `charge`, connected by `netlist`, are placed on.
@@ -316,7 +316,7 @@ pub enum FlowError {
         node: String,
         /// Its width and height, layout units.
         size: (f64, f64),
-        /// Those of the die.
+        /// Width and height of the die, layout units.
         most: (f64, f64),
     },
 }
@@ -349,11 +349,11 @@ pub(crate) fn as_status<S: serde::Serializer>(outcome: &Outcome, to: S) -> Resul
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Placed {
-    /// Of the result.
+    /// Seed of the result.
     pub seed: u64,
     /// The global stage.
     pub global: Global,
-    /// What every stage came to.
+    /// Results of every stage.
     pub stages: Stages,
     /// The placement after the global stage, where others followed.
     pub before: Option<Placement>,
@@ -361,7 +361,7 @@ pub struct Placed {
     pub seeds: Vec<Seed>,
     /// How crowded wires were, first and after every round; empty where no rounds were asked for.
     pub rounds: Vec<Round>,
-    /// What keeps the overflow from falling, of a plateau.
+    /// Cause of a plateau: what keeps the overflow from falling.
     pub limit: Option<String>,
     /// Why there is the global stage alone, where that was not asked for and is no failure.
     pub left_out: Option<&'static str>,
@@ -369,14 +369,14 @@ pub struct Placed {
     pub seconds: f64,
 }
 
-/// What is placed.
+/// The charge and the nets that are placed.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     charge: &'a Arc<Charge>,
     netlist: &'a Netlist,
 }
 
-/// What should be known of `charge` before it is placed to a smoothed overflow of `stop_overflow`.
+/// Returns warnings about placing `charge` to a smoothed overflow of `stop_overflow`.
 pub fn warnings(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
     let obstacles = limits::obstacles(charge, stop_overflow);
     charge.warnings().iter().cloned().chain(obstacles).collect()

@@ -50,13 +50,14 @@ pub struct Overflow {
     /// Overflow with every cell at its exact size.
     #[serde(rename = "overflow_exact")]
     pub exact: f64,
-    /// Of the standard cells alone, smoothed, where macros move too and it is known.
+    /// Smoothed overflow of the standard cells alone, if macros move too and it is known.
     #[serde(rename = "overflow_standard_cells", skip_serializing_if = "Option::is_none")]
     pub standard_cells: Option<f64>,
 }
 
 impl Overflow {
-    /// Of all bodies of `charge` with their lower-left corners at `x` and `y` on the die.
+    /// Returns the overflow of `charge` with the lower-left corners of its bodies at `x` and `y`,
+    /// layout units.
     pub fn at(charge: &Charge, x: &[f64], y: &[f64]) -> Self {
         let [from_x, from_y] = charge.origin();
         let less = |at: &[f64], from: f64| at.iter().map(|at| at - from).collect::<Vec<f64>>();
@@ -71,14 +72,14 @@ impl Overflow {
     }
 }
 
-/// What a stage came to.
+/// Results of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StageReport {
     /// Half-perimeter wirelength, every net weighing 1, layout units.
     pub hpwl: Option<f64>,
-    /// The same with the nets' weights.
+    /// Half-perimeter wirelength with the nets' weights, layout units.
     pub hpwl_weighted: Option<f64>,
     /// None where it was not counted.
     #[serde(flatten)]
@@ -98,8 +99,8 @@ impl StageReport {
         StageReport { hpwl: plain, hpwl_weighted: weighted, overflow, seconds }
     }
 
-    /// Of the placement that `design` has; its overflow is counted on the bins of `charge`, which
-    /// is of the same design.
+    /// Returns the report on the placement that `design` has. Overflow is counted on the bins of
+    /// `charge`, which is of the same design.
     pub fn of(design: &Design, charge: Option<&Charge>, seconds: Option<f64>) -> Self {
         let overflow = charge.map(|charge| {
             // Fillers count nowhere.
@@ -114,7 +115,7 @@ impl StageReport {
     }
 }
 
-/// What detailed placement made.
+/// Results of detailed placement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -123,7 +124,7 @@ pub struct DetailedReport {
     #[serde(serialize_with = "super::as_status")]
     #[cfg_attr(feature = "cli", schemars(with = "String"))]
     pub status: Outcome,
-    /// What it came to.
+    /// Results of the stage.
     #[serde(flatten)]
     pub stage: StageReport,
     /// Rounds.
@@ -150,12 +151,12 @@ pub struct ShortenedReport {
     pub mirror: f64,
 }
 
-/// Shortens the wires of `design`'s placement and leaves it there; overflow is counted on the bins
-/// of `charge`. `watch` is told how far it is, and gives the outcome that it is to be ended with,
-/// if it is. The report, and what was refined with the placement before.
+/// Shortens the wires of `design`'s placement in place; overflow is counted on the bins of
+/// `charge`. `watch` is called with the progress and returns an outcome to stop with, if any.
+/// Returns the report and the result of [`refine()`], with the placement before.
 ///
 /// # Errors
-/// As [`refine()`].
+/// See [`refine()`].
 pub fn shorten(
     design: &mut Design,
     options: &RefineOptions<'_>,
@@ -207,14 +208,14 @@ pub struct StagesReport {
 pub struct DisplacementReport {
     /// Movable cells.
     pub cells: usize,
-    /// Those whose centre is somewhere else.
+    /// Cells whose centre has moved.
     pub moved: usize,
-    /// Those that were turned or mirrored.
+    /// Cells that were turned or mirrored.
     pub turned: usize,
-    /// How far.
+    /// Distances, layout units.
     #[serde(flatten)]
     pub distances: Distances,
-    /// The same in heights of the rows that are most.
+    /// Distances in heights of the most frequent rows.
     pub rows: Distances,
 }
 
@@ -231,7 +232,7 @@ pub struct Distances {
 }
 
 impl DisplacementReport {
-    /// Of cells of `design` that have `moved`.
+    /// Returns the report on `moved`, the displacement of cells of `design`.
     pub fn of(design: &Design, moved: &Displacement) -> DisplacementReport {
         let Displacement { mean, p95, largest: max, .. } = *moved;
         let row = design.row_height().unwrap_or(1.0);
@@ -255,12 +256,12 @@ pub struct FailedReport {
     pub reason: String,
 }
 
-/// What the stages came to; the keys of its JSON are those of the command's.
+/// Results of the stages; its JSON has the keys of the command's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Stages {
-    /// What every stage came to.
+    /// Results of every stage.
     pub stages: StagesReport,
     /// How legal the placement is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -308,11 +309,11 @@ impl Stages {
         self.failed.is_empty() && self.legality.as_ref().is_some_and(|legality| legality.legal)
     }
 
-    /// Legalises the placement of `design` and judges what comes out; overflow is counted where
-    /// there is a charge.
+    /// Legalises the placement of `design` and checks the result; overflow is counted if there is a
+    /// charge.
     ///
     /// # Errors
-    /// As [`legalize`].
+    /// See [`legalize`].
     pub fn legalize(
         &mut self,
         design: &mut Design,
@@ -336,11 +337,11 @@ impl Stages {
     }
 
     /// Shortens the wires of the legal placement of `design`, with overflow counted on the bins of
-    /// `charge`, and judges the result beside `global`, the placement that was legalised; `watch`
-    /// as of [`shorten`].
+    /// `charge`, and compares the result with `global`, the placement that was legalised. `watch`
+    /// is that of [`shorten`].
     ///
     /// # Errors
-    /// As [`refine()`].
+    /// See [`refine()`].
     pub fn refine(
         &mut self,
         design: &mut Design,

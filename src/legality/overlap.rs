@@ -15,7 +15,7 @@ const MOST_BANDS: usize = 1 << 16;
 const ENTRIES_PER_CELL: usize = 4;
 /// Pairs that are looked at, in cells of a band; beyond that they are only counted.
 const PAIRS_PER_CELL: usize = 64;
-/// The same for a band of few cells.
+/// That number for a band of few cells.
 const LEAST_PAIRS: usize = 1 << 14;
 
 /// A cell in a band.

@@ -1,4 +1,4 @@
-//! What a placer asks of the machine it runs on.
+//! The interface between a placer and the machine it runs on.
 //!
 //! The placer decides (step length, weights, when to stop) from one [`Sample`]
 //! per evaluation; everything that has one value per body stays behind
@@ -16,11 +16,11 @@ use crate::engine::{Choice, DensityStats, Descriptor, EngineError, MapKind};
 use crate::grid::Map;
 use serde::{Deserialize, Serialize};
 
-/// What weighs the parts of the objective WA_γ + λ · density in one evaluation.
+/// Weights of the parts of the objective WA_γ + λ · density in one evaluation.
 ///
-/// The gradient is preconditioned by the diagonal of its Hessian, about:
-/// body i's is divided by max(1, β · Σ net weights of its pins + α · λ · area)
-/// (Lu et al., "ePlace", §5.3, where α and β are 1). With both zero it is as it is.
+/// The gradient is preconditioned by the diagonal of its Hessian, about: body i's is divided by
+/// max(1, β · Σ net weights of its pins + α · λ · area) (Lu et al., "ePlace", §5.3, where α and β
+/// are 1). With both zero the gradient is not preconditioned.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
     /// Smoothing length γ of the wirelength, layout units.
@@ -142,7 +142,7 @@ pub enum Held {
     Sequence,
     /// g: the preconditioned gradient at v.
     Gradient,
-    /// What [`Backend::keep`] last kept.
+    /// The placement that [`Backend::keep`] last kept.
     Kept,
 }
 
@@ -158,7 +158,7 @@ impl Held {
 /// current. These three allocate nothing that grows with the bodies. A
 /// number that is not finite is no error here: it shows in the [`Sample`].
 pub trait Backend {
-    /// What is being placed. Bodies are its movable cells, then its fillers.
+    /// Returns the charge that is being placed. Bodies are its movable cells, then its fillers.
     fn charge(&self) -> &Charge;
 
     /// The largest that [`Sample::wirelength_norm`] can be: 4 Σ weights of the nets in WA
@@ -237,6 +237,6 @@ pub trait Backend {
     /// When there is no such vector yet, or the engine or the device failed.
     fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError>;
 
-    /// What the last evaluation's stages took.
+    /// Returns the times that the stages of the last evaluation took.
     fn times(&self) -> StageSplit;
 }

@@ -4,11 +4,11 @@ use super::standard::macros;
 use crate::design::Design;
 use crate::grid::{MAX_BINS_PER_AXIS, Rect};
 
-/// Bins along the die's longer side, at least.
+/// Least bins along the die's longer side.
 const LEAST_BINS: f64 = 16.0;
-/// Mean cells in a bin, at most: DREAMPlace's.
+/// Most mean cells in a bin, as DREAMPlace has it.
 const PER_BIN: f64 = 4.0;
-/// The same of bins to place on.
+/// Most mean cells in a bin of a grid to place on.
 const PLACED_PER_BIN: f64 = 1.1;
 
 /// DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic
@@ -20,7 +20,7 @@ pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 
     bins(design, die, target_density, PER_BIN)
 }
 
-/// As [`default_bins`], with at most so many mean cells in a bin.
+/// Returns the bins of [`default_bins`], with at most `per_bin` mean cells in a bin.
 fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize; 2] {
     if let Some(n) = ispd2005_bins(design) {
         return [n, n];

@@ -43,7 +43,7 @@ impl<T: Real> Bounds<T> {
     }
 }
 
-/// As `value.max(low).min(high)`, but NaN where `value` is NaN.
+/// Returns `value.max(low).min(high)`, or NaN if `value` is NaN.
 #[inline(always)]
 fn clamp<T: Real>(value: T, low: T, high: T) -> T {
     if value < low {

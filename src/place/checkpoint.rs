@@ -6,7 +6,7 @@ use super::placer::Record;
 use super::watch::Watch;
 use serde::{Deserialize, Serialize};
 
-/// What decides about the next iteration, beside the vectors.
+/// State of the placer besides the vectors: it decides the next iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub(super) weights: Weights,
@@ -64,9 +64,9 @@ impl State {
 /// same kind of engine, [`Placer::resume`](super::Placer::resume) goes on bit for bit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// What decides about the next iteration.
+    /// State of the placer.
     pub state: State,
-    /// Of each of [`Held::ALL`], x and y of every body.
+    /// Every vector of [`Held::ALL`]: x and y of every body.
     pub vectors: Vec<[Vec<f64>; 2]>,
 }
 

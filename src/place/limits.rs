@@ -1,13 +1,13 @@
-//! What keeps a placement's overflow from falling: known before it begins, or seen at its end.
+//! Causes that keep a placement's overflow from falling, found before it begins or at its end.
 
 use super::standard::{OverflowParts, StandardCells};
 use crate::charge::{Charge, ChargeError};
 use crate::warning::{Warning, WarningCode};
 
-/// The least overflow that any placement of `charge` with all cells on the die can have: what the
-/// movable cells' area is more than the space that fixed cells leave at the target density, over
-/// the movable area. The smoothed overflow can be a little less, for what cells at the die's edge
-/// are stretched beyond it counts nowhere.
+/// Returns a lower bound of the overflow of any placement of `charge` with all cells on the die:
+/// the movable area that exceeds the space left by fixed cells at the target density, over the
+/// movable area. The smoothed overflow can be a little less, because area that is stretched beyond
+/// the die's edge is not counted.
 pub fn least_overflow(charge: &Charge) -> f64 {
     let of_region = |region: usize| {
         let target = charge.region_target_density(region);
@@ -31,7 +31,7 @@ pub fn too_large(charge: &Charge) -> Option<usize> {
     (0..charge.movable()).find(|&i| !fits(i))
 }
 
-/// What should be known of `charge` before it is placed to a smoothed overflow of `stop_overflow`.
+/// Returns warnings about placing `charge` to a smoothed overflow of `stop_overflow`.
 pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
     let mut found = Vec::new();
     let least = least_overflow(charge);
@@ -46,11 +46,11 @@ pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
     found
 }
 
-/// What most of the overflow of a placement comes from, as a clause: `x` and `y` are the lower-left
-/// corners of the movable cells at least.
+/// Returns the cause of most of the overflow of a placement, as a clause of a sentence. `x` and `y`
+/// are lower-left corners, layout units, of the movable cells at least.
 ///
 /// # Errors
-/// None for a charge that exists.
+/// Never for a charge that could be made.
 pub fn limit(charge: &Charge, x: &[f64], y: &[f64]) -> Result<String, ChargeError> {
     let mut cells = StandardCells::of(charge)?;
     let parts = cells.parts(x, y);

@@ -65,7 +65,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// As documents have it: `converged`, `stopped`, `plateau`, `interrupted` or `diverged`.
+    /// Returns the name in documents: `converged`, `stopped`, `plateau`, `interrupted` or
+    /// `diverged`.
     pub fn status(self) -> &'static str {
         match self {
             Outcome::Converged => "converged",

@@ -1,4 +1,4 @@
-//! What a placement aims at, and the numbers that an expert may change.
+//! Aims of a placement, and the numbers that an expert may change.
 
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ pub struct Schedule {
     /// Largest factor on λ in an iteration while cells are clumped (smoothed
     /// overflow above [`schedule::LATE`](super::schedule::LATE)).
     pub growth: f64,
-    /// The same once they are spread roughly. The nearer to 1, the more
+    /// Largest factor on λ in an iteration once cells are roughly spread. The nearer to 1, the more
     /// iterations and the shorter the wires.
     pub late_growth: f64,
     /// The rise of HPWL in an iteration at which λ stays as it is, as a share of

@@ -37,7 +37,7 @@ const MOST_GROWTH: f64 = 1e24;
 pub struct Record {
     /// From 0.
     pub iteration: usize,
-    /// Of the placement the iteration led to.
+    /// Sample of the placement that the iteration led to.
     #[serde(flatten)]
     pub sample: Sample,
     /// Smoothing length it was evaluated with, layout units.

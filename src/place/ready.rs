@@ -3,11 +3,11 @@
 use super::backend::Held;
 use crate::engine::EngineError;
 
-/// Of [`Held::Kept`] before there is any.
+/// Error of reading [`Held::Kept`] before a placement was kept.
 pub(crate) const NOTHING_KEPT: EngineError =
     EngineError::OutOfOrder { stage: "the placement kept", needs: "one was kept" };
 
-/// What of a descent has been done.
+/// Progress of a descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ready {
     Nothing,
@@ -34,7 +34,7 @@ impl Ready {
         self.require("a vector of the descent", at_least)
     }
 
-    /// What has been done once a vector is set: a gradient that is given needs no evaluation.
+    /// Returns the progress once a vector is set: a gradient that is given needs no evaluation.
     pub(crate) fn after_write(self, held: Held) -> Self {
         match held {
             Held::Current => Ready::Started,

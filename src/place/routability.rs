@@ -42,7 +42,7 @@ pub struct RoutabilityOptions {
     pub crowded: f64,
     /// Power of the utilization.
     pub exponent: f64,
-    /// What a cell's area grows by in a round at most …
+    /// Largest factor by which a cell's area grows in a round …
     pub most_growth: f64,
     /// … and in all rounds together.
     pub most_in_all: f64,
@@ -111,35 +111,35 @@ pub struct Round {
 pub struct Routability {
     options: RoutabilityOptions,
     grid: BinGrid,
-    /// As it was before any cell has grown.
+    /// The charge before any cell has grown.
     own: Charge,
     netlist: Netlist,
     /// Every movable cell's area over its own; the fillers' over theirs.
     growth: Vec<f64>,
     filler_growth: f64,
-    /// Of which cells grow.
+    /// Whether each cell may grow.
     grows: Vec<bool>,
     capacity: Option<Capacity>,
-    /// As last measured.
+    /// Demand of the last measurement.
     demand: Option<Directions>,
     rounds: usize,
 }
 
-/// What is placed in a round.
+/// The charge, nets and start of a round.
 #[derive(Clone, Debug)]
 pub struct Grown {
     /// The bodies with their new sizes.
     pub charge: Charge,
     /// The nets, whose pins stay where they are.
     pub netlist: Netlist,
-    /// Lower-left corners of the grown bodies, centres where they were.
+    /// Left edges of the grown bodies, whose centres have not moved.
     pub x: Vec<f64>,
-    /// As above.
+    /// Bottom edges of the grown bodies.
     pub y: Vec<f64>,
 }
 
 impl Routability {
-    /// Of the bodies of `charge`, connected by `netlist`; no cell has grown.
+    /// Begins with the bodies of `charge`, connected by `netlist`; no cell has grown.
     pub fn new(charge: &Charge, netlist: &Netlist, options: &RoutabilityOptions) -> Self {
         let movable = charge.movable();
         let mut grows: Vec<bool> = (0..movable).map(|i| !charge.is_fixed(i)).collect();

@@ -90,7 +90,7 @@ pub fn final_hpwl(hpwl: f64, overflow: f64) -> f64 {
     hpwl / (1.0 - overflow.clamp(0.0, CLUMPED).powf(2.5))
 }
 
-/// Of more overflow than this nothing is concluded.
+/// Overflow above which the final HPWL is not estimated.
 const CLUMPED: f64 = 0.9999;
 
 /// λ‖∇density‖₁ / ‖∇WA‖₁ at a warm start of this smoothed overflow: `cold`, that of a

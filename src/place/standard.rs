@@ -1,9 +1,8 @@
-//! What the overflow of a placement consists of; that of the standard cells of a design in
-//! which macros move as well.
+//! Parts of the overflow of a placement, and the overflow of standard cells beside movable macros.
 //!
-//! Overflow is a share of the movable area. Where macros are most of it, little overflow
-//! does not mean that the other cells are spread: they may all lie on top of one another
-//! in a few bins. Their own overflow is what of their area is too much,
+//! Overflow is a share of the movable area. Where macros are most of it, little overflow does not
+//! mean that the other cells are spread: they may all lie on top of one another in a few bins.
+//! Their own overflow is the share of their area that is too much,
 //!
 //! ```text
 //! Σ over bins of min(area of standard cells, max(0, area − T · bin area)) / Σ area of standard cells
@@ -48,7 +47,7 @@ pub struct OverflowParts {
     pub on_macros: f64,
     /// In those that are left to standard cells.
     pub elsewhere: f64,
-    /// Of the standard cells' area, what is too much.
+    /// Area of standard cells that is too much.
     pub standard_cells: f64,
 }
 
@@ -78,8 +77,8 @@ impl StandardCells {
         Self::with(charge, movable_macros(charge))
     }
 
-    /// The same where there are macros and standard cells. Where there are no macros, or nothing
-    /// else, the overflow of all says it all, and nothing is made.
+    /// Returns `None` if there are no movable macros or no other cells: the overflow of all bodies
+    /// then says enough.
     pub(super) fn beside_macros(charge: &Charge) -> Result<Option<Self>, ChargeError> {
         let macros = movable_macros(charge);
         if macros.is_empty() || macros.len() == charge.movable() {

@@ -1,4 +1,4 @@
-//! What a descent has reached, and whether it still leads anywhere.
+//! Progress of a descent: its best placement, plateaus and divergence.
 //!
 //! # Pressure
 //! Where the descent follows its weights, wirelength's gradient and λ times the
@@ -46,7 +46,7 @@ pub(super) fn pressure(sample: &Sample, lambda: f64, most_pull: f64) -> f64 {
     lambda * sample.density_norm / pull
 }
 
-/// What is to be done after an iteration.
+/// Decision after an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Advice {
     /// Go on.
@@ -138,7 +138,8 @@ impl Watch {
         pressure > self.limit
     }
 
-    /// What to do after an iteration that led to `sample`, evaluated with weight `lambda`.
+    /// Decides how to go on after an iteration that led to `sample`, evaluated with weight
+    /// `lambda`.
     pub(super) fn advise(
         &mut self,
         iteration: usize,

@@ -62,7 +62,7 @@ impl Curves {
     /// `.svg`. The file appears whole or not at all.
     ///
     /// # Errors
-    /// Those of [`Picture::write`].
+    /// See [`Picture::write`].
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         self.draw().write(path)
     }

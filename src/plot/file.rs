@@ -10,7 +10,7 @@ pub enum Format {
     Png,
     /// Vector strokes and text; heat maps as one embedded image.
     Svg,
-    /// The same on a page of the picture's size, with letters as outlines: no font is needed.
+    /// A page of the picture's size, with letters as outlines: no font is needed.
     Pdf,
 }
 

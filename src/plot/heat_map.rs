@@ -102,7 +102,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
     /// `.svg` or `.pdf`. The file appears whole or not at all.
     ///
     /// # Errors
-    /// Those of [`HeatMap::draw`] and [`Picture::write`].
+    /// See [`HeatMap::draw`] and [`Picture::write`].
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         self.draw()?.write(path)
     }

@@ -41,7 +41,7 @@ impl Picture {
     /// Writes `NAME.png` and `NAME.svg` in `folder`, and returns their paths.
     ///
     /// # Errors
-    /// Those of [`Picture::write`].
+    /// See [`Picture::write`].
     pub fn write_both(&self, folder: &Path, name: &str) -> Result<[PathBuf; 2], PlotError> {
         let paths = ["png", "svg"].map(|extension| folder.join(format!("{name}.{extension}")));
         paths.iter().try_for_each(|path| self.write(path))?;

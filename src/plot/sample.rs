@@ -26,7 +26,8 @@ pub(crate) fn shrink<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f
     out
 }
 
-/// Like [`shrink`], of the finite values alone: not finite where there is none.
+/// Shrinks a map as [`shrink`] does, with means of the finite values alone; not finite if there is
+/// none.
 pub(super) fn shrink_present<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
     let of = |value: &dyn Fn(f64) -> f64| {
         let values = map.as_slice().iter().map(|v| value(v.wide())).collect();

@@ -143,7 +143,7 @@ impl Array {
         Array { memory: Arc::new(values.into()), shape, read_only: true }
     }
 
-    /// The same as an array of NumPy's, over this memory.
+    /// Returns a NumPy array over this memory.
     pub(super) fn numpy(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         py.import("numpy")?.call_method1("asarray", (self,))
     }
@@ -274,7 +274,7 @@ impl Array {
     }
 }
 
-/// What a capsule's structure points to.
+/// The array that a capsule's structure points to.
 struct ExportedArray {
     shape: Vec<i64>,
     memory: Arc<Memory>,

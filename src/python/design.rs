@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Design {
     pub(super) design: Arc<Core>,
     pub(super) source: Arc<Source>,
-    /// The same with its nodes at positions of a caller's.
+    /// A copy with its nodes at positions of the caller's.
     elsewhere: Mutex<Option<Box<Core>>>,
     /// Nets of this many pins or more left out.
     wirelength: Mutex<Option<(usize, CpuWirelength<f64>)>>,
@@ -35,7 +35,7 @@ pub(super) struct Design {
     pub(super) congestion: super::on_device::KeptCongestion,
 }
 
-/// What was read.
+/// The files that were read.
 pub(super) struct Source {
     pub(super) path: PathBuf,
     warnings: Vec<String>,
@@ -105,7 +105,7 @@ impl Design {
         }
     }
 
-    /// The same with another placement.
+    /// Returns these files with another placement of the design.
     pub(super) fn placed(&self, design: Core) -> Self {
         Design::new_of(Arc::new(design), self.source.clone())
     }
@@ -170,7 +170,7 @@ impl Design {
         Design::new_of(other.design.clone(), other.source.clone())
     }
 
-    /// As its .aux file is called, or as its .def file says.
+    /// Name of the design: that of its .aux file, or the one in its .def file.
     #[getter]
     fn name(&self) -> &str {
         &self.design.name
@@ -210,7 +210,7 @@ impl Design {
         Ok((die.xl, die.yl, die.xh, die.yh))
     }
 
-    /// What was odd about the files, one line each.
+    /// Warnings about the files, one line each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.source.warnings.clone()
@@ -422,7 +422,7 @@ pub(super) fn described(design: &Core, moved: &Displacement) -> Value {
     })
 }
 
-/// What is between two placements of one design.
+/// Returns the difference of two placements of one design.
 #[pyfunction]
 pub(super) fn diff<'py>(
     py: Python<'py>,

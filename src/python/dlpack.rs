@@ -75,7 +75,7 @@ pub(super) struct DlManagedVersioned {
     pub(super) tensor: DlTensor,
 }
 
-/// What keeps the memory alive.
+/// The owner that keeps the memory alive.
 enum Owner {
     Old(*mut DlManaged),
     Versioned(*mut DlManagedVersioned),
@@ -299,7 +299,7 @@ impl ImportedArray {
         Ok(self)
     }
 
-    /// Of one number.
+    /// Returns the bytes of one number.
     fn bytes(&self) -> usize {
         usize::from(self.bits / 8)
     }
@@ -374,7 +374,7 @@ impl ImportedArray {
         Ok(unsafe { std::slice::from_raw_parts(self.pointer(), self.len()) })
     }
 
-    /// As [`ImportedArray::values`], to be written.
+    /// Returns [`ImportedArray::values`], to be written.
     pub(super) fn values_mut<T: crate::Real>(&mut self) -> Result<&mut [T], Failure> {
         self.check_place(Device::Cpu)?;
         self.check_type(8 * size_of::<T>() as u8)?;

@@ -343,7 +343,7 @@ impl Engine {
         self.pipeline
     }
 
-    /// What was odd about the cells when the engine was made, one line each.
+    /// Warnings about the cells when the engine was made, one line each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()

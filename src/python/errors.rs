@@ -22,7 +22,7 @@ use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
 
-/// What goes wrong outside Python.
+/// Errors that arise outside Python.
 pub(super) enum Failure {
     /// `ValueError`.
     Value(String),
@@ -163,7 +163,7 @@ values!(
     ShapeError
 );
 
-/// What the library says of itself, as Python's own lists, dictionaries and numbers.
+/// Returns a value of the library as Python's own lists, dictionaries and numbers.
 pub(super) fn plain<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let text = serde_json::to_string(value).map_err(|e| PyValueError::new_err(e.to_string()))?;
     py.import("json")?.call_method1("loads", (text,))

@@ -1,4 +1,5 @@
-//! What one step yields besides maps and forces, and arrays that are written on the host.
+//! The numbers that one step yields besides maps and forces, and arrays that are written on the
+//! host.
 
 use super::dlpack::ImportedArray;
 use super::errors::Failure;

@@ -25,11 +25,11 @@ use pyo3::types::{PyBytes, PyDict};
 /// A map by its name.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Of the engine.
+    /// A map of the engine.
     Engine(MapKind),
     /// Cells alone at their exact sizes.
     Cells,
-    /// What is over the target of them.
+    /// Density above the target.
     Overflow,
     Congestion(CongestionKind),
     DemandHorizontal,
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// What a picture of a map or of the "field" is called, and what stands at its colours.
+/// Returns the title of a picture of a map or of the "field", and the label of its colours.
 #[pyfunction]
 pub(super) fn map_label(name: &str, convention: &str) -> (String, String) {
     let found = Kind::all().into_iter().find(|(known, _)| *known == name).map(|(_, kind)| kind);
@@ -109,7 +109,7 @@ pub(super) fn maps<'py>(
     array.numpy(py)
 }
 
-/// The same of congestion where `x` and `y` are in device memory, and so is the array; it is
+/// Returns maps of congestion for `x` and `y` in device memory, in an array there; the work is
 /// enqueued to `stream`.
 #[pyfunction]
 #[pyo3(signature = (design, x, y, kinds, options, *, stream))]

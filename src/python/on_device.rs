@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 /// Plans that no graph holds; the one not used for longest goes first.
 const MOST_PLANS: usize = 8;
 
-/// What kernels that read several values at once may count on: what allocations begin at.
+/// Alignment, in bytes, of allocations, which kernels that read several values at once rely on.
 const ALIGNMENT: usize = 256;
 
 enum Plan<T: CudaReal> {
@@ -101,7 +101,7 @@ pub(super) fn order(ordinal: usize, producer: usize, consumer: usize) -> Result<
     Ok(ordered?)
 }
 
-/// What is enqueued: from `input` to `out`, of which a solve has three maps and one `energy`.
+/// Arrays of the work enqueued, from `input` to `out`; a solve writes three maps and one `energy`.
 struct Arrays<'a, T: CudaReal> {
     input: &'a DeviceVec<T>,
     out: &'a mut [Borrowed<T>],

@@ -25,7 +25,7 @@ impl<'py> Options<'_, 'py> {
         Ok(self.0.get_item(name)?.filter(|value| !value.is_none()))
     }
 
-    /// What `take` makes of an option; an error where it makes nothing of it.
+    /// Returns the value that `take` makes of an option, or an error if it makes none.
     pub(super) fn taken<T>(
         &self,
         name: &str,

@@ -295,7 +295,7 @@ pub(super) fn on_threads<R: Send>(
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// What a function of this file gives back: a placement and what is said of it.
+/// Result of the functions of this file: a placement and the report on it.
 struct Made<'a> {
     of: &'a Design,
     design: Core,

@@ -40,8 +40,8 @@ pub(super) fn solve(
     })
 }
 
-/// The same in device memory, enqueued to `stream`: potential, field_x, field_y and energy, a
-/// double without axes, are written to `out`; without them they are the arrays returned.
+/// Solves in device memory, enqueued to `stream`. Potential, field_x, field_y and energy (a double
+/// without axes) are written to `out` if given, else to new arrays, which are returned.
 #[pyfunction]
 #[pyo3(signature = (density, out, bin_size, options, *, stream))]
 pub(super) fn solve_on_device(
@@ -81,7 +81,7 @@ fn outputs(out: &[Bound<'_, PyAny>], count: usize, stream: usize) -> PyResult<Ve
     out.iter().map(|out| ImportedArray::take(out, "out", stream)).collect()
 }
 
-/// What is computed on a device.
+/// A computation on a device, by which its plan is found again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // refused then
 pub(super) enum PlanKey {
@@ -152,8 +152,8 @@ pub(super) fn transform(
     })
 }
 
-/// The same in device memory, enqueued to `stream`: written to the one array of `out`, or where
-/// there is none the array returned.
+/// Transforms in device memory, enqueued to `stream`. The result is written to the one array of
+/// `out`, or to a new array, which is returned.
 #[pyfunction]
 #[pyo3(signature = (kind, input, out, *, stream))]
 pub(super) fn transform_on_device(

@@ -7,18 +7,18 @@ type Unpack = fn(&[u8]) -> io::Result<Vec<u8>>;
 
 /// A compression.
 pub(crate) struct Compression {
-    /// What its files begin with.
+    /// Bytes that its files begin with.
     magic: &'static [u8],
     name: &'static str,
     /// How its files' names end.
     ending: &'static str,
     /// A command that unpacks a file.
     command: &'static str,
-    /// What gives the bytes before compression, where the library reads them itself.
+    /// Function that decompresses, if the library reads such files.
     unpack: Option<Unpack>,
 }
 
-/// Those that are read, and others that are told apart from damaged text.
+/// Compressions that are read, and others that are distinguished from damaged text.
 const ALL: [Compression; 4] = [
     Compression {
         magic: &[0x1f, 0x8b], // RFC 1952, §2.3.1

@@ -22,15 +22,15 @@ pub(crate) struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// Of this name.
+    /// Returns the key of a name.
     #[inline]
     pub(crate) fn new(name: &'a [u8]) -> Self {
         let bytes = if name.len() <= SHORT { short(name) } else { 0 };
         Key { name, bytes, hash: hash(name) }
     }
 
-    /// Of the first `length` bytes of `text`, at most [`SHORT`], of which `bytes` are the first so
-    /// many.
+    /// Returns the key of the first `length` bytes of `text`, at most [`SHORT`]; `bytes` holds the
+    /// first bytes of `text`.
     ///
     /// No branch depends on the length, so that none is mispredicted for it.
     #[inline(always)]

@@ -1,5 +1,5 @@
-//! What readers of text files share: files as bytes, compressed or not, words and where they stand,
-//! names to indices, and columns that parts of a file fill.
+//! Code shared by readers of text files: files as bytes, compressed or not, words and where they
+//! stand, names to indices, and columns that parts of a file fill.
 
 pub(crate) mod columns;
 pub(crate) mod compression;

@@ -41,7 +41,7 @@ pub(crate) fn position(whole: &[u8], part: &[u8]) -> (u64, u64) {
     (lines as u64 + 1, (before.len() - line_start) as u64 + 1)
 }
 
-/// What stands in `whole` at the start of `part`, in words.
+/// Returns a description of the text that stands in `whole` at the start of `part`.
 pub(crate) fn found(whole: &[u8], part: &[u8]) -> String {
     let rest = &whole[offset(whole, part)..];
     match (rest.first(), first_word(rest)) {

@@ -89,7 +89,7 @@ pub trait Workload {
     /// without that difference.
     ///
     /// # Errors
-    /// Those of [`Workload::run`].
+    /// See [`Workload::run`].
     fn run_plain(&mut self) -> Result<Option<f64>, BenchError> {
         Ok(None)
     }

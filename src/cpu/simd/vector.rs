@@ -38,10 +38,10 @@ pub trait Vector:
     /// [`Vector::LANES`] numbers from `to` on may be written.
     unsafe fn store(self, to: *mut Self::Number);
 
-    /// Like [`Vector::store`], past the caches where the unit can.
+    /// Stores as [`Vector::store`] does, past the caches if the unit can.
     ///
     /// # Safety
-    /// The same as for [`Vector::store`]. `to` is a multiple of the vector's size, and a
+    /// See [`Vector::store`]. `to` is a multiple of the vector's size, and a
     /// [`Vector::fence`] comes between this and whatever else reads or writes the numbers.
     unsafe fn stream(self, to: *mut Self::Number);
 
@@ -126,10 +126,10 @@ impl<V: Vector> Unit<V> {
         unsafe { vector.store(to.as_mut_ptr()) }
     }
 
-    /// Like [`Unit::store`], past the caches where the unit can.
+    /// Stores as [`Unit::store`] does, past the caches if the unit can.
     ///
     /// # Panics
-    /// Those of [`Unit::store`], and where the place is no multiple of the vector's size.
+    /// See [`Unit::store`], and where the place is no multiple of the vector's size.
     ///
     /// # Safety
     /// A [`Vector::fence`] comes between this and whatever else reads or writes the numbers.

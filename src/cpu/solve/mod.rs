@@ -121,7 +121,7 @@ impl<T: Real> Solver<T> {
         self.run(rho.as_slice(), fields.into())
     }
 
-    /// Like [`Solver::solve`], from and to memory of the caller's, without a copy.
+    /// Solves as [`Solver::solve`] does, from and to memory of the caller's, without a copy.
     ///
     /// # Errors
     /// When a slice does not have `nx × ny` values.

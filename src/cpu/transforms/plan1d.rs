@@ -22,7 +22,7 @@ impl<T: Real> Plan1d<T> {
     /// Plans `kind` of one line of `n` values by the default algorithm.
     ///
     /// # Errors
-    /// Those of [`Plan1d::batched`].
+    /// See [`Plan1d::batched`].
     pub fn new(kind: Transform1d, n: usize) -> Result<Self, ShapeError> {
         Plan1d::batched(kind, n, Algorithm1d::default(), 1)
     }

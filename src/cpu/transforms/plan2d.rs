@@ -21,7 +21,7 @@ impl<T: Real> Plan2d<T> {
     /// Plans `kind` of one map of `nx × ny` values with default options.
     ///
     /// # Errors
-    /// Those of [`Plan2d::batched`].
+    /// See [`Plan2d::batched`].
     pub fn new(kind: Transform, nx: usize, ny: usize) -> Result<Self, ShapeError> {
         Plan2d::batched(kind, nx, ny, Plan2dOptions::default(), 1)
     }
@@ -78,13 +78,14 @@ impl<T: Real> Plan2d<T> {
         self.modified(input, &Unchanged, output)
     }
 
-    /// The same with every coefficient of a magnitude below `threshold` counted as zero, in the
-    /// post-processing of a DCT and in the pre-processing of an inverse (Jiang, Gu and Pan, §V-A).
+    /// Runs the plan as [`Plan2d::run`] does, with every coefficient of a magnitude below
+    /// `threshold` counted as zero, in the post-processing of a DCT and in the pre-processing of an
+    /// inverse (Jiang, Gu and Pan, §V-A).
     ///
     /// Coefficients are in the scaling of [`Transform`]: unnormalised sums.
     ///
     /// # Errors
-    /// Those of [`Plan2d::run`].
+    /// See [`Plan2d::run`].
     pub fn run_thresholded<S: InputElement>(
         &mut self,
         input: &[S],

@@ -15,7 +15,7 @@ impl<T: Real> Plan3d<T> {
     /// Plans `kind` of one volume of `shape`, slowest axis first, by the default method.
     ///
     /// # Errors
-    /// Those of [`Plan3d::batched`].
+    /// See [`Plan3d::batched`].
     pub fn new(kind: TransformNd, shape: [usize; 3]) -> Result<Self, ShapeError> {
         Plan3d::batched(kind, shape, Method::default(), 1)
     }

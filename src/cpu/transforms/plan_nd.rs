@@ -24,7 +24,7 @@ impl<T: Real> PlanNd<T> {
     /// Plans `kind` of one array of `shape`, slowest axis first, by the default method.
     ///
     /// # Errors
-    /// Those of [`PlanNd::batched`].
+    /// See [`PlanNd::batched`].
     pub fn new(kind: TransformNd, shape: &[usize]) -> Result<Self, ShapeError> {
         PlanNd::batched(kind, shape, Method::default(), 1)
     }

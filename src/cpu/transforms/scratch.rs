@@ -68,7 +68,7 @@ impl<T> Parts<'_, T> {
         (taken, Parts { shared: rest, threads: self.threads })
     }
 
-    /// The same, borrowed for less long.
+    /// Returns these parts for a shorter borrow.
     pub(crate) fn reborrow(&mut self) -> Parts<'_, T> {
         Parts { shared: self.shared, threads: self.threads }
     }

@@ -102,10 +102,10 @@ impl Gpu {
         Gpu::open_with(ordinal, GpuOptions::default())
     }
 
-    /// Like [`Gpu::open`], with other than the usual options.
+    /// Opens a device as [`Gpu::open`] does, with `options`.
     ///
     /// # Errors
-    /// Those of [`Gpu::open`].
+    /// See [`Gpu::open`].
     pub fn open_with(ordinal: usize, options: GpuOptions) -> Result<Gpu, CudaError> {
         let limit = options.limit.map_or_else(DeviceLimit::from_environment, Ok)?;
         let mut found = probe_devices();
@@ -232,8 +232,8 @@ impl Gpu {
         self.instance::<T>(unit, &[])
     }
 
-    /// Like [`Gpu::kernels`], compiled with the macros `defines`, in any order: a file of which
-    /// there are many instances.
+    /// Returns the kernels of a file, compiled with the macros `defines` in any order, for a file
+    /// of which there are many instances ([`Gpu::kernels`]).
     pub(in crate::cuda) fn instance<T: CudaReal>(
         &self,
         unit: &str,
@@ -249,7 +249,7 @@ impl Gpu {
     /// context is this thread's current one, which looking up functions and their attributes needs.
     ///
     /// # Errors
-    /// Those of the first one that fails, as [`Gpu::kernels`].
+    /// The error of the first one that fails ([`Gpu::kernels`]).
     pub(in crate::cuda) fn prepare<T: CudaReal>(
         &self,
         instances: &[(&str, &[(&'static str, String)])],

@@ -45,10 +45,10 @@ impl Kernel {
     /// Enqueues it.
     ///
     /// # Errors
-    /// Those of [`Launch::launch`].
+    /// See [`Launch::launch`].
     ///
     /// # Safety
-    /// The same as for [`Launch::launch`].
+    /// See [`Launch::launch`].
     pub(in crate::cuda) unsafe fn launch(
         &self,
         gpu: &Gpu,
@@ -90,9 +90,9 @@ pub(in crate::cuda) const MOST_PINS: usize = (u32::MAX - BLOCK) as usize;
 /// Most blocks along the second and third axis of a grid.
 pub(in crate::cuda) const MOST_BLOCKS: u32 = 65535;
 
-/// Like [`cover_lines`], but for cells of fewer than `line` across a block is as wide as they are,
-/// and then not of exactly [`BLOCK`] threads: for kernels that sum nothing. (An H200, 10000 × 100
-/// in f64: the DCT's post-processing 4 % faster, other kernels slower.)
+/// Returns the grid of [`cover_lines`], except that for fewer than `line` cells across a block is
+/// as wide as they are and has other than [`BLOCK`] threads: for kernels without sums. (An H200,
+/// 10000 × 100 in f64: the DCT's post-processing 4 % faster, other kernels slower.)
 pub(in crate::cuda) fn fit(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     if width >= line as usize {
         return cover_lines(line, (width, height));
@@ -106,8 +106,8 @@ pub(in crate::cuda) fn fit(line: u32, (width, height): (usize, usize)) -> Launch
     }
 }
 
-/// Like [`cover`], with no more blocks down the height than a grid can have: for kernels with a
-/// grid-stride loop over the height.
+/// Returns the grid of [`cover`] with no more blocks down the height than a grid can have, for
+/// kernels with a grid-stride loop over the height.
 pub(in crate::cuda) fn cover_lines(line: u32, cells: (usize, usize)) -> LaunchConfig {
     let mut config = cover(line, cells);
     config.grid_dim.1 = config.grid_dim.1.min(MOST_BLOCKS);
@@ -123,10 +123,10 @@ pub(in crate::cuda) fn stacked(mut config: LaunchConfig, maps: usize) -> LaunchC
 /// Most turns a thread takes in a kernel that ends in a sum over the grid.
 const TURNS: u32 = 8;
 
-/// Like [`cover`], with no more blocks than the device runs at once: a grid-stride loop takes the
-/// rest of the height, so that the sum over the grid that ends the kernel has few blocks to wait
-/// for. (An H200, the solve at 1024² and 2048²: 2 % faster than with two or four times the blocks.
-/// At 4096², where a thread would take 26 turns, 1 % slower: hence [`TURNS`].)
+/// Returns the grid of [`cover`] with no more blocks than the device runs at once: a grid-stride
+/// loop takes the rest of the height, so that the sum over the grid that ends the kernel has few
+/// blocks to wait for. (An H200, the solve at 1024² and 2048²: 2 % faster than with two or four
+/// times the blocks. At 4096², where a thread would take 26 turns, 1 % slower: hence [`TURNS`].)
 pub(in crate::cuda) fn cover_for_sum(
     gpu: &Gpu,
     kernel: &CudaFunction,

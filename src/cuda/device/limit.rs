@@ -16,8 +16,8 @@ const VARIABLE: &str = "PLACEFIELD_DEVICE_LIMIT";
 /// Shared memory that every device has for a block without being asked, in bytes.
 const SHARED_ANYWHERE: usize = 48 << 10;
 
-/// The most that is used of a device: of the shared memory that a block may have, and
-/// of the architecture that code is compiled for. By default all that there is.
+/// A limit on the use of a device: the shared memory that a block may have, and the architecture
+/// that code is compiled for. By default there is none.
 ///
 /// As text, in `PLACEFIELD_DEVICE_LIMIT`: `shared=99` in KB of 1024 bytes, 48 at least; `arch=80`
 /// for compute capability 8.0, 75 at least; or both, separated by a comma. A value beyond the

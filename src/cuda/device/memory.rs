@@ -239,7 +239,7 @@ impl Gpu {
         copied
     }
 
-    /// Like [`Gpu::write`], without the wait.
+    /// Enqueues the copy of [`Gpu::write`] without waiting for it.
     ///
     /// # Safety
     /// The values stay as they are until the stream has been waited for.
@@ -289,7 +289,7 @@ impl Gpu {
         Ok(self.context().check_err()?)
     }
 
-    /// Like [`Gpu::read`], without the wait.
+    /// Enqueues the copy of [`Gpu::read`] without waiting for it.
     ///
     /// # Safety
     /// Nothing uses `to` until the stream has been waited for.

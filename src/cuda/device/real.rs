@@ -44,7 +44,7 @@ pub(in crate::cuda) mod private {
         /// Enqueues a complex-to-real transform, which overwrites its input.
         ///
         /// # Safety
-        /// The same as for [`Cufft::run_forward`], with a plan of type [`Cufft::INVERSE`].
+        /// See [`Cufft::run_forward`], with a plan of type [`Cufft::INVERSE`].
         unsafe fn run_inverse(
             plan: cufftHandle,
             input: *mut C,
@@ -54,7 +54,7 @@ pub(in crate::cuda) mod private {
         /// Enqueues a complex-to-complex transform in place, forward or inverse.
         ///
         /// # Safety
-        /// The same as for [`Cufft::run_forward`], with a plan of type [`Cufft::COMPLEX`].
+        /// See [`Cufft::run_forward`], with a plan of type [`Cufft::COMPLEX`].
         unsafe fn run_complex(
             plan: cufftHandle,
             values: *mut C,

@@ -295,7 +295,7 @@ impl Gpu {
     /// enqueued before and ahead of what is enqueued afterwards.
     ///
     /// # Safety
-    /// The same as for [`interop::on_stream`](crate::cuda::interop::on_stream).
+    /// See [`interop::on_stream`](crate::cuda::interop::on_stream).
     pub(in crate::cuda) unsafe fn on_stream<R>(
         &self,
         stream: sys::CUstream,
@@ -449,7 +449,7 @@ impl Branch {
     /// one after the other.
     ///
     /// # Errors
-    /// Those of `aside`, else of `ahead`, or when the driver refuses.
+    /// The error of `aside`, else of `ahead`, or of the driver.
     ///
     /// # Safety
     /// Nothing that one of them enqueues writes what something of the other reads or writes.

@@ -181,7 +181,7 @@ impl<T: CudaReal> RealFft<T> {
     /// The same, complex to real.
     ///
     /// # Errors
-    /// Those of [`RealFft::forward`].
+    /// See [`RealFft::forward`].
     pub fn inverse(gpu: &Gpu, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
         Self::alone(gpu, false, shape, batch)
     }
@@ -226,7 +226,7 @@ impl<T: CudaReal> RealFft<T> {
     /// Enqueues an inverse FFT, which overwrites `input`.
     ///
     /// # Errors
-    /// Those of [`RealFft::run_forward`].
+    /// See [`RealFft::run_forward`].
     ///
     /// # Panics
     /// When it is a forward one, or a buffer is shorter than its shape and batch need.

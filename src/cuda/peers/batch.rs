@@ -18,7 +18,7 @@ impl<T: CudaReal> BatchSolver<T> {
     /// Returns a solver on every rank of this process.
     ///
     /// # Errors
-    /// Those of [`solver`].
+    /// See [`solver`].
     pub fn new(
         peers: &Peers,
         grid: &BinGrid,

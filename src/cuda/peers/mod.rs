@@ -93,7 +93,7 @@ impl Peers {
     /// Returns the same on devices that are open.
     ///
     /// # Errors
-    /// Those of [`Peers::open`].
+    /// See [`Peers::open`].
     pub fn on(gpus: Vec<Gpu>) -> Result<Peers, CudaError> {
         check_count(gpus.len())?;
         let (link, count) = (Link::Memory(Signals::new(&gpus)?), gpus.len());
@@ -133,7 +133,7 @@ impl Peers {
     /// processes, all of which call this.
     ///
     /// # Errors
-    /// Those of [`Peers::open_by_nccl`]; [`CudaError::World`] when any rank fails, or two have the
+    /// See [`Peers::open_by_nccl`]; [`CudaError::World`] when any rank fails, or two have the
     /// same device or other versions of NCCL. All ranks get an error then.
     pub fn join(world: &World, device: usize) -> Result<Peers, CudaError> {
         let joined = || {

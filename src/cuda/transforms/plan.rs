@@ -61,7 +61,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// [`Algorithm1d::NPoint`].
     ///
     /// # Errors
-    /// Those of [`Plan::of_maps`].
+    /// See [`Plan::of_maps`].
     pub fn of_lines(
         gpu: &Gpu,
         kind: Transform1d,
@@ -86,7 +86,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// Returns a plan for one map, with the default options.
     ///
     /// # Errors
-    /// Those of [`Plan::of_maps`].
+    /// See [`Plan::of_maps`].
     pub fn of_map(gpu: &Gpu, kind: Transform, nx: usize, ny: usize) -> Result<Self, CudaError> {
         Self::of_maps(gpu, kind, nx, ny, Plan2dOptions::default(), 1)
     }
@@ -119,7 +119,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// memory.
     ///
     /// # Errors
-    /// Those of [`Plan::of_maps`].
+    /// See [`Plan::of_maps`].
     pub fn of_arrays(
         gpu: &Gpu,
         kind: TransformNd,

@@ -27,10 +27,10 @@
 //! lies in *panels*, each the rows of one such tile; a tile of pass 2 takes a square block of every
 //! panel, which is transposed on its way.
 //!
-//! Like is packed with like, for the rounding of one half of a complex FFT is
-//! that of the other, and φ is up to N/π times as large as E: φ with φ, Ex
-//! with Ex, Ey with Ey. Line u = 0 of pass 2, whose longest wave can dwarf every other
-//! line's, is transformed by itself; the pairs of the others are (1, 2), (3, 4), …
+//! Maps of one kind are packed together, because the rounding of one half of a complex FFT is that
+//! of the other, and φ is up to N/π times as large as E: φ with φ, Ex with Ex, Ey with Ey. Line u =
+//! 0 of pass 2, whose longest wave can dwarf every other line's, is transformed by itself; the
+//! pairs of the others are (1, 2), (3, 4), …
 
 mod lines;
 

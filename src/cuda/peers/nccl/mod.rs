@@ -244,7 +244,7 @@ impl Messages {
     }
 
     /// # Safety
-    /// The same as for [`Messages::exchange`].
+    /// See [`Messages::exchange`].
     unsafe fn exchange_within(
         &self,
         transfers: &[Vec<Transfer>],

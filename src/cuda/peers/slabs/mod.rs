@@ -102,7 +102,7 @@ impl<T: CudaReal> SlabSolver<T> {
     /// in others, none. Waits for the solve. All processes call it.
     ///
     /// # Errors
-    /// Those of [`Peers::synchronize`], and when there are not as many fields as ranks in this
+    /// See [`Peers::synchronize`], and when there are not as many fields as ranks in this
     /// process.
     pub fn gather(&self, fields: &[Fields<T>]) -> Result<Option<[Vec<T>; 3]>, CudaError> {
         self.peers.told(self.gather_maps(fields))
@@ -217,10 +217,10 @@ impl<T: CudaReal> SlabSolver<T> {
     /// end before all others have been launched.
     ///
     /// # Errors
-    /// Those of [`SlabSolver::solve`], and [`CudaError::Peers`] for ranks that send messages.
+    /// See [`SlabSolver::solve`], and [`CudaError::Peers`] for ranks that send messages.
     ///
     /// # Safety
-    /// The same as for [`Graph::capture`]: this solver, ρ and the fields live for as long as the
+    /// See [`Graph::capture`]: this solver, ρ and the fields live for as long as the
     /// graphs are launched. While one of each rank is launched, no other thread launches graphs of
     /// these ranks.
     pub unsafe fn graphs(
