@@ -167,7 +167,7 @@ struct Side {
     placement: String,
     /// Half-perimeter wirelength, every net weighing 1, layout units.
     hpwl: Option<f64>,
-    /// The same with the nets' weights.
+    /// Half-perimeter wirelength with the nets' weights, layout units.
     hpwl_weighted: Option<f64>,
     /// Overflow, maximum and areas.
     density: DensityReport,

@@ -56,7 +56,7 @@ pub(crate) fn write_document<T: Content>(
     write_json(path, &document(path, inputs, outputs, content))
 }
 
-/// The same as a list of several, each of which has its inputs.
+/// Writes a list of several documents, each with inputs of its own.
 pub(crate) fn write_documents<T: Content>(
     path: &Path,
     all: &[(&[PathBuf], &T)],

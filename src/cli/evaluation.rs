@@ -68,8 +68,8 @@ pub(crate) fn regions<T: EngineReal>(
     Ok(RegionReport::of(engine)?)
 }
 
-/// Like [`evaluate`], for a charge that was made of the design before; the design's cells are where
-/// the charge's bodies begin.
+/// Evaluates as [`evaluate`] does, with a charge made from the design before. The design's cells
+/// are at the start of the charge's bodies.
 pub(crate) fn evaluate_charge<T: EngineReal>(
     opened: &Opened,
     options: &SolveArgs,

@@ -55,7 +55,7 @@ pub(crate) struct LegalizeReport<'a> {
     stages: &'a Stages,
     /// Milliseconds by what was done.
     timings_ms: Timings,
-    /// What a reader of the numbers should know.
+    /// Warnings about the design and its numbers.
     warnings: &'a [Warning],
 }
 

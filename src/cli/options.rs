@@ -297,7 +297,7 @@ impl SolveArgs {
         self.target_density
     }
 
-    /// The same, and these where nothing is given.
+    /// Returns these arguments, with `bins` and `target_density` where none are given.
     pub(crate) fn or(&self, bins: [usize; 2], target_density: f64) -> SolveArgs {
         let [nx, ny] = bins;
         SolveArgs {

@@ -56,7 +56,7 @@ pub(crate) enum MapsFormat {
 }
 
 impl ResultArgs {
-    /// Like [`Outputs::check`], with what `--maps` will write.
+    /// Checks as [`Outputs::check`] does, with the files that `--maps` will write.
     pub(crate) fn check(
         &self,
         maps: Names,

@@ -79,7 +79,7 @@ impl HowArgs {
     }
 }
 
-/// What `--json` says; its keys are a contract.
+/// Contents of `--json`; its keys are a contract.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RefineReport<'a> {
     /// The design in numbers.
@@ -96,7 +96,7 @@ pub(crate) struct RefineReport<'a> {
     displacement: DisplacementReport,
     /// Milliseconds by what was done.
     timings_ms: RefineTimings,
-    /// What a reader of the numbers should know.
+    /// Warnings about the design and its numbers.
     warnings: &'a [Warning],
 }
 
@@ -120,9 +120,9 @@ struct RefineOptionsReport {
 
 #[derive(Serialize, JsonSchema)]
 struct RefineStages {
-    /// What was read.
+    /// The legal placement that was read.
     legal: StageReport,
-    /// What was written.
+    /// The refined placement that was written.
     detailed: DetailedReport,
 }
 

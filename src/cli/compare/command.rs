@@ -136,7 +136,7 @@ struct Summary {
     ratio: f64,
     /// How far φ, Ex and Ey are from the first side's at most, over their largest.
     largest_difference: f64,
-    /// The same as root mean square.
+    /// Root mean square of those differences.
     largest_rms: f64,
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn compare(
     })
 }
 
-/// Like [`compare`], of the positions of a placement with at most so many iterations.
+/// Compares as [`compare`] does, at the positions of a placement with at most so many iterations.
 fn along_placement(
     opened: &Opened,
     options: &SolveArgs,

@@ -55,14 +55,14 @@ pub(crate) fn open_backends<T: EngineReal>(
 pub(crate) struct Placement {
     /// How the leading placement ended.
     outcome: Outcome,
-    /// Those of every iteration, beside the rows of the table.
+    /// Evaluations of every iteration, beside the rows of the table.
     #[serde(skip)]
     tries: Vec<u32>,
     /// Its evaluations, which are more than its iterations where steps were taken back.
     evaluations: u32,
     /// Every engine with every pipeline.
     totals: Vec<Total>,
-    /// The same placement led by each pipeline.
+    /// That placement, led by each pipeline.
     led: Vec<Led>,
     /// Led by the first again, from a start with another last digit.
     nudged: Led,
@@ -83,7 +83,7 @@ struct Total {
     solve_share: f64,
     /// The first side's whole placement over this one's.
     speedup: f64,
-    /// The same if its solves took no time: the most that can be gained.
+    /// Upper bound of the speedup: as if its solves took no time.
     most_speedup: f64,
 }
 

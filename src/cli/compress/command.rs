@@ -108,7 +108,7 @@ struct CompressOptions {
     precision: crate::Precision,
     /// Coefficients below it are dropped, in the crate's scaling.
     threshold: f64,
-    /// The same for orthonormal coefficients.
+    /// That threshold for orthonormal coefficients.
     threshold_orthonormal: f64,
 }
 

@@ -28,8 +28,8 @@
 //! how many fixed nodes are macros is from Yan, Viswanathan and Chu, "Handling
 //! complexities in modern large-scale mixed-size placement" (DAC 2009).
 //!
-//! The same spec gives the same bits on every run and for any number of threads: work is cut into
-//! fixed blocks and each block has its own random stream.
+//! A spec gives the same bits on every run and for any number of threads: work is cut into fixed
+//! blocks and each block has its own random stream.
 
 mod cells;
 pub(crate) mod command;

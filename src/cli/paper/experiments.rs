@@ -46,7 +46,7 @@ pub enum Experiment {
     OneDimensional,
     /// DCT and IDCT: row-column, fused, FFT alone (table V).
     TwoDimensional,
-    /// The same in `f32` ("Settings").
+    /// Those transforms in `f32` ("Settings").
     SinglePrecision,
     /// Share of every stage of the 1024 × 1024 DCT (figure 6).
     Breakdown,

@@ -155,7 +155,7 @@ pub struct Design {
     pub bins: usize,
     /// One step of potential and force by row-column transforms.
     pub row_column: f64,
-    /// The same by fused transforms.
+    /// One step by fused transforms.
     pub fused: f64,
 }
 

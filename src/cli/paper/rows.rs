@@ -171,7 +171,7 @@ fn measure(session: &mut Session<'_>, case: &str, mut blocks: Vec<Block>) -> Vec
 /// are timed in `turns` turns. Groups come in the order of `cases`.
 ///
 /// # Errors
-/// Those of `blocks`.
+/// The first error of `blocks`.
 pub(super) fn run<C>(
     session: &mut Session<'_>,
     cases: &[C],

@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
         self.measure_in(self.settings.precision, case, works)
     }
 
-    /// Like [`Session::measure`], in another precision than the table's.
+    /// Measures as [`Session::measure`] does, in another precision than the table's.
     pub fn measure_in(&mut self, precision: Precision, case: &str, works: &[Work]) -> Vec<Outcome> {
         let end = self.elapsed() + self.remaining() * share(self.left);
         self.left = self.left.saturating_sub(1);

@@ -19,7 +19,8 @@ pub(super) struct ExpertArgs {
     /// Largest factor on the density's weight λ in an iteration, until cells are spread roughly
     #[arg(long, value_name = "FACTOR", default_value_t = Schedule::default().growth, value_parser = growth)]
     growth: f64,
-    /// The same from then on: nearer to 1 takes longer and gives shorter wires
+    /// Largest factor on λ in an iteration from then on; a factor nearer to 1 takes longer and
+    /// gives shorter wires
     #[arg(long, value_name = "FACTOR", default_value_t = Schedule::default().late_growth, value_parser = growth)]
     late_growth: f64,
     /// The rise of HPWL in an iteration at which λ stays, as a share of the HPWL it is expected to

@@ -26,7 +26,7 @@ const WAITING: usize = 4;
 /// Most frames of a page.
 const MOST_FRAMES: usize = 50;
 
-/// What is to be made of the frames.
+/// Outputs wanted of the frames.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FramesWanted {
     /// Pictures and an animation in this folder.
@@ -49,7 +49,7 @@ pub(crate) struct Frames {
     last: Option<usize>,
 }
 
-/// What a frame is made of.
+/// Data that a frame is drawn from.
 struct Shot {
     iteration: usize,
     /// A line of numbers.
@@ -132,7 +132,7 @@ impl Frames {
     }
 }
 
-/// What the thread works with.
+/// State of the thread that draws frames.
 struct Worker {
     name: String,
     /// The cells without fillers on bins of a pixel.

@@ -159,7 +159,7 @@ impl Live {
         }
     }
 
-    /// What could not be written.
+    /// Returns the error if a line could not be written.
     pub(super) fn finish(self) -> Result<(), Failure> {
         self.failed
     }

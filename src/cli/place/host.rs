@@ -1,5 +1,5 @@
-//! What a placement of the command runs on, and what is done beside its iterations: progress,
-//! frames, checkpoints, the history, the user's wish to stop.
+//! The host of the command's placements: its backend, and the work beside iterations, which is
+//! progress, frames, checkpoints, the history and the user's interrupts.
 
 use super::frames::Frames;
 use super::history::Live;
@@ -45,7 +45,7 @@ pub(super) struct Command<'a, T> {
     pub(super) precision: PhantomData<T>,
 }
 
-/// What is known once it has run.
+/// Results of the host once the placement has ended.
 #[derive(Default)]
 pub(super) struct Ran {
     /// The engine, and the pipeline that it took.

@@ -121,7 +121,7 @@ pub(crate) struct PlaceArgs {
 }
 
 impl PlaceArgs {
-    /// As `demo` places: with a page and every default.
+    /// Returns the arguments that `demo` places with: a page, and defaults for all else.
     pub(crate) fn for_demo(aux: &Path, output: &Path, page: &Path, engine: EngineChoice) -> Self {
         #[derive(clap::Parser)]
         struct Defaults {

@@ -33,7 +33,7 @@ fn area(text: &str) -> Result<f64, String> {
 }
 
 impl RoutabilityArgs {
-    /// What was asked for.
+    /// Returns the options of the rounds, or `None` if none are asked for.
     pub(super) fn options(&self, opened: &Opened) -> Option<RoutabilityOptions> {
         self.routability.then(|| RoutabilityOptions {
             rounds: self.routability_rounds as usize,

@@ -1,4 +1,4 @@
-//! What is said of a placement that has ended: on standard output, as JSON, by the exit code.
+//! The report on a placement that has ended: on standard output, as JSON, by the exit code.
 
 use super::experts::ExpertArgs;
 use crate::Precision;
@@ -22,7 +22,7 @@ use std::path::Path;
 /// A placement that has ended.
 pub(super) struct Summary<'a> {
     pub(super) design: &'a Design,
-    /// What the DEF file holds, of a design that is one.
+    /// Contents of the DEF file, if the design came from one.
     pub(super) def: Option<&'a DefSummary>,
     pub(super) charge: &'a Charge,
     pub(super) experts: &'a ExpertArgs,
@@ -37,7 +37,7 @@ pub(super) struct Summary<'a> {
     /// The target density that was asked for, and whether a higher one serves as well.
     pub(super) target_asked: f64,
     pub(super) raise_density: bool,
-    /// Of the global placement; none without fences.
+    /// Fence regions of the global placement; empty without fences.
     pub(super) regions: &'a [RegionReport],
     pub(super) times: Times,
     /// Where there were several.
@@ -83,7 +83,7 @@ fn reason(outcome: Outcome) -> &'static str {
     }
 }
 
-/// What `--json` and `--history` both say; the keys are a contract.
+/// The part that `--json` and `--history` share; the keys are a contract.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Common<'a> {
     /// The design in numbers.
@@ -92,7 +92,7 @@ pub(super) struct Common<'a> {
     grid: GridReport,
     /// How it was placed.
     options: PlaceOptionsReport<'a>,
-    /// What was reached.
+    /// Numbers of the placement that was written.
     result: ResultReport,
     /// Each fence, and what lies outside all of them, in the global placement; none without fences.
     #[serde(skip_serializing_if = "<[RegionReport]>::is_empty")]
@@ -103,7 +103,7 @@ pub(super) struct Common<'a> {
     timings_ms: PlaceTimings,
     #[serde(flatten)]
     stages: &'a Stages,
-    /// What a reader of the numbers should know.
+    /// Warnings about the design and its numbers.
     warnings: &'a [Warning],
 }
 
@@ -127,7 +127,7 @@ struct PlaceOptionsReport<'a> {
     fillers: bool,
     /// How many there are.
     filler_count: usize,
-    /// Of the start and the fillers; of several the best.
+    /// Seed of the start and the fillers; the best of several.
     seed: u64,
     /// Smoothed overflow at which it is done.
     stop_overflow: f64,
@@ -145,7 +145,7 @@ struct PlaceOptionsReport<'a> {
     schedule: Schedule,
 }
 
-/// What `eval` says of the placement that was written.
+/// Numbers that `eval` gives for the placement that was written.
 #[derive(Serialize, JsonSchema)]
 struct ResultReport {
     /// The stage that it is of: `global`, `legal` or `detailed`.
@@ -154,7 +154,7 @@ struct ResultReport {
     iteration: usize,
     /// Half-perimeter wirelength, every net weighing 1, layout units.
     hpwl: f64,
-    /// The same with the nets' weights.
+    /// Half-perimeter wirelength with the nets' weights, layout units.
     hpwl_weighted: f64,
     /// Both in micrometres, where a layout unit is known to be some.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,7 +182,7 @@ struct PlaceTimings {
     parse: f64,
     /// Bodies, nets, engine.
     setup: f64,
-    /// Of all iterations together.
+    /// Times of all iterations together.
     #[serde(flatten)]
     stages: StageSplit,
     /// Drawing frames.
@@ -214,7 +214,7 @@ struct OutcomeReport<'a> {
     status: &'static str,
     /// Why, in words.
     reason: String,
-    /// What keeps the overflow from falling, of a plateau.
+    /// Cause of a plateau: what keeps the overflow from falling.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'a str>,
     /// Iterations.

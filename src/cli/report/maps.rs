@@ -80,7 +80,7 @@ struct PanelData {
     scale: &'static str,
     /// Evenly spaced.
     colors: Vec<String>,
-    /// The same of values above the mark.
+    /// Colours of values above the mark, evenly spaced.
     above: Vec<String>,
     mark: Option<f64>,
     /// The colour of zero, where it has its own.

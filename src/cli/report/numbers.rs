@@ -35,7 +35,7 @@ pub struct Report {
     pub windows: Vec<WindowReport>,
     /// Half-perimeter wirelength, every net weighing 1, layout units; none without nets.
     pub hpwl: Option<f64>,
-    /// The same with the nets' weights.
+    /// Half-perimeter wirelength with the nets' weights, layout units.
     pub hpwl_weighted: Option<f64>,
     /// The first in micrometres, where a layout unit is known to be some.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub struct DesignReport {
     pub movable_area: f64,
     /// Σ area inside the die of the fixed nodes, overlaps counted twice.
     pub fixed_area: f64,
-    /// The same in micrometres, where a layout unit is known to be some.
+    /// The die in micrometres, if the length of a layout unit is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub die_um: Option<[f64; 4]>,
     /// The movable area in micrometres squared.
@@ -133,7 +133,7 @@ pub struct GridReport {
     pub bins: [usize; 2],
     /// `[bin_x, bin_y]`, layout units.
     pub bin_size: [f64; 2],
-    /// The same in micrometres, where a layout unit is known to be some.
+    /// The bin size in micrometres, if the length of a layout unit is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin_size_um: Option<[f64; 2]>,
 }

@@ -178,7 +178,7 @@ impl<T: CudaReal> RealFft<T> {
         Self::alone(gpu, true, shape, batch)
     }
 
-    /// The same, complex to real.
+    /// Plans `batch` complex-to-real FFTs of `shape`, the inverse of [`RealFft::forward`].
     ///
     /// # Errors
     /// See [`RealFft::forward`].
@@ -270,7 +270,7 @@ impl<T: CudaReal> RealFft<T> {
     /// Copies all real numbers, from and to addresses so many bytes apart.
     ///
     /// # Safety
-    /// As many numbers at both addresses are memory of the current context.
+    /// Both addresses hold as many numbers in memory of the current context.
     unsafe fn copy_reals(
         &self,
         (from, apart): (sys::CUdeviceptr, usize),

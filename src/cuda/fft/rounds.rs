@@ -203,7 +203,8 @@ impl<T: CudaReal> Rounds<T> {
         }
     }
 
-    /// The same from spectra that the inverse FFTs of the first round can begin with.
+    /// Runs the rest of an inverse, from spectra that the inverse FFTs of the first round can begin
+    /// with.
     pub(in crate::cuda) fn rest_of_inverse(
         &mut self,
         output: &mut DeviceVec<T>,

@@ -200,7 +200,7 @@ impl<T: CudaReal> LineTransform<T> {
         }
     }
 
-    /// The same, with lines divided as `shapes` has it.
+    /// Makes such a transform with lines divided as `shapes` says.
     pub(super) fn shaped<I: Input<T>>(
         gpu: &Gpu,
         shapes: &Shapes,

@@ -120,7 +120,8 @@ impl Peers {
     /// [`Peers::open`], and where devices do not reach each other's memory [`Peers::open_by_nccl`].
     ///
     /// # Errors
-    /// Those of both; [`CudaError::Peers`] with both reasons where neither will do.
+    /// [`CudaError::Peers`] with both reasons if neither works, or any other error of
+    /// [`Peers::open`].
     pub fn open_any(devices: &[usize]) -> Result<Peers, CudaError> {
         match Peers::open(devices) {
             Err(CudaError::Peers(reason)) if devices.len() > 1 => Peers::open_by_nccl(devices)

@@ -62,7 +62,7 @@ impl<T: CudaReal> SharedMap<T> {
         &self.views[rank]
     }
 
-    /// The same, to be written by the rank.
+    /// Returns that memory, to be written by the rank.
     pub(in crate::cuda) fn of_mut(&mut self, rank: usize) -> &mut DeviceVec<T> {
         &mut self.views[rank]
     }

@@ -81,7 +81,7 @@ impl Signals {
         self.barrier_of(gpu, rank, self.0.len())
     }
 
-    /// The same, with the first `count` ranks.
+    /// Enqueues a barrier of the first `count` ranks.
     fn barrier_of(&self, gpu: &Gpu, rank: usize, count: usize) -> Result<(), CudaError> {
         let signals = Addresses::of(self.0.iter().map(|own| &own.words));
         let (number, count) = (rank as u32, count as u32);

@@ -1,4 +1,4 @@
-//! What the descent's kernels take by value: `kernels/place/descent.cu`.
+//! Arguments that the descent's kernels take by value: `kernels/place/descent.cu`.
 
 use crate::cuda::bodies::Addresses;
 use crate::cuda::device::{CudaReal, DeviceVec, KernelArgument};
@@ -41,7 +41,7 @@ pub(super) struct Constants<T> {
 // SAFETY: addresses and plain numbers in C order, as the kernels declare them.
 unsafe impl<T: CudaReal> KernelArgument for Constants<T> {}
 
-/// What ranks know of an evaluation: `RankReports` in `kernels/place/descent.cu`.
+/// Results of an evaluation on every rank: `RankReports` in `kernels/place/descent.cu`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct RankReports {

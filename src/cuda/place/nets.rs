@@ -89,7 +89,7 @@ impl NetList {
         self.intervals[1] - self.intervals[0]
     }
 
-    /// What is in this rank's intervals.
+    /// Returns the indices in this rank's intervals.
     fn range(&self) -> Range<usize> {
         let [begin, end] = self.intervals.map(|k| (k * self.each).min(self.count) as usize);
         begin..end
@@ -204,7 +204,7 @@ impl Layout {
         NetLists::new(wide, large, self.chunk.len() - 1)
     }
 
-    /// Of each movable cell a bit for every rank that has a net of it.
+    /// Returns a bit set for each movable cell: bit k is set if rank k has a net of the cell.
     pub(super) fn needed(&self, netlist: &Netlist, lists: NetLists, ranks: usize) -> Vec<u16> {
         let needed: Vec<AtomicU16> = (0..netlist.movable()).map(|_| AtomicU16::new(0)).collect();
         for rank in 0..ranks {

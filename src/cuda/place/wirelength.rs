@@ -47,7 +47,7 @@ pub struct CudaWirelength<T: CudaReal> {
     heavies: u32,
     /// A pair per pin.
     pin_gradient: DeviceVec<T>,
-    /// Those of all ranks.
+    /// Pin gradients of all ranks.
     pin_gradients: PinGradients,
     gradient: [DeviceVec<T>; 2],
     /// HPWL and WA.
@@ -97,7 +97,7 @@ impl<T: CudaReal> CudaWirelength<T> {
         Ok(Self::on_each(&[gpu], netlist, bodies)?.remove(0))
     }
 
-    /// The same on several devices that reach each other's memory.
+    /// Makes the operators of several devices that reach each other's memory.
     pub(super) fn on_each(
         gpus: &[&Gpu],
         netlist: &Netlist,
@@ -278,10 +278,10 @@ impl<T: CudaReal> CudaWirelength<T> {
         self.fixed_hpwl
     }
 
-    /// HPWL, those that no movement changes included, and WA; waits for them.
+    /// Returns HPWL, nets that no movement changes included, and WA, layout units; waits for them.
     ///
     /// # Errors
-    /// What failed on the device since the last wait.
+    /// If work on the device has failed since the last wait.
     pub fn read(&self) -> Result<Wirelength, CudaError> {
         let l = self.gpu.download(&self.lengths)?;
         Ok(Wirelength { hpwl: self.fixed_hpwl + l[0], smooth: l[1] })

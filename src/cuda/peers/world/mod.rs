@@ -251,7 +251,7 @@ impl World {
         self.gather_until(what, value, None)
     }
 
-    /// The same, at most until then.
+    /// Gathers values as [`Self::gather`] does, and fails at `end`.
     pub(in crate::cuda) fn gather_until<V: Serialize + DeserializeOwned>(
         &self,
         what: &str,
