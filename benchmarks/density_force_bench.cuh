@@ -247,7 +247,7 @@ struct Bench {
         half ^= 1;
     }
     void invert() { order_invert<<<grid(n), 256, 0, stream>>>(n, id_of(), slot_of); }
-    // What a placer that keeps its arrays in slot order holds since then.
+    // Positions that a placer with arrays in slot order holds since then.
     void to_slots() {
         std::vector<u32> id(n);
         CHECK(cudaMemcpyAsync(id.data(), id_of(), n * 4, cudaMemcpyDeviceToHost, stream));

@@ -110,7 +110,7 @@ impl<T> Fftw<T> {
         }
     }
 
-    /// What runs FFTW's jobs from now on.
+    /// The function that runs FFTW's jobs from now on.
     fn threads(&self, threads: usize, pool: bool) {
         let callback = pool.then_some(on_this_pool as ParallelLoop);
         // SAFETY: the callback runs every job once and returns when all are done.
@@ -187,7 +187,7 @@ fn quarter_wave<T: Real>(n: usize) -> Vec<Complex<T>> {
     (0..=n).map(turn).map(|w| Complex::new(T::of(w.re), T::of(w.im))).collect()
 }
 
-/// What both solves on FFTW multiply by.
+/// Factors that both solves on FFTW multiply by.
 struct Tables<T> {
     n: usize,
     green: Vec<T>,

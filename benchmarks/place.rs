@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is placed.
+/// A design to place.
 struct Task {
     design: String,
     charge: Arc<Charge>,

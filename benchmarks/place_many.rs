@@ -37,10 +37,10 @@ struct Row {
     iterations: usize,
     hpwl: f64,
     overflow: f64,
-    /// What keeps the overflow from falling, where it was not reached.
+    /// Cause that keeps the overflow from falling, if the target was not reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
-    /// What is wrong with the result.
+    /// Faults of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
 }

@@ -34,7 +34,7 @@ use std::time::Instant;
 const SEED: u64 = 4;
 const NETLISTS: [&str; 2] = ["local", "scattered"];
 
-/// What one read took; the child writes it, the parent reads it.
+/// Costs of one read; the child process writes them, the parent reads them.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Read {
     wall_ms: f64,

@@ -4,8 +4,8 @@
 //! named by their index. Lengths are in layout units, positions are
 //! **lower-left corners** of the node as it lies on the die.
 //!
-//! A [`Design`] is plain data that anyone can fill. What reads it checks first
-//! that its columns fit together ([`Design::check`]).
+//! A [`Design`] is plain data that anyone can fill. Code that reads it checks first that its
+//! columns fit together ([`Design::check`]).
 
 mod floorplan;
 mod names;

@@ -9,10 +9,9 @@
 //! Every engine is deterministic: the same positions give the same bits on
 //! every run, whatever the number of threads.
 //!
-//! Engines keep the *centered* density, ρ less a constant
-//! ([`Charge::background`]) that is taken off before rounding and that a solve
-//! does not see. What they hand out and report as density is ρ itself
-//! ([`MapKind::Density`]).
+//! Engines keep the *centered* density, ρ less a constant ([`Charge::background`]) that is taken
+//! off before rounding and that a solve does not see. The density that they return and report is ρ
+//! itself ([`MapKind::Density`]).
 
 mod checks;
 mod options;
@@ -300,9 +299,9 @@ pub trait Engine<T: Real> {
 
     /// Evaluates another charge over the same grid from here on, with other sizes, other cells that
     /// stay where they are, other fixed area, target densities or fillers, or other bodies
-    /// altogether (see [`Charge`]). What is computed afterwards has the bits of a new engine for
-    /// that charge. What depends on the grid alone is kept: plans, kernels, threads. Positions are
-    /// to be given anew.
+    /// altogether (see [`Charge`]). Later results have the bits of a new engine for that charge.
+    /// Plans, kernels and threads, which depend on the grid alone, are kept. Positions are to be
+    /// given anew.
     ///
     /// # Errors
     /// When the grid is another one, a size or starting position is beyond what `T` can hold, the

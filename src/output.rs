@@ -17,8 +17,8 @@ fn temporaries() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 /// Writes `path` through `write`: into a temporary file beside it, which gets
 /// the name only when everything is on it. On failure nothing is left behind.
 ///
-/// A symbolic link stays one, and the file it leads to is replaced, with its permissions
-/// kept. What is no regular file, a device or a pipe, is written into.
+/// A symbolic link stays one, and the file it leads to is replaced, with its permissions kept. A
+/// device, a pipe or anything else that is not a regular file is written into.
 ///
 /// # Errors
 /// When `path` is a folder, its folder cannot be written, or `write` fails.

@@ -36,7 +36,7 @@ struct Case {
     hot: bool,
 }
 
-/// What a 2-D DCT and its inverses take beyond the first pass of the solve.
+/// Kernels that a 2-D DCT and its inverses take beyond the first pass of the solve.
 fn transforms() -> [(&'static str, shapes::Role, instances::Defines); 3] {
     use instances::{FIRST, Pass};
     let last = Pass { halves: 2, ..FIRST };
@@ -269,7 +269,7 @@ fn without_nvrtc_compiling_is_an_error() {
     assert_eq!(probe().nvrtc, nvrtc_version());
 }
 
-/// What ptxas says of one kernel.
+/// The report of ptxas on one kernel.
 #[derive(Debug)]
 #[allow(dead_code)] // the name is there to be printed
 struct Resources {

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let die = design.die().ok_or("the design has no rows, so it has no die")?;
     let grid = BinGrid::new(die, 512, 512)?;
 
-    // What every cell weighs: made once. The engine then takes positions in its own precision.
+    // The weights of all cells, made once. The engine then takes positions in its own precision.
     let options = ChargeOptions::default().target_density(0.9);
     let charge = Charge::from_design(&design, grid, &options)?;
     let (x, y) = charge.initial_positions::<f32>();

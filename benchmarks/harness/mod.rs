@@ -1,4 +1,4 @@
-//! What every benchmark shares: repetition, medians, the machine's name, JSON.
+//! Code that every benchmark shares: repetition, medians, the machine's name, JSON.
 //!
 //! Sides of a comparison take turns within one run, so that a slow moment of
 //! the machine falls on all of them.
@@ -45,7 +45,7 @@ pub fn machine() -> String {
     format!("{name}, {} threads", std::thread::available_parallelism().map_or(1, |n| n.get()))
 }
 
-/// What follows `name` on the command line.
+/// Returns the argument that follows `name` on the command line.
 pub fn option(name: &str) -> Option<String> {
     std::env::args().skip_while(|a| a != name).nth(1)
 }

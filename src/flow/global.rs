@@ -189,7 +189,7 @@ impl Global {
             let first = *placer.last();
             let mut next = Self::descend(&mut placer, vec![first], options.deadline, host)?;
             (x, y) = (next.x.clone(), next.y.clone());
-            // What is written and said is of the cells at their own sizes.
+            // The result is written and reported with the cells at their own sizes.
             (next.x, next.y) = state.at_own_size(&x, &y);
             let own_size = Overflow::at(charge, &next.x, &next.y);
             next.overflow = Overflow { standard_cells: next.overflow.standard_cells, ..own_size };

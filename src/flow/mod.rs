@@ -432,7 +432,7 @@ pub fn place<H: Host>(
             }
         };
         let global = Global::descend(&mut placer, records, options.deadline, host)?;
-        // What follows takes the device's memory.
+        // The stages that follow need the device's memory.
         match options.routability.is_some() || !charge_macros(charge).is_empty() {
             false => backend = Some(machine),
             true => drop(machine),
@@ -470,7 +470,7 @@ fn stages_of<H: Host>(
     host: &mut H,
 ) -> Result<Placed, H::Error> {
     let charge = subject.charge;
-    // What was broken off is left as it is.
+    // An interrupted placement is not changed further.
     let spread =
         !matches!(global.outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
     let rowless = options.until.is_none() && design.rows.is_empty();

@@ -126,9 +126,9 @@ fn wrong(what: &str, text: impl std::fmt::Display) -> PyErr {
 }
 
 impl ImportedArray {
-    /// Takes `object`, an array that is called `what` where something is wrong with it. What the
-    /// array's library has enqueued for it is ordered before what is enqueued to `stream` (as
-    /// DLPack numbers them: 1 is the legacy default stream).
+    /// Imports `object`, an array that errors call `what`. Work that the array's library has
+    /// enqueued for it is ordered before work enqueued to `stream` (as DLPack numbers them: 1 is
+    /// the legacy default stream).
     pub(super) fn take(
         object: &Bound<'_, PyAny>,
         what: &'static str,

@@ -245,7 +245,7 @@ pub(super) struct Wanted<'a> {
 }
 
 /// Enqueues maps of `design` with its nodes, all or the movable ones, at the positions `at` to
-/// `stream`. What does not depend on positions stays in `kept` for the next time.
+/// `stream`. Data that does not depend on positions stays in `kept` for the next call.
 pub(super) fn congestion(
     kept: &KeptCongestion,
     design: &Design,

@@ -1,6 +1,6 @@
 //! Options, as the package hands them over: a dictionary with what the caller named and the
-//! defaults of the rest. An option that is None is not there. What does not fit is a `ValueError`
-//! with the option's name.
+//! defaults of the rest. An option that is None is not there. A value that does not fit is a
+//! `ValueError` with the option's name.
 
 use super::errors::Failure;
 use crate::border::Device;

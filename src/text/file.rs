@@ -57,8 +57,8 @@ impl Large {
     /// Bytes that are held of its beginning.
     const HEAD: usize = 1 << 16;
 
-    /// The file at `path`, if it is such a one. What is wrong with others is found when they are
-    /// read.
+    /// Returns the file at `path` if it is such a file. Errors of other files are found when they
+    /// are read.
     pub(crate) fn open(path: &Path) -> Option<Large> {
         Large::of_any_length(path).filter(|large| large.length >= Self::LEAST)
     }
@@ -141,7 +141,7 @@ pub(crate) fn check_readable(path: &Path) -> io::Result<()> {
 /// Where the file called `path` is: there, or else, compressed, at the same name with `.gz` or
 /// `.xz` behind. `None` when it is nowhere.
 pub(crate) fn find(path: &Path) -> Option<PathBuf> {
-    // What cannot be looked at for another reason is left to be complained of when it is opened.
+    // Other errors are reported when the file is opened.
     let there =
         |p: &Path| fs::metadata(p).map_or_else(|e| e.kind() != io::ErrorKind::NotFound, |_| true);
     if path == Path::new(STANDARD_INPUT) || there(path) {
@@ -196,7 +196,7 @@ impl Prefetch {
     }
 }
 
-/// Whether a regular file begins as compressed ones do. What cannot be read is complained of later.
+/// Whether a regular file begins as compressed ones do. Errors of reading are reported later.
 fn is_compressed(path: &Path) -> bool {
     let regular = fs::metadata(path).is_ok_and(|meta| meta.is_file());
     let begins = || -> io::Result<Vec<u8>> {

@@ -40,7 +40,7 @@ fn charge_in(ny: usize, width: f64, fences: &[Vec<Rect>]) -> Charge {
     charge
 }
 
-/// What the thread pool's own queue may take in a few iterations: it grows by blocks of
+/// Allocations that the thread pool's own queue may make in a few iterations: it grows by blocks of
 /// 1.5 kB, one for every 63 tasks, whatever the tasks are.
 const QUEUES: usize = 2 * 1520;
 
@@ -48,7 +48,7 @@ const QUEUES: usize = 2 * 1520;
 /// far less than any array of bodies or bins takes.
 fn allocates_nothing(bodies: usize, what: &str, mut iterate: impl FnMut()) {
     assert!(QUEUES < bodies);
-    // What threads and stages keep for themselves is set up at first use.
+    // Memory that threads and stages keep is set up at first use.
     (0..3).for_each(|_| iterate());
     let bytes = asked(|| (0..5).for_each(|_| iterate()));
     assert!(bytes <= QUEUES, "{what}: {bytes} bytes in five iterations");

@@ -1,5 +1,5 @@
-//! What is allocated: nothing in an iteration of an engine, and never more than in
-//! proportion to a file when that is read.
+//! Allocations: none in an iteration of an engine, and never more than in proportion to a file when
+//! that is read.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -119,7 +119,7 @@ fn only_require_legal_fails_illegal_placements() {
     let line =
         predicate::str::contains("placefield: the placement is not legal: 1 overlaps of area");
     placefield(&args).assert().code(1).stderr(line);
-    // What was asked for is written all the same.
+    // The outputs asked for are written all the same.
     let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     assert_eq!(report["legality"]["overlaps"], 1);
 }

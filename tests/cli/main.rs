@@ -74,7 +74,7 @@ fn heeding(command: &mut std::process::Command) -> &mut std::process::Command {
     unsafe { command.pre_exec(heed) }
 }
 
-/// What a run says and returns that is interrupted as soon as it listens to that.
+/// Returns the output and status of a run that is interrupted as soon as it handles the signal.
 #[cfg(target_os = "linux")]
 fn interrupted(args: &[&dyn AsRef<OsStr>]) -> std::process::Output {
     use std::io::{BufRead, BufReader};

@@ -291,7 +291,7 @@ fn a_resumed_placement_is_the_same_bit_for_bit() {
     assert!(read("whole.pl") == read("filmed.pl") && file("placement.gif").exists());
     place(&aux, &file("again.pl"), &[&"--resume", &file("done")]);
     assert!(read("whole.pl") == read("again.pl"), "what has converged goes on");
-    // What it is gone on from is an input of the run.
+    // The checkpoint resumed from is an input of the run.
     let over: &[&dyn AsRef<OsStr>] = &[&"--resume", &saved];
     let (_, said) = ended(&aux, &saved, over, 2);
     assert!(said.contains("is an input of the run"), "{said}");
@@ -536,7 +536,7 @@ fn placements_end_legal_unless_told_otherwise() {
     let stages = &placed["stages"];
     let written = eval_alike(&placed, &[&aux, &"--pl", &legal, &"--legality"]);
     assert_eq!(stages["legal"]["hpwl"], written["hpwl"]);
-    // What is said of the result is true of the file.
+    // The report holds for the file.
     assert_eq!(placed["result"]["stage"], "legal");
     assert_eq!(placed["result"]["hpwl"], written["hpwl"]);
     assert_ne!(placed["result"]["hpwl"], stages["global"]["hpwl"]);

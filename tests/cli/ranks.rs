@@ -29,7 +29,7 @@ fn start(rank: usize, world: usize, place: &str, rho: &Path, out: &Path) -> Chil
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// What failed processes say, one line each, and nothing else.
+/// Returns the messages of failed processes, one line each, and checks that there is nothing else.
 fn said(child: Child) -> String {
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let text = String::from_utf8(stderr).unwrap();
@@ -99,7 +99,7 @@ fn absent_ranks_are_named() {
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
 }
 
-/// What launchers set does as well as options.
+/// Variables set by launchers do as well as options.
 #[test]
 fn ranks_are_read_from_launcher_variables() {
     let folder = tempfile::tempdir().unwrap();

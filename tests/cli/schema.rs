@@ -6,9 +6,8 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What of `value` is not as `schema` has it. Keys that the schema does not name are faults, too,
-/// and
-/// so is a keyword that is not checked here.
+/// Returns the parts of `value` that do not follow `schema`. Keys that the schema does not name are
+/// faults, too, and so is a keyword that is not checked here.
 fn faults(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
     let mut here = Vec::new();
     let mut wrong = |what: String| here.push(format!("{at}: {what}"));
@@ -190,7 +189,7 @@ fn designs_in_numbers_are_as_their_schema() {
         &"--maps",
         &maps,
     ]);
-    // What was read and what was written.
+    // Files read and files written.
     let name = |kind: &str| tiny.file(kind).display().to_string();
     let inputs: Vec<&str> =
         json["inputs"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();

@@ -1,6 +1,5 @@
-//! What scripts need: what is said and where, options from a file, several placements at once,
-//! windows,
-//! and exit codes that say what is wrong.
+//! Behaviour that scripts need: which messages go where, options from a file, several placements at
+//! once, windows, and exit codes that say what is wrong.
 
 use crate::tiny::Tiny;
 use crate::{close, eval_json, failure, placefield, run};

@@ -1,4 +1,4 @@
-//! What the system refuses or ends: full disks, file sizes, threads, signals.
+//! Failures of the system: full disks, file sizes, threads, signals.
 
 use crate::tiny::Tiny;
 use crate::{heeding, names_in, placefield};

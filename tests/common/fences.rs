@@ -35,7 +35,7 @@ pub fn fences() -> Vec<Vec<Rect>> {
     ]
 }
 
-/// What is taken in each region: what lies outside its fence, and what of `FIXED` lies inside.
+/// Fixed area in each region: all that lies outside its fence, and the part of `FIXED` inside.
 fn taken(region: usize) -> Vec<Rect> {
     match region {
         0 => vec![
@@ -217,7 +217,7 @@ fn wide<T: Real>(values: &[T]) -> Vec<f64> {
     values.iter().map(|v| v.wide()).collect()
 }
 
-/// What an engine finds for a charge where its bodies start.
+/// Results of an engine for a charge with its bodies at their start.
 pub struct Found<T> {
     pub evaluation: Evaluation,
     pub regions: Vec<Evaluation>,

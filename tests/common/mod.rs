@@ -1,5 +1,4 @@
-//! What the test crates share: golden values, real designs, and how far off a
-//! result may be.
+//! Code that the test crates share: golden values, real designs, and how far off a result may be.
 //!
 //! Real designs are not part of the repository. The tests that need them are
 //! ignored by default; `PLACEFIELD_DATA=FOLDER cargo test -- --ignored` runs them,
@@ -34,8 +33,8 @@ pub fn golden(name: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// What a test has started this process for, by a variable of this name; nothing where a person
-/// has.
+/// Environment variable with the task for which a test has started this process; not set if a
+/// person has started it.
 pub fn started_for(variable: &str) -> Option<String> {
     std::env::var(variable).ok()
 }

@@ -52,7 +52,7 @@ fn rho<T: CudaReal>(engine: &mut CudaEngine<T>) -> Vec<T> {
     map.as_slice().to_vec()
 }
 
-/// What positions of the host give.
+/// Results for positions in host memory.
 pub(crate) fn want<T: CudaReal>(gpu: &Gpu, charge: &Charge, [x, y]: &[Vec<T>; 2]) -> Found<T> {
     let mut engine = make::<T>(gpu, charge);
     let found = engine.evaluate(x, y).unwrap();
@@ -120,7 +120,7 @@ fn device_arrays_give_the_bits_of_host_arrays() {
     is_the_hosts::<f64>(&gpu);
 }
 
-/// What follows from positions that only the bodies have kept, and engine's own beside them.
+/// Results from positions that only the bodies have kept, beside those of the engine's own.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn stages_follow_the_positions_last_given() {
@@ -513,7 +513,7 @@ fn refused_arrays_leave_the_engine_usable() {
     engine.enqueue_gradient(&options, None, gradient.slice_mut(1..n + 1)).unwrap();
     let got = gpu.download(&gradient).unwrap();
     assert!(got[0] == 0.0 && got[1..] == [want.force[0].as_slice(), &want.force[1]].concat());
-    // What is not finite counts nowhere, and comes to no harm.
+    // Positions that are not finite count nowhere and do no harm.
     let bad = gpu.upload(&vec![f32::NAN; n]).unwrap();
     engine.enqueue_energy(Layout::Halves, &bad).unwrap();
     engine.enqueue_gradient(&options, None, gradient.slice_mut(0..n)).unwrap();

@@ -20,7 +20,7 @@ fn rounded<T: Real>(values: &[f64], shift: f64, seed: u64) -> Vec<T> {
     values.iter().map(|v| T::of(v + shift * (random.random::<f64>() - 0.5))).collect()
 }
 
-/// What the CPU finds in float64.
+/// Results of the CPU in float64.
 struct Reference {
     rho: Vec<f64>,
     smoothed: DensityStats,
@@ -179,7 +179,7 @@ fn cells(grid: BinGrid, sizes: &[[f64; 2]], macros: bool, heap: bool) -> Charge 
     Charge::from_rectangles(grid, &rectangles, &options).unwrap()
 }
 
-/// What the die's edge has beyond an `f32` is up to a third of a bin here.
+/// Rounding the die's edge to `f32` moves it by up to a third of a bin here.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn a_die_far_from_zero_loses_no_area() {

@@ -1,5 +1,5 @@
-//! What tests of a device share: opening it, outputs that show what was not
-//! written, and how far off a result may be.
+//! Code that tests of a device share: opening it, outputs that show what was not written, and how
+//! far off a result may be.
 
 use crate::common::{limit, relative_rms, wide};
 use crate::reference::Line;

@@ -29,7 +29,7 @@ fn bound<T: Real>() -> f64 {
     if T::PRECISION == Precision::F32 { 2e-6 } else { 1e-12 }
 }
 
-/// What an engine computed last, in the order of [`MapKind::ALL`], then forces.
+/// Last results of an engine, in the order of [`MapKind::ALL`], then forces.
 pub(crate) struct Seen<T> {
     pub(crate) maps: Vec<Vec<T>>,
     pub(crate) force: [Vec<T>; 2],
@@ -91,7 +91,7 @@ fn the_default_is_three_pass_if_it_has_kernels() {
         let found = choice(128, 64, Some(asked));
         assert_eq!(found, (asked, asked.name(), "asked for".to_owned()));
     }
-    // What stands in for a pipeline that was asked for is named too.
+    // The pipeline that replaces the one asked for is named too.
     let (pipeline, path, _) = choice(64, 97, Some(Pipeline::ThreePass));
     assert_eq!((pipeline, path), (Pipeline::ThreePass, "fused"));
 }
@@ -443,7 +443,7 @@ fn a_flat_density_is_solved_in_single_precision() {
             let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options).unwrap();
             let [x, y] = positions::<f32>(&charge, 0.0, 0);
             engine.evaluate(&x, &y).unwrap();
-            // What is solved is what is read, less the background.
+            // The map that is solved is the one that is read, less the background.
             let centered = gpu.download(engine.centered_density_device().unwrap()).unwrap();
             let centered = Map::from_vec(n, n, wide(&centered));
             let got: Vec<Vec<f64>> = see(&mut engine).maps.iter().map(|map| wide(map)).collect();

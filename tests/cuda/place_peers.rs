@@ -207,8 +207,8 @@ fn until_lost(devices: &[usize]) -> String {
         let one = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
         let stream = last.new_stream().unwrap();
         let begun = Instant::now();
-        // SAFETY: the kernel takes no arguments. What it does is contained in its context, which is
-        // of this process: every later use is refused.
+        // SAFETY: the kernel takes no arguments. Its effect is limited to its context, which is of
+        // this process: every later use is refused.
         unsafe { stream.launch_builder(&fault).launch(one) }.unwrap();
         begun
     });

@@ -16,7 +16,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a started process is to do: `ROLE RANK PLACE`.
+/// Task of a started process: `ROLE RANK PLACE`.
 const ROLE: &str = "PLACEFIELD_TEST_ROLE";
 /// How many processes there are.
 const WORLD: usize = 2;
@@ -83,7 +83,7 @@ fn is_rank() -> bool {
     true
 }
 
-/// What each process printed between brackets, and how long all took.
+/// Returns the text that each process printed between brackets, and the time that all took.
 fn all(test: &str, role: &str) -> ([String; WORLD], Duration) {
     let begin = Instant::now();
     let place = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
@@ -227,7 +227,7 @@ fn one_map<T: CudaReal>(
     }
 }
 
-/// What rank 0 has gathered, beside one device and two ranks on it.
+/// Compares the fields gathered by rank 0 with those of one device and of two ranks on it.
 fn is_like_one<T: CudaReal>(
     peers: &Peers,
     (nx, ny): (usize, usize),

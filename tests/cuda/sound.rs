@@ -1,5 +1,5 @@
-//! What safe code must not be able to do on a device: read or write out of bounds,
-//! race, or replay what is gone. Each attempt is refused or does no harm.
+//! Effects that safe code must not have on a device: read or write out of bounds, race, or replay
+//! what is gone. Each attempt is refused or does no harm.
 
 use crate::common::bodies::mixed;
 use crate::common::pairs;
@@ -229,7 +229,7 @@ fn lengths_beyond_what_cufft_counts_are_refused() {
     }
 }
 
-/// What a step by an engine on `gpu` leaves.
+/// Returns the results of a step by an engine on `gpu`.
 fn step_bits(engine: &mut CudaEngine<f32>, x: &[f32], y: &[f32]) -> Vec<u32> {
     let evaluation = engine.evaluate(x, y).unwrap();
     let [nx, ny] = [engine.charge().grid().nx(), engine.charge().grid().ny()];

@@ -478,7 +478,7 @@ fn every_broken_file_is_one_clear_error() {
 
 #[test]
 fn a_file_cut_short_anywhere_is_noticed() {
-    // What is left of `terminal_NI` or `/FIXED_NI` may be a word of its own or nothing.
+    // The rest of `terminal_NI` or `/FIXED_NI` may be a word of its own or nothing.
     let files = [
         ("aux", AUX, ""),
         ("nodes", NODES, "terminal"),

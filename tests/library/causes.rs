@@ -79,7 +79,7 @@ impl Case {
         find(&self.design, &charge, &self.options, PinOffset::Center)
     }
 
-    /// What is found must be this kind alone. Gives what it says and the names it gives.
+    /// Checks that only this kind of cause is found. Returns its text and the names in it.
     fn finds(&self, kind: Kind) -> (String, Vec<String>) {
         let found = self.find();
         let kinds: Vec<Kind> = found.iter().map(|c| c.kind).collect();
@@ -339,7 +339,7 @@ fn good_placements_of_real_designs_have_no_cause() {
     }
 }
 
-/// What is wrong with real files, or with how they are read, is said.
+/// Faults of real files, or of how they are read, are reported.
 #[test]
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn causes_in_real_designs_are_found() {

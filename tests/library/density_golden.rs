@@ -419,7 +419,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     }
 }
 
-/// What a stage gives, to the bit: ρ, the exact density and the forces.
+/// Results of a stage, compared bit for bit: ρ, the exact density and the forces.
 fn bits_at(stage: &mut CpuDensity, charge: &Charge, x: &[f32], y: &[f32]) -> [Vec<u32>; 4] {
     let (nx, ny) = (charge.grid().nx(), charge.grid().ny());
     let map = |values: &[f64]| Map::from_vec(nx, ny, rounded::<f32>(values));

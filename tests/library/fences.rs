@@ -205,7 +205,7 @@ fn bad_region_counts_and_weights_are_refused() {
     let mut other = charge.clone();
     let error = other.add_fillers_in(4, 1.0, 1.0, &[0.0], &[0.0]).unwrap_err();
     assert!(matches!(error, ChargeError::NoSuchRegion { region: 4, regions: 4, .. }), "{error}");
-    // What an inflation leaves no room for.
+    // Cells inflated beyond the room there is.
     let width: Vec<f64> = charge.width().iter().map(|w| 5.0 * w).collect();
     let error = other.set_sizes(&width, charge.height()).unwrap_err();
     assert!(matches!(error, ChargeError::DoesNotFit { .. }), "{error}");

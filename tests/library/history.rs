@@ -1,4 +1,4 @@
-//! What an engine computes depends on the positions it is given, and not on those before.
+//! Results of an engine depend on the positions it is given, not on those before.
 
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions, Rectangles};

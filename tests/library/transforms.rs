@@ -339,7 +339,7 @@ fn plans_say_what_they_are() {
     assert_eq!(array.method(), Method::Fastest);
 }
 
-/// What a run leaves in a plan's working memory does not matter to the next.
+/// Values that a run leaves in a plan's working memory do not change the next run.
 #[test]
 fn runs_do_not_depend_on_one_another() {
     let (x, other) = (values::<f64>(32 * 24), vec![1e30; 32 * 24]);

@@ -25,7 +25,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The command as a placement's host. What cannot be drawn or written must not cost the placement:
+/// The command as a placement's host. An error of drawing or writing must not cost the placement:
 /// how that went is kept.
 pub(super) struct Command<'a, T> {
     pub(super) options: &'a SolveArgs,

@@ -290,7 +290,7 @@ fn place<T: EngineReal>(
         seeds: if args.seeds > 1 { &placed.seeds } else { &[] },
         warnings: &opened.warnings,
     };
-    // What could not be written is said once all else is.
+    // Errors of writing are reported after all else.
     let (film, filmed) = match frames.map_or(Ok(None), Frames::finish) {
         Ok(film) => (film, Ok(())),
         Err(error) => (None, Err(error)),

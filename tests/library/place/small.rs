@@ -44,7 +44,7 @@ fn place(design: &Design, target: f64, stop: f64, warm: bool) -> Placed {
     Placed { outcome: placer.outcome().unwrap(), records, result, at: [x, y], charge }
 }
 
-/// What every placement owes, however it ended.
+/// Properties of every placement, however it ended.
 fn check(placed: &Placed, stop: f64) {
     let Placed { charge, outcome, records, result, at: [x, y] } = placed;
     let (overflow, hpwl) = (result.sample.density.overflow, result.sample.hpwl);
@@ -84,7 +84,8 @@ proptest! {
         let design = design.unwrap();
         let placed = place(&design, 1.0, 0.07, warm);
         check(&placed, 0.07);
-        // What does not converge stopped for a reason that is true of it, never by diverging.
+        // A placement that does not converge stopped for a reason that holds for it, never by
+        // diverging.
         let last = placed.records.last().unwrap().sample.density.overflow;
         prop_assert!(
             matches!(placed.outcome, Outcome::Converged | Outcome::Plateau),
