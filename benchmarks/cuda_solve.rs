@@ -9,7 +9,7 @@
 //! 4096². The three-pass solve moves 10 values per bin, five copies of one map; the
 //! last line of a size and precision says how many times that lower bound it takes.
 
-use placefield::cuda::internals::{Folding, Quartiles, Spectral, ThreePass, measure};
+use placefield::cuda::internals::{FusedVariant, Quartiles, Spectral, ThreePass, measure};
 use placefield::cuda::{
     CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Gpu, Graph, RealFft, SolverOptions,
 };
@@ -178,8 +178,8 @@ fn bench<T: CudaReal>(
 
 const COPY: &str = "copy of one map";
 
-fn with(reorder: Reorder, post: PostProcessing, folding: Folding) -> SolverOptions {
-    SolverOptions::default().reorder(reorder).post(post).folding(folding)
+fn with(reorder: Reorder, post: PostProcessing, variant: FusedVariant) -> SolverOptions {
+    SolverOptions::default().reorder(reorder).post(post).variant(variant)
 }
 
 /// Single transforms, fused in every variant and row-column.
@@ -190,7 +190,7 @@ fn transforms<T: CudaReal>(
     map: &mut DeviceVec<T>,
 ) -> Result<(), CudaError> {
     let gpu = bench.gpu;
-    use {Folding::PerTransform, PostProcessing::*, Reorder::*};
+    use {FusedVariant::PerTransform, PostProcessing::*, Reorder::*};
     for (what, options) in [
         ("DCT fused", SolverOptions::default()),
         ("DCT fused, scatter", with(Scatter, Efficient, PerTransform)),
@@ -232,7 +232,7 @@ fn solves<T: CudaReal>(
     bench.plain("solve row-column", || row_column.solve(rho, &mut fields))?;
     drop(row_column);
 
-    let options = with(Reorder::Wide, PostProcessing::Efficient, Folding::PerTransform);
+    let options = with(Reorder::Wide, PostProcessing::Efficient, FusedVariant::PerTransform);
     let mut apart = Spectral::<T>::new(gpu, grid, Pipeline::Fused, options)?;
     bench.replay("solve fused, per transform", || apart.solve(rho, &mut fields))?;
     bench.plain("solve fused, per transform", || apart.solve(rho, &mut fields))?;

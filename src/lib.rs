@@ -181,8 +181,6 @@
 #![doc = include_str!("command_line.md")]
 
 pub mod bookshelf;
-#[cfg(any(feature = "capi", feature = "python"))]
-mod border;
 #[cfg(feature = "capi")]
 pub mod capi;
 pub mod causes;
@@ -197,6 +195,8 @@ pub mod cuda;
 pub mod design;
 pub mod displacement;
 pub mod engine;
+#[cfg(any(feature = "capi", feature = "python"))]
+mod ffi;
 pub mod flow;
 pub mod formats;
 pub mod grid;

@@ -4,12 +4,12 @@ use super::engine::EngineHandle;
 use super::memory::{Span, output, outputs, values};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Options, handles, options};
-use crate::border::open_any_engine;
 use crate::charge::{Charge, ChargeOptions};
 use crate::congestion::{
     Capacity, CongestionKind, CongestionMaps, CongestionOptions, Convention, RoutingGrid,
 };
 use crate::design::Design;
+use crate::ffi::open_any_engine;
 use crate::formats::{self, FormatError, ReadOptions};
 use crate::grid::BinGrid;
 use std::ffi::{CStr, c_char};

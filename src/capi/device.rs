@@ -3,7 +3,7 @@
 use super::engine::{EngineHandle, EvaluationResult, check_bodies, gradient_options, on_any};
 use super::memory::output;
 use super::status::{ErrorText, Status};
-use crate::border::with_engine;
+use crate::ffi::with_engine;
 use std::ffi::c_void;
 
 /// For an engine on a CUDA device: enqueues density and solve at `positions` to `stream`, a

@@ -4,9 +4,9 @@ use super::memory::{Span, optional, output, outputs, plain, structure, values};
 use super::solver::{Number, check_bins, wrong_precision};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
-use crate::border::{AnyEngine, DeviceEngine, open_any_engine, with_engine};
 use crate::charge::Charge;
 use crate::engine::{Engine, Evaluation, GradientOptions, MapKind};
+use crate::ffi::{AnyEngine, DeviceEngine, open_any_engine, with_engine};
 use crate::grid::Map;
 
 /// A density engine: made once for the bodies of a design, then used every iteration.

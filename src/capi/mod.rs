@@ -38,8 +38,8 @@ pub use regions::*;
 pub use solver::*;
 pub use status::{ErrorText, Status};
 
-use crate::border::Device;
 use crate::engine::{EngineOptions, Pipeline};
+use crate::ffi::Device;
 use crate::grid::{BinGrid, Rect};
 use crate::real::Precision;
 use memory::{output, structure};
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn placefield_cuda_devices(count: *mut u32, error: *mut Er
     // SAFETY: as the caller promises.
     unsafe {
         let status = call(error, || {
-            let (devices, why) = crate::border::cuda_devices();
+            let (devices, why) = crate::ffi::cuda_devices();
             output(count, "count", &[])?.write(devices as u32);
             missing = why;
             Ok(())

@@ -6,8 +6,8 @@ use super::engine::{
 };
 use super::memory::{Span, output, outputs, values};
 use super::status::{ErrorText, Status};
-use crate::border::with_engine;
 use crate::engine::Evaluation;
+use crate::ffi::with_engine;
 
 /// Writes the number of regions, each of which has a density of its own: one without fences, else
 /// the number of fences, and one more where a cell is in none. `of_bodies`, which may be NULL, gets

@@ -3,8 +3,8 @@
 use super::memory::{Span, optional, output, outputs, plain, values};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
-use crate::border::{EngineReal, HostSolver, open_solver};
 use crate::cpu::solve::FieldSlices;
+use crate::ffi::{EngineReal, HostSolver, open_solver};
 use crate::grid::BinGrid;
 use crate::real::Precision;
 

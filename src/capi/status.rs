@@ -108,8 +108,8 @@ impl From<EngineError> for Failure {
             EngineError::Length { .. } => Status::BadLength,
             EngineError::OutOfOrder { .. } => Status::OutOfOrder,
             EngineError::OutOfMemory { .. } => Status::OutOfMemory,
-            EngineError::Device(_) if crate::border::is_missing(&error) => Status::NoDevice,
-            EngineError::Device(_) if crate::border::is_the_callers(&error) => Status::BadArgument,
+            EngineError::Device(_) if crate::ffi::is_missing(&error) => Status::NoDevice,
+            EngineError::Device(_) if crate::ffi::is_the_callers(&error) => Status::BadArgument,
             EngineError::Device(_) => Status::DeviceFailed,
             _ => Status::BadArgument,
         };

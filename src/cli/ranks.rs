@@ -119,10 +119,13 @@ pub(crate) fn writes(world: &World) -> bool {
 }
 
 /// Reports a failure of this rank to the others.
-pub(crate) fn told<V>(world: &Option<World>, outcome: Result<V, Failure>) -> Result<V, Failure> {
+pub(crate) fn report_failure<V>(
+    world: &Option<World>,
+    outcome: Result<V, Failure>,
+) -> Result<V, Failure> {
     #[cfg(feature = "cuda")]
     if let Some(world) = world {
-        return world.told(outcome);
+        return world.report_failure(outcome);
     }
     #[cfg(not(feature = "cuda"))]
     let _ = world;

@@ -139,5 +139,5 @@ pub mod internals {
     pub use super::device::{KernelOrigin, KernelUse, Marks, Quartiles, compile, measure};
     pub use super::lines::tuning;
     pub use super::place::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};
-    pub use super::solve::{Folding, Spectral, ThreePass};
+    pub use super::solve::{FusedVariant, Spectral, ThreePass};
 }

@@ -403,7 +403,7 @@ pub fn place<H: Host>(
     let (place, noise) = (&options.place, options.noise);
     let start = |seed| global::first_positions(charge, place, noise, seed);
     // The first start is made while the engine is.
-    let (backend, first) = beside(|| start(options.seed), || host.backend(charge, netlist));
+    let (backend, first) = join(|| start(options.seed), || host.backend(charge, netlist));
     let mut backend = backend?;
     let mut resumed = host.resume(&mut *backend)?;
     let mut backend = Some(backend);
@@ -586,7 +586,7 @@ fn check_sizes(design: &Design, charge: &Charge) -> Result<(), FlowError> {
 
 /// Runs `there` on a thread of the pool and `here` on this one, at the same time. Returns both
 /// results, that of `here` first.
-pub(crate) fn beside<A, B: Send>(
+pub(crate) fn join<A, B: Send>(
     there: impl FnOnce() -> B + Send,
     here: impl FnOnce() -> A,
 ) -> (A, B) {

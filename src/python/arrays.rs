@@ -4,7 +4,7 @@ use super::dlpack::{
     CPU, CUDA, DlDataType, DlDevice, DlManaged, DlManagedVersioned, DlTensor, DlVersion, FLOAT,
     INT, OLD, READ_ONLY, VERSIONED, device_tuple,
 };
-use crate::border::Device;
+use crate::ffi::Device;
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyMemoryError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -230,7 +230,7 @@ impl Array {
             #[cfg(feature = "cuda")]
             Memory::Cuda(memory) if stream != Some(-1) => {
                 super::errors::detached(py, || {
-                    let stream = crate::border::stream_of(stream.unwrap_or(1) as usize);
+                    let stream = crate::ffi::stream_of(stream.unwrap_or(1) as usize);
                     // SAFETY: a live stream, as DLPack has it; nothing is enqueued but the wait.
                     unsafe { crate::cuda::interop::on_stream(memory.gpu(), stream, || ()) }?;
                     Ok(())

@@ -5,7 +5,7 @@
 //! what is enqueued to a device is ordered by the stream that the caller names.
 
 use super::errors::Failure;
-use crate::border::Device;
+use crate::ffi::Device;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;

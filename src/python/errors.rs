@@ -57,7 +57,7 @@ impl From<PyErr> for Failure {
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         let text = error.to_string();
-        if crate::border::is_the_callers(&error) {
+        if crate::ffi::is_the_callers(&error) {
             return Failure::Value(text);
         }
         match error {

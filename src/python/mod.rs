@@ -50,5 +50,5 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The number of CUDA devices that can be used, and why there are none where there are none.
 #[pyfunction]
 fn cuda_devices(py: Python<'_>) -> (usize, Option<String>) {
-    py.detach(crate::border::cuda_devices)
+    py.detach(crate::ffi::cuda_devices)
 }

@@ -8,7 +8,6 @@ use super::arrays::{Array, Memory};
 use super::dlpack::ImportedArray;
 use super::errors::Failure;
 use super::transforms::PlanKey;
-use crate::border::{Device, stream_of};
 use crate::congestion::{CongestionKind, CongestionOptions, RoutingGrid};
 use crate::cuda::interop::{self, Borrowed, CallersCapture, on_stream};
 use crate::cuda::transforms;
@@ -18,6 +17,7 @@ use crate::cuda::{
 };
 use crate::design::Design;
 use crate::engine::Pipeline;
+use crate::ffi::{Device, stream_of};
 use crate::real::Precision;
 use crate::transform::{Algorithm1d, Plan2dOptions};
 use std::any::Any;

@@ -3,10 +3,10 @@
 //! `ValueError` with the option's name.
 
 use super::errors::Failure;
-use crate::border::Device;
 use crate::charge::{Charge, ChargeOptions};
 use crate::design::Design;
 use crate::engine::{EngineOptions, MAX_THREADS, MapKind, Pipeline};
+use crate::ffi::Device;
 use crate::grid::BinGrid;
 use crate::place::default_bins;
 use crate::real::Precision;

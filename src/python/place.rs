@@ -4,13 +4,13 @@
 use super::design::{Design, described};
 use super::errors::{Failure, detached, plain};
 use super::options::{Charging, Options};
-use crate::border::{Device, EngineReal, open_backend};
 use crate::charge::{Charge, ChargeOptions, origin_for};
 use crate::congestion::Capacity;
 use crate::cpu::engine::thread_pool;
 use crate::design::Design as Core;
 use crate::displacement;
 use crate::engine::EngineOptions;
+use crate::ffi::{Device, EngineReal, open_backend};
 use crate::flow::checkpoint::{Checkpoints, Subject};
 use crate::flow::{
     self, FlowOptions, Host, Part, Placed, Resumed, Stage, StageReport, Stages, TARGET_DENSITY,

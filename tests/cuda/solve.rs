@@ -5,7 +5,7 @@ use crate::common::{limit, relative_rms, wide};
 use crate::device::{self, MAPS, gpu, output, poisoned};
 use crate::maps::{grid, off_axis};
 use crate::reference::{Line, transform_2d};
-use placefield::cuda::internals::{Folding, Spectral};
+use placefield::cuda::internals::{FusedVariant, Spectral};
 use placefield::cuda::{
     CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, SolverOptions, solver,
 };
@@ -76,11 +76,11 @@ pub(crate) fn variants() -> Vec<(Pipeline, SolverOptions)> {
     let mut all = vec![];
     for reorder in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
         all.push((Pipeline::RowColumn, SolverOptions::default().reorder(reorder)));
-        for folding in [Folding::Shared, Folding::PerTransform] {
+        for variant in [FusedVariant::Shared, FusedVariant::PerTransform] {
             for post in [PostProcessing::Efficient, PostProcessing::Naive] {
                 all.push((
                     Pipeline::Fused,
-                    SolverOptions::default().reorder(reorder).folding(folding).post(post),
+                    SolverOptions::default().reorder(reorder).variant(variant).post(post),
                 ));
             }
         }

@@ -9,7 +9,7 @@ use crate::cli::input::{use_threads, with_precision};
 use crate::cli::memory;
 use crate::cli::options::{Devices, EngineChoice, PipelineArg};
 use crate::cli::outputs::{Names, Outputs};
-use crate::cli::ranks::{RankArgs, World, told, writes};
+use crate::cli::ranks::{RankArgs, World, report_failure, writes};
 use crate::cli::report::{FieldReport, GridReport};
 use crate::cli::results::{list, tell};
 use crate::cpu::solve::{Fields, Solver};
@@ -110,7 +110,7 @@ struct Solved<T> {
 pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
     args.array.engine.only_one()?;
     let world = args.ranks.join(args.array.engine)?;
-    told(&world, run_as(args, world.as_ref()))
+    report_failure(&world, run_as(args, world.as_ref()))
 }
 
 fn run_as(args: &SolveArrayArgs, world: Option<&World>) -> Result<(), Failure> {

@@ -22,7 +22,7 @@ use super::pictures;
 use super::stages::{self, LegalArgs};
 use crate::charge::Charge;
 use crate::flow::checkpoint::Checkpoints;
-use crate::flow::{self, FlowOptions, Stage, TARGET_DENSITY, beside};
+use crate::flow::{self, FlowOptions, Stage, TARGET_DENSITY, join};
 use crate::formats::write_placement;
 use crate::place::{Outcome, PlaceOptions, placement_bins};
 use crate::warning::{Warning, WarningCode};
@@ -201,7 +201,7 @@ fn place<T: EngineReal>(
         true => given.or(bins, target_density).with_fillers(),
         false => given.or(bins, target_density),
     };
-    let (charge, netlist) = beside(
+    let (charge, netlist) = join(
         || Netlist::from_design(&opened.design, args.experts.large_net()),
         || charge_of(&opened.design, &options),
     );

@@ -12,7 +12,7 @@ mod exp;
 mod vector;
 
 pub(crate) use exp::Exp;
-pub(crate) use vector::{Row, Unit, Vector, Vectors, Work, dispatch};
+pub(crate) use vector::{Row, SimdKernel, Unit, Vector, Vectors, dispatch};
 
 use std::cell::Cell;
 use std::sync::OnceLock;

@@ -146,14 +146,14 @@ impl<V: Vector> Unit<V> {
 /// Work written for any unit. `run` and all it calls with vectors is to be `#[inline(always)]`,
 /// closures included: code that is not inlined is not compiled for the unit, and as slow as calls
 /// are.
-pub(crate) trait Work<T: Vectors> {
+pub(crate) trait SimdKernel<T: Vectors> {
     type Output;
     fn run<V: Vector<Number = T>>(self, unit: Unit<V>) -> Self::Output;
 }
 
 /// Runs `work` on [`Simd::current`](super::Simd::current).
 #[inline]
-pub(crate) fn dispatch<T: Vectors, W: Work<T>>(work: W) -> W::Output {
+pub(crate) fn dispatch<T: Vectors, W: SimdKernel<T>>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     {
         use super::Simd;
@@ -161,12 +161,12 @@ pub(crate) fn dispatch<T: Vectors, W: Work<T>>(work: W) -> W::Output {
         #[target_feature(
             enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,bmi1,bmi2,fma,lzcnt,popcnt"
         )]
-        fn with_avx512<T: Vectors, W: Work<T>>(work: W) -> W::Output {
+        fn with_avx512<T: Vectors, W: SimdKernel<T>>(work: W) -> W::Output {
             // SAFETY: the caller has made sure of these features.
             work.run(unsafe { Unit::<T::Avx512>::new() })
         }
         #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]
-        fn with_avx2<T: Vectors, W: Work<T>>(work: W) -> W::Output {
+        fn with_avx2<T: Vectors, W: SimdKernel<T>>(work: W) -> W::Output {
             // SAFETY: the caller has made sure of these features.
             work.run(unsafe { Unit::<T::Avx2>::new() })
         }

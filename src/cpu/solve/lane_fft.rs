@@ -7,7 +7,7 @@
 //! finished before the next block begins, so that the first stages stay in the nearest cache. Other
 //! lengths are transformed a line at a time.
 
-use crate::cpu::simd::{Row, Unit, Vector, Vectors, Work, dispatch};
+use crate::cpu::simd::{Row, SimdKernel, Unit, Vector, Vectors, dispatch};
 use crate::memory::filled;
 use crate::real::Real;
 use crate::transform::fft::ComplexFft;
@@ -153,7 +153,7 @@ struct Transform<'a, T: Real> {
     tile: &'a mut [Row<T>],
 }
 
-impl<T: Real> Work<T> for Transform<'_, T> {
+impl<T: Real> SimdKernel<T> for Transform<'_, T> {
     type Output = ();
 
     #[inline(always)]

@@ -26,7 +26,7 @@ impl<T: CudaReal> BatchSolver<T> {
         options: SolverOptions,
     ) -> Result<Self, CudaError> {
         let on = |rank| solver::<T>(peers.gpu(rank), grid, pipeline, options);
-        let solvers = peers.told(peers.local().map(on).collect())?;
+        let solvers = peers.report_failure(peers.local().map(on).collect())?;
         Ok(BatchSolver { peers: peers.clone(), solvers })
     }
 
@@ -59,6 +59,6 @@ impl<T: CudaReal> BatchSolver<T> {
         let mut all = rho.iter().zip(fields).enumerate();
         let outcome =
             all.try_for_each(|(k, (rho, fields))| self.solvers[k % ranks].solve(rho, fields));
-        self.peers.told(outcome)
+        self.peers.report_failure(outcome)
     }
 }

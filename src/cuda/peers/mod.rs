@@ -143,7 +143,7 @@ impl Peers {
             let own = (world.rank(), world.size());
             Ok(Peers::linked(link, vec![gpu], own, Some(world.clone())))
         };
-        world.told(joined())
+        world.report_failure(joined())
     }
 
     /// Returns the ranks on these devices: the first of them, and how many there are in all
@@ -209,9 +209,9 @@ impl Peers {
     }
 
     /// Reports a failure of this process to the others.
-    fn told<V>(&self, outcome: Result<V, CudaError>) -> Result<V, CudaError> {
+    fn report_failure<V>(&self, outcome: Result<V, CudaError>) -> Result<V, CudaError> {
         match &self.0.world {
-            Some(world) => world.told(outcome),
+            Some(world) => world.report_failure(outcome),
             None => outcome,
         }
     }

@@ -19,7 +19,7 @@ pub(super) mod private {
 /// How much the fused pipeline's transforms share in a solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Folding {
+pub enum FusedVariant {
     /// One pass from the forward FFT's output to the input of all three
     /// inverses, which then run as one batch; one reordering for all three.
     #[default]
@@ -35,10 +35,11 @@ pub enum Folding {
 pub struct SolverOptions {
     /// How maps are reordered.
     pub reorder: Reorder,
-    /// How the forward transform ends (fused, [`Folding::PerTransform`], and single transforms).
+    /// How the forward transform ends (fused, [`FusedVariant::PerTransform`], and single
+    /// transforms).
     pub post: PostProcessing,
-    /// Tables shared by the fused pipeline's transforms.
-    pub folding: Folding,
+    /// How much the fused pipeline's transforms share.
+    pub variant: FusedVariant,
 }
 
 impl SolverOptions {
@@ -56,8 +57,8 @@ impl SolverOptions {
 
     /// Sets how much the fused pipeline's transforms share.
     #[must_use]
-    pub fn folding(self, folding: Folding) -> Self {
-        SolverOptions { folding, ..self }
+    pub fn variant(self, variant: FusedVariant) -> Self {
+        SolverOptions { variant, ..self }
     }
 }
 

@@ -8,7 +8,7 @@ mod one_by_one;
 mod spectral;
 mod three_pass;
 
-pub use field_solver::{FieldSolver, Fields, Folding, SolverOptions};
+pub use field_solver::{FieldSolver, Fields, FusedVariant, SolverOptions};
 pub use spectral::Spectral;
 pub use three_pass::ThreePass;
 

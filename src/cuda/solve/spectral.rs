@@ -2,12 +2,12 @@
 //!
 //! Fused, a forward DCT is reorder → 2-D real FFT → post-processing; an inverse is pre-processing →
 //! 2-D real inverse FFT → reorder (Jiang et al., algorithm 2). In values read or written per bin a
-//! solve moves 28 with [`Folding::Shared`] and 32 with [`Folding::PerTransform`], counting a 2-D
-//! FFT as two passes. Row-column, a transform is eight passes over the map, along y and then along
-//! x, and a solve 32 (64 values). Scaling in the spectrum costs no pass of its own, for the
-//! pre-processing does it.
+//! solve moves 28 with [`FusedVariant::Shared`] and 32 with [`FusedVariant::PerTransform`],
+//! counting a 2-D FFT as two passes. Row-column, a transform is eight passes over the map, along y
+//! and then along x, and a solve 32 (64 values). Scaling in the spectrum costs no pass of its own,
+//! for the pre-processing does it.
 
-use super::field_solver::{FieldSolver, Fields, Folding, Green, SolverOptions, private};
+use super::field_solver::{FieldSolver, Fields, FusedVariant, Green, SolverOptions, private};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Kernel, KernelArgument, SumScratch, check_length,
     cover_for_sum, function, reals,
@@ -152,7 +152,7 @@ impl<T: CudaReal> Spectral<T> {
         options: SolverOptions,
     ) -> Result<Self, CudaError> {
         let shape = &[grid.nx(), grid.ny()];
-        let shared = options.folding == Folding::Shared;
+        let shared = options.variant == FusedVariant::Shared;
         let (taken, shared): (&[usize], _) = match pipeline {
             Pipeline::Fused => (&[2], shared),
             Pipeline::RowColumn => (&[1, 1], false),

@@ -2,7 +2,7 @@
 
 use super::Waves;
 use crate::cpu::matrix::{AHEAD, Block};
-use crate::cpu::simd::{Row, Unit, Vector, Vectors, Work};
+use crate::cpu::simd::{Row, SimdKernel, Unit, Vector, Vectors};
 use crate::cpu::solve::lane_fft::Lanes;
 use crate::real::Real;
 use crate::transform::permutation;
@@ -30,7 +30,7 @@ pub(super) struct Green<'a, T: Real> {
     pub(super) normalisation: T,
 }
 
-impl<T: Real> Work<T> for Dct<'_, T> {
+impl<T: Real> SimdKernel<T> for Dct<'_, T> {
     type Output = f64;
 
     #[inline(always)]
@@ -142,7 +142,7 @@ pub(super) struct Inverse<'a, T: Real> {
     pub(super) tile: &'a mut [Row<T>],
 }
 
-impl<T: Real> Work<T> for Inverse<'_, T> {
+impl<T: Real> SimdKernel<T> for Inverse<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -202,7 +202,7 @@ pub(super) struct Write<'a, 'b, T: Real> {
     pub(super) to: &'a mut Block<'b, T>,
 }
 
-impl<T: Real> Work<T> for Write<'_, '_, T> {
+impl<T: Real> SimdKernel<T> for Write<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]

@@ -23,7 +23,7 @@ use crate::cuda::device::{
 use crate::cuda::solve::Fields;
 use crate::grid::BinGrid;
 use std::ops::Range;
-use three_pass::Rank;
+use three_pass::RankState;
 
 /// The solve of one grid on all ranks. With ranks in several processes each process makes one and
 /// makes the same calls; maps are those of its own ranks.
@@ -34,7 +34,7 @@ pub struct SlabSolver<T: CudaReal> {
     /// The first row of each rank, all of them even, and their number.
     first_row: Vec<usize>,
     /// This process's.
-    ranks: Vec<Rank<T>>,
+    ranks: Vec<RankState<T>>,
 }
 
 impl<T: CudaReal> SlabSolver<T> {
@@ -49,7 +49,7 @@ impl<T: CudaReal> SlabSolver<T> {
         match SlabSolver::make(peers, grid) {
             // All ranks find that, and may go on.
             Err(error @ CudaError::NoThreePass { .. }) => Err(error),
-            outcome => peers.told(outcome),
+            outcome => peers.report_failure(outcome),
         }
     }
 
@@ -86,7 +86,7 @@ impl<T: CudaReal> SlabSolver<T> {
             self.peers.gpu(rank).upload(&map[start * self.ny..end * self.ny])
         };
         // Other processes count on what this one has.
-        self.peers.told(self.peers.local().map(part).collect())
+        self.peers.report_failure(self.peers.local().map(part).collect())
     }
 
     /// Returns zero fields over the rows of each of this process's ranks.
@@ -95,7 +95,7 @@ impl<T: CudaReal> SlabSolver<T> {
     /// When memory runs out.
     pub fn fields(&self) -> Result<Vec<Fields<T>>, CudaError> {
         let of = |rank| Fields::new(self.peers.gpu(rank), self.rows(rank).len() * self.ny);
-        self.peers.told(self.peers.local().map(of).collect())
+        self.peers.report_failure(self.peers.local().map(of).collect())
     }
 
     /// Returns φ, Ex and Ey of all ranks in host memory, `[nx][ny]` each, in the process of rank 0;
@@ -105,7 +105,7 @@ impl<T: CudaReal> SlabSolver<T> {
     /// See [`Peers::synchronize`], and when there are not as many fields as ranks in this
     /// process.
     pub fn gather(&self, fields: &[Fields<T>]) -> Result<Option<[Vec<T>; 3]>, CudaError> {
-        self.peers.told(self.gather_maps(fields))
+        self.peers.report_failure(self.gather_maps(fields))
     }
 
     fn gather_maps(&self, fields: &[Fields<T>]) -> Result<Option<[Vec<T>; 3]>, CudaError> {
@@ -173,7 +173,7 @@ impl<T: CudaReal> SlabSolver<T> {
         fields: &mut [Fields<T>],
     ) -> Result<(), CudaError> {
         let outcome = self.passes(rho, fields);
-        self.peers.told(outcome)
+        self.peers.report_failure(outcome)
     }
 
     fn passes(&mut self, rho: &[DeviceVec<T>], fields: &mut [Fields<T>]) -> Result<(), CudaError> {
@@ -320,7 +320,7 @@ impl<T: CudaReal> SlabSolver<T> {
         }
     }
 
-    fn on(&mut self, rank: usize) -> &mut Rank<T> {
+    fn on(&mut self, rank: usize) -> &mut RankState<T> {
         &mut self.ranks[rank - self.peers.local().start]
     }
 }

@@ -27,7 +27,7 @@ const PIECE: usize = 128;
 const LEAST_PARTED: usize = 64 << 20;
 
 /// A rank's kernels and memory.
-pub(super) struct Rank<T: CudaReal> {
+pub(super) struct RankState<T: CudaReal> {
     gpu: Gpu,
     green: Green<T>,
     /// Row pairs.
@@ -66,7 +66,7 @@ struct Later<T: CudaReal> {
 struct Slabs(Box<[u64]>);
 
 // SAFETY: laid out as the kernels declare it (`Slabs::new`); the memory that its addresses are of
-// is for the launches of `Rank` to answer for.
+// is for the launches of `RankState` to answer for.
 unsafe impl KernelArgument for Slabs {
     fn pointer(&self) -> *mut std::ffi::c_void {
         self.0.as_ptr().cast_mut().cast()
@@ -95,7 +95,10 @@ impl Slabs {
 }
 
 /// Makes the solver of each of this process's ranks.
-pub(super) fn make<T: CudaReal>(peers: &Peers, grid: &BinGrid) -> Result<Vec<Rank<T>>, CudaError> {
+pub(super) fn make<T: CudaReal>(
+    peers: &Peers,
+    grid: &BinGrid,
+) -> Result<Vec<RankState<T>>, CudaError> {
     let (nx, ny, count) = (grid.nx(), grid.ny(), peers.count());
     let size = size_of::<T::Complex>();
     let width = PIECE / size;
@@ -131,7 +134,7 @@ pub(super) fn make<T: CudaReal>(peers: &Peers, grid: &BinGrid) -> Result<Vec<Ran
     let by_messages = !peers.reach_memory();
     let parted = !by_messages && count > 1 && grid.bins() * size_of::<T>() >= LEAST_PARTED;
     let green = Green::new(grid, SCALE / grid.bins() as f64);
-    let mut ranks: Vec<Rank<T>> = Vec::new();
+    let mut ranks: Vec<RankState<T>> = Vec::new();
     for (rank, shapes) in peers.local().zip(&shapes) {
         let gpu = peers.gpu(rank);
         let own_pairs = first_pair[rank + 1] - first_pair[rank];
@@ -154,7 +157,7 @@ pub(super) fn make<T: CudaReal>(peers: &Peers, grid: &BinGrid) -> Result<Vec<Ran
         let own_panels = first_panel[rank + 1] - first_panel[rank];
         let own = panels * width * own_pairs;
         let others = if by_messages { division.others(rank) } else { 0 };
-        ranks.push(Rank {
+        ranks.push(RankState {
             gpu: gpu.clone(),
             green,
             pairs: own_pairs as u32,
@@ -183,7 +186,7 @@ pub(super) fn make<T: CudaReal>(peers: &Peers, grid: &BinGrid) -> Result<Vec<Ran
     for (rank, of) in peers.local().zip(&mut ranks) {
         of.partial = peers.gpu(rank).zeros(first_partial[count])?;
     }
-    let address = |rank: &Rank<T>| {
+    let address = |rank: &RankState<T>| {
         [*rank.panels.address(), *rank.p.address(), *rank.q.address(), *rank.partial.address()]
     };
     let memory: Vec<_> = ranks.iter().map(address).collect();
@@ -224,7 +227,7 @@ pub(super) fn make<T: CudaReal>(peers: &Peers, grid: &BinGrid) -> Result<Vec<Ran
     Ok(ranks)
 }
 
-impl<T: CudaReal> Rank<T> {
+impl<T: CudaReal> RankState<T> {
     /// Enqueues that fields are made by one of the kernels for that.
     fn fields_of(
         &self,
@@ -232,7 +235,7 @@ impl<T: CudaReal> Rank<T> {
         [potential, field_x, field_y]: &[DeviceSliceMut<'_, T>; 3],
         energy: &DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
-        let Rank { gpu, fields, p, q, partial, pairs, green, .. } = self;
+        let RankState { gpu, fields, p, q, partial, pairs, green, .. } = self;
         let LineKernel { kernel, table, .. } = &fields[kernel];
         let (parts, step_y) = (partial.len() as u32, green.step_y());
         let mut launch = kernel.on(gpu);
@@ -257,7 +260,7 @@ impl<T: CudaReal> Rank<T> {
     /// From its rows of ρ, which are as many as it has, to what the second pass of any rank reads.
     /// No rank makes it again before all have made their second pass.
     pub(super) fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
-        let Rank { gpu, rows: LineKernel { kernel, table, .. }, slabs, pairs, .. } = self;
+        let RankState { gpu, rows: LineKernel { kernel, table, .. }, slabs, pairs, .. } = self;
         let (across, sine) = (0u32, 0i32);
         // SAFETY: the arguments are those of transform in kernels/lines/transform.cu with PF_PEERS;
         // ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold all row pairs
@@ -269,7 +272,8 @@ impl<T: CudaReal> Rank<T> {
 
     /// From its columns to what the third pass of any rank reads.
     pub(super) fn second(&mut self) -> Result<(), CudaError> {
-        let Rank { gpu, columns: LineKernel { kernel, table, units }, slabs, green, .. } = self;
+        let RankState { gpu, columns: LineKernel { kernel, table, units }, slabs, green, .. } =
+            self;
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu with PF_PEERS;
         // `units` are all of the rank's columns; P and Q hold whole panels of each rank's row
         // pairs, the parts of the energy a number for every block of every rank; they

@@ -281,9 +281,8 @@ impl World {
         self.0.shared.fail(WorldError::Failed { rank, reason: reason.to_owned() });
     }
 
-    /// Returns the error of this rank, or of the rank that failed first, where one has; sent to
-    /// all.
-    pub fn told<V, E: std::fmt::Display>(&self, outcome: Result<V, E>) -> Result<V, E> {
+    /// Returns `outcome`; if it is an error, it is sent to all ranks.
+    pub fn report_failure<V, E: std::fmt::Display>(&self, outcome: Result<V, E>) -> Result<V, E> {
         if let Err(error) = &outcome {
             self.fail(&error.to_string());
         }

@@ -120,7 +120,7 @@ fn a_failure_of_one_rank_is_known_to_all_at_once() {
         match rank {
             2 => {
                 sleep(Duration::from_millis(50));
-                world.told(Err::<(), _>("out of GPU memory")).unwrap_err();
+                world.report_failure(Err::<(), _>("out of GPU memory")).unwrap_err();
             }
             // One has no call pending and checks now and then.
             3 => {

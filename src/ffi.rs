@@ -69,8 +69,8 @@ pub(crate) enum DeviceEngine<T: EngineReal> {
 macro_rules! with_engine {
     ($made:expr, $engine:ident => $body:expr) => {
         match $made {
-            $crate::border::AnyEngine::F32($engine) => $body,
-            $crate::border::AnyEngine::F64($engine) => $body,
+            $crate::ffi::AnyEngine::F32($engine) => $body,
+            $crate::ffi::AnyEngine::F64($engine) => $body,
         }
     };
 }
