@@ -48,7 +48,7 @@ impl Orientation {
         [N, S, E, W, FN, FS, FE, FW]
     };
 
-    /// The compass name, as it is written.
+    /// Returns the compass name, as it is written.
     pub fn name(self) -> &'static str {
         use Orientation::*;
         match self {
@@ -150,7 +150,7 @@ impl Nodes {
         self.kind.is_empty()
     }
 
-    /// Width and height of node `i` as it lies with this orientation.
+    /// Returns the width and height of node `i` in this orientation, layout units.
     ///
     /// # Panics
     /// If a column has no value for node `i`.
@@ -159,7 +159,7 @@ impl Nodes {
         if orientation.swaps_axes() { (h, w) } else { (w, h) }
     }
 
-    /// The fence that node `i` has to lie in, if any.
+    /// Returns the fence that node `i` has to lie in, by its index in [`Design::fences`], if any.
     pub fn fence_of(&self, i: usize) -> Option<usize> {
         self.fence.get(i).copied().flatten().map(|fence| fence as usize)
     }
@@ -210,7 +210,7 @@ impl Nets {
         self.pin_node.len()
     }
 
-    /// The pins of net `e`.
+    /// Returns the pins of net `e`.
     pub fn pins_of(&self, e: usize) -> std::ops::Range<usize> {
         self.net_start[e] as usize..self.net_start[e + 1] as usize
     }

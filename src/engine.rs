@@ -51,7 +51,7 @@ impl Pipeline {
     /// Every pipeline, in the order of tables.
     pub const ALL: [Pipeline; 3] = [Pipeline::RowColumn, Pipeline::Fused, Pipeline::ThreePass];
 
-    /// The name on the command line and in reports.
+    /// Returns the name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Pipeline::RowColumn => "row-column",
@@ -107,7 +107,7 @@ impl MapKind {
     pub const ALL: [MapKind; 4] =
         [MapKind::Density, MapKind::Potential, MapKind::FieldX, MapKind::FieldY];
 
-    /// The name of its file.
+    /// Returns the name of its file.
     pub fn name(self) -> &'static str {
         match self {
             MapKind::Density => "density",
@@ -135,7 +135,7 @@ pub struct StageTimes {
 }
 
 impl StageTimes {
-    /// Forward, scaling and inverse together.
+    /// Returns the sum of forward, scaling and inverse, milliseconds.
     pub fn solve(&self) -> f64 {
         self.forward + self.scaling + self.inverse
     }

@@ -26,7 +26,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file by its name, whatever it is compressed by.
+    /// Returns the format of a file by its name, compressed or not.
     pub fn of(path: &Path) -> Format {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let name = file::without_compression(&name);
@@ -59,25 +59,25 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// With these LEF files, the one with the technology first.
+    /// Sets the LEF files, the one with the technology first.
     #[must_use]
     pub fn lef(self, lef: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         ReadOptions { lef: lef.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// With pins of LEF macros here.
+    /// Sets where pins of LEF macros are.
     #[must_use]
     pub fn pin_position(self, pin_position: PinPosition) -> Self {
         ReadOptions { pin_position, ..self }
     }
 
-    /// With a `.nets` file's pin offsets counted from here.
+    /// Sets the point from which a `.nets` file counts pin offsets.
     #[must_use]
     pub fn pin_offset(self, pin_offset: PinOffset) -> Self {
         ReadOptions { pin_offset, ..self }
     }
 
-    /// With this placement in place of the design's own.
+    /// Sets a placement file to be read instead of the design's own.
     #[must_use]
     pub fn placement(self, placement: impl Into<PathBuf>) -> Self {
         ReadOptions { placement: Some(placement.into()), ..self }
@@ -201,7 +201,7 @@ pub fn read_placement(
     }
 }
 
-/// The format that a placement of the design at `source` has when it is written to `out`, by its
+/// Returns the format of a placement of the design at `source` that is written to `out`, by its
 /// name.
 ///
 /// # Errors
@@ -231,7 +231,7 @@ pub fn write_placement(out: &Path, source: &Path, design: &Design) -> Result<(),
     }
 }
 
-/// The files that [`read_design`] would read, as far as they are there.
+/// Returns the files that [`read_design`] would read, if they exist.
 pub fn files_of(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
     match Format::of(path) {
         Format::Bookshelf => bookshelf::files_of(path, &options.bookshelf()),

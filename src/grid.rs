@@ -21,34 +21,34 @@ pub struct Rect {
 }
 
 impl Rect {
-    /// The rectangle with lower-left corner `(x, y)` and the given size.
+    /// Makes the rectangle with lower-left corner `(x, y)` and the given size.
     pub fn at(x: f64, y: f64, width: f64, height: f64) -> Self {
         Rect { xl: x, yl: y, xh: x + width, yh: y + height }
     }
 
-    /// Extent along x.
+    /// Returns the extent along x.
     pub fn width(&self) -> f64 {
         self.xh - self.xl
     }
 
-    /// Extent along y.
+    /// Returns the extent along y.
     pub fn height(&self) -> f64 {
         self.yh - self.yl
     }
 
-    /// Width times height.
+    /// Returns width times height.
     pub fn area(&self) -> f64 {
         self.width() * self.height()
     }
 
-    /// Area shared with `other`; zero when they do not meet.
+    /// Returns the area shared with `other`; zero if there is none.
     pub fn overlap(&self, other: &Rect) -> f64 {
         let w = self.xh.min(other.xh) - self.xl.max(other.xl);
         let h = self.yh.min(other.yh) - self.yl.max(other.yl);
         if w > 0.0 && h > 0.0 { w * h } else { 0.0 }
     }
 
-    /// The smallest rectangle that holds both.
+    /// Returns the smallest rectangle that holds both.
     pub fn union(&self, other: &Rect) -> Rect {
         Rect {
             xl: self.xl.min(other.xl),
@@ -112,37 +112,37 @@ impl BinGrid {
         BinGrid { die, ..*self }
     }
 
-    /// The die: the bounding box of the rows.
+    /// Returns the die: the bounding box of the rows.
     pub fn die(&self) -> Rect {
         self.die
     }
 
-    /// Bins along x.
+    /// Returns the number of bins along x.
     pub fn nx(&self) -> usize {
         self.nx
     }
 
-    /// Bins along y.
+    /// Returns the number of bins along y.
     pub fn ny(&self) -> usize {
         self.ny
     }
 
-    /// Number of bins.
+    /// Returns the number of bins.
     pub fn bins(&self) -> usize {
         self.nx * self.ny
     }
 
-    /// Bin width in layout units.
+    /// Returns the bin width, layout units.
     pub fn bin_x(&self) -> f64 {
         self.die.width() / self.nx as f64
     }
 
-    /// Bin height in layout units.
+    /// Returns the bin height, layout units.
     pub fn bin_y(&self) -> f64 {
         self.die.height() / self.ny as f64
     }
 
-    /// Area of one bin in layout units squared.
+    /// Returns the area of one bin, layout units squared.
     pub fn bin_area(&self) -> f64 {
         self.bin_x() * self.bin_y()
     }
@@ -169,32 +169,32 @@ impl<T> Map<T> {
         Map { nx, ny, data, first: 0 }
     }
 
-    /// Bins along x, the slow axis.
+    /// Returns the number of bins along x, the slow axis.
     pub fn nx(&self) -> usize {
         self.nx
     }
 
-    /// Bins along y, the contiguous axis.
+    /// Returns the number of bins along y, the contiguous axis.
     pub fn ny(&self) -> usize {
         self.ny
     }
 
-    /// All values, x slow and y contiguous.
+    /// Returns all values, x slow and y contiguous.
     pub fn as_slice(&self) -> &[T] {
         &self.data[self.first..][..self.nx * self.ny]
     }
 
-    /// All values, x slow and y contiguous.
+    /// Returns all values, x slow and y contiguous.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data[self.first..][..self.nx * self.ny]
     }
 
-    /// The `ny` values at x index `i`.
+    /// Returns the `ny` values at x index `i`.
     pub fn row(&self, i: usize) -> &[T] {
         &self.as_slice()[i * self.ny..][..self.ny]
     }
 
-    /// The values, x slow and y contiguous.
+    /// Returns the values, x slow and y contiguous.
     pub fn into_vec(mut self) -> Vec<T> {
         self.data.truncate(self.first + self.nx * self.ny);
         self.data.drain(..self.first);
@@ -203,7 +203,7 @@ impl<T> Map<T> {
 }
 
 impl<T: Copy> Map<T> {
-    /// A map that holds `value` everywhere.
+    /// Makes a map that holds `value` everywhere.
     ///
     /// # Panics
     /// When there is no memory for `nx * ny` values.
@@ -221,7 +221,7 @@ impl<T: PartialEq> PartialEq for Map<T> {
 }
 
 impl<T: Copy + PartialOrd> Map<T> {
-    /// Smallest and largest value. NaN is passed over.
+    /// Returns the smallest and the largest value. NaN is passed over.
     pub fn range(&self) -> (T, T) {
         let values = self.as_slice();
         let first = values[0];

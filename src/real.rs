@@ -117,7 +117,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// `"f32"` or `"f64"`.
+    /// Returns `"f32"` or `"f64"`.
     pub fn name(self) -> &'static str {
         match self {
             Precision::F32 => "f32",

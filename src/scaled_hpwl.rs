@@ -73,7 +73,7 @@ pub enum ScoreError {
     TargetDensity(f64),
 }
 
-/// The score of the placement of `design` at target density `target_density`.
+/// Returns the score of the placement of `design` at target density `target_density`.
 ///
 /// # Errors
 /// When the design's columns do not fit together, it has no rows, its bins are too many, or

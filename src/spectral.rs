@@ -23,7 +23,7 @@ pub struct Spectrum {
 }
 
 impl Spectrum {
-    /// Wavenumbers for `grid`.
+    /// Computes the wavenumbers of `grid`.
     pub fn new(grid: &BinGrid) -> Self {
         let (nx, ny) = (grid.nx() as f64, grid.ny() as f64);
         let aspect = grid.bin_x() / grid.bin_y();
@@ -33,22 +33,23 @@ impl Spectrum {
         }
     }
 
-    /// `w_x(u)` for u = 0 … nx−1, per bin width.
+    /// Returns `w_x(u)` for u = 0 … nx−1, per bin width.
     pub fn wx(&self) -> &[f64] {
         &self.wx
     }
 
-    /// `w_y(v)` for v = 0 … ny−1, per bin width.
+    /// Returns `w_y(v)` for v = 0 … ny−1, per bin width.
     pub fn wy(&self) -> &[f64] {
         &self.wy
     }
 
-    /// `4/(nx·ny)`: what a DCT and an IDCT along both axes must be divided by.
+    /// Returns `4/(nx·ny)`, the factor that undoes the scaling of a DCT and an IDCT along both
+    /// axes.
     pub fn normalisation(&self) -> f64 {
         4.0 / (self.wx.len() as f64 * self.wy.len() as f64)
     }
 
-    /// `G(u, v)`, for the transforms' scaling, in bin widths squared.
+    /// Returns `G(u, v)`, for the transforms' scaling, in bin widths squared.
     ///
     /// # Panics
     /// When `u ≥ nx` or `v ≥ ny`.

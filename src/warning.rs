@@ -75,7 +75,7 @@ pub enum WarningCode {
 }
 
 impl Warning {
-    /// A warning in one line.
+    /// Makes a warning of one line.
     pub fn new(code: WarningCode, message: impl Into<String>) -> Warning {
         Warning { code, message: message.into() }
     }

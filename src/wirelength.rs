@@ -64,8 +64,8 @@ impl Netlist {
     /// For [`Netlist::from_design`]: no net is left out of the weighted average.
     pub const ALL: usize = usize::MAX;
 
-    /// The nets of `design`, where nets of `large` pins or more are left out of
-    /// the weighted average ([`LARGE_NET`]).
+    /// Returns the nets of `design`, where nets of `large` pins or more are left out of the
+    /// weighted average ([`LARGE_NET`]).
     ///
     /// # Errors
     /// [`DesignError::NoNets`] when the design's nets are not known, and another
@@ -156,47 +156,52 @@ impl Netlist {
         moved
     }
 
-    /// Nets `0..smooth()` take part in the weighted average; the rest only in HPWL.
+    /// Returns the number of nets in the weighted average, `0..smooth()`; the others count only in
+    /// HPWL.
     pub fn smooth(&self) -> usize {
         self.smooth
     }
 
-    /// First pin of each net, and the number of pins at the end.
+    /// Returns the first pin of each net, and the number of pins at the end.
     pub fn net_start(&self) -> &[u32] {
         &self.net_start
     }
 
-    /// Weight of each net.
+    /// Returns the weight of each net.
     pub fn weight(&self) -> &[f64] {
         &self.weight
     }
 
-    /// Movable cell each pin sits on (its index among the bodies), or [`FIXED_PIN`].
+    /// Returns the movable cell that each pin sits on (its index among the bodies), or
+    /// [`FIXED_PIN`].
     pub fn pin_body(&self) -> &[u32] {
         &self.pin_body
     }
 
-    /// Pin from the body's left edge, layout units; of a [`FIXED_PIN`] its place on the die.
+    /// Returns the x of each pin from its body's left edge, layout units; for a [`FIXED_PIN`] its x
+    /// on the die.
     pub fn pin_x(&self) -> &[f64] {
         &self.pin_x
     }
 
-    /// Pin from the body's bottom edge, layout units; of a [`FIXED_PIN`] its place on the die.
+    /// Returns the y of each pin from its body's bottom edge, layout units; for a [`FIXED_PIN`] its
+    /// y on the die.
     pub fn pin_y(&self) -> &[f64] {
         &self.pin_y
     }
 
-    /// First entry in [`Netlist::body_pin`] of each movable cell, and their number at the end.
+    /// Returns the first entry in [`Netlist::body_pin`] of each movable cell, and the number of
+    /// entries at the end.
     pub fn body_start(&self) -> &[u32] {
         &self.body_start
     }
 
-    /// The pins of each movable cell that belong to nets `0..smooth()`, ascending.
+    /// Returns the pins of each movable cell that belong to nets `0..smooth()`, ascending.
     pub fn body_pin(&self) -> &[u32] {
         &self.body_pin
     }
 
-    /// Weighted HPWL of the nets that cannot change, layout units.
+    /// Returns the weighted HPWL of the nets that cannot change, layout units.
     pub fn fixed_hpwl(&self) -> f64 {
         self.fixed_hpwl
     }
@@ -216,7 +221,7 @@ impl Netlist {
         self.body_start.len().saturating_sub(1)
     }
 
-    /// The pins of net `e`.
+    /// Returns the pins of net `e`.
     ///
     /// # Panics
     /// When `e` is not below [`Netlist::nets`].
@@ -224,9 +229,8 @@ impl Netlist {
         self.net_start[e] as usize..self.net_start[e + 1] as usize
     }
 
-    /// Σ of the net weights over the pins of each movable cell that take part
-    /// in the weighted average: the diagonal that preconditions wirelength
-    /// (Lu et al., "ePlace", §5.3).
+    /// Returns Σ of the net weights over the pins of each movable cell that take part in the
+    /// weighted average: the diagonal that preconditions wirelength (Lu et al., "ePlace", §5.3).
     pub fn pin_weights(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.movable()];
         by_range(&mut sums, |first, sums| {
@@ -241,7 +245,7 @@ impl Netlist {
         sums
     }
 
-    /// The largest that Σ |∂WA| over both coordinates can be where WA is taken over nets
+    /// Returns an upper bound of Σ |∂WA| over both coordinates where WA is taken over nets
     /// `0..smooth()`: a net pulls at its outermost pins with its weight, at four in all.
     pub fn most_pull(&self) -> f64 {
         4.0 * self.weight[..self.smooth].iter().sum::<f64>()

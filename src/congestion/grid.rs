@@ -52,7 +52,7 @@ impl From<&BinGrid> for RoutingGrid {
 }
 
 impl RoutingGrid {
-    /// The bins between `x` and `y`, edges in layout units, ascending.
+    /// Makes a grid of bins between the edges `x` and `y`, layout units, ascending.
     ///
     /// # Errors
     /// When an axis has fewer than two edges or too many, or they do not ascend.
@@ -108,27 +108,27 @@ impl RoutingGrid {
         Some(RoutingGrid::from_edges(edges(x), edges(y)))
     }
 
-    /// Bins along x.
+    /// Returns the number of bins along x.
     pub fn nx(&self) -> usize {
         self.x.bins()
     }
 
-    /// Bins along y.
+    /// Returns the number of bins along y.
     pub fn ny(&self) -> usize {
         self.y.bins()
     }
 
-    /// Edges of columns, layout units, one more than there are columns.
+    /// Returns the edges of the columns, layout units, one more than there are columns.
     pub fn x_edges(&self) -> &[f64] {
         &self.x.edges
     }
 
-    /// Edges of rows of bins, layout units, one more than there are rows.
+    /// Returns the edges of the rows of bins, layout units, one more than there are rows.
     pub fn y_edges(&self) -> &[f64] {
         &self.y.edges
     }
 
-    /// Area of bin `(i, j)`, layout units squared.
+    /// Returns the area of bin `(i, j)`, layout units squared.
     ///
     /// # Panics
     /// When there is no such bin.
@@ -136,7 +136,7 @@ impl RoutingGrid {
         self.x.width(i) * self.y.width(j)
     }
 
-    /// Centre of bin `(i, j)`, layout units.
+    /// Returns the centre of bin `(i, j)`, layout units.
     ///
     /// # Panics
     /// When there is no such bin.

@@ -38,7 +38,7 @@ impl Convention {
     pub const ALL: [Convention; 3] =
         [Convention::CircuitNet, Convention::DreamPlace, Convention::OpenRoad];
 
-    /// The name on the command line and in reports.
+    /// Returns the name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Convention::CircuitNet => "circuitnet",
@@ -76,8 +76,8 @@ impl Capacity {
     /// `unit_vertical_capacity` of its `params.json`.
     pub const DREAMPLACE: Capacity = Capacity { horizontal: 1.5625, vertical: 1.45 };
 
-    /// That of routing layers, each horizontal or not, with its pitch in layout units. A layer
-    /// without a pitch above zero is left out.
+    /// Returns the capacity of routing layers, each horizontal or not, with its pitch in layout
+    /// units. A layer without a pitch above zero is left out.
     pub fn of_layers(layers: impl IntoIterator<Item = (bool, f64)>) -> Self {
         let mut capacity = Capacity { horizontal: 0.0, vertical: 0.0 };
         for (is_horizontal, pitch) in layers {
@@ -90,9 +90,9 @@ impl Capacity {
         capacity
     }
 
-    /// That of LEF's routing layers, of which pitches are in micrometres; `None` unless there are
-    /// tracks in both directions. Layers whose direction or pitch the library does not say are left
-    /// out.
+    /// Returns the capacity of LEF's routing layers, whose pitches are in micrometres; `None`
+    /// unless there are tracks in both directions. Layers whose direction or pitch the library does
+    /// not say are left out.
     pub fn of_lef(layers: &[RoutingLayer], units_per_micron: f64) -> Option<Self> {
         let tracks = layers.iter().filter_map(|layer| {
             // Tracks of horizontal wires follow one another along y.
@@ -110,7 +110,7 @@ impl Capacity {
         [self.horizontal, self.vertical].iter().all(|c| *c > 0.0 && c.is_finite())
     }
 
-    /// OpenROAD's wire width, layout units: 1.25 / Σ 1/pitch over all layers.
+    /// Returns OpenROAD's wire width, layout units: 1.25 / Σ 1/pitch over all layers.
     pub fn wire_width(&self) -> f64 {
         1.25 / (self.horizontal + self.vertical)
     }
@@ -155,13 +155,13 @@ pub struct CongestionOptions {
 }
 
 impl CongestionOptions {
-    /// With the formulas of `convention`.
+    /// Sets the convention whose formulas are used.
     #[must_use]
     pub fn convention(self, convention: Convention) -> Self {
         CongestionOptions { convention, ..self }
     }
 
-    /// With routing tracks.
+    /// Sets the capacity of the routing tracks.
     #[must_use]
     pub fn capacity(self, capacity: Option<Capacity>) -> Self {
         CongestionOptions { capacity, ..self }
@@ -215,7 +215,7 @@ impl CongestionKind {
         CongestionKind::PinDensity,
     ];
 
-    /// Its name, as files are called.
+    /// Returns the name that files have.
     pub fn name(self) -> &'static str {
         match self {
             CongestionKind::Rudy => "rudy",
@@ -241,7 +241,7 @@ impl CongestionKind {
         }
     }
 
-    /// The unit of its values.
+    /// Returns the unit of its values.
     pub fn unit(self, convention: Convention) -> &'static str {
         use CongestionKind::*;
         match (self, convention) {
@@ -272,7 +272,7 @@ pub struct CongestionMaps {
 }
 
 impl CongestionMaps {
-    /// The maps of `design` as it is placed, over the bins of `grid`.
+    /// Returns the maps of `design` in its placement, over the bins of `grid`.
     ///
     /// # Errors
     /// When the design has no nets, its columns do not fit together, or the capacity does not
@@ -304,12 +304,12 @@ impl CongestionMaps {
         Ok(CongestionMaps { maps, demand, capacity })
     }
 
-    /// The map of a kind.
+    /// Returns the map of a kind.
     pub fn map(&self, kind: CongestionKind) -> &Map<f64> {
         &self.maps[kind as usize]
     }
 
-    /// Demand in numbers, and over capacity.
+    /// Returns the figures of the demand, alone and over capacity.
     pub fn figures(&self, grid: &RoutingGrid) -> Figures {
         Figures::of(&self.demand.total(), grid, self.capacity)
     }

@@ -34,7 +34,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// That of the nets of `design` as it is placed.
+    /// Returns the demand of the nets of `design` in its placement.
     ///
     /// # Errors
     /// When the design has no nets or its columns do not fit together.

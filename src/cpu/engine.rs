@@ -110,7 +110,7 @@ impl<T: Real> CpuEngine<T> {
         &self.fields
     }
 
-    /// Forces along x and y, one per body, as last computed.
+    /// Returns the last forces along x and y, one per body.
     pub fn force(&self) -> (&[T], &[T]) {
         (&self.force_x, &self.force_y)
     }

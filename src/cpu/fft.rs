@@ -61,7 +61,7 @@ impl<T: Real> Fft2d<T> {
         }
     }
 
-    /// `spectrum` = FFT of `x`.
+    /// Computes `spectrum` = FFT of `x`.
     ///
     /// # Panics
     /// When a slice is not of the planned size.
@@ -78,7 +78,7 @@ impl<T: Real> Fft2d<T> {
         self.panels(&self.fft, None, spectrum);
     }
 
-    /// `x` = inverse FFT of `spectrum`, which is left as it is.
+    /// Computes `x` = inverse FFT of `spectrum`, which is not changed.
     ///
     /// # Panics
     /// When a slice is not of the planned size.

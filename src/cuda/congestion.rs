@@ -383,7 +383,7 @@ impl CudaCongestion {
         Ok(())
     }
 
-    /// The map of a kind, `[nx][ny]`, as last enqueued.
+    /// Returns the map of a kind, `[nx][ny]`, as last enqueued.
     pub fn map(&self, kind: CongestionKind) -> DeviceSlice<'_, f64> {
         self.maps_from(kind as usize, 1)
     }

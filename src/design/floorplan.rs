@@ -46,7 +46,8 @@ impl Default for Symmetry {
 }
 
 impl Row {
-    /// The area its sites cover, from the first site's left edge to the last one's right edge.
+    /// Returns the area that its sites cover, from the first site's left edge to the last one's
+    /// right edge.
     pub fn rect(&self) -> Rect {
         let width = self.pitch * self.sites.saturating_sub(1) as f64 + self.site_width;
         Rect::at(self.x, self.y, if self.sites == 0 { 0.0 } else { width }, self.height)
@@ -130,7 +131,7 @@ pub struct Halo {
 }
 
 impl Halo {
-    /// `rect`, the area of its node with this orientation, and the halo around it.
+    /// Returns `rect`, the area of its node in this orientation, extended by the halo.
     pub fn around(&self, rect: &Rect, orientation: Orientation) -> Rect {
         let (right, top) = orientation.turn((self.right, self.top));
         let (left, bottom) = orientation.turn((-self.left, -self.bottom));

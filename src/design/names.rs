@@ -8,7 +8,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Empty, with capacity for `names` names of `bytes` bytes in all.
+    /// Makes an empty list with capacity for `names` names of `bytes` bytes in all.
     pub fn with_capacity(names: usize, bytes: usize) -> Self {
         Names { text: String::with_capacity(bytes), ends: Vec::with_capacity(names) }
     }
@@ -62,7 +62,7 @@ impl Names {
         self.ends.is_empty()
     }
 
-    /// The `i`-th name.
+    /// Returns the `i`-th name.
     ///
     /// # Panics
     /// When `i` is not below [`Names::len`].
@@ -90,7 +90,7 @@ impl Names {
         &self.ends
     }
 
-    /// All names in order.
+    /// Returns all names in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len()).map(|i| self.get(i))
     }

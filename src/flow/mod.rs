@@ -187,7 +187,7 @@ impl Default for Bodies {
 }
 
 impl Bodies {
-    /// Charge and nets of `design`.
+    /// Returns the charge and the nets of `design`.
     ///
     /// # Errors
     /// When the design has no die or no nets, or the bins or the charge cannot be made.

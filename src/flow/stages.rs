@@ -30,7 +30,7 @@ impl Stage {
     /// All of them, in their order.
     pub const ALL: [Stage; 3] = [Stage::Global, Stage::Legal, Stage::Detailed];
 
-    /// Its name, as documents have it.
+    /// Returns the name in documents.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Global => "global",
@@ -278,7 +278,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// A global placement alone.
+    /// Returns the stages of a global placement alone.
     pub fn of_global(global: StageReport) -> Self {
         Stages {
             stages: StagesReport { global, legal: None, detailed: None },
@@ -289,12 +289,12 @@ impl Stages {
         }
     }
 
-    /// The stage that was run last, whose placement is the result.
+    /// Returns the stage that was run last, whose placement is the result.
     pub fn last(&self) -> (Stage, &StageReport) {
         self.all().last().expect("the global stage is always there")
     }
 
-    /// Every stage that was run, in their order.
+    /// Returns the stages that were run, in order.
     pub fn all(&self) -> impl Iterator<Item = (Stage, &StageReport)> {
         let StagesReport { global, legal, detailed } = &self.stages;
         let detailed = detailed.as_ref().map(|detailed| &detailed.stage);

@@ -106,7 +106,7 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// With one more LEF file.
+    /// Adds a LEF file.
     #[must_use]
     pub fn lef(mut self, lef: impl Into<PathBuf>) -> Self {
         self.lef.push(lef.into());

@@ -188,13 +188,13 @@ impl Default for LegalityOptions<'_> {
 }
 
 impl<'a> LegalityOptions<'a> {
-    /// With another tolerance, as a share of the smallest site pitch.
+    /// Sets the tolerance, as a share of the smallest site pitch.
     #[must_use]
     pub fn tolerance(self, tolerance: f64) -> Self {
         LegalityOptions { tolerance, ..self }
     }
 
-    /// With the placement that fixed cells belong to.
+    /// Sets the placement that fixed cells belong to.
     #[must_use]
     pub fn reference(self, reference: &'a Placement) -> Self {
         LegalityOptions { reference: Some(reference), ..self }
@@ -289,7 +289,7 @@ impl Legality {
     }
 }
 
-/// Looks at the whole placement of `design`, on all threads of the current rayon pool. The same
+/// Checks the whole placement of `design`, on all threads of the current rayon pool. The same
 /// result for any number of threads.
 ///
 /// # Errors

@@ -64,8 +64,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The inverse of the Lipschitz estimate, ‖v' − v‖ / ‖g' − g‖: the step that
-    /// the proposal would have allowed. `None` when the gradient did not change.
+    /// Returns the inverse of the Lipschitz estimate, ‖v' − v‖ / ‖g' − g‖: the step that the
+    /// proposal would have allowed. `None` when the gradient did not change.
     pub fn allowed_step(&self) -> Option<f64> {
         let step = (self.moved_squared / self.changed_squared).sqrt();
         (step.is_finite() && step > 0.0).then_some(step)
@@ -125,7 +125,7 @@ impl StageSplit {
         self.other += other.other;
     }
 
-    /// All of them.
+    /// Returns the sum of all of them.
     pub fn total(&self) -> f64 {
         let evaluated = self.wirelength + self.density + self.solve + self.force;
         evaluated + self.step + self.gradient + self.other

@@ -11,11 +11,11 @@ const PER_BIN: f64 = 4.0;
 /// Most mean cells in a bin of a grid to place on.
 const PLACED_PER_BIN: f64 = 1.1;
 
-/// DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic
-/// for the rest, which asks for 1 to 4 mean cells per bin. Movable macros are left out of
-/// the mean, so that bins are fine enough for the cells beside them, and there are
-/// at least 16 along the longer side, so that a few cells in one place do overflow. Where no
-/// movable cell has an area, the fixed ones are asked.
+/// Returns DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic for the rest,
+/// which asks for 1 to 4 mean cells per bin. Movable macros are left out of the mean, so that bins
+/// are fine enough for the cells beside them, and there are at least 16 along the longer side, so
+/// that a few cells in one place do overflow. Where no movable cell has an area, the fixed ones are
+/// asked.
 pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     bins(design, die, target_density, PER_BIN)
 }
@@ -49,10 +49,10 @@ fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize
     [bins(along_x), bins(along_y)]
 }
 
-/// Bins to place on: powers of two by the rule of [`default_bins`], but with about one mean cell in
-/// a bin at most, so that cells within a bin do not lie on top of one another unseen, which
-/// legalisation would pay for. Those of the ISPD2005 designs stay as they are, and so do those of
-/// designs with movable macros, which finer bins were not seen to serve.
+/// Returns the bins to place on: powers of two by the rule of [`default_bins`], but with about one
+/// mean cell in a bin at most, so that cells within a bin do not lie on top of one another unseen,
+/// which legalisation would pay for. Those of the ISPD2005 designs stay as they are, and so do
+/// those of designs with movable macros, which finer bins were not seen to serve.
 pub fn placement_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     let (width, height): (Vec<f64>, Vec<f64>) = design.movable().map(|i| design.size(i)).unzip();
     let cells = if macros(&width, &height).is_empty() { PLACED_PER_BIN } else { PER_BIN };

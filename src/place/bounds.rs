@@ -21,7 +21,7 @@ pub struct Bounds<T> {
 }
 
 impl<T: Real> Bounds<T> {
-    /// The bounds of the bodies of `charge`, from [`Charge::origin`].
+    /// Returns the bounds of the bodies of `charge`, counted from [`Charge::origin`].
     pub fn of(charge: &Charge) -> Self {
         let die = charge.grid_from_origin().die();
         let (low_x, low_y) = (round_up(die.xl), round_up(die.yl));
@@ -36,7 +36,7 @@ impl<T: Real> Bounds<T> {
         }
     }
 
-    /// Corner `(x, y)` of body `i`, kept inside. NaN stays NaN.
+    /// Returns corner `(x, y)` of body `i`, clamped into the die. NaN stays NaN.
     #[inline(always)]
     pub fn clamp(&self, i: usize, x: T, y: T) -> (T, T) {
         (clamp(x, self.low_x, self.high_x[i]), clamp(y, self.low_y, self.high_y[i]))

@@ -49,12 +49,12 @@ impl State {
         mu.powf(0.5f64.powi(self.returns as i32))
     }
 
-    /// The iteration last done.
+    /// Returns the last iteration.
     pub fn last(&self) -> &Record {
         &self.last
     }
 
-    /// Iteration of the best placement so far.
+    /// Returns the iteration of the best placement so far.
     pub fn best_iteration(&self) -> Option<usize> {
         self.watch.best().map(|best| best.iteration)
     }

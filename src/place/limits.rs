@@ -24,7 +24,7 @@ pub fn least_overflow(charge: &Charge) -> f64 {
     if over > 0.0 { over / charge.movable_area() } else { 0.0 }
 }
 
-/// The first movable cell that is wider or higher than the die.
+/// Returns the first movable cell that is wider or higher than the die.
 pub fn too_large(charge: &Charge) -> Option<usize> {
     let die = charge.grid().die();
     let fits = |i: usize| charge.width()[i] <= die.width() && charge.height()[i] <= die.height();

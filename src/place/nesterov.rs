@@ -105,7 +105,7 @@ impl<T: Real> Nesterov<T> {
     }
 }
 
-/// The momentum (a − 1)/a' of a step from the coefficient `a`, and the next coefficient a'.
+/// Returns the momentum (a − 1)/a' of a step from the coefficient `a`, and the next coefficient a'.
 pub fn momentum(a: f64) -> (f64, f64) {
     let next = (1.0 + (4.0 * a * a + 1.0).sqrt()) / 2.0;
     ((a - 1.0) / next, next)

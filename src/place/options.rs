@@ -100,13 +100,13 @@ impl Default for PlaceOptions {
 }
 
 impl PlaceOptions {
-    /// Done at this smoothed overflow.
+    /// Sets the smoothed overflow at which the placement is done.
     #[must_use]
     pub fn stop_overflow(self, stop_overflow: f64) -> Self {
         PlaceOptions { stop_overflow, ..self }
     }
 
-    /// At most so many iterations.
+    /// Sets the largest number of iterations.
     #[must_use]
     pub fn iterations(self, iterations: usize) -> Self {
         PlaceOptions { iterations, ..self }
@@ -118,19 +118,19 @@ impl PlaceOptions {
         PlaceOptions { warm, ..self }
     }
 
-    /// With a warm start taken to have this smoothed overflow at least.
+    /// Sets the smoothed overflow that a warm start is taken to have at least.
     #[must_use]
     pub fn warm_overflow(self, warm_overflow: f64) -> Self {
         PlaceOptions { warm_overflow, ..self }
     }
 
-    /// With gradients preconditioned, or not.
+    /// Sets whether gradients are preconditioned.
     #[must_use]
     pub fn precondition(self, precondition: bool) -> Self {
         PlaceOptions { precondition, ..self }
     }
 
-    /// With other schedules of γ and λ.
+    /// Sets the schedules of γ and λ.
     #[must_use]
     pub fn schedule(self, schedule: Schedule) -> Self {
         PlaceOptions { schedule, ..self }

@@ -159,7 +159,7 @@ impl<'b> Placer<'b> {
         })
     }
 
-    /// All that a placement in progress consists of.
+    /// Returns the whole state of a placement in progress.
     ///
     /// # Errors
     /// When the device failed.
@@ -189,17 +189,17 @@ impl<'b> Placer<'b> {
         Ok(())
     }
 
-    /// The iteration last done.
+    /// Returns the last iteration.
     pub fn last(&self) -> &Record {
         &self.state.last
     }
 
-    /// How it ended, once it has.
+    /// Returns how the placement ended, once it has.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome
     }
 
-    /// The backend, to read positions and maps of.
+    /// Returns the backend, to read positions and maps from.
     pub fn backend(&mut self) -> &mut dyn Backend {
         self.backend
     }
@@ -209,7 +209,7 @@ impl<'b> Placer<'b> {
         self.outcome.get_or_insert(outcome);
     }
 
-    /// One iteration; none once the placement has ended.
+    /// Does one iteration and returns its record, or `None` once the placement has ended.
     ///
     /// # Errors
     /// When the engine failed.
@@ -388,7 +388,7 @@ impl<'b> Placer<'b> {
         Ok(self.standard.as_mut().map(|cells| cells.overflow(&x, &y)))
     }
 
-    /// The overflow of the standard cells in the result so far, where macros move too.
+    /// Returns the overflow of the standard cells in the result so far, if macros move too.
     ///
     /// # Errors
     /// When the device failed.
@@ -396,7 +396,7 @@ impl<'b> Placer<'b> {
         self.standard_cells_overflow(self.result())
     }
 
-    /// Overflow and maximum of the result so far with every cell at its exact size.
+    /// Returns overflow and maximum of the result so far with every cell at its exact size.
     ///
     /// # Errors
     /// When the engine or the device failed.
@@ -404,8 +404,8 @@ impl<'b> Placer<'b> {
         Ok(self.backend.exact_density(self.result())?)
     }
 
-    /// Iteration whose placement is the result: the last one where the overflow asked for
-    /// was reached, else the best trade-off seen.
+    /// Returns the iteration whose placement is the result: the last one where the overflow asked
+    /// for was reached, else the best trade-off seen.
     pub fn result_iteration(&self) -> usize {
         let best = self.state.watch.best().map_or(0, |best| best.iteration);
         if self.result() == Held::Kept { best } else { self.state.last.iteration }
@@ -418,7 +418,7 @@ impl<'b> Placer<'b> {
         }
     }
 
-    /// Lower-left corners of every body in the result so far.
+    /// Returns the lower-left corners of every body in the result so far.
     ///
     /// # Errors
     /// When the device failed.

@@ -165,14 +165,15 @@ impl Routability {
         }
     }
 
-    /// Lower-left corners of the bodies at their own sizes, where they lie at their present ones.
+    /// Returns the lower-left corners of the bodies at their own sizes, from those at their present
+    /// sizes.
     pub fn at_own_size(&self, x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let [dx, dy] = self.margins();
         let add = |at: &[f64], by: &[f64]| at.iter().zip(by).map(|(at, by)| at + by).collect();
         (add(x, &dx), add(y, &dy))
     }
 
-    /// How crowded `design` is where its cells lie.
+    /// Measures the congestion of `design` in its placement.
     ///
     /// # Errors
     /// When the design has no nets or its columns do not fit together.
@@ -194,8 +195,8 @@ impl Routability {
         })
     }
 
-    /// Grows the cells by what was last measured, where that is worth another round and there may
-    /// be one; `x` and `y` are lower-left corners of the bodies at their present sizes.
+    /// Grows the cells by the last measurement. Returns `None` if another round is not worth it or
+    /// not allowed; `x` and `y` are lower-left corners of the bodies at their present sizes.
     ///
     /// # Errors
     /// When sizes do not fit a charge.

@@ -24,26 +24,25 @@ pub const FALL_SHARE: f64 = 0.25;
 /// [`Schedule::momentum`](super::Schedule::momentum): before, far moves need it.
 pub const SPREAD: f64 = 0.2;
 
-/// γ at overflow 0.1 is a tenth of this, layout units: `gamma` (bin_x + bin_y), or where cells
-/// are farther apart than bins `gamma` times twice their `pitch`. DREAMPlace's `gamma` is 4,
-/// and it has no pitch.
+/// Returns ten times γ at overflow 0.1, layout units: `gamma` (bin_x + bin_y), or where cells are
+/// farther apart than bins `gamma` times twice their `pitch`. DREAMPlace's `gamma` is 4, and it has
+/// no pitch.
 pub fn base_gamma(grid: &BinGrid, gamma: f64, pitch: f64) -> f64 {
     gamma * (grid.bin_x() + grid.bin_y()).max(2.0 * pitch)
 }
 
-/// The mean distance of movable cells spread over all of the die, layout units.
+/// Returns the mean distance of movable cells spread over the whole die, layout units.
 pub fn pitch(charge: &Charge) -> f64 {
     (charge.grid().die().area() / charge.movable().max(1) as f64).sqrt()
 }
 
-/// γ / [`base_gamma`] at a smoothed overflow: 10 where it is 1, 0.1 at 0.1, so
-/// that wirelength is smooth while cells are far from their places and sharp
-/// when they are near.
+/// Returns γ / [`base_gamma`] at a smoothed overflow: 10 where it is 1, 0.1 at 0.1, so that
+/// wirelength is smooth while cells are far from their places and sharp when they are near.
 pub fn gamma_factor(overflow: f64) -> f64 {
     10f64.powf((overflow - 0.1) * 20.0 / 9.0 - 1.0)
 }
 
-/// DREAMPlace's factor on λ after iteration `iteration` (from 1), in which HPWL rose by
+/// Returns DREAMPlace's factor on λ after iteration `iteration` (from 1), in which HPWL rose by
 /// `rise`; `reference` is the rise at which λ stays, in the same unit.
 ///
 /// 1.05 where HPWL stays, less when it rises by much; when it falls, a little
@@ -71,14 +70,15 @@ pub fn is_felt(iteration: usize, pressure: f64) -> bool {
     iteration < 240 || pressure > 0.01
 }
 
-/// DREAMPlace's factor on λ with `growth` in place of its largest, 1.05: where it is above 1 that
-/// many times as near to 1, below 1 as it is. Where HPWL oscillates λ does not shrink for that.
+/// Returns DREAMPlace's factor on λ with `growth` in place of its largest, 1.05: where it is above
+/// 1 that many times as near to 1, below 1 as it is. Where HPWL oscillates λ does not shrink for
+/// that.
 pub fn growth(mu: f64, growth: f64) -> f64 {
     if mu > 1.0 { mu.powf(growth.ln() / LARGEST_MU.ln()) } else { mu }
 }
 
-/// About the HPWL that a placement of `hpwl` at smoothed overflow `overflow` will
-/// have once it is spread, layout units: hpwl / (1 − overflow^2.5).
+/// Estimates the HPWL that a placement of `hpwl` at smoothed overflow `overflow` will have once it
+/// is spread, layout units: hpwl / (1 − overflow^2.5).
 ///
 /// The formula is read off descents of ibm01, of which it is true within a tenth from
 /// overflow 0.9 on. RePlAce and DREAMPlace set the rise of HPWL at which λ stays to
@@ -93,10 +93,10 @@ pub fn final_hpwl(hpwl: f64, overflow: f64) -> f64 {
 /// Overflow above which the final HPWL is not estimated.
 const CLUMPED: f64 = 0.9999;
 
-/// λ‖∇density‖₁ / ‖∇WA‖₁ at a warm start of this smoothed overflow: `cold`, that of a
-/// centred start, where nothing is spread, 1 where everything is, and the
-/// geometric mean of the two by overflow between. A given placement that is
-/// nearly spread would collapse under a weight meant for a centred start.
+/// Returns λ‖∇density‖₁ / ‖∇WA‖₁ at a warm start of this smoothed overflow: `cold`, that of a
+/// centred start, where nothing is spread, 1 where everything is, and the geometric mean of the two
+/// by overflow between. A given placement that is nearly spread would collapse under a weight meant
+/// for a centred start.
 pub fn first_density_share(overflow: f64, cold: f64) -> f64 {
     cold.powf(overflow.clamp(0.0, 1.0))
 }

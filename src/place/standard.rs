@@ -19,9 +19,9 @@ const MACRO_AREA: f64 = 10.0;
 /// … and its height this many times the median height.
 const MACRO_HEIGHT: f64 = 4.0;
 
-/// Which cells of the given sizes are macros, by index: those of more than 10 times the median
-/// area and four times the median height. Cells of two or three rows are none. The median is that
-/// of a standard cell, however much of the area macros are.
+/// Returns the cells of the given sizes that are macros, by index: those of more than 10 times the
+/// median area and four times the median height. Cells of two or three rows are none. The median is
+/// that of a standard cell, however much of the area macros are.
 pub fn macros(width: &[f64], height: &[f64]) -> Vec<usize> {
     let count = width.len().min(height.len());
     let area = |i: usize| width[i] * height[i];
@@ -69,7 +69,7 @@ pub struct StandardCells {
 }
 
 impl StandardCells {
-    /// For the movable cells of `charge`.
+    /// Prepares the overflow of the movable cells of `charge`.
     ///
     /// # Errors
     /// None for a charge that exists.
@@ -112,13 +112,13 @@ impl StandardCells {
         })
     }
 
-    /// The movable macros, by index, ascending.
+    /// Returns the movable macros, by index, ascending.
     pub fn macros(&self) -> &[usize] {
         &self.indices[1]
     }
 
-    /// The overflow of the standard cells with the movable cells' lower-left corners at
-    /// the first values of `x` and `y`, layout units.
+    /// Returns the overflow of the standard cells with the movable cells' lower-left corners at the
+    /// first values of `x` and `y`, layout units.
     ///
     /// # Panics
     /// When `x` or `y` has fewer values than there are movable cells.
@@ -127,7 +127,7 @@ impl StandardCells {
         if self.area > 0.0 { standard_cells / self.area } else { 0.0 }
     }
 
-    /// Where the overflow lies of a placement as in [`StandardCells::overflow`].
+    /// Returns the parts of the overflow of a placement, given as in [`StandardCells::overflow`].
     ///
     /// # Panics
     /// When `x` or `y` has fewer values than there are movable cells.

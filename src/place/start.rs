@@ -9,9 +9,9 @@ use rand_pcg::Pcg64;
 /// little to matter, enough to tell cells of the same nets apart.
 const SPREAD: f64 = 1e-3;
 
-/// Lower-left corners of every body: the movable cells' centres normally
-/// distributed about the centre of the die, the fillers where the charge has
-/// them. The same `seed` gives the same start.
+/// Returns lower-left corners of every body: the movable cells' centres normally distributed about
+/// the centre of the die, the fillers where the charge has them. The same `seed` gives the same
+/// start.
 pub fn centred(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let die = charge.grid().die();
     let mut random = Pcg64::seed_from_u64(seed);

@@ -111,12 +111,12 @@ impl<'a> NameIndex<'a> {
         self.repeats
     }
 
-    /// The names that are indexed.
+    /// Returns the names that are indexed.
     pub fn names(&self) -> &'a Names {
         self.names
     }
 
-    /// The index of `name`.
+    /// Returns the index of `name`, if it is one of the names.
     pub fn find(&self, name: &[u8]) -> Option<u32> {
         let hash = hash(name);
         let mut at = hash as usize;

@@ -66,7 +66,7 @@ impl<T: Real> PlanNd<T> {
         self.method
     }
 
-    /// Dimensions of every round, in the order they are taken, last axes first.
+    /// Returns the dimensions of every round in their order, last axes first.
     pub fn rounds(&self) -> Vec<usize> {
         self.rounds.dimensions().collect()
     }

@@ -261,19 +261,19 @@ impl<T: CudaReal> CudaWirelength<T> {
         self.needed.as_ref()
     }
 
-    /// ∂WA/∂x and ∂WA/∂y of every movable cell, as the last
-    /// [`CudaWirelength::run`] leaves them.
+    /// Returns ∂WA/∂x and ∂WA/∂y of every movable cell, as the last [`CudaWirelength::run`] leaves
+    /// them.
     pub fn gradient(&self) -> (&DeviceVec<T>, &DeviceVec<T>) {
         (&self.gradient[0], &self.gradient[1])
     }
 
-    /// Two numbers on the device, HPWL and WA, without the nets that no movement
-    /// changes ([`CudaWirelength::fixed_hpwl`]).
+    /// Returns two numbers on the device, HPWL and WA, without the nets that no movement changes
+    /// ([`CudaWirelength::fixed_hpwl`]).
     pub fn lengths(&self) -> &DeviceVec<f64> {
         &self.lengths
     }
 
-    /// Weighted HPWL of the nets that no movement changes, layout units.
+    /// Returns the weighted HPWL of the nets that no movement changes, layout units.
     pub fn fixed_hpwl(&self) -> f64 {
         self.fixed_hpwl
     }
