@@ -233,7 +233,7 @@ pub struct Design {
     pub row_blockage: bool,
     /// The die where there are no rows; with rows it is their bounding box.
     pub outline: Option<Rect>,
-    /// Library cells, as far as they say how their instances may stand on rows.
+    /// Library cells: where their instances may stand on rows.
     pub masters: Vec<Master>,
     /// Areas that some cells have to lie in and no others may. They do not overlap.
     pub fences: Vec<Fence>,

@@ -45,7 +45,7 @@ pub struct Displacement {
 pub struct Range {
     /// From this distance on …
     pub from: f64,
-    /// … and below this one. Equal to `from`, 0, for the cells that did not move.
+    /// … and below this one. For the cells that did not move both are 0.
     pub to: f64,
     /// Number of cells.
     pub cells: usize,

@@ -372,8 +372,8 @@ pub trait Engine<T: Real> {
     /// evaluation itself.
     ///
     /// # Errors
-    /// When `out` does not have one entry per region, the field was not solved for the positions
-    /// at hand, or the device failed.
+    /// When `out` does not have one entry per region, the field was not solved for the current
+    /// positions, or the device failed.
     fn read_regions(&mut self, out: &mut [Evaluation]) -> Result<(), EngineError>;
 
     /// Copies a map, `nx × ny`, y contiguous, to the host; with fences the map of every region, one
@@ -381,25 +381,24 @@ pub trait Engine<T: Real> {
     ///
     /// # Errors
     /// When `out` does not have `nx × ny` bins for each region (one of `ny × nx` is refused too),
-    /// the map was not computed for the positions at hand, or the device failed.
+    /// the map was not computed for the current positions, or the device failed.
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError>;
 
-    /// Copies forces, one per body: the direction that spreads, in units of
-    /// layout area × bin widths. The derivative of the energy by a body's x or y,
-    /// per layout unit, is −2/(bin_area · bin_x) of it, but for what the field
-    /// varies within a bin.
+    /// Copies forces, one per body: the direction that spreads, in units of layout area × bin
+    /// widths. The derivative of the energy by a body's x or y, per layout unit, is −2/(bin_area ·
+    /// bin_x) of it, except for the variation of the field within a bin.
     ///
     /// # Errors
-    /// When `fx` or `fy` does not have one value per body, the forces were not
-    /// computed for the positions at hand, or the device failed.
+    /// When `fx` or `fy` does not have one value per body, the forces were not computed for the
+    /// current positions, or the device failed.
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError>;
 
     /// Writes the force times a weight to `gradient`, or adds it to what is there: two values per
-    /// body, as `options` has it, in the caller's order.
+    /// body, in the layout of `options` and the caller's order.
     ///
     /// # Errors
     /// When `gradient` does not have two values per body, a weight is not finite, regions' weights
-    /// are not one for each, the forces were not computed for the positions at hand, or the device
+    /// are not one for each, the forces were not computed for the current positions, or the device
     /// failed.
     fn write_gradient(
         &mut self,
@@ -413,9 +412,9 @@ pub trait Timed<T: Real>: Engine<T> {
     /// Time each stage took when it last ran.
     fn times(&self) -> StageTimes;
 
-    /// Times whole steps and solves by `pipeline`, `repetitions` times and more,
-    /// for the positions at hand; none where an engine makes no such difference.
-    /// Afterwards everything holds what a step by `pipeline` leaves.
+    /// Times whole steps and solves by `pipeline`, `repetitions` times and more, for the current
+    /// positions; none where an engine makes no such difference. Afterwards everything holds what a
+    /// step by `pipeline` leaves.
     ///
     /// # Errors
     /// When no positions were given, or the device failed.

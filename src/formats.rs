@@ -136,8 +136,8 @@ pub enum FormatError {
 /// files.
 ///
 /// # Errors
-/// At the first file that cannot be read or is not as the format has it, and where a DEF file comes
-/// without LEF files or an `.aux` file with some.
+/// If a file cannot be read or does not follow its format, a DEF file comes without LEF files, or
+/// an `.aux` file with some.
 pub fn read_design(path: &Path, options: &ReadOptions) -> Result<Loaded, FormatError> {
     match (Format::of(path), options.lef.is_empty()) {
         (Format::Bookshelf, true) => {
@@ -189,7 +189,7 @@ fn read_def(path: &Path, options: &ReadOptions) -> Result<Loaded, FormatError> {
 /// they are; of a DEF file pins of several shapes lie as `pin_position` has it.
 ///
 /// # Errors
-/// When the file cannot be read, is not as the format has it, or places a node that there is not.
+/// If the file cannot be read, does not follow its format, or places a node that does not exist.
 pub fn read_placement(
     path: &Path,
     nodes: &Nodes,

@@ -55,7 +55,7 @@ pub struct ScaledHpwl {
     pub largest_overflow: f64,
 }
 
-/// Why there is no score.
+/// Error of a placement that has no score.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScoreError {

@@ -1,5 +1,5 @@
-//! Area without cells that is taken all the same: outside every row, in blockages, and around fixed
-//! nodes with a halo.
+//! Blocked area under no fixed cell: outside every row, in blockages, and around fixed nodes with a
+//! halo.
 //!
 //! Parts that fixed cells cover are left out, so that no area is taken twice. A partial blockage of
 //! density d (LEF/DEF 5.8 Language Reference, "Blockages") takes the share 1 − d. For global

@@ -103,7 +103,7 @@ struct Source {
     fixed_cells: Vec<bool>,
     fixed: Vec<Rect>,
     row_blockage: bool,
-    /// Under nothing fixed, and taken all the same.
+    /// Blocked rectangles under no fixed cell.
     closed: Vec<Rect>,
     /// Area of every bin that partial blockages take.
     partial: Option<Map<f64>>,
@@ -498,8 +498,8 @@ impl Charge {
         self.fixed_partly_outside
     }
 
-    /// Returns the area under no fixed cell that is taken all the same: in blockages, partial ones
-    /// in part, and with [`Charge::row_blockage`] outside every row.
+    /// Returns the blocked area under no fixed cell: in blockages, partial ones in part, and with
+    /// [`Charge::row_blockage`] outside every row.
     pub fn blockage_area(&self) -> f64 {
         self.blockage_area
     }

@@ -41,7 +41,7 @@ impl Charge {
         self.origin
     }
 
-    /// Sets where positions in an engine's precision are counted from, as [`origin_for`] has it.
+    /// Sets the origin of positions in an engine's precision to that of [`origin_for`].
     ///
     /// # Errors
     /// When a number is not finite. The charge is then as it was.

@@ -116,7 +116,7 @@ impl Capacity {
     }
 }
 
-/// Pins per layout unit squared that DREAMPlace takes a bin to have room for where it is told none:
+/// Default of DREAMPlace for the pins that a bin has room for, per layout unit squared:
 /// `unit_pin_capacity` of its `params.json`.
 pub const DREAMPLACE_PIN_CAPACITY: f64 = 0.058;
 
@@ -275,8 +275,7 @@ impl CongestionMaps {
     /// Returns the maps of `design` in its placement, over the bins of `grid`.
     ///
     /// # Errors
-    /// When the design has no nets, its columns do not fit together, or the capacity does not
-    /// serve.
+    /// When the design has no nets, its columns do not fit together, or the capacity is not valid.
     pub fn of(
         design: &Design,
         grid: &RoutingGrid,

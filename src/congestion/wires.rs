@@ -63,12 +63,12 @@ impl Demand {
     }
 }
 
-/// Nets whose pins have a place.
+/// Nets of a design, with the positions of their pins.
 pub(super) struct PlacedNets<'a> {
     pub(super) nets: &'a Nets,
     /// Centre of every node.
     centre: Vec<[f64; 2]>,
-    /// Where some node does not lie as the library has it.
+    /// Orientations, unless every node has that of the library.
     turned: Option<&'a [Orientation]>,
 }
 

@@ -18,7 +18,7 @@ pub struct Row {
     pub pitch: f64,
     /// Number of sites.
     pub sites: u64,
-    /// How the sites lie, and with them a cell as the library has it.
+    /// Orientation of the sites, and of a cell on them as the library draws it.
     pub orientation: Orientation,
     /// How else a cell may lie on them.
     pub symmetry: Symmetry,
@@ -54,7 +54,7 @@ impl Row {
     }
 }
 
-/// A library cell, as far as it says how its instances may stand on rows.
+/// A library cell: where its instances may stand on rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Master {
     /// Its name in the library.

@@ -1,9 +1,9 @@
 //! A placement in progress as a file.
 //!
-//! One line of JSON says what it is of and all that is decided by; after it the vectors
-//! follow as little-endian numbers of the placement's precision: positions, the other
-//! sequence, gradient and the best placement, each all x, then all y. The last four bytes are the
-//! CRC-32 of all before, as gzip has it, little-endian.
+//! One line of JSON says what it is of and all that is decided by; after it the vectors follow as
+//! little-endian numbers of the placement's precision: positions, the other sequence, gradient and
+//! the best placement, each all x, then all y. The last four bytes are the CRC-32 of all before
+//! (that of gzip), little-endian.
 
 use super::Resumed;
 use crate::Real;
@@ -24,7 +24,7 @@ use std::time::Instant;
 const FORMAT: u32 = 4;
 /// Bytes of the checksum at the end.
 const CHECKSUM: u64 = 4;
-/// A first line longer than this is no checkpoint's.
+/// Longest first line that a checkpoint may have, bytes.
 const LONGEST_LINE: u64 = 1 << 30;
 
 /// Why a checkpoint could not be written or read, as one line.
@@ -33,7 +33,7 @@ pub(crate) enum CheckpointError {
     /// The file could not be.
     #[error("{0}: {1}")]
     Io(String, io::Error),
-    /// Its contents do not serve.
+    /// The contents are not those of a valid checkpoint.
     #[error("{0}: {1}")]
     Unfit(String, String),
 }

@@ -345,7 +345,7 @@ pub(crate) fn as_status<S: serde::Serializer>(outcome: &Outcome, to: S) -> Resul
     to.serialize_str(outcome.status())
 }
 
-/// A placement that has ended; the design has it.
+/// A placement that has ended; its positions are in the design.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Placed {
@@ -363,7 +363,7 @@ pub struct Placed {
     pub rounds: Vec<Round>,
     /// Cause of a plateau: what keeps the overflow from falling.
     pub limit: Option<String>,
-    /// Why there is the global stage alone, where that was not asked for and is no failure.
+    /// Reason why only the global stage was run, if more was asked for and it is no failure.
     pub left_out: Option<&'static str>,
     /// Seconds of the global stages of all seeds.
     pub seconds: f64,

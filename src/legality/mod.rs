@@ -252,7 +252,7 @@ pub struct Legality {
     /// Movable cells on a row that their library cell may not stand on.
     pub wrong_row: usize,
     /// False where most cells on flipped rows lie unflipped: then orientations have not been
-    /// assigned yet, and a cell as the library has it is not counted as wrong there.
+    /// assigned yet, and a cell in the orientation of the library is not counted as wrong there.
     pub orientations_assigned: bool,
     /// The worst of every fault, [`WORST`] of each at most, in the order of [`Fault::ALL`]. Where
     /// cells lie in heaps of more than 64 to a cell, overlaps are counted but not all of them

@@ -52,7 +52,7 @@ fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize
 /// Returns the bins to place on: powers of two by the rule of [`default_bins`], but with about one
 /// mean cell in a bin at most, so that cells within a bin do not lie on top of one another unseen,
 /// which legalisation would pay for. Those of the ISPD2005 designs stay as they are, and so do
-/// those of designs with movable macros, which finer bins were not seen to serve.
+/// those of designs with movable macros, which finer bins did not improve in measurements.
 pub fn placement_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     let (width, height): (Vec<f64>, Vec<f64>) = design.movable().map(|i| design.size(i)).unzip();
     let cells = if macros(&width, &height).is_empty() { PLACED_PER_BIN } else { PER_BIN };

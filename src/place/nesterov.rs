@@ -29,7 +29,7 @@ pub(crate) struct Point<T> {
     pub(crate) g: Pair<T>,
 }
 
-/// The point at hand and the one proposed; after [`Nesterov::accept`] the one before.
+/// The current point and the one proposed; after [`Nesterov::accept`] the one before.
 #[derive(Clone, Debug)]
 pub(crate) struct Nesterov<T> {
     pub(crate) current: Point<T>,

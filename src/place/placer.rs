@@ -22,7 +22,7 @@ const MOST_TRIES: u32 = 10;
 /// Longest step over the inverse of what the density's curvature can be in its
 /// densest bin: beyond 2, bodies there oscillate with growing amplitude.
 const MOST_OVERSHOOT: f64 = 2.0;
-/// Longest step over γ: from 1 to 1.2 serve alike ([`Placer::short_nets_step`]).
+/// Longest step over γ: values from 1 to 1.2 do equally well ([`Placer::short_nets_step`]).
 const MOST_GAMMAS: f64 = 1.1;
 /// How often a descent that failed is taken up again from the best placement before.
 const RETURNS: u32 = 3;
