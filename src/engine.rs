@@ -409,12 +409,12 @@ pub trait Engine<T: Real> {
 
 /// An engine that says how long its stages take.
 pub trait Timed<T: Real>: Engine<T> {
-    /// Time each stage took when it last ran.
+    /// Returns the time that each stage took when it last ran.
     fn times(&self) -> StageTimes;
 
-    /// Times whole steps and solves by `pipeline`, `repetitions` times and more, for the current
-    /// positions; none where an engine makes no such difference. Afterwards everything holds what a
-    /// step by `pipeline` leaves.
+    /// Returns the times of whole steps and solves by `pipeline` at the current positions, over
+    /// `repetitions` runs or more, or `None` if the engine does not measure them. Afterwards all
+    /// results are those of a step by `pipeline`.
     ///
     /// # Errors
     /// When no positions were given, or the device failed.

@@ -423,8 +423,14 @@ class Maps {
       span.append(Object.assign(document.createElement("b"), { textContent: `${name} ` }), value);
       return span;
     };
-    const bin = (axis, low) => Math.min(Math.floor((at[axis] - low) / this.bin[axis === "x" ? 0 : 1]), this.bins[axis === "x" ? 0 : 1] - 1);
-    const items = [item("x, y", `${short(at.x)}, ${short(at.y)}`), item("bin", `${bin("x", whole.xl)}, ${bin("y", whole.yl)}`)];
+    const bin = (axis, low) => {
+      const k = axis === "x" ? 0 : 1;
+      return Math.min(Math.floor((at[axis] - low) / this.bin[k]), this.bins[k] - 1);
+    };
+    const items = [
+      item("x, y", `${short(at.x)}, ${short(at.y)}`),
+      item("bin", `${bin("x", whole.xl)}, ${bin("y", whole.yl)}`),
+    ];
     for (const panel of this.panels) {
       const { nx, ny } = panel;
       const i = Math.min(Math.floor((at.x - whole.xl) / (whole.xh - whole.xl) * nx), nx - 1);
@@ -437,11 +443,14 @@ class Maps {
       items.push(item(panel.title, `${values.length === 2 ? `(${values.join(", ")})` : values[0]} ${panel.unit}`));
     }
     const found = this.nodesAt(at.x, at.y), kinds = ["cell", "macro", "fixed", "fixed, blocks nothing"];
-    const names = found.slice(0, 6).map(k => `${this.nodes.names[k]} (${kinds[this.nodes.kinds[k]]}, ${short(this.nodes.w[k])} × ${short(this.nodes.h[k])})`);
+    const { names: all, kinds: kindOf, w, h } = this.nodes;
+    const names = found.slice(0, 6).map(k => `${all[k]} (${kinds[kindOf[k]]}, ${short(w[k])} × ${short(h[k])})`);
     if (found.length > 6) names.push(`and ${found.length - 6} more`);
     const here = document.createElement("div");
     const rest = this.nodes.total - this.nodes.x.length;
-    const none = rest > 0 ? `none of the ${this.nodes.x.length} nodes that this page lists, of ${this.nodes.total}` : "nothing";
+    const none = rest > 0
+      ? `none of the ${this.nodes.x.length} nodes that this page lists, of ${this.nodes.total}`
+      : "nothing";
     here.append(item("Here", names.join("; ") || none));
     readout.replaceChildren(...items, here);
   }
@@ -454,7 +463,8 @@ class Maps {
       if (button.dataset.zoom === "0") this.marked = null;
       this.zoom(Number(button.dataset.zoom), this.cursor ?? undefined);
     }));
-    ["macros", "rows", "cells", "arrows"].forEach(name => $(`#show-${name}`).addEventListener("change", () => this.draw()));
+    ["macros", "rows", "cells", "arrows"].forEach(name =>
+      $(`#show-${name}`).addEventListener("change", () => this.draw()));
     $$("[data-spot]").forEach(button => button.addEventListener("click", () => {
       const [xl, yl, xh, yh] = JSON.parse(button.dataset.spot);
       $("#maps").scrollIntoView({ block: "start" });
