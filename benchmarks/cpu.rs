@@ -41,7 +41,7 @@ struct Row {
     design: &'static str,
     bodies: usize,
     pins: usize,
-    /// Of the design; those of nets that nothing moves are not among `pins`.
+    /// Pins of the design; `pins` leaves out nets that no movement changes.
     all_pins: usize,
     bins: usize,
     precision: &'static str,

@@ -52,12 +52,12 @@ struct Row {
     outcome: Outcome,
     iterations: usize,
     evaluations: u32,
-    /// Of bodies by tile, on the device.
+    /// Sortings of the bodies by tile, on the device.
     orders: u32,
     hpwl: f64,
     overflow: f64,
     seconds: f64,
-    /// Of an iteration, first ones left out.
+    /// Times of an iteration, the first ones left out.
     iteration_ms: Quantiles,
     /// Means over iterations.
     stages_ms: StageSplit,

@@ -45,7 +45,7 @@ struct Read {
     nodes: usize,
     nets: usize,
     pins: usize,
-    /// Of the design's `.pl` or `.def`, written after it was read.
+    /// Time to write the design's `.pl` or `.def` after it was read.
     write_ms: f64,
     written_bytes: u64,
 }

@@ -17,7 +17,7 @@ use rustdct::{DctNum, DctPlanner, TransformType2And3};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The same solve as a user of `rustdct` would write it: lines, transposes, multiplications.
+/// A solve written with `rustdct`: lines, transposes, multiplications.
 struct Peer<T: DctNum> {
     n: usize,
     line: Arc<dyn TransformType2And3<T>>,

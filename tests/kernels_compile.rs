@@ -231,7 +231,7 @@ fn every_device_has_shapes_for_all_lengths() {
     }
 }
 
-/// Of all candidates every one is sound, and what the table takes is among them or a variant.
+/// All candidates are sound, and the shapes of the table are among them or variants of them.
 #[test]
 fn candidates_can_run() {
     let limits = instances::limits_of(90);

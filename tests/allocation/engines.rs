@@ -15,7 +15,7 @@ fn charge(ny: usize) -> Charge {
     charge_in(ny, 2.5, &[])
 }
 
-/// The same in three regions, two of them fenced.
+/// Returns such a charge in three regions, two of them fenced.
 fn fenced(ny: usize) -> Charge {
     let [left, right] = [0.0, 270.0].map(|x| vec![Rect::at(x, 20.0, 130.0, 270.0)]);
     charge_in(ny, 0.5, &[left, right])

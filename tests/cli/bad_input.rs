@@ -269,7 +269,7 @@ fn closed_output_pipes_are_no_error() {
     }
 }
 
-/// As with `2>&1 | head -1`, or a full disk under a log.
+/// Standard error is closed, as with `2>&1 | head -1`, or full.
 #[cfg(target_os = "linux")]
 #[test]
 fn exit_codes_do_not_depend_on_stderr() {

@@ -116,7 +116,7 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
-    /// What `property` of the first element that fits `selector` says, once there is one.
+    /// Returns `property` of the first element that fits `selector`, once there is one.
     pub(crate) fn text(&mut self, selector: &str, property: &str) -> String {
         let begun = Instant::now();
         let found = format!("document.querySelector({selector:?})?.{property} ?? null");

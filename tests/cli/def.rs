@@ -136,7 +136,7 @@ impl Chip {
     }
 }
 
-/// What `--lef` names a file by.
+/// DEF statements of blockages and fences.
 const BLOCKED: &str = "\
 BLOCKAGES 3 ;
 - PLACEMENT RECT ( 0 32000 ) ( 8000 40000 ) ;

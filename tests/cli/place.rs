@@ -25,7 +25,7 @@ fn place(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>]) -> String {
     ended(aux, out, more, 0).0
 }
 
-/// The same with another exit code; standard output and error.
+/// Places and expects an exit code; returns standard output and error.
 fn ended(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>], code: i32) -> (String, String) {
     let mut all: Vec<&dyn AsRef<OsStr>> =
         vec![&"place", &aux, &"-o", &out, &"--engine", &"cpu", &"--until", &"global"];
@@ -35,7 +35,7 @@ fn ended(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>], code: i32) -> (Stri
     (text(output.stdout), text(output.stderr))
 }
 
-/// What `eval` says of a placement on the bins and at the target density that `place` took.
+/// Returns the report of `eval` on a placement, on the bins and at the target density of `place`.
 fn eval_alike(placed: &Value, more: &[&dyn AsRef<OsStr>]) -> Value {
     let bins: Vec<String> =
         placed["grid"]["bins"].as_array().unwrap().iter().map(Value::to_string).collect();

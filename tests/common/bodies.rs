@@ -13,7 +13,7 @@ pub fn mixed(nx: usize, ny: usize, fillers: usize, target: f64) -> Charge {
     some(4 * nx * ny, [nx, ny], fillers, target)
 }
 
-/// As [`mixed`], so many of them and not four to a bin.
+/// Returns bodies like those of [`mixed`], `count` of them instead of four to a bin.
 pub fn some(count: usize, [nx, ny]: [usize; 2], fillers: usize, target: f64) -> Charge {
     let die = Rect { xl: -31.7, yl: 12.3, xh: -31.7 + 9.3 * nx as f64, yh: 12.3 + 6.1 * ny as f64 };
     let grid = BinGrid::new(die, nx, ny).unwrap();

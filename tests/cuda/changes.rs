@@ -14,7 +14,7 @@ use placefield::grid::{BinGrid, Map};
 
 const BINS: [usize; 2] = [64, 96];
 
-/// The same charge with one thing after another changed.
+/// Returns copies of the charge, each with one more change.
 fn changes(first: &Charge) -> Vec<(&'static str, Charge)> {
     let grid = first.grid();
     let cells = first.movable();

@@ -20,7 +20,7 @@ fn kernel_origins() {
     println!("origins: {origins:?}");
 }
 
-/// What [`kernel_origins`] prints in a new process with this cache and limit.
+/// Returns the output of [`kernel_origins`] in a new process with this cache and limit.
 fn start(cache: &Path, limit: &str) -> String {
     let run = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "code::kernel_origins", "--ignored", "--nocapture"])

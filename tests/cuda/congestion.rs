@@ -99,7 +99,8 @@ fn congestion_maps_have_the_bits_of_the_cpu() {
     }
 }
 
-/// Of all nodes in turn with the movable ones, from positions of precision `T` and to memory of it.
+/// Compares maps of all nodes, and of the movable ones, from positions and to maps of precision
+/// `T`.
 pub(crate) fn callers_maps_are_the_cpus<T: CudaReal>(gpu: &Gpu) {
     let mut design = varied();
     let rounded = |at: &f64| T::of(*at);

@@ -214,7 +214,7 @@ fn fillers_of_several_sizes_match_the_cpu() {
     agrees::<f64>(&gpu, &charge, Start::Spread);
 }
 
-/// As a placer may begin: more than a word of 32 bits holds, and all in one tile.
+/// All bodies in one tile, as a placer may begin: their sum exceeds 32 bits.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn bodies_in_one_place_match_the_cpu() {

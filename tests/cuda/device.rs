@@ -82,7 +82,7 @@ pub(crate) fn values<T: Real>(count: usize) -> Vec<T> {
     (0..count).map(|k| T::of(0.1 + random.random::<f64>() * (1.0 + (k % 7) as f64))).collect()
 }
 
-/// What `run` writes to a buffer of NaN.
+/// Returns the values that `run` writes to a buffer of NaN.
 pub(crate) fn output<T: CudaReal>(
     gpu: &Gpu,
     count: usize,

@@ -229,7 +229,7 @@ fn another_charge_gives_the_bits_of_a_new_engine() {
     }
 }
 
-/// Of either sign, zeros among them.
+/// Returns values of either sign, zeros among them.
 fn before<T: CudaReal>(values: usize) -> Vec<T> {
     (0..values).map(|i| T::of(-0.3 * (f64::from(i as u32 % 7) - 3.0))).collect()
 }

@@ -240,7 +240,7 @@ fn samples_agree(what: &str, got: &Sample, want: &Sample, bound: f64) {
     }
 }
 
-/// The same steps by both backends, taken, not taken, and evaluated anew.
+/// Compares steps of both backends: taken, not taken, and evaluated again.
 fn steps_are_the_hosts<T: CudaReal>(gpu: &Gpu, bound: f64) {
     let design = design(3000);
     let charge = charge(&design, 48);

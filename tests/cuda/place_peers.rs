@@ -118,7 +118,7 @@ fn slab_placements_are_as_good_as_one_devices() {
     }
 }
 
-/// Of few cells most ranks have none in their share, or no net.
+/// With few cells most ranks have none in their share, or no net.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn few_cells_are_placed_on_many_ranks() {

@@ -98,7 +98,7 @@ fn all(test: &str, role: &str) -> ([String; WORLD], Duration) {
     (said, begin.elapsed())
 }
 
-/// What NCCL would refuse with fewer words.
+/// The message for ranks on one device; that of NCCL says less.
 const ONE_DEVICE: &str =
     "several devices: ranks 0 and 1 have the same device: NCCL takes each once";
 

@@ -34,7 +34,7 @@ pub(crate) fn transform_2d(
     out
 }
 
-/// The same transform along every axis of an array, slowest axis first.
+/// Returns a transform along every axis of an array, slowest axis first.
 pub(crate) fn transform_nd(x: &[f64], shape: &[usize], kind: Line) -> Vec<f64> {
     let mut x = x.to_vec();
     for axis in 0..shape.len() {

@@ -283,7 +283,7 @@ fn by_lines<T: CudaReal>(gpu: &Gpu, lengths: &[usize]) {
     }
 }
 
-/// Of every number of elements a thread can have, and parts of blocks.
+/// Runs line transforms with every number of elements per thread, and with partial blocks.
 fn line_transforms<T: CudaReal>(gpu: &Gpu) {
     by_lines::<T>(gpu, &[32, 36, 96, 100, 120, 128, 256, 400, 512, 720, 1000, 1024]);
 }

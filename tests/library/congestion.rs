@@ -67,7 +67,7 @@ fn from_json(value: &Value) -> (Design, RoutingGrid, Option<Capacity>) {
     (design, RoutingGrid::from_edges(edges("x_edges"), edges("y_edges")).unwrap(), capacity)
 }
 
-/// As [`from_json`], with bins that are known to be equally wide.
+/// Returns `grid` as one whose bins are known to be equally wide.
 fn even(grid: &RoutingGrid) -> RoutingGrid {
     let ends = |edges: &[f64]| (edges[0], edges[edges.len() - 1]);
     let ((xl, xh), (yl, yh)) = (ends(grid.x_edges()), ends(grid.y_edges()));

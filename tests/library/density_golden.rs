@@ -27,7 +27,7 @@ impl Boxes {
         Boxes { x: column(0), y: column(1), width: column(2), height: column(3) }
     }
 
-    /// The same with every number as `f32` holds it.
+    /// Returns this case with every number rounded to `f32`.
     fn rounded(&self) -> Self {
         let round = |column: &[f64]| wide(&rounded::<f32>(column));
         Boxes {

@@ -220,7 +220,7 @@ fn soft_blockages_and_fences_are_read() {
     assert_eq!(members.filter(|(fence, _)| fence.is_some()).count(), 10);
 }
 
-/// What Si2's DEF file names and its LEF file does not have.
+/// LEF statements that Si2's DEF file needs and its LEF file lacks.
 const SI2_MORE: &str = "
 SITE ARRAYSITE CLASS CORE ; SIZE 16 BY 7 ; END ARRAYSITE
 MACRO A CLASS CORE ; SIZE 1 BY 1 ; PIN A PORT LAYER M1 ; RECT 0 0 1 1 ; END END A END A
