@@ -24,7 +24,7 @@
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
-// Like DEPOSIT_AHEAD in density.cu. Same machine and size: (2, 5) 60.9 µs, (1, 6) 60.1, (2, 6) 58.5, which spills on
+// Chosen like DEPOSIT_AHEAD in density.cu, on the same machine at the same size: (2, 5) 60.9 µs, (1, 6) 60.1, (2, 6) 58.5, which spills on
 // sm_80; (4, 4) was the slowest by a tenth.
 constexpr int GATHER_AHEAD = F64 ? 1 : 2, GATHER_BLOCKS = F64 ? 4 : 5;
 

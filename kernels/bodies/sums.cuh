@@ -32,7 +32,7 @@ template <typename Value> struct SumsOf {
     u32* flags;           // per tile, one bit per class: differences are not zero
     u32 bins;  // of a class's maps
 
-    /// Those of one region, to be indexed by its own bins and tiles.
+    /// The sums of one region, to be indexed by its own bins and tiles.
     __device__ __forceinline__ SumsOf in(const Plan& plan, u32 region) const {
         if (!REGIONS) return *this;
         const u32 bin = first_bin(plan, region), tile = region * tiles_of(plan);

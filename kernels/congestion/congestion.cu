@@ -83,7 +83,7 @@ struct Cover {
         to[1] = first == last ? 0.0 : 1.0;
         to[2] = tail;
     }
-    /// The same over the interval's length; where there is none its limit.
+    /// Those shares over the interval's length, or their limit if it has none.
     __device__ __forceinline__ void shares_per_length(const Axis& axis, double length, double (&to)[3]) const {
         const double most = 1.0 / axis.width(first);
         to[0] = length > 0 ? fmin(head / length, most) : most;

@@ -43,7 +43,7 @@ __device__ __forceinline__ size_t at(u32 i, u32 j, u32 cols) { return size_t(i) 
 template <bool PLACE> __device__ __forceinline__ u32 other_of(u32 k, u32 length) {
     return PLACE ? natural(k, length) : reordered(k, length);
 }
-/// The same of a row and of a map, which change places where their axis is transformed.
+/// Returns that index of a row or of a map; they move only if their axis is transformed.
 template <bool PLACE> __device__ __forceinline__ u32 other_row(u32 i, u32 m) {
     return RANK > 1 ? other_of<PLACE>(i, m) : i;
 }

@@ -6,7 +6,7 @@
 #include "fft/longer.cuh"
 #endif
 
-/// Like dct_post, with zero for coefficients smaller than epsilon; `kept` gets the number of coefficients that are not.
+/// dct_post with zero for coefficients smaller than epsilon; `kept` gets the number of coefficients that are not.
 PF_KERNEL(BLOCK, 2) dct_post_threshold(const cplx* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n,
                                     const cplx* __restrict__ wl, const cplx* __restrict__ wm,
                                     const cplx* __restrict__ wn, int cached, real epsilon, u64* kept, Kept* parts) {

@@ -33,7 +33,7 @@ PF_KERNEL(BLOCK) transpose(const real* __restrict__ in, real* __restrict__ out, 
     transpose_of(in, out, rows, cols, keep);
 }
 
-/// The same, with zero for what is smaller than epsilon; `kept` gets the number of coefficients that are not smaller.
+/// transpose with zero for values smaller than epsilon; `kept` gets the number of coefficients that are not smaller.
 PF_KERNEL(BLOCK) transpose_threshold(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 cols,
                                      real epsilon, u64* kept, Kept* parts) {
     KeepLarge keep = {epsilon, kept, parts};

@@ -239,7 +239,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
     static __device__ __forceinline__ void run(cplx* v, const Place& place, const cplx* __restrict__ table) {
         run_with<S>(v, place, second_of(place.t, S > 0), table);
     }
-    /// The same, with second butterflies that are known only when it runs.
+    /// Runs it with second butterflies that are known only at run time.
     template <int S>
     static __device__ __forceinline__ void run_with(cplx* v, const Place& place, Second second,
                                                     const cplx* __restrict__ table) {

@@ -130,8 +130,8 @@ template <int X, int S> __device__ __forceinline__ void dft(cplx* v) {
     else dft_of_product<3, X / 3, S>(v);
 }
 
-/// The same, element i multiplied by the i-th power of a twiddle, of which `table` has powers 1, 2, 4 and
-/// 8, as far as they are below X, for S = -1.
+/// The DFT of v with element i multiplied by the i-th power of a twiddle. `table` has its powers 1, 2, 4 and 8 that
+/// are below X, for S = -1.
 template <int X, int S> __device__ __forceinline__ void dft_with_twiddles(cplx* v, const cplx* table) {
     if constexpr ((X & (X - 1)) == 0) {
         dft_of_halves<X, S, true>(v, table);
