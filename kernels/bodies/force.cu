@@ -24,8 +24,8 @@
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
-// Chosen like DEPOSIT_AHEAD in density.cu, on the same machine at the same size: (2, 5) 60.9 µs, (1, 6) 60.1, (2, 6) 58.5, which spills on
-// sm_80; (4, 4) was the slowest by a tenth.
+// Chosen like DEPOSIT_AHEAD in density.cu, on the same machine at the same size: (2, 5) 60.9 µs, (1, 6) 60.1,
+// (2, 6) 58.5, which spills on sm_80; (4, 4) was the slowest by a tenth.
 constexpr int GATHER_AHEAD = F64 ? 1 : 2, GATHER_BLOCKS = F64 ? 4 : 5;
 
 /// The field in bin (i, j), zero off the die.
