@@ -29,7 +29,7 @@ pub(crate) fn write_whole(
     commit(vec![write_pending(path, write)?]).map_err(|(_, error)| error)
 }
 
-/// A file that is written and has not got its name yet; none where it was written into what is
+/// A file that is written and has not got its name yet; `None` if it was written into what is
 /// there.
 pub(crate) struct PendingFile(Option<(Temporary, PathBuf)>);
 

@@ -130,8 +130,7 @@ impl Charge {
         Ok(())
     }
 
-    /// Returns the name of a region's fence; `None` where it has no name, and for cells of no
-    /// fence.
+    /// Returns the name of a region's fence; `None` if it has no name, and for cells of no fence.
     pub fn region_name(&self, region: usize) -> Option<&str> {
         self.source.fence_names.get(region).map(String::as_str)
     }
@@ -244,7 +243,7 @@ impl Charge {
         self.moving().filter(move |&i| self.region(i) == region)
     }
 
-    /// Returns the fence of a region; `None` where it covers the whole die.
+    /// Returns the fence of a region; `None` if it covers the whole die.
     fn fence(&self, region: usize) -> Option<&Fence> {
         self.source.fences.get(region).filter(|fence| !fence.outside.is_empty())
     }

@@ -272,7 +272,7 @@ impl Row {
         }
     }
 
-    /// In the order of [`COLUMNS`]; none where there is no such number.
+    /// In the order of [`COLUMNS`]; `None` if there is no such number.
     fn cells(&self) -> [Option<String>; COLUMNS.len()] {
         let report = &self.report;
         let (d, o, v) = (&report.design, &report.options, &report.density);

@@ -34,7 +34,7 @@ pub(crate) enum World {}
 
 #[cfg(feature = "cuda")]
 impl RankArgs {
-    /// Connects to the other ranks; none where this process is alone.
+    /// Connects to the other ranks; `None` if this process is alone.
     ///
     /// # Errors
     /// Wrong usage for ranks of another engine, or that cannot be; else as [`World::join`].

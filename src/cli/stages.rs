@@ -36,7 +36,7 @@ fn relative(stages: &Stages, stage: &StageReport) -> Option<String> {
     Some(format!("{:+.2} %", 100.0 * (after / before.max(f64::MIN_POSITIVE) - 1.0)))
 }
 
-/// Returns the stages side by side, for a page; none where the global one is all there is. The
+/// Returns the stages side by side, for a page; `None` if the global one is all there is. The
 /// placement before the others is `global`.
 pub(crate) fn part(
     stages: &Stages,

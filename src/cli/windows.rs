@@ -20,7 +20,7 @@ pub struct WindowReport {
     pub movable_area: f64,
     /// Area that fixed cells cover in it.
     pub fixed_area: f64,
-    /// Movable area over what fixed cells leave free; none where they leave nothing.
+    /// Movable area over what fixed cells leave free; `None` if they leave nothing.
     pub utilization: Option<f64>,
     /// Area above the target density in it, of cells at their exact sizes; a bin at its border
     /// counts by its share in it.

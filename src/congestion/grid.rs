@@ -213,7 +213,7 @@ impl Axis {
         }
     }
 
-    /// The bins that `[low, high]` covers; `None` where it lies beyond the grid.
+    /// The bins that `[low, high]` covers; `None` if it lies beyond the grid.
     #[inline(always)]
     pub(super) fn cover(&self, low: f64, high: f64, counting: Counting) -> Option<Cover> {
         let bins = self.bins();

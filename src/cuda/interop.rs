@@ -225,7 +225,7 @@ fn check_address<E: DeviceValue>(gpu: &Gpu, address: u64, length: usize) -> Resu
     Ok(())
 }
 
-/// Returns the ordinal of the device whose memory is at an address; none where it is no device's.
+/// Returns the ordinal of the device whose memory is at an address; `None` if it is no device's.
 ///
 /// # Errors
 /// Where there is no device, or the driver refuses to say.

@@ -22,8 +22,8 @@ pub struct Row {
     pub orientation: Orientation,
     /// How else a cell may lie on them.
     pub symmetry: Symmetry,
-    /// The kind of its sites, a number that [`Master::site`] may have too; `None` where the format
-    /// has no kinds.
+    /// The kind of its sites, a number that [`Master::site`] may have too; `None` if the format has
+    /// no kinds.
     pub site: Option<u32>,
 }
 
@@ -61,8 +61,8 @@ pub struct Master {
     pub name: String,
     /// How an instance may lie besides `N`.
     pub symmetry: Symmetry,
-    /// The kind of sites it was made for; `None` where the library does not say. A cell may stand
-    /// on rows of another kind only where no row is of its own.
+    /// The kind of sites it was made for; `None` if the library does not say. A cell may stand on
+    /// rows of another kind only where no row is of its own.
     pub site: Option<u32>,
     /// The rows that its bottom edge may be on.
     pub stands_on: StandsOn,

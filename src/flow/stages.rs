@@ -81,10 +81,10 @@ pub struct StageReport {
     pub hpwl: Option<f64>,
     /// Half-perimeter wirelength with the nets' weights, layout units.
     pub hpwl_weighted: Option<f64>,
-    /// None where it was not counted.
+    /// `None` if it was not counted.
     #[serde(flatten)]
     pub overflow: Option<Overflow>,
-    /// None of a placement that was read.
+    /// `None` for a placement that was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }

@@ -86,7 +86,7 @@ pub(super) struct Macro {
     pub(super) class: Class,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// `None` where the library has none.
+    /// `None` if the library has none.
     pub(super) symmetry: Option<Symmetry>,
     /// The name of its first site.
     pub(super) site: Option<String>,

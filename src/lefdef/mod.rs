@@ -145,7 +145,7 @@ pub struct Loaded {
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DefSummary {
-    /// `VERSION`, as it is written; `None` where there is none.
+    /// `VERSION`, as it is written; `None` if there is none.
     pub version: Option<String>,
     /// Layout units in a micrometre.
     pub units: f64,

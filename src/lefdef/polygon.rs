@@ -7,8 +7,8 @@ use crate::grid::Rect;
 const MOST_POINTS: usize = 256;
 
 /// Returns the rectangles that make up the polygon, or with `outside` the rest of its bounding box.
-/// Two points are the corners of a rectangle. `None` where an edge is not along an axis or where
-/// there are more than [`MOST_POINTS`] points.
+/// Two points are the corners of a rectangle. `None` if an edge is not along an axis or there are
+/// more than [`MOST_POINTS`] points.
 pub(super) fn rectangles(points: &[(f64, f64)], outside: bool) -> Option<Vec<Rect>> {
     let all = bounds(points)?;
     if points.len() == 2 {

@@ -166,7 +166,7 @@ impl Level {
         (high - low - covered).max(0.0)
     }
 
-    /// Returns the distance from `x` to the nearest site of the subrows that hold it; none where
+    /// Returns the distance from `x` to the nearest site of the subrows that hold it; `None` if
     /// none does.
     fn off_site(&self, x: f64) -> Option<f64> {
         let after = self.rows.partition_point(|row| row.x <= x);

@@ -69,7 +69,7 @@ pub(super) fn draw<T: Real>(
     }
 }
 
-/// Returns the magnitude drawn at full length; `None` where there is no field.
+/// Returns the magnitude drawn at full length; `None` if there is no field.
 fn full_length(x: &Map<f64>, y: &Map<f64>) -> Option<f64> {
     let pairs = x.as_slice().iter().zip(y.as_slice());
     let mut sizes: Vec<f64> = pairs.map(|(x, y)| x.hypot(*y)).filter(|s| s.is_finite()).collect();

@@ -316,7 +316,7 @@ const LEAST_OF_LOG: f64 = 1e-4;
 /// a quarter of the shades.
 const MOST_TARGETS: f64 = 4.0;
 
-/// Returns the smallest and largest finite value; `None` where there is none.
+/// Returns the smallest and largest finite value; `None` if there is none.
 fn range(values: &[f64]) -> Option<(f64, f64)> {
     let finite = values.iter().copied().filter(|v| v.is_finite());
     finite.fold(None, |range, v| {

@@ -186,7 +186,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         }
     }
 
-    /// Returns where `rect` is drawn, cut at the die; `None` where they do not overlap.
+    /// Returns where `rect` is drawn, cut at the die; `None` if they do not overlap.
     fn place(&self, rect: &Rect, map: &Area) -> Option<Area> {
         let die = self.grid.die();
         let x = |v: f64| map.left + (v.clamp(die.xl, die.xh) - die.xl) / die.width() * map.width();

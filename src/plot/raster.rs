@@ -80,7 +80,7 @@ fn paint([r, g, b]: Rgb, opacity: f64) -> Paint<'static> {
     paint
 }
 
-/// Returns a path; `None` where there is nothing to draw.
+/// Returns a path; `None` if there is nothing to draw.
 fn polygon(points: &[Point], closed: bool) -> Option<Path> {
     let mut path = PathBuilder::new();
     let (first, rest) = points.split_first()?;

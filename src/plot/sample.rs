@@ -70,7 +70,7 @@ impl Cover {
     }
 }
 
-/// Returns the smallest and largest finite value; `None` where there is none.
+/// Returns the smallest and largest finite value; `None` if there is none.
 pub(super) fn finite_range<T: Real>(map: &Map<T>) -> Option<(f64, f64)> {
     let finite = map.as_slice().iter().map(|v| v.wide()).filter(|v| v.is_finite());
     finite.fold(None, |range, v| {

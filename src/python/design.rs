@@ -194,7 +194,7 @@ impl Design {
         self.design.nets.as_ref().map_or(0, |nets| nets.pins())
     }
 
-    /// Layout units in a micrometre; None where that is not known.
+    /// Layout units in a micrometre; `None` if that is not known.
     #[getter]
     fn units_per_micron(&self) -> Option<f64> {
         self.design.units_per_micron

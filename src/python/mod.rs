@@ -47,7 +47,7 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// The number of CUDA devices that can be used, and why there are none where there are none.
+/// Returns the number of usable CUDA devices and, if there are none, the reason.
 #[pyfunction]
 fn cuda_devices(py: Python<'_>) -> (usize, Option<String>) {
     py.detach(crate::ffi::cuda_devices)

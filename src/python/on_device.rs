@@ -108,7 +108,7 @@ struct Arrays<'a, T: CudaReal> {
     energy: Option<&'a mut Borrowed<f64>>,
 }
 
-/// Runs the plan for some work on one device, which is made where there is none.
+/// Runs the plan for some work on one device, and makes it first if there is none.
 fn enqueue<T: CudaReal>(gpu: &Gpu, work: PlanKey, arrays: Arrays<'_, T>) -> Result<(), CudaError> {
     let of = (gpu.info().ordinal, 8 * size_of::<T>() as u8, work);
     let capture = interop::callers_capture(gpu)?;

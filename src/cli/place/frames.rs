@@ -62,7 +62,7 @@ struct Shot {
 }
 
 impl Frames {
-    /// Starts the thread, which is given every `every`-th iteration; none where nothing is wanted.
+    /// Starts the thread, which is given every `every`-th iteration; `None` if nothing is wanted.
     pub(crate) fn start(
         wanted: &FramesWanted,
         every: usize,

@@ -30,7 +30,7 @@ pub(crate) struct Page {
     pub(crate) version: &'static str,
     /// The numbers at the top.
     pub(crate) summary: Vec<Fact>,
-    /// Why it looks so; none where nothing was examined.
+    /// Why it looks so; `None` if nothing was examined.
     pub(crate) causes: Option<Vec<CauseView>>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) maps: Option<Maps>,

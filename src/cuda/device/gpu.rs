@@ -145,7 +145,7 @@ impl Gpu {
     }
 
     /// Returns the bytes per second that device memory moves at most, from its clock (two transfers
-    /// a cycle) and bus width; none where the driver does not say.
+    /// a cycle) and bus width; `None` if the driver does not say.
     pub fn peak_bandwidth(&self) -> Option<f64> {
         let attribute = |which| self.context().attribute(which).ok().filter(|&v| v > 0);
         let khz = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?;

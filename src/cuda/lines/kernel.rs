@@ -41,7 +41,7 @@ impl Shapes {
         self
     }
 
-    /// Returns the shape of lines of n elements, of which a map has `count` pairs; `None` where the
+    /// Returns the shape of lines of n elements, of which a map has `count` pairs; `None` if the
     /// device cannot have such lines.
     pub(in crate::cuda) fn choose<T: CudaReal>(
         &self,
@@ -81,7 +81,7 @@ pub(in crate::cuda) struct Instance {
 
 impl Instance {
     /// Returns the kernel called `unit`, like its file, with the macros `does` for `lines`. `None`
-    /// where the device cannot have such lines.
+    /// if the device cannot have such lines.
     pub(in crate::cuda) fn choose<T: CudaReal>(
         shapes: &Shapes,
         (unit, role, does): (&'static str, Role, Defines),

@@ -249,7 +249,7 @@ fn room(n: usize, elements: usize, middle: [usize; 2]) -> usize {
 }
 
 /// Returns the stages between for n elements, so many a thread: the pair of radices with the least
-/// work, the more even one of two alike. `None` where there is none.
+/// work, the more even one of two alike. `None` if there is none.
 fn middle(n: usize, elements: usize) -> Option<[usize; 2]> {
     let ends = (elements / 2).pow(2);
     if elements < 4 || !n.is_multiple_of(ends) || !n.is_multiple_of(elements) {
@@ -436,7 +436,7 @@ fn varied<V: Copy>(shapes: &[Shape], values: &[V], with: impl Fn(V, Shape) -> Sh
 }
 
 /// Returns how the table divides lines of n elements, of which a map has `count` pairs, on a device
-/// with these limits; `None` where no row fits, whatever the count. `real` is the size of a real
+/// with these limits; `None` if no row fits, whatever the count. `real` is the size of a real
 /// number in bytes.
 pub(crate) fn choose(
     role: Role,

@@ -181,7 +181,7 @@ impl Step {
 }
 
 impl<T: CudaReal> LineTransform<T> {
-    /// For arrays whose values are of type `I`. `None` where the device cannot have lines of these
+    /// For arrays whose values are of type `I`. `None` if the device cannot have lines of these
     /// lengths, or would have too few of them.
     pub(in crate::cuda) fn new<I: Input<T>>(
         gpu: &Gpu,

@@ -103,7 +103,7 @@ struct File {
     rows: Vec<Tuned>,
 }
 
-/// Returns the file of a device; `None` where there is no cache.
+/// Returns the file of a device; `None` if there is no cache.
 pub fn file(gpu: &Gpu) -> Option<PathBuf> {
     let name: String =
         gpu.info().name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -340,7 +340,7 @@ impl<T: CudaReal> Trial<'_, T> {
         Ok(())
     }
 
-    /// Returns the microseconds; `None` where the results differ from the seed's.
+    /// Returns the microseconds; `None` if the results differ from the seed's.
     fn candidate(&self, shape: &Shape) -> Result<Option<f64>, CudaError> {
         let mut subject = self.subject(shape)?;
         let got = sampled(self.gpu, &mut subject, self.map)?;

@@ -55,7 +55,7 @@ impl WorldOptions {
         self.size
     }
 
-    /// Returns the options that `torchrun` or `mpirun` set, or none where neither has started this
+    /// Returns the options that `torchrun` or `mpirun` set, or `None` if neither has started this
     /// process or it is alone.
     ///
     /// | | rank, ranks | where they meet |
