@@ -51,7 +51,7 @@ template <int N, int E, int X_1, int X_2> struct Stages {
 /// Which elements of which line a thread has: `t` of T threads, line `lane` of the C lines
 /// that a group of T·C threads transforms together. (Kernels work it out where they use
 /// it: returned by a function it takes registers, and rows of 2048 in f32 spill.)
-struct Place {
+struct ThreadCoord {
     u32 t, lane;
     u32 group;     // of the block's groups
     void* shared;  // the group's own BlockFft::BYTES
@@ -107,7 +107,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
     static constexpr int BYTES = SLOTS * C * SLOT;
 
     /// Waits for the group alone, so that one group's arithmetic overlaps with another's exchange.
-    static __device__ __forceinline__ void sync(const Place& place) {
+    static __device__ __forceinline__ void sync(const ThreadCoord& place) {
         if constexpr (32 % (T * C) == 0) __syncwarp();
         else if constexpr (GROUPS == 1 || T * C % 32 != 0) __syncthreads();
         else asm volatile("bar.sync %0, %1;" ::"r"(place.group + 1), "n"(T * C) : "memory");
@@ -137,7 +137,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
     }
 
     template <typename Slot, int L, int X, Kind FROM>
-    static __device__ __forceinline__ void addresses_from(Slot** at, const Place& place, Second second) {
+    static __device__ __forceinline__ void addresses_from(Slot** at, const ThreadCoord& place, Second second) {
 #pragma unroll
         for (int b = 0; b < each(X); ++b) {
             u32 j = butterfly<X, FROM>(place.t, second, b);
@@ -148,7 +148,8 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
 
     /// Input i of butterfly b, `at` its first, padded as Pad<L, X> does.
     template <typename Slot, int L, int X, int Y, Kind TO>
-    static __device__ __forceinline__ Slot& source(Slot* const* at, const Place& place, Second second, int b, int i) {
+    static __device__ __forceinline__ Slot& source(Slot* const* at, const ThreadCoord& place, Second second, int b,
+                                                   int i) {
         using P = Pad<L, X>;
         constexpr u32 STRIDE = N / Y;
         if constexpr (STRIDE % P::EVERY == 0) return at[b][i * int(P::at(STRIDE) * C)];
@@ -158,7 +159,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
 
     /// Calls f(element, address) for all that a thread has of a stage of radix X before an exchange.
     template <int L, int X, Kind FROM, typename Slot, typename F>
-    static __device__ __forceinline__ void outputs(Slot* const* from, const Place& place, F f) {
+    static __device__ __forceinline__ void outputs(Slot* const* from, const ThreadCoord& place, F f) {
 #pragma unroll
         for (int b = 0; b < each(X); ++b)
             if (FROM != PLAIN || has<X>(place.t, b)) {
@@ -168,7 +169,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
     }
 
     template <int L, int X, Kind FROM, int Y, Kind TO>
-    static __device__ __forceinline__ void exchange(cplx* v, const Place& place, Second second) {
+    static __device__ __forceinline__ void exchange(cplx* v, const ThreadCoord& place, Second second) {
         using Slot = typename SlotOf<SPLIT>::type;
         Slot *from[each(X)], *to[each(Y)];
         addresses_from<Slot, L, X, FROM>(from, place, second);
@@ -226,7 +227,7 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
 
     /// An exchange and the stage after it, whose twiddles are loaded meanwhile.
     template <int S, int L, int X, Kind FROM, int Y, Kind TO>
-    static __device__ __forceinline__ void next_stage(cplx* v, const Place& place, Second second,
+    static __device__ __forceinline__ void next_stage(cplx* v, const ThreadCoord& place, Second second,
                                                       const cplx* __restrict__ table) {
         Powers<L * X, Y, TO> powers;
         powers.load(table, place.t, second);
@@ -236,12 +237,12 @@ template <int N, int E, int X_1, int X_2, int C, int GROUPS, bool SPLIT> struct 
 
     /// In and out: v[i] at t + i·M, v[R + i] at the thread's other butterfly + i·M.
     template <int S>
-    static __device__ __forceinline__ void run(cplx* v, const Place& place, const cplx* __restrict__ table) {
+    static __device__ __forceinline__ void run(cplx* v, const ThreadCoord& place, const cplx* __restrict__ table) {
         run_with<S>(v, place, second_of(place.t, S > 0), table);
     }
     /// Runs it with second butterflies that are known only at run time.
     template <int S>
-    static __device__ __forceinline__ void run_with(cplx* v, const Place& place, Second second,
+    static __device__ __forceinline__ void run_with(cplx* v, const ThreadCoord& place, Second second,
                                                     const cplx* __restrict__ table) {
         stage<1, R, S, FIRST>(v, Powers<1, R, FIRST>());
         if constexpr (X1 == 1) {

@@ -23,7 +23,7 @@ using Fft = BlockFft<N, E, PF_X1, PF_X2, C, GROUPS, PF_SPLIT>;
 constexpr int ROOM = Fft::ROOM, T = Fft::T, THREADS = T * C * GROUPS;
 
 /// The thread's place in its block.
-__device__ __forceinline__ Place place_in(void* memory) {
+__device__ __forceinline__ ThreadCoord coord_in(void* memory) {
     const u32 within = threadIdx.x % (T * C), group = threadIdx.x / (T * C);
     return {within / C, within % C, group, static_cast<char*>(memory) + group * Fft::BYTES};
 }

@@ -49,7 +49,7 @@ transform(const PF_INPUT* PF_ALONE in, PF_OUT out, const cplx* __restrict__ tabl
 #endif
 ) {
     extern __shared__ double2 memory[];
-    const Place place = place_in(memory);
+    const ThreadCoord place = coord_in(memory);
     u32 line = (blockIdx.x * GROUPS + place.group) * C + place.lane;
     // Lines that are not there: threads work on the last one, and store nothing.
     const bool present = PF_WHOLE || line < lines;

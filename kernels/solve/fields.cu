@@ -29,7 +29,7 @@ fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict_
        real* __restrict__ ey, const cplx* __restrict__ table, real step_y, u32 pairs,
        const double* __restrict__ partial, u32 partials, double* __restrict__ energy) {
     extern __shared__ double2 memory[];
-    const Place place = place_in(memory);
+    const ThreadCoord place = coord_in(memory);
     const u32 t = place.t, line = blockIdx.x * GROUPS + place.group;
     enum Map { PHI, EX, EY };
     constexpr u32 MAPS = PF_POTENTIAL == 1 ? 3 : PF_POTENTIAL == 3 ? 1 : 2;

@@ -28,7 +28,7 @@ __device__ __forceinline__ void joined_columns(const Columns& columns, const cpl
     extern __shared__ double2 memory[];
     __shared__ double warps[WARPS];
     const u32 t = threadIdx.x / C, c = threadIdx.x % C, first = blockIdx.x * (2 * C) + c;
-    const Place place = {t, c, 0, memory};
+    const ThreadCoord place = {t, c, 0, memory};
     wait_for_previous();
     if (EARLY) let_next_start();
     cplx v[ROOM];
@@ -73,7 +73,7 @@ __device__ __forceinline__ void joined_columns(const Columns& columns, const cpl
         });
         const double energy = warp_sum_of<THREADS>((column == 0 ? 0.5 : 1.0) * double(back) * double(sum));
         if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] += energy;
-        Fft::run<1>(v, Place{thread, c, 0, memory}, table);
+        Fft::run<1>(v, ThreadCoord{thread, c, 0, memory}, table);
         const auto p = here.write(false, thread), q = here.write(true, thread);
         Fft::neighbours(v, [&](int end, int offset, cplx& a, cplx& b) {
             *p(end, offset) = make(back * a.x, back * b.x);

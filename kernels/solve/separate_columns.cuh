@@ -86,7 +86,7 @@ __device__ __forceinline__ void separate_columns(const Columns& columns, const c
                     b = make(b.y, b.x);
                 });
             }
-            Fft::run_with<-1>(v, Place{t, c, 0, shared}, Fft::second_of(t, phase != FORWARD), table);
+            Fft::run_with<-1>(v, ThreadCoord{t, c, 0, shared}, Fft::second_of(t, phase != FORWARD), table);
             if (phase == FORWARD) {
                 const real wy = green.step_y * real(column), wy2 = wy * wy;
                 const real other = green.step_y * real(column + 1), other2 = other * other;

@@ -1,7 +1,7 @@
 //! A kernel compiled for lines of one length: an instance of the family.
 
 use super::instances::{Defines, instance};
-use super::shapes::{Keep, Limits, Role, Shape, choose};
+use super::shapes::{Limits, Role, Shape, SpectrumStorage, choose};
 use super::tuning::measured;
 use super::twiddles::twiddles;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Kernel};
@@ -130,7 +130,7 @@ impl<T: CudaReal> LineKernel<T> {
         let mut kernel = Kernel::new(module, unit, config)?;
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         kernel.function.set_attribute(most, bytes as i32)?;
-        if shape.keep == Keep::Separate {
+        if shape.keep == SpectrumStorage::Separate {
             // Persistent: as many blocks as run at once.
             let function = &kernel.function;
             let on_each =

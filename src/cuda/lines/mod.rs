@@ -16,5 +16,5 @@ mod twiddles;
 
 pub(in crate::cuda) use instances::{slabs, solve, spectral};
 pub(in crate::cuda) use kernel::{Instance, LineBatch, LineKernel, Shapes};
-pub(in crate::cuda) use shapes::{Keep, LONGEST, Role, SHORTEST};
+pub(in crate::cuda) use shapes::{LONGEST, Role, SHORTEST, SpectrumStorage};
 pub(in crate::cuda) use transform::{Arrays, LineTransform, panel};

@@ -41,7 +41,7 @@ impl Role {
 /// Where a block of the solve's second pass keeps the spectra it works on later, those of half its
 /// columns (`kernels/solve/columns.cu`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Keep {
+pub(crate) enum SpectrumStorage {
     /// In registers.
     Registers = 0,
     /// A quarter of them in shared memory, the others in registers.
@@ -52,17 +52,22 @@ pub(crate) enum Keep {
     Separate = 3,
 }
 
-impl Keep {
+impl SpectrumStorage {
     /// All of them.
-    pub(crate) const ALL: [Keep; 4] = [Keep::Registers, Keep::Mixed, Keep::Shared, Keep::Separate];
+    pub(crate) const ALL: [SpectrumStorage; 4] = [
+        SpectrumStorage::Registers,
+        SpectrumStorage::Mixed,
+        SpectrumStorage::Shared,
+        SpectrumStorage::Separate,
+    ];
 
     /// Returns the real numbers in shared memory of a thread with so many elements: `PF_STORED`.
     fn stored(self, elements: usize) -> usize {
         match self {
-            Keep::Registers => 0,
-            Keep::Mixed => elements / 4,
-            Keep::Shared => elements,
-            Keep::Separate => 2 * elements,
+            SpectrumStorage::Registers => 0,
+            SpectrumStorage::Mixed => elements / 4,
+            SpectrumStorage::Shared => elements,
+            SpectrumStorage::Separate => 2 * elements,
         }
     }
 }
@@ -87,7 +92,7 @@ pub(crate) struct Shape {
     /// Whether values that depend on the thread alone are computed twice, to save registers.
     pub(crate) recompute: bool,
     /// For [`Role::Solve`].
-    pub(crate) keep: Keep,
+    pub(crate) keep: SpectrumStorage,
     /// Threads that a multiprocessor's registers must do for.
     pub(crate) resident: usize,
     /// Bytes of a real number.
@@ -211,8 +216,8 @@ impl Shape {
             // A block of the solve has part of a panel's columns, and asynchronous copies of 16
             // bytes.
             && (!solve || self.groups == 1 && 4 * self.lanes * self.real <= 64)
-            && (solve || self.keep == Keep::Registers)
-            && (self.real == 4 || self.keep != Keep::Separate)
+            && (solve || self.keep == SpectrumStorage::Registers)
+            && (self.real == 4 || self.keep != SpectrumStorage::Separate)
             && self.room() <= most_elements(self.real)
             && self.threads() <= 1024
             // The barrier of a group of whole warps has a number of its own, of which there are 16.
@@ -234,7 +239,7 @@ impl Shape {
             ("PF_RECOMPUTE", flag(self.recompute)),
             ("PF_BLOCKS", self.blocks(limits).to_string()),
             ("PF_BYTES", self.bytes().to_string()),
-            ("PF_SEPARATE", flag(self.keep == Keep::Separate)),
+            ("PF_SEPARATE", flag(self.keep == SpectrumStorage::Separate)),
             ("PF_STORED", self.keep.stored(self.elements).to_string()),
         ]
     }
@@ -268,19 +273,19 @@ fn middle(n: usize, elements: usize) -> Option<[usize; 2]> {
 }
 
 /// Registers.
-const R: Keep = Keep::Registers;
+const R: SpectrumStorage = SpectrumStorage::Registers;
 /// A quarter in shared memory.
-const M: Keep = Keep::Mixed;
+const M: SpectrumStorage = SpectrumStorage::Mixed;
 /// Shared memory.
-const S: Keep = Keep::Shared;
+const S: SpectrumStorage = SpectrumStorage::Shared;
 /// P and Q separately.
-const PQ: Keep = Keep::Separate;
+const PQ: SpectrumStorage = SpectrumStorage::Separate;
 
 const fn row(
     role: Role,
     (real, shared, most): (usize, usize, usize),
     (elements, lanes, split): (usize, usize, bool),
-    (keep, recompute, resident): (Keep, bool, usize),
+    (keep, recompute, resident): (SpectrumStorage, bool, usize),
 ) -> Row {
     let (n, middle, groups) = (most, [1, 1], 1);
     let shape =
@@ -398,7 +403,7 @@ fn groups(role: Role, threads: usize, of: usize) -> usize {
 /// Returns every way of dividing lines of n elements that is worth a try on a device with these
 /// limits.
 pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> Vec<Shape> {
-    let keeps: &[Keep] = if role == Role::Solve { &Keep::ALL } else { &[R] };
+    let keeps: &[SpectrumStorage] = if role == Role::Solve { &SpectrumStorage::ALL } else { &[R] };
     let residents: &[usize] = if real == 8 { &[384, 512, 768] } else { &[512, 768, 1024] };
     let Row { shape: any, .. } = row(role, (real, 0, n), (0, 0, false), (R, false, 0));
     let of = |elements| Some(Shape { elements, middle: middle(n, elements)?, ..any });

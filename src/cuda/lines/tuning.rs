@@ -7,7 +7,7 @@
 //! The file's content is checked like every choice, so that it can cost time, never correctness.
 
 use super::kernel::{Instance, LineKernel, Shapes};
-use super::shapes::{Keep, Limits, Role, Shape, candidates};
+use super::shapes::{Limits, Role, Shape, SpectrumStorage, candidates};
 use super::transform::{Arrays, LineTransform};
 use crate::cuda::device::compile::{cache_folder, source_hash};
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, measure};
@@ -89,7 +89,7 @@ impl Tuned {
             groups: self.groups,
             split: self.split,
             recompute: self.recompute,
-            keep: Keep::ALL.get(usize::from(self.keep)).copied()?,
+            keep: SpectrumStorage::ALL.get(usize::from(self.keep)).copied()?,
             resident: self.resident,
             real: self.real,
         };
@@ -284,7 +284,7 @@ fn time<T: CudaReal>(
 }
 
 /// Returns the properties shared by candidates that differ in details alone.
-fn kind(shape: &Shape) -> (usize, usize, bool, Keep) {
+fn kind(shape: &Shape) -> (usize, usize, bool, SpectrumStorage) {
     (shape.elements, shape.lanes, shape.split, shape.keep)
 }
 

@@ -15,7 +15,7 @@ use super::super::{Peers, divide};
 use crate::cuda::device::{
     Branch, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
 };
-use crate::cuda::lines::{Instance, Keep, LineBatch, LineKernel, Role, Shapes, slabs};
+use crate::cuda::lines::{Instance, LineBatch, LineKernel, Role, Shapes, SpectrumStorage, slabs};
 use crate::cuda::solve::{Green, SCALE};
 use crate::grid::BinGrid;
 use cudarc::driver::sys;
@@ -118,7 +118,7 @@ pub(super) fn make<T: CudaReal>(
         let shape = shapes.choose::<T>(Role::Solve, (nx, ny / 2))?;
         shapes.choose::<T>(Role::Rows, (ny, nx / 2))?;
         shapes.choose::<T>(Role::Fields, (ny, nx / 2))?;
-        Some(if shape.keep == Keep::Separate { 2 * shape.lanes } else { shape.lanes })
+        Some(if shape.keep == SpectrumStorage::Separate { 2 * shape.lanes } else { shape.lanes })
     };
     let own: Vec<Option<usize>> = shapes.iter().map(at_once).collect();
     let all: Option<Vec<usize>> = peers.gather("columns at once", &own)?.into_iter().collect();
