@@ -1,6 +1,7 @@
-//! The CPU field solve beside one on FFTW, as a user of that library would write it.
+//! The CPU field solve compared with one that is written with FFTW.
 //!
-//! `cargo bench --bench fftw -- --fftw DIR [--bins N[,N…]] [--threads N[,N…]] [--seconds S] [--json FILE]`
+//! `cargo bench --bench fftw -- --fftw DIR [--bins N[,N…]] [--threads N[,N…]] [--seconds S]
+//! [--json FILE]`
 //!
 //! DIR holds FFTW's shared libraries (`libfftw3.so.3`, `libfftw3_omp.so.3` and those for `f32`),
 //! opened at run time through the public interface; `scripts/fftw-compare` finds or fetches them.

@@ -151,7 +151,7 @@
 //! | panel | a few neighbouring columns stored together, so that a block of a GPU, or a task of the CPU, reads whole sectors or cache lines of memory |
 //! | tile, slot | bodies are sorted by tile of bins; a body's place in that *tile order* is its slot |
 //! | halo | the bins around a tile that a block of a GPU holds as well; a body outside its halo is added separately, and more slowly |
-//! | age of an order | the bodies outside their halo, added up over the steps since bodies were sorted; the order is stale when they have cost about as much as a new one |
+//! | age of an order | the number of bodies outside their halo, summed over the steps since bodies were sorted; the order is stale when they have cost about as much as a new one |
 //!
 //! # Examples
 //!

@@ -15,7 +15,8 @@ use std::error::Error;
 /// Positions and forces are pairs: x and y of a body side by side. A body stays on
 /// a die of 512 × 512 layout units.
 const MOVE: &str = r#"
-extern "C" __global__ void move_bodies(const float2* force, float2* corner, unsigned bodies, float step) {
+extern "C" __global__ void move_bodies(const float2* force, float2* corner, unsigned bodies,
+                                       float step) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= bodies) return;
     float x = corner[i].x + step * force[i].x;

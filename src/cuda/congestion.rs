@@ -205,7 +205,8 @@ impl CudaCongestion {
     /// Uploads all data that does not change while nodes move, and allocates the rest.
     ///
     /// # Errors
-    /// See [`CongestionMaps::of`]; [`CudaError`] when kernels cannot be compiled or memory runs out.
+    /// See [`CongestionMaps::of`]; [`CudaError`] when kernels cannot be compiled or memory runs
+    /// out.
     pub fn new(
         gpu: &Gpu,
         design: &Design,

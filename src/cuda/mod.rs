@@ -92,10 +92,13 @@
 //!     match Gpu::open(0) {
 //!         Ok(gpu) => match CudaEngine::<f32>::on(&gpu, charge.clone(), &options) {
 //!             Ok(engine) => return Ok(Box::new(engine)),
-//!             Err(error @ EngineError::OutOfMemory { .. }) => eprintln!("{error}; on the CPU instead"),
+//!             Err(error @ EngineError::OutOfMemory { .. }) => {
+//!                 eprintln!("{error}; on the CPU instead");
+//!             }
 //!             Err(error) => return Err(error),
 //!         },
-//!         Err(missing) => eprintln!("{missing}; on the CPU instead"), // a `CudaError`, as `NoDriver`
+//!         // A `CudaError`, as `NoDriver`.
+//!         Err(missing) => eprintln!("{missing}; on the CPU instead"),
 //!     }
 //!     Ok(Box::new(CpuEngine::<f32>::new(charge, &options)?))
 //! }

@@ -93,7 +93,10 @@ pub enum PinPosition {
 ///
 /// ```
 /// use placefield::lefdef::{PinPosition, ReadOptions};
-/// let options = ReadOptions::default().lef("tech.lef").lef("cells.lef").pin_position(PinPosition::Mean);
+/// let options = ReadOptions::default()
+///     .lef("tech.lef")
+///     .lef("cells.lef")
+///     .pin_position(PinPosition::Mean);
 /// assert_eq!(options.lef.len(), 2);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
