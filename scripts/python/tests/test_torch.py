@@ -1,9 +1,12 @@
 """`placefield.torch`, on the CPU and, where there is one, on a CUDA device."""
 
+import logging
+import os
 import pathlib
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +14,7 @@ torch = pytest.importorskip("torch")
 
 import placefield
 from placefield.torch import density_energy, energy_and_gradient, wirelength
+from placefield.xplace import ElectronicDensityLayer
 
 CUDA = [] if not torch.cuda.is_available() else ["cuda:0"]
 DEVICES = ["cpu", *CUDA]
@@ -264,36 +268,46 @@ def test_cuda_arrays_of_others(make):
         make().evaluate(pos)
 
 
+class Potential(torch.nn.Module):
+    """What DREAMPlace's class has when its placer calls it: fixed cells lie between the movable ones and the fillers."""
+
+    def __init__(self, cells, mask=None):
+        super().__init__()
+        self.xl, self.yl, self.xh, self.yh = 5.0, -7.0, 45.0, 53.0
+        self.num_bins_x, self.num_bins_y, self.target_density = 20, 15, 0.9
+        self.num_movable_nodes, self.num_terminals, self.num_filler_nodes = 40, 2, 3
+        self.region_id, self.movable_macro_mask = None, mask
+        self.node_size_x = torch.tensor([*cells["width"], 6.0, 1.0, 3.0, 3.0, 3.0], dtype=torch.float64)
+        self.node_size_y = torch.tensor([*cells["height"], 20.0, 1.0, 5.0, 5.0, 5.0], dtype=torch.float64)
+        self.reset()
+
+    def reset(self):
+        self.resets = getattr(self, "resets", 0) + 1
+
+
+FIXED = [(5.0, -7.0, 6.0, 20.0), (30.0, 20.0, 1.0, 1.0)]
+FILLERS = [[8.0, 20.0, 33.0], [1.0, 9.0, 40.0]]
+
+
+def dreamplaces_positions(cells):
+    (fixed_x, fixed_y), (filler_x, filler_y) = list(zip(*FIXED))[:2], FILLERS
+    return torch.tensor([*cells["x"], *fixed_x, *filler_x, *cells["y"], *fixed_y, *filler_y], dtype=torch.float64,
+                        requires_grad=True)
+
+
+def engine_of_dreamplaces(cells, macros):
+    """The same density without DREAMPlace, evaluated, and its step. Of bins of 2 x 4, so that x is not y."""
+    engine = placefield.Engine((5.0, -7.0, 45.0, 53.0), (20, 15), **cells, fixed=FIXED, macros=macros, target_density=0.9,
+                               fillers=(3, 3.0, 5.0), dtype="float64")
+    at = torch.tensor([*cells["x"], *FILLERS[0], *cells["y"], *FILLERS[1]], dtype=torch.float64)
+    return engine, engine.evaluate(at)
+
+
 def test_dreamplaces_tensors_give_the_engines_energy_and_gradient(script, cells):
-    """Fixed cells lie between the movable ones and the fillers; of bins of 2 x 4, so that x is not y."""
-    plugged = script("dreamplace-compare").plugged
-
-    class Base(torch.nn.Module):
-        """What DREAMPlace's class has when its placer calls it."""
-
-        def __init__(self):
-            super().__init__()
-            self.xl, self.yl, self.xh, self.yh = 5.0, -7.0, 45.0, 53.0
-            self.num_bins_x, self.num_bins_y, self.target_density = 20, 15, 0.9
-            self.num_movable_nodes, self.num_terminals, self.num_filler_nodes = 40, 2, 3
-            self.region_id = self.movable_macro_mask = None
-            self.node_size_x = torch.tensor([*cells["width"], 6.0, 1.0, 3.0, 3.0, 3.0], dtype=torch.float64)
-            self.node_size_y = torch.tensor([*cells["height"], 20.0, 1.0, 5.0, 5.0, 5.0], dtype=torch.float64)
-            self.reset()
-
-        def reset(self):
-            self.resets = getattr(self, "resets", 0) + 1
-
-    operator = plugged(Base)()
-    fixed_x, fixed_y, filler_x, filler_y = [5.0, 30.0], [-7.0, 20.0], [8.0, 20.0, 33.0], [1.0, 9.0, 40.0]
-    pos = torch.tensor([*cells["x"], *fixed_x, *filler_x, *cells["y"], *fixed_y, *filler_y], dtype=torch.float64,
-                       requires_grad=True)
+    operator, pos = script("dreamplace-compare").plugged(Potential)(cells), dreamplaces_positions(cells)
     energy = operator(pos)
     (2.0 * energy).backward()
-
-    engine = placefield.Engine((5.0, -7.0, 45.0, 53.0), (20, 15), **cells, fixed=[(5.0, -7.0, 6.0, 20.0), (30.0, 20.0, 1.0, 1.0)],
-                               target_density=0.9, fillers=(3, 3.0, 5.0), dtype="float64")
-    step = engine.evaluate(torch.tensor([*cells["x"], *filler_x, *cells["y"], *filler_y], dtype=torch.float64))
+    engine, step = engine_of_dreamplaces(cells, [False] * 40)
     assert energy.item() == pytest.approx(step.energy, rel=1e-12)
     want = -2.0 * torch.tensor(engine.force().tolist(), dtype=torch.float64)
     found = pos.grad.view(2, 45)
@@ -306,25 +320,176 @@ def test_dreamplaces_tensors_give_the_engines_energy_and_gradient(script, cells)
     assert operator.resets == 2 and operator(pos).item() != pytest.approx(step.energy, rel=1e-3)
 
 
-def test_xplaces_tensors_give_the_engines_energy_and_gradient(script):
-    """Xplace has centres in the unit square, pairs, and its gradient by coordinates of its bins."""
-    bins, random = (16, 8), torch.Generator().manual_seed(5)
-    sizes = 0.02 + 0.2 * torch.rand((12, 2), generator=random)
-    sizes[9:] = torch.tensor([0.05, 0.125])
-    centres = sizes / 2 + (1 - sizes) * torch.rand((12, 2), generator=random)
-    engine, energy_of = script("xplace-compare").plugged(centres, sizes, [(0.0, 0.0, 3.0, 2.0)], bins, 0.8, 9, 3)
-    leaf = centres.clone().requires_grad_()
-    energy = energy_of(leaf)
-    energy.backward()
+def test_macros_are_those_of_dreamplaces_mask(script, cells):
+    """No mask means none, also where an engine of its own choice would take a cell for one."""
+    cells["width"][7], cells["height"][7] = 20.0, 24.0
+    marks = [k in (3, 7) for k in range(40)]
+    energies = {}
+    for name, mask, macros in (("none", None, [False] * 40), ("marked", torch.tensor(marks), marks), ("by size", None, None)):
+        energies[name] = engine_of_dreamplaces(cells, macros)[1].energy
+        if name != "by size":
+            found = script("dreamplace-compare").plugged(Potential)(cells, mask)(dreamplaces_positions(cells)).item()
+            assert found == pytest.approx(energies[name], rel=1e-12)
+    assert len({round(energy, 6) for energy in energies.values()}) == 3
 
-    scale = torch.tensor(bins)
-    width, height = (sizes * scale)[:9].double().numpy().T
-    alone = placefield.Engine((0, 0, *bins), bins, width, height, fixed=[(0.0, 0.0, 3.0, 2.0)], target_density=0.8,
-                              fillers=(3, 0.05 * 16, 0.125 * 8), dtype="float64")
-    step = alone.evaluate(((centres - sizes / 2) * scale).t().contiguous().double())
-    assert energy.item() == pytest.approx(step.energy, rel=1e-5)
-    want = -torch.tensor(alone.force().tolist()).t()
-    assert torch.allclose(leaf.grad, want, rtol=1e-4, atol=1e-5 * float(want.abs().max()))
+
+def test_the_compared_operator_has_dreamplaces_macros(script, aux):
+    nodes = aux.with_suffix(".nodes")
+    nodes.write_text(nodes.read_text().replace("c5 4 10\n", "c5 30 30\n").replace("c6 2 10\n", "c6 60 20\n"))
+    problem = script("dreamplace-compare").problem
+    args = SimpleNamespace(design=aux, bins=(16, 16), target_density=0.8, dtype="float64", device="cpu", seed=1)
+    mask = problem(args)[0]["movable_macro_mask"]
+    # More than ten times the mean area, and more than two rows high: not the one of two rows.
+    assert mask.dtype == torch.bool and mask.nonzero().flatten().tolist() == [5]
+    args.target_density = 1.0
+    assert problem(args)[0]["movable_macro_mask"] is None
+
+
+def test_dreamplaces_iterations_are_told(script, capfd):
+    compare = script("dreamplace-compare")
+
+    def metric(iteration, overflow):
+        return SimpleNamespace(iteration=iteration, hpwl=torch.tensor(2e7), overflow=torch.tensor([0.9, overflow]))
+
+    with compare.silent() as out, compare.progress(out, "placefield, seed 1000") as say:
+        say("places")
+        handler = logging.getLogger().handlers[-1]
+        for iteration in range(3):
+            handler.due -= 100.0 * (iteration == 1)
+            logging.info("optimizer step 1 ms")
+            logging.info(metric(iteration, 0.5))
+            os.write(1, b"lost")
+    logging.info(metric(9, 0.1))
+    written = capfd.readouterr()
+    assert written.out == "" and written.err.splitlines() == [
+        "placefield, seed 1000: places", "placefield, seed 1000: iteration 1, HPWL 2.0000e+07, overflow 0.5000"]
+
+
+class Xplace:
+    """Xplace's problem as its loop has it, with bins of 1/16 x 1/8, and its layer's sums in float64."""
+
+    def __init__(self, device, target=0.8):
+        random = torch.Generator().manual_seed(5)
+        self.bins, self.target, self.movable = (16, 8), target, 9
+        self.unit = torch.tensor([1 / 16, 1 / 8])
+        real = 0.02 + 0.2 * torch.rand((12, 2), generator=random)
+        real[4] = torch.tensor([0.4, 0.5])
+        real[5] = torch.tensor([0.3, 0.05])
+        real[9:] = torch.tensor([0.05, 0.125])
+        size = real.clamp(min=self.unit * 2 ** 0.5)
+        self.ratio = (real.prod(1) / size.prod(1)).to(device)
+        if target < 1:
+            self.ratio[4] = target
+        self.size, self.area = size.to(device), float(real[:9].prod(1).sum())
+        self.pos = (size / 2 + (1 - size) * torch.rand((12, 2), generator=random)).to(device).requires_grad_()
+        fixed = torch.zeros(self.bins)
+        fixed[2:5, 1:3], fixed[5, 1:3] = 1.0, 0.25
+        self.fixed = (fixed * target).to(device)
+
+    def overflow_of(self, density):
+        above = ((density - self.target) * float(self.unit.prod())).clamp_(min=0.0).sum()
+        return above / self.area
+
+    def layer(self):
+        return ElectronicDensityLayer(
+            unit_len=self.unit.to(self.pos.device), num_bin_x=16, num_bin_y=8, device=self.pos.device,
+            overflow_helper=(0, 9, self.overflow_of), expand_ratio=self.ratio, sorted_maps=(None, None, None),
+            deterministic=True).to(self.pos.device)
+
+    def expected(self, weight=1.0):
+        """Energy, overflow and gradient."""
+        pos, size = (array.detach().cpu().double() / self.unit for array in (self.pos, self.size))
+        weight = self.ratio.cpu().double() * weight
+        shares, waves, fields = [], [], []
+        for axis, n in enumerate(self.bins):
+            edge = torch.arange(n, dtype=torch.float64)
+            low, high = (pos + sign * size / 2 for sign in (-1, 1))
+            inside = torch.minimum(high[:, axis, None], edge + 1) - torch.maximum(low[:, axis, None], edge)
+            shares.append(inside.clamp(min=0))
+            # The basis of cosines over bins' centres, x's with lengths in widths of a bin.
+            k = torch.arange(n, dtype=torch.float64) * torch.pi / n
+            waves.append(torch.cos((edge[:, None] + 0.5) * k) * torch.where(k > 0, 2 / n, 1 / n).sqrt())
+            fields.append(torch.sin((edge[:, None] + 0.5) * k) * torch.where(k > 0, 2 / n, 1 / n).sqrt())
+        density = [self.fixed.cpu().double() + torch.einsum("b,bx,by->xy", weight[:m], shares[0][:m], shares[1][:m])
+                   for m in (9, 12)]
+        x, y = torch.pi / 16 * torch.arange(16)[:, None], torch.pi / 8 * torch.arange(8) * float(self.unit[0] / self.unit[1])
+        square = (x ** 2 + y ** 2).double()
+        square[0, 0] = torch.inf
+        phi = waves[0].t() @ density[1] @ waves[1] / square
+        field = fields[0] @ (phi * x) @ waves[1].t(), waves[0] @ (phi * y) @ fields[1].t()
+        gradient = torch.stack([-torch.einsum("b,bx,by,xy->b", weight, *shares, of) for of in field], 1)
+        return float((waves[0] @ phi @ waves[1].t() * density[1]).sum()), float(self.overflow_of(density[0])), gradient
+
+    def check(self, layer, weight=1.0):
+        want, overflow, gradient = self.expected(weight)
+        with torch.no_grad():
+            found = layer.merged_density_loss_grad(self.pos, self.size, self.fixed, calc_overflow=False)
+        assert found[1] is None and float(found[0]) == pytest.approx(want, rel=1e-4)
+        assert float(layer.direct_calc_overflow(self.pos, self.size, self.fixed)) == pytest.approx(overflow, rel=1e-4)
+        off = (found[2].cpu().double() - gradient).abs().max()
+        assert found[2].shape == self.pos.shape and off < 1e-4 * gradient.abs().max() and overflow > 0.01
+        return want, overflow, gradient
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("target", [0.8, 1.0])
+def test_xplaces_layer_gives_its_sums(device, target):
+    problem = Xplace(device, target)
+    layer = problem.layer()
+    first, overflow, _ = problem.check(layer)
+    # As its loop does: a step without the overflow, then the overflow, which the same step has.
+    with torch.no_grad():
+        problem.pos += 0.01
+    assert problem.check(layer)[0] != pytest.approx(first, rel=1e-3)
+    # Asked for again it is that of other positions; and the default asks for it at once.
+    with torch.no_grad():
+        problem.pos -= 0.01
+    again = layer.direct_calc_overflow(problem.pos, problem.size, problem.fixed)
+    at_once = layer.merged_density_loss_grad(problem.pos, problem.size, problem.fixed)[1]
+    assert float(again) == pytest.approx(overflow, rel=1e-4) and float(at_once) == float(again)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_xplaces_layer_follows_its_loop(device):
+    """After macros have been made legal the loop sets these attributes, and a part of one in place."""
+    problem = Xplace(device)
+    layer = problem.layer()
+    before = problem.check(layer)
+    problem.ratio = problem.ratio.clone()
+    problem.ratio[5] *= 0.5
+    layer.expand_ratio = problem.ratio
+    layer.sorted_maps = (None, None, None)
+    without = torch.ones(12, dtype=torch.float64)
+    without[4] = 0.0
+    layer.cache_node_weight[0:9][torch.tensor([k == 4 for k in range(9)])] = -1.0
+    problem.fixed = problem.fixed.clone()
+    problem.fixed[10, 3] = 0.5
+    after = problem.check(layer, without)
+    assert after[0] != pytest.approx(before[0], rel=1e-3) and not after[2][4].any()
+    # Sizes that change in place, as when inflation is undone.
+    problem.size[5, 0] *= 1.1
+    problem.check(layer, without)
+
+
+def test_what_xplaces_layer_does_not_take():
+    problem = Xplace("cpu")
+    with pytest.raises(ValueError, match="overflow_helper: expected"):
+        ElectronicDensityLayer()
+    with pytest.raises(ValueError, match="scale_w_k: expected True"):
+        ElectronicDensityLayer(overflow_helper=(0, 9, problem.overflow_of), scale_w_k=False)
+    layer = problem.layer()
+    for attribute, row, value in (("ratio", 4, 0.5), ("size", 1, 0.01)):
+        changed = getattr(problem, attribute).clone()
+        changed[row] = value
+        sizes = changed if attribute == "size" else problem.size
+        layer.expand_ratio = changed if attribute == "ratio" else problem.ratio
+        with pytest.raises(ValueError, match="expand_ratio: expected that of cells stretched"):
+            layer.merged_density_loss_grad(problem.pos, sizes, problem.fixed)
+    problem.check(problem.layer())
+    layer = problem.layer()
+    layer.overflow_helper = (1, 9, problem.overflow_of)
+    with pytest.raises(ValueError, match="expected the movable cells first, found 1 bodies before them"):
+        layer.direct_calc_overflow(problem.pos, problem.size, problem.fixed)
 
 
 @on_cuda

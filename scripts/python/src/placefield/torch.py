@@ -51,6 +51,13 @@ def _enqueue(pos, engine, weight, gradient):
     return energy, engine._engine._enqueue_step(pos.data_ptr(), pos.numel() // 2, energy.data_ptr(), to, weight, _stream(pos))
 
 
+def _step(pos, engine, weight, gradient):
+    """The energy, and in `gradient`, unless it is None, weight times the force."""
+    if pos.is_cuda:
+        return _enqueue(pos, engine, weight, gradient)[0]
+    return pos.new_tensor(engine._engine._step_at(pos, gradient, weight))
+
+
 class _DensityEnergy(torch.autograd.Function):
     @staticmethod
     def forward(ctx, pos, engine, weight):
@@ -61,7 +68,7 @@ class _DensityEnergy(torch.autograd.Function):
             return energy
         gradient = torch.empty_like(pos) if ctx.needs_input_grad[0] else None
         ctx.save_for_backward(gradient)
-        return pos.new_tensor(engine._engine._step_at(pos.detach(), gradient, weight))
+        return _step(pos.detach(), engine, weight, gradient)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -107,9 +114,7 @@ def energy_and_gradient(pos, engine, *, gradient="field"):
     """
     _check(pos, engine)
     weight, out = _weight(pos, engine, gradient), torch.empty_like(pos, requires_grad=False)
-    if pos.is_cuda:
-        return _enqueue(pos.detach(), engine, weight, out)[0], out
-    return out.new_tensor(engine._engine._step_at(pos.detach(), out, weight)), out
+    return _step(pos.detach(), engine, weight, out), out
 
 
 class _Wirelength(torch.autograd.Function):
