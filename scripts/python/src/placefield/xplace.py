@@ -126,7 +126,7 @@ class ElectronicDensityLayer:
             fillers=(fillers, width[-1], height[-1]) if fillers else False, dtype="float32", device=str(node_pos.device),
             threads=0 if node_pos.is_cuda else torch.get_num_threads())
         self._engine.set_sizes(width, height)
-        # Xplace's map is of shares of the bin times the target density, by which an engine multiplies itself.
+        # Xplace's map is of shares of the bin times the target density, by which an engine multiplies too.
         self._engine.set_blocked_area((init_density_map.double() / target * bin_area).cpu().numpy())
         self._half_sizes = (sizes / 2).to(torch.float32)
         self._corners = torch.empty_like(self._half_sizes)
