@@ -237,6 +237,7 @@ pub trait Backend {
     /// When there is no such vector yet, or the engine or the device failed.
     fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError>;
 
-    /// Returns the times that the stages of the last evaluation took.
+    /// Returns the times that the stages of the last evaluation took; a backend may time them now
+    /// and then only, and return what they took then.
     fn times(&self) -> StageSplit;
 }

@@ -46,10 +46,9 @@ impl OrderStaleness {
         })
     }
 
-    /// Returns the address that the device posts at: page-locked memory has one address for host
-    /// and device.
+    /// Returns the address that the device posts at.
     pub(super) fn post(&self) -> u64 {
-        self.posted.start().as_ptr().expose_provenance() as u64
+        self.posted.address()
     }
 
     /// An order has been enqueued.

@@ -479,6 +479,11 @@ impl<E: DeviceValue> Pinned<E> {
         self.start
     }
 
+    /// Returns the address that kernels write at: page-locked memory has one for host and device.
+    pub(in crate::cuda) fn address(&self) -> u64 {
+        self.start.as_ptr().expose_provenance() as u64
+    }
+
     /// Enqueues the copy of `values`, as many as it holds, to the device. Waits
     /// for the copy before, if that is still under way.
     pub(in crate::cuda) fn send(
@@ -497,6 +502,15 @@ impl<E: DeviceValue> Pinned<E> {
         // the event recorded behind the copy has happened (`send`, `drop`).
         unsafe { result::memcpy_htod_async(*to.address(), kept, stream.raw()) }?;
         stream.record(&self.sent)
+    }
+
+    /// Waits for all work enqueued and returns what kernels have written at [`Pinned::address`].
+    pub(in crate::cuda) fn wait(&mut self) -> Result<&[E], CudaError> {
+        self.gpu.stream_guard()?.check_not_capturing()?;
+        self.gpu.synchronize()?;
+        // SAFETY: `length` values that this owns, zeros at first; nothing writes them until more
+        // is enqueued, for which `self` is no longer borrowed.
+        Ok(unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) })
     }
 
     /// Copies `from`, as many values as this holds, to the host and waits for all work enqueued.

@@ -3,7 +3,8 @@
 //! Positions, gradients and the kept placement stay in device memory; the host sends nine numbers
 //! per evaluation and reads twelve, which is the only time that it waits. A proposal is one
 //! captured graph for each device: step, then wirelength beside density, solve and force, then the
-//! gradient; which vectors take which part is among the numbers sent.
+//! gradient; which vectors take which part is among the numbers sent. There are two such graphs,
+//! one of which times its stages.
 //!
 //! Several devices ([`CudaEngine::on_peers`]) have a share of the bodies each, which they move, and of the
 //! nets. Every device works on the density of the bodies in its tiles, and gets the positions of
@@ -42,11 +43,21 @@ use std::time::Instant;
 /// force; before and behind all of it ([`BEGIN`], [`END`]).
 const MARKS: usize = 8;
 
+/// One proposal in so many has marks: each takes the device some 2 µs, and the host 1 to read.
+const TIMED_EVERY: u32 = 16;
+
+/// A proposal for each rank.
+struct Proposals {
+    untimed: Vec<Graph>,
+    timed: Vec<Graph>,
+}
+
 /// Wirelength, density, steps and norms on one device or several.
 pub struct CudaBackend<T: CudaReal> {
     // Graphs hold addresses of what the others own, so they are dropped first.
-    /// One for each rank, once there are any.
-    proposal: Vec<Graph>,
+    proposals: Option<Proposals>,
+    /// Proposals to come before one is timed.
+    untimed: u32,
     /// Of each rank the wirelength's, beside the engine's stages. In one after the other an
     /// iteration took 9 % longer at adaptec1's size on an H200, 5 % at bigblue3's, and the same at
     /// bigblue4's, where each of them keeps the device busy.
@@ -146,7 +157,8 @@ impl<T: CudaReal> CudaBackend<T> {
         let [nx, ny] = engine.charge().stacked_bins();
         let branch = |rank: &Rank<T>| Branch::new(&rank.gpu);
         Ok(CudaBackend {
-            proposal: Vec::new(),
+            proposals: None,
+            untimed: 0,
             branches: ranks.iter().map(branch).collect::<Result<_, _>>()?,
             fixed_hpwl: netlist.fixed_hpwl(),
             most_pull: netlist.most_pull(),
@@ -198,28 +210,33 @@ impl<T: CudaReal> CudaBackend<T> {
         self.work.ranks.iter_mut().map(|rank| &mut rank.descent)
     }
 
-    /// Enqueues a proposal: the first one as plain launches,
-    /// which load what a capture could not, then as graphs.
-    fn enqueue_proposal(&mut self) -> Result<(), EngineError> {
-        let CudaBackend { proposal, branches, work, .. } = self;
+    /// Enqueues a proposal: the first one as plain launches, which load what a capture could not,
+    /// then as graphs. Returns whether it has marks.
+    fn enqueue_proposal(&mut self) -> Result<bool, EngineError> {
+        let CudaBackend { proposals, branches, work, .. } = self;
         let peers = work.engine.peers().clone();
-        if !proposal.is_empty() {
+        if let Some(Proposals { untimed, timed }) = proposals {
+            let is_timed = self.untimed == 0;
+            self.untimed = if is_timed { TIMED_EVERY } else { self.untimed } - 1;
             work.engine.order_if_due()?;
-            peers.launch(proposal)?;
+            peers.launch(if is_timed { timed } else { untimed })?;
             work.engine.step_enqueued();
-            return Ok(());
+            return Ok(is_timed);
         }
         work.enqueue_all(Task::Step, true)?;
-        let graph = |(rank, branch): (usize, &Branch)| {
-            // SAFETY: the graphs are kept beside `work`, whose device memory stays
-            // where it is until it is dropped, and are dropped before it; all work of
-            // this backend goes to the one stream of each rank. Nothing is ordered
-            // during capture.
-            unsafe { Graph::capture(peers.gpu(rank), || work.capture(rank, branch)) }
-        };
         let _launching = peers.launch_lock();
-        *proposal = branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()?;
-        Ok(())
+        let mut graphs = |timed: bool| {
+            let graph = |(rank, branch): (usize, &Branch)| {
+                // SAFETY: the graphs are kept beside `work`, whose device memory stays
+                // where it is until it is dropped, and are dropped before it; all work of
+                // this backend goes to the one stream of each rank. Nothing is ordered
+                // during capture.
+                unsafe { Graph::capture(peers.gpu(rank), || work.capture(rank, branch, timed)) }
+            };
+            branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()
+        };
+        *proposals = Some(Proposals { untimed: graphs(false)?, timed: graphs(true)? });
+        Ok(true)
     }
 
     /// Waits for all ranks where there are several.
@@ -228,23 +245,20 @@ impl<T: CudaReal> CudaBackend<T> {
         if peers.count() > 1 { peers.synchronize() } else { Ok(()) }
     }
 
-    /// Waits for an evaluation begun at `start` and reads its numbers.
-    fn receive(&mut self, start: Instant) -> Result<Sample, EngineError> {
+    /// Waits for an evaluation begun at `start` and reads its numbers. The stages of one without
+    /// marks take what those of the last one with marks took.
+    fn receive(&mut self, start: Instant, has_marks: bool) -> Result<Sample, EngineError> {
         let (found, missing) = self.work.ranks[0].descent.receive_from_all()?;
         if missing {
             return Err(CudaError::Peers("a rank has waited for another in vain".into()).into());
         }
         let evaluation = self.work.engine.take_evaluation(found.statistics, found.energy)?;
-        let between = |k, l| self.work.marks.ms_between(k, l);
-        let staged = [between(0, 1)?, between(2, 3)?, between(3, 4)?, between(4, 5)?];
-        // What ran at the same time has a share of the time that passed.
-        let passed = between(0, 1)?.max(between(0, 5)?);
-        let share = passed / staged.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        let [wirelength, density, solve, force] = staged.map(|ms| ms * share);
-        let (step, whole) = (between(BEGIN, 0)?, between(BEGIN, END)?);
-        let gradient = (whole - step - passed).max(0.0);
-        let other = (start.elapsed().as_secs_f64() * 1e3 - whole).max(0.0);
-        self.times = StageSplit { wirelength, density, solve, force, step, gradient, other };
+        if has_marks {
+            self.times = self.staged()?;
+        }
+        self.times.other = 0.0;
+        let passed = start.elapsed().as_secs_f64() * 1e3;
+        self.times.other = (passed - self.times.total()).max(0.0);
         Ok(Sample {
             hpwl: self.fixed_hpwl + found.hpwl,
             wirelength: found.wirelength,
@@ -256,6 +270,19 @@ impl<T: CudaReal> CudaBackend<T> {
             moved_squared: found.moved_squared,
             changed_squared: found.changed_squared,
         })
+    }
+
+    /// Returns what the stages took of the last evaluation with marks.
+    fn staged(&self) -> Result<StageSplit, CudaError> {
+        let between = |k, l| self.work.marks.ms_between(k, l);
+        let staged = [between(0, 1)?, between(2, 3)?, between(3, 4)?, between(4, 5)?];
+        // What ran at the same time has a share of the time that passed.
+        let passed = between(0, 1)?.max(between(0, 5)?);
+        let share = passed / staged.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        let [wirelength, density, solve, force] = staged.map(|ms| ms * share);
+        let (step, whole) = (between(BEGIN, 0)?, between(BEGIN, END)?);
+        let gradient = (whole - step - passed).max(0.0);
+        Ok(StageSplit { wirelength, density, solve, force, step, gradient, other: 0.0 })
     }
 }
 
@@ -303,7 +330,9 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         let sample = self.evaluated(|backend| {
             backend.send(weights, 0.0, 0.0)?;
             backend.work.enqueue_all(Task::Place(Held::Current), false)?;
-            backend.receive(start)
+            // Plain launches take longer than graphs.
+            backend.untimed = 0;
+            backend.receive(start, true)
         })?;
         self.ready = Ready::Evaluated;
         Ok(sample)
@@ -319,8 +348,8 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         let start = Instant::now();
         let sample = self.evaluated(|backend| {
             backend.send(weights, step, momentum)?;
-            backend.enqueue_proposal()?;
-            backend.receive(start)
+            let has_marks = backend.enqueue_proposal()?;
+            backend.receive(start, has_marks)
         })?;
         self.ready = Ready::Proposed;
         Ok(sample)

@@ -9,9 +9,9 @@
 //! movable cells first.
 //!
 //! Weights, step, momentum and which vectors take which part come from device memory, so that all
-//! of it can be captured in one [`Graph`](crate::cuda::Graph) and replayed with other numbers; the
-//! sums come back in one read of 96 bytes. Sums are in f64 in a fixed order: the same bits on every
-//! run, and for any number of devices.
+//! of it can be captured in one [`Graph`](crate::cuda::Graph) and replayed with other numbers. The
+//! kernel that adds the sums up writes them, 96 bytes, to memory of the host. Sums are in f64 in a
+//! fixed order: the same bits on every run, and for any number of devices.
 //!
 //! On several devices each moves the bodies of its share ([`BodyBlocks`]), writes their positions
 //! to those that need them, and leaves its blocks' sums with the first, which adds them up.
@@ -126,10 +126,10 @@ pub struct Descent<T: CudaReal> {
     /// the step.
     parts: Arc<DeviceVec<f64>>,
     parameters: DeviceVec<f64>,
-    sample: DeviceVec<f64>,
-    /// What is copied to and from the device, in page-locked memory: copies of it do not wait.
+    /// What is copied to the device, in page-locked memory: the copy does not wait.
     sent: Pinned<f64>,
-    received: Pinned<f64>,
+    /// The numbers of an evaluation, which the device writes there.
+    sample: Pinned<f64>,
 }
 
 /// A vector of a point.
@@ -218,9 +218,8 @@ impl<T: CudaReal> Descent<T> {
             total,
             parts: parts.clone(),
             parameters: gpu.zeros(SENT)?,
-            sample: gpu.zeros(SAMPLE)?,
             sent: Pinned::zeros(gpu, SENT)?,
-            received: Pinned::zeros(gpu, SAMPLE)?,
+            sample: Pinned::zeros(gpu, SAMPLE)?,
             gpu: gpu.clone(),
             blocks,
             rank,
@@ -467,7 +466,7 @@ impl<T: CudaReal> Descent<T> {
         let (proposed, blocks) = (i32::from(proposed), self.blocks.blocks() as u32);
         let moved = self.moved();
         // SAFETY: arguments are those of descent_sample; `parts` have SUMS and one more for each of
-        // `blocks`; it waits before it reads.
+        // `blocks`, `sample` SAMPLE values; it waits before it reads.
         unsafe {
             Launch::new(&self.gpu, &self.total)
                 .overlap(self.overlap)
@@ -478,7 +477,7 @@ impl<T: CudaReal> Descent<T> {
                 .arg(wirelength.lengths())
                 .arg(energy)
                 .arg(all)
-                .arg(&self.sample)
+                .arg(&self.sample.address())
                 .launch(grid_of(SUMS + 1))
         }
     }
@@ -493,7 +492,7 @@ impl<T: CudaReal> Descent<T> {
 
     /// The same of all ranks, and whether one of them has waited for another in vain.
     pub(super) fn receive_from_all(&mut self) -> Result<(DescentSample, bool), CudaError> {
-        let found = self.received.receive(&self.sample)?;
+        let found = self.sample.wait()?;
         let sample = DescentSample {
             wirelength_norm: found[0],
             force_norm: found[1],

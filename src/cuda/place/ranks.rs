@@ -120,11 +120,17 @@ impl<T: CudaReal> PlacerRanks<T> {
         Ok(())
     }
 
-    /// Enqueues a proposal on a rank during a capture.
-    pub(super) fn capture(&mut self, rank: usize, branch: &Branch) -> Result<(), EngineError> {
+    /// Enqueues a proposal on a rank during a capture, with marks or without.
+    pub(super) fn capture(
+        &mut self,
+        rank: usize,
+        branch: &Branch,
+        has_marks: bool,
+    ) -> Result<(), EngineError> {
         let Tasks { before, aside, ahead, after } = self.tasks(Task::Step, true);
         let all = |work: &mut Self, tasks: Vec<Task>| {
-            tasks.into_iter().try_for_each(|task| work.enqueue(rank, task))
+            let wanted = |task: &Task| has_marks || !matches!(task, Task::Mark(_));
+            tasks.into_iter().filter(wanted).try_for_each(|task| work.enqueue(rank, task))
         };
         all(self, before)?;
         // SAFETY: both read the engine's positions and write arrays of their own.
