@@ -21,9 +21,7 @@ use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cli::paper::printed::{DESIGNS, Design};
 use placefield::cuda::internals::Quartiles;
-use placefield::cuda::{
-    self, Arrangement, CudaEngine, CudaError, CudaReal, DeviceInfo, Gpu, Graph, probe,
-};
+use placefield::cuda::{self, CudaEngine, CudaError, CudaReal, DeviceInfo, Gpu, Graph, probe};
 use placefield::engine::{
     Engine, EngineError, EngineOptions, GradientOptions, Layout, Pipeline, StepTimes, Timed,
 };
@@ -176,11 +174,11 @@ fn measure<T: CudaReal>(
     let ordering_ms = engine.order_time(SAMPLES)?;
     let steps_per_order = steps_until_due(&mut engine, [&x, &y], [&moved_x, &moved_y])?;
     let first = rows.len();
-    for (arrangement, name) in [(Arrangement::Caller, "caller"), (Arrangement::Slots, "slots")] {
+    for (in_slots, name) in [(false, "caller"), (true, "slots")] {
         // Slots keep the order made here.
         engine.set_positions(&x, &y)?;
         engine.order_time(1)?;
-        engine.arrange(arrangement)?;
+        engine.use_slots(in_slots)?;
         engine.evaluate(&moved_x, &moved_y)?;
         let mut times = [const { Vec::<StepTimes>::new() }; Pipeline::ALL.len()];
         for _ in 0..ROUNDS {
@@ -276,7 +274,7 @@ fn steps_until_due<T: CudaReal>(
 ) -> Result<u32, Box<dyn Error>> {
     engine.evaluate(start[0], start[1])?;
     // In slots it is the caller who orders.
-    engine.arrange(Arrangement::Slots)?;
+    engine.use_slots(true)?;
     engine.set_positions(moved[0], moved[1])?;
     let mut steps = 0;
     while !engine.order_is_due() {

@@ -20,7 +20,7 @@ mod options;
 pub(crate) use checks::check_finite;
 pub use checks::check_range;
 pub(crate) use checks::{
-    Done, add_background, check_bins, check_lengths, check_positions, check_positions_in,
+    Done, Progress, add_background, check_bins, check_lengths, check_positions, check_positions_in,
     check_same_grid, check_weight,
 };
 pub use options::{Choice, EngineOptions, GradientOptions, Layout};

@@ -161,8 +161,8 @@ struct alignas(16) Chunk {
 };
 static_assert(sizeof(Chunk) == 8 * sizeof(u32), "as in src/cuda");
 
-/// The order of lower-left corners, and their layout in the array.
-enum Order {
+/// How an array holds the lower-left corners of the bodies.
+enum PositionLayout {
     SLOTS = 0,   // slots, x and y side by side
     PAIRS = 1,   // the caller's order, reached through a body's id; x and y side by side
     HALVES = 2,  // the same; x of all bodies, then y of all

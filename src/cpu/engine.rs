@@ -5,9 +5,9 @@ use super::solve::{FieldSlices, Fields, SolveTimes, Solver};
 use crate::charge::Charge;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
-    GradientOptions, Layout, MAX_THREADS, MapKind, Pipeline, StageTimes, StepTimes, Timed,
-    add_background, check_bins, check_lengths, check_positions, check_positions_in, check_range,
-    check_same_grid, check_weight,
+    GradientOptions, Layout, MAX_THREADS, MapKind, Pipeline, Progress, StageTimes, StepTimes,
+    Timed, add_background, check_bins, check_lengths, check_positions, check_positions_in,
+    check_range, check_same_grid, check_weight,
 };
 use crate::grid::Map;
 use crate::real::Real;

@@ -119,7 +119,7 @@ mod place;
 mod solve;
 pub mod transforms;
 
-pub use bodies::{Arrangement, Bodies, MOST_STEPS_PER_ORDER, Permutation, PermutationView};
+pub use bodies::{Bodies, MOST_STEPS_PER_ORDER, Permutation, PermutationView};
 pub use congestion::{CudaCongestion, CudaCongestionError};
 pub use device::{
     Capabilities, CudaError, CudaReal, CufftFailure, DeviceInfo, DeviceLimit, DeviceSlice,
@@ -138,7 +138,7 @@ pub use solve::{FieldSolver, Fields, SolverOptions, solver};
 /// one version to the next.
 #[doc(hidden)]
 pub mod internals {
-    pub use super::bodies::{Density, DensityReport, Force, RawStatistics};
+    pub use super::bodies::{Density, DensityReport, Force, PositionLayout, RawStatistics};
     pub use super::device::{KernelOrigin, KernelUse, Marks, Quartiles, compile, measure};
     pub use super::lines::tuning;
     pub use super::place::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};

@@ -18,19 +18,28 @@ pub(crate) enum Done {
     Force,
 }
 
-impl Done {
-    /// An error unless `at_least` has run; `stage` is what needs it.
-    pub(crate) fn require(self, stage: &'static str, at_least: Done) -> Result<(), EngineError> {
-        if self >= at_least {
-            return Ok(());
+/// How far a sequence of calls has come: each value comes after all that are less.
+pub(crate) trait Progress: Ord + Sized {
+    /// Returns the condition that holds from here on, as errors name it.
+    fn condition(&self) -> &'static str;
+
+    /// Fails with [`EngineError::OutOfOrder`] for `stage` unless `at_least` has been reached.
+    fn require(self, stage: &'static str, at_least: Self) -> Result<(), EngineError> {
+        match self >= at_least {
+            true => Ok(()),
+            false => Err(EngineError::OutOfOrder { stage, needs: at_least.condition() }),
         }
-        let needs = match at_least {
+    }
+}
+
+impl Progress for Done {
+    fn condition(&self) -> &'static str {
+        match self {
             Done::Nothing | Done::Positions => "positions were given",
             Done::Density => "the density was computed",
             Done::Solve => "the field was solved",
             Done::Force => "the forces were computed",
-        };
-        Err(EngineError::OutOfOrder { stage, needs })
+        }
     }
 }
 

@@ -12,8 +12,8 @@ use crate::charge::Charge;
 use crate::cpu::engine::{milliseconds, thread_pool};
 use crate::cpu::wirelength::CpuWirelength;
 use crate::engine::{
-    Choice, DensityStats, Descriptor, EngineError, Evaluation, MapKind, Timed, check_bins,
-    check_lengths,
+    Choice, DensityStats, Descriptor, EngineError, Evaluation, MapKind, Progress, Timed,
+    check_bins, check_lengths,
 };
 use crate::grid::Map;
 use crate::real::Real;

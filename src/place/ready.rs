@@ -1,13 +1,13 @@
 //! The order in which a backend's calls come.
 
 use super::backend::Held;
-use crate::engine::EngineError;
+use crate::engine::{EngineError, Progress};
 
 /// Error of reading [`Held::Kept`] before a placement was kept.
 pub(crate) const NOTHING_KEPT: EngineError =
     EngineError::OutOfOrder { stage: "the placement kept", needs: "one was kept" };
 
-/// Progress of a descent.
+/// The last step of a descent that holds for its current point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ready {
     Nothing,
@@ -16,19 +16,18 @@ pub(crate) enum Ready {
     Proposed,
 }
 
-impl Ready {
-    /// An error unless `at_least` has been done; `stage` is what needs it.
-    pub(crate) fn require(self, stage: &'static str, at_least: Ready) -> Result<(), EngineError> {
-        let needs = match at_least {
-            ready if self >= ready => return Ok(()),
+impl Progress for Ready {
+    fn condition(&self) -> &'static str {
+        match self {
             Ready::Nothing | Ready::Started => "the placer was given a start",
             Ready::Evaluated => "the start was evaluated",
             Ready::Proposed => "a step was proposed",
-        };
-        Err(EngineError::OutOfOrder { stage, needs })
+        }
     }
+}
 
-    /// An error unless what is `held` can be there; whether a placement was kept is asked apart.
+impl Ready {
+    /// Fails unless the vector `held` can be there; a placement kept is checked for elsewhere.
     pub(crate) fn require_vector(self, held: Held) -> Result<(), EngineError> {
         let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
         self.require("a vector of the descent", at_least)

@@ -9,7 +9,7 @@ use placefield::charge::Charge;
 use placefield::cuda::interop::cudarc::driver::sys::{self, CUstream};
 use placefield::cuda::interop::cudarc::driver::{CudaStream, result};
 use placefield::cuda::interop::{self, on_stream};
-use placefield::cuda::{Arrangement, CudaEngine, CudaError, CudaReal, DeviceVec, Gpu};
+use placefield::cuda::{CudaEngine, CudaError, CudaReal, DeviceVec, Gpu};
 use placefield::engine::{
     DensityStats, Engine, EngineError, EngineOptions, GradientOptions, Layout, MapKind,
 };
@@ -139,11 +139,8 @@ fn stages_follow_the_positions_last_given() {
     drop(corners); // read by what has been enqueued alone
     assert_eq!(engine.exact_density().unwrap(), exact);
     assert_eq!(engine.compute_density().unwrap(), stats);
-    for refused in [
-        engine.enqueue_step(),
-        engine.arrange(Arrangement::Slots),
-        engine.order_time(1).map(|_| ()),
-    ] {
+    for refused in [engine.enqueue_step(), engine.use_slots(true), engine.order_time(1).map(|_| ())]
+    {
         assert!(matches!(refused, Err(EngineError::OutOfOrder { .. })), "{refused:?}");
     }
     // An order made from what the bodies have kept.
@@ -170,7 +167,7 @@ fn stages_follow_the_positions_last_given() {
     engine.evaluate(&here[0], &here[1]).unwrap();
     assert_eq!(engine.exact_density().unwrap(), exact_here);
     // In slots the caller's order is not at hand.
-    engine.arrange(Arrangement::Slots).unwrap();
+    engine.use_slots(true).unwrap();
     let corners = gpu.zeros(2 * charge.bodies()).unwrap();
     let refused = engine.enqueue_energy(Layout::Pairs, &corners).unwrap_err();
     assert!(matches!(refused, EngineError::OutOfOrder { .. }), "{refused}");

@@ -6,8 +6,8 @@ use crate::device::{close, gpu, gpu_alone};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::solve::{Fields, Solver};
-use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu};
 use placefield::cuda::{Bodies, MOST_STEPS_PER_ORDER};
+use placefield::cuda::{CudaEngine, CudaReal, Gpu};
 use placefield::engine::{
     DensityStats, Engine, EngineError, EngineOptions, Evaluation, MapKind, Pipeline, Timed,
 };
@@ -164,7 +164,7 @@ fn designs_without_bodies_have_a_field() {
         assert!(engine.evaluate(&[], &[]).unwrap().energy > 0.0);
     }
     assert!(engine.force_device(0).unwrap().is_empty());
-    engine.arrange(Arrangement::Slots).unwrap();
+    engine.use_slots(true).unwrap();
     engine.evaluate_on_device().unwrap();
 }
 
@@ -383,8 +383,8 @@ fn slots_reorder_the_same_values() {
     let mut order = engine.bodies().permutation().unwrap();
     assert!(engine.reorder_slots(&mut order).is_err(), "not in slots yet");
 
-    engine.arrange(Arrangement::Slots).unwrap();
-    assert_eq!(engine.arrangement(), Arrangement::Slots);
+    engine.use_slots(true).unwrap();
+    assert!(engine.is_in_slots());
     for _ in 0..3 {
         assert_eq!(engine.evaluate_on_device().unwrap(), evaluation);
         see(&mut engine).has_bits_of(&want, "in slots");
@@ -421,7 +421,7 @@ fn slots_reorder_the_same_values() {
     // The trait speaks the caller's order, and there is a way back.
     assert_eq!(engine.evaluate(&x, &y).unwrap(), evaluation);
     see(&mut engine).has_bits_of(&want, "given again");
-    engine.arrange(Arrangement::Caller).unwrap();
+    engine.use_slots(false).unwrap();
     assert_eq!(engine.evaluate_on_device().unwrap(), evaluation);
     see(&mut engine).has_bits_of(&want, "back in the caller's order");
 }
@@ -476,7 +476,7 @@ fn stale_results_and_bad_shapes_are_refused() {
     let mut short = vec![0.0; n - 1];
     assert!(engine.compute_density().is_err());
     assert!(engine.enqueue_step().is_err());
-    assert!(engine.arrange(Arrangement::Slots).is_err());
+    assert!(engine.use_slots(true).is_err());
     assert!(engine.step_times(Pipeline::Fused, 1).is_err());
     engine.set_positions(&x, &y).unwrap();
     assert!(engine.solve(Pipeline::Fused).is_err());

@@ -8,7 +8,7 @@ use crate::common::pairs;
 use crate::device::{gpu, gpu_alone};
 use crate::engine::{agrees, positions};
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
-use placefield::cuda::{Arrangement, CudaBackend, CudaEngine, CudaReal, DeviceSlice, Gpu, Graph};
+use placefield::cuda::{CudaBackend, CudaEngine, CudaReal, DeviceSlice, Gpu, Graph};
 use placefield::engine::{
     Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Layout, MapKind, Pipeline,
 };
@@ -156,7 +156,7 @@ pub(crate) fn ways<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
         engine.write_gradient(&mut gradient, &options).unwrap();
         assert!(gradient == want.3);
         in_slots.set_positions(x, y).unwrap();
-        in_slots.arrange(Arrangement::Slots).unwrap();
+        in_slots.use_slots(true).unwrap();
         assert_eq!(in_slots.evaluate_on_device().unwrap(), want.0);
         let mut from = in_slots.bodies().permutation().unwrap();
         in_slots.reorder_slots(&mut from).unwrap();

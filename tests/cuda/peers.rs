@@ -11,7 +11,7 @@ use crate::slabs::places;
 use placefield::charge::Charge;
 use placefield::cuda::Bodies;
 use placefield::cuda::internals::{Density, Force};
-use placefield::cuda::{Arrangement, CudaEngine, CudaReal, Gpu, Graph, Peers};
+use placefield::cuda::{CudaEngine, CudaReal, Gpu, Graph, Peers};
 use placefield::engine::{
     Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Layout, MapKind, Pipeline,
     Timed,
@@ -37,7 +37,7 @@ fn force_in<T: CudaReal>(
     bodies.order(&corners).unwrap();
     let mut density = Density::new(&bodies, 0.0).unwrap();
     let mut rho = gpu.zeros(charge.grid().bins()).unwrap();
-    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+    density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
     let [ex, ey] = field.map(|map| gpu.upload(map).unwrap());
     let mut forces = gpu.zeros(2 * charge.bodies()).unwrap();
     Force::new(&bodies).unwrap().run(&bodies, (&ex, &ey), &mut forces).unwrap();
@@ -355,7 +355,7 @@ fn refusals_leave_multi_device_engines_usable() {
     let fenced = CudaEngine::<f32>::on_peers(&peers, fenced, &EngineOptions::default());
     assert!(fenced.err().unwrap().to_string().contains("fence regions"));
     engine.evaluate(&x, &good).unwrap();
-    let slots = engine.arrange(Arrangement::Slots).unwrap_err().to_string();
+    let slots = engine.use_slots(true).unwrap_err().to_string();
     assert!(slots.contains("on 2 devices: expected one"), "{slots}");
     // SAFETY: the graph is never launched: the capture fails.
     let step = unsafe { Graph::capture::<EngineError>(peers.gpu(0), || engine.enqueue_step()) };

@@ -20,9 +20,9 @@ use placefield::cuda::Bodies;
 use placefield::cuda::internals::{Density, Force, ThreePass, compile};
 use placefield::cuda::transforms::{Input, Path, Plan};
 use placefield::cuda::{
-    Arrangement, CudaEngine, CudaError, CudaReal, DeviceVec, Fields, Gpu, SolverOptions, solver,
+    CudaEngine, CudaError, CudaReal, DeviceVec, Fields, Gpu, SolverOptions, solver,
 };
-use placefield::engine::{Engine, EngineOptions, Pipeline};
+use placefield::engine::{Engine, EngineOptions, Layout, Pipeline};
 use placefield::transform::{Algorithm1d, Method, Plan2dOptions, Transform};
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -127,7 +127,7 @@ fn engine<T: CudaReal>(gpu: &Gpu) {
         engine.evaluate(&x, &y).unwrap();
         let ran = if nx == 33 { "fused" } else { "three-pass" };
         assert_eq!(engine.path(Pipeline::ThreePass), ran);
-        engine.arrange(Arrangement::Slots).unwrap();
+        engine.use_slots(true).unwrap();
         let mut from = engine.bodies().permutation().unwrap();
         engine.reorder_slots(&mut from).unwrap();
         engine.evaluate_on_device().unwrap();
@@ -145,7 +145,7 @@ fn many_tiles<T: CudaReal>(gpu: &Gpu) {
     let corners = gpu.upload(&corners).unwrap();
     bodies.order(&corners).unwrap();
     let mut rho = gpu.upload(&vec![T::nan(); charge.grid().bins()]).unwrap();
-    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+    density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
     assert!(gpu.download(&rho).unwrap().iter().all(|v| !v.is_nan()));
     fills(gpu, corners.len(), |forces| force.run(&bodies, (&rho, &rho), forces));
 }

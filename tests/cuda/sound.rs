@@ -11,10 +11,9 @@ use placefield::cuda::internals::compile::Code;
 use placefield::cuda::internals::{Density, Descent, DescentBodies, Force};
 use placefield::cuda::transforms::Plan;
 use placefield::cuda::{
-    Arrangement, CudaEngine, CudaError, CudaReal, Fields, Gpu, GpuOptions, Graph, RealFft,
-    SolverOptions, solver,
+    CudaEngine, CudaError, CudaReal, Fields, Gpu, GpuOptions, Graph, RealFft, SolverOptions, solver,
 };
-use placefield::engine::{Engine, EngineError, EngineOptions, MapKind, Pipeline};
+use placefield::engine::{Engine, EngineError, EngineOptions, Layout, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::transform::Transform;
 use std::sync::Barrier;
@@ -59,7 +58,7 @@ fn memory_of_another_gpu_handle_is_refused() {
     assert!(is_other_gpu(bodies.rearrange_pairs(bodies.id_of(), &corners, &mut moved)));
     let mut density = Density::new(&bodies, 0.0).unwrap();
     let mut rho = gpu.zeros(40 * 50).unwrap();
-    assert!(is_other_gpu(density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho)));
+    assert!(is_other_gpu(density.run(&mut bodies, Layout::Pairs, &corners, &mut rho)));
 
     let mut engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
     engine.evaluate(&x, &y).unwrap();
@@ -85,9 +84,9 @@ fn stages_refuse_bodies_of_another_charge() {
     let (mut many, corners) = make(&large);
     let mut rho = gpu.zeros(40 * 50).unwrap();
     let mut density = Density::new(&few, 0.0).unwrap();
-    let wrong = density.run(&mut many, Arrangement::Caller, &corners, &mut rho);
+    let wrong = density.run(&mut many, Layout::Pairs, &corners, &mut rho);
     assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
-    let wrong = density.run_exact(&mut many, Arrangement::Caller, &corners, &mut rho);
+    let wrong = density.run_exact(&mut many, Layout::Pairs, &corners, &mut rho);
     assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
     let mut force = Force::new(&few).unwrap();
     let mut forces = gpu.zeros(corners.len()).unwrap();
@@ -118,10 +117,10 @@ fn a_density_refused_leaves_nothing_behind() {
     bodies.order(&corners).unwrap();
     let mut density = Density::new(&bodies, 0.0).unwrap();
     let (mut rho, mut theirs) = (gpu.zeros(40 * 50).unwrap(), other.zeros(40 * 50).unwrap());
-    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+    density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
     let (want, report) = (gpu.download(&rho).unwrap(), density.report().unwrap());
-    assert!(is_other_gpu(density.run(&mut bodies, Arrangement::Caller, &corners, &mut theirs)));
-    density.run(&mut bodies, Arrangement::Caller, &corners, &mut rho).unwrap();
+    assert!(is_other_gpu(density.run(&mut bodies, Layout::Pairs, &corners, &mut theirs)));
+    density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
     assert!(gpu.download(&rho).unwrap() == want);
     assert_eq!(density.report().unwrap(), report);
 }
@@ -154,7 +153,7 @@ fn all_bodies_of_full_chunks_may_leave_the_halo() {
     let mut rho = gpu.zeros(32 * 32 * tiles).unwrap();
     let mut found = [&start, &moved].map(|order| {
         bodies.order(order).unwrap();
-        density.run(&mut bodies, Arrangement::Caller, &moved, &mut rho).unwrap();
+        density.run(&mut bodies, Layout::Pairs, &moved, &mut rho).unwrap();
         (gpu.download(&rho).unwrap(), density.report().unwrap())
     });
     assert_eq!((found[0].1.outside_halo, found[1].1.outside_halo), (x.len() as u64, 0));
@@ -167,9 +166,9 @@ fn steps_without_bodies<T: CudaReal>(gpu: &Gpu) {
     let none = Rectangles::movable(&[], &[], &[], &[]).row_height(1.0);
     let charge = Charge::from_rectangles(grid, &none, &ChargeOptions::default()).unwrap();
     let mut engine = CudaEngine::<T>::on(gpu, charge, &EngineOptions::default()).unwrap();
-    for arrangement in [Arrangement::Caller, Arrangement::Slots] {
+    for in_slots in [false, true] {
         engine.evaluate(&[], &[]).unwrap();
-        engine.arrange(arrangement).unwrap();
+        engine.use_slots(in_slots).unwrap();
         let evaluation = engine.evaluate(&[], &[]).unwrap();
         assert_eq!((evaluation.energy, evaluation.density.max), (0.0, 0.0));
         engine.read_force(&mut [], &mut []).unwrap();
@@ -408,7 +407,7 @@ fn sanitize_positions_far_away_or_nan_do_no_harm() {
             engine.enqueue_step().unwrap();
         }
         // In the order that such positions make, too.
-        engine.arrange(Arrangement::Slots).unwrap();
+        engine.use_slots(true).unwrap();
         engine.enqueue_step().unwrap();
         let mut from = engine.bodies().permutation().unwrap();
         engine.reorder_slots(&mut from).unwrap();
@@ -416,7 +415,7 @@ fn sanitize_positions_far_away_or_nan_do_no_harm() {
         let mut moved = gpu.download(from_indices(&from)).unwrap();
         moved.sort_unstable();
         assert!(moved.iter().enumerate().all(|(k, &slot)| k == slot as usize), "a permutation");
-        engine.arrange(Arrangement::Caller).unwrap();
+        engine.use_slots(false).unwrap();
         engine.order_if_due().unwrap();
         engine.enqueue_step().unwrap();
         gpu.synchronize().unwrap();

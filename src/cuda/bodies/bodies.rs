@@ -12,10 +12,10 @@
 //! several regions are compiled separately from those for one.
 //!
 //! Positions and forces are pairs, x and y of a body side by side. They may stay in the caller's
-//! order ([`Arrangement::Caller`]), at the price of one random access per body, or be kept in slot
-//! order by the caller ([`Arrangement::Slots`]).
+//! order ([`PositionLayout::Caller`]), at the price of one random access per body, or be kept in
+//! slot order by the caller ([`PositionLayout::Slots`]).
 
-use super::order::{AllBodies, Corners, Ordering, Parts, Wanted, first_own};
+use super::order::{AllBodies, Ordering, Parts, PositionLayout, Wanted, first_own};
 use super::permute::{self, Moves, Permutation, PermutationView};
 use super::plan::{
     BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, RegionTables, SMALL_CHUNK, Units, defines, records,
@@ -32,24 +32,6 @@ use crate::grid::BinGrid;
 use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// The order in which a caller holds positions and gets forces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrangement {
-    /// Movable cells, then fillers, as in [`Charge`].
-    Caller,
-    /// The slots of the last [`Bodies::order`] or [`Bodies::order_slots`].
-    Slots,
-}
-
-impl From<Arrangement> for Corners {
-    fn from(arrangement: Arrangement) -> Self {
-        match arrangement {
-            Arrangement::Slots => Corners::Slots,
-            Arrangement::Caller => Corners::Caller(Layout::Pairs),
-        }
-    }
-}
 
 /// Movable cells and fillers on a device, and the order they are worked on in.
 pub struct Bodies<T: CudaReal> {
@@ -262,12 +244,12 @@ impl<T: CudaReal> Bodies<T> {
     /// Refuses two values per body of which a kernel takes both at once, where it cannot.
     pub(in crate::cuda) fn check_layout(
         what: &'static str,
-        layout: Layout,
+        layout: impl Into<PositionLayout>,
         address: u64,
     ) -> Result<(), CudaError> {
-        match layout {
-            Layout::Pairs => check_aligned(what, address, 2 * size_of::<T>()),
-            Layout::Halves => Ok(()),
+        match layout.into() {
+            PositionLayout::Caller(Layout::Halves) => Ok(()),
+            _ => check_aligned(what, address, 2 * size_of::<T>()),
         }
     }
 
@@ -324,7 +306,7 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     fn parts_of(&self, corners: &DeviceVec<T>) -> Parts<'_, T> {
-        self.parts((Corners::Caller(Layout::Pairs), *corners.address()), Wanted::NOTHING)
+        self.parts((PositionLayout::Caller(Layout::Pairs), *corners.address()), Wanted::NOTHING)
     }
 
     pub(super) fn check_ordered(&self) -> Result<(), CudaError> {
@@ -368,7 +350,7 @@ impl<T: CudaReal> Bodies<T> {
         Self::check_layout("lower-left corners", layout, *corners.address())?;
         let slot_of = self.ordering.slot_of_address();
         let wanted = Wanted { slot_of, from: 0, corners: 0 };
-        self.make_order((Corners::Caller(layout), *corners.address()), wanted)
+        self.make_order((PositionLayout::Caller(layout), *corners.address()), wanted)
     }
 
     /// Like [`Bodies::order`], from where the last density in the caller's order saw the bodies,
@@ -381,7 +363,7 @@ impl<T: CudaReal> Bodies<T> {
         self.check_ordered()?;
         let slot_of = self.ordering.slot_of_address();
         let wanted = Wanted { slot_of, from: 0, corners: *spare.address() };
-        self.make_order((Corners::Slots, *self.staged.address()), wanted)?;
+        self.make_order((PositionLayout::Slots, *self.staged.address()), wanted)?;
         // Large bodies keep their slots, which are the last, and are not brought along.
         let moved = 2 * self.plan.bodies as usize;
         self.gpu.copy(spare.slice(0..moved), self.staged.slice_mut(0..moved))
@@ -405,11 +387,15 @@ impl<T: CudaReal> Bodies<T> {
         let (corners, from) = (*corners.address(), *from.from.address());
         // Most callers in slots never ask for slots of bodies, and it takes as long as half an
         // order.
-        self.make_order((Corners::Slots, corners), Wanted { slot_of: 0, from, corners })
+        self.make_order((PositionLayout::Slots, corners), Wanted { slot_of: 0, from, corners })
     }
 
     /// From corners at an address. Lengths and devices have been checked.
-    fn make_order(&mut self, corners: (Corners, u64), wanted: Wanted) -> Result<(), CudaError> {
+    fn make_order(
+        &mut self,
+        corners: (PositionLayout, u64),
+        wanted: Wanted,
+    ) -> Result<(), CudaError> {
         // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
         let parts = self.parts(corners, wanted);
@@ -424,7 +410,7 @@ impl<T: CudaReal> Bodies<T> {
         Ok(())
     }
 
-    fn parts(&self, corners: (Corners, u64), wanted: Wanted) -> Parts<'_, T> {
+    fn parts(&self, corners: (PositionLayout, u64), wanted: Wanted) -> Parts<'_, T> {
         Parts {
             plan: &self.plan,
             ids: *self.id_of().from.address(),

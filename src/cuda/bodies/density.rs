@@ -4,15 +4,15 @@
 //! fixed and movable area (ePlace, section IV; see [`crate::charge`]). All sums are integers: the
 //! same positions give the same bits on every run, in any order of the bodies.
 
-use super::bodies::{Arrangement, Bodies};
-use super::order::Corners;
+use super::bodies::Bodies;
+use super::order::PositionLayout;
 use super::plan::{Plan, TILE};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap,
     Pinned, blocks_for, check_length, function,
 };
 use crate::cuda::solve::with_total;
-use crate::engine::{DensityStats, Layout};
+use crate::engine::DensityStats;
 use crate::real::Precision;
 use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::ops::Range;
@@ -65,7 +65,7 @@ pub struct Density<T: CudaReal> {
     gpu: Gpu,
     /// [`Bodies`]' own number.
     bodies: u64,
-    /// For corners in each of [`Corners`].
+    /// For corners in each of [`PositionLayout`].
     deposit: [CudaFunction; 3],
     spread: CudaFunction,
     finish: CudaFunction,
@@ -171,65 +171,51 @@ impl<T: CudaReal> Density<T> {
     }
 
     /// Enqueues ρ of all bodies, less the background, at lower-left corners, layout
-    /// units, a pair each; `nx × ny` for each region, one after the other.
+    /// units, in an array of this layout; `nx × ny` for each region, one after the other.
     ///
     /// # Errors
     /// When the bodies were never ordered or are not those it was made for, an
-    /// array has the wrong length or is another [`Gpu`]'s, or a launch fails.
-    pub fn run(
+    /// array has the wrong length or is another [`Gpu`]'s, pairs do not begin where one can be read
+    /// at once, or a launch fails.
+    pub fn run<'a>(
         &mut self,
         bodies: &mut Bodies<T>,
-        arrangement: Arrangement,
-        corners: &DeviceVec<T>,
-        rho: &mut DeviceVec<T>,
-    ) -> Result<(), CudaError> {
-        self.run_as(bodies, bodies.plan, (arrangement.into(), corners.as_view()), rho)
-    }
-
-    /// Like [`Density::run`], from corners in the caller's order and in an array laid out this way.
-    ///
-    /// # Errors
-    /// Those of [`Density::run`], and when pairs do not begin where one can be read at once.
-    pub fn run_in<'a>(
-        &mut self,
-        bodies: &mut Bodies<T>,
-        layout: Layout,
+        layout: impl Into<PositionLayout>,
         corners: impl Into<DeviceSlice<'a, T>>,
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        let corners = corners.into();
-        Bodies::<T>::check_layout("lower-left corners", layout, *corners.address())?;
-        self.run_as(bodies, bodies.plan, (Corners::Caller(layout), corners), rho)
+        self.run_as(bodies, bodies.plan, (layout.into(), corners.into()), rho)
     }
 
     /// Like [`Density::run`], for cells at their exact size, not smoothed, without fillers.
     ///
     /// # Errors
     /// Those of [`Density::run`].
-    pub fn run_exact(
+    pub fn run_exact<'a>(
         &mut self,
         bodies: &mut Bodies<T>,
-        arrangement: Arrangement,
-        corners: &DeviceVec<T>,
+        layout: impl Into<PositionLayout>,
+        corners: impl Into<DeviceSlice<'a, T>>,
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let plan = bodies.plan.at_exact_size();
-        self.run_as(bodies, plan, (arrangement.into(), corners.as_view()), rho)
+        self.run_as(bodies, plan, (layout.into(), corners.into()), rho)
     }
 
     fn run_as(
         &mut self,
         bodies: &Bodies<T>,
         plan: Plan<T>,
-        (order, corners): (Corners, DeviceSlice<'_, T>),
+        (layout, corners): (PositionLayout, DeviceSlice<'_, T>),
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
+        Bodies::<T>::check_layout("lower-left corners", layout, *corners.address())?;
         // For the first region; the kernels of several take each one's from `levels`.
         let plan = self.less_background(bodies, plan);
         check_length("density map", rho.len(), bodies.bins())?;
         // Before anything is enqueued: sums that no kernel takes would count twice.
         self.gpu.check_own(rho.gpu())?;
-        self.deposit(bodies, &plan, (order, corners))?;
+        self.deposit(bodies, &plan, (layout, corners))?;
         self.finish(bodies, &plan, 0..self.bins, &rho.as_view_mut())
     }
 
@@ -240,12 +226,12 @@ impl<T: CudaReal> Density<T> {
         &mut self,
         bodies: &Bodies<T>,
         exact: bool,
-        corners: Option<(Arrangement, &DeviceVec<T>)>,
+        corners: Option<(PositionLayout, &DeviceVec<T>)>,
     ) -> Result<(), CudaError> {
         let plan = self.plan_of(bodies, exact);
         let corners = match corners {
-            Some((arrangement, corners)) => (arrangement.into(), corners.as_view()),
-            None => (Corners::Slots, bodies.staged.as_view()),
+            Some((layout, corners)) => (layout, corners.as_view()),
+            None => (PositionLayout::Slots, bodies.staged.as_view()),
         };
         self.deposit(bodies, &plan, corners)
     }
@@ -286,12 +272,12 @@ impl<T: CudaReal> Density<T> {
         &mut self,
         bodies: &Bodies<T>,
         plan: &Plan<T>,
-        (order, corners): (Corners, DeviceSlice<'_, T>),
+        (layout, corners): (PositionLayout, DeviceSlice<'_, T>),
     ) -> Result<(), CudaError> {
         bodies.check_own("a density", self.bodies)?;
         bodies.check_ordered()?;
         bodies.check_corners(corners)?;
-        let kernel = &self.deposit[order.index()];
+        let kernel = &self.deposit[layout.index()];
         let regions = &bodies.region_tables();
         // A warp for each large body. A class's patch has one 32-bit value
         // per bin in f32, two limbs in f64.

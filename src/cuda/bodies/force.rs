@@ -106,10 +106,9 @@ impl<T: CudaReal> Force<T> {
         })
     }
 
-    /// Enqueues the force on every body, a pair each in the caller's order, where
-    /// the last [`Density::run`](super::Density::run) with
-    /// [`Arrangement::Caller`](super::Arrangement::Caller) saw it, from maps Ex
-    /// and Ey, `[nx][ny]` for each region, one after the other, in bin widths.
+    /// Enqueues the force on every body, a pair each in the caller's order, where the last
+    /// [`Density::run`](super::Density::run) of positions in the caller's order saw it, from maps
+    /// Ex and Ey, `[nx][ny]` for each region, one after the other, in bin widths.
     ///
     /// # Errors
     /// When the bodies were never ordered or are not those it was made for, an

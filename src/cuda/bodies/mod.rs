@@ -10,12 +10,13 @@ mod plan;
 mod shares;
 mod staleness;
 
-pub use bodies::{Arrangement, Bodies};
+pub use bodies::Bodies;
 pub(in crate::cuda) use density::BINS_PER_BLOCK;
 pub use density::{Density, DensityReport, RawStatistics};
 pub use force::Force;
 pub(in crate::cuda) use force::{AllForces, Outputs};
 pub(in crate::cuda) use order::AllBodies;
+pub use order::PositionLayout;
 pub use permute::{Permutation, PermutationView};
 pub(in crate::cuda) use shares::{
     Addresses, BodyBlocks, MOST_RANKS, Positions, Shares, blocks_of, grid_of,

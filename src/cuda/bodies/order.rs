@@ -25,7 +25,7 @@ const HISTOGRAM_BYTES: usize = (48 << 10) - 64;
 
 /// Kernels that make an order, and the memory that they alone use.
 pub(super) struct Ordering {
-    /// For corners in each of [`Corners`].
+    /// For corners in each of [`PositionLayout`].
     count: [CudaFunction; 3],
     tiles: CudaFunction,
     place: CudaFunction,
@@ -46,23 +46,31 @@ pub(super) struct Ordering {
     half: u32,
 }
 
-/// The order of lower-left corners, and their layout in the array: `Order` in
+/// How an array on a device holds two values of every body: `PositionLayout` in
 /// `kernels/bodies/bodies.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Corners {
-    /// Slots, x and y side by side.
+pub enum PositionLayout {
+    /// By the slots of the last order of the bodies ([`Bodies::order`](super::Bodies::order)), x
+    /// and y side by side.
     Slots,
-    /// The caller's.
+    /// In the caller's order: movable cells, then fillers, as in
+    /// [`Charge`](crate::charge::Charge).
     Caller(Layout),
 }
 
-impl Corners {
-    /// Returns the place of a kernel for such corners among those for all.
+impl From<Layout> for PositionLayout {
+    fn from(layout: Layout) -> Self {
+        PositionLayout::Caller(layout)
+    }
+}
+
+impl PositionLayout {
+    /// Returns the index of a kernel for such an array among those for all layouts.
     pub(super) fn index(self) -> usize {
         match self {
-            Corners::Slots => 0,
-            Corners::Caller(Layout::Pairs) => 1,
-            Corners::Caller(Layout::Halves) => 2,
+            PositionLayout::Slots => 0,
+            PositionLayout::Caller(Layout::Pairs) => 1,
+            PositionLayout::Caller(Layout::Halves) => 2,
         }
     }
 }
@@ -141,7 +149,7 @@ pub(super) struct Parts<'a, T: CudaReal> {
     pub(super) plan: &'a Plan<T>,
     /// Bodies of slots, where the corners are in the caller's order.
     pub(super) ids: CUdeviceptr,
-    pub(super) corners: (Corners, CUdeviceptr),
+    pub(super) corners: (PositionLayout, CUdeviceptr),
     pub(super) staged: &'a DeviceVec<T>,
     pub(super) all_ids: &'a DeviceVec<u32>,
     pub(super) records: &'a DeviceVec<u8>,
@@ -241,7 +249,7 @@ impl Ordering {
     /// of this one's.
     ///
     /// # Safety
-    /// Corners in the order named, and `staged` hold a pair per body, `all_ids` two values per
+    /// PositionLayout in the order named, and `staged` hold a pair per body, `all_ids` two values per
     /// body, `ids` one (in `all_ids`) unless corners are in slots, `records` two records per slot
     /// that has any, `chunks` 8 values for each of the plan's `max_chunks`, and the wanted arrays
     /// one value (`corners` a pair) per body, and the regions' tables are those of the bodies; all

@@ -6,9 +6,8 @@
 //! stream of another library become what these take is in [`interop`](crate::cuda::interop).
 
 use super::{Command, CudaEngine};
-use crate::cuda::bodies::Arrangement;
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
-use crate::engine::{Done, EngineError, GradientOptions, Layout, check_weight};
+use crate::engine::{Done, EngineError, GradientOptions, Layout, Progress, check_weight};
 
 /// Steps on arrays of the caller's, each captured for the addresses that it was given the second
 /// time. A caller that gives the same ones in turn, as an optimiser in PyTorch does, has a step in
@@ -106,8 +105,8 @@ impl<T: CudaReal> CudaEngine<T> {
     ///
     /// # Errors
     /// When there are not two values per body, they are another [`Gpu`](crate::cuda::Gpu)'s or, as
-    /// pairs, do not begin where a pair can be read at once; when the engine's arrangement is not
-    /// [`Arrangement::Caller`]; in a capture, when no such step has run before, which loads what a
+    /// pairs, do not begin where a pair can be read at once; when the engine's positions are in
+    /// slot order; in a capture, when no such step has run before, which loads what a
     /// capture cannot, or on several devices; and when a launch fails.
     pub fn enqueue_energy<'a>(
         &mut self,
@@ -233,7 +232,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// When nothing was solved for the current positions, `gradient` does not have two values per
     /// body, the factor is not one, either is another [`Gpu`](crate::cuda::Gpu)'s, pairs do not
     /// begin where one can be read at once, the weight is not finite, a capture comes before a
-    /// first run or in another arrangement than [`Arrangement::Caller`], or a launch fails.
+    /// first run or in slot order, or a launch fails.
     pub fn enqueue_gradient<'a>(
         &mut self,
         options: &GradientOptions,
@@ -293,10 +292,10 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Fails where bodies are in slots for the caller too.
     fn require_callers_order(&self, stage: &'static str) -> Result<(), EngineError> {
-        match self.stages.arrangement {
-            Arrangement::Caller => Ok(()),
-            Arrangement::Slots => {
-                let needs = "the arrangement was made the caller's";
+        match self.stages.in_slots {
+            false => Ok(()),
+            true => {
+                let needs = "the caller's order was asked for";
                 Err(EngineError::OutOfOrder { stage, needs })
             }
         }

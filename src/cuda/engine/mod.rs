@@ -22,14 +22,14 @@ mod resident;
 mod stages;
 
 use crate::charge::Charge;
-use crate::cuda::bodies::{Arrangement, Bodies, MOST_RANKS};
+use crate::cuda::bodies::{Bodies, MOST_RANKS};
 use crate::cuda::device::{CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
 use crate::cuda::peers::Peers;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
-    GradientOptions, Layout, MapKind, Pipeline, StageTimes, StepTimes, Timed, add_background,
-    check_bins, check_lengths, check_positions, check_positions_in, check_range, check_same_grid,
-    check_weight,
+    GradientOptions, Layout, MapKind, Pipeline, Progress, StageTimes, StepTimes, Timed,
+    add_background, check_bins, check_lengths, check_positions, check_positions_in, check_range,
+    check_same_grid, check_weight,
 };
 use crate::grid::Map;
 use arrays::Replays;
@@ -81,7 +81,7 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// with [`EngineOptions::deterministic`] those of one device, too. Which device works on a body
 /// depends on where it stands along x, anew with every order of the bodies; the share that it is
 /// in, and thus the rank that its force goes to, stay. A placer whose arrays live on the devices
-/// moves the bodies of each share there. Fence regions, [`Arrangement::Slots`] and graphs of the
+/// moves the bodies of each share there. Fence regions, [slot order](CudaEngine::use_slots) and graphs of the
 /// caller's are for one device.
 ///
 /// ```no_run
@@ -275,7 +275,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let stages = &mut self.stages;
         // It costs each rank what it costs one device, of as many bodies.
         let each = stages.bodies().len().div_ceil(stages.ranks.len());
-        let ours = stages.arrangement == Arrangement::Caller || !stages.bodies().is_ordered();
+        let ours = !stages.in_slots || !stages.bodies().is_ordered();
         let mut due = false;
         for Rank { bodies, .. } in &mut stages.ranks {
             if self.captured {
@@ -427,7 +427,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     /// Allocates device memory, and frees what it had: graphs captured with steps of this engine
-    /// are not to be run afterwards. Bodies are then in [`Arrangement::Caller`].
+    /// are not to be run afterwards. Bodies are then in the caller's order.
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
         check_same_grid(self.charge(), &charge)?;
         check_range::<T>(&charge)?;

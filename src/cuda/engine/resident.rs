@@ -2,14 +2,14 @@
 //! forces stay there, and steps are enqueued without the host waiting.
 
 use super::{Command, CudaEngine, RUNS_PER_SAMPLE, Rank, Stages};
-use crate::cuda::bodies::{Arrangement, Permutation, Positions, RawStatistics};
+use crate::cuda::bodies::{Permutation, Positions, RawStatistics};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, measure};
-use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline};
+use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline, Progress};
 
 impl<T: CudaReal> CudaEngine<T> {
     /// Returns a rank's positions on its device (on one device rank 0's), lower-left corners in
     /// layout units, x and y of a body side by side (two values per body), in the engine's
-    /// [`Arrangement`] ([`Arrangement::Caller`] unless [`CudaEngine::arrange`] was called), to be
+    /// order (the caller's unless [`CudaEngine::use_slots`] was called), to be
     /// written by work on the stream of the rank's device. Results of the positions before are
     /// stale from here on. Numbers that are not finite are not refused; such a body counts nowhere.
     ///
@@ -72,7 +72,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Enqueues the copy of lower-left corners that stand on the (first) device in an array for x
-    /// and one for y (one value per body), in the engine's [`Arrangement`].
+    /// and one for y (one value per body), in the engine's order.
     ///
     /// # Errors
     /// When an array has the wrong length, or the launch fails.
@@ -207,7 +207,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Returns a rank's forces on its device, those along x and y on a body side by side, in the
-    /// engine's [`Arrangement`]; to be read by work on the stream of that device. With several
+    /// engine's order; to be read by work on the stream of that device. With several
     /// ranks each has the forces on the bodies of its share, in an array of all.
     /// [`Bodies::split`](crate::cuda::Bodies::split) makes two arrays of them.
     ///
@@ -248,28 +248,27 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.map(MapKind::Density, self.done)
     }
 
-    /// Returns the order that positions and forces on the device are in.
-    pub fn arrangement(&self) -> Arrangement {
-        self.stages.arrangement
+    /// Whether positions and forces on the device are in slot order, not in the caller's.
+    pub fn is_in_slots(&self) -> bool {
+        self.stages.in_slots
     }
 
-    /// Keeps positions and forces on the device in this order from now on. In
-    /// [`Arrangement::Slots`] a step is faster (no random access per body), and
-    /// the caller makes slots anew ([`CudaEngine::reorder_slots`]) when
+    /// Keeps positions and forces on the device in slot order from now on, or in the caller's. In
+    /// slot order a step is faster (no random access per body), and the caller makes slots anew ([`CudaEngine::reorder_slots`]) when
     /// [`CudaEngine::order_is_due`]: its own arrays on the device must move with
     /// them. The trait's methods take and return the caller's order in either.
     ///
     /// # Errors
     /// When positions were never given, a launch fails, or there are several devices.
-    pub fn arrange(&mut self, arrangement: Arrangement) -> Result<(), EngineError> {
-        self.require_one_device("another arrangement")?;
-        self.require_own_positions("another arrangement")?;
+    pub fn use_slots(&mut self, in_slots: bool) -> Result<(), EngineError> {
+        self.require_one_device("slot order")?;
+        self.require_own_positions("slot order")?;
         self.gpu().stream_guard()?.check_not_capturing()?;
-        if arrangement != self.stages.arrangement {
+        if in_slots != self.stages.in_slots {
             self.order_if_due()?;
             // The kernels of a step are other ones.
             self.steps = [const { None }; Pipeline::ALL.len()];
-            self.stages.arrange(arrangement)?;
+            self.stages.use_slots(in_slots)?;
             self.moved();
         }
         Ok(())
@@ -281,11 +280,11 @@ impl<T: CudaReal> CudaEngine<T> {
     /// stale afterwards.
     ///
     /// # Errors
-    /// When the arrangement is not [`Arrangement::Slots`], `from` is of other
+    /// When positions are not in slot order, `from` is of other
     /// bodies, or a launch fails.
     pub fn reorder_slots(&mut self, from: &mut Permutation) -> Result<(), EngineError> {
-        if self.stages.arrangement != Arrangement::Slots {
-            let needs = "the arrangement was made one of slots";
+        if !self.stages.in_slots {
+            let needs = "slot order was asked for";
             return Err(EngineError::OutOfOrder { stage: "a new order of slots", needs });
         }
         self.stages.order_slots(from)?;
@@ -295,7 +294,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Returns whether a new order pays, as far as the steps enqueued have run: a step checks this
-    /// by itself in [`Arrangement::Caller`], the caller before each step in [`Arrangement::Slots`].
+    /// by itself in the caller's order, the caller before each step in slot order.
     /// Does not wait, and orders never change a result: a late answer costs time and nothing else.
     pub fn order_is_due(&self) -> bool {
         self.stages.bodies().order_is_due()
@@ -317,7 +316,7 @@ impl<T: CudaReal> CudaEngine<T> {
         if !self.spread {
             self.prepare()?;
         }
-        self.stages.arrange(Arrangement::Caller)?;
+        self.stages.use_slots(false)?;
         self.steps = [const { None }; Pipeline::ALL.len()];
         let gpu = self.gpu().clone();
         let time = measure(&gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;

@@ -27,8 +27,8 @@ use crate::cuda::device::{Branch, CudaError, CudaReal, Gpu, Graph, Marks};
 use crate::cuda::engine::CudaEngine;
 use crate::cuda::peers::Peers;
 use crate::engine::{
-    Choice, DensityStats, Descriptor, Engine, EngineError, EngineOptions, MapKind, check_bins,
-    check_lengths,
+    Choice, DensityStats, Descriptor, Engine, EngineError, EngineOptions, MapKind, Progress,
+    check_bins, check_lengths,
 };
 use crate::grid::Map;
 use crate::place::bounds::Bounds;

@@ -2,11 +2,13 @@
 //! from the first, and bring forces to it.
 
 use super::{COLLECT, Command, Rank, Stages};
-use crate::cuda::bodies::{Arrangement, Bodies, DensityReport, Outputs, RawStatistics};
+use crate::cuda::bodies::{Bodies, DensityReport, Outputs, RawStatistics};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, check_length,
 };
-use crate::engine::{DensityStats, Done, EngineError, GradientOptions, Layout, MapKind, Pipeline};
+use crate::engine::{
+    DensityStats, Done, EngineError, GradientOptions, Layout, MapKind, Pipeline, Progress,
+};
 
 impl<T: CudaReal> Stages<T> {
     /// Brings the first rank's positions to the others.
@@ -24,7 +26,7 @@ impl<T: CudaReal> Stages<T> {
             return self.enqueue(Self::density(false));
         }
         let Rank { bodies, density, .. } = &mut self.ranks[0];
-        density.run_in(bodies, layout, corners, self.centered.of_mut(0))?;
+        density.run(bodies, layout, corners, self.centered.of_mut(0))?;
         self.elsewhere = true;
         Ok(())
     }
@@ -62,7 +64,7 @@ impl<T: CudaReal> Stages<T> {
         let outputs = Outputs { gradient, energy: energy.map(|energy| (&*found, energy)) };
         let Some(several) = &self.several else {
             let field = (self.fields[1].of(0), self.fields[2].of(0));
-            let corners = (self.arrangement == Arrangement::Slots).then_some(&*corners);
+            let corners = self.in_slots.then_some(&*corners);
             return force.run_outputs(bodies, corners, field, options, factor, outputs);
         };
         force.return_forces(bodies, &several.identity, forces, options, factor, outputs)
@@ -104,18 +106,15 @@ impl<T: CudaReal> Stages<T> {
         self.outputs(options, None, gradient, Some(energy))
     }
 
-    /// Brings corners to another arrangement; for one rank.
-    pub(in super::super) fn arrange(&mut self, arrangement: Arrangement) -> Result<(), CudaError> {
-        if self.arrangement != arrangement {
+    /// Brings corners to slot order or to the caller's; for one rank.
+    pub(in super::super) fn use_slots(&mut self, in_slots: bool) -> Result<(), CudaError> {
+        if self.in_slots != in_slots {
             let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
-            let from = match arrangement {
-                Arrangement::Slots => bodies.id_of(),
-                Arrangement::Caller => bodies.slot_of()?,
-            };
+            let from = if in_slots { bodies.id_of() } else { bodies.slot_of()? };
             bodies.rearrange_pairs(from, corners, &mut self.moved)?;
             // Corners stay where they are in memory: graphs hold their address.
             gpu.copy(&self.moved, corners)?;
-            self.arrangement = arrangement;
+            self.in_slots = in_slots;
         }
         Ok(())
     }
@@ -126,7 +125,7 @@ impl<T: CudaReal> Stages<T> {
         let (mut to_x, mut to_y) = self.moved.split_at_mut(bodies.len());
         gpu.write(x, to_x.reborrow())?;
         gpu.write(y, to_y.reborrow())?;
-        let from = (self.arrangement == Arrangement::Slots).then(|| bodies.id_of());
+        let from = self.in_slots.then(|| bodies.id_of());
         bodies.join(from, (to_x.as_view(), to_y.as_view()), corners)?;
         self.copy_positions()
     }
@@ -134,7 +133,7 @@ impl<T: CudaReal> Stages<T> {
     /// Like [`Stages::receive`], from pairs.
     pub(in super::super) fn receive_pairs(&mut self, pairs: &[T]) -> Result<(), CudaError> {
         let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
-        if self.arrangement == Arrangement::Slots {
+        if self.in_slots {
             gpu.write(pairs, &mut self.moved)?;
             return bodies.rearrange_pairs(bodies.id_of(), &self.moved, corners);
         }
@@ -142,7 +141,7 @@ impl<T: CudaReal> Stages<T> {
         self.copy_positions()
     }
 
-    /// Copies corners from x and y on the first device, in the current arrangement, to all ranks.
+    /// Copies corners from x and y on the first device, in the current order, to all ranks.
     pub(in super::super) fn join(
         &mut self,
         x: &DeviceVec<T>,
@@ -159,10 +158,7 @@ impl<T: CudaReal> Stages<T> {
         self.wait_for_ranks()?;
         let Rank { gpu, bodies, forces, .. } = &self.ranks[0];
         let (mut from_x, mut from_y) = self.moved.split_at_mut(bodies.len());
-        let from = match self.arrangement {
-            Arrangement::Slots => Some(bodies.slot_of()?),
-            Arrangement::Caller => None,
-        };
+        let from = if self.in_slots { Some(bodies.slot_of()?) } else { None };
         bodies.split(from, forces, (from_x.reborrow(), from_y.reborrow()))?;
         gpu.read(from_x.as_view(), x)?;
         gpu.read(from_y.as_view(), y)

@@ -27,15 +27,15 @@ mod solvers;
 
 use crate::charge::Charge;
 use crate::cuda::bodies::{
-    Addresses, AllBodies, AllForces, Arrangement, BINS_PER_BLOCK, Bodies, BodyBlocks, Density,
-    Force, Permutation, Positions,
+    Addresses, AllBodies, AllForces, BINS_PER_BLOCK, Bodies, BodyBlocks, Density, Force,
+    Permutation, PositionLayout, Positions,
 };
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Graph, Launch, Pinned, function,
 };
 use crate::cuda::peers::{Peers, SendSums, SharedMap, SlabSolver, first_rows, lend};
 use crate::cuda::solve::with_total;
-use crate::engine::Pipeline;
+use crate::engine::{Layout, Pipeline};
 use cudarc::driver::CudaFunction;
 use solvers::{Solvers, alone, slabs_of};
 use std::ops::Range;
@@ -132,8 +132,8 @@ pub(super) struct Stages<T: CudaReal> {
     /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
     solvers: Solvers<T>,
     deterministic: bool,
-    /// The order that positions and forces are in.
-    pub(super) arrangement: Arrangement,
+    /// Whether positions and forces are in slot order, not in the caller's.
+    pub(super) in_slots: bool,
     /// Whether the current positions are those of an array of the caller's, of which the bodies
     /// have kept what they saw, and not the corners.
     pub(super) elsewhere: bool,
@@ -189,7 +189,7 @@ impl<T: CudaReal> Stages<T> {
             blocks,
             solvers: [const { None }; Pipeline::ALL.len()],
             deterministic,
-            arrangement: Arrangement::Caller,
+            in_slots: false,
             elsewhere: false,
             moved: gpus[0].zeros(2 * charge.bodies())?,
             centered: shared()?,
@@ -353,7 +353,11 @@ impl<T: CudaReal> Stages<T> {
             several => several.as_ref(),
         };
         let Rank { gpu, bodies, density, force, corners, forces, energy } = &mut ranks[rank];
-        let here = (!self.elsewhere).then_some((self.arrangement, &*corners));
+        let layout = match self.in_slots {
+            true => PositionLayout::Slots,
+            false => Layout::Pairs.into(),
+        };
+        let here = (!self.elsewhere).then_some((layout, &*corners));
         match (command, several) {
             (Command::Barrier, _) => peers.barrier_on(rank),
             (Command::SendPositions, Some(several)) => {
@@ -439,15 +443,15 @@ impl<T: CudaReal> Stages<T> {
             }
             (Command::Force, several) => {
                 let field = (fields[1].of(rank), fields[2].of(rank));
-                match (several, self.arrangement) {
+                match (several, self.in_slots) {
                     // SAFETY: every rank's forces hold a pair for each body, are replaced once all
                     // ranks have been waited for, can be reached from here (`Peers::open`), and are
                     // read after another barrier.
                     (Some(several), _) => unsafe {
                         force.run_shares(bodies, field, &several.forces)
                     },
-                    (None, Arrangement::Caller) => force.run(bodies, field, forces),
-                    (None, Arrangement::Slots) => force.run_slots(bodies, corners, field, forces),
+                    (None, false) => force.run(bodies, field, forces),
+                    (None, true) => force.run_slots(bodies, corners, field, forces),
                 }
             }
             _ => Ok(()), // another rank's
