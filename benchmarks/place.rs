@@ -8,9 +8,9 @@
 //! the die's centre; fillers take part, target density 1, stop at a smoothed
 //! overflow of 0.07. Vectors stay on the device. Times are milliseconds of an
 //! iteration, all its tries included, one after the other as they happen: the
-//! stages by the device's own events (wirelength runs beside the others, and they
-//! divide the time that passes), `other` the rest of the host's clock from
-//! the call to the numbers read back. The solve is the three-pass one.
+//! stages by the device's own events, taken in one evaluation of sixteen (wirelength
+//! runs beside the others, and they divide the time that passes), `other` the rest
+//! of the host's clock from the call to the numbers read back. The solve is the three-pass one.
 //!
 //! `bigblue4x4` has four times that design's cells, nets and pins, on twice the bins along each
 //! axis. With `--devices` every design is placed on the first of these devices, and then on all of

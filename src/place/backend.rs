@@ -125,6 +125,22 @@ impl StageSplit {
         self.other += other.other;
     }
 
+    /// Returns these stages, and the rest of the `passed` milliseconds as `other`; where they are
+    /// more than passed, as much less each.
+    pub fn within(&self, passed: f64) -> StageSplit {
+        let staged = self.total() - self.other;
+        let share = (passed / staged).min(1.0);
+        StageSplit {
+            wirelength: share * self.wirelength,
+            density: share * self.density,
+            solve: share * self.solve,
+            force: share * self.force,
+            step: share * self.step,
+            gradient: share * self.gradient,
+            other: (passed - staged).max(0.0),
+        }
+    }
+
     /// Returns the sum of all of them.
     pub fn total(&self) -> f64 {
         let evaluated = self.wirelength + self.density + self.solve + self.force;
@@ -240,4 +256,18 @@ pub trait Backend {
     /// Returns the times that the stages of the last evaluation took; a backend may time them now
     /// and then only, and return what they took then.
     fn times(&self) -> StageSplit;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StageSplit;
+
+    #[test]
+    fn stages_are_never_longer_than_the_whole() {
+        let staged = StageSplit { wirelength: 1.0, solve: 2.0, step: 1.0, ..StageSplit::default() };
+        let longer = staged.within(5.0);
+        assert_eq!((longer.solve, longer.other, longer.total()), (2.0, 1.0, 5.0));
+        let shorter = staged.within(2.0);
+        assert_eq!((shorter.solve, shorter.other, shorter.total()), (1.0, 0.0, 2.0));
+    }
 }

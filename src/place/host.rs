@@ -124,8 +124,7 @@ impl<T: Real> HostBackend<T> {
     }
 
     fn finish(&mut self, start: Instant) {
-        let staged = self.times.total() - self.times.other;
-        self.times.other = (milliseconds(start) - staged).max(0.0);
+        self.times = self.times.within(milliseconds(start));
     }
 }
 

@@ -272,7 +272,7 @@ fn steps_are_the_hosts<T: CudaReal>(gpu: &Gpu, bound: f64) {
             assert!(got.allowed_step().is_some());
             let times = cuda.times();
             assert!(times.wirelength > 0.0 && times.density > 0.0 && times.solve > 0.0);
-            assert!(times.force > 0.0 && times.other > 0.0);
+            assert!(times.force > 0.0 && times.other >= 0.0 && times.total() < 1e3);
         }
         if k != 3 {
             cpu.accept().unwrap();

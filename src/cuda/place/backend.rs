@@ -68,7 +68,9 @@ pub struct CudaBackend<T: CudaReal> {
     most_pull: f64,
     map: Map<T>,
     ready: Ready,
+    /// Of the last evaluation, and of the last one with marks.
     times: StageSplit,
+    timed: StageSplit,
 }
 
 /// What a backend has besides its engine.
@@ -165,6 +167,7 @@ impl<T: CudaReal> CudaBackend<T> {
             map: Map::filled(nx, ny, T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
+            timed: StageSplit::default(),
             work: PlacerRanks { marks: Marks::new(&ranks[0].gpu, MARKS)?, ranks, engine },
             bounds,
         })
@@ -246,7 +249,7 @@ impl<T: CudaReal> CudaBackend<T> {
     }
 
     /// Waits for an evaluation begun at `start` and reads its numbers. The stages of one without
-    /// marks take what those of the last one with marks took.
+    /// marks are taken to last as long as in the last one with marks, or less where it all did.
     fn receive(&mut self, start: Instant, has_marks: bool) -> Result<Sample, EngineError> {
         let (found, missing) = self.work.ranks[0].descent.receive_from_all()?;
         if missing {
@@ -254,11 +257,10 @@ impl<T: CudaReal> CudaBackend<T> {
         }
         let evaluation = self.work.engine.take_evaluation(found.statistics, found.energy)?;
         if has_marks {
-            self.times = self.staged()?;
+            self.timed = self.staged()?;
         }
-        self.times.other = 0.0;
         let passed = start.elapsed().as_secs_f64() * 1e3;
-        self.times.other = (passed - self.times.total()).max(0.0);
+        self.times = self.timed.within(passed);
         Ok(Sample {
             hpwl: self.fixed_hpwl + found.hpwl,
             wirelength: found.wirelength,
