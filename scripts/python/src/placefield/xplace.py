@@ -26,13 +26,13 @@ _SLACK = 1e-5
 
 class ElectronicDensityLayer:
     """Density, its gradient and overflow at Xplace's positions: centres of all movable cells, then fillers, in pairs,
-    in the unit square, float32.
+    from the die's lower left corner, float32.
 
-    The arguments are those of Xplace's own layer. `unit_len` is the width and height of a bin; `overflow_helper` has
-    the numbers of the first and last movable cell and a function from the map of their density (a share of the bin's
-    area) to the overflow; `expand_ratio` is for each body its area over that of its stretched size, or the target
-    density where it is a macro. `sorted_maps` and `deterministic` are taken and need nothing: every result has the
-    same bits in every run.
+    The arguments are those of Xplace's own layer. `unit_len` is the width and height of a bin (default: of a die that
+    is the unit square); `overflow_helper` has the numbers of the first and last movable cell and a function from the
+    map of their density (a share of the bin's area) to the overflow; `expand_ratio` is for each body its area over
+    that of its stretched size, or the target density where it is a macro. `sorted_maps` and `deterministic` are taken
+    and need nothing: every result has the same bits in every run.
 
     The engine is made at the first call, and again after sizes, `expand_ratio`, `cache_node_weight` or the map of
     fixed area have changed. A body whose `cache_node_weight` is not positive has no density and no gradient.
@@ -123,8 +123,8 @@ class ElectronicDensityLayer:
         fillers = bodies - movable
         self._engine = Engine(
             die, bins, width[:movable], height[:movable], macros=macros[:movable].tolist(), target_density=target,
-            fillers=(fillers, width[-1], height[-1]) if fillers else False, dtype="float32", device=str(node_pos.device),
-            threads=0 if node_pos.is_cuda else torch.get_num_threads())
+            fillers=(fillers, width[-1], height[-1]) if fillers else False, dtype="float32",
+            device=str(node_pos.device), threads=0 if node_pos.is_cuda else torch.get_num_threads())
         self._engine.set_sizes(width, height)
         # Xplace's map is of shares of the bin times the target density, by which an engine multiplies too.
         self._engine.set_blocked_area((init_density_map.double() / target * bin_area).cpu().numpy())
