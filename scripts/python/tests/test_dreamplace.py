@@ -1,5 +1,8 @@
 """The copy of a design that scripts/dreamplace-place makes for DREAMPlace's reader."""
 
+import subprocess
+import sys
+
 import pytest
 
 import placefield
@@ -73,3 +76,13 @@ def test_a_line_that_is_none_is_named(odd, script, tmp_path, kind, line, right, 
     file.write_text(file.read_text().replace(right, wrong, 1))
     with pytest.raises(SystemExit, match=f"odd{kind}:{line}: "):
         script("dreamplace-place").readable(odd, tmp_path / "copy", "center")
+
+
+def test_dreamplace_starts_as_its_own_program(script, tmp_path):
+    """Its program finds the modules beside it, its arguments, and a name that NumPy 2 no longer has."""
+    (tmp_path / "Params.py").write_text("NAME = 'params'\n")
+    program = tmp_path / "Placer.py"
+    program.write_text("import numpy, sys, Params\nprint(numpy.string_ is numpy.bytes_, __name__, Params.NAME, sys.argv)\n")
+    command = [sys.executable, "-c", script("dreamplace-place").START, str(program), "parameters.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split(maxsplit=3) == ["True", "__main__", "params", f"{command[3:]}\n"]
