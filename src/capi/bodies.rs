@@ -171,7 +171,7 @@ impl Bodies {
 /// `struct_size` is sizeof(placefield_bodies).
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_bodies_init(
     bodies: *mut Bodies,

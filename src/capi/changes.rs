@@ -12,10 +12,10 @@ use crate::grid::{BinGrid, Map};
 ///
 /// This and the functions below take effect at the next evaluation, which has the bits of a new
 /// engine for what was changed; before it there is no force nor map. Plans and kernels are kept.
-/// After an error the engine is as it was.
+/// After an error the engine is unchanged.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_sizes(
     engine: *mut EngineHandle,
@@ -36,12 +36,11 @@ pub unsafe extern "C" fn placefield_engine_set_sizes(
 }
 
 /// Fixes the cells of which `fixed` is not 0 from now on, at lower-left corners `x` and `y`, and
-/// makes the others movable; `movable` values each, of which corners count for cells that stay.
-/// Such a cell is a body all the same, so that no array changes: it takes fixed area and feels no
-/// force.
+/// makes the others movable; `movable` values each, of which corners count for cells that stay. A
+/// fixed cell remains a body, so that no array changes: it takes fixed area and feels no force.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
     engine: *mut EngineHandle,
@@ -67,7 +66,7 @@ pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
 /// a map of `bins` = nx · ny values, layout units squared; NULL: nothing.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_blocked_area(
     engine: *mut EngineHandle,
@@ -88,7 +87,7 @@ pub unsafe extern "C" fn placefield_engine_set_blocked_area(
 /// values; NULL: that of the bodies everywhere.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_target_densities(
     engine: *mut EngineHandle,
@@ -105,11 +104,11 @@ pub unsafe extern "C" fn placefield_engine_set_target_densities(
     }
 }
 
-/// Makes the fillers anew, as many as fill the space that is left now, at positions of their own
+/// Makes new fillers, as many as fill the remaining space, at positions of their own
 /// (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_refill(
     engine: *mut EngineHandle,
@@ -119,10 +118,10 @@ pub unsafe extern "C" fn placefield_engine_refill(
     unsafe { on_any(engine, error, |engine| engine.change(|charge| charge.refill())) }
 }
 
-/// A copy of a map; NULL is none.
+/// Returns a copy of a map, or `None` for NULL.
 ///
 /// # Safety
-/// The same as for [`values`].
+/// See [`values`].
 unsafe fn map(
     grid: &BinGrid,
     start: *const f64,

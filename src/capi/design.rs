@@ -24,13 +24,13 @@ struct Read {
     source: PathBuf,
 }
 
-/// How much there is of a design, and where.
+/// Counts of a design, and its die.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DesignCounts {
     /// Cells, macros and pads.
     pub nodes: usize,
-    /// Those of them that move: an engine's movable cells, in this order.
+    /// Number of nodes that move: an engine's movable cells, in this order.
     pub movable: usize,
     /// Nets; 0 where they are not known.
     pub nets: usize,
@@ -97,7 +97,7 @@ fn text<'a>(path: &Path, name: &'a str) -> Span<'a> {
 /// that is read in place of the design's own placement. Freed by placefield_design_free.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_new(
     file: *const c_char,
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn placefield_design_new(
 /// Frees a design. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_free(
     design: *mut DesignHandle,
@@ -155,10 +155,10 @@ unsafe fn on_design(
     unsafe { call(error, || handles::with(handle, "design", body)) }
 }
 
-/// How much there is of a design.
+/// Writes the counts of a design.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_count(
     design: *const DesignHandle,
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn placefield_design_count(
 /// Freed by placefield_engine_free; it does not need the design any more.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_engine(
     design: *const DesignHandle,
@@ -223,10 +223,10 @@ pub unsafe extern "C" fn placefield_design_engine(
 }
 
 /// Computes the half-perimeter wirelength of a design's nets, layout units;
-/// PLACEFIELD_STATUS_BAD_ARGUMENT where they are not known.
+/// PLACEFIELD_STATUS_BAD_ARGUMENT if the nets are not known.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_hpwl(
     design: *const DesignHandle,
@@ -251,7 +251,7 @@ pub unsafe extern "C" fn placefield_design_hpwl(
 /// convention refuses.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_congestion(
     design: *const DesignHandle,
@@ -290,10 +290,10 @@ pub unsafe extern "C" fn placefield_design_congestion(
     }
 }
 
-/// Puts the movable nodes of a design at these lower-left corners, `movable` values each.
+/// Moves the movable nodes of a design to these lower-left corners, `movable` values each.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_move(
     design: *mut DesignHandle,
@@ -325,7 +325,7 @@ pub unsafe extern "C" fn placefield_design_move(
 /// all.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_write(
     design: *const DesignHandle,

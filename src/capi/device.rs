@@ -15,7 +15,7 @@ use std::ffi::c_void;
 /// the engine is gone or was changed (placefield_engine_set_sizes and the like).
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_enqueue_energy(
     engine: *mut EngineHandle,
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn placefield_engine_enqueue_energy(
 /// the device.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_enqueue_gradient(
     engine: *mut EngineHandle,
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn placefield_engine_enqueue_gradient(
 /// last enqueued to `stream`; waits for it.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_read_evaluation(
     engine: *mut EngineHandle,
@@ -93,11 +93,11 @@ pub unsafe extern "C" fn placefield_engine_read_evaluation(
     }
 }
 
-/// Between the runs of a caller's graph that holds steps of this engine: makes a new order of the
-/// bodies on `stream`, if one is due, so that the runs stay fast. No result depends on it.
+/// Between the runs of a caller's graph that holds steps of this engine: sorts the bodies again on
+/// `stream`, if that is due, so that the runs stay fast. No result depends on it.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_order_if_due(
     engine: *mut EngineHandle,

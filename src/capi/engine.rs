@@ -68,7 +68,7 @@ pub enum MapName {
 /// Makes an engine. Freed by placefield_engine_free.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_new(
     grid: *const Grid,
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn placefield_engine_new(
 /// Frees an engine. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_free(
     engine: *mut EngineHandle,
@@ -111,10 +111,10 @@ pub unsafe extern "C" fn placefield_engine_free(
     unsafe { call(error, || handles::remove::<AnyEngine, _>(engine, "engine")) }
 }
 
-/// The number of movable cells, and of bodies: movable cells, then fillers.
+/// Writes the number of movable cells, and of bodies: movable cells, then fillers.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_bodies(
     engine: *const EngineHandle,
@@ -136,11 +136,11 @@ pub unsafe extern "C" fn placefield_engine_bodies(
     }
 }
 
-/// Where the bodies start, lower-left corners, `bodies` values each: those of the movable cells as
-/// they were given, those of the fillers as they were drawn.
+/// Writes the lower-left corners at which the bodies start, `bodies` values each: the given ones of
+/// the movable cells, the drawn ones of the fillers.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_start_f32(
     engine: *const EngineHandle,
@@ -153,10 +153,10 @@ pub unsafe extern "C" fn placefield_engine_start_f32(
     unsafe { start(engine, x, y, bodies, error) }
 }
 
-/// Like placefield_engine_start_f32, for doubles.
+/// The variant of placefield_engine_start_f32 for doubles.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_start_f64(
     engine: *const EngineHandle,
@@ -169,12 +169,12 @@ pub unsafe extern "C" fn placefield_engine_start_f64(
     unsafe { start(engine, x, y, bodies, error) }
 }
 
-/// One step: density, solve and forces for the lower-left corners `x` and `y` (host memory,
-/// layout units, movable cells first, then fillers; `bodies` values each). `result` may be NULL.
-/// A body outside the die adds to no bin and feels no force. Waits until all is done.
+/// Computes one step: density, solve and forces for the lower-left corners `x` and `y` (host
+/// memory, layout units, movable cells first, then fillers; `bodies` values each). `result` may be
+/// NULL. A body outside the die adds to no bin and feels no force. Waits until all is done.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_evaluate_f32(
     engine: *mut EngineHandle,
@@ -188,10 +188,10 @@ pub unsafe extern "C" fn placefield_engine_evaluate_f32(
     unsafe { evaluate(engine, x, y, bodies, result, error) }
 }
 
-/// Like placefield_engine_evaluate_f32, for doubles.
+/// The variant of placefield_engine_evaluate_f32 for doubles.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_evaluate_f64(
     engine: *mut EngineHandle,
@@ -205,11 +205,11 @@ pub unsafe extern "C" fn placefield_engine_evaluate_f64(
     unsafe { evaluate(engine, x, y, bodies, result, error) }
 }
 
-/// The force on every body at the positions last evaluated, the direction that spreads, in layout
-/// area × bin widths: minus the gradient that placers of the DREAMPlace kind descend by.
+/// Writes the force on every body at the positions last evaluated, the direction that spreads, in
+/// layout area × bin widths: minus the gradient that placers of the DREAMPlace kind descend by.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_force_f32(
     engine: *mut EngineHandle,
@@ -222,10 +222,10 @@ pub unsafe extern "C" fn placefield_engine_force_f32(
     unsafe { force(engine, force_x, force_y, bodies, error) }
 }
 
-/// Like placefield_engine_force_f32, for doubles.
+/// The variant of placefield_engine_force_f32 for doubles.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_force_f64(
     engine: *mut EngineHandle,
@@ -240,11 +240,11 @@ pub unsafe extern "C" fn placefield_engine_force_f64(
 
 /// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x
 /// of every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
-/// rises; -2 / (bin area · bin width) the derivative of the energy, but for the field's variation
-/// within a bin.
+/// rises; -2 / (bin area · bin width) the derivative of the energy, except for the field's
+/// variation within a bin.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_gradient_f32(
     engine: *mut EngineHandle,
@@ -258,10 +258,10 @@ pub unsafe extern "C" fn placefield_engine_gradient_f32(
     unsafe { write_gradient(engine, gradient, bodies, weight, accumulate, error) }
 }
 
-/// Like placefield_engine_gradient_f32, for doubles.
+/// The variant of placefield_engine_gradient_f32 for doubles.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_gradient_f64(
     engine: *mut EngineHandle,
@@ -275,11 +275,11 @@ pub unsafe extern "C" fn placefield_engine_gradient_f64(
     unsafe { write_gradient(engine, gradient, bodies, weight, accumulate, error) }
 }
 
-/// Overflow and largest density at the positions last evaluated with every cell at its exact
+/// Writes overflow and largest density at the positions last evaluated with every cell at its exact
 /// size, not smoothed; either may be NULL.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_exact(
     engine: *mut EngineHandle,
@@ -305,7 +305,7 @@ pub unsafe extern "C" fn placefield_engine_exact(
 /// fences those of all regions, one after the other, `bins` = regions · nx · ny.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_map_f32(
     engine: *mut EngineHandle,
@@ -318,10 +318,10 @@ pub unsafe extern "C" fn placefield_engine_map_f32(
     unsafe { read_map(engine, kind, map, bins, error) }
 }
 
-/// Like placefield_engine_map_f32, for doubles.
+/// The variant of placefield_engine_map_f32 for doubles.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_map_f64(
     engine: *mut EngineHandle,
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn placefield_engine_map_f64(
 /// Calls `body` with an engine of any precision.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 pub(super) unsafe fn on_any(
     engine: *const EngineHandle,
     error: *mut ErrorText,
@@ -350,7 +350,7 @@ pub(super) unsafe fn on_any(
 /// Calls `body` with an engine of precision `T`.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 pub(super) unsafe fn on_engine<T: EngineNumber>(
     engine: *const EngineHandle,
     error: *mut ErrorText,
@@ -383,7 +383,7 @@ pub(super) fn check_count(what: &str, found: usize, expected: usize) -> Result<(
 }
 
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 unsafe fn start<T: EngineNumber>(
     engine: *const EngineHandle,
     x: *mut T,
@@ -405,7 +405,7 @@ unsafe fn start<T: EngineNumber>(
 }
 
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 unsafe fn evaluate<T: EngineNumber>(
     engine: *mut EngineHandle,
     x: *const T,
@@ -429,7 +429,7 @@ unsafe fn evaluate<T: EngineNumber>(
 }
 
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 unsafe fn force<T: EngineNumber>(
     engine: *mut EngineHandle,
     force_x: *mut T,
@@ -449,7 +449,7 @@ unsafe fn force<T: EngineNumber>(
 }
 
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 unsafe fn read_map<T: EngineNumber>(
     engine: *mut EngineHandle,
     kind: i32,
@@ -474,7 +474,7 @@ unsafe fn read_map<T: EngineNumber>(
 }
 
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 unsafe fn write_gradient<T: EngineNumber>(
     engine: *mut EngineHandle,
     gradient: *mut T,

@@ -115,10 +115,10 @@ pub(super) unsafe fn output<T>(
     Ok(Output(place))
 }
 
-/// The same, or `None` for NULL.
+/// Returns where one value is to be written, or `None` for NULL.
 ///
 /// # Safety
-/// The same as for [`output`].
+/// See [`output`].
 pub(super) unsafe fn optional<T>(
     place: *mut T,
     name: &str,

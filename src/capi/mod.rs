@@ -157,8 +157,8 @@ impl Options {
     }
 }
 
-/// The version of the library that runs, as the PLACEFIELD_VERSION_ macros are that of the header:
-/// 65536 · major + 256 · minor + patch.
+/// Returns the version of the library at run time; the PLACEFIELD_VERSION_ macros give that of the
+/// header: 65536 · major + 256 · minor + patch.
 #[unsafe(no_mangle)]
 pub extern "C" fn placefield_version() -> u32 {
     const fn number(text: &str) -> u32 {
@@ -176,7 +176,7 @@ pub extern "C" fn placefield_version() -> u32 {
     }
 }
 
-/// The same in words, as "0.1.0". Static: not to be freed.
+/// Returns the version in words, as "0.1.0". Static: not to be freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn placefield_version_text() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
@@ -189,12 +189,12 @@ pub extern "C" fn placefield_status_name(status: i32) -> *const c_char {
     status::name(status).as_ptr()
 }
 
-/// The number of CUDA devices that can be used.
+/// Writes the number of CUDA devices that can be used.
 ///
 /// Zero devices are no error; `error`, if given, then has a message why there are none.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_cuda_devices(count: *mut u32, error: *mut ErrorText) -> Status {
     let mut missing = None;
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn placefield_cuda_devices(count: *mut u32, error: *mut Er
 /// caller.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_options_init(
     options: *mut Options,

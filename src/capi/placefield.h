@@ -253,11 +253,11 @@ typedef struct placefield_bodies {
     const double *fence_height;
 } placefield_bodies;
 
-// How much there is of a design, and where.
+// Counts of a design, and its die.
 typedef struct placefield_design_counts {
     // Cells, macros and pads.
     size_t nodes;
-    // Those of them that move: an engine's movable cells, in this order.
+    // Number of nodes that move: an engine's movable cells, in this order.
     size_t movable;
     // Nets; 0 where they are not known.
     size_t nets;
@@ -306,18 +306,18 @@ typedef struct placefield_grid {
 extern "C" {
 #endif // __cplusplus
 
-// The version of the library that runs, as the PLACEFIELD_VERSION_ macros are that of the header:
-// 65536 · major + 256 · minor + patch.
+// Returns the version of the library at run time; the PLACEFIELD_VERSION_ macros give that of the
+// header: 65536 · major + 256 · minor + patch.
 uint32_t placefield_version(void);
 
-// The same in words, as "0.1.0". Static: not to be freed.
+// Returns the version in words, as "0.1.0". Static: not to be freed.
 const char *placefield_version_text(void);
 
 // The name of a placefield_status, as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for any other
 // number. Static: not to be freed.
 const char *placefield_status_name(int32_t status);
 
-// The number of CUDA devices that can be used.
+// Writes the number of CUDA devices that can be used.
 //
 // Zero devices are no error; `error`, if given, then has a message why there are none.
 placefield_status placefield_cuda_devices(uint32_t *count, struct placefield_error *error);
@@ -341,7 +341,7 @@ placefield_status placefield_bodies_init(struct placefield_bodies *bodies,
 //
 // This and the functions below take effect at the next evaluation, which has the bits of a new
 // engine for what was changed; before it there is no force nor map. Plans and kernels are kept.
-// After an error the engine is as it was.
+// After an error the engine is unchanged.
 placefield_status placefield_engine_set_sizes(struct placefield_engine *engine,
                                               const double *width,
                                               const double *height,
@@ -349,9 +349,8 @@ placefield_status placefield_engine_set_sizes(struct placefield_engine *engine,
                                               struct placefield_error *error);
 
 // Fixes the cells of which `fixed` is not 0 from now on, at lower-left corners `x` and `y`, and
-// makes the others movable; `movable` values each, of which corners count for cells that stay.
-// Such a cell is a body all the same, so that no array changes: it takes fixed area and feels no
-// force.
+// makes the others movable; `movable` values each, of which corners count for cells that stay. A
+// fixed cell remains a body, so that no array changes: it takes fixed area and feels no force.
 placefield_status placefield_engine_set_fixed_cells(struct placefield_engine *engine,
                                                     const uint8_t *fixed,
                                                     const double *x,
@@ -373,7 +372,7 @@ placefield_status placefield_engine_set_target_densities(struct placefield_engin
                                                          size_t bins,
                                                          struct placefield_error *error);
 
-// Makes the fillers anew, as many as fill the space that is left now, at positions of their own
+// Makes new fillers, as many as fill the remaining space, at positions of their own
 // (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
 placefield_status placefield_engine_refill(struct placefield_engine *engine,
                                            struct placefield_error *error);
@@ -392,7 +391,7 @@ placefield_status placefield_design_new(const char *file,
 placefield_status placefield_design_free(struct placefield_design *design,
                                          struct placefield_error *error);
 
-// How much there is of a design.
+// Writes the counts of a design.
 placefield_status placefield_design_count(const struct placefield_design *design,
                                           struct placefield_design_counts *counts,
                                           struct placefield_error *error);
@@ -410,7 +409,7 @@ placefield_status placefield_design_engine(const struct placefield_design *desig
                                            struct placefield_error *error);
 
 // Computes the half-perimeter wirelength of a design's nets, layout units;
-// PLACEFIELD_STATUS_BAD_ARGUMENT where they are not known.
+// PLACEFIELD_STATUS_BAD_ARGUMENT if the nets are not known.
 placefield_status placefield_design_hpwl(const struct placefield_design *design,
                                          double *hpwl,
                                          struct placefield_error *error);
@@ -430,7 +429,7 @@ placefield_status placefield_design_congestion(const struct placefield_design *d
                                                double *maps,
                                                struct placefield_error *error);
 
-// Puts the movable nodes of a design at these lower-left corners, `movable` values each.
+// Moves the movable nodes of a design to these lower-left corners, `movable` values each.
 placefield_status placefield_design_move(struct placefield_design *design,
                                          const double *x,
                                          const double *y,
@@ -479,8 +478,8 @@ placefield_status placefield_engine_read_evaluation(struct placefield_engine *en
                                                     struct placefield_evaluation *result,
                                                     struct placefield_error *error);
 
-// Between the runs of a caller's graph that holds steps of this engine: makes a new order of the
-// bodies on `stream`, if one is due, so that the runs stay fast. No result depends on it.
+// Between the runs of a caller's graph that holds steps of this engine: sorts the bodies again on
+// `stream`, if that is due, so that the runs stay fast. No result depends on it.
 placefield_status placefield_engine_order_if_due(struct placefield_engine *engine,
                                                  void *stream,
                                                  struct placefield_error *error);
@@ -496,30 +495,30 @@ placefield_status placefield_engine_new(const struct placefield_grid *grid,
 placefield_status placefield_engine_free(struct placefield_engine *engine,
                                          struct placefield_error *error);
 
-// The number of movable cells, and of bodies: movable cells, then fillers.
+// Writes the number of movable cells, and of bodies: movable cells, then fillers.
 placefield_status placefield_engine_bodies(const struct placefield_engine *engine,
                                            size_t *movable,
                                            size_t *bodies,
                                            struct placefield_error *error);
 
-// Where the bodies start, lower-left corners, `bodies` values each: those of the movable cells as
-// they were given, those of the fillers as they were drawn.
+// Writes the lower-left corners at which the bodies start, `bodies` values each: the given ones of
+// the movable cells, the drawn ones of the fillers.
 placefield_status placefield_engine_start_f32(const struct placefield_engine *engine,
                                               float *x,
                                               float *y,
                                               size_t bodies,
                                               struct placefield_error *error);
 
-// Like placefield_engine_start_f32, for doubles.
+// The variant of placefield_engine_start_f32 for doubles.
 placefield_status placefield_engine_start_f64(const struct placefield_engine *engine,
                                               double *x,
                                               double *y,
                                               size_t bodies,
                                               struct placefield_error *error);
 
-// One step: density, solve and forces for the lower-left corners `x` and `y` (host memory,
-// layout units, movable cells first, then fillers; `bodies` values each). `result` may be NULL.
-// A body outside the die adds to no bin and feels no force. Waits until all is done.
+// Computes one step: density, solve and forces for the lower-left corners `x` and `y` (host
+// memory, layout units, movable cells first, then fillers; `bodies` values each). `result` may be
+// NULL. A body outside the die adds to no bin and feels no force. Waits until all is done.
 placefield_status placefield_engine_evaluate_f32(struct placefield_engine *engine,
                                                  const float *x,
                                                  const float *y,
@@ -527,7 +526,7 @@ placefield_status placefield_engine_evaluate_f32(struct placefield_engine *engin
                                                  struct placefield_evaluation *result,
                                                  struct placefield_error *error);
 
-// Like placefield_engine_evaluate_f32, for doubles.
+// The variant of placefield_engine_evaluate_f32 for doubles.
 placefield_status placefield_engine_evaluate_f64(struct placefield_engine *engine,
                                                  const double *x,
                                                  const double *y,
@@ -535,15 +534,15 @@ placefield_status placefield_engine_evaluate_f64(struct placefield_engine *engin
                                                  struct placefield_evaluation *result,
                                                  struct placefield_error *error);
 
-// The force on every body at the positions last evaluated, the direction that spreads, in layout
-// area × bin widths: minus the gradient that placers of the DREAMPlace kind descend by.
+// Writes the force on every body at the positions last evaluated, the direction that spreads, in
+// layout area × bin widths: minus the gradient that placers of the DREAMPlace kind descend by.
 placefield_status placefield_engine_force_f32(struct placefield_engine *engine,
                                               float *force_x,
                                               float *force_y,
                                               size_t bodies,
                                               struct placefield_error *error);
 
-// Like placefield_engine_force_f32, for doubles.
+// The variant of placefield_engine_force_f32 for doubles.
 placefield_status placefield_engine_force_f64(struct placefield_engine *engine,
                                               double *force_x,
                                               double *force_y,
@@ -552,8 +551,8 @@ placefield_status placefield_engine_force_f64(struct placefield_engine *engine,
 
 // Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x
 // of every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
-// rises; -2 / (bin area · bin width) the derivative of the energy, but for the field's variation
-// within a bin.
+// rises; -2 / (bin area · bin width) the derivative of the energy, except for the field's
+// variation within a bin.
 placefield_status placefield_engine_gradient_f32(struct placefield_engine *engine,
                                                  float *gradient,
                                                  size_t bodies,
@@ -561,7 +560,7 @@ placefield_status placefield_engine_gradient_f32(struct placefield_engine *engin
                                                  int32_t accumulate,
                                                  struct placefield_error *error);
 
-// Like placefield_engine_gradient_f32, for doubles.
+// The variant of placefield_engine_gradient_f32 for doubles.
 placefield_status placefield_engine_gradient_f64(struct placefield_engine *engine,
                                                  double *gradient,
                                                  size_t bodies,
@@ -569,7 +568,7 @@ placefield_status placefield_engine_gradient_f64(struct placefield_engine *engin
                                                  int32_t accumulate,
                                                  struct placefield_error *error);
 
-// Overflow and largest density at the positions last evaluated with every cell at its exact
+// Writes overflow and largest density at the positions last evaluated with every cell at its exact
 // size, not smoothed; either may be NULL.
 placefield_status placefield_engine_exact(struct placefield_engine *engine,
                                           double *overflow,
@@ -584,7 +583,7 @@ placefield_status placefield_engine_map_f32(struct placefield_engine *engine,
                                             size_t bins,
                                             struct placefield_error *error);
 
-// Like placefield_engine_map_f32, for doubles.
+// The variant of placefield_engine_map_f32 for doubles.
 placefield_status placefield_engine_map_f64(struct placefield_engine *engine,
                                             int32_t kind,
                                             double *map,
@@ -607,8 +606,8 @@ placefield_status placefield_engine_evaluations(struct placefield_engine *engine
                                                 size_t regions,
                                                 struct placefield_error *error);
 
-// Like placefield_engine_gradient_f32, with a weight for the bodies of every region: `weights` has
-// `regions` values.
+// Writes or adds the gradient of placefield_engine_gradient_f32 with a weight for the bodies of
+// every region: `weights` has `regions` values.
 placefield_status placefield_engine_region_gradient_f32(struct placefield_engine *engine,
                                                         float *gradient,
                                                         size_t bodies,
@@ -617,7 +616,7 @@ placefield_status placefield_engine_region_gradient_f32(struct placefield_engine
                                                         int32_t accumulate,
                                                         struct placefield_error *error);
 
-// Like placefield_engine_region_gradient_f32, for doubles.
+// The variant of placefield_engine_region_gradient_f32 for doubles.
 placefield_status placefield_engine_region_gradient_f64(struct placefield_engine *engine,
                                                         double *gradient,
                                                         size_t bodies,
@@ -636,9 +635,9 @@ placefield_status placefield_solver_new(const struct placefield_grid *grid,
 placefield_status placefield_solver_free(struct placefield_solver *solver,
                                          struct placefield_error *error);
 
-// φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not overlap.
-// `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL, is
-// Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
+// Computes φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not
+// overlap. `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL,
+// is Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
 placefield_status placefield_solver_solve_f32(struct placefield_solver *solver,
                                               const float *density,
                                               float *potential,
@@ -648,7 +647,7 @@ placefield_status placefield_solver_solve_f32(struct placefield_solver *solver,
                                               double *energy,
                                               struct placefield_error *error);
 
-// Like placefield_solver_solve_f32, for doubles.
+// The variant of placefield_solver_solve_f32 for doubles.
 placefield_status placefield_solver_solve_f64(struct placefield_solver *solver,
                                               const double *density,
                                               double *potential,

@@ -14,7 +14,7 @@ use crate::ffi::with_engine;
 /// the region of every body, `bodies` values.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_regions(
     engine: *const EngineHandle,
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn placefield_engine_regions(
 /// overflow and largest density of its own cells and area, and the energy of its own density.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_evaluations(
     engine: *mut EngineHandle,
@@ -66,11 +66,11 @@ pub unsafe extern "C" fn placefield_engine_evaluations(
     }
 }
 
-/// Like placefield_engine_gradient_f32, with a weight for the bodies of every region: `weights` has
-/// `regions` values.
+/// Writes or adds the gradient of placefield_engine_gradient_f32 with a weight for the bodies of
+/// every region: `weights` has `regions` values.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_region_gradient_f32(
     engine: *mut EngineHandle,
@@ -85,10 +85,10 @@ pub unsafe extern "C" fn placefield_engine_region_gradient_f32(
     unsafe { write_gradient(engine, gradient, bodies, weights, regions, accumulate, error) }
 }
 
-/// Like placefield_engine_region_gradient_f32, for doubles.
+/// The variant of placefield_engine_region_gradient_f32 for doubles.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_region_gradient_f64(
     engine: *mut EngineHandle,
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn placefield_engine_region_gradient_f64(
 }
 
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 unsafe fn write_gradient<T: EngineNumber>(
     engine: *mut EngineHandle,
     gradient: *mut T,

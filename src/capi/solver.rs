@@ -48,7 +48,7 @@ struct OnGrid {
 /// Plans the solve of densities on `grid`. Freed by placefield_solver_free.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_new(
     grid: *const Grid,
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn placefield_solver_new(
 /// Frees a solver. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_free(
     solver: *mut SolverHandle,
@@ -86,12 +86,12 @@ pub unsafe extern "C" fn placefield_solver_free(
     unsafe { call(error, || handles::remove::<OnGrid, _>(solver, "solver")) }
 }
 
-/// φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not overlap.
-/// `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL, is
-/// Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
+/// Computes φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not
+/// overlap. `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL,
+/// is Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_solve_f32(
     solver: *mut SolverHandle,
@@ -107,10 +107,10 @@ pub unsafe extern "C" fn placefield_solver_solve_f32(
     unsafe { solve(solver, density, [potential, field_x, field_y], bins, energy, error) }
 }
 
-/// Like placefield_solver_solve_f32, for doubles.
+/// The variant of placefield_solver_solve_f32 for doubles.
 ///
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_solve_f64(
     solver: *mut SolverHandle,
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn placefield_solver_solve_f64(
 }
 
 /// # Safety
-/// As the header's first page has it.
+/// See the header's first page.
 unsafe fn solve<T: Number>(
     solver: *mut SolverHandle,
     density: *const T,

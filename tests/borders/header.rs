@@ -74,7 +74,7 @@ fn generated() -> String {
     builder.generate().expect("the functions can be declared in C").write(&mut header);
     let header = String::from_utf8(header).unwrap();
     // What Rust calls safety is the first page.
-    header.replace("//\n// # Safety\n// As the header's first page has it.\n", "")
+    header.replace("//\n// # Safety\n// See the header's first page.\n", "")
 }
 
 #[test]
