@@ -40,7 +40,7 @@ use std::sync::Arc;
 pub enum Pipeline {
     /// 1-D transforms along one axis, then the other, with transposes.
     RowColumn,
-    /// The paper's: pre-processing, one 2-D real FFT, post-processing.
+    /// The paper's pipeline: pre-processing, one 2-D real FFT, post-processing.
     Fused,
     /// Forward transform, Green's function and inverses fused across
     /// transforms: three passes over memory for the whole solve.

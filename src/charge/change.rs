@@ -1,7 +1,6 @@
-//! Properties of a charge that change while a placer runs: sizes, which cells stay where they are,
-//! the fixed area, target densities, fillers. A changed charge equals one made so in the first
-//! place: everything that depends on the change is computed anew here. Only fillers stay as they
-//! are until [`Charge::refill`].
+//! Properties of a charge that change while a placer runs: sizes, fixed cells, blocked area, target
+//! densities, fillers. A changed charge equals one that is made with the changed values: everything
+//! that depends on the change is computed again. Only fillers are kept until [`Charge::refill`].
 
 use super::fences::Region;
 use super::{
@@ -15,12 +14,12 @@ use std::borrow::Cow;
 
 impl Charge {
     /// Gives every body another size, layout units, one value per body: movable cells, then
-    /// fillers. Macros stay macros, and fillers stay as many. Positions are lower-left corners: a
-    /// body that is to grow about its centre is to be moved by the caller.
+    /// fillers. Macros stay macros, and fillers stay as many. Positions are lower-left corners: to
+    /// let a body grow about its centre, the caller moves it.
     ///
     /// # Errors
     /// When a slice does not have one value per body, a size is not finite or negative, or areas
-    /// overflow. The charge is then as it was.
+    /// overflow. The charge is then unchanged.
     pub fn set_sizes(&mut self, width: &[f64], height: &[f64]) -> Result<(), ChargeError> {
         check_length("widths of bodies", self.bodies(), width.len())?;
         check_length("heights of bodies", self.bodies(), height.len())?;
@@ -36,14 +35,13 @@ impl Charge {
     }
 
     /// Fixes the marked cells from now on, at lower-left corners `x`, `y`, and makes the others
-    /// movable; one value per movable cell ([`Charge::movable`]), of which corners are looked at
-    /// for marked ones only. A cell that stays is a body all the same, so that no array changes: it
-    /// takes fixed area, counts nowhere else, is not pushed, and its position given to an engine
-    /// does not matter.
+    /// movable; one value per movable cell ([`Charge::movable`]), of which corners are read for
+    /// marked ones only. A fixed cell remains a body, so that no array changes: it takes fixed
+    /// area, counts nowhere else and feels no force, and engines ignore its position.
     ///
     /// # Errors
     /// When a slice does not have one value per movable cell, a corner that counts is not finite,
-    /// or areas overflow. The charge is then as it was.
+    /// or areas overflow. The charge is then unchanged.
     pub fn set_fixed_cells(
         &mut self,
         fixed_cells: &[bool],
@@ -68,12 +66,13 @@ impl Charge {
         })
     }
 
-    /// Sets the area of every bin taken besides fixed cells, layout units squared, `nx × ny`:
-    /// routing or power blockage, say. With them it is clamped to the bin's area. `None`: nothing.
+    /// Sets the area of every bin that is blocked besides fixed cells, layout units squared,
+    /// `nx × ny`: routing or power blockage, say. The sum of both is clamped to the bin's area.
+    /// `None`: no area.
     ///
     /// # Errors
     /// When the map does not have the grid's bins, or an area is not finite or negative. The charge
-    /// is then as it was.
+    /// is then unchanged.
     pub fn set_blocked_area(&mut self, taken: Option<Map<f64>>) -> Result<(), ChargeError> {
         if let Some(taken) = &taken {
             self.check_map("taken area of bin", taken, |v| v.is_finite() && v >= 0.0)?;
@@ -86,11 +85,11 @@ impl Charge {
 
     /// Gives every bin a target density of its own, each in (0, 1], `nx × ny`: overflow is counted
     /// from it, fixed area in the bin is scaled by it, and fillers fill up to it. Macros are
-    /// weighted by its mean. `None`: the one first given, everywhere.
+    /// weighted by its mean. `None`: the target density of the options, everywhere.
     ///
     /// # Errors
     /// When the map does not have the grid's bins, or a value is outside (0, 1]. The charge is then
-    /// as it was.
+    /// unchanged.
     pub fn set_target_densities(&mut self, targets: Option<Map<f64>>) -> Result<(), ChargeError> {
         if let Some(targets) = &targets {
             self.check_map("target density of bin", targets, |v| v > 0.0 && v <= 1.0)?;
@@ -103,13 +102,13 @@ impl Charge {
         })
     }
 
-    /// Makes the fillers anew, as many as fill the space that is left now, at positions of their
-    /// own; the target density is raised where the cells do not fit, as at first. The bodies'
-    /// number changes. Without [`ChargeOptions::fillers`](super::ChargeOptions::fillers) there are
+    /// Makes new fillers, as many as fill the remaining space, at positions of their own; the
+    /// target density is raised if the cells do not fit, as when the charge was made. The number of
+    /// bodies changes. Without [`ChargeOptions::fillers`](super::ChargeOptions::fillers) there are
     /// none afterwards.
     ///
     /// # Errors
-    /// When too many fillers are asked for. The charge is then as it was.
+    /// When too many fillers are asked for. The charge is then unchanged.
     pub fn refill(&mut self) -> Result<(), ChargeError> {
         let mut changed = self.clone();
         changed.fill()?;
@@ -142,7 +141,7 @@ impl Charge {
         }
     }
 
-    /// Returns the rectangles that take area: fixed cells, and cells that stay.
+    /// Returns the rectangles that take fixed area: fixed nodes and fixed cells.
     fn staying(&self) -> Vec<Rect> {
         let rect = |i: usize| {
             Rect::at(self.initial_x[i], self.initial_y[i], self.width[i], self.height[i])
@@ -155,8 +154,8 @@ impl Charge {
         self.width[i] * self.height[i]
     }
 
-    /// Computes everything that follows from sizes, positions of what stays, and target densities,
-    /// but for the fillers.
+    /// Computes everything that follows from sizes, positions of fixed cells, and target densities,
+    /// except for the fillers.
     pub(super) fn derive(&mut self) -> Result<(), ChargeError> {
         let movable_area = self.moving().map(|i| self.size(i)).sum();
         check_total("movable cells", movable_area)?;
@@ -284,8 +283,7 @@ impl Charge {
 }
 
 impl Source {
-    /// Returns the area of every bin that is taken besides what rectangles take, where there is
-    /// any.
+    /// Returns the blocked area of every bin besides that of rectangles, if there is any.
     fn all_taken(&self) -> Option<Cow<'_, Map<f64>>> {
         match (&self.partial, &self.taken) {
             (None, None) => None,

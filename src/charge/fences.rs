@@ -2,8 +2,8 @@
 //!
 //! A fence is a union of rectangles that some cells have to lie in and no others may. Each fence's
 //! cells are the movable charge of a *region* of their own, in which everything outside the fence
-//! is taken, as if by fixed cells; the cells of no fence are that of one more region, in which the
-//! fences are taken (DREAMPlace 3.0, Gu et al., ICCAD 2020). A region has its own fixed area,
+//! is blocked, as if by fixed cells; the cells of no fence form one more region, in which the
+//! fences are blocked (DREAMPlace 3.0, Gu et al., ICCAD 2020). A region has its own fixed area,
 //! target density, fillers and background; cells of different regions do not push one another.
 //! Without fences there is one region, the die.
 
@@ -48,8 +48,8 @@ impl Fence {
         Fence { inside: outside, outside: inside }
     }
 
-    /// Returns the rectangles taken when `rects` are: the area outside, and the parts of `rects`
-    /// inside.
+    /// Returns the blocked rectangles if `rects` are blocked: the area outside, and the parts of
+    /// `rects` inside.
     fn taken(&self, rects: &[Rect]) -> Vec<Rect> {
         let parts = |rect| self.inside.iter().filter_map(move |piece| clip(rect, piece));
         self.outside.iter().copied().chain(rects.iter().flat_map(parts)).collect()
@@ -63,15 +63,15 @@ impl Charge {
     /// cell of no fence. Such cells, where there are any, are one more region. Parts of a rectangle
     /// outside the die are left out. No fences: one region, the die.
     ///
-    /// The fillers are made anew, each region's over its own area, and each region's target density
-    /// is raised where its cells do not fit otherwise. Fillers that were added by hand are gone
+    /// New fillers are made, those of each region over its own area, and a region's target density
+    /// is raised if its cells do not fit. Fillers that the caller added are removed
     /// ([`Charge::add_fillers_in`]).
     ///
     /// # Errors
     /// When a fence has no rectangle, a rectangle has no area or lies outside the die, fences
     /// overlap, `region` does not have one index per movable cell or one is beyond `fences.len()`,
     /// the cells of a region have more area than is free there, more than [`MAX_BINS`] bins would
-    /// be needed, or too many fillers. The charge is then as it was.
+    /// be needed, or too many fillers. The charge is then unchanged.
     pub fn set_fences(&mut self, fences: &[Vec<Rect>], region: &[u32]) -> Result<(), ChargeError> {
         check_length("regions of movable cells", self.movable, region.len())?;
         let regions = fences.len() + 1;
@@ -102,8 +102,8 @@ impl Charge {
         Ok(())
     }
 
-    /// [`Charge::set_fences`] with those of a design that movable nodes belong to, none of whose
-    /// other fences are looked at.
+    /// Calls [`Charge::set_fences`] with the fences of a design that movable nodes belong to; other
+    /// fences are ignored.
     pub(super) fn fence_as(&mut self, design: &Design) -> Result<(), ChargeError> {
         let with_members = populated(design);
         let fences: Vec<usize> = (0..design.fences.len()).filter(|&f| with_members[f]).collect();
@@ -165,7 +165,7 @@ impl Charge {
         self.regions[region].target_density
     }
 
-    /// Returns [`Charge::fixed`] of one region: the area outside its fence is taken.
+    /// Returns [`Charge::fixed`] of one region: the area outside its fence is blocked.
     ///
     /// # Panics
     /// When there is no such region.
@@ -205,7 +205,7 @@ impl Charge {
     /// they have here, and nothing fixed. Positions are counted from (0, 0).
     ///
     /// # Errors
-    /// None for indices of movable cells.
+    /// Never for indices of movable cells.
     pub(crate) fn part(&self, cells: &[usize]) -> Result<Charge, ChargeError> {
         let mut part = self.clone();
         let columns = [
@@ -238,7 +238,7 @@ impl Charge {
         Ok(part)
     }
 
-    /// Returns the movable cells of a region that do move.
+    /// Returns the movable cells of a region that are not fixed.
     pub(super) fn moving_in(&self, region: usize) -> impl Iterator<Item = usize> + '_ {
         self.moving().filter(move |&i| self.region(i) == region)
     }
@@ -257,17 +257,18 @@ impl Charge {
         }
     }
 
-    /// Whether part of the die is taken in a region because it lies outside its fence.
+    /// Whether part of the die is blocked in a region because it lies outside its fence.
     pub(super) fn is_fenced(&self, region: usize) -> bool {
         self.fence(region).is_some()
     }
 
-    /// Returns where a region's fillers go.
+    /// Returns the area for a region's fillers.
     pub(super) fn open_to(&self, region: usize) -> Vec<Rect> {
         self.fence(region).map_or_else(|| vec![self.grid.die()], |fence| fence.inside.clone())
     }
 
-    /// Returns how a warning begins that is of one region: with fences, by its number.
+    /// Returns the beginning of a warning about one region, which names its number if there are
+    /// fences.
     pub(super) fn warned_of(&self, region: usize) -> String {
         match self.region_name(region) {
             Some(name) => format!("fence `{name}`: "),

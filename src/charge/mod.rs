@@ -37,16 +37,15 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 ///
 /// Changes while a placer runs are made in a copy of the `Charge`, which the engine is then given
 /// ([`Engine::set_charge`](crate::engine::Engine::set_charge)): sizes ([`Charge::set_sizes`]),
-/// which cells stay where they are ([`Charge::set_fixed_cells`]), area that is taken
-/// ([`Charge::set_blocked_area`]), target densities by bin ([`Charge::set_target_densities`]), and
-/// fillers ([`Charge::refill`]).
+/// fixed cells ([`Charge::set_fixed_cells`]), blocked area ([`Charge::set_blocked_area`]), target
+/// densities by bin ([`Charge::set_target_densities`]), and fillers ([`Charge::refill`]).
 ///
 /// Cells of different fence regions ([`Charge::set_fences`]) make a density each, over the same
 /// bins. Without fences there is one region, the die.
 ///
 /// Every `Charge` is consistent: the columns by body have one finite value each, the map of fixed
-/// area has the bins of the grid, and indices are within range. Its constructors and methods see to
-/// that and nothing else can change it, for engines read memory by it:
+/// area has the bins of the grid, and indices are within range. Its constructors and methods ensure
+/// this, and nothing else can change it, because engines rely on it when they read memory:
 ///
 /// ```compile_fail,E0616
 /// # use placefield::charge::Charge;
@@ -90,7 +89,7 @@ pub struct Charge {
 /// The inputs of a charge besides sizes and positions of the bodies.
 #[derive(Clone, Debug, Default)]
 struct Source {
-    /// The target density given, and those of bins where they have their own.
+    /// The target density given, and those of bins if they have their own.
     asked: f64,
     targets: Option<Map<f64>>,
     /// Whether there are fillers, and the seed of their positions.
@@ -99,7 +98,7 @@ struct Source {
     row_height: f64,
     /// Macros, by index, also at a target density of 1.
     macros: Vec<u32>,
-    /// Which cells stay where they are; empty: none.
+    /// Whether each movable cell is fixed; empty: none is.
     fixed_cells: Vec<bool>,
     fixed: Vec<Rect>,
     row_blockage: bool,
@@ -107,9 +106,9 @@ struct Source {
     closed: Vec<Rect>,
     /// Area of every bin that partial blockages take.
     partial: Option<Map<f64>>,
-    /// Area of every bin that is taken besides.
+    /// Other blocked area of every bin.
     taken: Option<Map<f64>>,
-    /// Warnings that hold whatever changes.
+    /// Warnings that no change affects.
     notes: Vec<Warning>,
     /// The fence of every region, and the region of every movable cell; empty: one region, the die.
     fences: Vec<Fence>,
@@ -119,7 +118,7 @@ struct Source {
 }
 
 impl Source {
-    /// Checks the cells and options, and takes all of them but their columns.
+    /// Checks the cells and options, and copies all but their columns.
     fn new(
         grid: &BinGrid,
         cells: &Rectangles<'_>,
@@ -151,7 +150,7 @@ impl Source {
     }
 }
 
-/// How a [`Charge`] is made: the default, and what is to differ from it.
+/// Options of a [`Charge`].
 ///
 /// ```
 /// use placefield::charge::ChargeOptions;
@@ -165,7 +164,7 @@ pub struct ChargeOptions {
     pub target_density: f64,
     /// Fill the free space with fillers; off by default.
     pub fillers: bool,
-    /// Take area outside every row as fixed; off by default.
+    /// Count area outside every row as fixed; off by default.
     pub row_blockage: bool,
     /// Seed of the fillers' positions; 1000 by default.
     pub seed: u64,
@@ -190,7 +189,7 @@ impl ChargeOptions {
         ChargeOptions { fillers, ..self }
     }
 
-    /// Sets whether area outside every row is taken as fixed.
+    /// Sets whether area outside every row counts as fixed.
     #[must_use]
     pub fn row_blockage(self, row_blockage: bool) -> Self {
         ChargeOptions { row_blockage, ..self }
@@ -203,7 +202,7 @@ impl ChargeOptions {
     }
 }
 
-/// Area of movable cells outside the die, which no map holds.
+/// Area of movable cells outside the die, which is in no map.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Clipped {
     /// Their area outside, layout units squared.
@@ -216,10 +215,10 @@ pub struct Clipped {
 
 impl Charge {
     /// Returns the charge of a design. `FixedNoImage` nodes block nothing. Blockages, hard and
-    /// soft, and the halos of fixed nodes are taken as fixed cells are, partial blockages in part;
-    /// the fences that movable nodes belong to are regions ([`Charge::set_fences`]), other fences
-    /// are taken whole. Area outside every row is taken where the options or the design say so.
-    /// Halos of movable nodes are counted in [`Charge::warnings`] and take nothing.
+    /// soft, and the halos of fixed nodes block area as fixed cells do, partial blockages a share
+    /// of theirs. The fences that movable nodes belong to are regions ([`Charge::set_fences`]);
+    /// other fences are blocked. Area outside every row is blocked if the options or the design ask
+    /// for it. Halos of movable nodes block nothing; [`Charge::warnings`] has their number.
     ///
     /// # Errors
     /// A design whose columns do not fit together ([`Design::check`]), a target
@@ -338,7 +337,7 @@ impl Charge {
     /// # Errors
     /// When there is no such region, `x` and `y` differ in length, a number is not finite, a size
     /// is negative, the fillers' area overflows, or there are more than [`MAX_BODIES`] bodies. The
-    /// charge is then as it was.
+    /// charge is then unchanged.
     pub fn add_fillers_in(
         &mut self,
         region: usize,
@@ -373,12 +372,12 @@ impl Charge {
         Ok(())
     }
 
-    /// Has the bodies start elsewhere: lower-left corners, layout units, movable
-    /// cells first, then fillers.
+    /// Sets where the bodies start: lower-left corners, layout units, movable cells first, then
+    /// fillers.
     ///
     /// # Errors
-    /// When a slice does not have one value per body or a value is not finite.
-    /// The charge is then as it was.
+    /// When a slice does not have one value per body or a value is not finite. The charge is then
+    /// unchanged.
     pub fn set_initial(&mut self, x: &[f64], y: &[f64]) -> Result<(), ChargeError> {
         check_length("x of bodies", self.bodies(), x.len())?;
         check_length("y of bodies", self.bodies(), y.len())?;
@@ -411,12 +410,12 @@ impl Charge {
         self.source.targets.as_ref()
     }
 
-    /// Whether movable cell `i` stays where it is ([`Charge::set_fixed_cells`]).
+    /// Whether movable cell `i` is fixed ([`Charge::set_fixed_cells`]).
     pub fn is_fixed(&self, i: usize) -> bool {
         self.source.fixed_cells.get(i).is_some_and(|&fixed| fixed)
     }
 
-    /// Returns the movable cells that do move.
+    /// Returns the movable cells that are not fixed.
     fn moving(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.movable).filter(|&i| !self.is_fixed(i))
     }
@@ -437,8 +436,8 @@ impl Charge {
     }
 
     /// Returns the weight of every body's smoothed area, without unit: the area it adds to a bin is
-    /// `ratio` × overlap of its stretched rectangle with the bin. Zero for a cell that stays where
-    /// it is, whose area is part of [`Charge::fixed`].
+    /// `ratio` × overlap of its stretched rectangle with the bin. Zero for a fixed cell, whose area
+    /// is part of [`Charge::fixed`].
     pub fn ratio(&self) -> &[f64] {
         &self.ratio
     }
@@ -473,7 +472,7 @@ impl Charge {
         self.region_fixed(0)
     }
 
-    /// Returns Σ width × height of the movable cells, those that stay where they are left out.
+    /// Returns Σ width × height of the movable cells, without those that are fixed.
     pub fn movable_area(&self) -> f64 {
         self.movable_area
     }
@@ -504,7 +503,7 @@ impl Charge {
         self.blockage_area
     }
 
-    /// Whether area outside every row is taken.
+    /// Whether area outside every row is blocked.
     pub fn row_blockage(&self) -> bool {
         self.source.row_blockage
     }
@@ -543,7 +542,7 @@ impl Charge {
 
     /// Returns how much of the movable cells, at their exact sizes, lies outside the die when they
     /// are at the lower-left corners `x`, `y`, from [`Charge::origin`] (those of fillers, if given,
-    /// are not looked at). The same for any number of threads.
+    /// are ignored). The result does not depend on the number of threads.
     pub fn clipped_area<T: Real>(&self, x: &[T], y: &[T]) -> Clipped {
         let die = self.grid.die();
         let add = |block: &mut Clipped, [x, y, width, height]: [f64; 4]| {
@@ -557,8 +556,9 @@ impl Charge {
         })
     }
 
-    /// Combines the results of `add` on the movable cells that do move, each given as its
-    /// lower-left corner, width and height, block by block: the same for any number of threads.
+    /// Combines the results of `add` on the movable cells that are not fixed, each given by
+    /// lower-left corner, width and height. Cells are taken in fixed blocks, so that the result
+    /// does not depend on the number of threads.
     fn by_blocks<T: Real, S: Default + Send>(
         &self,
         x: &[T],

@@ -1,4 +1,4 @@
-//! Bare rectangles, and what of them is refused.
+//! Bare rectangles, and the checks of them.
 
 use super::{ChargeError, check_length};
 use crate::design::{Blockage, BlockageKind};
@@ -28,13 +28,13 @@ pub struct Rectangles<'a> {
     pub x: &'a [f64],
     /// Where they start, bottom edges.
     pub y: &'a [f64],
-    /// Cells that stay and block the area under them.
+    /// Fixed cells, which block the area under them.
     pub fixed: &'a [Rect],
     /// Height of a row, which is the height of a filler; `None`: the median
     /// height of the movable cells.
     pub row_height: Option<f64>,
-    /// Which movable cells are macros; `None`: those of more than 10 times the
-    /// mean area and 2 rows' height. Matters only below a target density of 1.
+    /// Whether each movable cell is a macro; `None`: those of more than 10 times the mean area and
+    /// 2 rows' height. Matters only below a target density of 1.
     pub macros: Option<&'a [bool]>,
     /// Where cells may go; read only with
     /// [`ChargeOptions::row_blockage`](super::ChargeOptions::row_blockage).
@@ -44,12 +44,13 @@ pub struct Rectangles<'a> {
 }
 
 impl<'a> Rectangles<'a> {
-    /// Returns movable cells by their sizes and lower-left corners, and nothing else.
+    /// Returns movable cells with these sizes and lower-left corners, without fixed cells, rows or
+    /// blockages.
     pub fn movable(width: &'a [f64], height: &'a [f64], x: &'a [f64], y: &'a [f64]) -> Self {
         Rectangles { width, height, x, y, ..Rectangles::default() }
     }
 
-    /// Sets cells that stay and block the area under them.
+    /// Sets the fixed cells, which block the area under them.
     #[must_use]
     pub fn fixed(self, fixed: &'a [Rect]) -> Self {
         Rectangles { fixed, ..self }
@@ -61,7 +62,7 @@ impl<'a> Rectangles<'a> {
         Rectangles { row_height: height.into(), ..self }
     }
 
-    /// Sets marks of the movable cells that are macros; `None`: those that are large.
+    /// Sets which movable cells are macros; `None`: those that are large.
     #[must_use]
     pub fn macros(self, macros: impl Into<Option<&'a [bool]>>) -> Self {
         Rectangles { macros: macros.into(), ..self }
@@ -128,7 +129,7 @@ impl<'a> Rectangles<'a> {
     }
 }
 
-/// [`check`] of so many, at the first that is refused. Parallel.
+/// Runs [`check`] on so many, and returns the error of the first that is refused. Parallel.
 pub(super) fn check_all(
     names: [&'static str; 4],
     count: usize,

@@ -99,7 +99,7 @@ pub struct Fence {
 pub struct Blockage {
     /// The area that it covers.
     pub rect: Rect,
-    /// What is forbidden there.
+    /// The rule for cells there.
     pub kind: BlockageKind,
 }
 
