@@ -19,7 +19,7 @@ use crate::lefdef::{LayerDirection, RoutingLayer};
 use grid::Counting;
 use serde::Serialize;
 
-/// Whose formulas the maps follow.
+/// The program whose formulas the maps follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -120,7 +120,7 @@ impl Capacity {
 /// `unit_pin_capacity` of its `params.json`.
 pub const DREAMPLACE_PIN_CAPACITY: f64 = 0.058;
 
-/// Why there are no maps.
+/// Error of maps that cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CongestionError {
@@ -148,7 +148,7 @@ pub enum CongestionError {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CongestionOptions {
-    /// Whose formulas.
+    /// The program whose formulas are used.
     pub convention: Convention,
     /// Routing tracks, where they are known.
     pub capacity: Option<Capacity>,

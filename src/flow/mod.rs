@@ -201,10 +201,10 @@ impl Bodies {
     }
 }
 
-/// A placement in progress, as it was kept.
+/// A placement in progress, read from a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resumed {
-    /// Where it was.
+    /// Its state.
     pub checkpoint: Checkpoint,
     /// The iterations so far, from 0, the start, on.
     pub records: Vec<Record>,
@@ -216,13 +216,13 @@ pub struct Resumed {
 pub enum Part {
     /// The global placement of a seed.
     Seed(u64),
-    /// So many macros stand legally, and the other cells are placed beside them.
+    /// The cells are placed again beside so many macros at legal places.
     Beside(usize),
-    /// A round by congestion, from 1.
+    /// A round by congestion, counted from 1.
     Round(usize),
-    /// Cells are made legal.
+    /// Legalisation.
     Legal,
-    /// Wires are made shorter.
+    /// Detailed placement.
     Detailed,
 }
 
@@ -231,7 +231,7 @@ pub trait Host {
     /// Error of the host or of the placement.
     type Error: From<FlowError>;
 
-    /// Makes what the bodies of `charge`, connected by `netlist`, are placed on.
+    /// Makes the backend for the bodies of `charge`, connected by `netlist`.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -241,10 +241,11 @@ pub trait Host {
         netlist: &Netlist,
     ) -> Result<Box<dyn Backend>, Self::Error>;
 
-    /// Where the first seed goes on from, if not from a start; asked once, when `backend` is made.
+    /// Returns the state that the first seed continues from, or `None` to begin at a start; called
+    /// once, after `backend` was made.
     ///
     /// # Errors
-    /// Where nothing can be gone on from.
+    /// If the state cannot be read or belongs to another placement.
     fn resume(&mut self, _backend: &mut dyn Backend) -> Result<Option<Resumed>, Self::Error> {
         Ok(None)
     }
@@ -252,30 +253,30 @@ pub trait Host {
     /// A part begins.
     fn begin(&mut self, _part: Part) {}
 
-    /// An iteration of a descent was done, or is what the descent begins with; `records` are those
-    /// of all its iterations so far, of which the last is the placer's. Where the placer has an
-    /// outcome no other iteration follows.
+    /// Called at the start of a descent and after each of its iterations; `records` has all its
+    /// iterations so far, the last of them the placer's. If the placer has an outcome, no other
+    /// iteration follows.
     ///
     /// # Errors
-    /// Whatever is to end the placement without a result.
+    /// An error ends the placement without a result.
     fn follow(&mut self, _placer: &mut Placer<'_>, _records: &[Record]) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// Whether the placement is to end with what there is; asked after every iteration, and often
-    /// in the detailed stage.
+    /// Whether the placement is to end with its present result; called after every iteration, and
+    /// often in the detailed stage.
     fn is_asked_to_stop(&mut self) -> bool {
         false
     }
 
-    /// How crowded wires are after a round.
+    /// Called with the congestion after a round.
     fn round(&mut self, _round: &Round) {}
 
-    /// How far the detailed stage is.
+    /// Called with the progress of the detailed stage.
     fn refining(&mut self, _progress: &refine::Progress) {}
 }
 
-/// Why a placement could not be begun or went no further.
+/// Error of a placement that could not begin or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FlowError {
@@ -291,7 +292,7 @@ pub enum FlowError {
     /// The detailed stage.
     #[error(transparent)]
     Refine(#[from] RefineError),
-    /// Legality cannot be judged.
+    /// Legality cannot be checked.
     #[error(transparent)]
     Legality(#[from] LegalityError),
     /// The design's columns do not fit together.
@@ -300,13 +301,13 @@ pub enum FlowError {
     /// No charge can be made.
     #[error(transparent)]
     Charge(#[from] ChargeError),
-    /// No bins can be.
+    /// No bins can be made.
     #[error(transparent)]
     Grid(#[from] GridError),
     /// The design has no die.
     #[error("the design has neither rows nor an outline, so it has no die")]
     NoDie,
-    /// A movable node that no place on the die is large enough for.
+    /// A movable node is larger than the die.
     #[error(
         "node `{node}`: {} x {}: expected a movable node no larger than the die, {} x {}",
         .size.0, .size.1, .most.0, .most.1
@@ -355,11 +356,11 @@ pub struct Placed {
     pub global: Global,
     /// Results of every stage.
     pub stages: Stages,
-    /// The placement after the global stage, where others followed.
+    /// The placement after the global stage, if other stages followed.
     pub before: Option<Placement>,
     /// How every seed ended.
     pub seeds: Vec<Seed>,
-    /// How crowded wires were, first and after every round; empty where no rounds were asked for.
+    /// Congestion before the first round and after every round; empty if no rounds were asked for.
     pub rounds: Vec<Round>,
     /// Cause of a plateau: what keeps the overflow from falling.
     pub limit: Option<String>,
@@ -382,11 +383,11 @@ pub fn warnings(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
     charge.warnings().iter().cloned().chain(obstacles).collect()
 }
 
-/// Takes the movable cells of `design`, whose charge and nets are given, through the stages. They
-/// then are where the last one has them.
+/// Places the movable cells of `design`, whose charge and nets are given, stage by stage. The
+/// design then has the result of the last one.
 ///
-/// The legal and the detailed stage run on the current rayon pool. Every stage has the same result
-/// on every run where the engine has.
+/// The legal and the detailed stage run on the current rayon pool. Every stage is deterministic if
+/// the engine is.
 ///
 /// # Errors
 /// When a movable node is larger than the die, a stage cannot be begun, or the host failed; the
@@ -575,7 +576,7 @@ fn charge_macros(charge: &Charge) -> Vec<usize> {
     macros(&charge.width()[..charge.movable()], charge.height())
 }
 
-/// An error where a movable cell is larger than the die.
+/// Returns an error if a movable cell is larger than the die.
 fn check_sizes(design: &Design, charge: &Charge) -> Result<(), FlowError> {
     let Some(cell) = limits::too_large(charge) else { return Ok(()) };
     let node = design.movable().nth(cell).expect("a movable cell is a node");

@@ -58,7 +58,7 @@ use std::fmt;
 /// Most entries of one fault in [`Legality::worst`].
 pub const WORST: usize = 10;
 
-/// Nodes that one task looks at.
+/// Nodes that one task checks.
 const BLOCK: usize = 1 << 14;
 
 /// A way in which a placement is not legal.
@@ -170,14 +170,14 @@ impl fmt::Display for Violation {
     }
 }
 
-/// How [`check`] looks: the default, and what is to differ from it.
+/// Options of [`check`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LegalityOptions<'a> {
     /// Lengths that count as none, as a share of the smallest site pitch (of overlaps, distances to
     /// rows and sites, lengths outside): files hold decimal numbers. 1/1000 by default.
     pub tolerance: f64,
-    /// Where fixed cells belong; none by default, and then none can have moved.
+    /// The placement that fixed cells belong to; `None` by default, and then none can have moved.
     pub reference: Option<&'a Placement>,
 }
 
@@ -201,7 +201,7 @@ impl<'a> LegalityOptions<'a> {
     }
 }
 
-/// Why legality cannot be judged.
+/// Error of a design whose legality cannot be checked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LegalityError {
@@ -251,8 +251,8 @@ pub struct Legality {
     pub halo: usize,
     /// Movable cells on a row that their library cell may not stand on.
     pub wrong_row: usize,
-    /// False where most cells on flipped rows lie unflipped: then orientations have not been
-    /// assigned yet, and a cell in the orientation of the library is not counted as wrong there.
+    /// False if most cells on flipped rows are unflipped: then orientations have not been assigned
+    /// yet, and a cell in the orientation of the library is not counted as wrong there.
     pub orientations_assigned: bool,
     /// The worst of every fault, [`WORST`] of each at most, in the order of [`Fault::ALL`]. Where
     /// cells lie in heaps of more than 64 to a cell, overlaps are counted but not all of them
@@ -261,7 +261,7 @@ pub struct Legality {
 }
 
 impl Legality {
-    /// True without any fault.
+    /// Returns whether there is no fault.
     pub fn is_legal(&self) -> bool {
         Fault::ALL.into_iter().all(|fault| self.count(fault) == 0)
     }
@@ -289,8 +289,8 @@ impl Legality {
     }
 }
 
-/// Checks the whole placement of `design`, on all threads of the current rayon pool. The same
-/// result for any number of threads.
+/// Checks the whole placement of `design`, on all threads of the current rayon pool. The result
+/// does not depend on the number of threads.
 ///
 /// # Errors
 /// When the design's columns do not fit together, it has no rows, a number is not finite or a size

@@ -3,13 +3,13 @@
 //! The placer decides (step length, weights, when to stop) from one [`Sample`]
 //! per evaluation; everything that has one value per body stays behind
 //! [`Backend`]: positions, gradients, the copy of the best placement. On a
-//! device an evaluation is a few launches and one small read-back; positions
-//! cross only when they are asked for.
+//! device an evaluation is a few launches and one small read-back; positions are copied only on
+//! request.
 //!
-//! The point that descends is a pair of vectors, u and v, in two coordinates
-//! per body: v is where the gradient g is taken and what is reported, u is
-//! Nesterov's other sequence (Lu et al., "ePlace", TODAES 2015, §5). Positions are lower-left
-//! corners in layout units, counted from [`Charge::origin`]; v is kept inside the die, u is not.
+//! The point that descends is a pair of vectors, u and v, in two coordinates per body: v is the
+//! point of the gradient g and the one that is reported, u is Nesterov's other sequence (Lu et al.,
+//! "ePlace", TODAES 2015, §5). Positions are lower-left corners in layout units, counted from
+//! [`Charge::origin`]; v is kept inside the die, u is not.
 
 use crate::charge::Charge;
 use crate::engine::{Choice, DensityStats, Descriptor, EngineError, MapKind};
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 
 /// Weights of the parts of the objective WA_γ + λ · density in one evaluation.
 ///
-/// The gradient is preconditioned by the diagonal of its Hessian, about: body i's is divided by
-/// max(1, β · Σ net weights of its pins + α · λ · area) (Lu et al., "ePlace", §5.3, where α and β
-/// are 1). With both zero the gradient is not preconditioned.
+/// The gradient is preconditioned by an estimate of the diagonal of its Hessian: that of body i is
+/// divided by max(1, β · Σ net weights of its pins + α · λ · area) (Lu et al., "ePlace", §5.3,
+/// where α and β are 1). With both zero the gradient is not preconditioned.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
     /// Smoothing length γ of the wirelength, layout units.
@@ -33,7 +33,7 @@ pub struct Weights {
     pub area_factor: f64,
 }
 
-/// Numbers of one evaluation: all that is read back from a device.
+/// Numbers of one evaluation: all data that is read back from a device.
 ///
 /// Sums are over movable cells and fillers, both coordinates. Where v' or a
 /// gradient has a number that is not finite, so has the sample; one in u', which
@@ -91,9 +91,9 @@ impl Sample {
     }
 }
 
-/// Milliseconds of the stages of the last evaluation; zero for what a backend
-/// does not time apart. Stages that run at the same time divide the time that passes between them,
-/// in proportion to how long each took.
+/// Milliseconds of the stages of the last evaluation; zero for stages that a backend does not time
+/// separately. Stages that run at the same time share the elapsed time in proportion to how long
+/// each took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct StageSplit {
@@ -105,16 +105,16 @@ pub struct StageSplit {
     pub solve: f64,
     /// Force on every body.
     pub force: f64,
-    /// Where bodies go in a step.
+    /// New positions of the bodies in a step.
     pub step: f64,
     /// Both gradients preconditioned and added, and their norms.
     pub gradient: f64,
-    /// All else: orders of the bodies, copies, launches and waiting.
+    /// All other work: sorting the bodies, copies, launches and waiting.
     pub other: f64,
 }
 
 impl StageSplit {
-    /// Adds those of another evaluation.
+    /// Adds the times of another evaluation.
     pub fn add(&mut self, other: &StageSplit) {
         self.wirelength += other.wirelength;
         self.density += other.density;
@@ -125,8 +125,8 @@ impl StageSplit {
         self.other += other.other;
     }
 
-    /// Returns these stages, and the rest of the `passed` milliseconds as `other`; where they are
-    /// more than passed, as much less each.
+    /// Returns these times, with the rest of the `passed` milliseconds as `other`; if their sum is
+    /// larger, they are scaled down to it.
     pub fn within(&self, passed: f64) -> StageSplit {
         let staged = self.total() - self.other;
         let share = (passed / staged).min(1.0);
@@ -152,7 +152,7 @@ impl StageSplit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Held {
-    /// v: where the accepted steps have led.
+    /// v: the result of the accepted steps.
     Current,
     /// u: Nesterov's other sequence at v.
     Sequence,
@@ -177,29 +177,29 @@ pub trait Backend {
     /// Returns the charge that is being placed. Bodies are its movable cells, then its fillers.
     fn charge(&self) -> &Charge;
 
-    /// The largest that [`Sample::wirelength_norm`] can be: 4 Σ weights of the nets in WA
+    /// Returns an upper bound of [`Sample::wirelength_norm`]: 4 Σ weights of the nets in WA
     /// ([`Netlist::most_pull`](crate::wirelength::Netlist::most_pull)).
     fn most_pull(&self) -> f64;
 
-    /// The machine.
+    /// Returns a description of the machine.
     fn descriptor(&self) -> Descriptor;
 
-    /// The pipeline it solves by, and why that one.
+    /// Returns the pipeline of the solves, and the reason for it.
     fn choice(&self) -> Choice;
 
-    /// u = v = (x, y), kept inside the die; one value per body.
+    /// Sets u = v = (x, y), clamped into the die; one value per body, layout units.
     ///
     /// # Errors
     /// When a slice has another length, or the device failed.
     fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError>;
 
-    /// g = the preconditioned gradient at v.
+    /// Computes g, the preconditioned gradient at v.
     ///
     /// # Errors
     /// When the engine or the device failed.
     fn evaluate(&mut self, weights: &Weights) -> Result<Sample, EngineError>;
 
-    /// From v, u and g, which stay as they are:
+    /// Computes a proposal from v, u and g, which are not changed:
     ///
     /// ```text
     /// u' = v − step · g     v' = clamp(u' + momentum · (u' − u))     g' = gradient at v'
@@ -214,13 +214,13 @@ pub trait Backend {
         weights: &Weights,
     ) -> Result<Sample, EngineError>;
 
-    /// u, v, g = u', v', g' of the last proposal: a swap, no copy.
+    /// Makes the last proposal current: u, v, g = u', v', g', by a swap without a copy.
     ///
     /// # Errors
     /// When there is no proposal.
     fn accept(&mut self) -> Result<(), EngineError>;
 
-    /// Keeps a copy of v, in place of the one kept before.
+    /// Keeps a copy of v instead of the last one kept.
     ///
     /// # Errors
     /// When the device failed.
@@ -232,8 +232,8 @@ pub trait Backend {
     /// When a slice has another length, there is no such vector yet, or the device failed.
     fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError>;
 
-    /// Sets one of the vectors to what [`Backend::read`] gave, bit for bit. With all of
-    /// them set the descent goes on as it did where they were read.
+    /// Sets one of the vectors to the values of [`Backend::read`], bit for bit. With all of them
+    /// set the descent continues as it did where they were read.
     ///
     /// # Errors
     /// When a slice has another length, or the device failed.
@@ -246,15 +246,15 @@ pub trait Backend {
     /// When the map has other bins, or there was no evaluation.
     fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError>;
 
-    /// Overflow and maximum with every cell at its exact size, not smoothed, of one of the vectors.
-    /// Maps of the last evaluation are lost.
+    /// Returns overflow and maximum at one of the vectors with every cell at its exact size, not
+    /// smoothed. Maps of the last evaluation are lost.
     ///
     /// # Errors
     /// When there is no such vector yet, or the engine or the device failed.
     fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError>;
 
-    /// Returns the times that the stages of the last evaluation took; a backend may time them now
-    /// and then only, and return what they took then.
+    /// Returns the times that the stages of the last evaluation took; a backend may time some
+    /// evaluations only, and return the last of these times.
     fn times(&self) -> StageSplit;
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// When to stop and by which schedule: the default, and what is to differ from it.
+/// Options of a placement: when to stop, and the schedules of γ and λ.
 ///
 /// ```
 /// use placefield::place::PlaceOptions;
@@ -14,19 +14,18 @@ use serde::Serialize;
 pub struct PlaceOptions {
     /// Smoothed overflow at which the placement is done; 0.07 by default.
     ///
-    /// Where some movable cells are macros ([`StandardCells`](super::StandardCells)),
-    /// the overflow of the others must be as low too.
+    /// If some movable cells are macros ([`StandardCells`](super::StandardCells)), the overflow of
+    /// the others must be as low too.
     pub stop_overflow: f64,
     /// Most iterations; 2000 by default.
     pub iterations: usize,
-    /// Whether the start is a placement to be kept near to: the first weight of
-    /// the density is chosen by its overflow
-    /// ([`schedule::first_density_share`](super::schedule::first_density_share))
-    /// and not for a centred start.
+    /// Whether the start is a placement that the result should stay near: the first weight of the
+    /// density is then chosen by its overflow
+    /// ([`schedule::first_density_share`](super::schedule::first_density_share)) and not for a
+    /// centred start.
     pub warm: bool,
-    /// The smoothed overflow that a warm start is taken to have, where its own is lower, when that
-    /// weight is chosen; 0 by default. The higher, the freer cells are to leave their places at
-    /// first.
+    /// Least smoothed overflow that is assumed for a warm start when that weight is chosen; 0 by
+    /// default. The higher it is, the more freely cells leave their places at first.
     pub warm_overflow: f64,
     /// Whether gradients are divided by about the diagonal of the objective's
     /// Hessian ([`Weights`](super::Weights)); yes by default.
@@ -56,19 +55,19 @@ pub struct Schedule {
     /// Largest factor on λ in an iteration once cells are roughly spread. The nearer to 1, the more
     /// iterations and the shorter the wires.
     pub late_growth: f64,
-    /// The rise of HPWL in an iteration at which λ stays as it is, as a share of
-    /// about the final HPWL.
+    /// The rise of HPWL in an iteration at which λ is not changed, as a share of the estimated
+    /// final HPWL.
     pub reference_share: f64,
     /// Largest momentum once cells are nearly spread (smoothed overflow below
-    /// [`schedule::SPREAD`](super::schedule::SPREAD)). Nesterov's tends to 1, for an objective
-    /// that stays as it is; with this one's weights changing, long memory carries cells past
-    /// their places.
+    /// [`schedule::SPREAD`](super::schedule::SPREAD)). Nesterov's momentum tends to 1, for an
+    /// objective that does not change; the weights of this one do, and a long memory then carries
+    /// cells past their places.
     pub momentum: f64,
     /// Pressure λ‖∇density‖₁ / ‖∇WA‖₁ up to which λ grows.
     pub pressure: f64,
-    /// γ at overflow 1, over ten times the sum of a bin's width and height, or of twice the
-    /// mean distance of cells where that is more. DREAMPlace's is 4: half of it gives HPWL 1 to
-    /// 2 % shorter on ibm01 and ibm07, a quarter not less still.
+    /// γ at overflow 1, over ten times the sum of a bin's width and height, or over ten times twice
+    /// the mean distance of cells if that is more. DREAMPlace's is 4. Half of it gives 1 to 2 %
+    /// less HPWL on ibm01 and ibm07; a quarter gives no further gain.
     pub gamma: f64,
 }
 
@@ -112,7 +111,7 @@ impl PlaceOptions {
         PlaceOptions { iterations, ..self }
     }
 
-    /// Whether the start is a placement to be kept near to.
+    /// Sets whether the start is a placement that the result should stay near.
     #[must_use]
     pub fn warm(self, warm: bool) -> Self {
         PlaceOptions { warm, ..self }

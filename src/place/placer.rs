@@ -1,4 +1,4 @@
-//! The descent: what is decided from one evaluation to the next.
+//! The descent: decisions from one evaluation to the next.
 
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
 use super::checkpoint::{Checkpoint, State};
@@ -19,16 +19,16 @@ const TRIAL_MOVE: f64 = 0.01;
 const ACCEPTED: f64 = 0.95;
 /// … or after so many tries.
 const MOST_TRIES: u32 = 10;
-/// Longest step over the inverse of what the density's curvature can be in its
-/// densest bin: beyond 2, bodies there oscillate with growing amplitude.
+/// Longest step, over the inverse of the largest curvature of the density in its densest bin:
+/// beyond 2, bodies there oscillate with growing amplitude.
 const MOST_OVERSHOOT: f64 = 2.0;
 /// Longest step over γ: values from 1 to 1.2 do equally well ([`Placer::short_nets_step`]).
 const MOST_GAMMAS: f64 = 1.1;
-/// How often a descent that failed is taken up again from the best placement before.
+/// How often a failed descent is restarted from the best placement so far.
 const RETURNS: u32 = 3;
-/// Iterations from one look at the standard cells' own overflow to the next.
+/// Iterations between two computations of the standard cells' own overflow.
 const STANDARD_EVERY: usize = 10;
-/// λ grows to so many times its first value at most, so that its products are numbers in `f32`.
+/// Largest λ over its first value, so that its products are finite in `f32`.
 const MOST_GROWTH: f64 = 1e24;
 
 /// One iteration in numbers; iteration 0 is the start.
@@ -46,7 +46,8 @@ pub struct Record {
     pub lambda: f64,
     /// λ‖∇density‖₁ / ‖∇WA‖₁: about 1 where the placement follows its weights.
     pub pressure: f64,
-    /// Overflow of the standard cells alone, where macros move too and it was looked at.
+    /// Overflow of the standard cells alone, if macros move too and it was computed in this
+    /// iteration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overflow_standard_cells: Option<f64>,
     /// Length of the step that led to it.
@@ -124,11 +125,11 @@ impl<'b> Placer<'b> {
         Ok(placer)
     }
 
-    /// Goes on where [`Placer::checkpoint`] was taken, bit for bit on the same kind of engine:
-    /// `backend` has the same bodies, nets and bins. Where that was the end already, so it is here.
+    /// Continues from a [`Placer::checkpoint`], bit for bit on the same kind of engine: `backend`
+    /// has the same bodies, nets and bins. If the placement had ended, it has ended here, too.
     ///
     /// # Errors
-    /// When the checkpoint is of another number of bodies, or the engine failed.
+    /// If the checkpoint has another number of bodies, or the engine failed.
     pub fn resume(
         backend: &'b mut dyn Backend,
         checkpoint: &Checkpoint,
@@ -204,7 +205,7 @@ impl<'b> Placer<'b> {
         self.backend
     }
 
-    /// Ends the placement as it stands, unless it has ended.
+    /// Ends the placement in its present state, unless it has ended.
     pub fn stop(&mut self, outcome: Outcome) {
         self.outcome.get_or_insert(outcome);
     }
@@ -306,7 +307,7 @@ impl<'b> Placer<'b> {
         MOST_GAMMAS * self.state.weights.gamma
     }
 
-    /// Keeps the placement when it is the best so far, and sees whether it is the last.
+    /// Keeps the placement if it is the best so far, and decides whether it is the last.
     fn judge(&mut self) -> Result<(), PlaceError> {
         let Record { iteration, sample, lambda, pressure, .. } = self.state.last;
         if !sample.is_finite() {
@@ -347,8 +348,8 @@ impl<'b> Placer<'b> {
         }
     }
 
-    /// Goes on from the best placement, without momentum and with slower growth of λ, or
-    /// ends so where that was done a few times.
+    /// Continues from the best placement, without momentum and with slower growth of λ, or ends
+    /// there after a few such restarts.
     fn fail(&mut self, outcome: Outcome) -> Result<(), PlaceError> {
         let best = self.state.watch.best().copied();
         let (Some(best), true) = (best, self.state.returns < RETURNS) else {
@@ -366,8 +367,8 @@ impl<'b> Placer<'b> {
         self.begin()
     }
 
-    /// True where no macro moves, or the overflow of the other cells is as low as asked for;
-    /// looked at now and then only.
+    /// Returns whether no macro moves, or the overflow of the other cells is low enough; computed
+    /// in some iterations only.
     fn standard_cells_are_spread(&mut self) -> Result<bool, PlaceError> {
         if self.standard.is_none() {
             return Ok(true);
@@ -438,7 +439,7 @@ impl<'b> Placer<'b> {
     }
 }
 
-/// [`Backend::start`] at positions on the die, wherever the charge counts from.
+/// Calls [`Backend::start`] with positions on the die, whatever the charge's origin.
 fn start_at(backend: &mut dyn Backend, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
     match backend.charge().origin() {
         [0.0, 0.0] => backend.start(x, y),
