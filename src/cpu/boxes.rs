@@ -8,8 +8,8 @@
 //! # How it runs
 //! The nine different products of a box are rounded to integers, and their second differences,
 //! along both axes, are added to a map of differences: 16 numbers, however large the box is. Prefix
-//! sums along both axes make bins of them. Integers add up to exactly nothing beyond the box, and
-//! the sums are the same in any order: the bits are the same for any number of threads.
+//! sums along both axes make bins of them. Beyond the box the integers add up to exactly zero, and
+//! the sums do not depend on the order: the bits are the same for any number of threads.
 //!
 //! Every thread has a map of its own as long as they are small enough together ([`MOST_BYTES`]);
 //! beyond, threads share one and wait for one another.
@@ -90,7 +90,7 @@ impl<const C: usize> BoxSums<C> {
         BoxSums { nx, ny, threads: PerThread::new(copies, make), scale }
     }
 
-    /// Has `add` add what is to be added for each of `0..count`, in any order and on any thread.
+    /// Calls `add` for each of `0..count`, in any order and on any thread.
     pub(crate) fn add(&mut self, count: usize, add: impl Fn(usize, &mut Adder<C>) + Sync) {
         (0..count.div_ceil(BLOCK)).into_par_iter().for_each(|block| {
             self.threads.with(|own| {
@@ -167,7 +167,7 @@ fn integrate<const C: usize>(columns: &mut [[i64; C]], stride: usize) {
     }
 }
 
-/// Adds without a check: sums that are bounded come out right whatever wraps on the way.
+/// Adds without a check for overflow: bounded sums are right even if partial sums wrap.
 #[inline(always)]
 fn add<const C: usize>(to: &mut [i64; C], from: &[i64; C]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = to.wrapping_add(*from));

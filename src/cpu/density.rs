@@ -13,12 +13,12 @@
 //! Bodies are kept in an order by bin (`bodies`). One task takes the bodies of a chunk and adds
 //! them to the chunk's patch of bins, which stays in cache. Then the map is cut into strips of
 //! columns, and the task of a strip adds up the patches' parts of it. A body that does not fit its
-//! patch (a macro, one that has moved far) is left to the strips: each adds what the body covers of
-//! it.
+//! patch (a macro, one that has moved far) is added by the strips, each the part that the body
+//! covers of it.
 //!
-//! Areas are added as integers, in a unit small enough for `f64` and large enough for all bodies
-//! in one bin: the sums are the same in any order, so that the bits are the same for any number
-//! of threads and whatever positions came before. No two tasks write the same bin.
+//! Areas are added as integers, in a unit small enough for `f64` and large enough for all bodies in
+//! one bin: the sums do not depend on the order, so that the bits are the same for any number of
+//! threads and do not depend on earlier positions. No two tasks write the same bin.
 
 use super::bodies::{
     Bins, Bodies, Extent, Footprint, Footprints, NOT_IN_PATCH, Order, PATCH, blocks, low_bits,
@@ -137,8 +137,8 @@ impl CpuDensity {
         }
     }
 
-    /// Takes the bodies' positions without computing anything of them, as the methods below
-    /// do first: for a force at positions whose density is not needed.
+    /// Sets the bodies' positions without computing anything, for a force at positions whose
+    /// density is not needed. The methods below do this first.
     ///
     /// # Panics
     /// When `x` or `y` is not one entry per body.
@@ -167,8 +167,8 @@ impl CpuDensity {
         self.bodies.fillers.place(|i| at(movable + i));
     }
 
-    /// Writes ρ of everything, less the background, to `rho`, `nx × ny` for each region; returns
-    /// the smoothed overflow and maximum of fixed and movable cells.
+    /// Writes ρ of all bodies and the fixed area, less the background, to `rho`, `nx × ny` for each
+    /// region; returns the smoothed overflow and maximum of fixed and movable cells.
     ///
     /// # Panics
     /// When `x` or `y` is not one entry per body or `rho` is not `nx × ny` for each region.
@@ -177,7 +177,7 @@ impl CpuDensity {
         self.smoothed_of_placed(rho)
     }
 
-    /// [`CpuDensity::smoothed`] where the bodies were last placed.
+    /// Does [`CpuDensity::smoothed`] at the last positions.
     pub(super) fn smoothed_of_placed<T: Real>(&mut self, rho: &mut Map<T>) -> DensityStats {
         self.check(rho);
         let stats = self.cells(Extent::Smoothed);
@@ -219,13 +219,13 @@ impl CpuDensity {
         self.exact_of_placed()
     }
 
-    /// [`CpuDensity::exact`] where the bodies were last placed.
+    /// Does [`CpuDensity::exact`] at the last positions.
     pub(super) fn exact_of_placed(&mut self) -> DensityStats {
         self.cells(Extent::Exact)
     }
 
-    /// [`CpuDensity::exact`], and the density it is taken from, less the
-    /// background, in `map`, `nx × ny` for each region.
+    /// Does [`CpuDensity::exact`] and writes the density that it is computed from, less the
+    /// background, to `map`, `nx × ny` for each region.
     ///
     /// # Panics
     /// When `x` or `y` has fewer entries than there are movable cells or `map`

@@ -1,7 +1,7 @@
 //! The derivative of the energy by positions, exactly.
 //!
 //! The force on a body ([`Engine::read_force`](crate::engine::Engine::read_force)) is the field
-//! weighted by the areas that the body covers, which is the derivative of the energy but for the
+//! weighted by the areas that the body covers, which is the derivative of the energy except for the
 //! field's variation within a bin. The energy of a map is Σ φ·ρ with φ = Gρ, G symmetric, so that
 //! its own derivative is 2 Σ φ·∂ρ, and ρ changes with a body's x in two columns of bins alone,
 //! those that the edges of the smoothed rectangle lie in:

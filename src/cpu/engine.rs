@@ -55,8 +55,8 @@ impl<T: Real> CpuEngine<T> {
     /// a copy of its four maps take together, besides those for bodies.
     pub const BYTES_PER_BIN: usize = 24 + 12 * size_of::<T>();
 
-    /// Returns an engine for `charge`; everything it will need is allocated here, but for pipelines
-    /// other than [`Engine::choice`]'s, which are planned on first use.
+    /// Returns an engine for `charge`; all its memory is allocated here, except for pipelines other
+    /// than that of [`Engine::choice`], which are planned on first use.
     ///
     /// # Errors
     /// When a size or starting position is beyond what `T` can hold, and when
@@ -100,7 +100,7 @@ impl<T: Real> CpuEngine<T> {
     }
 
     /// Returns centered ρ, `nx × ny` for each region: ρ less [`Charge::backgrounds`], as last
-    /// computed. It is what is solved; [`Engine::read_map`] gives ρ itself.
+    /// computed. This map is solved; [`Engine::read_map`] gives ρ itself.
     pub fn centered_density(&self) -> &Map<T> {
         &self.centered
     }
@@ -126,9 +126,9 @@ impl<T: Real> CpuEngine<T> {
 /// Bodies whose gradient one task writes, at least.
 const AT_ONCE: usize = 1 << 14;
 
-/// Measured with one and two threads, f32 and f64, from 1 × 1 to 2048², odd and
-/// prime sizes among them: the three-pass solve is 1.1 to 4 times as fast as the
-/// fused one, but for maps of up to three long rows (0.8 to 1.1).
+/// Measured with one and two threads, f32 and f64, from 1 × 1 to 2048², odd and prime sizes among
+/// them: the three-pass solve is 1.1 to 4 times as fast as the fused one, except for maps of up to
+/// three long rows (0.8 to 1.1).
 fn fastest() -> Choice {
     Choice { pipeline: Pipeline::ThreePass, reason: "fastest on a CPU at every size".to_owned() }
 }

@@ -7,10 +7,10 @@
 //!
 //! Bodies are taken in their order by bin (`bodies`): the task of a chunk brings both components of
 //! its patch of the field into cache, side by side, reads it there, and writes the forces of its
-//! bodies next to one another. From there they are read in the caller's order: were they written in
-//! it at once, in no order at all, cores would take lines from one another. Each body's sum is in a
-//! set order, which its size decides and not where it stands in the order by bin: the bits are the
-//! same for any number of threads, whatever was computed before.
+//! bodies next to one another. From there they are read in the caller's order; if chunks wrote in
+//! that order, cores would take cache lines from one another. The order of each body's sum depends
+//! on its size and not on its position in the order by bin: the bits are the same for any number of
+//! threads, whatever was computed before.
 
 use super::bodies::{
     BLOCK, Bins, Chunk, Extent, Footprint, Footprints, MOVED, NOT_IN_PATCH, Order, PATCH, blocks,

@@ -94,9 +94,9 @@ impl<T: Real> CpuWirelength<T> {
         }
     }
 
-    /// Wirelength with the bodies' lower-left corners at `x`, `y`, smoothed by
-    /// `gamma` (layout units, above zero); writes its gradient by the movable
-    /// cells' positions to `gradient_x`, `gradient_y`, and zeros after them.
+    /// Returns the wirelength with the bodies' lower-left corners at `x`, `y`, smoothed by `gamma`
+    /// (layout units, above zero); writes its gradient by the movable cells' positions to
+    /// `gradient_x`, `gradient_y`, and zeros after them.
     ///
     /// # Panics
     /// When the slices differ in length or have fewer entries than movable cells.
