@@ -247,7 +247,7 @@ fn moved_cells_keep_their_padding() {
 }
 
 #[test]
-fn what_is_not_legal_is_refused() {
+fn illegal_input_is_refused() {
     let mut overlapping = design(Kind { seed: 1, full: 0.5, ..Kind::default() });
     let [a, b] = [4, 5];
     overlapping.placement.x[b] = overlapping.placement.x[a];
