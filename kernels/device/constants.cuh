@@ -27,6 +27,8 @@ constexpr unsigned int MOST_WEIGHTS = 64;
 
 /// Most pins of a chunk of nets.
 constexpr unsigned int CHUNK_PINS = 128;
+/// Most pins of a net that one block takes; of one with more, blocks take pieces of this many.
+constexpr unsigned int PIECE_PINS = 1024;
 /// A thread sums the pins of a cell of at most this many, a warp those of more.
 constexpr unsigned int HEAVY = 64;
 /// Sums of a gradient in a descent.

@@ -8,7 +8,9 @@
 // No exponent is positive, and lengths are taken from the net's own edges, so
 // that nothing overflows and little cancels.
 //
-//   wirelength_nets    WA and HPWL of all nets, and the gradient at every pin
+//   wirelength_nets    WA and HPWL of all nets of at most PIECE_PINS pins, and the gradient at their pins
+//   wirelength_pieces  the others' edges and sums, piece by piece
+//   wirelength_huge    their WA and HPWL, and the gradient at their pins
 //   wirelength_gather  gradient of a cell: the sum over its pins; a thread per
 //                      cell, a warp per cell of more than HEAVY pins. And the sums of HPWL and WA
 //
@@ -19,6 +21,11 @@
 // to the device that has the cell in its share (bodies/shares.cuh), and there alone is the cell's sum made. One kernel
 // for all three: in three, one after the other, each with its tail, wirelength took 60 and not 41 µs at adaptec1's size
 // on an H200.
+//
+// Nets of many pins (a clock's has tens of thousands) would keep one block busy long after all others have ended. A
+// block takes a piece of one: first it leaves the sums with respect to the piece's own edges, then, with those of all
+// pieces brought to the net's edges, it writes the gradient at the piece's pins. The two kernels that do so are
+// launched where there are such nets.
 //
 // No floating-point atomics: a pin's gradient is written once, a cell sums its pins in a
 // fixed order, and totals are sums in f64 in a fixed order: the same bits on every run, and for any number of devices.
@@ -91,9 +98,10 @@ struct NetList {
 /// `NetLists` in src/cuda.
 struct NetLists {
     NetList wide, large, chunks;
-    u32 sums;  // intervals of all lists, on all devices
+    u32 huge_sums;  // where the sum of the first net with pieces goes
+    u32 sums;       // intervals of all lists and nets with pieces, on all devices
 };
-static_assert(sizeof(NetLists) == 16 * sizeof(u32), "as in src/cuda");
+static_assert(sizeof(NetLists) == 17 * sizeof(u32), "as in src/cuda");
 
 __device__ __forceinline__ cplx pin_at(const Nets& nets, const cplx* __restrict__ corners, u32 pin) {
     const u32 body = nets.pin_body[pin];
@@ -301,10 +309,10 @@ __device__ __forceinline__ Lengths large_net(const Kept<32>& pins, Smoothing by,
     return pins.lane == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
 }
 
-/// One net by the block, WA and gradient only where it is `smooth`; the lengths are in the first
-/// thread. `parts` has eight numbers a warp.
-__device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing by, real weight, bool smooth,
-                                            real (*parts)[8], const PinGradients& gradients) {
+/// Edges of the block's pins, and where they are `smooth` their sums, the same in all threads. `parts` has eight
+/// numbers a warp.
+__device__ __forceinline__ void sums_of_block(const Kept<BLOCK>& pins, real scale, bool smooth, real (*parts)[8],
+                                              Average (&axis)[2]) {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     cplx low, high;
     pins.edges(low, high);
@@ -324,12 +332,10 @@ __device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing b
         high = make(fmax(high.x, parts[w][2]), fmax(high.y, parts[w][3]));
     }
     __syncthreads();
-    Average axis[2] = {between(low.x, high.x), between(low.y, high.y)};
-    if (!smooth) {
-        const double length = double(axis[0].half_perimeter()) + double(axis[1].half_perimeter());
-        return threadIdx.x == 0 ? Lengths{double(weight) * length, 0} : Lengths{0, 0};
-    }
-    pins.add_to(axis, by.scale);
+    axis[0] = between(low.x, high.x);
+    axis[1] = between(low.y, high.y);
+    if (!smooth) return;
+    pins.add_to(axis, scale);
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
         Average& a = axis[k];
@@ -356,9 +362,24 @@ __device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing b
             a.n += parts[w][4 * k + 2];
             a.sn += parts[w][4 * k + 3];
         }
-        a.close();
     }
     __syncthreads();
+}
+
+/// HPWL alone.
+__device__ __forceinline__ Lengths half_perimeters(const Average (&axis)[2], real weight) {
+    return {double(weight) * (double(axis[0].half_perimeter()) + double(axis[1].half_perimeter())), 0};
+}
+
+/// One net by the block, WA and gradient only where it is `smooth`; the lengths are in the first
+/// thread. `parts` has eight numbers a warp.
+__device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing by, real weight, bool smooth,
+                                            real (*parts)[8], const PinGradients& gradients) {
+    Average axis[2];
+    sums_of_block(pins, by.scale, smooth, parts, axis);
+    if (!smooth) return threadIdx.x == 0 ? half_perimeters(axis, weight) : Lengths{0, 0};
+    axis[0].close();
+    axis[1].close();
     pins.write(axis, weight, by.scale, gradients);
     return threadIdx.x == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
 }
@@ -388,6 +409,7 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __res
         const u32 end = large + of.wide.start(at + 1);
         for (u32 net = large + of.wide.start(at); net < end; ++net) {
             const Kept<BLOCK> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x, x, y};
+            if (pins.end - pins.begin > PIECE_PINS) continue;
             const Lengths found = wide_net(pins, by, nets.weight[net], net < smooth, parts, gradients);
             hpwl += found.hpwl;
             wa += found.wa;
@@ -423,6 +445,87 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __res
         }
         leave(total, of.chunks.sums + at, of, sums);
     }
+}
+
+/// Pins of a net that has more than one piece. Same layout as `Piece` in src/cuda.
+struct Piece {
+    u32 begin, end;    // its pins
+    u32 first, pieces;  // of the net: its first piece, and how many it has
+    u32 net;
+    u32 at;  // where the net's lengths go among the sums
+};
+static_assert(sizeof(Piece) == 6 * sizeof(u32), "as in src/cuda");
+static_assert(PIECE_PINS == Kept<BLOCK>::KEPT, "the pins of a piece stay in shared memory");
+
+/// The edges of every piece along both axes and, of nets below `smooth`, its sums with respect to them. Grid: a block
+/// for each piece.
+PF_KERNEL(BLOCK, 2) wirelength_pieces(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
+                                      u32 smooth, const Piece* __restrict__ pieces, Average* found) {
+    __shared__ real x[PIECE_PINS], y[PIECE_PINS];
+    __shared__ alignas(16) real parts[BLOCK / 32][8];
+    const Piece own = pieces[blockIdx.x];
+    const Kept<BLOCK> pins = {nets, corners, own.begin, own.end, threadIdx.x, x, y};
+    Average axis[2];
+    sums_of_block(pins, real(LOG2_E / *gamma), own.net < smooth, parts, axis);
+    if (threadIdx.x != 0) return;
+    found[2 * blockIdx.x] = axis[0];
+    found[2 * blockIdx.x + 1] = axis[1];
+}
+
+/// One axis of a net from those of its `pieces`, by a warp: sums with respect to a piece's edges, brought to the net's.
+__device__ __forceinline__ Average joined(const Average* __restrict__ pieces, u32 count, real scale) {
+    const u32 lane = threadIdx.x % 32;
+    real low = pieces[0].low, high = pieces[0].high;
+    for (u32 k = lane; k < count; k += 32) {
+        low = fmin(low, pieces[2 * k].low);
+        high = fmax(high, pieces[2 * k].high);
+    }
+    Average net = between(warp_min(low), warp_max(high));
+    for (u32 k = lane; k < count; k += 32) {
+        const Average piece = pieces[2 * k];
+        const real t = (piece.high - net.high) * scale, s = (net.low - piece.low) * scale;
+        const real f = power_of_two(t), g = power_of_two(s);
+        net.e += f * piece.e;
+        net.te += f * (piece.te + t * piece.e);
+        net.n += g * piece.n;
+        net.sn += g * (piece.sn + s * piece.n);
+    }
+    net.e = warp_total(net.e);
+    net.te = warp_total(net.te);
+    net.n = warp_total(net.n);
+    net.sn = warp_total(net.sn);
+    return net;
+}
+
+/// The lengths of every net with pieces, and the gradient at their pins, from what wirelength_pieces `found`. Grid: a
+/// block for each piece.
+PF_KERNEL(BLOCK, 2) wirelength_huge(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
+                                    u32 smooth, const Piece* __restrict__ pieces, const Average* __restrict__ found,
+                                    const __grid_constant__ PinGradients gradients, u32 intervals, double* sums) {
+    __shared__ Average whole[2];
+    const Smoothing by = {real(*gamma), real(LOG2_E / *gamma)};
+    const Piece own = pieces[blockIdx.x];
+    const bool is_smooth = own.net < smooth;
+    const u32 warp = threadIdx.x / 32;
+    if (warp < 2) {
+        Average net = joined(found + 2 * own.first + warp, own.pieces, by.scale);
+        if (is_smooth) net.close();
+        if (threadIdx.x % 32 == 0) whole[warp] = net;
+    }
+    __syncthreads();
+    const Average axis[2] = {whole[0], whole[1]};
+    const real weight = nets.weight[own.net];
+    if (is_smooth) {
+        for (u32 p = own.begin + threadIdx.x; p < own.end; p += BLOCK) {
+            const cplx pin = pin_at(nets, corners, p);
+            gradients.put(p, body_again(nets, p), make(weight * axis[0].gradient(pin.x, by.scale),
+                                                       weight * axis[1].gradient(pin.y, by.scale)));
+        }
+    }
+    if (blockIdx.x != own.first || threadIdx.x != 0) return;
+    const Lengths of_net = is_smooth ? lengths(axis[0], axis[1], weight, by.gamma) : half_perimeters(axis, weight);
+    sums[own.at] = of_net.hpwl;
+    sums[intervals + own.at] = of_net.wa;
 }
 
 /// Where interval `k` of `intervals` begins, of `count` things.

@@ -22,7 +22,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::sync::Arc;
 
-/// A generated design of `cells` cells, in which one cell is on every 20th net.
+/// A generated design of `cells` cells, in which one cell is on every 20th net, and all are on a
+/// net of their own.
 pub(crate) fn design(cells: u64) -> Design {
     let mut design = generate(&Spec::with_cells(cells)).unwrap();
     let hub = design.movable().nth(7).unwrap() as u32;
@@ -31,6 +32,16 @@ pub(crate) fn design(cells: u64) -> Design {
         let first = nets.net_start[net] as usize;
         nets.pin_node[first] = hub;
     }
+    let cells = Vec::from_iter(design.movable());
+    let nets = design.nets.as_mut().unwrap();
+    nets.names.push("clock");
+    nets.weight.push(1.5);
+    for (k, &cell) in cells.iter().enumerate() {
+        nets.pin_node.push(cell as u32);
+        nets.pin_dx.push((k % 7) as f64 - 3.0);
+        nets.pin_dy.push((k % 5) as f64 - 2.0);
+    }
+    nets.net_start.push(nets.pin_node.len() as u32);
     design
 }
 

@@ -2,7 +2,7 @@
 //! and ranks, for `kernels/place/wirelength.cu`.
 
 use crate::cuda::bodies::blocks_of;
-use crate::cuda::device::constants::{self, CHUNK_PINS};
+use crate::cuda::device::constants::{self, CHUNK_PINS, PIECE_PINS};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, blocks_at_once,
 };
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 /// A thread takes nets of at most this many pins, a warp those of more …
 const SMALL_NET: usize = 16;
-/// … up to this many, and a block those beyond.
+/// … up to this many, and a block those beyond; of nets beyond [`PIECE_PINS`] a piece.
 const LARGE_NET: usize = 256;
 /// So many small nets in the netlist's order are sorted by their number of pins: enough that chunks
 /// are of one size, few enough that their pins' cells stay near one another.
@@ -66,6 +66,8 @@ pub(super) struct NetLists {
     wide: NetList,
     large: NetList,
     chunks: NetList,
+    /// Place of the first net of more than one piece among the sums, which are so many.
+    huge_sums: u32,
     pub(super) sums: u32,
 }
 
@@ -97,11 +99,12 @@ impl NetList {
 }
 
 impl NetLists {
-    fn new(wide: usize, large: usize, chunks: usize) -> Self {
+    fn new(wide: usize, large: usize, chunks: usize, huge: usize) -> Self {
         let wide = NetList::new(wide, MOST_WIDE, 0);
         let large = NetList::new(large, MOST_INTERVALS, wide.len());
         let chunks = NetList::new(chunks, MOST_INTERVALS, large.sums + large.len());
-        NetLists { wide, large, chunks, sums: chunks.sums + chunks.len() }
+        let huge_sums = chunks.sums + chunks.len();
+        NetLists { wide, large, chunks, huge_sums, sums: huge_sums + huge as u32 }
     }
 
     pub(super) fn of_rank(self, rank: usize, ranks: usize) -> Self {
@@ -122,7 +125,12 @@ impl NetLists {
     }
 }
 
-const _: () = assert!(size_of::<NetLists>() == 64); // as there
+const _: () = assert!(size_of::<NetLists>() == 68); // as there
+
+/// `Piece` there, pins of a net that has more than one piece: the places of its first pin and of
+/// their end, the net's first piece among those of the rank, and how many it has, the net's place,
+/// and that of its lengths among the sums.
+pub(super) type Piece = [u32; 6];
 
 /// `Nets` in `kernels/place/wirelength.cu`.
 #[repr(C)]
@@ -201,7 +209,32 @@ impl Layout {
     /// All nets, which of several ranks each has its part of.
     pub(super) fn lists(&self, netlist: &Netlist) -> NetLists {
         let (wide, large) = (netlist.nets() - self.large, self.large - self.small);
-        NetLists::new(wide, large, self.chunk.len() - 1)
+        let huge = (self.large..netlist.nets()).filter(|&net| self.pins(net) > PIECE_PINS);
+        NetLists::new(wide, large, self.chunk.len() - 1, huge.count())
+    }
+
+    /// Returns the number of pins of the net at a place.
+    fn pins(&self, net: usize) -> usize {
+        (self.net_start[net + 1] - self.net_start[net]) as usize
+    }
+
+    /// Returns the pieces of a rank's wide nets of more than [`PIECE_PINS`] pins.
+    pub(super) fn pieces(&self, lists: &NetLists) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let huge = |net: &usize| self.pins(*net) > PIECE_PINS;
+        let own = lists.wide.range();
+        let mut at = lists.huge_sums;
+        at += (self.large..self.large + own.start).filter(huge).count() as u32;
+        for (net, at) in (self.large + own.start..self.large + own.end).filter(huge).zip(at..) {
+            let end = self.net_start[net + 1];
+            let first = pieces.len() as u32;
+            let count = self.pins(net).div_ceil(PIECE_PINS) as u32;
+            let begins = (self.net_start[net]..end).step_by(PIECE_PINS);
+            pieces.extend(begins.map(|begin| {
+                [begin, end.min(begin + PIECE_PINS as u32), first, count, net as u32, at]
+            }));
+        }
+        pieces
     }
 
     /// Returns a bit set for each movable cell: bit k is set if rank k has a net of the cell.
@@ -416,6 +449,41 @@ mod tests {
             assert!(layout.needed(&netlist, lists, ranks) == want, "{ranks} ranks");
             assert!(want.contains(&0b01) && want.contains(&0b10) && want.contains(&0b11));
         }
+    }
+
+    /// Of nets in an order of their own with so many pins each.
+    fn layout_of(pins: &[u32]) -> Layout {
+        let end = |end: &mut u32, pins: &u32| {
+            *end += pins;
+            Some(*end)
+        };
+        let net_start = Vec::from_iter([0].into_iter().chain(pins.iter().scan(0, end)));
+        let (net, place_of) = (Vec::new(), Vec::new());
+        let chunk = vec![[0; 2]];
+        Layout { net, small: 0, large: 1, chunk, net_start, place_of, smooth_pins: 0 }
+    }
+
+    #[test]
+    fn nets_of_many_pins_are_cut_into_pieces() {
+        let layout = layout_of(&[300, 1024, 1025, 400, 5000]);
+        let lists = NetLists::new(4, 1, 0, 2);
+        assert_eq!((lists.huge_sums, lists.sums), (5, 7));
+        let all = [
+            [1324, 2348, 0, 2, 2, 5],
+            [2348, 2349, 0, 2, 2, 5],
+            [2749, 3773, 2, 5, 4, 6],
+            [3773, 4797, 2, 5, 4, 6],
+            [4797, 5821, 2, 5, 4, 6],
+            [5821, 6845, 2, 5, 4, 6],
+            [6845, 7749, 2, 5, 4, 6],
+        ];
+        assert_eq!(layout.pieces(&lists), all);
+        // Every net is one rank's, and its lengths go to the same place.
+        let of = |rank| layout.pieces(&lists.of_rank(rank, 2));
+        assert_eq!(of(0), all[..2]);
+        let second =
+            all[2..].iter().map(|&[begin, end, _, count, net, at]| [begin, end, 0, count, net, at]);
+        assert_eq!(of(1), Vec::from_iter(second));
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct CudaWirelength<T: CudaReal> {
     nets: DeviceNets<T>,
     lengths_and_pins: CudaFunction,
     config: LaunchConfig,
+    /// Kernels for nets of more than one piece; none without such nets.
+    huge: Option<Huge<T>>,
     lists: NetLists,
     /// HPWL of every interval, then WA, in memory of the first rank.
     parts: Arc<DeviceVec<f64>>,
@@ -56,6 +58,20 @@ pub struct CudaWirelength<T: CudaReal> {
     needed: Option<DeviceVec<u16>>,
     fixed_hpwl: f64,
 }
+
+/// Nets of more than one piece.
+struct Huge<T: CudaReal> {
+    sums: CudaFunction,
+    gradients: CudaFunction,
+    /// [`Piece`](super::nets::Piece)s, and how many.
+    pieces: DeviceVec<u32>,
+    count: usize,
+    /// Of each piece the edges and sums along both axes, [`AVERAGE`] numbers each.
+    found: DeviceVec<T>,
+}
+
+/// Numbers in `Average` in `kernels/place/wirelength.cu`.
+const AVERAGE: usize = 6;
 
 /// `PinGradients` in `kernels/place/wirelength.cu`.
 #[repr(C)]
@@ -128,7 +144,19 @@ impl<T: CudaReal> CudaWirelength<T> {
             let [share, _] = division.share(rank, gpus.len());
             let heavy: Vec<u32> =
                 heavy.iter().copied().filter(|&cell| share.contains(&(cell as usize))).collect();
+            let pieces = layout.pieces(&lists);
+            let huge = match pieces.len() {
+                0 => None,
+                count => Some(Huge {
+                    sums: load("wirelength_pieces")?,
+                    gradients: load("wirelength_huge")?,
+                    pieces: gpu.upload(pieces.as_flattened())?,
+                    found: gpu.zeros(2 * AVERAGE * count)?,
+                    count,
+                }),
+            };
             Ok::<_, CudaError>(CudaWirelength {
+                huge,
                 config: lists.config(gpu, &lengths_and_pins)?,
                 lengths_and_pins,
                 lists,
@@ -215,7 +243,34 @@ impl<T: CudaReal> CudaWirelength<T> {
                 .arg(&self.pin_gradients)
                 .arg(&self.lists)
                 .arg(&parts)
-                .launch(self.config)
+                .launch(self.config)?;
+        }
+        let Some(Huge { sums, gradients, pieces, count, found }) = &self.huge else {
+            return Ok(());
+        };
+        // SAFETY: arguments are those of wirelength_pieces and wirelength_huge, a block for each
+        // of `pieces`, of which `found` has two averages each; their nets, pins and places among
+        // the sums are this rank's (`Layout::pieces`); the rest as above.
+        unsafe {
+            Launch::new(&self.gpu, sums)
+                .arg(&nets)
+                .arg(corners)
+                .arg(&gamma)
+                .arg(&self.nets.smooth)
+                .arg(pieces)
+                .arg(found)
+                .launch(grid_of(*count))?;
+            Launch::new(&self.gpu, gradients)
+                .arg(&nets)
+                .arg(corners)
+                .arg(&gamma)
+                .arg(&self.nets.smooth)
+                .arg(pieces)
+                .arg(found)
+                .arg(&self.pin_gradients)
+                .arg(&self.lists.sums)
+                .arg(&parts)
+                .launch(grid_of(*count))
         }
     }
 
