@@ -114,15 +114,6 @@ impl<'a> Shelf<'a> {
         self.stand[k as usize].map(|stand| (stand, self.x[k as usize]))
     }
 
-    /// The cells on a band, ascending.
-    pub(super) fn on_band(&self, band: usize) -> &[u32] {
-        &self.lists[band]
-    }
-
-    pub(super) fn left(&self, k: u32) -> i32 {
-        self.x[k as usize]
-    }
-
     /// How far a cell is from where it wants to be at `x` on a row.
     pub(super) fn distance(&self, k: u32, row: u32, x: i32) -> f64 {
         let wish = self.wishes[k as usize];

@@ -2,7 +2,7 @@
 
 use super::abacus::{Ask, RowAt, Segment, Stripe};
 use super::shelf::{Shelf, Wish};
-use super::sites::{Cell, Cells, Sites, orientation_on, without};
+use super::sites::{Cell, Cells, Sites, orientation_on};
 use super::{Failed, LegalizeError, Legalized, Reason};
 use crate::design::Design;
 use rayon::prelude::*;
@@ -156,7 +156,7 @@ fn nearer(sites: &Sites, shelf: &mut Shelf<'_>, pitch: f64) {
     }
 }
 
-/// Puts the cells of one row by Abacus; those that found no room are given back.
+/// Puts cells by Abacus on a shelf without any; those that found no room are given back.
 fn abacus(sites: &Sites, cells: &Cells, shelf: &mut Shelf<'_>, singles: Vec<u32>) -> Vec<u32> {
     let cell = |k: u32| &cells.cells()[k as usize];
     let mut rows_for: RowsFor = HashMap::new();
@@ -185,7 +185,7 @@ fn abacus(sites: &Sites, cells: &Cells, shelf: &mut Shelf<'_>, singles: Vec<u32>
     };
     let home: Vec<(u32, Option<u32>)> =
         singles.par_iter().with_min_len(BLOCK).map(|&k| (k, nearest_row(k))).collect();
-    let stripes = stripes(sites, cells, shelf, &home);
+    let stripes = stripes(sites, cells, &home);
     let mut of_stripe: Vec<Vec<u32>> = vec![Vec::new(); stripes.len()];
     let mut left = Vec::new();
     for (k, row) in home {
@@ -197,14 +197,14 @@ fn abacus(sites: &Sites, cells: &Cells, shelf: &mut Shelf<'_>, singles: Vec<u32>
             None => left.push(k),
         }
     }
-    let free = &*shelf;
     let row_height = sites.usual_height() / sites.lattices()[0].pitch;
     type Laid = Vec<(u32, u32, i32)>;
     let done: Vec<(Laid, Vec<u32>)> = stripes
         .into_par_iter()
         .zip(of_stripe)
         .map(|(rows, of_stripe)| {
-            let segments = rows.clone().map(|row| segments(sites, free, row)).collect();
+            let segments = |row: usize| sites.segments(row).iter().copied().map(Segment::new);
+            let segments = rows.clone().map(|row| segments(row).collect()).collect();
             let mut stripe =
                 Stripe { first: rows.start, rows: segments, row_height, high: Vec::new() };
             let mut order: Vec<(f64, u32)> =
@@ -235,27 +235,8 @@ fn abacus(sites: &Sites, cells: &Cells, shelf: &mut Shelf<'_>, singles: Vec<u32>
     left
 }
 
-/// The free runs of a row without the cells that stand there.
-fn segments(sites: &Sites, shelf: &Shelf<'_>, row: usize) -> Vec<Segment> {
-    let mut runs = sites.segments(row).to_vec();
-    for band in sites.rows()[row].bands() {
-        let on_band = shelf.on_band(band).iter();
-        let taken: Vec<(i32, i32)> =
-            on_band.map(|&k| (shelf.left(k), shelf.left(k) + shelf.width_of(k))).collect();
-        if !taken.is_empty() {
-            runs = without(&runs, &taken);
-        }
-    }
-    runs.into_iter().map(Segment::new).collect()
-}
-
 /// Divides the rows, so that about as many cells are of each stripe and fit there.
-fn stripes(
-    sites: &Sites,
-    cells: &Cells,
-    shelf: &Shelf<'_>,
-    home: &[(u32, Option<u32>)],
-) -> Vec<Range<usize>> {
+fn stripes(sites: &Sites, cells: &Cells, home: &[(u32, Option<u32>)]) -> Vec<Range<usize>> {
     let rows = sites.rows().len();
     let wanted = (home.len() / CELLS_OF_STRIPE).min(rows / ROWS_OF_STRIPE);
     if wanted < 2 {
@@ -272,9 +253,7 @@ fn stripes(
     let (mut start, mut held, mut asks, mut has) = (0, 0, 0.0, 0.0);
     for row in 0..rows {
         let free: i32 = sites.segments(row).iter().map(|run| run.end - run.start).sum();
-        let bands = sites.rows()[row].bands();
-        let taken: i32 = bands.flat_map(|b| shelf.on_band(b)).map(|&k| shelf.width_of(k)).sum();
-        has += f64::from(free - taken);
+        has += f64::from(free);
         asks += asked[row] as f64;
         held += count[row];
         if held >= of_stripe && row + 1 - start >= ROWS_OF_STRIPE && asks <= FULL * has {
