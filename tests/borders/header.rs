@@ -73,7 +73,7 @@ fn generated() -> String {
     let mut header = Vec::new();
     builder.generate().expect("the functions can be declared in C").write(&mut header);
     let header = String::from_utf8(header).unwrap();
-    // What Rust calls safety is the first page.
+    // The first page has the requirements that Rust calls safety.
     header.replace("//\n// # Safety\n// See the header's first page.\n", "")
 }
 
