@@ -124,7 +124,10 @@ fn an_interruption_while_reading_ends_at_once() {
             assert!(std::io::BufRead::read_line(&mut said, &mut line).unwrap() > 0);
         }
         crate::interrupt(child.id());
+        // `wait` would end standard input, and the command might see that first.
+        let open = child.stdin.take();
         assert_eq!(child.wait().unwrap().code(), Some(130));
+        drop(open);
         line.clear();
         std::io::Read::read_to_string(&mut said, &mut line).unwrap();
         assert_eq!(line, "placefield: interrupted\n");
