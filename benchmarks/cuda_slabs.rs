@@ -13,8 +13,8 @@
 use placefield::Precision;
 use placefield::cuda::internals::Quartiles;
 use placefield::cuda::{
-    self, BatchSolver, CudaError, CudaReal, DeviceInfo, Fields, Graph, Peers, SlabSolver,
-    SolverOptions, World, WorldOptions, probe,
+    self, BatchSolver, CudaError, CudaReal, DeviceInfo, Fields, Graph, Peers, RankOptions,
+    SlabSolver, SolverOptions, probe,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
@@ -195,7 +195,8 @@ fn processes(
     let start = |rank: usize| {
         let sizes = sizes.iter().map(usize::to_string);
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(sizes).env(RANK, format!("{rank} {ranks} {place}"));
+        command.args(sizes).env(RANK, format!("{rank} {ranks}"));
+        command.env("NCCL_COMM_ID", place.to_string());
         command.stdout(Stdio::piped()).spawn()
     };
     let started = (0..ranks).map(start).collect::<Result<Vec<_>, _>>()?;
@@ -215,12 +216,11 @@ fn processes(
 
 /// One of them: times all sizes with the others; rank 0 prints.
 fn as_rank(which: &str, sizes: &[usize]) -> Result<(), Box<dyn std::error::Error>> {
-    let [rank, ranks, place] = which.split(' ').collect::<Vec<_>>()[..] else {
-        return Err(format!("{RANK}={which}: expected RANK RANKS HOST:PORT").into());
+    let [rank, ranks] = which.split(' ').collect::<Vec<_>>()[..] else {
+        return Err(format!("{RANK}={which}: expected RANK RANKS").into());
     };
     let (rank, ranks) = (rank.parse()?, ranks.parse()?);
-    let world = World::join(&WorldOptions::new(rank, ranks, place)?)?;
-    let peers = Peers::join(&world, rank)?;
+    let peers = Peers::join(&RankOptions::new(rank, ranks)?, rank)?;
     let pipeline = Pipeline::ThreePass;
     let add = |precision, bins, microseconds| -> Result<(), serde_json::Error> {
         let what = "slabs by NCCL, a process each".to_owned();

@@ -111,31 +111,55 @@ enum Command {
     Man(shell::ManArgs),
 }
 
-/// Parses the command line, runs it and returns the exit code.
-pub fn main() -> ExitCode {
-    let words = match config::with_config(std::env::args_os().collect(), &command()) {
-        Ok(words) => words,
-        Err(e) => {
-            return match e.downcast::<clap::Error>() {
-                Ok(usage) => print(&usage),
-                Err(e) => failed(&*e),
-            };
+/// A command line that has been read.
+pub struct CommandLine {
+    matches: clap::ArgMatches,
+    cli: Result<Cli, Failure>,
+}
+
+impl CommandLine {
+    /// Reads this process's command line.
+    ///
+    /// # Errors
+    /// The exit code, after help or a usage error has been printed.
+    pub fn read() -> Result<Self, ExitCode> {
+        let words = match config::with_config(std::env::args_os().collect(), &command()) {
+            Ok(words) => words,
+            Err(e) => {
+                return Err(match e.downcast::<clap::Error>() {
+                    Ok(usage) => print(&usage),
+                    Err(e) => failed(&*e),
+                });
+            }
+        };
+        let matches = command().try_get_matches_from(words).map_err(|help| print(&help))?;
+        let cli = Cli::from_arg_matches(&matches).map_err(Failure::from);
+        Ok(CommandLine { matches, cli })
+    }
+
+    /// Returns the variables, by name, that libraries read from the environment for this command:
+    /// they are to be set before it runs.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        match &self.cli {
+            Ok(Cli { command: Command::Solve(args), .. }) => args.ranks.variables(),
+            _ => Vec::new(),
         }
-    };
-    let matches = match command().try_get_matches_from(words) {
-        Ok(matches) => matches,
-        Err(help_or_usage) => return print(&help_or_usage),
-    };
-    let result = Cli::from_arg_matches(&matches).map_err(Failure::from).and_then(|cli| run(&cli));
-    engines::finish_ahead();
-    // Buffered output has to arrive too.
-    let result = result.and_then(|()| Ok(io::stdout().flush()?));
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => match e.downcast::<clap::Error>() {
-            Ok(usage) => print(&usage.format(&mut called(&matches))),
-            Err(e) => failed(&*e),
-        },
+    }
+
+    /// Runs the command and returns the exit code.
+    pub fn run(self) -> ExitCode {
+        let CommandLine { matches, cli } = self;
+        let result = cli.and_then(|cli| run(&cli));
+        engines::finish_ahead();
+        // Buffered output has to arrive too.
+        let result = result.and_then(|()| Ok(io::stdout().flush()?));
+        match result {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => match e.downcast::<clap::Error>() {
+                Ok(usage) => print(&usage.format(&mut called(&matches))),
+                Err(e) => failed(&*e),
+            },
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Several processes of one command, a rank each: `--rank`, `--world`, `--rendezvous`, or the
-//! variables of `mpirun` and `torchrun`.
+//! variables of `mpirun` and `torchrun`. NCCL connects them.
 
 use super::failure::{Failure, usage};
 use super::options::EngineChoice;
@@ -16,8 +16,8 @@ pub(crate) struct RankArgs {
     /// How many they are
     #[arg(long, value_name = "COUNT", requires = "rank")]
     world: Option<usize>,
-    /// Address of the rendezvous, a free port of rank 0's host; MASTER_ADDR and MASTER_PORT unless
-    /// given
+    /// Address where they meet, a free port of rank 0's host; NCCL_COMM_ID, or MASTER_ADDR and
+    /// MASTER_PORT, unless given
     #[arg(long, value_name = "HOST:PORT")]
     rendezvous: Option<String>,
     /// Seconds that another rank is waited for
@@ -26,57 +26,92 @@ pub(crate) struct RankArgs {
 }
 
 #[cfg(feature = "cuda")]
-pub(crate) use crate::cuda::World;
+pub(crate) use crate::cuda::RankOptions;
 
 /// Without CUDA there are none.
 #[cfg(not(feature = "cuda"))]
-pub(crate) enum World {}
+pub(crate) enum RankOptions {}
 
 #[cfg(feature = "cuda")]
 impl RankArgs {
-    /// Connects to the other ranks; `None` if this process is alone.
+    /// Returns this process's rank, or `None` if it is alone.
     ///
     /// # Errors
-    /// Wrong usage for ranks of another engine, or that cannot be; else as [`World::join`].
-    pub(crate) fn join(&self, engine: EngineChoice) -> Result<Option<World>, Failure> {
-        use crate::cuda::WorldOptions;
+    /// Wrong usage for ranks of another engine, that cannot be, or that have no address.
+    pub(crate) fn options(&self, engine: EngineChoice) -> Result<Option<RankOptions>, Failure> {
         let on_gpus = matches!(engine, EngineChoice::Cuda(_) | EngineChoice::Several(_));
         let wrong = |message: &str| Err(usage(ErrorKind::InvalidValue, message));
-        let place = self.rendezvous.as_deref();
         let options = match self.rank.zip(self.world) {
             Some(_) if !on_gpus => {
                 return wrong(
                     "ranks solve on GPUs: expected '--engine cuda', cuda:N, cuda:N,M… or cuda:all",
                 );
             }
-            Some((rank, world)) => {
-                let variable = |name| std::env::var(name).ok();
-                let master = variable("MASTER_ADDR").zip(variable("MASTER_PORT"));
-                let master = master.map(|(host, port)| format!("{host}:{port}"));
-                let Some(place) = place.or(master.as_deref()) else {
-                    return wrong("'--rank' needs '--rendezvous HOST:PORT', where ranks meet");
-                };
-                match WorldOptions::new(rank, world, place) {
-                    Ok(options) => Some(options).filter(|_| world > 1),
-                    Err(error) => return wrong(&error.to_string()),
-                }
-            }
-            None if on_gpus => WorldOptions::from_environment(place)?,
+            Some((rank, world)) => match RankOptions::new(rank, world) {
+                Ok(options) => Some(options).filter(|_| world > 1),
+                Err(error) => return wrong(&error.to_string()),
+            },
+            None if on_gpus => RankOptions::from_environment()?,
             None => None,
         };
-        if options.is_none() && place.is_some() && self.rank.is_none() {
+        if options.is_none() && self.rendezvous.is_some() && self.rank.is_none() {
             return wrong(
                 "'--rendezvous' is for ranks: expected '--rank' and '--world', or mpirun or torchrun",
             );
         }
+        let variable = |name: &str| std::env::var(name).ok();
+        if let Some(options) = &options {
+            let address = self.rendezvous.clone().or_else(|| address(&variable));
+            if !address.is_some_and(|address| is_address(&address)) {
+                return wrong(&format!(
+                    "rank {} of {} does not know where to meet: expected --rendezvous HOST:PORT, \
+                     NCCL_COMM_ID, or MASTER_ADDR and MASTER_PORT",
+                    options.rank(),
+                    options.size()
+                ));
+            }
+        }
         let patience = std::time::Duration::from_secs(self.patience);
-        Ok(options.map(|options| World::join(&options.patience(patience))).transpose()?)
+        Ok(options.map(|options| options.patience(patience)))
     }
+
+    /// Returns the variables that NCCL reads for this rank, if the process is one.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        if self.rank.is_none() && !matches!(RankOptions::from_environment(), Ok(Some(_))) {
+            return Vec::new();
+        }
+        let variable = |name: &str| std::env::var(name).ok();
+        let address = self.rendezvous.clone().or_else(|| address(&variable));
+        address.map(|address| (ADDRESS, address)).into_iter().collect()
+    }
+}
+
+/// The variable that tells NCCL where ranks meet.
+#[cfg(feature = "cuda")]
+const ADDRESS: &str = "NCCL_COMM_ID";
+
+/// Returns where the ranks meet, as the environment says: the address for NCCL, or the launcher's,
+/// and the port after it where the launcher itself listens there (`TORCHELASTIC_USE_AGENT_STORE`).
+#[cfg(feature = "cuda")]
+fn address(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    if let Some(address) = variable(ADDRESS) {
+        return Some(address);
+    }
+    let port: u16 = variable("MASTER_PORT")?.parse().ok()?;
+    let listens = variable("TORCHELASTIC_USE_AGENT_STORE");
+    let listens = listens.is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    Some(format!("{}:{}", variable("MASTER_ADDR")?, port.saturating_add(listens.into())))
+}
+
+#[cfg(feature = "cuda")]
+fn is_address(text: &str) -> bool {
+    let parts = text.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>()));
+    matches!(parts, Some((host, Ok(1..))) if !host.is_empty())
 }
 
 #[cfg(not(feature = "cuda"))]
 impl RankArgs {
-    pub(crate) fn join(&self, _: EngineChoice) -> Result<Option<World>, Failure> {
+    pub(crate) fn options(&self, _: EngineChoice) -> Result<Option<RankOptions>, Failure> {
         let RankArgs { rank, rendezvous, patience: _, world: _ } = self;
         if rank.is_none() && rendezvous.is_none() {
             return Ok(None);
@@ -86,12 +121,15 @@ impl RankArgs {
             "this program was built without the cuda feature: no ranks",
         ))
     }
+
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
 }
 
-/// Returns the device of a rank: of those that were named, or all of its host, as many ranks are
-/// before it there.
+/// Returns the device of a rank: of those that were named, or all of its host, in turn.
 #[cfg(feature = "cuda")]
-pub(crate) fn device_of(world: &World, engine: EngineChoice) -> usize {
+pub(crate) fn device_of(options: &RankOptions, engine: EngineChoice) -> usize {
     let found = crate::cuda::probe().devices.len();
     let all = match engine {
         EngineChoice::Several(devices) => devices.ordinals(found),
@@ -100,34 +138,41 @@ pub(crate) fn device_of(world: &World, engine: EngineChoice) -> usize {
         EngineChoice::Auto | EngineChoice::Cpu => Vec::new(),
     };
     // Where there is none, opening it reports that.
-    if all.is_empty() { 0 } else { all[world.local_rank() % all.len()] }
-}
-
-/// Tells files with other numbers in them from each other.
-#[cfg(feature = "cuda")]
-pub(crate) fn digest(values: &[f64]) -> String {
-    let hash = crate::hash::Fnv1a::new().list(values.iter().map(|v| v.to_bits()));
-    format!("{:016x}", hash.finish())
+    if all.is_empty() { 0 } else { all[options.local_rank() % all.len()] }
 }
 
 /// Whether this rank writes files and prints.
-pub(crate) fn writes(world: &World) -> bool {
+pub(crate) fn writes(options: &RankOptions) -> bool {
     #[cfg(feature = "cuda")]
-    return world.rank() == 0;
+    return options.rank() == 0;
     #[cfg(not(feature = "cuda"))]
-    match *world {}
+    match *options {}
 }
 
-/// Reports a failure of this rank to the others.
-pub(crate) fn report_failure<V>(
-    world: &Option<World>,
-    outcome: Result<V, Failure>,
-) -> Result<V, Failure> {
-    #[cfg(feature = "cuda")]
-    if let Some(world) = world {
-        return world.report_failure(outcome);
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_say_where_ranks_meet() {
+        let of = |variables: &[(&str, &str)]| {
+            let find = |name: &str| {
+                let found = variables.iter().find(|(n, _)| *n == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            address(&find)
+        };
+        let launcher = [("MASTER_ADDR", "node7"), ("MASTER_PORT", "29500")];
+        assert_eq!(of(&launcher).as_deref(), Some("node7:29500"));
+        let agent = [&launcher[..], &[("TORCHELASTIC_USE_AGENT_STORE", "True")]].concat();
+        assert_eq!(of(&agent).as_deref(), Some("node7:29501"));
+        let own = [&launcher[..], &[("NCCL_COMM_ID", "[::1]:80")]].concat();
+        assert_eq!(of(&own).as_deref(), Some("[::1]:80"));
+        assert_eq!(of(&launcher[..1]), None);
+        for (text, is) in
+            [("h:1", true), ("[::1]:80", true), ("h", false), (":1", false), ("h:0", false)]
+        {
+            assert_eq!(is_address(text), is, "{text}");
+        }
     }
-    #[cfg(not(feature = "cuda"))]
-    let _ = world;
-    outcome
 }

@@ -51,21 +51,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With a process for each GPU, on one host or several, processes connect first ([`World`]), at
-//! options of one's own or those of `torchrun` and `mpirun`; then each has its rank's part. NCCL
-//! has to be on the loader's path. A failure on one rank is an error of all within seconds.
+//! With a process for each GPU, on one host or several, started by `torchrun`, `mpirun` or with
+//! options of one's own ([`RankOptions`]), each has its rank's part. NCCL has to be on the loader's
+//! path; it connects the processes at the address `HOST:PORT` of rank 0 in `NCCL_COMM_ID`, which is
+//! set before they start. A failure on one rank is an error of all within seconds.
 //!
 //! ```no_run
-//! use placefield::cuda::{Peers, SlabSolver, World, WorldOptions};
+//! use placefield::cuda::{Peers, RankOptions, SlabSolver};
 //! use placefield::grid::{BinGrid, Rect};
 //!
-//! let options = WorldOptions::from_environment(None)?.expect("started by torchrun or mpirun");
-//! let world = World::join(&options)?;
-//! let peers = Peers::join(&world, world.local_rank())?;
+//! let options = RankOptions::from_environment()?.expect("started by torchrun or mpirun");
+//! let peers = Peers::join(&options, options.local_rank())?;
 //! let grid = BinGrid::new(Rect::at(0.0, 0.0, 1e4, 1e4), 8192, 8192)?;
 //! let mut solver = SlabSolver::<f32>::new(&peers, &grid)?;
-//! let own = vec![1.0; solver.rows(world.rank()).len() * grid.ny()]; // this rank's rows
-//! let rho = [peers.gpu(world.rank()).upload(&own)?];
+//! let own = vec![1.0; solver.rows(options.rank()).len() * grid.ny()]; // this rank's rows
+//! let rho = [peers.gpu(options.rank()).upload(&own)?];
 //! let mut fields = solver.fields()?;
 //! solver.solve(&rho, &mut fields)?;
 //! let whole = solver.gather(&fields)?; // in the process of rank 0
@@ -128,7 +128,7 @@ pub use device::{
 };
 pub use engine::CudaEngine;
 pub use fft::RealFft;
-pub use peers::{BatchSolver, Peers, SlabSolver, Workload, World, WorldError, WorldOptions};
+pub use peers::{BatchSolver, Peers, RankOptions, SlabSolver, Workload};
 pub use place::{CudaBackend, CudaWirelength};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use solve::HostSolve;

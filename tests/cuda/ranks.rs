@@ -1,5 +1,6 @@
 //! Ranks that send messages by NCCL: in one process, and in one each. The processes are this test
-//! program, started again; NCCL takes each device once, so they need two.
+//! program, started again. NCCL takes each device of a host once: where there is one device alone,
+//! every process says that it is on another host (`NCCL_HOSTID`), and they talk over sockets.
 
 use crate::common::bodies::mixed;
 use crate::common::{limit, relative_rms, started_for, wide};
@@ -8,15 +9,15 @@ use crate::maps::{grid, off_axis};
 use crate::slabs::{by_one, read, solves_like_one};
 use placefield::cuda::internals::ThreePass;
 use placefield::cuda::{
-    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, SlabSolver, SolverOptions, World,
-    WorldOptions, probe,
+    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, RankOptions, SlabSolver, SolverOptions,
+    probe,
 };
 use placefield::engine::Pipeline;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Task of a started process: `ROLE RANK PLACE`.
+/// Task of a started process: `ROLE RANK`.
 const ROLE: &str = "PLACEFIELD_TEST_ROLE";
 /// How many processes there are.
 const WORLD: usize = 2;
@@ -65,42 +66,44 @@ fn graphs_and_engines_need_peer_memory() {
 
 /// Starts this test program again as a rank: it runs the same test, which then is that rank.
 fn start(test: &str, role: &str, rank: usize, place: &str) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--ignored", "--nocapture"])
-        .env(ROLE, format!("{role} {rank} {place}"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    command.env(ROLE, format!("{role} {rank}")).env("NCCL_COMM_ID", place);
+    if !has_two() {
+        command.env("NCCL_HOSTID", format!("host of rank {rank}"));
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Is the rank that this process was started as, if it was.
 fn is_rank() -> bool {
     let Some(what) = started_for(ROLE) else { return false };
-    let [role, rank, place] = what.split(' ').collect::<Vec<_>>()[..] else { panic!("{what}") };
-    let outcome = as_rank(role, rank.parse().unwrap(), place);
+    let (role, rank) = what.split_once(' ').unwrap_or_else(|| panic!("{what}"));
+    let outcome = as_rank(role, rank.parse().unwrap());
     println!("[[{}]]", outcome.map_or_else(|error| error.to_string(), str::to_owned));
     true
 }
 
-/// Returns the text that each process printed between brackets, and the time that all took.
-fn all(test: &str, role: &str) -> ([String; WORLD], Duration) {
-    let begin = Instant::now();
-    let place = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let ranks: [Child; WORLD] = std::array::from_fn(|rank| start(test, role, rank, &place));
-    let said = ranks.map(|child| {
-        let output = child.wait_with_output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        println!("{role}: {text}{}", String::from_utf8_lossy(&output.stderr));
-        let begin = text.find("[[").map_or(0, |at| at + 2);
-        text[begin..].split("]]").next().unwrap_or_default().to_owned()
-    });
-    (said, begin.elapsed())
+/// Returns an address of this host where nobody listens.
+fn place() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
-/// The message for ranks on one device; that of NCCL says less.
-const ONE_DEVICE: &str =
-    "several devices: ranks 0 and 1 have the same device: NCCL takes each once";
+/// Returns the text that a process printed between brackets.
+fn said(role: &str, child: Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{role}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    let begin = text.find("[[").map_or(0, |at| at + 2);
+    text[begin..].split("]]").next().unwrap_or_default().to_owned()
+}
+
+/// Returns the text of each of two processes, and the time that all took.
+fn all(test: &str, role: &str) -> ([String; WORLD], Duration) {
+    let (begin, place) = (Instant::now(), place());
+    let ranks: [Child; WORLD] = std::array::from_fn(|rank| start(test, role, rank, &place));
+    (ranks.map(|child| said(role, child)), begin.elapsed())
+}
 
 #[test]
 #[ignore = "needs an NVIDIA GPU and NCCL"]
@@ -108,48 +111,65 @@ fn two_processes_solve_like_one_device() {
     if !is_rank() {
         let _alone = gpu_alone();
         let (said, _) = all("ranks::two_processes_solve_like_one_device", "solve");
-        assert_eq!(said, [if has_two() { "done" } else { ONE_DEVICE }; WORLD]);
+        assert_eq!(said, ["done"; WORLD]);
     }
 }
 
 /// A process that ends in the middle, one that is asked for nothing more, one without memory for a
-/// solver or for fields, and one that leaves too early.
+/// solver or for fields, one that leaves too early, and one that has other values.
 #[test]
 #[ignore = "needs an NVIDIA GPU and NCCL"]
 fn faults_of_one_rank_are_errors_of_all() {
-    if !is_rank() {
-        let _alone = gpu_alone();
-        let all = |role: &str| all("ranks::faults_of_one_rank_are_errors_of_all", role);
-        match has_two() {
-            true => faults(all),
-            false => assert_eq!(all("die").0, [ONE_DEVICE; WORLD]),
-        }
+    if is_rank() {
+        return;
     }
-}
-
-fn faults(all: impl Fn(&str) -> ([String; WORLD], Duration)) {
+    let _alone = gpu_alone();
+    let all = |role: &str| all("ranks::faults_of_one_rank_are_errors_of_all", role);
     let ([first, _], took) = all("die");
-    assert_eq!(first, "rank 1 failed: its process ended");
+    assert!(first.starts_with("NCCL, "), "{first}");
     assert!(took < Duration::from_secs(25), "{took:?}");
     let ([first, second], _) = all("idle");
-    let late = "NCCL, an exchange between ranks: not over after 2 s: work of another rank failed, or \
-                was not asked for there";
-    assert_eq!(first, late);
-    assert_eq!(second, format!("rank 0 failed: {late}"));
-    for role in ["full", "full-later"] {
-        let ([first, second], _) = all(role);
-        assert!(second.starts_with("out of GPU memory: "), "{role}: {second}");
-        assert_eq!(first, format!("rank 1 failed: {second}"), "{role}");
+    assert!(first.starts_with("NCCL, ") && second == "left", "{first}; {second}");
+    // Memory of a device that both ranks share runs out for both.
+    if has_two() {
+        for role in ["full", "full-later"] {
+            let ([first, second], _) = all(role);
+            assert!(second.starts_with("out of GPU memory: "), "{role}: {second}");
+            assert!(first.starts_with("NCCL, "), "{role}: {first}");
+        }
     }
     let ([first, second], _) = all("other");
-    let disagree = "rank 1 failed: it is at \"the end\", rank 0 at \"columns at once\"";
-    assert_eq!([first.as_str(), second.as_str()], [disagree, "left"]);
+    assert!(first.starts_with("NCCL, ") && second == "left", "{first}; {second}");
+    let (said, _) = all("disagree");
+    for (rank, said) in said.iter().enumerate() {
+        let expected = format!(
+            "several devices: the number is not the same on rank 0 and on rank 1: on rank {rank} it \
+             is {rank}"
+        );
+        assert_eq!(*said, expected);
+    }
 }
 
-fn as_rank(role: &str, rank: usize, place: &str) -> Result<&'static str, CudaError> {
-    let options = WorldOptions::new(rank, WORLD, place)?.patience(Duration::from_secs(2));
-    let world = World::join(&options)?;
-    let peers = Peers::join(&world, world.local_rank() % probe().devices.len().max(1))?;
+/// Ranks that wait for one that never comes.
+#[test]
+#[ignore = "needs an NVIDIA GPU and NCCL"]
+fn absent_ranks_are_waited_for_with_patience() {
+    if !is_rank() {
+        let _alone = gpu_alone();
+        let begin = Instant::now();
+        let place = place();
+        for rank in 0..WORLD {
+            let test = "ranks::absent_ranks_are_waited_for_with_patience";
+            let said = said("alone", start(test, "alone", rank, &place));
+            assert!(said.starts_with("NCCL, "), "{said}");
+        }
+        assert!(begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());
+    }
+}
+
+fn as_rank(role: &str, rank: usize) -> Result<&'static str, CudaError> {
+    let options = RankOptions::new(rank, WORLD)?.patience(Duration::from_secs(4));
+    let peers = Peers::join(&options, rank % probe().devices.len().max(1))?;
     assert_eq!((peers.count(), peers.local()), (WORLD, rank..rank + 1));
     if role == "solve" {
         for turn in 0..2 {
@@ -161,15 +181,19 @@ fn as_rank(role: &str, rank: usize, place: &str) -> Result<&'static str, CudaErr
         batch(&peers)?;
         return Ok("done");
     }
+    if role == "disagree" {
+        peers.agree(&[("the name", "same".to_owned()), ("the number", rank.to_string())])?;
+        return Ok("agreed");
+    }
     let begin = Instant::now();
-    let outcome = fault(role, rank, &world, &peers);
+    let outcome = fault(role, rank, &peers);
     println!("after {:.1} s", begin.elapsed().as_secs_f64());
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
     outcome
 }
 
 /// Rank 1 does not do its part.
-fn fault(role: &str, rank: usize, world: &World, peers: &Peers) -> Result<&'static str, CudaError> {
+fn fault(role: &str, rank: usize, peers: &Peers) -> Result<&'static str, CudaError> {
     let gpu = peers.gpu(rank);
     let long = if ThreePass::<f32>::is_made_for(gpu, &grid(8192, 8192)) { 8192 } else { 4096 };
     let (nx, ny) = if role.starts_with("full") { (long, long) } else { (2048, 2048) };
@@ -188,12 +212,10 @@ fn fault(role: &str, rank: usize, world: &World, peers: &Peers) -> Result<&'stat
     peers.synchronize()?;
     match (role, rank) {
         ("die", 1) => std::process::abort(),
-        // As long as the other waits.
+        // Longer than the other waits.
         ("idle", 1) => {
-            while world.check().is_ok() {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            world.check()?;
+            std::thread::sleep(Duration::from_secs(6));
+            return Ok("left");
         }
         _ => {}
     }

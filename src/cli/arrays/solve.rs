@@ -9,7 +9,7 @@ use crate::cli::input::{use_threads, with_precision};
 use crate::cli::memory;
 use crate::cli::options::{Devices, EngineChoice, PipelineArg};
 use crate::cli::outputs::{Names, Outputs};
-use crate::cli::ranks::{RankArgs, World, report_failure, writes};
+use crate::cli::ranks::{RankArgs, RankOptions, writes};
 use crate::cli::report::{FieldReport, GridReport};
 use crate::cli::results::{list, tell};
 use crate::cpu::solve::{Fields, Solver};
@@ -43,7 +43,7 @@ pub(crate) struct SolveArrayArgs {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     #[command(flatten)]
-    ranks: RankArgs,
+    pub(crate) ranks: RankArgs,
 }
 
 /// Parses `--bin-size`.
@@ -109,11 +109,7 @@ struct Solved<T> {
 /// Reads, solves, writes, prints; of several processes rank 0 writes and prints.
 pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
     args.array.engine.only_one()?;
-    let world = args.ranks.join(args.array.engine)?;
-    report_failure(&world, run_as(args, world.as_ref()))
-}
-
-fn run_as(args: &SolveArrayArgs, world: Option<&World>) -> Result<(), Failure> {
+    let rank = args.ranks.options(args.array.engine)?;
     use_threads(args.array.threads)?;
     let rho = Array::read(&args.rho)?;
     let [nx, ny] = rho.shape[..] else {
@@ -125,20 +121,20 @@ fn run_as(args: &SolveArrayArgs, world: Option<&World>) -> Result<(), Failure> {
     let grid = BinGrid::new(die, nx, ny).map_err(|e| format!("{}: {e}", rho.path))?;
     let precision = args.array.precision(&rho);
     memory::check_bins(&grid, precision)?;
-    with_precision!(precision, T => solve::<T>(args, &rho, &grid, world))
+    with_precision!(precision, T => solve::<T>(args, &rho, &grid, rank.as_ref()))
 }
 
 fn solve<T: Element>(
     args: &SolveArrayArgs,
     rho: &Array,
     grid: &BinGrid,
-    world: Option<&World>,
+    rank: Option<&RankOptions>,
 ) -> Result<(), Failure> {
     let shape = [grid.nx(), grid.ny()];
     // Without its mean ρ has the same field, and loses less when it is rounded.
     let mean = rho.values.iter().sum::<f64>() / rho.values.len() as f64;
     let centred = Map::from_vec(shape[0], shape[1], rounded::<T>(rho, mean)?);
-    if world.is_none_or(writes) {
+    if rank.is_none_or(writes) {
         Outputs::default()
             .file("--json", args.json.as_ref())
             .folder("--out", Some(&args.out), Names::These(&FILES))
@@ -146,12 +142,9 @@ fn solve<T: Element>(
     }
     let Decided { choice, note } = decide(args.array.engine);
     let pipeline = args.pipeline.pipeline().unwrap_or(Pipeline::ThreePass);
-    if let Some(world) = world {
-        agree(world, rho, grid, (pipeline, T::PRECISION))?;
-    }
     let solved = match choice {
-        choice if let Some(world) = world => {
-            let Some(solved) = on_ranks(&centred, grid, pipeline, world, choice)? else {
+        choice if let Some(rank) = rank => {
+            let Some(solved) = on_ranks(&centred, grid, pipeline, rank, choice)? else {
                 return Ok(());
             };
             solved
@@ -328,24 +321,6 @@ fn is_out_of_memory(error: &Failure) -> bool {
     matches!(error.downcast_ref(), Some(crate::cuda::CudaError::OutOfMemory { .. }))
 }
 
-/// Fails unless all ranks solve the same.
-#[cfg(feature = "cuda")]
-fn agree(
-    world: &World,
-    rho: &Array,
-    grid: &BinGrid,
-    (pipeline, precision): (Pipeline, crate::Precision),
-) -> Result<(), Failure> {
-    let aspect = grid.bin_x() / grid.bin_y();
-    Ok(world.agree(&[
-        ("the number of bins", sizes(&[grid.nx(), grid.ny()])),
-        ("a bin's width by its height", aspect.to_string()),
-        ("the pipeline", pipeline.to_string()),
-        ("the precision", precision.to_string()),
-        ("the density (its hash)", crate::cli::ranks::digest(&rho.values)),
-    ])?)
-}
-
 /// Solves with the other processes, each of which has some rows; that of rank 0 collects the
 /// result.
 #[cfg(feature = "cuda")]
@@ -353,15 +328,16 @@ fn on_ranks<T: Element>(
     rho: &Map<T>,
     grid: &BinGrid,
     pipeline: Pipeline,
-    world: &World,
+    rank: &RankOptions,
     choice: EngineChoice,
 ) -> Result<Option<Solved<T>>, Failure> {
     use crate::cli::ranks::device_of;
     use crate::cuda::{CudaError, Peers, SlabSolver};
-    let device = device_of(world, choice);
+    use crate::hash::Fnv1a;
+    let device = device_of(rank, choice);
     // The others have nothing to do then, and find that as well.
     let alone = |why: &str| {
-        if world.rank() > 0 {
+        if rank.rank() > 0 {
             return Ok(None);
         }
         let mut solved = on_device(rho, grid, pipeline, device)?;
@@ -372,26 +348,22 @@ fn on_ranks<T: Element>(
     if pipeline != Pipeline::ThreePass {
         return alone(&format!("{pipeline} runs on one device alone"));
     }
-    let peers = Peers::join(world, device)?;
+    let peers = Peers::join(rank, device)?;
+    let hash = Fnv1a::new().list(rho.as_slice().iter().map(|value| value.wide().to_bits()));
+    peers.agree(&[
+        ("the version of placefield", env!("CARGO_PKG_VERSION").to_owned()),
+        ("the number of bins", sizes(&[grid.nx(), grid.ny()])),
+        ("a bin's width by its height", (grid.bin_x() / grid.bin_y()).to_string()),
+        ("the precision", T::PRECISION.to_string()),
+        ("the hash of the density", format!("{:016x}", hash.finish())),
+    ])?;
     let mut solver = match SlabSolver::<T>::new(&peers, grid) {
         Err(error @ CudaError::NoThreePass { .. }) => return alone(&error.to_string()),
         made => made?,
     };
-    let (ranks, hosts) = (world.size(), world.hosts());
-    let on = if hosts == 1 { "one host".to_owned() } else { format!("{hosts} hosts") };
-    let note = format!("engine: {ranks} ranks on {on} by {}", peers.link());
+    let note = format!("engine: {} ranks by {}", rank.size(), peers.link());
     // All begin at once.
-    by_slabs(rho, &peers, &mut solver, note, || Ok(world.agree(&[])?))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn agree(
-    world: &World,
-    _: &Array,
-    _: &BinGrid,
-    _: (Pipeline, crate::Precision),
-) -> Result<(), Failure> {
-    match *world {}
+    by_slabs(rho, &peers, &mut solver, note, || Ok(peers.gather(&[0]).map(drop)?))
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -399,10 +371,10 @@ fn on_ranks<T: Element>(
     _: &Map<T>,
     _: &BinGrid,
     _: Pipeline,
-    world: &World,
+    rank: &RankOptions,
     _: EngineChoice,
 ) -> Result<Option<Solved<T>>, Failure> {
-    match *world {}
+    match *rank {}
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -1,6 +1,5 @@
 //! Errors of opening and using a device.
 
-use crate::cuda::peers::WorldError;
 use crate::engine::{EngineError, Pipeline, out_of_memory};
 use crate::transform::ShapeError;
 use cudarc::cufft::result::CufftError;
@@ -190,9 +189,6 @@ pub enum CudaError {
         /// The error there.
         source: Box<CudaError>,
     },
-    /// Processes that do not, or no longer, work together.
-    #[error(transparent)]
-    World(#[from] WorldError),
     /// Anything that NCCL refuses, or a rank that another one waited for in vain.
     #[error("NCCL, {what}: {reason}")]
     Nccl {

@@ -26,7 +26,7 @@ impl<T: CudaReal> BatchSolver<T> {
         options: SolverOptions,
     ) -> Result<Self, CudaError> {
         let on = |rank| solver::<T>(peers.gpu(rank), grid, pipeline, options);
-        let solvers = peers.report_failure(peers.local().map(on).collect())?;
+        let solvers = peers.local().map(on).collect::<Result<_, _>>()?;
         Ok(BatchSolver { peers: peers.clone(), solvers })
     }
 
@@ -57,8 +57,6 @@ impl<T: CudaReal> BatchSolver<T> {
         check_length("fields of a batch of solves", fields.len(), rho.len())?;
         let ranks = self.solvers.len();
         let mut all = rho.iter().zip(fields).enumerate();
-        let outcome =
-            all.try_for_each(|(k, (rho, fields))| self.solvers[k % ranks].solve(rho, fields));
-        self.peers.report_failure(outcome)
+        all.try_for_each(|(k, (rho, fields))| self.solvers[k % ranks].solve(rho, fields))
     }
 }

@@ -5,7 +5,7 @@
 //! is enqueued on every rank's stream, and ranks wait for each other on the devices, by flags in
 //! each other's memory (`kernels/peers`), not on the host. Where devices do not reach each other's
 //! memory ([`Peers::open_by_nccl`]), and where every rank is a process of its own, on one host or
-//! several ([`World`], [`Peers::join`]), they send each other messages by NCCL.
+//! several ([`Peers::join`]), they send each other messages by NCCL, which also connects them.
 //!
 //! [`SlabSolver`] solves one large map on all ranks and [`BatchSolver`] independent maps side by
 //! side, however ranks are linked; [`CudaEngine`](crate::cuda::CudaEngine) takes whole steps of one
@@ -18,26 +18,25 @@ mod batch;
 mod choose;
 mod exchange;
 mod nccl;
+mod options;
 mod reach;
 mod shared;
 mod signals;
 mod slabs;
 mod sums;
-mod world;
 
 pub use batch::BatchSolver;
 pub use choose::Workload;
+pub use options::RankOptions;
 pub(in crate::cuda) use shared::{SharedMap, lend};
 pub use slabs::SlabSolver;
 pub(in crate::cuda) use slabs::first_rows;
 pub(in crate::cuda) use sums::SendSums;
-pub use world::{World, WorldError, WorldOptions};
 
 use crate::cuda::bodies::{Addresses, MOST_RANKS};
 use crate::cuda::device::{CudaError, Gpu, Graph};
+use crate::hash::Fnv1a;
 use nccl::{Messages, Transfer};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use signals::Signals;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,8 +58,6 @@ struct Ranks {
     /// The first of them, and how many there are in all processes.
     first: usize,
     count: usize,
-    /// The other processes.
-    world: Option<World>,
     /// Held while barriers are enqueued: every rank needs them in the same order.
     launch_lock: Mutex<()>,
 }
@@ -97,7 +94,7 @@ impl Peers {
     pub fn on(gpus: Vec<Gpu>) -> Result<Peers, CudaError> {
         check_count(gpus.len())?;
         let (link, count) = (Link::Memory(Signals::new(&gpus)?), gpus.len());
-        Ok(Peers::linked(link, gpus, (0, count), None))
+        Ok(Peers::linked(link, gpus, (0, count)))
     }
 
     /// Opens a rank on each of `devices`, by ordinal, that send each other messages by NCCL: for
@@ -114,7 +111,7 @@ impl Peers {
         check_count(devices.len())?;
         let gpus = open(devices)?;
         let (link, count) = (Link::Messages(Messages::open(&gpus)?), gpus.len());
-        Ok(Peers::linked(link, gpus, (0, count), None))
+        Ok(Peers::linked(link, gpus, (0, count)))
     }
 
     /// [`Peers::open`], and where devices do not reach each other's memory [`Peers::open_by_nccl`].
@@ -131,31 +128,27 @@ impl Peers {
     }
 
     /// Opens this process's rank, on a device by ordinal, and connects it with those of the other
-    /// processes, all of which call this.
+    /// processes, all of which call this. The ranks meet at the address `HOST:PORT` in the variable
+    /// `NCCL_COMM_ID`, where NCCL listens in the process of rank 0; it has to be the same in all
+    /// processes, and set before any of their threads starts.
+    ///
+    /// A rank that fails or ends is noticed by the others within their patience.
     ///
     /// # Errors
-    /// See [`Peers::open_by_nccl`]; [`CudaError::World`] when any rank fails, or two have the
-    /// same device or other versions of NCCL. All ranks get an error then.
-    pub fn join(world: &World, device: usize) -> Result<Peers, CudaError> {
-        let joined = || {
-            let gpu = Gpu::open(device)?;
-            let link = Link::Messages(Messages::join(&gpu, world)?);
-            let own = (world.rank(), world.size());
-            Ok(Peers::linked(link, vec![gpu], own, Some(world.clone())))
-        };
-        world.report_failure(joined())
+    /// See [`Peers::open_by_nccl`]; [`CudaError::Peers`] without an address, and
+    /// [`CudaError::Nccl`] when not all ranks have come within the options' patience or two have
+    /// the same device.
+    pub fn join(options: &RankOptions, device: usize) -> Result<Peers, CudaError> {
+        let gpu = Gpu::open(device)?;
+        let link = Link::Messages(Messages::join(&gpu, options)?);
+        Ok(Peers::linked(link, vec![gpu], (options.rank, options.size)))
     }
 
     /// Returns the ranks on these devices: the first of them, and how many there are in all
     /// processes.
-    fn linked(
-        link: Link,
-        gpus: Vec<Gpu>,
-        (first, count): (usize, usize),
-        world: Option<World>,
-    ) -> Peers {
+    fn linked(link: Link, gpus: Vec<Gpu>, (first, count): (usize, usize)) -> Peers {
         let launch_lock = Mutex::default();
-        Peers(Arc::new(Ranks { link, gpus, first, count, world, launch_lock }))
+        Peers(Arc::new(Ranks { link, gpus, first, count, launch_lock }))
     }
 
     /// Returns the version of NCCL, where it is on the loader's path and new enough.
@@ -192,9 +185,9 @@ impl Peers {
     /// Waits until everything enqueued so far has run on every rank of this process.
     ///
     /// # Errors
-    /// The failure of a device; [`CudaError::PeerMissing`], [`CudaError::Nccl`] or
-    /// [`CudaError::World`] when a rank has waited in vain for another, or another process has
-    /// failed: results since the last wait are worthless, and so are later ones of these ranks.
+    /// The failure of a device; [`CudaError::PeerMissing`] or [`CudaError::Nccl`] when a rank has
+    /// waited in vain for another: results since the last wait are worthless, and so are later ones
+    /// of these ranks.
     pub fn synchronize(&self) -> Result<(), CudaError> {
         self.0.synchronize()
     }
@@ -208,23 +201,31 @@ impl Peers {
         }
     }
 
-    /// Reports a failure of this process to the others.
-    fn report_failure<V>(&self, outcome: Result<V, CudaError>) -> Result<V, CudaError> {
-        match &self.0.world {
-            Some(world) => world.report_failure(outcome),
-            None => outcome,
+    /// Fails, in every process, unless all give the same values, which have names.
+    ///
+    /// # Errors
+    /// [`CudaError::Peers`] with the first value that differs; else as [`Peers::synchronize`].
+    pub fn agree(&self, values: &[(&str, String)]) -> Result<(), CudaError> {
+        for (name, value) in values {
+            let hash = Fnv1a::new().text(name).text(value).finish();
+            let all = self.gather(&vec![hash; self.0.gpus.len()])?;
+            if let Some(rank) = all.iter().position(|&other| other != all[0]) {
+                let reason = format!(
+                    "{name} is not the same on rank 0 and on rank {rank}: on rank {} it is {value}",
+                    self.0.first
+                );
+                return Err(CudaError::Peers(reason));
+            }
         }
+        Ok(())
     }
 
-    /// Returns the values of all ranks, from those of this process's.
-    fn gather<V: Serialize + DeserializeOwned + Clone>(
-        &self,
-        what: &str,
-        own: &[V],
-    ) -> Result<Vec<V>, CudaError> {
-        match &self.0.world {
-            Some(world) => Ok(world.gather(what, &own.to_vec())?.concat()),
-            None => Ok(own.to_vec()),
+    /// Returns the numbers of all ranks, from those of this process's, once all processes have
+    /// called this.
+    pub(crate) fn gather(&self, own: &[u64]) -> Result<Vec<u64>, CudaError> {
+        match &self.0.link {
+            Link::Messages(messages) => messages.gather(self.0.first, self.0.count, own),
+            Link::Memory(_) => Ok(own.to_vec()),
         }
     }
 

@@ -24,7 +24,7 @@ const OLDEST: (i32, i32) = (2, 14);
 /// `ncclUniqueId`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct UniqueId(pub(super) [u8; 128]);
+pub(super) struct UniqueId([u8; 128]);
 
 /// `ncclConfig_t` as of version 2.14; later versions read its size and take defaults for the rest.
 #[repr(C)]
@@ -40,6 +40,8 @@ pub(super) struct Nccl {
     get_unique_id: unsafe extern "C" fn(*mut UniqueId) -> Status,
     comm_init_rank_config:
         unsafe extern "C" fn(*mut Comm, c_int, UniqueId, c_int, *mut Config) -> Status,
+    comm_finalize: unsafe extern "C" fn(Comm) -> Status,
+    comm_destroy: unsafe extern "C" fn(Comm) -> Status,
     comm_abort: unsafe extern "C" fn(Comm) -> Status,
     comm_get_async_error: unsafe extern "C" fn(Comm, *mut Status) -> Status,
     get_error_string: unsafe extern "C" fn(Status) -> *const c_char,
@@ -85,6 +87,8 @@ impl Nccl {
                 version,
                 get_unique_id: *library.get(b"ncclGetUniqueId\0").ok()?,
                 comm_init_rank_config: *library.get(b"ncclCommInitRankConfig\0").ok()?,
+                comm_finalize: *library.get(b"ncclCommFinalize\0").ok()?,
+                comm_destroy: *library.get(b"ncclCommDestroy\0").ok()?,
                 comm_abort: *library.get(b"ncclCommAbort\0").ok()?,
                 comm_get_async_error: *library.get(b"ncclCommGetAsyncError\0").ok()?,
                 get_error_string: *library.get(b"ncclGetErrorString\0").ok()?,
@@ -209,6 +213,30 @@ impl Nccl {
         self.answer(EXCHANGE, comm, status).map(|_| ())
     }
 
+    /// Begins to end communicators in agreement with the other ranks: [`Nccl::is_ready`] says when
+    /// nothing is under way on them any more. In a group.
+    ///
+    /// # Safety
+    /// They are ready and of [`Nccl::begin`].
+    pub(super) unsafe fn finalize(&self, comms: &[Comm]) -> Result<(), CudaError> {
+        comms.iter().try_for_each(|&comm| {
+            // SAFETY: the caller's promise.
+            let status = unsafe { (self.comm_finalize)(comm) };
+            self.answer(CLOSE, comm, status).map(|_| ())
+        })
+    }
+
+    /// Frees communicators that are finalized.
+    ///
+    /// # Safety
+    /// They are of [`Nccl::begin`], finalized, and not used again.
+    pub(super) unsafe fn destroy(&self, comms: &[Comm]) {
+        for &comm in comms {
+            // SAFETY: the caller's promise.
+            unsafe { (self.comm_destroy)(comm) };
+        }
+    }
+
     /// Ends communicators, with what is under way on them.
     ///
     /// # Safety
@@ -227,3 +255,5 @@ impl Nccl {
 
 /// The usual operation of ranks.
 pub(super) const EXCHANGE: &str = "an exchange between ranks";
+/// The last operation of ranks.
+pub(super) const CLOSE: &str = "the end of the ranks' work";

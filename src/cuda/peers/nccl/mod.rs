@@ -1,21 +1,22 @@
 //! Ranks that send each other messages over NCCL: devices that do not reach each other's memory,
 //! and processes with a rank each, on one host or several.
 //!
+//! NCCL connects the ranks itself: those of processes meet at the address in `NCCL_COMM_ID`.
+//!
 //! Exchanges are enqueued on their streams, as kernels are. NCCL itself would wait for ever for a
 //! rank that does not come; so communicators are made not to block, and a thread watches exchanges
-//! under way: when a rank is lost, or one exchange takes longer than the ranks' patience, it ends
-//! the communicators, and calls that wait for the devices return an error.
+//! under way: when NCCL has lost a rank, or one exchange takes longer than the ranks' patience, it
+//! ends the communicators, and calls that wait for the devices return an error.
 //!
 //! Messages from rank to rank alone are used, so that NCCL needs no NVLink multicast.
 
 mod library;
 
-use super::{World, WorldError};
+use super::RankOptions;
 use crate::cuda::device::{CudaError, DeviceVec, Gpu, StreamGuard};
 use cudarc::driver::CudaEvent;
 use cudarc::driver::sys::{self, CUresult};
-use library::{Comm, EXCHANGE, Nccl, UniqueId};
-use serde::{Deserialize, Serialize};
+use library::{CLOSE, Comm, EXCHANGE, Nccl};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -26,10 +27,10 @@ pub(super) fn version() -> Option<String> {
     Nccl::get().ok().map(Nccl::version_text)
 }
 
-/// How long NCCL may take to connect ranks that are all there.
+/// How long NCCL may take to connect ranks of one process.
 const CONNECTING: Duration = Duration::from_secs(60);
-/// How long an exchange may take in one process.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// How long ranks wait for each other unless they are told.
+pub(super) const PATIENCE: Duration = Duration::from_secs(8);
 /// Between two looks at what is under way.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long ranks that end their work wait for each other.
@@ -54,7 +55,6 @@ pub(super) struct Messages {
 
 struct Shared {
     nccl: &'static Nccl,
-    world: Option<World>,
     patience: Duration,
     gpus: Vec<Gpu>,
     state: Mutex<State>,
@@ -66,7 +66,8 @@ struct State {
     comms: Vec<Comm>,
     /// Exchanges of each rank that are enqueued and not known to be over.
     under_way: Vec<VecDeque<Exchange>>,
-    failure: Option<Failure>,
+    /// Why nothing is exchanged any more.
+    failure: Option<String>,
     closing: bool,
 }
 
@@ -81,31 +82,6 @@ struct Exchange {
     since: Option<Instant>,
 }
 
-/// Why nothing is exchanged any more.
-#[derive(Clone)]
-enum Failure {
-    World(WorldError),
-    Nccl(String),
-}
-
-impl From<Failure> for CudaError {
-    fn from(failure: Failure) -> CudaError {
-        match failure {
-            Failure::World(error) => error.into(),
-            Failure::Nccl(reason) => CudaError::Nccl { what: EXCHANGE, reason },
-        }
-    }
-}
-
-/// Data that ranks share before NCCL connects them.
-#[derive(Serialize, Deserialize)]
-struct Card {
-    nccl: String,
-    device: String,
-    /// Set by rank 0.
-    id: Option<Vec<u8>>,
-}
-
 impl Messages {
     /// Connects devices of one process, a rank each.
     pub(super) fn open(gpus: &[Gpu]) -> Result<Messages, CudaError> {
@@ -117,36 +93,23 @@ impl Messages {
                 return Err(CudaError::Peers(reason));
             }
         }
-        Messages::connect(nccl, gpus, (0, gpus.len()), nccl.unique_id()?, None)
+        Messages::connect(nccl, gpus, (0, gpus.len()), (CONNECTING, PATIENCE))
     }
 
     /// Connects this process's device with those of the others.
-    pub(super) fn join(gpu: &Gpu, world: &World) -> Result<Messages, CudaError> {
-        let nccl = Nccl::get()?;
-        let id = (world.rank() == 0).then(|| nccl.unique_id()).transpose()?;
-        let card = Card {
-            nccl: nccl.version_text(),
-            device: format!("{} of {}", bus(gpu)?, world.host()),
-            id: id.map(|UniqueId(bytes)| bytes.to_vec()),
-        };
-        let cards = world.gather("NCCL", &card)?;
-        let disagree = |why: String| Err(WorldError::Disagree(why).into());
-        for (rank, card) in cards.iter().enumerate() {
-            if card.nccl != cards[0].nccl {
-                let (own, other) = (&cards[0].nccl, &card.nccl);
-                return disagree(format!("NCCL is {own} on rank 0 and {other} on rank {rank}"));
-            }
-            if let Some(same) = cards[..rank].iter().position(|other| other.device == card.device) {
-                let reason =
-                    format!("ranks {same} and {rank} have the same device: NCCL takes each once");
-                return Err(CudaError::Peers(reason));
-            }
+    pub(super) fn join(gpu: &Gpu, options: &RankOptions) -> Result<Messages, CudaError> {
+        // Without it every process would wait for others at an address of its own.
+        if std::env::var_os("NCCL_COMM_ID").is_none() {
+            let reason = "ranks need an address where they meet: NCCL_COMM_ID=HOST:PORT";
+            return Err(CudaError::Peers(reason.to_owned()));
         }
-        let id = cards[0].id.clone().and_then(|bytes| bytes.try_into().ok());
-        let Some(id) = id else { return disagree("rank 0 gave no id for NCCL".to_owned()) };
-        let (own, world) = ([gpu.clone()], world.clone());
-        let ranks = (world.rank(), world.size());
-        Messages::connect(nccl, &own, ranks, UniqueId(id), Some(world))
+        let RankOptions { rank, size, patience, .. } = *options;
+        Messages::connect(
+            Nccl::get()?,
+            std::slice::from_ref(gpu),
+            (rank, size),
+            (patience, patience),
+        )
     }
 
     /// Makes the communicators of ranks `first` and the following, of `count`, and tries them.
@@ -154,9 +117,9 @@ impl Messages {
         nccl: &'static Nccl,
         gpus: &[Gpu],
         (first, count): (usize, usize),
-        id: UniqueId,
-        world: Option<World>,
+        (connecting, patience): (Duration, Duration),
     ) -> Result<Messages, CudaError> {
+        let id = nccl.unique_id()?;
         let state = State {
             comms: Vec::new(),
             under_way: gpus.iter().map(|_| VecDeque::new()).collect(),
@@ -165,8 +128,7 @@ impl Messages {
         };
         let shared = Arc::new(Shared {
             nccl,
-            patience: world.as_ref().map_or(PATIENCE, World::patience),
-            world,
+            patience,
             gpus: gpus.to_vec(),
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -182,7 +144,7 @@ impl Messages {
             }
             Ok(())
         });
-        let made = begun.and_then(|()| shared.settle(&state, what, CONNECTING));
+        let made = begun.and_then(|()| shared.settle(&state, what, connecting));
         made.map_err(|error| shared.end(&mut state, error))?;
         drop(state);
         // Where no thread can be started, the communicators end with the messages.
@@ -190,12 +152,12 @@ impl Messages {
         let watch = std::thread::Builder::new().spawn(move || shared.watch());
         let refused = |error: std::io::Error| CudaError::Nccl { what, reason: error.to_string() };
         messages.watch = Some(watch.map_err(refused)?);
-        messages.try_all(first, count)?;
+        messages.try_all((first, count), connecting)?;
         Ok(messages)
     }
 
     /// Every rank sends every other one a pattern, which also makes the connections between them.
-    fn try_all(&self, first: usize, count: usize) -> Result<(), CudaError> {
+    fn try_all(&self, (first, count): (usize, usize), limit: Duration) -> Result<(), CudaError> {
         let pattern = |from: usize, to: usize| {
             let seed = (from * count + to) as u32 + 1;
             (0..PATTERN as u32).map(move |i| (i + 1).wrapping_mul(2_654_435_761).wrapping_mul(seed))
@@ -217,7 +179,7 @@ impl Messages {
         let transfers: Vec<Vec<_>> =
             rooms.iter().enumerate().map(|(k, room)| of(first + k, room)).collect();
         // SAFETY: every buffer has so many numbers; all are waited for below.
-        unsafe { self.exchange_within(&transfers, CONNECTING) }?;
+        unsafe { self.exchange_within(&transfers, limit) }?;
         self.synchronize()?;
         for (rank, (gpu, (_, room))) in (first..).zip(self.shared.gpus.iter().zip(&rooms)) {
             let got = gpu.download(room)?;
@@ -230,6 +192,33 @@ impl Messages {
             }
         }
         Ok(())
+    }
+
+    /// Returns the numbers of all ranks, `count` in all, from those of this process's, `first` and
+    /// the following.
+    pub(super) fn gather(
+        &self,
+        first: usize,
+        count: usize,
+        own: &[u64],
+    ) -> Result<Vec<u64>, CudaError> {
+        let mut rooms: Vec<DeviceVec<u64>> = Vec::new();
+        for (gpu, &value) in self.shared.gpus.iter().zip(own) {
+            rooms.push(gpu.upload(&vec![value; count])?);
+        }
+        let bytes = size_of::<u64>();
+        let of = |(rank, room): (usize, &DeviceVec<u64>)| {
+            let at = |k: usize| *room.address() + (k * bytes) as u64;
+            let to = |peer| Transfer { send: true, peer, address: at(rank), bytes };
+            let from = |peer| Transfer { send: false, peer, address: at(peer), bytes };
+            let others = (0..count).filter(|&peer| peer != rank);
+            others.flat_map(|peer| [to(peer), from(peer)]).collect()
+        };
+        let transfers: Vec<Vec<_>> = (first..).zip(&rooms).map(of).collect();
+        // SAFETY: every buffer has a number for each rank; all are waited for below.
+        unsafe { self.exchange(&transfers) }?;
+        self.synchronize()?;
+        self.shared.gpus[0].download(&rooms[0])
     }
 
     /// Enqueues the transfers of each of this process's ranks; a rank sends another one's data in
@@ -314,12 +303,10 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fails where something has before, on whichever rank.
+    /// Fails where something has before.
     fn check(&self, state: &State) -> Result<(), CudaError> {
-        if let Some(failure) = &state.failure {
-            return Err(failure.clone().into());
-        }
-        self.world.as_ref().map_or(Ok(()), |world| Ok(world.check()?))
+        let failed = |reason: &String| CudaError::Nccl { what: EXCHANGE, reason: reason.clone() };
+        state.failure.as_ref().map(failed).map_or(Ok(()), Err)
     }
 
     /// Returns a mark on every stream.
@@ -352,28 +339,18 @@ impl Shared {
         Ok(())
     }
 
-    /// Ends the communicators for this reason, which is sent to all ranks, or an earlier one.
+    /// Ends the communicators for this reason, or an earlier one.
     fn end(&self, state: &mut State, error: CudaError) -> CudaError {
-        if let Some(world) = &self.world {
-            // The first failure of all counts; this is no other where it came from there.
-            world.fail(&error.to_string());
+        if state.failure.is_none() {
+            state.failure = Some(match &error {
+                CudaError::Nccl { reason, .. } => reason.clone(),
+                other => other.to_string(),
+            });
         }
-        let failure = match self.world.as_ref().map(|world| (world.rank(), world.check())) {
-            // The failure may be the one that this rank has just sent.
-            Some((own, Err(failure))) if !matches!(failure, WorldError::Failed { rank, .. } if rank == own) => {
-                Failure::World(failure)
-            }
-            _ => match &error {
-                CudaError::Nccl { reason, .. } => Failure::Nccl(reason.clone()),
-                other => Failure::Nccl(other.to_string()),
-            },
-        };
-        let own = matches!(failure, Failure::Nccl(_));
-        state.failure.get_or_insert(failure.clone());
         let comms = std::mem::take(&mut state.comms);
         // SAFETY: they are no longer in the list.
         unsafe { self.nccl.abort(&comms) };
-        if own { error } else { failure.into() }
+        error
     }
 
     /// Looks at what is under way until the ranks are closed.
@@ -418,7 +395,7 @@ impl Shared {
 fn late(what: &'static str, limit: Duration) -> CudaError {
     let seconds = limit.as_secs_f32();
     let reason = format!(
-        "not over after {seconds} s: work of another rank failed, or was not asked for there"
+        "not over after {seconds} s: another rank has not come, has failed, or was not asked for it"
     );
     CudaError::Nccl { what, reason }
 }
@@ -432,30 +409,28 @@ fn passed(event: &CudaEvent) -> Result<bool, CudaError> {
     }
 }
 
-/// Returns where a device is on its host.
-fn bus(gpu: &Gpu) -> Result<String, CudaError> {
-    let mut text = [0u8; 32];
-    let room = text.len() as i32;
-    // SAFETY: writes a text of at most so many bytes, with a zero at its end.
-    unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr().cast(), room, gpu.context().cu_device()) }
-        .result()?;
-    Ok(text.iter().take_while(|&&byte| byte != 0).map(|&byte| char::from(byte)).collect())
-}
-
 impl Drop for Messages {
     fn drop(&mut self) {
-        let failed = self.synchronize().is_err();
-        if let (Some(world), false) = (&self.shared.world, failed) {
-            // Memory that another rank still reads must not be freed.
-            let _ = world.gather_until("the end", &(), Some(Instant::now() + CLOSING));
-        }
+        // Memory that another rank still reads must not be freed: ranks end together, unless one
+        // has failed.
+        let _ = self.synchronize();
         let mut state = self.shared.lock();
+        let comms = state.comms.clone();
+        // SAFETY: communicators of the list are not aborted, and no other call of theirs comes
+        // while the state is locked.
+        let ended = self.shared.nccl.group(CLOSE, || unsafe { self.shared.nccl.finalize(&comms) });
+        let ended = ended.and_then(|()| self.shared.settle(&state, CLOSE, CLOSING));
         state.closing = true;
         self.shared.changed.notify_all();
         let comms = std::mem::take(&mut state.comms);
         drop(state);
-        // SAFETY: they are no longer in the list; nothing is under way on them.
-        unsafe { self.shared.nccl.abort(&comms) };
+        // SAFETY: they are no longer in the list; those that are destroyed have been finalized.
+        unsafe {
+            match ended {
+                Ok(()) => self.shared.nccl.destroy(&comms),
+                Err(_) => self.shared.nccl.abort(&comms),
+            }
+        }
         if let Some(watch) = self.watch.take() {
             let _ = watch.join();
         }

@@ -44,20 +44,11 @@ impl<T: CudaReal> SlabSolver<T> {
     /// # Errors
     /// [`CudaError::NoThreePass`] for a grid that has no three-pass solve on these devices, or
     /// fewer row pairs or panels of columns (128 bytes of complex numbers) than there are ranks;
-    /// else when kernels cannot be compiled or memory runs out, on any rank.
+    /// else when kernels cannot be compiled or memory runs out.
     pub fn new(peers: &Peers, grid: &BinGrid) -> Result<Self, CudaError> {
-        match SlabSolver::make(peers, grid) {
-            // All ranks find that, and may go on.
-            Err(error @ CudaError::NoThreePass { .. }) => Err(error),
-            outcome => peers.report_failure(outcome),
-        }
-    }
-
-    fn make(peers: &Peers, grid: &BinGrid) -> Result<Self, CudaError> {
         let (nx, ny, ranks) = (grid.nx(), grid.ny(), three_pass::make(peers, grid)?);
         // Zeros must be there before another rank writes.
         peers.synchronize()?;
-        peers.gather("a solver", &vec![(); ranks.len()])?;
         let first_row = first_rows(nx, peers.count());
         Ok(SlabSolver { peers: peers.clone(), nx, ny, first_row, ranks })
     }
@@ -85,8 +76,7 @@ impl<T: CudaReal> SlabSolver<T> {
             let Range { start, end } = self.rows(rank);
             self.peers.gpu(rank).upload(&map[start * self.ny..end * self.ny])
         };
-        // Other processes count on what this one has.
-        self.peers.report_failure(self.peers.local().map(part).collect())
+        self.peers.local().map(part).collect()
     }
 
     /// Returns zero fields over the rows of each of this process's ranks.
@@ -95,7 +85,7 @@ impl<T: CudaReal> SlabSolver<T> {
     /// When memory runs out.
     pub fn fields(&self) -> Result<Vec<Fields<T>>, CudaError> {
         let of = |rank| Fields::new(self.peers.gpu(rank), self.rows(rank).len() * self.ny);
-        self.peers.report_failure(self.peers.local().map(of).collect())
+        self.peers.local().map(of).collect()
     }
 
     /// Returns φ, Ex and Ey of all ranks in host memory, `[nx][ny]` each, in the process of rank 0;
@@ -105,10 +95,6 @@ impl<T: CudaReal> SlabSolver<T> {
     /// See [`Peers::synchronize`], and when there are not as many fields as ranks in this
     /// process.
     pub fn gather(&self, fields: &[Fields<T>]) -> Result<Option<[Vec<T>; 3]>, CudaError> {
-        self.peers.report_failure(self.gather_maps(fields))
-    }
-
-    fn gather_maps(&self, fields: &[Fields<T>]) -> Result<Option<[Vec<T>; 3]>, CudaError> {
         self.check_fields(fields)?;
         self.peers.synchronize()?;
         let local = self.peers.local();
@@ -121,15 +107,11 @@ impl<T: CudaReal> SlabSolver<T> {
             let (address, bytes) = (*map.address(), map.len() * size_of::<T>());
             Transfer { send, peer, address, bytes }
         };
-        // Before each exchange processes wait on the host: there rank 0 may take as long as it does
-        // to copy a map.
-        let ready = || self.peers.gather("a map", &vec![(); local.len()]);
         let mut all = [const { Vec::new() }; 3];
         for (slabs, all) in maps.iter().zip(&mut all) {
             if local.start > 0 {
                 let transfers: Vec<_> =
                     slabs.iter().map(|map| vec![message(true, 0, map)]).collect();
-                ready()?;
                 // SAFETY: the maps live until the wait below.
                 unsafe { self.peers.exchange(&transfers) }?;
                 self.peers.synchronize()?;
@@ -149,7 +131,6 @@ impl<T: CudaReal> SlabSolver<T> {
             let mut transfers = vec![Vec::new(); local.len()];
             transfers[0] =
                 others.zip(&rooms).map(|(peer, room)| message(false, peer, room)).collect();
-            ready()?;
             // SAFETY: the buffers live until the wait below.
             unsafe { self.peers.exchange(&transfers) }?;
             self.peers.synchronize()?;
@@ -172,11 +153,6 @@ impl<T: CudaReal> SlabSolver<T> {
         rho: &[DeviceVec<T>],
         fields: &mut [Fields<T>],
     ) -> Result<(), CudaError> {
-        let outcome = self.passes(rho, fields);
-        self.peers.report_failure(outcome)
-    }
-
-    fn passes(&mut self, rho: &[DeviceVec<T>], fields: &mut [Fields<T>]) -> Result<(), CudaError> {
         self.check(rho, fields)?;
         // Pass by pass, so that no rank waits for the host.
         for (rank, rho) in self.peers.local().zip(rho) {

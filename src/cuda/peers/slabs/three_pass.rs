@@ -112,7 +112,7 @@ pub(super) fn make<T: CudaReal>(
     let shapes: Vec<Shapes> =
         peers.local().map(|rank| Shapes::of(peers.gpu(rank))).collect::<Result<_, _>>()?;
     // Columns that a block of the second pass stores at once: the most of any rank, where they
-    // differ, which is an even number where any stores two at a time. None where it has no such
+    // differ, which is an even number where any stores two at a time. 0 where a rank has no such
     // lines.
     let at_once = |shapes: &Shapes| {
         let shape = shapes.choose::<T>(Role::Solve, (nx, ny / 2))?;
@@ -120,11 +120,12 @@ pub(super) fn make<T: CudaReal>(
         shapes.choose::<T>(Role::Fields, (ny, nx / 2))?;
         Some(if shape.keep == SpectrumStorage::Separate { 2 * shape.lanes } else { shape.lanes })
     };
-    let own: Vec<Option<usize>> = shapes.iter().map(at_once).collect();
-    let all: Option<Vec<usize>> = peers.gather("columns at once", &own)?.into_iter().collect();
-    let Some(written) = all.and_then(|all| all.into_iter().max()) else {
+    let own: Vec<u64> = shapes.iter().map(|s| at_once(s).unwrap_or(0) as u64).collect();
+    let all = peers.gather(&own)?;
+    if all.contains(&0) {
         return Err(no(format!("no lines of {nx} or {ny}")));
-    };
+    }
+    let written = all.into_iter().fold(0, u64::max) as usize;
     let (first_pair, first_panel) = (divide(pairs, count), divide(panels, count));
     let columns_of = |rank: usize| {
         let (begin, end) = (first_panel[rank] * width, first_panel[rank + 1] * width);
@@ -173,9 +174,10 @@ pub(super) fn make<T: CudaReal>(
             exchange: None,
         });
     }
-    let own: Vec<u32> = ranks.iter().map(|rank| rank.columns.kernel.config.grid_dim.0).collect();
+    let blocks = |rank: &RankState<T>| u64::from(rank.columns.kernel.config.grid_dim.0);
+    let own: Vec<u64> = ranks.iter().map(blocks).collect();
     let first_partial: Vec<usize> = peers
-        .gather("blocks", &own)?
+        .gather(&own)?
         .iter()
         .scan(0, |end, &blocks| {
             *end += blocks as usize;
