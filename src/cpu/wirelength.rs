@@ -3,16 +3,20 @@
 //! The formulas are in [`crate::wirelength`]. Distances are taken from the net's own extremes, so
 //! that f32 loses no precision to a net's position on the die, and no exponent is above zero.
 //!
+//! # Layout
+//! Most nets have few pins, and a net alone would leave most of a vector idle. Nets of as many pins,
+//! up to [`MOST_GROUPED`], therefore stand in groups of [`LANES`], one in each lane: first the first
+//! pin of each, then the second. What is left over of a group has no weight. The other nets follow,
+//! pin after pin; their vectors are of pins. Exponentials are exact to within 2 ulp (`simd::exp`).
+//!
 //! The positions of bodies are put side by side, x and y of each, so that a pin finds both at one
-//! place; so are the pins' gradients, which each body adds up. The steps between are computed for a
-//! few hundred pins at a time, which stay in the nearest cache: positions, exponentials, several to
-//! a vector, to within 2 ulp (`simd::exp`), and last each net's sums and gradients.
+//! place; so are the pins' gradients, which each body adds up.
 //!
 //! # How it runs in parallel
 //! Nets are cut into blocks of about as many pins. A block is one task, which
 //! writes the gradient of each of its pins; then each body adds up those of its
 //! pins, in order. Blocks depend on the netlist alone and their sums are added in
-//! order in `f64`: the bits are the same for any number of threads.
+//! order in `f64`: the bits are the same for any number of threads and any vector unit.
 
 use super::matrix::SharedMatrix;
 use super::simd::vectorised;
@@ -22,12 +26,17 @@ use crate::wirelength::{FIXED_PIN, Netlist, Wirelength};
 use rayon::prelude::*;
 use std::ops::Range;
 
+/// Nets of a group.
+const LANES: usize = 16;
+/// Most pins of a net in a group.
+const MOST_GROUPED: usize = 32;
 /// Pins of a block, about.
 const BLOCK_PINS: usize = 8192;
-/// Pins that are worked on at once, unless one net has more.
-const PIECE_PINS: usize = 512;
 /// Bodies of one task at least.
 const BODIES: usize = 4096;
+
+/// A number of each net of a group.
+type Lanes<T> = [T; LANES];
 
 /// The wirelength of a [`Netlist`] and its gradient: made once, then used every iteration. Nothing
 /// is allocated after [`CpuWirelength::new`].
@@ -39,57 +48,83 @@ pub struct CpuWirelength<T> {
     corners: Vec<[T; 2]>,
     /// By pin of the nets that take part in the weighted average: the gradient by its position.
     gradient: Vec<[T; 2]>,
+    /// The first entry of every movable cell in the two lists below, and their number.
     body_start: Vec<u32>,
+    /// The pins of the cells, one cell's after the other's, and the cell of each.
     body_pin: Vec<u32>,
+    body: Vec<u32>,
     fixed_hpwl: f64,
 }
 
 /// The nets and their pins.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Nets<T> {
-    start: Vec<u32>,
-    weight: Vec<f64>,
-    /// For every pin: the index of its body in `corners`, and its offset from there.
+    /// For every pin: the index of its body in `corners`, and its offset from there. First those of
+    /// groups, then those of the other nets, in the end of nets that do not take part in the
+    /// weighted average.
     body: Vec<u32>,
     offset: Vec<[T; 2]>,
+    /// Weights of the nets in groups.
+    grouped_weight: Vec<T>,
+    /// The first pin of every other net, and the number of pins at the end; and its weight.
+    start: Vec<u32>,
+    weight: Vec<f64>,
 }
 
 /// Some nets, next to one another, and what is computed of them.
 #[derive(Clone, Debug)]
 struct NetBlock<T> {
-    nets: Range<usize>,
-    /// Whether they take part in the weighted average.
-    smooth: bool,
-    /// Working memory, empty unless `smooth`. For every pin of a piece: how far below its net's
-    /// high end and above its low end it is, γ being the unit, as numbers that are not above zero;
-    /// then e and n.
-    exponents: [Vec<[T; 2]>; 2],
-    /// For every net of a piece: low and high end along both axes.
-    ends: Vec<[[T; 2]; 2]>,
+    nets: BlockNets,
+    pins: Range<usize>,
+    /// Working memory of a group or net, empty where nothing is smoothed: for every pin e, then n.
+    exponentials: [Vec<Lanes<T>>; 2],
     sum: Wirelength,
+}
+
+/// Which nets a block has.
+#[derive(Clone, Debug)]
+enum BlockNets {
+    /// Groups of nets with as many pins; the first net's place among those in groups.
+    Grouped { pins_of_a_net: usize, first: usize },
+    /// Nets with more pins, by their place among those.
+    Single(Range<usize>),
+    /// Nets that do not take part in the weighted average, likewise.
+    Measured(Range<usize>),
 }
 
 impl<T: Real> CpuWirelength<T> {
     /// Rounds `netlist` to `T` and allocates what [`CpuWirelength::evaluate`] works in.
     pub fn new(netlist: &Netlist) -> Self {
-        let mut blocks = cut(netlist, 0..netlist.smooth(), true);
-        blocks.extend(cut(netlist, netlist.smooth()..netlist.nets(), false));
+        let mut made = Layout::new(netlist);
+        let mut by_pins = vec![Vec::new(); MOST_GROUPED + 1];
+        let mut others = Vec::new();
+        for e in 0..netlist.smooth() {
+            match netlist.pins_of(e).len() {
+                count @ ..=MOST_GROUPED => by_pins[count].push(e),
+                _ => others.push(e),
+            }
+        }
+        for nets in by_pins {
+            made.add_groups(&nets);
+        }
+        let grouped = made.nets.body.len();
+        made.nets.start.push(grouped as u32);
+        made.add_single(&others, BlockNets::Single);
+        let averaged = made.nets.body.len();
+        made.add_single(
+            &(netlist.smooth()..netlist.nets()).collect::<Vec<_>>(),
+            BlockNets::Measured,
+        );
+        let Layout { nets, blocks, place, .. } = made;
         let zero = [T::zero(); 2];
-        let movable = netlist.movable() as u32;
-        let body = |&body: &u32| if body == FIXED_PIN { movable } else { body };
-        let offset = |(&x, &y): (&f64, &f64)| [T::of(x), T::of(y)];
         CpuWirelength {
-            nets: Nets {
-                start: netlist.net_start().to_vec(),
-                weight: netlist.weight().to_vec(),
-                body: netlist.pin_body().iter().map(body).collect(),
-                offset: netlist.pin_x().iter().zip(netlist.pin_y()).map(offset).collect(),
-            },
+            nets,
             blocks,
             corners: filled(netlist.movable() + 1, zero),
-            gradient: filled(netlist.net_start()[netlist.smooth()] as usize, zero),
+            gradient: filled(averaged, zero),
             body_start: netlist.body_start().to_vec(),
-            body_pin: netlist.body_pin().to_vec(),
+            body: netlist.body_pin().iter().map(|&pin| netlist.pin_body()[pin as usize]).collect(),
+            body_pin: netlist.body_pin().iter().map(|&pin| place[pin as usize]).collect(),
             fixed_hpwl: netlist.fixed_hpwl(),
         }
     }
@@ -119,13 +154,12 @@ impl<T: Real> CpuWirelength<T> {
         let pins = gradient.len();
         let gradients = SharedMatrix::new(gradient, pins.max(1));
         blocks.par_iter_mut().for_each(|block| {
-            if !block.smooth {
+            if let BlockNets::Measured(_) = block.nets {
                 block.measure(nets, corners);
                 return;
             }
-            let pins = nets.pins(block.nets.clone());
             // SAFETY: every pin is of one net, every net in one block, and a block is one task.
-            let mut own = unsafe { gradients.block(0..1, pins) };
+            let mut own = unsafe { gradients.block(0..1, block.pins.clone()) };
             block.evaluate(nets, corners, inverse_gamma, own.row(0));
         });
         self.gather(gradient_x, gradient_y);
@@ -136,58 +170,108 @@ impl<T: Real> CpuWirelength<T> {
         })
     }
 
-    /// Adds up the gradients of every body's pins.
+    /// Adds up the gradients of every body's pins. The loop has no branch that depends on how many
+    /// pins a body has, so that it waits for many of them at once.
     fn gather(&self, gradient_x: &mut [T], gradient_y: &mut [T]) {
-        let movable = self.body_start.len() - 1;
-        let gradients = gradient_x.par_iter_mut().zip(gradient_y);
-        gradients.with_min_len(BODIES).enumerate().for_each(|(body, (gx, gy))| {
-            let mut sum = [T::zero(); 2];
-            if body < movable {
-                let pins = self.body_start[body] as usize..self.body_start[body + 1] as usize;
-                for &pin in &self.body_pin[pins] {
-                    let [x, y] = self.gradient[pin as usize];
-                    sum = [sum[0] + x, sum[1] + y];
-                }
+        let movable = self.corners.len() - 1;
+        let tasks = gradient_x.par_chunks_mut(BODIES).zip(gradient_y.par_chunks_mut(BODIES));
+        tasks.enumerate().for_each(|(task, (gradient_x, gradient_y))| {
+            let bodies = task * BODIES..movable.min(task * BODIES + gradient_x.len());
+            gradient_x.fill(T::zero());
+            gradient_y.fill(T::zero());
+            if bodies.is_empty() {
+                return;
             }
-            [*gx, *gy] = sum;
+            let pins = self.body_start[bodies.start] as usize..self.body_start[bodies.end] as usize;
+            for (&pin, &body) in self.body_pin[pins.clone()].iter().zip(&self.body[pins]) {
+                let ([x, y], at) = (self.gradient[pin as usize], body as usize - bodies.start);
+                gradient_x[at] += x;
+                gradient_y[at] += y;
+            }
         });
     }
 }
 
-/// Cuts nets into blocks.
-fn cut<T: Real>(netlist: &Netlist, nets: Range<usize>, smooth: bool) -> Vec<NetBlock<T>> {
-    let mut blocks = Vec::new();
-    let mut first = nets.start;
-    while first < nets.end {
-        let last = run_end(netlist.net_start(), first, nets.end, BLOCK_PINS);
-        let largest = (first..last).map(|e| netlist.pins_of(e).len()).max();
-        let room = if smooth { largest.unwrap_or(0).max(PIECE_PINS) } else { 0 };
-        blocks.push(NetBlock {
-            nets: first..last,
-            smooth,
-            exponents: [(); 2].map(|()| vec![[T::zero(); 2]; room]),
-            ends: vec![[[T::zero(); 2]; 2]; if smooth { PIECE_PINS } else { 0 }],
+/// The nets while they are put in order.
+struct Layout<'a, T> {
+    netlist: &'a Netlist,
+    nets: Nets<T>,
+    blocks: Vec<NetBlock<T>>,
+    /// The place of every pin of the netlist.
+    place: Vec<u32>,
+}
+
+impl<'a, T: Real> Layout<'a, T> {
+    fn new(netlist: &'a Netlist) -> Self {
+        let (nets, blocks) = (Nets::default(), Vec::new());
+        Layout { netlist, nets, blocks, place: vec![0; netlist.pins()] }
+    }
+
+    /// Adds a pin of the netlist, or one of no net.
+    fn add_pin(&mut self, pin: Option<usize>) {
+        let nowhere = self.netlist.movable() as u32;
+        let (mut body, mut offset) = (nowhere, [T::zero(); 2]);
+        if let Some(pin) = pin {
+            self.place[pin] = self.nets.body.len() as u32;
+            offset = [self.netlist.pin_x()[pin], self.netlist.pin_y()[pin]].map(T::of);
+            body =
+                Some(self.netlist.pin_body()[pin]).filter(|&b| b != FIXED_PIN).unwrap_or(nowhere);
+        }
+        self.nets.body.push(body);
+        self.nets.offset.push(offset);
+    }
+
+    fn add_block(&mut self, nets: BlockNets, first_pin: usize, room: usize) {
+        self.blocks.push(NetBlock {
+            nets,
+            pins: first_pin..self.nets.body.len(),
+            exponentials: [(); 2].map(|()| vec![[T::zero(); LANES]; room]),
             sum: Wirelength::default(),
         });
-        first = last;
     }
-    blocks
-}
 
-/// Returns the end of the longest run of nets from `first` on, `end` at most, that has at most
-/// `pins` pins; of one net when that has more.
-fn run_end(start: &[u32], first: usize, end: usize, pins: usize) -> usize {
-    let most = start[first] as usize + pins;
-    first + start[first + 1..=end].partition_point(|&end| end as usize <= most).max(1)
+    /// Adds nets that have as many pins, in groups.
+    fn add_groups(&mut self, nets: &[usize]) {
+        let Some(&first) = nets.first() else { return };
+        let pins_of_a_net = self.netlist.pins_of(first).len();
+        for nets in nets.chunks((BLOCK_PINS / pins_of_a_net).next_multiple_of(LANES)) {
+            let (first, first_pin) = (self.nets.grouped_weight.len(), self.nets.body.len());
+            for group in nets.chunks(LANES) {
+                for pin in 0..pins_of_a_net {
+                    for lane in 0..LANES {
+                        let net = group.get(lane).map(|&e| self.netlist.pins_of(e).start);
+                        self.add_pin(net.map(|start| start + pin));
+                    }
+                }
+                let weights = group.iter().map(|&e| T::of(self.netlist.weight()[e]));
+                self.nets.grouped_weight.extend(weights);
+                let whole = self.nets.grouped_weight.len().next_multiple_of(LANES);
+                self.nets.grouped_weight.resize(whole, T::zero());
+            }
+            self.add_block(BlockNets::Grouped { pins_of_a_net, first }, first_pin, pins_of_a_net);
+        }
+    }
+
+    /// Adds nets one after the other.
+    fn add_single(&mut self, nets: &[usize], kind: fn(Range<usize>) -> BlockNets) {
+        let (mut first, mut first_pin, mut largest) =
+            (self.nets.weight.len(), self.nets.body.len(), 0);
+        for (k, &e) in nets.iter().enumerate() {
+            let pins = self.netlist.pins_of(e);
+            largest = largest.max(pins.len());
+            pins.for_each(|pin| self.add_pin(Some(pin)));
+            self.nets.start.push(self.nets.body.len() as u32);
+            self.nets.weight.push(self.netlist.weight()[e]);
+            if self.nets.body.len() - first_pin >= BLOCK_PINS || k + 1 == nets.len() {
+                let last = self.nets.weight.len();
+                self.add_block(kind(first..last), first_pin, (2 * largest).div_ceil(LANES));
+                (first, first_pin, largest) = (last, self.nets.body.len(), 0);
+            }
+        }
+    }
 }
 
 impl<T: Real> Nets<T> {
-    /// Returns the pins of some nets, next to one another.
-    #[inline(always)]
-    fn pins(&self, nets: Range<usize>) -> Range<usize> {
-        self.start[nets.start] as usize..self.start[nets.end] as usize
-    }
-
     #[inline(always)]
     fn position(&self, pin: usize, corners: &[[T; 2]]) -> [T; 2] {
         let ([x, y], [dx, dy]) = (corners[self.body[pin] as usize], self.offset[pin]);
@@ -198,8 +282,8 @@ impl<T: Real> Nets<T> {
 impl<T: Real> NetBlock<T> {
     /// HPWL alone.
     fn measure(&mut self, all: &Nets<T>, corners: &[[T; 2]]) {
-        let nets = self.nets.clone();
-        let lengths = nets.map(|e| all.weight[e] * half_perimeter(all, e, corners));
+        let BlockNets::Measured(nets) = &self.nets else { return };
+        let lengths = nets.clone().map(|e| all.weight[e] * half_perimeter(all, e, corners));
         self.sum = Wirelength { hpwl: lengths.sum(), smooth: 0.0 };
     }
 
@@ -209,81 +293,207 @@ impl<T: Real> NetBlock<T> {
         all: &Nets<T>,
         corners: &[[T; 2]],
         inverse_gamma: T,
-        mut gradient: &mut [[T; 2]],
+        gradient: &mut [[T; 2]],
     ) {
-        self.sum = Wirelength::default();
-        let mut first = self.nets.start;
-        while first < self.nets.end {
-            let last = run_end(&all.start, first, self.nets.end, PIECE_PINS);
-            let (own, rest) = gradient.split_at_mut(all.pins(first..last).len());
-            vectorised(
+        let NetBlock { nets, pins, exponentials, sum } = self;
+        let exponentials = exponentials.each_mut().map(Vec::as_mut_slice);
+        *sum = match nets.clone() {
+            BlockNets::Grouped { pins_of_a_net, first } => vectorised(
                 #[inline(always)]
-                || self.evaluate_piece(all, first..last, corners, inverse_gamma, own),
-            );
-            (gradient, first) = (rest, last);
-        }
+                || {
+                    let mut sums = [[0.0; LANES]; 2];
+                    let groups = gradient.chunks_exact_mut(pins_of_a_net * LANES).enumerate();
+                    let [e, n] = exponentials;
+                    for (k, gradient) in groups {
+                        let first_pin = pins.start + k * pins_of_a_net * LANES;
+                        let weight = &all.grouped_weight[first + k * LANES..][..LANES];
+                        let weight = weight.try_into().expect("a group is whole");
+                        let by = (inverse_gamma, weight);
+                        evaluate_group(all, first_pin, corners, by, [e, n], gradient, &mut sums);
+                    }
+                    let [hpwl, smooth] = sums.map(|lanes| lanes.iter().sum());
+                    Wirelength { hpwl, smooth }
+                },
+            ),
+            BlockNets::Single(nets) => vectorised(
+                #[inline(always)]
+                || {
+                    let mut sum = Wirelength::default();
+                    let [e, n] = exponentials;
+                    for net in nets {
+                        let own = all.start[net] as usize..all.start[net + 1] as usize;
+                        let values = &mut gradient[own.start - pins.start..own.end - pins.start];
+                        let exponentials = [
+                            &mut e.as_flattened_mut()[..2 * own.len()],
+                            &mut n.as_flattened_mut()[..2 * own.len()],
+                        ];
+                        for (value, pin) in values.iter_mut().zip(own) {
+                            *value = all.position(pin, corners);
+                        }
+                        let weight = all.weight[net];
+                        let found = evaluate_net(values, exponentials, inverse_gamma, weight);
+                        sum.hpwl += found.hpwl;
+                        sum.smooth += found.smooth;
+                    }
+                    sum
+                },
+            ),
+            BlockNets::Measured(_) => return,
+        };
     }
+}
 
-    #[inline(always)]
-    fn evaluate_piece(
-        &mut self,
-        all: &Nets<T>,
-        nets: Range<usize>,
-        corners: &[[T; 2]],
-        inverse_gamma: T,
-        values: &mut [[T; 2]],
-    ) {
-        let NetBlock { exponents, ends, sum, .. } = self;
-        let pins = all.pins(nets.clone());
-        let exponents = exponents.each_mut().map(
-            #[inline(always)]
-            |e| &mut e[..pins.len()],
-        );
-        for (value, pin) in values.iter_mut().zip(pins.clone()) {
-            *value = all.position(pin, corners);
-        }
-        let [below, above] = exponents;
-        for (ends, e) in ends.iter_mut().zip(nets.clone()) {
-            let here = all.start[e] as usize - pins.start..all.start[e + 1] as usize - pins.start;
-            let values = &values[here.clone()];
-            let [low, high] = extremes(values);
-            let exponents = below[here.clone()].iter_mut().zip(&mut above[here]);
-            for ((below, above), value) in exponents.zip(values) {
-                for axis in 0..2 {
-                    below[axis] = value[axis] - high[axis];
-                    above[axis] = low[axis] - value[axis];
-                }
-            }
-            *ends = [low, high];
-        }
-        for exponents in [&mut *below, &mut *above] {
-            for v in exponents.as_flattened_mut() {
-                *v = (*v * inverse_gamma).exp_of_non_positive();
-            }
-        }
-        for (&ends, e) in ends.iter().zip(nets) {
-            let here = all.start[e] as usize - pins.start..all.start[e + 1] as usize - pins.start;
-            let exponents = [&below[here.clone()], &above[here.clone()]];
-            let (values, weight) = (&mut values[here], all.weight[e]);
-            let means = weighted_average(values, exponents, ends, inverse_gamma, T::of(weight));
-            let [low, high] = ends;
-            for axis in 0..2 {
-                sum.hpwl += weight * (high[axis] - low[axis]).wide();
-                sum.smooth += weight * means[axis].wide();
-            }
+/// Wirelengths of a group's nets, added to `sums`, HPWL first; and the gradients of its pins, of
+/// which `first` is the first.
+#[inline(always)]
+fn evaluate_group<T: Real>(
+    all: &Nets<T>,
+    first: usize,
+    corners: &[[T; 2]],
+    (inverse_gamma, weight): (T, &Lanes<T>),
+    [e, n]: [&mut [Lanes<T>]; 2],
+    gradient: &mut [[T; 2]],
+    sums: &mut [[f64; LANES]; 2],
+) {
+    let mut values = [[[T::zero(); LANES]; MOST_GROUPED]; 2];
+    let count = e.len();
+    let [x, y] = &mut values;
+    for (k, (x, y)) in x.iter_mut().zip(y).take(count).enumerate() {
+        for lane in 0..LANES {
+            [x[lane], y[lane]] = all.position(first + k * LANES + lane, corners);
         }
     }
+    for values in &mut values {
+        let (hpwl, smooth) = match values[..count] {
+            [ref mut a, ref mut b] => average_of_pairs(a, b, inverse_gamma, weight),
+            ref mut values => average_of_lanes(values, e, n, inverse_gamma, weight),
+        };
+        for lane in 0..LANES {
+            let weight = weight[lane].wide();
+            sums[0][lane] += weight * hpwl[lane].wide();
+            sums[1][lane] += weight * smooth[lane].wide();
+        }
+    }
+    let [x, y] = &values;
+    for ((gradient, x), y) in gradient.chunks_exact_mut(LANES).zip(x).zip(y) {
+        for lane in 0..LANES {
+            gradient[lane] = [x[lane], y[lane]];
+        }
+    }
+}
+
+/// Nets of two pins along one axis: with p = exp(−d/γ), d being their distance, WA is
+/// d·(1 − p)/(1 + p). Replaces the positions by `weight` times the gradient; returns HPWL and WA.
+#[inline(always)]
+fn average_of_pairs<T: Real>(
+    a: &mut Lanes<T>,
+    b: &mut Lanes<T>,
+    inverse_gamma: T,
+    weight: &Lanes<T>,
+) -> (Lanes<T>, Lanes<T>) {
+    let (mut length, mut smooth) = ([T::zero(); LANES], [T::zero(); LANES]);
+    for lane in 0..LANES {
+        let signed = a[lane] - b[lane];
+        length[lane] = signed.abs();
+        let t = -length[lane] * inverse_gamma;
+        let p = t.exp_of_non_positive();
+        let q = T::one() / (T::one() + p);
+        let mean = t * p * q;
+        smooth[lane] = length[lane] * (T::one() - p) * q;
+        let slope = weight[lane] * q * (T::one() - p - (mean + mean));
+        a[lane] = if signed < T::zero() { -slope } else { slope };
+        b[lane] = -a[lane];
+    }
+    (length, smooth)
+}
+
+/// Nets of `values.len()` pins along one axis, one in each lane. Replaces the positions by `weight`
+/// times the gradient; returns HPWL and WA. `e` and `n` are working memory.
+#[inline(always)]
+fn average_of_lanes<T: Real>(
+    values: &mut [Lanes<T>],
+    e: &mut [Lanes<T>],
+    n: &mut [Lanes<T>],
+    inverse_gamma: T,
+    weight: &Lanes<T>,
+) -> (Lanes<T>, Lanes<T>) {
+    let zero = [T::zero(); LANES];
+    let (mut low, mut high) = (values[0], values[0]);
+    for value in &values[1..] {
+        for lane in 0..LANES {
+            low[lane] = if value[lane] > low[lane] { low[lane] } else { value[lane] };
+            high[lane] = if value[lane] < high[lane] { high[lane] } else { value[lane] };
+        }
+    }
+    // Sums of e, e·(x − high), n and n·(x − low).
+    let (mut e_sum, mut e_mean, mut n_sum, mut n_mean) = (zero, zero, zero, zero);
+    for ((value, e), n) in values.iter().zip(&mut *e).zip(&mut *n) {
+        for lane in 0..LANES {
+            let (below, above) = (value[lane] - high[lane], value[lane] - low[lane]);
+            e[lane] = (below * inverse_gamma).exp_of_non_positive();
+            n[lane] = (-above * inverse_gamma).exp_of_non_positive();
+            e_sum[lane] += e[lane];
+            e_mean[lane] += e[lane] * below;
+            n_sum[lane] += n[lane];
+            n_mean[lane] += n[lane] * above;
+        }
+    }
+    let (mut of_e, mut of_n, mut length, mut smooth) = (zero, zero, zero, zero);
+    for lane in 0..LANES {
+        let (per_e, per_n) = (T::one() / e_sum[lane], T::one() / n_sum[lane]);
+        e_mean[lane] *= per_e;
+        n_mean[lane] *= per_n;
+        (of_e[lane], of_n[lane]) = (weight[lane] * per_e, weight[lane] * per_n);
+        length[lane] = high[lane] - low[lane];
+        smooth[lane] = length[lane] + e_mean[lane] - n_mean[lane];
+    }
+    for ((value, e), n) in values.iter_mut().zip(&*e).zip(&*n) {
+        for lane in 0..LANES {
+            let (below, above) = (value[lane] - high[lane], value[lane] - low[lane]);
+            let at_high = T::one() + (below - e_mean[lane]) * inverse_gamma;
+            let at_low = T::one() - (above - n_mean[lane]) * inverse_gamma;
+            value[lane] = e[lane] * of_e[lane] * at_high - n[lane] * of_n[lane] * at_low;
+        }
+    }
+    (length, smooth)
 }
 
 /// Returns max x − min x + max y − min y over the pins of net `e`.
 fn half_perimeter<T: Real>(all: &Nets<T>, e: usize, corners: &[[T; 2]]) -> f64 {
     let (mut low, mut high) = ([T::infinity(); 2], [T::neg_infinity(); 2]);
-    for pin in all.pins(e..e + 1) {
+    for pin in all.start[e] as usize..all.start[e + 1] as usize {
         let [px, py] = all.position(pin, corners);
         low = [low[0].min(px), low[1].min(py)];
         high = [high[0].max(px), high[1].max(py)];
     }
     ((high[0] - low[0]) + (high[1] - low[1])).wide()
+}
+
+/// Replaces the positions of a net's pins by `weight` times the gradient there; returns its
+/// wirelengths, times `weight`. The exponentials are working memory, two for each pin.
+#[inline(always)]
+fn evaluate_net<T: Real>(
+    values: &mut [[T; 2]],
+    [e, n]: [&mut [T]; 2],
+    inverse_gamma: T,
+    weight: f64,
+) -> Wirelength {
+    let [low, high] = extremes(values);
+    for ((value, e), n) in values.iter().zip(e.as_chunks_mut().0).zip(n.as_chunks_mut().0) {
+        *e = [value[0] - high[0], value[1] - high[1]];
+        *n = [low[0] - value[0], low[1] - value[1]];
+    }
+    for exponents in [&mut *e, &mut *n] {
+        for v in exponents {
+            *v = (*v * inverse_gamma).exp_of_non_positive();
+        }
+    }
+    let exponentials = [e.as_chunks().0, n.as_chunks().0];
+    let means = weighted_average(values, exponentials, [low, high], inverse_gamma, T::of(weight));
+    Wirelength {
+        hpwl: weight * (high[0] - low[0]).wide() + weight * (high[1] - low[1]).wide(),
+        smooth: weight * means[0].wide() + weight * means[1].wide(),
+    }
 }
 
 /// Replaces the positions of a net's pins by `weight` times the gradient there;
