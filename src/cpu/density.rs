@@ -162,9 +162,9 @@ impl CpuDensity {
     }
 
     fn place_at<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Copy + Sync) {
-        let movable = self.bodies.movable.len();
-        self.bodies.movable.place(at);
-        self.bodies.fillers.place(|i| at(movable + i));
+        let (cells, fillers) = (&mut self.bodies.movable, &mut self.bodies.fillers);
+        let movable = cells.len();
+        rayon::join(|| cells.place(at), || fillers.place(|i| at(movable + i)));
     }
 
     /// Writes ρ of all bodies and the fixed area, less the background, to `rho`, `nx × ny` for each

@@ -123,7 +123,7 @@ impl<T: Real> CpuEngine<T> {
     }
 }
 
-/// Bodies whose gradient one task writes, at least.
+/// Bodies whose gradient or force one task writes, at least.
 const AT_ONCE: usize = 1 << 14;
 
 /// Measured with one and two threads, f32 and f64, from 1 × 1 to 2048², odd and prime sizes among
@@ -316,8 +316,12 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError> {
         self.done.require("the forces' read-back", Done::Force)?;
         check_lengths(self.charge.bodies(), &[("x forces", fx.len()), ("y forces", fy.len())])?;
-        fx.copy_from_slice(&self.force_x);
-        fy.copy_from_slice(&self.force_y);
+        self.pool.install(|| {
+            for (to, from) in [(fx, &self.force_x), (fy, &self.force_y)] {
+                let parts = to.par_chunks_mut(AT_ONCE).zip(from.par_chunks(AT_ONCE));
+                parts.for_each(|(to, from)| to.copy_from_slice(from));
+            }
+        });
         Ok(())
     }
 

@@ -13,8 +13,10 @@ const CHUNK: usize = 8192;
 /// Quarters of a tile's edge: cells of the sort, so that bodies that follow one
 /// another lie near one another.
 const QUARTERS: usize = 4;
-/// Bodies that one task sorts, at least.
-const SORTED: usize = 1 << 16;
+/// Bodies that one task sorts, at least; and for each cell of the sort, so that the tasks' counts
+/// take little time and memory.
+const SORTED: usize = 1 << 13;
+const SORTED_PER_CELL: usize = 4;
 /// Bodies of a task that only moves numbers.
 pub(in crate::cpu) const MOVED: usize = 4096;
 /// An order is due when one body in so many has left the surroundings of its tile.
@@ -243,10 +245,9 @@ impl Order {
         self.regions * tx * ty * QUARTERS * QUARTERS
     }
 
-    /// Returns the number of bodies that one task sorts: as many as there are cells, so that counts
-    /// take no more memory than bodies.
+    /// Returns the number of bodies that one task sorts.
     fn sorted_at_once(&self) -> usize {
-        SORTED.max(self.cells())
+        SORTED.max(SORTED_PER_CELL * self.cells())
     }
 
     fn sort<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Sync) {
