@@ -23,7 +23,7 @@ mod harness;
 use placefield::Real;
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
-use placefield::cli::paper::printed::{DESIGNS, Design};
+use placefield::cli::paper::{DESIGNS, Design};
 use placefield::cpu::engine::{CpuEngine, thread_pool};
 use placefield::cpu::wirelength::CpuWirelength;
 use placefield::engine::{Engine, EngineOptions, Pipeline};

@@ -11,7 +11,7 @@
 
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cli::generate::{Spec, generate};
-use placefield::cli::paper::printed::DESIGNS;
+use placefield::cli::paper::DESIGNS;
 use placefield::cuda::internals::Quartiles;
 use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Peers, probe};
 use placefield::engine::{EngineOptions, Pipeline, Timed};

@@ -18,7 +18,7 @@
 
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
-use placefield::cli::paper::printed::{DESIGNS, Design};
+use placefield::cli::paper::{DESIGNS, Design};
 use placefield::cuda::CudaBackend;
 use placefield::cuda::internals::Quartiles;
 use placefield::cuda::{CudaReal, DeviceInfo, Gpu, Peers, probe};

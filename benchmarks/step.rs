@@ -19,7 +19,7 @@
 
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
-use placefield::cli::paper::printed::{DESIGNS, Design};
+use placefield::cli::paper::{DESIGNS, Design};
 use placefield::cuda::internals::Quartiles;
 use placefield::cuda::{self, CudaEngine, CudaError, CudaReal, DeviceInfo, Gpu, Graph, probe};
 use placefield::engine::{

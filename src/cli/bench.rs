@@ -8,12 +8,11 @@ use super::log::{self, spinner};
 use super::options::EngineChoice;
 use super::options::{PrecisionArg, thread_count};
 use super::outputs::{Outputs, PICTURES};
-use super::paper::{self, Experiment, Report, Settings, printed};
+use super::paper::{self, EXPERIMENTS, Experiment, Report, Settings, Watch};
 use super::report::page::Page;
 use super::results::list;
 use super::stop;
-use clap::{Args, Subcommand};
-use indicatif::ProgressBar;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -25,36 +24,47 @@ pub(crate) struct BenchArgs {
     what: What,
 }
 
-#[derive(Subcommand)]
+/// Tables to measure, or results that are there already.
 enum What {
-    /// Everything below, within 5 minutes on a GPU and 10 on two CPU cores
-    All(RunArgs),
-    /// Table II: pre-processing by gather and scatter
-    Reordering(RunArgs),
-    /// Table III: naive and efficient post-processing, operations and time
-    PostProcessing(RunArgs),
-    /// Table IV: four algorithms of the 1-D DCT
-    OneDimensional(RunArgs),
-    /// Table V: 2-D DCT and IDCT, row-column, fused and FFT alone
-    TwoDimensional(RunArgs),
-    /// Settings: the speed-up in f32 beside that in f64
-    SinglePrecision(RunArgs),
-    /// Figure 6: stages of the fused 1024 x 1024 DCT
-    Breakdown(RunArgs),
-    /// Table VI: occupancy and memory throughput of the fused DCT's kernels
-    Utilisation(RunArgs),
-    /// Other transforms: 3-D DCT and IDCT
-    ThreeDimensional(RunArgs),
-    /// Image compression: DCT, thresholding, IDCT
-    Compression(RunArgs),
-    /// DREAMPlace: IDCT_IDXST for four sizes
-    IdctIdxst(RunArgs),
-    /// Case studies: Amdahl's estimate beside the measured speed-up
-    Amdahl(RunArgs),
-    /// Table VII: one step on the eight ISPD2005 designs
-    Designs(RunArgs),
-    /// Print or draw what an earlier run wrote as JSON
+    Run(Vec<&'static Experiment>, RunArgs),
     Show(ShowArgs),
+}
+
+/// One subcommand for every table, one for all of them, and `show`.
+impl Subcommand for What {
+    fn augment_subcommands(bench: Command) -> Command {
+        let measure = |name, help| RunArgs::augment_args(Command::new(name)).about(help);
+        let all = "Everything below, within 5 minutes on a GPU and 10 on two CPU cores";
+        let show = "Print or draw what an earlier run wrote as JSON";
+        bench
+            .subcommand(measure("all", all))
+            .subcommands(EXPERIMENTS.iter().map(|e| measure(e.name, e.help)))
+            .subcommand(ShowArgs::augment_args(Command::new("show")).about(show))
+    }
+
+    fn augment_subcommands_for_update(bench: Command) -> Command {
+        Self::augment_subcommands(bench)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        ["all", "show"].contains(&name) || EXPERIMENTS.iter().any(|e| e.name == name)
+    }
+}
+
+impl FromArgMatches for What {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let (name, args) = matches.subcommand().expect("clap requires one");
+        if name == "show" {
+            return Ok(What::Show(ShowArgs::from_arg_matches(args)?));
+        }
+        let asked = EXPERIMENTS.iter().filter(|e| name == "all" || e.name == name);
+        Ok(What::Run(asked.collect(), RunArgs::from_arg_matches(args)?))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// How to measure, and where results go.
@@ -109,49 +119,26 @@ struct ShowArgs {
     output: OutputArgs,
 }
 
-impl What {
-    /// Returns the experiments and their options; no options for results that are there already.
-    fn split(&self) -> (Vec<Experiment>, Option<&RunArgs>) {
-        let (experiment, args) = match self {
-            What::All(args) => return (Experiment::ALL.to_vec(), Some(args)),
-            What::Show(_) => return (Vec::new(), None),
-            What::Reordering(args) => (Experiment::Reordering, args),
-            What::PostProcessing(args) => (Experiment::PostProcessing, args),
-            What::OneDimensional(args) => (Experiment::OneDimensional, args),
-            What::TwoDimensional(args) => (Experiment::TwoDimensional, args),
-            What::SinglePrecision(args) => (Experiment::SinglePrecision, args),
-            What::Breakdown(args) => (Experiment::Breakdown, args),
-            What::Utilisation(args) => (Experiment::Utilisation, args),
-            What::ThreeDimensional(args) => (Experiment::ThreeDimensional, args),
-            What::Compression(args) => (Experiment::Compression, args),
-            What::IdctIdxst(args) => (Experiment::IdctIdxst, args),
-            What::Amdahl(args) => (Experiment::Amdahl, args),
-            What::Designs(args) => (Experiment::Designs, args),
-        };
-        (vec![experiment], Some(args))
-    }
-}
-
 /// Measures or reads, writes, draws, prints.
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     let printed = |output: &OutputArgs| output.json.as_deref() != Some(Path::new("-"));
-    let (report, output, asked) = match (&args.what, args.what.split()) {
-        (What::Show(show), _) => {
+    let (report, output, inputs, asked) = match &args.what {
+        What::Show(show) => {
+            let inputs = std::slice::from_ref(&show.report);
             stop::end_when_asked()?;
-            prepare(&show.output, std::slice::from_ref(&show.report))?;
+            prepare(&show.output, inputs)?;
             let report = read(&show.report)?;
             if printed(&show.output) {
                 write!(io::stdout().lock(), "{report}")?;
             }
-            (report, &show.output, 0)
+            (report, &show.output, inputs, 0)
         }
-        (_, (experiments, Some(run))) => {
+        What::Run(experiments, run) => {
             prepare(&run.output, &[])?;
             // Tables are printed as they come.
-            let report = measure(&experiments, run, printed(&run.output))?;
-            (report, &run.output, experiments.len())
+            let report = measure(experiments, run, printed(&run.output))?;
+            (report, &run.output, &[][..], experiments.len())
         }
-        (_, (_, None)) => unreachable!("only `show` measures nothing"),
     };
     let mut files = Vec::new();
     if let Some(folder) = &output.plots {
@@ -164,10 +151,6 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
         files.push(path.clone());
     }
     if let Some(path) = &output.json {
-        let inputs = match &args.what {
-            What::Show(show) => std::slice::from_ref(&show.report),
-            _ => &[],
-        };
         write_document(path, inputs, &files, &report)?;
         files.push(path.clone());
     }
@@ -183,34 +166,6 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
     match report.failures()[..] {
         [] => Ok(()),
         [failure, ..] => Err(format!("not all was measured: {failure}").into()),
-    }
-}
-
-/// The output of a run of the benchmarks.
-struct Show {
-    bar: ProgressBar,
-    /// Whether tables go to standard output.
-    tables: bool,
-}
-
-impl paper::Listener for Show {
-    fn progress(&self, what: &str) {
-        self.bar.set_message(what.to_owned());
-        log::progress(|| what.to_owned());
-    }
-
-    fn finished(&self, table: &paper::Table) {
-        if self.tables {
-            // A reader that has gone away is noticed when the report is written.
-            self.bar.suspend(|| {
-                let mut out = io::stdout().lock();
-                let _ = write!(out, "\n{table}").and_then(|()| out.flush());
-            });
-        }
-    }
-
-    fn stop(&self) -> bool {
-        stop::is_asked()
     }
 }
 
@@ -230,11 +185,11 @@ fn read(path: &Path) -> Result<Report, Failure> {
 }
 
 /// Measures, and prints meanwhile unless disabled.
-fn measure(experiments: &[Experiment], args: &RunArgs, tables: bool) -> Result<Report, Failure> {
+fn measure(experiments: &[&Experiment], args: &RunArgs, tables: bool) -> Result<Report, Failure> {
     args.engine.only_one_device()?;
     use_threads(args.threads)?;
     let (target, note) = open_target(args.engine, args.threads)?;
-    let repetitions = if args.quick { 5 } else { printed::REPETITIONS };
+    let repetitions = if args.quick { 5 } else { paper::REPETITIONS };
     let settings = Settings {
         precision: args.precision.into(),
         repetitions: args.repetitions.map_or(repetitions, |n| n as usize),
@@ -242,31 +197,47 @@ fn measure(experiments: &[Experiment], args: &RunArgs, tables: bool) -> Result<R
     };
     let seconds = match args.seconds {
         Some(seconds) => f64::from(seconds),
-        None => default_seconds(experiments, &target.machine().engine, args.quick),
+        None => default_seconds(experiments, &target.machine.engine, args.quick),
     };
     super::results::tell(note.as_slice(), &[]);
     stop::listen()?;
     if tables {
         let mut out = io::stdout().lock();
-        writeln!(out, "{}\npaper: {}", target.machine(), printed::HARDWARE)?;
+        writeln!(out, "{}\npaper: {}", target.machine, paper::HARDWARE)?;
         args.note.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
         out.flush()?;
     }
-    let show = Show { bar: spinner(String::new()), tables };
-    let report = paper::run(experiments, &*target, settings, seconds, &show);
-    show.bar.finish_and_clear();
+    let bar = spinner(String::new());
+    let watch = Watch {
+        progress: &|what| {
+            bar.set_message(what.to_owned());
+            log::progress(|| what.to_owned());
+        },
+        finished: &|table| {
+            if tables {
+                // A reader that has gone away is noticed when the report is written.
+                bar.suspend(|| {
+                    let mut out = io::stdout().lock();
+                    let _ = write!(out, "\n{table}").and_then(|()| out.flush());
+                });
+            }
+        },
+        stop: &stop::is_asked,
+    };
+    let report = paper::run(experiments, &target, settings, seconds, watch);
+    bar.finish_and_clear();
     let mut report = report?;
     report.notes.clone_from(&args.note);
     Ok(report)
 }
 
 /// Less than the 5 and 10 minutes promised, for a last size may take longer than foreseen.
-fn default_seconds(experiments: &[Experiment], engine: &str, quick: bool) -> f64 {
+fn default_seconds(experiments: &[&Experiment], engine: &str, quick: bool) -> f64 {
     let all = match (engine, quick) {
         (_, true) => 60.0,
         ("cuda", _) => 270.0,
         _ => 540.0,
     };
-    let weights = |e: &[Experiment]| e.iter().map(|e| e.weight()).sum::<f64>();
-    all * weights(experiments) / weights(&Experiment::ALL)
+    let asked: f64 = experiments.iter().map(|e| e.weight).sum();
+    all * asked / EXPERIMENTS.iter().map(|e| e.weight).sum::<f64>()
 }

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::input::with_precision;
 use super::options::{Devices, EngineChoice, SolveArgs};
-use super::paper::{CpuTarget, Target};
+use super::paper::{Target, cpu_target};
 use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
 use crate::engine::{Choice, EngineOptions, Timed};
@@ -130,10 +130,10 @@ pub(crate) fn pipeline_note(options: &SolveArgs, choice: &Choice) -> Option<Stri
 pub(crate) fn open_target(
     choice: EngineChoice,
     threads: usize,
-) -> Result<(Box<dyn Target>, Option<String>), Failure> {
+) -> Result<(Target, Option<String>), Failure> {
     let Decided { choice, note } = decide(choice);
-    let target: Box<dyn Target> = match choice {
-        EngineChoice::Auto | EngineChoice::Cpu => Box::new(CpuTarget::new(threads)?),
+    let target = match choice {
+        EngineChoice::Auto | EngineChoice::Cpu => cpu_target(threads)?,
         EngineChoice::Several(_) => unreachable!("refused by `only_one_device`"),
         EngineChoice::Cuda(device) | EngineChoice::Both(device) => {
             cuda::target(device).map_err(|e| advise(e, &note))?
@@ -301,8 +301,8 @@ mod cuda {
         Ok(Box::new(CudaBackend::<T>::on(&gpu(device)?, charge, options, netlist)?))
     }
 
-    pub(super) fn target(device: usize) -> Result<Box<dyn Target>, Failure> {
-        Ok(Box::new(crate::cli::paper::CudaTarget::new(device)?))
+    pub(super) fn target(device: usize) -> Result<Target, Failure> {
+        Ok(crate::cli::paper::cuda_target(device)?)
     }
 }
 
@@ -337,7 +337,7 @@ mod cuda {
         Err(NONE.into())
     }
 
-    pub(super) fn target(_: usize) -> Result<Box<dyn Target>, Failure> {
+    pub(super) fn target(_: usize) -> Result<Target, Failure> {
         Err(NONE.into())
     }
 

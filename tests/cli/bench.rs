@@ -41,40 +41,31 @@ fn tables_are_written_and_read_back_as_json() {
     assert_eq!(names_in(&plots), ["one-dimensional_ratio.png", "one-dimensional_ratio.svg"]);
 }
 
-/// One that stops after its first table.
-struct Impatient(std::cell::Cell<usize>);
-
-impl placefield::cli::paper::Listener for Impatient {
-    fn progress(&self, _: &str) {}
-
-    fn finished(&self, table: &placefield::cli::paper::Table) {
-        assert!(!table.groups.is_empty());
-        self.0.set(self.0.get() + 1);
-    }
-
-    fn stop(&self) -> bool {
-        self.0.get() > 0
-    }
-}
-
 #[test]
 fn a_run_that_is_broken_off_keeps_its_tables() {
-    use placefield::cli::paper::{self, CpuTarget, Experiment, Settings};
-    let target = CpuTarget::new(1).unwrap();
+    use placefield::cli::paper::{self, EXPERIMENTS, Settings, Watch};
+    let target = paper::cpu_target(1).unwrap();
     let settings = Settings { precision: placefield::Precision::F64, repetitions: 3, quick: true };
-    let listener = Impatient(Default::default());
-    let both = [Experiment::OneDimensional, Experiment::Reordering];
-    let report = paper::run(&both, &target, settings, 60.0, &listener).unwrap();
-    assert_eq!((report.tables.len(), listener.0.get()), (1, 1));
+    let tables = std::cell::Cell::new(0);
+    let finished = |table: &paper::Table| {
+        assert!(!table.groups.is_empty());
+        tables.set(tables.get() + 1);
+    };
+    // After its first table.
+    let stop = || tables.get() > 0;
+    let watch = Watch { finished: &finished, stop: &stop, ..Watch::NONE };
+    let both = [&EXPERIMENTS[2], &EXPERIMENTS[0]];
+    let report = paper::run(&both, &target, settings, 60.0, watch).unwrap();
+    assert_eq!((report.tables.len(), tables.get()), (1, 1));
     assert_eq!(report.tables[0].name, "one-dimensional");
 }
 
 #[test]
 fn every_experiment_has_a_subcommand() {
     let help = run(&[&"bench", &"--help"]);
-    for experiment in placefield::cli::paper::Experiment::ALL {
-        let line = help.lines().find(|l| l.trim_start().starts_with(experiment.name()));
-        assert!(line.is_some(), "{}: {help}", experiment.name());
+    for experiment in &placefield::cli::paper::EXPERIMENTS {
+        let line = help.lines().find(|l| l.trim_start().starts_with(experiment.name));
+        assert!(line.is_some_and(|l| l.ends_with(experiment.help)), "{}: {help}", experiment.name);
     }
 }
 

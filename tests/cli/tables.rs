@@ -2,50 +2,31 @@
 
 use placefield::Precision;
 use placefield::cli::paper::{
-    self, BenchError, Experiment, FEWEST, Machine, Outcome, Report, Session, Settings, Table,
-    Target, Verdict, Work, Workload,
+    self, BenchError, EXPERIMENTS, Experiment, FEWEST, Machine, Report, Session, Settings, Table,
+    Target, Verdict, Watch, Work,
 };
 use placefield::engine::Pipeline;
 use placefield::transform::Algorithm1d;
 use std::time::Duration;
 
-/// Takes no time and says what `times` gives, in milliseconds.
-struct Known {
-    times: fn(&Work) -> Option<f64>,
-    memory: f64,
-}
-
-struct Constant(f64);
-
-impl Workload for Constant {
-    fn run(&mut self) -> Result<f64, BenchError> {
-        Ok(self.0)
-    }
-
-    fn run_plain(&mut self) -> Result<Option<f64>, BenchError> {
-        Ok(Some(2.0 * self.0))
-    }
-}
-
-impl Target for Known {
-    fn machine(&self) -> Machine {
-        Machine {
+/// Returns a target that takes no time and says what `times` gives, in milliseconds.
+fn target(times: fn(&Work) -> Option<f64>, memory: f64) -> Target {
+    Target {
+        machine: Machine {
             engine: "known".into(),
             device: "a machine of known times".into(),
             threads: Some(1),
             software: None,
             timing: "as given".into(),
-        }
-    }
-
-    fn free_memory(&self) -> Option<f64> {
-        Some(self.memory)
-    }
-
-    fn prepare(&self, work: &Work, _: Precision) -> Result<Box<dyn Workload>, BenchError> {
-        let time = (self.times)(work);
-        let time = time.ok_or_else(|| BenchError::Unavailable("no form of it".into()))?;
-        Ok(Box::new(Constant(time)))
+        },
+        free_memory: Box::new(move || Some(memory)),
+        peak_bandwidth: None,
+        prepare: Box::new(move |work, _| {
+            let time =
+                times(work).ok_or_else(|| BenchError::Unavailable("no form of it".into()))?;
+            Ok(Box::new(move || Ok((time, Some(2.0 * time)))))
+        }),
+        occupancy: Box::new(|_, _| Err(BenchError::Unavailable("only kernels have one".into()))),
     }
 }
 
@@ -78,23 +59,29 @@ fn as_claimed(work: &Work) -> Option<f64> {
 
 const SETTINGS: Settings = Settings { precision: Precision::F64, repetitions: 7, quick: false };
 
-fn known(experiments: &[Experiment], times: fn(&Work) -> Option<f64>, memory: f64) -> Report {
-    let target = Known { times, memory };
-    paper::run(experiments, &target, SETTINGS, 1e4, &paper::Unattended).unwrap()
+fn run(experiments: &[&Experiment], target: &Target, settings: Settings) -> Report {
+    paper::run(experiments, target, settings, 1e4, Watch::NONE).unwrap()
+}
+
+fn known(experiments: &[&Experiment], times: fn(&Work) -> Option<f64>, memory: f64) -> Report {
+    run(experiments, &target(times, memory), SETTINGS)
+}
+
+fn named(name: &str) -> &'static Experiment {
+    EXPERIMENTS.iter().find(|e| e.name == name).unwrap()
 }
 
 /// All but those that generate designs.
-fn transforms() -> Vec<Experiment> {
-    let designs = [Experiment::Designs, Experiment::Amdahl];
-    Experiment::ALL.into_iter().filter(|e| !designs.contains(e)).collect()
+fn transforms() -> Vec<&'static Experiment> {
+    EXPERIMENTS.iter().filter(|e| !["designs", "amdahl"].contains(&e.name)).collect()
 }
 
 fn verdicts(table: &Table) -> Vec<Verdict> {
     table.claims.iter().map(|c| c.verdict).collect()
 }
 
-fn table(report: &Report, experiment: Experiment) -> &Table {
-    report.tables.iter().find(|t| t.name == experiment.name()).unwrap()
+fn table<'r>(report: &'r Report, name: &str) -> &'r Table {
+    report.tables.iter().find(|t| t.name == name).unwrap()
 }
 
 #[test]
@@ -117,7 +104,7 @@ fn every_line_has_a_number_or_a_reason() {
 #[test]
 fn ratios_and_claims_follow_from_the_times() {
     let report = known(&transforms(), as_claimed, 1e15);
-    let maps = table(&report, Experiment::TwoDimensional);
+    let maps = table(&report, "two-dimensional");
     assert_eq!(maps.groups.len(), 7);
     assert_eq!(maps.groups[6].case, "10000 × 100");
     for group in &maps.groups {
@@ -130,17 +117,17 @@ fn ratios_and_claims_follow_from_the_times() {
     assert!((row.paper_ratio.unwrap() - 12.28 / 5.80).abs() < 1e-12);
     // 2^24 elements at 2 · 10⁻⁶ ms, and microseconds in table IV.
     assert!((row.here.unwrap() - 2e-6 * 4096.0 * 4096.0).abs() < 1e-9);
-    let lines = table(&report, Experiment::OneDimensional);
+    let lines = table(&report, "one-dimensional");
     assert_eq!(lines.groups[0].lines[3].unit, "µs");
     assert_eq!(lines.groups[0].lines[3].here, Some(1e3 * 2.0 * 16384.0));
     assert_eq!(verdicts(lines), [Verdict::Holds]);
-    let stages = table(&report, Experiment::Breakdown);
+    let stages = table(&report, "breakdown");
     let both = stages.groups[1].typical("pre- and post-processing").unwrap();
     assert!((both - 0.2).abs() < 1e-12, "{both}");
 
     // The other way round nothing of it holds.
     let reversed = |work: &Work| Some(1.0 / as_claimed(work)?);
-    let report = known(&[Experiment::TwoDimensional, Experiment::OneDimensional], reversed, 1e15);
+    let report = known(&[named("two-dimensional"), named("one-dimensional")], reversed, 1e15);
     assert_eq!(
         verdicts(&report.tables[0])[..3],
         [Verdict::DoesNotHold, Verdict::DoesNotHold, Verdict::Holds]
@@ -151,9 +138,8 @@ fn ratios_and_claims_follow_from_the_times() {
 #[test]
 fn amdahls_estimate_is_exact_for_additive_times() {
     let quick = Settings { quick: true, ..SETTINGS };
-    let target = Known { times: as_claimed, memory: 1e15 };
-    let both = [Experiment::Amdahl, Experiment::Designs];
-    let report = paper::run(&both, &target, quick, 1e4, &paper::Unattended).unwrap();
+    let both = [named("amdahl"), named("designs")];
+    let report = run(&both, &target(as_claimed, 1e15), quick);
     let group = &report.tables[0].groups[0];
     let estimate = group.ratio("estimate of the step's speed-up", "speed-up of the step");
     assert!((estimate.unwrap() - 1.0).abs() < 1e-12);
@@ -169,7 +155,7 @@ fn unsupported_lines_are_marked_and_others_run() {
         Work::PostProcess(..) => None,
         _ => as_claimed(work),
     };
-    let report = known(&[Experiment::PostProcessing], no_naive_stage, 1e15);
+    let report = known(&[named("post-processing")], no_naive_stage, 1e15);
     let group = report.tables[0].groups.iter().find(|g| g.case == "512²").unwrap();
     assert_eq!(group.line("naive").unwrap().skipped.as_deref(), Some("no form of it"));
     assert!(group.line("whole DCT, naive").unwrap().here.is_some());
@@ -179,31 +165,18 @@ fn unsupported_lines_are_marked_and_others_run() {
 
 #[test]
 fn failing_lines_are_marked_and_others_run() {
-    struct Failing;
-    impl Workload for Failing {
-        fn run(&mut self) -> Result<f64, BenchError> {
-            Err(BenchError::failed("a run", "out of order"))
-        }
-    }
-    struct Partly(Known);
-    impl Target for Partly {
-        fn machine(&self) -> Machine {
-            self.0.machine()
-        }
-        fn free_memory(&self) -> Option<f64> {
-            None
-        }
-        fn prepare(&self, work: &Work, p: Precision) -> Result<Box<dyn Workload>, BenchError> {
-            match work {
-                Work::Map(_, _, Pipeline::RowColumn) => Ok(Box::new(Failing)),
-                _ => self.0.prepare(work, p),
+    let known = target(as_claimed, 0.0);
+    let partly = Target {
+        free_memory: Box::new(|| None),
+        prepare: Box::new(move |work, precision| match work {
+            Work::Map(_, _, Pipeline::RowColumn) => {
+                Ok(Box::new(|| Err(BenchError::failed("a run", "out of order"))))
             }
-        }
-    }
-    let target = Partly(Known { times: as_claimed, memory: 0.0 });
-    let report =
-        paper::run(&[Experiment::TwoDimensional], &target, SETTINGS, 1e4, &paper::Unattended)
-            .unwrap();
+            _ => (known.prepare)(work, precision),
+        }),
+        ..target(as_claimed, 0.0)
+    };
+    let report = run(&[named("two-dimensional")], &partly, SETTINGS);
     let group = &report.tables[0].groups[0];
     let failed = group.line("DCT row-column").unwrap();
     assert_eq!(failed.skipped.as_deref(), Some("failed: a run: out of order"));
@@ -214,64 +187,51 @@ fn failing_lines_are_marked_and_others_run() {
 #[test]
 fn lines_beyond_the_memory_are_marked() {
     // 1 GiB holds the maps of 1024² and not those of 8192².
-    let report = known(&[Experiment::TwoDimensional], as_claimed, f64::from(1 << 30));
+    let report = known(&[named("two-dimensional")], as_claimed, f64::from(1 << 30));
     let groups = &report.tables[0].groups;
     let reason = |k: usize| groups[k].line("DCT fused").unwrap().skipped.clone();
     assert_eq!(reason(1), None);
     assert!(reason(4).unwrap().starts_with("needs 6.5 GiB, 1.0 are free"), "{:?}", reason(4));
 }
 
-/// Sleeps for a nanosecond per value of a map.
-struct Sleeper;
-
-struct Sleep(Duration);
-
-impl Workload for Sleep {
-    fn run(&mut self) -> Result<f64, BenchError> {
-        std::thread::sleep(self.0);
-        Ok(1.0)
-    }
-}
-
-impl Target for Sleeper {
-    fn machine(&self) -> Machine {
-        Known { times: as_claimed, memory: 0.0 }.machine()
-    }
-
-    fn free_memory(&self) -> Option<f64> {
-        None
-    }
-
-    fn prepare(&self, work: &Work, _: Precision) -> Result<Box<dyn Workload>, BenchError> {
-        let Work::Copy([a, b]) = work else { panic!("unexpected {work:?}") };
-        Ok(Box::new(Sleep(Duration::from_nanos((a * b) as u64))))
-    }
-}
-
 #[test]
 fn sizes_that_do_not_fit_the_time_are_marked() {
     let settings = Settings { repetitions: 1000, ..SETTINGS };
-    let mut session = Session::new(&Sleeper, settings, 0.6, &|_| {}, &|| false);
+    // A nanosecond per value of a map.
+    let sleeper = Target {
+        free_memory: Box::new(|| None),
+        prepare: Box::new(|work, _| {
+            let Work::Copy([a, b]) = work else { panic!("unexpected {work:?}") };
+            let time = Duration::from_nanos((a * b) as u64);
+            Ok(Box::new(move || {
+                std::thread::sleep(time);
+                Ok((1.0, None))
+            }))
+        }),
+        ..target(as_claimed, 0.0)
+    };
+    let mut session = Session::new(&sleeper, settings, Watch::NONE);
+    session.begin("copies", 0.6);
     session.expect(3);
     // 1 ms a run: as many as fit a third of the time, fewer than asked for.
     let first = session.measure("1000", &[Work::Copy([1000, 1000])]);
-    let Outcome::Timed(sample, None) = &first[0] else { panic!("{first:?}") };
+    let Ok((sample, None)) = &first[0] else { panic!("{first:?}") };
     assert!((FEWEST..400).contains(&sample.repetitions), "{}", sample.repetitions);
     // A thousand times as large: known not to fit without being run.
     let before = session.elapsed();
     let large = session.measure("large", &[Work::Copy([1000, 1_000_000])]);
-    let Outcome::Skipped(why) = &large[0] else { panic!("{large:?}") };
+    let Err(why) = &large[0] else { panic!("{large:?}") };
     assert!(why.starts_with("would take about ") && why.ends_with(" of 1"), "{why}");
     assert!(session.elapsed() - before < 0.1);
     // 50 ms a run: the fewest, whatever the share.
     let last = session.measure("last", &[Work::Copy([5000, 10_000])]);
-    let Outcome::Timed(sample, None) = &last[0] else { panic!("{last:?}") };
+    let Ok((sample, None)) = &last[0] else { panic!("{last:?}") };
     assert!((FEWEST..12).contains(&sample.repetitions), "{}", sample.repetitions);
 }
 
 #[test]
 fn a_report_survives_json_with_its_keys() {
-    let report = known(&[Experiment::TwoDimensional], as_claimed, 1e15);
+    let report = known(&[named("two-dimensional")], as_claimed, 1e15);
     let mut json = serde_json::to_value(&report).unwrap();
     let keys = |value: &serde_json::Value| {
         value.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -293,7 +253,7 @@ fn a_report_survives_json_with_its_keys() {
 
 #[test]
 fn the_text_shows_paper_and_machine_side_by_side() {
-    let text = known(&[Experiment::TwoDimensional], as_claimed, 1e15).to_string();
+    let text = known(&[named("two-dimensional")], as_claimed, 1e15).to_string();
     let row = text.lines().find(|l| l.contains("DCT row-column, ms")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     // Case, name, unit, paper, here, deviation, median, quartiles, ratios, fewer repetitions.
@@ -318,7 +278,7 @@ fn the_text_shows_paper_and_machine_side_by_side() {
 #[test]
 fn tables_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
-    let report = known(&[Experiment::TwoDimensional, Experiment::Breakdown], as_claimed, 1e15);
+    let report = known(&[named("two-dimensional"), named("breakdown")], as_claimed, 1e15);
     let mut files = Vec::new();
     for table in &report.tables {
         files.extend(paper::draw(table, &report.machine, folder.path()).unwrap());

@@ -1,6 +1,6 @@
 //! The CPU as something to measure.
 
-use super::target::{BenchError, Direction, Machine, Target, Work, Workload, random};
+use super::work::{BenchError, Direction, Machine, Target, Work, random};
 use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
 use crate::cpu::fft::Fft2d;
@@ -11,130 +11,123 @@ use crate::transform::{
     Method, Plan2dOptions, Reorder, ShapeError, Transform, Transform1d, TransformNd, permutation,
 };
 use num_complex::Complex;
-use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Times work on a thread pool of its own.
-pub struct CpuTarget {
-    pool: Arc<ThreadPool>,
-}
-
-impl CpuTarget {
-    /// With `threads` threads; 0 takes all there are.
-    ///
-    /// # Errors
-    /// When they cannot be started.
-    pub fn new(threads: usize) -> Result<CpuTarget, BenchError> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool =
-            pool.map_err(|e| BenchError::failed(format!("starting {threads} threads"), e))?;
-        Ok(CpuTarget { pool: Arc::new(pool) })
-    }
-
-    fn plan<T: Real>(&self, work: &Work) -> Result<Run, BenchError> {
-        let what = |e| BenchError::failed("planning", e);
-        Ok(match work {
-            Work::Copy([a, b]) => {
-                let (x, mut out) = maps::<T>(a * b);
-                Box::new(move || {
-                    let chunk = x.len().div_ceil(rayon::current_num_threads());
-                    let chunks = out.par_chunks_mut(chunk).zip(x.par_chunks(chunk));
-                    chunks.for_each(|(to, from)| to.copy_from_slice(from));
-                    Ok(())
-                })
-            }
-            &Work::Reorder(shape, how) => reorder::<T>(shape, how),
-            &Work::Fft(shape, direction) => fft::<T>(shape, direction),
-            Work::PostProcess(..) => {
-                let why = "on the CPU it is part of the FFT's pass along x";
-                return Err(BenchError::Unavailable(why.to_owned()));
-            }
-            &Work::Variant(shape, reorder, post) => {
-                let options = Plan2dOptions { reorder, post, ..Plan2dOptions::default() };
-                map::<T>(shape, Transform::Dct, options).map_err(what)?
-            }
-            &Work::Line(n, algorithm) => {
-                let plan = Plan1d::<T>::batched(Transform1d::Dct, n, algorithm, 1);
-                let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(n));
-                Box::new(move || done(plan.run(&x, &mut out)))
-            }
-            &Work::Map(shape, transform, pipeline) => {
-                map::<T>(shape, transform, options(pipeline)?).map_err(what)?
-            }
-            &Work::Volume([a, b, c], direction, pipeline) => {
-                let kind = match direction {
-                    Direction::Forward => TransformNd::Dct,
-                    Direction::Inverse => TransformNd::Idct,
-                };
-                let plan = Plan3d::<T>::batched(kind, [a, b, c], options(pipeline)?.method, 1);
-                let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(a * b * c));
-                Box::new(move || done(plan.run(&x, &mut out)))
-            }
-            &Work::Compress(shape, pipeline, threshold) => {
-                compress::<T>(shape, options(pipeline)?, threshold).map_err(what)?
-            }
-            Work::Step(charge, pipeline) => self.engine::<T>(charge, *pipeline, true)?,
-            Work::Solve(charge, pipeline) => self.engine::<T>(charge, *pipeline, false)?,
-        })
-    }
-
-    /// Returns a whole step of an engine, or its solve alone.
-    fn engine<T: Real>(
-        &self,
-        charge: &Charge,
-        pipeline: Pipeline,
-        whole: bool,
-    ) -> Result<Run, BenchError> {
-        let failed = |e| BenchError::failed("a step", e);
-        let threads = self.pool.current_num_threads();
-        let options = EngineOptions::default().pipeline(pipeline).threads(threads);
-        let mut engine = CpuEngine::<T>::new(charge.clone(), &options).map_err(failed)?;
-        let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
-        let (x, y) = (start(charge.initial_x()), start(charge.initial_y()));
-        engine.set_positions(&x, &y).map_err(failed)?;
-        engine.compute_density().map_err(failed)?;
-        Ok(Box::new(move || {
-            if whole {
-                engine.compute_density().map_err(failed)?;
-            }
-            engine.solve(pipeline).map_err(failed)?;
-            if whole {
-                engine.compute_force().map_err(failed)?;
-            }
-            Ok(())
-        }))
-    }
-}
-
-impl Target for CpuTarget {
-    fn machine(&self) -> Machine {
-        Machine {
+/// Returns the CPU with a thread pool of `threads` threads; 0 takes all there are.
+///
+/// # Errors
+/// When they cannot be started.
+pub fn cpu_target(threads: usize) -> Result<Target, BenchError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| BenchError::failed(format!("starting {threads} threads"), e))?;
+    let pool = Arc::new(pool);
+    Ok(Target {
+        machine: Machine {
             engine: "cpu".to_owned(),
             device: processor(),
-            threads: Some(self.pool.current_num_threads()),
+            threads: Some(pool.current_num_threads()),
             software: None,
             timing: "wall-clock time of one run".to_owned(),
+        },
+        free_memory: Box::new(|| crate::cli::memory::available().map(|bytes| bytes as f64)),
+        peak_bandwidth: None,
+        prepare: Box::new(move |work, precision| {
+            // Plans take their working memory for the pool they are made in.
+            let mut planned = pool.install(|| match precision {
+                Precision::F32 => plan::<f32>(work),
+                Precision::F64 => plan::<f64>(work),
+            })?;
+            let pool = pool.clone();
+            let timed = move || {
+                let start = Instant::now();
+                planned()?;
+                Ok((start.elapsed().as_secs_f64() * 1e3, None))
+            };
+            Ok(Box::new({
+                let mut timed = timed;
+                move || pool.install(&mut timed)
+            }))
+        }),
+        occupancy: Box::new(|_, _| {
+            Err(BenchError::Unavailable("only kernels have one".to_owned()))
+        }),
+    })
+}
+
+/// Plans a piece of work for the pool this is called in.
+fn plan<T: Real>(work: &Work) -> Result<Planned, BenchError> {
+    let what = |e| BenchError::failed("planning", e);
+    Ok(match work {
+        Work::Copy([a, b]) => {
+            let (x, mut out) = maps::<T>(a * b);
+            Box::new(move || {
+                let chunk = x.len().div_ceil(rayon::current_num_threads());
+                let chunks = out.par_chunks_mut(chunk).zip(x.par_chunks(chunk));
+                chunks.for_each(|(to, from)| to.copy_from_slice(from));
+                Ok(())
+            })
         }
-    }
+        &Work::Reorder(shape, how) => reorder::<T>(shape, how),
+        &Work::Fft(shape, direction) => fft::<T>(shape, direction),
+        Work::PostProcess(..) => {
+            let why = "on the CPU it is part of the FFT's pass along x";
+            return Err(BenchError::Unavailable(why.to_owned()));
+        }
+        &Work::Variant(shape, reorder, post) => {
+            let options = Plan2dOptions { reorder, post, ..Plan2dOptions::default() };
+            map::<T>(shape, Transform::Dct, options).map_err(what)?
+        }
+        &Work::Line(n, algorithm) => {
+            let plan = Plan1d::<T>::batched(Transform1d::Dct, n, algorithm, 1);
+            let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(n));
+            Box::new(move || done(plan.run(&x, &mut out)))
+        }
+        &Work::Map(shape, transform, pipeline) => {
+            map::<T>(shape, transform, options(pipeline)?).map_err(what)?
+        }
+        &Work::Volume([a, b, c], direction, pipeline) => {
+            let kind = match direction {
+                Direction::Forward => TransformNd::Dct,
+                Direction::Inverse => TransformNd::Idct,
+            };
+            let plan = Plan3d::<T>::batched(kind, [a, b, c], options(pipeline)?.method, 1);
+            let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(a * b * c));
+            Box::new(move || done(plan.run(&x, &mut out)))
+        }
+        &Work::Compress(shape, pipeline, threshold) => {
+            compress::<T>(shape, options(pipeline)?, threshold).map_err(what)?
+        }
+        Work::Step(charge, pipeline) => engine::<T>(charge, *pipeline, true)?,
+        Work::Solve(charge, pipeline) => engine::<T>(charge, *pipeline, false)?,
+    })
+}
 
-    fn free_memory(&self) -> Option<f64> {
-        crate::cli::memory::available().map(|bytes| bytes as f64)
-    }
-
-    fn is_host(&self) -> bool {
-        true
-    }
-
-    fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError> {
-        // Plans take their working memory for the pool they are made in.
-        let run = self.pool.install(|| match precision {
-            Precision::F32 => self.plan::<f32>(work),
-            Precision::F64 => self.plan::<f64>(work),
-        })?;
-        Ok(Box::new(CpuWork { pool: self.pool.clone(), run }))
-    }
+/// Returns a whole step of an engine, or its solve alone.
+fn engine<T: Real>(
+    charge: &Charge,
+    pipeline: Pipeline,
+    whole: bool,
+) -> Result<Planned, BenchError> {
+    let failed = |e| BenchError::failed("a step", e);
+    let threads = rayon::current_num_threads();
+    let options = EngineOptions::default().pipeline(pipeline).threads(threads);
+    let mut engine = CpuEngine::<T>::new(charge.clone(), &options).map_err(failed)?;
+    let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
+    let (x, y) = (start(charge.initial_x()), start(charge.initial_y()));
+    engine.set_positions(&x, &y).map_err(failed)?;
+    engine.compute_density().map_err(failed)?;
+    Ok(Box::new(move || {
+        if whole {
+            engine.compute_density().map_err(failed)?;
+        }
+        engine.solve(pipeline).map_err(failed)?;
+        if whole {
+            engine.compute_force().map_err(failed)?;
+        }
+        Ok(())
+    }))
 }
 
 /// Returns the processor's own name.
@@ -144,23 +137,8 @@ pub fn processor() -> String {
     name.map_or("unknown processor", |(_, name)| name).to_owned()
 }
 
-/// Planned work.
-type Run = Box<dyn FnMut() -> Result<(), BenchError> + Send>;
-
-struct CpuWork {
-    pool: Arc<ThreadPool>,
-    run: Run,
-}
-
-impl Workload for CpuWork {
-    fn run(&mut self) -> Result<f64, BenchError> {
-        self.pool.install(|| {
-            let start = Instant::now();
-            (self.run)()?;
-            Ok(start.elapsed().as_secs_f64() * 1e3)
-        })
-    }
-}
+/// Planned work: a call runs it once.
+type Planned = Box<dyn FnMut() -> Result<(), BenchError> + Send>;
 
 /// Returns random input, and memory for the output.
 fn maps<T: Real>(n: usize) -> (Vec<T>, Vec<T>) {
@@ -190,7 +168,7 @@ fn map<T: Real>(
     [nx, ny]: [usize; 2],
     transform: Transform,
     options: Plan2dOptions,
-) -> Result<Run, ShapeError> {
+) -> Result<Planned, ShapeError> {
     let mut plan = Plan2d::<T>::batched(transform, nx, ny, options, 1)?;
     let (x, mut out) = maps::<T>(nx * ny);
     Ok(Box::new(move || done(plan.run(&x, &mut out))))
@@ -200,7 +178,7 @@ fn compress<T: Real>(
     [nx, ny]: [usize; 2],
     options: Plan2dOptions,
     threshold: f64,
-) -> Result<Run, ShapeError> {
+) -> Result<Planned, ShapeError> {
     let plan = |kind| Plan2d::<T>::batched(kind, nx, ny, options, 1);
     let (mut dct, mut idct) = (plan(Transform::Dct)?, plan(Transform::Idct)?);
     let (x, mut spectrum) = maps::<T>(nx * ny);
@@ -212,7 +190,7 @@ fn compress<T: Real>(
 }
 
 /// Returns a map reordered along both axes, rows in parallel.
-fn reorder<T: Real>([nx, ny]: [usize; 2], how: Reorder) -> Run {
+fn reorder<T: Real>([nx, ny]: [usize; 2], how: Reorder) -> Planned {
     let (x, mut out) = maps::<T>(nx * ny);
     Box::new(move || {
         out.par_chunks_exact_mut(ny).enumerate().for_each(|(p, row)| {
@@ -222,7 +200,7 @@ fn reorder<T: Real>([nx, ny]: [usize; 2], how: Reorder) -> Run {
     })
 }
 
-fn fft<T: Real>([nx, ny]: [usize; 2], direction: Direction) -> Run {
+fn fft<T: Real>([nx, ny]: [usize; 2], direction: Direction) -> Planned {
     let mut fft = Fft2d::<T>::new(nx, ny, rayon::current_num_threads());
     let (x, mut out) = maps::<T>(nx * ny);
     let mut spectrum = vec![Complex::new(T::zero(), T::zero()); nx * (ny / 2 + 1)];

@@ -5,7 +5,7 @@
 //! its runs. Beside it the same runs are timed as plain launches in a row. Buffers are the same in
 //! every run: what fits in the device's cache stays there, as between a placer's stages.
 
-use super::target::{BenchError, Direction, Machine, Target, Work, Workload, random};
+use super::work::{BenchError, Direction, Machine, Run, Target, Work, random};
 use crate::charge::Charge;
 use crate::cuda::transforms::{Plan, Stage};
 use crate::cuda::{
@@ -24,148 +24,124 @@ const SAMPLE_MS: f64 = 0.2;
 /// Runs that a sample holds at most.
 const MOST_RUNS: usize = 20;
 
-/// Times work on one device.
-pub struct CudaTarget {
-    gpu: Gpu,
-}
-
 /// Enqueues one run.
-type Run = Box<dyn FnMut() -> Result<(), CudaError>>;
+type Enqueue = Box<dyn FnMut() -> Result<(), CudaError>>;
 
-impl CudaTarget {
-    /// Opens device `ordinal`.
-    ///
-    /// # Errors
-    /// When it cannot be used; the error names the part that is missing.
-    pub fn new(ordinal: usize) -> Result<CudaTarget, CudaError> {
-        Ok(CudaTarget { gpu: Gpu::open(ordinal)? })
-    }
-
-    fn workload<T: CudaReal>(&self, work: &Work) -> Result<Box<dyn Workload>, BenchError> {
-        if let Work::Step(charge, pipeline) = work {
-            return Ok(Box::new(EngineWork::<T>::new(&self.gpu, charge, *pipeline)?));
-        }
-        let run = self.plan::<T>(work).map_err(refused)?;
-        Ok(Box::new(CudaWork::new(&self.gpu, run).map_err(failed)?))
-    }
-
-    fn plan<T: CudaReal>(&self, work: &Work) -> Result<Run, CudaError> {
-        let gpu = &self.gpu;
-        Ok(match work {
-            Work::Copy([a, b]) => {
-                let (x, mut out) = maps::<T>(gpu, a * b)?;
-                let gpu = gpu.clone();
-                Box::new(move || gpu.copy(&x, &mut out))
-            }
-            &Work::Reorder(shape, reorder) => {
-                stage::<T>(gpu, shape, Stage::Pre, reorder, PostProcessing::default())?
-            }
-            &Work::Fft(shape, Direction::Forward) => {
-                let mut fft = RealFft::<T>::forward(gpu, &shape, 1)?;
-                let x = gpu.upload(&random::<T>(shape[0] * shape[1]))?;
-                let mut spectrum = gpu.zeros(shape[0] * (shape[1] / 2 + 1))?;
-                Box::new(move || fft.run_forward(&x, &mut spectrum))
-            }
-            &Work::Fft(shape, Direction::Inverse) => {
-                let mut fft = RealFft::<T>::inverse(gpu, &shape, 1)?;
-                let mut spectrum = gpu.zeros(shape[0] * (shape[1] / 2 + 1))?;
-                let mut out = gpu.zeros::<T>(shape[0] * shape[1])?;
-                Box::new(move || fft.run_inverse(&mut spectrum, &mut out))
-            }
-            &Work::PostProcess(shape, post) => {
-                stage::<T>(gpu, shape, Stage::Post, Reorder::default(), post)?
-            }
-            &Work::Variant(shape, reorder, post) => {
-                map::<T>(gpu, shape, Transform::Dct, straight(reorder, post))?
-            }
-            &Work::Line(n, algorithm) => {
-                let mut plan = Plan::<T>::of_lines(gpu, Transform1d::Dct, n, algorithm, 1)?;
-                let (x, mut out) = maps(gpu, n)?;
-                Box::new(move || plan.run(&x, &mut out))
-            }
-            &Work::Map(shape, transform, pipeline) => {
-                map::<T>(gpu, shape, transform, options(pipeline))?
-            }
-            &Work::Volume(shape, direction, pipeline) => {
-                let kind = match direction {
-                    Direction::Forward => TransformNd::Dct,
-                    Direction::Inverse => TransformNd::Idct,
-                };
-                let mut plan = Plan::<T>::of_arrays(gpu, kind, &shape, method(pipeline), 1)?;
-                let (x, mut out) = maps(gpu, shape.iter().product())?;
-                Box::new(move || plan.run(&x, &mut out))
-            }
-            &Work::Compress(shape, pipeline, threshold) => {
-                compress::<T>(gpu, shape, pipeline, threshold)?
-            }
-            Work::Solve(charge, pipeline) | Work::Step(charge, pipeline) => {
-                let grid = &charge.grid();
-                let mut solver = solver::<T>(gpu, grid, *pipeline, SolverOptions::default())?;
-                let rho = gpu.upload(&random::<T>(grid.bins()))?;
-                let mut fields = Fields::new(gpu, grid.bins())?;
-                Box::new(move || solver.solve(&rho, &mut fields))
-            }
-        })
-    }
-
-    /// Returns the occupancy of the fused DCT's kernels: pre-processing, post-processing.
-    fn occupancies<T: CudaReal>(&self, shape: [usize; 2]) -> Result<[f64; 2], BenchError> {
-        let [nx, ny] = shape;
-        let options = straight(Reorder::default(), PostProcessing::default());
-        let plan =
-            Plan::<T>::of_maps(&self.gpu, Transform::Dct, nx, ny, options, 1).map_err(failed)?;
-        let kernels = plan.kernels().map_err(failed)?;
-        match &kernels[..] {
-            [pre, .., post] => Ok([pre.occupancy, post.occupancy]),
-            _ => Err(BenchError::Unavailable("the plan names no two kernels".to_owned())),
-        }
-    }
-}
-
-impl Target for CudaTarget {
-    fn machine(&self) -> Machine {
-        let found = probe();
-        let version = |v: Option<(i32, i32)>| v.map_or("?".into(), |(a, b)| format!("{a}.{b}"));
-        Machine {
+/// Opens device `ordinal` to be measured.
+///
+/// # Errors
+/// When it cannot be used; the error names the part that is missing.
+pub fn cuda_target(ordinal: usize) -> Result<Target, CudaError> {
+    let gpu = Gpu::open(ordinal)?;
+    let found = probe();
+    let version = |v: Option<(i32, i32)>| v.map_or("?".into(), |(a, b)| format!("{a}.{b}"));
+    let [cuda, cufft] = [found.driver_version, found.cufft_version].map(version);
+    let [memory, kernels] = [gpu.clone(), gpu.clone()];
+    Ok(Target {
+        machine: Machine {
             engine: "cuda".to_owned(),
-            device: self.gpu.info().name.clone(),
+            device: gpu.info().name.clone(),
             threads: None,
-            software: Some(format!(
-                "CUDA {}, cuFFT {}",
-                version(found.driver_version),
-                version(found.cufft_version)
-            )),
+            software: Some(format!("CUDA {cuda}, cuFFT {cufft}")),
             timing: format!(
                 "events around a graph of as many runs as take {SAMPLE_MS} ms, at most {MOST_RUNS}"
             ),
+        },
+        free_memory: Box::new(move || memory.memory().ok().map(|memory| memory.free as f64)),
+        peak_bandwidth: gpu.peak_bandwidth(),
+        prepare: Box::new(move |work, precision| match precision {
+            Precision::F32 => prepare::<f32>(&gpu, work),
+            Precision::F64 => prepare::<f64>(&gpu, work),
+        }),
+        occupancy: Box::new(move |work, precision| {
+            let of = |shape| match precision {
+                Precision::F32 => occupancies::<f32>(&kernels, shape),
+                Precision::F64 => occupancies::<f64>(&kernels, shape),
+            };
+            match *work {
+                Work::Reorder(shape, _) => Ok(of(shape)?[0]),
+                Work::PostProcess(shape, _) => Ok(of(shape)?[1]),
+                _ => Err(BenchError::Unavailable("not one kernel".to_owned())),
+            }
+        }),
+    })
+}
+
+fn prepare<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Run, BenchError> {
+    match work {
+        Work::Step(charge, pipeline) => steps::<T>(gpu, charge, *pipeline),
+        _ => captured(gpu, plan::<T>(gpu, work).map_err(refused)?).map_err(failed),
+    }
+}
+
+/// Plans what is captured in a graph.
+fn plan<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Enqueue, CudaError> {
+    Ok(match work {
+        Work::Copy([a, b]) => {
+            let (x, mut out) = maps::<T>(gpu, a * b)?;
+            let gpu = gpu.clone();
+            Box::new(move || gpu.copy(&x, &mut out))
         }
-    }
-
-    fn free_memory(&self) -> Option<f64> {
-        self.gpu.memory().ok().map(|memory| memory.free as f64)
-    }
-
-    fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError> {
-        match precision {
-            Precision::F32 => self.workload::<f32>(work),
-            Precision::F64 => self.workload::<f64>(work),
+        &Work::Reorder(shape, reorder) => {
+            stage::<T>(gpu, shape, Stage::Pre, reorder, PostProcessing::default())?
         }
-    }
-
-    fn occupancy(&self, work: &Work, precision: Precision) -> Result<f64, BenchError> {
-        let of = |shape| match precision {
-            Precision::F32 => self.occupancies::<f32>(shape),
-            Precision::F64 => self.occupancies::<f64>(shape),
-        };
-        match *work {
-            Work::Reorder(shape, _) => Ok(of(shape)?[0]),
-            Work::PostProcess(shape, _) => Ok(of(shape)?[1]),
-            _ => Err(BenchError::Unavailable("not one kernel".to_owned())),
+        &Work::Fft(shape, Direction::Forward) => {
+            let mut fft = RealFft::<T>::forward(gpu, &shape, 1)?;
+            let x = gpu.upload(&random::<T>(shape[0] * shape[1]))?;
+            let mut spectrum = gpu.zeros(shape[0] * (shape[1] / 2 + 1))?;
+            Box::new(move || fft.run_forward(&x, &mut spectrum))
         }
-    }
+        &Work::Fft(shape, Direction::Inverse) => {
+            let mut fft = RealFft::<T>::inverse(gpu, &shape, 1)?;
+            let mut spectrum = gpu.zeros(shape[0] * (shape[1] / 2 + 1))?;
+            let mut out = gpu.zeros::<T>(shape[0] * shape[1])?;
+            Box::new(move || fft.run_inverse(&mut spectrum, &mut out))
+        }
+        &Work::PostProcess(shape, post) => {
+            stage::<T>(gpu, shape, Stage::Post, Reorder::default(), post)?
+        }
+        &Work::Variant(shape, reorder, post) => {
+            map::<T>(gpu, shape, Transform::Dct, straight(reorder, post))?
+        }
+        &Work::Line(n, algorithm) => {
+            let mut plan = Plan::<T>::of_lines(gpu, Transform1d::Dct, n, algorithm, 1)?;
+            let (x, mut out) = maps(gpu, n)?;
+            Box::new(move || plan.run(&x, &mut out))
+        }
+        &Work::Map(shape, transform, pipeline) => {
+            map::<T>(gpu, shape, transform, options(pipeline))?
+        }
+        &Work::Volume(shape, direction, pipeline) => {
+            let kind = match direction {
+                Direction::Forward => TransformNd::Dct,
+                Direction::Inverse => TransformNd::Idct,
+            };
+            let mut plan = Plan::<T>::of_arrays(gpu, kind, &shape, method(pipeline), 1)?;
+            let (x, mut out) = maps(gpu, shape.iter().product())?;
+            Box::new(move || plan.run(&x, &mut out))
+        }
+        &Work::Compress(shape, pipeline, threshold) => {
+            compress::<T>(gpu, shape, pipeline, threshold)?
+        }
+        Work::Solve(charge, pipeline) | Work::Step(charge, pipeline) => {
+            let grid = &charge.grid();
+            let mut solver = solver::<T>(gpu, grid, *pipeline, SolverOptions::default())?;
+            let rho = gpu.upload(&random::<T>(grid.bins()))?;
+            let mut fields = Fields::new(gpu, grid.bins())?;
+            Box::new(move || solver.solve(&rho, &mut fields))
+        }
+    })
+}
 
-    fn peak_bandwidth(&self) -> Option<f64> {
-        self.gpu.peak_bandwidth()
+/// Returns the occupancy of the fused DCT's kernels: pre-processing, post-processing.
+fn occupancies<T: CudaReal>(gpu: &Gpu, shape: [usize; 2]) -> Result<[f64; 2], BenchError> {
+    let [nx, ny] = shape;
+    let options = straight(Reorder::default(), PostProcessing::default());
+    let plan = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, options, 1).map_err(failed)?;
+    let kernels = plan.kernels().map_err(failed)?;
+    match &kernels[..] {
+        [pre, .., post] => Ok([pre.occupancy, post.occupancy]),
+        _ => Err(BenchError::Unavailable("the plan names no two kernels".to_owned())),
     }
 }
 
@@ -188,24 +164,32 @@ fn refused(error: CudaError) -> BenchError {
     }
 }
 
+/// Returns the runs captured in a graph, to be replayed, and beside it launched one by one.
+fn captured(gpu: &Gpu, mut run: Enqueue) -> Result<Run, CudaError> {
+    let mut watch = Stopwatch::new(gpu)?;
+    run()?;
+    let runs = runs_for(time(&mut watch, 1, &mut *run)?);
+    // SAFETY: the graph is dropped before `run`, which owns every buffer and plan it uses; a
+    // box's content does not move, and all work goes to the one stream.
+    let graph = unsafe { Graph::capture(gpu, || (0..runs).try_for_each(|_| run())) }?;
+    let mut work = CapturedWork { graph, run, watch, runs };
+    Ok(Box::new(move || work.run().map_err(failed)))
+}
+
 /// Captured work.
-struct CudaWork {
+struct CapturedWork {
     // Holds the addresses of what `run` owns, so it is dropped first.
     graph: Graph,
-    run: Run,
+    run: Enqueue,
     watch: Stopwatch,
     runs: usize,
 }
 
-impl CudaWork {
-    fn new(gpu: &Gpu, mut run: Run) -> Result<CudaWork, CudaError> {
-        let mut watch = Stopwatch::new(gpu)?;
-        run()?;
-        let runs = runs_for(time(&mut watch, 1, &mut *run)?);
-        // SAFETY: the graph is dropped before `run`, which owns every buffer and plan it uses; a
-        // box's content does not move, and all work goes to the one stream.
-        let graph = unsafe { Graph::capture(gpu, || (0..runs).try_for_each(|_| run())) }?;
-        Ok(CudaWork { graph, run, watch, runs })
+impl CapturedWork {
+    fn run(&mut self) -> Result<(f64, Option<f64>), CudaError> {
+        let replay = time(&mut self.watch, 1, &mut || self.graph.launch())?;
+        let plain = time(&mut self.watch, self.runs, &mut *self.run)?;
+        Ok((replay / self.runs as f64, Some(plain)))
     }
 }
 
@@ -226,51 +210,26 @@ fn time(
     Ok(watch.elapsed_ms()? / runs as f64)
 }
 
-impl Workload for CudaWork {
-    fn run(&mut self) -> Result<f64, BenchError> {
-        let replay = time(&mut self.watch, 1, &mut || self.graph.launch()).map_err(failed)?;
-        Ok(replay / self.runs as f64)
-    }
-
-    fn run_plain(&mut self) -> Result<Option<f64>, BenchError> {
-        time(&mut self.watch, self.runs, &mut *self.run).map(Some).map_err(failed)
-    }
-}
-
-/// A placer's steps: the engine's own graphs, with the order of bodies made
+/// Returns a placer's steps: the engine's own graphs, with the order of bodies made
 /// anew as often as in a run.
-struct EngineWork<T: CudaReal> {
-    engine: CudaEngine<T>,
-    watch: Stopwatch,
-    runs: usize,
-}
-
-impl<T: CudaReal> EngineWork<T> {
-    fn new(gpu: &Gpu, charge: &Charge, pipeline: Pipeline) -> Result<Self, BenchError> {
-        let options = EngineOptions::default().pipeline(pipeline);
-        let engine = CudaEngine::<T>::on(gpu, charge.clone(), &options);
-        let mut engine = engine.map_err(engine_failed)?;
-        let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
-        let (x, y) = (start(charge.initial_x()), start(charge.initial_y()));
-        engine.set_positions(&x, &y).map_err(engine_failed)?;
-        // As launches, and captured; then as a graph.
-        engine.enqueue_step().map_err(engine_failed)?;
-        let watch = Stopwatch::new(gpu).map_err(failed)?;
-        let mut work = EngineWork { engine, watch, runs: 1 };
-        work.runs = runs_for(work.run()?);
-        Ok(work)
-    }
-}
-
-impl<T: CudaReal> Workload for EngineWork<T> {
-    fn run(&mut self) -> Result<f64, BenchError> {
-        self.watch.start().map_err(failed)?;
-        for _ in 0..self.runs {
-            self.engine.enqueue_step().map_err(engine_failed)?;
-        }
-        self.watch.stop().map_err(failed)?;
-        Ok(self.watch.elapsed_ms().map_err(failed)? / self.runs as f64)
-    }
+fn steps<T: CudaReal>(gpu: &Gpu, charge: &Charge, pipeline: Pipeline) -> Result<Run, BenchError> {
+    let options = EngineOptions::default().pipeline(pipeline);
+    let engine = CudaEngine::<T>::on(gpu, charge.clone(), &options);
+    let mut engine = engine.map_err(engine_failed)?;
+    let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
+    let (x, y) = (start(charge.initial_x()), start(charge.initial_y()));
+    engine.set_positions(&x, &y).map_err(engine_failed)?;
+    // As launches, and captured; then as a graph.
+    engine.enqueue_step().map_err(engine_failed)?;
+    let mut watch = Stopwatch::new(gpu).map_err(failed)?;
+    let mut steps = move |runs: usize| {
+        watch.start().map_err(failed)?;
+        (0..runs).try_for_each(|_| engine.enqueue_step()).map_err(engine_failed)?;
+        watch.stop().map_err(failed)?;
+        Ok(watch.elapsed_ms().map_err(failed)? / runs as f64)
+    };
+    let runs = runs_for(steps(1)?);
+    Ok(Box::new(move || Ok((steps(runs)?, None))))
 }
 
 /// Returns random input, and memory for the output.
@@ -305,7 +264,7 @@ fn map<T: CudaReal>(
     [nx, ny]: [usize; 2],
     transform: Transform,
     options: Plan2dOptions,
-) -> Result<Run, CudaError> {
+) -> Result<Enqueue, CudaError> {
     let mut plan = Plan::<T>::of_maps(gpu, transform, nx, ny, options, 1)?;
     let (x, mut out) = maps(gpu, nx * ny)?;
     Ok(Box::new(move || plan.run(&x, &mut out)))
@@ -318,7 +277,7 @@ fn stage<T: CudaReal>(
     stage: Stage,
     reorder: Reorder,
     post: PostProcessing,
-) -> Result<Run, CudaError> {
+) -> Result<Enqueue, CudaError> {
     let options = straight(reorder, post);
     let mut plan = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, options, 1)?;
     let (x, mut out) = maps(gpu, nx * ny)?;
@@ -332,7 +291,7 @@ fn compress<T: CudaReal>(
     [nx, ny]: [usize; 2],
     pipeline: Pipeline,
     threshold: f64,
-) -> Result<Run, CudaError> {
+) -> Result<Enqueue, CudaError> {
     let options = options(pipeline);
     let dct = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, options, 1)?;
     let mut dct = dct.with_threshold()?;

@@ -2,7 +2,7 @@
 //! design or of one size; the paper's beside this machine's, in the same colours.
 
 use super::table::{Group, Line, Table};
-use super::target::Machine;
+use super::work::Machine;
 use crate::plot::{BarSeries, Bars, Curves, Picture, PlotError, Series};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,6 @@
-//! A table of the paper beside this machine's numbers, as text and as JSON.
+//! A table of the paper beside this machine's numbers, as JSON has it, and its claims.
 
-use super::statistics::Timing;
-use super::target::{FAILED, Machine};
+use super::work::{FAILED, Machine};
 use crate::cli::document::Content;
 use crate::real::Precision;
 use schemars::JsonSchema;
@@ -108,6 +107,59 @@ pub struct Line {
     pub skipped: Option<String>,
 }
 
+/// Statistics of repeated measurements, all in the unit of the measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Timing {
+    /// Arithmetic mean, which is what the paper prints.
+    pub mean: f64,
+    /// Standard deviation of the sample (over n − 1); zero for one measurement.
+    pub deviation: f64,
+    /// The middle value.
+    pub median: f64,
+    /// First and third quartile, interpolated.
+    pub quartiles: [f64; 2],
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// How many measurements.
+    pub repetitions: usize,
+}
+
+impl Timing {
+    /// Returns the statistics of measurements in any order; `None` without any.
+    pub fn of(values: &[f64]) -> Option<Timing> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let n = sorted.len();
+        let mean = sorted.iter().sum::<f64>() / n as f64;
+        let squares: f64 = sorted.iter().map(|v| (v - mean) * (v - mean)).sum();
+        let deviation = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 };
+        let at = |share: f64| {
+            let place = (n - 1) as f64 * share;
+            let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+            low + (high - low) * place.fract()
+        };
+        let quartiles = [at(0.25), at(0.75)];
+        Some(Timing { mean, deviation, median: at(0.5), quartiles, min, max, repetitions: n })
+    }
+
+    /// Returns the same in another unit.
+    #[must_use]
+    pub fn scaled(self, by: f64) -> Timing {
+        Timing {
+            mean: self.mean * by,
+            deviation: self.deviation * by,
+            median: self.median * by,
+            quartiles: self.quartiles.map(|q| q * by),
+            min: self.min * by,
+            max: self.max * by,
+            repetitions: self.repetitions,
+        }
+    }
+}
+
 /// A statement of the paper, compared with this machine's numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
@@ -145,123 +197,61 @@ impl Verdict {
     }
 }
 
-/// The condition under which a claim holds for a value, in words and as a test.
-pub struct Rule {
-    text: String,
-    holds: Box<dyn Fn(f64) -> bool>,
-}
+/// The condition under which a claim holds for a value: in words, the unit of a value, and the test.
+#[derive(Clone, Copy)]
+pub(super) struct Rule(
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) fn(f64) -> bool,
+);
 
-impl Rule {
-    /// Returns a rule in words, and as a test.
-    pub fn new(text: impl Into<String>, holds: impl Fn(f64) -> bool + 'static) -> Rule {
-        Rule { text: text.into(), holds: Box::new(holds) }
-    }
-
-    /// Returns the rule of at least `least`.
-    pub fn at_least(least: f64) -> Rule {
-        Rule::new(format!("at least {least}"), move |value| value >= least)
-    }
-
-    /// Returns the rule of above `bound`.
-    pub fn above(bound: f64) -> Rule {
-        Rule::new(format!("above {bound}"), move |value| value > bound)
-    }
-
-    /// Returns the rule of below `bound`.
-    pub fn below(bound: f64) -> Rule {
-        Rule::new(format!("below {bound}"), move |value| value < bound)
-    }
-
-    /// Returns the rule that two numbers of this ratio are within so many percent of each other.
-    pub fn within(percent: f64) -> Rule {
-        let most = 1.0 + percent / 100.0;
-        Rule::new(format!("within {percent} %"), move |ratio| ratio <= most && ratio >= 1.0 / most)
-    }
+/// Whether two numbers of this ratio are within so many percent of each other.
+pub(super) fn within(percent: f64, ratio: f64) -> bool {
+    let most = 1.0 + percent / 100.0;
+    ratio <= most && ratio >= 1.0 / most
 }
 
 /// A value, and the case that it was observed in.
-pub type Observed = (String, f64);
+pub(super) type Observed = (String, f64);
 
 impl Claim {
-    /// Makes a claim from the observations in every case measured: `quantity` names the values,
-    /// `rule` says which of them agree, and `unit` follows a value.
-    pub fn of(
+    /// Returns a claim with the verdict of the observations in every case measured: `quantity`
+    /// names the values, and `rule` says which of them agree.
+    pub(super) fn of(
         paper: impl Into<String>,
         quantity: &str,
-        rule: &Rule,
-        unit: &str,
+        rule: Rule,
         observed: &[Observed],
     ) -> Claim {
         let paper = paper.into();
-        let agreeing = observed.iter().filter(|(_, value)| (rule.holds)(*value)).count();
         let by_value = |a: &&Observed, b: &&Observed| a.1.total_cmp(&b.1);
-        let (Some((least_case, least)), Some((most_case, most))) =
-            (observed.iter().min_by(by_value), observed.iter().max_by(by_value))
-        else {
+        let ends = (observed.iter().min_by(by_value), observed.iter().max_by(by_value));
+        let (Some((least_case, least)), Some((most_case, most))) = ends else {
             let here = format!("{quantity}: no size was measured.");
             return Claim { paper, here, verdict: Verdict::NotMeasured };
         };
-        let value = |v: &f64| format!("{}{unit}", short(*v));
-        let mut range = format!("{} ({least_case})", value(least));
-        if observed.len() > 1 {
-            range += &format!(" to {} ({most_case})", value(most));
+        let Rule(text, unit, holds) = rule;
+        let mut range = format!("{}{unit} ({least_case})", short(*least));
+        let all = observed.len();
+        if all > 1 {
+            range += &format!(" to {}{unit} ({most_case})", short(*most));
         }
-        let verdict = match agreeing {
-            n if n == observed.len() => Verdict::Holds,
-            0 => Verdict::DoesNotHold,
-            _ => Verdict::HoldsInPart,
+        let agreeing = observed.iter().filter(|(_, value)| holds(*value)).count();
+        let (verdict, found) = match agreeing {
+            1 if all == 1 => (Verdict::Holds, text.to_owned()),
+            0 if all == 1 => (Verdict::DoesNotHold, format!("not {text}")),
+            n if n == all => (Verdict::Holds, format!("{text} in all {all} cases")),
+            0 => (Verdict::DoesNotHold, format!("{text} in 0 of {all} cases")),
+            n => (Verdict::HoldsInPart, format!("{text} in {n} of {all} cases")),
         };
-        let count = match (verdict, observed.len()) {
-            (_, 1) => String::new(),
-            (Verdict::Holds, n) => format!(" in all {n} cases"),
-            (_, n) => format!(" in {agreeing} of {n} cases"),
-        };
-        let is = match (verdict, observed.len()) {
-            (Verdict::DoesNotHold, 1) => "not ",
-            _ => "",
-        };
-        let here = format!("{quantity}: {range}; {is}{}{count}.", rule.text);
-        Claim { paper, here, verdict }
+        Claim { paper, here: format!("{quantity}: {range}; {found}."), verdict }
     }
 }
 
 impl Line {
-    /// Returns a line without numbers yet.
-    pub fn new(what: impl Into<String>, unit: &str) -> Line {
-        Line { what: what.into(), unit: unit.to_owned(), ..Line::default() }
-    }
-
-    /// Sets the paper's number.
-    #[must_use]
-    pub fn printed(mut self, paper: impl Into<Option<f64>>) -> Line {
-        self.paper = paper.into();
-        self
-    }
-
-    /// Sets a number that was not timed.
-    #[must_use]
-    pub fn counted(mut self, here: impl Into<Option<f64>>) -> Line {
-        self.here = here.into();
-        self
-    }
-
-    /// Sets that ratios are over the line of this name.
-    #[must_use]
-    pub fn over(mut self, what: &str) -> Line {
-        self.over = Some(what.to_owned());
-        self
-    }
-
     /// Returns the median where it was timed, else the number there is.
     fn typical(&self) -> Option<f64> {
         self.sample.map(|s| s.median).or(self.here)
-    }
-
-    /// Sets why there is no number.
-    #[must_use]
-    pub fn skipped(mut self, why: impl Into<String>) -> Line {
-        self.skipped = Some(why.into());
-        self
     }
 }
 
@@ -319,12 +309,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn statistics_by_hand() {
+        let s = Timing::of(&[4.0, 1.0, 3.0, 2.0, 10.0]).unwrap();
+        assert_eq!((s.mean, s.median, s.quartiles), (4.0, 3.0, [2.0, 4.0]));
+        assert_eq!((s.min, s.max, s.repetitions), (1.0, 10.0, 5));
+        // Squares 0, 9, 1, 4, 36 over four.
+        assert!((s.deviation - 12.5f64.sqrt()).abs() < 1e-15);
+        assert_eq!(Timing::of(&[1.0, 2.0]).unwrap().quartiles, [1.25, 1.75]);
+        assert_eq!(Timing::of(&[7.0]).unwrap().deviation, 0.0);
+        assert_eq!(Timing::of(&[]), None);
+        assert_eq!(s.scaled(1e3).median, 3000.0);
+    }
+
+    #[test]
     fn ratios_are_over_the_line_named() {
+        let line = |what: &str, paper, here, over: &str| {
+            let (what, over) = (what.to_owned(), Some(over.to_owned()));
+            Line { what, paper, here, over, ..Line::default() }
+        };
         let lines = vec![
-            Line::new("a", "ms").printed(6.0).counted(3.0).over("b"),
-            Line::new("b", "ms").printed(2.0).counted(4.0).over("b"),
-            Line::new("c", "ms").printed(2.0).skipped("too long").over("b"),
-            Line::new("d", "ms").counted(1.0).over("nowhere"),
+            line("a", Some(6.0), Some(3.0), "b"),
+            line("b", Some(2.0), Some(4.0), "b"),
+            line("c", Some(2.0), None, "b"),
+            line("d", None, Some(1.0), "nowhere"),
         ];
         let group = Group::new("512", Some(512), lines);
         assert_eq!(
@@ -343,7 +350,12 @@ mod tests {
         let claim = |values: &[f64]| {
             let observed = values.iter().enumerate().map(|(k, &value)| (format!("c{k}"), value));
             let observed: Vec<Observed> = observed.collect();
-            Claim::of("twice", "row-column over fused", &Rule::at_least(1.8), " ×", &observed)
+            Claim::of(
+                "twice",
+                "row-column over fused",
+                Rule("at least 1.8", " ×", |v| v >= 1.8),
+                &observed,
+            )
         };
         let all = claim(&[2.0, 1.9]);
         assert_eq!(all.verdict, Verdict::Holds);

@@ -1,9 +1,8 @@
 //! Tables as a person reads them, in a terminal.
 
 use super::printed::REPETITIONS;
-use super::statistics::Timing;
-use super::table::{Claim, Line, Report, Table, short};
-use super::target::Machine;
+use super::table::{Claim, Line, Report, Table, Timing, short};
+use super::work::Machine;
 use std::fmt::{self, Display, Formatter};
 
 const HEAD: [&str; 9] = ["", "", "paper", "here", "± sd", "median", "quartiles", "paper", "here"];

@@ -1,4 +1,4 @@
-//! Operations that can be timed, and the engine that times them.
+//! Pieces of work that can be timed, and the engine that times them.
 
 use crate::charge::Charge;
 use crate::engine::Pipeline;
@@ -40,14 +40,6 @@ pub enum Work {
     Solve(Arc<Charge>, Pipeline),
 }
 
-/// Returns the bytes of a real number.
-pub(super) fn element_bytes(precision: Precision) -> f64 {
-    match precision {
-        Precision::F32 => 4.0,
-        Precision::F64 => 8.0,
-    }
-}
-
 /// The direction of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -75,23 +67,21 @@ impl Work {
         };
         elements as f64 * element_bytes(precision)
     }
+
+    /// Whether it is a single transform by kernels for lines, neither of the paper's pipelines:
+    /// [`Pipeline::ThreePass`] selects them, and only a device has them.
+    pub(super) fn is_by_lines(&self) -> bool {
+        use Pipeline::ThreePass;
+        use Work::{Compress, Map, Volume};
+        matches!(self, Map(.., ThreePass) | Volume(.., ThreePass) | Compress(_, ThreePass, _))
+    }
 }
 
-/// Work that is planned and can be run again and again.
-pub trait Workload {
-    /// Runs it and returns the milliseconds one run took.
-    ///
-    /// # Errors
-    /// When it fails on the engine.
-    fn run(&mut self) -> Result<f64, BenchError>;
-
-    /// Runs the same as plain launches, where [`Workload::run`] replays a graph; none on an engine
-    /// without that difference.
-    ///
-    /// # Errors
-    /// See [`Workload::run`].
-    fn run_plain(&mut self) -> Result<Option<f64>, BenchError> {
-        Ok(None)
+/// Returns the bytes of a real number.
+pub(super) fn element_bytes(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 4.0,
+        Precision::F64 => 8.0,
     }
 }
 
@@ -110,41 +100,28 @@ pub struct Machine {
     pub timing: String,
 }
 
-/// An engine, as something to measure.
-pub trait Target {
-    /// Returns the machine's description.
-    fn machine(&self) -> Machine;
-
+/// An engine to measure.
+pub struct Target {
+    /// The machine's description.
+    pub machine: Machine,
     /// Returns the bytes of free memory, if the system reports them.
-    fn free_memory(&self) -> Option<f64>;
-
-    /// Whether it computes in the memory of this program.
-    fn is_host(&self) -> bool {
-        false
-    }
-
-    /// Plans a piece of work and fills its input.
-    ///
-    /// # Errors
-    /// [`BenchError::Unavailable`] for work this engine has no such form of, and
-    /// whatever planning fails with.
-    fn prepare(&self, work: &Work, precision: Precision) -> Result<Box<dyn Workload>, BenchError>;
-
+    pub free_memory: Box<dyn Fn() -> Option<f64>>,
+    /// Bytes per second that the device's memory moves at most; none on a CPU.
+    pub peak_bandwidth: Option<f64>,
+    /// Plans a piece of work and fills its input. [`BenchError::Unavailable`] for work this engine
+    /// has no such form of, and any error of planning.
+    pub prepare: Box<Prepare>,
     /// Returns the share of a multiprocessor's threads that the blocks of the kernel behind
     /// [`Work::Reorder`] or [`Work::PostProcess`] can fill, by the driver's occupancy calculator.
-    ///
-    /// # Errors
-    /// [`BenchError::Unavailable`] where there are no kernels, and when the driver refuses.
-    fn occupancy(&self, work: &Work, precision: Precision) -> Result<f64, BenchError> {
-        let _ = (work, precision);
-        Err(BenchError::Unavailable("only kernels have one".to_owned()))
-    }
-
-    /// Returns the bytes per second that the device's memory moves at most; none on a CPU.
-    fn peak_bandwidth(&self) -> Option<f64> {
-        None
-    }
+    pub occupancy: Box<Occupancy>,
 }
+
+type Prepare = dyn Fn(&Work, Precision) -> Result<Run, BenchError>;
+type Occupancy = dyn Fn(&Work, Precision) -> Result<f64, BenchError>;
+
+/// Planned work. A call runs it once and returns the milliseconds that took; where that was the
+/// replay of a graph, also those of the same as plain launches.
+pub type Run = Box<dyn FnMut() -> Result<(f64, Option<f64>), BenchError>>;
 
 /// Why something was not measured.
 #[derive(Debug, thiserror::Error)]
@@ -191,10 +168,5 @@ const DRAWN: usize = 1 << 20;
 pub(super) fn random<T: Real>(n: usize) -> Vec<T> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let drawn: Vec<T> = (0..n.min(DRAWN)).map(|_| T::of(random.random())).collect();
-    let mut values = Vec::with_capacity(n);
-    while values.len() < n {
-        let more = drawn.len().min(n - values.len());
-        values.extend_from_slice(&drawn[..more]);
-    }
-    values
+    drawn.iter().copied().cycle().take(n).collect()
 }
