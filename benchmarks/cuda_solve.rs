@@ -15,7 +15,9 @@ use placefield::cuda::{
 };
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
-use placefield::transform::{PostProcessing, Reorder, Transform};
+use placefield::paper::cuda::dct_2d;
+use placefield::paper::{PostProcessing, Reorder};
+use placefield::transform::Transform;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -178,10 +180,6 @@ fn bench<T: CudaReal>(
 
 const COPY: &str = "copy of one map";
 
-fn with(reorder: Reorder, post: PostProcessing, variant: FusedVariant) -> SolverOptions {
-    SolverOptions::default().reorder(reorder).post(post).variant(variant)
-}
-
 /// Single transforms, fused in every variant and row-column.
 fn transforms<T: CudaReal>(
     bench: &mut Bench,
@@ -190,20 +188,17 @@ fn transforms<T: CudaReal>(
     map: &mut DeviceVec<T>,
 ) -> Result<(), CudaError> {
     let gpu = bench.gpu;
-    use {FusedVariant::PerTransform, PostProcessing::*, Reorder::*};
-    for (what, options) in [
-        ("DCT fused", SolverOptions::default()),
-        ("DCT fused, scatter", with(Scatter, Efficient, PerTransform)),
-        ("DCT fused, gather", with(Gather, Efficient, PerTransform)),
-        ("DCT fused, naive post-processing", with(Wide, Naive, PerTransform)),
+    let mut fused = Spectral::<T>::new(gpu, grid, Pipeline::Fused, SolverOptions::default())?;
+    bench.replay("DCT fused", || fused.transform(Transform::Dct, rho, map))?;
+    bench.replay("IDCT fused", || fused.transform(Transform::Idct, rho, map))?;
+    bench.replay("IDCT_IDXST fused", || fused.transform(Transform::IdctIdxst, rho, map))?;
+    for (what, reorder, post) in [
+        ("DCT fused, scatter", Reorder::Scatter, PostProcessing::Efficient),
+        ("DCT fused, gather", Reorder::Gather, PostProcessing::Efficient),
+        ("DCT fused, naive post-processing", Reorder::Wide, PostProcessing::Naive),
     ] {
-        let mut solver = Spectral::<T>::new(gpu, grid, Pipeline::Fused, options)?;
-        bench.replay(what, || solver.transform(Transform::Dct, rho, map))?;
-        if options == SolverOptions::default() {
-            bench.replay("IDCT fused", || solver.transform(Transform::Idct, rho, map))?;
-            bench
-                .replay("IDCT_IDXST fused", || solver.transform(Transform::IdctIdxst, rho, map))?;
-        }
+        let mut plan = dct_2d::<T>(gpu, [grid.nx(), grid.ny()], reorder, post)?;
+        bench.replay(what, || plan.run(rho, map))?;
     }
     let mut row_column =
         Spectral::<T>::new(gpu, grid, Pipeline::RowColumn, SolverOptions::default())?;
@@ -232,7 +227,7 @@ fn solves<T: CudaReal>(
     bench.plain("solve row-column", || row_column.solve(rho, &mut fields))?;
     drop(row_column);
 
-    let options = with(Reorder::Wide, PostProcessing::Efficient, FusedVariant::PerTransform);
+    let options = SolverOptions::default().variant(FusedVariant::PerTransform);
     let mut apart = Spectral::<T>::new(gpu, grid, Pipeline::Fused, options)?;
     bench.replay("solve fused, per transform", || apart.solve(rho, &mut fields))?;
     bench.plain("solve fused, per transform", || apart.solve(rho, &mut fields))?;

@@ -11,7 +11,7 @@
 use placefield::cuda::internals::{Quartiles, measure};
 use placefield::cuda::transforms::Plan;
 use placefield::cuda::{CudaError, CudaReal, Gpu, Graph};
-use placefield::transform::{Method, Plan2dOptions, Transform, TransformNd};
+use placefield::transform::{Method, Transform, TransformNd};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -118,15 +118,13 @@ fn map<T: CudaReal>(gpu: &Gpu, shape: [usize; 2], rows: &mut Vec<Row>) -> Result
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let values: Vec<T> = (0..nx * ny).map(|_| T::of(random.random())).collect();
     let (x, mut y) = (gpu.upload(&values)?, gpu.zeros(nx * ny)?);
-    let auto = Plan2dOptions::default();
-    let ways = [auto.method(Method::RowColumn), auto.method(Method::Fused), auto];
     for kind in [Transform::Dct, Transform::Idct] {
         let precision = T::PRECISION.name();
         print!("{precision} {nx:>5} x {ny:<5} {kind:?}");
-        for options in ways {
-            let mut plan = Plan::<T, T>::of_maps(gpu, kind, nx, ny, options, 1)?;
+        for method in Method::ALL {
+            let mut plan = Plan::<T, T>::of_maps(gpu, kind, nx, ny, method, 1)?;
             let time = time(gpu, nx * ny, || plan.run(&x, &mut y))?;
-            let how = match options == auto {
+            let how = match method == Method::Fastest {
                 true => format!("default, {:?}", plan.path()),
                 false => format!("{:?}", plan.path()),
             };

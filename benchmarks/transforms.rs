@@ -1,5 +1,5 @@
-//! Single transforms on the CPU: the four 1-D algorithms, maps and volumes by
-//! both methods, and maps of either layout.
+//! Single transforms on the CPU: the four algorithms of a line's DCT, maps and volumes by both
+//! methods, and a map's DCT with every choice of its stages.
 //!
 //! `cargo bench --bench transforms -- [--json FILE]`. Timed: one DCT or IDCT,
 //! data resident, the plan made beforehand, in f64 (f32 too for maps).
@@ -10,10 +10,8 @@ mod harness;
 use harness::Sample;
 use placefield::Real;
 use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d};
-use placefield::transform::{
-    Algorithm1d, FftLayout, Method, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d,
-    TransformNd,
-};
+use placefield::paper::{Algorithm1d, Dct1d, Dct2d, PostProcessing, Reorder};
+use placefield::transform::{Method, Transform, Transform1d, TransformNd};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -58,29 +56,50 @@ fn row<T: Real>(
     }
 }
 
-fn lines(kind: Transform1d, n: usize) -> Row {
+/// The DCT of a line by every algorithm, and its IDCT.
+fn lines(n: usize) -> Row {
     let x = values::<f64>(n);
-    let side = |algorithm: Algorithm1d| {
-        let mut plan = Plan1d::<f64>::batched(kind, n, algorithm, 1).unwrap();
+    let dct = |algorithm: Algorithm1d| {
+        let mut plan = Dct1d::<f64>::new(n, algorithm).unwrap();
         let (mut out, x) = (vec![0.0; n], &x);
         let call = move || plan.run(x, &mut out).unwrap();
         (algorithm.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)
     };
-    // The fastest is one of these on a CPU.
-    use Algorithm1d::{FourN, MirroredTwoN, NPoint, PaddedTwoN};
-    let sides = [FourN, MirroredTwoN, PaddedTwoN, NPoint];
-    row::<f64>(&format!("1-D {kind:?}"), &[n], sides.map(side).into())
+    let mut sides: Vec<_> = Algorithm1d::ALL.map(dct).into();
+    let (mut idct, mut out) = (Plan1d::<f64>::new(Transform1d::Idct, n).unwrap(), vec![0.0; n]);
+    let x = &x;
+    let call = move || idct.run(x, &mut out).unwrap();
+    sides.push(("IDCT".to_owned(), Box::new(call)));
+    row::<f64>("1-D DCT", &[n], sides)
 }
 
-fn maps<T: Real>(kind: Transform, nx: usize, ny: usize, sides: &[(&str, Plan2dOptions)]) -> Row {
+fn maps<T: Real>(kind: Transform, nx: usize, ny: usize) -> Row {
     let x = values::<T>(nx * ny);
-    let side = |&(name, options): &(&str, Plan2dOptions)| {
-        let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, 1).unwrap();
+    let side = |method: Method| {
+        let mut plan = Plan2d::<T>::batched(kind, nx, ny, method, 1).unwrap();
         let (mut out, x) = (vec![T::of(0.0); nx * ny], &x);
+        let call = move || plan.run(x, &mut out).unwrap();
+        (method.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)
+    };
+    let sides = [Method::RowColumn, Method::Fused].map(side);
+    row::<T>(&format!("2-D {kind:?}"), &[nx, ny], sides.into())
+}
+
+/// The fused DCT of a square map with its stages chosen.
+fn stages(n: usize) -> Row {
+    let x = values::<f64>(n * n);
+    let side = |(name, reorder, post): (&str, Reorder, PostProcessing)| {
+        let mut plan = Dct2d::<f64>::new([n, n], reorder, post).unwrap();
+        let (mut out, x) = (vec![0.0; n * n], &x);
         let call = move || plan.run(x, &mut out).unwrap();
         (name.to_owned(), Box::new(call) as Box<dyn FnMut()>)
     };
-    row::<T>(&format!("2-D {kind:?}"), &[nx, ny], sides.iter().map(side).collect())
+    let sides = [
+        ("efficient, wide", Reorder::Wide, PostProcessing::Efficient),
+        ("naive", Reorder::Wide, PostProcessing::Naive),
+        ("gather", Reorder::Gather, PostProcessing::Efficient),
+    ];
+    row::<f64>("2-D Dct, stages", &[n, n], sides.map(side).into())
 }
 
 /// One shape and its transpose in turns, as a plan chooses to compute them.
@@ -119,38 +138,24 @@ struct Results {
 }
 
 fn main() {
-    let fused = Plan2dOptions::default();
-    let laid = |layout| fused.layout(layout);
-    let methods = [
-        ("row-column", fused.method(Method::RowColumn)),
-        ("straight", laid(FftLayout::Straight)),
-        ("transposed", laid(FftLayout::Transposed)),
-    ];
-    let choices = [
-        ("efficient, wide", fused),
-        ("naive", fused.post(PostProcessing::Naive)),
-        ("scatter", fused.reorder(Reorder::Scatter)),
-        ("gather", fused.reorder(Reorder::Gather)),
-    ];
     let mut rows = Vec::new();
     for power in 14..=18 {
-        rows.push(lines(Transform1d::Dct, 1 << power));
-        rows.push(lines(Transform1d::Idct, 1 << power));
+        rows.push(lines(1 << power));
     }
     for kind in [Transform::Dct, Transform::Idct] {
         for n in [512, 1024, 2048] {
-            rows.push(maps::<f32>(kind, n, n, &methods));
-            rows.push(maps::<f64>(kind, n, n, &methods));
+            rows.push(maps::<f32>(kind, n, n));
+            rows.push(maps::<f64>(kind, n, n));
         }
         for (nx, ny) in [(100, 10_000), (10_000, 100), (512, 2048), (2048, 512)] {
-            rows.push(maps::<f32>(kind, nx, ny, &methods));
-            rows.push(maps::<f64>(kind, nx, ny, &methods));
+            rows.push(maps::<f32>(kind, nx, ny));
+            rows.push(maps::<f64>(kind, nx, ny));
         }
         rows.push(both_ways::<f32>(kind, 100, 10_000));
         rows.push(both_ways::<f64>(kind, 100, 10_000));
-        rows.push(maps::<f64>(kind, 1024, 1024, &choices));
     }
-    rows.push(maps::<f64>(Transform::IdctIdxst, 1024, 1024, &methods));
+    rows.push(stages(1024));
+    rows.push(maps::<f64>(Transform::IdctIdxst, 1024, 1024));
     for kind in TransformNd::ALL {
         rows.push(volumes(kind, [64; 3]));
         rows.push(volumes(kind, [128; 3]));

@@ -63,6 +63,7 @@
 //! | whether a placement is legal, how far cells moved, the contest's score | [`legality`], [`displacement`], [`scaled_hpwl`] |
 //! | the equations, the pipelines, their accuracy | [`spectral`] |
 //! | transforms of lines, maps and volumes alone | [`transform`], [`cpu::transforms`], `cuda::transforms` |
+//! | the slower forms of them that the tables of Jiang, Gu and Pan compare | [`paper`] |
 //! | the program | [the command line](#the-command-line) |
 //! | the same from C, from C++ in OpenROAD, from Python | `capi` (with that feature), `scripts/python/README.md` |
 //! | how fast it is, and how that was measured | `benchmarks/performance.md`, `benchmarks/paper.md` |
@@ -207,6 +208,7 @@ pub mod legality;
 pub mod legalize;
 mod memory;
 mod output;
+pub mod paper;
 pub mod place;
 #[cfg(feature = "plot")]
 pub mod plot;

@@ -1,13 +1,10 @@
-// The four ways from a 1-D DCT, or its inverse, to a real FFT (Jiang et al., algorithm 1): of 4n, 2n (mirrored or
-// padded) and n values. The last one's kernels are in reorder.cuh and spectra.cuh; here are those of the others.
+// The four ways from a 1-D DCT to a real FFT (Jiang et al., algorithm 1): of 4n, 2n (mirrored or padded) and n values.
+// The last one's kernels are in reorder.cuh and spectra.cuh; here are those of the others, for the paper's tables.
 //
 // Lines are [rows][n], n contiguous, and the FFT's sides [rows][length] and [rows][length/2 + 1]. w[k] = e^{-jπk/2n}.
 // Blocks of 256 threads cover the rows, with a grid-stride loop over rows where those need more than 65535 blocks; no
 // shared memory unless stated otherwise. Values read and written for each of a line's: before the FFT 1 + length/n,
 // after it 2 + 1 of its 1 + length/n.
-//
-// The inverses take the same steps backwards. Those of the two 2n-point ones are
-// one and the same: the coefficients times conj(w), n zeros, and the first half of what the inverse FFT gives.
 #pragma once
 #include "fft/reorder.cuh"
 
@@ -44,35 +41,4 @@ PF_KERNEL(BLOCK) dct_post_long(const cplx* __restrict__ in, real* __restrict__ o
                                const cplx* __restrict__ w, real scale, int rotated) {
     each_of_lines(in, half, out, n, rows,
                   [=](const cplx* line, u32 k) { return scale * (rotated ? w[k] * line[k] : line[k]).x; });
-}
-
-/// Coefficient k of a cosine or sine transform of a line: that one takes them from the other end, with a zero first.
-__device__ __forceinline__ real coefficient(const Input* __restrict__ line, u32 k, u32 n, int sine) {
-    return !sine ? real(line[k]) : k ? real(line[n - k]) : real(0);
-}
-
-/// ½ conj(w) X, then zeros: n + 1 complex numbers.
-PF_KERNEL(BLOCK) idct_pre_2n(const Input* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
-                             const cplx* __restrict__ w, int sine) {
-    each_of_lines(in, n, out, n + 1, rows, [=](const Input* line, u32 k) {
-        const real x = k < n ? real(0.5) * coefficient(line, k, n, sine) : real(0);
-        return make(x * w[k].x, -x * w[k].y);
-    });
-}
-
-/// ¼ X, a zero, -¼ X backwards: the spectrum of a line like dct_pre_4n's.
-PF_KERNEL(BLOCK) idct_pre_4n(const Input* __restrict__ in, cplx* __restrict__ out, u32 rows, u32 n,
-                             const cplx* __restrict__, int sine) {
-    each_of_lines(in, n, out, 2 * n + 1, rows, [=](const Input* line, u32 k) {
-        const real quarter = k < n ? real(0.25) : real(-0.25);
-        return make(k == n ? real(0) : quarter * coefficient(line, k < n ? k : 2 * n - k, n, sine), 0);
-    });
-}
-
-/// Value k of a row is element step·k + first of `length`; odd ones negated for a sine transform.
-PF_KERNEL(BLOCK) idct_post_long(const real* __restrict__ in, real* __restrict__ out, u32 rows, u32 n, u32 length,
-                                u32 step, u32 first, int sine) {
-    each_of_lines(in, length, out, n, rows, [=](const real* line, u32 k) {
-        return (sine && k & 1 ? real(-1) : real(1)) * line[step * k + first];
-    });
 }

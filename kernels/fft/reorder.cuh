@@ -2,9 +2,9 @@
 // n contiguous: out[reordered(h)][reordered(i)][reordered(j)] = in[h][i][j] and back. For one axis m counts lines; l is
 // 1 except for three. One read and one write an element.
 //
-// Three ways to do it, chosen by the host: scatter (a thread reads one element where it stands), gather (a thread
-// writes one element where it stands), and wide (a thread moves 32 bytes in and 32 bytes out, all in 16-byte accesses;
-// needs n divisible by twice LANES). Blocks of 256 threads cover a map of [m][n], with a grid-stride loop over rows
+// Two ways to do it, chosen by the host: scatter (a thread reads one element where it stands) and wide (a thread moves
+// 32 bytes in and 32 bytes out, all in 16-byte accesses; needs n divisible by twice LANES); and for the paper's tables,
+// forward alone, gather (a thread writes one element where it stands). Blocks of 256 threads cover a map of [m][n], with a grid-stride loop over rows
 // where those need more than 65535 blocks; blockIdx.z counts maps. No shared memory. The inverse kernels write one
 // array after the other, or up to three separate maps, and finish the sine transforms: bit z of alternate_x
 // (alternate_y) negates the odd rows (columns) of map z.
@@ -125,23 +125,12 @@ struct Destination {
     __device__ __forceinline__ real sign(u32 i, u32 j) const { return row_sign(i) * (j & 1 ? odd_col : real(1)); }
 };
 
-template <bool PLACE>
-__device__ __forceinline__ void restore(const real* in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
-                                        u32 alternate_x, u32 alternate_y) {
-    const u32 z = PLACE ? other_map<true>(blockIdx.z, l) : blockIdx.z;
-    const Destination to(out0, out1, out2, z, size_t(m) * n, alternate_x, alternate_y);
-    each_element<PLACE>(
-        l, m, n, [&](u32, u32 i, u32 j, size_t place) { to.out[at(i, j, n)] = to.sign(i, j) * in[place]; });
-}
-
 PF_KERNEL(BLOCK) restore_scatter(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
                                  u32 alternate_x, u32 alternate_y) {
-    restore<true>(in, out0, out1, out2, l, m, n, alternate_x, alternate_y);
-}
-
-PF_KERNEL(BLOCK) restore_gather(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,
-                                u32 alternate_x, u32 alternate_y) {
-    restore<false>(in, out0, out1, out2, l, m, n, alternate_x, alternate_y);
+    const u32 z = other_map<true>(blockIdx.z, l);
+    const Destination to(out0, out1, out2, z, size_t(m) * n, alternate_x, alternate_y);
+    each_element<true>(
+        l, m, n, [&](u32, u32 i, u32 j, size_t place) { to.out[at(i, j, n)] = to.sign(i, j) * in[place]; });
 }
 
 PF_KERNEL(BLOCK) restore_wide(const real* __restrict__ in, real* out0, real* out1, real* out2, u32 l, u32 m, u32 n,

@@ -19,7 +19,7 @@ use crate::design::Design;
 use crate::engine::Pipeline;
 use crate::ffi::{Device, stream_of};
 use crate::real::Precision;
-use crate::transform::{Algorithm1d, Plan2dOptions};
+use crate::transform::Method;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -39,13 +39,12 @@ impl<T: CudaReal> Plan<T> {
     fn new(gpu: &Gpu, work: PlanKey) -> Result<Self, CudaError> {
         Ok(match work {
             PlanKey::Lines { kind, n, batch } => {
-                let algorithm = Algorithm1d::default();
-                let plan = transforms::Plan::of_lines(gpu, kind, n, algorithm, batch)?;
+                let plan = transforms::Plan::of_lines(gpu, kind, n, Method::default(), batch)?;
                 Plan::Transform(Box::new(plan))
             }
             PlanKey::Maps { kind, shape: [nx, ny], batch } => {
-                let options = Plan2dOptions::default();
-                let plan = transforms::Plan::of_maps(gpu, kind, nx, ny, options, batch)?;
+                let method = Method::default();
+                let plan = transforms::Plan::of_maps(gpu, kind, nx, ny, method, batch)?;
                 Plan::Transform(Box::new(plan))
             }
             PlanKey::Solve { grid, pipeline } => {

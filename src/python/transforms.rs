@@ -10,7 +10,7 @@ use crate::cpu::solve::FieldSlices;
 use crate::engine::{EngineOptions, Pipeline};
 use crate::ffi::{Device, EngineReal, open_solver};
 use crate::grid::{BinGrid, Rect};
-use crate::transform::{Algorithm1d, Plan2dOptions, Transform, Transform1d};
+use crate::transform::{Method, Transform, Transform1d};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -225,11 +225,11 @@ impl Kind {
         let (from, to) = (input.values::<T>()?, out.values_mut::<T>()?);
         match self {
             Kind::Line(kind) => {
-                Plan1d::batched(kind, shape[0], Algorithm1d::default(), batch)?.run(from, to)?;
+                Plan1d::batched(kind, shape[0], batch)?.run(from, to)?;
             }
             Kind::Map(kind) => {
-                let options = Plan2dOptions::default();
-                Plan2d::batched(kind, shape[0], shape[1], options, batch)?.run(from, to)?;
+                let method = Method::default();
+                Plan2d::batched(kind, shape[0], shape[1], method, batch)?.run(from, to)?;
             }
         }
         Ok(())

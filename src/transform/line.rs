@@ -1,7 +1,7 @@
 //! N-point DCT, IDCT and IDXST of one line over a real FFT of N values.
 
 use super::fft::RealFft;
-use super::{InputElement, PostProcessing, Reorder, permutation, twiddle};
+use super::{InputElement, permutation, twiddle};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use num_complex::Complex;
@@ -12,8 +12,6 @@ pub(crate) struct Line<T: Real> {
     fft: RealFft<T>,
     /// `e^{−jπk/2n}`, k = 0 … n.
     twiddle: Vec<Complex<T>>,
-    reorder: Reorder,
-    post: PostProcessing,
 }
 
 /// Which inverse a line takes.
@@ -24,16 +22,9 @@ pub(crate) enum Wave {
 }
 
 impl<T: Real> Line<T> {
-    /// Returns a plan for lines of `n` values, `n ≥ 1`, with the choices the paper's tables
-    /// compare.
-    pub(crate) fn new(n: usize, reorder: Reorder, post: PostProcessing) -> Self {
-        Line {
-            n,
-            fft: RealFft::new(n),
-            twiddle: twiddle::scaled_quarter_wave(n, 1.0),
-            reorder,
-            post,
-        }
+    /// Returns a plan for lines of `n` values, `n ≥ 1`.
+    pub(crate) fn new(n: usize) -> Self {
+        Line { n, fft: RealFft::new(n), twiddle: twiddle::scaled_quarter_wave(n, 1.0) }
     }
 
     /// Returns the number of values in a line.
@@ -67,16 +58,8 @@ impl<T: Real> Line<T> {
         let n = self.n;
         let [real, v, fft] = self.parts(s);
         let real = &mut reals_mut(real)[..n];
-        permutation::reorder(self.reorder, x, real);
+        permutation::reorder(x, real);
         self.fft.forward(real, v, fft);
-        if self.post == PostProcessing::Naive {
-            // One coefficient at a time; beyond n/2 the FFT is the conjugate of what is below.
-            for (k, out) in out[..n].iter_mut().enumerate() {
-                let value = if 2 * k <= n { v[k] } else { v[n - k].conj() };
-                *out = finish(k, (self.twiddle[k] * value).re);
-            }
-            return;
-        }
         out[0] = finish(0, v[0].re);
         for (k, &v) in v.iter().enumerate().take(n.div_ceil(2)).skip(1) {
             let z = self.twiddle[k] * v;
@@ -90,9 +73,6 @@ impl<T: Real> Line<T> {
     }
 
     /// IDCT or IDXST of the coefficients `load(k)`.
-    ///
-    /// Two coefficients give one complex number and every number is needed
-    /// once, so that there is no naive form of it.
     #[inline(always)]
     pub(crate) fn inverse(
         &self,
@@ -125,7 +105,7 @@ impl<T: Real> Line<T> {
             v[h] = Complex::new(self.twiddle[h].re * load(h), T::zero());
         }
         self.fft.inverse(v, real, fft);
-        permutation::restore(self.reorder, real, out, wave == Wave::Sine);
+        permutation::restore(real, out, wave == Wave::Sine);
     }
 }
 
@@ -138,7 +118,7 @@ mod tests {
     fn small_lengths_agree_with_the_definitions() {
         for n in 1..=if cfg!(miri) { 9 } else { 64 } {
             let x: Vec<f64> = (0..n).map(|i| ((i * i * 31 + 7 * i) % 17) as f64 - 6.5).collect();
-            let line = Line::new(n, Reorder::default(), PostProcessing::default());
+            let line = Line::new(n);
             let mut s = vec![Complex::default(); line.scratch_len()];
             let mut out = vec![0.0; n];
             let close = |got: &[f64], want: &[f64], name: &str| {

@@ -22,10 +22,10 @@
 
 pub(crate) mod fft;
 pub(crate) mod line;
-pub(crate) mod longer;
 pub mod oracle;
 pub mod permutation;
 pub mod twiddle;
+pub(crate) mod variants;
 
 pub use crate::real::InputElement;
 
@@ -107,141 +107,6 @@ impl Method {
             Method::Fastest => "fastest",
         }
     }
-}
-
-/// Which axis of a map takes the real FFT of the fused method on a CPU (Jiang et al., §IV-C). On a
-/// GPU it is y.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FftLayout {
-    /// The one measured to be fastest for the map's shape.
-    #[default]
-    Auto,
-    /// The map as it lies: real FFTs along y.
-    Straight,
-    /// Real FFTs along x; the transposes are part of pre- and post-processing.
-    Transposed,
-}
-
-impl FftLayout {
-    /// All three.
-    pub const ALL: [FftLayout; 3] = [FftLayout::Auto, FftLayout::Straight, FftLayout::Transposed];
-}
-
-/// How a two-dimensional plan computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Plan2dOptions {
-    /// Row-column, fused, or the faster of what there is.
-    pub method: Method,
-    /// For the fused method: which axis takes the real FFT.
-    pub layout: FftLayout,
-    /// How maps are reordered.
-    pub reorder: Reorder,
-    /// How coefficients are taken from an FFT and put into one.
-    pub post: PostProcessing,
-}
-
-impl Plan2dOptions {
-    /// Sets the method.
-    #[must_use]
-    pub fn method(self, method: Method) -> Self {
-        Plan2dOptions { method, ..self }
-    }
-
-    /// Sets the map's axis for the real FFT.
-    #[must_use]
-    pub fn layout(self, layout: FftLayout) -> Self {
-        Plan2dOptions { layout, ..self }
-    }
-
-    /// Sets how maps are reordered.
-    #[must_use]
-    pub fn reorder(self, reorder: Reorder) -> Self {
-        Plan2dOptions { reorder, ..self }
-    }
-
-    /// Sets the post-processing.
-    #[must_use]
-    pub fn post(self, post: PostProcessing) -> Self {
-        Plan2dOptions { post, ..self }
-    }
-}
-
-/// How a one-dimensional transform is computed by a real FFT (Jiang et al., Algorithm "Four
-/// algorithms of 1D DCT via 1D FFT"; the inverses run the same steps backwards).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Algorithm1d {
-    /// FFT of 4N values: the samples at odd places, mirrored, zeros between.
-    FourN,
-    /// FFT of 2N values: the line and its mirror image.
-    MirroredTwoN,
-    /// FFT of 2N values: the line and as many zeros.
-    PaddedTwoN,
-    /// FFT of N values: even samples, then odd ones backwards.
-    NPoint,
-    /// The one measured to be fastest: on a GPU one pass by kernels of our own where there are
-    /// such, elsewhere [`Algorithm1d::NPoint`].
-    #[default]
-    Fastest,
-}
-
-impl Algorithm1d {
-    /// All of them, longest FFT first.
-    pub const ALL: [Algorithm1d; 5] = [
-        Algorithm1d::FourN,
-        Algorithm1d::MirroredTwoN,
-        Algorithm1d::PaddedTwoN,
-        Algorithm1d::NPoint,
-        Algorithm1d::Fastest,
-    ];
-
-    /// Returns `4n`, `mirrored-2n`, `padded-2n`, `n` or `fastest`, as tables and options write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Algorithm1d::FourN => "4n",
-            Algorithm1d::MirroredTwoN => "mirrored-2n",
-            Algorithm1d::PaddedTwoN => "padded-2n",
-            Algorithm1d::NPoint => "n",
-            Algorithm1d::Fastest => "fastest",
-        }
-    }
-}
-
-/// How a map is reordered around an FFT.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Reorder {
-    /// The fastest: on a GPU a thread moves 32 bytes in 16-byte accesses where the map's rows are
-    /// multiples of 32 bytes, and scatters elsewhere.
-    #[default]
-    Wide,
-    /// Elements are read where they stand and written where they go.
-    Scatter,
-    /// Elements are written where they stand and read from where they come.
-    Gather,
-}
-
-impl Reorder {
-    /// All three.
-    pub const ALL: [Reorder; 3] = [Reorder::Wide, Reorder::Scatter, Reorder::Gather];
-}
-
-/// How DCT coefficients are taken from an FFT's output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PostProcessing {
-    /// Two complex numbers in, four coefficients out: each read and written once.
-    #[default]
-    Efficient,
-    /// One coefficient at a time, two complex numbers read for each.
-    Naive,
-}
-
-impl PostProcessing {
-    /// Both.
-    pub const ALL: [PostProcessing; 2] = [PostProcessing::Efficient, PostProcessing::Naive];
 }
 
 /// A slice whose length is not the one a plan was made for.

@@ -1,10 +1,10 @@
 //! The reordering of the N-point algorithms: even samples ascending, then odd
 //! samples descending (0, 2, 4, …, 5, 3, 1).
 //!
-//! In memory it reads in order and writes two streams (scatter) or reads two streams and writes in
-//! order (gather); left to choose, it walks the side of the unordered line, which moves in pairs.
+//! In memory it walks the unordered line, which moves in pairs: the reordering writes two streams
+//! and its inverse reads two. (The paper's tables compare it with [`gather`], which walks the other.)
 
-use super::{InputElement, Reorder};
+use super::InputElement;
 use crate::real::Real;
 
 /// Returns the index in the reordered line of sample `i` of `n`.
@@ -19,20 +19,24 @@ pub fn sample(p: usize, n: usize) -> usize {
     if p < n.div_ceil(2) { 2 * p } else { 2 * (n - p) - 1 }
 }
 
-/// Writes `x` reordered to `out`, converting it.
+/// Writes `x` reordered to `out`, reading the two streams and writing in order.
 #[inline(always)]
-pub(crate) fn reorder<S: InputElement, T: Real>(how: Reorder, x: &[S], out: &mut [T]) {
+pub(crate) fn gather<S: InputElement, T: Real>(x: &[S], out: &mut [T]) {
     let n = x.len();
     let (evens, odds) = out[..n].split_at_mut(n.div_ceil(2));
-    if how == Reorder::Gather {
-        for (p, even) in evens.iter_mut().enumerate() {
-            *even = T::of(x[2 * p].to_f64());
-        }
-        for (p, odd) in odds.iter_mut().enumerate() {
-            *odd = T::of(x[2 * (n / 2 - p) - 1].to_f64());
-        }
-        return;
+    for (p, even) in evens.iter_mut().enumerate() {
+        *even = T::of(x[2 * p].to_f64());
     }
+    for (p, odd) in odds.iter_mut().enumerate() {
+        *odd = T::of(x[2 * (n / 2 - p) - 1].to_f64());
+    }
+}
+
+/// Writes `x` reordered to `out`, converting it.
+#[inline(always)]
+pub(crate) fn reorder<S: InputElement, T: Real>(x: &[S], out: &mut [T]) {
+    let n = x.len();
+    let (evens, odds) = out[..n].split_at_mut(n.div_ceil(2));
     let pairs = x.chunks_exact(2);
     if let [last] = pairs.remainder() {
         evens[n / 2] = T::of(last.to_f64());
@@ -45,19 +49,10 @@ pub(crate) fn reorder<S: InputElement, T: Real>(how: Reorder, x: &[S], out: &mut
 
 /// Undoes [`reorder`]; odd samples are multiplied by −1 when `negate_odd`.
 #[inline(always)]
-pub(crate) fn restore<T: Real>(how: Reorder, v: &[T], out: &mut [T], negate_odd: bool) {
+pub(crate) fn restore<T: Real>(v: &[T], out: &mut [T], negate_odd: bool) {
     let n = out.len();
     let (evens, odds) = v[..n].split_at(n.div_ceil(2));
     let sign = if negate_odd { -T::one() } else { T::one() };
-    if how == Reorder::Scatter {
-        for (p, &even) in evens.iter().enumerate() {
-            out[2 * p] = even;
-        }
-        for (p, &odd) in odds.iter().enumerate() {
-            out[2 * (n / 2 - p) - 1] = sign * odd;
-        }
-        return;
-    }
     let mut pairs = out.chunks_exact_mut(2);
     let both = evens.iter().zip(odds.iter().rev());
     pairs.by_ref().zip(both).for_each(|(pair, (&even, &odd))| {
@@ -80,31 +75,31 @@ mod tests {
     }
 
     #[test]
-    fn all_reorderings_agree() {
+    fn both_reorderings_agree() {
         for n in 1..40 {
             let x: Vec<f64> = (0..n).map(|i| (3 * i + 1) as f64).collect();
-            for how in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
-                let mut v = vec![0.0; n];
-                reorder(how, &x, &mut v);
-                for i in 0..n {
-                    assert_eq!(v[position(i, n)], x[i]);
-                    assert_eq!(sample(position(i, n), n), i);
-                }
-                let mut back = vec![0.0; n];
-                restore(how, &v, &mut back, false);
-                assert_eq!(back, x);
-                restore(how, &v, &mut back, true);
-                assert!((0..n).all(|i| back[i] == if i % 2 == 1 { -x[i] } else { x[i] }));
+            let (mut v, mut gathered) = (vec![0.0; n], vec![0.0; n]);
+            reorder(&x, &mut v);
+            gather(&x, &mut gathered);
+            assert_eq!(v, gathered);
+            for i in 0..n {
+                assert_eq!(v[position(i, n)], x[i]);
+                assert_eq!(sample(position(i, n), n), i);
             }
+            let mut back = vec![0.0; n];
+            restore(&v, &mut back, false);
+            assert_eq!(back, x);
+            restore(&v, &mut back, true);
+            assert!((0..n).all(|i| back[i] == if i % 2 == 1 { -x[i] } else { x[i] }));
         }
     }
 
     #[test]
     fn integers_are_converted_on_reading() {
         let mut v = [0.0_f32; 3];
-        reorder(Reorder::Wide, &[-7_i8, 1, 2], &mut v);
+        reorder(&[-7_i8, 1, 2], &mut v);
         assert_eq!(v, [-7.0, 2.0, 1.0]);
-        reorder(Reorder::Gather, &[u32::MAX, 0, 16_777_217], &mut v);
+        gather(&[u32::MAX, 0, 16_777_217], &mut v);
         assert_eq!(v, [4_294_967_296.0, 16_777_216.0, 0.0]);
     }
 }

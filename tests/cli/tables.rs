@@ -6,7 +6,7 @@ use placefield::cli::paper::{
     Target, Verdict, Watch, Work,
 };
 use placefield::engine::Pipeline;
-use placefield::transform::Algorithm1d;
+use placefield::paper::Algorithm1d;
 use std::time::Duration;
 
 /// Returns a target that takes no time and says what `times` gives, in milliseconds.

@@ -7,14 +7,12 @@ use placefield::cli::compress::CudaThresholdPair;
 use placefield::cli::compress::{Picture, Samples, compress};
 use placefield::cuda::CudaReal;
 use placefield::cuda::transforms::Plan;
-use placefield::transform::{Method, Plan2dOptions, Transform};
+use placefield::transform::{Method, Transform};
 
 /// Whatever `epsilon` is, the coefficients that are kept are those of a DCT without
 /// one to the bit, and the others zero.
 fn thresholds_drop_and_count<T: CudaReal>() {
     let gpu = gpu();
-    let auto = Plan2dOptions::default();
-    let ways = [auto, auto.method(Method::RowColumn), auto.method(Method::Fused)];
     let sizes = [
         (1, 1, 1),
         (5, 7, 1),
@@ -27,10 +25,11 @@ fn thresholds_drop_and_count<T: CudaReal>() {
         (10000, 100, 1),
         (64, 10000, 2),
     ];
-    for ((nx, ny, batch), options) in sizes.iter().flat_map(|&size| ways.map(|way| (size, way))) {
+    let each = sizes.iter().flat_map(|&size| Method::ALL.map(|method| (size, method)));
+    for ((nx, ny, batch), method) in each {
         let x: Vec<T> = values(batch * nx * ny);
         let input = gpu.upload(&x).unwrap();
-        let plan = Plan::<T, T>::of_maps(&gpu, Transform::Dct, nx, ny, options, batch).unwrap();
+        let plan = Plan::<T, T>::of_maps(&gpu, Transform::Dct, nx, ny, method, batch).unwrap();
         let mut plan = plan.with_threshold().unwrap();
         let full = output(&gpu, x.len(), |out| plan.run(&input, out));
         let mut sizes: Vec<T> = full.iter().map(|v| v.abs()).collect();

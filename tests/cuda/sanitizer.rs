@@ -14,7 +14,7 @@ use crate::maps::{grid, off_axis};
 use crate::peers::steps_like_one;
 use crate::slabs::ranks_solve_like_one;
 use crate::solve::variants;
-use crate::transforms::{LINES, VOLUMES, ways};
+use crate::transforms::{LINES, VOLUMES, stages};
 use placefield::Precision;
 use placefield::cuda::Bodies;
 use placefield::cuda::internals::{Density, Force, ThreePass, compile};
@@ -23,7 +23,9 @@ use placefield::cuda::{
     CudaEngine, CudaError, CudaReal, DeviceVec, Fields, Gpu, SolverOptions, solver,
 };
 use placefield::engine::{Engine, EngineOptions, Layout, Pipeline};
-use placefield::transform::{Algorithm1d, Method, Plan2dOptions, Transform};
+use placefield::paper::Algorithm1d;
+use placefield::paper::cuda::{Dct1d, dct_2d};
+use placefield::transform::{Method, Transform};
 use rayon::prelude::*;
 use std::collections::HashSet;
 
@@ -216,7 +218,7 @@ fn three_pass_long<T: CudaReal>(gpu: &Gpu) {
     three_passes::<T>(gpu, &[(8192, 1024), (64, 8192)]);
 }
 
-/// Single lines by every algorithm, from bytes too, and split where they are long.
+/// Single lines by every method and algorithm, from bytes too, and split where they are long.
 fn lines<T: CudaReal>(gpu: &Gpu) {
     let long = 1 << 13;
     let bytes = gpu.upload(&vec![3u8; 33 * 20]).unwrap();
@@ -224,16 +226,20 @@ fn lines<T: CudaReal>(gpu: &Gpu) {
     let one = gpu.upload(&values::<T>(long)).unwrap();
     let one_of_bytes = gpu.upload(&vec![5u8; long]).unwrap();
     for (kind, _) in LINES {
-        for algorithm in Algorithm1d::ALL {
-            let mut plan = Plan::<T, u8>::of_lines(gpu, kind, 33, algorithm, 20).unwrap();
+        for method in [Method::Fused, Method::Fastest] {
+            let mut plan = Plan::<T, u8>::of_lines(gpu, kind, 33, method, 20).unwrap();
             fills(gpu, 33 * 20, |out| plan.run(&bytes, out));
-            let mut plan = Plan::<T, T>::of_lines(gpu, kind, 33, algorithm, 20).unwrap();
+            let mut plan = Plan::<T, T>::of_lines(gpu, kind, 33, method, 20).unwrap();
             fills(gpu, 33 * 20, |out| plan.run(&floats, out));
         }
-        let mut plan = Plan::<T, T>::of_lines(gpu, kind, long, Algorithm1d::Fastest, 1).unwrap();
+        let mut plan = Plan::<T, T>::of_lines(gpu, kind, long, Method::Fastest, 1).unwrap();
         fills(gpu, long, |out| plan.run(&one, out));
-        let mut plan = Plan::<T, u8>::of_lines(gpu, kind, long, Algorithm1d::Fastest, 1).unwrap();
+        let mut plan = Plan::<T, u8>::of_lines(gpu, kind, long, Method::Fastest, 1).unwrap();
         fills(gpu, long, |out| plan.run(&one_of_bytes, out));
+    }
+    for algorithm in Algorithm1d::ALL {
+        let mut plan = Dct1d::<T>::new(gpu, 33 * 20, algorithm).unwrap();
+        fills(gpu, 33 * 20, |out| plan.run(&floats, out));
     }
 }
 
@@ -243,7 +249,7 @@ fn transforms<T: CudaReal, I: Input<T>>(
     gpu: &Gpu,
     (nx, ny): (usize, usize),
     input: &[I],
-    options: Plan2dOptions,
+    method: Method,
     path: Option<Path>,
 ) {
     let count = 2 * nx * ny;
@@ -252,12 +258,12 @@ fn transforms<T: CudaReal, I: Input<T>>(
         assert!(path.is_none_or(|p| plan.path() == p), "{nx} x {ny}: {:?}", plan.path());
     };
     for (kind, ..) in MAPS {
-        let mut plan = Plan::<T, I>::of_maps(gpu, kind, nx, ny, options, 2).unwrap();
+        let mut plan = Plan::<T, I>::of_maps(gpu, kind, nx, ny, method, 2).unwrap();
         check(&plan);
         fills(gpu, count, |out| plan.run(&input, out));
     }
     let mut kept = gpu.zeros::<u64>(1).unwrap();
-    let plan = Plan::<T, I>::of_maps(gpu, Transform::Dct, nx, ny, options, 2).unwrap();
+    let plan = Plan::<T, I>::of_maps(gpu, Transform::Dct, nx, ny, method, 2).unwrap();
     let mut plan = plan.with_threshold().unwrap();
     fills(gpu, count, |out| plan.run_thresholded(&input, T::one(), out, &mut kept));
     let kept = gpu.download(&kept).unwrap()[0];
@@ -266,16 +272,23 @@ fn transforms<T: CudaReal, I: Input<T>>(
 
 /// By cuFFT and by lines, in every way.
 fn maps<T: CudaReal>(gpu: &Gpu) {
-    for options in ways() {
-        transforms::<T, u8>(gpu, (33, 20), &vec![3; 2 * 33 * 20], options, None);
-        transforms::<T, T>(gpu, (48, 30), &values(2 * 48 * 30), options, None);
-        transforms::<T, T>(gpu, (64, 64), &values(2 * 64 * 64), options, None);
+    for method in Method::ALL {
+        transforms::<T, u8>(gpu, (33, 20), &vec![3; 2 * 33 * 20], method, None);
+        transforms::<T, T>(gpu, (48, 30), &values(2 * 48 * 30), method, None);
+        transforms::<T, T>(gpu, (64, 64), &values(2 * 64 * 64), method, None);
+    }
+    for (nx, ny) in [(33, 20), (48, 30), (64, 64)] {
+        let input = gpu.upload(&values::<T>(nx * ny)).unwrap();
+        for (reorder, post) in stages() {
+            let mut plan = dct_2d::<T>(gpu, [nx, ny], reorder, post).unwrap();
+            fills(gpu, nx * ny, |out| plan.run(&input, out));
+        }
     }
 }
 
 /// Maps with one axis of each of these lengths, the other of 64 or 20, by lines.
 fn by_lines<T: CudaReal>(gpu: &Gpu, lengths: &[usize]) {
-    let auto = Plan2dOptions::default();
+    let auto = Method::Fastest;
     for (nx, ny) in lengths.iter().flat_map(|&n| [(n, 64), (20, n)]) {
         let path = must_have_lines::<T>(gpu, nx.max(ny)).then_some(Path::Lines);
         transforms::<T, T>(gpu, (nx, ny), &values(2 * nx * ny), auto, path);

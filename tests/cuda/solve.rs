@@ -11,7 +11,6 @@ use placefield::cuda::{
 };
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
-use placefield::transform::{PostProcessing, Reorder};
 use std::f64::consts::PI;
 
 /// Odd, prime, one bin wide, rectangular either way, powers of two.
@@ -71,21 +70,14 @@ fn check<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>, want: &Expected, what: &str
     assert!(error <= limit::<T>() * want.1.abs(), "{what}: energy {energy} for {}", want.1);
 }
 
-/// The default of either pipeline, and every other choice of the fused one.
-pub(crate) fn variants() -> Vec<(Pipeline, SolverOptions)> {
-    let mut all = vec![];
-    for reorder in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
-        all.push((Pipeline::RowColumn, SolverOptions::default().reorder(reorder)));
-        for variant in [FusedVariant::Shared, FusedVariant::PerTransform] {
-            for post in [PostProcessing::Efficient, PostProcessing::Naive] {
-                all.push((
-                    Pipeline::Fused,
-                    SolverOptions::default().reorder(reorder).variant(variant).post(post),
-                ));
-            }
-        }
-    }
-    all
+/// Both pipelines of cuFFT, the fused one in both variants.
+pub(crate) fn variants() -> [(Pipeline, SolverOptions); 3] {
+    let shared = SolverOptions::default();
+    [
+        (Pipeline::RowColumn, shared),
+        (Pipeline::Fused, shared),
+        (Pipeline::Fused, shared.variant(FusedVariant::PerTransform)),
+    ]
 }
 
 fn solves_agree<T: CudaReal>() {

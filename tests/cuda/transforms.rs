@@ -7,10 +7,9 @@ use crate::maps::off_axis;
 use crate::reference::{Line, line, transform_2d, transform_nd};
 use placefield::cuda::transforms::{Input, Path, Plan, Stage};
 use placefield::cuda::{CudaError, CudaReal, Graph};
-use placefield::transform::{
-    Algorithm1d, Method, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d,
-    TransformNd,
-};
+use placefield::paper::cuda::{Dct1d, dct_2d};
+use placefield::paper::{Algorithm1d, PostProcessing, Reorder};
+use placefield::transform::{Method, Transform, Transform1d, TransformNd};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -36,13 +35,23 @@ fn lines_agree<T: CudaReal>() {
             let input = gpu.upload(&x).unwrap();
             for (kind, reference) in LINES {
                 let want = batches(&wide(&x), n, |x| line(reference, x));
-                for algorithm in Algorithm1d::ALL {
-                    let mut plan = Plan::<T, T>::of_lines(&gpu, kind, n, algorithm, batch).unwrap();
+                for method in [Method::Fused, Method::Fastest] {
+                    let mut plan = Plan::<T, T>::of_lines(&gpu, kind, n, method, batch).unwrap();
                     for _ in 0..2 {
                         let got = output(&gpu, n * batch, |out| plan.run(&input, out));
-                        check(&got, &want, &format!("{batch} {kind:?} of {n} by {algorithm:?}"));
+                        check(&got, &want, &format!("{batch} {kind:?} of {n} by {method:?}"));
                     }
                 }
+            }
+        }
+        let x = values::<T>(n);
+        let input = gpu.upload(&x).unwrap();
+        let want = line(Line::Dct, &wide(&x));
+        for algorithm in Algorithm1d::ALL {
+            let mut plan = Dct1d::<T>::new(&gpu, n, algorithm).unwrap();
+            for _ in 0..2 {
+                let got = output(&gpu, n, |out| plan.run(&input, out));
+                check(&got, &want, &format!("DCT of {n} by {algorithm:?}"));
             }
         }
     }
@@ -124,18 +133,9 @@ const SIZES: [(usize, usize); 60] = [
     (32, 127),
 ];
 
-/// Every way to a 2-D transform.
-pub(crate) fn ways() -> Vec<Plan2dOptions> {
-    let mut ways = vec![Plan2dOptions::default()];
-    let fused = Plan2dOptions::default().method(Method::Fused);
-    for reorder in [Reorder::Wide, Reorder::Scatter, Reorder::Gather] {
-        let base = fused.reorder(reorder);
-        ways.push(base.method(Method::RowColumn));
-        for post in [PostProcessing::Efficient, PostProcessing::Naive] {
-            ways.push(base.post(post));
-        }
-    }
-    ways
+/// Every choice of the stages of a fused DCT.
+pub(crate) fn stages() -> impl Iterator<Item = (Reorder, PostProcessing)> {
+    Reorder::ALL.into_iter().flat_map(|reorder| PostProcessing::ALL.map(|post| (reorder, post)))
 }
 
 fn maps_agree<T: CudaReal>() {
@@ -154,13 +154,22 @@ fn maps_agree<T: CudaReal>() {
         let input = gpu.upload(&x).unwrap();
         for (kind, along_x, along_y) in MAPS {
             let want = batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
-            for options in ways() {
-                let mut plan = Plan::<T, T>::of_maps(&gpu, kind, nx, ny, options, batch).unwrap();
-                let what = format!("{batch} {kind:?} of {nx} x {ny} {:?} {options:?}", plan.path());
+            for method in Method::ALL {
+                let mut plan = Plan::<T, T>::of_maps(&gpu, kind, nx, ny, method, batch).unwrap();
+                let what = format!("{batch} {kind:?} of {nx} x {ny} {:?} {method:?}", plan.path());
                 for _ in 0..2 {
                     check(&output(&gpu, x.len(), |out| plan.run(&input, out)), &want, &what);
                 }
             }
+        }
+        if batch > 1 {
+            continue;
+        }
+        let want = transform_2d(&wide(&x), nx, ny, Line::Dct, Line::Dct);
+        for (reorder, post) in stages() {
+            let mut plan = dct_2d::<T>(&gpu, [nx, ny], reorder, post).unwrap();
+            let got = output(&gpu, x.len(), |out| plan.run(&input, out));
+            check(&got, &want, &format!("DCT of {nx} x {ny} {reorder:?} {post:?}"));
         }
     }
 }
@@ -181,11 +190,10 @@ fn maps_agree_with_the_reference_in_f64() {
 #[ignore = "needs an NVIDIA GPU"]
 fn plans_report_their_path() {
     let gpu = gpu();
-    let path = |nx, ny, options| {
-        Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, nx, ny, options, 1).unwrap().path()
+    let path = |nx, ny, method| {
+        Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, nx, ny, method, 1).unwrap().path()
     };
-    let auto = Plan2dOptions::default();
-    let fused = auto.method(Method::Fused);
+    let (auto, fused) = (Method::Fastest, Method::Fused);
     assert_eq!(path(64, 128, auto), Path::Lines);
     assert_eq!(path(64, 128, fused), Path::Fused);
     assert_eq!(path(100, 64, auto), Path::Lines);
@@ -193,9 +201,9 @@ fn plans_report_their_path() {
     assert_eq!(path(720, 1536, auto), Path::Lines);
     assert_eq!(path(63, 128, auto), Path::Fused);
     assert_eq!(path(64, 194, auto), Path::Fused);
-    assert_eq!(path(64, 128, fused.reorder(Reorder::Gather)), Path::Fused);
-    let row_column = auto.method(Method::RowColumn);
-    assert_eq!(path(64, 128, row_column), Path::RowColumn);
+    assert_eq!(path(64, 128, Method::RowColumn), Path::RowColumn);
+    let gathered = dct_2d::<f32>(&gpu, [64, 128], Reorder::Gather, PostProcessing::Naive);
+    assert_eq!(gathered.unwrap().path(), Path::Fused);
 }
 
 /// Maps with an axis of 10000, whichever it is, and batches of them.
@@ -208,8 +216,8 @@ fn long_axes_agree<T: CudaReal>() {
             for (kind, along_x, along_y) in MAPS {
                 let want =
                     batches(&wide(&x), nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
-                let auto = Plan2dOptions::default();
-                let mut plan = Plan::<T, T>::of_maps(&gpu, kind, nx, ny, auto, batch).unwrap();
+                let mut plan =
+                    Plan::<T, T>::of_maps(&gpu, kind, nx, ny, Method::Fastest, batch).unwrap();
                 let lines = plan.path() == Path::Lines;
                 assert!(lines || !must_have_lines::<T>(&gpu, 10000), "{nx} x {ny}");
                 let what = format!("{batch} {kind:?} of {nx} x {ny}");
@@ -305,19 +313,20 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
     let input = gpu.upload(&x).unwrap();
     let name = std::any::type_name::<I>();
     for (kind, reference) in LINES {
-        for (n, algorithm) in Algorithm1d::ALL.into_iter().flat_map(|a| [(16, a), (3, a)]) {
-            let mut plan = Plan::<T, I>::of_lines(&gpu, kind, n, algorithm, x.len() / n).unwrap();
+        let methods = [Method::Fused, Method::Fastest];
+        for (n, method) in methods.into_iter().flat_map(|method| [(16, method), (3, method)]) {
+            let mut plan = Plan::<T, I>::of_lines(&gpu, kind, n, method, x.len() / n).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             let want = batches(&exact, n, |x| line(reference, x));
-            check(&got, &want, &format!("{kind:?} of {n} {name} by {algorithm:?}"));
+            check(&got, &want, &format!("{kind:?} of {n} {name} by {method:?}"));
         }
     }
     for (kind, along_x, along_y) in MAPS {
         let want = batches(&exact, 16 * 12, |x| transform_2d(x, 16, 12, along_x, along_y));
-        for options in ways() {
-            let mut plan = Plan::<T, I>::of_maps(&gpu, kind, 16, 12, options, 2).unwrap();
+        for method in Method::ALL {
+            let mut plan = Plan::<T, I>::of_maps(&gpu, kind, 16, 12, method, 2).unwrap();
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
-            check(&got, &want, &format!("{kind:?} of {name} {options:?}"));
+            check(&got, &want, &format!("{kind:?} of {name} {method:?}"));
         }
     }
     for (nx, ny) in [(64, 100), (4096, 16)] {
@@ -326,8 +335,7 @@ fn integers_agree<T: CudaReal, I: Input<T>>(of: impl Fn(u32) -> I) {
         let input = gpu.upload(&x).unwrap();
         for (kind, along_x, along_y) in MAPS {
             let want = batches(&exact, nx * ny, |x| transform_2d(x, nx, ny, along_x, along_y));
-            let auto = Plan2dOptions::default();
-            let mut plan = Plan::<T, I>::of_maps(&gpu, kind, nx, ny, auto, 2).unwrap();
+            let mut plan = Plan::<T, I>::of_maps(&gpu, kind, nx, ny, Method::Fastest, 2).unwrap();
             assert_eq!(plan.path(), Path::Lines);
             let got = output(&gpu, x.len(), |out| plan.run(&input, out));
             check(&got, &want, &format!("{kind:?} of {nx} x {ny} {name}"));
@@ -369,21 +377,29 @@ fn single_stages_and_graphs_give_the_same_bits() {
     let (nx, ny) = (40, 56);
     let x = values::<f64>(nx * ny);
     let input = gpu.upload(&x).unwrap();
+    for (reorder, post) in stages() {
+        let mut plan = dct_2d::<f64>(&gpu, [nx, ny], reorder, post).unwrap();
+        let whole = output(&gpu, nx * ny, |out| plan.run(&input, out));
+        let staged = output(&gpu, nx * ny, |out| {
+            Stage::ALL.into_iter().try_for_each(|s| plan.run_stage(s, &input, out))
+        });
+        assert!(staged == whole, "{reorder:?} {post:?}");
+    }
     for (kind, ..) in MAPS {
-        for options in ways() {
-            let mut plan = Plan::<f64, f64>::of_maps(&gpu, kind, nx, ny, options, 1).unwrap();
+        for method in Method::ALL {
+            let mut plan = Plan::<f64, f64>::of_maps(&gpu, kind, nx, ny, method, 1).unwrap();
             let whole = output(&gpu, nx * ny, |out| plan.run(&input, out));
-            if options.method == Method::Fused {
+            if method == Method::Fused {
                 let staged = output(&gpu, nx * ny, |out| {
                     Stage::ALL.into_iter().try_for_each(|s| plan.run_stage(s, &input, out))
                 });
-                assert!(staged == whole, "{kind:?} {options:?}");
+                assert!(staged == whole, "{kind:?} {method:?}");
             }
             let mut out = gpu.zeros::<f64>(nx * ny).unwrap();
             // SAFETY: plan, input and output outlive the graph and stay where they are.
             let mut graph = unsafe { Graph::capture(&gpu, || plan.run(&input, &mut out)) }.unwrap();
             graph.launch().unwrap();
-            assert!(gpu.download(&out).unwrap() == whole, "{kind:?} {options:?}");
+            assert!(gpu.download(&out).unwrap() == whole, "{kind:?} {method:?}");
         }
     }
     let mut plan =
@@ -400,8 +416,7 @@ fn single_stages_and_graphs_give_the_same_bits() {
 #[ignore = "needs an NVIDIA GPU"]
 fn kernels_say_what_they_take() {
     let gpu = gpu();
-    let straight = Plan2dOptions::default().method(Method::Fused);
-    let plan = Plan::<f64, u8>::of_maps(&gpu, Transform::Dct, 64, 96, straight, 1).unwrap();
+    let plan = Plan::<f64, u8>::of_maps(&gpu, Transform::Dct, 64, 96, Method::Fused, 1).unwrap();
     let [pre, post] = &plan.kernels().unwrap()[..] else { panic!("two kernels") };
     assert_eq!((pre.name.as_str(), pre.bytes), ("reorder_scatter", 64 * 96 * 9));
     assert_eq!(post.name, "dct_post");
@@ -411,48 +426,47 @@ fn kernels_say_what_they_take() {
         assert!(kernel.occupancy > 0.1 && kernel.occupancy <= 1.0, "{kernel:?}");
         assert!(kernel.registers > 0 && kernel.blocks > 0 && kernel.blocks_per_sm > 0);
     }
-    let auto = Plan2dOptions::default();
-    let two = Plan::<f32, f32>::of_maps(&gpu, Transform::Idct, 64, 128, auto, 1).unwrap();
+    let two =
+        Plan::<f32, f32>::of_maps(&gpu, Transform::Idct, 64, 128, Method::Fastest, 1).unwrap();
     let names: Vec<_> = two.kernels().unwrap().into_iter().map(|k| k.name).collect();
     assert_eq!(names, ["columns 64", "rows 128"]);
-    let row_column = auto.method(Method::RowColumn);
-    let plan = Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, 64, 128, row_column, 1).unwrap();
+    let method = Method::RowColumn;
+    let plan = Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, 64, 128, method, 1).unwrap();
     assert_eq!(plan.kernels().unwrap().len(), 6);
-    let plan =
-        Plan::<f32, i16>::of_lines(&gpu, Transform1d::Idct, 10, Algorithm1d::FourN, 3).unwrap();
-    let [pre, post] = &plan.kernels().unwrap()[..] else { panic!("two kernels") };
-    assert_eq!((pre.name.as_str(), pre.bytes), ("idct_pre_4n", 3 * (10 * 2 + 21 * 8)));
-    assert_eq!((post.name.as_str(), post.bytes), ("idct_post_long", 3 * 10 * 8));
 }
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn refusals_are_typed() {
     let gpu = gpu();
-    let auto = Plan2dOptions::default();
-    let new =
-        |nx, ny| Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, nx, ny, auto, 1).err().unwrap();
+    let new = |nx, ny| {
+        Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, nx, ny, Method::Fastest, 1).err().unwrap()
+    };
     assert!(matches!(new(0, 4), CudaError::Shape(_)));
     assert!(matches!(new(usize::MAX, 4), CudaError::Shape(_)));
     assert!(matches!(new(1 << 29, 1), CudaError::NoTransform { .. }));
-    let many = Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, 3, 3, auto, 65536).err().unwrap();
+    let many = Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, 3, 3, Method::Fastest, 65536)
+        .err()
+        .unwrap();
     assert!(matches!(many, CudaError::NoTransform { batch: 65536, .. }), "{many}");
-    let no_line = Plan::<f32, f32>::of_lines(&gpu, Transform1d::Dct, 4, Algorithm1d::NPoint, 0);
+    let no_line = Plan::<f32, f32>::of_lines(&gpu, Transform1d::Dct, 4, Method::Fused, 0);
     assert!(matches!(no_line.err().unwrap(), CudaError::Shape(_)));
+    let no_line = Dct1d::<f32>::new(&gpu, 0, Algorithm1d::FourN).err().unwrap();
+    assert!(matches!(no_line, CudaError::Shape(_)));
     let none = Plan::<f32, f32>::of_arrays(&gpu, TransformNd::Dct, &[2, 0, 2], Method::Fused, 1);
     assert!(matches!(none.err().unwrap(), CudaError::Shape(_)));
 
     let (input, mut output) = (gpu.zeros::<f32>(4096).unwrap(), gpu.zeros::<f32>(4096).unwrap());
     let (short, mut kept) = (gpu.zeros::<f32>(4095).unwrap(), gpu.zeros::<u64>(1).unwrap());
-    for options in ways() {
-        let mut plan =
-            Plan::<f32, f32>::of_maps(&gpu, Transform::Idct, 64, 64, options, 1).unwrap();
+    for method in Method::ALL {
+        let mut plan = Plan::<f32, f32>::of_maps(&gpu, Transform::Idct, 64, 64, method, 1).unwrap();
         let wrong = plan.run(&short, &mut output).unwrap_err();
         assert!(matches!(wrong, CudaError::Length { expected: 4096, found: 4095, .. }), "{wrong}");
         let wrong = plan.run_thresholded(&input, 1.0, &mut output, &mut kept).unwrap_err();
         assert!(matches!(wrong, CudaError::NotPlanned { .. }), "{wrong}");
     }
-    let mut two = Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, 64, 64, auto, 1).unwrap();
+    let mut two =
+        Plan::<f32, f32>::of_maps(&gpu, Transform::Dct, 64, 64, Method::Fastest, 1).unwrap();
     let wrong = two.run_stage(Stage::Fft, &input, &mut output).unwrap_err();
     assert!(matches!(wrong, CudaError::NotPlanned { .. }), "{wrong}");
     two.run(&input, &mut output).unwrap();

@@ -1,5 +1,5 @@
 //! The transforms of the library against the definitions: every kind,
-//! algorithm, dimension, precision and choice, on odd, prime, unit and
+//! method, dimension and precision, on odd, prime, unit and
 //! rectangular sizes.
 //!
 //! Accuracy is relative RMS: at most 2e-6 in f32 and 1e-13 in f64.
@@ -8,10 +8,7 @@ use crate::common::{limit, relative_rms};
 use placefield::Real;
 use placefield::cpu::transforms::{InputElement, Plan1d, Plan2d, Plan3d, PlanNd};
 use placefield::grid::Map;
-use placefield::transform::{
-    Algorithm1d, FftLayout, LengthError, Method, Plan2dOptions, PostProcessing, Reorder, Transform,
-    Transform1d, TransformNd, oracle,
-};
+use placefield::transform::{LengthError, Method, Transform, Transform1d, TransformNd, oracle};
 
 const LENGTHS: [usize; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 31, 64, 97, 100, 128, 255];
 
@@ -113,28 +110,13 @@ fn check_lines<T: Real>() {
             for kind in Transform1d::ALL {
                 let want: Vec<f64> =
                     widen(&x).chunks(n).flat_map(|x| oracle::transform1(kind, x)).collect();
-                for algorithm in Algorithm1d::ALL {
-                    let mut plan = Plan1d::<T>::batched(kind, n, algorithm, batch).unwrap();
-                    let mut out = unwritten(n * batch);
-                    plan.run(&x, &mut out).unwrap();
-                    assert_close(&out, &want, &(kind, algorithm, n, batch));
-                }
+                let mut plan = Plan1d::<T>::batched(kind, n, batch).unwrap();
+                let mut out = unwritten(n * batch);
+                plan.run(&x, &mut out).unwrap();
+                assert_close(&out, &want, &(kind, n, batch));
             }
         }
     }
-}
-
-/// Every way a 2-D plan can compute.
-fn ways() -> Vec<Plan2dOptions> {
-    let mut all = Vec::new();
-    for reorder in Reorder::ALL {
-        for post in PostProcessing::ALL {
-            let base = Plan2dOptions::default().reorder(reorder).post(post);
-            all.extend(FftLayout::ALL.map(|layout| base.layout(layout)));
-            all.push(base.method(Method::RowColumn));
-        }
-    }
-    all
 }
 
 fn check_maps<T: Real>() {
@@ -143,11 +125,11 @@ fn check_maps<T: Real>() {
         let map = Map::from_vec(nx, ny, widen(&x));
         for kind in Transform::ALL {
             let want = oracle::transform2(kind, &map);
-            for options in ways() {
-                let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, 1).unwrap();
+            for method in Method::ALL {
+                let mut plan = Plan2d::<T>::batched(kind, nx, ny, method, 1).unwrap();
                 let mut out = unwritten(nx * ny);
                 plan.run(&x, &mut out).unwrap();
-                assert_close(&out, want.as_slice(), &(kind, nx, ny, options));
+                assert_close(&out, want.as_slice(), &(kind, nx, ny, method));
             }
         }
     }
@@ -155,25 +137,22 @@ fn check_maps<T: Real>() {
 
 /// Batches that fit one group and batches of several.
 fn check_batch_of_maps<T: Real>() {
-    for (nx, ny, batch) in [(6, 5, 7), (3, 4, 90_000), (33, 18, 2)] {
+    for (nx, ny, batch) in [(6, 5, 7), (3, 4, 90_000), (4, 3, 90_000), (18, 33, 2), (33, 18, 2)] {
         let x = values::<T>(batch * nx * ny);
         let last = (batch - 1) * nx * ny;
         for kind in [Transform::Dct, Transform::IdxstIdct] {
             for method in Method::ALL {
-                for layout in [FftLayout::Straight, FftLayout::Transposed] {
-                    let options = Plan2dOptions::default().method(method).layout(layout);
-                    let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, batch).unwrap();
-                    let mut out = unwritten(x.len());
-                    plan.run(&x, &mut out).unwrap();
-                    // The first, the last and one in the middle.
-                    for start in [0, batch / 2 * nx * ny, last] {
-                        let map = Map::from_vec(nx, ny, widen(&x[start..][..nx * ny]));
-                        let want = oracle::transform2(kind, &map);
-                        let got = &out[start..][..nx * ny];
-                        assert_close(got, want.as_slice(), &(kind, nx, ny, start, options));
-                    }
-                    assert!(out.iter().all(|v| v.is_finite()));
+                let mut plan = Plan2d::<T>::batched(kind, nx, ny, method, batch).unwrap();
+                let mut out = unwritten(x.len());
+                plan.run(&x, &mut out).unwrap();
+                // The first, the last and one in the middle.
+                for start in [0, batch / 2 * nx * ny, last] {
+                    let map = Map::from_vec(nx, ny, widen(&x[start..][..nx * ny]));
+                    let want = oracle::transform2(kind, &map);
+                    let got = &out[start..][..nx * ny];
+                    assert_close(got, want.as_slice(), &(kind, nx, ny, start, method));
                 }
+                assert!(out.iter().all(|v| v.is_finite()));
             }
         }
     }
@@ -234,9 +213,9 @@ fn check_arrays<T: Real>() {
 fn check_thresholds<T: Real>() {
     for (nx, ny) in [(7, 12), (20, 9), (32, 32)] {
         let x = values::<T>(nx * ny);
-        for options in ways() {
+        for method in Method::ALL {
             let run = |kind, x: &[T], threshold: Option<T>| {
-                let mut plan = Plan2d::<T>::batched(kind, nx, ny, options, 1).unwrap();
+                let mut plan = Plan2d::<T>::batched(kind, nx, ny, method, 1).unwrap();
                 let mut out = unwritten(nx * ny);
                 match threshold {
                     Some(t) => plan.run_thresholded(x, t, &mut out).unwrap(),
@@ -251,10 +230,10 @@ fn check_thresholds<T: Real>() {
             let threshold = magnitudes[nx * ny / 2];
             let kept: Vec<T> =
                 all.iter().map(|&v| if v.abs() < threshold { T::zero() } else { v }).collect();
-            assert_eq!(run(Transform::Dct, &x, Some(threshold)), kept, "{options:?}");
+            assert_eq!(run(Transform::Dct, &x, Some(threshold)), kept, "{method:?}");
             for inverse in [Transform::Idct, Transform::IdctIdxst, Transform::IdxstIdct] {
                 let want = run(inverse, &kept, None);
-                assert_eq!(run(inverse, &all, Some(threshold)), want, "{inverse:?} {options:?}");
+                assert_eq!(run(inverse, &all, Some(threshold)), want, "{inverse:?} {method:?}");
             }
             assert_eq!(run(Transform::Dct, &x, Some(T::zero())), all);
         }
@@ -269,17 +248,15 @@ fn integers_are_taken() {
         let same = widen(&x);
         let equal = |a: Vec<f64>, b: Vec<f64>| assert_eq!(a, b);
         for kind in Transform1d::ALL {
-            for algorithm in Algorithm1d::ALL {
-                let mut plan = Plan1d::batched(kind, 20, algorithm, 3).unwrap();
-                let (mut a, mut b) = (unwritten(60), unwritten(60));
-                plan.run(&x, &mut a).unwrap();
-                plan.run(&same, &mut b).unwrap();
-                equal(a, b);
-            }
+            let mut plan = Plan1d::batched(kind, 20, 3).unwrap();
+            let (mut a, mut b) = (unwritten(60), unwritten(60));
+            plan.run(&x, &mut a).unwrap();
+            plan.run(&same, &mut b).unwrap();
+            equal(a, b);
         }
         for kind in Transform::ALL {
-            for options in ways() {
-                let mut plan = Plan2d::batched(kind, 12, 5, options, 1).unwrap();
+            for method in Method::ALL {
+                let mut plan = Plan2d::batched(kind, 12, 5, method, 1).unwrap();
                 let (mut a, mut b) = (unwritten(60), unwritten(60));
                 plan.run(&x, &mut a).unwrap();
                 plan.run(&same, &mut b).unwrap();
@@ -303,8 +280,7 @@ fn integers_are_taken() {
 
 #[test]
 fn wrong_lengths_are_errors() {
-    let options = Plan2dOptions::default();
-    let mut plan = Plan2d::<f32>::batched(Transform::Dct, 4, 4, options, 2).unwrap();
+    let mut plan = Plan2d::<f32>::batched(Transform::Dct, 4, 4, Method::Fused, 2).unwrap();
     let mut out = [0.0; 32];
     let error = plan.run(&[0.0_f32; 31], &mut out).unwrap_err();
     assert_eq!(error, LengthError { what: "input", expected: 32, found: 31 });
@@ -325,11 +301,9 @@ fn wrong_lengths_are_errors() {
 fn plans_say_what_they_are() {
     let line = Plan1d::<f32>::new(Transform1d::Idxst, 5).unwrap();
     assert_eq!((line.kind(), line.len(), line.batch()), (Transform1d::Idxst, 5, 1));
-    assert_eq!(line.algorithm(), Algorithm1d::Fastest);
     let map = Plan2d::<f32>::new(Transform::IdctIdxst, 6, 5).unwrap();
     assert_eq!((map.kind(), map.shape(), map.batch()), (Transform::IdctIdxst, [6, 5], 1));
-    let chosen = Plan2dOptions::default().layout(FftLayout::Transposed);
-    assert_eq!(map.options(), chosen);
+    assert_eq!(map.method(), Method::Fastest);
     let volume = Plan3d::<f32>::batched(TransformNd::Idct, [2, 3, 4], Method::RowColumn, 7);
     let volume = volume.unwrap();
     assert_eq!((volume.kind(), volume.shape(), volume.batch()), (TransformNd::Idct, [2, 3, 4], 7));
@@ -356,9 +330,8 @@ fn runs_do_not_depend_on_one_another() {
 
 #[test]
 fn shapes_without_values_are_errors() {
-    let options = Plan2dOptions::default();
     assert!(Plan1d::<f32>::new(Transform1d::Dct, 0).is_err());
-    assert!(Plan2d::<f32>::batched(Transform::Dct, 3, 4, options, 0).is_err());
+    assert!(Plan2d::<f32>::batched(Transform::Dct, 3, 4, Method::Fused, 0).is_err());
     assert!(Plan2d::<f32>::new(Transform::Dct, usize::MAX, 2).is_err());
     assert!(Plan3d::<f32>::new(TransformNd::Dct, [1, 0, 1]).is_err());
     let error = PlanNd::<f32>::new(TransformNd::Dct, &[]).err().unwrap();

@@ -11,7 +11,7 @@ use crate::cli::memory;
 use crate::cli::options::{EngineChoice, has_repeats};
 use crate::cli::outputs::Outputs;
 use crate::cli::results::{list, tell};
-use crate::transform::{Algorithm1d, Plan2dOptions, Transform, Transform1d};
+use crate::transform::{Method, Transform, Transform1d};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -269,12 +269,11 @@ impl<T: Element> Transforms<T> for OnCpu {
         let mut out = crate::memory::filled(x.len(), T::zero());
         match step {
             Step::Lines(kind) => {
-                let plan = Plan1d::batched(kind, shape[0], Algorithm1d::default(), batch);
-                plan?.run(x, &mut out)?;
+                Plan1d::batched(kind, shape[0], batch)?.run(x, &mut out)?;
             }
             Step::Maps(kind) => {
-                let options = Plan2dOptions::default();
-                Plan2d::batched(kind, shape[0], shape[1], options, batch)?.run(x, &mut out)?;
+                let method = Method::default();
+                Plan2d::batched(kind, shape[0], shape[1], method, batch)?.run(x, &mut out)?;
             }
         }
         Ok(out)
@@ -293,12 +292,12 @@ impl<T: Element> Transforms<T> for crate::cuda::Gpu {
         let mut out = self.zeros(x.len())?;
         match step {
             Step::Lines(kind) => {
-                let plan = Plan::of_lines(self, kind, shape[0], Algorithm1d::default(), batch);
+                let plan = Plan::of_lines(self, kind, shape[0], Method::default(), batch);
                 plan?.run(&x, &mut out)?;
             }
             Step::Maps(kind) => {
-                let options = Plan2dOptions::default();
-                Plan::of_maps(self, kind, shape[0], shape[1], options, batch)?.run(&x, &mut out)?;
+                let method = Method::default();
+                Plan::of_maps(self, kind, shape[0], shape[1], method, batch)?.run(&x, &mut out)?;
             }
         }
         Ok(self.download(&out)?)

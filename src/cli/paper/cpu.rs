@@ -4,12 +4,11 @@ use super::work::{BenchError, Direction, Machine, Target, Work, random};
 use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
 use crate::cpu::fft::Fft2d;
-use crate::cpu::transforms::{Plan1d, Plan2d, Plan3d};
+use crate::cpu::transforms::{Plan2d, Plan3d};
 use crate::engine::{Engine, EngineOptions, Pipeline};
+use crate::paper::{Dct1d, Dct2d, Reorder};
 use crate::real::{Precision, Real};
-use crate::transform::{
-    Method, Plan2dOptions, Reorder, ShapeError, Transform, Transform1d, TransformNd, permutation,
-};
+use crate::transform::{Method, ShapeError, Transform, TransformNd, permutation};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -75,29 +74,30 @@ fn plan<T: Real>(work: &Work) -> Result<Planned, BenchError> {
             let why = "on the CPU it is part of the FFT's pass along x";
             return Err(BenchError::Unavailable(why.to_owned()));
         }
-        &Work::Variant(shape, reorder, post) => {
-            let options = Plan2dOptions { reorder, post, ..Plan2dOptions::default() };
-            map::<T>(shape, Transform::Dct, options).map_err(what)?
+        &Work::Variant([nx, ny], reorder, post) => {
+            let mut plan = Dct2d::<T>::new([nx, ny], reorder, post).map_err(what)?;
+            let (x, mut out) = maps::<T>(nx * ny);
+            Box::new(move || done(plan.run(&x, &mut out)))
         }
         &Work::Line(n, algorithm) => {
-            let plan = Plan1d::<T>::batched(Transform1d::Dct, n, algorithm, 1);
-            let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(n));
+            let mut plan = Dct1d::<T>::new(n, algorithm).map_err(what)?;
+            let (x, mut out) = maps::<T>(n);
             Box::new(move || done(plan.run(&x, &mut out)))
         }
         &Work::Map(shape, transform, pipeline) => {
-            map::<T>(shape, transform, options(pipeline)?).map_err(what)?
+            map::<T>(shape, transform, method(pipeline)?).map_err(what)?
         }
         &Work::Volume([a, b, c], direction, pipeline) => {
             let kind = match direction {
                 Direction::Forward => TransformNd::Dct,
                 Direction::Inverse => TransformNd::Idct,
             };
-            let plan = Plan3d::<T>::batched(kind, [a, b, c], options(pipeline)?.method, 1);
+            let plan = Plan3d::<T>::batched(kind, [a, b, c], method(pipeline)?, 1);
             let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(a * b * c));
             Box::new(move || done(plan.run(&x, &mut out)))
         }
         &Work::Compress(shape, pipeline, threshold) => {
-            compress::<T>(shape, options(pipeline)?, threshold).map_err(what)?
+            compress::<T>(shape, method(pipeline)?, threshold).map_err(what)?
         }
         Work::Step(charge, pipeline) => engine::<T>(charge, *pipeline, true)?,
         Work::Solve(charge, pipeline) => engine::<T>(charge, *pipeline, false)?,
@@ -152,34 +152,33 @@ fn done<E: std::error::Error + Send + Sync + 'static>(
 }
 
 /// Returns a pipeline's method of single transforms.
-fn options(pipeline: Pipeline) -> Result<Plan2dOptions, BenchError> {
-    let method = match pipeline {
-        Pipeline::RowColumn => Method::RowColumn,
-        Pipeline::Fused => Method::Fused,
+fn method(pipeline: Pipeline) -> Result<Method, BenchError> {
+    match pipeline {
+        Pipeline::RowColumn => Ok(Method::RowColumn),
+        Pipeline::Fused => Ok(Method::Fused),
         Pipeline::ThreePass => {
             let why = "the three-pass pipeline has no single transforms";
-            return Err(BenchError::Unavailable(why.to_owned()));
+            Err(BenchError::Unavailable(why.to_owned()))
         }
-    };
-    Ok(Plan2dOptions { method, ..Plan2dOptions::default() })
+    }
 }
 
 fn map<T: Real>(
     [nx, ny]: [usize; 2],
     transform: Transform,
-    options: Plan2dOptions,
+    method: Method,
 ) -> Result<Planned, ShapeError> {
-    let mut plan = Plan2d::<T>::batched(transform, nx, ny, options, 1)?;
+    let mut plan = Plan2d::<T>::batched(transform, nx, ny, method, 1)?;
     let (x, mut out) = maps::<T>(nx * ny);
     Ok(Box::new(move || done(plan.run(&x, &mut out))))
 }
 
 fn compress<T: Real>(
     [nx, ny]: [usize; 2],
-    options: Plan2dOptions,
+    method: Method,
     threshold: f64,
 ) -> Result<Planned, ShapeError> {
-    let plan = |kind| Plan2d::<T>::batched(kind, nx, ny, options, 1);
+    let plan = |kind| Plan2d::<T>::batched(kind, nx, ny, method, 1);
     let (mut dct, mut idct) = (plan(Transform::Dct)?, plan(Transform::Idct)?);
     let (x, mut spectrum) = maps::<T>(nx * ny);
     let mut out = spectrum.clone();
@@ -194,7 +193,11 @@ fn reorder<T: Real>([nx, ny]: [usize; 2], how: Reorder) -> Planned {
     let (x, mut out) = maps::<T>(nx * ny);
     Box::new(move || {
         out.par_chunks_exact_mut(ny).enumerate().for_each(|(p, row)| {
-            permutation::reorder(how, &x[permutation::sample(p, nx) * ny..][..ny], row);
+            let from = &x[permutation::sample(p, nx) * ny..][..ny];
+            match how {
+                Reorder::Gather => permutation::gather(from, row),
+                _ => permutation::reorder(from, row),
+            }
         });
         Ok(())
     })

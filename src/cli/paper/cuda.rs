@@ -13,10 +13,10 @@ use crate::cuda::{
     solver,
 };
 use crate::engine::{Engine, EngineError, EngineOptions, Pipeline};
+use crate::paper::cuda::{Dct1d, dct_2d};
+use crate::paper::{PostProcessing, Reorder};
 use crate::real::Precision;
-use crate::transform::{
-    FftLayout, Method, Plan2dOptions, PostProcessing, Reorder, Transform, Transform1d, TransformNd,
-};
+use crate::transform::{Method, Transform, TransformNd};
 
 /// Milliseconds that a sample holds at least.
 const SAMPLE_MS: f64 = 0.2;
@@ -101,24 +101,22 @@ fn plan<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Enqueue, CudaError> {
             stage::<T>(gpu, shape, Stage::Post, Reorder::default(), post)?
         }
         &Work::Variant(shape, reorder, post) => {
-            map::<T>(gpu, shape, Transform::Dct, straight(reorder, post))?
+            running(gpu, dct_2d::<T>(gpu, shape, reorder, post)?)?
         }
         &Work::Line(n, algorithm) => {
-            let mut plan = Plan::<T>::of_lines(gpu, Transform1d::Dct, n, algorithm, 1)?;
+            let mut plan = Dct1d::<T>::new(gpu, n, algorithm)?;
             let (x, mut out) = maps(gpu, n)?;
             Box::new(move || plan.run(&x, &mut out))
         }
-        &Work::Map(shape, transform, pipeline) => {
-            map::<T>(gpu, shape, transform, options(pipeline))?
+        &Work::Map([nx, ny], transform, pipeline) => {
+            running(gpu, Plan::<T>::of_maps(gpu, transform, nx, ny, method(pipeline), 1)?)?
         }
         &Work::Volume(shape, direction, pipeline) => {
             let kind = match direction {
                 Direction::Forward => TransformNd::Dct,
                 Direction::Inverse => TransformNd::Idct,
             };
-            let mut plan = Plan::<T>::of_arrays(gpu, kind, &shape, method(pipeline), 1)?;
-            let (x, mut out) = maps(gpu, shape.iter().product())?;
-            Box::new(move || plan.run(&x, &mut out))
+            running(gpu, Plan::<T>::of_arrays(gpu, kind, &shape, method(pipeline), 1)?)?
         }
         &Work::Compress(shape, pipeline, threshold) => {
             compress::<T>(gpu, shape, pipeline, threshold)?
@@ -134,10 +132,8 @@ fn plan<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Enqueue, CudaError> {
 }
 
 /// Returns the occupancy of the fused DCT's kernels: pre-processing, post-processing.
-fn occupancies<T: CudaReal>(gpu: &Gpu, shape: [usize; 2]) -> Result<[f64; 2], BenchError> {
-    let [nx, ny] = shape;
-    let options = straight(Reorder::default(), PostProcessing::default());
-    let plan = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, options, 1).map_err(failed)?;
+fn occupancies<T: CudaReal>(gpu: &Gpu, [nx, ny]: [usize; 2]) -> Result<[f64; 2], BenchError> {
+    let plan = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, Method::Fused, 1).map_err(failed)?;
     let kernels = plan.kernels().map_err(failed)?;
     match &kernels[..] {
         [pre, .., post] => Ok([pre.occupancy, post.occupancy]),
@@ -241,11 +237,6 @@ fn maps<T: CudaReal>(
     Ok((gpu.upload(&random::<T>(n))?, gpu.zeros(n)?))
 }
 
-/// Returns the fused method for the map in its own layout, which the stages' times are of.
-fn straight(reorder: Reorder, post: PostProcessing) -> Plan2dOptions {
-    Plan2dOptions { method: Method::Fused, layout: FftLayout::Straight, reorder, post }
-}
-
 /// Returns a pipeline's method of single transforms; the three-pass solve's is by line kernels.
 fn method(pipeline: Pipeline) -> Method {
     match pipeline {
@@ -255,32 +246,22 @@ fn method(pipeline: Pipeline) -> Method {
     }
 }
 
-fn options(pipeline: Pipeline) -> Plan2dOptions {
-    Plan2dOptions::default().method(method(pipeline))
-}
-
-fn map<T: CudaReal>(
-    gpu: &Gpu,
-    [nx, ny]: [usize; 2],
-    transform: Transform,
-    options: Plan2dOptions,
-) -> Result<Enqueue, CudaError> {
-    let mut plan = Plan::<T>::of_maps(gpu, transform, nx, ny, options, 1)?;
-    let (x, mut out) = maps(gpu, nx * ny)?;
+/// Returns the runs of a plan of one array.
+fn running<T: CudaReal>(gpu: &Gpu, mut plan: Plan<T>) -> Result<Enqueue, CudaError> {
+    let (x, mut out) = maps(gpu, plan.shape().iter().product())?;
     Ok(Box::new(move || plan.run(&x, &mut out)))
 }
 
 /// Returns one stage of the fused DCT, on what a whole one left.
 fn stage<T: CudaReal>(
     gpu: &Gpu,
-    [nx, ny]: [usize; 2],
+    shape: [usize; 2],
     stage: Stage,
     reorder: Reorder,
     post: PostProcessing,
 ) -> Result<Enqueue, CudaError> {
-    let options = straight(reorder, post);
-    let mut plan = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, options, 1)?;
-    let (x, mut out) = maps(gpu, nx * ny)?;
+    let mut plan = dct_2d::<T>(gpu, shape, reorder, post)?;
+    let (x, mut out) = maps(gpu, shape[0] * shape[1])?;
     plan.run(&x, &mut out)?;
     Ok(Box::new(move || plan.run_stage(stage, &x, &mut out)))
 }
@@ -292,10 +273,10 @@ fn compress<T: CudaReal>(
     pipeline: Pipeline,
     threshold: f64,
 ) -> Result<Enqueue, CudaError> {
-    let options = options(pipeline);
-    let dct = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, options, 1)?;
+    let method = method(pipeline);
+    let dct = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, method, 1)?;
     let mut dct = dct.with_threshold()?;
-    let mut idct = Plan::<T>::of_maps(gpu, Transform::Idct, nx, ny, options, 1)?;
+    let mut idct = Plan::<T>::of_maps(gpu, Transform::Idct, nx, ny, method, 1)?;
     let (x, mut spectrum) = maps(gpu, nx * ny)?;
     let (mut out, mut kept) = (gpu.zeros(nx * ny)?, gpu.zeros(1)?);
     Ok(Box::new(move || {

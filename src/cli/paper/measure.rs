@@ -110,12 +110,14 @@ pub fn run(
 /// The medians of a case's timed rows, in their order, in milliseconds.
 pub(super) type Medians = [Option<f64>];
 
+type Follow = dyn Fn(&Medians) -> Option<f64>;
+
 /// The source of a row's number.
 enum Number<C> {
     /// The time of a case's work.
     Timed(Box<dyn Fn(&C) -> Work>),
     /// The times of other rows.
-    Follows(Box<dyn Fn(&Medians) -> Option<f64>>),
+    Follows(Box<Follow>),
     /// Known beforehand, or the reason why there is none.
     Known(Result<f64, String>),
 }

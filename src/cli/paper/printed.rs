@@ -5,7 +5,7 @@
 //! ("Settings" in its section on experiments). Tables and figures carry the numbers that the
 //! paper's type setting gives them; times are milliseconds unless a name says otherwise.
 
-use crate::transform::Algorithm1d;
+use crate::paper::Algorithm1d;
 
 /// The hardware of the paper's measurements.
 pub const HARDWARE: &str = "NVIDIA Titan Xp, Intel Core i9-7900X";

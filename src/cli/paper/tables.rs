@@ -9,9 +9,10 @@ use super::printed::{
 use super::table::{Claim, Group, Observed, Rule, ratio, within};
 use super::work::{BenchError, Direction, Work, element_bytes, reason};
 use crate::engine::Pipeline::{self, Fused, RowColumn, ThreePass};
+use crate::paper::PostProcessing::{self, Efficient, Naive};
+use crate::paper::{Algorithm1d, Reorder};
 use crate::real::Precision::{F32, F64};
-use crate::transform::PostProcessing::{self, Efficient, Naive};
-use crate::transform::{Algorithm1d, Reorder, Transform};
+use crate::transform::Transform;
 use std::sync::Arc;
 
 /// A table or figure of the paper, or a claim of its text.
@@ -40,103 +41,44 @@ pub(super) struct Content {
 type Measured = Result<Content, BenchError>;
 
 /// All experiments, in the paper's order.
+#[rustfmt::skip]
 pub static EXPERIMENTS: [Experiment; 12] = [
-    Experiment {
-        name: "reordering",
-        paper: "table II",
-        weight: 1.0,
-        title: "Pre-processing of a 2-D DCT by gather and scatter",
-        help: "Table II: pre-processing by gather and scatter",
-        measure: reordering,
-    },
-    Experiment {
-        name: "post-processing",
-        paper: "table III",
-        weight: 1.0,
-        title: "Post-processing of a 2-D DCT, naive and efficient",
-        help: "Table III: naive and efficient post-processing, operations and time",
-        measure: post_processing,
-    },
-    Experiment {
-        name: "one-dimensional",
-        paper: "table IV",
-        weight: 0.5,
-        title: "Four algorithms of the 1-D DCT",
-        help: "Table IV: four algorithms of the 1-D DCT",
-        measure: one_dimensional,
-    },
-    Experiment {
-        name: "two-dimensional",
-        paper: "table V",
-        weight: 4.0,
-        title: "2-D DCT and IDCT",
-        help: "Table V: 2-D DCT and IDCT, row-column, fused and FFT alone",
-        measure: two_dimensional,
-    },
-    Experiment {
-        name: "single-precision",
-        paper: "section \"Settings\"",
-        weight: 1.0,
-        title: "2-D DCT and IDCT, the speed-up in f32 and in f64",
-        help: "Settings: the speed-up in f32 beside that in f64",
-        measure: single_precision,
-    },
-    Experiment {
-        name: "breakdown",
-        paper: "figure 6",
-        weight: 0.5,
-        title: "Stages of the fused 2-D DCT",
-        help: "Figure 6: stages of the fused 1024 x 1024 DCT",
-        measure: breakdown,
-    },
-    Experiment {
-        name: "utilisation",
-        paper: "table VI",
-        weight: 0.5,
-        title: "Kernels of the fused 2-D DCT",
-        help: "Table VI: occupancy and memory throughput of the fused DCT's kernels",
-        measure: utilisation,
-    },
-    Experiment {
-        name: "three-dimensional",
-        paper: "section \"Other Transforms and Platforms\"",
-        weight: 1.0,
-        title: "3-D DCT and IDCT",
-        help: "Other transforms: 3-D DCT and IDCT",
-        measure: three_dimensional,
-    },
-    Experiment {
-        name: "compression",
-        paper: "section \"Image compression\"",
-        weight: 1.0,
-        title: "Image compression",
-        help: "Image compression: DCT, thresholding, IDCT",
-        measure: compression,
-    },
-    Experiment {
-        name: "idct-idxst",
-        paper: "section \"DREAMPlace\"",
-        weight: 1.0,
-        title: "2-D IDCT_IDXST beside IDCT",
-        help: "DREAMPlace: IDCT_IDXST for four sizes",
-        measure: idct_idxst,
-    },
-    Experiment {
-        name: "amdahl",
-        paper: "equation of \"Case studies\"",
-        weight: 2.0,
-        title: "Amdahl's estimate of a step's speed-up",
-        help: "Case studies: Amdahl's estimate beside the measured speed-up",
-        measure: amdahl,
-    },
-    Experiment {
-        name: "designs",
-        paper: "table VII",
-        weight: 4.0,
-        title: "One step at the statistics of the ISPD 2005 designs",
-        help: "Table VII: one step on the eight ISPD2005 designs",
-        measure: designs,
-    },
+    Experiment { name: "reordering", weight: 1.0, measure: reordering,
+        paper: "table II", title: "Pre-processing of a 2-D DCT by gather and scatter",
+        help: "Table II: pre-processing by gather and scatter" },
+    Experiment { name: "post-processing", weight: 1.0, measure: post_processing,
+        paper: "table III", title: "Post-processing of a 2-D DCT, naive and efficient",
+        help: "Table III: naive and efficient post-processing, operations and time" },
+    Experiment { name: "one-dimensional", weight: 0.5, measure: one_dimensional,
+        paper: "table IV", title: "Four algorithms of the 1-D DCT",
+        help: "Table IV: four algorithms of the 1-D DCT" },
+    Experiment { name: "two-dimensional", weight: 4.0, measure: two_dimensional,
+        paper: "table V", title: "2-D DCT and IDCT",
+        help: "Table V: 2-D DCT and IDCT, row-column, fused and FFT alone" },
+    Experiment { name: "single-precision", weight: 1.0, measure: single_precision,
+        paper: "section \"Settings\"", title: "2-D DCT and IDCT, the speed-up in f32 and in f64",
+        help: "Settings: the speed-up in f32 beside that in f64" },
+    Experiment { name: "breakdown", weight: 0.5, measure: breakdown,
+        paper: "figure 6", title: "Stages of the fused 2-D DCT",
+        help: "Figure 6: stages of the fused 1024 x 1024 DCT" },
+    Experiment { name: "utilisation", weight: 0.5, measure: utilisation,
+        paper: "table VI", title: "Kernels of the fused 2-D DCT",
+        help: "Table VI: occupancy and memory throughput of the fused DCT's kernels" },
+    Experiment { name: "three-dimensional", weight: 1.0, measure: three_dimensional,
+        paper: "section \"Other Transforms and Platforms\"", title: "3-D DCT and IDCT",
+        help: "Other transforms: 3-D DCT and IDCT" },
+    Experiment { name: "compression", weight: 1.0, measure: compression,
+        paper: "section \"Image compression\"", title: "Image compression",
+        help: "Image compression: DCT, thresholding, IDCT" },
+    Experiment { name: "idct-idxst", weight: 1.0, measure: idct_idxst,
+        paper: "section \"DREAMPlace\"", title: "2-D IDCT_IDXST beside IDCT",
+        help: "DREAMPlace: IDCT_IDXST for four sizes" },
+    Experiment { name: "amdahl", weight: 2.0, measure: amdahl,
+        paper: "equation of \"Case studies\"", title: "Amdahl's estimate of a step's speed-up",
+        help: "Case studies: Amdahl's estimate beside the measured speed-up" },
+    Experiment { name: "designs", weight: 4.0, measure: designs,
+        paper: "table VII", title: "One step at the statistics of the ISPD 2005 designs",
+        help: "Table VII: one step on the eight ISPD2005 designs" },
 ];
 
 /// A speed-up over row-column of about two.

@@ -2,8 +2,9 @@
 
 use crate::charge::Charge;
 use crate::engine::Pipeline;
+use crate::paper::{Algorithm1d, PostProcessing, Reorder};
 use crate::real::{Precision, Real};
-use crate::transform::{Algorithm1d, PostProcessing, Reorder, Transform};
+use crate::transform::Transform;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use schemars::JsonSchema;

@@ -22,7 +22,7 @@ use crate::engine::{EngineError, check_lengths};
 use crate::grid::{BinGrid, Map};
 use crate::memory::filled;
 use crate::real::Real;
-use crate::transform::{Method, Plan2dOptions};
+use crate::transform::Method;
 use multipliers::{Green, Multipliers};
 use rayon::prelude::*;
 use std::time::Instant;
@@ -167,7 +167,7 @@ impl<T: Real> Solver<T> {
 
 impl<T: Real> Passes<T> {
     fn composed(nx: usize, ny: usize, method: Method, threads: usize) -> Self {
-        let maps = MapTransform::new(nx, ny, &Plan2dOptions { method, ..Plan2dOptions::default() });
+        let maps = MapTransform::new(nx, ny, method);
         let scratch = Scratch::new(maps.scratch_len(1), threads);
         Passes::Composed {
             maps: Box::new(maps),

@@ -5,8 +5,7 @@ use super::scratch::Threads;
 use crate::cpu::simd::vectorised;
 use crate::real::Real;
 use crate::transform::line::{Line, Wave};
-use crate::transform::longer::Longer;
-use crate::transform::{Algorithm1d, InputElement, PostProcessing, Reorder, Transform1d};
+use crate::transform::{InputElement, Transform1d};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -38,11 +37,11 @@ fn for_lines<S: InputElement, T: Real>(
 }
 
 /// Lines of one length by the N-point algorithm.
-pub(crate) struct NPointLines<T: Real>(Line<T>);
+pub(crate) struct Lines<T: Real>(Line<T>);
 
-impl<T: Real> NPointLines<T> {
-    pub(crate) fn new(n: usize, reorder: Reorder, post: PostProcessing) -> Self {
-        NPointLines(Line::new(n, reorder, post))
+impl<T: Real> Lines<T> {
+    pub(crate) fn new(n: usize) -> Self {
+        Lines(Line::new(n))
     }
 
     /// Returns the number of values in a line.
@@ -93,41 +92,6 @@ impl<T: Real> NPointLines<T> {
             );
         });
     }
-}
-
-/// Lines of one length by any algorithm: the FFT's length decides.
-pub(crate) enum LineTransform<T: Real> {
-    NPoint(NPointLines<T>),
-    Longer(Longer<T>),
-}
-
-impl<T: Real> LineTransform<T> {
-    pub(crate) fn new(n: usize, algorithm: Algorithm1d) -> Self {
-        match algorithm {
-            Algorithm1d::NPoint | Algorithm1d::Fastest => LineTransform::NPoint(NPointLines::new(
-                n,
-                Reorder::default(),
-                PostProcessing::default(),
-            )),
-            longer => LineTransform::Longer(Longer::new(n, longer)),
-        }
-    }
-
-    /// Returns the number of values in a line.
-    pub(crate) fn n(&self) -> usize {
-        match self {
-            LineTransform::NPoint(lines) => lines.n(),
-            LineTransform::Longer(line) => line.n(),
-        }
-    }
-
-    /// Returns the working memory of a thread.
-    pub(crate) fn scratch_len(&self) -> usize {
-        match self {
-            LineTransform::NPoint(lines) => lines.scratch_len(),
-            LineTransform::Longer(line) => line.scratch_len(),
-        }
-    }
 
     /// `out = kind(x)`, line by line.
     pub(crate) fn run<S: InputElement>(
@@ -137,29 +101,12 @@ impl<T: Real> LineTransform<T> {
         out: &mut [T],
         threads: &Threads<T>,
     ) {
-        let wave = match kind {
-            Transform1d::Dct => None,
-            Transform1d::Idct => Some(Wave::Cosine),
-            Transform1d::Idxst => Some(Wave::Sine),
-        };
-        match (self, wave) {
-            (LineTransform::NPoint(lines), None) => {
-                lines.forward(x, out, 1, threads, |_, _, value| value);
+        match kind {
+            Transform1d::Dct => self.forward(x, out, 1, threads, |_, _, value| value),
+            Transform1d::Idct => {
+                self.inverse(Wave::Cosine, x, out, 1, threads, |_, _, value| value);
             }
-            (LineTransform::NPoint(lines), Some(wave)) => {
-                lines.inverse(wave, x, out, 1, threads, |_, _, value| value);
-            }
-            (LineTransform::Longer(line), wave) => {
-                for_lines(line.n(), x, out, threads, |_, x, out, s| {
-                    vectorised(
-                        #[inline(always)]
-                        || match wave {
-                            None => line.forward(x, out, s),
-                            Some(wave) => line.inverse(wave, x, out, s),
-                        },
-                    );
-                });
-            }
+            Transform1d::Idxst => self.inverse(Wave::Sine, x, out, 1, threads, |_, _, value| value),
         }
     }
 }

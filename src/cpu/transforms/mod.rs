@@ -43,13 +43,14 @@ mod tests;
 mod transposed;
 mod volume;
 
-pub use crate::transform::{
-    FftLayout, InputElement, LengthError, Method, Plan2dOptions, ShapeError,
-};
+pub use crate::transform::{InputElement, LengthError, Method, ShapeError};
+pub(crate) use coefficients::Unchanged;
+pub(crate) use fused::FusedMaps;
 pub use plan_nd::PlanNd;
 pub use plan1d::Plan1d;
 pub use plan2d::Plan2d;
 pub use plan3d::Plan3d;
+pub(crate) use scratch::Scratch;
 
 // A plan may go to another thread, whatever its method.
 const _: () = {

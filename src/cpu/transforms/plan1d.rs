@@ -1,10 +1,10 @@
 //! One dimension.
 
-use super::lines::LineTransform;
+use super::lines::Lines;
 use super::scratch::{Scratch, ScratchLen};
 use crate::real::Real;
 use crate::transform::{
-    Algorithm1d, InputElement, LengthError, ShapeError, Transform1d, check_length, check_shape,
+    InputElement, LengthError, ShapeError, Transform1d, check_length, check_shape,
 };
 
 /// A plan for transforms of `batch` lines of `n` values, one after the other in memory.
@@ -13,34 +13,28 @@ use crate::transform::{
 pub struct Plan1d<T: Real> {
     kind: Transform1d,
     batch: usize,
-    algorithm: Algorithm1d,
-    lines: LineTransform<T>,
+    lines: Lines<T>,
     scratch: Scratch<T>,
 }
 
 impl<T: Real> Plan1d<T> {
-    /// Plans `kind` of one line of `n` values by the default algorithm.
+    /// Plans `kind` of one line of `n` values.
     ///
     /// # Errors
     /// See [`Plan1d::batched`].
     pub fn new(kind: Transform1d, n: usize) -> Result<Self, ShapeError> {
-        Plan1d::batched(kind, n, Algorithm1d::default(), 1)
+        Plan1d::batched(kind, n, 1)
     }
 
     /// Plans `kind` of `batch` lines of `n` values, for the pool this is called in.
     ///
     /// # Errors
     /// When `n` or `batch` is zero or they are beyond any memory.
-    pub fn batched(
-        kind: Transform1d,
-        n: usize,
-        algorithm: Algorithm1d,
-        batch: usize,
-    ) -> Result<Self, ShapeError> {
+    pub fn batched(kind: Transform1d, n: usize, batch: usize) -> Result<Self, ShapeError> {
         check_shape(&[n], batch)?;
-        let lines = LineTransform::new(n, algorithm);
+        let lines = Lines::new(n);
         let scratch = ScratchLen { shared: 0, per_thread: lines.scratch_len() };
-        Ok(Plan1d { kind, batch, algorithm, lines, scratch: Scratch::for_this_pool(scratch) })
+        Ok(Plan1d { kind, batch, lines, scratch: Scratch::for_this_pool(scratch) })
     }
 
     /// Returns the transform.
@@ -57,11 +51,6 @@ impl<T: Real> Plan1d<T> {
     /// Returns the number of lines.
     pub fn batch(&self) -> usize {
         self.batch
-    }
-
-    /// Returns how it computes.
-    pub fn algorithm(&self) -> Algorithm1d {
-        self.algorithm
     }
 
     /// Computes `output = kind(input)`, both `batch × n` values.

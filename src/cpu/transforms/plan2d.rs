@@ -1,29 +1,29 @@
 //! Two dimensions.
 
 use super::coefficients::{Modify, Threshold, Unchanged};
-use super::maps::{MapBatch, chosen_layout};
+use super::maps::MapBatch;
 use super::scratch::Scratch;
 use crate::real::Real;
 use crate::transform::{
-    InputElement, LengthError, Plan2dOptions, ShapeError, Transform, check_length, check_shape,
+    InputElement, LengthError, Method, ShapeError, Transform, check_length, check_shape,
 };
 
 /// A plan for transforms of `batch` maps of `nx × ny` values, y contiguous.
 pub struct Plan2d<T: Real> {
     shape: [usize; 2],
     batch: usize,
-    options: Plan2dOptions,
+    method: Method,
     maps: MapBatch<T>,
     scratch: Scratch<T>,
 }
 
 impl<T: Real> Plan2d<T> {
-    /// Plans `kind` of one map of `nx × ny` values with default options.
+    /// Plans `kind` of one map of `nx × ny` values by the fastest method.
     ///
     /// # Errors
     /// See [`Plan2d::batched`].
     pub fn new(kind: Transform, nx: usize, ny: usize) -> Result<Self, ShapeError> {
-        Plan2d::batched(kind, nx, ny, Plan2dOptions::default(), 1)
+        Plan2d::batched(kind, nx, ny, Method::default(), 1)
     }
 
     /// Plans `kind` of `batch` maps of `nx × ny` values, one after the other in
@@ -35,15 +35,14 @@ impl<T: Real> Plan2d<T> {
         kind: Transform,
         nx: usize,
         ny: usize,
-        options: Plan2dOptions,
+        method: Method,
         batch: usize,
     ) -> Result<Self, ShapeError> {
         let shape = [nx, ny];
         check_shape(&shape, batch)?;
-        let options = Plan2dOptions { layout: chosen_layout(&options, nx, ny), ..options };
-        let maps = MapBatch::new(kind, shape, &options, batch);
+        let maps = MapBatch::new(kind, shape, method, batch);
         let scratch = Scratch::for_this_pool(maps.scratch_len());
-        Ok(Plan2d { shape, batch, options, maps, scratch })
+        Ok(Plan2d { shape, batch, method, maps, scratch })
     }
 
     /// Returns the transform.
@@ -61,9 +60,9 @@ impl<T: Real> Plan2d<T> {
         self.batch
     }
 
-    /// Returns how it computes, with the layout that was chosen.
-    pub fn options(&self) -> Plan2dOptions {
-        self.options
+    /// Returns how it computes.
+    pub fn method(&self) -> Method {
+        self.method
     }
 
     /// Computes `output = kind(input)`, both `batch × nx × ny` values.

@@ -7,15 +7,13 @@
 //! last. After all rounds every axis is where it was.
 
 use super::coefficients::Unchanged;
-use super::lines::{LineTransform, transpose};
+use super::lines::{Lines, transpose};
 use super::maps::MapBatch;
 use super::scratch::{Parts, ScratchLen};
 use super::volume::VolumeTransform;
 use crate::memory::reals_mut;
 use crate::real::Real;
-use crate::transform::{
-    Algorithm1d, InputElement, Method, Plan2dOptions, Transform, Transform1d, TransformNd,
-};
+use crate::transform::{InputElement, Method, Transform, Transform1d, TransformNd};
 
 /// The rounds of a batch of arrays, first the one of the last axes.
 pub(super) struct Rounds<T: Real> {
@@ -28,7 +26,7 @@ pub(super) struct Rounds<T: Real> {
 
 /// The transform of all arrays of one round.
 enum Round<T: Real> {
-    Lines(LineTransform<T>),
+    Lines(Lines<T>),
     Maps(MapBatch<T>),
     Volumes(VolumeTransform<T>),
 }
@@ -41,7 +39,6 @@ impl<T: Real> Rounds<T> {
             TransformNd::Dct => Transform::Dct,
             TransformNd::Idct => Transform::Idct,
         };
-        let options = Plan2dOptions { method, ..Plan2dOptions::default() };
         let mut rounds = Vec::new();
         let mut axes = shape;
         while !axes.is_empty() {
@@ -53,8 +50,8 @@ impl<T: Real> Rounds<T> {
             let (rest, last) = axes.split_at(axes.len() - count);
             let arrays = values / last.iter().product::<usize>();
             rounds.push(match *last {
-                [n] => Round::Lines(LineTransform::new(n, Algorithm1d::default())),
-                [nx, ny] => Round::Maps(MapBatch::new(map, [nx, ny], &options, arrays)),
+                [n] => Round::Lines(Lines::new(n)),
+                [nx, ny] => Round::Maps(MapBatch::new(map, [nx, ny], method, arrays)),
                 [n0, n1, n2] => Round::Volumes(VolumeTransform::new([n0, n1, n2])),
                 _ => unreachable!("a round has one to three axes"),
             });

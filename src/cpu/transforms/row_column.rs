@@ -5,25 +5,22 @@
 //! are part of the second pass of a DCT and the first of an inverse.
 
 use super::coefficients::{Inverse, Modify};
-use super::lines::{NPointLines, transpose};
+use super::lines::{Lines, transpose};
 use super::scratch::{Parts, ScratchLen};
 use crate::memory::reals_mut;
 use crate::real::Real;
+use crate::transform::InputElement;
 use crate::transform::line::Wave;
-use crate::transform::{InputElement, PostProcessing, Reorder};
 
 /// Plans for maps of one size.
 pub(crate) struct RowColumnMaps<T: Real> {
-    along_x: NPointLines<T>,
-    along_y: NPointLines<T>,
+    along_x: Lines<T>,
+    along_y: Lines<T>,
 }
 
 impl<T: Real> RowColumnMaps<T> {
-    pub(crate) fn new(nx: usize, ny: usize, reorder: Reorder, post: PostProcessing) -> Self {
-        RowColumnMaps {
-            along_x: NPointLines::new(nx, reorder, post),
-            along_y: NPointLines::new(ny, reorder, post),
-        }
+    pub(crate) fn new(nx: usize, ny: usize) -> Self {
+        RowColumnMaps { along_x: Lines::new(nx), along_y: Lines::new(ny) }
     }
 
     /// Returns the working memory for `maps` maps at once: two of them all.

@@ -11,8 +11,9 @@ use crate::cuda::device::{
     KernelArgument, MOST_BLOCKS, check_aligned, check_length, cover_lines, fit, stacked,
 };
 use crate::cuda::lines::spectral;
+use crate::transform::Transform;
 use crate::transform::twiddle::quarter_wave;
-use crate::transform::{PostProcessing, Reorder, Transform};
+use crate::transform::variants::{PostProcessing, Reorder};
 use cudarc::driver::CudaModule;
 use std::sync::Arc;
 
@@ -163,16 +164,15 @@ impl<T: CudaReal> FusedTransform<T> {
         };
         // Twice LANES in `kernels/device/common.cuh`: 32 bytes a thread.
         let chunk = 32 / size_of::<T>();
-        let (way, width) = match reorder {
-            Reorder::Wide if n.is_multiple_of(chunk) => ("wide", n / chunk),
-            Reorder::Wide | Reorder::Scatter => ("scatter", n),
-            Reorder::Gather => ("gather", n),
-        };
+        let wide = n.is_multiple_of(chunk);
         // Integers are read one at a time.
-        let (way_there, width_there) = match way {
-            "wide" if input != T::TYPE => ("scatter", n),
-            _ => (way, width),
+        let (there, width_there) = match reorder {
+            Reorder::Wide if wide && input == T::TYPE => ("reorder_wide", n / chunk),
+            Reorder::Wide | Reorder::Scatter => ("reorder_scatter", n),
+            Reorder::Gather => ("reorder_gather", n),
         };
+        let (back, width_back) =
+            if wide { ("restore_wide", n / chunk) } else { ("restore_scatter", n) };
         let maps = |width| stacked(cover_lines(32, (width, m)), batch_of_maps * l);
         let half_spectra = batch_of_maps * l * m * (n / 2 + 1);
         let cached = half_spectra * size_of::<T::Complex>() <= gpu.info().l2_cache;
@@ -186,13 +186,13 @@ impl<T: CudaReal> FusedTransform<T> {
             cached: i32::from(cached),
             forward: fft(true)?,
             inverse: fft(false)?,
-            reorder: kernel(&format!("reorder_{way_there}"), maps(width_there))?,
+            reorder: kernel(there, maps(width_there))?,
             post: kernel(post, config)?,
             threshold: (unit == "transforms")
                 .then(|| kernel("dct_post_threshold", all))
                 .transpose()?,
             pre: kernel("idct_pre", all)?,
-            restore: kernel(&format!("restore_{way}"), maps(width))?,
+            restore: kernel(back, maps(width_back))?,
             input,
             module,
         })

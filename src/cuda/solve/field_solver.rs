@@ -9,7 +9,7 @@
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, check_length};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
-use crate::transform::{PostProcessing, Reorder, Transform};
+use crate::transform::Transform;
 use std::f64::consts::PI;
 
 pub(super) mod private {
@@ -33,32 +33,16 @@ pub enum FusedVariant {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SolverOptions {
-    /// How maps are reordered.
-    pub reorder: Reorder,
-    /// How the forward transform ends (fused, [`FusedVariant::PerTransform`], and single
-    /// transforms).
-    pub post: PostProcessing,
     /// How much the fused pipeline's transforms share.
     pub variant: FusedVariant,
 }
 
 impl SolverOptions {
-    /// Sets how maps are reordered.
-    #[must_use]
-    pub fn reorder(self, reorder: Reorder) -> Self {
-        SolverOptions { reorder, ..self }
-    }
-
-    /// Sets the end of the forward transform.
-    #[must_use]
-    pub fn post(self, post: PostProcessing) -> Self {
-        SolverOptions { post, ..self }
-    }
-
     /// Sets how much the fused pipeline's transforms share.
     #[must_use]
-    pub fn variant(self, variant: FusedVariant) -> Self {
-        SolverOptions { variant, ..self }
+    pub fn variant(mut self, variant: FusedVariant) -> Self {
+        self.variant = variant;
+        self
     }
 }
 

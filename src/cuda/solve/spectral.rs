@@ -16,6 +16,7 @@ use crate::cuda::fft::{FusedTransform, RealFft, Rounds, Sines, TransformSpec, sh
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
+use crate::transform::variants::{PostProcessing, Reorder};
 
 /// The fused or the row-column pipeline for one grid.
 pub struct Spectral<T: CudaReal> {
@@ -137,8 +138,7 @@ const SINES: [Sines; 3] =
 
 impl<T: CudaReal> Spectral<T> {
     /// Compiles (or loads) kernels, plans the FFTs and allocates everything a
-    /// solve by [`Pipeline::Fused`] or [`Pipeline::RowColumn`] needs. Of the options only
-    /// [`SolverOptions::reorder`] matters to the latter.
+    /// solve by [`Pipeline::Fused`] or [`Pipeline::RowColumn`] needs. The options are the former's.
     ///
     /// # Errors
     /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
@@ -158,8 +158,8 @@ impl<T: CudaReal> Spectral<T> {
             Pipeline::RowColumn => (&[1, 1], false),
             Pipeline::ThreePass => panic!("the three-pass solve has no FFTs of cuFFT"),
         };
-        let SolverOptions { reorder, post, .. } = options;
         let (unit, directions, input) = ("spectral", &[true, false], T::TYPE);
+        let (reorder, post) = (Reorder::default(), PostProcessing::default());
         let spec = TransformSpec { unit, shape, batch: 1, directions, reorder, post, input };
         let mut transforms = Rounds::new(gpu, &spec, taken, if shared { 3 } else { 1 })?;
         let round = &mut transforms.rounds[0];

@@ -35,12 +35,13 @@ mod plan;
 use crate::cuda::device::CudaError;
 pub use crate::cuda::device::{Input, KernelUse};
 pub use crate::cuda::fft::Stage;
+pub(crate) use longer::Longer;
 pub use plan::{Path, Plan};
 
 /// Lengths and batches that cuFFT and a launch can take.
 fn check_shape(shape: &[usize], batch: usize) -> Result<(), CudaError> {
     let values = crate::transform::check_shape(shape, batch)?;
-    // cuFFT counts lengths and batches in 31 bits; some algorithms take four
+    // cuFFT counts lengths and batches in 31 bits; the longest FFT of a line takes four
     // times the length, and row-column transforms as many lines as there are.
     let lines = values / shape.iter().min().unwrap_or(&1);
     if shape.iter().all(|&n| n <= 1 << 28) && lines < 1 << 31 {

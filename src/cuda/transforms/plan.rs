@@ -1,13 +1,13 @@
 //! One plan for every transform: lines, maps, volumes and arrays of more axes.
 
-use super::longer::Longer;
 use super::{Stage, check_shape};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
 };
 use crate::cuda::fft::{Rounds, Sines, Threshold, TransformSpec};
 use crate::cuda::lines::{Arrays, LineTransform};
-use crate::transform::{Algorithm1d, Method, Plan2dOptions, Transform, Transform1d, TransformNd};
+use crate::transform::variants::{PostProcessing, Reorder};
+use crate::transform::{Method, Transform, Transform1d, TransformNd};
 use std::marker::PhantomData;
 
 /// How a [`Plan`] computes.
@@ -22,8 +22,6 @@ pub enum Path {
     Fused,
     /// One axis at a time, with transposes between: four passes along each.
     RowColumn,
-    /// A line through an FFT of more values than it has.
-    Longer,
 }
 
 /// A plan for a batch of arrays in precision `T`; its input holds values of type `I`.
@@ -42,7 +40,6 @@ enum Implementation<T: CudaReal> {
     Lines(Box<LineTransform<T>>),
     /// With the sines of every round.
     Rounds(Box<Rounds<T>>, Vec<Sines>),
-    Longer(Box<Longer<T>>),
 }
 
 /// Returns how many of the last axes every round takes, the last ones first.
@@ -57,8 +54,8 @@ fn rounds(method: Method, axes: usize) -> Vec<usize> {
 
 impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// Returns a plan for `batch` lines of `n` values, one after the other in memory.
-    /// [`Algorithm1d::Fastest`] is [`Path::Lines`] where there are such lines, else
-    /// [`Algorithm1d::NPoint`].
+    /// [`Method::Fastest`] is [`Path::Lines`] where there are such lines, else, and as any other
+    /// method, one FFT of `n` values.
     ///
     /// # Errors
     /// See [`Plan::of_maps`].
@@ -66,37 +63,25 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         gpu: &Gpu,
         kind: Transform1d,
         n: usize,
-        algorithm: Algorithm1d,
+        method: Method,
         batch: usize,
     ) -> Result<Self, CudaError> {
         let (forward, sines) = (kind == Transform1d::Dct, &[kind == Transform1d::Idxst]);
-        let arrays = Arrays { forward, sines, shape: &[n], batch };
-        let method = match algorithm {
-            Algorithm1d::Fastest => Method::Fastest,
-            Algorithm1d::NPoint => Method::Fused,
-            _ => {
-                check_shape(&[n], batch)?;
-                let longer = Longer::new(gpu, kind, (batch, n), algorithm, I::TYPE)?;
-                return Ok(Self::by(gpu, &arrays, Implementation::Longer(Box::new(longer))));
-            }
-        };
-        Self::any(gpu, &arrays, Plan2dOptions::default().method(method))
+        Self::any(gpu, &Arrays { forward, sines, shape: &[n], batch }, method)
     }
 
-    /// Returns a plan for one map, with the default options.
+    /// Returns a plan for one map, by the fastest method.
     ///
     /// # Errors
     /// See [`Plan::of_maps`].
     pub fn of_map(gpu: &Gpu, kind: Transform, nx: usize, ny: usize) -> Result<Self, CudaError> {
-        Self::of_maps(gpu, kind, nx, ny, Plan2dOptions::default(), 1)
+        Self::of_maps(gpu, kind, nx, ny, Method::default(), 1)
     }
 
     /// Returns a plan for `batch` maps of `nx` × `ny` values, one after the other in memory.
     ///
     /// [`Method::Fastest`] is [`Path::Lines`] where both lengths are multiples of 4, have no prime
-    /// factor above 5 and fit the device's shared memory, and else [`Method::Fused`], for which the
-    /// other options are. Maps go through FFTs as they lie, whatever [`Plan2dOptions::layout`]
-    /// says.
+    /// factor above 5 and fit the device's shared memory, and else [`Method::Fused`].
     ///
     /// # Errors
     /// [`CudaError::Shape`] for lengths or batches of zero or beyond any memory,
@@ -107,12 +92,12 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         kind: Transform,
         nx: usize,
         ny: usize,
-        options: Plan2dOptions,
+        method: Method,
         batch: usize,
     ) -> Result<Self, CudaError> {
         let Sines { x, y } = Sines::of(kind);
         let forward = kind == Transform::Dct;
-        Self::any(gpu, &Arrays { forward, sines: &[x, y], shape: &[nx, ny], batch }, options)
+        Self::any(gpu, &Arrays { forward, sines: &[x, y], shape: &[nx, ny], batch }, method)
     }
 
     /// Returns a plan for `batch` arrays of `shape`, slowest axis first, one after the other in
@@ -128,24 +113,43 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         batch: usize,
     ) -> Result<Self, CudaError> {
         let (forward, sines) = (kind == TransformNd::Dct, &vec![false; shape.len()]);
-        let options = Plan2dOptions::default().method(method);
-        Self::any(gpu, &Arrays { forward, sines, shape, batch }, options)
+        Self::any(gpu, &Arrays { forward, sines, shape, batch }, method)
     }
 
-    fn any(gpu: &Gpu, arrays: &Arrays<'_>, options: Plan2dOptions) -> Result<Self, CudaError> {
+    /// Returns a plan for the DCT of one map by the fused method, for the paper's tables.
+    pub(crate) fn fused_dct(
+        gpu: &Gpu,
+        shape: [usize; 2],
+        reorder: Reorder,
+        post: PostProcessing,
+    ) -> Result<Self, CudaError> {
+        let arrays = Arrays { forward: true, sines: &[false; 2], shape: &shape, batch: 1 };
+        Self::with_stages(gpu, &arrays, Method::Fused, reorder, post)
+    }
+
+    fn any(gpu: &Gpu, arrays: &Arrays<'_>, method: Method) -> Result<Self, CudaError> {
+        Self::with_stages(gpu, arrays, method, Reorder::default(), PostProcessing::default())
+    }
+
+    fn with_stages(
+        gpu: &Gpu,
+        arrays: &Arrays<'_>,
+        method: Method,
+        reorder: Reorder,
+        post: PostProcessing,
+    ) -> Result<Self, CudaError> {
         let &Arrays { forward, sines, shape, batch } = arrays;
         check_shape(shape, batch)?;
-        let lines = match options.method {
+        let lines = match method {
             Method::Fastest => LineTransform::new::<I>(gpu, arrays)?,
             _ => None,
         };
         let way = match lines {
             Some(lines) => Implementation::Lines(Box::new(lines)),
             None => {
-                let (directions, Plan2dOptions { reorder, post, .. }) = (&[forward], options);
-                let (unit, input) = ("transforms", I::TYPE);
+                let (unit, input, directions) = ("transforms", I::TYPE, &[forward]);
                 let spec = TransformSpec { unit, shape, batch, directions, reorder, post, input };
-                let taken = rounds(options.method, shape.len());
+                let taken = rounds(method, shape.len());
                 let rounds = Rounds::new(gpu, &spec, &taken, 1)?;
                 let mut left = sines;
                 let of_round = taken.iter().map(|&axes| {
@@ -157,23 +161,14 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
                 Implementation::Rounds(Box::new(rounds), of_round.collect())
             }
         };
-        Ok(Self::by(gpu, arrays, way))
-    }
-
-    fn by(
-        gpu: &Gpu,
-        &Arrays { forward, shape, batch, .. }: &Arrays<'_>,
-        way: Implementation<T>,
-    ) -> Self {
         let (gpu, shape, counter) = (gpu.clone(), shape.to_vec(), None);
-        Plan { gpu, forward, shape, batch, way, counter, of: PhantomData }
+        Ok(Plan { gpu, forward, shape, batch, way, counter, of: PhantomData })
     }
 
     /// Makes a DCT's plan ready for [`Plan::run_thresholded`].
     ///
     /// # Errors
-    /// [`CudaError::NotPlanned`] for an inverse, or a line's longer FFT; else when a kernel cannot
-    /// be compiled.
+    /// [`CudaError::NotPlanned`] for an inverse; else when a kernel cannot be compiled.
     pub fn with_threshold(mut self) -> Result<Self, CudaError> {
         match &mut self.way {
             Implementation::Lines(lines) if self.forward => lines.prepare_threshold::<I>()?,
@@ -209,7 +204,6 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
                 Path::RowColumn
             }
             Implementation::Rounds(..) => Path::Fused,
-            Implementation::Longer(_) => Path::Longer,
         }
     }
 
@@ -263,15 +257,11 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
                 rounds.dct(input, output, threshold)
             }
             Implementation::Rounds(rounds, sines) => rounds.inverse(input, output, sines),
-            Implementation::Longer(longer) => {
-                Stage::ALL.into_iter().try_for_each(|stage| longer.run(stage, input, output))
-            }
         }
     }
 
     /// Enqueues one stage of a transform through one FFT on what the one before it left in the
-    /// plan, or for a DCT through one of as many values, whose first stage leaves it there, in
-    /// `output`.
+    /// plan, or, after the first stage of a DCT, in `output`.
     ///
     /// # Errors
     /// [`CudaError::NotPlanned`] for a plan that is not made of stages; else as [`Plan::run`].
@@ -283,7 +273,6 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     ) -> Result<(), CudaError> {
         self.check(input, output)?;
         match &mut self.way {
-            Implementation::Longer(longer) => longer.run(stage, input, output),
             Implementation::Rounds(rounds, sines) if sines.len() == 1 => {
                 rounds.stage((stage, self.forward), input, output, sines[0])
             }
@@ -308,10 +297,6 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         let of = |(kernel, bytes): (&Kernel, usize)| KernelUse::of_kernel(&self.gpu, kernel, bytes);
         match &self.way {
             Implementation::Lines(lines) => lines.uses(size_of::<I>()),
-            Implementation::Longer(longer) => {
-                let bytes = longer.bytes(size_of::<I>());
-                [&longer.pre, &longer.post].into_iter().zip(bytes).map(of).collect()
-            }
             Implementation::Rounds(rounds, sines) => {
                 let read = self.values() * size_of::<I>();
                 let spectra = rounds.rounds[0].half_spectra * size_of::<T::Complex>();

@@ -43,7 +43,7 @@ use crate::cpu::simd::{Row, dispatch, vectorised};
 use crate::memory::filled;
 use crate::real::Real;
 use crate::transform::line::{Line, Wave};
-use crate::transform::{PostProcessing, Reorder, permutation, twiddle};
+use crate::transform::{permutation, twiddle};
 use lines::{Dct, Green, Inverse, Write};
 use num_complex::Complex;
 use rayon::prelude::*;
@@ -147,7 +147,7 @@ impl<T: Real> ThreePass<T> {
         let panel = 1 + (nx - 1).next_multiple_of(2 * T::LANES);
         let panels = || filled(ny.div_ceil(2 * T::LANES) * panel, T::ROW);
         let longest = along_x.fft.scratch_len().max(along_y.fft.scratch_len());
-        let line = Line::new(ny, Reorder::default(), PostProcessing::default());
+        let line = Line::new(ny);
         ThreePass {
             first: FirstLine {
                 coefficients: vec![T::zero(); ny],

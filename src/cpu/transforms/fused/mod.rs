@@ -33,7 +33,7 @@ use crate::cpu::simd::vectorised;
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
-use crate::transform::{InputElement, PostProcessing, Reorder, permutation, twiddle};
+use crate::transform::{InputElement, permutation, twiddle};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -48,8 +48,6 @@ pub(crate) struct FusedMaps<T: Real> {
     /// Distance between a panel's columns: a cache line more than nx, so that
     /// at powers of two they do not all fall into one set of the cache.
     stride: usize,
-    reorder: Reorder,
-    post: PostProcessing,
     /// Along y.
     rows: RealFft<T>,
     /// Along x, and its inverse.
@@ -63,14 +61,12 @@ pub(crate) struct FusedMaps<T: Real> {
 }
 
 impl<T: Real> FusedMaps<T> {
-    pub(crate) fn new(nx: usize, ny: usize, reorder: Reorder, post: PostProcessing) -> Self {
+    pub(crate) fn new(nx: usize, ny: usize) -> Self {
         let [fft, ifft] = ComplexFft::both(nx);
         FusedMaps {
             nx,
             ny,
             stride: nx + 64 / size_of::<Complex<T>>(),
-            reorder,
-            post,
             rows: RealFft::new(ny),
             fft,
             ifft,
@@ -143,12 +139,18 @@ impl<T: Real> FusedMaps<T> {
         s: Parts<'_, T>,
     ) {
         let spectrum = &mut s.shared[..x.len() / self.ny * (self.ny / 2 + 1)];
-        self.rows_in(x, spectrum, s.threads);
-        self.panels_out(spectrum, by, out, s.threads);
+        self.rows_in::<false, S>(x, spectrum, s.threads);
+        self.panels_out::<false>(spectrum, by, out, s.threads);
     }
 
-    /// Rows: reorder along both axes, real FFT along y.
-    fn rows_in<S: InputElement>(&self, x: &[S], spectrum: &mut [Complex<T>], threads: &Threads<T>) {
+    /// Rows: reorder along both axes, real FFT along y. By [`permutation::gather`] for the paper's
+    /// tables.
+    pub(crate) fn rows_in<const GATHER: bool, S: InputElement>(
+        &self,
+        x: &[S],
+        spectrum: &mut [Complex<T>],
+        threads: &Threads<T>,
+    ) {
         let (nx, ny) = (self.nx, self.ny);
         spectrum.par_chunks_exact_mut(ny / 2 + 1).enumerate().for_each(|(row, spectrum)| {
             let p = row % nx;
@@ -157,15 +159,19 @@ impl<T: Real> FusedMaps<T> {
                 let (real, fft) = self.row(s);
                 vectorised(
                     #[inline(always)]
-                    || permutation::reorder(self.reorder, row, real),
+                    || match GATHER {
+                        true => permutation::gather(row, real),
+                        false => permutation::reorder(row, real),
+                    },
                 );
                 self.rows.forward(real, spectrum, fft);
             });
         });
     }
 
-    /// Column panels: complex FFT along x, post-processing.
-    fn panels_out(
+    /// Column panels: complex FFT along x, post-processing. One coefficient at a time for the
+    /// paper's tables.
+    pub(crate) fn panels_out<const NAIVE: bool>(
         &self,
         spectrum: &[Complex<T>],
         by: &impl Modify<T>,
@@ -196,7 +202,10 @@ impl<T: Real> FusedMaps<T> {
                 }
                 vectorised(
                     #[inline(always)]
-                    || self.post_process(panel, columns, by, &mut out),
+                    || match NAIVE {
+                        true => self.post_process_naive(panel, columns, by, &mut out),
+                        false => self.post_process(panel, columns, by, &mut out),
+                    },
                 );
             });
         });
@@ -283,7 +292,7 @@ impl<T: Real> FusedMaps<T> {
                 let row = unsafe { out.row(row - p + i) };
                 vectorised(
                     #[inline(always)]
-                    || permutation::restore(self.reorder, real, row, sine_y),
+                    || permutation::restore(real, row, sine_y),
                 );
                 if sine_x && !i.is_multiple_of(2) {
                     row.iter_mut().for_each(|value| *value = -*value);

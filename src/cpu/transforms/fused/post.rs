@@ -2,7 +2,6 @@
 
 use super::{AHEAD, Block, FusedMaps, Modify, Panel, W};
 use crate::real::Real;
-use crate::transform::PostProcessing;
 use num_complex::Complex;
 
 impl<T: Real> FusedMaps<T> {
@@ -16,9 +15,7 @@ impl<T: Real> FusedMaps<T> {
         by: &M,
         out: &mut [Block<'_, T>; 2],
     ) {
-        if self.post == PostProcessing::Naive {
-            self.post_process_naive(panel, columns, by, out);
-        } else if !panel.mirrored {
+        if !panel.mirrored {
             self.post_process_edge(panel.first, columns, by, out);
         } else if panel.width == W {
             // The width of a full panel is known to the compiler: whole vectors, no remainder.
@@ -111,7 +108,7 @@ impl<T: Real> FusedMaps<T> {
     /// One coefficient at a time, two complex numbers read for each (Jiang et
     /// al., Table "Comparison of the naive method and our efficient method").
     #[inline(always)]
-    fn post_process_naive<M: Modify<T>>(
+    pub(super) fn post_process_naive<M: Modify<T>>(
         &self,
         panel: Panel,
         columns: &[Complex<T>],

@@ -2,7 +2,7 @@
 
 use super::{AHEAD, FusedMaps, Modify, Panel, W, prefetch};
 use crate::real::Real;
-use crate::transform::{InputElement, PostProcessing};
+use crate::transform::InputElement;
 use num_complex::Complex;
 
 impl<T: Real> FusedMaps<T> {
@@ -17,10 +17,8 @@ impl<T: Real> FusedMaps<T> {
         by: &impl Modify<T>,
         columns: &mut [Complex<T>],
     ) {
-        if !panel.mirrored || self.post == PostProcessing::Naive {
-            for (w, column) in columns.chunks_exact_mut(self.stride).take(panel.width).enumerate() {
-                self.pre_process_column::<SINE_X, SINE_Y, S>(panel.first + w, x, by, column);
-            }
+        if !panel.mirrored {
+            self.pre_process_column::<SINE_X, SINE_Y, S>(panel.first, x, by, columns);
         } else if panel.width == W {
             self.pre_process_mirrored::<SINE_X, SINE_Y, S>(panel.first, W, x, by, columns);
         } else {
@@ -108,8 +106,8 @@ impl<T: Real> FusedMaps<T> {
         if SINE_Y { (back, there) } else { (there, back) }
     }
 
-    /// The column v = 0 or v = ny/2, or any by the naive method: one complex
-    /// number at a time, four real ones read for each.
+    /// The column v = 0 or v = ny/2, which is its own mirror: one complex number at a time, four
+    /// real ones read for each.
     fn pre_process_column<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
         &self,
         v: usize,

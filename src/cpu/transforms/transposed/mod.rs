@@ -26,7 +26,7 @@ use crate::cpu::simd::vectorised;
 use crate::memory::{reals, reals_mut};
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
-use crate::transform::{InputElement, PostProcessing, Reorder, twiddle};
+use crate::transform::{InputElement, twiddle};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -45,8 +45,6 @@ pub(crate) struct TransposedMaps<T: Real> {
     ny: usize,
     /// Distance between the lines of a tile, in complex numbers: a cache line more than a spectrum.
     stride: usize,
-    reorder: Reorder,
-    post: PostProcessing,
     /// Along x.
     columns: RealFft<T>,
     /// Along y, and its inverse.
@@ -101,14 +99,12 @@ impl Tiles {
 }
 
 impl<T: Real> TransposedMaps<T> {
-    pub(crate) fn new(nx: usize, ny: usize, reorder: Reorder, post: PostProcessing) -> Self {
+    pub(crate) fn new(nx: usize, ny: usize) -> Self {
         let [fft, ifft] = ComplexFft::both(ny);
         TransposedMaps {
             nx,
             ny,
             stride: nx / 2 + 1 + 64 / size_of::<Complex<T>>(),
-            reorder,
-            post,
             columns: RealFft::new(nx),
             fft,
             ifft,
@@ -210,12 +206,7 @@ impl<T: Real> TransposedMaps<T> {
                             };
                             (out.row(map * nx + u), far)
                         };
-                        match self.post {
-                            PostProcessing::Efficient => self.post_process(u, v, by, [near, far]),
-                            PostProcessing::Naive => {
-                                self.post_process_naive(u, v, by, [near, far]);
-                            }
-                        }
+                        self.post_process(u, v, by, [near, far]);
                     }
                 },
             );

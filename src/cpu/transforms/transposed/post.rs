@@ -63,29 +63,4 @@ impl<T: Real> TransposedMaps<T> {
             }
         }
     }
-
-    /// One coefficient at a time, two complex numbers read for each.
-    #[inline(always)]
-    pub(super) fn post_process_naive(
-        &self,
-        u: usize,
-        line: &[Complex<T>],
-        by: &impl Modify<T>,
-        [near, far]: [&mut [T]; 2],
-    ) {
-        let (nx, ny) = (self.nx, self.ny);
-        let of = |a: Complex<T>, b: Complex<T>, p: Complex<T>, q: Complex<T>| {
-            (a * (b * p + b.conj() * q)).re
-        };
-        for (v, near) in near.iter_mut().enumerate() {
-            let value = of(self.half_a[u], self.b[v], line[v], line[(ny - v) % ny]);
-            *near = by.apply(u, v, value);
-        }
-        let mirror = nx - u;
-        for (v, far) in far.iter_mut().enumerate() {
-            // V[nx − u][v] is the conjugate of V[u][ny − v].
-            let (p, q) = (line[(ny - v) % ny].conj(), line[v].conj());
-            *far = by.apply(mirror, v, of(self.half_a[mirror], self.b[v], p, q));
-        }
-    }
 }

@@ -2,12 +2,11 @@
 
 use super::{Modify, TransposedMaps};
 use crate::real::Real;
-use crate::transform::{InputElement, PostProcessing};
+use crate::transform::InputElement;
 use num_complex::Complex;
 
 impl<T: Real> TransposedMaps<T> {
-    /// Two complex coefficients from four real ones, along line `u`: the
-    /// naive form takes each complex one by itself.
+    /// Two complex coefficients from four real ones, along line `u`.
     #[inline(always)]
     pub(super) fn pre_process<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
         &self,
@@ -45,12 +44,6 @@ impl<T: Real> TransposedMaps<T> {
             let b = if far_row.is_empty() { T::zero() } else { at(far_row, far, 0) };
             a * Complex::new(at(near_row, near, 0), -b)
         };
-        if self.post == PostProcessing::Naive {
-            for (v, z) in z.iter_mut().enumerate().skip(1) {
-                *z = a * self.b[v].conj() * both(v).0;
-            }
-            return;
-        }
         for v in 1..ny.div_ceil(2) {
             let b = self.b[v];
             let (low, high) = both(v);

@@ -2,7 +2,7 @@
 
 use super::{AHEAD, Block, Columns, Inverse, TransposedMaps, prefetch};
 use crate::real::Real;
-use crate::transform::{InputElement, Reorder, permutation};
+use crate::transform::{InputElement, permutation};
 use num_complex::Complex;
 use std::ops::Range;
 
@@ -24,13 +24,6 @@ impl<T: Real> TransposedMaps<T> {
         let (nx, ny, stride) = (self.nx, self.ny, 2 * self.stride);
         let Columns { first, width } = columns;
         let at = |i: usize, w: usize| T::of(x[i * ny + first + w].to_f64());
-        if self.reorder == Reorder::Gather {
-            for p in 0..nx {
-                let i = permutation::sample(p, nx);
-                (0..width).for_each(|w| lines[w * stride + p] = at(i, w));
-            }
-            return;
-        }
         // Rows that lie whole pages apart share a set of the cache: one at a time.
         let block = if (ny * size_of::<S>()).is_multiple_of(4096) { 1 } else { ROWS };
         for start in (0..nx).step_by(block) {
@@ -77,15 +70,6 @@ impl<T: Real> TransposedMaps<T> {
         let sign = |i: usize, w: usize| {
             if (sine_x && i % 2 == 1) != (sine_y && w % 2 == 1) { -T::one() } else { T::one() }
         };
-        if self.reorder == Reorder::Scatter {
-            for p in 0..nx {
-                let i = permutation::sample(p, nx);
-                for (w, value) in out.row(i).iter_mut().enumerate() {
-                    *value = sign(i, w) * lines[w * stride + p];
-                }
-            }
-            return;
-        }
         let [even_signs, odd_signs] =
             [0, 1].map(|i| std::array::from_fn::<_, GROUP, _>(|w| sign(i, w)));
         for start in (0..nx).step_by(ROWS) {

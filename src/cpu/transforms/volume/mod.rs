@@ -29,7 +29,7 @@ use crate::cpu::simd::vectorised;
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
-use crate::transform::{InputElement, Reorder, TransformNd, permutation, twiddle};
+use crate::transform::{InputElement, TransformNd, permutation, twiddle};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -224,7 +224,7 @@ impl<T: Real> VolumeTransform<T> {
             let x = &x[permutation::sample(p, n1) * n2..][..n2];
             vectorised(
                 #[inline(always)]
-                || permutation::reorder(Reorder::default(), x, row),
+                || permutation::reorder(x, row),
             );
             self.rows.forward(row, spectrum, fft);
         }
@@ -240,7 +240,7 @@ impl<T: Real> VolumeTransform<T> {
             let out = &mut out[permutation::sample(p, n1) * n2..][..n2];
             vectorised(
                 #[inline(always)]
-                || permutation::restore(Reorder::default(), row, out, false),
+                || permutation::restore(row, out, false),
             );
         }
     }
