@@ -14,7 +14,7 @@ use placefield::Precision;
 use placefield::cuda::internals::Quartiles;
 use placefield::cuda::{
     self, BatchSolver, CudaError, CudaReal, DeviceInfo, Fields, Graph, Peers, RankOptions,
-    SlabSolver, SolverOptions, probe,
+    SlabSolver, probe,
 };
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
@@ -147,7 +147,7 @@ fn slabs<T: CudaReal>(
         }
         if ranks == 1 {
             let gpu = peers.gpu(0);
-            let mut solver = cuda::solver::<T>(gpu, &grid, pipeline, SolverOptions::default())?;
+            let mut solver = cuda::solver::<T>(gpu, &grid, pipeline)?;
             if solver.pipeline() != pipeline {
                 println!("{bins}: no {pipeline}");
                 return Ok(());
@@ -251,9 +251,7 @@ fn batch(devices: usize, rows: &mut Vec<Row>) -> Result<(), Box<dyn std::error::
     let rho = noise::<f32>(bins * bins);
     for ranks in 1..=devices {
         let peers = Peers::open(&(0..ranks).collect::<Vec<_>>())?;
-        let options = SolverOptions::default();
-        let mut solver =
-            BatchSolver::<f32>::new(&peers, &square(bins)?, Pipeline::ThreePass, options)?;
+        let mut solver = BatchSolver::<f32>::new(&peers, &square(bins)?, Pipeline::ThreePass)?;
         let maps: Vec<_> =
             (0..count).map(|k| solver.gpu(k).upload(&rho)).collect::<Result<_, _>>()?;
         let mut fields: Vec<_> = (0..count)

@@ -9,10 +9,8 @@
 //! 4096². The three-pass solve moves 10 values per bin, five copies of one map; the
 //! last line of a size and precision says how many times that lower bound it takes.
 
-use placefield::cuda::internals::{FusedVariant, Quartiles, Spectral, ThreePass, measure};
-use placefield::cuda::{
-    CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Gpu, Graph, RealFft, SolverOptions,
-};
+use placefield::cuda::internals::{Quartiles, Spectral, ThreePass, measure};
+use placefield::cuda::{CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Gpu, Graph, RealFft};
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
 use placefield::paper::cuda::dct_2d;
@@ -188,7 +186,7 @@ fn transforms<T: CudaReal>(
     map: &mut DeviceVec<T>,
 ) -> Result<(), CudaError> {
     let gpu = bench.gpu;
-    let mut fused = Spectral::<T>::new(gpu, grid, Pipeline::Fused, SolverOptions::default())?;
+    let mut fused = Spectral::<T>::new(gpu, grid, Pipeline::Fused)?;
     bench.replay("DCT fused", || fused.transform(Transform::Dct, rho, map))?;
     bench.replay("IDCT fused", || fused.transform(Transform::Idct, rho, map))?;
     bench.replay("IDCT_IDXST fused", || fused.transform(Transform::IdctIdxst, rho, map))?;
@@ -200,8 +198,7 @@ fn transforms<T: CudaReal>(
         let mut plan = dct_2d::<T>(gpu, [grid.nx(), grid.ny()], reorder, post)?;
         bench.replay(what, || plan.run(rho, map))?;
     }
-    let mut row_column =
-        Spectral::<T>::new(gpu, grid, Pipeline::RowColumn, SolverOptions::default())?;
+    let mut row_column = Spectral::<T>::new(gpu, grid, Pipeline::RowColumn)?;
     for (what, transform) in [
         ("DCT row-column", Transform::Dct),
         ("IDCT row-column", Transform::Idct),
@@ -221,19 +218,17 @@ fn solves<T: CudaReal>(
     let gpu = bench.gpu;
     let mut fields = Fields::new(gpu, grid.bins())?;
 
-    let mut row_column =
-        Spectral::<T>::new(gpu, grid, Pipeline::RowColumn, SolverOptions::default())?;
+    let mut row_column = Spectral::<T>::new(gpu, grid, Pipeline::RowColumn)?;
     bench.replay("solve row-column", || row_column.solve(rho, &mut fields))?;
     bench.plain("solve row-column", || row_column.solve(rho, &mut fields))?;
     drop(row_column);
 
-    let options = SolverOptions::default().variant(FusedVariant::PerTransform);
-    let mut apart = Spectral::<T>::new(gpu, grid, Pipeline::Fused, options)?;
+    let mut apart = Spectral::<T>::per_transform(gpu, grid)?;
     bench.replay("solve fused, per transform", || apart.solve(rho, &mut fields))?;
     bench.plain("solve fused, per transform", || apart.solve(rho, &mut fields))?;
     drop(apart);
 
-    let mut fused = Spectral::<T>::new(gpu, grid, Pipeline::Fused, SolverOptions::default())?;
+    let mut fused = Spectral::<T>::new(gpu, grid, Pipeline::Fused)?;
     bench.replay("solve fused", || fused.solve(rho, &mut fields))?;
     bench.plain("solve fused", || fused.solve(rho, &mut fields))?;
     bench.replay("solve fused: forward", || fused.forward(rho))?;

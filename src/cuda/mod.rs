@@ -132,7 +132,7 @@ pub use peers::{BatchSolver, Peers, RankOptions, SlabSolver, Workload};
 pub use place::{CudaBackend, CudaWirelength};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use solve::HostSolve;
-pub use solve::{FieldSolver, Fields, SolverOptions, solver};
+pub use solve::{FieldSolver, Fields, solver};
 
 /// Stages of the engine, for this crate's tests and benchmarks alone: anything here may change from
 /// one version to the next.
@@ -142,5 +142,5 @@ pub mod internals {
     pub use super::device::{KernelOrigin, KernelUse, Marks, Quartiles, compile, measure};
     pub use super::lines::tuning;
     pub use super::place::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};
-    pub use super::solve::{FusedVariant, Spectral, ThreePass};
+    pub use super::solve::{Spectral, ThreePass};
 }

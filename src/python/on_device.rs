@@ -13,7 +13,6 @@ use crate::cuda::interop::{self, Borrowed, CallersCapture, on_stream};
 use crate::cuda::transforms;
 use crate::cuda::{
     self, CudaCongestion, CudaCongestionError, CudaError, CudaReal, DeviceVec, FieldSolver, Gpu,
-    SolverOptions,
 };
 use crate::design::Design;
 use crate::engine::Pipeline;
@@ -49,7 +48,7 @@ impl<T: CudaReal> Plan<T> {
             }
             PlanKey::Solve { grid, pipeline } => {
                 let pipeline = pipeline.unwrap_or(Pipeline::ThreePass);
-                Plan::Solve(cuda::solver(gpu, &grid, pipeline, SolverOptions::default())?)
+                Plan::Solve(cuda::solver(gpu, &grid, pipeline)?)
             }
         })
     }

@@ -2,7 +2,7 @@
 //! samples descending (0, 2, 4, …, 5, 3, 1).
 //!
 //! In memory it walks the unordered line, which moves in pairs: the reordering writes two streams
-//! and its inverse reads two. (The paper's tables compare it with [`gather`], which walks the other.)
+//! and its inverse reads two. (The paper's tables compare it with one that walks the other.)
 
 use super::InputElement;
 use crate::real::Real;

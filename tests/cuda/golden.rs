@@ -9,7 +9,7 @@ use placefield::bookshelf::{ReadOptions, read_design};
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cuda::Bodies;
 use placefield::cuda::internals::{Density, Force};
-use placefield::cuda::{CudaEngine, CudaReal, Fields, Gpu, SolverOptions, solver};
+use placefield::cuda::{CudaEngine, CudaReal, Fields, Gpu, solver};
 use placefield::engine::{Engine, EngineOptions, Layout, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::transform::Transform;
@@ -108,7 +108,7 @@ fn transforms<T: CudaReal>(gpu: &Gpu) {
         let grid = BinGrid::new(Rect::at(0.0, 0.0, nx as f64, ny as f64), nx, ny).unwrap();
         let input = gpu.upload(&rounded::<T>(&numbers(&case["x"]))).unwrap();
         for pipeline in Pipeline::ALL {
-            let mut solver = solver::<T>(gpu, &grid, pipeline, SolverOptions::default()).unwrap();
+            let mut solver = solver::<T>(gpu, &grid, pipeline).unwrap();
             // Factors from the paper's definitions to the file's.
             for (kind, name, factor) in [
                 (Transform::Dct, "dct2", 4.0 / (nx * ny) as f64),
@@ -135,7 +135,7 @@ fn fields<T: CudaReal>(gpu: &Gpu) {
         let grid = BinGrid::new(Rect::at(0.0, 0.0, width, height), nx, ny).unwrap();
         let rho = gpu.upload(&rounded::<T>(&numbers(&case["density"]))).unwrap();
         for pipeline in Pipeline::ALL {
-            let mut solver = solver::<T>(gpu, &grid, pipeline, SolverOptions::default()).unwrap();
+            let mut solver = solver::<T>(gpu, &grid, pipeline).unwrap();
             let mut fields = Fields::new(gpu, grid.bins()).unwrap();
             solver.solve(&rho, &mut fields).unwrap();
             let what = |name: &str| format!("{name} of {} {pipeline}", case["source"]);

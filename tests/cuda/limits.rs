@@ -8,7 +8,7 @@ use crate::engine::{agrees, positions};
 use crate::maps::{grid, off_axis};
 use placefield::cuda::internals::ThreePass;
 use placefield::cuda::{
-    CudaEngine, CudaError, CudaReal, DeviceLimit, Fields, Gpu, GpuOptions, SolverOptions, solver,
+    CudaEngine, CudaError, CudaReal, DeviceLimit, Fields, Gpu, GpuOptions, solver,
 };
 use placefield::engine::{Engine, EngineOptions, Pipeline};
 
@@ -71,8 +71,7 @@ fn solves<T: CudaReal>(whole: &Gpu, gpu: &Gpu, text: &str, (n, m): (usize, usize
     let ran = if refused.is_some() { Pipeline::Fused } else { Pipeline::ThreePass };
     let rho = off_axis::<T>(n, m);
     let [got, want] = [gpu, whole].map(|gpu| {
-        let options = SolverOptions::default();
-        let mut solver = solver::<T>(gpu, &grid(n, m), Pipeline::ThreePass, options).unwrap();
+        let mut solver = solver::<T>(gpu, &grid(n, m), Pipeline::ThreePass).unwrap();
         if !gpu.is(whole) {
             assert_eq!(solver.pipeline(), ran, "{what}");
         }

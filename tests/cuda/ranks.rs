@@ -9,8 +9,7 @@ use crate::maps::{grid, off_axis};
 use crate::slabs::{by_one, read, solves_like_one};
 use placefield::cuda::internals::ThreePass;
 use placefield::cuda::{
-    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, RankOptions, SlabSolver, SolverOptions,
-    probe,
+    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, RankOptions, SlabSolver, probe,
 };
 use placefield::engine::Pipeline;
 use std::net::TcpListener;
@@ -282,8 +281,7 @@ fn is_like_one<T: CudaReal>(
 /// Each process has its own maps of a batch.
 fn batch(peers: &Peers) -> Result<(), CudaError> {
     let (nx, ny) = (128, 64);
-    let options = SolverOptions::default();
-    let mut solver = BatchSolver::<f32>::new(peers, &grid(nx, ny), Pipeline::ThreePass, options)?;
+    let mut solver = BatchSolver::<f32>::new(peers, &grid(nx, ny), Pipeline::ThreePass)?;
     let map = |k: usize| -> Vec<f32> {
         off_axis::<f32>(nx, ny).iter().map(|v| v * (k + 1) as f32).collect()
     };

@@ -20,7 +20,7 @@ use placefield::cuda::Bodies;
 use placefield::cuda::internals::{Density, Force, ThreePass, compile};
 use placefield::cuda::transforms::{Input, Path, Plan};
 use placefield::cuda::{
-    CudaEngine, CudaError, CudaReal, DeviceVec, Fields, Gpu, SolverOptions, solver,
+    CudaEngine, CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Gpu, solver,
 };
 use placefield::engine::{Engine, EngineOptions, Layout, Pipeline};
 use placefield::paper::Algorithm1d;
@@ -152,16 +152,9 @@ fn many_tiles<T: CudaReal>(gpu: &Gpu) {
     fills(gpu, corners.len(), |forces| force.run(&bodies, (&rho, &rho), forces));
 }
 
-/// Solves and checks which pipeline did, that nothing was left unwritten, and that a
-/// second solve finds nothing of the first.
-fn solve<T: CudaReal>(
-    gpu: &Gpu,
-    (nx, ny): (usize, usize),
-    asked: Pipeline,
-    options: SolverOptions,
-) {
-    let mut solver = solver::<T>(gpu, &grid(nx, ny), asked, options).unwrap();
-    assert_eq!(solver.pipeline(), asked, "{nx} x {ny}");
+/// Solves and checks that nothing was left unwritten, and that a second solve finds nothing of the
+/// first.
+fn solve<T: CudaReal>(gpu: &Gpu, (nx, ny): (usize, usize), solver: &mut dyn FieldSolver<T>) {
     let rho = gpu.upload(&off_axis::<T>(nx, ny)).unwrap();
     let energies = [0, 1].map(|_| {
         let mut fields: Fields<T> = poisoned(gpu, nx * ny);
@@ -178,9 +171,8 @@ fn solve<T: CudaReal>(
 fn solvers<T: CudaReal>(gpu: &Gpu) {
     for (nx, ny) in [(24, 40), (13, 31), (64, 64)] {
         let map = gpu.upload(&off_axis::<T>(nx, ny)).unwrap();
-        for (pipeline, options) in variants() {
-            solve::<T>(gpu, (nx, ny), pipeline, options);
-            let mut solver = solver::<T>(gpu, &grid(nx, ny), pipeline, options).unwrap();
+        for (_, mut solver) in variants::<T>(gpu, &grid(nx, ny)) {
+            solve(gpu, (nx, ny), &mut solver);
             for (kind, ..) in MAPS {
                 fills(gpu, nx * ny, |out| solver.transform(kind, &map, out));
             }
@@ -194,7 +186,9 @@ fn three_passes<T: CudaReal>(gpu: &Gpu, sizes: &[(usize, usize)]) {
             assert!(!must_have_lines::<T>(gpu, nx.max(ny)), "{nx} x {ny}");
             continue;
         }
-        solve::<T>(gpu, (nx, ny), Pipeline::ThreePass, SolverOptions::default());
+        let mut whole = solver::<T>(gpu, &grid(nx, ny), Pipeline::ThreePass).unwrap();
+        assert_eq!(whole.pipeline(), Pipeline::ThreePass, "{nx} x {ny}");
+        solve(gpu, (nx, ny), &mut *whole);
         // Without the potential it is another kernel.
         let mut solver = ThreePass::<T>::new(gpu, &grid(nx, ny)).unwrap();
         let rho = gpu.upload(&off_axis::<T>(nx, ny)).unwrap();

@@ -5,7 +5,7 @@ use crate::common::{limit, relative_rms, wide};
 use crate::device::{gpu, gpu_alone, poisoned};
 use crate::maps::{grid, off_axis};
 use placefield::cuda::{
-    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, SlabSolver, SolverOptions, probe, solver,
+    BatchSolver, CudaError, CudaReal, Fields, Gpu, Peers, SlabSolver, probe, solver,
 };
 use placefield::engine::Pipeline;
 
@@ -31,7 +31,7 @@ pub(crate) fn by_one<T: CudaReal>(
     (nx, ny): (usize, usize),
     rho: &[T],
 ) -> Solved<T> {
-    let made = solver::<T>(gpu, &grid(nx, ny), pipeline, SolverOptions::default());
+    let made = solver::<T>(gpu, &grid(nx, ny), pipeline);
     let mut solver = made.unwrap_or_else(|e| panic!("{nx} x {ny}: {e}"));
     assert_eq!(solver.pipeline(), pipeline, "{nx} x {ny}");
     let mut fields = poisoned(gpu, nx * ny);
@@ -236,9 +236,8 @@ fn a_batch_is_solved_map_by_map() {
     let (nx, ny) = (128, 64);
     for devices in places(3) {
         let peers = Peers::open(&devices).unwrap();
-        let options = SolverOptions::default();
         let mut solver =
-            BatchSolver::<f32>::new(&peers, &grid(nx, ny), Pipeline::ThreePass, options).unwrap();
+            BatchSolver::<f32>::new(&peers, &grid(nx, ny), Pipeline::ThreePass).unwrap();
         for count in [0, 1, 7] {
             let maps: Vec<Vec<f32>> = (0..count)
                 .map(|k| off_axis::<f32>(nx, ny).iter().map(|v| v * (k + 1) as f32).collect())

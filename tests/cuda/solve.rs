@@ -5,10 +5,8 @@ use crate::common::{limit, relative_rms, wide};
 use crate::device::{self, MAPS, gpu, output, poisoned};
 use crate::maps::{grid, off_axis};
 use crate::reference::{Line, transform_2d};
-use placefield::cuda::internals::{FusedVariant, Spectral};
-use placefield::cuda::{
-    CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, SolverOptions, solver,
-};
+use placefield::cuda::internals::Spectral;
+use placefield::cuda::{CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, solver};
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
 use std::f64::consts::PI;
@@ -70,13 +68,13 @@ fn check<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>, want: &Expected, what: &str
     assert!(error <= limit::<T>() * want.1.abs(), "{what}: energy {energy} for {}", want.1);
 }
 
-/// Both pipelines of cuFFT, the fused one in both variants.
-pub(crate) fn variants() -> [(Pipeline, SolverOptions); 3] {
-    let shared = SolverOptions::default();
+/// Returns both pipelines of cuFFT, and the fused one with every transform on its own.
+pub(crate) fn variants<T: CudaReal>(gpu: &Gpu, grid: &BinGrid) -> [(&'static str, Spectral<T>); 3] {
+    let of = |pipeline| Spectral::new(gpu, grid, pipeline).unwrap();
     [
-        (Pipeline::RowColumn, shared),
-        (Pipeline::Fused, shared),
-        (Pipeline::Fused, shared.variant(FusedVariant::PerTransform)),
+        ("row-column", of(Pipeline::RowColumn)),
+        ("fused", of(Pipeline::Fused)),
+        ("fused, per transform", Spectral::per_transform(gpu, grid).unwrap()),
     ]
 }
 
@@ -86,11 +84,8 @@ fn solves_agree<T: CudaReal>() {
         let (grid, rho) = (grid(nx, ny), off_axis::<T>(nx, ny));
         let want = expected(&grid, &wide(&rho));
         let rho = gpu.upload(&rho).unwrap();
-        for (pipeline, options) in variants() {
-            let what = format!("{nx} x {ny} {} {pipeline} {options:?}", T::PRECISION);
-            let mut solver = solver::<T>(&gpu, &grid, pipeline, options)
-                .unwrap_or_else(|e| panic!("{what}: {e}"));
-            assert_eq!(solver.pipeline(), pipeline);
+        for (name, mut solver) in variants::<T>(&gpu, &grid) {
+            let what = format!("{nx} x {ny} {} {name}", T::PRECISION);
             let mut fields = poisoned(&gpu, nx * ny);
             // Twice: nothing may be left over from the first.
             for _ in 0..2 {
@@ -120,10 +115,9 @@ fn transforms_agree<T: CudaReal>() {
         let input = gpu.upload(&x).unwrap();
         let wants =
             MAPS.map(|(_, along_x, along_y)| transform_2d(&wide(&x), nx, ny, along_x, along_y));
-        for (pipeline, options) in variants() {
-            let mut solver = solver::<T>(&gpu, &grid(nx, ny), pipeline, options).unwrap();
+        for (name, mut solver) in variants::<T>(&gpu, &grid(nx, ny)) {
             for ((kind, ..), want) in MAPS.into_iter().zip(&wants) {
-                let what = format!("{nx} x {ny} {} {pipeline} {kind:?} {options:?}", T::PRECISION);
+                let what = format!("{nx} x {ny} {} {name} {kind:?}", T::PRECISION);
                 let got = output(&gpu, nx * ny, |out| solver.transform(kind, &input, out));
                 device::check(&got, want, &what);
             }
@@ -150,8 +144,7 @@ fn a_replayed_graph_gives_the_same_bits() {
     let (nx, ny) = (320, 480);
     let rho = gpu.upload(&off_axis::<f32>(nx, ny)).unwrap();
     for pipeline in Pipeline::ALL {
-        let mut solver =
-            solver::<f32>(&gpu, &grid(nx, ny), pipeline, SolverOptions::default()).unwrap();
+        let mut solver = solver::<f32>(&gpu, &grid(nx, ny), pipeline).unwrap();
         let read = |fields: &Fields<f32>| {
             let maps = [&fields.potential, &fields.field_x, &fields.field_y]
                 .map(|map| gpu.download(map).unwrap());
@@ -176,8 +169,7 @@ fn a_replayed_graph_gives_the_same_bits() {
 #[ignore = "needs an NVIDIA GPU"]
 fn a_capture_that_fails_leaves_the_stream_usable() {
     let gpu = gpu();
-    let mut short =
-        Spectral::<f32>::new(&gpu, &grid(8, 8), Pipeline::Fused, SolverOptions::default()).unwrap();
+    let mut short = Spectral::<f32>::new(&gpu, &grid(8, 8), Pipeline::Fused).unwrap();
     let rho = gpu.zeros::<f32>(63).unwrap();
     let mut fields = Fields::new(&gpu, 64).unwrap();
     // SAFETY: the graph is never launched.
@@ -200,8 +192,7 @@ fn refusals_are_typed() {
     let gpu = gpu();
     let much = gpu.zeros::<f64>(1 << 44).err().unwrap();
     assert!(matches!(much, CudaError::OutOfMemory { needed, .. } if needed == 1 << 47), "{much}");
-    let mut solver =
-        solver::<f64>(&gpu, &grid(4, 6), Pipeline::RowColumn, SolverOptions::default()).unwrap();
+    let mut solver = solver::<f64>(&gpu, &grid(4, 6), Pipeline::RowColumn).unwrap();
     let mut short = Fields::new(&gpu, 23).unwrap();
     let rho = gpu.zeros(24).unwrap();
     let wrong = solver.solve(&rho, &mut short).unwrap_err();

@@ -11,7 +11,7 @@ use placefield::cuda::internals::compile::Code;
 use placefield::cuda::internals::{Density, Descent, DescentBodies, Force};
 use placefield::cuda::transforms::Plan;
 use placefield::cuda::{
-    CudaEngine, CudaError, CudaReal, Fields, Gpu, GpuOptions, Graph, RealFft, SolverOptions, solver,
+    CudaEngine, CudaError, CudaReal, Fields, Gpu, GpuOptions, Graph, RealFft, solver,
 };
 use placefield::engine::{Engine, EngineError, EngineOptions, Layout, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
@@ -33,8 +33,7 @@ fn memory_of_another_gpu_handle_is_refused() {
     let other = Gpu::open(0).unwrap();
     let n = 64 * 64;
     for pipeline in Pipeline::ALL {
-        let mut solver =
-            solver::<f32>(&gpu, &grid(64, 64), pipeline, SolverOptions::default()).unwrap();
+        let mut solver = solver::<f32>(&gpu, &grid(64, 64), pipeline).unwrap();
         let (mine, theirs) = (gpu.zeros(n).unwrap(), other.zeros(n).unwrap());
         let mut fields = Fields::new(&gpu, n).unwrap();
         assert!(is_other_gpu(solver.solve(&theirs, &mut fields)), "{pipeline}");
@@ -441,8 +440,7 @@ fn ptx_and_compiled_kernels_agree() {
         let mut fields = Fields::<f64>::new(&gpu, rho.len()).unwrap();
         let mut solved = Vec::new();
         for pipeline in Pipeline::ALL {
-            let mut solver =
-                solver::<f64>(&gpu, &grid(128, 64), pipeline, SolverOptions::default()).unwrap();
+            let mut solver = solver::<f64>(&gpu, &grid(128, 64), pipeline).unwrap();
             solver.solve(&gpu.upload(&rho).unwrap(), &mut fields).unwrap();
             solved.push(gpu.download(&fields.potential).unwrap());
         }

@@ -8,7 +8,7 @@ use crate::solve::{Expected, expected};
 use placefield::Precision;
 use placefield::cuda::internals::{Spectral, ThreePass};
 use placefield::cuda::solver;
-use placefield::cuda::{CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, SolverOptions};
+use placefield::cuda::{CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph};
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
 use placefield::transform::Transform;
@@ -131,8 +131,7 @@ fn agrees_with_the_definition<T: CudaReal>() {
         let of_lines = |n: usize| n >= 16 && n.is_multiple_of(4);
         let both = of_lines(nx) && of_lines(ny);
         assert!(!both || !must_have_lines::<T>(&gpu, nx.max(ny)), "{nx} x {ny}");
-        let options = SolverOptions::default();
-        let mut solver = solver::<T>(&gpu, &grid, Pipeline::ThreePass, options).unwrap();
+        let mut solver = solver::<T>(&gpu, &grid, Pipeline::ThreePass).unwrap();
         assert_eq!(solver.pipeline(), Pipeline::Fused);
         let mut fields = poisoned(&gpu, nx * ny);
         solver.solve(&gpu.upload(&rho).unwrap(), &mut fields).unwrap();
@@ -193,9 +192,7 @@ fn agrees_with_the_fused_pipeline_on_long_lines() {
         let rho: Vec<f32> = off_axis(nx, ny);
         let exact: Vec<f64> = wide(&rho);
         let want = {
-            let mut fused =
-                Spectral::<f64>::new(&gpu, &grid, Pipeline::Fused, SolverOptions::default())
-                    .unwrap();
+            let mut fused = Spectral::<f64>::new(&gpu, &grid, Pipeline::Fused).unwrap();
             let mut fields = poisoned(&gpu, nx * ny);
             fused.solve(&gpu.upload(&exact).unwrap(), &mut fields).unwrap();
             read(&gpu, &fields)
@@ -218,9 +215,8 @@ fn bits<T: CudaReal>(gpu: &Gpu, fields: &Fields<T>) -> ([Vec<T>; 3], u64) {
 /// that these maps have not; of 37 columns the fused pipeline stands in.
 fn the_same_bits_after_another_map<T: CudaReal>(gpu: &Gpu) {
     for (nx, ny) in [(40, 36), (40, 37), (64, 20), (512, 60), (1024, 100), (2048, 36), (4096, 20)] {
-        let options = SolverOptions::default();
         let grid = grid(nx, ny);
-        let mut solver = solver::<T>(gpu, &grid, Pipeline::ThreePass, options).unwrap();
+        let mut solver = solver::<T>(gpu, &grid, Pipeline::ThreePass).unwrap();
         let three = solver.pipeline() == Pipeline::ThreePass;
         assert!(three == (ny != 37) || !must_have_lines::<T>(gpu, nx), "{nx} x {ny}");
         let rho = off_axis::<T>(nx, ny);
@@ -275,12 +271,10 @@ fn fallback_to_fused_is_named() {
     for (nx, ny) in [(31, 64), (64, 97), (14, 64), (64, 122)] {
         let refused = ThreePass::<f32>::new(&gpu, &grid(nx, ny)).err().unwrap();
         assert!(matches!(refused, CudaError::NoThreePass { .. }), "{refused}");
-        let options = SolverOptions::default();
-        let solver = solver::<f32>(&gpu, &grid(nx, ny), Pipeline::ThreePass, options).unwrap();
+        let solver = solver::<f32>(&gpu, &grid(nx, ny), Pipeline::ThreePass).unwrap();
         assert_eq!(solver.pipeline(), Pipeline::Fused);
     }
-    let options = SolverOptions::default();
-    let solver = solver::<f32>(&gpu, &grid(64, 128), Pipeline::ThreePass, options).unwrap();
+    let solver = solver::<f32>(&gpu, &grid(64, 128), Pipeline::ThreePass).unwrap();
     assert_eq!(solver.pipeline(), Pipeline::ThreePass);
 }
 

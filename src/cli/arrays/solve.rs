@@ -218,9 +218,9 @@ fn on_device<T: Element>(
     pipeline: Pipeline,
     device: usize,
 ) -> Result<Solved<T>, Failure> {
-    use crate::cuda::{self, Gpu, SolverOptions};
+    use crate::cuda::{self, Gpu};
     let gpu = Gpu::open(device)?;
-    let mut solver = cuda::solver::<T>(&gpu, grid, pipeline, SolverOptions::default())?;
+    let mut solver = cuda::solver::<T>(&gpu, grid, pipeline)?;
     let mut fields = cuda::Fields::new(&gpu, grid.bins())?;
     let rho = gpu.upload(rho.as_slice())?;
     gpu.synchronize()?;

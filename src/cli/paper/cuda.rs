@@ -9,8 +9,7 @@ use super::work::{BenchError, Direction, Machine, Run, Target, Work, random};
 use crate::charge::Charge;
 use crate::cuda::transforms::{Plan, Stage};
 use crate::cuda::{
-    CudaEngine, CudaError, CudaReal, Fields, Gpu, Graph, RealFft, SolverOptions, Stopwatch, probe,
-    solver,
+    CudaEngine, CudaError, CudaReal, Fields, Gpu, Graph, RealFft, Stopwatch, probe, solver,
 };
 use crate::engine::{Engine, EngineError, EngineOptions, Pipeline};
 use crate::paper::cuda::{Dct1d, dct_2d};
@@ -123,7 +122,7 @@ fn plan<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Enqueue, CudaError> {
         }
         Work::Solve(charge, pipeline) | Work::Step(charge, pipeline) => {
             let grid = &charge.grid();
-            let mut solver = solver::<T>(gpu, grid, *pipeline, SolverOptions::default())?;
+            let mut solver = solver::<T>(gpu, grid, *pipeline)?;
             let rho = gpu.upload(&random::<T>(grid.bins()))?;
             let mut fields = Fields::new(gpu, grid.bins())?;
             Box::new(move || solver.solve(&rho, &mut fields))

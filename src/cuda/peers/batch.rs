@@ -2,7 +2,7 @@
 
 use super::Peers;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, check_length};
-use crate::cuda::solve::{FieldSolver, Fields, SolverOptions, solver};
+use crate::cuda::solve::{FieldSolver, Fields, solver};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 
@@ -19,13 +19,8 @@ impl<T: CudaReal> BatchSolver<T> {
     ///
     /// # Errors
     /// See [`solver`].
-    pub fn new(
-        peers: &Peers,
-        grid: &BinGrid,
-        pipeline: Pipeline,
-        options: SolverOptions,
-    ) -> Result<Self, CudaError> {
-        let on = |rank| solver::<T>(peers.gpu(rank), grid, pipeline, options);
+    pub fn new(peers: &Peers, grid: &BinGrid, pipeline: Pipeline) -> Result<Self, CudaError> {
+        let on = |rank| solver::<T>(peers.gpu(rank), grid, pipeline);
         let solvers = peers.local().map(on).collect::<Result<_, _>>()?;
         Ok(BatchSolver { peers: peers.clone(), solvers })
     }

@@ -16,36 +16,6 @@ pub(super) mod private {
     pub trait Sealed {}
 }
 
-/// How much the fused pipeline's transforms share in a solve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FusedVariant {
-    /// One pass from the forward FFT's output to the input of all three
-    /// inverses, which then run as one batch; one reordering for all three.
-    #[default]
-    Shared,
-    /// Every transform is its own three stages, as the paper has it, with
-    /// spectral scaling folded into the pre-processing.
-    PerTransform,
-}
-
-/// Choices for a solver; the default is the fastest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct SolverOptions {
-    /// How much the fused pipeline's transforms share.
-    pub variant: FusedVariant,
-}
-
-impl SolverOptions {
-    /// Sets how much the fused pipeline's transforms share.
-    #[must_use]
-    pub fn variant(mut self, variant: FusedVariant) -> Self {
-        self.variant = variant;
-        self
-    }
-}
-
 /// Results of a solve, in device memory.
 pub struct Fields<T: CudaReal> {
     /// φ, `[nx][ny]`, in bin widths squared.

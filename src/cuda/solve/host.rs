@@ -1,6 +1,6 @@
 //! The solve from and to memory of the host, with as few waits as there can be.
 
-use super::{FieldSolver, Fields, SolverOptions, solver};
+use super::{FieldSolver, Fields, solver};
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, Pinned};
 use crate::engine::{EngineError, Pipeline, check_finite, check_lengths};
 use crate::grid::BinGrid;
@@ -21,7 +21,7 @@ impl<T: CudaReal> HostSolve<T> {
     pub(crate) fn new(gpu: &Gpu, grid: &BinGrid, pipeline: Pipeline) -> Result<Self, CudaError> {
         Ok(HostSolve {
             graph: None,
-            solver: solver(gpu, grid, pipeline, SolverOptions::default())?,
+            solver: solver(gpu, grid, pipeline)?,
             rho: gpu.zeros(grid.bins())?,
             fields: Fields::new(gpu, grid.bins())?,
             energy: Pinned::zeros(gpu, 1)?,

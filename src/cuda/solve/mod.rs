@@ -8,7 +8,7 @@ mod one_by_one;
 mod spectral;
 mod three_pass;
 
-pub use field_solver::{FieldSolver, Fields, FusedVariant, SolverOptions};
+pub use field_solver::{FieldSolver, Fields};
 pub use spectral::Spectral;
 pub use three_pass::ThreePass;
 
@@ -26,7 +26,7 @@ use crate::grid::BinGrid;
 /// the fused pipeline replaces it; [`FieldSolver::pipeline`] returns the one that runs.
 ///
 /// ```no_run
-/// use placefield::cuda::{self, Fields, Gpu, SolverOptions};
+/// use placefield::cuda::{self, Fields, Gpu};
 /// use placefield::engine::Pipeline;
 /// use placefield::grid::{BinGrid, Rect};
 ///
@@ -36,8 +36,7 @@ use crate::grid::BinGrid;
 ///
 /// let gpu = Gpu::open(0)?;
 /// // Three-pass is the fastest.
-/// let options = SolverOptions::default();
-/// let mut solver = cuda::solver::<f32>(&gpu, &grid, Pipeline::ThreePass, options)?;
+/// let mut solver = cuda::solver::<f32>(&gpu, &grid, Pipeline::ThreePass)?;
 /// let rho = gpu.upload(&rho)?;
 /// let mut fields = Fields::new(&gpu, grid.bins())?;
 /// solver.solve(&rho, &mut fields)?; // enqueues; a download waits
@@ -52,9 +51,8 @@ pub fn solver<T: CudaReal>(
     gpu: &Gpu,
     grid: &BinGrid,
     pipeline: Pipeline,
-    options: SolverOptions,
 ) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
-    solver_of_maps(gpu, grid, pipeline, options, 1)
+    solver_of_maps(gpu, grid, pipeline, 1)
 }
 
 /// Returns the solver of a pipeline for so many maps, one after the other in memory, and fields of
@@ -63,16 +61,13 @@ pub(in crate::cuda) fn solver_of_maps<T: CudaReal>(
     gpu: &Gpu,
     grid: &BinGrid,
     pipeline: Pipeline,
-    options: SolverOptions,
     maps: usize,
 ) -> Result<Box<dyn FieldSolver<T>>, CudaError> {
     let solver: Box<dyn FieldSolver<T>> = match pipeline {
-        Pipeline::Fused | Pipeline::RowColumn => {
-            Box::new(Spectral::new(gpu, grid, pipeline, options)?)
-        }
+        Pipeline::Fused | Pipeline::RowColumn => Box::new(Spectral::new(gpu, grid, pipeline)?),
         Pipeline::ThreePass => match three_pass(gpu, grid, maps) {
             Err(error) if error.allows_fallback() => {
-                Box::new(Spectral::new(gpu, grid, Pipeline::Fused, options)?)
+                Box::new(Spectral::new(gpu, grid, Pipeline::Fused)?)
             }
             done => return done,
         },

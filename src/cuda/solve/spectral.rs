@@ -2,12 +2,12 @@
 //!
 //! Fused, a forward DCT is reorder → 2-D real FFT → post-processing; an inverse is pre-processing →
 //! 2-D real inverse FFT → reorder (Jiang et al., algorithm 2). In values read or written per bin a
-//! solve moves 28 with [`FusedVariant::Shared`] and 32 with [`FusedVariant::PerTransform`],
-//! counting a 2-D FFT as two passes. Row-column, a transform is eight passes over the map, along y
-//! and then along x, and a solve 32 (64 values). Scaling in the spectrum costs no pass of its own,
-//! for the pre-processing does it.
+//! solve moves 28, its inverses as one batch, and 32 with every transform its own three stages as
+//! the paper has it, counting a 2-D FFT as two passes. Row-column, a transform is eight passes over
+//! the map, along y and then along x, and a solve 32 (64 values). Scaling in the spectrum costs no
+//! pass of its own, for the pre-processing does it.
 
-use super::field_solver::{FieldSolver, Fields, FusedVariant, Green, SolverOptions, private};
+use super::field_solver::{FieldSolver, Fields, Green, private};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceVec, Gpu, Kernel, KernelArgument, SumScratch, check_length,
     cover_for_sum, function, reals,
@@ -138,26 +138,40 @@ const SINES: [Sines; 3] =
 
 impl<T: CudaReal> Spectral<T> {
     /// Compiles (or loads) kernels, plans the FFTs and allocates everything a
-    /// solve by [`Pipeline::Fused`] or [`Pipeline::RowColumn`] needs. The options are the former's.
+    /// solve by [`Pipeline::Fused`] or [`Pipeline::RowColumn`] needs.
     ///
     /// # Errors
     /// When kernels cannot be compiled, cuFFT refuses the size, or memory runs out.
     ///
     /// # Panics
     /// When it is another pipeline.
-    pub fn new(
+    pub fn new(gpu: &Gpu, grid: &BinGrid, pipeline: Pipeline) -> Result<Self, CudaError> {
+        match pipeline {
+            // One pass from the forward FFT's output to the input of all three inverses, which then
+            // run as one batch; one reordering for all three.
+            Pipeline::Fused => Self::with_rounds(gpu, grid, pipeline, &[2], true),
+            Pipeline::RowColumn => Self::with_rounds(gpu, grid, pipeline, &[1, 1], false),
+            Pipeline::ThreePass => panic!("the three-pass solve has no FFTs of cuFFT"),
+        }
+    }
+
+    /// Returns the fused pipeline with every transform its own three stages, as the paper has it:
+    /// spectral scaling is folded into the pre-processing. For benchmarks.
+    ///
+    /// # Errors
+    /// See [`Spectral::new`].
+    pub fn per_transform(gpu: &Gpu, grid: &BinGrid) -> Result<Self, CudaError> {
+        Self::with_rounds(gpu, grid, Pipeline::Fused, &[2], false)
+    }
+
+    fn with_rounds(
         gpu: &Gpu,
         grid: &BinGrid,
         pipeline: Pipeline,
-        options: SolverOptions,
+        taken: &[usize],
+        shared: bool,
     ) -> Result<Self, CudaError> {
         let shape = &[grid.nx(), grid.ny()];
-        let shared = options.variant == FusedVariant::Shared;
-        let (taken, shared): (&[usize], _) = match pipeline {
-            Pipeline::Fused => (&[2], shared),
-            Pipeline::RowColumn => (&[1, 1], false),
-            Pipeline::ThreePass => panic!("the three-pass solve has no FFTs of cuFFT"),
-        };
         let (unit, directions, input) = ("spectral", &[true, false], T::TYPE);
         let (reorder, post) = (Reorder::default(), PostProcessing::default());
         let spec = TransformSpec { unit, shape, batch: 1, directions, reorder, post, input };

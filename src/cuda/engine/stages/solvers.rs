@@ -3,7 +3,7 @@
 use super::Stages;
 use crate::cuda::device::{CudaError, CudaReal};
 use crate::cuda::peers::{Peers, SlabSolver};
-use crate::cuda::solve::{FieldSolver, SolverOptions, ThreePass, solver_of_maps, three_pass};
+use crate::cuda::solve::{FieldSolver, ThreePass, solver_of_maps, three_pass};
 use crate::engine::{Choice, Pipeline};
 use crate::grid::BinGrid;
 
@@ -59,7 +59,7 @@ impl<T: CudaReal> Planned<T> {
                 Err(why) => why_alone = Some(why),
             }
         }
-        let of = |pipeline| solver_of_maps(gpu, grid, pipeline, SolverOptions::default(), maps);
+        let of = |pipeline| solver_of_maps(gpu, grid, pipeline, maps);
         let (solver, mut choice) = match asked_for {
             Some(pipeline) => (of(pipeline)?, Choice::asked_for(pipeline)),
             None => match three_pass(gpu, grid, maps) {
