@@ -39,15 +39,12 @@ pub fn cpu_target(threads: usize) -> Result<Target, BenchError> {
                 Precision::F64 => plan::<f64>(work),
             })?;
             let pool = pool.clone();
-            let timed = move || {
+            let mut timed = move || {
                 let start = Instant::now();
                 planned()?;
                 Ok((start.elapsed().as_secs_f64() * 1e3, None))
             };
-            Ok(Box::new({
-                let mut timed = timed;
-                move || pool.install(&mut timed)
-            }))
+            Ok(Box::new(move || pool.install(&mut timed)))
         }),
         occupancy: Box::new(|_, _| {
             Err(BenchError::Unavailable("only kernels have one".to_owned()))

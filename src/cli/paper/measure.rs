@@ -268,8 +268,8 @@ pub struct Session<'a> {
     /// How.
     pub settings: Settings,
     watch: Watch<'a>,
-    /// The contest's designs, generated once for all tables.
-    designs: HashMap<&'static str, Arc<Charge>>,
+    /// Those of the contest's designs, generated once for all tables.
+    charges: HashMap<&'static str, Arc<Charge>>,
     table: &'static str,
     start: Instant,
     /// Seconds for the whole table.
@@ -283,9 +283,9 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Returns a session without a table.
     pub fn new(target: &'a Target, settings: Settings, watch: Watch<'a>) -> Session<'a> {
-        let (designs, table, start) = (HashMap::new(), "", Instant::now());
+        let (charges, table, start) = (HashMap::new(), "", Instant::now());
         let (budget, left, last) = (0.0, 1, None);
-        Session { target, settings, watch, designs, table, start, budget, left, last }
+        Session { target, settings, watch, charges, table, start, budget, left, last }
     }
 
     /// Begins a table with `budget` seconds.
@@ -344,12 +344,12 @@ impl<'a> Session<'a> {
     /// Measures the `k`-th case.
     fn groups_of<C>(&mut self, k: usize, case: &Case<C>, rows: &mut Vec<Row<C>>) -> Vec<Group> {
         // Only a device has transforms by line kernels.
-        let is_host = self.target.machine.engine != "cuda";
+        let by_lines = self.target.machine.engine == "cuda";
         let work = |row: &Row<C>| match &row.number {
             Number::Timed(work) => Some(work(&case.of)),
             _ => None,
         };
-        rows.retain(|row| !(is_host && work(row).is_some_and(|work| work.is_by_lines())));
+        rows.retain(|row| by_lines || !work(row).is_some_and(|work| work.is_by_lines()));
         let timed: Vec<(&Row<C>, Work)> =
             rows.iter().filter_map(|row| Some((row, work(row)?))).collect();
         let mut outcomes = Vec::new();
@@ -391,13 +391,13 @@ impl<'a> Session<'a> {
         rows: Vec<Row<Arc<Charge>>>,
     ) -> Result<Vec<Group>, BenchError> {
         let case = |session: &mut Self, &Design { name, bins, .. }: &Design| {
-            if !session.designs.contains_key(name) {
+            if !session.charges.contains_key(name) {
                 session.progress(&format!("generating {name}"));
                 let charge = uniform_charge(name, bins)
                     .map_err(|e| BenchError::failed(format!("generating {name}"), e))?;
-                session.designs.insert(name, Arc::new(charge));
+                session.charges.insert(name, Arc::new(charge));
             }
-            let of = session.designs[name].clone();
+            let of = session.charges[name].clone();
             Ok(Case { name: name.to_owned(), elements: Some(of.bodies()), of })
         };
         self.groups(designs, |design| design.bins, case, rows)
