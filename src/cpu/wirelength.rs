@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! Most nets have few pins, and a net alone would leave most of a vector idle. Nets of as many pins,
-//! up to [`MOST_GROUPED`], therefore stand in groups of [`LANES`], one in each lane: first the first
+//! up to 32, therefore stand in groups of 16, one in each lane: first the first
 //! pin of each, then the second. What is left over of a group has no weight. The other nets follow,
 //! pin after pin; their vectors are of pins. Exponentials are exact to within 2 ulp (`simd::exp`).
 //!
