@@ -5,16 +5,12 @@
 //! and number are DREAMPlace's: as wide as the movable cells on average, without the narrowest and
 //! the widest twentieth, as tall as a row.
 
-use super::{Charge, ChargeError};
+use super::{Charge, ChargeError, MAX_FILLERS};
 use crate::grid::{BinGrid, Rect};
 use crate::warning::{Warning, WarningCode};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
-
-/// Most fillers that are made. Movable cells tiny against the die would need more than memory
-/// holds; 2^26 is 25 times what the largest contest design needs.
-pub const MAX_FILLERS: usize = 1 << 26;
 
 /// Bins along x of a stripe of fillers that follow one another.
 const STRIPE: f64 = 32.0;

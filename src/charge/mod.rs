@@ -18,7 +18,6 @@ mod rectangles;
 pub(crate) mod smoothing;
 
 pub use error::ChargeError;
-pub use fillers::MAX_FILLERS;
 pub use origin::origin_for;
 pub use rectangles::Rectangles;
 pub use smoothing::stretch;
@@ -32,6 +31,10 @@ use rayon::prelude::*;
 
 /// Most bodies of a [`Charge`]: engines count them in 32 bits, with a sign.
 pub const MAX_BODIES: usize = i32::MAX as usize;
+
+/// Most fillers that are made. Movable cells tiny against the die would need more than memory
+/// holds; 2^26 is 25 times what the largest contest design needs.
+pub const MAX_FILLERS: usize = 1 << 26;
 
 /// The bodies of an evaluation and the fixed area.
 ///
