@@ -2,10 +2,11 @@
 
 use super::compile::{self, Architectures, Code, Instance, Loaded, Origin};
 use super::error::CudaError;
+use super::info::DeviceInfo;
 use super::limit::DeviceLimit;
-use super::probe::{DeviceInfo, probe_devices};
+use super::order::StreamOrder;
+use super::probe::probe_devices;
 use super::real::CudaReal;
-use super::stream::StreamOrder;
 use crate::real::Precision;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaModule, CudaStream, DriverError, result};

@@ -2,7 +2,8 @@
 
 use super::error::CudaError;
 use super::gpu::Gpu;
-use super::stream::{CaptureGuard, Unused};
+use super::order::Unused;
+use super::stream::CaptureGuard;
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUstreamCaptureMode};
 

@@ -7,7 +7,7 @@
 //! appears.
 
 use super::error::CudaError;
-use super::probe::{DeviceInfo, OLDEST};
+use super::info::{DeviceInfo, OLDEST};
 use std::env;
 
 /// Names the limit of every device that is opened without one of its own.

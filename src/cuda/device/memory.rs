@@ -9,8 +9,9 @@
 
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
+use super::order::Unused;
 use super::real::CudaReal;
-use super::stream::{StreamGuard, Unused};
+use super::stream::StreamGuard;
 use super::value::DeviceValue;
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaEvent, result};

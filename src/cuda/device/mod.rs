@@ -6,10 +6,12 @@ pub(in crate::cuda) mod constants;
 mod error;
 mod gpu;
 mod graph;
+mod info;
 mod input;
 mod launch;
 mod limit;
 mod memory;
+mod order;
 mod probe;
 mod real;
 mod stream;
@@ -20,10 +22,11 @@ mod value;
 pub use error::{CudaError, CufftFailure, DriverFailure};
 pub use gpu::{Gpu, GpuOptions, KernelOrigin, MemoryInfo};
 pub use graph::Graph;
+pub use info::DeviceInfo;
 pub use input::Input;
 pub use limit::DeviceLimit;
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
-pub use probe::{Capabilities, DeviceInfo, probe};
+pub use probe::{Capabilities, probe};
 pub use real::CudaReal;
 pub use timing::{Marks, Quartiles, Stopwatch, measure};
 pub use usage::KernelUse;
@@ -35,7 +38,8 @@ pub(in crate::cuda) use launch::{
     blocks_at_once, blocks_for, cover_for_sum, cover_lines, fit, function, stacked,
 };
 pub(in crate::cuda) use memory::{Pinned, reals};
+pub(in crate::cuda) use order::Unused;
 pub(in crate::cuda) use probe::check_cufft;
 #[cfg(feature = "python")]
 pub(crate) use stream::CallersCapture;
-pub(in crate::cuda) use stream::{Branch, StreamGuard, Unused};
+pub(in crate::cuda) use stream::{Branch, StreamGuard};

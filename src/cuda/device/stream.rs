@@ -7,48 +7,19 @@
 
 use super::error::CudaError;
 use super::gpu::{Gpu, Shared};
+use super::order::Unused;
 #[cfg(feature = "python")]
 use super::probe::driver_version;
 use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
-use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaStream, DriverError, result};
+use cudarc::driver::{CudaEvent, CudaStream, result};
 use std::cell::Cell;
-use std::ffi::c_void;
 use std::panic::resume_unwind;
 use std::ptr::null_mut;
 #[cfg(feature = "python")]
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{Builder, Scope};
-
-/// The streams that work has gone to.
-pub(super) struct StreamOrder {
-    /// Held to be read while something is enqueued to the own stream or waited for, to be
-    /// written during a capture and while work goes to another stream.
-    capture_lock: RwLock<()>,
-    /// Dropped during a capture, to be freed after it.
-    unused: Mutex<Vec<Unused>>,
-    /// Whether work has gone to the own stream that no other stream has waited for.
-    own: AtomicBool,
-    /// Whether work has gone to another stream that the own one has not waited for.
-    other: AtomicBool,
-    /// Behind the work that went to the own stream, and to the other one, when last recorded.
-    after_own: CudaEvent,
-    after_other: CudaEvent,
-}
-
-impl StreamOrder {
-    pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
-        Ok(StreamOrder {
-            capture_lock: RwLock::default(),
-            unused: Mutex::default(),
-            own: AtomicBool::new(true),
-            other: AtomicBool::new(false),
-            after_own: context.new_event(None)?,
-            after_other: context.new_event(None)?,
-        })
-    }
-}
 
 /// The stream of this thread's work for one device, when it is not the device's own, or during a
 /// capture.
@@ -138,22 +109,6 @@ impl Drop for CaptureGuard<'_> {
         self.gpu.free_unused();
     }
 }
-
-/// Resources of the driver, to be returned to it.
-pub(in crate::cuda) enum Unused {
-    /// Memory of [`Gpu::allocate`].
-    Device(sys::CUdeviceptr),
-    /// Page-locked memory of the host.
-    Host(*mut c_void),
-    /// A graph that may be under way.
-    Graph(CudaGraph),
-    /// The call that destroys a library's object.
-    Other(Box<dyn FnOnce() + Send>),
-}
-
-// SAFETY: addresses that nothing uses any more, and a graph that is only destroyed; the driver
-// takes both from any thread.
-unsafe impl Send for Unused {}
 
 impl Gpu {
     fn current(&self) -> Option<Current> {

@@ -1,0 +1,33 @@
+//! The description of a device.
+
+use serde::Serialize;
+
+/// The oldest architecture the kernels are compiled for: ten times its compute capability.
+pub(super) const OLDEST: u32 = 75;
+
+/// One GPU, as the driver describes it and a [`DeviceLimit`](super::DeviceLimit) leaves it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceInfo {
+    /// The number it is opened by.
+    pub ordinal: usize,
+    /// Its own name, and its limit if it has one.
+    pub name: String,
+    /// Compute capability, major and minor: what code is compiled for.
+    pub compute_capability: (i32, i32),
+    /// Shared memory that a block can have, in bytes.
+    pub shared_memory: usize,
+    /// Device memory in bytes.
+    pub memory: usize,
+    /// L2 cache in bytes.
+    pub l2_cache: usize,
+    /// Streaming multiprocessors.
+    pub multiprocessors: i32,
+}
+
+impl DeviceInfo {
+    /// Returns ten times the compute capability: 90 for 9.0.
+    pub fn architecture(&self) -> u32 {
+        let (major, minor) = self.compute_capability;
+        (major * 10 + minor) as u32
+    }
+}
