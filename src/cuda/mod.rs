@@ -118,6 +118,7 @@ mod peers;
 mod place;
 mod solve;
 pub mod transforms;
+mod tuning;
 
 pub use bodies::{Bodies, MOST_STEPS_PER_ORDER, Permutation, PermutationView};
 pub use congestion::{CudaCongestion, CudaCongestionError};
@@ -140,7 +141,12 @@ pub use solve::{FieldSolver, Fields, solver};
 pub mod internals {
     pub use super::bodies::{Density, DensityReport, Force, PositionLayout, RawStatistics};
     pub use super::device::{KernelOrigin, KernelUse, Marks, Quartiles, compile, measure};
-    pub use super::lines::tuning;
     pub use super::place::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};
     pub use super::solve::{Spectral, ThreePass};
+
+    /// Measured shapes of lines.
+    pub mod tuning {
+        pub use crate::cuda::lines::measured::{Tuned, file, keep};
+        pub use crate::cuda::tuning::tune;
+    }
 }

@@ -1,8 +1,8 @@
 //! A kernel compiled for lines of one length: an instance of the family.
 
 use super::instances::{Defines, instance};
+use super::measured::measured;
 use super::shapes::{Limits, Role, Shape, SpectrumStorage, choose};
-use super::tuning::measured;
 use super::twiddles::twiddles;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Kernel};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};

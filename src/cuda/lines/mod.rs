@@ -4,17 +4,19 @@
 //! A kernel loads lines, transforms them and stores them (`kernels/lines`; the solve's second and
 //! third pass are in `kernels/solve`). Which lines, what transform and where to is what an instance
 //! is compiled for ([`instances`]), and so is how its lines are divided over threads and blocks: a
-//! table says that ([`shapes`]), or a measurement on this device ([`tuning`]). [`kernel`] chooses,
+//! table says that ([`shapes`]), or a measurement on this device ([`measured`]). [`kernel`] chooses,
 //! compiles and loads instances; [`transform`] makes transforms of arrays of them.
 
 mod instances;
 mod kernel;
+pub(in crate::cuda) mod measured;
 mod shapes;
 mod transform;
-pub mod tuning;
 mod twiddles;
 
 pub(in crate::cuda) use instances::{slabs, solve, spectral};
 pub(in crate::cuda) use kernel::{Instance, LineBatch, LineKernel, Shapes};
-pub(in crate::cuda) use shapes::{LONGEST, Role, SHORTEST, SpectrumStorage};
+pub(in crate::cuda) use shapes::{LONGEST, Role, SHORTEST, Shape, SpectrumStorage, candidates};
+#[cfg(test)]
+pub(in crate::cuda) use shapes::{Limits, choose};
 pub(in crate::cuda) use transform::{Arrays, LineTransform, panel};

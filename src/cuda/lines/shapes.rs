@@ -6,7 +6,7 @@
 //! takes, how many lines go side by side, and what goes through shared memory in halves. Three
 //! questions are kept apart: what can run ([`Shape::runs_on`], which no choice can change), what to
 //! take where nothing was measured ([`choose`], from the table), and what was measured here
-//! (`tuning`).
+//! (`measured`).
 //!
 //! Kept free of the rest of the crate, so that `build.rs` can read it too.
 

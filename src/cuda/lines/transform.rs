@@ -46,7 +46,7 @@ pub(in crate::cuda) struct LineTransform<T: CudaReal> {
 
 /// The properties of a pass.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
+pub(in crate::cuda) struct Step {
     role: Role,
     n: usize,
     /// Lines (pairs of real ones) of a map, and what they are taken from: columns of a map of
@@ -201,7 +201,7 @@ impl<T: CudaReal> LineTransform<T> {
     }
 
     /// Makes such a transform with lines divided as `shapes` says.
-    pub(super) fn shaped<I: Input<T>>(
+    pub(in crate::cuda) fn shaped<I: Input<T>>(
         gpu: &Gpu,
         shapes: &Shapes,
         arrays: &Arrays<'_>,
@@ -228,7 +228,7 @@ impl<T: CudaReal> LineTransform<T> {
     }
 
     /// Returns its steps, and the instances that do them.
-    pub(super) fn instances<I: Input<T>>(
+    pub(in crate::cuda) fn instances<I: Input<T>>(
         shapes: &Shapes,
         arrays: &Arrays<'_>,
     ) -> Option<(Vec<Step>, Vec<Instance>)> {
