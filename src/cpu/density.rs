@@ -303,7 +303,7 @@ impl Patches {
                 || {
                     for slots in blocks(chunk.slots()) {
                         let inputs = order.inputs(slots.clone(), extent);
-                        footprints.compute(bins, chunk, extent, inputs, scale);
+                        footprints.compute(bins, chunk.corner(), extent, inputs, scale);
                         for (k, slot) in slots.enumerate() {
                             if footprints.at[k] != NOT_IN_PATCH {
                                 add_window(patch, &footprints, k);

@@ -86,7 +86,13 @@ impl<T: Real> Field<'_, T> {
                     for (slots, forces) in blocks(chunk.slots()).zip(forces) {
                         let inputs = order.inputs(slots.clone(), Extent::Smoothed);
                         let area = self.bins.area;
-                        footprints.compute(&self.bins, chunk, Extent::Smoothed, inputs, area);
+                        footprints.compute(
+                            &self.bins,
+                            chunk.corner(),
+                            Extent::Smoothed,
+                            inputs,
+                            area,
+                        );
                         for (k, (slot, force)) in slots.zip(forces).enumerate() {
                             if footprints.at[k] != NOT_IN_PATCH {
                                 let window = &patch[footprints.at[k] as usize..];

@@ -1,6 +1,6 @@
 //! Footprints of a block of bodies at once, each loop one that LLVM vectorises.
 
-use super::{Bins, Chunk, Extent, Footprint, PATCH};
+use super::{Bins, Extent, Footprint, PATCH};
 use crate::charge::overlap::Axis;
 use crate::real::Real;
 
@@ -56,14 +56,14 @@ impl<U: Real> Footprints<U> {
         }
     }
 
-    /// Computes the footprints of up to [`BLOCK`] bodies in the patch of `chunk`,
+    /// Computes the footprints of up to [`BLOCK`] bodies in the patch whose first bin is `corner`,
     /// their weights times `scale`.
     #[allow(clippy::needless_range_loop)] // the form that LLVM is seen to vectorise
     #[inline(always)]
     pub(in crate::cpu) fn compute(
         &mut self,
         bins: &Bins,
-        chunk: &Chunk,
+        corner: [i64; 2],
         extent: Extent,
         inputs: Inputs<'_>,
         scale: f64,
@@ -79,7 +79,7 @@ impl<U: Real> Footprints<U> {
                 inputs.each_ref()
             }
         };
-        let [left, bottom] = chunk.corner().map(|c| c as f64);
+        let [left, bottom] = corner.map(|c| c as f64);
         columns.compute(&bins.x, x, width, extent.least(), left);
         rows.compute(&bins.y, y, height, extent.least(), bottom);
         // Loops of one simple statement each: more than that LLVM may leave as it is.
