@@ -7,8 +7,15 @@
 //! well, and so give the length that a cell shares with all others together; the area that pairs
 //! share is the integral of that length over y. O(n log n) for any heap.
 
-use super::overlap::Cell;
 use crate::grid::Rect;
+
+/// A cell of a heap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell {
+    pub(super) rect: Rect,
+    pub(super) node: u32,
+    pub(super) movable: bool,
+}
 
 /// Returns the number of pairs with a movable cell whose shared area begins at a y that `begins`
 /// accepts, and the area that they share.

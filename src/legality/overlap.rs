@@ -4,7 +4,8 @@
 //! shares begins: there both are among the band's cells, sorted by their left edges, and every cell
 //! is compared with those that begin before it ends. In a legal placement there are none.
 
-use super::{Fault, Found, Violation, Worst, heap};
+use super::heap::{self, Cell};
+use super::{Fault, Found, Violation, Worst};
 use crate::design::{Design, NodeKind};
 use crate::grid::Rect;
 use rayon::prelude::*;
@@ -17,14 +18,6 @@ const ENTRIES_PER_CELL: usize = 4;
 const PAIRS_PER_CELL: usize = 64;
 /// That number for a band of few cells.
 const LEAST_PAIRS: usize = 1 << 14;
-
-/// A cell in a band.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cell {
-    pub(super) rect: Rect,
-    pub(super) node: u32,
-    pub(super) movable: bool,
-}
 
 /// Returns the number of pairs, the area they share, and the worst.
 pub(super) fn overlaps(design: &Design, die: &Rect, tolerance: f64) -> (u64, f64, Found) {
