@@ -2,7 +2,7 @@
 
 use super::PlaceError;
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
-use super::placer::Record;
+use super::record::Record;
 use super::watch::Watch;
 use serde::{Deserialize, Serialize};
 

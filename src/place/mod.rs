@@ -21,6 +21,7 @@ pub mod nesterov;
 mod options;
 pub mod placer;
 pub(crate) mod ready;
+mod record;
 pub mod routability;
 pub mod schedule;
 mod standard;
@@ -34,7 +35,8 @@ pub use bounds::Bounds;
 pub use checkpoint::{Checkpoint, State};
 pub use host::HostBackend;
 pub use options::{PlaceOptions, Schedule};
-pub use placer::{Placer, Record};
+pub use placer::Placer;
+pub use record::Record;
 pub use standard::{OverflowParts, StandardCells, macros};
 
 use crate::charge::ChargeError;

@@ -1,16 +1,16 @@
 //! The descent: decisions from one evaluation to the next.
 
-use super::backend::{Backend, Held, Sample, StageSplit, Weights};
+use super::backend::{Backend, Held, StageSplit, Weights};
 use super::checkpoint::{Checkpoint, State};
 use super::nesterov;
 use super::options::{PlaceOptions, Schedule};
+use super::record::Record;
 use super::schedule;
 use super::standard::StandardCells;
 use super::watch::{Advice, Best, pressure};
 use super::{Outcome, PlaceError};
 use crate::charge::Charge;
 use crate::engine::{DensityStats, EngineError};
-use serde::{Deserialize, Serialize};
 
 /// The first step's length is found from a trial move of this many bins (root
 /// mean square): enough for `f32` to see the gradient change.
@@ -30,34 +30,6 @@ const RETURNS: u32 = 3;
 const STANDARD_EVERY: usize = 10;
 /// Largest λ over its first value, so that its products are finite in `f32`.
 const MOST_GROWTH: f64 = 1e24;
-
-/// One iteration in numbers; iteration 0 is the start.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
-pub struct Record {
-    /// From 0.
-    pub iteration: usize,
-    /// Sample of the placement that the iteration led to.
-    #[serde(flatten)]
-    pub sample: Sample,
-    /// Smoothing length it was evaluated with, layout units.
-    pub gamma: f64,
-    /// Weight of the density it was evaluated with.
-    pub lambda: f64,
-    /// λ‖∇density‖₁ / ‖∇WA‖₁: about 1 where the placement follows its weights.
-    pub pressure: f64,
-    /// Overflow of the standard cells alone, if macros move too and it was computed in this
-    /// iteration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overflow_standard_cells: Option<f64>,
-    /// Length of the step that led to it.
-    pub step: f64,
-    /// Evaluations it took.
-    pub tries: u32,
-    /// Milliseconds of all of them together.
-    #[serde(rename = "timings_ms")]
-    pub times: StageSplit,
-}
 
 /// [`schedule::base_gamma`] of a charge.
 fn first_gamma(charge: &Charge, schedule: &Schedule) -> f64 {

@@ -1,0 +1,32 @@
+//! The numbers of an iteration.
+
+use super::backend::{Sample, StageSplit};
+use serde::{Deserialize, Serialize};
+
+/// One iteration in numbers; iteration 0 is the start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct Record {
+    /// From 0.
+    pub iteration: usize,
+    /// Sample of the placement that the iteration led to.
+    #[serde(flatten)]
+    pub sample: Sample,
+    /// Smoothing length it was evaluated with, layout units.
+    pub gamma: f64,
+    /// Weight of the density it was evaluated with.
+    pub lambda: f64,
+    /// λ‖∇density‖₁ / ‖∇WA‖₁: about 1 where the placement follows its weights.
+    pub pressure: f64,
+    /// Overflow of the standard cells alone, if macros move too and it was computed in this
+    /// iteration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overflow_standard_cells: Option<f64>,
+    /// Length of the step that led to it.
+    pub step: f64,
+    /// Evaluations it took.
+    pub tries: u32,
+    /// Milliseconds of all of them together.
+    #[serde(rename = "timings_ms")]
+    pub times: StageSplit,
+}
