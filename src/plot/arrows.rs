@@ -1,7 +1,8 @@
 //! Field arrows over a coarse grid.
 
 use super::color::Rgb;
-use super::drawing::{Area, Drawing, Point};
+use super::drawing::Drawing;
+use super::geometry::{Area, Point};
 use super::sample::shrink_present;
 use crate::Real;
 use crate::grid::Map;

@@ -2,9 +2,10 @@
 
 use super::axis::Axis;
 use super::color::{self, CURVES, GRID, INK, Rgb};
-use super::drawing::{Align, Area, Drawing, Text};
+use super::drawing::{Align, Drawing, Text};
 use super::font::CAPITALS;
 use super::frame;
+use super::geometry::Area;
 use super::picture::Picture;
 use super::size::Size;
 

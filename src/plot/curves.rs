@@ -2,10 +2,11 @@
 
 use super::axis::Axis;
 use super::color::{self, CURVES, GREY, GRID, INK, Rgb, WHITE};
-use super::drawing::{Align, Area, Drawing, Point, Text};
+use super::drawing::{Align, Drawing, Text};
 use super::error::PlotError;
 use super::font::CAPITALS;
 use super::frame;
+use super::geometry::{Area, Point};
 use super::picture::Picture;
 use super::size::Size;
 use std::path::Path;

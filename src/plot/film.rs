@@ -6,14 +6,15 @@
 
 use super::axis::Axis;
 use super::color::{INK, NOT_FINITE, Palette, Rgb, Scale, WHITE};
-use super::drawing::{Align, Area, Drawing, Text, failed};
+use super::drawing::{Align, Drawing, Text, failed};
 use super::error::PlotError;
 use super::file::save;
 use super::font::{self, CAPITALS};
 use super::frame;
+use super::geometry::Area;
 use super::indexed::Indexed;
 use super::raster::{nearest, render};
-use super::size::Size;
+use super::size::{LABELS, Size};
 use crate::grid::{Map, Rect};
 use std::path::Path;
 
@@ -117,7 +118,7 @@ impl Film {
             }
             let right = bar.right + frame::depth(values) - frame::MARGIN;
             let at = (right, (bar.top + bar.bottom) / 2.0);
-            let label = Text::new(values.label(&panel.label), at, frame::LABELS, INK);
+            let label = Text::new(values.label(&panel.label), at, LABELS, INK);
             drawing.text(label.align(Align::Middle).upright().within(bar.height() + 60.0));
         }
         let mut background = grey(&drawing)?;

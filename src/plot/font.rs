@@ -1,6 +1,6 @@
 //! DejaVu Sans: widths of texts and shapes of their letters.
 
-use super::drawing::Point;
+use super::geometry::Point;
 use ab_glyph::{Font, FontRef, Glyph, OutlineCurve, PxScale, ScaleFont, point};
 use std::borrow::Cow;
 use std::sync::OnceLock;

@@ -2,8 +2,10 @@
 
 use super::axis::Axis;
 use super::color::{GREY, INK};
-use super::drawing::{Align, Area, Drawing, Text};
+use super::drawing::{Align, Drawing, Text};
 use super::font::{self, CAPITALS};
+use super::geometry::Area;
+use super::size::LABELS;
 
 /// Free border of a picture.
 pub(super) const MARGIN: f64 = 30.0;
@@ -11,8 +13,6 @@ pub(super) const MARGIN: f64 = 30.0;
 pub(super) const TICK: f64 = 9.0;
 /// Font size of numbers at ticks.
 pub(super) const NUMBERS: f64 = 23.0;
-/// Font size of axis labels.
-pub(super) const LABELS: f64 = 25.0;
 /// Room below a plotting area for ticks, numbers and label.
 pub(super) const BOTTOM: f64 = 100.0;
 

@@ -3,12 +3,13 @@
 use super::arrows::{self, Arrows};
 use super::axis::{Axis, short};
 use super::color::{ABSENT, Colors, GREY, INK, Look, NOT_FINITE, Palette, Scale, Shading, WHITE};
-use super::drawing::{Align, Area, Drawing, Text};
+use super::drawing::{Align, Drawing, Text};
 use super::error::PlotError;
 use super::font::CAPITALS;
+use super::geometry::Area;
 use super::picture::Picture;
 use super::sample::{finite_range, shrink};
-use super::size::Size;
+use super::size::{LABELS, Size};
 use super::{color, frame};
 use crate::Real;
 use crate::grid::{BinGrid, Map, Rect};
@@ -450,7 +451,7 @@ impl Layout {
         }
         let right = self.bar.right + frame::depth(&self.values) - frame::MARGIN;
         let at = (right, (self.bar.top + self.bar.bottom) / 2.0);
-        let label = Text::new(self.values.label(label), at, frame::LABELS, INK);
+        let label = Text::new(self.values.label(label), at, LABELS, INK);
         drawing.text(label.align(Align::Middle).upright().within(self.bar.height() + 60.0));
     }
 }

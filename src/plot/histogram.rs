@@ -2,8 +2,9 @@
 
 use super::axis::Axis;
 use super::color::{CURVES, GREY, GRID, INK};
-use super::drawing::{Align, Area, Drawing, Text};
+use super::drawing::{Align, Drawing, Text};
 use super::frame;
+use super::geometry::Area;
 use super::picture::Picture;
 use super::size::Size;
 

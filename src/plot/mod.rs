@@ -21,6 +21,7 @@ mod file;
 mod film;
 mod font;
 mod frame;
+mod geometry;
 mod heat_map;
 mod histogram;
 mod indexed;

@@ -4,9 +4,10 @@
 //! everywhere; images are compressed without loss.
 
 use super::color::Rgb;
-use super::drawing::{Drawing, Item, Point, failed};
+use super::drawing::{Drawing, Item, failed};
 use super::error::PlotError;
 use super::font::Segment;
+use super::geometry::Point;
 use super::raster;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;

@@ -1,9 +1,10 @@
 //! The PNG back end.
 
 use super::color::Rgb;
-use super::drawing::{Align, Area, Drawing, Item, Point, Text, failed};
+use super::drawing::{Align, Drawing, Item, Text, failed};
 use super::error::PlotError;
 use super::font::{self, Segment};
+use super::geometry::{Area, Point};
 use image::RgbImage;
 use tiny_skia::{
     FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, PremultipliedColorU8, Stroke, Transform,

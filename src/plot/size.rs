@@ -1,8 +1,9 @@
 //! How large a picture is, on a screen or on paper.
 
 use super::error::PlotError;
-use super::frame;
 
+/// Font size of axis labels, in picture units.
+pub(super) const LABELS: f64 = 25.0;
 /// Points of a picture unit on a screen: half a CSS pixel.
 const SCREEN_UNIT: f64 = 0.375;
 /// Fewest picture units across a picture: there has to be room for numbers beside it.
@@ -39,7 +40,7 @@ impl Size {
     /// When the width is not within 10 and 2000 mm or the font not within 2 and 200 pt, or the font
     /// is too large for the width.
     pub fn print(width: f64, font: f64) -> Result<Size, PlotError> {
-        let unit = font / frame::LABELS;
+        let unit = font / LABELS;
         let units = width * POINTS / unit;
         if !(10.0..=2000.0).contains(&width) || !(2.0..=200.0).contains(&font) {
             return Err(PlotError::Size { width, font });
@@ -74,7 +75,7 @@ mod tests {
     #[test]
     fn a_column_of_a_paper_has_its_width_and_font() {
         let size = Size::print(88.0, 8.0).unwrap();
-        assert!((size.unit * frame::LABELS - 8.0).abs() < 1e-12);
+        assert!((size.unit * LABELS - 8.0).abs() < 1e-12);
         assert!((size.width.unwrap() * size.unit - 88.0 * POINTS).abs() < 1e-9);
         assert!((size.dpi(600.0).scale - 2.0 * size.scale).abs() < 1e-12);
         let error = Size::print(30.0, 12.0).unwrap_err().to_string();

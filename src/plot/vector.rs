@@ -3,9 +3,10 @@
 //! Coordinates are picture units. An image is one element, as PNG in a data URI.
 
 use super::color::Rgb;
-use super::drawing::{Align, Area, Drawing, Item, Point, Text};
+use super::drawing::{Align, Drawing, Item, Text};
 use super::error::PlotError;
 use super::font::FAMILY;
+use super::geometry::{Area, Point};
 use super::raster;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
