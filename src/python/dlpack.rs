@@ -4,6 +4,7 @@
 //! An array is taken for the length of one call: its owner is kept until the call has ended, and
 //! what is enqueued to a device is ordered by the stream that the caller names.
 
+use super::devices::order;
 use super::errors::Failure;
 use crate::ffi::Device;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -394,18 +395,10 @@ fn device_at(what: &str, address: usize) -> PyResult<usize> {
     found.ok_or_else(|| wrong(what, "there is no memory of a CUDA device at its address"))
 }
 
-#[cfg(feature = "cuda")]
-use super::on_device::order;
-
 #[cfg(not(feature = "cuda"))]
 fn device_at(_: &str, _: usize) -> PyResult<usize> {
     let text = "no CUDA: this library was built without the cuda feature";
     Err(Failure::Runtime(text.to_owned()).into())
-}
-
-#[cfg(not(feature = "cuda"))]
-fn order(_: usize, _: usize, _: usize) -> Result<(), Failure> {
-    Ok(())
 }
 
 fn sizes(what: &str, shape: &[i64]) -> PyResult<Vec<usize>> {

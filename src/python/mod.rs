@@ -9,6 +9,7 @@
 
 mod arrays;
 mod design;
+mod devices;
 mod dlpack;
 mod engine;
 mod errors;

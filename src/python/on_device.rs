@@ -5,9 +5,9 @@
 //! serves that capture alone from then on. Nobody tells when the graph is gone, so it is kept.
 
 use super::arrays::{Array, Memory};
+use super::devices::{PlanKey, gpu_of};
 use super::dlpack::ImportedArray;
 use super::errors::Failure;
-use super::transforms::PlanKey;
 use crate::congestion::{CongestionKind, CongestionOptions, RoutingGrid};
 use crate::cuda::interop::{self, Borrowed, CallersCapture, on_stream};
 use crate::cuda::transforms;
@@ -20,7 +20,6 @@ use crate::ffi::{Device, stream_of};
 use crate::real::Precision;
 use crate::transform::Method;
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Plans that no graph holds; the one not used for longest goes first.
@@ -72,32 +71,7 @@ fn find<K: PartialEq>(
     with(capture).or_else(|| with(None))
 }
 
-/// The devices that arrays have been on, opened once.
-static DEVICES: Mutex<BTreeMap<usize, Gpu>> = Mutex::new(BTreeMap::new());
 static PLANS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
-
-fn gpu_of(ordinal: usize) -> Result<Gpu, CudaError> {
-    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(gpu) = devices.get(&ordinal) {
-        return Ok(gpu.clone());
-    }
-    let gpu = Gpu::open(ordinal)?;
-    devices.insert(ordinal, gpu.clone());
-    Ok(gpu)
-}
-
-/// Has `consumer` wait for what was enqueued to `producer`, as `__cuda_array_interface__` numbers
-/// streams.
-pub(super) fn order(ordinal: usize, producer: usize, consumer: usize) -> Result<(), Failure> {
-    if producer.max(1) == consumer.max(1) {
-        return Ok(());
-    }
-    // SAFETY: live streams, as the array's library and the caller say.
-    let ordered = unsafe {
-        interop::wait_for_stream(&gpu_of(ordinal)?, stream_of(producer), stream_of(consumer))
-    };
-    Ok(ordered?)
-}
 
 /// Arrays of the work enqueued, from `input` to `out`; a solve writes three maps and one `energy`.
 struct Arrays<'a, T: CudaReal> {

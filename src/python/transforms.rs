@@ -2,12 +2,13 @@
 //! memory in and out.
 
 use super::arrays::Array;
+use super::devices::PlanKey;
 use super::dlpack::ImportedArray;
 use super::errors::{Failure, detached};
 use super::options::Options;
 use crate::cpu::engine::thread_pool;
 use crate::cpu::solve::FieldSlices;
-use crate::engine::{EngineOptions, Pipeline};
+use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_solver};
 use crate::grid::{BinGrid, Rect};
 use crate::transform::{Method, Transform, Transform1d};
@@ -79,15 +80,6 @@ fn outputs(out: &[Bound<'_, PyAny>], count: usize, stream: usize) -> PyResult<Ve
         return Err(Failure::Value(text).into());
     }
     out.iter().map(|out| ImportedArray::take(out, "out", stream)).collect()
-}
-
-/// A computation on a device, by which its plan is found again.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(not(feature = "cuda"), allow(dead_code))] // refused then
-pub(super) enum PlanKey {
-    Lines { kind: Transform1d, n: usize, batch: usize },
-    Maps { kind: Transform, shape: [usize; 2], batch: usize },
-    Solve { grid: BinGrid, pipeline: Option<Pipeline> },
 }
 
 #[cfg(feature = "cuda")]
