@@ -3,10 +3,10 @@
 //! Pins are collected net by net and looked up many at once: a look-up waits for memory, and
 //! several can wait side by side.
 
+use super::counts::Counts;
 use super::error::Miss;
 use super::lef::{Library, PER_MICRON};
-use super::lexer::Read;
-use super::statements::Parser;
+use super::lexer::{Def, Read};
 use crate::design::Names;
 use crate::memory;
 use crate::text::index::{Key, NameIndex};
@@ -161,36 +161,54 @@ impl<'a> Pending<'a> {
     }
 }
 
-impl<'a> Parser<'a, '_> {
-    /// Entries of `NETS`, up to what is none.
-    pub(super) fn nets(&mut self, netlist: &Netlist) -> Read<'a, ()> {
-        let mut pending = Pending::default();
+/// Reads entries of `NETS` from `lexer` on, up to what is none; returns the text from there.
+pub(super) fn read<'a>(
+    lexer: Def<'a>,
+    netlist: &Netlist,
+    nets: &mut NetsPart,
+    counts: &mut Counts,
+) -> Read<'a, Def<'a>> {
+    let mut reader = Reader { lexer, netlist, nets, counts, pending: Pending::default() };
+    reader.nets()?;
+    Ok(reader.lexer)
+}
+
+struct Reader<'a, 'p> {
+    lexer: Def<'a>,
+    netlist: &'p Netlist<'p>,
+    nets: &'p mut NetsPart,
+    counts: &'p mut Counts,
+    pending: Pending<'a>,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn nets(&mut self) -> Read<'a, ()> {
         // About what a text of this length holds.
         let length = self.lexer.rest().len();
-        let nets = &mut self.part.nets;
+        let nets = &mut *self.nets;
         nets.ends.reserve(length / 64);
         nets.weight.reserve(length / 64);
         nets.pin_node.reserve(length / 24);
         nets.pin_dx.reserve(length / 24);
         nets.pin_dy.reserve(length / 24);
         while self.lexer.passes(b"-") {
-            self.net(netlist, &mut pending)?;
-            if pending.pins.len() >= TOGETHER {
-                self.connect(netlist, &mut pending)?;
+            self.net()?;
+            if self.pending.pins.len() >= TOGETHER {
+                self.connect()?;
             }
         }
-        self.connect(netlist, &mut pending)
+        self.connect()
     }
 
-    fn net(&mut self, netlist: &Netlist, pending: &mut Pending<'a>) -> Read<'a, ()> {
+    fn net(&mut self) -> Read<'a, ()> {
         let name = self.lexer.name("the name of a net")?;
-        self.part.counts.nets += 1;
-        let before = (pending.components.len(), pending.pins.len());
+        self.counts.nets += 1;
+        let before = (self.pending.components.len(), self.pending.pins.len());
         let mut all_of: Option<Key<'a>> = None;
         loop {
             let at = self.lexer.peek();
             if let Some([component, pin]) = self.lexer.pair() {
-                pending.connect(component, pin, &mut all_of, at)?;
+                self.pending.connect(component, pin, &mut all_of, at)?;
                 continue;
             }
             match self.lexer.word() {
@@ -205,7 +223,7 @@ impl<'a> Parser<'a, '_> {
             let at = self.lexer.peek();
             let component = Key::new(self.lexer.word());
             let pin = Key::new(self.lexer.word());
-            pending.connect(component, pin, &mut all_of, at)?;
+            self.pending.connect(component, pin, &mut all_of, at)?;
             let at = self.lexer.peek();
             match self.lexer.word() {
                 b")" => {}
@@ -230,40 +248,40 @@ impl<'a> Parser<'a, '_> {
                         return Err(Miss::expected(at, "a weight of at least zero"));
                     }
                 }
-                _ => self.part.counts.skip("NETS", option),
+                _ => self.counts.skip("NETS", option),
             }
         }
-        self.part.counts.connections += (pending.components.len() - before.0) as u64;
+        self.counts.connections += (self.pending.components.len() - before.0) as u64;
         let must_join = name == "MUSTJOIN";
         if supply || must_join {
-            pending.components.truncate(before.0);
-            pending.pins.truncate(before.1);
-            let counts = &mut self.part.counts;
+            self.pending.components.truncate(before.0);
+            self.pending.pins.truncate(before.1);
+            let counts = &mut *self.counts;
             *(if supply { &mut counts.supply_nets } else { &mut counts.must_join }) += 1;
             return Ok(());
         }
-        self.part.nets.names.push(name);
-        self.part.nets.weight.push(weight);
-        pending.ends.push(pending.pins.len());
+        self.nets.names.push(name);
+        self.nets.weight.push(weight);
+        self.pending.ends.push(self.pending.pins.len());
         if let Some(pin) = all_of {
-            self.connect(netlist, pending)?;
-            self.connect_all(netlist, pin)?;
+            self.connect()?;
+            self.connect_all(pin)?;
         }
         Ok(())
     }
 
     /// Joins this pin of every component to the last net.
     #[cold]
-    fn connect_all(&mut self, netlist: &Netlist, pin: Key<'a>) -> Read<'a, ()> {
-        let nets = &mut self.part.nets;
-        for (node, &cell) in netlist.cell.iter().enumerate() {
+    fn connect_all(&mut self, pin: Key<'a>) -> Read<'a, ()> {
+        let nets = &mut *self.nets;
+        for (node, &cell) in self.netlist.cell.iter().enumerate() {
             if cell == NOWHERE {
                 continue;
             }
-            let Ok(found) = netlist.pins.search(cell, &pin) else { continue };
-            self.part.counts.connections += 1;
-            self.part.counts.by_star += 1;
-            if self.part.counts.by_star > netlist.most_by_star as u64 {
+            let Ok(found) = self.netlist.pins.search(cell, &pin) else { continue };
+            self.counts.connections += 1;
+            self.counts.by_star += 1;
+            if self.counts.by_star > self.netlist.most_by_star as u64 {
                 return Err(Miss::expected(pin.name, "fewer pins of all components in nets"));
             }
             if !found.supply {
@@ -277,7 +295,8 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Looks up what is pending.
-    fn connect(&mut self, netlist: &Netlist, pending: &mut Pending<'a>) -> Read<'a, ()> {
+    fn connect(&mut self) -> Read<'a, ()> {
+        let Reader { netlist, nets, counts, pending, .. } = self;
         pending.found.clear();
         if let Err(number) = netlist.components.find_all(&pending.components, &mut pending.found) {
             let name = pending.components[number].name;
@@ -288,7 +307,6 @@ impl<'a> Parser<'a, '_> {
         // By themselves, so that the processor waits for many of them at once.
         pending.cells.clear();
         pending.cells.extend(pending.found.iter().map(|&node| netlist.cell[node as usize]));
-        let (nets, counts) = (&mut self.part.nets, &mut self.part.counts);
         let (mut of_component, mut start) = (0, 0);
         for &end in &pending.ends {
             for (pin, of_cell) in &pending.pins[start..end] {

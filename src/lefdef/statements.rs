@@ -5,7 +5,7 @@ use super::counts::Counts;
 use super::error::Miss;
 use super::lef::{Library, Shapes, bounds};
 use super::lexer::{Def, Read};
-use super::nets::{Netlist, NetsPart};
+use super::nets::{self, Netlist, NetsPart};
 use super::polygon::rectangles;
 use super::{GcellGrid, GridAxis, PinPosition};
 use crate::design::{Blockage, BlockageKind, Halo, Names, Orientation};
@@ -216,10 +216,10 @@ pub(super) fn parse<'a>(
     Ok(Parsed { part: parser.part, section, length: text.len() - rest })
 }
 
-pub(super) struct Parser<'a, 'k> {
-    pub(super) lexer: Def<'a>,
-    pub(super) known: &'k Known<'k>,
-    pub(super) part: Part,
+struct Parser<'a, 'k> {
+    lexer: Def<'a>,
+    known: &'k Known<'k>,
+    part: Part,
     last_cell: (&'a [u8], u32),
 }
 
@@ -230,7 +230,8 @@ impl<'a> Parser<'a, '_> {
             if section == Section::Nets
                 && let Some(netlist) = self.known.netlist
             {
-                self.nets(netlist)?;
+                let Part { nets, counts, .. } = &mut self.part;
+                self.lexer = nets::read(self.lexer, netlist, nets, counts)?;
             }
             let at = self.lexer.peek();
             if section == Section::Nets && self.known.netlist.is_none() {
