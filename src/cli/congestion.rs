@@ -1,8 +1,8 @@
 //! Congestion maps of an evaluation: their options, files and numbers.
 
-use super::evaluation::write_map;
 use super::failure::Failure;
 use super::input::Opened;
+use super::maps::write_map;
 use super::outputs::MapsFormat;
 use crate::congestion::{
     Capacity, CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,

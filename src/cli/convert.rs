@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<(), Failure> {
     };
     if to == Format::Def {
         match args.design.is_def() {
-            true => check_placement_output(&args.output, &args.design)?,
+            true => check_placement_output(&args.output, &args.design.path)?,
             false if args.output.extension().is_some_and(|ending| ending == "def") => {}
             false => return Err(wrong(&args.output, "a name that ends in .def")),
         }

@@ -1,10 +1,11 @@
 //! `placefield diff`: two placements of one design, and what is between them.
 
 use super::document::{Content, write_document};
-use super::engines::EngineReal;
-use super::evaluation::{Evaluated, evaluate, write_column, write_map};
+use super::engines::{EngineReal, with_precision};
+use super::evaluation::{Evaluated, evaluate};
 use super::failure::{Failure, usage};
-use super::input::{Opened, open_design, with_precision};
+use super::input::{Opened, open_design};
+use super::maps::{write_column, write_map};
 use super::options::EvaluationArgs;
 use super::outputs::{Names, Outputs, PICTURES, ResultArgs, one_standard_input};
 use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, name_of};

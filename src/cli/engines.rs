@@ -1,7 +1,6 @@
 //! The engine that runs: the user's choice and the machine's devices.
 
 use super::failure::Failure;
-use super::input::with_precision;
 use super::options::{Devices, EngineChoice, SolveArgs};
 use super::paper::{Target, cpu_target};
 use crate::charge::Charge;
@@ -17,6 +16,23 @@ use std::sync::Arc;
 pub(crate) use crate::Real as EngineReal;
 #[cfg(feature = "cuda")]
 pub(crate) use crate::cuda::CudaReal as EngineReal;
+
+/// Runs `$body` with `$t` standing for the precision's type.
+macro_rules! with_precision {
+    ($precision:expr, $t:ident => $body:expr) => {
+        match $precision {
+            crate::Precision::F32 => {
+                type $t = f32;
+                $body
+            }
+            crate::Precision::F64 => {
+                type $t = f64;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_precision;
 
 /// The engines the user chose, one or two, and what `auto` took and why.
 pub(crate) struct Chosen<T: EngineReal> {

@@ -2,9 +2,10 @@
 
 use super::congestion::CongestionArgs;
 use super::document::{write_document, write_documents};
+use super::engines::with_precision;
 use super::evaluation::evaluate;
 use super::failure::{Failure, usage};
-use super::input::{Opened, open_design, with_precision};
+use super::input::{Opened, open_design};
 use super::legality;
 use super::options::{DesignArgs, EvaluationArgs};
 use super::outputs::{Names, ResultArgs, one_standard_input};

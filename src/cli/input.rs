@@ -1,6 +1,6 @@
 //! Reading a design and making its bins and charge.
 
-use super::engines;
+use super::engines::{self, with_precision};
 use super::failure::Failure;
 use super::log::spinner;
 use super::memory;
@@ -156,20 +156,3 @@ fn name_node(design: &Design, error: EngineError) -> Failure {
         _ => error.into(),
     }
 }
-
-/// Runs `$body` with `$t` standing for the precision's type.
-macro_rules! with_precision {
-    ($precision:expr, $t:ident => $body:expr) => {
-        match $precision {
-            crate::Precision::F32 => {
-                type $t = f32;
-                $body
-            }
-            crate::Precision::F64 => {
-                type $t = f64;
-                $body
-            }
-        }
-    };
-}
-pub(crate) use with_precision;

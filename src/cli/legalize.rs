@@ -86,7 +86,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
         .file("--json", args.json.as_ref())
         .folder("--plots", args.plots.as_ref(), PICTURES)
         .check(&args.design.files())?;
-    check_placement_output(&args.output, &args.design)?;
+    check_placement_output(&args.output, &args.design.path)?;
     use_threads(args.threads)?;
     let mut opened = read_design(&args.design)?;
     fix_as_at_home(&mut opened)?;

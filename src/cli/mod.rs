@@ -28,6 +28,7 @@ mod input;
 mod legality;
 mod legalize;
 mod log;
+mod maps;
 mod memory;
 mod options;
 mod out_of_memory;
@@ -42,6 +43,7 @@ mod refine;
 pub mod report;
 mod results;
 mod runs;
+mod schema;
 mod shell;
 mod stages;
 mod stop;
@@ -104,7 +106,7 @@ enum Command {
     #[cfg(feature = "cuda")]
     Tune(tune::TuneArgs),
     /// Print the JSON Schema of what a command writes as JSON
-    Schema(document::SchemaArgs),
+    Schema(schema::SchemaArgs),
     /// Print a script that completes commands and options in a shell
     Completions(shell::CompletionsArgs),
     /// Print the manual page, or write one for every command
@@ -189,7 +191,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Info(args) => info::run(args),
         #[cfg(feature = "cuda")]
         Command::Tune(args) => tune::run(args),
-        Command::Schema(args) => document::run(args),
+        Command::Schema(args) => schema::run(args),
         Command::Completions(args) => shell::completions(args, command()),
         Command::Man(args) => shell::man(args, command()),
     }

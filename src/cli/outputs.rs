@@ -3,7 +3,6 @@
 
 use super::failure::{Failure, named, usage};
 use super::log;
-use super::options::DesignArgs;
 use super::results::{check_output, make_folder};
 use crate::formats::{Format, FormatError, placement_format};
 use crate::text::compression::endings as compressed_endings;
@@ -225,15 +224,15 @@ pub(crate) fn read_input(path: &Path) -> Result<Vec<u8>, Failure> {
     check_readable(path).and_then(|()| std::fs::read(path)).map_err(|e| named(path, e))
 }
 
-/// Fails with a usage error where a placement of the design cannot be written to `output`, by its
-/// name.
-pub(crate) fn check_placement_output(output: &Path, design: &DesignArgs) -> Result<(), Failure> {
+/// Fails with a usage error where a placement of `design`, a file, cannot be written to `output`, by
+/// its name.
+pub(crate) fn check_placement_output(output: &Path, design: &Path) -> Result<(), Failure> {
     let wrong = |what: &str| {
         let message = format!("'--output' {}: {what}", output.display());
         Err(usage(ErrorKind::InvalidValue, &message))
     };
     let name = output.to_string_lossy();
-    match placement_format(output, &design.path) {
+    match placement_format(output, design) {
         Err(FormatError::Kind { expected, .. }) => wrong(&format!("expected {expected}")),
         Ok(Format::Bookshelf) if compressed_endings().any(|ending| name.ends_with(ending)) => {
             wrong("a .pl file is written as plain text")

@@ -1,9 +1,10 @@
 //! `placefield plot`: placements in pictures.
 
 use super::congestion::CongestionArgs;
+use super::engines::with_precision;
 use super::evaluation::{Evaluated, evaluate};
 use super::failure::{Failure, usage};
-use super::input::{Opened, open_design, with_precision};
+use super::input::{Opened, open_design};
 use super::options::EvaluationArgs;
 use super::outputs::{Outputs, PICTURES, one_standard_input};
 use super::picture_args::{PictureArgs, name_of};

@@ -175,7 +175,7 @@ fn in_words(step: Step) -> &'static str {
 pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     args.design.check()?;
-    check_placement_output(&args.output, &args.design)?;
+    check_placement_output(&args.output, &args.design.path)?;
     Outputs::default()
         .file("--output", Some(&args.output))
         .file("--json", args.json.as_ref())

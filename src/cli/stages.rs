@@ -2,7 +2,7 @@
 
 use super::diff::moves_drawn;
 use super::failure::{Failure, Interrupted, Stopped};
-use super::report::page::{Image, Part, Table};
+use super::report::part::{Image, Part, Table};
 use super::results::in_microns;
 use crate::design::{Design, Placement};
 use crate::flow::{FailedReport, Overflow, Stage, StageReport, Stages};

@@ -2,10 +2,10 @@
 
 use super::{ArrayArgs, Element, Ran, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
-use crate::cli::engines::{Decided, advise, decide};
-use crate::cli::evaluation::write_npy;
+use crate::cli::engines::{Decided, advise, decide, with_precision};
 use crate::cli::failure::Failure;
-use crate::cli::input::{use_threads, with_precision};
+use crate::cli::input::use_threads;
+use crate::cli::maps::write_npy;
 use crate::cli::memory;
 use crate::cli::options::{Devices, EngineChoice, PipelineArg};
 use crate::cli::outputs::{Names, Outputs};

@@ -6,9 +6,9 @@ use super::{
     orthonormal,
 };
 use crate::cli::document::{Content, write_document};
-use crate::cli::engines::{Decided, EngineReal, advise, decide};
+use crate::cli::engines::{Decided, EngineReal, advise, decide, with_precision};
 use crate::cli::failure::Failure;
-use crate::cli::input::{use_threads, with_precision};
+use crate::cli::input::use_threads;
 use crate::cli::options::EngineChoice;
 use crate::cli::options::{PrecisionArg, thread_count};
 use crate::cli::outputs::{Outputs, read_input};

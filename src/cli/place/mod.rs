@@ -11,10 +11,10 @@ mod summary;
 
 use super::diff::write_moves;
 use super::document::write_document;
-use super::engines::{self, EngineReal};
+use super::engines::{self, EngineReal, with_precision};
 use super::evaluation;
 use super::failure::{Failure, Interrupted, Stopped, usage};
-use super::input::{Opened, charge_of, open_design, with_precision};
+use super::input::{Opened, charge_of, open_design};
 use super::log;
 use super::options::{Bins, EngineChoice, EvaluationArgs};
 use super::outputs::{Outputs, PICTURES, check_placement_output, identity};
@@ -177,7 +177,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
         .folder("--plots", args.plots.as_ref(), PICTURES)
         .folder("--frames", args.frames.as_ref(), PICTURES)
         .check(&inputs)?;
-    check_placement_output(&args.output, &args.evaluation.design)?;
+    check_placement_output(&args.output, &args.evaluation.design.path)?;
     engines::prefetch_device(&args.evaluation.options, true);
     let opened = open_design(&args.evaluation)?;
     with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))

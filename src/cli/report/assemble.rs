@@ -2,7 +2,8 @@
 
 use super::chart::Chart;
 use super::maps::{Maps, number};
-use super::page::{CauseView, Fact, Group, HotSpotView, Page};
+use super::page::{CauseView, HotSpotView, Page};
+use super::part::{Fact, Group};
 use super::{OptionsReport, Report};
 use crate::Real;
 use crate::causes::{self, Cause};

@@ -1,7 +1,8 @@
 //! The page of `placefield bench`: the paper's tables beside this machine's numbers.
 
 use super::assemble::{command, machine};
-use super::page::{Fact, Group, Image, Page, Part, Table};
+use super::page::Page;
+use super::part::{Fact, Group, Image, Part, Table};
 use crate::cli::failure::Failure;
 use crate::cli::paper::{self, Line, Report, pictures, short};
 use crate::warning::{Warning, WarningCode};

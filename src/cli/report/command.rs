@@ -2,9 +2,10 @@
 
 use super::page::Page;
 use crate::cli::congestion::CongestionArgs;
+use crate::cli::engines::with_precision;
 use crate::cli::evaluation::evaluate;
 use crate::cli::failure::Failure;
-use crate::cli::input::{open_design, with_precision};
+use crate::cli::input::open_design;
 use crate::cli::options::EvaluationArgs;
 use crate::cli::outputs::Outputs;
 use crate::cli::results::{list, tell};

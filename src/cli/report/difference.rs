@@ -3,7 +3,8 @@
 use super::Report;
 use super::assemble::{command, machine};
 use super::maps::{MOST_BINS, Maps, Panel, PanelOf, wide};
-use super::page::{Image, Page, Part, Table};
+use super::page::Page;
+use super::part::{Image, Part, Table};
 use crate::Real;
 use crate::cli::failure::Failure;
 use crate::cli::picture_args::common_ends;

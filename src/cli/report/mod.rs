@@ -9,6 +9,7 @@ mod maps;
 mod numbers;
 mod pack;
 pub(crate) mod page;
+pub(crate) mod part;
 pub(crate) mod run;
 
 pub(crate) use command::{ReportArgs, run as run_command};

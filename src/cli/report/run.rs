@@ -3,7 +3,7 @@
 use super::chart::{Chart, Values};
 use super::maps::{css_colors, number};
 use super::pack;
-use super::page::Table;
+use super::part::Table;
 use crate::plot::Scale;
 use rayon::prelude::*;
 use serde::Serialize;

@@ -1,0 +1,61 @@
+//! The plain parts of a page: facts, tables, pictures.
+
+use super::pack;
+use crate::cli::failure::Failure;
+use crate::plot::{Format, Picture};
+use serde::Serialize;
+
+/// A number or a word with its name.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Fact {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+impl Fact {
+    pub(crate) fn new(name: impl Into<String>, value: impl ToString) -> Fact {
+        Fact { name: name.into(), value: value.to_string() }
+    }
+}
+
+/// Facts of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Group {
+    pub(crate) title: &'static str,
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// A table.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Table {
+    pub(crate) caption: String,
+    pub(crate) header: Vec<String>,
+    /// So many columns from the left are of words, the others of numbers.
+    pub(crate) words: usize,
+    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Tables and pictures under a heading of their own.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Part {
+    pub(crate) title: String,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) pictures: Vec<Image>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// A picture, as the address of an image.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Image {
+    pub(crate) title: String,
+    pub(crate) image: String,
+}
+
+impl Image {
+    /// Makes the image of a picture as SVG: it is sharp in print and small.
+    pub(crate) fn of(title: String, picture: &Picture) -> Result<Image, Failure> {
+        let svg = picture.encode(Format::Svg)?;
+        Ok(Image { title, image: pack::image("svg+xml", &svg) })
+    }
+}
