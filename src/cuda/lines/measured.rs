@@ -1,8 +1,8 @@
 //! How lines are best divided on a device, as [`tune`](crate::cuda::tuning::tune) has measured it.
 //!
-//! The best shapes are kept in a file beside the kernel cache, which can be deleted without loss; one
-//! made for another device, version or set of kernels counts for nothing. The file's content is
-//! checked like every choice, so that it can cost time, never correctness.
+//! The best shapes are kept in a file beside the kernel cache, which can be deleted without loss;
+//! one made for another device, version or set of kernels counts for nothing. The file's content
+//! is checked like every choice, so that it can cost time, never correctness.
 
 use super::shapes::{Limits, Role, Shape, SpectrumStorage};
 use crate::cuda::device::Gpu;
