@@ -1,4 +1,4 @@
-//! What every engine asks of what it is given, and what of an evaluation has been computed.
+//! Checks of the input of every engine, and the state of an evaluation.
 
 use super::{EngineError, GradientOptions, Layout, MapKind};
 use crate::Precision;
@@ -18,7 +18,7 @@ pub(crate) enum Done {
     Force,
 }
 
-/// How far a sequence of calls has come: each value comes after all that are less.
+/// The progress of a sequence of calls: each value comes after all that are less.
 pub(crate) trait Progress: Ord + Sized {
     /// Returns the condition that holds from here on, as errors name it.
     fn condition(&self) -> &'static str;

@@ -1,4 +1,4 @@
-//! How bodies are divided among blocks that sum over them, and these among ranks:
+//! The division of bodies among blocks that sum over them, and these among ranks:
 //! `kernels/bodies/shares.cuh`.
 
 pub(in crate::cuda) use crate::cuda::device::constants::MOST_RANKS;

@@ -1,4 +1,4 @@
-//! How many devices are worth it.
+//! The number of devices that are worth it.
 
 use super::Peers;
 use crate::engine::Pipeline;

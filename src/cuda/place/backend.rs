@@ -58,7 +58,7 @@ pub struct CudaBackend<T: CudaReal> {
     proposals: Option<Proposals>,
     /// Proposals to come before one is timed.
     untimed: u32,
-    /// Of each rank the wirelength's, beside the engine's stages. In one after the other an
+    /// The wirelength's of each rank, beside the engine's stages. In one after the other an
     /// iteration took 9 % longer at adaptec1's size on an H200, 5 % at bigblue3's, and the same at
     /// bigblue4's, where each of them keeps the device busy.
     branches: Vec<Branch>,
@@ -73,7 +73,7 @@ pub struct CudaBackend<T: CudaReal> {
     timed: StageSplit,
 }
 
-/// What a backend has besides its engine.
+/// The parts of a backend besides its engine.
 struct Rest<T: CudaReal> {
     bounds: Bounds<T>,
     ranks: Vec<Rank<T>>,
@@ -183,7 +183,7 @@ impl<T: CudaReal> CudaBackend<T> {
         gpu.prepare::<T>(&units.map(|unit| (unit, &[][..]))).map(drop)
     }
 
-    /// How many orders of the bodies by tile have been made.
+    /// Returns the number of orders of the bodies by tile that have been made.
     pub fn orders(&self) -> u32 {
         self.work.engine.bodies().orders()
     }
@@ -208,7 +208,7 @@ impl<T: CudaReal> CudaBackend<T> {
         Ok(descents.try_for_each(|descent| descent.send(&parameters))?)
     }
 
-    /// Of every rank.
+    /// Those of every rank.
     fn descents(&mut self) -> impl Iterator<Item = &mut Descent<T>> {
         self.work.ranks.iter_mut().map(|rank| &mut rank.descent)
     }

@@ -51,7 +51,7 @@ pub struct DescentBodies<'a, T> {
     pub pin_weight: &'a [T],
 }
 
-/// What changes from one evaluation to the next.
+/// Values that change from one evaluation to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DescentParameters {
     /// Smoothing length γ of the wirelength, layout units.
@@ -126,7 +126,7 @@ pub struct Descent<T: CudaReal> {
     /// the step.
     parts: Arc<DeviceVec<f64>>,
     parameters: DeviceVec<f64>,
-    /// What is copied to the device, in page-locked memory: the copy does not wait.
+    /// Values copied to the device, in page-locked memory: the copy does not wait.
     sent: Pinned<f64>,
     /// The numbers of an evaluation, which the device writes there.
     sample: Pinned<f64>,
@@ -135,7 +135,7 @@ pub struct Descent<T: CudaReal> {
 /// A vector of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointVector {
-    /// Where the gradient is taken.
+    /// The point of the gradient.
     V,
     /// Nesterov's other sequence.
     U,

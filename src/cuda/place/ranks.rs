@@ -1,4 +1,4 @@
-//! What an evaluation of a placer on devices is made of: tasks, and how they are enqueued on every
+//! The parts of an evaluation of a placer on devices: tasks, and how they are enqueued on every
 //! rank.
 
 use super::arguments::RankReports;
@@ -14,7 +14,7 @@ use crate::place::ready::NOTHING_KEPT;
 pub(super) const BEGIN: usize = 6;
 pub(super) const END: usize = 7;
 
-/// What of a backend a device has besides the engine.
+/// The part of a backend on one device, besides the engine.
 pub(super) struct Rank<T: CudaReal> {
     pub(super) gpu: Gpu,
     pub(super) descent: Descent<T>,
@@ -31,7 +31,7 @@ impl<T: CudaReal> Rank<T> {
     }
 }
 
-/// What an evaluation is made of.
+/// The parts of an evaluation.
 pub(super) struct PlacerRanks<T: CudaReal> {
     pub(super) ranks: Vec<Rank<T>>,
     /// On the first rank.
@@ -39,7 +39,7 @@ pub(super) struct PlacerRanks<T: CudaReal> {
     pub(super) engine: CudaEngine<T>,
 }
 
-/// What is enqueued on every rank in turn.
+/// Work that is enqueued on every rank in turn.
 #[derive(Clone, Copy)]
 pub(super) enum Task {
     /// Positions from one of the vectors, or where a step leads.

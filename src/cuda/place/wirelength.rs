@@ -39,7 +39,7 @@ pub struct CudaWirelength<T: CudaReal> {
     /// Sums of them, and the ticket of the blocks that make these.
     partial: DeviceVec<f64>,
     ticket: DeviceVec<u32>,
-    /// How many blocks do: none but on the first rank.
+    /// The number of blocks that do: none but on the first rank.
     adders: usize,
     gather: CudaFunction,
     /// The cells that it sums the pins of.
