@@ -74,7 +74,7 @@ fn start(test: &str, role: &str, rank: usize, place: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Is the rank that this process was started as, if it was.
+/// Runs as the rank that this process was started as. Returns whether it was started as one.
 fn is_rank() -> bool {
     let Some(what) = started_for(ROLE) else { return false };
     let (role, rank) = what.split_once(' ').unwrap_or_else(|| panic!("{what}"));
@@ -119,11 +119,13 @@ fn two_processes_solve_like_one_device() {
 #[test]
 #[ignore = "needs an NVIDIA GPU and NCCL"]
 fn faults_of_one_rank_are_errors_of_all() {
-    if is_rank() {
-        return;
+    if !is_rank() {
+        let _alone = gpu_alone();
+        faults_end_all_ranks(|role| all("ranks::faults_of_one_rank_are_errors_of_all", role));
     }
-    let _alone = gpu_alone();
-    let all = |role: &str| all("ranks::faults_of_one_rank_are_errors_of_all", role);
+}
+
+fn faults_end_all_ranks(all: impl Fn(&str) -> ([String; WORLD], Duration)) {
     let ([first, _], took) = all("die");
     assert!(first.starts_with("NCCL, "), "{first}");
     assert!(took < Duration::from_secs(25), "{took:?}");
