@@ -169,9 +169,6 @@ impl Bodies {
 
 /// Fills `bodies` with the defaults: none, target density 1, no fillers, seed 1000.
 /// `struct_size` is sizeof(placefield_bodies).
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_bodies_init(
     bodies: *mut Bodies,
@@ -205,6 +202,5 @@ pub unsafe extern "C" fn placefield_bodies_init(
         fence_width: none,
         fence_height: none,
     };
-    // SAFETY: as the caller promises.
-    unsafe { call(error, || initialise(bodies, struct_size, "bodies", defaults)) }
+    call(error, || initialise(bodies, struct_size, "bodies", defaults))
 }

@@ -13,9 +13,6 @@ use crate::grid::{BinGrid, Map};
 /// This and the functions below take effect at the next evaluation, which has the bits of a new
 /// engine for what was changed; before it there is no force nor map. Plans and kernels are kept.
 /// After an error the engine is unchanged.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_sizes(
     engine: *mut EngineHandle,
@@ -24,23 +21,16 @@ pub unsafe extern "C" fn placefield_engine_set_sizes(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            check_bodies(engine.charge(), bodies)?;
-            let (width, height) =
-                (values(width, bodies, "width")?, values(height, bodies, "height")?);
-            engine.change(|charge| charge.set_sizes(width, height))
-        })
-    }
+    on_any(engine, error, |engine| {
+        check_bodies(engine.charge(), bodies)?;
+        let (width, height) = (values(width, bodies, "width")?, values(height, bodies, "height")?);
+        engine.change(|charge| charge.set_sizes(width, height))
+    })
 }
 
 /// Fixes the cells of which `fixed` is not 0 from now on, at lower-left corners `x` and `y`, and
 /// makes the others movable; `movable` values each, of which corners count for cells that stay. A
 /// fixed cell remains a body, so that no array changes: it takes fixed area and feels no force.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
     engine: *mut EngineHandle,
@@ -50,23 +40,17 @@ pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
     movable: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            check_count("movable cells", movable, engine.charge().movable())?;
-            let fixed: Vec<bool> =
-                values(fixed, movable, "fixed")?.iter().map(|&mark| mark != 0).collect();
-            let (x, y) = (values(x, movable, "x")?, values(y, movable, "y")?);
-            engine.change(|charge| charge.set_fixed_cells(&fixed, x, y))
-        })
-    }
+    on_any(engine, error, |engine| {
+        check_count("movable cells", movable, engine.charge().movable())?;
+        let fixed: Vec<bool> =
+            values(fixed, movable, "fixed")?.iter().map(|&mark| mark != 0).collect();
+        let (x, y) = (values(x, movable, "x")?, values(y, movable, "y")?);
+        engine.change(|charge| charge.set_fixed_cells(&fixed, x, y))
+    })
 }
 
 /// Sets the area of every bin taken besides fixed cells: routing or power blockage, say. `area` is
 /// a map of `bins` = nx · ny values, layout units squared; NULL: nothing.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_blocked_area(
     engine: *mut EngineHandle,
@@ -74,20 +58,14 @@ pub unsafe extern "C" fn placefield_engine_set_blocked_area(
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            let area = map(&engine.charge().grid(), area, bins, "area")?;
-            engine.change(|charge| charge.set_blocked_area(area))
-        })
-    }
+    on_any(engine, error, |engine| {
+        let area = map(&engine.charge().grid(), area, bins, "area")?;
+        engine.change(|charge| charge.set_blocked_area(area))
+    })
 }
 
 /// Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny
 /// values; NULL: that of the bodies everywhere.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_target_densities(
     engine: *mut EngineHandle,
@@ -95,27 +73,20 @@ pub unsafe extern "C" fn placefield_engine_set_target_densities(
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            let targets = map(&engine.charge().grid(), target_densities, bins, "target_densities")?;
-            engine.change(|charge| charge.set_target_densities(targets))
-        })
-    }
+    on_any(engine, error, |engine| {
+        let targets = map(&engine.charge().grid(), target_densities, bins, "target_densities")?;
+        engine.change(|charge| charge.set_target_densities(targets))
+    })
 }
 
 /// Makes new fillers, as many as fill the remaining space, at positions of their own
 /// (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_refill(
     engine: *mut EngineHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { on_any(engine, error, |engine| engine.change(|charge| charge.refill())) }
+    on_any(engine, error, |engine| engine.change(|charge| charge.refill()))
 }
 
 /// Returns a copy of a map, or `None` for NULL.

@@ -95,9 +95,6 @@ fn text<'a>(path: &Path, name: &'a str) -> Span<'a> {
 /// Reads a design: the Bookshelf files that an .aux file names, or a .def file with `lefs` LEF
 /// files, the one with the technology first. `placement`, which may be NULL, is a .pl or .def file
 /// that is read in place of the design's own placement. Freed by placefield_design_free.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_new(
     file: *const c_char,
@@ -107,39 +104,32 @@ pub unsafe extern "C" fn placefield_design_new(
     design: *mut *mut DesignHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        call(error, || {
-            let source = path(file, "file")?;
-            let named = values(lef, lefs, "lef")?.iter().map(|&one| path(one, "lef"));
-            let named = named.collect::<Result<Vec<_>, _>>()?;
-            let mut inputs = vec![text(source, "file"), Span::new(lef, lefs, "lef")];
-            inputs.extend(named.iter().map(|one| text(one, "lef")));
-            let mut options = ReadOptions::default().lef(named);
-            if !placement.is_null() {
-                let placement = path(placement, "placement")?;
-                inputs.push(text(placement, "placement"));
-                options = options.placement(placement);
-            }
-            let design = output(design, "design", &inputs)?;
-            let read = formats::read_design(source, &options)?.design;
-            design.write(handles::add(Read { design: read, source: source.to_owned() }));
-            Ok(())
-        })
-    }
+    call(error, || {
+        let source = path(file, "file")?;
+        let named = values(lef, lefs, "lef")?.iter().map(|&one| path(one, "lef"));
+        let named = named.collect::<Result<Vec<_>, _>>()?;
+        let mut inputs = vec![text(source, "file"), Span::new(lef, lefs, "lef")];
+        inputs.extend(named.iter().map(|one| text(one, "lef")));
+        let mut options = ReadOptions::default().lef(named);
+        if !placement.is_null() {
+            let placement = path(placement, "placement")?;
+            inputs.push(text(placement, "placement"));
+            options = options.placement(placement);
+        }
+        let design = output(design, "design", &inputs)?;
+        let read = formats::read_design(source, &options)?.design;
+        design.write(handles::add(Read { design: read, source: source.to_owned() }));
+        Ok(())
+    })
 }
 
 /// Frees a design. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_free(
     design: *mut DesignHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { call(error, || handles::remove::<Read, _>(design, "design")) }
+    call(error, || handles::remove::<Read, _>(design, "design"))
 }
 
 /// Calls `body` with the design of `handle`.
@@ -156,43 +146,34 @@ unsafe fn on_design(
 }
 
 /// Writes the counts of a design.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_count(
     design: *const DesignHandle,
     counts: *mut DesignCounts,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_design(design, error, |Read { design, .. }| {
-            let counts = output(counts, "counts", &[])?;
-            let (nets, die) = (design.nets.as_ref(), design.die());
-            let edge = |of: fn(&crate::grid::Rect) -> f64| die.as_ref().map_or(0.0, of);
-            counts.write(DesignCounts {
-                nodes: design.nodes.len(),
-                movable: design.movable().count(),
-                nets: nets.map_or(0, |nets| nets.len()),
-                pins: nets.map_or(0, |nets| nets.pins()),
-                xl: edge(|die| die.xl),
-                yl: edge(|die| die.yl),
-                xh: edge(|die| die.xh),
-                yh: edge(|die| die.yh),
-                units_per_micron: design.units_per_micron.unwrap_or(0.0),
-            });
-            Ok(())
-        })
-    }
+    on_design(design, error, |Read { design, .. }| {
+        let counts = output(counts, "counts", &[])?;
+        let (nets, die) = (design.nets.as_ref(), design.die());
+        let edge = |of: fn(&crate::grid::Rect) -> f64| die.as_ref().map_or(0.0, of);
+        counts.write(DesignCounts {
+            nodes: design.nodes.len(),
+            movable: design.movable().count(),
+            nets: nets.map_or(0, |nets| nets.len()),
+            pins: nets.map_or(0, |nets| nets.pins()),
+            xl: edge(|die| die.xl),
+            yl: edge(|die| die.yl),
+            xh: edge(|die| die.xh),
+            yh: edge(|die| die.yh),
+            units_per_micron: design.units_per_micron.unwrap_or(0.0),
+        });
+        Ok(())
+    })
 }
 
 /// Makes an engine for a design, with its fixed cells, blockages, halos and fences, on nx x ny bins
 /// over its die. `fillers` is not 0 where these take the free space that the target density leaves.
 /// Freed by placefield_engine_free; it does not need the design any more.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_engine(
     design: *const DesignHandle,
@@ -204,43 +185,34 @@ pub unsafe extern "C" fn placefield_design_engine(
     engine: *mut *mut EngineHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_design(design, error, |Read { design, .. }| {
-            let inputs = [Span::new(options, 1, "options")];
-            let Checked { precision, device, engine: how } = self::options(options)?;
-            let engine = output(engine, "engine", &inputs)?;
-            let die = design.die();
-            let die = die.ok_or_else(|| Failure::argument("the design has no rows"))?;
-            let grid = BinGrid::new(die, nx as usize, ny as usize)?;
-            let charging =
-                ChargeOptions::default().target_density(target_density).fillers(fillers != 0);
-            let charge = Charge::from_design(design, grid, &charging)?;
-            engine.write(handles::add(open_any_engine(charge, precision, device, &how)?));
-            Ok(())
-        })
-    }
+    on_design(design, error, |Read { design, .. }| {
+        let inputs = [Span::new(options, 1, "options")];
+        let Checked { precision, device, engine: how } = self::options(options)?;
+        let engine = output(engine, "engine", &inputs)?;
+        let die = design.die();
+        let die = die.ok_or_else(|| Failure::argument("the design has no rows"))?;
+        let grid = BinGrid::new(die, nx as usize, ny as usize)?;
+        let charging =
+            ChargeOptions::default().target_density(target_density).fillers(fillers != 0);
+        let charge = Charge::from_design(design, grid, &charging)?;
+        engine.write(handles::add(open_any_engine(charge, precision, device, &how)?));
+        Ok(())
+    })
 }
 
 /// Computes the half-perimeter wirelength of a design's nets, layout units;
 /// PLACEFIELD_STATUS_BAD_ARGUMENT if the nets are not known.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_hpwl(
     design: *const DesignHandle,
     hpwl: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_design(design, error, |Read { design, .. }| {
-            let found = design.hpwl().ok_or_else(|| Failure::argument("the design has no nets"))?;
-            output(hpwl, "hpwl", &[])?.write(found.unweighted);
-            Ok(())
-        })
-    }
+    on_design(design, error, |Read { design, .. }| {
+        let found = design.hpwl().ok_or_else(|| Failure::argument("the design has no nets"))?;
+        output(hpwl, "hpwl", &[])?.write(found.unweighted);
+        Ok(())
+    })
 }
 
 /// Computes the congestion maps of a design at its current positions, over nx x ny bins of its die:
@@ -249,9 +221,6 @@ pub unsafe extern "C" fn placefield_design_hpwl(
 /// `convention` is a placefield_convention; `horizontal` and `vertical` are routing tracks per
 /// layout unit across them, or 0 both for those that DREAMPlace takes, which only the OpenROAD
 /// convention refuses.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_congestion(
     design: *const DesignHandle,
@@ -263,37 +232,31 @@ pub unsafe extern "C" fn placefield_design_congestion(
     maps: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_design(design, error, |Read { design, .. }| {
-            let convention = match convention {
-                c if c == ConventionName::CircuitNet as i32 => Convention::CircuitNet,
-                c if c == ConventionName::DreamPlace as i32 => Convention::DreamPlace,
-                c if c == ConventionName::OpenRoad as i32 => Convention::OpenRoad,
-                other => return Err(Failure::argument(format!("convention is {other}"))),
-            };
-            let die = design.die();
-            let die = die.ok_or_else(|| Failure::argument("the design has no rows"))?;
-            let grid = BinGrid::new(die, nx as usize, ny as usize)?;
-            let given = horizontal != 0.0 || vertical != 0.0;
-            let capacity = given.then_some(Capacity { horizontal, vertical });
-            let options = CongestionOptions::default().convention(convention).capacity(capacity);
-            let bins = grid.bins();
-            let [to] = outputs([(maps, "maps")], CongestionKind::ALL.len() * bins, &[])?;
-            let found = CongestionMaps::of(design, &RoutingGrid::from(&grid), &options)
-                .map_err(|error| Failure::argument(error.to_string()))?;
-            for (to, map) in to.chunks_mut(bins).zip(&found.maps) {
-                to.copy_from_slice(map.as_slice());
-            }
-            Ok(())
-        })
-    }
+    on_design(design, error, |Read { design, .. }| {
+        let convention = match convention {
+            c if c == ConventionName::CircuitNet as i32 => Convention::CircuitNet,
+            c if c == ConventionName::DreamPlace as i32 => Convention::DreamPlace,
+            c if c == ConventionName::OpenRoad as i32 => Convention::OpenRoad,
+            other => return Err(Failure::argument(format!("convention is {other}"))),
+        };
+        let die = design.die();
+        let die = die.ok_or_else(|| Failure::argument("the design has no rows"))?;
+        let grid = BinGrid::new(die, nx as usize, ny as usize)?;
+        let given = horizontal != 0.0 || vertical != 0.0;
+        let capacity = given.then_some(Capacity { horizontal, vertical });
+        let options = CongestionOptions::default().convention(convention).capacity(capacity);
+        let bins = grid.bins();
+        let [to] = outputs([(maps, "maps")], CongestionKind::ALL.len() * bins, &[])?;
+        let found = CongestionMaps::of(design, &RoutingGrid::from(&grid), &options)
+            .map_err(|error| Failure::argument(error.to_string()))?;
+        for (to, map) in to.chunks_mut(bins).zip(&found.maps) {
+            to.copy_from_slice(map.as_slice());
+        }
+        Ok(())
+    })
 }
 
 /// Moves the movable nodes of a design to these lower-left corners, `movable` values each.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_move(
     design: *mut DesignHandle,
@@ -302,40 +265,31 @@ pub unsafe extern "C" fn placefield_design_move(
     movable: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_design(design, error, |Read { design, .. }| {
-            let expected = design.movable().count();
-            if movable != expected {
-                let message = format!("movable is {movable}, expected {expected}");
-                return Err(Failure::new(Status::BadLength, message));
-            }
-            let (x, y) = (values(x, movable, "x")?, values(y, movable, "y")?);
-            if let Some(value) = x.iter().chain(y).find(|value| !value.is_finite()) {
-                return Err(Failure::argument(format!("x or y has {value}")));
-            }
-            design.settle(x, y);
-            Ok(())
-        })
-    }
+    on_design(design, error, |Read { design, .. }| {
+        let expected = design.movable().count();
+        if movable != expected {
+            let message = format!("movable is {movable}, expected {expected}");
+            return Err(Failure::new(Status::BadLength, message));
+        }
+        let (x, y) = (values(x, movable, "x")?, values(y, movable, "y")?);
+        if let Some(value) = x.iter().chain(y).find(|value| !value.is_finite()) {
+            return Err(Failure::argument(format!("x or y has {value}")));
+        }
+        design.settle(x, y);
+        Ok(())
+    })
 }
 
 /// Writes the placement of a design: a path that ends in .def or .def.gz gets a copy of the .def
 /// file that it was read from, with its movable cells placed; any other a .pl file. Whole or not at
 /// all.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_write(
     design: *const DesignHandle,
     file: *const c_char,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_design(design, error, |Read { design, source }| {
-            Ok(formats::write_placement(path(file, "file")?, source, design)?)
-        })
-    }
+    on_design(design, error, |Read { design, source }| {
+        Ok(formats::write_placement(path(file, "file")?, source, design)?)
+    })
 }

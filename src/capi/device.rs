@@ -13,9 +13,6 @@ use std::ffi::c_void;
 /// when the work runs, so they live until then. Where the stream is being captured, the work
 /// becomes a part of the caller's graph, once the same has run before; the graph is not to run when
 /// the engine is gone or was changed (placefield_engine_set_sizes and the like).
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_enqueue_energy(
     engine: *mut EngineHandle,
@@ -25,15 +22,12 @@ pub unsafe extern "C" fn placefield_engine_enqueue_energy(
     stream: *mut c_void,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            check_bodies(engine.charge(), bodies)?;
-            let (positions, stream) = (positions.addr() as u64, stream.addr());
-            let energy = (!energy.is_null()).then_some(energy.addr() as u64);
-            Ok(with_engine!(engine, engine => engine.enqueue_energy(positions, energy, stream))?)
-        })
-    }
+    on_any(engine, error, |engine| {
+        check_bodies(engine.charge(), bodies)?;
+        let (positions, stream) = (positions.addr() as u64, stream.addr());
+        let energy = (!energy.is_null()).then_some(energy.addr() as u64);
+        Ok(with_engine!(engine, engine => engine.enqueue_energy(positions, energy, stream))?)
+    })
 }
 
 /// For an engine on a CUDA device: enqueues weight · factor · force at the positions last given to
@@ -41,9 +35,6 @@ pub unsafe extern "C" fn placefield_engine_enqueue_energy(
 /// device, 2 · `bodies` values of the engine's precision, x of every body, then y; written, or
 /// added to where `accumulate` is not 0. `factor`, if not NULL, is one value of that precision on
 /// the device.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_enqueue_gradient(
     engine: *mut EngineHandle,
@@ -55,25 +46,19 @@ pub unsafe extern "C" fn placefield_engine_enqueue_gradient(
     stream: *mut c_void,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            check_bodies(engine.charge(), bodies)?;
-            let options = gradient_options(weight, accumulate);
-            let (gradient, stream) = (gradient.addr() as u64, stream.addr());
-            let factor = (!factor.is_null()).then_some(factor.addr() as u64);
-            Ok(with_engine!(engine, engine => {
-                engine.enqueue_gradient(&options, factor, gradient, stream)
-            })?)
-        })
-    }
+    on_any(engine, error, |engine| {
+        check_bodies(engine.charge(), bodies)?;
+        let options = gradient_options(weight, accumulate);
+        let (gradient, stream) = (gradient.addr() as u64, stream.addr());
+        let factor = (!factor.is_null()).then_some(factor.addr() as u64);
+        Ok(with_engine!(engine, engine => {
+            engine.enqueue_gradient(&options, factor, gradient, stream)
+        })?)
+    })
 }
 
 /// For an engine on a CUDA device: reads overflow, largest density and energy of the evaluation
 /// last enqueued to `stream`; waits for it.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_read_evaluation(
     engine: *mut EngineHandle,
@@ -81,33 +66,24 @@ pub unsafe extern "C" fn placefield_engine_read_evaluation(
     result: *mut EvaluationResult,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            let result = output(result, "result", &[])?;
-            let stream = stream.addr();
-            let evaluation = with_engine!(engine, engine => engine.read_evaluation(stream))?;
-            result.write(evaluation.into());
-            Ok(())
-        })
-    }
+    on_any(engine, error, |engine| {
+        let result = output(result, "result", &[])?;
+        let stream = stream.addr();
+        let evaluation = with_engine!(engine, engine => engine.read_evaluation(stream))?;
+        result.write(evaluation.into());
+        Ok(())
+    })
 }
 
 /// Between the runs of a caller's graph that holds steps of this engine: sorts the bodies again on
 /// `stream`, if that is due, so that the runs stay fast. No result depends on it.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_order_if_due(
     engine: *mut EngineHandle,
     stream: *mut c_void,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            Ok(with_engine!(engine, engine => engine.order_if_due(stream.addr()))?)
-        })
-    }
+    on_any(engine, error, |engine| {
+        Ok(with_engine!(engine, engine => engine.order_if_due(stream.addr()))?)
+    })
 }

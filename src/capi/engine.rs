@@ -1,32 +1,17 @@
 //! The whole step: density, overflow, energy, forces.
 use super::bodies::Bodies;
 use super::memory::{Span, optional, output, outputs, plain, structure, values};
-use super::solver::{Number, check_bins, wrong_precision};
+use super::solver::{check_bins, wrong_precision};
 use super::status::{ErrorText, Failure, Status, call};
 use super::{Checked, Grid, Options, handles, options};
 use crate::charge::Charge;
 use crate::engine::{Engine, Evaluation, GradientOptions, MapKind};
-use crate::ffi::{AnyEngine, DeviceEngine, open_any_engine, with_engine};
+use crate::ffi::{AnyEngine, DeviceEngine, EngineReal, open_any_engine, with_engine};
 use crate::grid::Map;
+use std::any::Any;
 
 /// A density engine: made once for the bodies of a design, then used every iteration.
 pub struct EngineHandle;
-
-pub(super) trait EngineNumber: Number {
-    fn engine(made: &mut AnyEngine) -> Option<&mut DeviceEngine<Self>>;
-}
-
-impl EngineNumber for f32 {
-    fn engine(made: &mut AnyEngine) -> Option<&mut DeviceEngine<Self>> {
-        if let AnyEngine::F32(engine) = made { Some(engine) } else { None }
-    }
-}
-
-impl EngineNumber for f64 {
-    fn engine(made: &mut AnyEngine) -> Option<&mut DeviceEngine<Self>> {
-        if let AnyEngine::F64(engine) = made { Some(engine) } else { None }
-    }
-}
 
 /// Results of one step besides maps and forces.
 #[repr(C)]
@@ -66,9 +51,6 @@ pub enum MapName {
 }
 
 /// Makes an engine. Freed by placefield_engine_free.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_new(
     grid: *const Grid,
@@ -77,44 +59,34 @@ pub unsafe extern "C" fn placefield_engine_new(
     engine: *mut *mut EngineHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        call(error, || {
-            let mut inputs = vec![
-                Span::new(grid, 1, "grid"),
-                Span::new(options, 1, "options"),
-                Span::new(bodies, 1, "bodies"),
-            ];
-            let grid = plain(grid, "grid")?.checked()?;
-            let Checked { precision, device, engine: how } = self::options(options)?;
-            let bodies = structure(bodies, "bodies", |b: &Bodies| b.struct_size)?;
-            // The lengths are checked here, before what they span.
-            let charge = bodies.charge(grid)?;
-            inputs.extend(bodies.spans());
-            let engine = output(engine, "engine", &inputs)?;
-            engine.write(handles::add(open_any_engine(charge, precision, device, &how)?));
-            Ok(())
-        })
-    }
+    call(error, || {
+        let mut inputs = vec![
+            Span::new(grid, 1, "grid"),
+            Span::new(options, 1, "options"),
+            Span::new(bodies, 1, "bodies"),
+        ];
+        let grid = plain(grid, "grid")?.checked()?;
+        let Checked { precision, device, engine: how } = self::options(options)?;
+        let bodies = structure(bodies, "bodies", |b: &Bodies| b.struct_size)?;
+        // The lengths are checked here, before what they span.
+        let charge = bodies.charge(grid)?;
+        inputs.extend(bodies.spans());
+        let engine = output(engine, "engine", &inputs)?;
+        engine.write(handles::add(open_any_engine(charge, precision, device, &how)?));
+        Ok(())
+    })
 }
 
 /// Frees an engine. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_free(
     engine: *mut EngineHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { call(error, || handles::remove::<AnyEngine, _>(engine, "engine")) }
+    call(error, || handles::remove::<AnyEngine, _>(engine, "engine"))
 }
 
 /// Writes the number of movable cells, and of bodies: movable cells, then fillers.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_bodies(
     engine: *const EngineHandle,
@@ -122,25 +94,19 @@ pub unsafe extern "C" fn placefield_engine_bodies(
     bodies: *mut usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            let charge = engine.charge();
-            let others = [Span::new(movable, 1, "movable")];
-            let movable = output(movable, "movable", &[])?;
-            let bodies = output(bodies, "bodies", &others)?;
-            movable.write(charge.movable());
-            bodies.write(charge.bodies());
-            Ok(())
-        })
-    }
+    on_any(engine, error, |engine| {
+        let charge = engine.charge();
+        let others = [Span::new(movable, 1, "movable")];
+        let movable = output(movable, "movable", &[])?;
+        let bodies = output(bodies, "bodies", &others)?;
+        movable.write(charge.movable());
+        bodies.write(charge.bodies());
+        Ok(())
+    })
 }
 
 /// Writes the lower-left corners at which the bodies start, `bodies` values each: the given ones of
 /// the movable cells, the drawn ones of the fillers.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_start_f32(
     engine: *const EngineHandle,
@@ -149,14 +115,10 @@ pub unsafe extern "C" fn placefield_engine_start_f32(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { start(engine, x, y, bodies, error) }
+    start(engine, x, y, bodies, error)
 }
 
 /// The variant of placefield_engine_start_f32 for doubles.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_start_f64(
     engine: *const EngineHandle,
@@ -165,16 +127,12 @@ pub unsafe extern "C" fn placefield_engine_start_f64(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { start(engine, x, y, bodies, error) }
+    start(engine, x, y, bodies, error)
 }
 
 /// Computes one step: density, solve and forces for the lower-left corners `x` and `y` (host
 /// memory, layout units, movable cells first, then fillers; `bodies` values each). `result` may be
 /// NULL. A body outside the die adds to no bin and feels no force. Waits until all is done.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_evaluate_f32(
     engine: *mut EngineHandle,
@@ -184,14 +142,10 @@ pub unsafe extern "C" fn placefield_engine_evaluate_f32(
     result: *mut EvaluationResult,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { evaluate(engine, x, y, bodies, result, error) }
+    evaluate(engine, x, y, bodies, result, error)
 }
 
 /// The variant of placefield_engine_evaluate_f32 for doubles.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_evaluate_f64(
     engine: *mut EngineHandle,
@@ -201,15 +155,11 @@ pub unsafe extern "C" fn placefield_engine_evaluate_f64(
     result: *mut EvaluationResult,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { evaluate(engine, x, y, bodies, result, error) }
+    evaluate(engine, x, y, bodies, result, error)
 }
 
 /// Writes the force on every body at the positions last evaluated, the direction that spreads, in
 /// layout area × bin widths: minus the gradient that placers of the DREAMPlace kind descend by.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_force_f32(
     engine: *mut EngineHandle,
@@ -218,14 +168,10 @@ pub unsafe extern "C" fn placefield_engine_force_f32(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { force(engine, force_x, force_y, bodies, error) }
+    force(engine, force_x, force_y, bodies, error)
 }
 
 /// The variant of placefield_engine_force_f32 for doubles.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_force_f64(
     engine: *mut EngineHandle,
@@ -234,17 +180,13 @@ pub unsafe extern "C" fn placefield_engine_force_f64(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { force(engine, force_x, force_y, bodies, error) }
+    force(engine, force_x, force_y, bodies, error)
 }
 
 /// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x
 /// of every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
 /// rises; -2 / (bin area · bin width) the derivative of the energy, except for the field's
 /// variation within a bin.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_gradient_f32(
     engine: *mut EngineHandle,
@@ -254,14 +196,10 @@ pub unsafe extern "C" fn placefield_engine_gradient_f32(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { write_gradient(engine, gradient, bodies, weight, accumulate, error) }
+    write_gradient(engine, gradient, bodies, weight, accumulate, error)
 }
 
 /// The variant of placefield_engine_gradient_f32 for doubles.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_gradient_f64(
     engine: *mut EngineHandle,
@@ -271,15 +209,11 @@ pub unsafe extern "C" fn placefield_engine_gradient_f64(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { write_gradient(engine, gradient, bodies, weight, accumulate, error) }
+    write_gradient(engine, gradient, bodies, weight, accumulate, error)
 }
 
 /// Writes overflow and largest density at the positions last evaluated with every cell at its exact
 /// size, not smoothed; either may be NULL.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_exact(
     engine: *mut EngineHandle,
@@ -287,25 +221,19 @@ pub unsafe extern "C" fn placefield_engine_exact(
     max_density: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            let others = [Span::new(overflow, 1, "overflow")];
-            let overflow = optional(overflow, "overflow", &[])?;
-            let max_density = optional(max_density, "max_density", &others)?;
-            let stats = with_engine!(engine, engine => engine.settled()?.exact_density()?);
-            overflow.into_iter().for_each(|to| to.write(stats.overflow));
-            max_density.into_iter().for_each(|to| to.write(stats.max));
-            Ok(())
-        })
-    }
+    on_any(engine, error, |engine| {
+        let others = [Span::new(overflow, 1, "overflow")];
+        let overflow = optional(overflow, "overflow", &[])?;
+        let max_density = optional(max_density, "max_density", &others)?;
+        let stats = with_engine!(engine, engine => engine.settled()?.exact_density()?);
+        overflow.into_iter().for_each(|to| to.write(stats.overflow));
+        max_density.into_iter().for_each(|to| to.write(stats.max));
+        Ok(())
+    })
 }
 
 /// Copies a map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous; with
 /// fences those of all regions, one after the other, `bins` = regions · nx · ny.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_map_f32(
     engine: *mut EngineHandle,
@@ -314,14 +242,10 @@ pub unsafe extern "C" fn placefield_engine_map_f32(
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { read_map(engine, kind, map, bins, error) }
+    read_map(engine, kind, map, bins, error)
 }
 
 /// The variant of placefield_engine_map_f32 for doubles.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_map_f64(
     engine: *mut EngineHandle,
@@ -330,39 +254,29 @@ pub unsafe extern "C" fn placefield_engine_map_f64(
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { read_map(engine, kind, map, bins, error) }
+    read_map(engine, kind, map, bins, error)
 }
 
 /// Calls `body` with an engine of any precision.
-///
-/// # Safety
-/// See the header's first page.
 pub(super) unsafe fn on_any(
     engine: *const EngineHandle,
     error: *mut ErrorText,
     body: impl FnOnce(&mut AnyEngine) -> Result<(), Failure>,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { call(error, || handles::with(engine, "engine", body)) }
+    call(error, || handles::with(engine, "engine", body))
 }
 
 /// Calls `body` with an engine of precision `T`.
-///
-/// # Safety
-/// See the header's first page.
-pub(super) unsafe fn on_engine<T: EngineNumber>(
+pub(super) unsafe fn on_engine<T: EngineReal>(
     engine: *const EngineHandle,
     error: *mut ErrorText,
     body: impl FnOnce(&mut dyn Engine<T>) -> Result<(), Failure>,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            let engine = T::engine(engine);
-            body(engine.ok_or_else(|| wrong_precision::<T>("engine"))?.settled()?)
-        })
-    }
+    on_any(engine, error, |engine| {
+        let engine: &mut dyn Any = with_engine!(engine, engine => engine);
+        let engine = engine.downcast_mut::<DeviceEngine<T>>();
+        body(engine.ok_or_else(|| wrong_precision::<T>("engine"))?.settled()?)
+    })
 }
 
 pub(super) fn gradient_options(weight: f64, accumulate: i32) -> GradientOptions<'static> {
@@ -382,31 +296,24 @@ pub(super) fn check_count(what: &str, found: usize, expected: usize) -> Result<(
     Err(Failure::new(Status::BadLength, format!("{found} {what}, expected {expected}")))
 }
 
-/// # Safety
-/// See the header's first page.
-unsafe fn start<T: EngineNumber>(
+unsafe fn start<T: EngineReal>(
     engine: *const EngineHandle,
     x: *mut T,
     y: *mut T,
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_engine::<T>(engine, error, |engine| {
-            check_bodies(engine.charge(), bodies)?;
-            let (from_x, from_y) = engine.charge().initial_positions::<T>();
-            let [x, y] = outputs([(x, "x"), (y, "y")], bodies, &[])?;
-            x.copy_from_slice(&from_x);
-            y.copy_from_slice(&from_y);
-            Ok(())
-        })
-    }
+    on_engine::<T>(engine, error, |engine| {
+        check_bodies(engine.charge(), bodies)?;
+        let (from_x, from_y) = engine.charge().initial_positions::<T>();
+        let [x, y] = outputs([(x, "x"), (y, "y")], bodies, &[])?;
+        x.copy_from_slice(&from_x);
+        y.copy_from_slice(&from_y);
+        Ok(())
+    })
 }
 
-/// # Safety
-/// See the header's first page.
-unsafe fn evaluate<T: EngineNumber>(
+unsafe fn evaluate<T: EngineReal>(
     engine: *mut EngineHandle,
     x: *const T,
     y: *const T,
@@ -414,68 +321,53 @@ unsafe fn evaluate<T: EngineNumber>(
     result: *mut EvaluationResult,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_engine::<T>(engine, error, |engine| {
-            check_bodies(engine.charge(), bodies)?;
-            let inputs = [Span::new(x, bodies, "x"), Span::new(y, bodies, "y")];
-            let (x, y) = (values(x, bodies, "x")?, values(y, bodies, "y")?);
-            let result = optional(result, "result", &inputs)?;
-            let evaluation = engine.evaluate(x, y)?;
-            result.into_iter().for_each(|to| to.write(evaluation.into()));
-            Ok(())
-        })
-    }
+    on_engine::<T>(engine, error, |engine| {
+        check_bodies(engine.charge(), bodies)?;
+        let inputs = [Span::new(x, bodies, "x"), Span::new(y, bodies, "y")];
+        let (x, y) = (values(x, bodies, "x")?, values(y, bodies, "y")?);
+        let result = optional(result, "result", &inputs)?;
+        let evaluation = engine.evaluate(x, y)?;
+        result.into_iter().for_each(|to| to.write(evaluation.into()));
+        Ok(())
+    })
 }
 
-/// # Safety
-/// See the header's first page.
-unsafe fn force<T: EngineNumber>(
+unsafe fn force<T: EngineReal>(
     engine: *mut EngineHandle,
     force_x: *mut T,
     force_y: *mut T,
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_engine::<T>(engine, error, |engine| {
-            check_bodies(engine.charge(), bodies)?;
-            let places = [(force_x, "force_x"), (force_y, "force_y")];
-            let [force_x, force_y] = outputs(places, bodies, &[])?;
-            Ok(engine.read_force(force_x, force_y)?)
-        })
-    }
+    on_engine::<T>(engine, error, |engine| {
+        check_bodies(engine.charge(), bodies)?;
+        let places = [(force_x, "force_x"), (force_y, "force_y")];
+        let [force_x, force_y] = outputs(places, bodies, &[])?;
+        Ok(engine.read_force(force_x, force_y)?)
+    })
 }
 
-/// # Safety
-/// See the header's first page.
-unsafe fn read_map<T: EngineNumber>(
+unsafe fn read_map<T: EngineReal>(
     engine: *mut EngineHandle,
     kind: i32,
     map: *mut T,
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_engine::<T>(engine, error, |engine| {
-            let kind = usize::try_from(kind).ok().and_then(|kind| MapKind::ALL.get(kind).copied());
-            let kind = kind.ok_or_else(|| Failure::argument("no map has this number"))?;
-            let (grid, regions) = (engine.charge().grid(), engine.charge().regions());
-            check_bins(&grid, regions, bins)?;
-            let [to] = outputs([(map, "map")], bins, &[])?;
-            let mut map = Map::filled(regions * grid.nx(), grid.ny(), T::of(0.0));
-            engine.read_map(kind, &mut map)?;
-            to.copy_from_slice(map.as_slice());
-            Ok(())
-        })
-    }
+    on_engine::<T>(engine, error, |engine| {
+        let kind = usize::try_from(kind).ok().and_then(|kind| MapKind::ALL.get(kind).copied());
+        let kind = kind.ok_or_else(|| Failure::argument("no map has this number"))?;
+        let (grid, regions) = (engine.charge().grid(), engine.charge().regions());
+        check_bins(&grid, regions, bins)?;
+        let [to] = outputs([(map, "map")], bins, &[])?;
+        let mut map = Map::filled(regions * grid.nx(), grid.ny(), T::of(0.0));
+        engine.read_map(kind, &mut map)?;
+        to.copy_from_slice(map.as_slice());
+        Ok(())
+    })
 }
 
-/// # Safety
-/// See the header's first page.
-unsafe fn write_gradient<T: EngineNumber>(
+unsafe fn write_gradient<T: EngineReal>(
     engine: *mut EngineHandle,
     gradient: *mut T,
     bodies: usize,
@@ -483,12 +375,9 @@ unsafe fn write_gradient<T: EngineNumber>(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_engine::<T>(engine, error, |engine| {
-            check_bodies(engine.charge(), bodies)?;
-            let [gradient] = outputs([(gradient, "gradient")], 2 * bodies, &[])?;
-            Ok(engine.write_gradient(gradient, &gradient_options(weight, accumulate))?)
-        })
-    }
+    on_engine::<T>(engine, error, |engine| {
+        check_bodies(engine.charge(), bodies)?;
+        let [gradient] = outputs([(gradient, "gradient")], 2 * bodies, &[])?;
+        Ok(engine.write_gradient(gradient, &gradient_options(weight, accumulate))?)
+    })
 }

@@ -12,6 +12,13 @@
 //! library and turns its error into a [`Status`] and a message. A handle is not an
 //! address: it is a number that is never given out twice, looked up in a table, so that
 //! one that was freed, or never was one, is refused. No panic leaves a function.
+//!
+//! # Safety
+//! All functions ask the same of their callers: what the header's first page says of pointers,
+//! lengths and threads.
+
+// Each body is under that one promise as a whole.
+#![allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
 
 #[doc = include_str!("openroad.md")]
 pub mod openroad {}
@@ -192,52 +199,40 @@ pub extern "C" fn placefield_status_name(status: i32) -> *const c_char {
 /// Writes the number of CUDA devices that can be used.
 ///
 /// Zero devices are no error; `error`, if given, then has a message why there are none.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_cuda_devices(count: *mut u32, error: *mut ErrorText) -> Status {
     let mut missing = None;
-    // SAFETY: as the caller promises.
-    unsafe {
-        let status = call(error, || {
-            let (devices, why) = crate::ffi::cuda_devices();
-            output(count, "count", &[])?.write(devices as u32);
-            missing = why;
-            Ok(())
-        });
-        if let Some(why) = missing {
-            status::say(error, status, &why);
-        }
-        status
+    let status = call(error, || {
+        let (devices, why) = crate::ffi::cuda_devices();
+        output(count, "count", &[])?.write(devices as u32);
+        missing = why;
+        Ok(())
+    });
+    if let Some(why) = missing {
+        status::say(error, status, &why);
     }
+    status
 }
 
 /// Fills `options` with the defaults: f32, the CPU, all threads, the fastest pipeline.
 /// `struct_size` is sizeof(placefield_options), by which a newer library recognises an older
 /// caller.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_options_init(
     options: *mut Options,
     struct_size: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        call(error, || {
-            let defaults = Options {
-                struct_size: size_of::<Options>() as u32,
-                precision: PrecisionName::F32 as i32,
-                device: CPU,
-                pipeline: PipelineName::Fastest as i32,
-                threads: 0,
-            };
-            memory::initialise(options, struct_size, "options", defaults)
-        })
-    }
+    call(error, || {
+        let defaults = Options {
+            struct_size: size_of::<Options>() as u32,
+            precision: PrecisionName::F32 as i32,
+            device: CPU,
+            pipeline: PipelineName::Fastest as i32,
+            threads: 0,
+        };
+        memory::initialise(options, struct_size, "options", defaults)
+    })
 }
 
 /// The options a caller gave.

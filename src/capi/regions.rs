@@ -2,19 +2,16 @@
 
 use super::EngineHandle;
 use super::engine::{
-    EngineNumber, EvaluationResult, check_bodies, check_count, gradient_options, on_any, on_engine,
+    EvaluationResult, check_bodies, check_count, gradient_options, on_any, on_engine,
 };
 use super::memory::{Span, output, outputs, values};
 use super::status::{ErrorText, Status};
 use crate::engine::Evaluation;
-use crate::ffi::with_engine;
+use crate::ffi::{EngineReal, with_engine};
 
 /// Writes the number of regions, each of which has a density of its own: one without fences, else
 /// the number of fences, and one more where a cell is in none. `of_bodies`, which may be NULL, gets
 /// the region of every body, `bodies` values.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_regions(
     engine: *const EngineHandle,
@@ -23,29 +20,23 @@ pub unsafe extern "C" fn placefield_engine_regions(
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            let charge = engine.charge();
-            let others = [Span::new(regions, 1, "regions")];
-            let regions = output(regions, "regions", &[])?;
-            if !of_bodies.is_null() {
-                check_bodies(charge, bodies)?;
-                let [of_bodies] = outputs([(of_bodies, "of_bodies")], bodies, &others)?;
-                let of = |(body, to): (usize, &mut u32)| *to = charge.region(body) as u32;
-                of_bodies.iter_mut().enumerate().for_each(of);
-            }
-            regions.write(charge.regions());
-            Ok(())
-        })
-    }
+    on_any(engine, error, |engine| {
+        let charge = engine.charge();
+        let others = [Span::new(regions, 1, "regions")];
+        let regions = output(regions, "regions", &[])?;
+        if !of_bodies.is_null() {
+            check_bodies(charge, bodies)?;
+            let [of_bodies] = outputs([(of_bodies, "of_bodies")], bodies, &others)?;
+            let of = |(body, to): (usize, &mut u32)| *to = charge.region(body) as u32;
+            of_bodies.iter_mut().enumerate().for_each(of);
+        }
+        regions.write(charge.regions());
+        Ok(())
+    })
 }
 
 /// Reads the evaluation of every region at the positions last evaluated, `regions` of them:
 /// overflow and largest density of its own cells and area, and the energy of its own density.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_evaluations(
     engine: *mut EngineHandle,
@@ -53,24 +44,18 @@ pub unsafe extern "C" fn placefield_engine_evaluations(
     regions: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_any(engine, error, |engine| {
-            check_count("regions", regions, engine.charge().regions())?;
-            let [to] = outputs([(evaluations, "evaluations")], regions, &[])?;
-            let mut found = vec![Evaluation::default(); regions];
-            with_engine!(engine, engine => engine.settled()?.read_regions(&mut found))?;
-            to.iter_mut().zip(found).for_each(|(to, found)| *to = found.into());
-            Ok(())
-        })
-    }
+    on_any(engine, error, |engine| {
+        check_count("regions", regions, engine.charge().regions())?;
+        let [to] = outputs([(evaluations, "evaluations")], regions, &[])?;
+        let mut found = vec![Evaluation::default(); regions];
+        with_engine!(engine, engine => engine.settled()?.read_regions(&mut found))?;
+        to.iter_mut().zip(found).for_each(|(to, found)| *to = found.into());
+        Ok(())
+    })
 }
 
 /// Writes or adds the gradient of placefield_engine_gradient_f32 with a weight for the bodies of
 /// every region: `weights` has `regions` values.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_region_gradient_f32(
     engine: *mut EngineHandle,
@@ -81,14 +66,10 @@ pub unsafe extern "C" fn placefield_engine_region_gradient_f32(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { write_gradient(engine, gradient, bodies, weights, regions, accumulate, error) }
+    write_gradient(engine, gradient, bodies, weights, regions, accumulate, error)
 }
 
 /// The variant of placefield_engine_region_gradient_f32 for doubles.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_region_gradient_f64(
     engine: *mut EngineHandle,
@@ -99,13 +80,10 @@ pub unsafe extern "C" fn placefield_engine_region_gradient_f64(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { write_gradient(engine, gradient, bodies, weights, regions, accumulate, error) }
+    write_gradient(engine, gradient, bodies, weights, regions, accumulate, error)
 }
 
-/// # Safety
-/// See the header's first page.
-unsafe fn write_gradient<T: EngineNumber>(
+unsafe fn write_gradient<T: EngineReal>(
     engine: *mut EngineHandle,
     gradient: *mut T,
     bodies: usize,
@@ -114,16 +92,13 @@ unsafe fn write_gradient<T: EngineNumber>(
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        on_engine::<T>(engine, error, |engine| {
-            check_bodies(engine.charge(), bodies)?;
-            check_count("regions", regions, engine.charge().regions())?;
-            let inputs = [Span::new(weights, regions, "weights")];
-            let weights = values(weights, regions, "weights")?;
-            let [gradient] = outputs([(gradient, "gradient")], 2 * bodies, &inputs)?;
-            let options = gradient_options(1.0, accumulate).region_weights(weights);
-            Ok(engine.write_gradient(gradient, &options)?)
-        })
-    }
+    on_engine::<T>(engine, error, |engine| {
+        check_bodies(engine.charge(), bodies)?;
+        check_count("regions", regions, engine.charge().regions())?;
+        let inputs = [Span::new(weights, regions, "weights")];
+        let weights = values(weights, regions, "weights")?;
+        let [gradient] = outputs([(gradient, "gradient")], 2 * bodies, &inputs)?;
+        let options = gradient_options(1.0, accumulate).region_weights(weights);
+        Ok(engine.write_gradient(gradient, &options)?)
+    })
 }

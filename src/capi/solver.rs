@@ -7,34 +7,12 @@ use crate::cpu::solve::FieldSlices;
 use crate::ffi::{EngineReal, HostSolver, open_solver};
 use crate::grid::BinGrid;
 use crate::real::Precision;
+use std::any::Any;
 
 /// A field solve planned for one grid, on one device, in one precision.
 pub struct SolverHandle;
 
-/// The object of a [`SolverHandle`].
-pub(super) enum Planned {
-    F32(Box<dyn HostSolver<f32>>),
-    F64(Box<dyn HostSolver<f64>>),
-}
-
-/// The half of a match that takes a handle of one precision.
-pub(super) trait Number: EngineReal {
-    fn solver(planned: &mut Planned) -> Option<&mut dyn HostSolver<Self>>;
-}
-
-impl Number for f32 {
-    fn solver(planned: &mut Planned) -> Option<&mut dyn HostSolver<Self>> {
-        if let Planned::F32(solver) = planned { Some(&mut **solver) } else { None }
-    }
-}
-
-impl Number for f64 {
-    fn solver(planned: &mut Planned) -> Option<&mut dyn HostSolver<Self>> {
-        if let Planned::F64(solver) = planned { Some(&mut **solver) } else { None }
-    }
-}
-
-pub(super) fn wrong_precision<T: Number>(what: &str) -> Failure {
+pub(super) fn wrong_precision<T: EngineReal>(what: &str) -> Failure {
     let message = format!("the {what} was not made for {}", T::PRECISION);
     Failure::new(Status::WrongPrecision, message)
 }
@@ -42,13 +20,11 @@ pub(super) fn wrong_precision<T: Number>(what: &str) -> Failure {
 /// The object of a handle.
 struct OnGrid {
     grid: BinGrid,
-    solver: Planned,
+    /// A `Box<dyn HostSolver<T>>` of its precision.
+    solver: Box<dyn Any + Send>,
 }
 
 /// Plans the solve of densities on `grid`. Freed by placefield_solver_free.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_new(
     grid: *const Grid,
@@ -56,42 +32,32 @@ pub unsafe extern "C" fn placefield_solver_new(
     solver: *mut *mut SolverHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        call(error, || {
-            let inputs = [Span::new(grid, 1, "grid"), Span::new(options, 1, "options")];
-            let grid = plain(grid, "grid")?.checked()?;
-            let Checked { precision, device, engine } = self::options(options)?;
-            let solver = output(solver, "solver", &inputs)?;
-            let planned = match precision {
-                Precision::F32 => Planned::F32(open_solver(&grid, device, &engine)?),
-                Precision::F64 => Planned::F64(open_solver(&grid, device, &engine)?),
-            };
-            solver.write(handles::add(OnGrid { grid, solver: planned }));
-            Ok(())
-        })
-    }
+    call(error, || {
+        let inputs = [Span::new(grid, 1, "grid"), Span::new(options, 1, "options")];
+        let grid = plain(grid, "grid")?.checked()?;
+        let Checked { precision, device, engine } = self::options(options)?;
+        let solver = output(solver, "solver", &inputs)?;
+        let planned: Box<dyn Any + Send> = match precision {
+            Precision::F32 => Box::new(open_solver::<f32>(&grid, device, &engine)?),
+            Precision::F64 => Box::new(open_solver::<f64>(&grid, device, &engine)?),
+        };
+        solver.write(handles::add(OnGrid { grid, solver: planned }));
+        Ok(())
+    })
 }
 
 /// Frees a solver. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_free(
     solver: *mut SolverHandle,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { call(error, || handles::remove::<OnGrid, _>(solver, "solver")) }
+    call(error, || handles::remove::<OnGrid, _>(solver, "solver"))
 }
 
 /// Computes φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not
 /// overlap. `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL,
 /// is Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_solve_f32(
     solver: *mut SolverHandle,
@@ -103,14 +69,10 @@ pub unsafe extern "C" fn placefield_solver_solve_f32(
     energy: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { solve(solver, density, [potential, field_x, field_y], bins, energy, error) }
+    solve(solver, density, [potential, field_x, field_y], bins, energy, error)
 }
 
 /// The variant of placefield_solver_solve_f32 for doubles.
-///
-/// # Safety
-/// See the header's first page.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_solve_f64(
     solver: *mut SolverHandle,
@@ -122,13 +84,10 @@ pub unsafe extern "C" fn placefield_solver_solve_f64(
     energy: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe { solve(solver, density, [potential, field_x, field_y], bins, energy, error) }
+    solve(solver, density, [potential, field_x, field_y], bins, energy, error)
 }
 
-/// # Safety
-/// See the header's first page.
-unsafe fn solve<T: Number>(
+unsafe fn solve<T: EngineReal>(
     solver: *mut SolverHandle,
     density: *const T,
     [potential, field_x, field_y]: [*mut T; 3],
@@ -136,26 +95,24 @@ unsafe fn solve<T: Number>(
     energy: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: as the caller promises.
-    unsafe {
-        call(error, || {
-            handles::with(solver, "solver", |OnGrid { grid, solver }: &mut OnGrid| {
-                let solver = T::solver(solver).ok_or_else(|| wrong_precision::<T>("solver"))?;
-                // Before any of the memory is looked at: a wrong length is not believed.
-                check_bins(grid, 1, bins)?;
-                let input = Span::new(density, bins, "density");
-                let places = [(potential, "potential"), (field_x, "field_x"), (field_y, "field_y")];
-                let others = [input, Span::new(energy, 1, "energy")];
-                let density = values(density, bins, "density")?;
-                let [potential, field_x, field_y] = outputs(places, bins, &others)?;
-                let energy = optional(energy, "energy", &[input])?;
-                let fields = FieldSlices { potential, field_x, field_y };
-                let found = solver.solve(density, fields)?;
-                energy.into_iter().for_each(|to| to.write(found));
-                Ok(())
-            })
+    call(error, || {
+        handles::with(solver, "solver", |OnGrid { grid, solver }: &mut OnGrid| {
+            let solver = solver.downcast_mut::<Box<dyn HostSolver<T>>>();
+            let solver = solver.ok_or_else(|| wrong_precision::<T>("solver"))?;
+            // Before any of the memory is looked at: a wrong length is not believed.
+            check_bins(grid, 1, bins)?;
+            let input = Span::new(density, bins, "density");
+            let places = [(potential, "potential"), (field_x, "field_x"), (field_y, "field_y")];
+            let others = [input, Span::new(energy, 1, "energy")];
+            let density = values(density, bins, "density")?;
+            let [potential, field_x, field_y] = outputs(places, bins, &others)?;
+            let energy = optional(energy, "energy", &[input])?;
+            let fields = FieldSlices { potential, field_x, field_y };
+            let found = solver.solve(density, fields)?;
+            energy.into_iter().for_each(|to| to.write(found));
+            Ok(())
         })
-    }
+    })
 }
 
 /// An error unless `bins` is that of so many maps over the grid.
