@@ -172,25 +172,13 @@ impl<T: EngineReal> HostSolver<T> for OnCpu<T> {
     }
 }
 
-/// The CUDA devices there are, and why there is none that can be used.
-pub(crate) fn cuda_devices() -> (usize, Option<String>) {
-    cuda::devices()
-}
-
+pub(crate) use cuda::devices as cuda_devices;
+#[cfg(feature = "capi")]
+pub(crate) use cuda::is_missing;
+#[cfg(any(feature = "capi", feature = "python"))]
+pub(crate) use cuda::is_the_callers;
 #[cfg(all(feature = "cuda", feature = "python"))]
 pub(crate) use cuda::stream_of;
-
-/// Whether an engine's error says that CUDA cannot be used at all.
-#[cfg(feature = "capi")]
-pub(crate) fn is_missing(error: &EngineError) -> bool {
-    cuda::is_missing(error)
-}
-
-/// Whether an engine's error is about memory or a stream that was given.
-#[cfg(any(feature = "capi", feature = "python"))]
-pub(crate) fn is_the_callers(error: &EngineError) -> bool {
-    cuda::is_the_callers(error)
-}
 
 #[cfg(feature = "cuda")]
 mod cuda {
@@ -205,7 +193,8 @@ mod cuda {
     #[cfg(feature = "python")]
     use crate::engine::MapKind;
 
-    pub(super) fn devices() -> (usize, Option<String>) {
+    /// The CUDA devices there are, and why there is none that can be used.
+    pub(crate) fn devices() -> (usize, Option<String>) {
         let found = probe();
         match found.obstacle(0) {
             None => (found.devices.len(), None),
@@ -213,8 +202,9 @@ mod cuda {
         }
     }
 
+    /// Whether an engine's error says that CUDA cannot be used at all.
     #[cfg(feature = "capi")]
-    pub(super) fn is_missing(error: &EngineError) -> bool {
+    pub(crate) fn is_missing(error: &EngineError) -> bool {
         let EngineError::Device(cause) = error else { return false };
         matches!(
             cause.downcast_ref::<CudaError>(),
@@ -230,9 +220,9 @@ mod cuda {
         )
     }
 
-    /// Whether what is wrong is memory or a stream that the caller gave.
+    /// Whether an engine's error is about memory or a stream that was given.
     #[cfg(any(feature = "capi", feature = "python"))]
-    pub(super) fn is_the_callers(error: &EngineError) -> bool {
+    pub(crate) fn is_the_callers(error: &EngineError) -> bool {
         let EngineError::Device(cause) = error else { return false };
         matches!(
             cause.downcast_ref::<CudaError>(),
@@ -403,17 +393,17 @@ mod cuda {
 
     const NONE: &str = "no CUDA: this library was built without the cuda feature";
 
-    pub(super) fn devices() -> (usize, Option<String>) {
+    pub(crate) fn devices() -> (usize, Option<String>) {
         (0, Some(NONE.to_owned()))
     }
 
     #[cfg(feature = "capi")]
-    pub(super) fn is_missing(error: &EngineError) -> bool {
+    pub(crate) fn is_missing(error: &EngineError) -> bool {
         matches!(error, EngineError::Device(_))
     }
 
     #[cfg(any(feature = "capi", feature = "python"))]
-    pub(super) fn is_the_callers(_: &EngineError) -> bool {
+    pub(crate) fn is_the_callers(_: &EngineError) -> bool {
         false
     }
 
@@ -437,48 +427,27 @@ mod cuda {
         Err(none())
     }
 
-    /// There are none of these without CUDA.
-    impl<T: EngineReal> DeviceEngine<T> {
-        pub(crate) unsafe fn enqueue_energy(
-            &mut self,
-            _: u64,
-            _: Option<u64>,
-            _: usize,
-        ) -> Result<(), EngineError> {
-            Err(none())
-        }
+    /// Methods that work enqueued to a stream has, and that give [`none`].
+    macro_rules! unavailable {
+        ($($(#[$when:meta])* $name:ident($($argument:ty),*) -> $result:ty;)*) => {
+            impl<T: EngineReal> DeviceEngine<T> {
+                $($(#[$when])*
+                pub(crate) unsafe fn $name(
+                    &mut self,
+                    $(_: $argument),*
+                ) -> Result<$result, EngineError> {
+                    Err(none())
+                })*
+            }
+        };
+    }
 
+    unavailable! {
+        enqueue_energy(u64, Option<u64>, usize) -> ();
         #[cfg(feature = "python")]
-        pub(crate) unsafe fn enqueue_step(
-            &mut self,
-            _: &GradientOptions,
-            _: u64,
-            _: u64,
-            _: Option<u64>,
-            _: usize,
-        ) -> Result<(), EngineError> {
-            Err(none())
-        }
-
-        pub(crate) unsafe fn enqueue_gradient(
-            &mut self,
-            _: &GradientOptions,
-            _: Option<u64>,
-            _: u64,
-            _: usize,
-        ) -> Result<(), EngineError> {
-            Err(none())
-        }
-
-        pub(crate) unsafe fn read_evaluation(
-            &mut self,
-            _: usize,
-        ) -> Result<Evaluation, EngineError> {
-            Err(none())
-        }
-
-        pub(crate) unsafe fn order_if_due(&mut self, _: usize) -> Result<(), EngineError> {
-            Err(none())
-        }
+        enqueue_step(&GradientOptions, u64, u64, Option<u64>, usize) -> ();
+        enqueue_gradient(&GradientOptions, Option<u64>, u64, usize) -> ();
+        read_evaluation(usize) -> Evaluation;
+        order_if_due(usize) -> ();
     }
 }
