@@ -10,6 +10,7 @@
 use crate::bookshelf::{self, BookshelfError, PinOffset};
 use crate::design::{Design, Nodes};
 use crate::lefdef::{self, DefSummary, GcellGrid, LefDefError, PinPosition, RoutingLayer};
+use crate::setters::setters;
 use crate::text::file;
 use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
@@ -65,16 +66,11 @@ impl ReadOptions {
         ReadOptions { lef: lef.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Sets where pins of LEF macros are.
-    #[must_use]
-    pub fn pin_position(self, pin_position: PinPosition) -> Self {
-        ReadOptions { pin_position, ..self }
-    }
-
-    /// Sets the point from which a `.nets` file counts pin offsets.
-    #[must_use]
-    pub fn pin_offset(self, pin_offset: PinOffset) -> Self {
-        ReadOptions { pin_offset, ..self }
+    setters! {
+        /// Sets where pins of LEF macros are.
+        pin_position: PinPosition,
+        /// Sets the point from which a `.nets` file counts pin offsets.
+        pin_offset: PinOffset,
     }
 
     /// Sets a placement file to be read instead of the design's own.

@@ -217,6 +217,7 @@ mod python;
 mod real;
 pub mod refine;
 pub mod scaled_hpwl;
+mod setters;
 pub mod spectral;
 mod text;
 pub mod transform;

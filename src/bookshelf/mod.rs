@@ -49,6 +49,7 @@ pub use wts::{WtsFile, parse_wts};
 pub use crate::text::index::NameIndex;
 
 use crate::design::{Design, Nets, NodeKind, Nodes, Placement, Row};
+use crate::setters::setters;
 use crate::text::file::{self, Large, Prefetch, Text};
 use crate::warning::{Warning, WarningCode};
 use chunks::Source;
@@ -75,10 +76,9 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// Sets where pin offsets are counted from.
-    #[must_use]
-    pub fn pin_offset(self, pin_offset: PinOffset) -> Self {
-        ReadOptions { pin_offset, ..self }
+    setters! {
+        /// Sets where pin offsets are counted from.
+        pin_offset: PinOffset,
     }
 
     /// Sets a `.pl` file in place of the one that the `.aux` names.

@@ -25,6 +25,7 @@ pub use smoothing::stretch;
 use crate::design::{Design, NodeKind, Row};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::real::Real;
+use crate::setters::setters;
 use crate::warning::{Warning, WarningCode};
 use fences::{Fence, Region};
 use rayon::prelude::*;
@@ -180,28 +181,15 @@ impl Default for ChargeOptions {
 }
 
 impl ChargeOptions {
-    /// Sets the target density T, in (0, 1].
-    #[must_use]
-    pub fn target_density(self, target_density: f64) -> Self {
-        ChargeOptions { target_density, ..self }
-    }
-
-    /// Sets whether fillers take the free space.
-    #[must_use]
-    pub fn fillers(self, fillers: bool) -> Self {
-        ChargeOptions { fillers, ..self }
-    }
-
-    /// Sets whether area outside every row counts as fixed.
-    #[must_use]
-    pub fn row_blockage(self, row_blockage: bool) -> Self {
-        ChargeOptions { row_blockage, ..self }
-    }
-
-    /// Sets the seed of the fillers' positions.
-    #[must_use]
-    pub fn seed(self, seed: u64) -> Self {
-        ChargeOptions { seed, ..self }
+    setters! {
+        /// Sets the target density T, in (0, 1].
+        target_density: f64,
+        /// Sets whether fillers take the free space.
+        fillers: bool,
+        /// Sets whether area outside every row counts as fixed.
+        row_blockage: bool,
+        /// Sets the seed of the fillers' positions.
+        seed: u64,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{ChargeError, check_length};
 use crate::design::{Blockage, BlockageKind};
 use crate::grid::Rect;
+use crate::setters::setters;
 use rayon::prelude::*;
 
 /// Bare rectangles, for a placer that has no [`Design`](crate::design::Design).
@@ -50,10 +51,9 @@ impl<'a> Rectangles<'a> {
         Rectangles { width, height, x, y, ..Rectangles::default() }
     }
 
-    /// Sets the fixed cells, which block the area under them.
-    #[must_use]
-    pub fn fixed(self, fixed: &'a [Rect]) -> Self {
-        Rectangles { fixed, ..self }
+    setters! {
+        /// Sets the fixed cells, which block the area under them.
+        fixed: &'a [Rect],
     }
 
     /// Sets the height of a row, layout units; `None`: the median height.
@@ -68,16 +68,11 @@ impl<'a> Rectangles<'a> {
         Rectangles { macros: macros.into(), ..self }
     }
 
-    /// Sets rows, where cells may go.
-    #[must_use]
-    pub fn rows(self, rows: &'a [Rect]) -> Self {
-        Rectangles { rows, ..self }
-    }
-
-    /// Sets areas that cells may not lie in, or may not fill.
-    #[must_use]
-    pub fn blockages(self, blockages: &'a [Blockage]) -> Self {
-        Rectangles { blockages, ..self }
+    setters! {
+        /// Sets rows, where cells may go.
+        rows: &'a [Rect],
+        /// Sets areas that cells may not lie in, or may not fill.
+        blockages: &'a [Blockage],
     }
 
     /// Areas of the movable cells.

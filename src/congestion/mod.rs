@@ -16,6 +16,7 @@ pub use wires::{Demand, Directions};
 use crate::design::{Design, DesignError};
 use crate::grid::Map;
 use crate::lefdef::{LayerDirection, RoutingLayer};
+use crate::setters::setters;
 use grid::Counting;
 use serde::Serialize;
 
@@ -155,16 +156,11 @@ pub struct CongestionOptions {
 }
 
 impl CongestionOptions {
-    /// Sets the convention whose formulas are used.
-    #[must_use]
-    pub fn convention(self, convention: Convention) -> Self {
-        CongestionOptions { convention, ..self }
-    }
-
-    /// Sets the capacity of the routing tracks.
-    #[must_use]
-    pub fn capacity(self, capacity: Option<Capacity>) -> Self {
-        CongestionOptions { capacity, ..self }
+    setters! {
+        /// Sets the convention whose formulas are used.
+        convention: Convention,
+        /// Sets the capacity of the routing tracks.
+        capacity: Option<Capacity>,
     }
 
     /// Returns the capacity that demand is divided by: the one given, or that of DREAMPlace.

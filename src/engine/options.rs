@@ -1,6 +1,7 @@
 //! How an engine is made, and how it reads and writes arrays.
 
 use super::Pipeline;
+use crate::setters::setters;
 
 /// How an engine is made: the default, and what is to differ from it.
 ///
@@ -30,17 +31,12 @@ impl EngineOptions {
         EngineOptions { pipeline: pipeline.into(), ..self }
     }
 
-    /// With so many threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all
-    /// there are.
-    #[must_use]
-    pub fn threads(self, threads: usize) -> Self {
-        EngineOptions { threads, ..self }
-    }
-
-    /// With the bits of one device on any number of them, or without.
-    #[must_use]
-    pub fn deterministic(self, deterministic: bool) -> Self {
-        EngineOptions { deterministic, ..self }
+    setters! {
+        /// With so many threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all
+        /// there are.
+        threads: usize,
+        /// With the bits of one device on any number of them, or without.
+        deterministic: bool,
     }
 }
 
@@ -87,22 +83,13 @@ impl Default for GradientOptions<'_> {
 }
 
 impl<'a> GradientOptions<'a> {
-    /// With x and y of the array laid out this way.
-    #[must_use]
-    pub fn layout(self, layout: Layout) -> Self {
-        GradientOptions { layout, ..self }
-    }
-
-    /// With the force multiplied by this number.
-    #[must_use]
-    pub fn weight(self, weight: f64) -> Self {
-        GradientOptions { weight, ..self }
-    }
-
-    /// Added to what the array holds, or written.
-    #[must_use]
-    pub fn accumulate(self, accumulate: bool) -> Self {
-        GradientOptions { accumulate, ..self }
+    setters! {
+        /// With x and y of the array laid out this way.
+        layout: Layout,
+        /// With the force multiplied by this number.
+        weight: f64,
+        /// Added to what the array holds, or written.
+        accumulate: bool,
     }
 
     /// What the force on bodies of the first region is multiplied by: that on all where regions
@@ -111,10 +98,9 @@ impl<'a> GradientOptions<'a> {
         self.weight * self.region_weights.first().unwrap_or(&1.0)
     }
 
-    /// With the force on bodies of each fence region multiplied by its number as well.
-    #[must_use]
-    pub fn region_weights(self, region_weights: &'a [f64]) -> Self {
-        GradientOptions { region_weights, ..self }
+    setters! {
+        /// With the force on bodies of each fence region multiplied by its number as well.
+        region_weights: &'a [f64],
     }
 }
 

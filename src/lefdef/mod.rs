@@ -63,6 +63,7 @@ use crate::bookshelf::LoadedPlacement;
 #[allow(unused_imports)] // named in the documentation
 use crate::design::Master;
 use crate::design::{Design, MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
+use crate::setters::setters;
 use crate::text::file::{self, Large, Text};
 use crate::text::index::NameIndex;
 use crate::warning::{Warning, WarningCode};
@@ -116,10 +117,9 @@ impl ReadOptions {
         self
     }
 
-    /// Sets the position of pins of several shapes.
-    #[must_use]
-    pub fn pin_position(self, pin_position: PinPosition) -> Self {
-        ReadOptions { pin_position, ..self }
+    setters! {
+        /// Sets the position of pins of several shapes.
+        pin_position: PinPosition,
     }
 }
 

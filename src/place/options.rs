@@ -1,5 +1,6 @@
 //! Aims of a placement, and the numbers that an expert may change.
 
+use crate::setters::setters;
 use serde::Serialize;
 
 /// Options of a placement: when to stop, and the schedules of γ and λ.
@@ -99,39 +100,18 @@ impl Default for PlaceOptions {
 }
 
 impl PlaceOptions {
-    /// Sets the smoothed overflow at which the placement is done.
-    #[must_use]
-    pub fn stop_overflow(self, stop_overflow: f64) -> Self {
-        PlaceOptions { stop_overflow, ..self }
-    }
-
-    /// Sets the largest number of iterations.
-    #[must_use]
-    pub fn iterations(self, iterations: usize) -> Self {
-        PlaceOptions { iterations, ..self }
-    }
-
-    /// Sets whether the start is a placement that the result should stay near.
-    #[must_use]
-    pub fn warm(self, warm: bool) -> Self {
-        PlaceOptions { warm, ..self }
-    }
-
-    /// Sets the smoothed overflow that a warm start is taken to have at least.
-    #[must_use]
-    pub fn warm_overflow(self, warm_overflow: f64) -> Self {
-        PlaceOptions { warm_overflow, ..self }
-    }
-
-    /// Sets whether gradients are preconditioned.
-    #[must_use]
-    pub fn precondition(self, precondition: bool) -> Self {
-        PlaceOptions { precondition, ..self }
-    }
-
-    /// Sets the schedules of γ and λ.
-    #[must_use]
-    pub fn schedule(self, schedule: Schedule) -> Self {
-        PlaceOptions { schedule, ..self }
+    setters! {
+        /// Sets the smoothed overflow at which the placement is done.
+        stop_overflow: f64,
+        /// Sets the largest number of iterations.
+        iterations: usize,
+        /// Sets whether the start is a placement that the result should stay near.
+        warm: bool,
+        /// Sets the smoothed overflow that a warm start is taken to have at least.
+        warm_overflow: f64,
+        /// Sets whether gradients are preconditioned.
+        precondition: bool,
+        /// Sets the schedules of γ and λ.
+        schedule: Schedule,
     }
 }
