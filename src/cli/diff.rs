@@ -108,17 +108,12 @@ enum DiffPicture {
 }
 
 /// The files that `--maps` writes.
-const MAPS: Names = Names::These(&[
-    "density_from.npy",
-    "density_to.npy",
-    "density_difference.npy",
-    "displacement_x.npy",
-    "displacement_y.npy",
-    "density_from.csv",
-    "density_to.csv",
-    "density_difference.csv",
-    "displacement_x.csv",
-    "displacement_y.csv",
+const MAPS: Names = Names::Maps(&[
+    "density_from",
+    "density_to",
+    "density_difference",
+    "displacement_x",
+    "displacement_y",
 ]);
 
 /// The JSON document of a comparison of two placements; its keys are stable.

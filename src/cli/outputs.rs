@@ -25,6 +25,8 @@ pub(crate) struct Outputs<'a> {
 pub(crate) enum Names {
     /// These.
     These(&'static [&'static str]),
+    /// These with the ending of a [`MapsFormat`] behind.
+    Maps(&'static [&'static str]),
     /// Any with one of these endings.
     Ending(&'static [&'static str]),
 }
@@ -83,6 +85,11 @@ impl Names {
     fn holds(self, name: &OsStr) -> bool {
         match self {
             Names::These(names) => names.iter().any(|n| OsStr::new(n) == name),
+            Names::Maps(names) => {
+                let name = name.to_str().unwrap_or_default();
+                let stem = name.strip_suffix(".npy").or_else(|| name.strip_suffix(".csv"));
+                stem.is_some_and(|stem| names.contains(&stem))
+            }
             Names::Ending(endings) => {
                 let ending = Path::new(name).extension().unwrap_or_default();
                 endings.iter().any(|e| ending.eq_ignore_ascii_case(e))
