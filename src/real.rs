@@ -132,6 +132,11 @@ impl std::fmt::Display for Precision {
     }
 }
 
+/// Sorts numbered values, the largest first, equal ones by number.
+pub(crate) fn largest_first(values: &mut [(f64, usize)]) {
+    values.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

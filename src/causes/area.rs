@@ -3,6 +3,7 @@
 use super::{Case, Cause, Kind, number, percent};
 use crate::design::BlockageKind;
 use crate::grid::Rect;
+use crate::real::largest_first;
 
 /// A sum of areas that is larger by this share is not larger but rounded.
 const ROUNDING: f64 = 1e-9;
@@ -186,7 +187,7 @@ pub(super) fn fixed_overlap(case: &Case<'_>) -> Option<Cause> {
         most[k].1 = fixed[k].0;
         open.push(k);
     }
-    most.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    largest_first(&mut most);
     let sharing = most.iter().filter(|(area, _)| *area > 0.0).count();
     let finding = format!(
         "{sharing} fixed cells share {} of area with others, {} of what lies under fixed cells.",

@@ -3,6 +3,7 @@
 use super::{Case, Cause, Kind, number, percent};
 use crate::cpu::density::CpuDensity;
 use crate::grid::{Map, Rect};
+use crate::real::largest_first;
 
 /// Area above the target, of the movable area, that is no fault.
 const OVERFLOW: f64 = 0.01;
@@ -128,7 +129,7 @@ fn worst(case: &Case<'_>, macros: &[(usize, Rect)], above: &Map<f64>) -> Vec<usi
         .map(|(i, rect)| (bins(case, &near(rect)).map(|(bin, _)| above[bin]).sum(), *i))
         .filter(|(area, _)| *area > 0.0)
         .collect();
-    found.sort_by(|a: &(f64, usize), b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    largest_first(&mut found);
     found.into_iter().map(|(_, i)| i).collect()
 }
 

@@ -3,6 +3,7 @@
 use super::{Case, Cause, Kind, number, percent};
 use crate::bookshelf::{PinOffset, PinsOutside, count_outside, is_outside};
 use crate::design::NodeKind;
+use crate::real::largest_first;
 use std::collections::BTreeSet;
 
 /// Pins beyond their cell's edge by less than this share of its size are rounded.
@@ -61,7 +62,7 @@ pub(super) fn far_off(case: &Case<'_>) -> Option<Cause> {
         .filter(|&i| has_pin[i] && design.nodes.kind[i] != NodeKind::Movable);
     let mut far: Vec<(f64, usize)> =
         fixed.map(|i| (beyond(i), i)).filter(|(by, _)| *by > FAR * longer).collect();
-    far.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    largest_first(&mut far);
     let (farthest, _) = *far.first()?;
     let finding = format!(
         "{} fixed cells with pins lie further from the die than it is long, the farthest {} away; the die is {} × {}.",

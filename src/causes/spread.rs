@@ -2,6 +2,7 @@
 
 use super::{Case, Cause, Kind, number, percent};
 use crate::grid::Rect;
+use crate::real::largest_first;
 
 /// Area outside the die, of the movable area, that is no fault.
 const OFF_DIE: f64 = 0.01;
@@ -25,7 +26,7 @@ pub(super) fn off_die(case: &Case<'_>) -> Option<Cause> {
     let mut off: Vec<(f64, usize)> = case.movable.iter().filter_map(outside).collect();
     let area: f64 = off.iter().map(|o| o.0).sum();
     (area > OFF_DIE * case.charge.movable_area()).then(|| {
-        off.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        largest_first(&mut off);
         let finding = format!(
             "{} of {} movable cells reach beyond the die, with {} of the movable area, which no bin holds.",
             off.len(),
@@ -92,7 +93,7 @@ pub(super) fn on_fixed(case: &Case<'_>) -> Option<Cause> {
         case.movable.iter().filter(|(_, r)| covered(r)).map(|(i, r)| (r.area(), *i)).collect();
     let area: f64 = on.iter().map(|o| o.0).sum();
     (area > ON_FIXED * case.charge.movable_area()).then(|| {
-        on.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        largest_first(&mut on);
         let finding = format!(
             "{} movable cells, {} of the movable area, have their centre in a fixed cell.",
             on.len(),

@@ -10,6 +10,7 @@ use crate::grid::{BinGrid, Map, Rect};
 pub(crate) use crate::plot::views::{
     cells_and_overflow, charge_of_cells, fixed_outlines, outlines, over_die,
 };
+use crate::real::largest_first;
 use std::ops::Range;
 
 /// Bins along the longer side of maps of what cells do, as forces: coarse enough that every
@@ -121,7 +122,7 @@ pub(crate) fn hot_spots(
     let total: f64 = overflow.as_slice().iter().sum();
     let mut over: Vec<(f64, usize)> =
         overflow.as_slice().iter().copied().zip(0..).filter(|(v, _)| *v > 0.0).collect();
-    over.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    largest_first(&mut over);
     let mut taken = Map::filled(nx, ny, false);
     let mut spots = Vec::new();
     for (_, bin) in over {
@@ -175,7 +176,7 @@ fn name_nodes(design: &Design, spots: &mut [HotSpot]) {
     }
     for (spot, mut found) in spots.iter_mut().zip(found) {
         spot.nodes = found.len();
-        found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        largest_first(&mut found);
         found.truncate(MOST_NAMES);
         spot.names = found.iter().map(|&(_, i)| design.node_name(i)).collect();
     }

@@ -32,8 +32,8 @@ impl EngineOptions {
     }
 
     setters! {
-        /// With so many threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all
-        /// there are.
+        /// With so many threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes
+        /// all there are.
         threads: usize,
         /// With the bits of one device on any number of them, or without.
         deterministic: bool,

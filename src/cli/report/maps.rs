@@ -9,6 +9,7 @@ use crate::congestion::CongestionKind;
 use crate::design::{Design, NodeKind};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::plot::{Indexed, Look, Scale, Shading, shrink};
+use crate::real::largest_first;
 use serde::Serialize;
 
 /// Most bins of a stored map along an axis; larger maps are averaged down.
@@ -372,7 +373,7 @@ fn nodes(design: &Design, die: Rect, most: usize) -> Boxes {
         }
         let each = most / (SQUARES * SQUARES);
         let largest = |square: &mut Vec<(f64, usize)>| {
-            square.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            largest_first(square);
             square.iter().take(each).map(|&(_, i)| i).collect::<Vec<_>>()
         };
         let mut listed: Vec<usize> = squares.iter_mut().flat_map(largest).collect();
