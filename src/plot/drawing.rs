@@ -7,10 +7,34 @@ use super::error::PlotError;
 use super::font;
 use super::geometry::{Area, Point};
 use super::size::Size;
-use image::RgbImage;
 
 /// Letters of a text beyond these are never drawn: no picture has room for them.
 const MOST_LETTERS: usize = 400;
+
+/// Pixels, row by row from the top.
+#[derive(Clone, Debug)]
+pub(super) struct Pixels {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) colors: Vec<Rgb>,
+}
+
+impl Pixels {
+    /// Returns pixels of the colours that `color` gives of a column and a row.
+    pub(super) fn from_fn(
+        width: usize,
+        height: usize,
+        color: impl Fn(usize, usize) -> Rgb,
+    ) -> Pixels {
+        let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        Pixels { width, height, colors: places.map(|(x, y)| color(x, y)).collect() }
+    }
+
+    /// Returns the colour in column `x` of row `y`.
+    pub(super) fn at(&self, x: usize, y: usize) -> Rgb {
+        self.colors[y * self.width + x]
+    }
+}
 
 /// The end of a text that is at its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +77,7 @@ pub(super) enum Item {
     /// An image stretched over the area, each of its pixels a crisp rectangle.
     Image {
         area: Area,
-        pixels: RgbImage,
+        pixels: Pixels,
     },
 }
 
@@ -88,7 +112,7 @@ impl Drawing {
         self.items.push(Item::Polygon { points, color, opacity });
     }
 
-    pub(super) fn image(&mut self, area: Area, pixels: RgbImage) {
+    pub(super) fn image(&mut self, area: Area, pixels: Pixels) {
         self.items.push(Item::Image { area, pixels });
     }
 

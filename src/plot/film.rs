@@ -263,10 +263,10 @@ fn grey(drawing: &Drawing) -> Result<Indexed, PlotError> {
         FIRST_GREY + (share * (GREYS - 1) as f64).round() as u8
     };
     Ok(Indexed {
-        width: image.width() as usize,
-        height: image.height() as usize,
+        width: image.width,
+        height: image.height,
         colors,
-        pixels: image.pixels().map(|p| number(p.0[0])).collect(),
+        pixels: image.colors.iter().map(|color| number(color[0])).collect(),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::arrows::{self, Arrows};
 use super::axis::{Axis, short};
 use super::color::{ABSENT, Colors, GREY, INK, Look, NOT_FINITE, Palette, Scale, Shading, WHITE};
-use super::drawing::{Align, Drawing, Text};
+use super::drawing::{Align, Drawing, Pixels, Text};
 use super::error::PlotError;
 use super::font::CAPITALS;
 use super::geometry::Area;
@@ -13,7 +13,6 @@ use super::size::{LABELS, Size};
 use super::{color, frame};
 use crate::Real;
 use crate::grid::{BinGrid, Map, Rect};
-use image::{Rgb, RgbImage};
 use std::path::Path;
 
 /// A map over the die as a picture.
@@ -312,17 +311,15 @@ fn beyond(drawn: &Map<f64>, palette: &Palette) -> [bool; 2] {
 }
 
 /// Returns the map as an image: x to the right, y upward.
-fn paint(map: &Map<f64>, palette: &Palette) -> RgbImage {
-    let (width, height) = (map.nx() as u32, map.ny() as u32);
-    RgbImage::from_fn(width, height, |i, row| {
-        Rgb(palette.color(map[(i as usize, (height - 1 - row) as usize)]))
-    })
+fn paint(map: &Map<f64>, palette: &Palette) -> Pixels {
+    let (width, height) = (map.nx(), map.ny());
+    Pixels::from_fn(width, height, |i, row| palette.color(map[(i, height - 1 - row)]))
 }
 
 /// Returns the colour bar as an image one pixel wide, highest value at the top.
-fn bar(palette: &Palette) -> RgbImage {
+fn bar(palette: &Palette) -> Pixels {
     let shades = palette.shades();
-    RgbImage::from_fn(1, shades.len() as u32, |_, row| Rgb(shades[shades.len() - 1 - row as usize]))
+    Pixels::from_fn(1, shades.len(), |_, row| shades[shades.len() - 1 - row])
 }
 
 /// Positions of all parts of a picture.

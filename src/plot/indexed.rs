@@ -62,9 +62,13 @@ mod tests {
         let image = Indexed::of_map(&map, &palette);
         assert_eq!((image.width, image.height), (2, 3));
         assert_eq!(image.pixels, [255, 0, 0, 254, 0, 0]);
-        let decoded = image::load_from_memory(&image.png().unwrap()).unwrap().into_rgb8();
-        assert_eq!(decoded.dimensions(), (2, 3));
-        assert_eq!(decoded.get_pixel(0, 0).0, NOT_FINITE);
-        assert_eq!(decoded.get_pixel(0, 1).0, [0x44, 0x01, 0x54]);
+        let mut decoder = png::Decoder::new(std::io::Cursor::new(image.png().unwrap()));
+        decoder.set_transformations(png::Transformations::EXPAND);
+        let mut decoded = decoder.read_info().unwrap();
+        assert_eq!(decoded.info().size(), (2, 3));
+        let mut colors = [0; 18];
+        decoded.next_frame(&mut colors).unwrap();
+        assert_eq!(colors[..3], NOT_FINITE);
+        assert_eq!(colors[6..9], [0x44, 0x01, 0x54]);
     }
 }

@@ -99,10 +99,10 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     page.finish();
     pdf.stream(stream, &compressed(&content.finish())?).filter(Filter::FlateDecode);
     for ((_, pixels), object) in images.iter().zip(objects) {
-        let bytes = compressed(pixels.as_raw())?;
+        let bytes = compressed(pixels.colors.as_flattened())?;
         let mut image = pdf.image_xobject(object, &bytes);
         image.filter(Filter::FlateDecode);
-        image.width(pixels.width() as i32).height(pixels.height() as i32);
+        image.width(pixels.width as i32).height(pixels.height as i32);
         image.color_space().device_rgb();
         image.bits_per_component(8);
     }

@@ -1,11 +1,10 @@
 //! The PNG back end.
 
 use super::color::Rgb;
-use super::drawing::{Align, Drawing, Item, Text, failed};
+use super::drawing::{Align, Drawing, Item, Pixels, Text, failed};
 use super::error::PlotError;
 use super::font::{self, Segment};
 use super::geometry::{Area, Point};
-use image::RgbImage;
 use tiny_skia::{
     FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, PremultipliedColorU8, Stroke, Transform,
 };
@@ -19,12 +18,13 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
 /// Returns an image as a PNG file, with its pixels to the metre where they are known. Rows of few
 /// distinct colours compress best unfiltered.
 pub(super) fn png(
-    pixels: &RgbImage,
+    pixels: &Pixels,
     filter: png::Filter,
     per_metre: Option<f64>,
 ) -> Result<Vec<u8>, PlotError> {
     let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());
+    let (width, height) = (pixels.width as u32, pixels.height as u32);
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_filter(filter);
@@ -35,13 +35,13 @@ pub(super) fn png(
         unit: png::Unit::Meter,
     }));
     let mut writer = encoder.write_header().map_err(failed)?;
-    writer.write_image_data(pixels.as_raw()).map_err(failed)?;
+    writer.write_image_data(pixels.colors.as_flattened()).map_err(failed)?;
     writer.finish().map_err(failed)?;
     Ok(bytes)
 }
 
 /// Returns the picture's pixels, so many to the unit.
-pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<RgbImage, PlotError> {
+pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<Pixels, PlotError> {
     let pixels = |units: f64| ((units * scale).round() as u32).max(1);
     let (width, height) = (pixels(drawing.width), pixels(drawing.height));
     let too_large = || failed(format!("{width} x {height} pixels are too many"));
@@ -71,8 +71,8 @@ pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<RgbImage, PlotErro
             Item::Image { area, pixels } => blit(&mut canvas, area, pixels, scale),
         }
     }
-    let opaque = canvas.pixels().iter().flat_map(|p| [p.red(), p.green(), p.blue()]).collect();
-    RgbImage::from_raw(width, height, opaque).ok_or_else(too_large)
+    let colors = canvas.pixels().iter().map(|p| [p.red(), p.green(), p.blue()]).collect();
+    Ok(Pixels { width: width as usize, height: height as usize, colors })
 }
 
 fn paint([r, g, b]: Rgb, opacity: f64) -> Paint<'static> {
@@ -134,32 +134,30 @@ pub(super) fn placed(text: &Text) -> impl Iterator<Item = Segment> + '_ {
 }
 
 /// Returns the first and last pixel but one of a stretch of picture units.
-fn span(from: f64, to: f64, scale: f64) -> (u32, u32) {
-    let [from, to] = [from, to].map(|v| (v * scale).round().max(0.0) as u32);
+fn span(from: f64, to: f64, scale: f64) -> (usize, usize) {
+    let [from, to] = [from, to].map(|v| (v * scale).round().max(0.0) as usize);
     (from, to.max(from + 1))
 }
 
 /// Returns an image with the pixels that `area` has, so many to the unit.
-pub(super) fn on_paper(area: &Area, pixels: &RgbImage, scale: f64) -> RgbImage {
+pub(super) fn on_paper(area: &Area, pixels: &Pixels, scale: f64) -> Pixels {
     let (left, right) = span(area.left, area.right, scale);
     let (top, bottom) = span(area.top, area.bottom, scale);
     stretched(pixels, right - left, bottom - top)
 }
 
 /// Stretches `pixels` over `area`.
-fn blit(canvas: &mut Pixmap, area: &Area, pixels: &RgbImage, scale: f64) {
+fn blit(canvas: &mut Pixmap, area: &Area, pixels: &Pixels, scale: f64) {
     let image = on_paper(area, pixels, scale);
     let (left, top) = (span(area.left, area.right, scale).0, span(area.top, area.bottom, scale).0);
-    let (width, height) = (canvas.width(), canvas.height());
-    let opaque = |[r, g, b]: Rgb| {
+    let opaque = |&[r, g, b]: &Rgb| {
         PremultipliedColorU8::from_rgba(r, g, b, 255).expect("what is opaque is premultiplied")
     };
-    let line = width as usize;
-    for (x, y, pixel) in image.enumerate_pixels() {
-        let (x, y) = (left + x, top + y);
-        if x < width && y < height {
-            canvas.pixels_mut()[y as usize * line + x as usize] = opaque(pixel.0);
-        }
+    let width = canvas.width() as usize;
+    let lines = canvas.pixels_mut().chunks_exact_mut(width).skip(top);
+    for (line, row) in lines.zip(image.colors.chunks_exact(image.width)) {
+        let line = line.iter_mut().skip(left);
+        line.zip(row).for_each(|(pixel, color)| *pixel = opaque(color));
     }
 }
 
@@ -170,15 +168,12 @@ pub(super) fn nearest(at: usize, length: usize, count: usize) -> usize {
 
 /// Returns an image of this size, every pixel of which takes the pixel of `pixels` under its
 /// centre.
-pub(super) fn stretched(pixels: &RgbImage, width: u32, height: u32) -> RgbImage {
-    let along = |length: u32, count: u32| -> Vec<u32> {
-        let (length, count) = (length as usize, count as usize);
-        (0..length).map(|at| nearest(at, length, count) as u32).collect()
+pub(super) fn stretched(pixels: &Pixels, width: usize, height: usize) -> Pixels {
+    let along = |length: usize, count: usize| -> Vec<usize> {
+        (0..length).map(|at| nearest(at, length, count)).collect()
     };
-    let (columns, rows) = (along(width, pixels.width()), along(height, pixels.height()));
-    RgbImage::from_fn(width, height, |x, y| {
-        *pixels.get_pixel(columns[x as usize], rows[y as usize])
-    })
+    let (columns, rows) = (along(width, pixels.width), along(height, pixels.height));
+    Pixels::from_fn(width, height, |x, y| pixels.at(columns[x], rows[y]))
 }
 
 #[cfg(test)]
@@ -194,8 +189,8 @@ mod tests {
         drawing.polygon(area.outline(), [1, 2, 3], 1.0);
         for (scale, size) in [(1.0, (100, 50)), (2.5, (250, 125)), (0.5, (50, 25))] {
             let image = render(&drawing, scale).unwrap();
-            assert_eq!(image.dimensions(), size);
-            let at = |x: f64, y: f64| image.get_pixel((x * scale) as u32, (y * scale) as u32).0;
+            assert_eq!((image.width, image.height), size);
+            let at = |x: f64, y: f64| image.at((x * scale) as usize, (y * scale) as usize);
             assert_eq!([at(22.0, 12.0), at(57.0, 37.0)], [[1, 2, 3]; 2]);
             assert_eq!([at(16.0, 12.0), at(64.0, 37.0)], [WHITE; 2]);
         }

@@ -3,14 +3,13 @@
 //! Coordinates are picture units. An image is one element, as PNG in a data URI.
 
 use super::color::Rgb;
-use super::drawing::{Align, Drawing, Item, Text};
+use super::drawing::{Align, Drawing, Item, Pixels, Text};
 use super::error::PlotError;
 use super::font::FAMILY;
 use super::geometry::{Area, Point};
 use super::raster;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use image::RgbImage;
 use std::fmt::Write;
 
 /// Returns the picture as an SVG file.
@@ -120,9 +119,9 @@ fn escaped(text: &str) -> String {
 /// Viewers differ in how they enlarge an image, and many blur it: enlarged here,
 /// bins stay crisp in all of them. Repeated rows cost next to nothing, being
 /// zero once each is written as its difference from the one above.
-fn image(area: &Area, pixels: &RgbImage, scale: f64) -> Result<String, PlotError> {
+fn image(area: &Area, pixels: &Pixels, scale: f64) -> Result<String, PlotError> {
     let enlarged = raster::on_paper(area, pixels, scale);
-    let repeated = pixels.height() * 2 <= enlarged.height();
+    let repeated = pixels.height * 2 <= enlarged.height;
     let filter = if repeated { png::Filter::Up } else { png::Filter::NoFilter };
     let data = STANDARD.encode(raster::png(&enlarged, filter, None)?);
     let [x, y, w, h] = [area.left, area.top, area.width(), area.height()].map(number);

@@ -170,11 +170,13 @@ fn oversized_png_headers_are_refused() {
 #[allow(clippy::zombie_processes)] // `wait4` waits
 #[test]
 fn a_profile_is_not_unpacked_without_limit() {
-    use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
     let folder = Folder::new();
-    let mut png = PngEncoder::new(std::fs::File::create(folder.path("in.png")).unwrap());
-    png.set_icc_profile(vec![0; 384 << 20]).unwrap();
-    png.write_image(&[7; 12], 4, 3, ExtendedColorType::L8).unwrap();
+    let mut info = png::Info::with_size(4, 3);
+    info.icc_profile = Some(vec![0; 384 << 20].into());
+    let file = std::fs::File::create(folder.path("in.png")).unwrap();
+    let mut png = png::Encoder::with_info(file, info).unwrap().write_header().unwrap();
+    png.write_image_data(&[7; 12]).unwrap();
+    png.finish().unwrap();
     let program = placefield(&[]).get_program().to_owned();
     let child = std::process::Command::new(program)
         .args(["compress", "--engine", "cpu", "--threshold", "5"])

@@ -1,5 +1,6 @@
 //! `plot`, `compare`, `generate`, `demo`: what they write.
 
+use crate::common::png::Png;
 use crate::tiny::Tiny;
 use crate::{PIPELINES, eval_json, names_in, run};
 use serde_json::Value;
@@ -22,10 +23,9 @@ pub(crate) const PICTURES: [&str; 9] = [
 /// Every name as a PNG and an SVG, which must look like it.
 pub(crate) fn check_pictures(folder: &Path, names: &[&str]) {
     for name in names {
-        let png = image::open(folder.join(name).with_extension("png"));
-        let png = png.unwrap_or_else(|e| panic!("{name}.png: {e}")).into_rgb8();
-        let first = *png.get_pixel(0, 0);
-        assert!(png.pixels().any(|p| *p != first), "{name}.png is blank");
+        let png = Png::open(&folder.join(name).with_extension("png"));
+        let first = png.at(0, 0);
+        assert!(png.pixels().any(|p| p.2 != first), "{name}.png is blank");
         let svg = std::fs::read_to_string(folder.join(name).with_extension("svg")).unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{name}.svg");
     }
@@ -183,8 +183,8 @@ fn pictures_for_papers_have_width_and_font() {
     with(&[paper, all].concat());
     assert_eq!(names_in(&out).len(), 3 * PICTURES.len());
     for name in PICTURES {
-        let png = image::open(out.join(name).with_extension("png")).unwrap();
-        assert!(png.width().abs_diff(693) <= 1, "{name}: {} pixels", png.width());
+        let png = Png::open(&out.join(name).with_extension("png"));
+        assert!(png.width.abs_diff(693) <= 1, "{name}: {} pixels", png.width);
         let svg = std::fs::read_to_string(out.join(name).with_extension("svg")).unwrap();
         assert!(svg.contains("width=\"249.45pt\"") && !svg.contains("overflow 0."), "{name}");
         assert!(!svg.contains("<text x=\"") || !svg.contains("font-weight=\"bold\""), "{name}");

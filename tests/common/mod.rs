@@ -9,6 +9,8 @@ pub mod bodies;
 pub mod fenced_placement;
 pub mod fences;
 pub mod lines;
+#[cfg(feature = "plot")]
+pub mod png;
 
 use placefield::{Precision, Real};
 use std::path::{Path, PathBuf};

@@ -23,11 +23,11 @@ pub use cuda::CudaThresholdPair;
 
 use crate::real::{Precision, Real};
 use crate::transform::InputElement;
-use image::codecs::png::{PngDecoder, PngEncoder};
-use image::{DynamicImage, ImageBuffer, ImageDecoder, ImageError, Limits, Pixel};
+use png::{BitDepth, ColorType, DecodingError, EncodingError};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::{self, Cursor, Read, Write};
 
 /// Most pixels of a picture (2^28: one `f64` channel of 2 GiB).
@@ -36,8 +36,8 @@ pub const MAX_PIXELS: u64 = 1 << 28;
 /// Most bytes that deflate makes from one.
 const MAX_INFLATION: u64 = 1032;
 
-/// Most bytes that a file's colour profile may unpack to.
-const MAX_PROFILE: u64 = 1 << 26;
+/// Bytes that decoding may take whatever the file's length.
+const DECODER_BYTES: u64 = 1 << 26;
 
 /// Why a picture cannot be read or a transform not be run.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub enum CompressError {
     NotPng,
     /// The picture cannot be decoded.
     #[error("damaged or unsupported PNG file: {0}")]
-    Decode(#[source] ImageError),
+    Decode(#[source] DecodingError),
     /// More pixels than are taken.
     #[error("{width} x {height} pixels: expected at most {MAX_PIXELS} in all")]
     TooLarge {
@@ -80,7 +80,10 @@ pub enum CompressError {
 
 /// A picture with 8 or 16 bits a sample: grey or RGB, with or without alpha.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Picture(DynamicImage);
+pub struct Picture {
+    format: PictureFormat,
+    samples: Samples,
+}
 
 impl Picture {
     /// Reads a PNG file. Palettes and grey of 1, 2 and 4 bits are expanded to 8;
@@ -97,27 +100,37 @@ impl Picture {
         file.read_to_end(&mut bytes)?;
         let length = bytes.len() as u64;
         // Memory that decoding may take besides the pixels: the file's own pieces, in buffers that
-        // double, a row of the widest pixels, the width standing where every PNG file has it, a
-        // profile.
+        // double, and a row of the widest pixels, the width standing where every PNG file has it.
         let row = bytes
             .get(16..20)
             .map_or(0, |b| 8 * u64::from(u32::from_be_bytes([b[0], b[1], b[2], b[3]])));
-        let mut limits = Limits::no_limits();
-        limits.max_alloc = Some(4 * length + row + MAX_PROFILE);
-        let decoder = PngDecoder::with_limits(Cursor::new(bytes), limits);
-        let decoder = decoder.map_err(CompressError::Decode)?;
-        let (width, height) = decoder.dimensions();
+        let most = usize::try_from(4 * length + row + DECODER_BYTES).unwrap_or(usize::MAX);
+        let limits = png::Limits { bytes: most };
+        let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
+        decoder.set_transformations(png::Transformations::EXPAND);
+        decoder.set_ignore_text_chunk(true);
+        decoder.set_ignore_iccp_chunk(true);
+        let mut reader = decoder.read_info().map_err(CompressError::Decode)?;
+        let (width, height) = reader.info().size();
         let pixels = u64::from(width) * u64::from(height);
         if pixels > MAX_PIXELS {
             return Err(CompressError::TooLarge { width, height });
         }
         // Before anything of that size is allocated.
-        let bits = u64::from(decoder.original_color_type().bits_per_pixel());
-        if pixels * bits / 8 > length * MAX_INFLATION {
+        if pixels * reader.info().bits_per_pixel() as u64 / 8 > length * MAX_INFLATION {
             return Err(CompressError::Truncated { width, height, bytes: length });
         }
-        let image = DynamicImage::from_decoder(decoder).map_err(CompressError::Decode)?;
-        Ok(Picture(image))
+        let size = reader.output_buffer_size().expect("fewer pixels than memory has bytes");
+        let mut bytes = vec![0; size];
+        reader.next_frame(&mut bytes).map_err(CompressError::Decode)?;
+        let samples = match reader.output_color_type() {
+            (_, BitDepth::Sixteen) => {
+                let pairs = bytes.chunks_exact(2);
+                Samples::U16(pairs.map(|b| u16::from_be_bytes([b[0], b[1]])).collect())
+            }
+            _ => Samples::U8(bytes),
+        };
+        Ok(Picture::from_samples(width, height, samples).expect("samples of every pixel"))
     }
 
     /// Writes a PNG file of the same kind.
@@ -125,8 +138,30 @@ impl Picture {
     /// # Errors
     /// When `out` cannot be written.
     pub fn write_png(&self, out: impl Write) -> io::Result<()> {
-        self.0.write_with_encoder(PngEncoder::new(out)).map_err(|e| match e {
-            ImageError::IoError(e) => e,
+        let PictureFormat { width, height, channels, alpha, .. } = self.format;
+        let mut encoder = png::Encoder::new(out, width as u32, height as u32);
+        encoder.set_color(match (channels, alpha) {
+            (1, false) => ColorType::Grayscale,
+            (1, true) => ColorType::GrayscaleAlpha,
+            (_, false) => ColorType::Rgb,
+            (_, true) => ColorType::Rgba,
+        });
+        encoder.set_compression(png::Compression::Fast);
+        encoder.set_filter(png::Filter::Adaptive);
+        let (depth, bytes): (_, Cow<'_, [u8]>) = match &self.samples {
+            Samples::U8(samples) => (BitDepth::Eight, samples.into()),
+            Samples::U16(samples) => (
+                BitDepth::Sixteen,
+                samples.iter().flat_map(|sample| sample.to_be_bytes()).collect(),
+            ),
+        };
+        encoder.set_depth(depth);
+        let written = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&bytes)?;
+            writer.finish()
+        });
+        written.map_err(|error| match error {
+            EncodingError::IoError(error) => error,
             other => io::Error::other(other),
         })
     }
@@ -136,28 +171,19 @@ impl Picture {
     /// `None` when they are not `width · height` times 1 (grey), 2 (grey and
     /// alpha), 3 (RGB) or 4 (RGBA).
     pub fn from_samples(width: u32, height: u32, samples: Samples) -> Option<Self> {
-        fn whole<P: Pixel>(
-            w: u32,
-            h: u32,
-            v: Vec<P::Subpixel>,
-        ) -> Option<ImageBuffer<P, Vec<P::Subpixel>>> {
-            ImageBuffer::from_raw(w, h, v)
-        }
         let pixels = usize::try_from(u64::from(width) * u64::from(height)).ok()?;
-        let count = samples.len();
-        let channels = count.checked_div(pixels).filter(|c| c * pixels == count)?;
-        let (w, h) = (width, height);
-        Some(Picture(match (samples, channels) {
-            (Samples::U8(v), 1) => DynamicImage::ImageLuma8(whole(w, h, v)?),
-            (Samples::U8(v), 2) => DynamicImage::ImageLumaA8(whole(w, h, v)?),
-            (Samples::U8(v), 3) => DynamicImage::ImageRgb8(whole(w, h, v)?),
-            (Samples::U8(v), 4) => DynamicImage::ImageRgba8(whole(w, h, v)?),
-            (Samples::U16(v), 1) => DynamicImage::ImageLuma16(whole(w, h, v)?),
-            (Samples::U16(v), 2) => DynamicImage::ImageLumaA16(whole(w, h, v)?),
-            (Samples::U16(v), 3) => DynamicImage::ImageRgb16(whole(w, h, v)?),
-            (Samples::U16(v), 4) => DynamicImage::ImageRgba16(whole(w, h, v)?),
+        let all = samples.len().checked_div(pixels).filter(|all| all * pixels == samples.len())?;
+        let (channels, alpha) = match all {
+            1 | 3 => (all, false),
+            2 | 4 => (all - 1, true),
             _ => return None,
-        }))
+        };
+        let bits = match samples {
+            Samples::U8(_) => 8,
+            Samples::U16(_) => 16,
+        };
+        let (width, height) = (width as usize, height as usize);
+        Some(Picture { format: PictureFormat { width, height, channels, alpha, bits }, samples })
     }
 
     /// This picture and, to its right, another of the same size and kind; `None` of another.
@@ -165,12 +191,12 @@ impl Picture {
         fn rows<S: Copy>(left: &[S], right: &[S], row: usize) -> Vec<S> {
             left.chunks(row).zip(right.chunks(row)).flat_map(|(l, r)| [l, r].concat()).collect()
         }
-        let format = self.format();
+        let format = self.format;
         let row = format.width * (format.channels + usize::from(format.alpha));
-        let both = match (self.samples(), other.samples()) {
-            _ if format != other.format() => return None,
-            (Samples::U8(left), Samples::U8(right)) => Samples::U8(rows(&left, &right, row)),
-            (Samples::U16(left), Samples::U16(right)) => Samples::U16(rows(&left, &right, row)),
+        let both = match (&self.samples, &other.samples) {
+            _ if format != other.format => return None,
+            (Samples::U8(left), Samples::U8(right)) => Samples::U8(rows(left, right, row)),
+            (Samples::U16(left), Samples::U16(right)) => Samples::U16(rows(left, right, row)),
             _ => return None,
         };
         let width = u32::try_from(2 * format.width).ok()?;
@@ -179,30 +205,12 @@ impl Picture {
 
     /// Returns its samples, interleaved.
     pub fn samples(&self) -> Samples {
-        match &self.0 {
-            DynamicImage::ImageLuma16(_)
-            | DynamicImage::ImageLumaA16(_)
-            | DynamicImage::ImageRgb16(_)
-            | DynamicImage::ImageRgba16(_) => {
-                let bytes = self.0.as_bytes().chunks_exact(2);
-                Samples::U16(bytes.map(|b| u16::from_ne_bytes([b[0], b[1]])).collect())
-            }
-            _ => Samples::U8(self.0.as_bytes().to_vec()),
-        }
+        self.samples.clone()
     }
 
     /// Returns the picture's format.
     pub fn format(&self) -> PictureFormat {
-        let colour = self.0.color();
-        let alpha = colour.has_alpha();
-        let channels = usize::from(colour.channel_count()) - usize::from(alpha);
-        PictureFormat {
-            width: self.0.width() as usize,
-            height: self.0.height() as usize,
-            channels,
-            alpha,
-            bits: u32::from(colour.bits_per_pixel()) / u32::from(colour.channel_count()),
-        }
+        self.format
     }
 }
 

@@ -1,7 +1,7 @@
 //! Curves and bars.
 
 use super::read::{area, assert_well_formed, png, svg};
-use image::RgbImage;
+use crate::common::png::Png;
 use placefield::plot::{BarSeries, Bars, Curves, Format, Series};
 
 fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
@@ -10,13 +10,12 @@ fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
 
 /// Share of the chart's width and height at which pixels of `color` lie, at
 /// the left and right end of the area.
-fn heights(image: &RgbImage, color: [u8; 3]) -> [f64; 2] {
+fn heights(image: &Png, color: [u8; 3]) -> [f64; 2] {
     // The corner of the chart's area is free of curves.
-    let middle = (image.width() / 2, image.height() / 2);
+    let middle = (image.width / 2, image.height / 2);
     let [left, top, right, bottom] = area(image, middle);
     [left + 4, right - 5].map(|x| {
-        let column: Vec<u32> =
-            (top..bottom).filter(|&y| image.get_pixel(x, y).0 == color).collect();
+        let column: Vec<u32> = (top..bottom).filter(|&y| image.at(x, y) == color).collect();
         let mean = column.iter().sum::<u32>() as f64 / column.len() as f64;
         1.0 - (mean - f64::from(top)) / f64::from(bottom - top)
     })
@@ -37,9 +36,9 @@ fn curves_rise_upward_and_to_the_right() {
     let image = png(&chart.draw());
     let [start, end] = heights(&image, blue);
     assert!(start < 0.02 && end > 0.98, "from {start} to {end}");
-    let [left, top, right, bottom] = area(&image, (image.width() / 2, image.height() / 4));
+    let [left, top, right, bottom] = area(&image, (image.width / 2, image.height / 4));
     let (x, y) = ((left + right) / 2, (top + bottom) / 2);
-    let near = (y - 4..y + 4).any(|y| image.get_pixel(x, y).0 == blue);
+    let near = (y - 4..y + 4).any(|y| image.at(x, y) == blue);
     assert!(near, "the curve passes the middle");
 }
 
@@ -59,9 +58,9 @@ fn bars_are_grouped_and_as_high_as_their_values() {
     let [paper, here] = [[0x00, 0x72, 0xb2], [0xd5, 0x5e, 0x00]];
     // Columns of a colour, left of the legend, and how high each is.
     let heights = |color: [u8; 3]| -> Vec<(u32, usize)> {
-        let is = |x, y| image.get_pixel(x, y).0 == color;
-        let column = |x: u32| (0..image.height()).filter(|&y| is(x, y)).count();
-        (0..image.width() - 250).map(|x| (x, column(x))).filter(|c| c.1 > 40).collect()
+        let is = |x, y| image.at(x, y) == color;
+        let column = |x: u32| (0..image.height).filter(|&y| is(x, y)).count();
+        (0..image.width - 250).map(|x| (x, column(x))).filter(|c| c.1 > 40).collect()
     };
     let (paper, here) = (heights(paper), heights(here));
     let highest = paper.iter().map(|c| c.1).max().unwrap() as f64;

@@ -1,7 +1,7 @@
 //! Maps of bins: what stands where, and every odd shape and value.
 
 use super::read::{area, assert_well_formed, embedded, png, svg};
-use image::RgbImage;
+use crate::common::png::Png;
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::plot::{Arrows, Format, HeatMap, Scale, Shading, Size};
 
@@ -14,11 +14,11 @@ fn grid(width: f64, height: f64, nx: usize, ny: usize) -> BinGrid {
 }
 
 /// The colour in the middle of bin `(i, j)` of `nx × ny`.
-fn bin(image: &RgbImage, area: [u32; 4], (nx, ny): (u32, u32), (i, j): (u32, u32)) -> [u8; 3] {
+fn bin(image: &Png, area: [u32; 4], (nx, ny): (u32, u32), (i, j): (u32, u32)) -> [u8; 3] {
     let [left, top, right, bottom] = area;
     let x = left + (right - left) * (2 * i + 1) / (2 * nx);
     let y = bottom - (bottom - top) * (2 * j + 1) / (2 * ny) - 1;
-    image.get_pixel(x, y).0
+    image.at(x, y)
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn bins_go_from_left_to_right_and_bottom_to_top() {
         map[hot] = 2.0;
         let picture = HeatMap::new(&map, grid(700.0, 300.0, nx, ny), Scale::Sequential);
         let image = png(&picture.draw().unwrap());
-        let area = area(&image, (image.width() / 2, image.height() / 2));
+        let area = area(&image, (image.width / 2, image.height / 2));
         for i in 0..nx {
             for j in 0..ny {
                 let color = bin(&image, area, (nx as u32, ny as u32), (i as u32, j as u32));
@@ -47,7 +47,7 @@ fn both_axes_have_one_scale() {
         let map = Map::filled(7, 4, 1.0);
         let picture = HeatMap::new(&map, grid(width, height, 7, 4), Scale::Sequential);
         let image = png(&picture.draw().unwrap());
-        let [left, top, right, bottom] = area(&image, (300, image.height() / 2));
+        let [left, top, right, bottom] = area(&image, (300, image.height / 2));
         let drawn = f64::from(right - left) / f64::from(bottom - top);
         assert!((drawn / (width / height) - 1.0).abs() < 0.01, "{width} x {height}: {drawn}");
     }
@@ -63,15 +63,15 @@ fn the_svg_holds_the_same_map_as_the_png() {
     assert_eq!(images.len(), 2, "the map and the colour bar");
     for (left, top, image) in images {
         // Not the outermost pixels, on which the frame lies.
-        for y in 2..image.height() - 2 {
-            for x in 2..image.width() - 2 {
-                let near = png.get_pixel(left + x, top + y).0;
-                let want = image.get_pixel(x, y).0;
+        for y in 2..image.height - 2 {
+            for x in 2..image.width - 2 {
+                let near = png.at(left + x, top + y);
+                let want = image.at(x, y);
                 // Where a border between bins cuts a pixel, the PNG has the mean of both.
-                let border = image.get_pixel(x - 1, y).0 != want
-                    || image.get_pixel(x + 1, y).0 != want
-                    || image.get_pixel(x, y - 1).0 != want
-                    || image.get_pixel(x, y + 1).0 != want;
+                let border = image.at(x - 1, y) != want
+                    || image.at(x + 1, y) != want
+                    || image.at(x, y - 1) != want
+                    || image.at(x, y + 1) != want;
                 assert!(near == want || border, "at ({x}, {y}): {near:?}, not {want:?}");
             }
         }
@@ -86,10 +86,10 @@ fn maps_finer_than_the_picture_are_averaged() {
     let mut picture = HeatMap::new(&map, grid(1000.0, 1000.0, n, n), Scale::Sequential);
     picture.range = Some((0.0, 4.0));
     let image = png(&picture.draw().unwrap());
-    let [left, top, right, bottom] = area(&image, (image.width() / 2, image.height() / 2));
+    let [left, top, right, bottom] = area(&image, (image.width / 2, image.height / 2));
     let quarter = [0x3b, 0x52, 0x8b];
     for (x, y) in [(left + 2, top + 2), (right - 3, bottom - 3), (left + 400, top + 401)] {
-        let color = image.get_pixel(x, y).0;
+        let color = image.at(x, y);
         let off = (0..3).map(|c| color[c].abs_diff(quarter[c])).max().unwrap();
         assert!(off <= 2, "{color:?} at ({x}, {y}), expected {quarter:?}");
     }
@@ -122,11 +122,11 @@ fn outlines_stand_where_the_blocks_are() {
     ];
     picture.outlines = &blocks;
     let image = png(&picture.draw().unwrap());
-    let [left, top, right, bottom] = area(&image, (image.width() * 3 / 4, image.height() / 4));
+    let [left, top, right, bottom] = area(&image, (image.width * 3 / 4, image.height / 4));
     let white: Vec<(u32, u32)> = image
-        .enumerate_pixels()
+        .pixels()
         .filter(|(x, y, p)| {
-            p.0 == [255; 3] && (left..right).contains(x) && (top..bottom).contains(y)
+            *p == [255; 3] && (left..right).contains(x) && (top..bottom).contains(y)
         })
         .map(|(x, y, _)| (x, y))
         .collect();
@@ -152,8 +152,8 @@ fn arrow(x: f64, y: f64) -> ((f64, f64), (u32, u32)) {
     let [left, top, right, bottom] = area(&image, (400, 300));
     let inside = |x, y| (left + 3..right - 3).contains(&x) && (top + 3..bottom - 3).contains(&y);
     let dark: Vec<(f64, f64)> = image
-        .enumerate_pixels()
-        .filter(|&(x, y, p)| inside(x, y) && p.0[0] < 0x80)
+        .pixels()
+        .filter(|&(x, y, p)| inside(x, y) && p[0] < 0x80)
         .map(|(x, y, _)| (f64::from(x) + 0.5, f64::from(y) + 0.5))
         .collect();
     assert!(!dark.is_empty());
@@ -187,7 +187,7 @@ fn nonfinite_values_are_marked_and_counted() {
     for scale in [Scale::Sequential, Scale::Magnitude, Scale::Diverging] {
         let picture = HeatMap::new(&map, grid(60.0, 40.0, 6, 4), scale).draw().unwrap();
         let image = png(&picture);
-        let area = area(&image, (image.width() / 2, image.height() / 2));
+        let area = area(&image, (image.width / 2, image.height / 2));
         for i in 0..6 {
             for j in 0..4 {
                 let marked = bin(&image, area, (6, 4), (i, j)) == NOT_FINITE;
@@ -212,7 +212,7 @@ fn absent_values_are_grey_and_have_no_arrow() {
     assert!(text.contains("no cells · min 1.00") && !text.contains("not finite"));
     assert_eq!(text.matches("<polygon").count(), 2 + 1, "an arrow and its rim, and the swatch");
     let image = png(&picture);
-    let area = area(&image, (image.width() / 2, image.height() / 2));
+    let area = area(&image, (image.width / 2, image.height / 2));
     assert_eq!(bin(&image, area, (2, 1), (1, 0)), [0xc8, 0xcc, 0xd0]);
 }
 
@@ -301,7 +301,7 @@ fn cells_are_drawn_unless_they_are_too_many() {
     let cell = [Rect::at(160.0, 60.0, 10.0, 10.0)];
     picture.cells = &cell;
     let image = png(&picture.draw().unwrap());
-    let area = area(&image, (image.width() / 2, image.height() / 2));
+    let area = area(&image, (image.width / 2, image.height / 2));
     for i in 0..8 {
         for j in 0..8 {
             let covered = bin(&image, area, (8, 8), (i, j)) != DARK;
@@ -321,7 +321,7 @@ fn a_range_asked_for_is_kept() {
     for (range, want) in [((3.0, 5.0), DARK), ((1.0, 3.0), BRIGHT)] {
         picture.range = Some(range);
         let image = png(&picture.draw().unwrap());
-        assert_eq!(image.get_pixel(image.width() / 2, image.height() / 2).0, want);
+        assert_eq!(image.at(image.width / 2, image.height / 2), want);
     }
 }
 

@@ -1,15 +1,15 @@
 //! Pictures read back: pixels, and what an SVG is made of.
 
-use image::RgbImage;
+use crate::common::png::Png;
 use placefield::plot::{Format, Picture};
 
 const INK: [u8; 3] = [0x26, 0x26, 0x26];
 
-pub(crate) fn png(picture: &Picture) -> RgbImage {
+pub(crate) fn png(picture: &Picture) -> Png {
     let bytes = picture.encode(Format::Png).unwrap();
-    let image = image::load_from_memory_with_format(&bytes, image::ImageFormat::Png).unwrap();
-    assert_eq!((image.width(), image.height()), picture.size());
-    image.to_rgb8()
+    let image = Png::decode(&bytes);
+    assert_eq!((image.width, image.height), picture.size());
+    image
 }
 
 pub(crate) fn svg(picture: &Picture) -> String {
@@ -17,23 +17,23 @@ pub(crate) fn svg(picture: &Picture) -> String {
 }
 
 /// Left, top, right and bottom of the framed area around `inside`, frame excluded.
-pub(crate) fn area(image: &RgbImage, inside: (u32, u32)) -> [u32; 4] {
-    let ink = |x: u32, y: u32| image.get_pixel(x, y).0 == INK;
+pub(crate) fn area(image: &Png, inside: (u32, u32)) -> [u32; 4] {
+    let ink = |x: u32, y: u32| image.at(x, y) == INK;
     let (x, y) = inside;
     let left = (0..x).rev().find(|&x| ink(x, y)).unwrap() + 1;
-    let right = (x..image.width()).find(|&x| ink(x, y)).unwrap();
+    let right = (x..image.width).find(|&x| ink(x, y)).unwrap();
     let top = (0..y).rev().find(|&y| ink(x, y)).unwrap() + 1;
-    let bottom = (y..image.height()).find(|&y| ink(x, y)).unwrap();
+    let bottom = (y..image.height).find(|&y| ink(x, y)).unwrap();
     [left, top, right, bottom]
 }
 
 /// The images in an SVG, with their left and top corner in pixels of the PNG.
-pub(crate) fn embedded(svg: &str) -> Vec<(u32, u32, RgbImage)> {
+pub(crate) fn embedded(svg: &str) -> Vec<(u32, u32, Png)> {
     svg.lines()
         .filter(|line| line.starts_with("<image"))
         .map(|line| {
             let data = attribute(line, "href").strip_prefix("data:image/png;base64,").unwrap();
-            let image = image::load_from_memory(&unbase64(data)).unwrap().to_rgb8();
+            let image = Png::decode(&unbase64(data));
             let at = |name| attribute(line, name).parse::<u32>().unwrap();
             (at("x"), at("y"), image)
         })
