@@ -601,6 +601,3 @@ impl Design {
         (x + dx, y + dy)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -137,10 +137,6 @@ pub(super) fn repeated_node(text: &[u8], path: &Path) -> BookshelfError {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<NodesFile, String> {
-        parse_nodes(text.as_bytes(), Path::new("d.nodes")).map_err(|e| e.to_string())
-    }
-
     #[test]
     fn node_line_variants_are_read() {
         use NodeKind::*;
@@ -158,71 +154,5 @@ mod tests {
             let unread = unread.as_bytes();
             assert_eq!((rest, got), (&b""[..], Node { name, width, height, kind, unread }));
         }
-    }
-
-    #[test]
-    fn errors_name_line_and_column() {
-        let cases = [
-            ("", "1:1: expected a node, found end of file"),
-            ("a 1 1\na2 x 1\n", "2:4: expected a width from 0 to 1e100, found `x`"),
-            ("a 1\nb 1 1", "1:4: expected a height from 0 to 1e100, found end of line"),
-            ("a 1", "1:4: expected a height from 0 to 1e100, found end of file"),
-            ("a 1 -2\n", "1:5: expected a height from 0 to 1e100, found `-2`"),
-            ("a nan 1\n", "1:3: expected a width from 0 to 1e100, found `nan`"),
-            ("a 1 1e999\n", "1:5: expected a height from 0 to 1e100, found `1e999`"),
-            ("a\x01 1 1\n", "1:1: expected the name of a node, found `a\\u{1}`"),
-            ("NumNodes : 2\na 1 1\n", "1:12: expected 2 nodes as the header counts, found 1"),
-            (
-                "NumNodes : 1000000000000\na 1 1\n",
-                "1:12: expected 1000000000000 nodes as the header counts, found 1",
-            ),
-            (
-                "NumTerminals : 2\na 1 1 terminal\n",
-                "1:16: expected 2 terminals as the header counts, found 1",
-            ),
-            (
-                "NumNodes : 3\na 1 1\nb 1 1\n#\n a 2 2\n",
-                "5:2: expected each node once, found `a` again (first on line 2)",
-            ),
-            ("UCLA pl 1.0\na 1 1\n", "1:6: expected a `nodes` file, found `pl`"),
-        ];
-        for (text, want) in cases {
-            assert_eq!(read(text).unwrap_err(), format!("d.nodes:{want}"));
-        }
-    }
-
-    #[test]
-    fn terminal_ni_may_count_as_terminals_or_not() {
-        for n in [1, 2] {
-            assert!(
-                read(&format!("NumTerminals : {n}\na 1 1 terminal\nb 1 1 terminal_NI\n")).is_ok()
-            );
-        }
-    }
-
-    #[test]
-    fn headers_may_count_fewer() {
-        let text = "NumNodes : 1\nNumTerminals : 0\na 1 1\nb 1 1 terminal\nc 1 1 terminal_NI\n";
-        let file = read(text).unwrap();
-        assert_eq!(file.nodes.len(), 3);
-        assert_eq!(
-            file.warnings,
-            [
-                "d.nodes: 2 nodes more than the header counts (counted on line 1: `1`)",
-                "d.nodes: 2 terminals more than the header counts (counted on line 2: `0`)",
-            ]
-        );
-    }
-
-    #[test]
-    fn unread_words_and_empty_nodes_are_counted() {
-        let file = read("a 1 1 FOO\nb 1 1 BAR\nc 0 4\nd 0 0 terminal\n").unwrap();
-        assert_eq!(
-            file.warnings,
-            [
-                "d.nodes: 2 node lines end in words that are not read (first on line 1: `FOO`)",
-                "d.nodes: 1 movable nodes have no area",
-            ]
-        );
     }
 }

@@ -192,30 +192,6 @@ fn placed_again<'a>(body: &'a [u8], index: &NameIndex, node: u32) -> Miss<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::design::Names;
-
-    fn read(text: &str) -> Result<(PlFile, Vec<NodeKind>), String> {
-        let mut names = Names::default();
-        ["a", "b", "t", "ni"].iter().for_each(|n| names.push(n));
-        let (m, f, ni) = (NodeKind::Movable, NodeKind::Fixed, NodeKind::FixedNoImage);
-        let mut kind = vec![m, m, f, ni];
-        let file = parse_pl(text.as_bytes(), Path::new("d.pl"), &NameIndex::new(&names), &mut kind);
-        file.map(|f| (f, kind)).map_err(|e| e.to_string())
-    }
-
-    #[test]
-    fn placement_line_variants_are_read() {
-        let (file, _) = read(
-            "UCLA pl 1.0\r\n# c\r\nb\t-58377.6  12089.5 : FS\r\n  a  1e3 .5:W # c\r\nt 0 0 : fe /Fixed\n\
-             ni 459 470 : E /FIXED_NI",
-        )
-        .unwrap();
-        assert_eq!(file.placement.x, [1000.0, -58377.6, 0.0, 459.0]);
-        assert_eq!(file.placement.y, [0.5, 12089.5, 0.0, 470.0]);
-        use Orientation::*;
-        assert_eq!(file.placement.orientation, [W, FS, FE, E]);
-        assert!(file.warnings.is_empty());
-    }
 
     #[test]
     fn all_orientations_are_read() {
@@ -224,62 +200,5 @@ mod tests {
             let (rest, got) = orientation(text.as_bytes()).unwrap();
             assert_eq!((got, rest.len()), (o, 7));
         }
-    }
-
-    #[test]
-    fn fixed_marks_fix_and_never_free() {
-        let all = |mark: &str| ["a", "t", "ni"].map(|n| format!("{n} 0 0 : N {mark}\n")).concat();
-        use NodeKind::*;
-        for (mark, want) in [
-            ("", [Movable, Movable, Fixed, FixedNoImage]),
-            ("/FIXED", [Fixed, Movable, Fixed, FixedNoImage]),
-            ("/FIXED_NI", [FixedNoImage, Movable, FixedNoImage, FixedNoImage]),
-        ] {
-            let (file, kind) = read(&all(mark)).unwrap();
-            assert_eq!(kind, want, "{mark}");
-            assert_eq!(file.warnings, ["d.pl: 1 nodes are not placed and lie at 0 0"]);
-        }
-    }
-
-    #[test]
-    fn unplaced_fixed_nodes_are_counted_separately() {
-        let (file, _) = read("a 0 0 : N\nni 0 0 : N\n").unwrap();
-        let said = [
-            "2 nodes are not placed and lie at 0 0",
-            "1 of the nodes that are not placed are fixed",
-        ];
-        assert_eq!(file.warnings, said.map(|said| format!("d.pl: {said}")));
-    }
-
-    #[test]
-    fn errors_name_line_and_column() {
-        let cases = [
-            ("", "1:1: expected the place of a node, found end of file"),
-            (
-                "a 1 2 : N\nzz 1 2 : N",
-                "2:1: expected a node that the .nodes file describes, found `zz`",
-            ),
-            ("a 1 x : N", "1:5: expected a y coordinate, found `x`"),
-            ("a inf 1 : N", "1:3: expected an x coordinate, found `inf`"),
-            ("a 1 2", "1:6: expected `:` and an orientation, found end of file"),
-            (
-                "a 1 2 : X\n",
-                "1:9: expected an orientation (N, S, E, W, FN, FS, FE or FW), found `X`",
-            ),
-            (
-                "a 1 2 : N\nb 1 2 : N\n\n a 1 3 : S",
-                "4:2: expected each node once, found `a` again (first on line 1)",
-            ),
-        ];
-        for (text, want) in cases {
-            assert_eq!(read(text).unwrap_err(), format!("d.pl:{want}"));
-        }
-    }
-
-    #[test]
-    fn unread_words_are_counted() {
-        let (file, _) = read("a 1 2 : N /PLACED\nb 1 2 : N\nt 0 0 : N\nni 0 0 : N\n").unwrap();
-        let want = "d.pl: 1 places end in words that are not read (first on line 1: `/PLACED`)";
-        assert_eq!(file.warnings, [want]);
     }
 }

@@ -210,44 +210,6 @@ fn positive<'a>(i: &'a [u8], what: &'static str) -> Parsed<'a, f64> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Row>, String> {
-        let file = parse_scl(text.as_bytes(), Path::new("d.scl"));
-        file.map(|f| f.rows).map_err(|e| e.to_string())
-    }
-
-    #[test]
-    fn row_variants_are_read() {
-        let want = Row {
-            x: -5.5,
-            y: 459.0,
-            height: 12.0,
-            site_width: 1.0,
-            pitch: 2.0,
-            sites: 96,
-            orientation: Orientation::FS,
-            ..Row::default()
-        };
-        let rest =
-            "Siteorient : FS\nSitesymmetry : Y\nSitewidth : 1 \n Sitespacing : 2\nHeight:12\n";
-        for text in [
-            format!(
-                "UCLA scl 1.0\n\nNumRows : 1\nCoreRow Horizontal\nCoordinate : 459\n{rest}SubrowOrigin : -5.5\tNumSites : 96\nEnd\n"
-            ),
-            format!(
-                "Numrows : \t1\nCoreRow Horizontal\n{rest}SubrowOrigin : -5.5\nNumsites : 96\nCoordinate : 459\nEnd"
-            ),
-            format!(
-                "CoreRow Horizontal\n{rest}# c\nNumSites : 96 SubrowOrigin : -5.5 # c\nCoordinate : 4.59e2\nEnd\n"
-            ),
-            format!(
-                "corerow horizontal\r\n{}numsites : 96\r\nsubroworigin : -5.5\r\ncoordinate : 459\r\nend\r\n",
-                rest.replace('\n', "\r\n").replace(": Y", ":")
-            ),
-        ] {
-            assert_eq!(read(&text).unwrap(), [want], "{text}");
-        }
-    }
-
     #[test]
     fn site_orientations_and_symmetries_are_read() {
         for (words, want) in
@@ -265,59 +227,6 @@ mod tests {
             ("X", of(true, false, false)),
         ] {
             assert_eq!(site_symmetry(words), want, "{words:?}");
-        }
-    }
-
-    #[test]
-    fn subrows_become_rows() {
-        let text = "NumRows : 2\nCoreRow Horizontal\nCoordinate : 0\nHeight : 2\nSitewidth : 1\n\
-            SubrowOrigin : 0 NumSites : 10\nSubrowOrigin : 20 NumSites : 5\nEnd\n\
-            CoreRow Horizontal\nCoordinate : 2\nHeight : 2\nSitespacing : 1\n\
-            NumSites : 7\nSubrowOrigin : 3\nNumSites : 0\nSubrowOrigin : 30\nEnd\n";
-        let rows = read(text).unwrap();
-        let spans: Vec<_> = rows.iter().map(|r| (r.x, r.y, r.sites)).collect();
-        assert_eq!(spans, [(0.0, 0.0, 10), (20.0, 0.0, 5), (3.0, 2.0, 7)]);
-        let warnings = parse_scl(text.as_bytes(), Path::new("d.scl")).unwrap().warnings;
-        assert_eq!(warnings, ["d.scl: 1 subrows have no sites and are left out"]);
-    }
-
-    #[test]
-    fn errors_name_line_and_column() {
-        let row = |lines: &str| format!("CoreRow Horizontal\n{lines}\nEnd\n");
-        let whole = "Coordinate : 0\nHeight : 2\nSitewidth : 1\nSubrowOrigin : 0 NumSites : 10";
-        let cases = [
-            (String::new(), "1:1: expected `CoreRow`, found end of file"),
-            ("NumRows : 0\n".into(), "2:1: expected `CoreRow`, found end of file"),
-            (
-                format!("NumRows : 2\n{}", row(whole)),
-                "1:11: expected 2 rows as the header counts, found 1",
-            ),
-            (row(whole) + "junk", "7:1: expected `CoreRow`, found `junk`"),
-            ("CoreRow Vertical\n".into(), "1:9: expected `Horizontal`, found `Vertical`"),
-            (
-                format!("CoreRow Horizontal\n{whole}"),
-                "5:31: expected a key of a row or `End`, found end of file",
-            ),
-            (row("Height : 0"), "2:10: expected a height above 0, found `0`"),
-            (row("Height 5"), "2:8: expected `:`, found `5`"),
-            (row("Depth : 5"), "2:1: expected a key of a row or `End`, found `Depth`"),
-            (row("Coordinate : 0"), "3:1: expected `Height` of the row, found `End`"),
-            (
-                row(&whole.replace("NumSites : 10", "")),
-                "6:1: expected `NumSites` of the subrow, found `End`",
-            ),
-            (row(&whole.replace(": 10", ": -1")), "5:29: expected a number of sites, found `-1`"),
-            (
-                row(&whole.replace(": 10", ": 0")),
-                "7:1: expected a subrow with sites, found end of file",
-            ),
-            (
-                row("SubrowOrigin : 1\nSubrowOrigin : 2"),
-                "3:1: expected `NumSites` of the subrow before, found `SubrowOrigin`",
-            ),
-        ];
-        for (text, want) in cases {
-            assert_eq!(read(&text).unwrap_err(), format!("d.scl:{want}"), "{text}");
         }
     }
 }

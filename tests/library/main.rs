@@ -9,6 +9,7 @@ mod common;
 mod conformance;
 mod congestion;
 mod density_golden;
+mod design;
 mod fences;
 mod flat;
 mod golden;
@@ -20,5 +21,6 @@ mod place;
 mod placer;
 #[cfg(feature = "plot")]
 mod plot;
+mod readers;
 mod scipy;
 mod transforms;
