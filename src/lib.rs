@@ -138,21 +138,16 @@
 //! | filler | a rectangle without pins that stands for free area, so that cells spread no further than the target density asks |
 //! | macro | a large cell; the area of a movable one counts T times, as that of every fixed cell does |
 //! | charge | what a body or fixed cell adds to ρ: its area, smoothed and weighted ([`charge`]) |
-//! | density ρ | area in a bin over the bin's area, fixed cells, movable cells and fillers together |
-//! | background | a constant near the mean of ρ. ρ minus the background is the *centered* density: it has the same φ and E and loses less to rounding |
+//! | density ρ | area in a bin over the bin's area, fixed cells, movable cells and fillers together. The *centered* density is ρ minus the *background*, a constant near its mean: it has the same φ and E and loses less to rounding |
 //! | target density T | the largest share of a bin that placement should fill; fixed area counts T times |
 //! | overflow, smoothed and exact | Σ max(0, area − T·bin area) over the movable area, with every cell stretched to √2 bins at least, or at its exact size; fillers left out |
-//! | energy | Σ φ·ρ over bins |
 //! | field, force | E = −∇φ per bin; for a body the sum of E over its bins, weighted by overlap |
 //! | solve | ρ to φ, Ex, Ey |
 //! | step | density, solve and force at given positions |
-//! | pipeline | how a solve is composed of transforms: *row-column*, *fused* or *three-pass* ([`spectral`]) |
-//! | pass | one reading and writing of a whole map |
+//! | pipeline | how a solve is composed of transforms: *row-column*, *fused* or *three-pass* ([`spectral`]); a pass reads and writes a whole map once |
 //! | line | a row or a column of a map, as one 1-D transform takes it |
 //! | panel | a few neighbouring columns stored together, so that a block of a GPU, or a task of the CPU, reads whole sectors or cache lines of memory |
-//! | tile, slot | bodies are sorted by tile of bins; a body's place in that *tile order* is its slot |
-//! | halo | the bins around a tile that a block of a GPU holds as well; a body outside its halo is added separately, and more slowly |
-//! | age of an order | the number of bodies outside their halo, summed over the steps since bodies were sorted; the order is stale when they have cost about as much as a new one |
+//! | tile, slot | bodies are sorted by tile of bins; a body's place in that *tile order* is its slot. A block of a GPU also holds the bins around its tile, the *halo*; a body that has left it is added separately, and when this has cost as much as sorting, bodies are sorted again |
 //!
 //! # Examples
 //!
