@@ -53,7 +53,7 @@ inline std::string name_of(int device)
                                   : "CUDA:" + std::to_string(device) + " (placefield)";
 }
 
-// What both work with: f32, and 0 threads are all there are.
+// The options of both: f32, and 0 threads are all there are.
 inline placefield_options options_for(int device, unsigned threads)
 {
   placefield_options options;
@@ -141,7 +141,7 @@ class NoFftBackend final : public Base
 // gpl::DensityGradientBackend, Owner gpl::NesterovBase, Handle gpl::GCellHandle, Cell gpl::GCell and
 // Point gpl::FloatPoint, or classes of the same shape.
 //
-// What changes in a run (sizes, cells, target density, fixed area) is noticed at every call. Fixed
+// Changes in a run (sizes, cells, target density, fixed area) are noticed at every call. Fixed
 // area that gpl counts above a bin's own, up to 1.1 of it in the middle of macros, counts as the
 // bin's.
 template <class Base, class Owner, class Handle, class Cell, class Point>
@@ -306,7 +306,7 @@ class DensityGradientBackend final : public Base
   std::vector<double> width_, height_, taken_;
   std::vector<std::uint8_t> macro_;
   std::vector<float> x_, y_, field_x_, field_y_;
-  // What the engine is yet to be told, after an error too.
+  // The changes that the engine has not been given yet, after an error too.
   bool anew_ = true, sized_ = false, blocked_ = false, fields_read_ = false;
 };
 

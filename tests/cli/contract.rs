@@ -1,4 +1,4 @@
-//! What `eval` promises: the JSON's keys, the maps' layout, the same bits again.
+//! The promises of `eval`: the JSON's keys, the maps' layout, the same bits again.
 
 use crate::tiny::{Tiny, row};
 use crate::{PIPELINES, close, eval_json, names_in, npy, placefield, run};

@@ -87,7 +87,7 @@ fn interrupted(args: &[&dyn AsRef<OsStr>]) -> std::process::Output {
     let listens = |line: &String| line.ends_with("an interruption ends the run with what there is");
     said.find(listens).expect("ended before it was interrupted");
     interrupt(child.id());
-    // What --verbose adds begins with a time.
+    // The lines that --verbose adds begin with a time.
     let added =
         |line: &String| line.split_once(" s: ").is_some_and(|(s, _)| s.parse::<f64>().is_ok());
     let rest: String = said.filter(|line| !added(line)).map(|line| line + "\n").collect();

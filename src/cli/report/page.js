@@ -1,6 +1,6 @@
 "use strict";
-// What a page does beyond showing its pictures: maps drawn from their values
-// under one cursor, and a slider over iterations. Without it the page is complete.
+// Makes a page interactive: maps drawn from their values under one cursor, and a
+// slider over iterations. The page shows all its pictures without it.
 
 const $ = (selector, within = document) => within.querySelector(selector);
 const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];

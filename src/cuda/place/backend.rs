@@ -278,7 +278,7 @@ impl<T: CudaReal> CudaBackend<T> {
     fn staged(&self) -> Result<StageSplit, CudaError> {
         let between = |k, l| self.work.marks.ms_between(k, l);
         let staged = [between(0, 1)?, between(2, 3)?, between(3, 4)?, between(4, 5)?];
-        // What ran at the same time has a share of the time that passed.
+        // Stages that ran at the same time share the time that passed.
         let passed = between(0, 1)?.max(between(0, 5)?);
         let share = passed / staged.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let [wirelength, density, solve, force] = staged.map(|ms| ms * share);
@@ -294,7 +294,7 @@ fn gpus(peers: &Peers) -> Vec<&Gpu> {
 
 impl<T: CudaReal> Drop for CudaBackend<T> {
     fn drop(&mut self) {
-        // What writes into one rank's memory may run on another one's stream.
+        // Kernels that write into one rank's memory may run on another one's stream.
         let _ = self.wait_for_ranks();
     }
 }

@@ -35,7 +35,7 @@ const SAMPLE: usize = SUMS + 8;
 /// Numbers that are sent: those of [`DescentParameters`], and which vectors take part.
 const SENT: usize = 9;
 
-/// What stays the same of the bodies; one value per body each, and of
+/// The properties of bodies that stay the same; one value per body each, and of
 /// `pin_weight` one per movable cell.
 #[derive(Clone, Copy, Debug)]
 pub struct DescentBodies<'a, T> {
@@ -454,7 +454,7 @@ impl<T: CudaReal> Descent<T> {
     /// [`Descent::receive`] brings.
     ///
     /// # Safety
-    /// What is in `all` is of this device or can be reached from it, and lives until this has run.
+    /// The arrays in `all` are of this device or can be reached from it, and live until this has run.
     pub(super) unsafe fn sample(
         &mut self,
         proposed: bool,
@@ -485,7 +485,7 @@ impl<T: CudaReal> Descent<T> {
     /// The numbers of the last [`Descent::gradient`]; waits for all work enqueued.
     ///
     /// # Errors
-    /// What failed on the device since the last wait.
+    /// The failure of the device since the last wait.
     pub fn receive(&mut self) -> Result<DescentSample, CudaError> {
         Ok(self.receive_from_all()?.0)
     }

@@ -1,4 +1,4 @@
-// What the test programs count by.
+// The counters of the test programs.
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -176,7 +176,7 @@ static void gradients(float target)
   CHECK(std::string(density.name()) == "CPU (placefield)");
   CHECK(density.getCellGradient(problem.owner.cells[0]).x == 0.0F);
   CHECK(problem.off(density) < 2e-3);
-  // What changes in a run: fixed area, a size, the number of cells, a cell's kind, the target density.
+  // Changes in a run: fixed area, a size, the number of cells, a cell's kind, the target density.
   problem.taken(20, 9, 1e7 * target);
   CHECK(problem.off(density) < 2e-3);
   problem.cells[3] = shape::Cell(shape::Cell::kStandard, 0, 90000, 14000, 13000, 4000.0, 3000.0);

@@ -155,7 +155,7 @@ static void solves(void) {
     }
     CHECK(worst < 1e-5);
 
-    // What is refused leaves every output as it was.
+    // A refused call leaves every output as it was.
     float before = phi_f[7];
     rho_f[13] = NAN;
     CHECK(placefield_solver_solve_f32(solver, rho_f, phi_f, ex_f, ey_f, BINS, NULL, &error) ==
@@ -373,7 +373,7 @@ static double energy_of(const placefield_bodies *bodies, const double *x, const 
     return result.energy;
 }
 
-// What changes while a placer runs: after it an engine is as one made so.
+// Changes while a placer runs: an engine is then as one made with the new values.
 static void changes(void) {
     placefield_grid grid = the_grid();
     placefield_bodies bodies = the_bodies();
