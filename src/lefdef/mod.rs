@@ -9,39 +9,7 @@
 //!
 //! With the features `gzip` and `xz` a file may be compressed by these, whatever it is called.
 //!
-//! # LEF
-//!
-//! | statement | what it is used for |
-//! |---|---|
-//! | `UNITS DATABASE MICRONS` | passed: lengths are decimal numbers of micrometres |
-//! | `LAYER` of type `ROUTING` | name, direction, pitch and width, in [`Loaded::layers`] |
-//! | `SITE` | size and symmetry of the rows of this site |
-//! | `MACRO` `SIZE`, `ORIGIN`, `SYMMETRY`, `SITE` | size of components; where pins lie in them; [`Master`] |
-//! | `CLASS CORE` of any kind, `ENDCAP` of any kind, none | movable unless the DEF file fixes the component |
-//! | `CLASS BLOCK` | the same |
-//! | `CLASS PAD`, `RING` | fixed where it is placed |
-//! | `CLASS COVER` | fixed where it is placed, and cells may lie under it |
-//! | `PIN` `USE`, `PORT` with `RECT`, `POLYGON`, `PATH`, `ITERATE` | where the pin lies ([`PinPosition`]); supply pins are left out of nets |
-//! | `OBS` | counted: the whole of a macro's box is taken |
-//! | `FOREIGN`, `VIA`, `VIARULE`, `NONDEFAULTRULE`, `PROPERTY`, all others | passed |
-//!
-//! # DEF
-//!
-//! | statement | what it is used for |
-//! |---|---|
-//! | `VERSION`, `DESIGN`, `UNITS` | [`DefSummary`], the design's name, the layout unit |
-//! | `DIEAREA` | [`Design::outline`]; the rest of a polygon's bounding box is a hard blockage |
-//! | `ROW` | [`Design::rows`], each with its site; a column of sites is as many rows |
-//! | `COMPONENTS` | nodes. `PLACED` and `UNPLACED` are movable, as far as the macro's class is; `FIXED`, `COVER` and `FIRM` stay |
-//! | `HALO` | [`Design::halos`]; soft ones are kept free in global placement alone |
-//! | `PINS` | nodes without size where their shapes lie, all `PORT`s together, turned as they are placed. Those that are not placed are left out of their nets |
-//! | `NETS` | pins; `WEIGHT`; `( * pin )`. `USE POWER`, `USE GROUND` and `MUSTJOIN` are left out |
-//! | `REGIONS` of type `FENCE` | [`Design::fences`], with the members that `GROUPS` and `+ REGION` name |
-//! | other regions | counted |
-//! | `BLOCKAGES` `PLACEMENT` | [`Design::blockages`], `SOFT` and `PARTIAL` as well; those of a component or pushed down too |
-//! | `BLOCKAGES` `LAYER` | counted |
-//! | `GCELLGRID` | [`Loaded::gcell_grid`] |
-//! | `SPECIALNETS`, `VIAS`, `TRACKS`, `NONDEFAULTRULES`, `FILLS`, `SLOTS`, `SCANCHAINS`, `STYLES`, `PINPROPERTIES`, `PROPERTYDEFINITIONS`, options that are not named here, all that is unknown | passed and counted in [`DefSummary::skipped`] |
+#![doc = include_str!("statements.md")]
 
 mod assemble;
 mod counts;
