@@ -1,8 +1,10 @@
 //! Free sites, by hand.
 
 use super::sites::{Cells, Run, Sites, orientation_on};
+use super::{Failed, LegalizeOptions, Reason, legalize};
 use crate::design::*;
 use crate::grid::Rect;
+use crate::legality::{self, LegalityOptions};
 
 /// Rows of 10 with 50 sites of 1, every second upside down, and a cell of 3 × 10 for each of
 /// `rows`.
@@ -54,6 +56,27 @@ fn fixed_nodes_with_their_halos_are_taken() {
     let sites = Sites::new(&design).unwrap();
     assert_eq!(runs(sites.segments(1)), [(0, 20), (23, 50)]);
     assert_eq!(runs(sites.segments(2)), [(0, 50)]);
+}
+
+#[test]
+fn a_cell_stands_across_fragments_of_a_row_that_meet() {
+    // A cell of 7 sites, and a row in two fragments of 5.
+    let with_second_at = |x: f64| {
+        let mut design = design(1);
+        design.nodes.width[0] = 7.0;
+        design.placement.x[0] = 2.2;
+        design.rows[0].sites = 5;
+        design.rows.push(Row { x, ..design.rows[0] });
+        let legalized = legalize(&design, &LegalizeOptions::default()).unwrap();
+        design.placement = legalized.placement;
+        let legality = legality::check(&design, &LegalityOptions::default()).unwrap();
+        (design.placement.x[0], legalized.failed, legality.is_legal())
+    };
+    assert_eq!(with_second_at(5.0), (2.0, vec![], true));
+    assert_eq!(with_second_at(4.0), (2.0, vec![], true));
+    // As in OpenROAD's fragmented_row03, whose own result is not on sites either.
+    let reason = Reason::TooWide { sites: 7, widest: 5 };
+    assert_eq!(with_second_at(17.0), (2.2, vec![Failed { node: 0, reason }], false));
 }
 
 #[test]
