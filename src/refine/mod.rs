@@ -7,10 +7,11 @@
 //! * cells of a row are shifted, in their order, to where their nets are shortest;
 //! * cells are mirrored left and right where row and library allow it.
 //!
-//! Each of these looks for better places on all threads, for some thousand cells at a time and in a
-//! placement that does not change meanwhile; what was found is then made in a fixed order, as far as it
-//! still is legal and shortens wires by exact count. So wirelength never rises, the placement is legal
-//! at every moment, and the result is the same for any number of threads.
+//! Each of these looks for better places on all threads, for some thousand cells at a time (of a
+//! large design for more) and in a placement that does not change meanwhile. What was found is then
+//! made, as far as it still is legal and shortens wires by exact count: on all threads what is not in
+//! one another's way (`claims`), and so on with the rest. So wirelength never rises, the placement is
+//! legal at every moment, and the result is the same for any number of threads.
 //!
 //! Cells stand on whole sites and within or outside fences as [`legalize::sites`](crate::legalize::sites)
 //! has them. Cells of several rows are moved into gaps and exchanged with others like them. Macros stay
@@ -52,6 +53,7 @@
 //! # Ok::<(), refine::RefineError>(())
 //! ```
 
+mod claims;
 mod density;
 mod mirror;
 mod reorder;
@@ -60,6 +62,7 @@ mod setup;
 mod shift;
 mod state;
 mod swap;
+mod update;
 mod wires;
 
 use crate::charge::Charge;
@@ -67,19 +70,32 @@ use crate::design::{Design, DesignError, Nets, Placement};
 use crate::legality::{self, LegalityError, LegalityOptions, Violation};
 use crate::legalize::LegalizeError;
 use crate::legalize::sites::Sites;
+use claims::{Claim, Claims};
 use rayon::prelude::*;
 use state::{Change, State, Trial};
 use std::ops::ControlFlow;
 
-/// Cells that look for a better place in the same placement: more find what others take, fewer keep
-/// fewer threads busy.
+/// Cells that look for a better place in the same placement, at least: more find what others take,
+/// fewer keep fewer threads busy.
 const CELLS_AT_ONCE: usize = 1024;
-/// Stretches of cells that are shifted in the same placement.
-const STRETCHES_AT_ONCE: usize = 64;
+/// The cells of a large design are dealt with in so many parts: what makes them find what others take
+/// is their share of the die.
+const PARTS_OF_ALL: usize = 64;
+/// How many times fewer stretches of cells are shifted in the same placement.
+const CELLS_TO_A_STRETCH: usize = 16;
+/// Fewer proposals than this are made one after the other.
+const FEW: usize = 8;
 /// Cells next to one another in this order are this many apart, so that those that look at once are
 /// all over the die and seldom want the same. Measured against neighbours at once: 0.3 to 0.6 %
 /// shorter after the first round.
 const APART: usize = 31;
+
+/// Tasks that one thread takes at a time, of so many.
+fn part(tasks: usize) -> usize {
+    const PARTS: usize = 256;
+    const FEWEST: usize = 2;
+    tasks.div_ceil(PARTS).max(FEWEST)
+}
 
 /// How to refine: the default, and what is to differ from it.
 #[derive(Clone, Copy, Debug)]
@@ -255,7 +271,8 @@ pub fn refine(
         if state.cells.is_empty() || refined.interrupted {
             continue;
         }
-        let mut work = Work { state, trial: Trial::default(), refined: &mut refined, watch };
+        let (trial, claims) = (Trial::default(), Claims::new(state.things()));
+        let mut work = Work { state, trial, claims, refined: &mut refined, watch };
         work.rounds(options);
         let state = work.state;
         refined.moved += setup::write_back(&state, &mut still.placement);
@@ -283,6 +300,7 @@ fn check_numbers(nets: &Nets) -> Result<(), RefineError> {
 struct Work<'a> {
     state: State,
     trial: Trial,
+    claims: Claims,
     refined: &'a mut Refined,
     watch: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
 }
@@ -307,75 +325,152 @@ impl Work<'_> {
 
     fn step(&mut self, round: usize, step: Step) -> ControlFlow<()> {
         let cells = self.state.cells.len();
-        let apart = (0..APART).flat_map(|k| (k..cells).step_by(APART)).map(|k| k as u32);
+        let at_once = CELLS_AT_ONCE.max(cells / PARTS_OF_ALL);
+        let tasks = |count, apart, at_once| Tasks { round, step, count, apart, at_once };
         match step {
             Step::Swap => {
-                let cells: Vec<u32> = apart.collect();
-                self.make(round, step, &cells, CELLS_AT_ONCE, |state, &cell, search, changes| {
-                    swap::propose(state, cell, search, changes);
+                let tasks = tasks(cells, APART, at_once);
+                self.make(tasks, |state, cell, search, changes| {
+                    swap::propose(state, cell as u32, search, changes);
                 })
             }
-            Step::Reorder => (0..reorder::WINDOW).try_for_each(|offset| {
+            // Every second round begins its windows one cell further on.
+            Step::Reorder => (round % 2..reorder::WINDOW).step_by(2).try_for_each(|offset| {
                 let windows = reorder::windows(&self.state, offset);
-                self.make(round, step, &windows, CELLS_AT_ONCE, |state, &window, nets, changes| {
-                    reorder::propose(state, window, nets, changes);
+                self.make(tasks(windows.len(), 1, at_once), |state, k, nets, changes| {
+                    reorder::propose(state, windows[k], nets, changes);
                 })
             }),
             Step::Shift => [0, shift::RUN / 2].into_iter().try_for_each(|offset| {
                 let stretches = shift::stretches(&self.state, offset);
-                let at_once = STRETCHES_AT_ONCE;
-                self.make(round, step, &stretches, at_once, |state, &stretch, shifts, changes| {
-                    shift::propose(state, stretch, shifts, changes);
+                let tasks = tasks(stretches.len(), APART, at_once / CELLS_TO_A_STRETCH);
+                self.make(tasks, |state, k, shifts, changes| {
+                    shift::propose(state, stretches[k], shifts, changes);
                 })
             }),
             Step::Mirror => {
-                let cells: Vec<u32> = apart.collect();
-                let at_once = 4 * CELLS_AT_ONCE;
-                self.make(round, step, &cells, at_once, |state, &cell, (): &mut (), changes| {
-                    mirror::propose(state, cell, changes);
+                let tasks = tasks(cells, 1, 4 * at_once);
+                self.make(tasks, |state, cell, (): &mut (), changes| {
+                    mirror::propose(state, cell as u32, changes);
                 })
             }
         }
     }
 
-    /// Has `propose` look at `at_once` tasks in the same placement, on all threads, and then makes in
-    /// their order what it proposes; and so on for all tasks.
-    fn make<T: Sync, W: Default>(
+    /// Has `propose` look at some of the tasks in the same placement, on all threads, and then makes
+    /// what it proposes; and so on for all tasks.
+    fn make<W: Default>(
         &mut self,
-        round: usize,
-        step: Step,
-        tasks: &[T],
-        at_once: usize,
-        propose: impl Fn(&State, &T, &mut W, &mut Vec<Change>) + Sync,
+        tasks: Tasks,
+        propose: impl Fn(&State, usize, &mut W, &mut Vec<Change>) + Sync,
     ) -> ControlFlow<()> {
-        for tasks in tasks.chunks(at_once) {
+        let Tasks { round, step, count, apart, at_once } = tasks;
+        let order: Vec<usize> = (0..apart).flat_map(|k| (k..count).step_by(apart)).collect();
+        for tasks in order.chunks(at_once) {
             let state = &self.state;
-            // Changes one after the other, and where those of each proposal end.
-            let found: Vec<(Vec<Change>, Vec<usize>)> = tasks
-                .par_chunks(tasks.len().div_ceil(32))
+            let found: Vec<Found> = tasks
+                .par_chunks(part(tasks.len()))
                 .map_init(W::default, |work, tasks| {
-                    let (mut changes, mut ends) = (Vec::new(), Vec::new());
-                    for task in tasks {
-                        propose(state, task, work, &mut changes);
-                        ends.push(changes.len());
+                    let mut found = Found::default();
+                    for &task in tasks {
+                        propose(state, task, work, &mut found.changes);
+                        found.ends.push(found.changes.len());
                     }
-                    (changes, ends)
+                    found
                 })
                 .collect();
-            let mut gain = 0.0;
-            for (changes, ends) in &found {
-                let mut from = 0;
-                for &end in ends {
-                    gain += self.state.apply(&changes[from..end], &mut self.trial);
-                    from = end;
-                }
-            }
+            let gain = self.make_found(&found);
             self.refined.hpwl_after -= gain;
             self.refined.shortened[step as usize] += gain;
             (self.watch)(&Progress { round, step, hpwl: self.refined.hpwl_after })?;
         }
         ControlFlow::Continue(())
     }
+
+    /// Makes those proposals that still are legal and shorten the wires when it is their turn. Returns
+    /// by how much they do together.
+    ///
+    /// In turns: of those that are left, every one is made that none before it is in the way of.
+    fn make_found(&mut self, found: &[Found]) -> f64 {
+        let mut waiting: Vec<&[Change]> = Vec::new();
+        for Found { changes, ends } in found {
+            let starts = [0].into_iter().chain(ends.iter().copied());
+            let proposals = starts.zip(ends).map(|(from, &end)| &changes[from..end]);
+            waiting.extend(proposals.filter(|changes| !changes.is_empty()));
+        }
+        let mut gain = 0.0;
+        while waiting.len() >= FEW && self.state.density.is_none() {
+            self.claims.begin();
+            let (state, claims) = (&self.state, &self.claims);
+            let part = part(waiting.len());
+            let judged: Vec<Judged> = (waiting.par_chunks(part).enumerate())
+                .map_init(Trial::default, |trial, (index, part_of)| {
+                    let mut judged = Judged::default();
+                    for (k, changes) in part_of.iter().enumerate() {
+                        let from = judged.claims.len();
+                        let gain = state.judge(changes, trial, &mut judged.claims);
+                        claims.stake((index * part + k) as u32, &judged.claims[from..]);
+                        judged.proposals.push((judged.claims.len(), gain));
+                    }
+                    judged
+                })
+                .collect();
+            let hold: Vec<Vec<bool>> = (judged.par_iter().enumerate())
+                .map(|(index, judged)| {
+                    let mut from = 0;
+                    let hold = |(k, &(end, _)): (usize, &(usize, f64))| {
+                        let of = &judged.claims[std::mem::replace(&mut from, end)..end];
+                        claims.hold((index * part + k) as u32, of)
+                    };
+                    judged.proposals.iter().enumerate().map(hold).collect()
+                })
+                .collect();
+            let all = judged.iter().flat_map(|judged| &judged.proposals);
+            let all = all.map(|proposal| proposal.1).zip(hold.into_iter().flatten());
+            let (mut left, mut made) = (Vec::new(), Vec::new());
+            for (changes, (shorter, hold)) in waiting.into_iter().zip(all) {
+                if shorter > 0.0 && hold {
+                    gain += shorter;
+                    made.extend_from_slice(changes);
+                } else if shorter > 0.0 {
+                    left.push(changes);
+                }
+            }
+            self.state.apply_all(&mut made);
+            waiting = left;
+        }
+        for changes in waiting {
+            gain += self.state.apply(changes, &mut self.trial);
+        }
+        gain
+    }
+}
+
+/// What a step looks at.
+#[derive(Clone, Copy)]
+struct Tasks {
+    round: usize,
+    step: Step,
+    count: usize,
+    /// From one to the next in their order.
+    apart: usize,
+    /// As many are looked at in the same placement.
+    at_once: usize,
+}
+
+/// Changes one after the other, and where those of each proposal end.
+#[derive(Default)]
+struct Found {
+    changes: Vec<Change>,
+    ends: Vec<usize>,
+}
+
+/// What some proposals claim and gain.
+#[derive(Default)]
+struct Judged {
+    claims: Vec<Claim>,
+    /// By proposal, the end of its claims and by how much it shortens wires.
+    proposals: Vec<(usize, f64)>,
 }
 
 #[cfg(test)]

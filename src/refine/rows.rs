@@ -32,6 +32,13 @@ pub(super) struct Standing {
     pub(super) cell: u32,
 }
 
+/// A cell that is put into a band or taken out of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exchange {
+    pub(super) standing: Standing,
+    pub(super) is_put: bool,
+}
+
 /// A strip that no edge of a row divides; usually a row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Band {
@@ -132,5 +139,30 @@ impl Band {
     pub(super) fn remove(&mut self, site: i32) {
         let k = self.from(site);
         self.cells.remove(k);
+    }
+
+    /// Takes cells out and puts others in, which fit then, ascending by left edge; of the same edge
+    /// first the one that is taken out.
+    pub(super) fn exchange<'a>(
+        &mut self,
+        exchanges: impl DoubleEndedIterator<Item = &'a Exchange> + Clone,
+    ) {
+        let left = |exchange: &Exchange| exchange.standing.span.left;
+        let ends = (exchanges.clone().next(), exchanges.clone().next_back());
+        let (Some(first), Some(last)) = ends else { return };
+        let (from, end) = (self.from(left(first)), self.from(left(last) + 1));
+        let mut old = self.cells[from..end].iter().copied().peekable();
+        let mut new = Vec::with_capacity(end - from + 8);
+        for exchange in exchanges {
+            let before = |old: &Standing| old.span.left < left(exchange);
+            new.extend(std::iter::from_fn(|| old.next_if(before)));
+            if exchange.is_put {
+                new.push(exchange.standing);
+            } else {
+                old.next();
+            }
+        }
+        new.extend(old);
+        self.cells.splice(from..end, new);
     }
 }

@@ -7,6 +7,7 @@ use super::wires::Wires;
 use super::{RefineError, RefineOptions};
 use crate::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::legalize::sites::{self, Cells, Lattice, Run, SiteRow, Sites};
+use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// Of a site's pitch, how far a cell may be from the site on which it stands: files hold decimal
@@ -125,9 +126,12 @@ impl Standing<'_> {
         };
         let (mut kinds, mut stays) = (HashMap::<KindKey, u32>::new(), Vec::new());
         let mirrors = rows[state.searched.clone()].iter().all(|row| row.symmetry.y);
-        for cell in self.cells.cells() {
+        let all = self.cells.cells();
+        let spots: Vec<Option<Spot>> =
+            all.par_iter().map(|cell| self.spot(cell, lattice)).collect();
+        for (cell, spot) in all.iter().zip(spots) {
             let node = cell.node as usize;
-            let Some(spot) = self.spot(cell, lattice) else {
+            let Some(spot) = spot else {
                 stays.push(cell.node);
                 continue;
             };
@@ -163,7 +167,7 @@ impl Standing<'_> {
             });
         }
         // Cells that are near one another are near in memory.
-        state.cells.sort_by_key(|cell| (cell.spot.row / 8, cell.spot.site, cell.spot.row));
+        state.cells.par_sort_by_key(|cell| (cell.spot.row / 8, cell.spot.site, cell.spot.row));
         (state, stays)
     }
 

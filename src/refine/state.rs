@@ -1,8 +1,11 @@
 //! A legal placement that stays legal: cells on rows, and the wires between them.
 
+use super::claims::Claim;
 use super::density::Density;
-use super::rows::{Band, Row, Span, Standing};
+use super::rows::{Band, Exchange, Row, Span, Standing};
+use super::update::update;
 use super::wires::{Moved, Pose, Scratch, Wires};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// A cell that may be moved.
@@ -167,6 +170,77 @@ impl State {
             self.wires.apply(step);
         }
         gain
+    }
+
+    /// By how much these changes shorten the wires if they are legal, and 0 where they are not or do
+    /// not. Adds to `claims` what that depends on and what they change: nets, cells, and the gaps at
+    /// the right of cells and of the left ends of bands.
+    pub(super) fn judge(
+        &self,
+        changes: &[Change],
+        trial: &mut Trial,
+        claims: &mut Vec<Claim>,
+    ) -> f64 {
+        let gain = self.gain(changes, trial);
+        if gain <= self.least_gain || !self.is_legal(changes) {
+            return 0.0;
+        }
+        let nets = trial.scratch.nets.iter();
+        claims.extend(nets.map(|&(thing, changes)| Claim { thing, changes }));
+        let first = claims.len();
+        let (nets, cells) = (self.wires.len() as u32, self.cells.len() as u32);
+        for change in changes {
+            claims.push(Claim { thing: nets + change.cell, changes: true });
+            let span = self.span(change.cell, change.spot.site);
+            for band in self.bands(change.cell, change.spot.row).into_iter().flatten() {
+                let of_band = &self.bands[band];
+                let (from, end) = (of_band.from(span.left), of_band.from(span.right));
+                claims.extend((from..=end).map(|k| {
+                    let left = k.checked_sub(1).map(|k| of_band.cells[k].cell);
+                    let gap = left.unwrap_or(cells + band as u32);
+                    Claim { thing: nets + cells + gap, changes: true }
+                }));
+            }
+        }
+        claims[first..].sort_unstable_by_key(|claim| claim.thing);
+        gain
+    }
+
+    /// What proposals may claim, as [`State::judge`] counts it.
+    pub(super) fn things(&self) -> usize {
+        self.wires.len() + 2 * self.cells.len() + self.bands.len()
+    }
+
+    /// Makes changes that [`State::judge`] found to be legal each by itself, no two of which claim the
+    /// same, on all threads.
+    pub(super) fn apply_all(&mut self, changes: &mut [Change]) {
+        changes.par_sort_unstable_by_key(|change| change.cell);
+        let bands = |cell, spot: Spot, is_put| {
+            let Span { left, right } = self.span(cell, spot.site);
+            let standing = Standing { span: Span { left, right }, cell };
+            let bands = self.bands(cell, spot.row).into_iter().flatten();
+            bands.map(move |band| (band as u32, Exchange { standing, is_put }))
+        };
+        let exchanges = |change: &Change| {
+            let (cell, now) = (change.cell, self.cells[change.cell as usize].spot);
+            let elsewhere = (now.row, now.site) != (change.spot.row, change.spot.site);
+            let both = bands(cell, now, false).chain(bands(cell, change.spot, true));
+            both.filter(move |_| elsewhere)
+        };
+        let mut exchanged: Vec<(u32, Exchange)> =
+            changes.par_iter().flat_map_iter(exchanges).collect();
+        exchanged.par_sort_unstable_by_key(|(band, exchange)| {
+            (*band, exchange.standing.span.left, exchange.is_put)
+        });
+        let moved = |c: &Change| Moved { cell: c.cell, pose: self.pose(c.cell, c.spot) };
+        let moves: Vec<Moved> = changes.par_iter().map(moved).collect();
+        update(&mut self.bands, &exchanged, &|of| of.0 as usize, &|band, of| {
+            band.exchange(of.iter().map(|(_, exchange)| exchange));
+        });
+        update(&mut self.cells, changes, &|change| change.cell as usize, &|cell, of| {
+            cell.spot = of[0].spot;
+        });
+        self.wires.apply_all(&moves);
     }
 
     /// Whether the density allows the moves, which are to be made then.

@@ -54,8 +54,12 @@ pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &m
     seeker.search.best.clear();
     let rows = &state.rows[state.searched.clone()];
     let middle = nearest_row(rows, y - of.half_height);
-    for row in middle.saturating_sub(ROWS)..(middle + ROWS + 1).min(rows.len()) {
-        seeker.look(state.searched.start + row);
+    // The best row first: what is found there is seldom found to be better in others.
+    let around = (1..=ROWS).flat_map(|k| [middle.checked_sub(k), Some(middle + k)]);
+    for row in [Some(middle)].into_iter().chain(around).flatten() {
+        if row < rows.len() {
+            seeker.look(state.searched.start + row);
+        }
     }
     changes.append(&mut seeker.search.best);
 }
@@ -78,26 +82,56 @@ struct Seeker<'a> {
 }
 
 impl Seeker<'_> {
-    /// Looks at the gaps and cells of `row` that are nearest to the best x.
+    /// Looks at the gaps and cells of `row` that are nearest to the best x, as far as the cell's own
+    /// nets can gain more there than by the best changes so far.
     fn look(&mut self, row: usize) {
         let state = self.state;
         if state.bands(self.cell, row as u32).is_none() {
             return;
         }
         let want = state.site_at(self.cell, row, self.x);
-        let band = &state.bands[state.rows[row].band as usize];
-        let (k, fence) = (band.from(want), state.cells[self.cell as usize].fence);
-        for j in k.saturating_sub(CELLS)..=(k + CELLS).min(band.cells.len()) {
-            if let Some(gap) = state.rows[row].within(band.between(j), want, fence) {
-                if gap.width() >= state.cells[self.cell as usize].sites {
-                    self.fill_gap(row, want, gap);
-                } else if self.single && j.abs_diff(k) <= NEAR {
-                    self.between(row, j, gap);
-                }
+        let sites = state.cells[self.cell as usize].sites;
+        if !self.can_gain(row, want) {
+            return;
+        }
+        let cells = &state.bands[state.rows[row].band as usize].cells;
+        let k = state.bands[state.rows[row].band as usize].from(want);
+        // The farther from the best x, the longer the nets are.
+        for j in k..=(k + CELLS).min(cells.len()) {
+            let nearest = j.checked_sub(1).map_or(want, |left| cells[left].span.right - sites);
+            if !self.can_gain(row, want.max(nearest)) {
+                break;
             }
-            if let Some(standing) = band.cells.get(j) {
-                self.in_place_of(standing.cell, row, want, j);
+            self.look_at(row, want, j, j - k);
+        }
+        for j in (k.saturating_sub(CELLS)..k).rev() {
+            if !self.can_gain(row, want.min(cells[j].span.right)) {
+                break;
             }
+            self.look_at(row, want, j, k - j);
+        }
+    }
+
+    /// Whether the cell's nets would gain more than the best changes so far do, if it stood there.
+    fn can_gain(&self, row: usize, site: i32) -> bool {
+        self.own_gain(&self.state.pose(self.cell, self.at(row, site))) > self.gain
+    }
+
+    /// Looks at cell `j` of the band at the bottom of `row` and the gap before it, so many cells
+    /// from the best x.
+    fn look_at(&mut self, row: usize, want: i32, j: usize, cells_away: usize) {
+        let state = self.state;
+        let (of, band) = (&state.cells[self.cell as usize], &state.rows[row].band);
+        let band = &state.bands[*band as usize];
+        if let Some(gap) = state.rows[row].within(band.between(j), want, of.fence) {
+            if gap.width() >= of.sites {
+                self.fill_gap(row, want, gap);
+            } else if self.single && cells_away <= NEAR {
+                self.between(row, j, gap);
+            }
+        }
+        if let Some(standing) = band.cells.get(j) {
+            self.in_place_of(standing.cell, row, want, j);
         }
     }
 
@@ -229,7 +263,7 @@ impl Seeker<'_> {
         let back = Spot { site: back, mirrored: theirs.spot.mirrored, ..of.spot };
         let (to, from) = (state.pose(self.cell, spot), state.pose(other, back));
         let own = self.own_gain(&to);
-        if own <= 0.0 {
+        if own <= self.gain {
             return;
         }
         let wires = &state.wires;

@@ -5,7 +5,9 @@
 //! side are known: the box without any one cell is there without looking at the net's pins, whatever
 //! their number.
 
+use super::update::update;
 use crate::design::{Design, Nets};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Stands for fixed pins where a cell is named.
@@ -88,6 +90,75 @@ pub(super) struct Without {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     touched: Vec<(u32, u32, u32)>,
+    /// The nets of the cells that [`Wires::gain`] was asked about, and whether moving these would
+    /// change which cells are outermost or how far out they are.
+    pub(super) nets: Vec<(u32, bool)>,
+}
+
+/// Nets that one thread makes of the design's.
+const NETS_AT_ONCE: usize = 1 << 12;
+
+/// Some nets, as [`Wires`] has them.
+#[derive(Default)]
+struct Part {
+    /// With the sides of their pins from the centres of their cells.
+    members: Vec<Member>,
+    /// By net, the end of its members.
+    ends: Vec<u32>,
+    fixed: Vec<Sides>,
+    weight: Vec<f64>,
+    constant: f64,
+}
+
+impl Part {
+    /// Adds a net, if it can change its length.
+    fn add(&mut self, design: &Design, nets: &Nets, net: usize, cell_of: &[Option<u32>]) {
+        let (first, mut fixed, weight) = (self.members.len(), NOTHING, nets.weight[net]);
+        for p in nets.pins_of(net) {
+            let node = nets.pin_node[p] as usize;
+            if let Some(cell) = cell_of[node] {
+                let turn = design.placement.orientation[node];
+                let (dx, dy) = turn.turn((nets.pin_dx[p], nets.pin_dy[p]));
+                self.members.push(Member { cell, sides: [dx, -dx, dy, -dy] });
+            } else {
+                let (x, y) = design.pin_position(nets, p);
+                fixed = larger(fixed, [x, -x, y, -y]);
+            }
+        }
+        // Pins of one cell are one.
+        self.members[first..].sort_unstable_by_key(|member| member.cell);
+        let mut kept = first;
+        for k in first + 1..self.members.len() {
+            if self.members[k].cell == self.members[kept].cell {
+                self.members[kept].sides = larger(self.members[kept].sides, self.members[k].sides);
+            } else {
+                kept += 1;
+                self.members[kept] = self.members[k];
+            }
+        }
+        self.members.truncate(kept + 1);
+        let moving = self.members.len() - first;
+        if moving == 0 || moving + usize::from(fixed != NOTHING) < 2 || weight == 0.0 {
+            self.members.truncate(first);
+            self.constant += weight * design.net_hpwl(nets, net);
+            return;
+        }
+        self.ends.push(self.members.len() as u32);
+        self.fixed.push(fixed);
+        self.weight.push(weight);
+    }
+}
+
+/// The nets in the order of the first of their cells, so that those that are near one another on the
+/// die are near in memory.
+fn by_place(nets: &Nets, cell_of: &[Option<u32>]) -> Vec<usize> {
+    let first = |net: usize| {
+        let cells = nets.pins_of(net).filter_map(|p| cell_of[nets.pin_node[p] as usize]);
+        (cells.min().unwrap_or(u32::MAX), net)
+    };
+    let mut order: Vec<(u32, usize)> = (0..nets.len()).into_par_iter().map(first).collect();
+    order.par_sort_unstable();
+    order.into_iter().map(|(_, net)| net).collect()
 }
 
 #[inline(always)]
@@ -140,6 +211,11 @@ impl Extremes {
         }
     }
 
+    /// Whether a cell that spans these sides would be among the outermost.
+    fn reaches(&self, sides: Sides) -> bool {
+        sides.iter().zip(&self.second).any(|(side, second)| side > second)
+    }
+
     fn names(&self, cell: u32) -> bool {
         self.first_of.contains(&cell) || self.second_of.contains(&cell)
     }
@@ -170,50 +246,30 @@ impl Wires {
                 (pose.x, pose.y) = ((rect.xl + rect.xh) / 2.0, (rect.yl + rect.yh) / 2.0);
             }
         }
-        // The member of the net at hand that stands for each cell.
-        let mut member_of = vec![u32::MAX; cells];
-        let mut offsets: Vec<Sides> = Vec::new();
-        for net in 0..nets.len() {
-            let (first, mut fixed) = (wires.members.len(), NOTHING);
-            for p in nets.pins_of(net) {
-                let node = nets.pin_node[p] as usize;
-                let Some(cell) = cell_of[node] else {
-                    let (x, y) = design.pin_position(nets, p);
-                    fixed = larger(fixed, [x, -x, y, -y]);
-                    continue;
-                };
-                let turn = design.placement.orientation[node];
-                let (dx, dy) = turn.turn((nets.pin_dx[p], nets.pin_dy[p]));
-                let offset = [dx, -dx, dy, -dy];
-                let known = &mut member_of[cell as usize];
-                if *known != u32::MAX && *known as usize >= first {
-                    let of = &mut offsets[*known as usize];
-                    *of = larger(*of, offset);
-                    continue;
-                }
-                *known = wires.members.len() as u32;
-                wires.members.push(Member { cell, sides: NOTHING });
-                offsets.push(offset);
-            }
-            let moving = wires.members.len() - first;
-            if moving + usize::from(fixed != NOTHING) < 2 || nets.weight[net] == 0.0 {
-                for member in wires.members.drain(first..) {
-                    member_of[member.cell as usize] = u32::MAX;
-                }
-                offsets.truncate(first);
-                wires.constant += nets.weight[net] * design.net_hpwl(nets, net);
-                continue;
-            }
-            wires.member_start.push(wires.members.len() as u32);
-            wires.fixed.push(fixed);
-            wires.weight.push(nets.weight[net]);
+        let order = by_place(nets, cell_of);
+        let parts: Vec<Part> = (order.par_chunks(NETS_AT_ONCE))
+            .map(|some| {
+                let mut part = Part::default();
+                some.iter().for_each(|&net| part.add(design, nets, net, cell_of));
+                part
+            })
+            .collect();
+        for part in &parts {
+            let first = wires.members.len() as u32;
+            wires.member_start.extend(part.ends.iter().map(|end| first + end));
+            wires.members.extend_from_slice(&part.members);
+            wires.fixed.extend_from_slice(&part.fixed);
+            wires.weight.extend_from_slice(&part.weight);
+            wires.constant += part.constant;
         }
-        wires.index(&offsets);
+        drop(parts);
+        wires.index();
         wires
     }
 
-    /// Makes the pins by cell, and the boxes.
-    fn index(&mut self, offsets: &[Sides]) {
+    /// Makes the pins by cell, and the boxes. Members have the sides of their pins from the centres of
+    /// their cells before, and on the die afterwards.
+    fn index(&mut self) {
         for member in &self.members {
             self.pin_start[member.cell as usize + 1] += 1;
         }
@@ -224,15 +280,24 @@ impl Wires {
         self.pins = vec![Pin { net: 0, member: 0, sides: NOTHING }; self.members.len()];
         for net in 0..self.weight.len() {
             for m in self.members_of(net) {
-                let member = &mut self.members[m];
-                let at = &mut next[member.cell as usize];
-                let pin = Pin { net: net as u32, member: m as u32, sides: offsets[m] };
-                self.pins[*at as usize] = pin;
+                let Member { cell, sides } = self.members[m];
+                let at = &mut next[cell as usize];
+                self.pins[*at as usize] = Pin { net: net as u32, member: m as u32, sides };
                 *at += 1;
-                member.sides = pin.on_die(&self.poses[member.cell as usize]);
             }
         }
-        self.extremes = (0..self.weight.len()).map(|net| self.look(net)).collect();
+        let Wires { members, poses, .. } = self;
+        members.par_iter_mut().for_each(|member| {
+            let pose = &poses[member.cell as usize];
+            member.sides = moved(member.sides, pose.x, pose.y);
+        });
+        let nets = 0..self.weight.len();
+        self.extremes = nets.into_par_iter().map(|net| self.look(net)).collect();
+    }
+
+    /// The number of nets.
+    pub(super) fn len(&self) -> usize {
+        self.weight.len()
     }
 
     fn members_of(&self, net: usize) -> Range<usize> {
@@ -302,8 +367,9 @@ impl Wires {
     /// By how much these moves together shorten the nets, exactly; negative where they lengthen them.
     /// No cell is moved twice.
     pub(super) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> f64 {
-        let touched = &mut scratch.touched;
+        let Scratch { touched, nets } = scratch;
         touched.clear();
+        nets.clear();
         for (k, step) in moves.iter().enumerate() {
             let pins = self.pin_start[step.cell as usize]..self.pin_start[step.cell as usize + 1];
             touched.extend(pins.map(|p| (self.pins[p as usize].net, k as u32, p)));
@@ -319,9 +385,14 @@ impl Wires {
                     of_net.iter().any(|&(_, k, _)| moves[k as usize].cell == cell)
                 }),
             };
+            let mut changes = false;
             for &(_, k, p) in of_net {
-                sides = larger(sides, self.pins[p as usize].on_die(&moves[k as usize].pose));
+                let step = &moves[k as usize];
+                let of_cell = self.pins[p as usize].on_die(&step.pose);
+                changes |= extremes.names(step.cell) || extremes.reaches(of_cell);
+                sides = larger(sides, of_cell);
             }
+            nets.push((net as u32, changes));
             gain += self.weight[net] * (length(extremes.first) - length(sides));
         }
         gain
@@ -350,14 +421,48 @@ impl Wires {
         self.poses[step.cell as usize] = step.pose;
         let pins = self.pin_start[step.cell as usize]..self.pin_start[step.cell as usize + 1];
         for p in pins {
-            let pin = self.pins[p as usize];
-            let (net, sides) = (pin.net as usize, pin.on_die(&step.pose));
-            self.members[pin.member as usize].sides = sides;
-            if self.extremes[net].names(step.cell) {
-                self.extremes[net] = self.look(net);
-            } else {
-                self.extremes[net].add(step.cell, sides);
-            }
+            let Pin { net, member, .. } = self.pins[p as usize];
+            self.members[member as usize].sides = self.pins[p as usize].on_die(&step.pose);
+            let mut extremes = self.extremes[net as usize];
+            self.follow(net as usize, &mut extremes, [member].into_iter());
+            self.extremes[net as usize] = extremes;
+        }
+    }
+
+    /// Moves cells, none twice, on all threads.
+    pub(super) fn apply_all(&mut self, steps: &[Moved]) {
+        let Wires { poses, pins, pin_start, members, .. } = self;
+        update(poses, steps, &|step| step.cell as usize, &|pose, of| *pose = of[0].pose);
+        // Members and the pins of theirs, by net.
+        let of_cell = |step: &Moved| {
+            let (cell, pins) = (step.cell as usize, &*pins);
+            (pin_start[cell]..pin_start[cell + 1]).map(move |p| (pins[p as usize].member, p))
+        };
+        let mut moved: Vec<(u32, u32)> = steps.par_iter().flat_map_iter(of_cell).collect();
+        moved.par_sort_unstable();
+        update(members, &moved, &|of| of.0 as usize, &|member, of| {
+            member.sides = pins[of[0].1 as usize].on_die(&poses[member.cell as usize]);
+        });
+        let mut extremes = std::mem::take(&mut self.extremes);
+        let net = |of: &(u32, u32)| self.pins[of.1 as usize].net as usize;
+        update(&mut extremes, &moved, &net, &|extremes, of| {
+            self.follow(net(&of[0]), extremes, of.iter().map(|of| of.0));
+        });
+        self.extremes = extremes;
+    }
+
+    /// Brings the outermost cells of a net up to date, of which these members have moved.
+    fn follow(
+        &self,
+        net: usize,
+        extremes: &mut Extremes,
+        moved: impl Iterator<Item = u32> + Clone,
+    ) {
+        let mut moved = moved.map(|m| &self.members[m as usize]);
+        if moved.clone().any(|member| extremes.names(member.cell)) {
+            *extremes = self.look(net);
+        } else {
+            moved.for_each(|member| extremes.add(member.cell, member.sides));
         }
     }
 

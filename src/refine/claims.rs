@@ -1,0 +1,82 @@
+//! Which of many proposals can be made at once.
+//!
+//! Each claims what it changes and what its gain depends on. Of two that one of them would spoil for
+//! the other, the one with the smaller number has it, so that the choice does not depend on threads.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One thing that a proposal depends on, and whether it changes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim {
+    pub(super) thing: u32,
+    pub(super) changes: bool,
+}
+
+/// By thing, the proposal with the smallest number that changes it, and that uses it.
+pub(super) struct Claims {
+    /// Turns so far: claims of earlier ones no longer count.
+    turn: u32,
+    changed: Vec<AtomicU64>,
+    used: Vec<AtomicU64>,
+}
+
+impl Claims {
+    pub(super) fn new(things: usize) -> Self {
+        let all = || (0..things).map(|_| AtomicU64::new(u64::MAX)).collect();
+        Claims { turn: 0, changed: all(), used: all() }
+    }
+
+    /// Begins with no claims.
+    pub(super) fn begin(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Smaller than those of earlier turns, and in this turn by number.
+    fn stamp(&self, proposal: u32) -> u64 {
+        u64::from(u32::MAX - self.turn) << 32 | u64::from(proposal)
+    }
+
+    /// Notes the claims of a proposal, which names nothing twice.
+    pub(super) fn stake(&self, proposal: u32, claims: &[Claim]) {
+        for claim in claims {
+            let of = if claim.changes { &self.changed } else { &self.used };
+            of[claim.thing as usize].fetch_min(self.stamp(proposal), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether, once all claims are noted, no proposal with a smaller number changes what this one
+    /// uses or uses what this one changes.
+    pub(super) fn hold(&self, proposal: u32, claims: &[Claim]) -> bool {
+        let stamp = self.stamp(proposal);
+        let before =
+            |of: &[AtomicU64], thing: u32| of[thing as usize].load(Ordering::Relaxed) < stamp;
+        claims.iter().all(|claim| {
+            !before(&self.changed, claim.thing)
+                && !(claim.changes && before(&self.used, claim.thing))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smaller_number_holds_its_claims() {
+        let uses = |thing| Claim { thing, changes: false };
+        let changes = |thing| Claim { thing, changes: true };
+        let proposals =
+            [vec![uses(0), changes(1)], vec![uses(0), changes(2)], vec![changes(0)], vec![uses(2)]];
+        let mut claims = Claims::new(3);
+        for round in [[0, 1, 2, 3], [3, 2, 1, 0]] {
+            claims.begin();
+            let number = |k: usize| round[k];
+            (0..4).for_each(|k| claims.stake(number(k), &proposals[k]));
+            let hold: Vec<bool> = (0..4).map(|k| claims.hold(number(k), &proposals[k])).collect();
+            match round[0] {
+                0 => assert_eq!(hold, [true, true, false, false]),
+                _ => assert_eq!(hold, [false, false, true, true]),
+            }
+        }
+    }
+}

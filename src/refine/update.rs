@@ -1,0 +1,62 @@
+//! Many elements of a slice changed on all threads.
+
+/// Updates that one thread makes.
+const AT_ONCE: usize = 256;
+
+/// Calls `each` with every item of `items` that some of `updates` are for, and with these. The updates
+/// ascend in `index`, which says for which item each is.
+pub(super) fn update<T: Send, U: Sync>(
+    items: &mut [T],
+    updates: &[U],
+    index: &(impl Fn(&U) -> usize + Sync),
+    each: &(impl Fn(&mut T, &[U]) + Sync),
+) {
+    from(items, 0, updates, index, each);
+}
+
+/// [`update`], where `items` are those from number `first` on.
+fn from<T: Send, U: Sync>(
+    items: &mut [T],
+    first: usize,
+    updates: &[U],
+    index: &(impl Fn(&U) -> usize + Sync),
+    each: &(impl Fn(&mut T, &[U]) + Sync),
+) {
+    if updates.len() > AT_ONCE {
+        let middle = index(&updates[updates.len() / 2]);
+        let before = updates.partition_point(|update| index(update) < middle);
+        if before > 0 {
+            let (updates, after) = updates.split_at(before);
+            let (items, others) = items.split_at_mut(middle - first);
+            rayon::join(
+                || from(items, first, updates, index, each),
+                || from(others, middle, after, index, each),
+            );
+            return;
+        }
+    }
+    for of_item in updates.chunk_by(|a, b| index(a) == index(b)) {
+        each(&mut items[index(&of_item[0]) - first], of_item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_has_its_updates() {
+        // Some of item 3, more than one thread makes, and others here and there.
+        let mut updates: Vec<(usize, u64)> = (0..5000).map(|k| (k * k % 997, k as u64)).collect();
+        updates.extend((0..2000).map(|k| (3, k)));
+        updates.sort_unstable();
+        let (mut items, mut expected) = (vec![0; 1000], vec![0; 1000]);
+        updates.iter().for_each(|&(item, value)| expected[item] += value);
+        update(&mut items, &updates, &|update| update.0, &|item: &mut u64, of| {
+            *item += of.iter().map(|update| update.1).sum::<u64>();
+        });
+        assert_eq!(items, expected);
+        update(&mut items, &updates[..0], &|update| update.0, &|item, _| *item = 0);
+        assert_eq!(items, expected);
+    }
+}
