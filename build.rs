@@ -93,7 +93,8 @@ fn main() {
         let (defined, target, path) = (image.defined(), image.target, image.path(&out));
         writeln!(
             code,
-            "    ({unit:?}, Precision::{precision}, {defined:?}, Target::{target:?}, include_bytes!({path:?})),"
+            "    ({unit:?}, Precision::{precision}, {defined:?}, Target::{target:?}, \
+             include_bytes!({path:?})),"
         )
         .unwrap();
     }

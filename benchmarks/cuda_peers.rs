@@ -184,7 +184,8 @@ fn measure<T: CudaReal>(
             overflow,
         };
         println!(
-            "{design:<10} {:>8} bodies {:>5} bins {} {devices}: step {:.4} ms, solve {:.4}, overflow {overflow}",
+            "{design:<10} {:>8} bodies {:>5} bins {} {devices}: step {:.4} ms, solve {:.4}, \
+             overflow {overflow}",
             charge.bodies(),
             row.bins,
             row.precision,

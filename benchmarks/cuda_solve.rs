@@ -122,7 +122,8 @@ impl Bench<'_> {
         let Quartiles { median, min, max, .. } = microseconds;
         let Bench { nx, ny, precision, .. } = *self;
         println!(
-            "{precision} {nx:>5} x {ny:<5} {what:<36} {launch:<5} {median:>9.2}  ({min:.2} to {max:.2})"
+            "{precision} {nx:>5} x {ny:<5} {what:<36} {launch:<5} {median:>9.2}  ({min:.2} to \
+             {max:.2})"
         );
         self.rows.push(Row { nx, ny, precision, what, launch, microseconds });
     }

@@ -610,7 +610,8 @@ fn measure<T: Real>(fftw: &Fftw<T>, n: usize, threads: usize, with_r2r: bool) ->
         fused_over_placefield: faster / samples[0].median_ms,
     };
     println!(
-        "{n}² {} {threads} threads: placefield {:.2} ms, FFTW fused {:.2}, with OpenMP {:.2}, r2r {:.2}: {:.2} x",
+        "{n}² {} {threads} threads: placefield {:.2} ms, FFTW fused {:.2}, with OpenMP {:.2}, \
+         r2r {:.2}: {:.2} x",
         row.precision,
         row.placefield.median_ms,
         row.fftw_fused.median_ms,
@@ -649,7 +650,8 @@ fn main() {
     let mut results = Results {
         machine: harness::machine(),
         simd: Simd::current().name(),
-        timed: "density in, potential and both field components out; medians of repetitions in turn",
+        timed: "density in, potential and both field components out; \
+                medians of repetitions in turn",
         rows: Vec::new(),
     };
     for &n in &bins {

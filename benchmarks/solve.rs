@@ -176,7 +176,8 @@ fn measure<T: Real + DctNum>(n: usize, threads: usize) -> Row {
         rustdct,
     };
     println!(
-        "{n:5}² {} {threads} thread{} | row-column {:8.2} ms | fused {:8.2} ms ({:.2}x) | three-pass {:8.2} ms ({:.2}x) | rustdct {:8.2} ms ({:.2}x)",
+        "{n:5}² {} {threads} thread{} | row-column {:8.2} ms | fused {:8.2} ms ({:.2}x) | \
+         three-pass {:8.2} ms ({:.2}x) | rustdct {:8.2} ms ({:.2}x)",
         T::PRECISION,
         if threads == 1 { " " } else { "s" },
         row.row_column.median_ms,

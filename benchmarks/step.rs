@@ -88,7 +88,8 @@ fn run(names: &[String], file: Option<&str>) -> Result<(), Box<dyn Error>> {
     let gpu = Gpu::open(0)?;
     println!("{}; ms per step (density, solve, force) as a graph", gpu.info().name);
     println!(
-        "{:<9} {:<9} {:<4} {:<7} {:>9} {:>9} {:>10} | {:>6} {:>6} | {:>9} {:>5} | paper {:>6} {:>6}",
+        "{:<9} {:<9} {:<4} {:<7} {:>9} {:>9} {:>10} | {:>6} {:>6} | {:>9} {:>5} | paper {:>6} \
+         {:>6}",
         "design",
         "start",
         "",
@@ -259,7 +260,8 @@ fn arrays<T: CudaReal>(
         let host = begin.elapsed().as_secs_f64() * 1e4;
         gpu.synchronize()?;
         println!(
-            "  {layout:?} of the caller's, {}: {launched:.1} us, as a graph {replayed:.1}; host {host:.1}",
+            "  {layout:?} of the caller's, {}: {launched:.1} us, as a graph {replayed:.1}; \
+             host {host:.1}",
             T::PRECISION.name()
         );
     }
@@ -290,7 +292,8 @@ fn print(rows: &[Row]) {
         let [row_column, fused, three_pass] = sides else { return };
         let time = |row: &Row| row.step_graph_ms.median;
         println!(
-            "{:<9} {:<9} {:<4} {:<7} {:>9.4} {:>9.4} {:>10.4} | {:>6.2} {:>6.2} | {:>9.4} {:>5} | paper {:>6.2} {:>6.2}",
+            "{:<9} {:<9} {:<4} {:<7} {:>9.4} {:>9.4} {:>10.4} | {:>6.2} {:>6.2} | {:>9.4} {:>5} | \
+             paper {:>6.2} {:>6.2}",
             fused.design,
             fused.start,
             fused.precision,

@@ -162,7 +162,8 @@ fn main() {
     }
     harness::save(&Results {
         machine: harness::machine(),
-        timed: "one transform, data resident, the plan made beforehand; median of repetitions in turn",
+        timed: "one transform, data resident, the plan made beforehand; \
+                median of repetitions in turn",
         rows,
     });
 }

@@ -206,7 +206,8 @@ pub enum EngineError {
     /// A die or bin so large or small that areas times fields leave the range of the engine's
     /// precision.
     #[error(
-        "the {what} has an area of {area:e}: {precision} computes with areas from {least:e} to {most:e}"
+        "the {what} has an area of {area:e}: {precision} computes with areas from {least:e} to \
+         {most:e}"
     )]
     AreaOutOfRange {
         /// `"die"` or `"bin"`.
@@ -221,7 +222,15 @@ pub enum EngineError {
         precision: &'static str,
     },
     /// A charge over another grid than the engine's.
-    #[error("a charge over {} x {} bins of {:?}: the engine is for {} x {} bins of {:?}", .found.nx(), .found.ny(), .found.die(), .expected.nx(), .expected.ny(), .expected.die())]
+    #[error(
+        "a charge over {} x {} bins of {:?}: the engine is for {} x {} bins of {:?}",
+        .found.nx(),
+        .found.ny(),
+        .found.die(),
+        .expected.nx(),
+        .expected.ny(),
+        .expected.die()
+    )]
     OtherGrid {
         /// The engine's.
         expected: BinGrid,

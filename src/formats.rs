@@ -3,7 +3,7 @@
 //! | name ends in | what it is | read by |
 //! |---|---|---|
 //! | `.def`, `.def.gz`, `.def.xz` | a DEF file, with its LEF files | [`crate::lefdef`] |
-//! | anything else | the `.aux` file of a Bookshelf design; of placements, a `.pl` file | [`crate::bookshelf`] |
+//! | anything else | a Bookshelf design's `.aux` file, or a `.pl` file | [`crate::bookshelf`] |
 //!
 //! Lengths are layout units: those of the Bookshelf files, or DEF's database units.
 

@@ -73,7 +73,8 @@ pub enum GridError {
     EmptyDie(Rect),
     /// A bin count of zero or beyond [`MAX_BINS_PER_AXIS`] or [`MAX_BINS`].
     #[error(
-        "{nx} x {ny} bins: expected 1 to {MAX_BINS_PER_AXIS} along each axis and at most {MAX_BINS} in all"
+        "{nx} x {ny} bins: expected 1 to {MAX_BINS_PER_AXIS} along each axis and at most \
+         {MAX_BINS} in all"
     )]
     BinCount {
         /// Bins asked for along x.

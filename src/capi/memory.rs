@@ -179,7 +179,8 @@ pub(super) unsafe fn initialise<T>(
     check::<T>(place.addr(), 1, what)?;
     if size != size_of::<T>() {
         let message = format!(
-            "{what} of {size} bytes: this library's have {}; header and library are of different versions",
+            "{what} of {size} bytes: this library's have {}; \
+             header and library are of different versions",
             size_of::<T>()
         );
         return Err(Failure::argument(message));

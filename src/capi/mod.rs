@@ -155,7 +155,8 @@ impl Options {
             (_, Ok(ordinal)) => Device::Cuda(ordinal),
             (other, Err(_)) => {
                 return Err(Failure::argument(format!(
-                    "options.device {other}: expected PLACEFIELD_CPU or the ordinal of a CUDA device"
+                    "options.device {other}: expected PLACEFIELD_CPU or the ordinal of a CUDA \
+                     device"
                 )));
             }
         };

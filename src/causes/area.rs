@@ -21,7 +21,8 @@ pub(super) fn capacity(case: &Case<'_>) -> Option<Cause> {
     let (movable, free) = (case.charge.movable_area(), case.free_area());
     if movable > free * (1.0 + ROUNDING) {
         let finding = format!(
-            "The movable cells have an area of {}; the die has {}, of which {} is under fixed cells{} and {} is left.",
+            "The movable cells have an area of {}; the die has {}, \
+             of which {} is under fixed cells{} and {} is left.",
             number(movable),
             number(case.die.area()),
             number(case.fixed_area),
@@ -42,12 +43,17 @@ pub(super) fn capacity(case: &Case<'_>) -> Option<Cause> {
     let least = (movable - macro_area) / (free - macro_area).max(f64::MIN_POSITIVE);
     (target * (1.0 + 1e-6) < least).then(|| {
         let finding = format!(
-            "The movable cells need a density of {least:.3} to fit into the {} of free area; {target} is asked for.",
+            "The movable cells need a density of {least:.3} to fit into the {} of free area; \
+             {target} is asked for.",
             number(free)
         );
         let advice = match (100.0 * least).ceil() / 100.0 {
-            reachable if reachable <= 1.0 => format!("Ask for --target-density {reachable:.2} or more."),
-            _ => "Beside the macros there is too little room at any target density: the design needs a larger die.".to_owned(),
+            reachable if reachable <= 1.0 => {
+                format!("Ask for --target-density {reachable:.2} or more.")
+            }
+            _ => "Beside the macros there is too little room at any target density: \
+                  the design needs a larger die."
+                .to_owned(),
         };
         Cause::new(Kind::TargetDensityOutOfReach, finding, advice)
     })
@@ -74,7 +80,8 @@ pub(super) fn too_large(case: &Case<'_>) -> Option<Cause> {
         cells.iter().filter(|(_, r)| !room.holds(r.width(), r.height())).collect();
     let (_, worst) = misfits.first()?;
     let finding = format!(
-        "{} of the movable cells {} in no free rectangle of the die; the largest of them is {} × {}, the die {} × {}.",
+        "{} of the movable cells {} in no free rectangle of the die; \
+         the largest of them is {} × {}, the die {} × {}.",
         misfits.len(),
         if misfits.len() == 1 { "fits" } else { "fit" },
         number(worst.width()),
@@ -82,7 +89,8 @@ pub(super) fn too_large(case: &Case<'_>) -> Option<Cause> {
         number(case.die.width()),
         number(case.die.height())
     );
-    let advice = "Fix such a cell where it belongs (/FIXED in the .pl file), turn it, or make room between the fixed cells.";
+    let advice = "Fix such a cell where it belongs (/FIXED in the .pl file), turn it, \
+                  or make room between the fixed cells.";
     Some(Cause::new(Kind::CellTooLarge, finding, advice).about(misfits.iter().map(|m| m.0)))
 }
 
@@ -194,7 +202,9 @@ pub(super) fn fixed_overlap(case: &Case<'_>) -> Option<Cause> {
         number(shared),
         percent(shared / case.fixed_area)
     );
-    let advice = "Check that the .pl file and the .nodes file belong together: a bin is full however many fixed cells cover it, but pins of the covered ones pull cells there.";
+    let advice = "Check that the .pl file and the .nodes file belong together: \
+                  a bin is full however many fixed cells cover it, \
+                  but pins of the covered ones pull cells there.";
     Some(
         Cause::new(Kind::FixedCellsOverlap, finding, advice)
             .about(most.iter().take(sharing).map(|m| m.1)),
@@ -206,7 +216,8 @@ pub(super) fn gaps_between_rows(case: &Case<'_>) -> Option<Cause> {
     let share = case.gap_area / case.die.area();
     (share > GAPS && !case.charge.row_blockage()).then(|| {
         let finding = format!(
-            "{} of the die is in no row and under no fixed cell, and yet counts as free: cells spread to where none may stand.",
+            "{} of the die is in no row and under no fixed cell, and yet counts as free: \
+             cells spread to where none may stand.",
             percent(share)
         );
         Cause::new(Kind::RowsLeaveGaps, finding, "Take it as blocked with --row-blockage.")

@@ -23,13 +23,17 @@ pub(super) fn fillers(case: &Case<'_>) -> Option<Cause> {
     (times > MOST_FILLERS && fillers >= LEAST_FILLERS).then(|| {
         let used = case.charge.movable_area() / case.free_area();
         let finding = format!(
-            "There are {fillers} fillers beside {cells} movable cells: the cells take only {:.3} of the free area, and fillers are made for the rest.",
+            "There are {fillers} fillers beside {cells} movable cells: \
+             the cells take only {:.3} of the free area, and fillers are made for the rest.",
             used
         );
         // With three times the cells' area to spread over, fillers have twice that of the cells.
         let target = (300.0 * used - 1e-6).ceil() / 100.0;
         let advice = if target < case.options.target_density {
-            format!("Ask for a lower target, as --target-density {target:.2}, or leave --fillers out.")
+            format!(
+                "Ask for a lower target, as --target-density {target:.2}, \
+                     or leave --fillers out."
+            )
         } else {
             "Leave --fillers out, or check that cells and rows are in one unit.".to_owned()
         };

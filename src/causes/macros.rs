@@ -58,13 +58,17 @@ pub(super) fn overflow(case: &Case<'_>) -> Option<Cause> {
     (over + between >= SHARE).then(|| {
         let channel = width.max(CHANNEL_BINS * f64::min(grid.bin_x(), grid.bin_y()));
         let finding = format!(
-            "{} of the movable area is above the target density: {} of that in bins at least half under macros, {} in channels of at most {} between them.",
+            "{} of the movable area is above the target density: \
+             {} of that in bins at least half under macros, {} in channels of at most {} between \
+             them.",
             percent(total / charge.movable_area()),
             percent(over),
             percent(between),
             number(channel)
         );
-        let advice = "Place the cells further, as with placefield place --init file and a lower --stop-overflow; where channels stay full, move the macros apart or block the channels by fixed nodes.";
+        let advice = "Place the cells further, as with placefield place --init file and a lower \
+                      --stop-overflow; where channels stay full, \
+                      move the macros apart or block the channels by fixed nodes.";
         Cause::new(Kind::OverflowAtMacros, finding, advice).about(worst(case, &macros, &above))
     })
 }

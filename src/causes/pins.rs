@@ -31,7 +31,8 @@ pub(super) fn origin(case: &Case<'_>) -> Option<Cause> {
         PinOffset::LowerLeft => ("the centre", "center"),
     };
     let finding = format!(
-        "{now} pins ({} of all) lie outside their cells; with offsets read from {other}, {then} do.",
+        "{now} pins ({} of all) lie outside their cells; with offsets read from {other}, \
+         {then} do.",
         percent(now as f64 / pins as f64)
     );
     let advice = format!("Read the file with --pin-offset {option}.");
@@ -65,7 +66,8 @@ pub(super) fn far_off(case: &Case<'_>) -> Option<Cause> {
     largest_first(&mut far);
     let (farthest, _) = *far.first()?;
     let finding = format!(
-        "{} fixed cells with pins lie further from the die than it is long, the farthest {} away; the die is {} × {}.",
+        "{} fixed cells with pins lie further from the die than it is long, the farthest {} away; \
+         the die is {} × {}.",
         far.len(),
         number(farthest),
         number(die.width()),

@@ -28,7 +28,8 @@ pub(super) fn off_die(case: &Case<'_>) -> Option<Cause> {
     (area > OFF_DIE * case.charge.movable_area()).then(|| {
         largest_first(&mut off);
         let finding = format!(
-            "{} of {} movable cells reach beyond the die, with {} of the movable area, which no bin holds.",
+            "{} of {} movable cells reach beyond the die, with {} of the movable area, \
+             which no bin holds.",
             off.len(),
             case.movable.len(),
             percent(area / case.charge.movable_area())
@@ -59,12 +60,14 @@ pub(super) fn heap(case: &Case<'_>) -> Option<Cause> {
     let needed = (1.0 - 2.0 * TAIL) * area / case.options.target_density;
     (width * height < HEAP * needed).then(|| {
         let finding = format!(
-            "The middle nine tenths of the cells lie within {} × {}, {} of the area that they need.",
+            "The middle nine tenths of the cells lie within {} × {}, \
+             {} of the area that they need.",
             number(width),
             number(height),
             percent(width * height / needed)
         );
-        let advice = "This is a start, not a placement: give one with --pl FILE, or make one with placefield place.";
+        let advice = "This is a start, not a placement: give one with --pl FILE, \
+                      or make one with placefield place.";
         Cause::new(Kind::CellsNotSpread, finding, advice)
     })
 }
@@ -99,7 +102,8 @@ pub(super) fn on_fixed(case: &Case<'_>) -> Option<Cause> {
             on.len(),
             percent(area / case.charge.movable_area())
         );
-        let advice = "Give a placement of these fixed cells with --pl FILE, or make one with placefield place.";
+        let advice = "Give a placement of these fixed cells with --pl FILE, \
+                      or make one with placefield place.";
         Cause::new(Kind::CellsOnFixed, finding, advice).about(on.iter().map(|o| o.1))
     })
 }

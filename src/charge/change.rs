@@ -166,7 +166,8 @@ impl Charge {
         self.warnings.retain(|warning| warning.code != WarningCode::FixedOffDie);
         if census.wholly_outside + census.partly_outside > 0 {
             let message = format!(
-                "fixed cells reach beyond the die: {} wholly, {} partly; their area outside, {}, is left out",
+                "fixed cells reach beyond the die: {} wholly, {} partly; their area outside, {}, \
+                 is left out",
                 census.wholly_outside, census.partly_outside, census.clipped_area
             );
             self.warnings.push(Warning::new(WarningCode::FixedOffDie, message));

@@ -15,7 +15,10 @@ pub enum ChargeError {
     #[error("target density {0}: expected a number above 0 and at most 1")]
     TargetDensity(f64),
     /// A rectangle with a negative size, or a size, area or position that is not finite.
-    #[error("{what} {index}: {value}: expected a finite number{}", if *.non_negative { ", not negative" } else { "" })]
+    #[error(
+        "{what} {index}: {value}: expected a finite number{}",
+        if *.non_negative { ", not negative" } else { "" }
+    )]
     BadNumber {
         /// The name of the number, e.g. `"width of movable cell"`.
         what: &'static str,
@@ -47,7 +50,14 @@ pub enum ChargeError {
         value: f64,
     },
     /// A bin of a map of areas or target densities that cannot be.
-    #[error("{what} {index}: {value}: expected {}", if .what.starts_with("target") { "a number above 0 and at most 1" } else { "a finite number, not negative" })]
+    #[error(
+        "{what} {index}: {value}: expected {}",
+        if .what.starts_with("target") {
+            "a number above 0 and at most 1"
+        } else {
+            "a finite number, not negative"
+        }
+    )]
     BadBin {
         /// The map's name.
         what: &'static str,
@@ -89,7 +99,14 @@ pub enum ChargeError {
     #[error("fence {0}: no rectangles")]
     EmptyFence(usize),
     /// A rectangle of a fence without area, with a bound that is not finite, or outside the die.
-    #[error("fence {fence}, rectangle {index}: [{}, {}] x [{}, {}] {}", .rect.xl, .rect.xh, .rect.yl, .rect.yh, if *.off_die { "lies outside the die" } else { "has no area" })]
+    #[error(
+        "fence {fence}, rectangle {index}: [{}, {}] x [{}, {}] {}",
+        .rect.xl,
+        .rect.xh,
+        .rect.yl,
+        .rect.yh,
+        if *.off_die { "lies outside the die" } else { "has no area" }
+    )]
     BadFence {
         /// Which fence.
         fence: usize,

@@ -68,7 +68,8 @@ fn fillers_raise_a_target_that_is_too_low() {
     assert_eq!(full.target_density(), 1.0);
     assert_eq!(
         full.warnings[0],
-        "target density raised from 0.25 to 1: there is no free space, and the movable cells cannot fit"
+        "target density raised from 0.25 to 1: there is no free space, \
+         and the movable cells cannot fit"
     );
     // 2400 of 2000, and nothing left to raise.
     let most = [Rect::at(10.0, 20.0, 80.0, 50.0)];

@@ -33,8 +33,10 @@ use std::path::{Path, PathBuf};
 /// Options of `placefield diff`.
 #[derive(Args)]
 #[command(mut_arg("pl", |arg| arg.hide(true)))]
-#[command(mut_arg("maps", |arg| arg.help("Write both densities, their difference and every cell's displacement as NumPy files")))]
-#[command(mut_arg("plots", |arg| arg.help("Draw both densities, their difference, where cells moved, and how far")))]
+#[command(mut_arg("maps", |arg| arg.help("Write both densities, their difference and every cell's \
+                                          displacement as NumPy files")))]
+#[command(mut_arg("plots", |arg| arg.help("Draw both densities, their difference, \
+                                           where cells moved, and how far")))]
 #[command(mut_args(with_plots))]
 pub(crate) struct DiffArgs {
     /// The placement before, a .pl or .def file
@@ -227,7 +229,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     let second = read_placement(&args.to, &opened.design.nodes, position)?;
     opened.files.push(second.file);
     opened.warnings.extend(second.warnings);
-    with_precision!(evaluation.options.precision(), T => diff::<T>(args, &drawn, opened, second.placement))
+    let placement = second.placement;
+    with_precision!(evaluation.options.precision(), T => diff::<T>(args, &drawn, opened, placement))
 }
 
 fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
@@ -646,7 +649,8 @@ fn print(report: &DiffReport) -> io::Result<()> {
     let m = &report.displacement;
     writeln!(
         out,
-        "moved      {} of {} cells, {} turned; |dx| + |dy| {:.6} on average, median {:.6}, at most {:.6} layout units",
+        "moved      {} of {} cells, {} turned; |dx| + |dy| {:.6} on average, median {:.6}, \
+         at most {:.6} layout units",
         m.moved, m.cells, m.turned, m.mean, m.median, m.largest
     )?;
     for range in &m.histogram {

@@ -180,7 +180,8 @@ fn evaluated(
         let charge = evaluated.engine.charge();
         report.windows = windows::reports(&opened.design, charge, &args.region);
         if args.scaled_hpwl {
-            report.scaled_hpwl = Some(scaled_hpwl::score(&opened.design, options.target_density())?);
+            let score = scaled_hpwl::score(&opened.design, options.target_density())?;
+            report.scaled_hpwl = Some(score);
         }
         if let Some(folder) = &results.maps {
             outputs.extend(evaluated.write_maps(folder, results.maps_as)?);
@@ -333,7 +334,8 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
     if let Some(def) = &d.def {
         writeln!(
             out,
-            "DEF        version {}, {} units in a µm: {} components ({} not placed), {} pins, {} nets, {} connections",
+            "DEF        version {}, {} units in a µm: {} components ({} not placed), {} pins, \
+             {} nets, {} connections",
             def.version.as_deref().unwrap_or("not said"),
             def.units,
             def.components,
@@ -372,7 +374,8 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
     )?;
     writeln!(
         out,
-        "area       {:.6e} in the map, {:.6e} clipped, {:.6e} lost over the edge by stretching, layout units²",
+        "area       {:.6e} in the map, {:.6e} clipped, {:.6e} lost over the edge by stretching, \
+         layout units²",
         v.total_area, v.clipped_area, v.edge_loss_area
     )?;
     for window in &report.windows {
@@ -384,7 +387,8 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
     let f = &report.field;
     writeln!(
         out,
-        "field      energy {:.6e} and potential {:.4} to {:.4} bin widths², |Ex| <= {:.4} and |Ey| <= {:.4} bin widths",
+        "field      energy {:.6e} and potential {:.4} to {:.4} bin widths², \
+         |Ex| <= {:.4} and |Ey| <= {:.4} bin widths",
         f.energy, f.potential_min, f.potential_max, f.field_x_max, f.field_y_max
     )?;
     match (report.hpwl, report.hpwl_weighted) {
@@ -401,7 +405,8 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         let scaled = s.scaled_hpwl.map_or(String::new(), |h| format!("scaled HPWL {h:.6e}, "));
         writeln!(
             out,
-            "ISPD2006   {scaled}scaled overflow {:.6} %: {} of {} x {} bins of ten rows are above {}",
+            "ISPD2006   {scaled}scaled overflow {:.6} %: {} of {} x {} bins of ten rows are above \
+             {}",
             s.scaled_overflow, s.crowded_bins, s.bins[0], s.bins[1], s.target_density
         )?;
     }

@@ -117,7 +117,8 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     warnings.extend(charge.warnings().iter().filter(|w| !opened.warnings.contains(w)).cloned());
     if clipped.wholly + clipped.partly > 0 {
         let message = format!(
-            "movable cells reach beyond the die: {} of {} wholly, {} partly; their area outside, {}, counts as overflow",
+            "movable cells reach beyond the die: {} of {} wholly, {} partly; their area outside, \
+             {}, counts as overflow",
             clipped.wholly,
             charge.movable(),
             clipped.partly,

@@ -151,7 +151,8 @@ fn print(info: &Info) -> io::Result<()> {
         Some(why) => writeln!(out, "cuda  not available: {why}")?,
         None => writeln!(
             out,
-            "cuda  pipelines {pipelines}; f32, f64 (auto: three-pass where both numbers of bins are multiples of 4 without prime factors above 5, else fused)"
+            "cuda  pipelines {pipelines}; f32, f64 (auto: three-pass where both numbers of bins \
+             are multiples of 4 without prime factors above 5, else fused)"
         )?,
     }
     if cfg!(not(feature = "cuda")) {
@@ -172,7 +173,8 @@ fn print(info: &Info) -> io::Result<()> {
         let unfit = device.obstacle.as_ref().map_or(String::new(), |why| format!(": {why}"));
         writeln!(
             out,
-            "  device {}  {}, compute capability {}, {} MiB, {} multiprocessors, {} KB of shared memory a block{unfit}",
+            "  device {}  {}, compute capability {}, {} MiB, {} multiprocessors, \
+             {} KB of shared memory a block{unfit}",
             device.ordinal,
             device.name,
             device.compute_capability,

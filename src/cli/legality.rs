@@ -18,7 +18,8 @@ pub(super) fn fix_as_at_home(opened: &mut Opened) -> Result<Option<Placement>, F
     let freed = freed.filter(|(home, now)| home != now).count();
     if freed > 0 {
         let message = format!(
-            "{}: fixes {freed} nodes that the placement at hand does not; legality takes them as fixed",
+            "{}: fixes {freed} nodes that the placement at hand does not; \
+             legality takes them as fixed",
             home.file.display()
         );
         opened.warnings.push(Warning::new(WarningCode::FixedFreed, message));

@@ -22,7 +22,13 @@ pub(crate) struct LogArgs {
     )]
     quiet: bool,
     /// Say on standard error what begins, with the time since the start
-    #[arg(short, long, global = true, action = ArgAction::SetTrue, help_heading = "Options of every command")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        action = ArgAction::SetTrue,
+        help_heading = "Options of every command"
+    )]
     verbose: bool,
     /// Append all messages, with --verbose or without, to a file, a line at a time with the time
     /// since the start

@@ -235,7 +235,8 @@ impl DesignArgs {
         if self.is_def() {
             if self.lef.is_empty() {
                 let message = format!(
-                    "{}: a .def design needs its LEF files: expected '--lef FILE' once for each, the one with the technology first",
+                    "{}: a .def design needs its LEF files: expected '--lef FILE' once for each, \
+                     the one with the technology first",
                     self.path.display()
                 );
                 return Err(usage(ErrorKind::MissingRequiredArgument, &message));
@@ -443,7 +444,8 @@ impl EngineChoice {
     pub(crate) fn only_one_device(self) -> Result<(), Failure> {
         match self {
             EngineChoice::Several(_) => {
-                let message = "this command runs on one device: expected '--engine' auto, cpu, cuda or cuda:N";
+                let message = "this command runs on one device: expected '--engine' auto, cpu, \
+                               cuda or cuda:N";
                 Err(usage(ErrorKind::InvalidValue, message))
             }
             _ => self.only_one(),

@@ -42,7 +42,13 @@ pub(crate) struct ResultArgs {
     pub(crate) maps: Option<PathBuf>,
     /// Format of the files of --maps; CSV has a line for every bin of a map, with the bin's centre
     /// in layout units
-    #[arg(long, value_enum, default_value_t = MapsFormat::Npy, value_name = "FORMAT", requires = "maps")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = MapsFormat::Npy,
+        value_name = "FORMAT",
+        requires = "maps"
+    )]
     pub(crate) maps_as: MapsFormat,
     /// Draw density, potential, field and force as PNG and SVG
     #[arg(long, value_name = "DIR")]
@@ -231,8 +237,8 @@ pub(crate) fn read_input(path: &Path) -> Result<Vec<u8>, Failure> {
     check_readable(path).and_then(|()| std::fs::read(path)).map_err(|e| named(path, e))
 }
 
-/// Fails with a usage error where a placement of `design`, a file, cannot be written to `output`, by
-/// its name.
+/// Fails with a usage error where a placement of `design`, a file, cannot be written to `output`,
+/// by its name.
 pub(crate) fn check_placement_output(output: &Path, design: &Path) -> Result<(), Failure> {
     let wrong = |what: &str| {
         let message = format!("'--output' {}: {what}", output.display());

@@ -21,7 +21,12 @@ pub(crate) struct RankArgs {
     #[arg(long, value_name = "HOST:PORT")]
     rendezvous: Option<String>,
     /// Seconds that another rank is waited for
-    #[arg(long, value_name = "SECONDS", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u64).range(1..=3600)
+    )]
     patience: u64,
 }
 
@@ -56,7 +61,8 @@ impl RankArgs {
         };
         if options.is_none() && self.rendezvous.is_some() && self.rank.is_none() {
             return wrong(
-                "'--rendezvous' is for ranks: expected '--rank' and '--world', or mpirun or torchrun",
+                "'--rendezvous' is for ranks: expected '--rank' and '--world', \
+                 or mpirun or torchrun",
             );
         }
         let variable = |name: &str| std::env::var(name).ok();

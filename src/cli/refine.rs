@@ -208,7 +208,8 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         Err(RefineError::NotLegal(_)) => {
             let found = legality::judge(&mut opened)?;
             return Err(format!(
-                "the placement is {found}: expected a legal one, for refine keeps cells legal and makes none so"
+                "the placement is {found}: expected a legal one, \
+                 for refine keeps cells legal and makes none so"
             )
             .into());
         }

@@ -264,7 +264,8 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
             let movable = runs.first().map_or(run.movable, |first| first.movable);
             if *first != of || run.movable != movable {
                 return Err(wrong(format!(
-                    "design {of} of {} movable cells, expected {first} of {movable} as in the first file",
+                    "design {of} of {} movable cells, expected {first} of {movable} as in the \
+                     first file",
                     run.movable
                 ))
                 .into());
@@ -438,7 +439,8 @@ fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failu
                 words: 2,
                 rows,
                 notes: vec![
-                    "Beaten by none: no other run has less of overflow and wirelength, or as much of one and less of the other."
+                    "Beaten by none: no other run has less of overflow and wirelength, \
+                     or as much of one and less of the other."
                         .to_owned(),
                 ],
             }],

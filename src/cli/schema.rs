@@ -18,7 +18,10 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub(crate) struct SchemaArgs {
     /// The command whose JSON it is; one schema for all of them unless given
-    #[arg(value_name = "COMMAND", value_parser = PossibleValuesParser::new(SCHEMAS.iter().map(|of| of.0)))]
+    #[arg(
+        value_name = "COMMAND",
+        value_parser = PossibleValuesParser::new(SCHEMAS.iter().map(|of| of.0))
+    )]
     of: Option<String>,
     /// Write it to a file
     #[arg(long, value_name = "FILE")]

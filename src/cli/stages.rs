@@ -97,7 +97,8 @@ pub(crate) fn print(stages: &Stages, design: &Design, out: &mut impl Write) -> i
         let (far, rows) = (moved.distances, moved.rows);
         writeln!(
             out,
-            "moved      {} of {} cells; mean {:.6} ({:.3} rows), 95 % within {:.6} ({:.3}), at most {:.6} ({:.3})",
+            "moved      {} of {} cells; mean {:.6} ({:.3} rows), 95 % within {:.6} ({:.3}), \
+             at most {:.6} ({:.3})",
             moved.moved, moved.cells, far.mean, rows.mean, far.p95, rows.p95, far.max, rows.max
         )?;
     }

@@ -114,8 +114,10 @@ fn line(row: &Tuned, precision: Precision, out: &mut impl Write) -> io::Result<(
         [usize::from(row.keep.min(3))];
     writeln!(
         out,
-        "{precision} {:>6} {:<8} {best:>9.2} us, table {table:>9.2} ({:+.1} %): {} elements a thread, \
-         {} lines side by side, {} groups{}{}{keep}, {} threads' registers; {timed} timed, {failed} failed",
+        "{precision} {:>6} {:<8} {best:>9.2} us, table {table:>9.2} ({:+.1} %): \
+         {} elements a thread, \
+         {} lines side by side, {} groups{}{}{keep}, {} threads' registers; {timed} timed, \
+         {failed} failed",
         row.n,
         row.role,
         100.0 * (best / table - 1.0),

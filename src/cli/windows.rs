@@ -96,7 +96,8 @@ impl fmt::Display for WindowReport {
         let share = |v: Option<f64>| v.map_or("none".to_owned(), |v| format!("{v:.6}"));
         write!(
             f,
-            "[{x0}, {x1}] x [{y0}, {y1}]: {} cells, utilization {}, overflow {} exact, maximum {:.6}",
+            "[{x0}, {x1}] x [{y0}, {y1}]: {} cells, utilization {}, overflow {} exact, \
+             maximum {:.6}",
             self.movable,
             share(self.utilization),
             share(self.overflow_exact),

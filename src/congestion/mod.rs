@@ -130,7 +130,8 @@ pub enum CongestionError {
     Design(#[from] DesignError),
     /// OpenROAD's convention needs the layers' pitches.
     #[error(
-        "convention openroad takes the wires' width from the capacity: expected the tracks of both directions"
+        "convention openroad takes the wires' width from the capacity: \
+         expected the tracks of both directions"
     )]
     NoCapacity,
     /// A capacity that is not above zero, or not finite.

@@ -4,10 +4,10 @@
 //! that f32 loses no precision to a net's position on the die, and no exponent is above zero.
 //!
 //! # Layout
-//! Most nets have few pins, and a net alone would leave most of a vector idle. Nets of as many pins,
-//! up to 32, therefore stand in groups of 16, one in each lane: first the first
-//! pin of each, then the second. What is left over of a group has no weight. The other nets follow,
-//! pin after pin; their vectors are of pins. Exponentials are exact to within 2 ulp (`simd::exp`).
+//! Most nets have few pins, and a net alone would leave most of a vector idle. Nets of as many
+//! pins, up to 32, therefore stand in groups of 16, one in each lane: first the first pin of each,
+//! then the second. What is left over of a group has no weight. The other nets follow, pin after
+//! pin; their vectors are of pins. Exponentials are exact to within 2 ulp (`simd::exp`).
 //!
 //! The positions of bodies are put side by side, x and y of each, so that a pin finds both at one
 //! place; so are the pins' gradients, which each body adds up.

@@ -357,7 +357,8 @@ impl<'a> Parser<'a, '_> {
         let Some(found) = found.or_else(|| self.known.cells.is_none().then_some(0)) else {
             let site = String::from_utf8_lossy(site);
             let message = format!(
-                "row {name}: site {site} is in none of the LEF files given; is the technology LEF first?"
+                "row {name}: site {site} is in none of the LEF files given; \
+                 is the technology LEF first?"
             );
             return Err(Miss::name(at, message));
         };
@@ -428,7 +429,8 @@ impl<'a> Parser<'a, '_> {
         let Some(found) = cells.find(cell) else {
             let cell = String::from_utf8_lossy(cell);
             let message = format!(
-                "component {name}: macro {cell} is in none of the LEF files given; is the technology LEF first?"
+                "component {name}: macro {cell} is in none of the LEF files given; \
+                 is the technology LEF first?"
             );
             return Err(Miss::name(at, message));
         };

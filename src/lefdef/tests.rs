@@ -222,7 +222,8 @@ fn errors_name_line_and_column() {
         ),
         (
             "COMPONENTS 1 ;\n- u INVX1 ;",
-            "7:5: component u: macro INVX1 is in none of the LEF files given; is the technology LEF first?",
+            "7:5: component u: macro INVX1 is in none of the LEF files given; \
+             is the technology LEF first?",
         ),
         (
             "COMPONENTS 1 ; - u inv",
@@ -278,7 +279,8 @@ fn large(count: usize) -> String {
     });
     format!(
         "{HEAD}COMPONENTS 5 ;\n{components}END COMPONENTS\nPINS 1 ;\n\
-         - p + LAYER m1 ( 0 0 ) ( 10 10 ) + PLACED ( 0 0 ) N ;\nEND PINS\nNETS 1 ;\n{nets}END NETS\n\
+         - p + LAYER m1 ( 0 0 ) ( 10 10 ) + PLACED ( 0 0 ) N ;\nEND PINS\nNETS 1 ;\n\
+         {nets}END NETS\n\
          REGIONS 1 ; - f ( 0 0 ) ( 1 1 ) + TYPE FENCE ; END REGIONS\nEND DESIGN\n"
     )
 }

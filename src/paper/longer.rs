@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! 4N           zeros at even places, the line and its mirror image at odd ones   X_k = ½ Re V_k
-//! mirrored 2N  the line and its mirror image                                     X_k = ½ Re(w_k V_k)
-//! padded 2N    the line and N zeros                                              X_k =   Re(w_k V_k)
+//! mirrored 2N  the line and its mirror image                             X_k = ½ Re(w_k V_k)
+//! padded 2N    the line and N zeros                                      X_k =   Re(w_k V_k)
 //! ```
 //!
 //! which is half of what the paper's algorithms give: theirs are twice its definition.

@@ -37,7 +37,8 @@ pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
     let least = least_overflow(charge);
     if least > stop_overflow {
         let message = format!(
-            "no placement on the die has less exact overflow than {least:.4}, for the movable cells are more than \
+            "no placement on the die has less exact overflow than {least:.4}, \
+             for the movable cells are more than \
              the space that fixed cells leave at target density {}; {stop_overflow} is asked for",
             charge.target_density()
         );
@@ -75,8 +76,8 @@ pub fn limit(charge: &Charge, x: &[f64], y: &[f64]) -> Result<String, ChargeErro
     } else {
         let mean = charge.movable_area() / charge.movable().max(1) as f64;
         format!(
-            "{:.0} % of the overflow lies among standard cells, whose mean area is {:.2} of a bin, at \
-             target density {}",
+            "{:.0} % of the overflow lies among standard cells, whose mean area is {:.2} of a bin, \
+             at target density {}",
             percent(elsewhere),
             mean / charge.grid().bin_area(),
             charge.target_density()

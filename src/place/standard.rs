@@ -5,7 +5,8 @@
 //! Their own overflow is the share of their area that is too much,
 //!
 //! ```text
-//! Σ over bins of min(area of standard cells, max(0, area − T · bin area)) / Σ area of standard cells
+//! Σ over bins of min(area of standard cells, max(0, area − T · bin area))
+//!     / Σ area of standard cells
 //! ```
 //!
 //! with every cell smoothed as in the density ([`crate::charge::stretch`]) and fillers left out.

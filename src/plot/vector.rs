@@ -33,7 +33,8 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
                 element(
                     &mut svg,
                     format_args!(
-                        "<polyline points=\"{points}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\"/>"
+                        "<polyline points=\"{points}\" fill=\"none\" stroke=\"{color}\" \
+                         stroke-width=\"{width}\"/>"
                     ),
                 );
             }

@@ -147,7 +147,8 @@ impl ImportedArray {
         }
         let kind = object.get_type().name()?;
         Err(PyTypeError::new_err(format!(
-            "{what}: expected an array (NumPy, PyTorch, CuPy or another with __dlpack__), found {kind}"
+            "{what}: expected an array (NumPy, PyTorch, CuPy or another with __dlpack__), \
+             found {kind}"
         )))
     }
 

@@ -568,7 +568,9 @@ impl Engine {
         detached(py, || {
             use super::arrays::Memory;
             let mut inner = self.lock()?;
-            let memory = with_engine!(&mut inner.engine, engine => Memory::Cuda(Box::new(engine.device_map(kind)?)));
+            let memory = with_engine!(&mut inner.engine, engine => {
+                Memory::Cuda(Box::new(engine.device_map(kind)?))
+            });
             Ok(super::arrays::Array::new(memory, &[nx, ny]))
         })
     }

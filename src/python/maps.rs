@@ -126,8 +126,8 @@ pub(super) fn maps_on_device(
     let named = making.kinds.iter().zip(&kinds).find(|(kind, _)| !kind.is_congestion());
     if let Some((_, name)) = named {
         let text = format!(
-            "kinds: of positions in device memory there are maps of congestion alone, found '{name}'; the \
-             others are those of an Engine"
+            "kinds: of positions in device memory there are maps of congestion alone, \
+             found '{name}'; the others are those of an Engine"
         );
         return Err(PyValueError::new_err(text));
     }

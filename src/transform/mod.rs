@@ -124,7 +124,8 @@ pub struct LengthError {
 /// A shape that no plan is made for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{batch} arrays of {shape:?} values: expected sizes of at least 1 and at most 2^48 values in all"
+    "{batch} arrays of {shape:?} values: expected sizes of at least 1 and at most 2^48 values in \
+     all"
 )]
 pub struct ShapeError {
     /// Sizes, slowest axis first.

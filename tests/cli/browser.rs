@@ -149,8 +149,10 @@ impl Browser {
     /// Where the middle of an element is, once it is in view.
     fn middle(&mut self, selector: &str) -> (Value, Value) {
         let place = format!(
-            "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{ block: 'center' }}); \
-             const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+            "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{ block: \
+             'center' }}); \
+             const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; \
+             }})()"
         );
         let place = self.evaluate(&place);
         (place[0].clone(), place[1].clone())

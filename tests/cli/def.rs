@@ -82,7 +82,8 @@ fn def(sections: &str) -> String {
         "# a comment\nVERSION 5.8 ;\nDESIGN chip ;\nUNITS DISTANCE MICRONS 2000 ;\n\
          DIEAREA ( 0 0 ) ( 40000 40000 ) ;\n{rows}\
          COMPONENTS {} ;\n{components}- ram1 ram + FIXED ( 20000 20000 ) W ;\nEND COMPONENTS\n\
-         PINS 1 ;\n- in + NET in + DIRECTION INPUT + LAYER M1 ( 0 0 ) ( 200 200 ) + PLACED ( 0 8000 ) N ;\nEND PINS\n\
+         PINS 1 ;\n- in + NET in + DIRECTION INPUT + LAYER M1 ( 0 0 ) ( 200 200 ) + PLACED ( 0 \
+         8000 ) N ;\nEND PINS\n\
          NETS {} ;\n{nets}- in ( PIN in ) ( u0 A ) ( ram1 D ) ;\nEND NETS\n{sections}END DESIGN\n",
         CELLS + 1,
         CELLS,

@@ -144,7 +144,8 @@ fn grids_beyond_the_memory_are_refused() {
     let mut shell = assert_cmd::Command::new("sh");
     shell.args(["-c", "ulimit -v 3000000; exec \"$0\" eval \"$1\" --bins 16384 --engine cpu"]);
     let line = predicate::str::is_match(
-        r"\Aplacefield: 16384 x 16384 bins need about 19\.3 GB of memory, and [0-3]\.\d GB are available\n\z",
+        r"(?x) \A placefield:\ 16384\ x\ 16384\ bins\ need\ about\ 19\.3\ GB\ of\ memory,\ and
+          \ [0-3]\.\d\ GB\ are\ available\n \z",
     );
     shell.arg(program).arg(tiny.aux()).assert().code(1).stdout("").stderr(line.unwrap());
 }

@@ -297,7 +297,8 @@ fn files_hold_the_design_to_the_last_bit() {
     assert_eq!(std::fs::read_dir(&deep).unwrap().count(), 6, "temporary files are left");
     assert_eq!(
         std::fs::read_to_string(&paths[5]).unwrap(),
-        "RowBasedPlacement :  cells2000.nodes  cells2000.nets  cells2000.wts  cells2000.pl  cells2000.scl\n"
+        "RowBasedPlacement :  cells2000.nodes  cells2000.nets  cells2000.wts  cells2000.pl  \
+         cells2000.scl\n"
     );
     assert!(std::fs::read_to_string(&paths[2]).unwrap().ends_with("\n\tn5\t2.5\n"));
 

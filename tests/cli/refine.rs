@@ -81,8 +81,8 @@ fn a_placement_that_is_not_legal_is_refused() {
     tiny.edit("pl", "c1 30 0 : N", "c1 7 0 : N");
     let out = tiny.folder().join("refined.pl");
     let said = failure(&[&"refine", &tiny.aux(), &"-o", &out]);
-    let want = "placefield: the placement is not legal: 1 overlaps of area 6.000000e0 (c0 and c1 by \
-                6.000000e0): expected a legal one";
+    let want = "placefield: the placement is not legal: 1 overlaps of area 6.000000e0 (c0 and c1 \
+                by 6.000000e0): expected a legal one";
     assert!(said.starts_with(want), "{said}");
     assert!(!out.exists());
 }

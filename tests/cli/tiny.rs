@@ -86,7 +86,7 @@ impl Tiny {
 /// One row of height 2 with `sites` sites of width 1 from `x`.
 pub(crate) fn row(y: usize, x: usize, sites: usize) -> String {
     format!(
-        "CoreRow Horizontal\n  Coordinate : {y}\n  Height : 2\n  Sitewidth : 1\n  Sitespacing : 1\n  \
-         Siteorient : N\n  Sitesymmetry : Y\n  SubrowOrigin : {x} NumSites : {sites}\nEnd\n"
+        "CoreRow Horizontal\n  Coordinate : {y}\n  Height : 2\n  Sitewidth : 1\n  Sitespacing : \
+         1\n  Siteorient : N\n  Sitesymmetry : Y\n  SubrowOrigin : {x} NumSites : {sites}\nEnd\n"
     )
 }

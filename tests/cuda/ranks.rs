@@ -144,8 +144,8 @@ fn faults_end_all_ranks(all: impl Fn(&str) -> ([String; WORLD], Duration)) {
     let (said, _) = all("disagree");
     for (rank, said) in said.iter().enumerate() {
         let expected = format!(
-            "several devices: the number is not the same on rank 0 and on rank 1: on rank {rank} it \
-             is {rank}"
+            "several devices: the number is not the same on rank 0 and on rank 1: \
+             on rank {rank} it is {rank}"
         );
         assert_eq!(*said, expected);
     }

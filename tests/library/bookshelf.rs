@@ -122,7 +122,8 @@ const WTS: &str = "UCLA wts 1.0\nn0 3\n";
 const PL: &str =
     "UCLA pl 1.0\na 100 200 : N\nb 20.25 -7 : E\nt 0 50 : N\nni 1e2 1 : FS /FIXED_NI\n";
 const SCL: &str = "UCLA scl 1.0\nNumRows : 1\nCoreRow Horizontal\nCoordinate : 0\nHeight : 4\n\
-    Sitewidth : 1\nSitespacing : 1\nSubrowOrigin : 0 NumSites : 50\nSubrowOrigin : 60 NumSites : 40\nEnd\n";
+    Sitewidth : 1\nSitespacing : 1\nSubrowOrigin : 0 NumSites : 50\n\
+    SubrowOrigin : 60 NumSites : 40\nEnd\n";
 
 impl Small {
     fn new() -> Self {

@@ -15,7 +15,8 @@ mod aux {
     #[test]
     fn aux_files_may_be_listed_in_any_order() {
         let aux = read(
-            "#RowBasedPlacement : old.nodes\r\nRowBasedPlacement :\tb.scl  b.x.pl b.nodes extra\r\n",
+            "#RowBasedPlacement : old.nodes\r\n\
+             RowBasedPlacement :\tb.scl  b.x.pl b.nodes extra\r\n",
         );
         let aux = aux.unwrap();
         assert_eq!(aux.nodes, Path::new("dir/b.nodes"));
@@ -169,7 +170,8 @@ mod pl {
     #[test]
     fn placement_line_variants_are_read() {
         let (file, _) = read(
-            "UCLA pl 1.0\r\n# c\r\nb\t-58377.6  12089.5 : FS\r\n  a  1e3 .5:W # c\r\nt 0 0 : fe /Fixed\n\
+            "UCLA pl 1.0\r\n# c\r\nb\t-58377.6  12089.5 : FS\r\n  a  1e3 .5:W # c\r\n\
+             t 0 0 : fe /Fixed\n\
              ni 459 470 : E /FIXED_NI",
         )
         .unwrap();
@@ -412,16 +414,20 @@ mod scl {
             "Siteorient : FS\nSitesymmetry : Y\nSitewidth : 1 \n Sitespacing : 2\nHeight:12\n";
         for text in [
             format!(
-                "UCLA scl 1.0\n\nNumRows : 1\nCoreRow Horizontal\nCoordinate : 459\n{rest}SubrowOrigin : -5.5\tNumSites : 96\nEnd\n"
+                "UCLA scl 1.0\n\nNumRows : 1\nCoreRow Horizontal\nCoordinate : 459\n\
+                 {rest}SubrowOrigin : -5.5\tNumSites : 96\nEnd\n"
             ),
             format!(
-                "Numrows : \t1\nCoreRow Horizontal\n{rest}SubrowOrigin : -5.5\nNumsites : 96\nCoordinate : 459\nEnd"
+                "Numrows : \t1\nCoreRow Horizontal\n{rest}SubrowOrigin : -5.5\nNumsites : 96\n\
+                 Coordinate : 459\nEnd"
             ),
             format!(
-                "CoreRow Horizontal\n{rest}# c\nNumSites : 96 SubrowOrigin : -5.5 # c\nCoordinate : 4.59e2\nEnd\n"
+                "CoreRow Horizontal\n{rest}# c\nNumSites : 96 SubrowOrigin : -5.5 # c\n\
+                 Coordinate : 4.59e2\nEnd\n"
             ),
             format!(
-                "corerow horizontal\r\n{}numsites : 96\r\nsubroworigin : -5.5\r\ncoordinate : 459\r\nend\r\n",
+                "corerow horizontal\r\n{}numsites : 96\r\nsubroworigin : -5.5\r\n\
+                 coordinate : 459\r\nend\r\n",
                 rest.replace('\n', "\r\n").replace(": Y", ":")
             ),
         ] {

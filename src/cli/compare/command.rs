@@ -27,7 +27,9 @@ use std::path::{Path, PathBuf};
 /// Options of `placefield compare`.
 #[derive(Args)]
 #[command(mut_arg("pipeline", |arg| arg.hide(true)))]
-#[command(mut_arg("engine", |arg| arg.help("Engine: auto, cpu, cuda, cuda:N, cuda:N,M… or cuda:all, or both or both:N, the CPU and a device side by side")))]
+#[command(mut_arg("engine", |arg| arg.help("Engine: auto, cpu, cuda, cuda:N, \
+                                            cuda:N,M… or cuda:all, or both or both:N, \
+                                            the CPU and a device side by side")))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     evaluation: EvaluationArgs,
@@ -338,7 +340,9 @@ fn write_csv(path: &Path, rows: &[Iteration]) -> Result<(), Failure> {
     write_output(path, |out| {
         writeln!(
             out,
-            "iteration,overflow,max_density,energy,step,engine,pipeline,density_ms,forward_ms,scaling_ms,inverse_ms,solve_ms,force_ms,ratio,difference_potential,difference_field_x,difference_field_y,\
+            "iteration,overflow,max_density,energy,step,engine,pipeline,density_ms,forward_ms,\
+             scaling_ms,inverse_ms,solve_ms,force_ms,ratio,difference_potential,\
+             difference_field_x,difference_field_y,\
              potential_rms,field_x_rms,field_y_rms,step_graph_ms,step_plain_ms,solve_graph_ms,\
              solve_plain_ms,path"
         )?;
@@ -427,7 +431,8 @@ pub(crate) fn print(table: &Table) -> Result<(), Failure> {
     for s in &table.summary {
         writeln!(
             out,
-            "  {:<4} {:<10} {:>9.3} ms  {:>9.3} ms  {:>5.2}x  largest difference {:.1e}, RMS {:.1e}",
+            "  {:<4} {:<10} {:>9.3} ms  {:>9.3} ms  {:>5.2}x  largest difference {:.1e}, \
+             RMS {:.1e}",
             s.engine,
             s.pipeline.name(),
             s.solve_ms,

@@ -202,7 +202,8 @@ impl Placement {
         for t in &self.totals {
             writeln!(
                 out,
-                "  {:<4} {:<10} {:>10.1} ms of solves, {:>5.1} % of {:>10.1} ms; {:.3}x the first's, at most {:.3}x with free solves",
+                "  {:<4} {:<10} {:>10.1} ms of solves, {:>5.1} % of {:>10.1} ms; \
+                 {:.3}x the first's, at most {:.3}x with free solves",
                 t.engine,
                 t.pipeline.name(),
                 t.solve_ms,

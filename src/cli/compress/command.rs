@@ -324,7 +324,8 @@ fn print(report: &CompressReport) -> io::Result<()> {
     }
     writeln!(
         out,
-        "time, ms      decode {:.2}, set up {:.2}, DCT and threshold {:.2}, IDCT {:.2}, samples {:.2}, encode {:.2}",
+        "time, ms      decode {:.2}, set up {:.2}, DCT and threshold {:.2}, IDCT {:.2}, \
+         samples {:.2}, encode {:.2}",
         t.decode, t.setup, t.forward, t.inverse, t.samples, t.encode
     )
 }

@@ -197,7 +197,8 @@ impl Verdict {
     }
 }
 
-/// The condition under which a claim holds for a value: in words, the unit of a value, and the test.
+/// The condition under which a claim holds for a value: in words, the unit of a value, and the
+/// test.
 #[derive(Clone, Copy)]
 pub(super) struct Rule(
     pub(super) &'static str,

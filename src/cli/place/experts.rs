@@ -11,27 +11,62 @@ pub(super) struct ExpertArgs {
     /// γ, the smoothing length of the wirelength, over the sum of a bin's width and height, or
     /// twice the mean distance of cells where that is more: 10 times this at overflow 1, a tenth at
     /// 0.1
-    #[arg(long, value_name = "BINS", default_value_t = Schedule::default().gamma, value_parser = factor)]
+    #[arg(
+        long,
+        value_name = "BINS",
+        default_value_t = Schedule::default().gamma,
+        value_parser = factor
+    )]
     gamma: f64,
     /// The density's share of the first gradient of a centred start
-    #[arg(long, value_name = "SHARE", default_value_t = Schedule::default().density_share, value_parser = factor)]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = Schedule::default().density_share,
+        value_parser = factor
+    )]
     density_weight: f64,
     /// Largest factor on the density's weight λ in an iteration, until cells are spread roughly
-    #[arg(long, value_name = "FACTOR", default_value_t = Schedule::default().growth, value_parser = growth)]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = Schedule::default().growth,
+        value_parser = growth
+    )]
     growth: f64,
     /// Largest factor on λ in an iteration from then on; a factor nearer to 1 takes longer and
     /// gives shorter wires
-    #[arg(long, value_name = "FACTOR", default_value_t = Schedule::default().late_growth, value_parser = growth)]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = Schedule::default().late_growth,
+        value_parser = growth
+    )]
     late_growth: f64,
     /// The rise of HPWL in an iteration at which λ stays, as a share of the HPWL it is expected to
     /// have in the end
-    #[arg(long, value_name = "SHARE", default_value_t = Schedule::default().reference_share, value_parser = factor)]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value_t = Schedule::default().reference_share,
+        value_parser = factor
+    )]
     reference_rise: f64,
     /// Largest momentum once cells are nearly spread; 1 leaves it to Nesterov's rule
-    #[arg(long, value_name = "M", default_value_t = Schedule::default().momentum, value_parser = share)]
+    #[arg(
+        long,
+        value_name = "M",
+        default_value_t = Schedule::default().momentum,
+        value_parser = share
+    )]
     momentum: f64,
     /// λ is held where its share of the gradient over the wirelength's is above this
-    #[arg(long, value_name = "RATIO", default_value_t = Schedule::default().pressure, value_parser = factor)]
+    #[arg(
+        long,
+        value_name = "RATIO",
+        default_value_t = Schedule::default().pressure,
+        value_parser = factor
+    )]
     pressure: f64,
     /// Leave nets of more pins out of the objective, not out of the HPWL reported (DREAMPlace's
     /// default is 100); without it all nets take part

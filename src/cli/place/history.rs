@@ -95,8 +95,9 @@ impl HistoryFile {
 }
 
 /// The first line of a CSV file.
-const HEADER: &str = "iteration,hpwl_weighted,wirelength,overflow_smoothed,max_smoothed,energy,gamma,lambda,\
-                      step,tries,wirelength_ms,density_ms,solve_ms,force_ms,step_ms,gradient_ms,other_ms,pressure";
+const HEADER: &str = "iteration,hpwl_weighted,wirelength,overflow_smoothed,max_smoothed,energy,\
+                      gamma,lambda,step,tries,wirelength_ms,density_ms,solve_ms,force_ms,step_ms,\
+                      gradient_ms,other_ms,pressure";
 
 /// An iteration in the columns of [`HEADER`].
 fn line(r: &Record) -> String {

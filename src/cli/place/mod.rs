@@ -48,9 +48,11 @@ use summary::{Summary, Times};
 #[derive(Args)]
 #[command(
     mut_arg("fillers", |arg| arg.hide(true)),
-    mut_arg("bins", |arg| arg.help("Bins along x and y; unless given with about one mean cell in each at most, or \
+    mut_arg("bins", |arg| arg.help("Bins along x and y; unless given with about one mean cell in \
+                                    each at most, or \
         DREAMPlace's choice where macros move and for ISPD2005 designs")),
-    mut_arg("target_density", |arg| arg.help("Target density, above 0 and at most 1; unless given 0.95, or as little \
+    mut_arg("target_density", |arg| arg.help("Target density, above 0 and at most 1; \
+                                              unless given 0.95, or as little \
         more as the cells need"))
 )]
 pub(crate) struct PlaceArgs {
@@ -83,7 +85,12 @@ pub(crate) struct PlaceArgs {
     time_limit: Option<f64>,
     /// Place with so many seeds, from --seed on, one after the other, and write the one whose last
     /// stage has the shortest wires
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     seeds: u32,
     /// Write the summary as JSON (-: to standard output, in place of the text)
     #[arg(long, value_name = "FILE")]

@@ -256,7 +256,8 @@ impl Summary<'_> {
     fn reason(&self) -> String {
         match self.is_beside_target() {
             true => format!(
-                "the cells do not fit at a target density of {}: {:.6} was taken (--raise-density allows it)",
+                "the cells do not fit at a target density of {}: \
+                 {:.6} was taken (--raise-density allows it)",
                 self.target_asked,
                 self.charge.target_density()
             ),
@@ -411,7 +412,8 @@ impl Summary<'_> {
         let share = |part: f64| 100.0 * part / total.total().max(f64::MIN_POSITIVE);
         writeln!(
             out,
-            "time       {:.2} ms per iteration: wirelength {:.0} %, density {:.0} %, solve {:.0} %, force {:.0} %, step {:.0} %, gradient {:.0} %, other {:.0} %",
+            "time       {:.2} ms per iteration: wirelength {:.0} %, density {:.0} %, \
+             solve {:.0} %, force {:.0} %, step {:.0} %, gradient {:.0} %, other {:.0} %",
             total.total() / last.max(1) as f64,
             share(total.wirelength),
             share(total.density),
@@ -462,7 +464,8 @@ impl Summary<'_> {
         }
         let overflow = self.placed.global.overflow;
         let mut line = format!(
-            "stopped at iteration {}, for {}: {} holds the best trade-off seen, of iteration {}, overflow {:.4}",
+            "stopped at iteration {}, for {}: {} holds the best trade-off seen, of iteration {}, \
+             overflow {:.4}",
             self.last(),
             self.reason(),
             output.display(),

@@ -304,8 +304,9 @@ pub(super) fn wide<T: Real>(map: &Map<T>) -> Map<f64> {
 fn note(grid: &BinGrid) -> String {
     let (nx, ny) = (grid.nx(), grid.ny());
     let mut note = format!(
-        "{nx} × {ny} bins of {} × {} layout units; a bin width is {0} of them. Overflow is of cells at \
-         their exact sizes, without fillers. Colours may end below the largest value where few bins reach it.",
+        "{nx} × {ny} bins of {} × {} layout units; a bin width is {0} of them. \
+         Overflow is of cells at their exact sizes, without fillers. \
+         Colours may end below the largest value where few bins reach it.",
         number(grid.bin_x()),
         number(grid.bin_y())
     );

@@ -156,8 +156,8 @@ impl Run {
             image: pack::image("jpeg", &jpeg(pixels, film.nx, film.ny, quality)),
         };
         let caption = format!(
-            "Cells without fillers while they move; the brightest is a density of {} or more. As JPEG \
-             of quality {quality}: near, not exact",
+            "Cells without fillers while they move; the brightest is a density of {} or more. \
+             As JPEG of quality {quality}: near, not exact",
             film.full
         );
         let images = film.frames.par_iter().map(frame).collect();

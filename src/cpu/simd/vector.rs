@@ -193,7 +193,12 @@ macro_rules! each {
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
                 let (a, b) = (self.0, other.0);
-                Four([a[0].$method(b[0]), a[1].$method(b[1]), a[2].$method(b[2]), a[3].$method(b[3])])
+                Four([
+                    a[0].$method(b[0]),
+                    a[1].$method(b[1]),
+                    a[2].$method(b[2]),
+                    a[3].$method(b[3]),
+                ])
             }
         }
     )*};
@@ -245,8 +250,9 @@ mod x86 {
     use std::arch::x86_64::*;
 
     macro_rules! vector {
-        ($name:ident, $register:ty, $number:ty, $lanes:literal, $add:ident, $sub:ident, $mul:ident, $div:ident,
-         $mul_add:ident, $mul_sub:ident, $splat:ident, $load:ident, $store:ident, $stream:ident) => {
+        ($name:ident, $register:ty, $number:ty, $lanes:literal,
+         $add:ident, $sub:ident, $mul:ident, $div:ident, $mul_add:ident, $mul_sub:ident,
+         $splat:ident, $load:ident, $store:ident, $stream:ident) => {
             /// Numbers in one register.
             #[derive(Clone, Copy, Debug)]
             pub struct $name($register);

@@ -249,12 +249,13 @@ impl Ordering {
     /// of this one's.
     ///
     /// # Safety
-    /// PositionLayout in the order named, and `staged` hold a pair per body, `all_ids` two values per
-    /// body, `ids` one (in `all_ids`) unless corners are in slots, `records` two records per slot
-    /// that has any, `chunks` 8 values for each of the plan's `max_chunks`, and the wanted arrays
-    /// one value (`corners` a pair) per body, and the regions' tables are those of the bodies; all
-    /// of it of `gpu`. `ranks` are given where there are several, each of which has such arrays and
-    /// lives until all of it has run; barriers follow this, and again after [`Ordering::place`].
+    /// PositionLayout in the order named, and `staged` hold a pair per body, `all_ids` two values
+    /// per body, `ids` one (in `all_ids`) unless corners are in slots, `records` two records per
+    /// slot that has any, `chunks` 8 values for each of the plan's `max_chunks`, and the wanted
+    /// arrays one value (`corners` a pair) per body, and the regions' tables are those of the
+    /// bodies; all of it of `gpu`. `ranks` are given where there are several, each of which has
+    /// such arrays and lives until all of it has run; barriers follow this, and again after
+    /// [`Ordering::place`].
     pub(super) unsafe fn count<T: CudaReal>(
         &self,
         gpu: &Gpu,

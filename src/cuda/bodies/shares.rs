@@ -104,7 +104,8 @@ pub(in crate::cuda) struct Positions {
 // SAFETY: as above.
 unsafe impl KernelArgument for Positions {}
 
-const _: () = assert!(size_of::<Positions>() == (MOST_RANKS + 4) * 8); // as in kernels/bodies/shares.cuh
+// As in kernels/bodies/shares.cuh.
+const _: () = assert!(size_of::<Positions>() == (MOST_RANKS + 4) * 8);
 
 impl Positions {
     /// Returns the positions of the only device.

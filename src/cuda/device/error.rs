@@ -49,8 +49,8 @@ pub enum CudaError {
     },
     /// A text that is no [`DeviceLimit`](super::DeviceLimit).
     #[error(
-        "PLACEFIELD_DEVICE_LIMIT={0}: expected the KB of shared memory of a block (48 or more), the \
-         architecture (75 or more), or both, as in shared=99,arch=80"
+        "PLACEFIELD_DEVICE_LIMIT={0}: expected the KB of shared memory of a block (48 or more), \
+         the architecture (75 or more), or both, as in shared=99,arch=80"
     )]
     BadLimit(String),
     /// The driver is too old for the program, or for the code that the compiler makes.
@@ -124,8 +124,8 @@ pub enum CudaError {
     OtherBodies(&'static str),
     /// A capture within a capture, or what a capture cannot hold: new memory, a wait.
     #[error(
-        "a graph is being captured on this thread already: it can hold neither another nor new memory, \
-         nor wait"
+        "a graph is being captured on this thread already: it can hold neither another nor new \
+         memory, nor wait"
     )]
     Capturing,
     /// A stream of another context than the device's primary one.
@@ -147,7 +147,10 @@ pub enum CudaError {
     #[error("{0} bodies: at most 2147483647 are possible")]
     TooManyBodies(usize),
     /// More fence regions than kernels take.
-    #[error("a charge of {0} fence regions: a device takes at most {max}", max = super::MOST_BLOCKS)]
+    #[error(
+        "a charge of {0} fence regions: a device takes at most {max}",
+        max = super::MOST_BLOCKS
+    )]
     Regions(usize),
     /// More pins than kernels count.
     #[error("{0} pins of a netlist: at most {max} are possible", max = super::MOST_PINS)]
@@ -332,9 +335,8 @@ mod tests {
         assert_eq!(unknown, "out of GPU memory: more was needed than the 3 MiB that are free");
         let error = EngineError::from(CudaError::OutOfMemory { needed, free });
         assert_eq!(error.to_string(), message);
-        assert!(
-            matches!(error, EngineError::OutOfMemory { needed: n, free: f } if (n, f) == (needed, free))
-        );
+        let EngineError::OutOfMemory { needed: n, free: f } = error else { panic!("{error}") };
+        assert_eq!((n, f), (needed, free));
         let error = EngineError::from(CudaError::NoDevice);
         assert_eq!(error.to_string(), CudaError::NoDevice.to_string());
         let EngineError::Device(source) = error else { panic!("{error}") };

@@ -63,8 +63,8 @@ pub(in crate::cuda) mod private {
     }
 
     macro_rules! cufft {
-        ($real:ty, $name:literal, $forward:ident $exec_forward:ident, $inverse:ident $exec_inverse:ident,
-         $complex:ident $exec_complex:ident) => {
+        ($real:ty, $name:literal, $forward:ident $exec_forward:ident,
+         $inverse:ident $exec_inverse:ident, $complex:ident $exec_complex:ident) => {
             impl Cufft<Complex<$real>> for $real {
                 const C_NAME: &'static str = $name;
                 const FORWARD: cufftType = cufftType::$forward;

@@ -81,8 +81,8 @@ const RUNS_PER_SAMPLE: usize = 10;
 /// with [`EngineOptions::deterministic`] those of one device, too. Which device works on a body
 /// depends on where it stands along x, anew with every order of the bodies; the share that it is
 /// in, and thus the rank that its force goes to, stay. A placer whose arrays live on the devices
-/// moves the bodies of each share there. Fence regions, [slot order](CudaEngine::use_slots) and graphs of the
-/// caller's are for one device.
+/// moves the bodies of each share there. Fence regions, [slot order](CudaEngine::use_slots) and
+/// graphs of the caller's are for one device.
 ///
 /// ```no_run
 /// # use placefield::charge::Charge;

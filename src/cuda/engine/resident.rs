@@ -254,7 +254,8 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Keeps positions and forces on the device in slot order from now on, or in the caller's. In
-    /// slot order a step is faster (no random access per body), and the caller makes slots anew ([`CudaEngine::reorder_slots`]) when
+    /// slot order a step is faster (no random access per body), and the caller makes slots anew
+    /// ([`CudaEngine::reorder_slots`]) when
     /// [`CudaEngine::order_is_due`]: its own arrays on the device must move with
     /// them. The trait's methods take and return the caller's order in either.
     ///

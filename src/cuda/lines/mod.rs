@@ -4,8 +4,8 @@
 //! A kernel loads lines, transforms them and stores them (`kernels/lines`; the solve's second and
 //! third pass are in `kernels/solve`). Which lines, what transform and where to is what an instance
 //! is compiled for ([`instances`]), and so is how its lines are divided over threads and blocks: a
-//! table says that ([`shapes`]), or a measurement on this device ([`measured`]). [`kernel`] chooses,
-//! compiles and loads instances; [`transform`] makes transforms of arrays of them.
+//! table says that ([`shapes`]), or a measurement on this device ([`measured`]). [`kernel`]
+//! chooses, compiles and loads instances; [`transform`] makes transforms of arrays of them.
 
 mod instances;
 mod kernel;

@@ -6,12 +6,12 @@
 //! gradient; which vectors take which part is among the numbers sent. There are two such graphs,
 //! one of which times its stages.
 //!
-//! Several devices ([`CudaEngine::on_peers`]) have a share of the bodies each, which they move, and of the
-//! nets. Every device works on the density of the bodies in its tiles, and gets the positions of
-//! these and of the cells on its nets; forces and pins' gradients go to the device that moves the
-//! body. No sum depends on how many devices there are: a placement has the bits of one device where
-//! the solve has them ([`EngineOptions::deterministic`]; else the solve by slabs may round
-//! differently here and there).
+//! Several devices ([`CudaEngine::on_peers`]) have a share of the bodies each, which they move, and
+//! of the nets. Every device works on the density of the bodies in its tiles, and gets the
+//! positions of these and of the cells on its nets; forces and pins' gradients go to the device
+//! that moves the body. No sum depends on how many devices there are: a placement has the bits of
+//! one device where the solve has them ([`EngineOptions::deterministic`]; else the solve by slabs
+//! may round differently here and there).
 //!
 //! Bodies stay in the caller's order, and the engine orders them by tile before a
 //! step when enough of them are outside their halos. In slot order an H200 would save

@@ -454,7 +454,8 @@ impl<T: CudaReal> Descent<T> {
     /// [`Descent::receive`] brings.
     ///
     /// # Safety
-    /// The arrays in `all` are of this device or can be reached from it, and live until this has run.
+    /// The arrays in `all` are of this device or can be reached from it, and live until this has
+    /// run.
     pub(super) unsafe fn sample(
         &mut self,
         proposed: bool,

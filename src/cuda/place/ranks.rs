@@ -66,8 +66,8 @@ impl Task {
     pub(super) const BARRIER: Self = Task::Engine(Command::Barrier);
 }
 
-/// The tasks of an evaluation: those before its two sides, the wirelength's and the density's, those
-/// of both sides, and those after them.
+/// The tasks of an evaluation: those before its two sides, the wirelength's and the density's,
+/// those of both sides, and those after them.
 pub(super) struct Tasks {
     before: Vec<Task>,
     aside: Vec<Task>,

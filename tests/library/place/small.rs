@@ -58,7 +58,9 @@ fn check(placed: &Placed, stop: f64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(
+        ProptestConfig { cases: 16, failure_persistence: None, ..Default::default() }
+    )]
 
     #[test]
     fn small_designs_converge(
@@ -72,7 +74,8 @@ proptest! {
         let mut spec = Spec::with_cells(cells).seeded(seed);
         spec.utilisation = utilisation;
         spec.macros = macros;
-        spec.density = if macros > 0 { utilisation + 0.4 * (1.0 - utilisation) } else { utilisation };
+        let macro_share = if macros > 0 { 0.4 } else { 0.0 };
+        spec.density = utilisation + macro_share * (1.0 - utilisation);
         if !pads {
             spec.pads = 0;
         }
