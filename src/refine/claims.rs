@@ -50,9 +50,8 @@ impl Claims {
         let stamp = self.stamp(proposal);
         let before =
             |of: &[AtomicU64], thing: u32| of[thing as usize].load(Ordering::Relaxed) < stamp;
-        claims.iter().all(|claim| {
-            !before(&self.changed, claim.thing)
-                && !(claim.changes && before(&self.used, claim.thing))
+        !claims.iter().any(|claim| {
+            before(&self.changed, claim.thing) || (claim.changes && before(&self.used, claim.thing))
         })
     }
 }

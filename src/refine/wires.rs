@@ -458,7 +458,7 @@ impl Wires {
         extremes: &mut Extremes,
         moved: impl Iterator<Item = u32> + Clone,
     ) {
-        let mut moved = moved.map(|m| &self.members[m as usize]);
+        let moved = moved.map(|m| &self.members[m as usize]);
         if moved.clone().any(|member| extremes.names(member.cell)) {
             *extremes = self.look(net);
         } else {
