@@ -1,16 +1,17 @@
-//! Rectangles pushed apart: the least weighted squared moves after which none overlaps another, each
-//! on the side of the others where it was.
+//! Rectangles pushed apart: the least weighted squared moves after which none overlaps another,
+//! each on the side of the others where it was.
 //!
 //! Two rectangles are kept apart along the axis along which they are farther from one another, or
 //! overlap less, in the order of their centres. These relations make a graph without circles along
-//! each axis, with least distances of corners; pairs come into it once they overlap. Along each axis
-//! the least squares under these constraints are found by Hildreth's method ("A quadratic
+//! each axis, with least distances of corners; pairs come into it once they overlap. Along each
+//! axis the least squares under these constraints are found by Hildreth's method ("A quadratic
 //! programming procedure", Naval Research Logistics Quarterly 4, 1957): pair by pair, each pushed
-//! apart by as much as it still overlaps, and let back where it was pushed too far. Where a chain of
-//! rectangles is longer than there is room, its pair that is least against it is kept apart along the
-//! other axis.
+//! apart by as much as it still overlaps, and let back where it was pushed too far. Where a chain
+//! of rectangles is longer than there is room, its pair that is least against it is kept apart
+//! along the other axis.
 //!
-//! All lengths are whole numbers of units, so that corners rounded to whole ones keep every distance.
+//! All lengths are whole numbers of units, so that corners rounded to whole ones keep every
+//! distance.
 
 use std::collections::HashSet;
 
@@ -44,8 +45,8 @@ struct Below {
     push: f64,
 }
 
-/// Whole corners of the blocks, apart from one another within `low` to `high`; none where no way was
-/// found.
+/// Whole corners of the blocks, apart from one another within `low` to `high`; none where no way
+/// was found.
 pub(super) fn apart(blocks: &[Block], low: [f64; 2], high: [f64; 2]) -> Option<Vec<[f64; 2]>> {
     let mut graph = Graph { blocks, low, high, below: [Vec::new(), Vec::new()] };
     let (mut known, mut turned) = (HashSet::new(), HashSet::new());

@@ -1,10 +1,10 @@
 //! Movable macros: on free sites, apart from one another, each as near as may be to where it was.
 //!
-//! All of them are pushed apart first (`apart`), which leaves those of a global placement near where
-//! they were. From there, and where that finds no way or rows are not all alike from where they were,
-//! one after the other goes to the nearest free place, and then each again to the nearest place
-//! that the others leave, until none gets nearer. That is done in several orders, and the best
-//! result is kept: most macros placed, then the least displacement times pins.
+//! All of them are pushed apart first (`apart`), which leaves those of a global placement near
+//! where they were. From there, and where that finds no way or rows are not all alike from where
+//! they were, one after the other goes to the nearest free place, and then each again to the
+//! nearest place that the others leave, until none gets nearer. That is done in several orders, and
+//! the best result is kept: most macros placed, then the least displacement times pins.
 
 use super::apart::{Block, apart};
 use super::sites::{Cell, Cells, Run, SiteRow, Sites, orientation_on, shared};
@@ -126,8 +126,8 @@ fn row_of<'a>(sites: &'a Sites, cells: &Cells, cell: &Cell, nth: usize) -> &'a S
     &sites.rows()[cells.stands(cell)[nth].row as usize]
 }
 
-/// Lower-left corners of the macros pushed apart from one another and from what is `fixed`, on sites
-/// and rows where all rows are alike; none where no way was found.
+/// Lower-left corners of the macros pushed apart from one another and from what is `fixed`, on
+/// sites and rows where all rows are alike; none where no way was found.
 fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Kept]) -> Option<Vec<(f64, f64)>> {
     let lattice = sites.lattices()[0];
     let rows = || (0..sites.rows().len()).filter(|&row| sites.rows()[row].lattice == 0);

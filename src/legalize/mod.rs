@@ -175,8 +175,8 @@ fn with_macros(design: &Design, padding: u32) -> Result<WithMacros, LegalizeErro
 }
 
 /// Gives every movable macro of `design`, and what is placed with them, a legal place near where it
-/// is; other nodes stay where they are. Returns those nodes; none where no place was found for a macro,
-/// and the design stays as it is.
+/// is; other nodes stay where they are. Returns those nodes; none where no place was found for a
+/// macro, and the design stays as it is.
 ///
 /// # Errors
 /// As [`legalize`].

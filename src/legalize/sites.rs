@@ -2,8 +2,9 @@
 //!
 //! A *lattice* is all sites of one pitch and phase along x; on it a position is a whole number
 //! ([`Lattice::x`]). A [`SiteRow`] is all subrows of one lattice, bottom edge, height, orientation,
-//! symmetry and kind of sites together: fragments of a row that meet have the same phase, and a cell
-//! may stand across them. Rows of one lattice may overlap (hybrid rows), so what is taken is kept by
+//! symmetry and kind of sites together: fragments of a row that meet have the same phase, and a
+//! cell may stand across them. Rows of one lattice may overlap (hybrid rows), so what is taken is
+//! kept by
 //! *band*: the bands divide each lattice along y at every edge of a row, and a cell takes sites of
 //! all bands that it reaches into. Where rows do not overlap there is one band to a row.
 //!
@@ -451,7 +452,7 @@ impl Sites {
     }
 }
 
-/// What fences have of a band.
+/// The fences of a band.
 #[derive(Clone, Default)]
 struct Fenced {
     touched: Vec<(i32, i32)>,

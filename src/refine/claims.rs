@@ -1,7 +1,8 @@
 //! Which of many proposals can be made at once.
 //!
-//! Each claims what it changes and what its gain depends on. Of two that one of them would spoil for
-//! the other, the one with the smaller number has it, so that the choice does not depend on threads.
+//! Each claims what it changes and what its gain depends on. Of two that one of them would spoil
+//! for the other, the one with the smaller number has it, so that the choice does not depend on
+//! threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -8,7 +8,8 @@ use crate::design::Design;
 /// Of a bin's area, what counts as none: sums are rounded.
 const ROUNDING: f64 = 1e-9;
 
-/// How full every bin is, of the design or of each region that fences make. Areas are shares of a bin's.
+/// How full every bin is, of the design or of each region that fences make. Areas are shares of a
+/// bin's.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
     axes: (Axis, Axis),
@@ -84,8 +85,8 @@ impl Density {
         fits
     }
 
-    /// Notes `weight` times the area of a rectangle in the region whose first bin is given, with its
-    /// left edge and width, bottom edge and height.
+    /// Notes `weight` times the area of a rectangle in the region whose first bin is given, with
+    /// its left edge and width, bottom edge and height.
     fn add(&mut self, first: usize, x: (f64, f64), y: (f64, f64), weight: f64) {
         let (x, y) = (self.axes.0.span(x.0, x.1), self.axes.1.span(y.0, y.1));
         let (Some(x), Some(y)) = (x, y) else { return };

@@ -1,21 +1,23 @@
-//! Detailed placement: shorter wires between cells that are placed legally, and still are afterwards.
+//! Detailed placement: shorter wires between cells that are placed legally, and still are
+//! afterwards.
 //!
 //! What is shortened is weighted half-perimeter wirelength by exact pins. In rounds
-//! * cells go near where their nets are shortest: into a gap, between cells that give way, or in place
-//!   of another cell;
+//! * cells go near where their nets are shortest: into a gap, between cells that give way, or in
+//!   place of another cell;
 //! * neighbours in a row are put into another order;
 //! * cells of a row are shifted, in their order, to where their nets are shortest;
 //! * cells are mirrored left and right where row and library allow it.
 //!
 //! Each of these looks for better places on all threads, for some thousand cells at a time (of a
 //! large design for more) and in a placement that does not change meanwhile. What was found is then
-//! made, as far as it still is legal and shortens wires by exact count: on all threads what is not in
-//! one another's way (`claims`), and so on with the rest. So wirelength never rises, the placement is
-//! legal at every moment, and the result is the same for any number of threads.
+//! made, as far as it still is legal and shortens wires by exact count: on all threads what is not
+//! in one another's way (`claims`), and so on with the rest. So wirelength never rises, the
+//! placement is legal at every moment, and the result is the same for any number of threads.
 //!
-//! Cells stand on whole sites and within or outside fences as [`legalize::sites`](crate::legalize::sites)
-//! has them. Cells of several rows are moved into gaps and exchanged with others like them. Macros stay
-//! where they are, and so do cells that lie on their side or have a halo of their own.
+//! Cells stand on whole sites and within or outside fences as
+//! [`legalize::sites`](crate::legalize::sites) has them. Cells of several rows are moved into gaps
+//! and exchanged with others like them. Macros stay where they are, and so do cells that lie on
+//! their side or have a halo of their own.
 //!
 //! ```
 //! use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement, Row};
@@ -78,8 +80,8 @@ use std::ops::ControlFlow;
 /// Cells that look for a better place in the same placement, at least: more find what others take,
 /// fewer keep fewer threads busy.
 const CELLS_AT_ONCE: usize = 1024;
-/// The cells of a large design are dealt with in so many parts: what makes them find what others take
-/// is their share of the die.
+/// The cells of a large design are dealt with in so many parts: what makes them find what others
+/// take is their share of the die.
 const PARTS_OF_ALL: usize = 64;
 /// How many times fewer stretches of cells are shifted in the same placement.
 const CELLS_TO_A_STRETCH: usize = 16;
@@ -199,8 +201,8 @@ pub struct Refined {
     pub rounds: usize,
     /// Cells that were moved or mirrored.
     pub moved: usize,
-    /// Movable nodes with area that had to stay: macros, cells that lie on their side, with a halo of
-    /// their own or with less padding than was asked for.
+    /// Movable nodes with area that had to stay: macros, cells that lie on their side, with a halo
+    /// of their own or with less padding than was asked for.
     pub stayed: usize,
     /// Whether it was ended from outside, before a round brought too little.
     pub interrupted: bool,
@@ -237,11 +239,12 @@ pub enum RefineError {
 /// Shortens the wires of the design's placement, which must be legal, on all threads of the current
 /// rayon pool. The same result for any number of threads.
 ///
-/// `watch` is called some thousand times in all; when it breaks, the placement so far is the result.
+/// `watch` is called some thousand times in all; when it breaks, the placement so far is the
+/// result.
 ///
 /// # Errors
-/// When the design's columns do not fit together, it has no nets or no rows, a number is not finite,
-/// a weight is negative or the placement is not legal.
+/// When the design's columns do not fit together, it has no nets or no rows, a number is not
+/// finite, a weight is negative or the placement is not legal.
 pub fn refine(
     design: &Design,
     options: &RefineOptions<'_>,
@@ -357,8 +360,8 @@ impl Work<'_> {
         }
     }
 
-    /// Has `propose` look at some of the tasks in the same placement, on all threads, and then makes
-    /// what it proposes; and so on for all tasks.
+    /// Has `propose` look at some of the tasks in the same placement, on all threads, and then
+    /// makes what it proposes; and so on for all tasks.
     fn make<W: Default>(
         &mut self,
         tasks: Tasks,
@@ -387,8 +390,8 @@ impl Work<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Makes those proposals that still are legal and shorten the wires when it is their turn. Returns
-    /// by how much they do together.
+    /// Makes those proposals that still are legal and shorten the wires when it is their turn.
+    /// Returns by how much they do together.
     ///
     /// In turns: of those that are left, every one is made that none before it is in the way of.
     fn make_found(&mut self, found: &[Found]) -> f64 {

@@ -45,8 +45,8 @@ pub(super) fn with_area(design: &Design) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// The cells of `design`, which [`without_nets`] has made, that stand on one lattice, and the nets
-/// that connect them. All other nodes stay, and so do macros, cells that lie on their side, and those
-/// that do not keep to padding or have a halo of their own.
+/// that connect them. All other nodes stay, and so do macros, cells that lie on their side, and
+/// those that do not keep to padding or have a halo of their own.
 ///
 /// `turned` says whether cells lie as their rows ask.
 pub(super) fn state(
@@ -212,8 +212,8 @@ fn is_upside_down(orientation: Orientation) -> bool {
     matches!(orientation, Orientation::S | Orientation::FS)
 }
 
-/// Puts the cells of `state` where they are now; those that have not moved stay bit for bit. Returns
-/// how many have moved or been mirrored.
+/// Puts the cells of `state` where they are now; those that have not moved stay bit for bit.
+/// Returns how many have moved or been mirrored.
 pub(super) fn write_back(state: &State, at: &mut Placement) -> usize {
     let mut moved = 0;
     for (index, cell) in (0u32..).zip(&state.cells) {

@@ -153,8 +153,8 @@ impl State {
         self.wires.gain(&trial.moves, &mut trial.scratch)
     }
 
-    /// Makes these changes where all of them together are legal and shorten the wires. Returns by how
-    /// much, or 0 where nothing was changed.
+    /// Makes these changes where all of them together are legal and shorten the wires. Returns by
+    /// how much, or 0 where nothing was changed.
     pub(super) fn apply(&mut self, changes: &[Change], trial: &mut Trial) -> f64 {
         let gain = self.gain(changes, trial);
         if gain <= self.least_gain || !self.is_legal(changes) || !self.fills(trial) {
@@ -172,9 +172,9 @@ impl State {
         gain
     }
 
-    /// By how much these changes shorten the wires if they are legal, and 0 where they are not or do
-    /// not. Adds to `claims` what that depends on and what they change: nets, cells, and the gaps at
-    /// the right of cells and of the left ends of bands.
+    /// By how much these changes shorten the wires if they are legal, and 0 where they are not or
+    /// do not. Adds to `claims` what that depends on and what they change: nets, cells, and the
+    /// gaps at the right of cells and of the left ends of bands.
     pub(super) fn judge(
         &self,
         changes: &[Change],
@@ -211,8 +211,8 @@ impl State {
         self.wires.len() + 2 * self.cells.len() + self.bands.len()
     }
 
-    /// Makes changes that [`State::judge`] found to be legal each by itself, no two of which claim the
-    /// same, on all threads.
+    /// Makes changes that [`State::judge`] found to be legal each by itself, no two of which claim
+    /// the same, on all threads.
     pub(super) fn apply_all(&mut self, changes: &mut [Change]) {
         changes.par_sort_unstable_by_key(|change| change.cell);
         let bands = |cell, spot: Spot, is_put| {

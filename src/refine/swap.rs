@@ -3,9 +3,9 @@
 //!
 //! Where a cell's nets are shortest is the median of the boxes of its nets without it, along x and
 //! along y (Goto, "An efficient algorithm for the two-dimensional placement problem in electrical
-//! circuit layout", IEEE TCAS 1981). What is done there is the global swap of Pan, Viswanathan and Chu
-//! ("An efficient and effective detailed placement algorithm", ICCAD 2005), with neighbours that give
-//! way in place of a penalty for overlap.
+//! circuit layout", IEEE TCAS 1981). What is done there is the global swap of Pan, Viswanathan and
+//! Chu ("An efficient and effective detailed placement algorithm", ICCAD 2005), with neighbours
+//! that give way in place of a penalty for overlap.
 
 use super::rows::{Row, Span};
 use super::state::{Change, Spot, State};
@@ -82,8 +82,8 @@ struct Seeker<'a> {
 }
 
 impl Seeker<'_> {
-    /// Looks at the gaps and cells of `row` that are nearest to the best x, as far as the cell's own
-    /// nets can gain more there than by the best changes so far.
+    /// Looks at the gaps and cells of `row` that are nearest to the best x, as far as the cell's
+    /// own nets can gain more there than by the best changes so far.
     fn look(&mut self, row: usize) {
         let state = self.state;
         if state.bands(self.cell, row as u32).is_none() {
@@ -183,9 +183,9 @@ impl Seeker<'_> {
         }
     }
 
-    /// Moves cells `j`, `j + 1` … of a band to the right and those before to the left, until there is
-    /// room for the cell at `site`. Returns by how much the wires become shorter where they do by more
-    /// than with the best so far; the cell's own do by `own`.
+    /// Moves cells `j`, `j + 1` … of a band to the right and those before to the left, until there
+    /// is room for the cell at `site`. Returns by how much the wires become shorter where they do
+    /// by more than with the best so far; the cell's own do by `own`.
     fn push(
         &self,
         row: usize,

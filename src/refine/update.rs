@@ -3,8 +3,8 @@
 /// Updates that one thread makes.
 const AT_ONCE: usize = 256;
 
-/// Calls `each` with every item of `items` that some of `updates` are for, and with these. The updates
-/// ascend in `index`, which says for which item each is.
+/// Calls `each` with every item of `items` that some of `updates` are for, and with these. The
+/// updates ascend in `index`, which says for which item each is.
 pub(super) fn update<T: Send, U: Sync>(
     items: &mut [T],
     updates: &[U],

@@ -1,9 +1,9 @@
 //! Weighted half-perimeter wirelength that follows every move.
 //!
-//! A box is held by its four *sides* `[max x, max −x, max y, max −y]`, so that its half perimeter is
-//! their sum and growing it takes the larger of each. Of every net the outermost two cells on each
-//! side are known: the box without any one cell is there without looking at the net's pins, whatever
-//! their number.
+//! A box is held by its four *sides* `[max x, max −x, max y, max −y]`, so that its half perimeter
+//! is their sum and growing it takes the larger of each. Of every net the outermost two cells on
+//! each side are known: the box without any one cell is there without looking at the net's pins,
+//! whatever their number.
 
 use super::update::update;
 use crate::design::{Design, Nets};
@@ -149,8 +149,8 @@ impl Part {
     }
 }
 
-/// The nets in the order of the first of their cells, so that those that are near one another on the
-/// die are near in memory.
+/// The nets in the order of the first of their cells, so that those that are near one another on
+/// the die are near in memory.
 fn by_place(nets: &Nets, cell_of: &[Option<u32>]) -> Vec<usize> {
     let first = |net: usize| {
         let cells = nets.pins_of(net).filter_map(|p| cell_of[nets.pin_node[p] as usize]);
@@ -230,8 +230,8 @@ impl Extremes {
 }
 
 impl Wires {
-    /// The nets where a node of `design` moves that `cell_of` gives a number below `cells`; all other
-    /// pins stay. Both have been checked.
+    /// The nets where a node of `design` moves that `cell_of` gives a number below `cells`; all
+    /// other pins stay. Both have been checked.
     pub(super) fn new(design: &Design, nets: &Nets, cell_of: &[Option<u32>], cells: usize) -> Self {
         let mut wires = Wires {
             pin_start: vec![0; cells + 1],
@@ -267,8 +267,8 @@ impl Wires {
         wires
     }
 
-    /// Makes the pins by cell, and the boxes. Members have the sides of their pins from the centres of
-    /// their cells before, and on the die afterwards.
+    /// Makes the pins by cell, and the boxes. Members have the sides of their pins from the centres
+    /// of their cells before, and on the die afterwards.
     fn index(&mut self) {
         for member in &self.members {
             self.pin_start[member.cell as usize + 1] += 1;
@@ -364,8 +364,8 @@ impl Wires {
         false
     }
 
-    /// By how much these moves together shorten the nets, exactly; negative where they lengthen them.
-    /// No cell is moved twice.
+    /// By how much these moves together shorten the nets, exactly; negative where they lengthen
+    /// them. No cell is moved twice.
     pub(super) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> f64 {
         let Scratch { touched, nets } = scratch;
         touched.clear();
@@ -502,8 +502,8 @@ impl Without {
         })
     }
 
-    /// Fills `ends` with where the slope of the length over the x of the cell's centre rises, and by how
-    /// much. The slope begins at minus half of their sum.
+    /// Fills `ends` with where the slope of the length over the x of the cell's centre rises, and
+    /// by how much. The slope begins at minus half of their sum.
     pub(super) fn bends(&self, pose: &Pose, ends: &mut Vec<(f64, f64)>) {
         ends.clear();
         for &(others, sides, weight) in &self.nets {
@@ -532,8 +532,8 @@ fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
     (f64::NEG_INFINITY, f64::INFINITY)
 }
 
-/// The nets of several cells of one row, as they are without these: their length along x wherever the
-/// cells are moved along it.
+/// The nets of several cells of one row, as they are without these: their length along x wherever
+/// the cells are moved along it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Together {
     touched: Vec<(u32, u32, u32)>,
