@@ -62,16 +62,16 @@ pub enum Layout {
 pub struct GradientOptions<'a> {
     /// How the array holds it; x…y… by default.
     pub layout: Layout,
-    /// What the force ([`Engine::read_force`](super::Engine::read_force)) is multiplied by; −1 by
+    /// The factor of the force ([`Engine::read_force`](super::Engine::read_force)); −1 by
     /// default, which gives the gradient of placers such as DREAMPlace, the direction in which
     /// density rises. By −2/(bin area · bin width along x) it is the derivative of the energy by
     /// positions.
     pub weight: f64,
     /// Whether it is added to what the array holds; off by default: it is written.
     pub accumulate: bool,
-    /// What the force on bodies of each fence region
-    /// ([`Charge::set_fences`](crate::charge::Charge::set_fences)) is multiplied by besides, one
-    /// number per region; empty by default: nothing.
+    /// A further factor of the force on bodies of each fence region
+    /// ([`Charge::set_fences`](crate::charge::Charge::set_fences)), one number per region; empty by
+    /// default: none.
     pub region_weights: &'a [f64],
 }
 
@@ -92,7 +92,7 @@ impl<'a> GradientOptions<'a> {
         accumulate: bool,
     }
 
-    /// What the force on bodies of the first region is multiplied by: that on all where regions
+    /// The factor of the force on bodies of the first region: that on all where regions
     /// have no weights of their own.
     pub(crate) fn first_weight(&self) -> f64 {
         self.weight * self.region_weights.first().unwrap_or(&1.0)

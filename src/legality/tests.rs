@@ -42,7 +42,8 @@ fn legal() -> Design {
     }
     add(200.0, 120.0, 40.0, 30.0, Orientation::N, NodeKind::Movable);
     add(300.5, 121.5, 37.0, 33.0, Orientation::N, NodeKind::Fixed);
-    add(310.0, 125.0, 37.0, 33.0, Orientation::N, NodeKind::Fixed); // overlaps the other: its own affair
+    // It overlaps the other one, which fixed nodes may.
+    add(310.0, 125.0, 37.0, 33.0, Orientation::N, NodeKind::Fixed);
     add(0.0, 0.0, 1e3, 1e3, Orientation::N, NodeKind::FixedNoImage);
     design
 }

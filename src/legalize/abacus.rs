@@ -143,7 +143,7 @@ pub(super) struct RowAt {
     pub(super) row: u32,
 }
 
-/// What a cell asks.
+/// A cell and its wishes.
 #[derive(Clone, Copy)]
 pub(super) struct Ask {
     pub(super) cell: u32,
@@ -154,7 +154,7 @@ pub(super) struct Ask {
     pub(super) wish: Wish,
 }
 
-/// What the displacement of the cells that a cell pushes counts beside its own: without it wires
+/// The weight of the displacement of the cells that a cell pushes beside its own: without it wires
 /// are some 0.5 % of HPWL longer, with 1 as much again.
 const PUSHED: f64 = 0.2;
 

@@ -25,7 +25,7 @@ pub(super) struct Block {
     /// By how much more others keep off, below and above along each axis; what two ask for is not
     /// added up. Whole numbers.
     pub(super) halo: [[f64; 2]; 2],
-    /// What its moves weigh, above 0; none of one that stays, whose wish is then whole.
+    /// The weight of its moves, above 0; none of one that stays, whose wish is then whole.
     pub(super) weight: Option<f64>,
 }
 
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(apart(&blocks, [0.0; 2], [100.0; 2]), Some(vec![[18.0, 20.0], [28.0, 22.0]]));
         blocks[0].weight = Some(3.0);
         assert_eq!(apart(&blocks, [0.0; 2], [100.0; 2]), Some(vec![[19.0, 20.0], [29.0, 22.0]]));
-        // What stays does, and what is asked to be kept free is.
+        // Blocks that stay do stay, and the room that is asked for is kept free.
         blocks[0].weight = None;
         blocks[0].halo[0][1] = 2.0;
         assert_eq!(apart(&blocks, [0.0; 2], [100.0; 2]), Some(vec![[20.0, 20.0], [32.0, 22.0]]));

@@ -189,7 +189,7 @@ fn slabs(sites: &Sites) -> Vec<u32> {
     slabs
 }
 
-/// What macros stand on.
+/// The ground that macros stand on.
 struct Floor<'a> {
     sites: &'a Sites,
     cells: &'a Cells,

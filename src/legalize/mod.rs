@@ -240,7 +240,7 @@ pub enum LegalizeError {
         "{what} {index}: {value}: expected a finite number, of sizes not below 0, of rows above 0"
     )]
     BadNumber {
-        /// What has the number.
+        /// The column that has the number.
         what: &'static str,
         /// Its index in the design.
         index: usize,

@@ -7,7 +7,7 @@ use crate::grid::Rect;
 use crate::legality::{self, LegalityOptions};
 use proptest::prelude::*;
 
-/// What a random design is made of.
+/// The parts of a random design.
 #[derive(Clone, Debug)]
 struct Recipe {
     rows: usize,

@@ -47,7 +47,7 @@ pub(super) struct Shelf<'a> {
     /// Of each list of stands, the runs that are free in all bands of a stand.
     spans: Vec<OnceLock<Vec<Run>>>,
     pushed: Pushed,
-    /// What was changed, in order.
+    /// The changes, in order.
     journal: Vec<Change>,
 }
 
@@ -59,7 +59,7 @@ enum Change {
     Removed(u32, Stand, i32),
 }
 
-/// What a search uses again and again.
+/// Working memory that a search uses again and again.
 #[derive(Default)]
 struct Pushed {
     /// Where each cell would go; `i32::MIN` where it stays.

@@ -635,8 +635,8 @@ fn others(intervals: &[(i32, i32)]) -> Vec<(i32, i32)> {
     others
 }
 
-/// What two lists of runs share, of the same fence. With `adopt`, the first list's runs take the
-/// fences of the second's.
+/// Returns the parts that two lists of runs share, of the same fence. With `adopt`, the first
+/// list's runs take the fences of the second's.
 pub(super) fn shared(a: &[Run], b: &[Run], adopt: bool) -> Vec<Run> {
     let (mut shared, mut i, mut j) = (Vec::new(), 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {

@@ -100,7 +100,7 @@ pub(super) fn place(
     left.retain(|&k| !put(&mut shelf, k, REACH));
     left.retain(|&k| !(put(&mut shelf, k, usize::MAX) || bands(k) == 1 && shelf.make_room(k)));
     nearer(sites, &mut shelf, lattice.pitch);
-    // What the others left in the end may do.
+    // The rows that the others left in the end may do.
     left.retain(|&k| !put(&mut shelf, k, usize::MAX));
 
     for k in left {
@@ -262,7 +262,7 @@ fn stripes(sites: &Sites, cells: &Cells, home: &[(u32, Option<u32>)]) -> Vec<Ran
         }
     }
     match stripes.last_mut() {
-        // What is left over may be few rows, or full ones.
+        // The rows that are left over may be few, or full.
         Some(last) if start < rows => last.end = rows,
         None => stripes.push(0..rows),
         _ => {}

@@ -1,7 +1,7 @@
 //! Detailed placement: shorter wires between cells that are placed legally, and still are
 //! afterwards.
 //!
-//! What is shortened is weighted half-perimeter wirelength by exact pins. In rounds
+//! The length that falls is weighted half-perimeter wirelength by exact pins. In rounds
 //! * cells go near where their nets are shortest: into a gap, between cells that give way, or in
 //!   place of another cell;
 //! * neighbours in a row are put into another order;
@@ -227,7 +227,7 @@ pub enum RefineError {
     /// A number that is not finite, or a negative weight.
     #[error("{what} {index}: {value}: expected a finite number, of weights not below 0")]
     BadNumber {
-        /// What has the number.
+        /// The column that has the number.
         what: &'static str,
         /// Its index in the design.
         index: usize,
@@ -449,7 +449,7 @@ impl Work<'_> {
     }
 }
 
-/// What a step looks at.
+/// The tasks of a step.
 #[derive(Clone, Copy)]
 struct Tasks {
     round: usize,
@@ -468,7 +468,7 @@ struct Found {
     ends: Vec<usize>,
 }
 
-/// What some proposals claim and gain.
+/// The claims and gains of some proposals.
 #[derive(Default)]
 struct Judged {
     claims: Vec<Claim>,

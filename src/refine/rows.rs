@@ -97,13 +97,14 @@ impl Band {
         self.cells.partition_point(|standing| standing.span.left < site)
     }
 
-    /// What is free between cells `k − 1` and `k`, as far as cells say.
+    /// Returns the sites between cells `k − 1` and `k`, free as far as cells are concerned.
     #[inline]
     pub(super) fn between(&self, k: usize) -> Span {
         self.around(k, k)
     }
 
-    /// What would be free without cells `from..to`, as far as cells say.
+    /// Returns the sites that would be free without cells `from..to`, as far as cells are
+    /// concerned.
     #[inline]
     pub(super) fn around(&self, from: usize, to: usize) -> Span {
         Span {

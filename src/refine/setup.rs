@@ -82,7 +82,7 @@ pub(super) fn state(
             state.density = options.density.map(|charge| Density::new(charge, design));
             return Ok(state);
         }
-        // What stays takes sites from others, and its halo does.
+        // Nodes that stay take sites from others, and so do their halos.
         stays.iter().for_each(|&node| fixing.nodes.kind[node as usize] = NodeKind::Fixed);
     }
 }
@@ -97,8 +97,9 @@ struct Standing<'a> {
     has_halo: Vec<bool>,
 }
 
-/// What tells kinds of cells apart: where they may stand, whether the library cell may be mirrored,
-/// whether it is an even number of rows high, and how else cells may lie on the row.
+/// The properties that tell kinds of cells apart: where they may stand, whether the library cell
+/// may be mirrored, whether it is an even number of rows high, and how else cells may lie on the
+/// row.
 type KindKey = (usize, bool, bool, [bool; 2]);
 
 impl Standing<'_> {

@@ -72,7 +72,7 @@ pub(super) struct State {
     pub(super) kinds: Vec<Kind>,
     /// Sites of padding at each side of a cell, which are among those that it takes.
     pub(super) padding: i32,
-    /// What keeps bins from being filled too far, if anything does.
+    /// The bins that must not be filled too far, if there are any.
     pub(super) density: Option<Density>,
     /// A gain that is not more than this is none.
     pub(super) least_gain: f64,
@@ -206,7 +206,7 @@ impl State {
         gain
     }
 
-    /// What proposals may claim, as [`State::judge`] counts it.
+    /// Returns the number of things that proposals may claim, as [`State::judge`] counts them.
     pub(super) fn things(&self) -> usize {
         self.wires.len() + 2 * self.cells.len() + self.bands.len()
     }

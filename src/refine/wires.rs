@@ -36,7 +36,7 @@ pub(super) struct Moved {
     pub(super) pose: Pose,
 }
 
-/// What a cell has of a net: the box that its pins span, from its centre, as it lay at first.
+/// A cell's part of a net: the box that its pins span, from its centre, as it lay at first.
 #[derive(Clone, Copy, Debug)]
 struct Pin {
     net: u32,
@@ -45,7 +45,7 @@ struct Pin {
     sides: Sides,
 }
 
-/// What a net has of a cell: the box that its pins span on the die.
+/// A net's part of a cell: the box that its pins span on the die.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     cell: u32,
