@@ -239,7 +239,7 @@ pub enum RefineError {
 /// Shortens the wires of the design's placement, which must be legal, on all threads of the current
 /// rayon pool. The same result for any number of threads.
 ///
-/// `watch` is called some thousand times in all; when it breaks, the placement so far is the
+/// `watch` is called some hundred to some thousand times in all; when it breaks, the placement so far is the
 /// result.
 ///
 /// # Errors
