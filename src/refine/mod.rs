@@ -239,8 +239,8 @@ pub enum RefineError {
 /// Shortens the wires of the design's placement, which must be legal, on all threads of the current
 /// rayon pool. The same result for any number of threads.
 ///
-/// `watch` is called some hundred to some thousand times in all; when it breaks, the placement so far is the
-/// result.
+/// `watch` is called some hundred to some thousand times in all; when it breaks, the placement so
+/// far is the result.
 ///
 /// # Errors
 /// When the design's columns do not fit together, it has no nets or no rows, a number is not
