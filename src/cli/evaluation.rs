@@ -12,12 +12,12 @@ use super::report::{
     DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, RegionReport, Report,
     Timings,
 };
-use super::views::over_die;
 use crate::Real;
 use crate::charge::{Charge, Clipped};
 use crate::congestion::RoutingGrid;
 use crate::engine::{MapKind, Timed};
 use crate::grid::Map;
+use crate::plot::views::over_die;
 use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -152,6 +152,21 @@ impl FromStr for Bins {
     }
 }
 
+/// A finite number that `holds`, or what was `expected`.
+pub(crate) fn number(
+    text: &str,
+    holds: impl Fn(f64) -> bool,
+    expected: &str,
+) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|v: &f64| v.is_finite() && holds(*v));
+    number.ok_or_else(|| format!("expected {expected}"))
+}
+
+/// `--time-limit`.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    number(text, |v| (0.0..=1e9).contains(&v), "a number of seconds from 0 to 1e9")
+}
+
 /// Parses `--target-density`.
 pub(crate) fn target_density(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|t: &f64| *t > 0.0 && *t <= 1.0);

@@ -6,22 +6,12 @@
 //! free sites as the two differ in width. That is repeated until the cell fits or nothing can be
 //! had any more. Runs near the cell are tried first.
 
-use super::shelf::Shelf;
+use super::shelf::{Shelf, Target};
 
 /// Runs that are tried for one cell.
 const MOST_RUNS: usize = 64;
 /// Runs that free sites are taken from, for each of those.
 const MOST_DONORS: usize = 512;
-
-/// A run of a row, as one of the places that a cell may stand on.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) struct Target {
-    /// The row.
-    pub(super) row: u32,
-    /// A site of the run.
-    pub(super) site: i32,
-    pub(super) distance: f64,
-}
 
 impl Shelf<'_> {
     /// Makes room for a cell of one band and puts it there. Whether that could be done; if not,

@@ -6,7 +6,6 @@
 //! Height Standard Cell Design", DAC 2016, whose local problem this is, with chains followed to
 //! their ends in place of a window). Lengths are in sites.
 
-use super::repair::Target;
 use super::sites::{Cell, Cells, Run, Sites, Stand, shared};
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -18,6 +17,16 @@ use std::sync::OnceLock;
 pub(super) struct Wish {
     pub(super) x: f64,
     pub(super) y: f64,
+}
+
+/// A run of a row, as one of the places that a cell may stand on.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Target {
+    /// The row.
+    pub(super) row: u32,
+    /// A site of the run.
+    pub(super) site: i32,
+    pub(super) distance: f64,
 }
 
 /// A place for a cell that was found: what it costs, and what has to move.

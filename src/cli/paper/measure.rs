@@ -6,8 +6,7 @@
 //! place.
 
 use super::printed::{Design, HARDWARE};
-use super::table::{Group, Line, Report, Table, Timing};
-use super::tables::{Content, Experiment};
+use super::table::{Claim, Group, Line, Report, Table, Timing};
 use super::work::{BenchError, Run, Target, Work, reason};
 use crate::charge::{Charge, ChargeOptions};
 use crate::cli::generate::{Spec, generate};
@@ -18,6 +17,31 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// A table or figure of the paper, or a claim of its text.
+pub struct Experiment {
+    /// The name of its subcommand.
+    pub name: &'static str,
+    /// Its place in the paper.
+    pub paper: &'static str,
+    /// Its part of the time, relative to the others'.
+    pub weight: f64,
+    /// Its title.
+    pub title: &'static str,
+    /// Its line of help.
+    pub help: &'static str,
+    pub(super) measure: fn(&mut Session<'_>) -> Measured,
+}
+
+/// The results of an experiment.
+pub(super) struct Content {
+    pub(super) groups: Vec<Group>,
+    pub(super) claims: Vec<Claim>,
+    pub(super) notes: Vec<String>,
+}
+
+/// The groups, claims and notes of a table; an error when a design cannot be generated.
+pub(super) type Measured = Result<Content, BenchError>;
 
 /// Most bytes that the sides of a comparison hold together on the host; beyond, each is measured by
 /// itself.

@@ -21,9 +21,9 @@ mod work;
 pub use cpu::{cpu_target, processor};
 #[cfg(feature = "cuda")]
 pub use cuda::cuda_target;
-pub use measure::{FEWEST, Outcome, Session, Settings, Watch, run};
+pub use measure::{Experiment, FEWEST, Outcome, Session, Settings, Watch, run};
 pub use pictures::{draw, pictures};
 pub use printed::{DESIGNS, Design, HARDWARE, REPETITIONS};
 pub use table::{Claim, Group, Line, Report, Table, Timing, Verdict, short};
-pub use tables::{EXPERIMENTS, Experiment};
+pub use tables::EXPERIMENTS;
 pub use work::{BenchError, Direction, Machine, Run, Target, Work};

@@ -1,6 +1,6 @@
 //! The paper's tables and figures, and claims of its text, as rows.
 
-use super::measure::{Case, Medians, Row, Session};
+use super::measure::{Case, Content, Experiment, Measured, Medians, Row, Session};
 use super::printed::{
     DCT_FUSED, DCT_ROW_COLUMN, DESIGNS, DEVIATION, Design, EFFICIENT, GATHER, IDCT_FUSED,
     IDCT_IDXST, IDCT_ROW_COLUMN, IRFFT, LINES, MATLAB, NAIVE, ONE_DIMENSIONAL, Operations,
@@ -14,31 +14,6 @@ use crate::paper::{Algorithm1d, Reorder};
 use crate::real::Precision::{F32, F64};
 use crate::transform::Transform;
 use std::sync::Arc;
-
-/// A table or figure of the paper, or a claim of its text.
-pub struct Experiment {
-    /// The name of its subcommand.
-    pub name: &'static str,
-    /// Its place in the paper.
-    pub paper: &'static str,
-    /// Its part of the time, relative to the others'.
-    pub weight: f64,
-    /// Its title.
-    pub title: &'static str,
-    /// Its line of help.
-    pub help: &'static str,
-    pub(super) measure: fn(&mut Session<'_>) -> Measured,
-}
-
-/// The results of an experiment.
-pub(super) struct Content {
-    pub(super) groups: Vec<Group>,
-    pub(super) claims: Vec<Claim>,
-    pub(super) notes: Vec<String>,
-}
-
-/// The groups, claims and notes of a table; an error when a design cannot be generated.
-type Measured = Result<Content, BenchError>;
 
 /// All experiments, in the paper's order.
 #[rustfmt::skip]

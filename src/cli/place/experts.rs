@@ -1,5 +1,6 @@
 //! Options of a placement that experts expect: schedules, what takes part, noise.
 
+use crate::cli::options::number;
 use crate::place::{PlaceOptions, Schedule};
 use crate::wirelength::Netlist;
 use clap::Args;
@@ -81,16 +82,6 @@ pub(super) struct ExpertArgs {
     /// Move every body at the start by up to half of so many times its size
     #[arg(long, value_name = "RATIO", default_value_t = 0.0, value_parser = noise)]
     noise: f64,
-}
-
-/// A finite number that `holds`, or what was `expected`.
-pub(super) fn number(
-    text: &str,
-    holds: impl Fn(f64) -> bool,
-    expected: &str,
-) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|v: &f64| v.is_finite() && holds(*v));
-    number.ok_or_else(|| format!("expected {expected}"))
 }
 
 /// Wide enough for any use, and far from the ends of single precision.

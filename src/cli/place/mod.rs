@@ -16,7 +16,7 @@ use super::evaluation;
 use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design};
 use super::log;
-use super::options::{Bins, EngineChoice, EvaluationArgs};
+use super::options::{Bins, EngineChoice, EvaluationArgs, seconds};
 use super::outputs::{Outputs, PICTURES, check_placement_output, identity};
 use super::pictures;
 use super::stages::{self, LegalArgs};
@@ -29,7 +29,7 @@ use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use experts::{ExpertArgs, number, share};
+use experts::{ExpertArgs, share};
 use frames::{Frames, FramesWanted};
 pub(crate) use history::HistoryReport;
 use history::{HistoryFile, Live};
@@ -149,11 +149,6 @@ impl PlaceArgs {
 enum InitArg {
     File,
     Center,
-}
-
-/// `--time-limit`.
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    number(text, |v| (0.0..=1e9).contains(&v), "a number of seconds from 0 to 1e9")
 }
 
 /// Reads, places, writes, and says how it went.

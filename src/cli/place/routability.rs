@@ -1,8 +1,8 @@
 //! The options of rounds in which cells grow, by the congestion that a placement has.
 
-use super::experts::number;
 use crate::cli::congestion::{capacity, layers_capacity};
 use crate::cli::input::Opened;
+use crate::cli::options::number;
 use crate::congestion::Capacity;
 use crate::place::routability::RoutabilityOptions;
 use clap::Args;
