@@ -6,7 +6,7 @@ use super::evaluation::{Evaluated, evaluate};
 use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
 use super::maps::{write_column, write_map};
-use super::options::EvaluationArgs;
+use super::options::{EvaluationArgs, number};
 use super::outputs::{Names, Outputs, PICTURES, ResultArgs, one_standard_input};
 use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, name_of};
 use super::pictures::save;
@@ -65,12 +65,12 @@ pub(crate) struct DiffArgs {
 
 /// Parses `--max-hpwl-rise`.
 fn rise(text: &str) -> Result<f64, String> {
-    let (number, unit) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
+    let (share, unit) = match text.strip_suffix('%') {
+        Some(share) => (share, 0.01),
         None => (text, 1.0),
     };
-    let number = number.trim_end().parse().ok().filter(|v: &f64| (0.0..=1e6).contains(v));
-    number.map(|v| unit * v).ok_or_else(|| "expected a share from 0 on, as 1% or 0.01".to_owned())
+    let expected = "a share from 0 on, as 1% or 0.01";
+    number(share.trim_end(), |v| (0.0..=1e6).contains(&v), expected).map(|v| unit * v)
 }
 
 impl DiffArgs {

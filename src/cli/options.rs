@@ -169,8 +169,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 
 /// Parses `--target-density`.
 pub(crate) fn target_density(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|t: &f64| *t > 0.0 && *t <= 1.0);
-    number.ok_or_else(|| "expected a number above 0 and at most 1".to_owned())
+    number(text, |t| t > 0.0 && t <= 1.0, "a number above 0 and at most 1")
 }
 
 /// Parses `--seed`.

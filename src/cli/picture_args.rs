@@ -1,7 +1,7 @@
 //! How pictures are drawn: the options that `plot` and `diff` share.
 
 use super::failure::{Failure, usage};
-use super::options::has_repeats;
+use super::options::{has_repeats, number};
 use crate::plot::{Colors, Format, HeatMap, Picture, PlotError, Shading, Size};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
@@ -112,8 +112,7 @@ impl FromStr for RangeArg {
 
 /// Parses `--dpi`.
 fn dpi(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|v: &f64| (10.0..=2400.0).contains(v));
-    number.ok_or_else(|| "expected a number from 10 to 2400".to_owned())
+    number(text, |v| (10.0..=2400.0).contains(&v), "a number from 10 to 2400")
 }
 
 /// Which pictures are drawn of those that a command has, and how.
