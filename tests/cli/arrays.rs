@@ -1,11 +1,9 @@
 //! `solve` and `dct`: NumPy arrays in and out, against direct sums.
 
-use crate::{PIPELINES, failure, names_in, npy, placefield, run};
+use crate::{PIPELINES, Words, failure, names_in, npy, placefield, run, run_json};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::transform::oracle;
 use predicates::prelude::*;
-use serde_json::Value;
-use std::ffi::OsStr;
 use std::path::Path;
 
 /// Numbers without symmetry.
@@ -48,23 +46,9 @@ fn fields_of_a_density_agree_with_direct_sums() {
     let energy: f64 = map.as_slice().iter().zip(want[0].as_slice()).map(|(r, p)| r * p).sum();
     for pipeline in PIPELINES {
         for (precision, tolerance) in [("f64", 1e-12), ("f32", 2e-6)] {
-            let report: Value = serde_json::from_str(&run(&[
-                &"solve",
-                &rho,
-                &"--out",
-                &out,
-                &"--bin-size",
-                &"6x3",
-                &"--pipeline",
-                &pipeline,
-                &"--precision",
-                &precision,
-                &"--engine",
-                &"cpu",
-                &"--json",
-                &"-",
-            ]))
-            .unwrap();
+            let how = format!("--pipeline {pipeline} --precision {precision} --engine cpu");
+            let report =
+                run_json(&[&"solve", &rho, &"--out", &out, &"--bin-size 6x3 --json -", &how]);
             assert_eq!(names_in(&out), ["field_x.npy", "field_y.npy", "potential.npy"]);
             for (name, want) in ["potential", "field_x", "field_y"].iter().zip(&want) {
                 let path = out.join(name).with_extension("npy");
@@ -96,12 +80,12 @@ fn precision_defaults_to_that_of_the_file() {
     write(&at("a.npy"), &[2, 3], &single);
     write(&at("b.npy"), &[2, 3], &[1u8, 2, 3, 255, 5, 6]);
     let out = at("out.npy");
-    run(&[&"dct", &at("a.npy"), &"-o", &out, &"--engine", &"cpu"]);
+    run(&[&"dct", &at("a.npy"), &"-o", &out, &"--engine cpu"]);
     assert_eq!(npy::<f32>(&out).0, [2, 3]);
-    run(&[&"dct", &at("b.npy"), &"-o", &out, &"--engine", &"cpu"]);
+    run(&[&"dct", &at("b.npy"), &"-o", &out, &"--engine cpu"]);
     let sum = npy::<f64>(&out).1[0];
     assert!((sum - 272.0).abs() < 1e-12, "{sum}");
-    run(&[&"dct", &at("a.npy"), &"-o", &out, &"--precision", &"f64", &"--engine", &"cpu"]);
+    run(&[&"dct", &at("a.npy"), &"-o", &out, &"--precision f64 --engine cpu"]);
     assert_eq!(npy::<f64>(&out).0, [2, 3]);
 }
 
@@ -141,11 +125,9 @@ fn transforms_along_axes_agree_with_direct_sums() {
     let shape = [3, 5, 4];
     write(&input, &[3, 5, 4], &values(60));
     for (kind, axes, lines) in cases {
-        let mut args: Vec<&dyn AsRef<OsStr>> =
-            vec![&"dct", &input, &"-o", &out, &"--kind", &kind, &"--engine", &"cpu"];
-        let axes = axes.map(|axes| format!("--axes={axes}"));
-        args.extend(axes.iter().map(|a| a as &dyn AsRef<OsStr>));
-        let listed = run(&args);
+        let along_axes = axes.map(|axes| format!("--axes={axes}")).unwrap_or_default();
+        let how = format!("--engine cpu --kind {kind} {along_axes}");
+        let listed = run(&[&"dct", &input, &"-o", &out, &how]);
         assert!(listed.ends_with(&format!("\n{}\n", out.display())), "{listed}");
         let want = lines.iter().fold(values(60), |x, &(line, axis)| along(line, &shape, axis, &x));
         let (got_shape, got) = npy::<f64>(&out);
@@ -159,9 +141,9 @@ fn arrays_come_and_go_through_pipes() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("in.npy");
     write(&input, &[7], &values(7));
-    let args: [&dyn AsRef<OsStr>; 6] = [&"dct", &"-", &"-o", &"-", &"--engine", &"cpu"];
+    let mut piped = placefield(&[&"dct - -o - --engine cpu"]);
     let bytes = std::fs::read(&input).unwrap();
-    let output = placefield(&args).write_stdin(bytes).assert().success().get_output().clone();
+    let output = piped.write_stdin(bytes).assert().success().get_output().clone();
     let there = folder.path().join("there.npy");
     std::fs::write(&there, output.stdout).unwrap();
     near("a pipe", &npy::<f64>(&there).1, &oracle::dct(&values(7)), 1e-13);
@@ -176,7 +158,7 @@ fn arrays_that_do_not_fit_are_refused() {
     write(&at("huge.npy"), &[2, 2], &[1.0, 0.0, 1e300, 3.0]);
     std::fs::write(at("text.npy"), "1 2 3").unwrap();
     let before = names_in(folder.path());
-    let refused = |args: &[&dyn AsRef<OsStr>], want: &str| {
+    let refused = |args: &[&dyn Words], want: &str| {
         let line = failure(args);
         assert!(line.ends_with(want), "{line}");
     };
@@ -203,29 +185,24 @@ fn arrays_that_do_not_fit_are_refused() {
     let cube = at("cube.npy");
     // 2 for what no array would make right, 1 for what this one does not have.
     for (code, wrong) in [
-        (1, &["--axes=3"][..]),
-        (1, &["--axes=-4"]),
-        (1, &["--axes=0,-3"]),
-        (2, &["--axes=0,0"]),
-        (2, &["--kind=idct-idxst", "--axes=1"]),
-        (2, &["--kind=dst"]),
+        (1, "--axes=3"),
+        (1, "--axes=-4"),
+        (1, "--axes=0,-3"),
+        (2, "--axes=0,0"),
+        (2, "--kind=idct-idxst --axes=1"),
+        (2, "--kind=dst"),
     ] {
-        let o = at("o");
-        let mut args: Vec<&dyn AsRef<OsStr>> = vec![&"dct", &cube, &"-o", &o];
-        args.extend(wrong.iter().map(|w| w as &dyn AsRef<OsStr>));
-        placefield(&args).assert().code(code).stdout("");
+        placefield(&[&"dct", &cube, &"-o", &at("o"), &wrong]).assert().code(code).stdout("");
     }
     let large = at("large.npy");
     write(&large, &[2, 2], &[1e308; 4]);
     for (command, out) in [("dct", at("o")), ("solve", at("maps"))] {
-        let args: [&dyn AsRef<OsStr>; 4] = [&command, &large, &"--out", &out];
         let beyond = predicate::str::contains("is beyond what f64 holds");
-        placefield(&args).assert().code(1).stderr(beyond);
+        placefield(&[&command, &large, &"--out", &out]).assert().code(1).stderr(beyond);
     }
     write(&large, &[2, 2], &[1e200, 0.0, 0.0, 0.0]);
     let beyond = predicate::str::contains("the energy of these values is beyond what f64 holds");
     placefield(&[&"solve", &large, &"--out", &at("maps")]).assert().code(1).stderr(beyond);
     let over = predicate::str::contains("is an input of the run");
-    let args: [&dyn AsRef<OsStr>; 4] = [&"dct", &cube, &"-o", &cube];
-    placefield(&args).assert().code(2).stderr(over);
+    placefield(&[&"dct", &cube, &"-o", &cube]).assert().code(2).stderr(over);
 }

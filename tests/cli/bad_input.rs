@@ -2,24 +2,18 @@
 //! neither output nor a file left behind.
 
 use crate::tiny::Tiny;
-use crate::{failure, names_in, placefield};
-use std::ffi::OsStr;
+use crate::{Words, failure, names_in, placefield};
 use std::path::Path;
 
 /// Evaluates `tiny`, which must fail and leave nothing behind; gives what the
 /// line says behind the folder.
-fn refused(tiny: &Tiny, options: &[&str]) -> String {
+fn refused(tiny: &Tiny, options: &[&dyn Words]) -> String {
     let before = names_in(tiny.folder());
     let out = tempfile::tempdir().unwrap();
     let (aux, json) = (tiny.aux(), out.path().join("eval.json"));
     let (maps, plots) = (out.path().join("maps"), out.path().join("plots"));
-    let mut args: Vec<&dyn AsRef<OsStr>> =
-        vec![&"eval", &aux, &"--json", &json, &"--maps", &maps, &"--plots", &plots];
-    args.extend(options.iter().map(|o| o as &dyn AsRef<OsStr>));
-    if !options.contains(&"--bins") {
-        args.extend([&"--bins" as &dyn AsRef<OsStr>, &"8"]);
-    }
-    let line = failure(&args);
+    let outputs: &[&dyn Words] = &[&"--json", &json, &"--maps", &maps, &"--plots", &plots];
+    let line = failure(&[&"eval", &aux, &outputs, &"--bins 8", &options]);
     assert_eq!(names_in(tiny.folder()), before, "left beside the design");
     for folder in [&maps, &plots] {
         assert!(!folder.exists() || names_in(folder).is_empty(), "left in {}", folder.display());
@@ -178,9 +172,9 @@ fn missing_files_are_errors() {
         assert!(line.starts_with(&format!("t.{kind}: No such file")), "{line}");
     }
     let tiny = Tiny::new();
-    assert!(refused(&tiny, &["--pl", "no/such.pl"]).starts_with("no/such.pl: No such file"));
+    assert!(refused(&tiny, &[&"--pl no/such.pl"]).starts_with("no/such.pl: No such file"));
     let nodes = tiny.file("nodes");
-    let line = refused(&tiny, &["--pl", nodes.to_str().unwrap()]);
+    let line = refused(&tiny, &[&"--pl", &nodes]);
     assert_eq!(line, "t.nodes:1:6: expected a `pl` file, found `nodes`");
 }
 
@@ -190,13 +184,13 @@ fn positions_beyond_f32_are_refused() {
     tiny.edit("pl", "c 18", "c 1e39");
     let line = refused(&tiny, &[]);
     assert_eq!(line, "node `c`: x of body 2: 1e39: expected a number within the range of f32");
-    crate::run(&[&"eval", &tiny.aux(), &"--bins", &"8", &"--precision", &"f64"]);
+    crate::run(&[&"eval", &tiny.aux(), &"--bins 8 --precision f64"]);
 }
 
 #[test]
 fn missing_devices_are_errors() {
     for engine in ["cuda:99", "cuda:0,99", "cuda:98,99"] {
-        let line = refused(&Tiny::new(), &["--engine", engine]);
+        let line = refused(&Tiny::new(), &[&"--engine", &engine]);
         assert!(line.to_lowercase().contains("cuda"), "{line}");
     }
 }
@@ -207,7 +201,7 @@ fn outputs_that_cannot_be_written() {
     let (aux, below_a_file) = (tiny.aux(), tiny.file("pl").join("below"));
     let no_folder = tiny.folder().join("none/eval.json");
     let before = names_in(tiny.folder());
-    let is_refused = |args: &[&dyn AsRef<OsStr>], path: &Path| {
+    let is_refused = |args: &[&dyn Words], path: &Path| {
         let line = failure(args);
         let reason = line.strip_prefix(&format!("placefield: {}: ", path.display()));
         let reason = reason.unwrap_or_else(|| panic!("{line}"));
@@ -215,17 +209,17 @@ fn outputs_that_cannot_be_written() {
         assert_eq!(names_in(tiny.folder()), before);
     };
     for path in [&below_a_file, &no_folder, &tiny.folder().to_owned()] {
-        is_refused(&[&"eval", &aux, &"--bins", &"8", &"--json", path], path);
-        is_refused(&[&"compare", &aux, &"--bins", &"8", &"--csv", path], path);
-        is_refused(&[&"compare", &aux, &"--bins", &"8", &"--json", path], path);
+        is_refused(&[&"eval", &aux, &"--bins 8 --json", path], path);
+        is_refused(&[&"compare", &aux, &"--bins 8 --csv", path], path);
+        is_refused(&[&"compare", &aux, &"--bins 8 --json", path], path);
     }
     for path in [&below_a_file, &tiny.file("nets")] {
-        is_refused(&[&"eval", &aux, &"--bins", &"8", &"--maps", path], path);
-        is_refused(&[&"eval", &aux, &"--bins", &"8", &"--plots", path], path);
-        is_refused(&[&"plot", &aux, &"--bins", &"8", &"--out", path], path);
-        is_refused(&[&"compare", &aux, &"--bins", &"8", &"--plots", path], path);
-        is_refused(&[&"generate", &"--cells", &"100", &"--out", path], path);
-        is_refused(&[&"demo", &"--cells", &"100", &"--out", path], path);
+        is_refused(&[&"eval", &aux, &"--bins 8 --maps", path], path);
+        is_refused(&[&"eval", &aux, &"--bins 8 --plots", path], path);
+        is_refused(&[&"plot", &aux, &"--bins 8 --out", path], path);
+        is_refused(&[&"compare", &aux, &"--bins 8 --plots", path], path);
+        is_refused(&[&"generate --cells 100 --out", path], path);
+        is_refused(&[&"demo --cells 100 --out", path], path);
     }
     // A device takes what it is given, stays a device, and its errors are the run's. It is
     // reached through a link, so that a mistake here could not replace the device itself.
@@ -233,7 +227,7 @@ fn outputs_that_cannot_be_written() {
     {
         let full = tiny.folder().join("full");
         std::os::unix::fs::symlink("/dev/full", &full).unwrap();
-        let line = failure(&[&"eval", &aux, &"--bins", &"8", &"--json", &full]);
+        let line = failure(&[&"eval", &aux, &"--bins 8 --json", &full]);
         assert!(line.contains("No space left"), "{line}");
         assert!(std::fs::symlink_metadata(&full).unwrap().is_symlink());
     }
@@ -246,7 +240,7 @@ fn invalid_generate_options_write_no_file() {
         placefield(&[&"generate", &what, &"--out", &out.path()]).assert().code(2).stdout("");
         assert!(names_in(out.path()).is_empty());
     }
-    placefield(&[&"demo", &"--cells=0", &"--out", &out.path()]).assert().code(2);
+    placefield(&[&"demo --cells=0 --out", &out.path()]).assert().code(2);
     assert!(names_in(out.path()).is_empty());
 }
 
@@ -320,7 +314,7 @@ fn dies_too_wide_for_f32_are_refused() {
     let line = refused(&tiny, &[]);
     assert!(line.starts_with("f32 holds coordinates of 1e6 in steps of 0.1"), "{line}");
     assert!(line.ends_with("expected --precision f64"), "{line}");
-    crate::eval_json(&[&tiny.aux(), &"--bins", &"5x4", &"--precision", &"f64"]);
+    crate::eval_json(&[&tiny.aux(), &"--bins 5x4 --precision f64"]);
 }
 
 #[test]
@@ -339,8 +333,7 @@ fn distant_dies_give_the_same_results() {
     }
     for precision in ["f32", "f64"] {
         let of = |tiny: &Tiny| {
-            let mut json =
-                crate::eval_json(&[&tiny.aux(), &"--bins", &"5x4", &"--precision", &precision]);
+            let mut json = crate::eval_json(&[&tiny.aux(), &"--bins 5x4 --precision", &precision]);
             for key in ["inputs", "timings_ms", "warnings"] {
                 json[key].take();
             }
@@ -351,10 +344,9 @@ fn distant_dies_give_the_same_results() {
     }
     let placed = |tiny: &Tiny| {
         let pl = tiny.folder().join("out.pl");
-        let to =
-            [&"--until" as &dyn AsRef<OsStr>, &"global", &"--bins", &"8x8", &"--engine", &"cpu"];
-        crate::run(&[&[&"place" as &dyn AsRef<OsStr>, &tiny.aux(), &"-o", &pl][..], &to].concat());
-        crate::eval_json(&[&tiny.aux(), &"--pl", &pl, &"--bins", &"8x8"])
+        let to = "--until global --bins 8x8 --engine cpu";
+        crate::run(&[&"place", &tiny.aux(), &"-o", &pl, &to]);
+        crate::eval_json(&[&tiny.aux(), &"--pl", &pl, &"--bins 8x8"])
     };
     let [near, far] = [placed(&near), placed(&far)];
     assert_eq!(far["density"]["clipped_area"], 0.0);
@@ -387,7 +379,7 @@ fn die_areas_out_of_the_range_of_f32_are_refused() {
         tiny
     };
     let numbers = |tiny: &Tiny, precision: &str| {
-        let json = crate::eval_json(&[&tiny.aux(), &"--bins", &"5x4", &"--precision", &precision]);
+        let json = crate::eval_json(&[&tiny.aux(), &"--bins 5x4 --precision", &precision]);
         ["max_smoothed", "max_exact", "overflow_exact"].map(|k| json["density"][k].clone())
     };
     let [at_one, in_single] = ["f64", "f32"].map(|precision| numbers(&Tiny::new(), precision));
@@ -411,6 +403,6 @@ fn die_areas_out_of_the_range_of_f32_are_refused() {
 #[test]
 fn endless_devices_are_not_read() {
     let out = tempfile::tempdir().unwrap();
-    let line = failure(&[&"solve", &"/dev/zero", &"--out", &out.path()]);
+    let line = failure(&[&"solve /dev/zero --out", &out.path()]);
     assert_eq!(line, "placefield: /dev/zero: neither a file nor a pipe");
 }

@@ -1,20 +1,18 @@
 //! `placefield bench`: the CPU's numbers beside the paper's.
 
-use crate::{failure, names_in, placefield, run};
+use crate::{failure, json_of, names_in, placefield, run, run_json};
 use serde_json::Value;
+use std::path::Path;
 
 #[test]
 fn tables_are_written_and_read_back_as_json() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("lines.json");
-    let table = ["bench", "one-dimensional", "--engine", "cpu", "--quick", "--note", "a remark"];
-    let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> = Vec::new();
-    args.extend(table.iter().map(|a| a as &dyn AsRef<std::ffi::OsStr>));
-    args.extend([&"--json" as &dyn AsRef<std::ffi::OsStr>, &file]);
-    let text = run(&args);
+    let table = "bench one-dimensional --engine cpu --quick --json";
+    let text = run(&[&table, &file, &"--note", &Path::new("a remark")]);
     assert!(text.contains("Four algorithms of the 1-D DCT (table IV), f64"), "{text}");
 
-    let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let json = json_of(&file);
     assert_eq!(json["machine"]["engine"], "cpu");
     assert_eq!((&json["quick"], &json["notes"][0]), (&Value::Bool(true), &Value::from("a remark")));
     let lines = json["tables"][0]["groups"][0]["lines"].as_array().unwrap();
@@ -28,15 +26,14 @@ fn tables_are_written_and_read_back_as_json() {
     assert_eq!(lines[3]["paper"], 101.62);
 
     // Tables as they came, and what was written.
-    assert_eq!(format!("{}{}\n", run(&[&"bench", &"show", &file]), file.display()), text);
+    assert_eq!(format!("{}{}\n", run(&[&"bench show", &file]), file.display()), text);
     // Numbers come back as they were.
-    let again = run(&[&"bench", &"show", &file, &"--json", &"-"]);
-    let mut shown: Value = serde_json::from_str(&again).unwrap();
+    let mut shown = run_json(&[&"bench show", &file, &"--json -"]);
     assert_eq!(shown["inputs"], serde_json::json!([file]));
     shown["inputs"] = json["inputs"].clone();
     assert_eq!(shown, json);
     let plots = folder.path().join("plots");
-    run(&[&"bench", &"show", &file, &"--plots", &plots]);
+    run(&[&"bench show", &file, &"--plots", &plots]);
     // One size is no curve.
     assert_eq!(names_in(&plots), ["one-dimensional_ratio.png", "one-dimensional_ratio.svg"]);
 }
@@ -62,7 +59,7 @@ fn a_run_that_is_broken_off_keeps_its_tables() {
 
 #[test]
 fn every_experiment_has_a_subcommand() {
-    let help = run(&[&"bench", &"--help"]);
+    let help = run(&[&"bench --help"]);
     for experiment in &placefield::cli::paper::EXPERIMENTS {
         let line = help.lines().find(|l| l.trim_start().starts_with(experiment.name));
         assert!(line.is_some_and(|l| l.ends_with(experiment.help)), "{}: {help}", experiment.name);
@@ -74,10 +71,10 @@ fn bad_benchmark_arguments_are_one_error_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("no.json");
     std::fs::write(&file, "{\"version\": 1}").unwrap();
-    assert!(failure(&[&"bench", &"show", &file]).contains("no.json: "));
+    assert!(failure(&[&"bench show", &file]).contains("no.json: "));
     let missing = folder.path().join("none").join("x.json");
-    failure(&[&"bench", &"breakdown", &"--engine", &"cpu", &"--json", &missing]);
-    for wrong in [["--repetitions", "0"], ["--engine", "both"], ["--precision", "f16"]] {
-        placefield(&[&"bench", &"breakdown", &wrong[0], &wrong[1]]).assert().code(2).stdout("");
+    failure(&[&"bench breakdown --engine cpu --json", &missing]);
+    for wrong in ["--repetitions 0", "--engine both", "--precision f16"] {
+        placefield(&[&"bench breakdown", &wrong]).assert().code(2).stdout("");
     }
 }

@@ -1,6 +1,6 @@
 //! `placefield compress`.
 
-use crate::{close, failure, names_in, placefield, run};
+use crate::{Words, close, failure, json_of, names_in, placefield, run, run_json};
 use placefield::cli::compress::CpuThresholdPair;
 use placefield::cli::compress::{Picture, Samples, compress};
 use serde_json::Value;
@@ -32,7 +32,7 @@ impl Folder {
     /// Compresses to `out`, which must fail and leave nothing; gives what the line says.
     fn refused(&self, out: &Path) -> String {
         let before = names_in(self.0.path());
-        let line = failure(&[&"compress", &self.path("in.png"), &"--threshold", &"5", &"-o", &out]);
+        let line = failure(&[&"compress", &self.path("in.png"), &"--threshold 5 -o", &out]);
         assert_eq!(names_in(self.0.path()), before);
         let line = line.strip_prefix("placefield: ").unwrap();
         line.strip_prefix(&format!("{}/", self.0.path().display())).unwrap_or(line).to_owned()
@@ -53,24 +53,14 @@ fn writes_the_picture_and_its_numbers() {
     let folder = Folder::new();
     let (input, out, json) = (folder.path("in.png"), folder.path("out.png"), folder.path("n.json"));
     assert_eq!(read(&input), picture());
-    let text = run(&[
-        &"compress",
-        &input,
-        &"--threshold",
-        &"1500",
-        &"-o",
-        &out,
-        &"--engine",
-        &"cpu",
-        &"--json",
-        &json,
-    ]);
+    let text =
+        run(&[&"compress", &input, &"--threshold 1500 -o", &out, &"--engine cpu --json", &json]);
     let mut engine = CpuThresholdPair::<f64>::new(24, 40).unwrap();
     let (want, numbers) = compress::<f64>(&picture(), 1500.0, &mut engine).unwrap();
     assert_eq!(read(&out), want);
     assert_ne!(want, picture());
 
-    let report: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    let report = json_of(&json);
     let number = |path: &str| report.pointer(path).unwrap().as_f64().unwrap();
     assert_eq!(report["image"]["width"], 40);
     assert_eq!(report["image"]["height"], 24);
@@ -95,13 +85,11 @@ fn writes_the_picture_and_its_numbers() {
 fn the_picture_or_the_json_can_go_to_stdout() {
     let folder = Folder::new();
     let input = folder.path("in.png");
-    let png =
-        placefield(&[&"compress", &input, &"--threshold", &"0", &"-o", &"-", &"--engine", &"cpu"]);
+    let png = placefield(&[&"compress", &input, &"--threshold 0 -o - --engine cpu"]);
     let output = { png }.assert().success().get_output().clone();
     assert_eq!(Picture::read_png(&output.stdout[..]).unwrap(), picture());
     let out = folder.path("out.png");
-    let json = run(&[&"compress", &input, &"--threshold", &"0", &"-o", &out, &"--json", &"-"]);
-    let report: Value = serde_json::from_str(&json).unwrap();
+    let report = run_json(&[&"compress", &input, &"--threshold 0 -o", &out, &"--json -"]);
     assert_eq!(report["psnr"], Value::Null);
     assert_eq!(report["kept"]["share"], 1.0);
 }
@@ -208,17 +196,7 @@ fn an_output_that_cannot_be_written_is_refused() {
 fn cuda_needs_a_build_with_cuda() {
     let folder = Folder::new();
     let out = folder.path("out.png");
-    let args: [&dyn AsRef<std::ffi::OsStr>; 8] = [
-        &"compress",
-        &folder.path("in.png"),
-        &"--threshold",
-        &"5",
-        &"-o",
-        &out,
-        &"--engine",
-        &"cuda",
-    ];
-    failure(&args);
+    failure(&[&"compress", &folder.path("in.png"), &"--threshold 5 --engine cuda -o", &out]);
     assert!(!out.exists());
 }
 
@@ -227,24 +205,11 @@ fn a_share_of_the_coefficients_or_a_psnr_is_kept() {
     let folder = Folder::new();
     let (input, out, both) =
         (folder.path("in.png"), folder.path("out.png"), folder.path("both.png"));
-    let report = |option: &str, value: &str| -> Value {
-        let args: [&dyn AsRef<std::ffi::OsStr>; 12] = [
-            &"compress",
-            &input,
-            &option,
-            &value,
-            &"-o",
-            &out,
-            &"--side-by-side",
-            &both,
-            &"--json",
-            &"-",
-            &"--engine",
-            &"cpu",
-        ];
-        serde_json::from_str(&run(&args)).unwrap()
+    let report = |how: &str| {
+        let files: &[&dyn Words] = &[&input, &"-o", &out, &"--side-by-side", &both];
+        run_json(&[&"compress --json - --engine cpu", &files, &how])
     };
-    let keep = report("--keep", "10");
+    let keep = report("--keep 10");
     assert_eq!((&keep["kept"]["coefficients"], &keep["kept"]["of"]), (&288.into(), &2880.into()));
     assert_eq!(keep["bytes"]["before"], std::fs::metadata(&input).unwrap().len());
     assert_eq!(keep["bytes"]["after"], std::fs::metadata(&out).unwrap().len());
@@ -255,9 +220,9 @@ fn a_share_of_the_coefficients_or_a_psnr_is_kept() {
     assert_eq!(left.beside(&left.beside(&right).unwrap()), None);
 
     for db in [20.0, 30.0, 42.0] {
-        let psnr = report("--psnr", &db.to_string());
+        let psnr = report(&format!("--psnr {db}"));
         assert!(psnr["psnr"].as_f64().unwrap() >= db, "{psnr}");
         let more = 1.05 * psnr["options"]["threshold"].as_f64().unwrap();
-        assert!(report("--threshold", &more.to_string())["psnr"].as_f64().unwrap() < db + 0.1);
+        assert!(report(&format!("--threshold {more}"))["psnr"].as_f64().unwrap() < db + 0.1);
     }
 }

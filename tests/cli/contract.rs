@@ -1,7 +1,9 @@
 //! The promises of `eval`: the JSON's keys, the maps' layout, the same bits again.
 
 use crate::tiny::{Tiny, row};
-use crate::{PIPELINES, close, eval_json, names_in, npy, placefield, run};
+use crate::{
+    PIPELINES, Words, close, eval_json, generated, json_of, names_in, npy, placefield, run,
+};
 use predicates::prelude::*;
 use serde_json::Value;
 use std::path::Path;
@@ -89,7 +91,7 @@ fn keys(path: &str, value: &Value, lines: &mut String) {
 #[test]
 fn the_json_has_these_keys() {
     let tiny = Tiny::new();
-    let json = eval_json(&[&tiny.aux(), &"--bins", &"8x4", &"--precision", &"f64"]);
+    let json = eval_json(&[&tiny.aux(), &"--bins 8x4 --precision f64"]);
     let mut lines = String::new();
     keys("", &json, &mut lines);
     assert_eq!(lines, KEYS);
@@ -119,9 +121,8 @@ fn the_automatic_pipeline_is_named_with_a_reason() {
     let aux = Tiny::new();
     let aux = aux.aux();
     let evaluate = |asked: &str| {
-        let args: [&dyn AsRef<std::ffi::OsStr>; 8] =
-            [&"eval", &aux, &"--engine", &"cpu", &"--pipeline", &asked, &"--json", &"-"];
-        let output = crate::placefield(&args).assert().success().get_output().clone();
+        let args: &[&dyn Words] = &[&"eval", &aux, &"--engine cpu --json - --pipeline", &asked];
+        let output = placefield(args).assert().success().get_output().clone();
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
         let path = &json["options"]["path"];
         assert_eq!(path, &json["options"]["pipeline"]);
@@ -139,7 +140,7 @@ fn absent_nets_mean_no_hpwl_and_a_warning() {
     let tiny = Tiny::new();
     std::fs::remove_file(tiny.file("nets")).unwrap();
     std::fs::remove_file(tiny.file("wts")).unwrap();
-    let json = eval_json(&[&tiny.aux(), &"--bins", &"8"]);
+    let json = eval_json(&[&tiny.aux(), &"--bins 8"]);
     assert_eq!((&json["hpwl"], &json["hpwl_weighted"]), (&Value::Null, &Value::Null));
     assert_eq!(json["design"]["nets"], 0);
     let warnings: Vec<&str> = json["warnings"]
@@ -154,17 +155,17 @@ fn absent_nets_mean_no_hpwl_and_a_warning() {
     // A person gets them on stderr.
     let told = predicate::str::contains("warning: ").count(3);
     let summary = predicate::str::contains("wirelength none");
-    let args: [&dyn AsRef<std::ffi::OsStr>; 4] = [&"eval", &tiny.aux(), &"--bins", &"8"];
-    placefield(&args).assert().success().stderr(told).stdout(summary);
+    let assert = placefield(&[&"eval", &tiny.aux(), &"--bins 8"]).assert();
+    assert.success().stderr(told).stdout(summary);
 }
 
 #[test]
 fn json_goes_to_a_file_beside_the_summary() {
     let tiny = Tiny::new();
     let (aux, path) = (tiny.aux(), tiny.folder().join("eval.json"));
-    let summary = run(&[&"eval", &aux, &"--bins", &"8x4", &"--json", &path]);
+    let summary = run(&[&"eval", &aux, &"--bins 8x4 --json", &path]);
     assert!(summary.contains("8 x 4 bins"), "{summary}");
-    let json: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let json = json_of(&path);
     assert_eq!(json["grid"]["bins"], serde_json::json!([8, 4]));
     assert!(names_in(tiny.folder()).iter().all(|n| n.starts_with("t.") || n == "eval.json"));
 }
@@ -173,8 +174,7 @@ fn json_goes_to_a_file_beside_the_summary() {
 fn maps_are_x_then_y_and_forces_go_by_node() {
     let tiny = Tiny::new();
     let (aux, maps) = (tiny.aux(), tiny.folder().join("maps"));
-    let bins = ["--bins", "8x4"];
-    run(&[&"eval", &aux, &bins[0], &bins[1], &"--precision", &"f64", &"--maps", &maps]);
+    run(&[&"eval", &aux, &"--bins 8x4 --precision f64 --maps", &maps]);
     let names = ["density", "field_x", "field_y", "force_x", "force_y", "potential"];
     assert_eq!(names_in(&maps), names.map(|n| format!("{n}.npy")));
     for name in ["density", "potential", "field_x", "field_y"] {
@@ -197,7 +197,7 @@ fn maps_are_x_then_y_and_forces_go_by_node() {
     assert!(force_x[0] < 0.0, "a is pushed to the left: {force_x:?}");
 
     // f32 unless asked for f64.
-    run(&[&"eval", &aux, &bins[0], &bins[1], &"--maps", &maps]);
+    run(&[&"eval", &aux, &"--bins 8x4 --maps", &maps]);
     assert_eq!(npy::<f32>(&maps.join("density.npy")).0, [8, 4]);
 }
 
@@ -212,28 +212,24 @@ fn numbers(mut json: Value) -> Value {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&[&"generate", &"--cells", &"3000", &"--out", &folder.path()]);
-    let aux = folder.path().join("cells3000.aux");
-    let evaluate = |extra: &[&str], maps: &Path| {
-        let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> =
-            vec![&aux, &"--fillers", &"--engine", &"cpu", &"--bins", &"96x64", &"--maps", &maps];
-        args.extend(extra.iter().map(|a| a as &dyn AsRef<std::ffi::OsStr>));
-        let mut json = numbers(eval_json(&args));
+    let (folder, aux) = generated(3000);
+    let evaluate = |extra: &str, maps: &Path| {
+        let how = "--fillers --engine cpu --bins 96x64 --maps";
+        let mut json = numbers(eval_json(&[&aux, &how, &maps, &extra]));
         let said = json["options"].as_object_mut().unwrap().remove("deterministic");
-        assert_eq!(said, Some(extra.contains(&"--deterministic").into()));
+        assert_eq!(said, Some(extra.contains("--deterministic").into()));
         let files = names_in(maps);
         let bytes: Vec<_> = files.iter().map(|f| std::fs::read(maps.join(f)).unwrap()).collect();
         (json, bytes)
     };
     for pipeline in PIPELINES {
-        let first = evaluate(&["--threads", "1", "--pipeline", pipeline], &folder.path().join("m"));
+        let first =
+            evaluate(&format!("--threads 1 --pipeline {pipeline}"), &folder.path().join("m"));
         assert_eq!(first.1.len(), 6);
-        for extra in [["--threads", "2"], ["--threads", "3"], ["--threads", "1"]] {
-            let mut extra = extra.to_vec();
-            extra.extend(["--pipeline", pipeline, "--deterministic"]);
+        for threads in [2, 3, 1] {
+            let extra = format!("--threads {threads} --pipeline {pipeline} --deterministic");
             let again = evaluate(&extra, &folder.path().join("n"));
-            assert!(first == again, "{pipeline} {extra:?} differs");
+            assert!(first == again, "{extra} differs");
         }
     }
 }
@@ -263,7 +259,7 @@ fn a_design_without_movable_nodes_is_evaluated() {
     tiny.write("pl", b"a 1 2 : N\np 30 8 : N\n");
     std::fs::remove_file(tiny.file("nets")).unwrap();
     let maps = tiny.folder().join("maps");
-    let json = eval_json(&[&tiny.aux(), &"--bins", &"8x4", &"--maps", &maps]);
+    let json = eval_json(&[&tiny.aux(), &"--bins 8x4 --maps", &maps]);
     assert_eq!(json["design"]["movable"], 0);
     assert_eq!(json["density"]["overflow_smoothed"], 0.0);
     close("area", json["density"]["total_area"].as_f64().unwrap(), 24.0, 24.0, 1e-6);

@@ -1,8 +1,7 @@
 //! Designs in LEF and DEF: what every command makes of them, and DEF that is written.
 
-use crate::{close, eval_json, failure, placefield, run};
+use crate::{Words, close, eval_json, failure, json_of, placefield, run, run_json, text_of};
 use serde_json::Value;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -107,33 +106,17 @@ impl Chip {
         self.folder.path().join(name)
     }
 
-    fn eval(&self, more: &[&dyn AsRef<OsStr>]) -> Value {
+    fn eval(&self, more: &[&dyn Words]) -> Value {
         let (def, lef) = (self.file("chip.def"), self.file("chip.lef"));
-        let mut all: Vec<&dyn AsRef<OsStr>> = vec![&def, &"--lef", &lef, &"--engine", &"cpu"];
-        all.extend(more);
-        eval_json(&all)
+        eval_json(&[&def, &"--lef", &lef, &"--engine cpu", &more])
     }
 
     /// Places into `out`.
-    fn place(&self, out: &Path, more: &[&dyn AsRef<OsStr>]) -> Value {
+    fn place(&self, out: &Path, more: &[&dyn Words]) -> Value {
         let (def, lef, json) = (self.file("chip.def"), self.file("chip.lef"), self.file("p.json"));
-        let mut all: Vec<&dyn AsRef<OsStr>> = vec![
-            &"place",
-            &"--until",
-            &"global",
-            &def,
-            &"--lef",
-            &lef,
-            &"--engine",
-            &"cpu",
-            &"-o",
-            &out,
-            &"--json",
-            &json,
-        ];
-        all.extend(more);
-        run(&all);
-        serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap()
+        let files: &[&dyn Words] = &[&def, &"--lef", &lef, &"-o", &out, &"--json", &json];
+        run(&[&"place --until global --engine cpu", &files, &more]);
+        json_of(json)
     }
 }
 
@@ -157,7 +140,7 @@ END GROUPS
 #[test]
 fn eval_reports_def_contents_and_micrometres() {
     let chip = Chip::new(BLOCKED);
-    let json = chip.eval(&[&"--bins", &"10x10", &"--precision", &"f64"]);
+    let json = chip.eval(&[&"--bins 10x10 --precision f64"]);
     let (design, def) = (&json["design"], &json["design"]["def"]);
     assert_eq!(design["name"], "chip");
     assert_eq!((&design["movable"], &design["fixed"]), (&120.into(), &2.into()));
@@ -183,19 +166,19 @@ fn eval_reports_def_contents_and_micrometres() {
 #[test]
 fn blockages_are_taken_by_their_kind() {
     let total = |sections: &str| {
-        let json = Chip::new(sections).eval(&[&"--bins", &"10x10", &"--precision", &"f64"]);
+        let json = Chip::new(sections).eval(&[&"--bins 10x10 --precision f64"]);
         json["density"]["total_area"].as_f64().unwrap()
     };
     // Two bins of 4000 × 4000 by two and one by two, and two by two of which 40 % are taken.
     let bins = 4.0 + 2.0 + 0.4 * 4.0;
     close("area", total(BLOCKED) - total(""), bins * 16e6, 16e6, 1e-9);
-    let json = Chip::new(BLOCKED).eval(&[&"--bins", &"10x10"]);
+    let json = Chip::new(BLOCKED).eval(&[&"--bins 10x10"]);
     close("blocked", json["density"]["blocked_area"].as_f64().unwrap(), bins * 16e6, 16e6, 1e-9);
     // The block lies on 16000 × 8000; its halo is one unit of 2000 at its left before it is turned.
     let halo = def("").replace("ram1 ram +", "ram1 ram + HALO 2000 0 0 0 +");
     let chip = Chip::new("");
     std::fs::write(chip.file("chip.def"), halo).unwrap();
-    let json = chip.eval(&[&"--bins", &"10x10", &"--precision", &"f64"]);
+    let json = chip.eval(&[&"--bins 10x10 --precision f64"]);
     let with_halo = json["density"]["total_area"].as_f64().unwrap();
     close("halo", with_halo - total(""), 16000.0 * 2000.0, 16e6, 1e-9);
 }
@@ -203,14 +186,14 @@ fn blockages_are_taken_by_their_kind() {
 #[test]
 fn fences_hold_their_cells() {
     let chip = Chip::new(FENCED);
-    let json = chip.eval(&[&"--bins", &"10x10"]);
+    let json = chip.eval(&[&"--bins 10x10"]);
     let regions = json["regions"].as_array().unwrap();
     assert_eq!(regions.len(), 2);
     assert_eq!((&regions[0]["fence"], &regions[1]["fence"]), (&"corner".into(), &Value::Null));
     // u1, u10 to u19, u100 to u119.
     assert_eq!((&regions[0]["movable"], &regions[1]["movable"]), (&31.into(), &89.into()));
     let out = chip.file("out.def");
-    let placed = chip.place(&out, &[&"--bins", &"10x10", &"--target-density", &"1"]);
+    let placed = chip.place(&out, &[&"--bins 10x10 --target-density 1"]);
     let of = |json: &Value, key: &str| {
         let regions = json["regions"].as_array().unwrap().iter();
         regions.map(|region| region[key].clone()).collect::<Vec<_>>()
@@ -224,7 +207,7 @@ fn fences_hold_their_cells() {
     let (of_all, areas) =
         area.zip(over).fold((0.0, 0.0), |(o, a), (area, of)| (o + area * of, a + area));
     assert!((of_all / areas - total).abs() < 1e-5, "{} and {total}", of_all / areas);
-    let text = std::fs::read_to_string(&out).unwrap();
+    let text = text_of(&out);
     let mut inside = 0;
     for line in text.lines().filter(|line| line.starts_with("- u") && line.contains(" inv ")) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -259,8 +242,8 @@ fn a_placed_def_differs_in_placements_alone() {
         };
         text.split('\n').map(strip).collect()
     };
-    let before = std::fs::read_to_string(chip.file("chip.def")).unwrap();
-    let after = std::fs::read_to_string(&out).unwrap();
+    let before = text_of(chip.file("chip.def"));
+    let after = text_of(&out);
     assert_eq!(strip(&before), strip(&after));
     assert!(!after.contains("UNPLACED") && after.contains(") N ;\r\n"));
 
@@ -279,30 +262,10 @@ fn a_placed_def_differs_in_placements_alone() {
         "{unplaced}"
     );
 
-    let lef = chip.file("chip.lef");
-    let diff = run(&[
-        &"diff",
-        &chip.file("chip.def"),
-        &"--lef",
-        &lef,
-        &"--from",
-        &pl,
-        &"--to",
-        &out,
-        &"--json",
-        &"-",
-    ]);
-    let diff: Value = serde_json::from_str(&diff).unwrap();
+    let design: &[&dyn Words] = &[&chip.file("chip.def"), &"--lef", &chip.file("chip.lef")];
+    let diff = run_json(&[&"diff", &design, &"--from", &pl, &"--to", &out, &"--json -"]);
     assert!(diff["displacement"]["max"].as_f64().unwrap() <= 1.0, "{}", diff["displacement"]);
-    let text = run(&[
-        &"convert",
-        &chip.file("chip.def"),
-        &"--lef",
-        &lef,
-        &"--pl",
-        &pl,
-        &chip.file("c.def"),
-    ]);
+    let text = run(&[&"convert", &design, &"--pl", &pl, &chip.file("c.def")]);
     assert!(text.ends_with("c.def\n"), "{text}");
     assert_eq!(std::fs::read(chip.file("c.def")).unwrap(), std::fs::read(&out).unwrap());
 }
@@ -311,8 +274,7 @@ fn a_placed_def_differs_in_placements_alone() {
 fn def_becomes_bookshelf_and_def_again() {
     let chip = Chip::new(BLOCKED);
     let (aux, back, lef) = (chip.file("b.aux"), chip.file("back.def"), chip.file("chip.lef"));
-    let json = run(&[&"convert", &chip.file("chip.def"), &"--lef", &lef, &aux, &"--json", &"-"]);
-    let json: Value = serde_json::from_str(&json).unwrap();
+    let json = run_json(&[&"convert", &chip.file("chip.def"), &"--lef", &lef, &aux, &"--json -"]);
     assert_eq!(json["outputs"].as_array().unwrap().len(), 6);
     let lost = &json["lost"];
     for (what, count) in [("hard blockages", 1), ("soft blockages", 1), ("partial blockages", 1)] {
@@ -320,7 +282,7 @@ fn def_becomes_bookshelf_and_def_again() {
     }
     let listed = run(&[&"convert", &aux, &back]);
     assert_eq!(listed.lines().count(), 2);
-    let hpwl = |args: &[&dyn AsRef<OsStr>]| eval_json(args)["hpwl"].as_f64().unwrap();
+    let hpwl = |args: &[&dyn Words]| eval_json(args)["hpwl"].as_f64().unwrap();
     let want = json["hpwl"].as_f64().unwrap();
     close("aux", hpwl(&[&aux]), want, want, 1e-12);
     close("def", hpwl(&[&back, &"--lef", &chip.file("back.lef")]), want, want, 1e-12);
@@ -331,18 +293,16 @@ fn wrong_usage_of_lef_and_def_is_reported() {
     let chip = Chip::new("");
     let tiny = crate::tiny::Tiny::new();
     let (def, lef, aux) = (chip.file("chip.def"), chip.file("chip.lef"), tiny.aux());
-    let lef: &dyn AsRef<OsStr> = &lef;
-    let refused = |args: &[&dyn AsRef<OsStr>], want: &str| {
-        let output = placefield(args).assert().code(2).stdout("").get_output().clone();
-        let text = String::from_utf8(output.stderr).unwrap();
+    let lef: &dyn Words = &lef;
+    let refused = |args: &[&dyn Words], want: &str| {
+        let text = crate::said(&placefield(args).assert().code(2).stdout(""));
         assert!(text.contains(want), "{text}");
     };
     refused(&[&"eval", &def], "a .def design needs its LEF files: expected '--lef FILE'");
     refused(&[&"eval", &aux, &"--lef", lef], "'--lef' is for .def designs");
-    refused(&[&"eval", &aux, &"--pin-position", &"mean"], "'--pin-position' is for .def designs");
-    let corner: [&dyn AsRef<OsStr>; 6] =
-        [&"eval", &def, &"--lef", lef, &"--pin-offset", &"lower-left"];
-    refused(&corner, "'--pin-offset' is for .aux designs");
+    refused(&[&"eval", &aux, &"--pin-position mean"], "'--pin-position' is for .def designs");
+    let corner: &[&dyn Words] = &[&"eval", &def, &"--lef", lef, &"--pin-offset lower-left"];
+    refused(corner, "'--pin-offset' is for .aux designs");
     refused(
         &[&"place", &aux, &"-o", &chip.file("o.def")],
         "expected a .pl file, for the design is no .def",
@@ -360,21 +320,9 @@ fn wrong_usage_of_lef_and_def_is_reported() {
 fn pictures_and_pages_of_a_fenced_design() {
     let chip = Chip::new(&format!("{FENCED}{BLOCKED}"));
     let (def, lef) = (chip.file("chip.def"), chip.file("chip.lef"));
-    let drawn =
-        run(&[&"plot", &def, &"--lef", &lef, &"--out", &chip.file("p"), &"--format", &"png"]);
+    let drawn = run(&[&"plot", &def, &"--lef", &lef, &"--out", &chip.file("p"), &"--format png"]);
     assert_eq!(drawn.lines().count(), 9);
     run(&[&"report", &def, &"--lef", &lef, &"--out", &chip.file("r.html")]);
-    assert!(std::fs::read_to_string(chip.file("r.html")).unwrap().contains("chip"));
-    run(&[
-        &"compare",
-        &def,
-        &"--lef",
-        &lef,
-        &"--engine",
-        &"cpu",
-        &"--iterations",
-        &"3",
-        &"--bins",
-        &"16",
-    ]);
+    assert!(text_of(chip.file("r.html")).contains("chip"));
+    run(&[&"compare", &def, &"--lef", &lef, &"--engine cpu --iterations 3 --bins 16"]);
 }

@@ -1,15 +1,14 @@
 //! Files in and out: what is never written over, compressed and piped input, names, permissions.
 
 use crate::tiny::Tiny;
-use crate::{eval_json, failure, names_in, placefield, run};
+use crate::{Words, eval_json, failure, json_of, names_in, placefield, run, run_json, text_of};
 use predicates::prelude::*;
 use serde_json::Value;
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 
 /// Wrong usage that says this, and a folder that is as it was.
-fn refused(folder: &Path, args: &[&dyn AsRef<OsStr>], says: &str) {
+fn refused(folder: &Path, args: &[&dyn Words], says: &str) {
     let contents = |folder: &Path| -> Vec<_> {
         let names = names_in(folder);
         names.into_iter().map(|n| (std::fs::read(folder.join(&n)).ok(), n)).collect()
@@ -76,7 +75,7 @@ fn a_replaced_file_keeps_its_permissions() {
     let json = tiny.folder().join("eval.json");
     std::fs::write(&json, "old").unwrap();
     std::fs::set_permissions(&json, std::fs::Permissions::from_mode(0o640)).unwrap();
-    let listed = run(&[&"eval", &tiny.aux(), &"--bins", &"8", &"--json", &json]);
+    let listed = run(&[&"eval", &tiny.aux(), &"--bins 8 --json", &json]);
     assert_eq!(std::fs::metadata(&json).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(listed.ends_with(&format!("\n{}\n", json.display())), "{listed}");
     assert_ne!(std::fs::read(&json).unwrap(), b"old");
@@ -91,7 +90,7 @@ fn numbers(json: Value) -> Value {
 #[test]
 fn compressed_designs_are_read_as_plain_ones() {
     let tiny = Tiny::new();
-    let want = numbers(eval_json(&[&tiny.aux(), &"--bins", &"8"]));
+    let want = numbers(eval_json(&[&tiny.aux(), &"--bins 8"]));
     for kind in ["nodes", "nets", "wts", "pl", "scl", "aux"] {
         let plain = std::fs::read(tiny.file(kind)).unwrap();
         let packed = std::fs::File::create(tiny.folder().join(format!("t.{kind}.gz"))).unwrap();
@@ -100,7 +99,7 @@ fn compressed_designs_are_read_as_plain_ones() {
         encoder.finish().unwrap();
         std::fs::remove_file(tiny.file(kind)).unwrap();
     }
-    let json = eval_json(&[&tiny.folder().join("t.aux.gz"), &"--bins", &"8"]);
+    let json = eval_json(&[&tiny.folder().join("t.aux.gz"), &"--bins 8"]);
     let inputs = json["inputs"].as_array().unwrap();
     assert!(inputs.iter().all(|i| i.as_str().unwrap().ends_with(".gz")), "{inputs:?}");
     assert_eq!(numbers(json), want);
@@ -111,12 +110,11 @@ fn compressed_designs_are_read_as_plain_ones() {
 #[test]
 fn a_placement_may_come_through_a_pipe() {
     let tiny = Tiny::new();
-    let want = numbers(eval_json(&[&tiny.aux(), &"--bins", &"8"]));
+    let want = numbers(eval_json(&[&tiny.aux(), &"--bins 8"]));
     let places = std::fs::read(tiny.file("pl")).unwrap();
     tiny.write("pl", b"a 0 0 : N\n");
-    let args: [&dyn AsRef<OsStr>; 8] =
-        [&"eval", &tiny.aux(), &"--pl", &"-", &"--bins", &"8", &"--json", &"-"];
-    let output = placefield(&args).write_stdin(places).assert().success().get_output().clone();
+    let mut piped = placefield(&[&"eval", &tiny.aux(), &"--pl - --bins 8 --json -"]);
+    let output = piped.write_stdin(places).assert().success().get_output().clone();
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(json["inputs"].as_array().unwrap().contains(&"-".into()));
     assert_eq!(numbers(json), want);
@@ -125,14 +123,14 @@ fn a_placement_may_come_through_a_pipe() {
 #[test]
 fn names_with_blanks_are_read_and_written() {
     let tiny = Tiny::new();
-    let want = numbers(eval_json(&[&tiny.aux(), &"--bins", &"8"]));
+    let want = numbers(eval_json(&[&tiny.aux(), &"--bins 8"]));
     for kind in ["nodes", "nets", "wts", "pl", "scl"] {
         std::fs::rename(tiny.file(kind), tiny.folder().join(format!("a b.{kind}"))).unwrap();
     }
     tiny.write("aux", b"R : \"a b.nodes\" 'a b.nets' a\\ b.wts \"a b.pl\" \"a b.scl\"\n");
     let json = tiny.folder().join("my results.json");
-    run(&[&"eval", &tiny.aux(), &"--bins", &"8", &"--json", &json]);
-    assert_eq!(numbers(serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap()), want);
+    run(&[&"eval", &tiny.aux(), &"--bins 8 --json", &json]);
+    assert_eq!(numbers(json_of(json)), want);
 }
 
 #[cfg(target_os = "linux")]
@@ -152,7 +150,7 @@ fn grids_beyond_the_memory_are_refused() {
 
 #[test]
 fn info_describes_the_machine_as_json() {
-    let json: Value = serde_json::from_str(&run(&[&"info", &"--json", &"-"])).unwrap();
+    let json = run_json(&[&"info --json -"]);
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
     assert!(json["cpu"]["threads"].as_u64().unwrap() > 0);
     assert_eq!(json["pipelines"], serde_json::json!(crate::PIPELINES));
@@ -173,12 +171,12 @@ fn completions_and_man_pages_cover_all_commands() {
     let page = run(&[&"man"]);
     assert!(page.contains(".TH placefield 1") && page.contains("completions"), "{page}");
     let folder = tempfile::tempdir().unwrap();
-    let listed = run(&[&"man", &"--out", &folder.path()]);
+    let listed = run(&[&"man --out", &folder.path()]);
     let names = names_in(folder.path());
     assert_eq!(listed.lines().count(), names.len());
     for name in ["placefield.1", "placefield-eval.1", "placefield-bench-all.1"] {
         assert!(names.iter().any(|n| n == name), "{names:?}");
     }
-    let eval = std::fs::read_to_string(folder.path().join("placefield-eval.1")).unwrap();
+    let eval = text_of(folder.path().join("placefield-eval.1"));
     assert!(eval.contains("placefield eval") && eval.contains("require"), "{eval}");
 }

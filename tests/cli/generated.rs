@@ -1,5 +1,6 @@
 //! Generated designs: their statistics, their geometry, and their files.
 
+use crate::text_of;
 use placefield::bookshelf::{ReadOptions, read_design};
 use placefield::cli::generate::{GenerateError, Spec, generate, write_bookshelf};
 use placefield::design::{Design, NodeKind, Orientation};
@@ -237,7 +238,7 @@ fn a_design_may_do_without_nets_or_fixed_nodes() {
 fn reread(dir: &Path, name: &str) -> Reread {
     let text = |extension: &str| {
         let path = dir.join(format!("{name}.{extension}"));
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = text_of(&path);
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let number = |word: &str| word.parse::<f64>().unwrap();
@@ -296,11 +297,11 @@ fn files_hold_the_design_to_the_last_bit() {
     assert_eq!(names, extensions.map(|e| format!("cells2000.{e}")));
     assert_eq!(std::fs::read_dir(&deep).unwrap().count(), 6, "temporary files are left");
     assert_eq!(
-        std::fs::read_to_string(&paths[5]).unwrap(),
+        text_of(&paths[5]),
         "RowBasedPlacement :  cells2000.nodes  cells2000.nets  cells2000.wts  cells2000.pl  \
          cells2000.scl\n"
     );
-    assert!(std::fs::read_to_string(&paths[2]).unwrap().ends_with("\n\tn5\t2.5\n"));
+    assert!(text_of(&paths[2]).ends_with("\n\tn5\t2.5\n"));
 
     let read = reread(&deep, "cells2000");
     let nets = design.nets.as_ref().unwrap();

@@ -1,10 +1,9 @@
 //! `eval --legality`, `--require-legal`, `--scaled-hpwl` and `diff`: what they find and say.
 
-use crate::tiny::{Tiny, row};
-use crate::{eval_json, names_in, npy, placefield, run};
+use crate::tiny::{Tiny, flipped_rows};
+use crate::{Words, eval_json, json_of, names_in, npy, placefield, run, run_json, text_of};
 use predicates::prelude::*;
 use serde_json::{Value, json};
-use std::ffi::OsStr;
 
 /// A die of 40 × 16 with 8 rows of height 2, N and FS in turn; eight cells of 4 × 2, two in each
 /// of four rows, a movable macro of 6 × 4 and a fixed one.
@@ -13,13 +12,7 @@ struct Legal(Tiny);
 impl Legal {
     fn new() -> Self {
         let tiny = Tiny::new();
-        let rows: String = (0..8)
-            .map(|i| match i % 2 {
-                0 => row(2 * i, 0, 40),
-                _ => row(2 * i, 0, 40).replace("Siteorient : N", "Siteorient : FS"),
-            })
-            .collect();
-        tiny.write("scl", format!("UCLA scl 1.0\nNumRows : 8\n{rows}").as_bytes());
+        tiny.write("scl", flipped_rows().as_bytes());
         let mut nodes = "NumNodes : 10\nNumTerminals : 1\n".to_owned();
         let mut places = String::new();
         for i in 0..8 {
@@ -44,10 +37,8 @@ impl Legal {
     }
 }
 
-fn legality(args: &[&dyn AsRef<OsStr>]) -> Value {
-    let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"--legality", &"--bins", &"8"];
-    all.extend(args);
-    eval_json(&all)["legality"].clone()
+fn legality(args: &[&dyn Words]) -> Value {
+    eval_json(&[&"--legality --bins 8", &args])["legality"].clone()
 }
 
 #[test]
@@ -61,10 +52,10 @@ fn a_legal_placement_is_clean() {
         "wrong_row": 0, "worst": [],
     });
     assert_eq!(found, none);
-    let printed = run(&[&"eval", &design.0.aux(), &"--bins", &"8", &"--require-legal"]);
+    let printed = run(&[&"eval", &design.0.aux(), &"--bins 8 --require-legal"]);
     assert!(printed.contains("\nlegality   legal\n"), "{printed}");
     // Only where it is asked for.
-    assert!(eval_json(&[&design.0.aux(), &"--bins", &"8"]).get("legality").is_none());
+    assert!(eval_json(&[&design.0.aux(), &"--bins 8"]).get("legality").is_none());
 }
 
 /// Ten faults, each alone, found by name: the key that counts it, the fault, its cells, its amount.
@@ -108,19 +99,16 @@ fn only_require_legal_fails_illegal_placements() {
     let design = Legal::new();
     let (aux, pl) = (design.0.aux(), design.moved("c1 10 0", "c1 6 0"));
     let json = design.0.folder().join("eval.json");
-    let args: [&dyn AsRef<OsStr>; 7] =
-        [&"eval", &aux, &"--pl", &pl, &"--bins", &"8", &"--legality"];
     let says = predicate::str::contains(
         "legality   not legal: 1 overlaps of area 4.000000e0 (c0 and c1 by 4.000000e0)",
     );
-    placefield(&args).assert().success().stdout(says);
-    let args: [&dyn AsRef<OsStr>; 9] =
-        [&"eval", &aux, &"--pl", &pl, &"--bins", &"8", &"--require-legal", &"--json", &json];
+    let args: &[&dyn Words] = &[&"eval", &aux, &"--pl", &pl, &"--bins 8"];
+    placefield(&[&args, &"--legality"]).assert().success().stdout(says);
     let line =
         predicate::str::contains("placefield: the placement is not legal: 1 overlaps of area");
-    placefield(&args).assert().code(1).stderr(line);
+    placefield(&[&args, &"--require-legal --json", &json]).assert().code(1).stderr(line);
     // The outputs asked for are written all the same.
-    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let report = json_of(json);
     assert_eq!(report["legality"]["overlaps"], 1);
 }
 
@@ -139,9 +127,8 @@ fn scaled_hpwl_is_the_contests_formula() {
     let design = Legal::new();
     // Two bins of 20 × 16: 64 of cells in 320, and 24 in the 264 that the fixed cell leaves; T =
     // 0.15.
-    let args: [&dyn AsRef<OsStr>; 6] =
-        [&design.0.aux(), &"--bins", &"8", &"--scaled-hpwl", &"--target-density", &"0.15"];
-    let score = &eval_json(&args)["scaled_hpwl"];
+    let how = "--bins 8 --scaled-hpwl --target-density 0.15";
+    let score = &eval_json(&[&design.0.aux(), &how])["scaled_hpwl"];
     assert_eq!(score["bins"], json!([2, 1]));
     let overflow = 64.0 - 0.15 * 320.0;
     let scaled = f64::powi(36.0 * 0.15 * overflow / 88.0, 2);
@@ -159,11 +146,12 @@ fn pins_outside_their_cells_lead_to_a_hint() {
     let tiny = Tiny::new();
     tiny.edit("nets", "a I : 1 0", "a I : 4 2");
     tiny.edit("nets", "c I : 0 0", "c I : 2 1.5");
-    let warnings = |args: &[&dyn AsRef<OsStr>]| eval_json(args)["warnings"].to_string();
-    let hint = warnings(&[&tiny.aux(), &"--bins", &"8"]);
+    let warnings =
+        |more: &str| eval_json(&[&tiny.aux(), &"--bins 8", &more])["warnings"].to_string();
+    let hint = warnings("");
     assert!(hint.contains("2 of 3 pins lie outside their cells (first on `a`)"), "{hint}");
     assert!(hint.contains("0 with --pin-offset lower-left"), "{hint}");
-    let none = warnings(&[&tiny.aux(), &"--bins", &"8", &"--pin-offset", &"lower-left"]);
+    let none = warnings("--pin-offset lower-left");
     assert!(!none.contains("pins lie outside"), "{none}");
 }
 
@@ -174,28 +162,12 @@ fn two_placements_are_compared() {
     let (from, folder) = (design.0.file("pl"), design.0.folder());
     // c0 goes up by 8 and right by 1, big left by 3.
     let to = design.moved("c0 4 0", "c0 5 8");
-    let text = std::fs::read_to_string(&to).unwrap().replace("big 20 4", "big 17 4");
+    let text = text_of(&to).replace("big 20 4", "big 17 4");
     std::fs::write(&to, text).unwrap();
     let (maps, plots) = (folder.join("maps"), folder.join("plots"));
-    let report: Value = serde_json::from_str(&run(&[
-        &"diff",
-        &aux,
-        &"--from",
-        &from,
-        &"--to",
-        &to,
-        &"--bins",
-        &"8x4",
-        &"--precision",
-        &"f64",
-        &"--maps",
-        &maps,
-        &"--plots",
-        &plots,
-        &"--json",
-        &"-",
-    ]))
-    .unwrap();
+    let sides: &[&dyn Words] = &[&"--from", &from, &"--to", &to];
+    let outputs: &[&dyn Words] = &[&"--maps", &maps, &"--plots", &plots, &"--json -"];
+    let report = run_json(&[&"diff", &aux, &sides, &"--bins 8x4 --precision f64", &outputs]);
     let moved = &report["displacement"];
     assert_eq!(
         (&moved["cells"], &moved["moved"], &moved["turned"]),
@@ -212,7 +184,7 @@ fn two_placements_are_compared() {
     assert_eq!(report["change"]["hpwl"], json!(-5.0));
     // Both sides are what eval says of them.
     for (side, pl) in [("from", &from), ("to", &to)] {
-        let alone = eval_json(&[&aux, &"--pl", pl, &"--bins", &"8x4", &"--precision", &"f64"]);
+        let alone = eval_json(&[&aux, &"--pl", pl, &"--bins 8x4 --precision f64"]);
         for key in ["hpwl", "density", "field"] {
             assert_eq!(report[side][key], alone[key], "{side}: {key}");
         }
@@ -242,21 +214,19 @@ fn pictures_of_a_difference_take_options() {
     let design = Legal::new();
     let (aux, from, folder) = (design.0.aux(), design.0.file("pl"), design.0.folder());
     let (to, plots) = (design.moved("c0 4 0", "c0 5 8"), folder.join("plots"));
-    let base: [&dyn AsRef<OsStr>; 8] =
-        [&"diff", &aux, &"--from", &from, &"--to", &to, &"--bins", &"8x4"];
-    let drawn = |more: &[&dyn AsRef<OsStr>]| {
-        run(&[&base[..], &[&"--plots", &plots, &"--format", &"svg"], more].concat());
-        |name: &str| std::fs::read_to_string(plots.join(name)).unwrap()
+    let base: &[&dyn Words] = &[&"diff", &aux, &"--from", &from, &"--to", &to, &"--bins 8x4"];
+    let drawn = |more: &str| {
+        run(&[&base, &"--plots", &plots, &"--format svg", &more]);
+        |name: &str| text_of(plots.join(name))
     };
-    let one: &[&dyn AsRef<OsStr>] =
-        &[&"--pictures", &"density_difference", &"--range", &"-0.1:0.1", &"--no-title"];
+    let one = "--pictures density_difference --range -0.1:0.1 --no-title";
     let svg = drawn(one)("density_difference.svg");
     assert!(svg.contains(">0.10<") && !svg.contains("difference of the densities"));
     assert_eq!(names_in(&plots), ["density_difference.svg"]);
-    let moves = drawn(&[&"--pictures", &"displacement"])("displacement.svg");
+    let moves = drawn("--pictures displacement")("displacement.svg");
     assert!(moves.contains("no cells"), "squares without cells are not said to stay");
     // Without pictures nothing can be said of them.
-    crate::placefield(&[&base[..], &[&"--scale", &"log"]].concat()).assert().code(2);
+    placefield(&[&base, &"--scale log"]).assert().code(2);
 }
 
 #[test]
@@ -265,13 +235,12 @@ fn cells_off_the_die_count_as_overflow() {
     // Half of `a` is off the die; of 14 of area 4.
     tiny.edit("pl", "a 5 2", "a -2 2");
     let aux = tiny.aux();
-    let args: [&dyn AsRef<OsStr>; 3] = [&aux, &"--bins", &"8x4"];
-    let density = eval_json(&args)["density"].clone();
+    let density = eval_json(&[&aux, &"--bins 8x4"])["density"].clone();
     let number = |key: &str| density[key].as_f64().unwrap();
     assert!((number("overflow_off_die") - 4.0 / 14.0).abs() < 1e-12, "{density}");
     assert!(number("overflow_exact") >= 4.0 / 14.0 && number("overflow_smoothed") >= 4.0 / 14.0);
-    let required: [&dyn AsRef<OsStr>; 5] = [&"eval", &aux, &"--bins", &"8x4", &"--require-on-die"];
-    let said = placefield(&required).assert().code(1).get_output().clone();
+    let required: &[&dyn Words] = &[&"eval", &aux, &"--bins 8x4 --require-on-die"];
+    let said = placefield(required).assert().code(1).get_output().clone();
     let line = String::from_utf8(said.stderr).unwrap();
     assert!(line.contains("1 movable cells are not on the die: 0 wholly, 1 partly"), "{line}");
     assert!(String::from_utf8(said.stdout).unwrap().contains("of it of cells off the die"));
@@ -279,10 +248,10 @@ fn cells_off_the_die_count_as_overflow() {
     for (from, to) in [("a -2 2", "a -20 2"), ("c 18 5", "c 90 5"), ("b 12 4", "b 99 4")] {
         tiny.edit("pl", from, to);
     }
-    let density = eval_json(&args)["density"].clone();
+    let density = eval_json(&[&aux, &"--bins 8x4"])["density"].clone();
     assert_eq!(density["overflow_exact"], 1.0);
     tiny.edit("pl", "a -20 2", "a 5 2");
     tiny.edit("pl", "c 90 5", "c 18 5");
     tiny.edit("pl", "b 99 4", "b 12 4");
-    run(&required);
+    run(required);
 }

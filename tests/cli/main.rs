@@ -29,34 +29,94 @@ mod tiny;
 mod usage;
 
 use assert_cmd::Command;
+use assert_cmd::assert::Assert;
 use predicates::prelude::*;
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// Every pipeline by name, in the order of the tables.
 const PIPELINES: [&str; 3] = ["row-column", "fused", "three-pass"];
 
+/// A part of a command line.
+trait Words {
+    /// A text is split at its blanks; a path is one word.
+    fn words(&self) -> Vec<&OsStr>;
+}
+
+impl Words for str {
+    fn words(&self) -> Vec<&OsStr> {
+        self.split_whitespace().map(OsStr::new).collect()
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Vec<&OsStr> {
+        self.as_str().words()
+    }
+}
+
+impl Words for Path {
+    fn words(&self) -> Vec<&OsStr> {
+        vec![self.as_os_str()]
+    }
+}
+
+impl Words for PathBuf {
+    fn words(&self) -> Vec<&OsStr> {
+        self.as_path().words()
+    }
+}
+
+impl<T: Words> Words for [T] {
+    fn words(&self) -> Vec<&OsStr> {
+        self.iter().flat_map(T::words).collect()
+    }
+}
+
+impl<T: Words, const N: usize> Words for [T; N] {
+    fn words(&self) -> Vec<&OsStr> {
+        self.as_slice().words()
+    }
+}
+
+impl<T: Words + ?Sized> Words for &T {
+    fn words(&self) -> Vec<&OsStr> {
+        (**self).words()
+    }
+}
+
 /// The program with these arguments, in no folder of its own.
-fn placefield(args: &[&dyn AsRef<OsStr>]) -> Command {
+fn placefield(args: &[&dyn Words]) -> Command {
     let mut command = Command::cargo_bin("placefield").unwrap();
-    command.args(args.iter().map(|a| a.as_ref()));
+    command.args(args.words());
     // However slow the machine is, what is said is the same.
     command.env("PLACEFIELD_PROGRESS", "0");
     command
 }
 
 /// Runs it; it must succeed. Gives standard output.
-fn run(args: &[&dyn AsRef<OsStr>]) -> String {
+fn run(args: &[&dyn Words]) -> String {
     let output = placefield(args).assert().success().get_output().clone();
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Runs it; it must succeed and print JSON.
+fn run_json(args: &[&dyn Words]) -> Value {
+    serde_json::from_str(&run(args)).unwrap()
+}
+
 /// Runs it; it must exit with 1, print nothing and say one line. Gives that line.
-fn failure(args: &[&dyn AsRef<OsStr>]) -> String {
+fn failure(args: &[&dyn Words]) -> String {
     let one_line = predicate::str::is_match(r"\Aplacefield: [^\n]+\n\z").unwrap();
     let assert = placefield(args).assert().code(1).stdout("").stderr(one_line);
-    String::from_utf8(assert.get_output().stderr.clone()).unwrap().trim_end().to_owned()
+    said(&assert).trim_end().to_owned()
+}
+
+/// Standard error of a run.
+fn said(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
 }
 
 /// The command with no signal ignored, whatever this process ignores.
@@ -76,11 +136,11 @@ fn heeding(command: &mut std::process::Command) -> &mut std::process::Command {
 
 /// Returns the output and status of a run that is interrupted as soon as it handles the signal.
 #[cfg(target_os = "linux")]
-fn interrupted(args: &[&dyn AsRef<OsStr>]) -> std::process::Output {
+fn interrupted(args: &[&dyn Words]) -> std::process::Output {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("placefield"));
-    let command = command.args(args).arg("--verbose").env("PLACEFIELD_PROGRESS", "0");
+    let command = command.args(args.words()).arg("--verbose").env("PLACEFIELD_PROGRESS", "0");
     let command = heeding(command).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
@@ -105,10 +165,24 @@ fn interrupt(process: u32) {
 }
 
 /// Evaluates and gives the JSON of standard output.
-fn eval_json(args: &[&dyn AsRef<OsStr>]) -> Value {
-    let mut all: Vec<&dyn AsRef<OsStr>> = vec![&"eval", &"--json", &"-"];
-    all.extend(args);
-    serde_json::from_str(&run(&all)).unwrap()
+fn eval_json(args: &[&dyn Words]) -> Value {
+    run_json(&[&"eval --json -", &args])
+}
+
+/// A design of so many cells in a folder of its own, and the path of its `.aux` file.
+fn generated(cells: usize) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    run(&[&format!("generate --cells {cells} --out"), &folder.path()]);
+    let aux = folder.path().join(format!("cells{cells}.aux"));
+    (folder, aux)
+}
+
+fn text_of(path: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn json_of(path: impl AsRef<Path>) -> Value {
+    serde_json::from_str(&text_of(path)).unwrap()
 }
 
 /// Shape and values of a NumPy file, which must be little-endian, in C order

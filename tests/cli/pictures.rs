@@ -2,9 +2,7 @@
 
 use crate::common::png::Png;
 use crate::tiny::Tiny;
-use crate::{PIPELINES, eval_json, names_in, run};
-use serde_json::Value;
-use std::ffi::OsStr;
+use crate::{PIPELINES, Words, eval_json, json_of, names_in, run, text_of};
 use std::path::Path;
 
 /// The pictures of an evaluation.
@@ -26,7 +24,7 @@ pub(crate) fn check_pictures(folder: &Path, names: &[&str]) {
         let png = Png::open(&folder.join(name).with_extension("png"));
         let first = png.at(0, 0);
         assert!(png.pixels().any(|p| p.2 != first), "{name}.png is blank");
-        let svg = std::fs::read_to_string(folder.join(name).with_extension("svg")).unwrap();
+        let svg = text_of(folder.join(name).with_extension("svg"));
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{name}.svg");
     }
 }
@@ -35,13 +33,13 @@ pub(crate) fn check_pictures(folder: &Path, names: &[&str]) {
 fn plot_and_eval_draw_the_same_files() {
     let tiny = Tiny::new();
     let (aux, out, plots) = (tiny.aux(), tiny.folder().join("a/b"), tiny.folder().join("plots"));
-    let listed = run(&[&"plot", &aux, &"--bins", &"8x4", &"--out", &out]);
+    let listed = run(&[&"plot", &aux, &"--bins 8x4 --out", &out]);
     check_pictures(&out, &PICTURES);
     assert_eq!(names_in(&out).len(), 2 * PICTURES.len());
     assert_eq!(listed.lines().count(), 2 * PICTURES.len());
     assert!(listed.lines().all(|l| Path::new(l).is_file()), "{listed}");
 
-    run(&[&"eval", &aux, &"--bins", &"8x4", &"--plots", &plots]);
+    run(&[&"eval", &aux, &"--bins 8x4 --plots", &plots]);
     assert_eq!(names_in(&plots), names_in(&out));
     for file in names_in(&out) {
         let same =
@@ -58,11 +56,7 @@ fn compare_writes_a_table_and_curves() {
     let printed = run(&[
         &"compare",
         &aux,
-        &"--bins",
-        &"8x4",
-        &"--iterations",
-        &"4",
-        &"--csv",
+        &"--bins 8x4 --iterations 4 --csv",
         &csv,
         &"--json",
         &json,
@@ -72,7 +66,7 @@ fn compare_writes_a_table_and_curves() {
     assert!(PIPELINES.iter().all(|p| printed.contains(p)), "{printed}");
     check_pictures(&plots, &["compare_time", "compare_ratio", "compare_overflow"]);
 
-    let text = std::fs::read_to_string(csv).unwrap();
+    let text = text_of(csv);
     let table: Vec<Vec<&str>> = text.lines().map(|l| l.split(',').collect()).collect();
     assert!(table[0].starts_with(&["iteration", "overflow"]), "{:?}", table[0]);
     assert_eq!(table.len(), 1 + 4 * PIPELINES.len());
@@ -83,7 +77,7 @@ fn compare_writes_a_table_and_curves() {
         assert_eq!(row[pipeline], PIPELINES[k % PIPELINES.len()]);
     }
 
-    let json: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let json = json_of(json);
     assert_eq!(json["iterations"].as_array().unwrap().len(), 4);
     assert_eq!(json["summary"].as_array().unwrap().len(), PIPELINES.len());
     assert_eq!(json["warnings"].as_array().unwrap().len(), 1);
@@ -94,7 +88,7 @@ fn a_seed_gives_the_same_design_again() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = |out: &str, seed: &str| {
         let out = folder.path().join(out);
-        let listed = run(&[&"generate", &"--cells", &"800", &"--out", &out, &"--seed", &seed]);
+        let listed = run(&[&"generate --cells 800 --out", &out, &"--seed", &seed]);
         let names = names_in(&out);
         assert_eq!(listed.lines().count(), names.len());
         names.iter().map(|n| std::fs::read(out.join(n)).unwrap()).collect::<Vec<_>>()
@@ -112,20 +106,18 @@ fn a_seed_gives_the_same_design_again() {
 fn the_demo_needs_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("demo");
-    let told = run(&[&"demo", &"--out", &out, &"--cells", &"2000", &"--iterations", &"5"]);
+    let told = run(&[&"demo --out", &out, &"--cells 2000 --iterations 5"]);
     for step in ["1. ", "2. ", "3. ", "4. ", "5. ", "6. "] {
         assert!(told.lines().any(|l| l.starts_with(step)), "{told}");
     }
     check_pictures(&out, &PICTURES);
     check_pictures(&out, &["compare_time", "compare_ratio", "compare_overflow"]);
-    let json = |name: &str| -> Value {
-        serde_json::from_slice(&std::fs::read(out.join(name)).unwrap()).unwrap()
-    };
+    let json = |name: &str| json_of(out.join(name));
     assert_eq!(json("eval.json")["design"]["movable"], 2000);
     assert!(json("eval.json")["options"]["filler_count"].as_u64().unwrap() > 0);
     assert_eq!(json("compare.json")["iterations"].as_array().unwrap().len(), 5);
     for page in ["report.html", "placed.html"] {
-        let text = std::fs::read_to_string(out.join(page)).unwrap();
+        let text = text_of(out.join(page));
         assert!(text.contains("cells2000") && text.trim_end().ends_with("</html>"), "{page}");
     }
     assert!(out.join("placed.pl").is_file());
@@ -135,38 +127,30 @@ fn the_demo_needs_no_files() {
 fn pictures_take_names_formats_and_ranges() {
     let tiny = Tiny::new();
     let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
-    let base: [&dyn AsRef<OsStr>; 6] = [&"plot", &aux, &"--bins", &"8x4", &"--out", &out];
-    let with = |more: &[&dyn AsRef<OsStr>]| run(&[&base[..], more].concat());
-    with(&[&"--pictures", &"density,overflow", &"--format", &"png"]);
+    let base: &[&dyn Words] = &[&"plot", &aux, &"--bins 8x4 --out", &out];
+    let with = |more: &str| run(&[&base, &more]);
+    with("--pictures density,overflow --format png");
     assert_eq!(names_in(&out), ["density.png", "overflow.png"]);
-    let density = |more: &[&dyn AsRef<OsStr>]| {
-        with(
-            &[&[&"--pictures" as &dyn AsRef<OsStr>, &"density", &"--format", &"svg"], more]
-                .concat(),
-        );
-        std::fs::read_to_string(out.join("density.svg")).unwrap()
+    let drawn = |name: &str, more: &str| {
+        with(&format!("--pictures {name} --format svg {more}"));
+        text_of(out.join(name).with_extension("svg"))
     };
-    let marked = density(&[&"--target-density", &"0.1"]);
+    let density = |more: &str| drawn("density", more);
+    let marked = density("--target-density 0.1");
     assert!(marked.contains(">T<"), "the target density is marked");
-    assert!(density(&[&"--scale", &"log"]).contains("colours by the logarithm"));
-    assert!(density(&[&"--range", &"0:0.25"]).contains("colours end at 0 and 0.250"));
-    for wrong in [["--range", "0:1"], ["--range", "1:0"], ["--scale", "cubic"]] {
-        let args = [&base[..], &[&wrong[0], &wrong[1]]].concat();
-        crate::placefield(&args).assert().code(2);
+    assert!(density("--scale log").contains("colours by the logarithm"));
+    assert!(density("--range 0:0.25").contains("colours end at 0 and 0.250"));
+    for wrong in ["--range 0:1", "--range 1:0", "--scale cubic"] {
+        crate::placefield(&[&base, &wrong]).assert().code(2);
     }
-    let named =
-        with(&[&"--pictures", &"density,field", &"--range", &"field=0:3", &"--format", &"svg"]);
+    let named = with("--pictures density,field --range field=0:3 --format svg");
     assert_eq!(named.lines().count(), 2);
-    let field = std::fs::read_to_string(out.join("field.svg")).unwrap();
+    let field = text_of(out.join("field.svg"));
     assert!(field.contains(">3.0<") || field.contains(">3<"), "the end of the colours is a tick");
-    let histogram = |more: &[&dyn AsRef<OsStr>]| {
-        let base: &[&dyn AsRef<OsStr>] = &[&"--pictures", &"histogram", &"--format", &"svg"];
-        with(&[base, more].concat());
-        std::fs::read_to_string(out.join("histogram.svg")).unwrap()
-    };
-    assert!(!histogram(&[]).contains(">above<"));
-    assert!(histogram(&[&"--range", &"0:0.1"]).contains(">above<"));
-    let decades = histogram(&[&"--scale", &"log"]);
+    let histogram = |more: &str| drawn("histogram", more);
+    assert!(!histogram("").contains(">above<"));
+    assert!(histogram("--range 0:0.1").contains(">above<"));
+    let decades = histogram("--scale log");
     assert!(decades.contains(">10⁻¹<"), "values go by the logarithm");
 }
 
@@ -174,36 +158,25 @@ fn pictures_take_names_formats_and_ranges() {
 fn pictures_for_papers_have_width_and_font() {
     let tiny = Tiny::new();
     let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
-    let base: [&dyn AsRef<OsStr>; 6] = [&"plot", &aux, &"--bins", &"8x4", &"--out", &out];
-    let with = |more: &[&dyn AsRef<OsStr>]| run(&[&base[..], more].concat());
-    let paper: &[&dyn AsRef<OsStr>] =
-        &[&"--width", &"88", &"--font-size", &"7", &"--dpi", &"200", &"--no-title"];
-    let all: &[&dyn AsRef<OsStr>] =
-        &[&"--format", &"png,svg,pdf", &"--colors", &"grey,purple-green"];
-    with(&[paper, all].concat());
+    let base: &[&dyn Words] = &[&"plot", &aux, &"--bins 8x4 --out", &out];
+    let paper = "--width 88 --font-size 7 --dpi 200 --no-title";
+    let all = "--format png,svg,pdf --colors grey,purple-green";
+    run(&[&base, &paper, &all]);
     assert_eq!(names_in(&out).len(), 3 * PICTURES.len());
     for name in PICTURES {
         let png = Png::open(&out.join(name).with_extension("png"));
         assert!(png.width.abs_diff(693) <= 1, "{name}: {} pixels", png.width);
-        let svg = std::fs::read_to_string(out.join(name).with_extension("svg")).unwrap();
+        let svg = text_of(out.join(name).with_extension("svg"));
         assert!(svg.contains("width=\"249.45pt\"") && !svg.contains("overflow 0."), "{name}");
         assert!(!svg.contains("<text x=\"") || !svg.contains("font-weight=\"bold\""), "{name}");
         let pdf = std::fs::read(out.join(name).with_extension("pdf")).unwrap();
         assert!(pdf.starts_with(b"%PDF-1.7") && pdf.trim_ascii_end().ends_with(b"%%EOF"), "{name}");
     }
-    for wrong in [
-        ["--width", "5"],
-        ["--font-size", "8"],
-        ["--dpi", "5"],
-        ["--colors", "jet"],
-        ["--range", "nothing=0:1"],
-    ] {
-        let args = [&base[..], &[&wrong[0], &wrong[1]]].concat();
-        crate::placefield(&args).assert().code(2);
+    for wrong in ["--width 5", "--font-size 8", "--dpi 5", "--colors jet", "--range nothing=0:1"] {
+        crate::placefield(&[&base, &wrong]).assert().code(2);
     }
-    let large = [&base[..], &[&"--width", &"30", &"--font-size", &"12"]].concat();
-    let said = crate::placefield(&large).assert().code(2).get_output().stderr.clone();
-    assert!(String::from_utf8(said).unwrap().contains("at most 3.8"));
+    let large = crate::placefield(&[&base, &"--width 30 --font-size 12"]).assert().code(2);
+    assert!(crate::said(&large).contains("at most 3.8"));
 }
 
 #[test]
@@ -216,20 +189,15 @@ fn several_placements_have_one_scale() {
     let listed = run(&[
         &"plot",
         &aux,
-        &"--bins",
-        &"8x4",
-        &"--out",
+        &"--bins 8x4 --out",
         &out,
         &"--also",
         &heap,
-        &"--format",
-        &"svg",
-        &"--scale",
-        &"linear",
+        &"--format svg --scale linear",
     ]);
     assert_eq!(listed.lines().count(), 2 * PICTURES.len());
     let ticks = |folder: &str, name: &str| {
-        let svg = std::fs::read_to_string(out.join(folder).join(name)).unwrap();
+        let svg = text_of(out.join(folder).join(name));
         let starts = svg.lines().filter(|l| l.starts_with("<text") && l.contains("\"start\""));
         let texts = starts.filter_map(|l| Some(l.split_once('>')?.1.to_owned()));
         // Numbers beside the colours alone, no title and no note.
@@ -239,20 +207,18 @@ fn several_placements_have_one_scale() {
         let [alone, heaped] = ["t", "heap"].map(|folder| ticks(folder, name));
         assert!(alone.len() > 1 && alone == heaped, "{name}: {alone:?} {heaped:?}");
     }
-    let args: [&dyn AsRef<OsStr>; 6] = [&"plot", &aux, &"--out", &out, &"--also", &tiny.file("pl")];
-    crate::placefield(&args).assert().code(2);
+    let same: &[&dyn Words] = &[&"plot", &aux, &"--out", &out, &"--also", &tiny.file("pl")];
+    crate::placefield(same).assert().code(2);
 }
 
 #[test]
 fn a_legal_placement_shows_no_overflow() {
     let tiny = Tiny::new();
     let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
-    let overflow = |more: &[&dyn AsRef<OsStr>]| {
-        let base: &[&dyn AsRef<OsStr>] =
-            &[&"plot", &aux, &"--bins", &"8x4", &"--out", &out, &"--pictures", &"overflow"];
-        run(&[base, more].concat());
-        std::fs::read_to_string(out.join("overflow.svg")).unwrap()
+    let overflow = |more: &str| {
+        run(&[&"plot", &aux, &"--bins 8x4 --pictures overflow --out", &out, &more]);
+        text_of(out.join("overflow.svg"))
     };
-    assert!(overflow(&[]).contains("no bin is above the target"));
-    assert!(!overflow(&[&"--target-density", &"0.1"]).contains("no bin is above the target"));
+    assert!(overflow("").contains("no bin is above the target"));
+    assert!(!overflow("--target-density 0.1").contains("no bin is above the target"));
 }

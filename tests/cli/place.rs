@@ -2,77 +2,59 @@
 
 use crate::common::png::Png;
 use crate::tiny::Tiny;
-use crate::{eval_json, failure, names_in, placefield, run};
+use crate::{
+    Words, eval_json, failure, generated, json_of, names_in, placefield, run, run_json, text_of,
+};
+
 use predicates::prelude::*;
 use serde_json::Value;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
-
-/// A generated design of 1000 cells in a folder of its own.
-fn generated() -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let files = run(&[&"generate", &"--cells", &"1000", &"--out", &folder.path()]);
-    let aux = files.lines().find(|f| f.ends_with(".aux")).unwrap().into();
-    (folder, aux)
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
+use std::path::Path;
 
 /// Places globally on the CPU with more arguments; it must reach the overflow asked for.
-fn place(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>]) -> String {
+fn place(aux: &Path, out: &Path, more: &[&dyn Words]) -> String {
     ended(aux, out, more, 0).0
 }
 
 /// Places and expects an exit code; returns standard output and error.
-fn ended(aux: &Path, out: &Path, more: &[&dyn AsRef<OsStr>], code: i32) -> (String, String) {
-    let mut all: Vec<&dyn AsRef<OsStr>> =
-        vec![&"place", &aux, &"-o", &out, &"--engine", &"cpu", &"--until", &"global"];
-    all.extend(more);
-    let output = placefield(&all).assert().code(code).get_output().clone();
+fn ended(aux: &Path, out: &Path, more: &[&dyn Words], code: i32) -> (String, String) {
+    let base: &[&dyn Words] = &[&"place", &aux, &"-o", &out, &"--engine cpu --until global"];
+    let output = placefield(&[&base, &more]).assert().code(code).get_output().clone();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (text(output.stdout), text(output.stderr))
 }
 
 /// Returns the report of `eval` on a placement, on the bins and at the target density of `place`.
-fn eval_alike(placed: &Value, more: &[&dyn AsRef<OsStr>]) -> Value {
-    let bins: Vec<String> =
-        placed["grid"]["bins"].as_array().unwrap().iter().map(Value::to_string).collect();
-    let (bins, target) = (bins.join("x"), placed["options"]["target_density"].to_string());
-    let alike: [&dyn AsRef<OsStr>; 6] =
-        [&"--engine", &"cpu", &"--bins", &bins, &"--target-density", &target];
-    eval_json(&[more, &alike].concat())
+fn eval_alike(placed: &Value, more: &[&dyn Words]) -> Value {
+    let (bins, target) = (&placed["grid"]["bins"], &placed["options"]["target_density"]);
+    let alike = format!("--bins {}x{} --target-density {target}", bins[0], bins[1]);
+    eval_json(&[&more, &"--engine cpu", &alike])
 }
 
 #[test]
 fn crowded_cells_grow_by_the_area_given() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&[&"generate", &"--cells", &"200", &"--out", &folder.path()]);
-    let at = |name: &str| folder.path().join(name);
-    let (aux, pl, out) = (at("cells200.aux"), at("out.pl"), at("out.json"));
+    let (folder, aux) = generated(200);
+    let (pl, out) = (folder.path().join("out.pl"), folder.path().join("out.json"));
     for area in ["0.02", "0.1"] {
-        let crowded: &[&dyn AsRef<OsStr>] = &[&"--routability", &"--capacity", &"0.05,0.05"];
-        place(&aux, &pl, &[crowded, &[&"--routability-area", &area, &"--json", &out]].concat());
-        let placed = json(&out);
+        let crowded = "--routability --capacity 0.05,0.05 --routability-area";
+        place(&aux, &pl, &[&crowded, &area, &"--json", &out]);
+        let placed = json_of(&out);
         let rounds = placed["routability"].as_array().unwrap();
         let added: Vec<f64> = rounds.iter().map(|r| r["added_area"].as_f64().unwrap()).collect();
         let most: f64 = area.parse().unwrap();
         assert!(added[0] == 0.0 && added.len() > 1, "{added:?}");
         assert!((added.last().unwrap() - most).abs() < 1e-9, "{added:?}");
     }
-    placefield(&[&"place", &aux, &"-o", &pl, &"--routability-area", &"0.1"]).assert().code(2);
+    placefield(&[&"place", &aux, &"-o", &pl, &"--routability-area 0.1"]).assert().code(2);
 }
 
 #[test]
 fn eval_reads_the_same_numbers_back() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let (pl, history) = (folder.path().join("out.pl"), folder.path().join("h.json"));
     for precision in ["f32", "f64"] {
         let text = place(&aux, &pl, &[&"--history", &history, &"--precision", &precision]);
         assert!(text.contains("done after"), "{text}");
-        let placed = json(&history);
+        let placed = json_of(&history);
         assert_eq!(placed["grid"]["bins"], serde_json::json!([64, 64]));
         assert_eq!(placed["options"]["target_density"], 0.95);
         let again = eval_alike(&placed, &[&aux, &"--pl", &pl, &"--precision", &precision]);
@@ -104,18 +86,11 @@ fn eval_reads_the_same_numbers_back() {
 
 #[test]
 fn files_depend_on_the_seed_but_not_on_threads() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let placed = |name: &str, seed: &str, threads: &str| {
         let pl = folder.path().join(name);
-        let few: &[&dyn AsRef<OsStr>] = &[
-            &"--seed",
-            &seed,
-            &"--threads",
-            &threads,
-            &"--deterministic",
-            &"--iterations",
-            &"200",
-        ];
+        let few: &[&dyn Words] =
+            &[&"--seed", &seed, &"--threads", &threads, &"--deterministic --iterations 200"];
         ended(&aux, &pl, few, 3);
         std::fs::read(pl).unwrap()
     };
@@ -127,19 +102,16 @@ fn files_depend_on_the_seed_but_not_on_threads() {
 
 #[test]
 fn initial_positions_are_those_of_the_file() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let file = |name: &str| folder.path().join(name);
     let (rough_pl, said) = (file("rough.pl"), file("rough.json"));
-    place(&aux, &rough_pl, &[&"--stop-overflow", &"0.2", &"--json", &said]);
-    let rough = eval_alike(&json(&said), &[&aux, &"--pl", &rough_pl]);
+    place(&aux, &rough_pl, &[&"--stop-overflow 0.2 --json", &said]);
+    let rough = eval_alike(&json_of(&said), &[&aux, &"--pl", &rough_pl]);
     let history = file("h.csv");
-    let text = place(
-        &aux,
-        &file("fine.pl"),
-        &[&"--init", &"file", &"--pl", &rough_pl, &"--history", &history],
-    );
+    let text =
+        place(&aux, &file("fine.pl"), &[&"--init file --pl", &rough_pl, &"--history", &history]);
     assert!(text.contains("done after"), "{text}");
-    let csv = std::fs::read_to_string(history).unwrap();
+    let csv = text_of(history);
     let mut lines = csv.lines();
     let columns: Vec<&str> = lines.next().unwrap().split(',').collect();
     assert_eq!(columns[..4], ["iteration", "hpwl_weighted", "wirelength", "overflow_smoothed"]);
@@ -151,10 +123,10 @@ fn initial_positions_are_those_of_the_file() {
 
 #[test]
 fn plots_and_frames() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let (plots, frames) = (folder.path().join("plots"), folder.path().join("frames"));
-    let few: &[&dyn AsRef<OsStr>] =
-        &[&"--iterations", &"4", &"--plots", &plots, &"--frames", &frames, &"--frame-every", &"3"];
+    let few: &[&dyn Words] =
+        &[&"--iterations 4 --plots", &plots, &"--frames", &frames, &"--frame-every 3"];
     let (text, _) = ended(&aux, &folder.path().join("out.pl"), few, 3);
     assert!(text.contains("frames took"), "{text}");
     assert!(text.contains("stopped before the overflow asked for"), "{text}");
@@ -184,16 +156,15 @@ fn plots_and_frames() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupt_writes_the_placement_at_hand() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let pl = folder.path().join("out.pl");
-    let endless: [&dyn AsRef<OsStr>; 4] = [&"--stop-overflow", &"0", &"--iterations", &"100000000"];
-    let place: [&dyn AsRef<OsStr>; 6] = [&"place", &aux, &"--engine", &"cpu", &"-o", &pl];
-    let output = crate::interrupted(&[&place[..], &endless].concat());
+    let endless = "--stop-overflow 0 --iterations 100000000";
+    let output = crate::interrupted(&[&"place", &aux, &"--engine cpu -o", &pl, &endless]);
     let text = String::from_utf8(output.stdout).unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{text} {said}");
     assert!(text.contains("interrupted after") && said.contains("it was interrupted"), "{text}");
-    assert!(eval_json(&[&aux, &"--pl", &pl, &"--engine", &"cpu"])["hpwl"].as_f64().unwrap() > 0.0);
+    assert!(eval_json(&[&aux, &"--pl", &pl, &"--engine cpu"])["hpwl"].as_f64().unwrap() > 0.0);
 }
 
 #[test]
@@ -201,39 +172,39 @@ fn a_design_of_three_cells_is_placed() {
     let tiny = Tiny::new();
     let pl = tiny.folder().join("out.pl");
     for init in ["center", "file"] {
-        place(&tiny.aux(), &pl, &[&"--init", &init, &"--iterations", &"50"]);
-        let text = std::fs::read_to_string(&pl).unwrap();
+        place(&tiny.aux(), &pl, &[&"--init", &init, &"--iterations 50"]);
+        let text = text_of(&pl);
         assert!(text.contains("p\t30\t8\t: N /FIXED"), "{text}");
     }
 }
 
 #[test]
 fn the_summary_says_how_it_ended() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let (pl, file) = (folder.path().join("out.pl"), folder.path().join("s.json"));
-    let text = place(&aux, &pl, &[&"--json", &"-", &"--stop-overflow", &"0.2"]);
+    let text = place(&aux, &pl, &[&"--json - --stop-overflow 0.2"]);
     let done: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(done["outcome"]["status"], "converged");
     assert_eq!(done["best"]["iteration"], done["result"]["iteration"]);
     for key in ["design", "grid", "options", "timings_ms", "warnings"] {
         assert!(!done[key].is_null(), "{key}");
     }
-    let again = eval_json(&[&aux, &"--pl", &pl, &"--engine", &"cpu"]);
+    let again = eval_json(&[&aux, &"--pl", &pl, &"--engine cpu"]);
     assert_eq!(done["result"]["hpwl"], again["hpwl"]);
 
-    let (text, said) = ended(&aux, &pl, &[&"--json", &file, &"--iterations", &"5"], 3);
-    let stopped = json(&file);
+    let (text, said) = ended(&aux, &pl, &[&"--json", &file, &"--iterations 5"], 3);
+    let stopped = json_of(&file);
     assert_eq!(stopped["outcome"]["status"], "stopped");
     assert_eq!(stopped["outcome"]["iterations"], 5);
     assert!(
         text.contains("stopped before") && said.contains("the iterations were spent"),
         "{said}"
     );
-    let (_, said) = ended(&aux, &pl, &[&"--json", &file, &"--time-limit", &"0"], 3);
+    let (_, said) = ended(&aux, &pl, &[&"--json", &file, &"--time-limit 0"], 3);
     assert!(said.contains("the time was spent"), "{said}");
-    assert_eq!(json(&file)["outcome"]["status"], "stopped");
-    let (_, said) = ended(&aux, &pl, &[&"--json", &file, &"--stop-overflow", &"0"], 3);
-    let plateau = json(&file);
+    assert_eq!(json_of(&file)["outcome"]["status"], "stopped");
+    let (_, said) = ended(&aux, &pl, &[&"--json", &file, &"--stop-overflow 0"], 3);
+    let plateau = json_of(&file);
     assert_eq!(plateau["outcome"]["status"], "plateau");
     let limit = plateau["outcome"]["limit"].as_str().unwrap();
     assert!(said.contains(limit) && limit.contains("of the overflow lies"), "{said}");
@@ -243,19 +214,19 @@ fn the_summary_says_how_it_ended() {
 
 #[test]
 fn a_target_density_that_cannot_be_had_stops() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let (pl, file) = (folder.path().join("out.pl"), folder.path().join("s.json"));
-    let args: &[&dyn AsRef<OsStr>] = &[&"--json", &file, &"--target-density", &"0.05"];
+    let args: &[&dyn Words] = &[&"--json", &file, &"--target-density 0.05"];
     let (text, said) = ended(&aux, &pl, args, 3);
-    let summary = json(&file);
+    let summary = json_of(&file);
     assert_eq!(summary["outcome"]["status"], "stopped");
     assert_eq!(summary["options"]["target_density_asked"], 0.05);
     assert!(summary["options"]["target_density"].as_f64().unwrap() > 0.05);
     let reason = summary["outcome"]["reason"].as_str().unwrap();
     assert!(said.contains(reason) && reason.contains("at a target density of 0.05"), "{said}");
     assert!(text.contains("another target density") && pl.exists(), "{text}");
-    ended(&aux, &pl, &[args, &[&"--raise-density"]].concat(), 0);
-    assert_eq!(json(&file)["outcome"]["status"], "converged");
+    ended(&aux, &pl, &[&args, &"--raise-density"], 0);
+    assert_eq!(json_of(&file)["outcome"]["status"], "converged");
 }
 
 #[test]
@@ -264,86 +235,81 @@ fn too_low_target_densities_are_raised() {
     let tiny = Tiny::new();
     tiny.edit("nodes", "a 4 2", "a 38 16");
     let (aux, pl, file) = (tiny.aux(), tiny.file("out.pl"), tiny.file("s.json"));
-    let args: &[&dyn AsRef<OsStr>] = &[&"--json", &file, &"--stop-overflow", &"1"];
+    let args: &[&dyn Words] = &[&"--json", &file, &"--stop-overflow 1"];
     ended(&aux, &pl, args, 0);
-    let taken = || json(&file)["options"]["target_density"].as_f64().unwrap();
+    let taken = || json_of(&file)["options"]["target_density"].as_f64().unwrap();
     assert!(taken() > 0.95, "{}", taken());
-    let (_, said) = ended(&aux, &pl, &[args, &[&"--target-density", &"0.95"]].concat(), 3);
+    let (_, said) = ended(&aux, &pl, &[&args, &"--target-density 0.95"], 3);
     assert!(taken() > 0.95 && said.contains("at a target density of 0.95"), "{said}");
-    ended(&aux, &pl, &[args, &[&"--target-density", &"1"]].concat(), 0);
+    ended(&aux, &pl, &[&args, &"--target-density 1"], 0);
     assert_eq!(taken(), 1.0);
 }
 
 #[test]
 fn a_resumed_placement_is_the_same_bit_for_bit() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let file = |name: &str| folder.path().join(name);
     let (saved, history) = (file("c"), file("h.json"));
     place(&aux, &file("whole.pl"), &[]);
-    let first: &[&dyn AsRef<OsStr>] = &[&"--checkpoint", &saved, &"--iterations", &"150"];
-    ended(&aux, &file("half.pl"), first, 3);
-    let second: &[&dyn AsRef<OsStr>] = &[&"--resume", &saved, &"--history", &history];
-    place(&aux, &file("resumed.pl"), second);
+    ended(&aux, &file("half.pl"), &[&"--checkpoint", &saved, &"--iterations 150"], 3);
+    place(&aux, &file("resumed.pl"), &[&"--resume", &saved, &"--history", &history]);
     let read = |name: &str| std::fs::read(file(name)).unwrap();
     assert!(read("whole.pl") == read("resumed.pl"), "the placements differ");
-    let records = json(&history)["history"].as_array().unwrap().len();
-    assert_eq!(json(&history)["result"]["iteration"], records - 1, "all iterations are there");
+    let records = json_of(&history)["history"].as_array().unwrap().len();
+    assert_eq!(json_of(&history)["result"]["iteration"], records - 1, "all iterations are there");
     // A film of what is left, and the end of what has ended.
-    let frames: &[&dyn AsRef<OsStr>] = &[&"--resume", &saved, &"--frames", &folder.path()];
-    place(&aux, &file("filmed.pl"), &[frames, &[&"--checkpoint", &file("done")]].concat());
+    let frames: &[&dyn Words] = &[&"--resume", &saved, &"--frames", &folder.path()];
+    place(&aux, &file("filmed.pl"), &[&frames, &"--checkpoint", &file("done")]);
     assert!(read("whole.pl") == read("filmed.pl") && file("placement.gif").exists());
     place(&aux, &file("again.pl"), &[&"--resume", &file("done")]);
     assert!(read("whole.pl") == read("again.pl"), "what has converged goes on");
     // The checkpoint resumed from is an input of the run.
-    let over: &[&dyn AsRef<OsStr>] = &[&"--resume", &saved];
-    let (_, said) = ended(&aux, &saved, over, 2);
+    let (_, said) = ended(&aux, &saved, &[&"--resume", &saved], 2);
     assert!(said.contains("is an input of the run"), "{said}");
     // Of something else it is refused, in one line.
-    let resume = |more: &[&dyn AsRef<OsStr>]| {
-        let (_, said) =
-            ended(&aux, &file("no.pl"), &[&[&"--resume" as _, &saved as _], more].concat(), 1);
+    let resume = |more: &str| {
+        let (_, said) = ended(&aux, &file("no.pl"), &[&"--resume", &saved, &more], 1);
         assert!(!file("no.pl").exists());
         said
     };
-    assert!(resume(&[&"--bins", &"48"]).contains("bins [64, 64], expected [48, 48]"));
-    assert!(resume(&[&"--seed", &"3"]).contains("a checkpoint of seed"));
-    assert!(resume(&[&"--gamma", &"3"]).contains("a checkpoint of options"));
-    assert!(resume(&[&"--pipeline", &"fused"]).contains("a checkpoint of options"));
+    assert!(resume("--bins 48").contains("bins [64, 64], expected [48, 48]"));
+    assert!(resume("--seed 3").contains("a checkpoint of seed"));
+    assert!(resume("--gamma 3").contains("a checkpoint of options"));
+    assert!(resume("--pipeline fused").contains("a checkpoint of options"));
     let whole = std::fs::read(&saved).unwrap();
     for at in [300, whole.len() / 2, whole.len() - 2] {
         let mut damaged = whole.clone();
         // Of the line of JSON a digit, of the numbers any byte.
         damaged[at] = if damaged[at] == b'7' { b'8' } else { b'7' };
         std::fs::write(&saved, &damaged).unwrap();
-        let said = resume(&[]);
+        let said = resume("");
         assert!(said.contains("damaged") || said.contains("a checkpoint"), "{at}: {said}");
     }
     std::fs::write(&saved, &whole[..whole.len() - 1]).unwrap();
-    assert!(resume(&[]).contains("bytes, expected"));
+    assert!(resume("").contains("bytes, expected"));
     std::fs::write(&saved, "{}").unwrap();
-    assert!(resume(&[]).contains("line 1: expected a checkpoint"));
+    assert!(resume("").contains("line 1: expected a checkpoint"));
 }
 
 /// A full disk, say, after hours.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_failed_checkpoint_keeps_the_placement() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let file = |name: &str| folder.path().join(name);
     let (pl, summary) = (file("placed.pl"), file("s.json"));
-    let args: &[&dyn AsRef<OsStr>] = &[&"--checkpoint", &"/dev/full", &"--json", &summary];
-    let (_, said) = ended(&aux, &pl, args, 1);
+    let (_, said) = ended(&aux, &pl, &[&"--checkpoint /dev/full --json", &summary], 1);
     assert!(said.contains("/dev/full: No space left on device"), "{said}");
     assert!(pl.exists());
-    assert_eq!(json(&summary)["outcome"]["status"], "converged");
+    assert_eq!(json_of(&summary)["outcome"]["status"], "converged");
 }
 
 #[test]
 fn the_best_of_several_seeds_is_written() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let file = |name: &str| folder.path().join(name);
-    let rough: &[&dyn AsRef<OsStr>] = &[&"--stop-overflow", &"0.3", &"--json", &"-"];
-    let several = place(&aux, &file("best.pl"), &[rough, &[&"--seeds", &"3"]].concat());
+    let rough = "--stop-overflow 0.3 --json -";
+    let several = place(&aux, &file("best.pl"), &[&rough, &"--seeds 3"]);
     let several: Value = serde_json::from_str(&several).unwrap();
     let seeds = several["seeds"].as_array().unwrap();
     assert_eq!(seeds.len(), 3);
@@ -356,45 +322,43 @@ fn the_best_of_several_seeds_is_written() {
     assert_eq!(several["options"]["seed"], best["seed"]);
     assert_eq!(several["result"]["hpwl_weighted"], best["hpwl_weighted"]);
     // Positions of the fillers are those of the first seed; the cells' start is the seed's own.
-    let first = place(&aux, &file("first.pl"), rough);
+    let first = place(&aux, &file("first.pl"), &[&rough]);
     let first: Value = serde_json::from_str(&first).unwrap();
     assert_eq!(seeds[0]["iterations"], first["outcome"]["iterations"]);
-    let placed = eval_json(&[&aux, &"--pl", &file("best.pl"), &"--engine", &"cpu"]);
+    let placed = eval_json(&[&aux, &"--pl", &file("best.pl"), &"--engine cpu"]);
     assert_eq!(placed["hpwl"], several["result"]["hpwl"]);
 }
 
 #[test]
 fn experts_options_take_effect() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let pl = folder.path().join("out.pl");
     // Far enough for every one of them to take part.
-    let plain: &[&dyn AsRef<OsStr>] = &[&"--stop-overflow", &"0.15"];
-    ended(&aux, &pl, plain, 0);
+    let plain = "--stop-overflow 0.15";
+    ended(&aux, &pl, &[&plain], 0);
     let usual = std::fs::read(&pl).unwrap();
-    let options: [&[&str]; 10] = [
-        &["--gamma", "4"],
-        &["--density-weight", "1e-3"],
-        &["--growth", "1.03"],
-        &["--late-growth", "1.05"],
-        &["--reference-rise", "1e-4"],
-        &["--momentum", "0.5"],
-        &["--ignore-net-degree", "3"],
-        &["--no-fillers"],
-        &["--no-precondition", "--iterations", "20"],
-        &["--noise", "0.5"],
-    ];
-    for option in options {
-        let more: Vec<&dyn AsRef<OsStr>> = option.iter().map(|o| o as _).collect();
-        let arguments = [&[&"place" as &dyn AsRef<OsStr>, &aux, &"-o", &pl][..], plain, &more];
-        let output = placefield(&arguments.concat()).arg("--engine").arg("cpu").output().unwrap();
-        assert!(matches!(output.status.code(), Some(0 | 3)), "{option:?}: {output:?}");
-        assert!(std::fs::read(&pl).unwrap() != usual, "{option:?} has no effect");
+    for option in [
+        "--gamma 4",
+        "--density-weight 1e-3",
+        "--growth 1.03",
+        "--late-growth 1.05",
+        "--reference-rise 1e-4",
+        "--momentum 0.5",
+        "--ignore-net-degree 3",
+        "--no-fillers",
+        "--no-precondition --iterations 20",
+        "--noise 0.5",
+    ] {
+        let all: &[&dyn Words] = &[&"place", &aux, &"-o", &pl, &"--engine cpu", &plain, &option];
+        let output = placefield(all).output().unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{option}: {output:?}");
+        assert!(std::fs::read(&pl).unwrap() != usual, "{option} has no effect");
     }
 }
 
 #[test]
 fn cells_that_cannot_fit_are_reported_at_start() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let pl = folder.path().join("out.pl");
     // Blocks all over: cells of 4 times their width.
     let nodes = aux.with_extension("nodes");
@@ -420,7 +384,7 @@ fn unplaceable_designs_are_one_error_line() {
     let tiny = Tiny::new();
     let out = tiny.folder().join("out.pl");
     std::fs::remove_file(tiny.file("nets")).unwrap();
-    let no_nets = failure(&[&"place", &tiny.aux(), &"-o", &out, &"--engine", &"cpu"]);
+    let no_nets = failure(&[&"place", &tiny.aux(), &"-o", &out, &"--engine cpu"]);
     assert!(no_nets.contains("no nets"), "{no_nets}");
     let tiny = Tiny::new();
     for node in ["a 4 2", "b 0 0", "c 3 2"] {
@@ -428,10 +392,10 @@ fn unplaceable_designs_are_one_error_line() {
     }
     tiny.edit("nodes", "NumTerminals : 1", "NumTerminals : 4");
     let out = tiny.folder().join("out.pl");
-    let fixed = failure(&[&"place", &tiny.aux(), &"-o", &out, &"--engine", &"cpu"]);
+    let fixed = failure(&[&"place", &tiny.aux(), &"-o", &out, &"--engine cpu"]);
     assert!(fixed.contains("no node is movable"), "{fixed}");
     assert!(!out.exists());
-    let nowhere = failure(&[&"place", &tiny.aux(), &"-o", &"/nonexistent/out.pl"]);
+    let nowhere = failure(&[&"place", &tiny.aux(), &"-o /nonexistent/out.pl"]);
     assert!(nowhere.contains("/nonexistent/out.pl"), "{nowhere}");
 }
 
@@ -447,7 +411,7 @@ fn wrong_usage_is_reported() {
         ("--late-growth", "1", "above 1"),
         ("--momentum", "2", "from 0 to 1"),
     ] {
-        placefield(&[&"place", &tiny.aux(), &"-o", &"out.pl", &option, &value])
+        placefield(&[&"place", &tiny.aux(), &"-o out.pl", &option, &value])
             .assert()
             .code(2)
             .stderr(predicate::str::contains(said));
@@ -457,24 +421,18 @@ fn wrong_usage_is_reported() {
 #[test]
 fn pipelines_are_compared_along_a_placement() {
     // Early on wires decide, and last digits that differ are rounded away.
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let (plots, table) = (folder.path().join("plots"), folder.path().join("t.json"));
     let printed = run(&[
         &"compare",
         &aux,
-        &"--engine",
-        &"cpu",
-        &"--trajectory",
-        &"place",
-        &"--iterations",
-        &"120",
-        &"--plots",
+        &"--engine cpu --trajectory place --iterations 120 --plots",
         &plots,
         &"--json",
         &table,
     ]);
     assert!(printed.contains("the whole placement (120 iterations"), "{printed}");
-    let table = json(&table);
+    let table = json_of(&table);
     assert_eq!(table["iterations"].as_array().unwrap().len(), 121);
     let placement = &table["placement"];
     for (led, pipeline) in placement["led"].as_array().unwrap().iter().zip(crate::PIPELINES) {
@@ -527,15 +485,14 @@ fn compressed_output_names_are_refused() {
 
 #[test]
 fn placements_end_legal_unless_told_otherwise() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let [global, legal, again] = ["g.pl", "l.pl", "a.pl"].map(|name| folder.path().join(name));
     place(&aux, &global, &[]);
     let document = folder.path().join("l.json");
-    let all: [&dyn AsRef<OsStr>; 8] =
-        [&"place", &aux, &"-o", &legal, &"--engine", &"cpu", &"--json", &document];
-    let printed = run(&[&all[..], &[&"--until", &"legal"]].concat());
+    let how = "--engine cpu --until legal --json";
+    let printed = run(&[&"place", &aux, &"-o", &legal, &how, &document]);
     assert!(printed.contains("\nlegality   legal\n"), "{printed}");
-    let placed = json(&document);
+    let placed = json_of(&document);
     assert_eq!(placed["legality"]["legal"], true);
     let stages = &placed["stages"];
     let written = eval_alike(&placed, &[&aux, &"--pl", &legal, &"--legality"]);
@@ -563,16 +520,13 @@ fn placements_end_legal_unless_told_otherwise() {
         &global,
         &"-o",
         &again,
-        &"--threads",
-        &"3",
-        &"--plots",
+        &"--threads 3 --plots",
         &pictures,
     ]);
     assert!(printed.contains("moved "), "{printed}");
     assert_eq!(std::fs::read(&legal).unwrap(), std::fs::read(&again).unwrap());
     assert!(pictures.join("displacement.png").exists());
-    let moved = run(&[&"legalize", &aux, &"--pl", &global, &"-o", &again, &"--json", &"-"]);
-    let moved: Value = serde_json::from_str(&moved).unwrap();
+    let moved = run_json(&[&"legalize", &aux, &"--pl", &global, &"-o", &again, &"--json -"]);
     assert_eq!(moved["displacement"], placed["displacement"]);
     let rows = &moved["displacement"]["rows"];
     assert!(rows["mean"].as_f64().unwrap() < rows["p95"].as_f64().unwrap());
@@ -581,13 +535,13 @@ fn placements_end_legal_unless_told_otherwise() {
 
 #[test]
 fn placements_are_refined_by_default() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(1000);
     let [legal, placed, again] = ["l.pl", "p.pl", "a.pl"].map(|name| folder.path().join(name));
     let document = folder.path().join("p.json");
-    let placing: [&dyn AsRef<OsStr>; 6] = [&"place", &aux, &"--engine", &"cpu", &"-o", &legal];
-    run(&[&placing[..], &[&"--until", &"legal"]].concat());
-    let printed = run(&[&placing[..5], &[&placed, &"--json", &document]].concat());
-    let said = json(&document);
+    let placing: &[&dyn Words] = &[&"place", &aux, &"--engine cpu -o"];
+    run(&[&placing, &legal, &"--until legal"]);
+    let printed = run(&[&placing, &placed, &"--json", &document]);
+    let said = json_of(&document);
     let stages = &said["stages"];
     for stage in ["global", "legal", "detailed"] {
         let hpwl = format!("\n{stage:<10} HPWL {:.6e}", stages[stage]["hpwl"].as_f64().unwrap());
@@ -597,11 +551,11 @@ fn placements_are_refined_by_default() {
     assert_eq!(said["result"]["hpwl"], stages["detailed"]["hpwl"]);
     let hpwl = |stage: &str| stages[stage]["hpwl"].as_f64().unwrap();
     assert!(hpwl("detailed") < hpwl("legal"), "{stages}");
-    let written = eval_json(&[&aux, &"--pl", &placed, &"--engine", &"cpu", &"--legality"]);
+    let written = eval_json(&[&aux, &"--pl", &placed, &"--engine cpu --legality"]);
     assert_eq!(stages["detailed"]["hpwl"], written["hpwl"]);
     assert_eq!(written["legality"]["legal"], true);
     // The command makes the same of the same legal placement.
-    run(&[&"refine", &aux, &"--pl", &legal, &"-o", &again, &"--threads", &"3"]);
+    run(&[&"refine", &aux, &"--pl", &legal, &"-o", &again, &"--threads 3"]);
     assert_eq!(std::fs::read(&placed).unwrap(), std::fs::read(&again).unwrap());
 }
 
@@ -610,9 +564,8 @@ fn cells_that_fit_nowhere_are_named() {
     let tiny = Tiny::new();
     let out = tiny.file("out.pl");
     // As many sites of padding as no row has.
-    let arguments: [&dyn AsRef<OsStr>; 6] =
-        [&"legalize", &tiny.aux(), &"-o", &out, &"--padding", &"1000"];
-    let said = predicates::str::contains("no legal place was found for `");
-    placefield(&arguments).assert().code(3).stderr(said);
+    let padded: &[&dyn Words] = &[&"legalize", &tiny.aux(), &"-o", &out, &"--padding 1000"];
+    let said = predicate::str::contains("no legal place was found for `");
+    placefield(padded).assert().code(3).stderr(said);
     assert!(out.exists());
 }

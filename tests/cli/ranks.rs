@@ -48,7 +48,7 @@ fn invalid_ranks_are_wrong_usage() {
         let mut command =
             placefield(&[&"solve", &rho, &"--out", &folder.path(), &"--engine", &engine]);
         let assert = command.args(options).assert().code(2);
-        let said = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+        let said = crate::said(&assert);
         assert!(said.contains(expected), "{options:?}: {said}");
     }
 }

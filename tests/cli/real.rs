@@ -2,7 +2,7 @@
 
 use crate::common::{design_dir, golden};
 use crate::pictures::{PICTURES, check_pictures};
-use crate::{PIPELINES, close, eval_json, npy, run};
+use crate::{PIPELINES, Words, close, eval_json, json_of, npy, run, run_json, text_of};
 use serde_json::Value;
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn every_design_is_read_and_evaluated() {
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn cells_outside_the_die_are_clipped_and_counted() {
     let folder = design_dir("adaptec1");
-    let json = eval_json(&[&folder.join("adaptec1.aux"), &"--precision", &"f64"]);
+    let json = eval_json(&[&folder.join("adaptec1.aux"), &"--precision f64"]);
     assert!(warns(&json, "movable cells reach beyond the die: 210904 of 210904 wholly"));
     assert!(warns(&json, "480 wholly"), "{}", json["warnings"]);
     let movable = number(&json, "/design/movable_area");
@@ -73,7 +73,7 @@ fn wirelength_of_published_placements() {
     ] {
         let folder = design_dir(archive);
         let (aux, pl) = (folder.join(aux), folder.join(pl));
-        let json = eval_json(&[&aux, &"--pl", &pl, &"--pin-offset", &"lower-left"]);
+        let json = eval_json(&[&aux, &"--pl", &pl, &"--pin-offset lower-left"]);
         close(archive, number(&json, "/hpwl"), want, half_a_digit, 1.0);
         let centered = eval_json(&[&aux, &"--pl", &pl]);
         assert_ne!(centered["hpwl"], json["hpwl"]);
@@ -94,19 +94,16 @@ fn legal_placements_are_legal_and_others_are_not() {
     ] {
         let folder = design_dir(archive);
         let aux = folder.join(aux);
-        let pl = pl.map(|pl| folder.join(pl));
-        let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> =
-            vec![&aux, &"--bins", &"64", &"--legality"];
-        if let Some(pl) = &pl {
-            args.extend([&"--pl" as &dyn AsRef<std::ffi::OsStr>, pl]);
-        }
-        let found = &eval_json(&args)["legality"];
+        let found = match pl {
+            Some(pl) => eval_json(&[&aux, &"--bins 64 --legality --pl", &folder.join(pl)]),
+            None => eval_json(&[&aux, &"--bins 64 --legality"]),
+        };
+        let found = &found["legality"];
         assert_eq!(found["legal"], legal, "{archive}: {found}");
         assert_eq!(found["fixed_moved"], 0, "{archive}");
     }
     // Every cell on every other, before placement: n(n − 1)/2 pairs.
-    let json =
-        eval_json(&[&design_dir("adaptec1").join("adaptec1.aux"), &"--legality", &"--bins", &"64"]);
+    let json = eval_json(&[&design_dir("adaptec1").join("adaptec1.aux"), &"--legality --bins 64"]);
     let cells = number(&json, "/design/movable");
     assert_eq!(number(&json, "/legality/overlaps"), cells * (cells - 1.0) / 2.0);
 }
@@ -123,7 +120,7 @@ fn only_wrong_pin_offsets_lead_to_a_hint() {
     ] {
         let aux = design_dir(archive).join(aux);
         let hint = |offset: &str| {
-            warns(&eval_json(&[&aux, &"--bins", &"64", &"--pin-offset", &offset]), "--pin-offset")
+            warns(&eval_json(&[&aux, &"--bins 64 --pin-offset", &offset]), "--pin-offset")
         };
         assert!(hint(wrong) && !hint(right), "{archive}");
     }
@@ -146,10 +143,7 @@ fn pictures_of_real_designs() {
 fn pipelines_agree_while_ibm01_spreads() {
     let folder = design_dir("ibm01");
     let (aux, pl) = (folder.join("ibm01-cu85.aux"), folder.join("ibm01-cu85.gp.pl"));
-    let arguments = ["--iterations", "40", "--json", "-"];
-    let [iterations, k, json, dash] = &arguments;
-    let printed = run(&[&"compare", &aux, &"--pl", &pl, iterations, k, json, dash]);
-    let table: Value = serde_json::from_str(&printed).unwrap();
+    let table = run_json(&[&"compare", &aux, &"--pl", &pl, &"--iterations 40 --json -"]);
     let rows = table["iterations"].as_array().unwrap();
     let (first, last) =
         (number(&rows[0], "/overflow_smoothed"), number(&rows[39], "/overflow_smoothed"));
@@ -166,14 +160,10 @@ fn placed(archive: &str, aux: &str, pin_offset: &str) -> (Value, Value) {
     let aux = design_dir(archive).join(aux);
     let out = tempfile::tempdir().unwrap();
     let (pl, history) = (out.path().join("out.pl"), out.path().join("history.json"));
-    let offset: &[&dyn AsRef<std::ffi::OsStr>] =
-        &[&"--pin-offset", &pin_offset, &"--engine", &"cpu"];
-    let [a, b, c, d] = offset else { unreachable!() };
-    let placing: [&dyn AsRef<std::ffi::OsStr>; 8] =
-        [&"place", &aux, &"-o", &pl, &"--history", &history, &"--until", &"global"];
-    run(&[&placing[..], offset].concat());
-    let read = eval_json(&[&aux, &"--pl", &pl, &"--bins", &"64", *a, *b, *c, *d]);
-    (serde_json::from_str(&std::fs::read_to_string(history).unwrap()).unwrap(), read)
+    let base: &[&dyn Words] = &[&aux, &"--pin-offset", &pin_offset, &"--engine cpu"];
+    run(&[&"place", &base, &"-o", &pl, &"--history", &history, &"--until global"]);
+    let read = eval_json(&[&base, &"--pl", &pl, &"--bins 64"]);
+    (json_of(history), read)
 }
 
 #[test]
@@ -203,7 +193,7 @@ fn real_designs_are_placed() {
 
 /// Names of the movable nodes in the order of a `.nodes` file without `/FIXED` places.
 fn movable_names(nodes: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(nodes).unwrap();
+    let text = text_of(nodes);
     let words = text.lines().map(|l| l.split_whitespace().collect::<Vec<_>>());
     let movable = words.filter(|w| w.len() == 3 && w[1].parse::<f64>().is_ok() && w[0] != "UCLA");
     movable.map(|w| w[0].to_owned()).collect()
@@ -315,13 +305,10 @@ fn check_maps(
 }
 
 /// `eval` of a DEF file of OpenROAD's tests, with pins where OpenROAD has them.
-fn of_openroad(def: &str, lef: &str, more: &[&dyn AsRef<std::ffi::OsStr>]) -> Value {
+fn of_openroad(def: &str, lef: &str, more: &[&dyn Words]) -> Value {
     let folder = design_dir("openroad-lefdef");
     let (def, lef) = (folder.join(def), folder.join(lef));
-    let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> =
-        vec![&def, &"--lef", &lef, &"--pin-position", &"mean", &"--engine", &"cpu"];
-    all.extend(more);
-    eval_json(&all)
+    eval_json(&[&def, &"--lef", &lef, &"--pin-position mean --engine cpu", &more])
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `refine`: shorter wires, legal cells, the JSON's keys and the exit codes.
 
-use crate::tiny::{Tiny, row};
-use crate::{eval_json, failure, placefield, run};
+use crate::tiny::{Tiny, flipped_rows};
+use crate::{eval_json, failure, json_of, placefield, run};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -9,13 +9,7 @@ use std::path::PathBuf;
 /// in turn.
 fn pairs() -> Tiny {
     let tiny = Tiny::new();
-    let rows: String = (0..8)
-        .map(|i| match i % 2 {
-            0 => row(2 * i, 0, 40),
-            _ => row(2 * i, 0, 40).replace("Siteorient : N", "Siteorient : FS"),
-        })
-        .collect();
-    tiny.write("scl", format!("UCLA scl 1.0\nNumRows : 8\n{rows}").as_bytes());
+    tiny.write("scl", flipped_rows().as_bytes());
     let mut nodes = "NumNodes : 13\nNumTerminals : 1\n".to_owned();
     let (mut places, mut nets, mut weights) =
         (String::new(), "NumNets : 6\nNumPins : 12\n".to_owned(), String::new());
@@ -35,23 +29,18 @@ fn pairs() -> Tiny {
     tiny
 }
 
-fn refined(tiny: &Tiny, more: &[&str]) -> (PathBuf, Value) {
+fn refined(tiny: &Tiny, more: &str) -> (PathBuf, Value) {
     let (out, json) = (tiny.folder().join("refined.pl"), tiny.folder().join("refined.json"));
-    let mut args = vec!["--json", json.to_str().unwrap(), "-o", out.to_str().unwrap()];
-    args.extend(more);
-    let aux = tiny.aux();
-    let mut all: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"refine", &aux];
-    all.extend(args.iter().map(|arg| arg as &dyn AsRef<std::ffi::OsStr>));
-    run(&all);
-    (out, serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap())
+    run(&[&"refine", &tiny.aux(), &"--json", &json, &"-o", &out, &more]);
+    (out, json_of(json))
 }
 
 #[test]
 fn wires_get_shorter_and_the_summary_says_so() {
     let tiny = pairs();
-    let (out, report) = refined(&tiny, &[]);
-    let before = eval_json(&[&tiny.aux(), &"--bins", &"8"]);
-    let after = eval_json(&[&tiny.aux(), &"--pl", &out, &"--bins", &"8", &"--legality"]);
+    let (out, report) = refined(&tiny, "");
+    let before = eval_json(&[&tiny.aux(), &"--bins 8"]);
+    let after = eval_json(&[&tiny.aux(), &"--pl", &out, &"--bins 8 --legality"]);
     assert_eq!(after["legality"]["legal"], true);
     let (legal, detailed) = (&report["stages"]["legal"], &report["stages"]["detailed"]);
     for key in ["hpwl", "hpwl_weighted"] {
@@ -71,8 +60,8 @@ fn wires_get_shorter_and_the_summary_says_so() {
 #[test]
 fn the_same_file_for_any_number_of_threads() {
     let tiny = pairs();
-    let text = |threads| std::fs::read(refined(&tiny, &["--threads", threads]).0).unwrap();
-    assert_eq!(text("1"), text("3"));
+    let bytes = |threads| std::fs::read(refined(&tiny, threads).0).unwrap();
+    assert_eq!(bytes("--threads 1"), bytes("--threads 3"));
 }
 
 #[test]
@@ -91,10 +80,10 @@ fn a_placement_that_is_not_legal_is_refused() {
 fn out_of_time_the_placement_so_far_is_written() {
     let tiny = pairs();
     let out = tiny.folder().join("refined.pl");
-    placefield(&[&"refine", &tiny.aux(), &"-o", &out, &"--time-limit", &"0"])
+    placefield(&[&"refine", &tiny.aux(), &"-o", &out, &"--time-limit 0"])
         .assert()
         .code(3)
         .stderr(predicates::str::contains("the time was spent: "));
-    let after = eval_json(&[&tiny.aux(), &"--pl", &out, &"--bins", &"8", &"--legality"]);
+    let after = eval_json(&[&tiny.aux(), &"--pl", &out, &"--bins 8 --legality"]);
     assert_eq!(after["legality"]["legal"], true);
 }

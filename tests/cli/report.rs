@@ -3,17 +3,15 @@
 
 use crate::browser::Browser;
 use crate::common::png::Png;
-use crate::run;
 use crate::tiny::Tiny;
+use crate::{generated, run, text_of};
 use serde_json::Value;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
 
 fn page(tiny: &Tiny) -> String {
     let out = tiny.folder().join("page.html");
-    let listed = run(&[&"report", &tiny.aux(), &"--bins", &"8x4", &"--out", &out]);
+    let listed = run(&[&"report", &tiny.aux(), &"--bins 8x4 --out", &out]);
     assert_eq!(listed.trim_end(), out.to_str().unwrap());
-    std::fs::read_to_string(out).unwrap()
+    text_of(out)
 }
 
 /// The values that the script reads.
@@ -93,13 +91,10 @@ fn names_cannot_break_out_of_a_page() {
 
 #[test]
 fn compare_and_place_show_their_iterations() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&[&"generate", &"--cells", &"300", &"--out", &folder.path()]);
-    let aux = folder.path().join("cells300.aux");
-    let at = |name: &str| folder.path().join(name);
-    let compared = at("compare.html");
-    run(&[&"compare", &aux, &"--iterations", &"4", &"--report", &compared]);
-    let page = std::fs::read_to_string(&compared).unwrap();
+    let (folder, aux) = generated(300);
+    let compared = folder.path().join("compare.html");
+    run(&[&"compare", &aux, &"--iterations 4 --report", &compared]);
+    let page = text_of(&compared);
     let data = data(&page);
     assert_eq!(data["run"]["iterations"], serde_json::json!([0, 1, 2, 3]));
     let names: Vec<&str> = data["run"]["columns"]
@@ -117,28 +112,16 @@ fn compare_and_place_show_their_iterations() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupted_comparison_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&[&"generate", &"--cells", &"50", &"--out", &folder.path()]);
-    let at = |name: &str| folder.path().join(name);
-    let (aux, csv, page) = (at("cells50.aux"), at("rows.csv"), at("page.html"));
-    let output = crate::interrupted(&[
-        &"compare",
-        &aux,
-        &"--engine",
-        &"cpu",
-        &"--iterations",
-        &"100000000",
-        &"--csv",
-        &csv,
-        &"--report",
-        &page,
-    ]);
+    let (folder, aux) = generated(50);
+    let (csv, page) = (folder.path().join("rows.csv"), folder.path().join("page.html"));
+    let endless = "--engine cpu --iterations 100000000 --csv";
+    let output = crate::interrupted(&[&"compare", &aux, &endless, &csv, &"--report", &page]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("placefield: interrupted after "), "{said}");
-    let csv = std::fs::read_to_string(csv).unwrap();
+    let csv = text_of(csv);
     assert!(csv.starts_with("iteration,") && csv.ends_with('\n'), "{csv}");
-    assert!(std::fs::read_to_string(page).unwrap().trim_end().ends_with("</html>"));
+    assert!(text_of(page).trim_end().ends_with("</html>"));
 }
 
 #[test]
@@ -147,10 +130,8 @@ fn placement_pages_list_each_warning_once() {
     tiny.edit("pl", "p 30 8", "p 38 8"); // partly beyond the die, of which the charge warns
     tiny.edit("wts", "n1 2", "n1 2\nunknown 3"); // and this of the files
     let (out, page) = (tiny.folder().join("out.pl"), tiny.folder().join("page.html"));
-    let args: [&dyn AsRef<OsStr>; 8] =
-        [&"place", &tiny.aux(), &"-o", &out, &"--iterations", &"2", &"--report", &page];
-    crate::placefield(&args).assert().success();
-    let page = std::fs::read_to_string(page).unwrap();
+    run(&[&"place", &tiny.aux(), &"-o", &out, &"--iterations 2 --report", &page]);
+    let page = text_of(page);
     let (_, list) = page.split_once(">Warnings</h2>").unwrap();
     let (list, _) = list.split_once("</ul>").unwrap();
     let mut warnings: Vec<&str> = list.split("<li>").skip(1).collect();
@@ -169,52 +150,23 @@ fn fifty_frames_of_adaptec1_take_at_most_5_mb() {
     let aux = crate::common::design_dir("adaptec1").join("adaptec1.mms.aux");
     let pl = aux.with_file_name("adaptec1.mms.legal.pl");
     let page = folder.path().join("page.html");
-    run(&[
-        &"compare",
-        &aux,
-        &"--pl",
-        &pl,
-        &"--bins",
-        &"512",
-        &"--iterations",
-        &"50",
-        &"--report",
-        &page,
-    ]);
-    let text = std::fs::read_to_string(&page).unwrap();
+    run(&[&"compare", &aux, &"--pl", &pl, &"--bins 512 --iterations 50 --report", &page]);
+    let text = text_of(&page);
     assert_eq!(text.matches("data:image/jpeg").count(), 50);
     // 512 along the longer side, as the die is.
     assert!(text.contains("width=\"512\" height=\"511\""), "frames keep the bins");
     assert!(text.len() <= 5_000_000, "{} bytes", text.len());
 }
 
-/// A page with everything, made once.
-fn placed(folder: &Path) -> PathBuf {
-    run(&[&"generate", &"--cells", &"400", &"--out", &folder]);
-    let (aux, page) = (folder.join("cells400.aux"), folder.join("page.html"));
-    let out = folder.join("out.pl");
-    let iterations = "40";
-    let placing = crate::placefield(&[
-        &"place",
-        &aux,
-        &"-o",
-        &out,
-        &"--iterations",
-        &iterations,
-        &"--report",
-        &page,
-    ])
-    .assert();
-    // It may stop before its goal, which is no failure of the page.
-    assert!(matches!(placing.get_output().status.code(), Some(0 | 3)));
-    page
-}
-
 #[test]
 #[ignore = "needs a browser: chromium or google-chrome on PATH"]
 fn pages_work_in_a_browser_without_errors() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = placed(folder.path());
+    let (folder, aux) = generated(400);
+    let (out, file) = (folder.path().join("out.pl"), folder.path().join("page.html"));
+    let placing =
+        crate::placefield(&[&"place", &aux, &"-o", &out, &"--iterations 40 --report", &file]);
+    // It may stop before its goal, which is no failure of the page.
+    assert!(matches!({ placing }.output().unwrap().status.code(), Some(0 | 3)));
     let mut browser = Browser::open(&file, 1400);
     assert_eq!(browser.text("html[data-ready]", "dataset.ready"), "yes");
     assert_eq!(browser.number("document.querySelectorAll('.view canvas').length"), 6.0);

@@ -1,10 +1,9 @@
 //! `compare-runs`, and the page of `diff`: several placements side by side.
 
 use crate::tiny::Tiny;
-use crate::{failure, names_in, placefield, run};
+use crate::{Words, failure, generated, json_of, names_in, placefield, run, run_json, text_of};
 use serde_json::{Value, json};
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// JSON of three placements of one design: as it is, with longer wires, and with cells on one
 /// another.
@@ -15,22 +14,16 @@ fn evaluated(tiny: &Tiny) -> [PathBuf; 3] {
         let file = |ending: &str| tiny.folder().join(names[k]).with_extension(ending);
         let (pl, out) = (file("pl"), file("json"));
         std::fs::write(&pl, tiny.text("pl").replace(moves[k].0, moves[k].1)).unwrap();
-        run(&[&"eval", &tiny.aux(), &"--pl", &pl, &"--bins", &"8x4", &"--json", &out]);
+        run(&[&"eval", &tiny.aux(), &"--pl", &pl, &"--bins 8x4 --json", &out]);
         out
     })
-}
-
-fn json_of(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
 #[test]
 fn runs_that_no_other_beats_are_marked() {
     let tiny = Tiny::new();
     let [start, far, heap] = evaluated(&tiny);
-    let out: Value =
-        serde_json::from_str(&run(&[&"compare-runs", &start, &far, &heap, &"--json", &"-"]))
-            .unwrap();
+    let out = run_json(&[&"compare-runs", &start, &far, &heap, &"--json -"]);
     let runs = out["runs"].as_array().unwrap();
     let names: Vec<&str> = runs.iter().map(|r| r["name"].as_str().unwrap()).collect();
     assert_eq!((&out["design"], &names[..]), (&json!("t"), &["start", "far", "heap"][..]));
@@ -58,20 +51,8 @@ fn lists_of_eval_count_as_several_runs() {
     let [start, ..] = evaluated(&tiny);
     let file = |name: &str| tiny.folder().join(name);
     let (far, heap, both) = (file("far.pl"), file("heap.pl"), file("both.json"));
-    run(&[
-        &"eval",
-        &tiny.aux(),
-        &"--pl",
-        &far,
-        &"--pl",
-        &heap,
-        &"--bins",
-        &"8x4",
-        &"--json",
-        &both,
-    ]);
-    let out: Value =
-        serde_json::from_str(&run(&[&"compare-runs", &start, &both, &"--json", &"-"])).unwrap();
+    run(&[&"eval", &tiny.aux(), &"--pl", &far, &"--pl", &heap, &"--bins 8x4 --json", &both]);
+    let out = run_json(&[&"compare-runs", &start, &both, &"--json -"]);
     let names = ["start", "far", "heap"].map(|name| json!(name));
     assert_eq!([0, 1, 2].map(|k| out["runs"][k]["name"].clone()), names);
     for (k, of) in json_of(&both).as_array().unwrap().iter().enumerate() {
@@ -84,24 +65,20 @@ fn lists_of_eval_count_as_several_runs() {
 
 #[test]
 fn runs_with_a_history_have_curves() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&[&"generate", &"--cells", &"200", &"--out", &folder.path()]);
+    let (folder, aux) = generated(200);
     let at = |name: &str| folder.path().join(name);
-    let aux = at("cells200.aux");
-    let place = |name: &str, more: &[&dyn AsRef<OsStr>]| {
+    let place = |name: &str, more: &str| {
         let (pl, history) = (at(name).with_extension("pl"), at(name).with_extension("json"));
-        let base: &[&dyn AsRef<OsStr>] =
-            &[&"place", &aux, &"-o", &pl, &"--engine", &"cpu", &"--history", &history];
-        placefield(&[base, more].concat()).assert().success();
+        run(&[&"place", &aux, &"-o", &pl, &"--engine cpu --history", &history, &more]);
         history
     };
-    let (rough, fine) = (place("rough", &[&"--stop-overflow", &"0.3"]), place("fine", &[]));
+    let (rough, fine) = (place("rough", "--stop-overflow 0.3"), place("fine", ""));
     let (plots, page) = (at("plots"), at("runs.html"));
     run(&[&"compare-runs", &rough, &fine, &"--plots", &plots, &"--report", &page]);
     let names = ["runs_overflow", "runs_pareto", "runs_wirelength"];
     crate::pictures::check_pictures(&plots, &names);
     assert_eq!(names_in(&plots).len(), 2 * names.len());
-    let text = std::fs::read_to_string(page).unwrap();
+    let text = text_of(page);
     assert!(text.contains("2 placements side by side") && text.contains("rough"));
     assert_eq!(text.matches("data:image/svg+xml").count(), 3);
 }
@@ -128,8 +105,8 @@ fn comparison_pages_share_one_cursor() {
     let (aux, from) = (tiny.aux(), tiny.file("pl"));
     let (to, page) = (tiny.folder().join("to.pl"), tiny.folder().join("d.html"));
     std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 6 2")).unwrap();
-    run(&[&"diff", &aux, &"--from", &from, &"--to", &to, &"--bins", &"8x4", &"--report", &page]);
-    let text = std::fs::read_to_string(&page).unwrap();
+    run(&[&"diff", &aux, &"--from", &from, &"--to", &to, &"--bins 8x4 --report", &page]);
+    let text = text_of(&page);
     let (_, rest) = text.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     let panels = data["maps"]["panels"].as_array().unwrap();
@@ -149,15 +126,15 @@ fn comparison_pages_share_one_cursor() {
 fn maps_are_written_as_csv() {
     let tiny = Tiny::new();
     let (npy, csv) = (tiny.folder().join("npy"), tiny.folder().join("csv"));
-    let base: [&dyn AsRef<OsStr>; 5] = [&"eval", &tiny.aux(), &"--bins", &"8x4", &"--maps"];
-    run(&[&base[..], &[&npy]].concat());
-    run(&[&base[..], &[&csv, &"--maps-as", &"csv"]].concat());
+    let base: &[&dyn Words] = &[&"eval", &tiny.aux(), &"--bins 8x4 --maps"];
+    run(&[&base, &npy]);
+    run(&[&base, &csv, &"--maps-as csv"]);
     let names = |ending: &str| {
         ["density", "field_x", "field_y", "force_x", "force_y", "potential"]
             .map(|name| format!("{name}.{ending}"))
     };
     assert_eq!((names_in(&csv), names_in(&npy)), (names("csv").to_vec(), names("npy").to_vec()));
-    let text = std::fs::read_to_string(csv.join("density.csv")).unwrap();
+    let text = text_of(csv.join("density.csv"));
     let (_, values) = crate::npy::<f32>(&npy.join("density.npy"));
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("x,y,density"));
@@ -169,7 +146,7 @@ fn maps_are_written_as_csv() {
         assert_eq!(value as f32, values[k]);
     }
     assert_eq!(text.lines().count(), 33);
-    let force = std::fs::read_to_string(csv.join("force_x.csv")).unwrap();
+    let force = text_of(csv.join("force_x.csv"));
     assert_eq!((force.lines().next(), force.lines().count()), (Some("force_x"), 4));
-    placefield(&[&"eval", &tiny.aux(), &"--maps-as", &"csv"]).assert().code(2);
+    placefield(&[&"eval", &tiny.aux(), &"--maps-as csv"]).assert().code(2);
 }

@@ -1,10 +1,8 @@
 //! `schema`: what every command writes as JSON is as its schema says, and holds nothing besides.
 
 use crate::tiny::Tiny;
-use crate::{placefield, run};
+use crate::{Words, generated, json_of, placefield, run, run_json};
 use serde_json::Value;
-use std::ffi::OsStr;
-use std::path::Path;
 
 /// Returns the parts of `value` that do not follow `schema`. Keys that the schema does not name are
 /// faults, too, and so is a keyword that is not checked here.
@@ -111,12 +109,12 @@ fn faults(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec
 }
 
 fn schema(of: &str) -> Value {
-    serde_json::from_str(&run(&[&"schema", &of])).unwrap()
+    run_json(&[&"schema", &of])
 }
 
 /// The JSON must be as its command's schema has it, and as that of all commands.
 fn check(of: &str, json: &Value) {
-    let all: Value = serde_json::from_str(&run(&[&"schema"])).unwrap();
+    let all = run_json(&[&"schema"]);
     for schema in [schema(of), all] {
         let mut found = Vec::new();
         faults(&schema, &schema, json, "", &mut found);
@@ -126,26 +124,20 @@ fn check(of: &str, json: &Value) {
 }
 
 /// Runs a command, whatever its exit code, and checks the JSON that it prints.
-fn printed(args: &[&dyn AsRef<OsStr>]) -> Value {
-    let mut all = args.to_vec();
-    all.extend([&"--json" as &dyn AsRef<OsStr>, &"-"]);
-    let output = placefield(&all).output().unwrap();
+fn printed(args: &[&dyn Words]) -> Value {
+    let output = placefield(&[&args, &"--json -"]).output().unwrap();
     let json = serde_json::from_slice(&output.stdout);
     let json: Value =
         json.unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
-    check(&args[0].as_ref().to_string_lossy(), &json);
+    check(args.words()[0].to_str().unwrap(), &json);
     json
-}
-
-fn read(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
 #[test]
 fn values_against_the_schema_are_found() {
     let schema = schema("eval");
     let tiny = Tiny::new();
-    let good = printed(&[&"eval", &tiny.aux(), &"--bins", &"8x4"]);
+    let good = printed(&[&"eval", &tiny.aux(), &"--bins 8x4"]);
     let change = |pointer: &str, to: Value| {
         let mut bad = good.clone();
         *bad.pointer_mut(pointer).unwrap() = to;
@@ -171,24 +163,11 @@ fn values_against_the_schema_are_found() {
 fn designs_in_numbers_are_as_their_schema() {
     let tiny = Tiny::new();
     let (aux, at) = (tiny.aux(), |name: &str| tiny.folder().join(name));
-    let bins: [&dyn AsRef<OsStr>; 2] = [&"--bins", &"8x4"];
-    let with = |args: &[&dyn AsRef<OsStr>]| printed(&[args, &bins].concat());
+    let with = |args: &[&dyn Words]| printed(&[&args, &"--bins 8x4"]);
     let maps = at("maps");
-    let json = with(&[
-        &"eval",
-        &aux,
-        &"--legality",
-        &"--scaled-hpwl",
-        &"--congestion",
-        &"dreamplace",
-        &"--capacity",
-        &"1,1",
-        &"--fillers",
-        &"--target-density",
-        &"0.9",
-        &"--maps",
-        &maps,
-    ]);
+    let all = "--legality --scaled-hpwl --congestion dreamplace --capacity 1,1 --fillers \
+               --target-density 0.9 --maps";
+    let json = with(&[&"eval", &aux, &all, &maps]);
     // Files read and files written.
     let name = |kind: &str| tiny.file(kind).display().to_string();
     let inputs: Vec<&str> =
@@ -200,48 +179,37 @@ fn designs_in_numbers_are_as_their_schema() {
 
     std::fs::write(at("to.pl"), tiny.text("pl").replace("c 18 5", "c 4 12")).unwrap();
     with(&[&"diff", &aux, &"--from", &tiny.file("pl"), &"--to", &at("to.pl")]);
-    with(&[&"compare", &aux, &"--iterations", &"2", &"--engine", &"cpu"]);
-    with(&[
-        &"compare",
-        &aux,
-        &"--iterations",
-        &"2",
-        &"--engine",
-        &"cpu",
-        &"--trajectory",
-        &"place",
-    ]);
+    with(&[&"compare", &aux, &"--iterations 2 --engine cpu"]);
+    with(&[&"compare", &aux, &"--iterations 2 --engine cpu --trajectory place"]);
     printed(&[&"convert", &aux, &at("out.def")]);
     printed(&[&"legalize", &aux, &"-o", &at("legal.pl")]);
     with(&[&"refine", &aux, &"--pl", &at("legal.pl"), &"-o", &at("refined.pl")]);
     let [first, second] = ["first.json", "second.json"].map(at);
-    run(&[&"eval", &aux, &"--bins", &"8x4", &"--json", &first]);
-    run(&[&"eval", &aux, &"--pl", &at("to.pl"), &"--bins", &"8x4", &"--json", &second]);
+    run(&[&"eval", &aux, &"--bins 8x4 --json", &first]);
+    run(&[&"eval", &aux, &"--pl", &at("to.pl"), &"--bins 8x4 --json", &second]);
     printed(&[&"compare-runs", &first, &second]);
 }
 
 #[test]
 fn placements_are_as_their_schema() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&[&"generate", &"--cells", &"200", &"--out", &folder.path()]);
-    let (aux, at) = (folder.path().join("cells200.aux"), |name: &str| folder.path().join(name));
+    let (folder, aux) = generated(200);
+    let at = |name: &str| folder.path().join(name);
     let (pl, history) = (at("out.pl"), at("h.json"));
-    let json = printed(&[&"place", &aux, &"-o", &pl, &"--engine", &"cpu", &"--history", &history]);
-    check("place-history", &read(&history));
+    let json = printed(&[&"place", &aux, &"-o", &pl, &"--engine cpu --history", &history]);
+    check("place-history", &json_of(&history));
     let outputs = json["outputs"].as_array().unwrap();
     assert_eq!(outputs, &[pl.display().to_string(), history.display().to_string()]);
     // One name for a quantity, wherever it stands.
-    let again = printed(&[&"eval", &aux, &"--pl", &pl, &"--engine", &"cpu"]);
+    let again = printed(&[&"eval", &aux, &"--pl", &pl, &"--engine cpu"]);
     for key in ["/options/fillers", "/options/filler_count", "/timings_ms/parse"] {
         let kind = |json: &Value| std::mem::discriminant(json.pointer(key).unwrap());
         assert_eq!(kind(&json), kind(&again), "{key}");
     }
     assert_eq!(json["design"], again["design"]);
-    let few: &[&dyn AsRef<OsStr>] =
-        &[&"place", &aux, &"-o", &pl, &"--engine", &"cpu", &"--iterations", &"20"];
-    printed(&[few, &[&"--seeds", &"2"]].concat());
-    printed(&[few, &[&"--routability", &"--capacity", &"1,1"]].concat());
-    let lost = printed(&[few, &[&"--target-density", &"0.05"]].concat());
+    let few: &[&dyn Words] = &[&"place", &aux, &"-o", &pl, &"--engine cpu --iterations 20"];
+    printed(&[&few, &"--seeds 2"]);
+    printed(&[&few, &"--routability --capacity 1,1"]);
+    let lost = printed(&[&few, &"--target-density 0.05"]);
     assert_eq!(lost["warnings"][0]["code"], "target_density_raised", "{}", lost["warnings"]);
 }
 
@@ -249,15 +217,14 @@ fn placements_are_as_their_schema() {
 fn arrays_and_images_are_as_their_schema() {
     let tiny = Tiny::new();
     let (maps, at) = (tiny.folder().join("maps"), |name: &str| tiny.folder().join(name));
-    run(&[&"eval", &tiny.aux(), &"--bins", &"8x4", &"--maps", &maps, &"--plots", &maps]);
+    run(&[&"eval", &tiny.aux(), &"--bins 8x4 --maps", &maps, &"--plots", &maps]);
     let rho = maps.join("density.npy");
-    printed(&[&"solve", &rho, &"--out", &at("solved"), &"--engine", &"cpu"]);
-    printed(&[&"dct", &rho, &"-o", &at("dct.npy"), &"--kind", &"idct", &"--engine", &"cpu"]);
+    printed(&[&"solve", &rho, &"--out", &at("solved"), &"--engine cpu"]);
+    printed(&[&"dct", &rho, &"-o", &at("dct.npy"), &"--kind idct --engine cpu"]);
     let image = maps.join("density.png");
-    let keep: &[&dyn AsRef<OsStr>] = &[&"--keep", &"5", &"--engine", &"cpu", &"-o"];
-    printed(&[&[&"compress" as &dyn AsRef<OsStr>, &image], keep, &[&at("small.png")]].concat());
+    printed(&[&"compress", &image, &"--keep 5 --engine cpu -o", &at("small.png")]);
     printed(&[&"info"]);
-    let table = printed(&[&"bench", &"reordering", &"--quick", &"--engine", &"cpu"]);
+    let table = printed(&[&"bench reordering --quick --engine cpu"]);
     assert_eq!(table["version"], env!("CARGO_PKG_VERSION"));
 }
 
@@ -274,13 +241,13 @@ fn every_command_with_json_has_a_schema() {
     assert!(commands.contains(&"compare-runs") && commands.contains(&"schema"), "{commands:?}");
     for command in commands {
         let options = match command {
-            "bench" => run(&[&"bench", &"all", &"--help"]),
+            "bench" => run(&[&"bench all --help"]),
             _ => run(&[&command, &"--help"]),
         };
         let known = placefield(&[&"schema", &command]).output().unwrap().status.success();
         assert_eq!(known, options.contains("--json"), "{command}");
     }
-    placefield(&[&"schema", &"nonsense"]).assert().code(2);
+    placefield(&[&"schema nonsense"]).assert().code(2);
 }
 
 #[test]
@@ -301,7 +268,7 @@ fn every_key_of_a_schema_is_described() {
             _ => {}
         }
     }
-    let all: Value = serde_json::from_str(&run(&[&"schema"])).unwrap();
+    let all = run_json(&[&"schema"]);
     let mut missing = Vec::new();
     look(&all, "", &mut missing);
     assert!(missing.is_empty(), "{missing:#?}");

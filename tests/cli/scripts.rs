@@ -2,34 +2,16 @@
 //! once, windows, and exit codes that say what is wrong.
 
 use crate::tiny::Tiny;
-use crate::{close, eval_json, failure, placefield, run};
+use crate::{Words, close, eval_json, failure, generated, json_of, placefield, run, said, text_of};
 use serde_json::{Value, json};
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-
-fn text(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap()
-}
-
-fn said(args: &[&dyn AsRef<OsStr>]) -> String {
-    let output = placefield(args).assert().success().get_output().clone();
-    String::from_utf8(output.stderr).unwrap()
-}
-
-/// A generated design of 300 cells.
-fn generated() -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    run(&[&"generate", &"--cells", &"300", &"--out", &folder.path()]);
-    let aux = folder.path().join("cells300.aux");
-    (folder, aux)
-}
+use std::path::Path;
 
 #[test]
 fn quiet_leaves_warnings_and_verbose_adds() {
     let tiny = Tiny::new();
     let (aux, log) = (tiny.aux(), tiny.folder().join("run.log"));
-    let eval: [&dyn AsRef<OsStr>; 4] = [&"eval", &aux, &"--bins", &"8x4"];
-    let with = |more: &[&dyn AsRef<OsStr>]| said(&[&eval[..], more].concat());
+    let eval: &[&dyn Words] = &[&"eval", &aux, &"--bins 8x4"];
+    let with = |more: &[&dyn Words]| said(&placefield(&[&eval, &more]).assert().success());
     let (plain, quiet, verbose) = (with(&[]), with(&[&"-q"]), with(&[&"-v"]));
     let warning = "warning: ";
     assert!(plain.contains("pipeline: ") && plain.contains(warning), "{plain}");
@@ -38,35 +20,33 @@ fn quiet_leaves_warnings_and_verbose_adds() {
     assert!(verbose.ends_with(&plain), "{verbose}");
     // The file has all of it, whatever is said, and keeps what it had.
     std::fs::write(&log, "before\n").unwrap();
-    assert_eq!(with(&[&"-q", &"--log", &log]), quiet);
-    let kept = text(&log);
+    assert_eq!(with(&[&"-q --log", &log]), quiet);
+    let kept = text_of(&log);
     assert!(kept.starts_with("before\n"), "{kept}");
     for part in ["eval", " reading ", " pipeline: ", &quiet] {
         assert!(kept.contains(part), "{part}: {kept}");
     }
     // An error is there as well, and no input is written to.
     let line = failure(&[&"eval", &tiny.file("none"), &"--log", &log]);
-    assert!(text(&log).trim_end().ends_with(&line), "{line}");
-    placefield(&[&eval[..], &[&"--log", &tiny.file("pl")]].concat()).assert().code(2);
+    assert!(text_of(&log).trim_end().ends_with(&line), "{line}");
+    placefield(&[&eval, &"--log", &tiny.file("pl")]).assert().code(2);
 }
 
 #[test]
 fn progress_is_told_without_a_terminal() {
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(300);
     let pl = folder.path().join("out.pl");
-    let args: [&dyn AsRef<OsStr>; 6] = [&"place", &aux, &"-o", &pl, &"--engine", &"cpu"];
-    let told = |more: &[&dyn AsRef<OsStr>]| {
-        let mut command = placefield(&[&args[..], more].concat());
-        let output = command.env("PLACEFIELD_PROGRESS", "0.005").output().unwrap();
-        assert!(output.status.success());
-        String::from_utf8(output.stderr).unwrap()
+    let args: &[&dyn Words] = &[&"place", &aux, &"-o", &pl, &"--engine cpu"];
+    let told = |more: &str| {
+        let mut command = placefield(&[&args, &more]);
+        said(&command.env("PLACEFIELD_PROGRESS", "0.005").assert().success())
     };
-    let lines = told(&[]);
+    let lines = told("");
     let line = lines.lines().find(|line| line.contains(" s: iteration "));
     let line = line.unwrap_or_else(|| panic!("{lines}"));
     assert!(line.contains("HPWL ") && line.contains("overflow "), "{line}");
-    assert!(!told(&[&"--quiet"]).contains("iteration"));
-    let mut wrong = placefield(&args);
+    assert!(!told("--quiet").contains("iteration"));
+    let mut wrong = placefield(args);
     wrong.env("PLACEFIELD_PROGRESS", "often").assert().code(1);
 }
 
@@ -74,21 +54,13 @@ fn progress_is_told_without_a_terminal() {
 #[cfg(target_os = "linux")]
 fn a_history_grows_while_cells_are_placed() {
     use std::process::{Command, Stdio};
-    let (folder, aux) = generated();
+    let (folder, aux) = generated(300);
     let (pl, history) = (folder.path().join("out.pl"), folder.path().join("h.csv"));
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("placefield"));
-    command.args([OsStr::new("place"), aux.as_ref(), "-o".as_ref(), pl.as_ref()]);
-    command.args([
-        "--engine",
-        "cpu",
-        "--stop-overflow",
-        "0",
-        "--iterations",
-        "100000",
-        "--history",
-    ]);
-    let command = crate::heeding(command.arg(&history)).stderr(Stdio::null()).stdout(Stdio::null());
-    let mut child = command.spawn().unwrap();
+    let endless = "--engine cpu --stop-overflow 0 --iterations 100000 --history";
+    let args: &[&dyn Words] = &[&"place", &aux, &"-o", &pl, &endless, &history];
+    let command = crate::heeding(command.args(args.words()));
+    let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let lines = || std::fs::read_to_string(&history).unwrap_or_default().lines().count();
     while lines() < 20 {
         assert!(child.try_wait().unwrap().is_none(), "ended before");
@@ -97,7 +69,7 @@ fn a_history_grows_while_cells_are_placed() {
     assert!(!pl.exists());
     crate::interrupt(child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let all = text(&history);
+    let all = text_of(&history);
     let columns = all.lines().next().unwrap().split(',').count();
     assert!(all.ends_with('\n') && all.lines().all(|line| line.split(',').count() == columns));
     let numbers =
@@ -114,8 +86,9 @@ fn an_interruption_while_reading_ends_at_once() {
     for name in ["place", "refine"] {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("placefield"));
         // It waits for the end of standard input.
-        command.args([OsStr::new(name), "-".as_ref(), "-o".as_ref(), pl.as_ref(), "-v".as_ref()]);
-        let command = crate::heeding(&mut command).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let args: &[&dyn Words] = &[&name, &"- -v -o", &pl];
+        let command =
+            crate::heeding(command.args(args.words())).stdin(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
@@ -139,22 +112,22 @@ fn an_interruption_while_reading_ends_at_once() {
 fn options_come_from_a_file() {
     let tiny = Tiny::new();
     let (aux, config) = (tiny.aux(), tiny.folder().join("c.toml"));
-    let with = |toml: &str, more: &[&dyn AsRef<OsStr>]| {
+    let with = |toml: &str, more: &str| {
         std::fs::write(&config, toml).unwrap();
-        eval_json(&[&[&aux as &dyn AsRef<OsStr>, &"--config", &config], more].concat())
+        eval_json(&[&aux, &"--config", &config, &more])
     };
     let toml = "bins = \"8x4\"\nlegality = true\n# of another command\nstop-overflow = 0.1\n\
                 [eval]\ntarget_density = 0.9\nregion = [\"0,0,4,4\", \"0,0,8,8\"]\n\
                 [place]\nprecision = \"f64\"\n";
-    let json = with(toml, &[]);
+    let json = with(toml, "");
     assert_eq!(json["grid"]["bins"], json!([8, 4]));
     assert_eq!(json["options"]["target_density"], 0.9);
     assert_eq!(json["options"]["precision"], "f32");
     assert!(json["legality"].is_object());
     assert_eq!(json["windows"].as_array().unwrap().len(), 2);
     // The command line goes first.
-    assert_eq!(with(toml, &[&"--bins", &"16"])["grid"]["bins"], json!([16, 16]));
-    assert_eq!(with("engine = \"cpu\"\nbins = 8\n", &[])["grid"]["bins"], json!([8, 8]));
+    assert_eq!(with(toml, "--bins 16")["grid"]["bins"], json!([16, 16]));
+    assert_eq!(with("engine = \"cpu\"\nbins = 8\n", "")["grid"]["bins"], json!([8, 8]));
     let wrong = |toml: &str| {
         std::fs::write(&config, toml).unwrap();
         let line = failure(&[&"eval", &aux, &"--config", &config]);
@@ -178,16 +151,16 @@ fn several_placements_make_one_table() {
     let (second, csv, json) = (at("second.pl"), at("t.csv"), at("t.json"));
     std::fs::write(&second, tiny.text("pl").replace("c 18 5", "c 4 12")).unwrap();
     let first = tiny.file("pl");
-    let eval: [&dyn AsRef<OsStr>; 10] =
-        [&"eval", &aux, &"--pl", &first, &"--pl", &second, &"--bins", &"8x4", &"--csv", &csv];
-    let table = run(&[&eval[..], &[&"--json", &json]].concat());
-    let all: Vec<Value> = serde_json::from_str(&text(&json)).unwrap();
+    let two: &[&dyn Words] = &[&aux, &"--pl", &first, &"--pl", &second];
+    let table = run(&[&"eval", &two, &"--bins 8x4 --csv", &csv, &"--json", &json]);
+    let all = json_of(&json);
+    let all = all.as_array().unwrap();
     let lines: Vec<Vec<String>> =
-        text(&csv).lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+        text_of(&csv).lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
     assert_eq!((all.len(), lines.len()), (2, 3));
     let column = |name: &str| lines[0].iter().position(|n| n == name).unwrap();
-    for ((pl, json), line) in [&first, &second].into_iter().zip(&all).zip(&lines[1..]) {
-        let alone = eval_json(&[&aux, &"--pl", pl, &"--bins", &"8x4"]);
+    for ((pl, json), line) in [&first, &second].into_iter().zip(all).zip(&lines[1..]) {
+        let alone = eval_json(&[&aux, &"--pl", pl, &"--bins 8x4"]);
         assert_eq!((&json["hpwl"], &json["density"]), (&alone["hpwl"], &alone["density"]));
         assert_eq!(line[column("placement")], pl.display().to_string());
         for (name, want) in
@@ -201,19 +174,15 @@ fn several_placements_make_one_table() {
     // Several designs, and what one of them fails in.
     let other = Tiny::new();
     other.edit("pl", "a 5 2", "a 500 2");
-    let both = [&"eval" as &dyn AsRef<OsStr>, &aux, &other.aux(), &"--bins", &"8"];
-    assert_eq!(run(&both).lines().count(), 3);
-    let assert = placefield(&[&both[..], &[&"--require-on-die"]].concat()).assert().code(1);
-    let said = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    let both: &[&dyn Words] = &[&"eval", &aux, &other.aux(), &"--bins 8"];
+    assert_eq!(run(both).lines().count(), 3);
+    let said = said(&placefield(&[&both, &"--require-on-die"]).assert().code(1));
     let of_other =
         format!("placefield: {}: 1 movable cells are not on the die", other.aux().display());
     assert!(said.contains(&of_other), "{said}");
-    for wrong in [[&"--maps" as &dyn AsRef<OsStr>, &"m"], [&"--pl", &first]] {
-        placefield(&[&both[..], &wrong].concat()).assert().code(2);
-    }
-    placefield(&[&"plot", &aux, &"--pl", &first, &"--pl", &second, &"--out", &at("p")])
-        .assert()
-        .code(2);
+    placefield(&[&both, &"--maps m"]).assert().code(2);
+    placefield(&[&both, &"--pl", &first]).assert().code(2);
+    placefield(&[&"plot", &two, &"--out", &at("p")]).assert().code(2);
 }
 
 #[test]
@@ -221,21 +190,8 @@ fn a_window_has_its_own_numbers() {
     // `a` is 4 x 2 at (5, 2), `c` 3 x 2 at (18, 5), and `p`, fixed, 4 x 4 at (30, 8).
     let tiny = Tiny::new();
     tiny.edit("pl", "c 18 5", "c 6 2");
-    let json = eval_json(&[
-        &tiny.aux(),
-        &"--bins",
-        &"40x16",
-        &"--precision",
-        &"f64",
-        &"--region",
-        &"5,2,9,4",
-        &"--region",
-        &"0,0,40,16",
-        &"--region",
-        &"30,8,34,12",
-        &"--region",
-        &"7,0,8,3",
-    ]);
+    let regions = "--region 5,2,9,4 --region 0,0,40,16 --region 30,8,34,12 --region 7,0,8,3";
+    let json = eval_json(&[&tiny.aux(), &"--bins 40x16 --precision f64", &regions]);
     let windows = json["windows"].as_array().unwrap();
     let number = |k: usize, key: &str| windows[k][key].as_f64().unwrap();
     // `c` lies on `a` from 6 to 9: of the two, 6 of area above 1.
@@ -265,19 +221,8 @@ fn longer_wires_fail_where_that_is_asked_for() {
     // n1 goes from 17 to 25 of 22: HPWL is 30.
     std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 10 5")).unwrap();
     let gate = |from: &Path, to: &Path, most: &str| {
-        let args: [&dyn AsRef<OsStr>; 10] = [
-            &"diff",
-            &tiny.aux(),
-            &"--from",
-            &from,
-            &"--to",
-            &to,
-            &"--bins",
-            &"8",
-            &"--max-hpwl-rise",
-            &most,
-        ];
-        placefield(&args).assert()
+        let sides: &[&dyn Words] = &[&"--from", &from, &"--to", &to];
+        placefield(&[&"diff", &tiny.aux(), &sides, &"--bins 8 --max-hpwl-rise", &most]).assert()
     };
     gate(&from, &to, "37%").success();
     gate(&from, &to, "0.364").success();
@@ -304,15 +249,14 @@ fn linked_aux_files_find_files_at_either_end() {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("link.aux");
     std::os::unix::fs::symlink(tiny.aux(), &link).unwrap();
-    let want = eval_json(&[&tiny.aux(), &"--bins", &"8"]);
-    assert_eq!(eval_json(&[&link, &"--bins", &"8"])["hpwl"], want["hpwl"]);
+    let want = eval_json(&[&tiny.aux(), &"--bins 8"]);
+    assert_eq!(eval_json(&[&link, &"--bins 8"])["hpwl"], want["hpwl"]);
     // A file beside the link goes first.
     let moved = tiny.text("pl").replace("c 18 5", "c 10 5");
     std::fs::write(folder.path().join("t.pl"), moved).unwrap();
-    assert_eq!(eval_json(&[&link, &"--bins", &"8"])["hpwl"], 30.0);
+    assert_eq!(eval_json(&[&link, &"--bins 8"])["hpwl"], 30.0);
     // No input is written over, at either end.
-    let over = [&"place" as &dyn AsRef<OsStr>, &link, &"-o", &folder.path().join("t.pl")];
-    placefield(&over).assert().code(2);
+    placefield(&[&"place", &link, &"-o", &folder.path().join("t.pl")]).assert().code(2);
     std::fs::remove_file(tiny.file("nodes")).unwrap();
     assert!(failure(&[&"eval", &link]).contains("t.nodes"));
 }

@@ -1,20 +1,19 @@
 //! Failures of the system: full disks, file sizes, threads, signals.
 
 use crate::tiny::Tiny;
-use crate::{heeding, names_in, placefield};
+use crate::{Words, heeding, names_in, placefield, text_of};
 use predicates::prelude::*;
-use std::ffi::OsStr;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 /// The program in the place of a shell that has run some commands.
-fn behind(shell: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
+fn behind(shell: &str, args: &[&dyn Words]) -> Command {
     let mut command = Command::new("sh");
     command
         .args(["-c", &format!("{shell}\nexec \"$0\" \"$@\"")])
         .arg(assert_cmd::cargo::cargo_bin("placefield"))
-        .args(args)
+        .args(args.words())
         .env("PLACEFIELD_PROGRESS", "0");
     command
 }
@@ -23,16 +22,16 @@ fn behind(shell: &str, args: &[&dyn AsRef<OsStr>]) -> Command {
 fn output_that_cannot_be_printed_is_an_error() {
     let tiny = Tiny::new();
     let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
-    let cases: [&[&dyn AsRef<OsStr>]; 9] = [
+    let cases: [&[&dyn Words]; 9] = [
         &[&"--help"],
         &[&"--version"],
-        &[&"help", &"eval"],
-        &[&"eval", &"--help"],
+        &[&"help eval"],
+        &[&"eval --help"],
         &[&"info"],
-        &[&"completions", &"bash"],
+        &[&"completions bash"],
         &[&"man"],
-        &[&"generate", &"--cells", &"50", &"--out", &out],
-        &[&"eval", &aux, &"--bins", &"8", &"--json", &"-"],
+        &[&"generate --cells 50 --out", &out],
+        &[&"eval", &aux, &"--bins 8 --json -"],
     ];
     let line = "placefield: standard output: No space left on device (os error 28)\n";
     for args in cases {
@@ -52,7 +51,7 @@ fn output_that_cannot_be_printed_is_an_error() {
 fn files_over_the_size_limit_are_removed() {
     let tiny = Tiny::new();
     let out = tempfile::tempdir().unwrap();
-    let is_one_error = |args: &[&dyn AsRef<OsStr>], file: &str| {
+    let is_one_error = |args: &[&dyn Words], file: &str| {
         // Blocks of 512 bytes.
         let Output { status, stderr, .. } = behind("ulimit -f 8", args).output().unwrap();
         let said = String::from_utf8(stderr).unwrap();
@@ -64,24 +63,23 @@ fn files_over_the_size_limit_are_removed() {
         assert_eq!((status.code(), said.lines().count()), (Some(1), 1));
         assert!(names_in(out.path()).is_empty(), "{:?}", names_in(out.path()));
     };
-    is_one_error(&[&"generate", &"--cells", &"2000", &"--out", &out.path()], "cells2000.nodes");
+    is_one_error(&[&"generate --cells 2000 --out", &out.path()], "cells2000.nodes");
     // The nodes fit, the nets do not.
-    is_one_error(&[&"generate", &"--cells", &"50", &"--out", &out.path()], "cells50.nets");
-    let maps: [&dyn AsRef<OsStr>; 8] =
-        [&"eval", &tiny.aux(), &"--bins", &"64", &"--engine", &"cpu", &"--maps", &out.path()];
-    is_one_error(&maps, "density.npy");
+    is_one_error(&[&"generate --cells 50 --out", &out.path()], "cells50.nets");
+    let maps = "--bins 64 --engine cpu --maps";
+    is_one_error(&[&"eval", &tiny.aux(), &maps, &out.path()], "density.npy");
 }
 
 #[test]
 fn threads_that_cannot_be_started_are_an_error() {
     let tiny = Tiny::new();
     let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
-    let cases: [&[&dyn AsRef<OsStr>]; 5] = [
+    let cases: [&[&dyn Words]; 5] = [
         &[&"eval", &aux],
         &[&"place", &aux, &"-o", &out],
         &[&"compare", &aux],
-        &[&"generate", &"--cells", &"50", &"--out", &out],
-        &[&"demo", &"--out", &out],
+        &[&"generate --cells 50 --out", &out],
+        &[&"demo --out", &out],
     ];
     for args in cases {
         // A stack of 100 TB is more than a process can have.
@@ -97,8 +95,7 @@ fn threads_that_cannot_be_started_are_an_error() {
 /// A design being generated into `folder`, the first of its files begun, by a program started as in
 /// `behind`.
 fn generating(shell: &str, folder: &Path) -> Child {
-    let args: [&dyn AsRef<OsStr>; 5] = [&"generate", &"--cells", &"200000", &"--out", &folder];
-    let mut command = behind(shell, &args);
+    let mut command = behind(shell, &[&"generate --cells 200000 --out", &folder]);
     let mut child =
         heeding(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     while names_in(folder).is_empty() {
@@ -131,7 +128,7 @@ fn interrupted_runs_leave_no_partial_files() {
     signal(&child, "-INT");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert_eq!(names_in(out.path()), [aux]);
-    assert_eq!(std::fs::read_to_string(out.path().join(aux)).unwrap(), old);
+    assert_eq!(text_of(out.path().join(aux)), old);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The paper's tables on an engine whose times are known beforehand.
 
+use crate::text_of;
 use placefield::Precision;
 use placefield::cli::paper::{
     self, BenchError, EXPERIMENTS, Experiment, FEWEST, Machine, Report, Session, Settings, Table,
@@ -295,11 +296,11 @@ fn tables_are_drawn() {
             "breakdown_ratio.svg"
         ]
     );
-    let svg = std::fs::read_to_string(&files[3]).unwrap();
+    let svg = text_of(&files[3]);
     for text in ["IDCT row-column", "IDCT row-column (paper)", "2-D DCT and IDCT"] {
         assert!(svg.contains(text), "{text}");
     }
-    let bars = std::fs::read_to_string(&files[5]).unwrap();
+    let bars = text_of(&files[5]);
     for text in ["post-processing", "time over whole DCT", "paper"] {
         assert!(bars.contains(text), "{text}");
     }

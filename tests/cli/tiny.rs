@@ -46,11 +46,11 @@ impl Tiny {
     /// The design as it should be: die 40 × 16, 8 rows of height 2.
     pub(crate) fn new() -> Self {
         let tiny = Tiny { folder: tempfile::tempdir().unwrap() };
-        let rows: String = (0..8).map(|i| row(2 * i, 0, 40)).collect();
-        let scl = format!("UCLA scl 1.0\nNumRows : 8\n{rows}");
+        let scl = scl(|i| row(2 * i, 0, 40));
         let files = [("aux", AUX), ("nodes", NODES), ("nets", NETS), ("pl", PL), ("wts", WTS)];
-        files.iter().for_each(|(kind, text)| tiny.write(kind, text.as_bytes()));
-        tiny.write("scl", scl.as_bytes());
+        for (kind, text) in files.into_iter().chain([("scl", &*scl)]) {
+            tiny.write(kind, text.as_bytes());
+        }
         tiny
     }
 
@@ -81,6 +81,19 @@ impl Tiny {
         assert!(text.contains(from), "no {from:?} in the .{kind} file");
         self.write(kind, text.replacen(from, to, 1).as_bytes());
     }
+}
+
+/// The text of a `.scl` file of 8 rows.
+fn scl(row: impl Fn(usize) -> String) -> String {
+    format!("UCLA scl 1.0\nNumRows : 8\n{}", (0..8).map(row).collect::<String>())
+}
+
+/// The rows of the design, N and FS in turn.
+pub(crate) fn flipped_rows() -> String {
+    scl(|i| match i % 2 {
+        0 => row(2 * i, 0, 40),
+        _ => row(2 * i, 0, 40).replace("Siteorient : N", "Siteorient : FS"),
+    })
 }
 
 /// One row of height 2 with `sites` sites of width 1 from `x`.

@@ -108,9 +108,9 @@ fn errors_name_the_option_and_its_range() {
 #[test]
 fn wrong_usage_shows_that_of_the_command() {
     let usage = predicate::str::contains("Usage: placefield eval [OPTIONS] <DESIGN>");
-    placefield(&[&"eval", &"a.aux", &"--engine", &"both"]).assert().code(2).stderr(usage);
+    placefield(&[&"eval a.aux --engine both"]).assert().code(2).stderr(usage);
     let usage = predicate::str::contains("Usage: placefield bench all [OPTIONS]");
-    placefield(&[&"bench", &"all", &"--engine", &"both"]).assert().code(2).stderr(usage);
+    placefield(&[&"bench all --engine both"]).assert().code(2).stderr(usage);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn malformed_device_limits_are_refused() {
     info.env("PLACEFIELD_DEVICE_LIMIT", "99 KB");
     info.assert().success().stdout(predicate::str::contains(expected));
     let tiny = Tiny::new();
-    let mut eval = placefield(&[&"eval", &tiny.aux(), &"--engine", &"cuda"]);
+    let mut eval = placefield(&[&"eval", &tiny.aux(), &"--engine cuda"]);
     eval.env("PLACEFIELD_DEVICE_LIMIT", "99 KB");
     eval.assert().code(1).stderr(predicate::str::contains(expected));
 }
