@@ -1,13 +1,13 @@
 //! `placefield bench`: the paper's tables and figures on this machine.
 
 use super::document::write_document;
-use super::engines::open_target;
+use super::engines::{Chosen, open_target};
 use super::failure::{Failure, Interrupted};
 use super::input::use_threads;
 use super::log::{self, spinner};
 use super::options::EngineChoice;
-use super::options::{PrecisionArg, thread_count};
-use super::outputs::{Outputs, PICTURES};
+use super::options::{precision, thread_count};
+use super::outputs::{Outputs, PICTURES, to_stdout};
 use super::paper::{self, EXPERIMENTS, Experiment, Report, Settings, Watch};
 use super::report::page::Page;
 use super::results::list;
@@ -74,8 +74,8 @@ struct RunArgs {
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     engine: EngineChoice,
     /// Working precision; the paper's is f64
-    #[arg(long, value_enum, default_value_t = PrecisionArg::F64, value_name = "TYPE")]
-    precision: PrecisionArg,
+    #[arg(long, value_parser = precision(), default_value = "f64", value_name = "TYPE")]
+    precision: crate::Precision,
     /// Threads on the CPU; 0 takes all there are
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
@@ -121,7 +121,7 @@ struct ShowArgs {
 
 /// Measures or reads, writes, draws, prints.
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
-    let printed = |output: &OutputArgs| output.json.as_deref() != Some(Path::new("-"));
+    let printed = |output: &OutputArgs| !to_stdout(&output.json);
     let (report, output, inputs, asked) = match &args.what {
         What::Show(show) => {
             let inputs = std::slice::from_ref(&show.report);
@@ -150,10 +150,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
         Page::of_benchmarks(&report)?.write(None, path)?;
         files.push(path.clone());
     }
-    if let Some(path) = &output.json {
-        write_document(path, inputs, &files, &report)?;
-        files.push(path.clone());
-    }
+    write_document(output.json.as_ref(), inputs, &files, &report)?;
+    files.extend(output.json.clone());
     if printed(output) {
         list(&files)?;
     }
@@ -188,10 +186,10 @@ fn read(path: &Path) -> Result<Report, Failure> {
 fn measure(experiments: &[&Experiment], args: &RunArgs, tables: bool) -> Result<Report, Failure> {
     args.engine.only_one_device()?;
     use_threads(args.threads)?;
-    let (target, note) = open_target(args.engine, args.threads)?;
+    let Chosen { engine: target, note } = open_target(args.engine, args.threads)?;
     let repetitions = if args.quick { 5 } else { paper::REPETITIONS };
     let settings = Settings {
-        precision: args.precision.into(),
+        precision: args.precision,
         repetitions: args.repetitions.map_or(repetitions, |n| n as usize),
         quick: args.quick,
     };

@@ -3,13 +3,15 @@
 use super::failure::Failure;
 use super::input::Opened;
 use super::maps::write_map;
+use super::options::named;
 use super::outputs::MapsFormat;
 use crate::congestion::{
     Capacity, CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
     Figures, RoutingGrid,
 };
 use crate::grid::Map;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::TypedValueParser;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -18,32 +20,16 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct CongestionArgs {
     /// Add congestion: RUDY, macros, cells and pins by the formulas of one of these
-    #[arg(long, value_enum, value_name = "CONVENTION")]
-    congestion: Option<ConventionArg>,
+    #[arg(long, value_parser = convention(), value_name = "CONVENTION")]
+    congestion: Option<Convention>,
     /// Routing tracks per layout unit across them, horizontal and vertical
     #[arg(long, value_name = "H,V", value_parser = capacity, requires = "congestion")]
     capacity: Option<Capacity>,
 }
 
-/// `--congestion`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ConventionArg {
-    #[value(name = "circuitnet")]
-    CircuitNet,
-    #[value(name = "dreamplace")]
-    DreamPlace,
-    #[value(name = "openroad")]
-    OpenRoad,
-}
-
-impl From<ConventionArg> for Convention {
-    fn from(arg: ConventionArg) -> Convention {
-        match arg {
-            ConventionArg::CircuitNet => Convention::CircuitNet,
-            ConventionArg::DreamPlace => Convention::DreamPlace,
-            ConventionArg::OpenRoad => Convention::OpenRoad,
-        }
-    }
+/// Parses `--congestion`.
+pub(crate) fn convention() -> impl TypedValueParser<Value = Convention> {
+    named(Convention::ALL.map(|one| (one.name(), one)))
 }
 
 /// Parses `--capacity`.
@@ -95,7 +81,7 @@ impl CongestionArgs {
         opened: &Opened,
         grid: RoutingGrid,
     ) -> Result<Option<Congestion>, Failure> {
-        let Some(convention) = self.congestion.map(Convention::from) else { return Ok(None) };
+        let Some(convention) = self.congestion else { return Ok(None) };
         // The tracks given, or else those of a DEF design's layers.
         let capacity = self.capacity.or_else(|| layers_capacity(opened));
         let options = CongestionOptions::default().convention(convention).capacity(capacity);

@@ -4,7 +4,7 @@ use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
 use super::input::{Opened, read_design, use_threads};
 use super::options::DesignArgs;
-use super::outputs::{Outputs, check_placement_output};
+use super::outputs::{Outputs, check_placement_output, to_stdout};
 use super::report::DesignReport;
 use super::results::{list, tell};
 use crate::bookshelf;
@@ -91,10 +91,8 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<(), Failure> {
         }
     };
     let report = report(&opened, units_per_layout_unit, lost, warnings);
-    if let Some(path) = &args.json {
-        write_document(path, &opened.files, &outputs, &report)?;
-    }
-    if args.json.as_deref() == Some(Path::new("-")) {
+    write_document(args.json.as_ref(), &opened.files, &outputs, &report)?;
+    if to_stdout(&args.json) {
         return Ok(());
     }
     let mut warnings = report.warnings.clone();
@@ -122,10 +120,7 @@ fn report(
         nodes.map(|i| design.rect(i).area()).sum()
     };
     ConvertReport {
-        design: DesignReport {
-            def: opened.def.clone(),
-            ..DesignReport::of(design, area(false), area(true))
-        },
+        design: DesignReport::of(design, opened.def.as_ref(), area(false), area(true)),
         hpwl: design.hpwl().map(|hpwl| hpwl.unweighted),
         units_per_layout_unit,
         lost,

@@ -1,7 +1,7 @@
 //! `placefield demo`: all of it on a generated design.
 
 use super::compare::command as compare;
-use super::document::write_document;
+use super::document::{NO_FILES, write_document};
 use super::evaluation::evaluate;
 use super::failure::{Failure, usage};
 use super::generate::{Spec, generate, write_bookshelf};
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     tell(&evaluated.notes, &evaluated.report.warnings);
     eval::print(&evaluated.report)?;
     let json = args.out.join("eval.json");
-    write_document(&json, &opened.files, &[] as &[PathBuf], &evaluated.report)?;
+    write_document(Some(&json), &opened.files, NO_FILES, &evaluated.report)?;
 
     let mut out = io::stdout().lock();
     writeln!(out, "   {}", json.display())?;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let table = compare::compare(&opened, &evaluation.options, args.iterations, None)?;
     compare::print(&table)?;
     let json = args.out.join("compare.json");
-    write_document(&json, &opened.files, &[] as &[PathBuf], &table)?;
+    write_document(Some(&json), &opened.files, NO_FILES, &table)?;
     let mut out = io::stdout().lock();
     writeln!(out, "   {}", json.display())?;
     for file in pictures::draw_comparison(&opened.design.name, &table.iterations, &args.out)? {

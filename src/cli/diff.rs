@@ -7,7 +7,7 @@ use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
 use super::maps::{write_column, write_map};
 use super::options::{EvaluationArgs, number};
-use super::outputs::{Names, Outputs, PICTURES, ResultArgs, one_standard_input};
+use super::outputs::{Names, Outputs, PICTURES, ResultArgs, one_standard_input, to_stdout};
 use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, name_of};
 use super::pictures::save;
 use super::report::difference::Difference;
@@ -323,11 +323,9 @@ fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
         files.push(path.clone());
     }
     files.retain(|path| path != Path::new("-"));
-    if let Some(path) = &args.results.json {
-        write_document(path, &opened.files, &files, &report)?;
-        files.push(path.clone());
-    }
-    if args.results.json_alone() || args.report.as_deref() == Some(Path::new("-")) {
+    write_document(args.results.json.as_ref(), &opened.files, &files, &report)?;
+    files.extend(args.results.json.clone());
+    if to_stdout(&args.results.json) || to_stdout(&args.report) {
         tell(&notes, &[]);
         return args.check_rise(&report.change);
     }

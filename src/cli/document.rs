@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// leaves it as it is.
 pub(crate) const SCHEMA: u32 = 1;
 
+/// The files of a command that reads or writes none but the document.
+pub(crate) const NO_FILES: &[&Path] = &[];
+
 /// The content of a command's JSON document.
 pub(crate) trait Content: Serialize + JsonSchema {
     /// The command.
@@ -38,14 +41,14 @@ pub(super) struct Document<'a, T> {
     content: &'a T,
 }
 
-/// Writes pretty JSON to `path` (`-`: standard output).
+/// Writes pretty JSON to the file that an option names, if it names one (`-`: standard output).
 pub(crate) fn write_document<T: Content>(
-    path: &Path,
+    path: Option<&PathBuf>,
     inputs: &[impl AsRef<Path>],
     outputs: &[impl AsRef<Path>],
     content: &T,
 ) -> Result<(), Failure> {
-    write_json(path, &document(path, inputs, outputs, content))
+    path.map_or(Ok(()), |path| write_json(path, &document(path, inputs, outputs, content)))
 }
 
 /// Writes a list of several documents, each with inputs of its own.

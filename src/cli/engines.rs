@@ -1,14 +1,15 @@
 //! The engine that runs: the user's choice and the machine's devices.
 
 use super::failure::Failure;
-use super::options::{Devices, EngineChoice, SolveArgs};
+#[cfg(feature = "cuda")]
+use super::options::Devices;
+use super::options::{EngineChoice, SolveArgs};
 use super::paper::{Target, cpu_target};
 use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
 use crate::engine::{Choice, EngineOptions, Timed};
 use crate::place::{Backend, HostBackend};
 use crate::wirelength::Netlist;
-use std::fmt::Display;
 use std::sync::Arc;
 
 /// Floating-point types every engine of this build computes in.
@@ -34,38 +35,43 @@ macro_rules! with_precision {
 }
 pub(crate) use with_precision;
 
-/// The engines the user chose, one or two, and what `auto` took and why.
-pub(crate) struct Chosen<T: EngineReal> {
-    pub(crate) engines: Vec<Box<dyn Timed<T>>>,
+const NO_CUDA: &str = "no CUDA: this program was built without the cuda feature";
+
+/// What runs, and the choice of `auto` with its reason.
+pub(crate) struct Chosen<E> {
+    pub(crate) engine: E,
     pub(crate) note: Option<String>,
 }
 
-/// Opens the engines of `choice`.
+/// Opens the engines of `choice`, one or two.
 pub(crate) fn open<T: EngineReal>(
     charge: Charge,
     options: &EngineOptions,
     choice: EngineChoice,
-) -> Result<Chosen<T>, Failure> {
+) -> Result<Chosen<Vec<Box<dyn Timed<T>>>>, Failure> {
     let cpu = |charge| -> Result<Box<dyn Timed<T>>, Failure> {
         Ok(Box::new(CpuEngine::new(charge, options)?))
     };
-    let Decided { choice, note } = decide(choice);
-    let engines: Vec<Box<dyn Timed<T>>> = match choice {
-        EngineChoice::Auto | EngineChoice::Cpu => vec![cpu(charge)?],
+    let Chosen { engine: choice, note } = decide(choice)?;
+    let engine = match choice {
+        #[cfg(feature = "cuda")]
         EngineChoice::Cuda(device) => {
             vec![cuda::open(charge, options, device).map_err(|e| advise(e, &note))?]
         }
+        #[cfg(feature = "cuda")]
         EngineChoice::Several(devices) => {
             let (engine, note) = cuda::open_several(charge, options, devices)?;
-            return Ok(Chosen { engines: vec![engine], note: Some(note) });
+            return Ok(Chosen { engine: vec![engine], note: Some(note) });
         }
         // The device first: anything it lacks is known at once.
+        #[cfg(feature = "cuda")]
         EngineChoice::Both(device) => {
             let gpu = cuda::open(charge.clone(), options, device)?;
             vec![cpu(charge)?, gpu]
         }
+        _ => vec![cpu(charge)?],
     };
-    Ok(Chosen { engines, note })
+    Ok(Chosen { engine, note })
 }
 
 /// Begins to open the device that `options` ask for, if it is to be one, while the design is read;
@@ -86,26 +92,22 @@ pub(crate) fn finish_ahead() {
     cuda::finish_ahead();
 }
 
-/// The machine of a placement, and what `auto` took and why.
-pub(crate) struct ChosenBackend {
-    pub(crate) backend: Box<dyn Backend>,
-    pub(crate) note: Option<String>,
-}
-
 /// Opens what places on the engine of `options`.
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Arc<Charge>,
     netlist: &Netlist,
     options: &SolveArgs,
-) -> Result<ChosenBackend, Failure> {
+) -> Result<Chosen<Box<dyn Backend>>, Failure> {
     let engine_options = options.engine_options();
-    let Decided { choice, note } = decide(options.engine);
-    let backend = match choice {
+    let Chosen { engine: choice, note } = decide(options.engine)?;
+    let engine: Box<dyn Backend> = match choice {
+        #[cfg(feature = "cuda")]
         EngineChoice::Several(devices) => {
-            let (backend, note) =
+            let (engine, note) =
                 cuda::open_backend_on::<T>(charge, netlist, &engine_options, devices)?;
-            return Ok(ChosenBackend { backend, note: Some(note) });
+            return Ok(Chosen { engine, note: Some(note) });
         }
+        #[cfg(feature = "cuda")]
         EngineChoice::Cuda(device) => {
             cuda::open_backend::<T>(charge, netlist, &engine_options, device)
                 .map_err(|e| advise(e, &note))?
@@ -115,25 +117,22 @@ pub(crate) fn open_backend<T: EngineReal>(
             Box::new(HostBackend::new(engine, netlist, engine_options.threads)?)
         }
     };
-    Ok(ChosenBackend { backend, note })
+    Ok(Chosen { engine, note })
 }
 
-/// The engine that runs, and the choice of `auto` with its reason.
-pub(crate) struct Decided {
-    pub(crate) choice: EngineChoice,
-    pub(crate) note: Option<String>,
-}
-
-/// Turns `auto` into what the machine has.
-pub(crate) fn decide(choice: EngineChoice) -> Decided {
-    if choice != EngineChoice::Auto {
-        return Decided { choice, note: None };
-    }
-    let (choice, what) = match cuda::usable(0) {
-        Err(why) => (EngineChoice::Cpu, format!("cpu ({why})")),
-        Ok(name) => (EngineChoice::Cuda(0), format!("cuda:0 ({name} can be used)")),
+/// Turns `auto` into what the machine has. Devices are refused by a program without CUDA.
+pub(crate) fn decide(choice: EngineChoice) -> Result<Chosen<EngineChoice>, &'static str> {
+    let (engine, what) = match choice {
+        EngineChoice::Auto => match cuda::usable(0) {
+            Err(why) => (EngineChoice::Cpu, format!("cpu ({why})")),
+            Ok(name) => (EngineChoice::Cuda(0), format!("cuda:0 ({name} can be used)")),
+        },
+        choice if cfg!(feature = "cuda") || choice == EngineChoice::Cpu => {
+            return Ok(Chosen { engine: choice, note: None });
+        }
+        _ => return Err(NO_CUDA),
     };
-    Decided { choice, note: Some(format!("engine: {what}")) }
+    Ok(Chosen { engine, note: Some(format!("engine: {what}")) })
 }
 
 /// Returns the choice of `--pipeline auto`, with its reason.
@@ -142,24 +141,22 @@ pub(crate) fn pipeline_note(options: &SolveArgs, choice: &Choice) -> Option<Stri
     options.pipeline().is_none().then(|| format!("pipeline: {pipeline} ({reason})"))
 }
 
-/// Opens the target of benchmarks; returns the choice of `auto` with its reason.
-pub(crate) fn open_target(
-    choice: EngineChoice,
-    threads: usize,
-) -> Result<(Target, Option<String>), Failure> {
-    let Decided { choice, note } = decide(choice);
-    let target = match choice {
-        EngineChoice::Auto | EngineChoice::Cpu => cpu_target(threads)?,
-        EngineChoice::Several(_) => unreachable!("refused by `only_one_device`"),
-        EngineChoice::Cuda(device) | EngineChoice::Both(device) => {
-            cuda::target(device).map_err(|e| advise(e, &note))?
+/// Opens the target of benchmarks, which run on one device.
+pub(crate) fn open_target(choice: EngineChoice, threads: usize) -> Result<Chosen<Target>, Failure> {
+    let Chosen { engine: choice, note } = decide(choice)?;
+    let engine = match choice {
+        #[cfg(feature = "cuda")]
+        EngineChoice::Cuda(device) => {
+            super::paper::cuda_target(device).map_err(|e| advise(Failure::from(e), &note))?
         }
+        _ => cpu_target(threads)?,
     };
-    Ok((target, note))
+    Ok(Chosen { engine, note })
 }
 
 /// Says what to do instead where it was `auto` that took a device which then failed.
-pub(crate) fn advise<E: Display + From<String>>(failure: E, note: &Option<String>) -> E {
+#[cfg(feature = "cuda")]
+pub(crate) fn advise<E: std::fmt::Display + From<String>>(failure: E, note: &Option<String>) -> E {
     match note {
         Some(_) => format!("{failure} (--engine cpu does without CUDA)").into(),
         None => failure,
@@ -316,64 +313,18 @@ mod cuda {
     ) -> Result<Box<dyn Backend>, Failure> {
         Ok(Box::new(CudaBackend::<T>::on(&gpu(device)?, charge, options, netlist)?))
     }
-
-    pub(super) fn target(device: usize) -> Result<Target, Failure> {
-        Ok(crate::cli::paper::cuda_target(device)?)
-    }
 }
 
 #[cfg(not(feature = "cuda"))]
 mod cuda {
     use super::*;
 
-    const NONE: &str = "no CUDA: this program was built without the cuda feature";
-
-    pub(super) fn usable(_: usize) -> Result<String, String> {
-        Err(NONE.to_owned())
+    pub(super) fn usable(_: usize) -> Result<String, &'static str> {
+        Err(NO_CUDA)
     }
 
     #[allow(clippy::extra_unused_type_parameters)] // the CUDA build's needs it
     pub(super) fn prefetch_device<T: EngineReal>(_: usize, _: bool) {}
 
     pub(super) fn finish_ahead() {}
-
-    pub(super) fn open<T: EngineReal>(
-        _: Charge,
-        _: &EngineOptions,
-        _: usize,
-    ) -> Result<Box<dyn Timed<T>>, Failure> {
-        Err(NONE.into())
-    }
-
-    pub(super) fn open_several<T: EngineReal>(
-        _: Charge,
-        _: &EngineOptions,
-        _: Devices,
-    ) -> Result<(Box<dyn Timed<T>>, String), Failure> {
-        Err(NONE.into())
-    }
-
-    pub(super) fn target(_: usize) -> Result<Target, Failure> {
-        Err(NONE.into())
-    }
-
-    #[allow(clippy::extra_unused_type_parameters)] // as above
-    pub(super) fn open_backend_on<T: EngineReal>(
-        _: Arc<Charge>,
-        _: &Netlist,
-        _: &EngineOptions,
-        _: Devices,
-    ) -> Result<(Box<dyn Backend>, String), Failure> {
-        Err(NONE.into())
-    }
-
-    #[allow(clippy::extra_unused_type_parameters)] // as above
-    pub(super) fn open_backend<T: EngineReal>(
-        _: Arc<Charge>,
-        _: &Netlist,
-        _: &EngineOptions,
-        _: usize,
-    ) -> Result<Box<dyn Backend>, Failure> {
-        Err(NONE.into())
-    }
 }

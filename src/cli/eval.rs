@@ -8,7 +8,7 @@ use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
 use super::legality;
 use super::options::{DesignArgs, EvaluationArgs};
-use super::outputs::{Names, ResultArgs, one_standard_input};
+use super::outputs::{Names, ResultArgs, one_standard_input, to_stdout};
 use super::pictures;
 use super::report::Report;
 use super::results::{list, tell, write_output, write_table};
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     results.check(MAPS, args.csv.as_ref(), &inputs)?;
     let mut rows = Vec::new();
     let mut outputs = Vec::new();
-    let alone = results.json_alone() || args.csv.as_deref() == Some(Path::new("-"));
+    let alone = to_stdout(&results.json) || to_stdout(&args.csv);
     for design in designs {
         let evaluation = EvaluationArgs { design, options: args.evaluation.options.clone() };
         rows.push(evaluated(args, &evaluation, &mut outputs)?);
@@ -131,13 +131,13 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     if let Some(path) = &results.json {
         let all: Vec<_> = rows.iter().map(|row| (&row.files[..], &row.report)).collect();
         match &all[..] {
-            [(files, report)] => write_document(path, files, &outputs, *report)?,
+            [(files, report)] => write_document(Some(path), files, &outputs, *report)?,
             all => write_documents(path, all, &outputs)?,
         }
         outputs.push(path.clone());
     }
     // The warnings are in the JSON, too.
-    let warnings: Vec<Warning> = match results.json_alone() {
+    let warnings: Vec<Warning> = match to_stdout(&results.json) {
         true => Vec::new(),
         false => rows.iter().flat_map(|row| row.warnings(several)).collect(),
     };

@@ -58,8 +58,7 @@ pub(crate) fn regions<T: EngineReal>(
     if charge.regions() == 1 {
         return Ok(Vec::new());
     }
-    let mut engines =
-        engines::open::<T>(charge, &options.engine_options(), options.engine)?.engines;
+    let mut engines = engines::open::<T>(charge, &options.engine_options(), options.engine)?.engine;
     let engine = &mut *engines[0];
     let (x, y) = engine.charge().initial_positions::<T>();
     engine.set_positions(&x, &y)?;
@@ -78,7 +77,7 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let design = &opened.design;
     log::begin("evaluating");
     let start = Instant::now();
-    let Chosen { mut engines, note } =
+    let Chosen { engine: mut engines, note } =
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
     let mut engine = engines.remove(0);
     let mut notes = Vec::from_iter(note);
@@ -138,10 +137,12 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let microns = |length: Option<f64>| Some(length? / design.units_per_micron?);
     let descriptor = engine.descriptor();
     let report = Report {
-        design: DesignReport {
-            def: opened.def.clone(),
-            ..DesignReport::of(design, charge.movable_area(), charge.fixed_area())
-        },
+        design: DesignReport::of(
+            design,
+            opened.def.as_ref(),
+            charge.movable_area(),
+            charge.fixed_area(),
+        ),
         grid: GridReport::of(&grid, design),
         options: OptionsReport {
             engine: descriptor.engine,

@@ -1,14 +1,14 @@
 //! `placefield info`: engines and devices found, and why one is missing.
 
-use super::document::{Content, write_document};
+use super::document::{Content, NO_FILES, write_document};
 use super::failure::Failure;
-use super::outputs::Outputs;
+use super::outputs::{Outputs, to_stdout};
 use crate::engine::Pipeline;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options of `placefield info`.
 #[derive(Args)]
@@ -90,11 +90,9 @@ pub(crate) fn run(args: &InfoArgs) -> Result<(), Failure> {
         cpu: Cpu { threads: std::thread::available_parallelism().map_or(1, |n| n.get()) },
         cuda: cuda(),
     };
-    if let Some(path) = &args.json {
-        write_document(path, &[] as &[PathBuf], &[] as &[PathBuf], &info)?;
-        if path == Path::new("-") {
-            return Ok(());
-        }
+    write_document(args.json.as_ref(), NO_FILES, NO_FILES, &info)?;
+    if to_stdout(&args.json) {
+        return Ok(());
     }
     Ok(print(&info)?)
 }

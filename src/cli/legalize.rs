@@ -7,7 +7,7 @@ use super::input::{read_design, use_threads};
 use super::legality::fix_as_at_home;
 use super::log;
 use super::options::{DesignArgs, thread_count};
-use super::outputs::{Outputs, PICTURES, check_placement_output};
+use super::outputs::{Outputs, PICTURES, check_placement_output, to_stdout};
 use super::report::DesignReport;
 use super::results::{list, tell};
 use super::stages::{self, LegalArgs};
@@ -107,10 +107,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
         (0..design.nodes.len()).filter(of_kind).map(|i| design.rect(i).area()).sum()
     };
     let document = LegalizeReport {
-        design: DesignReport {
-            def: opened.def.clone(),
-            ..DesignReport::of(design, area(true), area(false))
-        },
+        design: DesignReport::of(design, opened.def.as_ref(), area(true), area(false)),
         stages: &reached,
         timings_ms: Timings {
             parse: opened.parse_ms,
@@ -119,11 +116,9 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
         },
         warnings: &opened.warnings,
     };
-    if let Some(path) = &args.json {
-        write_document(path, &opened.files, &files, &document)?;
-        files.push(path.clone());
-    }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    write_document(args.json.as_ref(), &opened.files, &files, &document)?;
+    files.extend(args.json.clone());
+    if !to_stdout(&args.json) {
         tell(&[], &opened.warnings);
         let mut out = io::stdout().lock();
         let d = &document.design;

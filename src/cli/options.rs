@@ -9,8 +9,9 @@ use crate::engine::{EngineOptions, MAX_THREADS, Pipeline};
 use crate::formats::{self, Format, ReadOptions};
 use crate::grid::{BinGrid, Rect};
 use crate::lefdef::PinPosition;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Args, ValueEnum};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -28,12 +29,12 @@ pub(crate) struct DesignArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) pl: Vec<PathBuf>,
     /// Where the .nets file counts pin offsets from; center unless given
-    #[arg(long, value_enum, value_name = "ORIGIN")]
-    pin_offset: Option<PinOffsetArg>,
+    #[arg(long, value_parser = pin_offset(), value_name = "ORIGIN")]
+    pin_offset: Option<PinOffset>,
     /// Where a LEF pin is: the centre of its bounding box unless given, or the mean of its
     /// rectangles' centres
-    #[arg(long, value_enum, value_name = "WHERE")]
-    pin_position: Option<PinPositionArg>,
+    #[arg(long, value_parser = pin_position(), value_name = "WHERE")]
+    pin_position: Option<PinPosition>,
 }
 
 /// The options of every subcommand that evaluates a design.
@@ -64,11 +65,11 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineChoice,
     /// How the solve is composed of transforms; auto takes the fastest for engine and bins
-    #[arg(long, value_enum, default_value_t = PipelineArg::Auto, value_name = "NAME")]
+    #[arg(long, value_parser = pipeline(), default_value = "auto", value_name = "NAME")]
     pipeline: PipelineArg,
     /// Working precision
-    #[arg(long, value_enum, default_value_t = PrecisionArg::F32, value_name = "TYPE")]
-    precision: PrecisionArg,
+    #[arg(long, value_parser = precision(), default_value = "f32", value_name = "TYPE")]
+    precision: Precision,
     /// Threads on the CPU; 0 takes all there are
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
@@ -82,53 +83,42 @@ pub(crate) struct SolveArgs {
     seed: u64,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PinOffsetArg {
-    Center,
-    LowerLeft,
+/// `--pipeline`, none for `auto`. clap takes an option of type `Option` for one that may be missing;
+/// it does not see that this is one.
+pub(crate) type PipelineArg = Option<Pipeline>;
+
+/// Parses a name of a table.
+pub(crate) fn named<T, const N: usize>(
+    table: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(table.map(|(name, _)| name)).map(move |word| {
+        let found = table.iter().find(|(name, _)| *name == word);
+        found.expect("clap lets no other name through").1
+    })
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PinPositionArg {
-    Center,
-    Mean,
+/// Parses `--pipeline`.
+pub(crate) fn pipeline() -> impl TypedValueParser<Value = PipelineArg> {
+    let [row_column, fused, three_pass] = Pipeline::ALL.map(|one| (one.name(), Some(one)));
+    named([("auto", None), row_column, fused, three_pass])
 }
 
-/// `--pipeline`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum PipelineArg {
-    Auto,
-    RowColumn,
-    Fused,
-    ThreePass,
+/// Parses `--precision`.
+pub(crate) fn precision() -> impl TypedValueParser<Value = Precision> {
+    named([Precision::F32, Precision::F64].map(|one| (one.name(), one)))
 }
 
-impl PipelineArg {
-    /// Returns the pipeline given, none for `auto`.
-    pub(crate) fn pipeline(self) -> Option<Pipeline> {
-        match self {
-            PipelineArg::Auto => None,
-            PipelineArg::RowColumn => Some(Pipeline::RowColumn),
-            PipelineArg::Fused => Some(Pipeline::Fused),
-            PipelineArg::ThreePass => Some(Pipeline::ThreePass),
-        }
-    }
+/// Parses `--pin-offset`.
+fn pin_offset() -> impl TypedValueParser<Value = PinOffset> {
+    named([("center", PinOffset::Center), ("lower-left", PinOffset::LowerLeft)])
 }
 
-/// `--precision`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum PrecisionArg {
-    F32,
-    F64,
-}
-
-impl From<PrecisionArg> for Precision {
-    fn from(arg: PrecisionArg) -> Precision {
-        match arg {
-            PrecisionArg::F32 => Precision::F32,
-            PrecisionArg::F64 => Precision::F64,
-        }
-    }
+/// Parses `--pin-position`.
+fn pin_position() -> impl TypedValueParser<Value = PinPosition> {
+    named([("center", PinPosition::Center), ("mean", PinPosition::Mean)])
 }
 
 /// `--bins`: one number for both axes or `NXxNY`.
@@ -205,18 +195,12 @@ impl DesignArgs {
 
     /// Returns where the .nets file counts pin offsets from.
     pub(crate) fn pin_offset(&self) -> PinOffset {
-        match self.pin_offset {
-            None | Some(PinOffsetArg::Center) => PinOffset::Center,
-            Some(PinOffsetArg::LowerLeft) => PinOffset::LowerLeft,
-        }
+        self.pin_offset.unwrap_or(PinOffset::Center)
     }
 
     /// Returns where a LEF pin is.
     pub(crate) fn pin_position(&self) -> PinPosition {
-        match self.pin_position {
-            None | Some(PinPositionArg::Center) => PinPosition::Center,
-            Some(PinPositionArg::Mean) => PinPosition::Mean,
-        }
+        self.pin_position.unwrap_or(PinPosition::Center)
     }
 
     /// Returns the same with another placement in place of the design's own.
@@ -290,12 +274,12 @@ impl EvaluationArgs {
 
 impl SolveArgs {
     pub(crate) fn precision(&self) -> Precision {
-        self.precision.into()
+        self.precision
     }
 
     /// Returns the pipeline given, none for `auto`.
     pub(crate) fn pipeline(&self) -> Option<Pipeline> {
-        self.pipeline.pipeline()
+        self.pipeline
     }
 
     /// Returns the bins given.
@@ -341,9 +325,7 @@ impl SolveArgs {
 
     /// Returns the same options with `pipeline`.
     pub(crate) fn with_pipeline(&self, pipeline: Pipeline) -> SolveArgs {
-        let mut names = PipelineArg::value_variants().iter().copied();
-        let pipeline = names.find(|arg| arg.pipeline() == Some(pipeline));
-        SolveArgs { pipeline: pipeline.expect("every pipeline has a name"), ..self.clone() }
+        SolveArgs { pipeline: Some(pipeline), ..self.clone() }
     }
 
     pub(crate) fn charge_options(&self) -> ChargeOptions {

@@ -77,11 +77,6 @@ impl ResultArgs {
             .folder("--plots", self.plots.as_ref(), PICTURES)
             .check(inputs)
     }
-
-    /// Whether standard output is for the JSON alone.
-    pub(crate) fn json_alone(&self) -> bool {
-        self.json.as_deref() == Some(Path::new("-"))
-    }
 }
 
 /// The names of pictures.
@@ -193,6 +188,11 @@ impl<'a> Outputs<'a> {
 fn refused(option: &str, path: &Path, why: &str) -> Result<(), Failure> {
     let message = format!("{option} {}: {why}", path.display());
     Err(usage(ErrorKind::ArgumentConflict, &message))
+}
+
+/// Whether an option names standard output.
+pub(crate) fn to_stdout(option: &Option<PathBuf>) -> bool {
+    option.as_deref() == Some(Path::new("-"))
 }
 
 /// Returns the target of a path, for a file that exists or is to be made; none for standard input

@@ -1,8 +1,8 @@
 //! How pictures are drawn: the options that `plot` and `diff` share.
 
 use super::failure::{Failure, usage};
-use super::options::{has_repeats, number};
-use crate::plot::{Colors, Format, HeatMap, Picture, PlotError, Shading, Size};
+use super::options::{has_repeats, named, number};
+use crate::plot::{COLORS, Colors, Format, HeatMap, Picture, PlotError, SHADINGS, Shading, Size};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
@@ -17,16 +17,16 @@ pub(crate) struct PictureArgs {
     format: Vec<FormatArg>,
     /// How values become colours, and the values of a histogram places: in proportion up to the
     /// largest, up to where a few bins stand out, or by the logarithm
-    #[arg(long, value_enum, default_value_t = ScaleArg::Clipped, value_name = "SCALE")]
-    scale: ScaleArg,
+    #[arg(long, value_parser = named(SHADINGS), default_value = "clipped", value_name = "SCALE")]
+    scale: Shading,
     /// Values at the ends of the colours, as LO:HI of the one picture that --pictures names, or as
     /// NAME=LO:HI, joined by commas
     #[arg(long, value_delimiter = ',', value_name = "[NAME=]LO:HI", allow_hyphen_values = true)]
     range: Vec<RangeArg>,
     /// Colours of the maps, where they suit the values: red-blue and purple-green are for those of
     /// both signs, the others for those from zero on
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
-    colors: Vec<ColorsArg>,
+    #[arg(long, value_parser = named(COLORS), value_delimiter = ',', value_name = "NAMES")]
+    colors: Vec<Colors>,
     /// Width of a picture on paper, millimetres; text is as large as --font-size says then
     #[arg(long, value_name = "MM")]
     width: Option<f64>,
@@ -53,36 +53,6 @@ enum FormatArg {
     Pdf,
     /// PNG and SVG
     Both,
-}
-
-/// `--scale`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ScaleArg {
-    Linear,
-    Clipped,
-    Log,
-}
-
-/// `--colors`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ColorsArg {
-    Viridis,
-    Magma,
-    Grey,
-    RedBlue,
-    PurpleGreen,
-}
-
-impl ColorsArg {
-    fn colors(self) -> Colors {
-        match self {
-            ColorsArg::Viridis => Colors::Viridis,
-            ColorsArg::Magma => Colors::Magma,
-            ColorsArg::Grey => Colors::Grey,
-            ColorsArg::RedBlue => Colors::RedBlue,
-            ColorsArg::PurpleGreen => Colors::PurpleGreen,
-        }
-    }
 }
 
 /// `--range`.
@@ -200,13 +170,9 @@ impl PictureArgs {
         Ok(DrawOptions {
             pictures,
             formats,
-            shading: match self.scale {
-                ScaleArg::Linear => Shading::Linear,
-                ScaleArg::Clipped => Shading::Clipped,
-                ScaleArg::Log => Shading::Log,
-            },
+            shading: self.scale,
             ranges,
-            colors: self.colors.iter().map(|c| c.colors()).collect(),
+            colors: self.colors.clone(),
             size: self.dpi.map_or(size, |dpi| size.dpi(dpi)),
             titled: !self.no_title,
         })

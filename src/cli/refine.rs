@@ -6,7 +6,7 @@ use super::input::{Opened, read_design, use_threads};
 use super::legality;
 use super::log::{self, spinner};
 use super::options::{Bins, DesignArgs, at_least_one, seconds, target_density, thread_count};
-use super::outputs::{Outputs, check_placement_output};
+use super::outputs::{Outputs, check_placement_output, to_stdout};
 use super::report::{DesignReport, GridReport};
 use super::results::{in_microns, tell};
 use super::stages::refined;
@@ -26,7 +26,7 @@ use indicatif::ProgressBar;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Options of `placefield refine`.
@@ -221,10 +221,12 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let moved = displacement::between(design, &found.placement, &design.placement)?;
     let displacement = DisplacementReport::of(design, &moved);
     let report = RefineReport {
-        design: DesignReport {
-            def: opened.def.clone(),
-            ..DesignReport::of(&opened.design, charge.movable_area(), charge.fixed_area())
-        },
+        design: DesignReport::of(
+            &opened.design,
+            opened.def.as_ref(),
+            charge.movable_area(),
+            charge.fixed_area(),
+        ),
         grid: GridReport::of(&charge.grid(), &opened.design),
         options: RefineOptionsReport {
             rounds: options.rounds,
@@ -243,10 +245,8 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         },
         warnings: &opened.warnings,
     };
-    let outputs = std::slice::from_ref(&args.output);
-    let write = |file: &PathBuf| write_document(file, &opened.files, outputs, &report);
-    args.json.as_ref().map_or(Ok(()), write)?;
-    if args.json.as_deref() != Some(Path::new("-")) {
+    write_document(args.json.as_ref(), &opened.files, &[&args.output], &report)?;
+    if !to_stdout(&args.json) {
         print(args, &opened, &report)?;
     }
     tell(&[], &opened.warnings);

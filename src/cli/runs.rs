@@ -3,7 +3,7 @@
 
 use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
-use super::outputs::{Outputs, PICTURES, one_standard_input, read_input};
+use super::outputs::{Outputs, PICTURES, one_standard_input, read_input, to_stdout};
 use super::pictures::{over_iterations, save};
 use super::report::assemble::command;
 use super::report::page::Page;
@@ -211,12 +211,9 @@ pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
         page(&report, &pictures)?.write(None, path)?;
         files.push(path.clone());
     }
-    if let Some(path) = &args.json {
-        write_document(path, &args.runs, &files, &report)?;
-        files.push(path.clone());
-    }
+    write_document(args.json.as_ref(), &args.runs, &files, &report)?;
+    files.extend(args.json.clone());
     files.retain(|path| path != Path::new("-"));
-    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     if to_stdout(&args.json) || to_stdout(&args.report) {
         return Ok(());
     }

@@ -1,10 +1,10 @@
 //! `placefield tune`: times the candidates for every kernel of given line lengths on this device,
 //! and keeps the best beside the kernel cache.
 
-use super::document::{Content, write_document};
+use super::document::{Content, NO_FILES, write_document};
 use super::failure::Failure;
-use super::options::PrecisionArg;
-use super::outputs::Outputs;
+use super::options::precision;
+use super::outputs::{Outputs, to_stdout};
 use crate::cuda::internals::tuning::{Tuned, file, keep, tune};
 use crate::cuda::{CudaReal, Gpu};
 use crate::real::Precision;
@@ -12,7 +12,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options of `placefield tune`.
 #[derive(Args)]
@@ -24,8 +24,8 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     device: usize,
     /// Only this precision
-    #[arg(long, value_enum, value_name = "TYPE")]
-    precision: Option<PrecisionArg>,
+    #[arg(long, value_parser = precision(), value_name = "TYPE")]
+    precision: Option<Precision>,
     /// Times candidates, and keeps nothing
     #[arg(long)]
     dry_run: bool,
@@ -53,13 +53,13 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
     let gpu = Gpu::open(args.device)?;
     let device = gpu.info().name.clone();
     let mut out = io::stdout().lock();
-    if !args.is_json_alone() {
+    if !to_stdout(&args.json) {
         writeln!(out, "{device}: solves, and a DCT with an IDCT_IDXST, of N x N maps")?;
     }
     let mut rows = Vec::new();
     for &n in &args.lengths {
         for precision in [Precision::F32, Precision::F64] {
-            if args.precision.is_some_and(|only| Precision::from(only) != precision) {
+            if args.precision.is_some_and(|only| only != precision) {
                 continue;
             }
             let found = match precision {
@@ -75,20 +75,12 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
             rows.extend(found);
         }
     }
-    if let (false, false, Some(path)) = (args.is_json_alone(), args.dry_run, file(&gpu)) {
+    if let (false, false, Some(path)) = (to_stdout(&args.json), args.dry_run, file(&gpu)) {
         writeln!(out, "kept in {}; without this file the built-in table counts", path.display())?;
     }
     drop(out);
     let report = TuneReport { device, rows };
-    let none: [&Path; 0] = [];
-    args.json.as_ref().map_or(Ok(()), |path| write_document(path, &none, &none, &report))
-}
-
-impl TuneArgs {
-    /// Whether standard output is for the JSON.
-    fn is_json_alone(&self) -> bool {
-        self.json.as_deref() == Some(Path::new("-"))
-    }
+    write_document(args.json.as_ref(), NO_FILES, NO_FILES, &report)
 }
 
 fn one<T: CudaReal>(
@@ -99,7 +91,7 @@ fn one<T: CudaReal>(
 ) -> Result<Vec<Tuned>, Failure> {
     let mut failed = Ok(());
     let rows = tune::<T>(gpu, n, |row| {
-        if !args.is_json_alone() && failed.is_ok() {
+        if !to_stdout(&args.json) && failed.is_ok() {
             failed = line(row, T::PRECISION, out);
         }
     })?;

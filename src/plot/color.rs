@@ -56,6 +56,21 @@ pub enum Shading {
     Log,
 }
 
+/// The colour maps by name.
+#[cfg(any(feature = "cli", feature = "python"))]
+pub(crate) const COLORS: [(&str, Colors); 5] = [
+    ("viridis", Colors::Viridis),
+    ("magma", Colors::Magma),
+    ("grey", Colors::Grey),
+    ("red-blue", Colors::RedBlue),
+    ("purple-green", Colors::PurpleGreen),
+];
+
+/// The shadings by name.
+#[cfg(any(feature = "cli", feature = "python"))]
+pub(crate) const SHADINGS: [(&str, Shading); 3] =
+    [("linear", Shading::Linear), ("clipped", Shading::Clipped), ("log", Shading::Log)];
+
 /// A colour, red, green, blue.
 pub(crate) type Rgb = [u8; 3];
 

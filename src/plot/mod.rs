@@ -36,6 +36,8 @@ pub(crate) mod views;
 
 pub use arrows::Arrows;
 pub use bars::{BarSeries, Bars};
+#[cfg(any(feature = "cli", feature = "python"))]
+pub(crate) use color::{COLORS, SHADINGS};
 pub use color::{Colors, Scale, Shading};
 pub use curves::{Curves, Series};
 pub use error::PlotError;

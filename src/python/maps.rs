@@ -16,7 +16,7 @@ use crate::design::Design as Core;
 use crate::engine::{Engine, EngineOptions, MapKind};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::plot::views::{cells_and_overflow, charge_of_cells, over_die};
-use crate::plot::{Arrows, Colors, Format, HeatMap, Scale, Shading, Size};
+use crate::plot::{Arrows, COLORS, Format, HeatMap, SHADINGS, Scale, Size};
 use crate::real::{Precision, Real};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -314,18 +314,9 @@ pub(super) fn heat_map<'py>(
         ("overflow", Scale::Overflow),
         ("diverging", Scale::Diverging),
     ];
-    let shadings =
-        [("linear", Shading::Linear), ("clipped", Shading::Clipped), ("log", Shading::Log)];
-    let colors = [
-        ("viridis", Colors::Viridis),
-        ("magma", Colors::Magma),
-        ("grey", Colors::Grey),
-        ("red-blue", Colors::RedBlue),
-        ("purple-green", Colors::PurpleGreen),
-    ];
     let formats = [("png", Format::Png), ("svg", Format::Svg), ("pdf", Format::Pdf)];
-    let (kind, shading) = (options.word("kind", &scales)?, options.word("scale", &shadings)?);
-    let colors = options.word("colors", &colors)?;
+    let (kind, shading) = (options.word("kind", &scales)?, options.word("scale", &SHADINGS)?);
+    let colors = options.word("colors", &COLORS)?;
     let format = options.word("format", &formats)?.unwrap_or(Format::Png);
     let range = options.pair("range", "two numbers, the lower first", |lo, hi| lo < hi)?;
     let titled = !options.flag("no_title")?;

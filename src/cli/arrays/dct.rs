@@ -3,7 +3,7 @@
 use super::order::{inverse, permuted};
 use super::{ArrayArgs, Element, Ran, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
-use crate::cli::engines::{Decided, advise, decide, with_precision};
+use crate::cli::engines::{Chosen, decide, with_precision};
 use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
 use crate::cli::maps::write_npy;
@@ -193,9 +193,16 @@ fn chosen_axes(args: &DctArgs, shape: &[usize]) -> Result<Vec<usize>, Failure> {
 }
 
 fn transform<T: Element>(args: &DctArgs, array: &Array, axes: Vec<usize>) -> Result<(), Failure> {
-    let Decided { choice, note } = decide(args.array.engine);
+    let Chosen { engine: choice, note } = decide(args.array.engine)?;
     let start = Instant::now();
-    let mut engine = open::<T>(choice).map_err(|e| advise(e, &note))?;
+    let mut engine: Box<dyn Transforms<T>> = match choice {
+        #[cfg(feature = "cuda")]
+        EngineChoice::Cuda(device) => {
+            let gpu = crate::cuda::Gpu::open(device);
+            Box::new(gpu.map_err(|e| crate::cli::engines::advise(Failure::from(e), &note))?)
+        }
+        _ => Box::new(OnCpu),
+    };
     let mut values = rounded::<T>(array, 0.0)?;
     let mut left = &axes[..];
     for step in args.kind.steps(axes.len()) {
@@ -218,14 +225,11 @@ fn transform<T: Element>(args: &DctArgs, array: &Array, axes: Vec<usize>) -> Res
         },
         timings_ms: DctTimings { transform: transform_ms },
     };
-    if let Some(path) = &args.json {
-        let outputs = std::slice::from_ref(&args.out);
-        write_document(path, std::slice::from_ref(&array.path), outputs, &report)?;
-    }
+    let mut outputs = vec![&args.out];
+    write_document(args.json.as_ref(), &[&array.path], &outputs, &report)?;
+    outputs.extend(&args.json);
     tell(note.as_slice(), &[]);
-    let outputs: Vec<&Path> =
-        [Some(&*args.out), args.json.as_deref()].into_iter().flatten().collect();
-    if outputs.contains(&Path::new("-")) {
+    if outputs.iter().any(|path| *path == Path::new("-")) {
         return Ok(());
     }
     print(&report)?;
@@ -305,18 +309,6 @@ impl<T: Element> Transforms<T> for crate::cuda::Gpu {
 
     fn ran(&mut self) -> Ran {
         Ran { engine: "cuda", device: self.info().name.clone() }
-    }
-}
-
-fn open<T: Element>(choice: EngineChoice) -> Result<Box<dyn Transforms<T>>, Failure> {
-    match choice {
-        #[cfg(feature = "cuda")]
-        EngineChoice::Cuda(device) => Ok(Box::new(crate::cuda::Gpu::open(device)?)),
-        #[cfg(not(feature = "cuda"))]
-        EngineChoice::Cuda(_) => {
-            Err("no CUDA: this program was built without the cuda feature".into())
-        }
-        _ => Ok(Box::new(OnCpu)),
     }
 }
 

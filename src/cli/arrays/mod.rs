@@ -7,7 +7,7 @@ pub(crate) mod solve;
 
 use super::engines::EngineReal;
 use super::failure::Failure;
-use super::options::{EngineChoice, PrecisionArg, thread_count};
+use super::options::{EngineChoice, precision, thread_count};
 use crate::Precision;
 use crate::bookshelf::write::Shortest;
 use clap::Args;
@@ -25,8 +25,8 @@ pub(crate) struct ArrayArgs {
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     engine: EngineChoice,
     /// Working precision; that of the file unless given, f64 for integers
-    #[arg(long, value_enum, value_name = "TYPE")]
-    precision: Option<PrecisionArg>,
+    #[arg(long, value_parser = precision(), value_name = "TYPE")]
+    precision: Option<Precision>,
     /// Threads on the CPU; 0 takes all there are
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
@@ -35,7 +35,7 @@ pub(crate) struct ArrayArgs {
 impl ArrayArgs {
     /// Returns the precision given, or else that of `array`.
     fn precision(&self, array: &Array) -> Precision {
-        self.precision.map_or(array.precision, Precision::from)
+        self.precision.unwrap_or(array.precision)
     }
 }
 

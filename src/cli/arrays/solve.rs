@@ -2,13 +2,15 @@
 
 use super::{ArrayArgs, Element, Ran, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
-use crate::cli::engines::{Decided, advise, decide, with_precision};
+#[cfg(feature = "cuda")]
+use crate::cli::engines::advise;
+use crate::cli::engines::{Chosen, decide, with_precision};
 use crate::cli::failure::Failure;
 use crate::cli::input::use_threads;
 use crate::cli::maps::write_npy;
 use crate::cli::memory;
-use crate::cli::options::{Devices, EngineChoice, PipelineArg};
-use crate::cli::outputs::{Names, Outputs};
+use crate::cli::options::{EngineChoice, PipelineArg, pipeline};
+use crate::cli::outputs::{Names, Outputs, to_stdout};
 use crate::cli::ranks::{RankArgs, RankOptions, writes};
 use crate::cli::report::{FieldReport, GridReport};
 use crate::cli::results::{list, tell};
@@ -19,7 +21,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Options of `placefield solve`.
@@ -35,7 +37,7 @@ pub(crate) struct SolveArrayArgs {
     #[arg(long, value_name = "W[xH]", default_value = "1x1", value_parser = bin_size)]
     bin_size: (f64, f64),
     /// How the solve is composed of transforms; auto takes the fastest
-    #[arg(long, value_enum, default_value_t = PipelineArg::Auto, value_name = "NAME")]
+    #[arg(long, value_parser = pipeline(), default_value = "auto", value_name = "NAME")]
     pipeline: PipelineArg,
     #[command(flatten)]
     array: ArrayArgs,
@@ -140,8 +142,8 @@ fn solve<T: Element>(
             .folder("--out", Some(&args.out), Names::These(&FILES))
             .check(std::slice::from_ref(&args.rho))?;
     }
-    let Decided { choice, note } = decide(args.array.engine);
-    let pipeline = args.pipeline.pipeline().unwrap_or(Pipeline::ThreePass);
+    let Chosen { engine: choice, note } = decide(args.array.engine)?;
+    let pipeline = args.pipeline.unwrap_or(Pipeline::ThreePass);
     let solved = match choice {
         choice if let Some(rank) = rank => {
             let Some(solved) = on_ranks(&centred, grid, pipeline, rank, choice)? else {
@@ -149,9 +151,11 @@ fn solve<T: Element>(
             };
             solved
         }
+        #[cfg(feature = "cuda")]
         EngineChoice::Cuda(device) => {
             on_device(&centred, grid, pipeline, device).map_err(|e| advise(e, &note))?
         }
+        #[cfg(feature = "cuda")]
         EngineChoice::Several(devices) => on_devices(&centred, grid, pipeline, devices)?,
         _ => on_cpu(&centred, grid, pipeline),
     };
@@ -188,12 +192,10 @@ fn solve<T: Element>(
         },
         timings_ms: SolveTimings { solve: milliseconds },
     };
-    if let Some(path) = &args.json {
-        write_document(path, std::slice::from_ref(&rho.path), &files, &report)?;
-        files.push(path.clone());
-    }
+    write_document(args.json.as_ref(), &[&rho.path], &files, &report)?;
+    files.extend(args.json.clone());
     tell(&Vec::from_iter(note.into_iter().chain(other)), &[]);
-    if args.json.as_deref() == Some(Path::new("-")) {
+    if to_stdout(&args.json) {
         return Ok(());
     }
     print(&report)?;
@@ -251,7 +253,7 @@ fn on_devices<T: Element>(
     rho: &Map<T>,
     grid: &BinGrid,
     pipeline: Pipeline,
-    devices: Devices,
+    devices: crate::cli::options::Devices,
 ) -> Result<Solved<T>, Failure> {
     use crate::cli::engines::{devices_named, devices_note};
     use crate::cuda::{CudaError, Peers, SlabSolver, Workload};
@@ -375,26 +377,6 @@ fn on_ranks<T: Element>(
     _: EngineChoice,
 ) -> Result<Option<Solved<T>>, Failure> {
     match *rank {}
-}
-
-#[cfg(not(feature = "cuda"))]
-fn on_devices<T: Element>(
-    rho: &Map<T>,
-    grid: &BinGrid,
-    pipeline: Pipeline,
-    devices: Devices,
-) -> Result<Solved<T>, Failure> {
-    on_device(rho, grid, pipeline, devices.first())
-}
-
-#[cfg(not(feature = "cuda"))]
-fn on_device<T: Element>(
-    _: &Map<T>,
-    _: &BinGrid,
-    _: Pipeline,
-    _: usize,
-) -> Result<Solved<T>, Failure> {
-    Err("no CUDA: this program was built without the cuda feature".into())
 }
 
 fn print(report: &SolveReport) -> io::Result<()> {

@@ -188,10 +188,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         page.write(Some(&opened.design), path)?;
         files.push(path.clone());
     }
-    if let Some(path) = &args.json {
-        write_document(path, &opened.files, &files, &table)?;
-        files.push(path.clone());
-    }
+    write_document(args.json.as_ref(), &opened.files, &files, &table)?;
+    files.extend(args.json.clone());
     tell(table.note.as_slice(), &table.warnings);
     if !files.iter().any(|path| path == Path::new("-")) {
         print(&table)?;
@@ -261,7 +259,7 @@ fn fill<T: EngineReal>(
     let warnings = opened.warnings.iter().chain(charge.warnings()).cloned().collect();
     let (grid, areas) = (charge.grid(), (charge.movable_area(), charge.fixed_area()));
     let (target_density, filler_count) = (charge.target_density(), charge.fillers());
-    let Chosen { mut engines, note } =
+    let Chosen { engine: mut engines, note } =
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
     let devices: Vec<String> = engines.iter().map(|e| e.descriptor().device).collect();
     let sides: Vec<&mut dyn Timed<T>> = engines.iter_mut().map(|e| &mut **e as _).collect();
@@ -280,7 +278,7 @@ fn fill<T: EngineReal>(
     }
     bar.finish_and_clear();
     Ok(Table {
-        design: DesignReport::of(&opened.design, areas.0, areas.1),
+        design: DesignReport::of(&opened.design, None, areas.0, areas.1),
         grid: GridReport::of(&grid, &opened.design),
         options: CompareOptions {
             device: devices.join(" and "),

@@ -44,8 +44,7 @@ pub(crate) fn open_backends<T: EngineReal>(
         .map_err(|e| format!("{e}, so there is nothing to place by"))?;
     let open = |(pipeline, _)| -> Result<Box<dyn Backend>, Failure> {
         let options = options.with_pipeline(pipeline);
-        let chosen = engines::open_backend::<T>(charge.clone(), &netlist, &options)?;
-        Ok(chosen.backend)
+        Ok(engines::open_backend::<T>(charge.clone(), &netlist, &options)?.engine)
     };
     LEADERS.into_iter().map(open).collect()
 }

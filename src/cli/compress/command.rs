@@ -6,11 +6,13 @@ use super::{
     orthonormal,
 };
 use crate::cli::document::{Content, write_document};
-use crate::cli::engines::{Decided, EngineReal, advise, decide, with_precision};
+#[cfg(feature = "cuda")]
+use crate::cli::engines::advise;
+use crate::cli::engines::{Chosen, EngineReal, decide, with_precision};
 use crate::cli::failure::Failure;
 use crate::cli::input::use_threads;
 use crate::cli::options::EngineChoice;
-use crate::cli::options::{PrecisionArg, thread_count};
+use crate::cli::options::{precision, thread_count};
 use crate::cli::outputs::{Outputs, read_input};
 use crate::cli::results::{list, tell, write_output};
 use clap::{ArgGroup, Args};
@@ -47,8 +49,8 @@ pub(crate) struct CompressArgs {
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     engine: EngineChoice,
     /// Working precision
-    #[arg(long, value_enum, default_value_t = PrecisionArg::F64, value_name = "TYPE")]
-    precision: PrecisionArg,
+    #[arg(long, value_parser = precision(), default_value = "f64", value_name = "TYPE")]
+    precision: crate::Precision,
     /// Threads on the CPU; 0 takes all there are
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
@@ -166,7 +168,7 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     let decode = ms(start);
     use_threads(args.threads)?;
     let (result, mut report, note) =
-        with_precision!(args.precision.into(), T => compressed::<T>(args, &picture))?;
+        with_precision!(args.precision, T => compressed::<T>(args, &picture))?;
     let start = Instant::now();
     let mut png = Vec::new();
     result.write_png(&mut png)?;
@@ -180,10 +182,8 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
         write_output(path, |out| both.write_png(out))?;
         files.push(path);
     }
-    if let Some(path) = &args.json {
-        write_document(path, std::slice::from_ref(&args.image), &files, &report)?;
-        files.push(path);
-    }
+    write_document(args.json.as_ref(), &[&args.image], &files, &report)?;
+    files.extend(args.json.as_deref());
     tell(note.as_slice(), &[]);
     if files.contains(&Path::new("-")) {
         return Ok(());
@@ -259,7 +259,9 @@ fn open<T: EngineReal>(
     choice: EngineChoice,
     image: &PictureFormat,
 ) -> Result<Opened<T>, CompressError> {
-    let Decided { choice, note } = decide(choice);
+    let decided = decide(choice).map_err(|e| CompressError::Engine(e.into()))?;
+    let Chosen { engine: choice, note } = decided;
+    #[cfg(feature = "cuda")]
     if let EngineChoice::Cuda(device) = choice {
         let opened = cuda(device, image);
         let (pair, device) = opened.map_err(|e| CompressError::Engine(advise(e, &note)))?;
@@ -271,24 +273,17 @@ fn open<T: EngineReal>(
     Ok(Opened { pair, engine: "cpu", device, note })
 }
 
-/// A pair and the name of the device it runs on, or why there is none.
-type OnDevice<T> =
-    Result<(Box<dyn ThresholdPair<T>>, String), Box<dyn std::error::Error + Send + Sync>>;
-
 /// Transforms on a device, and its name.
 #[cfg(feature = "cuda")]
-fn cuda<T: EngineReal>(device: usize, image: &PictureFormat) -> OnDevice<T> {
+fn cuda<T: EngineReal>(
+    device: usize,
+    image: &PictureFormat,
+) -> Result<(Box<dyn ThresholdPair<T>>, String), Box<dyn std::error::Error + Send + Sync>> {
     use super::CudaThresholdPair;
     use crate::cuda::Gpu;
     let gpu = Gpu::open(device)?;
     let pair = CudaThresholdPair::new(&gpu, image.height, image.width, image.bits)?;
     Ok((Box::new(pair), gpu.info().name.clone()))
-}
-
-/// Transforms on a device, and its name.
-#[cfg(not(feature = "cuda"))]
-fn cuda<T: EngineReal>(_: usize, _: &PictureFormat) -> OnDevice<T> {
-    Err("no CUDA: this program was built without the cuda feature".into())
 }
 
 fn print(report: &CompressReport) -> io::Result<()> {

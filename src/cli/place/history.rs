@@ -88,7 +88,7 @@ impl HistoryFile {
                     common: summary.common(),
                     history: summary.records(),
                 };
-                write_document(path, inputs, outputs, &document)
+                write_document(Some(path), inputs, outputs, &document)
             }
         }
     }

@@ -5,7 +5,7 @@ use super::frames::Frames;
 use super::history::Live;
 use super::progress::Progress;
 use crate::charge::Charge;
-use crate::cli::engines::{self, ChosenBackend, EngineReal};
+use crate::cli::engines::{self, Chosen, EngineReal};
 use crate::cli::failure::Failure;
 use crate::cli::log;
 use crate::cli::options::SolveArgs;
@@ -79,7 +79,7 @@ impl<T: EngineReal> Host for Command<'_, T> {
         charge: &Arc<Charge>,
         netlist: &Netlist,
     ) -> Result<Box<dyn Backend>, Failure> {
-        let ChosenBackend { backend, note } =
+        let Chosen { engine: backend, note } =
             engines::open_backend::<T>(charge.clone(), netlist, self.options)?;
         if self.ran.engine.is_none() {
             let choice = backend.choice();

@@ -17,7 +17,7 @@ use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design};
 use super::log;
 use super::options::{Bins, EngineChoice, EvaluationArgs, seconds};
-use super::outputs::{Outputs, PICTURES, check_placement_output, identity};
+use super::outputs::{Outputs, PICTURES, check_placement_output, identity, to_stdout};
 use super::pictures;
 use super::stages::{self, LegalArgs};
 use crate::charge::Charge;
@@ -344,9 +344,8 @@ fn place<T: EngineReal>(
     {
         file.write(&summary, &opened.files, &files)?;
     }
-    let write = |file: &PathBuf| write_document(file, &opened.files, &files, &summary.json());
-    args.json.as_ref().map_or(Ok(()), write)?;
-    if args.json.as_deref() != Some(Path::new("-")) {
+    write_document(args.json.as_ref(), &opened.files, &files, &summary.json())?;
+    if !to_stdout(&args.json) {
         summary.print(files.iter().copied())?;
     }
     ran.drawn.map_or(Ok(()), Err)?;

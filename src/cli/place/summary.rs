@@ -310,10 +310,12 @@ impl Summary<'_> {
             [result.hpwl, result.hpwl_weighted].map(|hpwl| hpwl.unwrap_or(0.0));
         let best = &self.records()[self.placed.global.iteration];
         Common {
-            design: DesignReport {
-                def: self.def.cloned(),
-                ..DesignReport::of(self.design, charge.movable_area(), charge.fixed_area())
-            },
+            design: DesignReport::of(
+                self.design,
+                self.def,
+                charge.movable_area(),
+                charge.fixed_area(),
+            ),
             grid: GridReport::of(grid, self.design),
             options: PlaceOptionsReport {
                 engine: self.descriptor.engine,

@@ -101,8 +101,13 @@ pub struct DesignReport {
 }
 
 impl DesignReport {
-    /// Returns the numbers of a design, with the areas of its charge.
-    pub(crate) fn of(design: &Design, movable_area: f64, fixed_area: f64) -> DesignReport {
+    /// Returns the numbers of a design, with the summary of its DEF file and its charge's areas.
+    pub(crate) fn of(
+        design: &Design,
+        def: Option<&DefSummary>,
+        movable_area: f64,
+        fixed_area: f64,
+    ) -> DesignReport {
         let movable = design.movable().count();
         let nets = design.nets.as_ref();
         let die = design.die().map_or([0.0; 4], |d| [d.xl, d.yl, d.xh, d.yh]);
@@ -121,7 +126,7 @@ impl DesignReport {
             die_um: microns.map(|units| die.map(|at| at / units)),
             movable_area_um2: microns.map(|units| movable_area / (units * units)),
             fixed_area_um2: microns.map(|units| fixed_area / (units * units)),
-            def: None,
+            def: def.cloned(),
         }
     }
 }
