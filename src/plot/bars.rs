@@ -1,9 +1,8 @@
 //! Bars side by side: a few numbers for each of a few categories.
 
 use super::axis::Axis;
-use super::color::{self, CURVES, GRID, INK, Rgb};
+use super::color::{self, CURVES, INK, Rgb};
 use super::drawing::{Align, Drawing, Text};
-use super::font::CAPITALS;
 use super::frame;
 use super::geometry::Area;
 use super::picture::Picture;
@@ -46,8 +45,6 @@ const HEIGHT: f64 = 760.0;
 /// Share of a category's room that its bars take.
 const FILLED: f64 = 0.76;
 const SWATCH: f64 = 26.0;
-const LEGEND_TEXT: f64 = 24.0;
-const WIDEST_NAME: f64 = 420.0;
 
 impl Bars {
     /// Lays out the picture.
@@ -63,17 +60,14 @@ impl Bars {
         };
         let left = frame::depth(&y);
         let top = frame::titles_height(&self.title, &self.subtitle);
-        let widest = self.series.iter().map(|s| legend_text(s).width().min(WIDEST_NAME));
-        let legend = 24.0 + SWATCH + 14.0 + widest.fold(0.0, f64::max);
+        let names = self.series.iter().map(|s| s.name.as_str());
+        let legend = 24.0 + SWATCH + 14.0 + frame::names_width(names);
         let beside = left + legend + frame::MARGIN;
         let (across, wide) = self.size.widths(WIDTH, beside);
         let bottom = top + wide * HEIGHT / WIDTH;
         let area = Area { left, top, right: left + wide, bottom };
         let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM, self.size);
-        for (value, _) in y.ticks.iter().filter(|(_, text)| !text.is_empty()) {
-            let at = area.bottom - y.share(*value) * area.height();
-            drawing.line(vec![(area.left, at), (area.right, at)], 1.5, GRID);
-        }
+        frame::lines_across(&mut drawing, &area, &y);
         let room = wide / self.categories.len().max(1) as f64;
         let width = FILLED * room / self.series.len().max(1) as f64;
         for (k, category) in self.categories.iter().enumerate() {
@@ -127,13 +121,7 @@ impl Bars {
                 bottom: y + SWATCH / 2.0,
             };
             drawing.polygon(swatch.outline(), color, 1.0);
-            let mut text = legend_text(series).within(WIDEST_NAME);
-            text.at = (left + SWATCH + 14.0, y + LEGEND_TEXT * CAPITALS / 2.0);
-            drawing.text(text);
+            drawing.text(frame::legend_name(&series.name, (left + SWATCH + 14.0, y)));
         }
     }
-}
-
-fn legend_text(series: &BarSeries) -> Text {
-    Text::new(series.name.as_str(), (0.0, 0.0), LEGEND_TEXT, INK)
 }

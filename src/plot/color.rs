@@ -6,6 +6,8 @@
 //! 2003): 11-class RdBu with blue for the negative side, 11-class PRGn with green for it, 9-class
 //! YlOrRd without its two palest colours, and the darker half of 9-class Reds.
 
+use super::sample::finite_range;
+
 /// The kind of values, which decides where their colours begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scale {
@@ -221,7 +223,7 @@ impl Look {
     /// Returns the ends for `values`, and whether colours go by the logarithm.
     fn ends(&self, values: &[f64]) -> (f64, f64, bool) {
         let scale = self.scale;
-        let (lo, hi) = ends(scale, range(values).unwrap_or((0.0, 1.0)));
+        let (lo, hi) = ends(scale, finite_range(values).unwrap_or((0.0, 1.0)));
         // Where any value reaches the mark, the scale does.
         let with_mark = |end: f64| self.mark.map_or(end, |mark| end.max(1.1 * mark).min(hi));
         match (self.shading, scale, self.mark) {
@@ -330,15 +332,6 @@ const LEAST_OF_LOG: f64 = 1e-4;
 /// The end of a clipped scale with a target, over the target, at most: values below the target keep
 /// a quarter of the shades.
 const MOST_TARGETS: f64 = 4.0;
-
-/// Returns the smallest and largest finite value; `None` if there is none.
-fn range(values: &[f64]) -> Option<(f64, f64)> {
-    let finite = values.iter().copied().filter(|v| v.is_finite());
-    finite.fold(None, |range, v| {
-        let (lo, hi) = range.unwrap_or((v, v));
-        Some((v.min(lo), v.max(hi)))
-    })
-}
 
 /// Returns where a clipped scale ends that holds this share of the sizes above zero, when that is
 /// less than half of `largest`.

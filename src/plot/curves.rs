@@ -4,7 +4,6 @@ use super::axis::Axis;
 use super::color::{self, CURVES, GREY, GRID, INK, Rgb, WHITE};
 use super::drawing::{Align, Drawing, Text};
 use super::error::PlotError;
-use super::font::CAPITALS;
 use super::frame;
 use super::geometry::{Area, Point};
 use super::picture::Picture;
@@ -54,9 +53,7 @@ const LINE: f64 = 3.5;
 const DASH: f64 = 11.0;
 /// Curves of at most this many points show each of them as a dot.
 const DOTS: usize = 40;
-const LEGEND_TEXT: f64 = 24.0;
 const LEGEND_LINE: f64 = 46.0;
-const WIDEST_NAME: f64 = 420.0;
 
 impl Curves {
     /// Lays out and writes the picture as the extension of `path` says, `.png` or
@@ -74,8 +71,7 @@ impl Curves {
         let (x, y) = self.axes(scale.min(1.0));
         let left = frame::depth(&y);
         let top = frame::titles_height(&self.title, &self.subtitle);
-        let names = self.series.iter().map(|s| legend_text(s).width().min(WIDEST_NAME));
-        let legend = match names.fold(0.0, f64::max) {
+        let legend = match frame::names_width(self.series.iter().map(|s| s.name.as_str())) {
             0.0 => 0.0,
             widest => 24.0 + LEGEND_LINE + 14.0 + widest,
         };
@@ -153,8 +149,7 @@ impl Curves {
         for (k, (series, color)) in named.enumerate() {
             let y = area.top + 20.0 + 38.0 * k as f64;
             if y > area.bottom - 20.0 {
-                let more = Text::new("…", (left, y), LEGEND_TEXT, INK);
-                drawing.text(more);
+                drawing.text(Text::new("…", (left, y), frame::LEGEND_TEXT, INK));
                 break;
             }
             let sample = vec![(left, y), (left + LEGEND_LINE, y)];
@@ -166,15 +161,9 @@ impl Curves {
             if series.points.len() <= DOTS || series.dots {
                 dot(drawing, (left + LEGEND_LINE / 2.0, y), color);
             }
-            let mut text = legend_text(series).within(WIDEST_NAME);
-            text.at = (left + LEGEND_LINE + 14.0, y + LEGEND_TEXT * CAPITALS / 2.0);
-            drawing.text(text);
+            drawing.text(frame::legend_name(&series.name, (left + LEGEND_LINE + 14.0, y)));
         }
     }
-}
-
-fn legend_text(series: &Series) -> Text {
-    Text::new(series.name.as_str(), (0.0, 0.0), LEGEND_TEXT, INK)
 }
 
 /// Returns seven colours, then lighter ones of the same hues, again and again.
@@ -200,10 +189,7 @@ fn mesh(drawing: &mut Drawing, area: &Area, x: &Axis, y: &Axis) {
         let at = area.left + x.share(*value) * area.width();
         drawing.line(vec![(at, area.top), (at, area.bottom)], 1.5, GRID);
     }
-    for (value, _) in y.ticks.iter().filter(|(_, text)| !text.is_empty()) {
-        let at = area.bottom - y.share(*value) * area.height();
-        drawing.line(vec![(area.left, at), (area.right, at)], 1.5, GRID);
-    }
+    frame::lines_across(drawing, area, y);
 }
 
 fn draw_run(drawing: &mut Drawing, points: Vec<Point>, color: Rgb, series: &Series) {

@@ -6,15 +6,15 @@
 
 use super::axis::Axis;
 use super::color::{INK, NOT_FINITE, Palette, Rgb, Scale, WHITE};
-use super::drawing::{Align, Drawing, Text, failed};
+use super::drawing::{Drawing, Text, failed};
 use super::error::PlotError;
 use super::file::save;
-use super::font::{self, CAPITALS};
+use super::font;
 use super::frame;
 use super::geometry::Area;
 use super::indexed::Indexed;
 use super::raster::{nearest, render};
-use super::size::{LABELS, Size};
+use super::size::Size;
 use crate::grid::{Map, Rect};
 use std::path::Path;
 
@@ -110,16 +110,7 @@ impl Film {
             drawing.line(bar.outline(), 2.0, INK);
             frame::left(&mut drawing, map, &y, "y (layout units)");
             frame::bottom(&mut drawing, map, &x, "x (layout units)");
-            for (value, text) in &values.ticks {
-                let y = bar.bottom - values.share(*value) * bar.height();
-                drawing.line(vec![(bar.right, y), (bar.right + frame::TICK, y)], 2.0, INK);
-                let at = (bar.right + 2.0 * frame::TICK, y + frame::NUMBERS * CAPITALS / 2.0);
-                drawing.text(Text::new(text.as_str(), at, frame::NUMBERS, INK));
-            }
-            let right = bar.right + frame::depth(values) - frame::MARGIN;
-            let at = (right, (bar.top + bar.bottom) / 2.0);
-            let label = Text::new(values.label(&panel.label), at, LABELS, INK);
-            drawing.text(label.align(Align::Middle).upright().within(bar.height() + 60.0));
+            frame::right(&mut drawing, bar, values, &panel.label);
         }
         let mut background = grey(&drawing)?;
         let mut placed = Vec::new();

@@ -1,7 +1,7 @@
 //! Axes and titles around a plotting area, the same for every kind of picture.
 
 use super::axis::Axis;
-use super::color::{GREY, INK};
+use super::color::{GREY, GRID, INK};
 use super::drawing::{Align, Drawing, Text};
 use super::font::{self, CAPITALS};
 use super::geometry::Area;
@@ -16,6 +16,10 @@ pub(super) const NUMBERS: f64 = 23.0;
 /// Room below a plotting area for ticks, numbers and label.
 pub(super) const BOTTOM: f64 = 100.0;
 
+/// Font size of the names in a legend.
+pub(super) const LEGEND_TEXT: f64 = 24.0;
+/// Most width of such a name.
+const WIDEST_NAME: f64 = 420.0;
 const TITLE: f64 = 34.0;
 const SUBTITLE: f64 = 25.0;
 
@@ -39,6 +43,39 @@ pub(super) fn left(drawing: &mut Drawing, area: &Area, axis: &Axis, label: &str)
     let at = (x, (area.top + area.bottom) / 2.0);
     let label = Text::new(axis.label(label), at, LABELS, INK).align(Align::Middle).upright();
     drawing.text(label.within(area.height() + 120.0));
+}
+
+/// Ticks, numbers and label of a colour bar on its right.
+pub(super) fn right(drawing: &mut Drawing, bar: &Area, axis: &Axis, label: &str) {
+    for (value, text) in &axis.ticks {
+        let y = bar.bottom - axis.share(*value) * bar.height();
+        drawing.line(vec![(bar.right, y), (bar.right + TICK, y)], 2.0, INK);
+        let at = (bar.right + 2.0 * TICK, y + NUMBERS * CAPITALS / 2.0);
+        drawing.text(Text::new(text.as_str(), at, NUMBERS, INK));
+    }
+    let at = (bar.right + depth(axis) - MARGIN, (bar.top + bar.bottom) / 2.0);
+    let label = Text::new(axis.label(label), at, LABELS, INK).align(Align::Middle).upright();
+    drawing.text(label.within(bar.height() + 60.0));
+}
+
+/// Light lines across at the numbers of `axis`, which is on the left.
+pub(super) fn lines_across(drawing: &mut Drawing, area: &Area, axis: &Axis) {
+    for (value, _) in axis.ticks.iter().filter(|(_, text)| !text.is_empty()) {
+        let at = area.bottom - axis.share(*value) * area.height();
+        drawing.line(vec![(area.left, at), (area.right, at)], 1.5, GRID);
+    }
+}
+
+/// A name of a legend whose sample has its middle at `y`.
+pub(super) fn legend_name(name: &str, (left, y): (f64, f64)) -> Text {
+    let at = (left, y + LEGEND_TEXT * CAPITALS / 2.0);
+    Text::new(name, at, LEGEND_TEXT, INK).within(WIDEST_NAME)
+}
+
+/// Returns the width that the longest of a legend's names takes.
+pub(super) fn names_width<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
+    let width = |name| font::width(name, LEGEND_TEXT, false).min(WIDEST_NAME);
+    names.map(width).fold(0.0, f64::max)
 }
 
 /// Ticks, numbers and label below.

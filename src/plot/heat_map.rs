@@ -9,7 +9,7 @@ use super::font::CAPITALS;
 use super::geometry::Area;
 use super::picture::Picture;
 use super::sample::{finite_range, shrink};
-use super::size::{LABELS, Size};
+use super::size::Size;
 use super::{color, frame};
 use crate::Real;
 use crate::grid::{BinGrid, Map, Rect};
@@ -234,11 +234,11 @@ impl<'a, T: Real> HeatMap<'a, T> {
         palette: &Palette,
     ) {
         let mut parts = Vec::new();
-        if let Some((lo, hi)) = finite_range(self.values) {
+        if let Some((lo, hi)) = finite_range(self.values.as_slice()) {
             parts.push(format!("min {}, max {}", short(lo), short(hi)));
         }
         let (lo, hi) = (palette.lo, palette.hi);
-        if let Some((least, most)) = finite_range(drawn)
+        if let Some((least, most)) = finite_range(drawn.as_slice())
             && (least < lo && !palette.is_log() || most > hi)
         {
             parts.push(format!("colours end at {} and {}", short(lo), short(hi)));
@@ -306,7 +306,7 @@ fn whole(bins: usize) -> usize {
 
 /// Returns whether there are values below the colours and above them.
 fn beyond(drawn: &Map<f64>, palette: &Palette) -> [bool; 2] {
-    let (least, most) = finite_range(drawn).unwrap_or((palette.lo, palette.hi));
+    let (least, most) = finite_range(drawn.as_slice()).unwrap_or((palette.lo, palette.hi));
     [least < palette.lo && !palette.is_log(), most > palette.hi]
 }
 
@@ -440,16 +440,7 @@ impl Layout {
             let at = (self.bar.left - 14.0, y + frame::NUMBERS * CAPITALS / 2.0);
             drawing.text(Text::new(name, at, frame::NUMBERS, INK).align(Align::End));
         }
-        for (value, text) in &self.values.ticks {
-            let y = self.bar.bottom - self.values.share(*value) * self.bar.height();
-            drawing.line(vec![(self.bar.right, y), (self.bar.right + frame::TICK, y)], 2.0, INK);
-            let at = (self.bar.right + 2.0 * frame::TICK, y + frame::NUMBERS * CAPITALS / 2.0);
-            drawing.text(Text::new(text.as_str(), at, frame::NUMBERS, INK));
-        }
-        let right = self.bar.right + frame::depth(&self.values) - frame::MARGIN;
-        let at = (right, (self.bar.top + self.bar.bottom) / 2.0);
-        let label = Text::new(self.values.label(label), at, LABELS, INK);
-        drawing.text(label.align(Align::Middle).upright().within(self.bar.height() + 60.0));
+        frame::right(drawing, &self.bar, &self.values, label);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Histograms.
 
 use super::axis::Axis;
-use super::color::{CURVES, GREY, GRID, INK};
+use super::color::{CURVES, GREY, INK};
 use super::drawing::{Align, Drawing, Text};
 use super::frame;
 use super::geometry::Area;
@@ -90,10 +90,7 @@ impl Histogram {
         let area = Area { left, top, right: left + wide, bottom };
         let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM, self.size);
         let right = area.right + beyond;
-        for (value, _) in y.ticks.iter().filter(|(_, text)| !text.is_empty()) {
-            let at = area.bottom - y.share(*value) * area.height();
-            drawing.line(vec![(area.left, at), (right, at)], 1.5, GRID);
-        }
+        frame::lines_across(&mut drawing, &Area { right, ..area }, &y);
         let bar = |left: f64, right: f64, count: usize| Area {
             left,
             top: area.bottom - y.share(count as f64) * area.height(),
