@@ -257,15 +257,10 @@ impl Array {
         let context: *mut c_void = Box::into_raw(lent).cast();
         if max_version.is_some_and(|(major, _)| major >= 1) {
             let version = DlVersion { major: 1, minor: 0 };
-            let deleter: unsafe extern "C" fn(*mut DlManagedVersioned) = free_versioned;
-            let deleter = Some(deleter);
             let flags = if self.read_only { READ_ONLY } else { 0 };
-            let managed = DlManagedVersioned { version, context, deleter, flags, tensor };
-            capsule(py, managed, VERSIONED, drop_versioned, free_versioned)
+            capsule(py, DlManagedVersioned { version, context, deleter: Some(free), flags, tensor })
         } else {
-            let deleter: unsafe extern "C" fn(*mut DlManaged) = free_old;
-            let managed = DlManaged { tensor, context, deleter: Some(deleter) };
-            capsule(py, managed, OLD, drop_old, free_old)
+            capsule(py, DlManaged { tensor, context, deleter: Some(free) })
         }
     }
 
@@ -280,16 +275,35 @@ struct ExportedArray {
     memory: Arc<Memory>,
 }
 
-fn capsule<'py, M>(
-    py: Python<'py>,
-    managed: M,
-    name: &'static CStr,
-    destructor: unsafe extern "C" fn(*mut ffi::PyObject),
-    free: unsafe extern "C" fn(*mut M),
-) -> PyResult<Bound<'py, PyAny>> {
+/// What a capsule points to.
+trait Managed {
+    const NAME: &'static CStr;
+
+    /// The [`ExportedArray`].
+    fn context(&self) -> *mut c_void;
+}
+
+impl Managed for DlManaged {
+    const NAME: &'static CStr = OLD;
+
+    fn context(&self) -> *mut c_void {
+        self.context
+    }
+}
+
+impl Managed for DlManagedVersioned {
+    const NAME: &'static CStr = VERSIONED;
+
+    fn context(&self) -> *mut c_void {
+        self.context
+    }
+}
+
+fn capsule<M: Managed>(py: Python<'_>, managed: M) -> PyResult<Bound<'_, PyAny>> {
     let managed = Box::into_raw(Box::new(managed));
     // SAFETY: the name is static and the destructor is this structure's.
-    let made = unsafe { ffi::PyCapsule_New(managed.cast(), name.as_ptr(), Some(destructor)) };
+    let made =
+        unsafe { ffi::PyCapsule_New(managed.cast(), M::NAME.as_ptr(), Some(drop_capsule::<M>)) };
     if made.is_null() {
         // SAFETY: nobody has got it.
         unsafe { free(managed) };
@@ -299,38 +313,21 @@ fn capsule<'py, M>(
     Ok(unsafe { Bound::from_owned_ptr(py, made) })
 }
 
-/// DLPack's deleters: they touch nothing of Python's and may run on any thread.
-unsafe extern "C" fn free_old(managed: *mut DlManaged) {
+/// DLPack's deleter: it touches nothing of Python's and may run on any thread.
+unsafe extern "C" fn free<M: Managed>(managed: *mut M) {
     // SAFETY: both boxes were made above, and this is called once.
     unsafe {
         let managed = Box::from_raw(managed);
-        drop(Box::from_raw(managed.context.cast::<ExportedArray>()));
-    }
-}
-
-unsafe extern "C" fn free_versioned(managed: *mut DlManagedVersioned) {
-    // SAFETY: as above.
-    unsafe {
-        let managed = Box::from_raw(managed);
-        drop(Box::from_raw(managed.context.cast::<ExportedArray>()));
+        drop(Box::from_raw(managed.context().cast::<ExportedArray>()));
     }
 }
 
 /// Frees what nobody has taken out of the capsule.
-unsafe extern "C" fn drop_old(capsule: *mut ffi::PyObject) {
+unsafe extern "C" fn drop_capsule<M: Managed>(capsule: *mut ffi::PyObject) {
     // SAFETY: the interpreter calls this with the capsule; under this name it holds the structure.
     unsafe {
-        if ffi::PyCapsule_IsValid(capsule, OLD.as_ptr()) != 0 {
-            free_old(ffi::PyCapsule_GetPointer(capsule, OLD.as_ptr()).cast());
-        }
-    }
-}
-
-unsafe extern "C" fn drop_versioned(capsule: *mut ffi::PyObject) {
-    // SAFETY: as above.
-    unsafe {
-        if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) != 0 {
-            free_versioned(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr()).cast());
+        if ffi::PyCapsule_IsValid(capsule, M::NAME.as_ptr()) != 0 {
+            free::<M>(ffi::PyCapsule_GetPointer(capsule, M::NAME.as_ptr()).cast());
         }
     }
 }

@@ -398,8 +398,7 @@ fn device_at(what: &str, address: usize) -> PyResult<usize> {
 
 #[cfg(not(feature = "cuda"))]
 fn device_at(_: &str, _: usize) -> PyResult<usize> {
-    let text = "no CUDA: this library was built without the cuda feature";
-    Err(Failure::Runtime(text.to_owned()).into())
+    Err(Failure::without_cuda().into())
 }
 
 fn sizes(what: &str, shape: &[i64]) -> PyResult<Vec<usize>> {

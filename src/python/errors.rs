@@ -21,6 +21,7 @@ use crate::transform::{LengthError, ShapeError};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
+use std::fmt::Display;
 
 /// Errors that arise outside Python.
 pub(super) enum Failure {
@@ -34,6 +35,19 @@ pub(super) enum Failure {
     File(String),
     /// An exception already.
     Python(PyErr),
+}
+
+impl Failure {
+    #[cfg(not(feature = "cuda"))]
+    pub(super) fn without_cuda() -> Self {
+        Failure::Runtime("no CUDA: this library was built without the cuda feature".to_owned())
+    }
+
+    /// Returns that of a file: one that could not be read, or whose content is wrong.
+    fn of_file(error: &impl Display, is_io: bool) -> Self {
+        let kind = if is_io { Failure::File } else { Failure::Value };
+        kind(error.to_string())
+    }
 }
 
 impl From<Failure> for PyErr {
@@ -98,33 +112,19 @@ impl From<FlowError> for Failure {
 
 impl From<CheckpointError> for Failure {
     fn from(error: CheckpointError) -> Self {
-        let text = error.to_string();
-        match error {
-            CheckpointError::Io(..) => Failure::File(text),
-            CheckpointError::Unfit(..) => Failure::Value(text),
-        }
+        Failure::of_file(&error, matches!(error, CheckpointError::Io(..)))
     }
 }
 
 impl From<BookshelfError> for Failure {
     fn from(error: BookshelfError) -> Self {
-        let text = error.to_string();
-        if matches!(error.kind, ErrorKind::Io(_)) {
-            Failure::File(text)
-        } else {
-            Failure::Value(text)
-        }
+        Failure::of_file(&error, matches!(error.kind, ErrorKind::Io(_)))
     }
 }
 
 impl From<LefDefError> for Failure {
     fn from(error: LefDefError) -> Self {
-        let text = error.to_string();
-        if matches!(error.kind, lefdef::ErrorKind::Io(_)) {
-            Failure::File(text)
-        } else {
-            Failure::Value(text)
-        }
+        Failure::of_file(&error, matches!(error.kind, lefdef::ErrorKind::Io(_)))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::design::Design as Core;
 use crate::engine::{Engine, EngineOptions, MapKind};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::plot::views::{cells_and_overflow, charge_of_cells, over_die};
-use crate::plot::{Arrows, COLORS, Format, HeatMap, SHADINGS, Scale, Size};
+use crate::plot::{Arrows, COLORS, Format, HeatMap, SHADINGS, Scale, Shading, Size};
 use crate::real::{Precision, Real};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -24,7 +24,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 /// A map by its name.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     /// A map of the engine.
     Engine(MapKind),
     /// Cells alone at their exact sizes.
@@ -251,24 +251,16 @@ impl Making {
         at: [&ImportedArray; 2],
         stream: usize,
     ) -> Result<Array, Failure> {
-        use super::on_device::{DeviceKind, Wanted, congestion};
-        let kind = |kind: &Kind| match kind {
-            Kind::Congestion(kind) => DeviceKind::Kind(*kind),
-            Kind::DemandHorizontal => DeviceKind::DemandHorizontal,
-            Kind::DemandVertical => DeviceKind::DemandVertical,
-            Kind::Engine(_) | Kind::Cells | Kind::Overflow => unreachable!("refused before"),
-        };
-        let kinds: Vec<DeviceKind> = self.kinds.iter().map(kind).collect();
+        use super::on_device::{Wanted, congestion};
         let grid = self.grid(of, &of.design)?;
         let options = self.capacious(of)?;
-        let wanted = Wanted { grid, options, kinds: &kinds, precision: self.precision };
+        let wanted = Wanted { grid, options, kinds: &self.kinds, precision: self.precision };
         congestion(&of.congestion, &of.design, wanted, at, stream)
     }
 
     #[cfg(not(feature = "cuda"))]
     fn on_device(&self, _: &Design, _: [&ImportedArray; 2], _: usize) -> Result<Array, Failure> {
-        let text = "no CUDA: this library was built without the cuda feature";
-        Err(Failure::Runtime(text.to_owned()))
+        Err(Failure::without_cuda())
     }
 
     /// An engine after a step with the cells where the design has them.

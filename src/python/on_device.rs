@@ -8,6 +8,7 @@ use super::arrays::{Array, Memory};
 use super::devices::{PlanKey, gpu_of};
 use super::dlpack::ImportedArray;
 use super::errors::Failure;
+use super::maps::Kind;
 use crate::congestion::{CongestionKind, CongestionOptions, RoutingGrid};
 use crate::cuda::interop::{self, Borrowed, CallersCapture, on_stream};
 use crate::cuda::transforms;
@@ -200,19 +201,11 @@ fn run_as<T: CudaReal>(
 pub(super) type KeptCongestion =
     Mutex<Option<((usize, RoutingGrid, CongestionOptions), CudaCongestion)>>;
 
-/// One map.
-#[derive(Clone, Copy)]
-pub(super) enum DeviceKind {
-    Kind(CongestionKind),
-    DemandHorizontal,
-    DemandVertical,
-}
-
 /// Maps of congestion that are asked for.
 pub(super) struct Wanted<'a> {
     pub(super) grid: RoutingGrid,
     pub(super) options: CongestionOptions,
-    pub(super) kinds: &'a [DeviceKind],
+    pub(super) kinds: &'a [Kind],
     pub(super) precision: Precision,
 }
 
@@ -270,7 +263,7 @@ fn made<T: CudaReal, O: CudaReal>(
     gpu: &Gpu,
     maps: &mut CudaCongestion,
     at: [&ImportedArray; 2],
-    wanted: &[DeviceKind],
+    wanted: &[Kind],
 ) -> Result<Memory, Failure> {
     // SAFETY: the array's owner, kept by the caller, keeps the memory of so many values, which is
     // used in the order of the stream that it is used on.
@@ -282,12 +275,13 @@ fn made<T: CudaReal, O: CudaReal>(
     for (k, kind) in wanted.iter().enumerate() {
         let plane = k * bins..(k + 1) * bins;
         let k = match kind {
-            DeviceKind::Kind(kind) => {
+            Kind::Congestion(kind) => {
                 maps.copy_map(*kind, out.slice_mut(plane))?;
                 continue;
             }
-            DeviceKind::DemandHorizontal => 0,
-            DeviceKind::DemandVertical => 1,
+            Kind::DemandHorizontal => 0,
+            Kind::DemandVertical => 1,
+            Kind::Engine(_) | Kind::Cells | Kind::Overflow => unreachable!("refused before"),
         };
         if demand.is_none() {
             let [mut horizontal, mut vertical] = [gpu.zeros::<O>(bins)?, gpu.zeros::<O>(bins)?];

@@ -101,7 +101,7 @@ fn on_device(
     _: &[&[usize]],
     _: usize,
 ) -> Result<Vec<Array>, Failure> {
-    Err(Failure::Runtime("no CUDA: this library was built without the cuda feature".to_owned()))
+    Err(Failure::without_cuda())
 }
 
 fn run<T: EngineReal>(
