@@ -111,20 +111,13 @@ impl Subject {
     }
 }
 
-#[derive(Serialize)]
-struct HeadOut<'a> {
+/// The first line: of references when it is written, of values when it is read.
+#[derive(Serialize, Deserialize)]
+struct Head<Of, At, Records> {
     placefield_checkpoint: u32,
-    subject: &'a Subject,
-    state: &'a State,
-    records: &'a [Record],
-}
-
-#[derive(Deserialize)]
-struct Head {
-    placefield_checkpoint: u32,
-    subject: Subject,
-    state: State,
-    records: Vec<Record>,
+    subject: Of,
+    state: At,
+    records: Records,
 }
 
 /// Where checkpoints of a placement go and come from.
@@ -189,8 +182,8 @@ fn write<T: Real>(
     checkpoint: &Checkpoint,
     records: &[Record],
 ) -> Result<(), CheckpointError> {
-    let head =
-        HeadOut { placefield_checkpoint: FORMAT, subject, state: &checkpoint.state, records };
+    let state = &checkpoint.state;
+    let head = Head { placefield_checkpoint: FORMAT, subject, state, records };
     let line = serde_json::to_string(&head).map_err(|e| named(path, e.into()))?;
     write_whole(path, |out| {
         let mut checksum = Crc::new();
@@ -222,7 +215,7 @@ fn read<T: Real>(path: &Path, subject: &Subject) -> Result<Resumed, CheckpointEr
     let mut line = Vec::new();
     file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|e| named(path, e))?;
     let wrong = |what: &str| CheckpointError::Unfit(path.display().to_string(), what.to_owned());
-    let head: Head = serde_json::from_slice(&line)
+    let head: Head<Subject, State, Vec<Record>> = serde_json::from_slice(&line)
         .map_err(|e| wrong(&format!("line 1: expected a checkpoint of placefield: {e}")))?;
     if head.placefield_checkpoint != FORMAT {
         return Err(wrong(&format!(
