@@ -52,20 +52,16 @@ pub(crate) struct Opened {
 impl Opened {
     /// Returns the same with its cells elsewhere, and the warnings of it.
     pub(crate) fn with(&self, design: Design, warnings: Vec<Warning>) -> Opened {
-        let (files, own_placement) = (self.files.clone(), self.own_placement.clone());
-        let (parse_ms, def) = (self.parse_ms, self.def.clone());
-        let (gcell_grid, layers) = (self.gcell_grid.clone(), self.layers.clone());
-        let pin_position = self.pin_position;
         Opened {
             design,
             warnings,
-            parse_ms,
-            files,
-            own_placement,
-            def,
-            pin_position,
-            gcell_grid,
-            layers,
+            parse_ms: self.parse_ms,
+            files: self.files.clone(),
+            own_placement: self.own_placement.clone(),
+            def: self.def.clone(),
+            pin_position: self.pin_position,
+            gcell_grid: self.gcell_grid.clone(),
+            layers: self.layers.clone(),
         }
     }
 }
@@ -81,26 +77,22 @@ pub(crate) fn open_design(args: &EvaluationArgs) -> Result<Opened, Failure> {
 pub(crate) fn read_design(args: &DesignArgs) -> Result<Opened, Failure> {
     let start = Instant::now();
     let spinner = spinner(format!("reading {}", args.path.display()));
-    let loaded = formats::read_design(&args.path, &args.read_options())?;
+    let mut loaded = formats::read_design(&args.path, &args.read_options())?;
     let parse_ms = start.elapsed().as_secs_f64() * 1e3;
-    let formats::Loaded {
-        design, mut warnings, files, own_placement, def, gcell_grid, layers, ..
-    } = loaded;
     if !args.is_def() {
-        warnings.extend(bookshelf::pin_offset_hint(&design, args.pin_offset()));
+        loaded.warnings.extend(bookshelf::pin_offset_hint(&loaded.design, args.pin_offset()));
     }
     spinner.finish_and_clear();
-    let pin_position = args.pin_position();
     Ok(Opened {
-        design,
-        warnings,
+        design: loaded.design,
+        warnings: loaded.warnings,
         parse_ms,
-        files,
-        own_placement,
-        def,
-        pin_position,
-        gcell_grid,
-        layers,
+        files: loaded.files,
+        own_placement: loaded.own_placement,
+        def: loaded.def,
+        pin_position: args.pin_position(),
+        gcell_grid: loaded.gcell_grid,
+        layers: loaded.layers,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Messages of a run besides its results: on standard error, and with `--log` in a file.
 
 use super::failure::{Failure, named};
-use clap::{ArgAction, Args};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -11,38 +11,22 @@ use std::time::{Duration, Instant};
 
 /// Options of every command.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct LogArgs {
     /// Print only warnings and errors on standard error: no progress, and not what `auto` took
-    #[arg(
-        short,
-        long,
-        global = true,
-        conflicts_with = "verbose",
-        help_heading = "Options of every command"
-    )]
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
     /// Say on standard error what begins, with the time since the start
-    #[arg(
-        short,
-        long,
-        global = true,
-        action = ArgAction::SetTrue,
-        help_heading = "Options of every command"
-    )]
+    #[arg(short, long, global = true)]
     verbose: bool,
     /// Append all messages, with --verbose or without, to a file, a line at a time with the time
     /// since the start
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Options of every command")]
+    #[arg(long, global = true, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Take options from a TOML file: long names without dashes, true or false for those without a
     /// value, at its top for every command that has them or in a table of a command's name; those
     /// on the command line go first
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE.toml",
-        help_heading = "Options of every command"
-    )]
+    #[arg(long, global = true, value_name = "FILE.toml")]
     config: Option<PathBuf>,
 }
 

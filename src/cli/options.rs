@@ -87,6 +87,16 @@ pub(crate) struct SolveArgs {
 /// it does not see that this is one.
 pub(crate) type PipelineArg = Option<Pipeline>;
 
+/// Parses the arguments of a command, given without its name.
+///
+/// # Panics
+/// When they are wrong.
+pub(crate) fn parsed<A: Args>(words: &[&OsStr]) -> A {
+    let command = A::augment_args(clap::Command::new("demo").no_binary_name(true));
+    let parsed = command.try_get_matches_from(words).and_then(|found| A::from_arg_matches(&found));
+    parsed.expect("they are right")
+}
+
 /// Parses a name of a table.
 pub(crate) fn named<T, const N: usize>(
     table: [(&'static str, T); N],
@@ -260,13 +270,7 @@ impl DesignArgs {
 impl EvaluationArgs {
     /// Returns the options of a design with every default, but with fillers.
     pub(crate) fn for_demo(aux: &Path, engine: EngineChoice) -> Self {
-        #[derive(clap::Parser)]
-        struct Defaults {
-            #[command(flatten)]
-            evaluation: EvaluationArgs,
-        }
-        let words = [OsStr::new("demo"), aux.as_ref(), OsStr::new("--fillers")];
-        let mut args = <Defaults as clap::Parser>::parse_from(words).evaluation;
+        let mut args: EvaluationArgs = parsed(&[aux.as_ref(), OsStr::new("--fillers")]);
         args.options.engine = engine;
         args
     }

@@ -21,46 +21,31 @@ use std::path::{Path, PathBuf};
 const MOST_OVER_MEDIAN: f64 = 5.0;
 /// A picture of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub(crate) enum PictureName {
     Density,
     Cells,
     Overflow,
     Histogram,
     Potential,
-    #[value(name = "field_x")]
     FieldX,
-    #[value(name = "field_y")]
     FieldY,
     Field,
     Force,
     Rudy,
-    #[value(name = "pin_rudy")]
     PinRudy,
-    #[value(name = "rudy_long")]
     RudyLong,
-    #[value(name = "rudy_short")]
     RudyShort,
-    #[value(name = "macro_region")]
     MacroRegion,
-    #[value(name = "cell_density")]
     CellDensity,
-    #[value(name = "pin_density")]
     PinDensity,
 }
 
 impl PictureName {
     /// Returns the map of congestion that it shows, if it shows one.
     pub(crate) fn congestion(self) -> Option<CongestionKind> {
-        match self {
-            PictureName::Rudy => Some(CongestionKind::Rudy),
-            PictureName::PinRudy => Some(CongestionKind::PinRudy),
-            PictureName::RudyLong => Some(CongestionKind::RudyLong),
-            PictureName::RudyShort => Some(CongestionKind::RudyShort),
-            PictureName::MacroRegion => Some(CongestionKind::MacroRegion),
-            PictureName::CellDensity => Some(CongestionKind::CellDensity),
-            PictureName::PinDensity => Some(CongestionKind::PinDensity),
-            _ => None,
-        }
+        let name = name_of(&self);
+        CongestionKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 

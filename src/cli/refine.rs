@@ -37,8 +37,16 @@ pub(crate) struct RefineArgs {
     /// The refined placement, a .pl file; of a .def design a .def file
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    #[command(flatten)]
-    how: HowArgs,
+    /// Most rounds of detailed placement; it ends earlier where a round brings too little
+    #[arg(long, value_name = "K", default_value_t = RefineOptions::default().rounds,
+          value_parser = at_least_one)]
+    rounds: usize,
+    /// Mirror no cell left and right
+    #[arg(long)]
+    no_mirror: bool,
+    /// Sites that cells keep free on each side, as far as they do before
+    #[arg(long, value_name = "SITES", default_value_t = 0)]
+    padding: u32,
     /// Target density, above 0 and at most 1: no bin is filled beyond it that was not before
     #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true,
           value_parser = target_density)]
@@ -55,27 +63,6 @@ pub(crate) struct RefineArgs {
     /// Write the summary as JSON (-: to standard output, in place of the text)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-}
-
-/// How cells are moved.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct HowArgs {
-    /// Most rounds of detailed placement; it ends earlier where a round brings too little
-    #[arg(long, value_name = "K", default_value_t = RefineOptions::default().rounds,
-          value_parser = at_least_one)]
-    rounds: usize,
-    /// Mirror no cell left and right
-    #[arg(long)]
-    no_mirror: bool,
-    /// Sites that cells keep free on each side, as far as they do before
-    #[arg(long, value_name = "SITES", default_value_t = 0)]
-    padding: u32,
-}
-
-impl HowArgs {
-    fn options(&self) -> RefineOptions<'static> {
-        RefineOptions::default().rounds(self.rounds).mirror(!self.no_mirror).padding(self.padding)
-    }
 }
 
 /// Contents of `--json`; its keys are a contract.
@@ -189,7 +176,8 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     stop::listen()?;
     let deadline =
         args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
-    let mut options = args.how.options();
+    let mut options =
+        RefineOptions::default().rounds(args.rounds).mirror(!args.no_mirror).padding(args.padding);
     if args.target_density < 1.0 || charge.target_densities().is_some() {
         options = options.density(&charge);
     }

@@ -426,7 +426,6 @@ fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failu
     Ok(Page {
         title: report.design.clone(),
         subtitle: format!("{} placements side by side", report.runs.len()),
-        version: env!("CARGO_PKG_VERSION"),
         warnings: report.warnings.clone(),
         parts: vec![Part {
             title: "Runs".to_owned(),
@@ -442,7 +441,6 @@ fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failu
                 ],
             }],
             pictures: pictures.iter().zip(titles).map(of).collect::<Result<_, _>>()?,
-            notes: Vec::new(),
         }],
         made: vec![command()],
         ..Page::default()

@@ -74,7 +74,6 @@ pub(crate) fn part(
             .iter()
             .map(|(title, picture)| Image::of((*title).to_owned(), picture))
             .collect::<Result<_, _>>()?,
-        notes: Vec::new(),
     }))
 }
 

@@ -11,10 +11,10 @@ use crate::cli::engines::advise;
 use crate::cli::engines::{Chosen, EngineReal, decide, with_precision};
 use crate::cli::failure::Failure;
 use crate::cli::input::use_threads;
-use crate::cli::options::EngineChoice;
-use crate::cli::options::{precision, thread_count};
+use crate::cli::options::{EngineChoice, precision, thread_count};
 use crate::cli::outputs::{Outputs, read_input};
 use crate::cli::results::{list, tell, write_output};
+use crate::cpu::engine::milliseconds;
 use clap::{ArgGroup, Args};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -165,14 +165,14 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     let bytes = read_input(&args.image)?;
     let named = |e| -> Failure { format!("{}: {e}", args.image.display()).into() };
     let picture = Picture::read_png(&bytes[..]).map_err(named)?;
-    let decode = ms(start);
+    let decode = milliseconds(start);
     use_threads(args.threads)?;
     let (result, mut report, note) =
         with_precision!(args.precision, T => compressed::<T>(args, &picture))?;
     let start = Instant::now();
     let mut png = Vec::new();
     result.write_png(&mut png)?;
-    (report.timings_ms.decode, report.timings_ms.encode) = (decode, ms(start));
+    (report.timings_ms.decode, report.timings_ms.encode) = (decode, milliseconds(start));
     report.bytes = Bytes { before: bytes.len(), after: png.len() };
 
     write_output(&args.out, |out| out.write_all(&png))?;
@@ -192,10 +192,6 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     Ok(list(&files)?)
 }
 
-fn ms(start: Instant) -> f64 {
-    start.elapsed().as_secs_f64() * 1e3
-}
-
 /// Returns the picture, the numbers but for those of its files, and what `auto` took.
 fn compressed<T: EngineReal>(
     args: &CompressArgs,
@@ -204,7 +200,7 @@ fn compressed<T: EngineReal>(
     let start = Instant::now();
     let image = picture.format();
     let mut opened = open::<T>(args.engine, &image)?;
-    let setup = ms(start);
+    let setup = milliseconds(start);
     let threshold = match (args.threshold, args.keep, args.psnr) {
         (Some(threshold), ..) => threshold,
         (_, Some(percent), _) => Spectrum::of(picture)?.keeping(percent / 100.0),

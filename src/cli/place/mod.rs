@@ -16,7 +16,7 @@ use super::evaluation;
 use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design};
 use super::log;
-use super::options::{Bins, EngineChoice, EvaluationArgs, seconds};
+use super::options::{Bins, EngineChoice, EvaluationArgs, parsed, seconds};
 use super::outputs::{Outputs, PICTURES, check_placement_output, identity, to_stdout};
 use super::pictures;
 use super::stages::{self, LegalArgs};
@@ -24,7 +24,7 @@ use crate::charge::Charge;
 use crate::flow::checkpoint::Checkpoints;
 use crate::flow::{self, FlowOptions, Stage, TARGET_DENSITY, join};
 use crate::formats::write_placement;
-use crate::place::{Outcome, PlaceOptions, placement_bins};
+use crate::place::{Outcome, PlaceOptions, StageSplit, placement_bins};
 use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
 use clap::error::ErrorKind;
@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use summary::PlaceReport;
-use summary::{Summary, Times};
+use summary::{PlaceTimings, Summary};
 
 /// Options of `placefield place`. Fillers always take part but with `--no-fillers`.
 #[derive(Args)]
@@ -130,15 +130,9 @@ pub(crate) struct PlaceArgs {
 impl PlaceArgs {
     /// Returns the arguments that `demo` places with: a page, and defaults for all else.
     pub(crate) fn for_demo(aux: &Path, output: &Path, page: &Path, engine: EngineChoice) -> Self {
-        #[derive(clap::Parser)]
-        struct Defaults {
-            #[command(flatten)]
-            place: PlaceArgs,
-        }
         let [option, report] = ["-o", "--report"].map(OsStr::new);
-        let words =
-            [OsStr::new("demo"), aux.as_ref(), option, output.as_ref(), report, page.as_ref()];
-        let mut args = <Defaults as clap::Parser>::parse_from(words).place;
+        let mut args: PlaceArgs =
+            parsed(&[aux.as_ref(), option, output.as_ref(), report, page.as_ref()]);
         args.evaluation.options.engine = engine;
         args
     }
@@ -257,9 +251,12 @@ fn place<T: EngineReal>(
     let why = placed.left_out.map(|why| Warning::new(WarningCode::StageLeftOut, why));
     opened.warnings.extend(why);
     let (descriptor, choice) = ran.engine.expect("an engine was made");
-    let times = Times {
-        read: opened.parse_ms,
+    let mut stages = StageSplit::default();
+    placed.global.records.iter().for_each(|record| stages.add(&record.times));
+    let times = PlaceTimings {
+        parse: opened.parse_ms,
         setup: ran.setup_ms.unwrap_or(0.0),
+        stages,
         frames: ran.frames_ms,
         checkpoints: checkpoints.milliseconds,
         descent: 1e3 * placed.seconds,

@@ -39,22 +39,10 @@ pub(super) struct Summary<'a> {
     pub(super) raise_density: bool,
     /// Fence regions of the global placement; empty without fences.
     pub(super) regions: &'a [RegionReport],
-    pub(super) times: Times,
+    pub(super) times: PlaceTimings,
     /// Where there were several.
     pub(super) seeds: &'a [Seed],
     pub(super) warnings: &'a [Warning],
-}
-
-/// Milliseconds from the command to the end; those of the iterations are in the records.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Times {
-    pub(super) read: f64,
-    /// Bodies, nets, engine: all between reading and the first evaluation.
-    pub(super) setup: f64,
-    pub(super) frames: f64,
-    pub(super) checkpoints: f64,
-    /// From the first evaluation to the last, frames and checkpoints included, all seeds.
-    pub(super) descent: f64,
 }
 
 /// How it ended.
@@ -176,21 +164,21 @@ struct Best {
     overflow_smoothed: f64,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct PlaceTimings {
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+pub(super) struct PlaceTimings {
     /// Reading the design.
-    parse: f64,
+    pub(super) parse: f64,
     /// Bodies, nets, engine.
-    setup: f64,
+    pub(super) setup: f64,
     /// Times of all iterations together.
     #[serde(flatten)]
-    stages: StageSplit,
+    pub(super) stages: StageSplit,
     /// Drawing frames.
-    frames: f64,
+    pub(super) frames: f64,
     /// Writing checkpoints.
-    checkpoints: f64,
+    pub(super) checkpoints: f64,
     /// From the first evaluation to the last, all of the above but the first two included.
-    descent: f64,
+    pub(super) descent: f64,
 }
 
 /// `--json`.
@@ -281,12 +269,6 @@ impl Summary<'_> {
         self.times.descent / 1e3
     }
 
-    fn stages(&self) -> StageSplit {
-        let mut sum = StageSplit::default();
-        self.records().iter().for_each(|r| sum.add(&r.times));
-        sum
-    }
-
     pub(super) fn json(&self) -> PlaceReport<'_> {
         PlaceReport {
             outcome: OutcomeReport {
@@ -351,14 +333,7 @@ impl Summary<'_> {
                 hpwl_weighted: best.sample.hpwl,
                 overflow_smoothed: best.sample.density.overflow,
             },
-            timings_ms: PlaceTimings {
-                parse: self.times.read,
-                setup: self.times.setup,
-                stages: self.stages(),
-                frames: self.times.frames,
-                checkpoints: self.times.checkpoints,
-                descent: self.times.descent,
-            },
+            timings_ms: self.times,
             stages: &self.placed.stages,
             warnings: self.warnings,
         }
@@ -410,7 +385,7 @@ impl Summary<'_> {
                 if seed.seed == self.placed.seed { ", the best" } else { "" }
             )?;
         }
-        let total = self.stages();
+        let total = self.times.stages;
         let share = |part: f64| 100.0 * part / total.total().max(f64::MIN_POSITIVE);
         writeln!(
             out,

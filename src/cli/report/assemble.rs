@@ -37,7 +37,6 @@ impl Page {
         Ok(Page {
             title: design.name.clone(),
             subtitle: "Density, potential and field of a placement".to_owned(),
-            version: env!("CARGO_PKG_VERSION"),
             summary: summary(report),
             causes: Some(causes(design, charge, args)),
             warnings: report.warnings.clone(),

@@ -23,7 +23,6 @@ impl Page {
         Ok(Page {
             title: "The paper's tables beside this machine's".to_owned(),
             subtitle: format!("{}; the paper: {}", of.device, report.paper_hardware),
-            version: env!("CARGO_PKG_VERSION"),
             summary: vec![
                 Fact::new("Tables", report.tables.len()),
                 Fact::new("Repetitions asked for", report.repetitions),
@@ -105,6 +104,5 @@ fn part(report: &Report, table: &paper::Table) -> Result<Part, Failure> {
             .into_iter()
             .map(image)
             .collect::<Result<_, _>>()?,
-        notes: Vec::new(),
     })
 }

@@ -43,14 +43,12 @@ impl<T: Real> Difference<'_, T> {
         Ok(Page {
             title: self.design.name.clone(),
             subtitle: format!("{after} beside {before}"),
-            version: env!("CARGO_PKG_VERSION"),
             warnings: self.warnings.to_vec(),
             maps: Some(self.maps()?),
             parts: vec![Part {
                 title: "What is between them".to_owned(),
                 tables: vec![self.numbers(), self.cells()],
                 pictures: vec![Image::of("How far cells moved".to_owned(), &self.distances)?],
-                notes: Vec::new(),
             }],
             made: vec![command(), machine(a.options.engine, &a.options.device)],
             ..Page::default()

@@ -26,7 +26,6 @@ pub(crate) const MOST_BYTES: usize = 5_000_000;
 pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) subtitle: String,
-    pub(crate) version: &'static str,
     /// The numbers at the top.
     pub(crate) summary: Vec<Fact>,
     /// Why it looks so; `None` if nothing was examined.
@@ -97,6 +96,7 @@ impl Page {
         let template = environment.get_template("page.html")?;
         Ok(template.render(context! {
             page => Serde(&*self),
+            version => env!("CARGO_PKG_VERSION"),
             css => include_str!("page.css"),
             js => include_str!("page.js"),
         })?)

@@ -42,7 +42,6 @@ pub(crate) struct Part {
     pub(crate) title: String,
     pub(crate) tables: Vec<Table>,
     pub(crate) pictures: Vec<Image>,
-    pub(crate) notes: Vec<String>,
 }
 
 /// A picture, as the address of an image.
