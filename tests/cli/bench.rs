@@ -1,6 +1,6 @@
 //! `placefield bench`: the CPU's numbers beside the paper's.
 
-use crate::{failure, json_of, names_in, placefield, run, run_json};
+use crate::{failure, json_of, names_in, placefield, run, run_json, texts};
 use serde_json::Value;
 use std::path::Path;
 
@@ -15,10 +15,10 @@ fn tables_are_written_and_read_back_as_json() {
     let json = json_of(&file);
     assert_eq!(json["machine"]["engine"], "cpu");
     assert_eq!((&json["quick"], &json["notes"][0]), (&Value::Bool(true), &Value::from("a remark")));
-    let lines = json["tables"][0]["groups"][0]["lines"].as_array().unwrap();
-    let names: Vec<&str> = lines.iter().map(|l| l["what"].as_str().unwrap()).collect();
+    let lines = &json["tables"][0]["groups"][0]["lines"];
+    let names = texts(lines, "what");
     assert_eq!(names, ["4n", "mirrored-2n", "padded-2n", "n"]);
-    for line in lines {
+    for line in lines.as_array().unwrap() {
         assert!(line["here"].as_f64().unwrap() > 0.0, "{line}");
         // 5, or fewer on a busy machine.
         assert!((3..=5).contains(&line["sample"]["repetitions"].as_u64().unwrap()), "{line}");

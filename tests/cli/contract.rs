@@ -2,7 +2,7 @@
 
 use crate::tiny::{Tiny, row};
 use crate::{
-    PIPELINES, Words, close, eval_json, generated, json_of, names_in, npy, placefield, run,
+    PIPELINES, Words, close, eval_json, generated, json_of, names_in, npy, placefield, run, texts,
 };
 use predicates::prelude::*;
 use serde_json::Value;
@@ -143,12 +143,7 @@ fn absent_nets_mean_no_hpwl_and_a_warning() {
     let json = eval_json(&[&tiny.aux(), &"--bins 8"]);
     assert_eq!((&json["hpwl"], &json["hpwl_weighted"]), (&Value::Null, &Value::Null));
     assert_eq!(json["design"]["nets"], 0);
-    let warnings: Vec<&str> = json["warnings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|w| w["message"].as_str().unwrap())
-        .collect();
+    let warnings = texts(&json["warnings"], "message");
     for file in ["t.nets", "t.wts"] {
         assert!(warnings.iter().any(|w| w.contains(file)), "{warnings:?}");
     }

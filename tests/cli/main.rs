@@ -185,6 +185,11 @@ fn json_of(path: impl AsRef<Path>) -> Value {
     serde_json::from_str(&text_of(path)).unwrap()
 }
 
+/// The texts that the items of a list have under `key`.
+fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+    list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap()).collect()
+}
+
 /// Shape and values of a NumPy file, which must be little-endian, in C order
 /// and of the precision of `T`.
 fn npy<T: npyz::Deserialize>(path: &Path) -> (Vec<u64>, Vec<T>) {

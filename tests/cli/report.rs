@@ -4,7 +4,7 @@
 use crate::browser::Browser;
 use crate::common::png::Png;
 use crate::tiny::Tiny;
-use crate::{generated, run, text_of};
+use crate::{generated, run, text_of, texts};
 use serde_json::Value;
 
 fn page(tiny: &Tiny) -> String {
@@ -15,7 +15,7 @@ fn page(tiny: &Tiny) -> String {
 }
 
 /// The values that the script reads.
-fn data(page: &str) -> Value {
+pub(crate) fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     let (json, _) = rest.split_once("</script>").unwrap();
     serde_json::from_str(json).unwrap()
@@ -34,12 +34,7 @@ fn a_page_needs_no_other_file() {
         assert!(page.contains(part), "{part}");
     }
     let data = data(&page);
-    let panels: Vec<&str> = data["maps"]["panels"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|p| p["id"].as_str().unwrap())
-        .collect();
+    let panels = texts(&data["maps"]["panels"], "id");
     assert_eq!(panels, ["density", "overflow", "potential", "field", "force"]);
     assert_eq!(data["maps"]["die"], serde_json::json!([0.0, 0.0, 40.0, 16.0]));
     assert_eq!(data["maps"]["bins"], serde_json::json!([8, 4]));
@@ -97,12 +92,7 @@ fn compare_and_place_show_their_iterations() {
     let page = text_of(&compared);
     let data = data(&page);
     assert_eq!(data["run"]["iterations"], serde_json::json!([0, 1, 2, 3]));
-    let names: Vec<&str> = data["run"]["columns"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|c| c["name"].as_str().unwrap())
-        .collect();
+    let names = texts(&data["run"]["columns"], "name");
     for name in ["HPWL, layout units", "Solve by cpu three-pass, ms", "Density on cpu, ms"] {
         assert!(names.contains(&name), "{names:?}");
     }

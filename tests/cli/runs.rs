@@ -1,7 +1,9 @@
 //! `compare-runs`, and the page of `diff`: several placements side by side.
 
 use crate::tiny::Tiny;
-use crate::{Words, failure, generated, json_of, names_in, placefield, run, run_json, text_of};
+use crate::{
+    Words, failure, generated, json_of, names_in, placefield, run, run_json, text_of, texts,
+};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -25,7 +27,7 @@ fn runs_that_no_other_beats_are_marked() {
     let [start, far, heap] = evaluated(&tiny);
     let out = run_json(&[&"compare-runs", &start, &far, &heap, &"--json -"]);
     let runs = out["runs"].as_array().unwrap();
-    let names: Vec<&str> = runs.iter().map(|r| r["name"].as_str().unwrap()).collect();
+    let names = texts(&out["runs"], "name");
     assert_eq!((&out["design"], &names[..]), (&json!("t"), &["start", "far", "heap"][..]));
     for (run, path) in runs.iter().zip([&start, &far, &heap]) {
         let alone = json_of(path);
@@ -107,10 +109,9 @@ fn comparison_pages_share_one_cursor() {
     std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 6 2")).unwrap();
     run(&[&"diff", &aux, &"--from", &from, &"--to", &to, &"--bins 8x4 --report", &page]);
     let text = text_of(&page);
-    let (_, rest) = text.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
-    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    let data = crate::report::data(&text);
     let panels = data["maps"]["panels"].as_array().unwrap();
-    let ids: Vec<&str> = panels.iter().map(|p| p["id"].as_str().unwrap()).collect();
+    let ids = texts(&data["maps"]["panels"], "id");
     let pairs =
         ["density_from", "density_to", "density_difference", "overflow_from", "overflow_to"];
     assert_eq!((&ids[..5], ids[5]), (&pairs[..], "displacement"));
