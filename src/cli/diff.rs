@@ -230,7 +230,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     opened.files.push(second.file);
     opened.warnings.extend(second.warnings);
     let placement = second.placement;
-    with_precision!(evaluation.options.precision(), T => diff::<T>(args, &drawn, opened, placement))
+    with_precision!(evaluation.options.precision, T => diff::<T>(args, &drawn, opened, placement))
 }
 
 fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
@@ -451,7 +451,7 @@ impl<T: crate::Real> Drawer<'_, T> {
                 let bars = Bars {
                     title: self.options.title(bars.title),
                     subtitle: self.options.title(bars.subtitle),
-                    size: self.options.size(),
+                    size: self.options.size,
                     ..bars
                 };
                 Ok(bars.draw())

@@ -43,12 +43,15 @@ pub(crate) struct Chosen<E> {
     pub(crate) note: Option<String>,
 }
 
-/// Opens the engines of `choice`, one or two.
+/// One engine, or two to compare.
+pub(crate) type Engines<T> = Vec<Box<dyn Timed<T>>>;
+
+/// Opens the engines of `choice`.
 pub(crate) fn open<T: EngineReal>(
     charge: Charge,
     options: &EngineOptions,
     choice: EngineChoice,
-) -> Result<Chosen<Vec<Box<dyn Timed<T>>>>, Failure> {
+) -> Result<Chosen<Engines<T>>, Failure> {
     let cpu = |charge| -> Result<Box<dyn Timed<T>>, Failure> {
         Ok(Box::new(CpuEngine::new(charge, options)?))
     };
@@ -84,7 +87,7 @@ pub(crate) fn prefetch_device(options: &SolveArgs, to_place: bool) {
         EngineChoice::Auto => 0,
         EngineChoice::Cuda(device) | EngineChoice::Both(device) => device,
     };
-    with_precision!(options.precision(), T => cuda::prefetch_device::<T>(device, to_place));
+    with_precision!(options.precision, T => cuda::prefetch_device::<T>(device, to_place));
 }
 
 /// Waits for a device that is still being opened: the program must not end meanwhile.
@@ -138,7 +141,7 @@ pub(crate) fn decide(choice: EngineChoice) -> Result<Chosen<EngineChoice>, &'sta
 /// Returns the choice of `--pipeline auto`, with its reason.
 pub(crate) fn pipeline_note(options: &SolveArgs, choice: &Choice) -> Option<String> {
     let Choice { pipeline, reason } = choice;
-    options.pipeline().is_none().then(|| format!("pipeline: {pipeline} ({reason})"))
+    options.pipeline.is_none().then(|| format!("pipeline: {pipeline} ({reason})"))
 }
 
 /// Opens the target of benchmarks, which run on one device.

@@ -172,7 +172,7 @@ fn evaluated(
         false => None,
     };
     let options = &evaluation.options;
-    with_precision!(options.precision(), T => {
+    with_precision!(options.precision, T => {
         let mut evaluated = evaluate::<T>(&opened, options)?;
         evaluated.add_congestion(&opened, &args.congestion, args.gcells(&opened)?)?;
         let report = &mut evaluated.report;

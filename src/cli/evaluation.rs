@@ -152,10 +152,10 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
             precision: T::PRECISION,
             target_density: charge.target_density(),
             target_density_asked: options.target_density(),
-            fillers: options.fillers(),
+            fillers: options.fillers,
             filler_count: charge.fillers(),
             row_blockage: charge.row_blockage(),
-            deterministic: options.deterministic(),
+            deterministic: options.deterministic,
         },
         density: DensityReport {
             overflow_smoothed: smoothed.overflow + overflow_off_die,

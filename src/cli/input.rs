@@ -68,7 +68,7 @@ impl Opened {
 
 /// Reads the design; a spinner turns meanwhile on a terminal.
 pub(crate) fn open_design(args: &EvaluationArgs) -> Result<Opened, Failure> {
-    use_threads(args.options.threads())?;
+    use_threads(args.options.threads)?;
     engines::prefetch_device(&args.options, false);
     read_design(&args.design)
 }
@@ -104,14 +104,14 @@ pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Fai
         None => default_bins(design, die, args.target_density()),
     };
     let grid = BinGrid::new(die, nx, ny)?;
-    let origin = origin_for(&die, design.row_height(), args.precision())
+    let origin = origin_for(&die, design.row_height(), args.precision)
         .map_err(|error| format!("{error}: expected --precision f64"))?;
-    memory::check_bins(&grid, args.precision())?;
+    memory::check_bins(&grid, args.precision)?;
     let mut charge = Charge::from_design(design, grid, &args.charge_options())
         .map_err(|error| name_fence(design, error))?;
     charge.set_origin(origin)?;
     // The engine checks this too; here the body has a name.
-    with_precision!(args.precision(), T => check_range::<T>(&charge))
+    with_precision!(args.precision, T => check_range::<T>(&charge))
         .map_err(|error| name_node(design, error))?;
     Ok(charge)
 }

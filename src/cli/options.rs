@@ -57,7 +57,7 @@ pub(crate) struct SolveArgs {
     target_density: Option<f64>,
     /// Fill the free space with fillers
     #[arg(long)]
-    fillers: bool,
+    pub(crate) fillers: bool,
     /// Count area outside every row as fixed
     #[arg(long)]
     row_blockage: bool,
@@ -66,17 +66,17 @@ pub(crate) struct SolveArgs {
     pub(crate) engine: EngineChoice,
     /// How the solve is composed of transforms; auto takes the fastest for engine and bins
     #[arg(long, value_parser = pipeline(), default_value = "auto", value_name = "NAME")]
-    pipeline: PipelineArg,
+    pub(crate) pipeline: PipelineArg,
     /// Working precision
     #[arg(long, value_parser = precision(), default_value = "f32", value_name = "TYPE")]
-    precision: Precision,
+    pub(crate) precision: Precision,
     /// Threads on the CPU; 0 takes all there are
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
-    threads: usize,
+    pub(crate) threads: usize,
     /// The bits of one device on several: the first of them solves alone. (Runs alike always give
     /// the same bits)
     #[arg(long)]
-    deterministic: bool,
+    pub(crate) deterministic: bool,
     /// Seed of the fillers' positions, and of a placement's start
     #[arg(long, value_name = "SEED", default_value_t = 1000, allow_hyphen_values = true,
           value_parser = seed)]
@@ -277,15 +277,6 @@ impl EvaluationArgs {
 }
 
 impl SolveArgs {
-    pub(crate) fn precision(&self) -> Precision {
-        self.precision
-    }
-
-    /// Returns the pipeline given, none for `auto`.
-    pub(crate) fn pipeline(&self) -> Option<Pipeline> {
-        self.pipeline
-    }
-
     /// Returns the bins given.
     pub(crate) fn bins(&self) -> Option<Bins> {
         self.bins
@@ -310,14 +301,6 @@ impl SolveArgs {
         }
     }
 
-    pub(crate) fn threads(&self) -> usize {
-        self.threads
-    }
-
-    pub(crate) fn fillers(&self) -> bool {
-        self.fillers
-    }
-
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }
@@ -340,12 +323,8 @@ impl SolveArgs {
             .seed(self.seed)
     }
 
-    pub(crate) fn deterministic(&self) -> bool {
-        self.deterministic
-    }
-
     pub(crate) fn engine_options(&self) -> EngineOptions {
-        let options = EngineOptions::default().pipeline(self.pipeline()).threads(self.threads);
+        let options = EngineOptions::default().pipeline(self.pipeline).threads(self.threads);
         options.deterministic(self.deterministic)
     }
 }

@@ -90,10 +90,10 @@ fn dpi(text: &str) -> Result<f64, String> {
 pub(crate) struct DrawOptions<N> {
     pub(crate) pictures: Vec<N>,
     formats: Vec<Format>,
-    shading: Shading,
+    pub(crate) shading: Shading,
     ranges: Vec<(N, (f64, f64))>,
     colors: Vec<Colors>,
-    size: Size,
+    pub(crate) size: Size,
     titled: bool,
 }
 
@@ -183,14 +183,6 @@ impl<N: ValueEnum + PartialEq + Sync> DrawOptions<N> {
     /// Returns the ends given.
     pub(crate) fn range(&self, picture: &N) -> Option<(f64, f64)> {
         self.ranges.iter().find(|(of, _)| of == picture).map(|(_, ends)| *ends)
-    }
-
-    pub(crate) fn shading(&self) -> Shading {
-        self.shading
-    }
-
-    pub(crate) fn size(&self) -> Size {
-        self.size
     }
 
     /// Returns a title, or none where none are wanted.

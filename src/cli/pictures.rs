@@ -245,7 +245,7 @@ impl<'a, T: Real> Drawer<'a, T> {
     /// Over the same values as the colours of a map of the cells' density have.
     fn histogram(&self, range: Option<(f64, f64)>) -> Sketch {
         let target = self.evaluated.engine.charge().target_density();
-        let shading = self.options.shading();
+        let shading = self.options.shading;
         let look =
             Look { scale: Scale::Target, shading, mark: Some(target), range, ..Look::default() };
         let palette = look.palette(self.shown[0].as_slice());
@@ -259,7 +259,7 @@ impl<'a, T: Real> Drawer<'a, T> {
             x_label: "density (area / bin area)".to_owned(),
             y_label: "bins".to_owned(),
             mark: Some((target, "target density".to_owned())),
-            size: self.options.size(),
+            size: self.options.size,
             ..Histogram::of(values, ends, log, BARS)
         };
         Sketch { picture: histogram.draw(), ends }

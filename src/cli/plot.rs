@@ -60,7 +60,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
     let first = design.pl.first().cloned().unwrap_or_else(|| design.path.clone());
     let folders = folders(&args.out, &first, &args.also)?;
     let options = &args.evaluation.options;
-    with_precision!(options.precision(), T => {
+    with_precision!(options.precision, T => {
         let mut evaluated = evaluate::<T>(&opened, options)?;
         evaluated.add_congestion(&opened, &args.congestion, None)?;
         let (notes, mut warnings) = (evaluated.notes.clone(), evaluated.report.warnings.clone());

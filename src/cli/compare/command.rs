@@ -144,7 +144,7 @@ struct Summary {
 
 /// Reads, compares, prints.
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
-    if args.evaluation.options.pipeline().is_some() {
+    if args.evaluation.options.pipeline.is_some() {
         let message = "compare runs every pipeline: '--pipeline' chooses nothing";
         return Err(usage(ErrorKind::ArgumentConflict, message));
     }
@@ -182,7 +182,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     if let (Some(path), Some(watcher)) = (&args.report, watcher) {
         let watched = watcher.finish()?;
-        let mut page = with_precision!(options.precision(), T => {
+        let mut page = with_precision!(options.precision, T => {
             page::page::<T>(&opened, &args.evaluation, &options, &table.iterations, watched)?
         });
         page.write(Some(&opened.design), path)?;
@@ -223,7 +223,7 @@ pub(crate) fn compare(
     iterations: usize,
     watcher: Option<&mut Watcher>,
 ) -> Result<Table, Failure> {
-    with_precision!(options.precision(), T => {
+    with_precision!(options.precision, T => {
         fill::<T>(opened, options, iterations, watcher, |c| Ok(Some(c.advance()?)))
     })
 }
@@ -235,7 +235,7 @@ fn along_placement(
     iterations: usize,
     watcher: Option<&mut Watcher>,
 ) -> Result<Table, Failure> {
-    with_precision!(options.precision(), T => {
+    with_precision!(options.precision, T => {
         let mut backends = trajectory::open_backends::<T>(opened, options)?;
         let mut runs = Runs::new::<T>(&mut backends, options.seed(), iterations)?;
         // The start is a row of its own.
@@ -285,7 +285,7 @@ fn fill<T: EngineReal>(
             precision: T::PRECISION,
             target_density,
             target_density_asked: options.target_density(),
-            fillers: options.fillers(),
+            fillers: options.fillers,
             filler_count,
         },
         summary: summarise(&rows),

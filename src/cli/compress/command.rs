@@ -269,12 +269,14 @@ fn open<T: EngineReal>(
     Ok(Opened { pair, engine: "cpu", device, note })
 }
 
+/// A pair and the name of the device it runs on, or why there is none.
+#[cfg(feature = "cuda")]
+type OnDevice<T> =
+    Result<(Box<dyn ThresholdPair<T>>, String), Box<dyn std::error::Error + Send + Sync>>;
+
 /// Transforms on a device, and its name.
 #[cfg(feature = "cuda")]
-fn cuda<T: EngineReal>(
-    device: usize,
-    image: &PictureFormat,
-) -> Result<(Box<dyn ThresholdPair<T>>, String), Box<dyn std::error::Error + Send + Sync>> {
+fn cuda<T: EngineReal>(device: usize, image: &PictureFormat) -> OnDevice<T> {
     use super::CudaThresholdPair;
     use crate::cuda::Gpu;
     let gpu = Gpu::open(device)?;

@@ -176,7 +176,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     check_placement_output(&args.output, &args.evaluation.design.path)?;
     engines::prefetch_device(&args.evaluation.options, true);
     let opened = open_design(&args.evaluation)?;
-    with_precision!(args.evaluation.options.precision(), T => place::<T>(args, opened, begun))
+    with_precision!(args.evaluation.options.precision, T => place::<T>(args, opened, begun))
 }
 
 fn place<T: EngineReal>(
@@ -276,7 +276,7 @@ fn place<T: EngineReal>(
         def: opened.def.as_ref(),
         charge: &charge,
         experts: &args.experts,
-        deterministic: options.deterministic(),
+        deterministic: options.deterministic,
         place_options: &place_options,
         descriptor: &descriptor,
         pipeline: choice.pipeline,

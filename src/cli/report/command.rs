@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     Outputs::default().file("--out", Some(&args.out)).check(&args.evaluation.design.files())?;
     let opened = open_design(&args.evaluation)?;
     let options = &args.evaluation.options;
-    with_precision!(options.precision(), T => {
+    with_precision!(options.precision, T => {
         let mut evaluated = evaluate::<T>(&opened, options)?;
         evaluated.add_congestion(&opened, &args.congestion, None)?;
         let mut page = Page::of_evaluation(&opened, &evaluated, &args.evaluation)?;
