@@ -8,7 +8,9 @@ use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
 use crate::cli::maps::write_npy;
 use crate::cli::memory;
-use crate::cli::options::{EngineChoice, has_repeats};
+#[cfg(feature = "cuda")]
+use crate::cli::options::EngineChoice;
+use crate::cli::options::has_repeats;
 use crate::cli::outputs::Outputs;
 use crate::cli::results::{list, tell};
 use crate::transform::{Method, Transform, Transform1d};

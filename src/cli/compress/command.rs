@@ -257,16 +257,20 @@ fn open<T: EngineReal>(
 ) -> Result<Opened<T>, CompressError> {
     let decided = decide(choice).map_err(|e| CompressError::Engine(e.into()))?;
     let Chosen { engine: choice, note } = decided;
-    #[cfg(feature = "cuda")]
-    if let EngineChoice::Cuda(device) = choice {
-        let opened = cuda(device, image);
-        let (pair, device) = opened.map_err(|e| CompressError::Engine(advise(e, &note)))?;
-        return Ok(Opened { pair, engine: "cuda", device, note });
+    match choice {
+        #[cfg(feature = "cuda")]
+        EngineChoice::Cuda(device) => {
+            let opened = cuda(device, image);
+            let (pair, device) = opened.map_err(|e| CompressError::Engine(advise(e, &note)))?;
+            Ok(Opened { pair, engine: "cuda", device, note })
+        }
+        _ => {
+            let pair = CpuThresholdPair::new(image.height, image.width);
+            let pair = Box::new(pair.map_err(|e| CompressError::Engine(e.into()))?);
+            let device = format!("{} threads", rayon::current_num_threads());
+            Ok(Opened { pair, engine: "cpu", device, note })
+        }
     }
-    let pair = CpuThresholdPair::new(image.height, image.width);
-    let pair = Box::new(pair.map_err(|e| CompressError::Engine(e.into()))?);
-    let device = format!("{} threads", rayon::current_num_threads());
-    Ok(Opened { pair, engine: "cpu", device, note })
 }
 
 /// A pair and the name of the device it runs on, or why there is none.
