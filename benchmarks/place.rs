@@ -23,6 +23,7 @@ use placefield::cuda::CudaBackend;
 use placefield::cuda::internals::Quartiles;
 use placefield::cuda::{CudaReal, DeviceInfo, Gpu, Peers, probe};
 use placefield::engine::{EngineOptions, Pipeline};
+use placefield::flow::MANY_FILLERS;
 use placefield::grid::BinGrid;
 use placefield::place::{Outcome, PlaceOptions, Placer, StageSplit, start};
 use placefield::wirelength::{LARGE_NET, Netlist};
@@ -193,7 +194,7 @@ fn prepare(name: &str) -> Result<Task, Box<dyn Error>> {
     let bins = (printed.bins as f64 * side) as usize;
     let design = generate(&spec)?;
     let die = design.die().ok_or("no rows")?;
-    let options = ChargeOptions::default().fillers(true);
+    let options = ChargeOptions::default().fillers(true).many_fillers(MANY_FILLERS);
     let charge = Charge::from_design(&design, BinGrid::new(die, bins, bins)?, &options)?;
     let netlist = Netlist::from_design(&design, LARGE_NET)?;
     Ok(Task { design: name.to_owned(), charge: Arc::new(charge), netlist })

@@ -205,7 +205,7 @@ fn place(number: u64) -> Result<Placed, Box<dyn Error>> {
     let charge = Charge::from_design(&design, grid, &ChargeOptions::default().fillers(true))?;
     let netlist = Netlist::from_design(&design, Netlist::ALL)?;
     let engine = CpuEngine::<f32>::new(charge.clone(), &EngineOptions::default().threads(1))?;
-    let mut backend = HostBackend::new(Box::new(engine), &netlist, 1)?;
+    let mut backend = HostBackend::new(engine, &netlist)?;
     let mut run = |warm: bool| -> Result<Row, Box<dyn Error>> {
         let (x, y) = match warm {
             true => (charge.initial_x().to_vec(), charge.initial_y().to_vec()),

@@ -147,9 +147,7 @@ pub(crate) fn open_backend<T: EngineReal>(
     options: &EngineOptions,
 ) -> Result<Box<dyn Backend>, EngineError> {
     match DeviceEngine::<T>::open(charge, device, options)? {
-        DeviceEngine::Cpu(engine) => {
-            Ok(Box::new(HostBackend::new(engine, netlist, options.threads)?))
-        }
+        DeviceEngine::Cpu(engine) => Ok(Box::new(HostBackend::new(*engine, netlist)?)),
         #[cfg(feature = "cuda")]
         DeviceEngine::Cuda(engine) => {
             Ok(Box::new(crate::cuda::CudaBackend::new(*engine, netlist)?))

@@ -13,10 +13,11 @@
 // for every body, of which those of the share are used. Sums are in f64 in a fixed order, which does not depend on how
 // many devices there are: the same bits on every run. Movable cells stand first, then fillers, which have no pins.
 // Vectors are two arrays, x and y; what goes to the engine and comes from it is pairs, x and y of a body side by side.
-// Positions also go to the other devices that need them.
+// Positions also go to the other devices that need them. Forces of one device are read where its engine leaves them, in
+// slot order: in the caller's order they would be written and read once more.
 //
 // Memory traffic, values per body: a step reads 6 (v, u, g) and writes 6 (u', v', and v' again
-// where the engine reads it); a gradient reads 4 (g, force), for movable cells 3 more (dWA, pin
+// where the engine reads it); a gradient reads 2 (g), a slot and 2 at random (force), for movable cells 3 more (dWA, pin
 // weight), and writes 2. Upper bounds (2) and areas (1) are read of bodies up to `uniform`.
 #include "bodies/shares.cuh"
 #include "device/dependent_launch.cuh"
@@ -118,10 +119,12 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const BodyBlocks blocks, const Bodies
 }
 
 /// With `proposed` at the vectors that the last step led to. Without it at the current ones: there
-/// is nothing to compare with, and that sum is zero.
+/// is nothing to compare with, and that sum is zero. The force on body i is number slot_of[i] of `forces`, or number i
+/// where `slot_of` is null.
 PF_KERNEL(BLOCK, 4) descent_gradient(const BodyBlocks blocks, const Bodies bodies,
                                      const Parameters* __restrict__ parameters, const Vectors vectors, int proposed,
-                                     const Vector wirelength, const real2* forces, double* parts) {
+                                     const Vector wirelength, const real2* forces, const u32* slot_of,
+                                     double* parts) {
     const real lambda = real(parameters->lambda);
     const real per_pin = real(parameters->pin_factor);
     const real area_weight = real(parameters->area_factor * parameters->lambda);
@@ -130,29 +133,45 @@ PF_KERNEL(BLOCK, 4) descent_gradient(const BodyBlocks blocks, const Bodies bodie
     const Vector g = one_of(vectors.g, turn), next_g = one_of(vectors.g, proposed ? !turn : turn);
     const BlockBodies own = bodies_of_block(blocks);
     double sums[DESCENT_SUMS] = {0, 0, 0, 0};
-    for (u32 at = own.begin; at < own.count; at += own.stride) {
-        const u32 i = own.body(at);
-        const bool movable = at < own.cells;
-        const u32 k = i < bodies.uniform ? i : bodies.uniform;
-        const real wx = movable ? wirelength.x[i] : real(0), wy = movable ? wirelength.y[i] : real(0);
-        const real2 force = forces[i];
-        const real fx = force.x, fy = force.y;
-        const real weight = (movable ? per_pin * bodies.pin_weight[i] : real(0)) + area_weight * bodies.area[k];
-        const real scale = real(1) / (weight > real(1) ? weight : real(1));
-        const real gx = (wx - lambda * fx) * scale, gy = (wy - lambda * fy) * scale;
-        if (proposed) {
-            sums[3] += square(double(gx) - double(g.x[i])) + square(double(gy) - double(g.y[i]));
-        } else {
-            // x - x: a position that is NaN or infinite shows here, whatever its gradient is. One that a
-            // step led to shows in the step's sum.
-            const real x = v.x[i], y = v.y[i];
-            sums[2] += double((x - x) + (y - y));
+    // Two bodies at a time: all loads of both come before anything is written.
+    for (u32 first = own.begin; first < own.count; first += 2 * own.stride) {
+        u32 slot[2];
+        real2 pull[2], force[2], before[2];
+        real scale[2];
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) {
+            const u32 i = own.body(min(first + k * own.stride, own.count - 1));
+            slot[k] = slot_of ? __ldcs(slot_of + i) : i;
         }
-        next_g.x[i] = gx;
-        next_g.y[i] = gy;
-        sums[0] += fabs(double(wx)) + fabs(double(wy));
-        sums[1] += fabs(double(fx)) + fabs(double(fy));
-        sums[2] += square(gx) + square(gy);
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) {
+            const u32 at = min(first + k * own.stride, own.count - 1), i = own.body(at), size = min(i, bodies.uniform);
+            const bool movable = at < own.cells;
+            force[k] = forces[slot[k]];
+            pull[k] = movable ? make(wirelength.x[i], wirelength.y[i]) : make(0, 0);
+            before[k] = proposed ? make(g.x[i], g.y[i]) : make(v.x[i], v.y[i]);
+            const real weight = (movable ? per_pin * bodies.pin_weight[i] : real(0)) + area_weight * bodies.area[size];
+            scale[k] = real(1) / (weight > real(1) ? weight : real(1));
+        }
+#pragma unroll
+        for (u32 k = 0; k < 2; ++k) {
+            if (first + k * own.stride >= own.count) break;
+            const u32 i = own.body(first + k * own.stride);
+            const real gx = (pull[k].x - lambda * force[k].x) * scale[k];
+            const real gy = (pull[k].y - lambda * force[k].y) * scale[k];
+            if (proposed) {
+                sums[3] += square(double(gx) - double(before[k].x)) + square(double(gy) - double(before[k].y));
+            } else {
+                // x - x: a position that is NaN or infinite shows here, whatever its gradient is. One that a
+                // step led to shows in the step's sum.
+                sums[2] += double((before[k].x - before[k].x) + (before[k].y - before[k].y));
+            }
+            next_g.x[i] = gx;
+            next_g.y[i] = gy;
+            sums[0] += fabs(double(pull[k].x)) + fabs(double(pull[k].y));
+            sums[1] += fabs(double(force[k].x)) + fabs(double(force[k].y));
+            sums[2] += square(gx) + square(gy);
+        }
     }
     block_sums(sums, part(blocks, parts), blocks.blocks);
 }

@@ -3,8 +3,10 @@
 //! With fillers the total area equals what the die holds at the target density, so that cells are
 //! pressed together rather than spread over all of the die (ePlace, Lu et al., TODAES 2015). Size
 //! and number are DREAMPlace's: as wide as the movable cells on average, without the narrowest and
-//! the widest twentieth, as tall as a row.
+//! the widest twentieth, as tall as a row; larger where there would be very many of them
+//! ([`ChargeOptions::many_fillers`](super::ChargeOptions::many_fillers)).
 
+use super::smoothing::LEAST_EXTENT;
 use super::{Charge, ChargeError, MAX_FILLERS};
 use crate::grid::{BinGrid, Rect};
 use crate::warning::{Warning, WarningCode};
@@ -57,6 +59,21 @@ fn mean_width(mut sorted: Vec<f64>) -> f64 {
     middle.iter().sum::<f64>() / middle.len().max(1) as f64
 }
 
+/// Returns width and height of the fillers that take up `area`, which are of the given size unless
+/// there would be very many.
+fn size(charge: &Charge, [width, height]: [f64; 2], area: f64) -> [f64; 2] {
+    let times = area / (width * height) / charge.source.many_fillers as f64;
+    let macro_moves = charge.source.macros.iter().any(|&i| !charge.is_fixed(i as usize));
+    if times <= 1.0 || macro_moves {
+        return [width, height];
+    }
+    let (grid, die) = (&charge.grid, charge.grid.die());
+    let larger = |length: f64, bin: f64, most: f64| {
+        (length * times.sqrt()).min(LEAST_EXTENT * bin).min(most).max(length)
+    };
+    [larger(width, grid.bin_x(), die.width()), larger(height, grid.bin_y(), die.height())]
+}
+
 /// Adds the fillers of a region's `budget`, uniformly over its rectangles `over`, which do not
 /// overlap. Those that follow one another stand together: engines find what they need of them in
 /// one place, and several devices have most of the fillers that they work on.
@@ -79,9 +96,10 @@ pub(super) fn add(
         }
         return Ok(());
     }
-    let count = (area / (width * row_height)).round();
+    let [width, height] = size(charge, [width, row_height], area);
+    let count = (area / (width * height)).round();
     if count > MAX_FILLERS as f64 {
-        return Err(ChargeError::TooManyFillers { count, width, height: row_height });
+        return Err(ChargeError::TooManyFillers { count, width, height });
     }
     // One sequence of random numbers, two a filler, whose blocks are drawn in parallel.
     const BLOCK: usize = 1 << 16;
@@ -95,11 +113,11 @@ pub(super) fn add(
         for (k, (x, y)) in x.iter_mut().zip(y).enumerate() {
             let at = over[ends.partition_point(|&end| end <= BLOCK * block + k)];
             *x = at.xl + random.random::<f64>() * (at.width() - width).max(0.0);
-            *y = at.yl + random.random::<f64>() * (at.height() - row_height).max(0.0);
+            *y = at.yl + random.random::<f64>() * (at.height() - height).max(0.0);
         }
     });
     let (x, y) = in_stripes(&charge.grid, x, y);
-    charge.add_fillers_in(region, width, row_height, &x, &y)
+    charge.add_fillers_in(region, width, height, &x, &y)
 }
 
 /// Returns the same points, one stripe of the bins after the other, by y in each.
@@ -149,6 +167,29 @@ mod tests {
         drawn.sort_by(|(x, y), (u, v)| (*x >= 205.0).cmp(&(*u >= 205.0)).then(y.total_cmp(v)));
         let found = charge.initial_x()[1..].iter().zip(&charge.initial_y()[1..]);
         assert!(found.map(|(x, y)| (*x, *y)).eq(drawn));
+    }
+
+    #[test]
+    fn very_many_fillers_are_larger_but_not_beyond_smoothing() {
+        use crate::charge::{ChargeOptions, Rectangles};
+        let grid = BinGrid::new(Rect::at(0.0, 0.0, 320.0, 640.0), 64, 64).unwrap();
+        let made = |many| {
+            let cells = Rectangles::movable(&[2.0; 2], &[1.0; 2], &[5.0; 2], &[5.0; 2]);
+            let options = ChargeOptions::default().fillers(true).many_fillers(many);
+            let charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
+            let last = charge.bodies() - 1;
+            (charge.fillers(), charge.width()[last], charge.height()[last])
+        };
+        // The die holds 204800; cells take 4.
+        assert_eq!(made(usize::MAX), (102_398, 2.0, 1.0));
+        assert_eq!(made(102_398), (102_398, 2.0, 1.0));
+        let (count, width, height) = made(25_600);
+        assert!((25_599..=25_601).contains(&count), "{count}");
+        assert!((width / height - 2.0).abs() < 1e-9 && (width - 4.0).abs() < 1e-3, "{width}");
+        // Bins are 5 by 10.
+        let (count, width, height) = made(1);
+        assert_eq!([width, height], [5.0 * LEAST_EXTENT, 10.0 * LEAST_EXTENT]);
+        assert_eq!(count, 2048);
     }
 
     #[test]

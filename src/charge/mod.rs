@@ -96,8 +96,9 @@ struct Source {
     /// The target density given, and those of bins if they have their own.
     asked: f64,
     targets: Option<Map<f64>>,
-    /// Whether there are fillers, and the seed of their positions.
+    /// Whether there are fillers, how many before they get larger, and the seed of their positions.
     fillers: bool,
+    many_fillers: usize,
     seed: u64,
     row_height: f64,
     /// Macros, by index, also at a target density of 1.
@@ -142,6 +143,7 @@ impl Source {
         Ok(Source {
             asked,
             fillers: options.fillers,
+            many_fillers: options.many_fillers,
             seed: options.seed,
             row_height,
             macros: smoothing::macros(cells, movable_area, row_height),
@@ -168,6 +170,10 @@ pub struct ChargeOptions {
     pub target_density: f64,
     /// Fill the free space with fillers; off by default.
     pub fillers: bool,
+    /// Where there would be more fillers than this, and no macro moves, they are made larger: up to
+    /// √2 bins along each axis, since smaller ones are smoothed to that. No number by default: in
+    /// DREAMPlace all are of the cells' mean width and the rows' height.
+    pub many_fillers: usize,
     /// Count area outside every row as fixed; off by default.
     pub row_blockage: bool,
     /// Seed of the fillers' positions; 1000 by default.
@@ -176,7 +182,13 @@ pub struct ChargeOptions {
 
 impl Default for ChargeOptions {
     fn default() -> Self {
-        ChargeOptions { target_density: 1.0, fillers: false, row_blockage: false, seed: 1000 }
+        ChargeOptions {
+            target_density: 1.0,
+            fillers: false,
+            many_fillers: usize::MAX,
+            row_blockage: false,
+            seed: 1000,
+        }
     }
 }
 
@@ -186,6 +198,8 @@ impl ChargeOptions {
         target_density: f64,
         /// Sets whether fillers take the free space.
         fillers: bool,
+        /// Sets beyond which number fillers are made larger.
+        many_fillers: usize,
         /// Sets whether area outside every row counts as fixed.
         row_blockage: bool,
         /// Sets the seed of the fillers' positions.

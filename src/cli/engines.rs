@@ -116,8 +116,8 @@ pub(crate) fn open_backend<T: EngineReal>(
                 .map_err(|e| advise(e, &note))?
         }
         _ => {
-            let engine = Box::new(CpuEngine::<T>::new(charge, &engine_options)?);
-            Box::new(HostBackend::new(engine, netlist, engine_options.threads)?)
+            let engine = CpuEngine::<T>::new(charge, &engine_options)?;
+            Box::new(HostBackend::new(engine, netlist)?)
         }
     };
     Ok(Chosen { engine, note })

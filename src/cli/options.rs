@@ -6,6 +6,7 @@ use crate::Precision;
 use crate::bookshelf::PinOffset;
 use crate::charge::ChargeOptions;
 use crate::engine::{EngineOptions, MAX_THREADS, Pipeline};
+use crate::flow::MANY_FILLERS;
 use crate::formats::{self, Format, ReadOptions};
 use crate::grid::{BinGrid, Rect};
 use crate::lefdef::PinPosition;
@@ -58,6 +59,9 @@ pub(crate) struct SolveArgs {
     /// Fill the free space with fillers
     #[arg(long)]
     pub(crate) fillers: bool,
+    /// Beyond which number fillers are made larger
+    #[arg(skip = usize::MAX)]
+    many_fillers: usize,
     /// Count area outside every row as fixed
     #[arg(long)]
     row_blockage: bool,
@@ -305,9 +309,9 @@ impl SolveArgs {
         self.seed
     }
 
-    /// Returns the same options with fillers.
+    /// Returns the same options with the fillers of a placement.
     pub(crate) fn with_fillers(&self) -> SolveArgs {
-        SolveArgs { fillers: true, ..self.clone() }
+        SolveArgs { fillers: true, many_fillers: MANY_FILLERS, ..self.clone() }
     }
 
     /// Returns the same options with `pipeline`.
@@ -319,6 +323,7 @@ impl SolveArgs {
         ChargeOptions::default()
             .target_density(self.target_density())
             .fillers(self.fillers)
+            .many_fillers(self.many_fillers)
             .row_blockage(self.row_blockage)
             .seed(self.seed)
     }

@@ -21,7 +21,7 @@ use std::time::Instant;
 pub struct CpuEngine<T: Real> {
     charge: Arc<Charge>,
     choice: Choice,
-    pool: ThreadPool,
+    pool: Arc<ThreadPool>,
     density: CpuDensity,
     /// ρ less the background, the map of every region.
     centered: Map<T>,
@@ -81,7 +81,7 @@ impl<T: Real> CpuEngine<T> {
             done: Done::Nothing,
             times: StageTimes::default(),
             choice: options.pipeline.map_or_else(fastest, Choice::asked_for),
-            pool,
+            pool: Arc::new(pool),
             charge,
         };
         engine.plan(engine.choice.pipeline);
@@ -97,6 +97,11 @@ impl<T: Real> CpuEngine<T> {
     /// Returns the number of threads it works with.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
+    }
+
+    /// Returns the threads it works with.
+    pub(crate) fn pool(&self) -> Arc<ThreadPool> {
+        self.pool.clone()
     }
 
     /// Returns centered ρ, `nx × ny` for each region: ρ less [`Charge::backgrounds`], as last

@@ -29,7 +29,7 @@
 //!     ) -> Result<Box<dyn Backend>, Self::Error> {
 //!         let options = EngineOptions::default().threads(1);
 //!         let engine = CpuEngine::<f32>::new(charge.clone(), &options)?;
-//!         Ok(Box::new(HostBackend::new(Box::new(engine), netlist, options.threads)?))
+//!         Ok(Box::new(HostBackend::new(engine, netlist)?))
 //!     }
 //! }
 //!
@@ -105,6 +105,10 @@ use std::time::Instant;
 /// `benchmarks/experiments.md` has the measurements.
 pub const TARGET_DENSITY: f64 = 0.95;
 
+/// Beyond so many fillers a placement has larger ones ([`ChargeOptions::many_fillers`]): an
+/// iteration takes time for every body. `benchmarks/experiments.md` has the measurements.
+pub const MANY_FILLERS: usize = 1 << 19;
+
 /// How [`place`] works: the default, and what is to differ from it.
 ///
 /// ```
@@ -167,7 +171,7 @@ impl Default for FlowOptions<'_> {
 pub struct Bodies {
     /// Bins along x and y; [`placement_bins`] unless given.
     pub bins: Option<[usize; 2]>,
-    /// Options of the charge; by default with fillers and [`TARGET_DENSITY`].
+    /// Options of the charge; by default with fillers, [`MANY_FILLERS`] and [`TARGET_DENSITY`].
     pub charge: ChargeOptions,
     /// Nets of so many pins or more are left out of the objective; none is by default.
     pub large_net: usize,
@@ -179,7 +183,10 @@ impl Default for Bodies {
     fn default() -> Self {
         Bodies {
             bins: None,
-            charge: ChargeOptions::default().fillers(true).target_density(TARGET_DENSITY),
+            charge: ChargeOptions::default()
+                .fillers(true)
+                .many_fillers(MANY_FILLERS)
+                .target_density(TARGET_DENSITY),
             large_net: Netlist::ALL,
             precision: Precision::F32,
         }

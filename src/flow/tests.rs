@@ -26,7 +26,7 @@ impl Host for OnCpu {
     ) -> Result<Box<dyn Backend>, FlowError> {
         let options = EngineOptions::default().threads(1);
         let engine = CpuEngine::<f64>::new(charge.clone(), &options).map_err(PlaceError::from)?;
-        let backend = HostBackend::new(Box::new(engine), netlist, 1).map_err(PlaceError::from)?;
+        let backend = HostBackend::new(engine, netlist).map_err(PlaceError::from)?;
         Ok(Box::new(backend))
     }
 

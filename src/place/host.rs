@@ -1,31 +1,29 @@
-//! A [`Backend`] whose vectors are in the host's memory, over any
-//! [`Engine`](crate::engine::Engine) that times its stages.
+//! A [`Backend`] on the CPU: vectors in the host's memory, over a [`CpuEngine`].
 //!
-//! Parallel over threads of its own, beside the engine's. With an engine that
-//! gives the same bits on every run, so does this, for any number of threads.
+//! An evaluation runs on the engine's threads from beginning to end: another pool beside it would
+//! take the cores while it looks for work, and a change of threads costs a small design more than
+//! its stages do. The bits are the same on every run, for any number of threads.
 
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
 use super::nesterov::Pair;
 use super::ready::{NOTHING_KEPT, Ready};
 use super::vectors::Vectors;
 use crate::charge::Charge;
-use crate::cpu::engine::{milliseconds, thread_pool};
+use crate::cpu::engine::{CpuEngine, milliseconds};
 use crate::cpu::wirelength::CpuWirelength;
 use crate::engine::{
-    Choice, DensityStats, Descriptor, EngineError, Evaluation, MapKind, Progress, Timed,
+    Choice, DensityStats, Descriptor, Engine, EngineError, Evaluation, MapKind, Progress, Timed,
     check_bins, check_lengths,
 };
 use crate::grid::Map;
 use crate::real::Real;
 use crate::wirelength::{Netlist, Wirelength};
-use rayon::ThreadPool;
 use std::time::Instant;
 
-/// Wirelength, steps and norms on the CPU, density by an engine.
+/// Wirelength, steps and norms, with density by an engine.
 /// Nothing is allocated after creation but a few numbers per 8192 bodies.
 pub struct HostBackend<T: Real> {
-    engine: Box<dyn Timed<T>>,
-    pool: ThreadPool,
+    engine: CpuEngine<T>,
     wirelength: CpuWirelength<T>,
     most_pull: f64,
     vectors: Vectors<T>,
@@ -37,20 +35,13 @@ pub struct HostBackend<T: Real> {
 
 impl<T: Real> HostBackend<T> {
     /// Places the bodies of `engine`'s charge, connected by `netlist`.
-    /// `threads` is as in [`EngineOptions`](crate::engine::EngineOptions).
     ///
     /// # Errors
-    /// When `netlist` has other movable cells than the charge, and when the
-    /// threads cannot be started.
-    pub fn new(
-        engine: Box<dyn Timed<T>>,
-        netlist: &Netlist,
-        threads: usize,
-    ) -> Result<Self, EngineError> {
+    /// When `netlist` has other movable cells than the charge.
+    pub fn new(engine: CpuEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
         let charge = engine.charge();
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
-            pool: thread_pool(threads)?,
             wirelength: CpuWirelength::new(&netlist.counted_from(charge.origin())),
             most_pull: netlist.most_pull(),
             vectors: Vectors::new(charge, netlist),
@@ -72,18 +63,14 @@ impl<T: Real> HostBackend<T> {
             let nan = f64::NAN;
             return Ok(Sample { hpwl: nan, gradient_squared: nan, ..Sample::default() });
         }
-        let Vectors { points, pull, push, .. } = &mut self.vectors;
+        let Vectors { points, pull, .. } = &mut self.vectors;
         let [x, y] = &points.proposed.v;
         let Evaluation { density, energy } = self.engine.evaluate(x, y)?;
         let stages = self.engine.times();
-        let [push_x, push_y] = push;
-        self.engine.read_force(push_x, push_y)?;
-
         let start = Instant::now();
         let [pull_x, pull_y] = pull;
         let (operator, gamma) = (&mut self.wirelength, weights.gamma);
-        let Wirelength { hpwl, smooth } =
-            self.pool.install(|| operator.evaluate(x, y, gamma, pull_x, pull_y));
+        let Wirelength { hpwl, smooth } = operator.evaluate(x, y, gamma, pull_x, pull_y);
         self.times.wirelength = milliseconds(start);
         self.times.density = stages.density;
         self.times.solve = stages.solve();
@@ -91,7 +78,7 @@ impl<T: Real> HostBackend<T> {
 
         let vectors = &mut self.vectors;
         let start = Instant::now();
-        let norms = self.pool.install(|| vectors.combine(weights));
+        let norms = vectors.combine(weights, self.engine.force().into());
         self.times.gradient = milliseconds(start);
         Ok(Sample {
             hpwl,
@@ -159,7 +146,7 @@ impl<T: Real> Backend for HostBackend<T> {
         // Evaluated as a proposal to stay, which is then made current.
         self.vectors.points.stay();
         self.times.step = 0.0;
-        let sample = self.gradient_of_proposed(weights, 0.0)?;
+        let sample = self.engine.pool().install(|| self.gradient_of_proposed(weights, 0.0))?;
         let sample = Sample { changed_squared: 0.0, ..sample };
         self.vectors.points.accept();
         self.ready = Ready::Evaluated;
@@ -175,10 +162,11 @@ impl<T: Real> Backend for HostBackend<T> {
     ) -> Result<Sample, EngineError> {
         self.ready.require("a step", Ready::Evaluated)?;
         let start = Instant::now();
-        let (vectors, step, momentum) = (&mut self.vectors, T::of(step), T::of(momentum));
-        let moved_squared = self.pool.install(|| vectors.walk(step, momentum));
-        self.times.step = milliseconds(start);
-        let sample = self.gradient_of_proposed(weights, moved_squared)?;
+        let sample = self.engine.pool().install(|| {
+            let moved_squared = self.vectors.walk(T::of(step), T::of(momentum));
+            self.times.step = milliseconds(start);
+            self.gradient_of_proposed(weights, moved_squared)
+        })?;
         self.ready = Ready::Proposed;
         self.finish(start);
         Ok(sample)

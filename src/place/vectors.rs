@@ -20,8 +20,6 @@ pub(super) struct Vectors<T> {
     pub(super) points: Nesterov<T>,
     /// ∂WA at the point proposed.
     pub(super) pull: Pair<T>,
-    /// Force, −∂density, at the point proposed.
-    pub(super) push: Pair<T>,
 }
 
 /// Sums over all bodies and both axes.
@@ -61,7 +59,6 @@ impl<T: Real> Vectors<T> {
             preconditioner: pins.iter().zip(areas).map(|(&p, a)| (T::of(p), T::of(a))).collect(),
             points: Nesterov::new(bodies),
             pull: zeros(),
-            push: zeros(),
         }
     }
 
@@ -75,8 +72,9 @@ impl<T: Real> Vectors<T> {
         self.points.walk(step, momentum, |i, x, y| self.bounds.clamp(i, x, y))
     }
 
-    /// g' = (pull − λ · push) / max(1, β pins + α λ area).
-    pub(super) fn combine(&mut self, weights: &Weights) -> Norms {
+    /// g' = (pull − λ · push) / max(1, β pins + α λ area), where `push` is the force, −∂density, x
+    /// and y of every body.
+    pub(super) fn combine(&mut self, weights: &Weights, push: [&[T]; 2]) -> Norms {
         let lambda = T::of(weights.lambda);
         let per_pin = T::of(weights.pin_factor);
         let per_area = T::of(weights.lambda * weights.area_factor);
@@ -86,7 +84,7 @@ impl<T: Real> Vectors<T> {
                 self.points.proposed.g[axis].par_chunks_mut(BLOCK),
                 self.points.current.g[axis].par_chunks(BLOCK),
                 self.pull[axis].par_chunks(BLOCK),
-                self.push[axis].par_chunks(BLOCK),
+                push[axis].par_chunks(BLOCK),
                 self.preconditioner.par_chunks(BLOCK),
             )
                 .into_par_iter()

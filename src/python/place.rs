@@ -13,7 +13,8 @@ use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_backend};
 use crate::flow::checkpoint::{Checkpoints, Subject};
 use crate::flow::{
-    self, FlowOptions, Host, Part, Placed, Resumed, Stage, StageReport, Stages, TARGET_DENSITY,
+    self, FlowOptions, Host, MANY_FILLERS, Part, Placed, Resumed, Stage, StageReport, Stages,
+    TARGET_DENSITY,
 };
 use crate::legalize::LegalizeOptions;
 use crate::place::routability::RoutabilityOptions;
@@ -145,7 +146,8 @@ impl Asked {
             options.get("target_density")?.is_some().then_some(charging.options.target_density);
         charging.options =
             charging.options.target_density(target_density.unwrap_or(TARGET_DENSITY));
-        charging.options = charging.options.fillers(!options.flag("no_fillers")?);
+        charging.options =
+            charging.options.fillers(!options.flag("no_fillers")?).many_fillers(MANY_FILLERS);
         let until = Stage::ALL.map(|stage| (stage.name(), stage));
         let path = |name| Ok::<_, PyErr>(options.paths(name)?.pop());
         let (checkpoint, resume) = (path("checkpoint")?, path("resume")?);

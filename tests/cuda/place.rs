@@ -224,7 +224,7 @@ fn the_gradient_is_the_slope_of_the_wirelength() {
 
 fn host<T: Real>(charge: &Charge, netlist: &Netlist) -> HostBackend<T> {
     let engine = CpuEngine::<T>::new(charge.clone(), &EngineOptions::default()).unwrap();
-    HostBackend::new(Box::new(engine), netlist, 0).unwrap()
+    HostBackend::new(engine, netlist).unwrap()
 }
 
 pub(crate) fn device<T: CudaReal>(gpu: &Gpu, charge: &Charge, netlist: &Netlist) -> CudaBackend<T> {

@@ -51,6 +51,13 @@ pub(in crate::cuda) struct Outputs<'a, T: CudaReal> {
     pub(in crate::cuda) energy: Option<(&'a DeviceVec<f64>, DeviceSliceMut<'a, T>)>,
 }
 
+/// Forces on bodies, a pair each.
+pub(in crate::cuda) struct BodyForces<'a, T: CudaReal> {
+    pub(in crate::cuda) values: &'a DeviceVec<T>,
+    /// Where each body's is among them, unless they are in the caller's order.
+    pub(in crate::cuda) slot_of: Option<DeviceSlice<'a, u32>>,
+}
+
 /// The force stage for the bodies it was made for.
 pub struct Force<T: CudaReal> {
     gpu: Gpu,
@@ -141,6 +148,28 @@ impl<T: CudaReal> Force<T> {
     ) -> Result<(), CudaError> {
         let outputs = Outputs { gradient: Some(gradient.into()), energy: None };
         self.run_outputs(bodies, corners, field, options, factor, outputs)
+    }
+
+    /// Like [`Force::run`], and leaves the forces in slot order ([`Force::staged`]).
+    pub(in crate::cuda) fn run_staged(
+        &mut self,
+        bodies: &Bodies<T>,
+        field: (&DeviceVec<T>, &DeviceVec<T>),
+    ) -> Result<(), CudaError> {
+        self.check_bodies(bodies, field)?;
+        if bodies.is_empty() {
+            return Ok(());
+        }
+        self.gather(bodies, &bodies.staged, field, &self.in_slots)
+    }
+
+    /// Returns the forces of the last [`Force::run_staged`].
+    pub(in crate::cuda) fn staged<'a>(
+        &'a self,
+        bodies: &'a Bodies<T>,
+    ) -> Result<BodyForces<'a, T>, CudaError> {
+        bodies.check_own("forces", self.bodies)?;
+        Ok(BodyForces { values: &self.in_slots, slot_of: Some(bodies.slot_of()?.indices()) })
     }
 
     /// Like [`Force::run_gradient`], with what of the gradient and the energy is wanted.

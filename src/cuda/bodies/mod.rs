@@ -14,7 +14,7 @@ pub use bodies::Bodies;
 pub(in crate::cuda) use density::BINS_PER_BLOCK;
 pub use density::{Density, DensityReport, RawStatistics};
 pub use force::Force;
-pub(in crate::cuda) use force::{AllForces, Outputs};
+pub(in crate::cuda) use force::{AllForces, BodyForces, Outputs};
 pub(in crate::cuda) use order::AllBodies;
 pub use order::PositionLayout;
 pub use permute::{Permutation, PermutationView};

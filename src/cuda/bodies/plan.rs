@@ -375,8 +375,7 @@ mod tests {
             rows: &[],
             blockages: &[],
         };
-        let options =
-            ChargeOptions { target_density, fillers: false, row_blockage: false, seed: 0 };
+        let options = ChargeOptions::default().target_density(target_density);
         Charge::from_rectangles(grid, &rectangles, &options).unwrap()
     }
 

@@ -2,7 +2,7 @@
 //! forces stay there, and steps are enqueued without the host waiting.
 
 use super::{Command, CudaEngine, RUNS_PER_SAMPLE, Rank, Stages};
-use crate::cuda::bodies::{Permutation, Positions, RawStatistics};
+use crate::cuda::bodies::{BodyForces, Permutation, Positions, RawStatistics};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, measure};
 use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline, Progress};
 
@@ -111,10 +111,12 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Returns density, solve and force as lists of commands, for work of this crate that enqueues
-    /// others between them; a barrier has to follow.
+    /// others between them, writes positions in the caller's order and takes forces from
+    /// [`CudaEngine::forces`]; a barrier has to follow.
     pub(in crate::cuda) fn commands(&self) -> [Vec<Command>; 3] {
         let solve = self.stages.solve(self.choice.pipeline).collect();
-        [Stages::<T>::density(false).collect(), solve, Stages::<T>::force().collect()]
+        let force = vec![Command::Barrier, Command::PlacerForce];
+        [Stages::<T>::density(false).collect(), solve, force]
     }
 
     /// Enqueues a command on all ranks; of several not in a capture.
@@ -136,9 +138,10 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.positions(rank)
     }
 
-    /// Forces of the last step on the bodies of a rank's share, in an array of all.
-    pub(in crate::cuda) fn forces(&self, rank: usize) -> &DeviceVec<T> {
-        &self.stages.ranks[rank].forces
+    /// Forces on the bodies of a rank's share, in an array of all, once [`CudaEngine::commands`]
+    /// have run.
+    pub(in crate::cuda) fn forces(&self, rank: usize) -> Result<BodyForces<'_, T>, CudaError> {
+        self.stages.forces(rank)
     }
 
     /// Positions have been written where [`CudaEngine::positions`] says.

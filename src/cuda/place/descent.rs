@@ -18,7 +18,7 @@
 
 use super::arguments::{Constants, RankReports, Vector, Vectors, pair};
 use super::wirelength::CudaWirelength;
-use crate::cuda::bodies::{Addresses, BodyBlocks, Positions, RawStatistics, grid_of};
+use crate::cuda::bodies::{BodyBlocks, BodyForces, Positions, RawStatistics, grid_of};
 use crate::cuda::device::constants::DESCENT_SUMS as SUMS;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap, Pinned,
@@ -389,40 +389,28 @@ impl<T: CudaReal> Descent<T> {
         unsafe { Launch::new(&self.gpu, &self.place).arg(&own).arg(&vector).arg(to).launch(config) }
     }
 
-    /// Enqueues g of the point that the last step `proposed`, or of the current one, from what
-    /// `wirelength` and an engine (its forces, and
-    /// [`CudaEngine::evaluation_device`](crate::cuda::CudaEngine::evaluation_device))
-    /// have computed at its v, and the numbers that [`Descent::receive`] brings.
-    /// Of a point proposed, the changes since the current one are among them.
+    /// Enqueues g of the bodies of the share, at the point that the last step `proposed` or at the
+    /// current one, from what `wirelength` and an engine (`forces`) have computed at its v, and the
+    /// sums of their blocks. Of a point proposed, the changes since the current one are among them.
     ///
     /// # Errors
     /// When an array has the wrong length, or the launch fails.
-    pub fn gradient(
+    pub(super) fn gradient(
         &mut self,
         proposed: bool,
         wirelength: &CudaWirelength<T>,
-        forces: &DeviceVec<T>,
-        (statistics, energy): (&DeviceVec<u64>, &DeviceVec<f64>),
-    ) -> Result<(), CudaError> {
-        self.gradient_of_share(proposed, wirelength, forces)?;
-        // Of several regions those of each follow.
-        check_length("statistics", statistics.len().min(3), 3)?;
-        self.gpu.check_own(statistics.gpu())?;
-        let own = RankReports::of([statistics].into_iter(), Addresses::NONE);
-        // SAFETY: three statistics at least, of this device.
-        unsafe { self.sample(proposed, wirelength, energy, &own) }
-    }
-
-    /// g of the bodies of the share, and the sums of their blocks.
-    pub(super) fn gradient_of_share(
-        &mut self,
-        proposed: bool,
-        wirelength: &CudaWirelength<T>,
-        forces: &DeviceVec<T>,
+        forces: &BodyForces<'_, T>,
     ) -> Result<(), CudaError> {
         let (wx, wy) = wirelength.gradient();
         check_length("wirelength's gradient", wx.len(), self.movable)?;
-        check_length("forces", forces.len(), 2 * self.bodies)?;
+        check_length("forces", forces.values.len(), 2 * self.bodies)?;
+        let slot_of = match &forces.slot_of {
+            None => 0,
+            Some(slots) => {
+                check_length("slots of bodies", slots.len(), self.bodies)?;
+                *slots.address()
+            }
+        };
         self.gpu.check_own(wx.gpu())?;
         let Some((own, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
@@ -433,9 +421,9 @@ impl<T: CudaReal> Descent<T> {
         let constants = self.constants();
         let parts = *self.parts.address();
         // SAFETY: arguments are those of descent_gradient (addresses stand for pointers); vectors
-        // have one value per body, forces two, wirelength's gradient and pin weights one per
-        // movable cell; areas reach to `uniform`; the first rank's `parts` have SUMS per block of
-        // all ranks.
+        // have one value per body, forces two, slots one, which is one of all bodies
+        // (`CudaEngine::forces`), wirelength's gradient and pin weights one per movable cell; areas
+        // reach to `uniform`; the first rank's `parts` have SUMS per block of all ranks.
         unsafe {
             Launch::new(&self.gpu, &self.gradient)
                 .arg(&own)
@@ -444,7 +432,8 @@ impl<T: CudaReal> Descent<T> {
                 .arg(&vectors)
                 .arg(&proposed)
                 .arg(&pull)
-                .arg(forces)
+                .arg(forces.values)
+                .arg(&slot_of)
                 .arg(&parts)
                 .launch(config)
         }

@@ -170,8 +170,8 @@ impl<T: CudaReal> PlacerRanks<T> {
             Task::Pulls => rank.wirelength.gather()?,
             Task::Engine(command) => engine.enqueue_on(number, command)?,
             Task::Gradient { proposed } => {
-                let forces = engine.forces(number);
-                rank.descent.gradient_of_share(proposed, &rank.wirelength, forces)?;
+                let forces = engine.forces(number)?;
+                rank.descent.gradient(proposed, &rank.wirelength, &forces)?;
             }
             Task::Sample { proposed } if first => {
                 let statistics = (0..count).map(|rank| engine.evaluation_device(rank).0);

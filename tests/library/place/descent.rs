@@ -24,7 +24,7 @@ fn generated<T: Real>(threads: usize) -> (HostBackend<T>, [Vec<f64>; 2]) {
     let (x, y) = start::centred(&charge, 3);
     let engine_options = EngineOptions::default().threads(threads);
     let engine = CpuEngine::<T>::new(charge, &engine_options).unwrap();
-    let backend = HostBackend::new(Box::new(engine), &netlist, threads).unwrap();
+    let backend = HostBackend::new(engine, &netlist).unwrap();
     (backend, [x, y])
 }
 

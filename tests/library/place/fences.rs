@@ -10,6 +10,6 @@ fn cpu_placements_end_in_their_fences() {
     cells_end_in_their_fences(|charge, netlist| {
         let options = EngineOptions::default().threads(2);
         let engine = CpuEngine::<f64>::new(charge.clone(), &options).unwrap();
-        Box::new(HostBackend::new(Box::new(engine), netlist, 2).unwrap())
+        Box::new(HostBackend::new(engine, netlist).unwrap())
     });
 }

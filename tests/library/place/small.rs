@@ -28,7 +28,7 @@ fn place(design: &Design, target: f64, stop: f64, warm: bool) -> Placed {
     let netlist = Netlist::from_design(design, Netlist::ALL).unwrap();
     let engine =
         CpuEngine::<f32>::new(charge.clone(), &EngineOptions::default().threads(1)).unwrap();
-    let mut backend = HostBackend::new(Box::new(engine), &netlist, 1).unwrap();
+    let mut backend = HostBackend::new(engine, &netlist).unwrap();
     let (x, y) = match warm {
         true => (charge.initial_x().to_vec(), charge.initial_y().to_vec()),
         false => start::centred(&charge, 5),

@@ -27,8 +27,8 @@ mod solvers;
 
 use crate::charge::Charge;
 use crate::cuda::bodies::{
-    Addresses, AllBodies, AllForces, BINS_PER_BLOCK, Bodies, BodyBlocks, Density, Force,
-    Permutation, PositionLayout, Positions,
+    Addresses, AllBodies, AllForces, BINS_PER_BLOCK, Bodies, BodyBlocks, BodyForces, Density,
+    Force, Permutation, PositionLayout, Positions,
 };
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Graph, Launch, Pinned, function,
@@ -74,6 +74,8 @@ pub(in crate::cuda) enum Command {
     Inverse(Pipeline),
     /// The force on a rank's bodies, to those that have them in their share.
     Force,
+    /// The same, which on one rank stays in slot order ([`Stages::forces`]).
+    PlacerForce,
     /// The forces on all bodies to the first rank.
     CollectForces,
 }
@@ -441,7 +443,10 @@ impl<T: CudaReal> Stages<T> {
                 let solver = alone(solvers, pipeline);
                 lend(fields.each_mut(), energy, |fields| solver.solve(centered.of(0), fields))
             }
-            (Command::Force, several) => {
+            (Command::PlacerForce, None) => {
+                force.run_staged(bodies, (fields[1].of(rank), fields[2].of(rank)))
+            }
+            (Command::Force | Command::PlacerForce, several) => {
                 let field = (fields[1].of(rank), fields[2].of(rank));
                 match (several, self.in_slots) {
                     // SAFETY: every rank's forces hold a pair for each body, are replaced once all
@@ -455,6 +460,15 @@ impl<T: CudaReal> Stages<T> {
                 }
             }
             _ => Ok(()), // another rank's
+        }
+    }
+
+    /// Returns the forces that [`Command::PlacerForce`] leaves on a rank.
+    pub(super) fn forces(&self, rank: usize) -> Result<BodyForces<'_, T>, CudaError> {
+        let Rank { bodies, force, forces, .. } = &self.ranks[rank];
+        match self.several {
+            None => force.staged(bodies),
+            Some(_) => Ok(BodyForces { values: forces, slot_of: None }),
         }
     }
 
