@@ -251,7 +251,7 @@ impl<T: CudaReal> CudaBackend<T> {
     /// Waits for an evaluation begun at `start` and reads its numbers. The stages of one without
     /// marks are taken to last as long as in the last one with marks, or less where it all did.
     fn receive(&mut self, start: Instant, has_marks: bool) -> Result<Sample, EngineError> {
-        let (found, missing) = self.work.ranks[0].descent.receive_from_all()?;
+        let (found, missing) = self.work.ranks[0].descent.receive()?;
         if missing {
             return Err(CudaError::Peers("a rank has waited for another in vain".into()).into());
         }

@@ -472,16 +472,12 @@ impl<T: CudaReal> Descent<T> {
         }
     }
 
-    /// The numbers of the last [`Descent::gradient`]; waits for all work enqueued.
+    /// Returns the numbers of the last evaluation, of all ranks, and whether one of them has waited
+    /// for another in vain; waits for all work enqueued.
     ///
     /// # Errors
     /// The failure of the device since the last wait.
-    pub fn receive(&mut self) -> Result<DescentSample, CudaError> {
-        Ok(self.receive_from_all()?.0)
-    }
-
-    /// The same of all ranks, and whether one of them has waited for another in vain.
-    pub(super) fn receive_from_all(&mut self) -> Result<(DescentSample, bool), CudaError> {
+    pub(super) fn receive(&mut self) -> Result<(DescentSample, bool), CudaError> {
         let found = self.sample.wait()?;
         let sample = DescentSample {
             wirelength_norm: found[0],
