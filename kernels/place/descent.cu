@@ -121,10 +121,10 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_step(const BodyBlocks blocks, const Bodies
 /// With `proposed` at the vectors that the last step led to. Without it at the current ones: there
 /// is nothing to compare with, and that sum is zero. The force on body i is number slot_of[i] of `forces`, or number i
 /// where `slot_of` is null.
-PF_KERNEL(BLOCK, 4) descent_gradient(const BodyBlocks blocks, const Bodies bodies,
-                                     const Parameters* __restrict__ parameters, const Vectors vectors, int proposed,
-                                     const Vector wirelength, const real2* forces, const u32* slot_of,
-                                     double* parts) {
+PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_gradient(const BodyBlocks blocks, const Bodies bodies,
+                                               const Parameters* __restrict__ parameters, const Vectors vectors,
+                                               int proposed, const Vector wirelength, const real2* forces,
+                                               const u32* slot_of, double* parts) {
     const real lambda = real(parameters->lambda);
     const real per_pin = real(parameters->pin_factor);
     const real area_weight = real(parameters->area_factor * parameters->lambda);
