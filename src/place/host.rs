@@ -5,8 +5,7 @@
 //! its stages do. The bits are the same on every run, for any number of threads.
 
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
-use super::nesterov::Pair;
-use super::ready::{NOTHING_KEPT, Ready};
+use super::ready::Ready;
 use super::vectors::Vectors;
 use crate::charge::Charge;
 use crate::cpu::engine::{CpuEngine, milliseconds};
@@ -27,7 +26,6 @@ pub struct HostBackend<T: Real> {
     wirelength: CpuWirelength<T>,
     most_pull: f64,
     vectors: Vectors<T>,
-    kept: Option<Pair<T>>,
     map: Map<T>,
     ready: Ready,
     times: StageSplit,
@@ -45,7 +43,6 @@ impl<T: Real> HostBackend<T> {
             wirelength: CpuWirelength::new(&netlist.counted_from(charge.origin())),
             most_pull: netlist.most_pull(),
             vectors: Vectors::new(charge, netlist),
-            kept: None,
             map: Map::filled(charge.stacked_bins()[0], charge.stacked_bins()[1], T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
@@ -91,23 +88,6 @@ impl<T: Real> HostBackend<T> {
             moved_squared,
             changed_squared: norms.changed_squared,
         })
-    }
-
-    /// One of `vectors`, or the placement `kept`, where all that is `ready` has been done.
-    fn vector<'a>(
-        ready: Ready,
-        vectors: &'a Vectors<T>,
-        kept: &'a Option<Pair<T>>,
-        held: Held,
-    ) -> Result<&'a Pair<T>, EngineError> {
-        ready.require_vector(held)?;
-        let current = &vectors.points.current;
-        match held {
-            Held::Current => Ok(&current.v),
-            Held::Sequence => Ok(&current.u),
-            Held::Gradient => Ok(&current.g),
-            Held::Kept => kept.as_ref().ok_or(NOTHING_KEPT),
-        }
     }
 
     fn finish(&mut self, start: Instant) {
@@ -174,22 +154,20 @@ impl<T: Real> Backend for HostBackend<T> {
 
     fn accept(&mut self) -> Result<(), EngineError> {
         self.ready.require("a step's acceptance", Ready::Proposed)?;
-        self.vectors.points.accept();
+        self.vectors.accept();
         self.ready = Ready::Evaluated;
         Ok(())
     }
 
     fn keep(&mut self) -> Result<(), EngineError> {
         self.ready.require("a placement to keep", Ready::Started)?;
-        match &mut self.kept {
-            Some(kept) => kept.clone_from(&self.vectors.points.current.v),
-            None => self.kept = Some(self.vectors.points.current.v.clone()),
-        }
+        self.vectors.keep();
         Ok(())
     }
 
     fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError> {
-        let held = Self::vector(self.ready, &self.vectors, &self.kept, held)?;
+        self.ready.require_vector(held)?;
+        let held = self.vectors.held(held)?;
         for (from, to) in held.iter().zip([x, y]) {
             check_lengths(from.len(), &[("positions", to.len())])?;
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from.wide());
@@ -200,13 +178,7 @@ impl<T: Real> Backend for HostBackend<T> {
     fn write(&mut self, held: Held, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
         let lengths = [("x of a vector", x.len()), ("y of a vector", y.len())];
         check_lengths(self.charge().bodies(), &lengths)?;
-        let current = &mut self.vectors.points.current;
-        let to = match held {
-            Held::Current => &mut current.v,
-            Held::Sequence => &mut current.u,
-            Held::Gradient => &mut current.g,
-            Held::Kept => self.kept.get_or_insert_with(|| current.v.clone()),
-        };
+        let to = self.vectors.held_mut(held);
         for (from, to) in [x, y].into_iter().zip(to) {
             to.iter_mut().zip(from).for_each(|(to, from)| *to = T::of(*from));
         }
@@ -223,7 +195,8 @@ impl<T: Real> Backend for HostBackend<T> {
     }
 
     fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError> {
-        let [x, y] = Self::vector(self.ready, &self.vectors, &self.kept, held)?;
+        self.ready.require_vector(held)?;
+        let [x, y] = self.vectors.held(held)?;
         self.engine.set_positions(x, y)?;
         self.engine.exact_density()
     }

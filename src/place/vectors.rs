@@ -3,13 +3,24 @@
 //! Parallel over the current rayon pool; sums are over fixed blocks, added in
 //! order in `f64`, so that they are the same bits for any number of threads.
 
-use super::backend::Weights;
+use super::backend::{Held, Weights};
 use super::bounds::Bounds;
 use super::nesterov::{BLOCK, Nesterov, Pair};
+use super::ready::NOTHING_KEPT;
 use crate::charge::Charge;
+use crate::engine::EngineError;
 use crate::real::Real;
 use crate::wirelength::Netlist;
 use rayon::prelude::*;
+
+/// Where the placement kept is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kept {
+    Nowhere,
+    /// It is v of the current point.
+    Current,
+    Aside,
+}
 
 /// The points of a descent, and what their gradients are made of.
 #[derive(Clone, Debug)]
@@ -20,6 +31,8 @@ pub(super) struct Vectors<T> {
     pub(super) points: Nesterov<T>,
     /// ∂WA at the point proposed.
     pub(super) pull: Pair<T>,
+    kept: Kept,
+    aside: Pair<T>,
 }
 
 /// Sums over all bodies and both axes.
@@ -59,11 +72,65 @@ impl<T: Real> Vectors<T> {
             preconditioner: pins.iter().zip(areas).map(|(&p, a)| (T::of(p), T::of(a))).collect(),
             points: Nesterov::new(bodies),
             pull: zeros(),
+            kept: Kept::Nowhere,
+            aside: zeros(),
         }
+    }
+
+    /// One of the vectors, or the placement kept.
+    pub(super) fn held(&self, held: Held) -> Result<&Pair<T>, EngineError> {
+        let current = &self.points.current;
+        match (held, self.kept) {
+            (Held::Current, _) | (Held::Kept, Kept::Current) => Ok(&current.v),
+            (Held::Sequence, _) => Ok(&current.u),
+            (Held::Gradient, _) => Ok(&current.g),
+            (Held::Kept, Kept::Aside) => Ok(&self.aside),
+            (Held::Kept, Kept::Nowhere) => Err(NOTHING_KEPT),
+        }
+    }
+
+    /// One of them, to be overwritten. What is kept stays.
+    pub(super) fn held_mut(&mut self, held: Held) -> &mut Pair<T> {
+        match held {
+            Held::Current => self.leave_kept(),
+            Held::Kept => self.kept = Kept::Aside,
+            Held::Sequence | Held::Gradient => {}
+        }
+        let current = &mut self.points.current;
+        match held {
+            Held::Current => &mut current.v,
+            Held::Sequence => &mut current.u,
+            Held::Gradient => &mut current.g,
+            Held::Kept => &mut self.aside,
+        }
+    }
+
+    /// Keeps v of the current point in place of what was kept before; nothing is copied.
+    pub(super) fn keep(&mut self) {
+        self.kept = Kept::Current;
+    }
+
+    /// Before v of the current point is overwritten.
+    fn leave_kept(&mut self) {
+        if self.kept == Kept::Current {
+            self.aside.clone_from(&self.points.current.v);
+            self.kept = Kept::Aside;
+        }
+    }
+
+    /// Makes the point proposed the current one.
+    pub(super) fn accept(&mut self) {
+        if self.kept == Kept::Current {
+            // What takes its place is overwritten by the next proposal.
+            std::mem::swap(&mut self.aside, &mut self.points.current.v);
+            self.kept = Kept::Aside;
+        }
+        self.points.accept();
     }
 
     /// u = v = (x, y), kept inside the die.
     pub(super) fn start(&mut self, x: &[f64], y: &[f64]) {
+        self.leave_kept();
         self.points.start(x, y, |i, x, y| self.bounds.clamp(i, x, y));
     }
 

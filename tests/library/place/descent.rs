@@ -163,6 +163,47 @@ fn backend_calls_out_of_order_are_errors() {
     assert!(text(backend.read(Held::Kept, &mut to_x, &mut to_y)).contains("kept"));
 }
 
+#[test]
+fn kept_placement_outlasts_whatever_follows() {
+    let (mut backend, [x, y]) = generated::<f64>(1);
+    let weights = Weights { gamma: 5.0, lambda: 1e-3, pin_factor: 1.0, area_factor: 1.0 };
+    let read = |backend: &mut HostBackend<f64>, held| {
+        let (mut to_x, mut to_y) = (x.clone(), y.clone());
+        backend.read(held, &mut to_x, &mut to_y).unwrap();
+        [to_x, to_y]
+    };
+    let step = |backend: &mut HostBackend<f64>, accepted: bool| {
+        backend.propose(0.1, 0.5, &weights).unwrap();
+        if accepted {
+            backend.accept().unwrap();
+        }
+    };
+    backend.start(&x, &y).unwrap();
+    backend.evaluate(&weights).unwrap();
+    for _ in 0..2 {
+        step(&mut backend, true);
+        let want = read(&mut backend, Held::Current);
+        backend.keep().unwrap();
+        for accepted in [false, true, false, true, true] {
+            step(&mut backend, accepted);
+            assert_eq!(read(&mut backend, Held::Kept), want);
+        }
+        assert_ne!(read(&mut backend, Held::Current), want);
+    }
+    // Also where v is overwritten from outside.
+    backend.keep().unwrap();
+    let want = read(&mut backend, Held::Current);
+    backend.write(Held::Current, &y, &x).unwrap();
+    assert_eq!(read(&mut backend, Held::Kept), want);
+    backend.keep().unwrap();
+    let want = read(&mut backend, Held::Current);
+    backend.start(&x, &y).unwrap();
+    assert_eq!(read(&mut backend, Held::Kept), want);
+    assert_ne!(read(&mut backend, Held::Current), want);
+    backend.write(Held::Kept, &x, &y).unwrap();
+    assert_eq!(read(&mut backend, Held::Kept), [x.clone(), y.clone()]);
+}
+
 /// A machine that answers from a script and notes what it was asked.
 struct Scripted {
     charge: Charge,
