@@ -17,8 +17,8 @@
 // slot order: in the caller's order they would be written and read once more.
 //
 // Memory traffic, values per body: a step reads 6 (v, u, g) and writes 6 (u', v', and v' again
-// where the engine reads it); a gradient reads 2 (g), a slot and 2 at random (force), for movable cells 3 more (dWA, pin
-// weight), and writes 2. Upper bounds (2) and areas (1) are read of bodies up to `uniform`.
+// where the engine reads it); a gradient reads 2 (g), a slot and 2 at random (force), for movable cells 3 more (dWA,
+// pin weight), and writes 2. Upper bounds (2) and areas (1) are read of bodies up to `uniform`.
 #include "bodies/shares.cuh"
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"

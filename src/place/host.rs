@@ -128,7 +128,7 @@ impl<T: Real> Backend for HostBackend<T> {
         self.times.step = 0.0;
         let sample = self.engine.pool().install(|| self.gradient_of_proposed(weights, 0.0))?;
         let sample = Sample { changed_squared: 0.0, ..sample };
-        self.vectors.points.accept();
+        self.vectors.accept();
         self.ready = Ready::Evaluated;
         self.finish(start);
         Ok(sample)

@@ -89,19 +89,19 @@ impl<T: Real> Vectors<T> {
         }
     }
 
-    /// One of them, to be overwritten. What is kept stays.
+    /// One of them, every value of which is to be overwritten. What is kept stays.
     pub(super) fn held_mut(&mut self, held: Held) -> &mut Pair<T> {
         match held {
-            Held::Current => self.leave_kept(),
-            Held::Kept => self.kept = Kept::Aside,
-            Held::Sequence | Held::Gradient => {}
-        }
-        let current = &mut self.points.current;
-        match held {
-            Held::Current => &mut current.v,
-            Held::Sequence => &mut current.u,
-            Held::Gradient => &mut current.g,
-            Held::Kept => &mut self.aside,
+            Held::Current => {
+                self.leave_kept();
+                &mut self.points.current.v
+            }
+            Held::Sequence => &mut self.points.current.u,
+            Held::Gradient => &mut self.points.current.g,
+            Held::Kept => {
+                self.kept = Kept::Aside;
+                &mut self.aside
+            }
         }
     }
 
@@ -110,21 +110,18 @@ impl<T: Real> Vectors<T> {
         self.kept = Kept::Current;
     }
 
-    /// Before v of the current point is overwritten.
+    /// Before every value of v of the current point is overwritten: what is kept changes places with
+    /// what was aside.
     fn leave_kept(&mut self) {
         if self.kept == Kept::Current {
-            self.aside.clone_from(&self.points.current.v);
+            std::mem::swap(&mut self.aside, &mut self.points.current.v);
             self.kept = Kept::Aside;
         }
     }
 
-    /// Makes the point proposed the current one.
+    /// Makes the point proposed the current one. The next proposal overwrites the one before.
     pub(super) fn accept(&mut self) {
-        if self.kept == Kept::Current {
-            // What takes its place is overwritten by the next proposal.
-            std::mem::swap(&mut self.aside, &mut self.points.current.v);
-            self.kept = Kept::Aside;
-        }
+        self.leave_kept();
         self.points.accept();
     }
 
