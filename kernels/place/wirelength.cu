@@ -16,11 +16,15 @@
 //
 // Blocks have 256 threads. Those of wirelength_nets are as many as run at once, and take intervals in turn: of wide
 // nets (the whole block; HPWL alone where one is left out of WA), then a warp each, which waits for no other one, of
-// large nets and of chunks of small nets (a lane each). How many intervals there are depends on the nets alone, and
-// each has a sum of its own. On several devices each has some of the intervals, with PF_SEVERAL: a pin's gradient goes
-// to the device that has the cell in its share (bodies/shares.cuh), and there alone is the cell's sum made. One kernel
-// for all three: in three, one after the other, each with its tail, wirelength took 60 and not 41 µs at adaptec1's size
-// on an H200.
+// chunks of the other nets. How many intervals there are depends on the nets alone, and each has a sum of its own. On
+// several devices each has some of the intervals, with PF_SEVERAL: a pin's gradient goes to the device that has the
+// cell in its share (bodies/shares.cuh), and there alone is the cell's sum made. One kernel for both: in several, one
+// after the other, each with its tail, wirelength took 60 and not 41 µs at adaptec1's size on an H200.
+//
+// The lanes of a warp are divided among the nets of its chunk, the same power of two to each. One lane takes both axes,
+// two lanes an axis each, more divide the pins of an axis among them: with a lane to each net, and a warp to a net of
+// more than 16 pins, there were twice as many instructions at adaptec1's size. Nets of two pins, half of all, need no
+// sums and no shared memory.
 //
 // Nets of many pins (a clock's has tens of thousands) would keep one block busy long after all others have ended. A
 // block takes a piece of one: first it leaves the sums with respect to the piece's own edges, then, with those of all
@@ -40,20 +44,19 @@
 // of e^t by the rounding of t is at most 2^-24 |t| e^t, less than the rounding of 1.
 //
 // Memory traffic of an evaluation, values: per pin 1 + 2 (body, offset), 2 at random (the body's corner), 2 written
-// (gradient). Pins of large and wide nets are kept in shared memory, as many as it holds; the others are fetched three
-// times. Per net 2. Per pin of a cell 1 (its index) and 2 at random (its gradient); per cell 1 and 2 written. Shared
+// (gradient). Pins of wide nets are kept in shared memory, as many as it holds; the others are fetched three times. Per net 2. Per pin of a cell 1 (its index) and 2 at random (its gradient); per cell 1 and 2 written. Shared
 // memory: 2 values per pin of a warp's chunk (8 KiB in f32, 16 KiB in f64).
 #include "bodies/shares.cuh"
 #include "device/reduce.cuh"
 
 constexpr u32 NO_BODY = 0xffffffffu;
-/// Pins that a thread fetches of a chunk, and keeps of a large or wide net.
+/// Pins that a thread fetches of a chunk, and keeps of a wide net.
 constexpr u32 ROOM = CHUNK_PINS / 32;
 // Blocks of wirelength_nets that a multiprocessor runs at once, at least: as many as do without spilling anything.
-#if __CUDA_ARCH__ >= 1000
-constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 4 : 5;
+#if __CUDA_ARCH__ == 900
+constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 4 : 6;
 #else
-constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 5 : 6;
+constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 4 : 5;
 #endif
 
 /// The nets between bodies. Same layout as `NetAddresses` in src/cuda.
@@ -94,14 +97,13 @@ struct NetList {
     __device__ __forceinline__ u32 start(u32 interval) const { return min(interval * each, count); }
 };
 
-/// Wide nets, which are a block's, then large ones and chunks of small ones, which are a warp's. Same layout as
-/// `NetLists` in src/cuda.
+/// Wide nets, which are a block's, then chunks of small ones, which are a warp's. Same layout as `NetLists` in src/cuda.
 struct NetLists {
-    NetList wide, large, chunks;
+    NetList wide, chunks;
     u32 huge_sums;  // where the sum of the first net with pieces goes
     u32 sums;       // intervals of all lists and nets with pieces, on all devices
 };
-static_assert(sizeof(NetLists) == 17 * sizeof(u32), "as in src/cuda");
+static_assert(sizeof(NetLists) == 12 * sizeof(u32), "as in src/cuda");
 
 __device__ __forceinline__ cplx pin_at(const Nets& nets, const cplx* __restrict__ corners, u32 pin) {
     const u32 body = nets.pin_body[pin];
@@ -158,50 +160,89 @@ __device__ __forceinline__ Average between(real low, real high) {
     return {low, high, real(0), real(0), real(0), real(0)};
 }
 
-/// One axis of a small net whose pins stand in shared memory, and whose gradients take their place.
-__device__ __forceinline__ Average small_axis(real* pins, u32 begin, u32 end, real scale, real weight) {
-    if (end - begin == 2) {
-        // With p = e^t of the lower pin, which is e^s of the upper one, WA is d (1 - p) / (1 + p).
-        const real a = pins[begin], b = pins[begin + 1];
-        Average net = between(fmin(a, b), fmax(a, b));
-        const real t = (net.low - net.high) * scale, p = power_of_two(t), q = inverse(1 + p);
-        net.te = net.sn = LN_2 * t * p * q;
-        const real slope = weight * q * (1 - p - 2 * net.te);
-        pins[begin] = a < b ? -slope : slope;
-        pins[begin + 1] = a < b ? slope : -slope;
-        return net;
-    }
-    real low = pins[begin], high = low;
-    for (u32 p = begin + 1; p < end; ++p) {
-        low = fmin(low, pins[p]);
-        high = fmax(high, pins[p]);
-    }
-    Average net = between(low, high);
-    // Most nets have two or three pins: unrolling only takes registers.
-#pragma unroll 1
-    for (u32 p = begin; p < end; ++p) net.add(pins[p], scale);
-    net.close();
-#pragma unroll 1
-    for (u32 p = begin; p < end; ++p) pins[p] = weight * net.gradient(pins[p], scale);
-    return net;
-}
-
 /// HPWL and WA.
 struct Lengths {
     double hpwl, wa;
 };
 
+/// Those of a net from its lengths along both axes.
+__device__ __forceinline__ Lengths lengths(real weight, real2 edges, real2 smooth) {
+    return {double(weight) * (double(edges.x) + double(edges.y)),
+            double(weight) * (double(smooth.x) + double(smooth.y))};
+}
 __device__ __forceinline__ Lengths lengths(const Average& x, const Average& y, real weight, real gamma) {
-    return {double(weight) * (double(x.half_perimeter()) + double(y.half_perimeter())),
-            double(weight) * (double(x.smooth(gamma)) + double(y.smooth(gamma)))};
+    return lengths(weight, make(x.half_perimeter(), y.half_perimeter()), make(x.smooth(gamma), y.smooth(gamma)));
 }
 
-/// A chunk of small nets from `begin` to `end`, each a net and its first pin: a lane each; their pins go
-/// through the warp's shared memory.
-__device__ __forceinline__ Lengths small_nets(const Nets& nets, const cplx* __restrict__ corners, Smoothing by,
-                                              uint2 begin, uint2 end, real* x, real* y,
-                                              const PinGradients& gradients) {
-    const u32 lane = threadIdx.x % 32, pins = end.y - begin.y;
+/// One axis of a net of two pins: its length, and the gradients at both.
+struct TwoPins {
+    real length, smooth, at_first, at_second;
+};
+
+__device__ __forceinline__ TwoPins two_pins(real a, real b, Smoothing by, real weight) {
+    // With p = e^t of the lower pin, which is e^s of the upper one, WA is d (1 - p) / (1 + p).
+    const real length = fabs(b - a), t = -length * by.scale, p = power_of_two(t), q = inverse(1 + p);
+    const real mean = LN_2 * t * p * q, slope = weight * q * (1 - p - 2 * mean);
+    return {length, length + by.gamma * (mean + mean), a < b ? -slope : slope, a < b ? slope : -slope};
+}
+
+/// A chunk of nets of two pins from `begin` on, each a net and its first pin: a lane each.
+__device__ __forceinline__ Lengths nets_of_two_pins(const Nets& nets, const cplx* __restrict__ corners, Smoothing by,
+                                                    uint2 begin, u32 count, const PinGradients& gradients) {
+    const u32 lane = threadIdx.x % 32, pin = begin.y + 2 * lane;
+    if (lane >= count) return {0, 0};
+    const u32 body[2] = {nets.pin_body[pin], nets.pin_body[pin + 1]};
+    cplx at[2] = {nets.pin_offset[pin], nets.pin_offset[pin + 1]};
+    const real weight = nets.weight[begin.x + lane];
+#pragma unroll
+    for (u32 k = 0; k < 2; ++k) {
+        if (body[k] != NO_BODY) at[k] = at[k] + corners[body[k]];
+    }
+    const TwoPins x = two_pins(at[0].x, at[1].x, by, weight), y = two_pins(at[0].y, at[1].y, by, weight);
+    gradients.put(pin, body[0], make(x.at_first, y.at_first));
+    gradients.put(pin + 1, body[1], make(x.at_second, y.at_second));
+    return lengths(weight, make(x.length, y.length), make(x.smooth, y.smooth));
+}
+
+/// One axis of a net whose pins stand in shared memory, and whose gradients take their place: `parts` lanes share it, a
+/// power of two of every other lane, of which this is number `part`.
+__device__ __forceinline__ Average axis_of_lanes(real* pins, u32 begin, u32 end, u32 part, u32 parts, real scale,
+                                                 real weight) {
+    real low = pins[begin], high = low;
+    // Most nets have few pins: unrolling only takes registers.
+#pragma unroll 1
+    for (u32 p = begin + part; p < end; p += parts) {
+        low = fmin(low, pins[p]);
+        high = fmax(high, pins[p]);
+    }
+#pragma unroll 1
+    for (u32 other = 2; other <= parts; other *= 2) {
+        low = fmin(low, __shfl_xor_sync(~0u, low, other));
+        high = fmax(high, __shfl_xor_sync(~0u, high, other));
+    }
+    Average net = between(low, high);
+#pragma unroll 1
+    for (u32 p = begin + part; p < end; p += parts) net.add(pins[p], scale);
+#pragma unroll 1
+    for (u32 other = 2; other <= parts; other *= 2) {
+        net.e += __shfl_xor_sync(~0u, net.e, other);
+        net.te += __shfl_xor_sync(~0u, net.te, other);
+        net.n += __shfl_xor_sync(~0u, net.n, other);
+        net.sn += __shfl_xor_sync(~0u, net.sn, other);
+    }
+    net.close();
+    __syncwarp();
+#pragma unroll 1
+    for (u32 p = begin + part; p < end; p += parts) pins[p] = weight * net.gradient(pins[p], scale);
+    return net;
+}
+
+/// A chunk of nets from `begin` to `end`, each a net and its first pin; their pins go through the warp's shared memory.
+__device__ __forceinline__ Lengths nets_of_chunk(const Nets& nets, const cplx* __restrict__ corners, Smoothing by,
+                                                 uint2 begin, uint2 end, real* x, real* y,
+                                                 const PinGradients& gradients) {
+    const u32 lane = threadIdx.x % 32, count = end.x - begin.x, pins = end.y - begin.y;
+    if (pins == 2 * count) return nets_of_two_pins(nets, corners, by, begin, count, gradients);
     // All loads of a lane are issued before any of them is waited for.
     u32 body[ROOM];
     cplx at[ROOM];
@@ -211,7 +252,9 @@ __device__ __forceinline__ Lengths small_nets(const Nets& nets, const cplx* __re
         body[k] = p < pins ? nets.pin_body[begin.y + p] : NO_BODY;
         at[k] = p < pins ? nets.pin_offset[begin.y + p] : make(0, 0);
     }
-    const u32 net = begin.x + lane;
+    // A net's lanes are next to each other, those of x and of y by turns.
+    const u32 lanes = 32u >> (32 - __clz(count - 1)), own = lane % lanes;
+    const u32 net = begin.x + lane / lanes;
     u32 from = 0, to = 0;
     real weight = 0;
     if (net < end.x) {
@@ -229,11 +272,19 @@ __device__ __forceinline__ Lengths small_nets(const Nets& nets, const cplx* __re
         y[k * 32 + lane] = at[k].y;
     }
     __syncwarp();
-    Lengths found = {0, 0};
-    if (net < end.x) {
-        const Average along_x = small_axis(x, from, to, by.scale, weight);
-        const Average along_y = small_axis(y, from, to, by.scale, weight);
-        found = lengths(along_x, along_y, weight, by.gamma);
+    // A lane that is alone takes x, then y; others one of them, and learn the other's lengths from the lane beside.
+    const bool alone = lanes == 1;
+    real2 edges = make(0, 0), smooth = make(0, 0);
+#pragma unroll 1
+    for (u32 axis = alone ? 0 : own % 2; axis < 2; axis += alone ? 1 : 2) {
+        const Average of_axis =
+            axis_of_lanes(axis ? y : x, from, to, own / 2, alone ? 1 : lanes / 2, by.scale, weight);
+        edges = make(edges.y, of_axis.half_perimeter());
+        smooth = make(smooth.y, of_axis.smooth(by.gamma));
+    }
+    if (!alone) {
+        edges.x = __shfl_xor_sync(~0u, edges.y, 1);
+        smooth.x = __shfl_xor_sync(~0u, smooth.y, 1);
     }
     __syncwarp();
 #pragma unroll
@@ -241,18 +292,18 @@ __device__ __forceinline__ Lengths small_nets(const Nets& nets, const cplx* __re
         const u32 p = k * 32 + lane;
         if (p < pins) gradients.put(begin.y + p, body_again(nets, begin.y + p), make(x[p], y[p]));
     }
-    return found;
+    return own == 0 && net < end.x ? lengths(weight, edges, smooth) : Lengths{0, 0};
 }
 
-/// The pins of one net, of which each of THREADS threads takes every THREADS-th from its own on
+/// The pins of one net or piece, of which each of the block's threads takes every BLOCK-th from its own on
 /// and keeps the first ones in shared memory that no other thread looks at.
-template <u32 THREADS> struct Kept {
+struct Kept {
     const Nets& nets;
     const cplx* corners;
-    u32 begin, end, lane;
+    u32 begin, end;
     real *x, *y;  // of KEPT pins
 
-    static constexpr u32 KEPT = ROOM * THREADS;
+    static constexpr u32 KEPT = ROOM * BLOCK;
 
     __device__ __forceinline__ cplx fetch(u32 p) const {
         const cplx pin = pin_at(nets, corners, p);
@@ -268,14 +319,14 @@ template <u32 THREADS> struct Kept {
     /// The edges of this thread's pins: low and high.
     __device__ __forceinline__ void edges(cplx& low, cplx& high) const {
         low = high = pin_at(nets, corners, begin);
-        for (u32 p = begin + lane; p < end; p += THREADS) {
+        for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
             const cplx pin = fetch(p);
             low = make(fmin(low.x, pin.x), fmin(low.y, pin.y));
             high = make(fmax(high.x, pin.x), fmax(high.y, pin.y));
         }
     }
     __device__ __forceinline__ void add_to(Average (&axis)[2], real scale) const {
-        for (u32 p = begin + lane; p < end; p += THREADS) {
+        for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
             const cplx pin = again(p);
             axis[0].add(pin.x, scale);
             axis[1].add(pin.y, scale);
@@ -283,7 +334,7 @@ template <u32 THREADS> struct Kept {
     }
     __device__ __forceinline__ void write(const Average (&axis)[2], real weight, real scale,
                                           const PinGradients& gradients) const {
-        for (u32 p = begin + lane; p < end; p += THREADS) {
+        for (u32 p = begin + threadIdx.x; p < end; p += BLOCK) {
             const cplx pin = again(p);
             gradients.put(p, body_again(nets, p),
                           make(weight * axis[0].gradient(pin.x, scale), weight * axis[1].gradient(pin.y, scale)));
@@ -291,27 +342,9 @@ template <u32 THREADS> struct Kept {
     }
 };
 
-/// One net by a warp; the lengths are in its first lane.
-__device__ __forceinline__ Lengths large_net(const Kept<32>& pins, Smoothing by, real weight,
-                                             const PinGradients& gradients) {
-    cplx low, high;
-    pins.edges(low, high);
-    Average axis[2] = {between(warp_min(low.x), warp_max(high.x)), between(warp_min(low.y), warp_max(high.y))};
-    pins.add_to(axis, by.scale);
-    for (Average& a : axis) {
-        a.e = warp_total(a.e);
-        a.te = warp_total(a.te);
-        a.n = warp_total(a.n);
-        a.sn = warp_total(a.sn);
-        a.close();
-    }
-    pins.write(axis, weight, by.scale, gradients);
-    return pins.lane == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
-}
-
 /// Edges of the block's pins, and where they are `smooth` their sums, the same in all threads. `parts` has eight
 /// numbers a warp.
-__device__ __forceinline__ void sums_of_block(const Kept<BLOCK>& pins, real scale, bool smooth, real (*parts)[8],
+__device__ __forceinline__ void sums_of_block(const Kept& pins, real scale, bool smooth, real (*parts)[8],
                                               Average (&axis)[2]) {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     cplx low, high;
@@ -373,7 +406,7 @@ __device__ __forceinline__ Lengths half_perimeters(const Average (&axis)[2], rea
 
 /// One net by the block, WA and gradient only where it is `smooth`; the lengths are in the first
 /// thread. `parts` has eight numbers a warp.
-__device__ __forceinline__ Lengths wide_net(const Kept<BLOCK>& pins, Smoothing by, real weight, bool smooth,
+__device__ __forceinline__ Lengths wide_net(const Kept& pins, Smoothing by, real weight, bool smooth,
                                             real (*parts)[8], const PinGradients& gradients) {
     Average axis[2];
     sums_of_block(pins, by.scale, smooth, parts, axis);
@@ -392,11 +425,10 @@ __device__ __forceinline__ void leave(Lengths total, u32 at, const NetLists& of,
     sums[of.sums + at] = total.wa;
 }
 
-/// Small nets stand first, large ones from `small` on and wide ones from `large` on; those below `smooth` take part in
-/// WA. `chunk` has the first net of each chunk and its first pin, and their end. `gamma` is one number; HPWL of every
-/// interval goes to `sums`, then WA.
+/// Small nets stand first, wide ones from `small` on; those below `smooth` take part in WA. `chunk` has the first net of
+/// each chunk and its first pin, and their end. `gamma` is one number; HPWL of every interval goes to `sums`, then WA.
 PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
-                                              u32 small, u32 large, u32 smooth, const uint2* __restrict__ chunk,
+                                              u32 small, u32 smooth, const uint2* __restrict__ chunk,
                                               const __grid_constant__ PinGradients gradients,
                                               const __grid_constant__ NetLists of, double* sums) {
     __shared__ real x[BLOCK * ROOM], y[BLOCK * ROOM];
@@ -406,9 +438,9 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __res
     const Smoothing by = {real(*gamma), real(LOG2_E / *gamma)};
     for (u32 at = of.wide.begin + blockIdx.x; at < of.wide.end; at += gridDim.x) {
         double hpwl = 0, wa = 0;
-        const u32 end = large + of.wide.start(at + 1);
-        for (u32 net = large + of.wide.start(at); net < end; ++net) {
-            const Kept<BLOCK> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], threadIdx.x, x, y};
+        const u32 end = small + of.wide.start(at + 1);
+        for (u32 net = small + of.wide.start(at); net < end; ++net) {
+            const Kept pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], x, y};
             if (pins.end - pins.begin > PIECE_PINS) continue;
             const Lengths found = wide_net(pins, by, nets.weight[net], net < smooth, parts, gradients);
             hpwl += found.hpwl;
@@ -422,24 +454,13 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __res
         }
     }
     // The blocks that had no wide net come first.
-    const u32 warp = (gridDim.x - 1 - blockIdx.x) * WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+    const u32 warp = (gridDim.x - 1 - blockIdx.x) * WARPS + threadIdx.x / 32;
     real *own_x = x + threadIdx.x / 32 * CHUNK_PINS, *own_y = y + threadIdx.x / 32 * CHUNK_PINS;
-    for (u32 at = of.large.begin + warp; at < of.large.end; at += gridDim.x * WARPS) {
-        Lengths total = {0, 0};
-        const u32 end = small + of.large.start(at + 1);
-        for (u32 net = small + of.large.start(at); net < end; ++net) {
-            const Kept<32> pins = {nets, corners, nets.net_start[net], nets.net_start[net + 1], lane, own_x, own_y};
-            const Lengths found = large_net(pins, by, nets.weight[net], gradients);
-            total = {total.hpwl + found.hpwl, total.wa + found.wa};
-            __syncwarp();
-        }
-        leave(total, of.large.sums + at, of, sums);
-    }
     for (u32 at = of.chunks.begin + warp; at < of.chunks.end; at += gridDim.x * WARPS) {
         Lengths total = {0, 0};
         const u32 end = of.chunks.start(at + 1);
         for (u32 k = of.chunks.start(at); k < end; ++k) {
-            const Lengths found = small_nets(nets, corners, by, chunk[k], chunk[k + 1], own_x, own_y, gradients);
+            const Lengths found = nets_of_chunk(nets, corners, by, chunk[k], chunk[k + 1], own_x, own_y, gradients);
             total = {total.hpwl + found.hpwl, total.wa + found.wa};
             __syncwarp();
         }
@@ -455,7 +476,7 @@ struct Piece {
     u32 at;  // where the net's lengths go among the sums
 };
 static_assert(sizeof(Piece) == 6 * sizeof(u32), "as in src/cuda");
-static_assert(PIECE_PINS == Kept<BLOCK>::KEPT, "the pins of a piece stay in shared memory");
+static_assert(PIECE_PINS == Kept::KEPT, "the pins of a piece stay in shared memory");
 
 /// The edges of every piece along both axes and, of nets below `smooth`, its sums with respect to them. Grid: a block
 /// for each piece.
@@ -464,7 +485,7 @@ PF_KERNEL(BLOCK, 2) wirelength_pieces(const Nets nets, const cplx* __restrict__ 
     __shared__ real x[PIECE_PINS], y[PIECE_PINS];
     __shared__ alignas(16) real parts[BLOCK / 32][8];
     const Piece own = pieces[blockIdx.x];
-    const Kept<BLOCK> pins = {nets, corners, own.begin, own.end, threadIdx.x, x, y};
+    const Kept pins = {nets, corners, own.begin, own.end, x, y};
     Average axis[2];
     sums_of_block(pins, real(LOG2_E / *gamma), own.net < smooth, parts, axis);
     if (threadIdx.x != 0) return;

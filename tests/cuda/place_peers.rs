@@ -33,10 +33,14 @@ fn steering(sample: Sample) -> Sample {
 }
 
 /// Placements, and what a backend does besides, have the bits of one device on ranks of these.
-pub(crate) fn placed_like_one<T: CudaReal>(gpu: &Gpu, devices: &[usize], iterations: usize) {
+pub(crate) fn placed_like_one<T: CudaReal>(
+    gpu: &Gpu,
+    devices: &[usize],
+    bins: usize,
+    iterations: usize,
+) {
     let design = design(3000);
-    // Bins of rows that are no whole blocks, and of a number that no number of ranks divides.
-    let charge = charge(&design, 50);
+    let charge = charge(&design, bins);
     let netlist = Netlist::from_design(&design, 30).unwrap();
     let what = format!("{} on {devices:?}", T::PRECISION);
     let peers = Peers::open(devices).unwrap();
@@ -91,9 +95,11 @@ pub(crate) fn placed_like_one<T: CudaReal>(gpu: &Gpu, devices: &[usize], iterati
 #[ignore = "needs an NVIDIA GPU"]
 fn one_to_three_ranks_place_like_one_device() {
     let gpu = gpu();
+    // Bins of rows that are no whole blocks, and of a number that no number of ranks divides.
+    let bins = 50;
     for devices in (1..=3).flat_map(places) {
-        placed_like_one::<f32>(&gpu, &devices, 1000);
-        placed_like_one::<f64>(&gpu, &devices, 60);
+        placed_like_one::<f32>(&gpu, &devices, bins, 1000);
+        placed_like_one::<f64>(&gpu, &devices, bins, 60);
     }
 }
 

@@ -13,10 +13,9 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
-/// A thread takes nets of at most this many pins, a warp those of more …
-const SMALL_NET: usize = 16;
-/// … up to this many, and a block those beyond; of nets beyond [`PIECE_PINS`] a piece.
-const LARGE_NET: usize = 256;
+/// A warp takes nets of at most this many pins, some at a time, and a block those of more; of nets
+/// beyond [`PIECE_PINS`] a piece.
+const SMALL_NET: usize = CHUNK_PINS;
 /// So many small nets in the netlist's order are sorted by their number of pins: enough that chunks
 /// are of one size, few enough that their pins' cells stay near one another.
 const SORTED_NETS: usize = 4096;
@@ -25,8 +24,8 @@ const HEAVY: u32 = constants::HEAVY as u32;
 
 /// Threads of a warp, and most nets of a chunk.
 pub(super) const WARP: u32 = 32;
-/// Most intervals of large nets and of chunks, which a warp takes each, so many that warps end at
-/// much the same time: an H200 runs 6336 at once.
+/// Most intervals of chunks, which a warp takes each, so many that warps end at much the same time:
+/// an H200 runs 6336 at once.
 const MOST_INTERVALS: usize = 1 << 17;
 /// Most intervals of wide nets.
 const MOST_WIDE: usize = 2048;
@@ -39,10 +38,9 @@ pub(super) struct DeviceNets<T: CudaReal> {
     pub(super) pin_offset: DeviceVec<T>,
     /// A pair per chunk, and one more.
     pub(super) chunk: DeviceVec<u32>,
-    /// Nets below `small` are small, those from there to `large` large, the others
-    /// wide; those below `smooth` take part in the weighted average.
+    /// Nets below `small` are small, the others wide; those below `smooth` take part in the
+    /// weighted average.
     pub(super) small: u32,
-    pub(super) large: u32,
     pub(super) smooth: u32,
     pub(super) body_start: DeviceVec<u32>,
     pub(super) body_pin: DeviceVec<u32>,
@@ -64,7 +62,6 @@ pub(super) struct NetList {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NetLists {
     wide: NetList,
-    large: NetList,
     chunks: NetList,
     /// Place of the first net of more than one piece among the sums, which are so many.
     huge_sums: u32,
@@ -99,18 +96,16 @@ impl NetList {
 }
 
 impl NetLists {
-    fn new(wide: usize, large: usize, chunks: usize, huge: usize) -> Self {
+    fn new(wide: usize, chunks: usize, huge: usize) -> Self {
         let wide = NetList::new(wide, MOST_WIDE, 0);
-        let large = NetList::new(large, MOST_INTERVALS, wide.len());
-        let chunks = NetList::new(chunks, MOST_INTERVALS, large.sums + large.len());
+        let chunks = NetList::new(chunks, MOST_INTERVALS, wide.len());
         let huge_sums = chunks.sums + chunks.len();
-        NetLists { wide, large, chunks, huge_sums, sums: huge_sums + huge as u32 }
+        NetLists { wide, chunks, huge_sums, sums: huge_sums + huge as u32 }
     }
 
     pub(super) fn of_rank(self, rank: usize, ranks: usize) -> Self {
         let of = |list: NetList| list.of_rank(rank, ranks);
-        let (wide, large, chunks) = (of(self.wide), of(self.large), of(self.chunks));
-        NetLists { wide, large, chunks, ..self }
+        NetLists { wide: of(self.wide), chunks: of(self.chunks), ..self }
     }
 
     /// A launch of `kernel`, which takes a rank's intervals in turn.
@@ -119,13 +114,12 @@ impl NetLists {
         gpu: &Gpu,
         kernel: &CudaFunction,
     ) -> Result<LaunchConfig, CudaError> {
-        let warps = self.large.len().max(self.chunks.len());
-        let blocks = warps.div_ceil(BLOCK / WARP).max(self.wide.len());
+        let blocks = self.chunks.len().div_ceil(BLOCK / WARP).max(self.wide.len());
         blocks_at_once(gpu, kernel, blocks as usize)
     }
 }
 
-const _: () = assert!(size_of::<NetLists>() == 68); // as there
+const _: () = assert!(size_of::<NetLists>() == 48); // as there
 
 /// `Piece` there, pins of a net that has more than one piece: the places of its first pin and of
 /// their end, the net's first piece among those of the rank, and how many it has, the net's place,
@@ -162,8 +156,6 @@ pub(super) struct Layout {
     /// Net of the netlist at every place, small ones first.
     net: Vec<u32>,
     small: usize,
-    /// First net that a block takes.
-    large: usize,
     /// First net and first pin of every chunk of small nets, and their end.
     chunk: Vec<[u32; 2]>,
     /// First pin of every net, and their end.
@@ -177,15 +169,11 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(netlist: &Netlist) -> Self {
         let degree = |net: u32| netlist.pins_of(net as usize).len();
-        let (mut net, large): (Vec<u32>, Vec<u32>) =
+        let (mut net, wide): (Vec<u32>, Vec<u32>) =
             (0..netlist.smooth() as u32).partition(|&e| degree(e) <= SMALL_NET);
         let small = net.len();
         net.par_chunks_mut(SORTED_NETS).for_each(|nets| nets.sort_by_key(|&e| degree(e)));
         let chunk = chunks(&net, degree);
-        let (large, wide): (Vec<u32>, Vec<u32>) =
-            large.into_iter().partition(|&e| degree(e) <= LARGE_NET);
-        net.extend(large);
-        let large = net.len();
         net.extend(wide);
         net.extend(netlist.smooth() as u32..netlist.nets() as u32);
 
@@ -198,7 +186,7 @@ impl Layout {
         let mut place_of = vec![0; net.len()];
         net.iter().zip(&net_start).for_each(|(&e, &start)| place_of[e as usize] = start);
         let smooth_pins = net_start[netlist.smooth()] as usize;
-        Layout { net, small, large, chunk, net_start, place_of, smooth_pins }
+        Layout { net, small, chunk, net_start, place_of, smooth_pins }
     }
 
     /// Place of pin `pin` of net `e`.
@@ -208,9 +196,8 @@ impl Layout {
 
     /// All nets, which of several ranks each has its part of.
     pub(super) fn lists(&self, netlist: &Netlist) -> NetLists {
-        let (wide, large) = (netlist.nets() - self.large, self.large - self.small);
-        let huge = (self.large..netlist.nets()).filter(|&net| self.pins(net) > PIECE_PINS);
-        NetLists::new(wide, large, self.chunk.len() - 1, huge.count())
+        let huge = (self.small..netlist.nets()).filter(|&net| self.pins(net) > PIECE_PINS);
+        NetLists::new(netlist.nets() - self.small, self.chunk.len() - 1, huge.count())
     }
 
     /// Returns the number of pins of the net at a place.
@@ -224,8 +211,8 @@ impl Layout {
         let huge = |net: &usize| self.pins(*net) > PIECE_PINS;
         let own = lists.wide.range();
         let mut at = lists.huge_sums;
-        at += (self.large..self.large + own.start).filter(huge).count() as u32;
-        for (net, at) in (self.large + own.start..self.large + own.end).filter(huge).zip(at..) {
+        at += (self.small..self.small + own.start).filter(huge).count() as u32;
+        for (net, at) in (self.small + own.start..self.small + own.end).filter(huge).zip(at..) {
             let end = self.net_start[net + 1];
             let first = pieces.len() as u32;
             let count = self.pins(net).div_ceil(PIECE_PINS) as u32;
@@ -241,11 +228,10 @@ impl Layout {
     pub(super) fn needed(&self, netlist: &Netlist, lists: NetLists, ranks: usize) -> Vec<u16> {
         let needed: Vec<AtomicU16> = (0..netlist.movable()).map(|_| AtomicU16::new(0)).collect();
         for rank in 0..ranks {
-            let NetLists { wide, large, chunks, .. } = lists.of_rank(rank, ranks);
-            let Range { start, end } = chunks.range();
-            let small = self.chunk[start][0] as usize..self.chunk[end][0] as usize;
-            let after = |first: usize, of: Range<usize>| first + of.start..first + of.end;
-            for nets in [small, after(self.small, large.range()), after(self.large, wide.range())] {
+            let of = lists.of_rank(rank, ranks);
+            let (chunks, wide) = (of.chunks.range(), of.wide.range());
+            let small = self.chunk[chunks.start][0] as usize..self.chunk[chunks.end][0] as usize;
+            for nets in [small, self.small + wide.start..self.small + wide.end] {
                 self.net[nets].par_iter().with_min_len(1 << 10).for_each(|&net| {
                     for &body in &netlist.pin_body()[netlist.pins_of(net as usize)] {
                         if let Some(of) = needed.get(body as usize)
@@ -286,7 +272,6 @@ impl Layout {
             }))?,
             chunk: gpu.upload(self.chunk.as_flattened())?,
             small: self.small as u32,
-            large: self.large as u32,
             smooth: netlist.smooth() as u32,
             body_start: gpu.upload(body_start)?,
             body_pin: gpu.upload(&body_pin)?,
@@ -325,15 +310,19 @@ impl Layout {
     }
 }
 
-/// Cuts nets into runs that a warp takes at once: the first net and pin of each, and their end.
+/// Cuts nets into runs that a warp takes at once: the first net and pin of each, and their end. No
+/// net of a run has more than twice as many pins as its first, nor fewer: all have as many lanes.
 fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<[u32; 2]> {
     let mut starts = vec![[0; 2]];
     let (mut net, mut pin) = (0, 0);
+    let mut smallest = nets.first().map_or(0, |&e| degree(e) as u32);
     for &e in nets {
         let pins = degree(e) as u32;
         let [first_net, first_pin] = starts[starts.len() - 1];
-        if net == first_net + WARP || pin + pins > first_pin + CHUNK_PINS as u32 {
+        let fits = net < first_net + most_nets(pins) && pin + pins <= first_pin + CHUNK_PINS as u32;
+        if !fits || !(smallest..=2 * smallest).contains(&pins) {
             starts.push([net, pin]);
+            smallest = pins;
         }
         (net, pin) = (net + 1, pin + pins);
     }
@@ -341,6 +330,14 @@ fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<[u32; 2]> {
         starts.push([net, pin]);
     }
     starts
+}
+
+/// Returns the most nets of so many pins that a chunk takes. A power of two of nets leaves none of
+/// the warp's lanes idle: it pays where fewer than three in ten of those that have room are lost.
+fn most_nets(pins: u32) -> u32 {
+    let room = WARP.min(CHUNK_PINS as u32 / pins);
+    let even = 1 << room.ilog2();
+    if 10 * even > 7 * room { even } else { room }
 }
 
 #[cfg(test)]
@@ -366,13 +363,13 @@ mod tests {
             all_pins.map(|(e, pin)| layout.place(&netlist, e, pin)).collect();
         places.sort_unstable();
         assert!(places.iter().enumerate().all(|(k, &place)| place as usize == k));
-        assert!(layout.small < netlist.smooth() && netlist.smooth() < netlist.nets());
-        assert_eq!(layout.large, netlist.smooth(), "no net of less than 30 pins is wide");
+        assert!(netlist.smooth() < netlist.nets());
+        assert_eq!(layout.small, netlist.smooth(), "no net of less than 30 pins is wide");
         let all = Layout::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
         let degrees: Vec<u32> = all.net_start.windows(2).map(|w| w[1] - w[0]).collect();
-        assert!(all.small < all.large && all.large < degrees.len());
-        assert!(degrees[all.small..all.large].iter().all(|d| (17..=256).contains(d)));
-        assert!(degrees[all.large..].iter().all(|d| *d > 256));
+        assert!(all.small < degrees.len());
+        assert!(degrees[..all.small].iter().all(|d| *d <= 128));
+        assert!(degrees[all.small..].iter().all(|d| *d > 128));
         assert_eq!(layout.chunk.last().unwrap()[0] as usize, layout.small);
         for ends in layout.chunk.windows(2) {
             let [first, last] = [ends[0][0] as usize, ends[1][0] as usize];
@@ -412,13 +409,12 @@ mod tests {
         let design = generate(&Spec::with_cells(3000)).unwrap();
         let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
         let layout = Layout::new(&netlist);
-        // Wide nets, large ones and chunks: several of each to an interval, too.
-        let [wide, large] = [netlist.nets() - layout.large, layout.large - layout.small];
-        let chunks = layout.chunk.len() - 1;
+        // Wide nets and chunks: several of each to an interval, too.
+        let (wide, chunks) = (netlist.nets() - layout.small, layout.chunk.len() - 1);
         let mut lists = layout.lists(&netlist);
-        assert_eq!(lists.sums as usize, wide + large + chunks);
+        assert_eq!(lists.sums as usize, wide + chunks);
         for (most, ranks) in [(1 << 17, 2), (7, 2), (7, 3)] {
-            lists.large = NetList::new(large, most, 0);
+            lists.wide = NetList::new(wide, most, 0);
             lists.chunks = NetList::new(chunks, most, 0);
             let mut want = vec![0; netlist.movable()];
             let mut taken = vec![0; netlist.nets()];
@@ -442,8 +438,7 @@ mod tests {
                 each(of.chunks, &mut |k| {
                     take(rank, layout.chunk[k][0] as usize..layout.chunk[k + 1][0] as usize);
                 });
-                each(of.large, &mut |k| take(rank, layout.small + k..layout.small + k + 1));
-                each(of.wide, &mut |k| take(rank, layout.large + k..layout.large + k + 1));
+                each(of.wide, &mut |k| take(rank, layout.small + k..layout.small + k + 1));
             }
             assert!(taken.iter().all(|&times| times == 1), "{ranks} ranks");
             assert!(layout.needed(&netlist, lists, ranks) == want, "{ranks} ranks");
@@ -460,13 +455,13 @@ mod tests {
         let net_start = Vec::from_iter([0].into_iter().chain(pins.iter().scan(0, end)));
         let (net, place_of) = (Vec::new(), Vec::new());
         let chunk = vec![[0; 2]];
-        Layout { net, small: 0, large: 1, chunk, net_start, place_of, smooth_pins: 0 }
+        Layout { net, small: 1, chunk, net_start, place_of, smooth_pins: 0 }
     }
 
     #[test]
     fn nets_of_many_pins_are_cut_into_pieces() {
         let layout = layout_of(&[300, 1024, 1025, 400, 5000]);
-        let lists = NetLists::new(4, 1, 0, 2);
+        let lists = NetLists::new(4, 1, 2);
         assert_eq!((lists.huge_sums, lists.sums), (5, 7));
         let all = [
             [1324, 2348, 0, 2, 2, 5],

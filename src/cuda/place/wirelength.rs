@@ -11,8 +11,8 @@
 use super::nets::{DeviceNets, Layout, NetLists, WARP};
 use crate::cuda::bodies::{Addresses, BodyBlocks, Shares, grid_of};
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch, MOST_PINS,
-    blocks_for, check_length,
+    BLOCK, Branch, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch,
+    MOST_PINS, blocks_for, check_length,
 };
 use crate::wirelength::{Netlist, Wirelength};
 use cudarc::driver::sys::CUdeviceptr;
@@ -63,6 +63,8 @@ pub struct CudaWirelength<T: CudaReal> {
 struct Huge<T: CudaReal> {
     sums: CudaFunction,
     gradients: CudaFunction,
+    /// Both run beside the kernel for the other nets.
+    branch: Branch,
     /// [`Piece`](super::nets::Piece)s, and how many.
     pieces: DeviceVec<u32>,
     count: usize,
@@ -150,6 +152,7 @@ impl<T: CudaReal> CudaWirelength<T> {
                 count => Some(Huge {
                     sums: load("wirelength_pieces")?,
                     gradients: load("wirelength_huge")?,
+                    branch: Branch::new(gpu)?,
                     pieces: gpu.upload(pieces.as_flattened())?,
                     found: gpu.zeros(2 * AVERAGE * count)?,
                     count,
@@ -231,47 +234,39 @@ impl<T: CudaReal> CudaWirelength<T> {
         // `smooth` have their pins below the length of every pin_gradient; a chunk has
         // at most WARP nets and CHUNK_PINS pins (`Layout`); the first rank's `parts` have two
         // values per interval of all ranks.
-        unsafe {
+        let of_all = || unsafe {
             Launch::new(&self.gpu, &self.lengths_and_pins)
                 .arg(&nets)
                 .arg(corners)
                 .arg(&gamma)
                 .arg(&self.nets.small)
-                .arg(&self.nets.large)
                 .arg(&self.nets.smooth)
                 .arg(&self.nets.chunk)
                 .arg(&self.pin_gradients)
                 .arg(&self.lists)
                 .arg(&parts)
-                .launch(self.config)?;
-        }
-        let Some(Huge { sums, gradients, pieces, count, found }) = &self.huge else {
-            return Ok(());
+                .launch(self.config)
+        };
+        let Some(Huge { sums, gradients, pieces, count, found, branch }) = &self.huge else {
+            return of_all();
         };
         // SAFETY: arguments are those of wirelength_pieces and wirelength_huge, a block for each
         // of `pieces`, of which `found` has two averages each; their nets, pins and places among
         // the sums are this rank's (`Layout::pieces`); the rest as above.
-        unsafe {
-            Launch::new(&self.gpu, sums)
-                .arg(&nets)
-                .arg(corners)
-                .arg(&gamma)
-                .arg(&self.nets.smooth)
-                .arg(pieces)
-                .arg(found)
-                .launch(grid_of(*count))?;
-            Launch::new(&self.gpu, gradients)
-                .arg(&nets)
-                .arg(corners)
-                .arg(&gamma)
-                .arg(&self.nets.smooth)
-                .arg(pieces)
-                .arg(found)
-                .arg(&self.pin_gradients)
-                .arg(&self.lists.sums)
-                .arg(&parts)
-                .launch(grid_of(*count))
-        }
+        let of_pieces = || unsafe {
+            let (mut first, mut second) =
+                (Launch::new(&self.gpu, sums), Launch::new(&self.gpu, gradients));
+            for launch in [&mut first, &mut second] {
+                launch.arg(&nets).arg(corners).arg(&gamma);
+                launch.arg(&self.nets.smooth).arg(pieces).arg(found);
+            }
+            first.launch(grid_of(*count))?;
+            second.arg(&self.pin_gradients).arg(&self.lists.sums).arg(&parts);
+            second.launch(grid_of(*count))
+        };
+        // SAFETY: a net has pieces or is among the others; either side writes gradients at its own
+        // nets' pins and its own sums.
+        unsafe { branch.join(&mut (), |()| of_pieces(), |()| of_all()) }
     }
 
     /// Enqueues the sums over the pins of the cells in this rank's share, and on the first rank
