@@ -33,6 +33,9 @@ constexpr unsigned int PIECE_PINS = 1024;
 constexpr unsigned int HEAVY = 64;
 /// Sums of a gradient in a descent.
 constexpr int DESCENT_SUMS = 4;
+/// Numbers of an evaluation: these sums, that of the step, HPWL, WA, energy, three statistics, and whether a rank has
+/// waited in vain.
+constexpr int DESCENT_NUMBERS = 12;
 
 /// Side of a transpose's tile.
 constexpr unsigned int TRANSPOSE_TILE = 32;

@@ -23,10 +23,10 @@
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
-/// `Parameters` in src/cuda. The last three are whole numbers: which v is the current one and
-/// which the next, and which u and g are the current ones.
+/// `Parameters` in src/cuda. The last four are whole numbers: which v is the current one and
+/// which the next, which u and g are the current ones, and the evaluation's number.
 struct Parameters {
-    double gamma, lambda, pin_factor, area_factor, step, momentum, v, next_v, turn;
+    double gamma, lambda, pin_factor, area_factor, step, momentum, v, next_v, turn, number;
 };
 
 /// One value per body and coordinate: `Pair` in src/cuda.
@@ -184,32 +184,37 @@ struct RankReports {
     u32 ranks, unused;
 };
 
-/// The numbers of an evaluation: the gradient's four sums, then that of the step, HPWL and WA as the wirelength's
-/// kernels left them, the engine's energy, its density's excess, maximum and bodies outside their halos, as bit
-/// patterns, and 1 + the first rank that has waited in vain. Grid: a block for each of the five sums, which are the
-/// gradient's `parts` and `moved`, a number for each of `blocks`.
+/// The numbers of an evaluation, in the host's memory: the gradient's four sums, then that of the step, HPWL and WA as
+/// the wirelength's kernels left them, the engine's energy, its density's excess, maximum and bodies outside their
+/// halos, as bit patterns, and 1 + the first rank that has waited in vain. Grid: a block for each of the five sums,
+/// which are the gradient's `parts` and `moved`, a number for each of `blocks`. Behind the DESCENT_NUMBERS each block
+/// leaves the evaluation's number once it has written its own: the host looks for these.
 PF_KERNEL(BLOCK) descent_sample(const double* parts, const double* moved, u32 blocks, int proposed,
                                 const double* lengths, const double* energy, const __grid_constant__ RankReports all,
-                                double* sample) {
+                                const Parameters* parameters, double* sample) {
     const bool last = blockIdx.x == DESCENT_SUMS;
     wait_for_previous();
     const double sum = sum_parts(last ? moved : parts + blockIdx.x * blocks, blocks);
     if (threadIdx.x != 0) return;
     sample[blockIdx.x] = last && !proposed ? 0 : sum;
-    if (!last) return;
-    double* const rest = sample + DESCENT_SUMS + 1;
-    rest[0] = lengths[0];
-    rest[1] = lengths[1];
-    rest[2] = *energy;
-    u64 found[3] = {0, 0, 0};
-    u32 missing = 0;
-    for (u32 rank = 0; rank < all.ranks; ++rank) {
-        const u64* const own = all.statistics[rank];
-        found[0] += own[0];
-        found[1] = max(found[1], own[1]);  // of numbers that are not negative: ordered as their bits are
-        found[2] += own[2];
-        if (!missing && all.missing[rank] && *static_cast<const volatile u32*>(all.missing[rank])) missing = 1 + rank;
+    if (last) {
+        double* const rest = sample + DESCENT_SUMS + 1;
+        rest[0] = lengths[0];
+        rest[1] = lengths[1];
+        rest[2] = *energy;
+        u64 found[3] = {0, 0, 0};
+        u32 missing = 0;
+        for (u32 rank = 0; rank < all.ranks; ++rank) {
+            const u64* const own = all.statistics[rank];
+            found[0] += own[0];
+            found[1] = max(found[1], own[1]);  // of numbers that are not negative: ordered as their bits are
+            found[2] += own[2];
+            if (!missing && all.missing[rank] && *static_cast<const volatile u32*>(all.missing[rank]))
+                missing = 1 + rank;
+        }
+        for (int k = 0; k < 3; ++k) rest[3 + k] = __longlong_as_double(found[k]);
+        rest[6] = missing;
     }
-    for (int k = 0; k < 3; ++k) rest[3 + k] = __longlong_as_double(found[k]);
-    rest[6] = missing;
+    __threadfence_system();
+    *static_cast<volatile double*>(sample + DESCENT_NUMBERS + blockIdx.x) = parameters->number;
 }

@@ -44,7 +44,8 @@
 // of e^t by the rounding of t is at most 2^-24 |t| e^t, less than the rounding of 1.
 //
 // Memory traffic of an evaluation, values: per pin 1 + 2 (body, offset), 2 at random (the body's corner), 2 written
-// (gradient). Pins of wide nets are kept in shared memory, as many as it holds; the others are fetched three times. Per net 2. Per pin of a cell 1 (its index) and 2 at random (its gradient); per cell 1 and 2 written. Shared
+// (gradient). Pins of wide nets are kept in shared memory, as many as it holds; the others are fetched three times.
+// Per net 2. Per pin of a cell 1 (its index) and 2 at random (its gradient); per cell 1 and 2 written. Shared
 // memory: 2 values per pin of a warp's chunk (8 KiB in f32, 16 KiB in f64).
 #include "bodies/shares.cuh"
 #include "device/reduce.cuh"
@@ -97,7 +98,8 @@ struct NetList {
     __device__ __forceinline__ u32 start(u32 interval) const { return min(interval * each, count); }
 };
 
-/// Wide nets, which are a block's, then chunks of small ones, which are a warp's. Same layout as `NetLists` in src/cuda.
+/// Wide nets, which are a block's, then chunks of small ones, which are a warp's. Same layout as `NetLists` in
+/// src/cuda.
 struct NetLists {
     NetList wide, chunks;
     u32 huge_sums;  // where the sum of the first net with pieces goes
@@ -425,8 +427,9 @@ __device__ __forceinline__ void leave(Lengths total, u32 at, const NetLists& of,
     sums[of.sums + at] = total.wa;
 }
 
-/// Small nets stand first, wide ones from `small` on; those below `smooth` take part in WA. `chunk` has the first net of
-/// each chunk and its first pin, and their end. `gamma` is one number; HPWL of every interval goes to `sums`, then WA.
+/// Small nets stand first, wide ones from `small` on; those below `smooth` take part in WA. `chunk` has the first net
+/// of each chunk and its first pin, and their end. `gamma` is one number; HPWL of every interval goes to `sums`, then
+/// WA.
 PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
                                               u32 small, u32 smooth, const uint2* __restrict__ chunk,
                                               const __grid_constant__ PinGradients gradients,

@@ -1,6 +1,6 @@
 //! A [`Backend`] that lives on one or several NVIDIA GPUs.
 //!
-//! Positions, gradients and the kept placement stay in device memory; the host sends nine numbers
+//! Positions, gradients and the kept placement stay in device memory; the host sends ten numbers
 //! per evaluation and reads twelve, which is the only time that it waits. A proposal is one
 //! captured graph for each device: step, then wirelength beside density, solve and force, then the
 //! gradient; which vectors take which part is among the numbers sent. There are two such graphs,
@@ -257,6 +257,7 @@ impl<T: CudaReal> CudaBackend<T> {
         }
         let evaluation = self.work.engine.take_evaluation(found.statistics, found.energy)?;
         if has_marks {
+            self.work.ranks[0].gpu.synchronize()?;
             self.timed = self.staged()?;
         }
         let passed = start.elapsed().as_secs_f64() * 1e3;
