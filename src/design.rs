@@ -98,6 +98,11 @@ impl Orientation {
         matches!(self, Orientation::E | Orientation::W | Orientation::FE | Orientation::FW)
     }
 
+    /// Whether the supply rails of `N` are upside down in this one.
+    pub(crate) fn is_upside_down(self) -> bool {
+        matches!(self, Orientation::S | Orientation::FS)
+    }
+
     /// Returns the offset from the cell's centre that `(x, y)`, given at orientation `N`, becomes
     /// once the cell is turned.
     ///

@@ -357,8 +357,8 @@ fn check_numbers(design: &Design) -> Result<(), LegalityError> {
 fn orientations_assigned(design: &Design, levels: &Levels) -> bool {
     let flipped = |i: usize| -> Option<bool> {
         let row = levels.row_of_single(design, i)?;
-        let upside_down = rows::upside_down(row.orientation);
-        upside_down.then(|| rows::upside_down(design.placement.orientation[i]))
+        let upside_down = row.orientation.is_upside_down();
+        upside_down.then(|| design.placement.orientation[i].is_upside_down())
     };
     if levels.upright() {
         return true;

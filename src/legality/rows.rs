@@ -101,8 +101,8 @@ impl Levels {
         let fits = |row: &Row| {
             let rails = match master.stands_on {
                 StandsOn::Any => true,
-                StandsOn::Upright => !upside_down(row.orientation),
-                StandsOn::UpsideDown => upside_down(row.orientation),
+                StandsOn::Upright => !row.orientation.is_upside_down(),
+                StandsOn::UpsideDown => row.orientation.is_upside_down(),
             };
             rails && (site.is_none() || row.site == site)
         };
@@ -187,11 +187,6 @@ impl Level {
     }
 }
 
-/// True for the orientations that have the supply rails of `N` upside down.
-pub(super) fn upside_down(orientation: Orientation) -> bool {
-    matches!(orientation, Orientation::S | Orientation::FS)
-}
-
 /// Whether a library cell of this symmetry may lie so.
 pub(super) fn is_allowed(orientation: Orientation, symmetry: &Symmetry) -> bool {
     match orientation {
@@ -217,7 +212,7 @@ pub(super) fn may_lie(orientation: Orientation, row: &Row, assigned: bool) -> bo
     }
     // Mirrored by the x axis, by the y axis or both against the site: S is FS mirrored by y.
     let left_right = |o| matches!(o, Orientation::S | Orientation::FN);
-    let by_x = upside_down(orientation) != upside_down(row.orientation);
+    let by_x = orientation.is_upside_down() != row.orientation.is_upside_down();
     let by_y = left_right(orientation) != left_right(row.orientation);
     (row.symmetry.x || !by_x) && (row.symmetry.y || !by_y)
 }

@@ -8,6 +8,7 @@
 //! segments: it does not move any more (as C.-H. Wang et al., "An Effective Legalization Algorithm
 //! for Mixed-Cell-Height Standard Cells", ASP-DAC 2017).
 
+use super::outwards;
 use super::shelf::Wish;
 use super::sites::Run;
 
@@ -158,6 +159,13 @@ pub(super) struct Ask {
 /// are some 0.5 % of HPWL longer, with 1 as much again.
 const PUSHED: f64 = 0.2;
 
+/// The rows, ascending, from a height outwards, each with its distance.
+fn nearest(rows: &[RowAt], y: f64) -> impl Iterator<Item = (RowAt, f64)> + '_ {
+    let above = rows.partition_point(|at| at.y < y);
+    let distances = outwards(above, rows.len(), move |n| (rows[n].y - y).abs());
+    distances.map(|(n, dy)| (rows[n], dy))
+}
+
 impl Stripe {
     /// Puts a cell where it costs least, on one of `rows`, ascending, as far as they are of this
     /// stripe. Whether it fits anywhere.
@@ -181,47 +189,29 @@ impl Stripe {
         true
     }
 
-    /// The rows by distance, each with its distance, as long as it is below what `look` gives back.
-    fn nearest(rows: &[RowAt], y: f64, mut look: impl FnMut(RowAt, f64) -> f64) {
-        let above = rows.partition_point(|at| at.y < y);
-        let (mut low, mut high, mut most) = (above, above, f64::INFINITY);
-        loop {
-            let below = if low > 0 { y - rows[low - 1].y } else { f64::INFINITY };
-            let over = if high < rows.len() { rows[high].y - y } else { f64::INFINITY };
-            let dy = below.min(over);
-            if dy >= most || dy == f64::INFINITY {
-                return;
-            }
-            most = if below <= over {
-                low -= 1;
-                look(rows[low], dy)
-            } else {
-                high += 1;
-                look(rows[high - 1], dy)
-            };
-        }
-    }
-
     /// Row and segment for a cell of one row.
     fn best(&self, ask: &Ask, rows: &[RowAt]) -> Option<(usize, usize)> {
         let Ask { width, fence, wish, .. } = *ask;
         // The cell's own displacement is all that bounds the search; one that pushes fewer others
         // may be a row farther.
-        let (mut best, mut least, mut nearest) = (None, f64::INFINITY, f64::INFINITY);
-        Self::nearest(rows, wish.y, |at, dy| {
+        let (mut best, mut least, mut nearest_own) = (None, f64::INFINITY, f64::INFINITY);
+        for (at, dy) in nearest(rows, wish.y) {
+            if dy >= nearest_own + self.row_height {
+                break;
+            }
             let row = at.row as usize - self.first;
             let segments = &self.rows[row];
             let mut look = |k: usize| {
                 let segment = &segments[k];
                 let Run { start, end, fence: of } = segment.run;
                 let x = wish.x.min(f64::from(end - width)).max(f64::from(start));
-                if (x - wish.x).abs() + dy >= nearest + self.row_height {
+                if (x - wish.x).abs() + dy >= nearest_own + self.row_height {
                     return false;
                 }
                 if of == fence && segment.has_room(width) {
                     let (x, farther) = segment.tried(wish.x, width);
                     let own = (x - wish.x).abs() + dy;
-                    nearest = nearest.min(own);
+                    nearest_own = nearest_own.min(own);
                     let cost = own + PUSHED * farther;
                     if cost < least {
                         (best, least) = (Some((row, k)), cost);
@@ -232,8 +222,7 @@ impl Stripe {
             let after = segments.partition_point(|s| f64::from(s.run.start) <= wish.x);
             let _ = (0..after).rev().all(&mut look);
             let _ = (after..segments.len()).all(&mut look);
-            nearest + self.row_height
-        });
+        }
         best
     }
 
@@ -241,7 +230,10 @@ impl Stripe {
     fn best_of_several(&self, ask: &Ask, rows: &[RowAt]) -> Option<(usize, i32)> {
         let Ask { width, wish, .. } = *ask;
         let (mut best, mut least) = (None, f64::INFINITY);
-        Self::nearest(rows, wish.y, |at, dy| {
+        for (at, dy) in nearest(rows, wish.y) {
+            if dy >= least {
+                break;
+            }
             let row = at.row as usize - self.first;
             let here = &self.rows[row..row + ask.rows as usize];
             let segments = &here[0];
@@ -264,8 +256,7 @@ impl Stripe {
             let after = segments.partition_point(|s| f64::from(s.run.start) <= wish.x);
             let _ = (0..after).rev().all(&mut look);
             let _ = (after..segments.len()).all(&mut look);
-            least
-        });
+        }
         best
     }
 

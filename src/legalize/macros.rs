@@ -7,7 +7,8 @@
 //! the best result is kept: most macros placed, then the least displacement times pins.
 
 use super::apart::{Block, apart};
-use super::sites::{Cell, Cells, Run, SiteRow, Sites, orientation_on, shared};
+use super::outwards;
+use super::sites::{Cell, Cells, Run, SiteRow, Sites, orientation_on, shared, without};
 use crate::design::{Design, Halo, NodeKind, Placement};
 use crate::grid::Rect;
 
@@ -249,20 +250,10 @@ impl Floor<'_> {
         let y = |nth: usize| rows[stands[nth].row as usize].y;
         let lattice = self.sites.lattices()[rows[stands[0].row as usize].lattice as usize];
         let above = stands.partition_point(|stand| rows[stand.row as usize].y < wish.1);
-        let (mut low, mut high) = (above, above);
         let (mut best, mut bound) = (None, most);
-        loop {
-            let below = low.checked_sub(1).map_or(f64::INFINITY, |n| wish.1 - y(n));
-            let over = if high < stands.len() { y(high) - wish.1 } else { f64::INFINITY };
-            let dy = below.min(over);
-            if dy >= bound || dy == f64::INFINITY {
-                return best;
-            }
-            let nth = if below <= over { low - 1 } else { high };
-            if below <= over {
-                low -= 1
-            } else {
-                high += 1
+        for (nth, dy) in outwards(above, stands.len(), |nth| (y(nth) - wish.1).abs()) {
+            if dy >= bound {
+                break;
             }
             let stand = stands[nth];
             let mut runs = self.sites.segments(stand.row as usize).to_vec();
@@ -275,7 +266,7 @@ impl Floor<'_> {
             }
             runs.retain(|run| run.fence == m.cell.fence);
             let blocked = self.blocked(m, y(nth), kept);
-            for Run { start, end, .. } in super::sites::without(&widened(&runs, m), &blocked) {
+            for Run { start, end, .. } in without(&widened(&runs, m), &blocked) {
                 // Here a run is of first sites, its end the last one possible and one more.
                 if start >= end {
                     continue;
@@ -289,6 +280,7 @@ impl Floor<'_> {
                 }
             }
         }
+        best
     }
 
     /// The first sites at which a macro on this height would be in the way of others, ascending.

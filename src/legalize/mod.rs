@@ -135,6 +135,29 @@ fn comes_first(design: &Design, sites: &Sites, node: usize) -> bool {
         || design.nodes.height[node] > 1.001 * MOST_ROWS_OF_OTHERS * sites.usual_height()
 }
 
+/// The numbers below `count` from `above` outwards, the nearer one first, each with its distance.
+fn outwards(
+    above: usize,
+    count: usize,
+    distance: impl Fn(usize) -> f64,
+) -> impl Iterator<Item = (usize, f64)> {
+    let (mut low, mut high) = (above, above);
+    std::iter::from_fn(move || {
+        let below = if low > 0 { distance(low - 1) } else { f64::INFINITY };
+        let over = if high < count { distance(high) } else { f64::INFINITY };
+        if low == 0 && high == count {
+            return None;
+        }
+        Some(if below <= over {
+            low -= 1;
+            (low, below)
+        } else {
+            high += 1;
+            (high - 1, over)
+        })
+    })
+}
+
 /// Where the macros stand, and what is free beside them.
 struct WithMacros {
     sites: Sites,

@@ -29,7 +29,7 @@ impl Shelf<'_> {
     }
 
     fn make_room_in(&mut self, k: u32, target: Target, all: &[Target]) -> bool {
-        let width = self.width_of(k);
+        let width = self.width(k);
         let total: i32 = all.iter().map(|t| self.free_in(t)).sum();
         if total < width {
             return false;
@@ -60,17 +60,17 @@ impl Shelf<'_> {
         }
         let mut here = self.movable_in(&target);
         let mut there = self.movable_in(&donor);
-        let width = |shelf: &Self, k: &u32| (shelf.width_of(*k), *k);
+        let width = |shelf: &Self, k: &u32| (shelf.width(*k), *k);
         here.sort_by_key(|k| width(self, k));
         there.sort_by_key(|k| width(self, k));
         // One of each width is enough to choose from.
-        here.dedup_by_key(|k| self.width_of(*k));
-        there.dedup_by_key(|k| self.width_of(*k));
+        here.dedup_by_key(|k| self.width(*k));
+        there.dedup_by_key(|k| self.width(*k));
         let mut pairs: Vec<(bool, i32, u32, Option<u32>)> = Vec::new();
         for &a in &here {
             let partners = there.iter().map(|b| Some(*b)).chain([None]);
             for b in partners {
-                let gain = self.width_of(a) - b.map_or(0, |b| self.width_of(b));
+                let gain = self.width(a) - b.map_or(0, |b| self.width(b));
                 if (1..=free).contains(&gain) {
                     let enough = gain >= lacking;
                     pairs.push((!enough, if enough { gain } else { -gain }, a, b));

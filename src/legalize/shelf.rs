@@ -6,6 +6,7 @@
 //! Height Standard Cell Design", DAC 2016, whose local problem this is, with chains followed to
 //! their ends in place of a window). Lengths are in sites.
 
+use super::outwards;
 use super::sites::{Cell, Cells, Run, Sites, Stand, shared};
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -44,7 +45,7 @@ pub(super) struct Shelf<'a> {
     pub(super) cells: &'a Cells,
     pub(super) wishes: &'a [Wish],
     /// Bottom edges of rows over the pitch.
-    pub(super) row_y: Vec<f64>,
+    pub(super) row_y: &'a [f64],
     /// The first site of each cell, where it stands.
     x: Vec<i32>,
     stand: Vec<Option<Stand>>,
@@ -84,8 +85,21 @@ enum Way {
     Right,
 }
 
+impl Way {
+    /// Where `w` sites from `x` on are, seen so that cells are pushed to the left: in a mirror,
+    /// where right is left, a cell at [x, x + w) is at [-x - w, -x).
+    fn mirrored(self, x: i32, w: i32) -> i32 {
+        if self == Way::Left { x } else { -x - w }
+    }
+}
+
 impl<'a> Shelf<'a> {
-    pub(super) fn new(sites: &'a Sites, cells: &'a Cells, wishes: &'a [Wish]) -> Self {
+    pub(super) fn new(
+        sites: &'a Sites,
+        cells: &'a Cells,
+        wishes: &'a [Wish],
+        row_y: &'a [f64],
+    ) -> Self {
         let mut first_run = Vec::with_capacity(sites.bands().len());
         let mut runs = 0;
         for band in 0..sites.bands().len() {
@@ -93,12 +107,11 @@ impl<'a> Shelf<'a> {
             runs += sites.free(band).len();
         }
         let count = cells.cells().len();
-        let pitch = |row: u32| sites.lattices()[row as usize].pitch;
         Shelf {
             sites,
             cells,
             wishes,
-            row_y: sites.rows().iter().map(|row| row.y / pitch(row.lattice)).collect(),
+            row_y,
             x: vec![0; count],
             stand: vec![None; count],
             lists: vec![Vec::new(); sites.bands().len()],
@@ -114,7 +127,8 @@ impl<'a> Shelf<'a> {
         &self.cells.cells()[k as usize]
     }
 
-    fn width(&self, k: u32) -> i32 {
+    /// Sites that a cell takes.
+    pub(super) fn width(&self, k: u32) -> i32 {
         self.cell(k).width
     }
 
@@ -136,8 +150,15 @@ impl<'a> Shelf<'a> {
         (self.first_run[band] as usize + k, runs[k])
     }
 
-    pub(super) fn width_of(&self, k: u32) -> i32 {
-        self.cell(k).width
+    /// Whether a cell may stand in a run, as wide as it is.
+    fn fits(cell: &Cell, run: &Run) -> bool {
+        run.fence == cell.fence && run.end - run.start >= cell.width
+    }
+
+    /// The site of a run, wide enough for the cell, that is nearest to where it wants to be.
+    fn nearest_site(&self, k: u32, run: &Run) -> i32 {
+        let (low, high) = (f64::from(run.start), f64::from(run.end - self.width(k)));
+        self.wishes[k as usize].x.round().max(low).min(high) as i32
     }
 
     /// The runs that a cell of one band may stand in and that are wide enough, nearest first, at
@@ -150,7 +171,7 @@ impl<'a> Shelf<'a> {
         for (nth, stand) in stands.iter().enumerate() {
             let dy = (self.row_y[stand.row as usize] - wish.y).abs();
             for run in self.spans_of(k, nth) {
-                if run.fence == cell.fence && run.end - run.start >= cell.width {
+                if Self::fits(cell, run) {
                     let x = wish.x.max(f64::from(run.start)).min(f64::from(run.end - cell.width));
                     let distance = dy + (x - wish.x).abs();
                     targets.push(Target { row: stand.row, site: run.start, distance });
@@ -186,12 +207,10 @@ impl<'a> Shelf<'a> {
         let stands = self.cells.stands(cell);
         let nth = stands.binary_search_by_key(&target.row, |stand| stand.row).ok()?;
         let (_, run) = self.run_at(self.band_of(&target), target.site);
-        if run.fence != cell.fence || run.end - run.start < cell.width {
+        if !Self::fits(cell, &run) {
             return None;
         }
-        let (low, high) = (f64::from(run.start), f64::from(run.end - cell.width));
-        let x = self.wishes[k as usize].x.round().max(low).min(high) as i32;
-        self.place_at(k, stands[nth], x, f64::INFINITY, usize::MAX)
+        self.place_at(k, stands[nth], self.nearest_site(k, &run), f64::INFINITY, usize::MAX)
     }
 
     /// A state to go back to by [`Shelf::undo`].
@@ -308,25 +327,11 @@ impl<'a> Shelf<'a> {
     pub(super) fn find(&mut self, k: u32, most: f64, reach: usize) -> Option<Place> {
         let stands = self.cells.stands(self.cell(k));
         let wish = self.wishes[k as usize];
-        let height = |stand: &Stand| self.row_y[stand.row as usize];
-        let above = stands.partition_point(|stand| height(stand) < wish.y);
-        let (mut low, mut high) = (above, above);
+        let row_y = self.row_y;
+        let above = stands.partition_point(|stand| row_y[stand.row as usize] < wish.y);
+        let dy = |nth: usize| (row_y[stands[nth].row as usize] - wish.y).abs();
         let (mut best, mut bound): (Option<Place>, f64) = (None, most);
-        loop {
-            let below = low.checked_sub(1).map(|n| wish.y - self.row_y[stands[n].row as usize]);
-            let over = stands.get(high).map(|s| self.row_y[s.row as usize] - wish.y);
-            let nth = match (below, over) {
-                (None, None) => break,
-                (Some(a), Some(b)) if a <= b => low - 1,
-                (Some(_), None) => low - 1,
-                _ => high,
-            };
-            if nth == high {
-                high += 1
-            } else {
-                low -= 1
-            }
-            let dy = (self.row_y[stands[nth].row as usize] - wish.y).abs();
+        for (nth, dy) in outwards(above, stands.len(), dy) {
             if dy >= bound {
                 break;
             }
@@ -344,19 +349,14 @@ impl<'a> Shelf<'a> {
         let stand = self.cells.stands(cell)[nth];
         let dy = (self.row_y[stand.row as usize] - wish.y).abs();
         let spans = self.spans_of(k, nth);
-        let fits = |run: &Run| run.fence == cell.fence && run.end - run.start >= cell.width;
-        let clamped = |run: &Run| {
-            let (low, high) = (f64::from(run.start), f64::from(run.end - cell.width));
-            wish.x.round().max(low).min(high) as i32
-        };
+        let fits = |run: &&Run| Self::fits(cell, run);
         let after = spans.partition_point(|run| f64::from(run.start) <= wish.x);
         let mut wanted: Vec<(i32, Run)> = Vec::with_capacity(6);
         let runs = if reach == usize::MAX { usize::MAX } else { 3 };
-        let near = |run: &Run| (f64::from(clamped(run)) - wish.x).abs() + dy < most;
-        let pick = |run: &Run| near(run).then(|| (clamped(run), *run));
-        wanted
-            .extend(spans[..after].iter().rev().filter(|run| fits(run)).map_while(pick).take(runs));
-        wanted.extend(spans[after..].iter().filter(|run| fits(run)).map_while(pick).take(runs));
+        let near = |run: &Run| (f64::from(self.nearest_site(k, run)) - wish.x).abs() + dy < most;
+        let pick = |run: &Run| near(run).then(|| (self.nearest_site(k, run), *run));
+        wanted.extend(spans[..after].iter().rev().filter(fits).map_while(pick).take(runs));
+        wanted.extend(spans[after..].iter().filter(fits).map_while(pick).take(runs));
         let (mut best, mut bound): (Option<Place>, f64) = (None, most);
         for (x, run) in wanted {
             if let Some(place) = self.place_at(k, stand, x, bound, reach) {
@@ -365,7 +365,7 @@ impl<'a> Shelf<'a> {
                 continue;
             }
             // Where pushing does not help there may be a gap all the same.
-            for x in [self.gap_left(k, stand, x, run), self.gap_right(k, stand, x, run)] {
+            for x in [Way::Left, Way::Right].map(|way| self.gap(way, k, stand, x, run)) {
                 let Some(x) = x else { continue };
                 let cost = self.distance(k, stand.row, x);
                 if cost < bound {
@@ -377,59 +377,41 @@ impl<'a> Shelf<'a> {
         best
     }
 
-    /// The nearest free place of a run at or left of `x`.
-    fn gap_left(&self, k: u32, stand: Stand, mut x: i32, run: Run) -> Option<i32> {
+    /// The nearest free place of a run at `x` or to one side of it.
+    fn gap(&self, way: Way, k: u32, stand: Stand, mut x: i32, run: Run) -> Option<i32> {
         let width = self.width(k);
-        while x >= run.start {
-            let in_the_way = stand.bands().filter_map(|band| {
-                let last = *self.lists[band].get(self.position(band, x + width).checked_sub(1)?)?;
-                let start = self.x[last as usize];
-                (start + self.width(last) > x).then_some(start)
-            });
-            match in_the_way.min() {
-                Some(start) => x = start - width,
-                None => return Some(x),
-            }
+        while x >= run.start && x + width <= run.end {
+            let in_the_way = self.in_the_way(k, stand, x);
+            let next = match way {
+                Way::Left => in_the_way.map(|(start, _)| start - width).min(),
+                Way::Right => in_the_way.map(|(_, end)| end).max(),
+            };
+            let Some(next) = next else { return Some(x) };
+            x = next;
         }
         None
     }
 
-    /// The nearest free place of a run at or right of `x`.
-    fn gap_right(&self, k: u32, stand: Stand, mut x: i32, run: Run) -> Option<i32> {
-        let width = self.width(k);
-        while x + width <= run.end {
-            let in_the_way = stand.bands().filter_map(|band| {
-                let last = *self.lists[band].get(self.position(band, x + width).checked_sub(1)?)?;
-                let end = self.x[last as usize] + self.width(last);
-                (end > x).then_some(end)
-            });
-            match in_the_way.max() {
-                Some(end) => x = end,
-                None => return Some(x),
-            }
-        }
-        None
+    /// Where cells begin and end that have sites from `x` on that this one takes: of each band the
+    /// last of them.
+    fn in_the_way(&self, k: u32, stand: Stand, x: i32) -> impl Iterator<Item = (i32, i32)> + '_ {
+        let end = x + self.width(k);
+        stand.bands().filter_map(move |band| {
+            let last = *self.lists[band].get(self.position(band, end).checked_sub(1)?)?;
+            let start = self.x[last as usize];
+            Some((start, start + self.width(last))).filter(|(_, end)| *end > x)
+        })
     }
 
     /// A place at `x`, or near where others have to be pushed aside.
     fn place_at(&mut self, k: u32, stand: Stand, x: i32, most: f64, reach: usize) -> Option<Place> {
-        if self.is_free(k, stand, x) {
+        if self.in_the_way(k, stand, x).next().is_none() {
             let cost = self.distance(k, stand.row, x);
             return (cost < most).then(|| Place { cost, stand, x, moves: Vec::new() });
         }
-        self.squeeze(k, stand, x, most, reach)
-    }
-
-    /// Whether no cell has any of the sites from `x` on that this one takes.
-    fn is_free(&self, k: u32, stand: Stand, x: i32) -> bool {
-        let end = x + self.width(k);
-        stand.bands().all(|band| {
-            let at = self.position(band, end);
-            at == 0 || {
-                let before = self.lists[band][at - 1];
-                self.x[before as usize] + self.width(before) <= x
-            }
-        })
+        let place = self.squeeze(k, stand, x, most, reach);
+        self.forget();
+        place
     }
 
     /// A place at `x` or near, those in the way pushed aside.
@@ -452,30 +434,20 @@ impl<'a> Shelf<'a> {
         }
         // Along a band centres are ascending as left edges are, so that every cell is on one side.
         let mut x = x;
-        let mut short = self.push(Way::Left, &bounds, x, reach)?;
+        let short = self.push(Way::Left, &bounds, x, reach)?;
         if short > 0 {
             x += short;
             self.forget();
-            short = self.push(Way::Left, &bounds, x, reach)?;
-            if short > 0 {
-                self.forget();
+            if self.push(Way::Left, &bounds, x, reach)? > 0 {
                 return None;
             }
         }
-        let short = match self.push(Way::Right, &bounds, x + width, reach) {
-            Some(short) => short,
-            None => {
-                self.forget();
-                return None;
-            }
-        };
+        let short = self.push(Way::Right, &bounds, x + width, reach)?;
         if short > 0 {
             x -= short;
             self.forget();
             let left = self.push(Way::Left, &bounds, x, reach)?;
-            let right = self.push(Way::Right, &bounds, x + width, reach);
-            if left > 0 || right != Some(0) {
-                self.forget();
+            if left > 0 || self.push(Way::Right, &bounds, x + width, reach)? > 0 {
                 return None;
             }
         }
@@ -488,7 +460,6 @@ impl<'a> Shelf<'a> {
             cost += self.distance(c, row, to) - self.distance(c, row, self.x[c as usize]);
             moves.push((c, to));
         }
-        self.forget();
         (inside && cost < most).then_some(Place { cost, stand, x, moves })
     }
 
@@ -499,79 +470,63 @@ impl<'a> Shelf<'a> {
         self.pushed.heap.clear();
     }
 
-    /// Pushes what is left (or right) of `edge` out of its way: by how much it does not fit.
-    /// `None`, with all forgotten, when more than `reach` would have to move.
+    /// Pushes what is left (or right) of `edge` out of its way: by how much it does not fit. `None`
+    /// when more than `reach` would have to move. The walls of the sites around `edge` itself are
+    /// looked at by who asks.
     fn push(&mut self, way: Way, from: &[(usize, usize)], edge: i32, reach: usize) -> Option<i32> {
-        // Seen in a mirror, right is left: a cell at [x, x + w) is at [-x - w, -x).
-        let mirrored = |x: i32, w: i32| if way == Way::Left { x } else { -x - w };
         let edge = if way == Way::Left { edge } else { -edge };
-        let (mut short, mut count) = (0, 0);
-        let neighbour = |list: &[u32], split: usize| match way {
-            Way::Left => split.checked_sub(1).map(|at| list[at]),
-            Way::Right => list.get(split).copied(),
-        };
-        let Pushed { to, touched, heap } = &mut self.pushed;
-        let ask = |heap: &mut BinaryHeap<(i32, u32)>,
-                   to: &mut Vec<i32>,
-                   touched: &mut Vec<u32>,
-                   c: u32,
-                   edge: i32| {
-            let w = self.cells.cells()[c as usize].width;
-            let at = mirrored(self.x[c as usize], w);
-            if at + w <= edge {
-                return;
-            }
-            let asked = mirrored(edge - w, w);
-            let known = to[c as usize];
-            if known == i32::MIN {
-                to[c as usize] = asked;
-                touched.push(c);
-                heap.push((at, c));
-            } else if (way == Way::Left && asked < known) || (way == Way::Right && asked > known) {
-                to[c as usize] = asked;
-            }
-        };
         for &(band, split) in from {
-            if let Some(c) = neighbour(&self.lists[band], split) {
-                ask(heap, to, touched, c, edge);
+            if let Some(c) = self.neighbour(way, band, split) {
+                self.ask(way, c, edge);
             }
         }
-        // The walls of the sites around `edge` itself are looked at by who asks.
-        while let Some((_, c)) = heap.pop() {
+        let (mut short, mut count) = (0, 0);
+        while let Some((_, c)) = self.pushed.heap.pop() {
             count += 1;
             if count > reach {
-                for k in touched.drain(..) {
-                    to[k as usize] = i32::MIN;
-                }
-                heap.clear();
                 return None;
             }
-            let w = self.cells.cells()[c as usize].width;
             let x = self.x[c as usize];
-            let new = mirrored(to[c as usize], w);
-            let Some(stand) = self.stand[c as usize] else { continue };
-            for band in stand.bands() {
-                let runs = self.sites.free(band);
-                let run = runs[runs.partition_point(|run| run.start <= x) - 1];
+            let new = way.mirrored(self.pushed.to[c as usize], self.width(c));
+            for band in self.bands_of(c) {
+                let (_, run) = self.run_at(band, x);
                 let wall = if way == Way::Left { run.start } else { -run.end };
                 short = short.max(wall - new);
-                let list = &self.lists[band];
-                let at = list.partition_point(|&c| self.x[c as usize] < x);
+                let at = self.position(band, x);
                 let split = if way == Way::Left { at } else { at + 1 };
-                if let Some(next) = neighbour(list, split) {
-                    // One beyond the wall is in nobody's way.
-                    let beyond = {
-                        let (nx, nw) =
-                            (self.x[next as usize], self.cells.cells()[next as usize].width);
-                        mirrored(nx, nw) < wall
-                    };
-                    if !beyond {
-                        ask(heap, to, touched, next, new);
-                    }
+                // One beyond the wall is in nobody's way.
+                if let Some(next) = self.neighbour(way, band, split)
+                    && way.mirrored(self.x[next as usize], self.width(next)) >= wall
+                {
+                    self.ask(way, next, new);
                 }
             }
         }
         Some(short)
+    }
+
+    /// The cell of a band next to those before `split`, or from it on, that is pushed first.
+    fn neighbour(&self, way: Way, band: usize, split: usize) -> Option<u32> {
+        let at = if way == Way::Left { split.checked_sub(1)? } else { split };
+        self.lists[band].get(at).copied()
+    }
+
+    /// Asks a cell to keep off `edge`, a place in the mirror of its way.
+    fn ask(&mut self, way: Way, c: u32, edge: i32) {
+        let w = self.width(c);
+        let at = way.mirrored(self.x[c as usize], w);
+        if at + w <= edge {
+            return;
+        }
+        let asked = way.mirrored(edge - w, w);
+        let known = &mut self.pushed.to[c as usize];
+        if *known == i32::MIN {
+            *known = asked;
+            self.pushed.touched.push(c);
+            self.pushed.heap.push((at, c));
+        } else {
+            *known = if way == Way::Left { asked.min(*known) } else { asked.max(*known) };
+        }
     }
 
     /// The bands of the run's neighbours that a failed search would have needed: the widest free

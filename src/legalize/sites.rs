@@ -235,15 +235,14 @@ impl Sites {
         let on_rows = sites.on_rows(&covered);
         let taken = sites.taken(design, placed, placement);
         let fenced = sites.fenced(design);
-        for (band, mut runs) in on_rows.into_iter().enumerate() {
-            subtract(&mut runs, &taken[band]);
+        for (band, runs) in on_rows.iter().enumerate() {
+            let runs = without(&unfenced(runs), &taken[band]);
             sites.free.values.extend(with_fences(&runs, &fenced[band]));
             sites.free.end();
         }
         for (row, covered) in covered.iter().enumerate() {
             let bands = sites.rows[row].bands();
-            let mut runs: Vec<Run> =
-                covered.iter().map(|&(start, end)| Run { start, end, fence: None }).collect();
+            let mut runs = unfenced(covered);
             for (nth, band) in bands.enumerate() {
                 runs = shared(&runs, sites.free.get(band), nth == 0);
             }
@@ -341,7 +340,6 @@ impl Sites {
             let mut edges: Vec<f64> = rows.iter().flat_map(|r| [r.y, r.y + r.height]).collect();
             edges.sort_by(f64::total_cmp);
             edges.dedup_by(|b, a| *b - *a <= near);
-            let first = self.bands.len();
             let nearest = |y: f64| edges.partition_point(|edge| *edge < y - near);
             // Rows are sorted upwards: a band belongs to some row if one reaches over it.
             let mut held = vec![0i32; edges.len()];
@@ -358,7 +356,6 @@ impl Sites {
                     self.overlapping |= depth > 1;
                 }
             }
-            debug_assert!(self.bands.len() >= first);
             for row in rows.iter_mut() {
                 row.first_band = index[nearest(row.y)];
                 row.end_band = index[nearest(row.y + row.height)];
@@ -582,42 +579,20 @@ fn merge(intervals: &mut Vec<(i32, i32)>) {
     });
 }
 
-/// Takes `less` out of `from`, both ascending.
-fn subtract(from: &mut Vec<(i32, i32)>, less: &[(i32, i32)]) {
-    if less.is_empty() {
-        return;
-    }
-    let (mut left, mut k) = (Vec::with_capacity(from.len() + less.len()), 0);
-    for &(mut start, end) in from.iter() {
-        while k < less.len() && less[k].1 <= start {
-            k += 1;
-        }
-        for &(low, high) in less[k..].iter().take_while(|(low, _)| *low < end) {
-            if low > start {
-                left.push((start, low));
-            }
-            start = start.max(high);
-        }
-        if start < end {
-            left.push((start, end));
-        }
-    }
-    *from = left;
+/// Runs of no fence.
+fn unfenced(intervals: &[(i32, i32)]) -> Vec<Run> {
+    intervals.iter().map(|&(start, end)| Run { start, end, fence: None }).collect()
 }
 
 /// The free runs of a band with the fence that each is within, ascending.
-fn with_fences(runs: &[(i32, i32)], fenced: &Fenced) -> Vec<Run> {
-    let run = |fence| move |&(start, end): &(i32, i32)| Run { start, end, fence };
-    let mut outside = runs.to_vec();
-    subtract(&mut outside, &fenced.touched);
-    let mut all: Vec<Run> = outside.iter().map(run(None)).collect();
+fn with_fences(runs: &[Run], fenced: &Fenced) -> Vec<Run> {
+    let mut all = without(runs, &fenced.touched);
     for of_fence in fenced.within.chunk_by(|a, b| a.0 == b.0) {
         let mut inside: Vec<(i32, i32)> =
             of_fence.iter().map(|&(_, low, high)| (low, high)).collect();
         merge(&mut inside);
-        let mut here = runs.to_vec();
-        subtract(&mut here, &others(&inside));
-        all.extend(here.iter().map(run(Some(of_fence[0].0))));
+        let here = without(runs, &others(&inside));
+        all.extend(here.into_iter().map(|run| Run { fence: Some(of_fence[0].0), ..run }));
     }
     all.sort_unstable_by_key(|run| run.start);
     all
@@ -864,7 +839,7 @@ impl Sites {
     fn stands(&self, of: &Footprint, lattice: usize) -> Vec<Stand> {
         let height = f64::from_bits(of.height);
         let fits = |row: &SiteRow| {
-            let upside_down = is_upside_down(row.orientation);
+            let upside_down = row.orientation.is_upside_down();
             let rails = match of.stands_on {
                 StandsOn::Any => true,
                 StandsOn::Upright => !upside_down,
@@ -910,10 +885,6 @@ fn is_macro(design: &Design, node: usize, usual: f64) -> bool {
 fn whole(height: f64, row: f64) -> Option<f64> {
     let rows = (height / row).round().max(1.0);
     ((rows * row - height).abs() <= TOLERANCE * row).then_some(rows * row)
-}
-
-fn is_upside_down(orientation: Orientation) -> bool {
-    matches!(orientation, Orientation::S | Orientation::FS)
 }
 
 /// How a node lies on a row of `sites`: as the row asks, and mirrored left and right as it lies now

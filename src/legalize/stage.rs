@@ -84,7 +84,9 @@ pub(super) fn place(
         }
     };
     let wishes: Vec<Wish> = cells.cells().par_iter().with_min_len(BLOCK).map(wish).collect();
-    let mut shelf = Shelf::new(sites, cells, &wishes);
+    let pitch = |row: u32| sites.lattices()[row as usize].pitch;
+    let row_y: Vec<f64> = sites.rows().iter().map(|row| row.y / pitch(row.lattice)).collect();
+    let mut shelf = Shelf::new(sites, cells, &wishes, &row_y);
     let bands = |k: u32| cells.stands(&cells.cells()[k as usize])[0].bands().len();
     let all = 0..cells.cells().len() as u32;
     // The sweep asks for one band to a row.

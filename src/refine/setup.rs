@@ -113,7 +113,7 @@ impl Standing<'_> {
                     x,
                     pitch,
                     y: row.y,
-                    flipped: is_upside_down(row.orientation),
+                    flipped: row.orientation.is_upside_down(),
                     band: row.bands().start as u32,
                     segments: self.sites.segments(index).to_vec(),
                 })
@@ -207,10 +207,6 @@ fn range_of(rows: &[SiteRow], lattice: usize) -> std::ops::Range<usize> {
     let lattice = lattice as u32;
     let first = rows.partition_point(|row| row.lattice < lattice);
     first..rows.partition_point(|row| row.lattice <= lattice)
-}
-
-fn is_upside_down(orientation: Orientation) -> bool {
-    matches!(orientation, Orientation::S | Orientation::FS)
 }
 
 /// Puts the cells of `state` where they are now; those that have not moved stay bit for bit.
