@@ -206,7 +206,7 @@ fn read_once(file: &Path) -> Result<Read, Box<dyn Error>> {
         let loaded = bookshelf::read_design(file, &Default::default())?;
         (loaded.design, loaded.bytes_read)
     } else {
-        let options = lef.iter().fold(lefdef::ReadOptions::default(), |of, lef| of.lef(lef));
+        let options = lefdef::ReadOptions::default().lef(&lef);
         let loaded = lefdef::read_design(file, &options)?;
         (loaded.design, loaded.bytes_read)
     };

@@ -7,15 +7,15 @@
 //!
 //! Lengths are layout units: those of the Bookshelf files, or DEF's database units.
 
-use crate::bookshelf::{self, BookshelfError, PinOffset};
-use crate::design::{Design, Nodes};
-use crate::lefdef::{self, DefSummary, GcellGrid, LefDefError, PinPosition, RoutingLayer};
+pub use crate::text::error::{ErrorKind, FileError};
+
+use crate::bookshelf::{self, PinOffset};
+use crate::design::{Design, NodeKind, Nodes, Placement};
+use crate::lefdef::{self, DefSummary, GcellGrid, PinPosition, RoutingLayer};
 use crate::setters::setters;
 use crate::text::file;
-use crate::warning::{Warning, WarningCode};
+use crate::warning::Warning;
 use std::path::{Path, PathBuf};
-
-pub use crate::bookshelf::LoadedPlacement;
 
 /// Format of a design or placement file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,25 +78,20 @@ impl ReadOptions {
     pub fn placement(self, placement: impl Into<PathBuf>) -> Self {
         ReadOptions { placement: Some(placement.into()), ..self }
     }
-
-    fn bookshelf(&self) -> bookshelf::ReadOptions {
-        let mut options = bookshelf::ReadOptions::default().pin_offset(self.pin_offset);
-        options.pl.clone_from(&self.placement);
-        options
-    }
 }
 
 /// A design of any kind, and what there is to say about reading it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Loaded {
-    /// The design.
+    /// The design: of Bookshelf files called as the `.aux` file; of a DEF file with its components
+    /// in the file's order, then those of its pins that are placed.
     pub design: Design,
     /// Warnings about anomalies, ignored parts and missing files, one line each.
     pub warnings: Vec<Warning>,
     /// Size of all files read together, in bytes, not compressed.
     pub bytes_read: u64,
-    /// The files that were read, in this order.
+    /// The files that were read, in this order, LEF before DEF.
     pub files: Vec<PathBuf>,
     /// The file of the design's own placement, where another was read in its place.
     pub own_placement: Option<PathBuf>,
@@ -108,24 +103,17 @@ pub struct Loaded {
     pub layers: Vec<RoutingLayer>,
 }
 
-/// A design or placement that cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FormatError {
-    /// A Bookshelf file.
-    #[error(transparent)]
-    Bookshelf(#[from] BookshelfError),
-    /// A LEF or DEF file.
-    #[error(transparent)]
-    LefDef(#[from] LefDefError),
-    /// Files of two kinds that do not go together.
-    #[error("{}: expected {expected}", path.display())]
-    Kind {
-        /// The file that does not fit.
-        path: PathBuf,
-        /// The file that is expected.
-        expected: &'static str,
-    },
+/// A placement of the nodes of a design, and warnings of reading it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadedPlacement {
+    /// The position of each node; nodes the file does not mention are at (0, 0), `N`.
+    pub placement: Placement,
+    /// The kinds of the nodes when what this file says to be fixed is heeded.
+    pub kind: Vec<NodeKind>,
+    /// Warnings of things that were odd or passed over, one line each.
+    pub warnings: Vec<Warning>,
+    /// The file that was read.
+    pub file: PathBuf,
 }
 
 /// Reads the design at `path`: a Bookshelf design by its `.aux` file, or a DEF file with its LEF
@@ -134,51 +122,16 @@ pub enum FormatError {
 /// # Errors
 /// If a file cannot be read or does not follow its format, a DEF file comes without LEF files, or
 /// an `.aux` file with some.
-pub fn read_design(path: &Path, options: &ReadOptions) -> Result<Loaded, FormatError> {
+pub fn read_design(path: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
+    let refused = |expected| Err(FileError::whole(path, ErrorKind::Other(expected)));
     match (Format::of(path), options.lef.is_empty()) {
-        (Format::Bookshelf, true) => {
-            let bookshelf::Loaded { design, warnings, bytes_read, files, aux } =
-                bookshelf::read_design(path, &options.bookshelf())?;
-            let own_placement = aux.pl.filter(|_| options.placement.is_some());
-            Ok(Loaded { design, warnings, bytes_read, files, own_placement, ..Loaded::default() })
-        }
-        (Format::Bookshelf, false) => Err(FormatError::Kind {
-            path: path.to_owned(),
-            expected: "a .def file, for there are LEF files",
-        }),
+        (Format::Bookshelf, true) => bookshelf::read_design(path, options),
+        (Format::Bookshelf, false) => refused("a .def file, for there are LEF files"),
         (Format::Def, true) => {
-            let expected = "the LEF files that belong to it, the one with the technology first";
-            Err(FormatError::Kind { path: path.to_owned(), expected })
+            refused("the LEF files that belong to it, the one with the technology first")
         }
-        (Format::Def, false) => read_def(path, options),
+        (Format::Def, false) => lefdef::read_design(path, options),
     }
-}
-
-fn read_def(path: &Path, options: &ReadOptions) -> Result<Loaded, FormatError> {
-    let reading = lefdef::ReadOptions::default().pin_position(options.pin_position);
-    let reading = options.lef.iter().fold(reading, |reading, lef| reading.lef(lef));
-    let lefdef::Loaded { design, warnings, bytes_read, files, def, gcell_grid, layers, .. } =
-        lefdef::read_design(path, &reading)?;
-    let mut loaded = Loaded {
-        design,
-        warnings,
-        bytes_read,
-        files,
-        own_placement: None,
-        def: Some(def),
-        gcell_grid,
-        layers,
-    };
-    if let Some(other) = &options.placement {
-        let placed = read_placement(other, &loaded.design.nodes, options.pin_position)?;
-        loaded.design.placement = placed.placement;
-        loaded.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
-        loaded.design.nodes.kind = placed.kind;
-        loaded.warnings.extend(placed.warnings);
-        loaded.own_placement = loaded.files.last().cloned();
-        loaded.files.push(placed.file);
-    }
-    Ok(loaded)
 }
 
 /// Reads the placement at `path`, a `.pl` or a DEF file, for these nodes. Coordinates are taken as
@@ -190,10 +143,10 @@ pub fn read_placement(
     path: &Path,
     nodes: &Nodes,
     pin_position: PinPosition,
-) -> Result<LoadedPlacement, FormatError> {
+) -> Result<LoadedPlacement, FileError> {
     match Format::of(path) {
-        Format::Bookshelf => Ok(bookshelf::read_placement(path, nodes)?),
-        Format::Def => Ok(lefdef::read_placement(path, nodes, pin_position)?),
+        Format::Bookshelf => bookshelf::read_placement(path, nodes),
+        Format::Def => lefdef::read_placement(path, nodes, pin_position),
     }
 }
 
@@ -203,11 +156,11 @@ pub fn read_placement(
 /// # Errors
 /// When it cannot be written so: a DEF file is a copy of the DEF file that the design was read
 /// from.
-pub fn placement_format(out: &Path, source: &Path) -> Result<Format, FormatError> {
+pub fn placement_format(out: &Path, source: &Path) -> Result<Format, FileError> {
     match (Format::of(out), Format::of(source)) {
         (Format::Def, Format::Bookshelf) => {
             let expected = "a .pl file, for the design is no .def file";
-            Err(FormatError::Kind { path: out.to_owned(), expected })
+            Err(FileError::whole(out, ErrorKind::Other(expected)))
         }
         (format, _) => Ok(format),
     }
@@ -220,17 +173,17 @@ pub fn placement_format(out: &Path, source: &Path) -> Result<Format, FormatError
 ///
 /// # Errors
 /// See [`placement_format`] and of the writers.
-pub fn write_placement(out: &Path, source: &Path, design: &Design) -> Result<(), FormatError> {
+pub fn write_placement(out: &Path, source: &Path, design: &Design) -> Result<(), FileError> {
     match placement_format(out, source)? {
-        Format::Bookshelf => Ok(bookshelf::write_pl(out, design)?),
-        Format::Def => Ok(lefdef::write_placement(out, source, design)?),
+        Format::Bookshelf => bookshelf::write_pl(out, design),
+        Format::Def => lefdef::write_placement(out, source, design),
     }
 }
 
 /// Returns the files that [`read_design`] would read, if they exist.
 pub fn files_of(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
     match Format::of(path) {
-        Format::Bookshelf => bookshelf::files_of(path, &options.bookshelf()),
+        Format::Bookshelf => bookshelf::files_of(path, options),
         Format::Def => {
             let named = options.lef.iter().map(PathBuf::as_path).chain([path]);
             named.chain(options.placement.as_deref()).filter_map(file::find).collect()

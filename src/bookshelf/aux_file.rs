@@ -6,8 +6,8 @@
 //! blank: `"my design.nodes"`, `my\ design.nodes`.
 
 use super::ReadOptions;
-use super::error::{BookshelfError, Miss};
 use super::lexer;
+use crate::text::error::{FileError, Miss};
 use crate::text::file::{self, without_compression};
 use crate::text::words::ends_word;
 use nom::Parser;
@@ -38,7 +38,7 @@ impl Aux {
         &'a self,
         options: &'a ReadOptions,
     ) -> impl Iterator<Item = &'a PathBuf> {
-        let pl = options.pl.as_ref().or(self.pl.as_ref());
+        let pl = options.placement.as_ref().or(self.pl.as_ref());
         let optional = [self.nets.as_ref(), pl, self.wts.as_ref()];
         [&self.nodes, &self.scl].into_iter().chain(optional.into_iter().flatten())
     }
@@ -49,7 +49,7 @@ impl Aux {
 ///
 /// # Errors
 /// When no `.nodes` or no `.scl` is named, or two files of one kind.
-pub fn parse_aux(text: &[u8], path: &Path) -> Result<Aux, BookshelfError> {
+pub fn parse_aux(text: &[u8], path: &Path) -> Result<Aux, FileError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let target = path.is_symlink().then(|| path.canonicalize().ok()).flatten();
     let target = target.as_deref().and_then(Path::parent);

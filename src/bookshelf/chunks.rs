@@ -1,9 +1,9 @@
 //! A large text, cut where entries begin and read on all threads.
 
-use super::error::Miss;
 use super::lexer;
 use super::notes::Tally;
 use crate::text::entries::entries;
+use crate::text::error::Miss;
 use crate::text::file::Large;
 use rayon::prelude::*;
 use std::ops::Range;

@@ -4,8 +4,8 @@
 //! are only ended by [`end_of_line`] and [`next_line`]. Positions are not tracked: an error carries
 //! the text it is about, and lines are counted when the message is made.
 
-use super::error::{Miss, Reason};
 use super::notes::Notes;
+use crate::text::error::{Miss, Reason};
 use crate::text::words::{ends_word, is_blank};
 use nom::combinator::opt;
 use nom::{FindSubstring, IResult, Parser};

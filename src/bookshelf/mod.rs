@@ -15,12 +15,11 @@
 //! The format is the GSRC Bookshelf placement format as the UCLA, ISPD and ICCAD suites write it,
 //! with their variations: tabs and CRLF, counts in any order, too low or absent, keywords in any
 //! case, rows of several subrows, nets without names, pins without offsets. No memory is sized by a
-//! header's count alone, and anything that violates the format is a [`BookshelfError`] that names
+//! header's count alone, and anything that violates the format is a [`FileError`] that names
 //! file, line and column. Odd but readable things are counted in [`Loaded::warnings`].
 
 mod aux_file;
 mod chunks;
-mod error;
 mod lexer;
 mod nets;
 mod nodes;
@@ -33,7 +32,6 @@ mod write_design;
 mod wts;
 
 pub use aux_file::{Aux, parse_aux};
-pub use error::{BookshelfError, ErrorKind};
 pub use nets::{NetsFile, PinOffset, parse_nets};
 pub use nodes::{NodesFile, parse_nodes};
 pub use pin_offset::{PinsOutside, pin_offset_hint, pins_outside};
@@ -46,81 +44,24 @@ pub use write_design::write_design;
 pub(crate) use write_design::{check as check_writable, design_paths};
 pub use wts::{WtsFile, parse_wts};
 
+pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
 pub use crate::text::index::NameIndex;
 
-use crate::design::{Design, Nets, NodeKind, Nodes, Placement, Row};
-use crate::setters::setters;
+use crate::design::{Design, Nets, Nodes, Row};
+use crate::text::error::ErrorKind::Syntax;
+use crate::text::error::Miss;
 use crate::text::file::{self, Large, Prefetch, Text};
 use crate::warning::{Warning, WarningCode};
 use chunks::Source;
-use error::ErrorKind::Syntax;
-use error::Miss;
 use nets::Pins;
 use notes::Notes;
 use std::path::{Path, PathBuf};
-
-/// How to read a design: the default, and what is to differ from it.
-///
-/// ```
-/// use placefield::bookshelf::{PinOffset, ReadOptions};
-/// let options = ReadOptions::default().pin_offset(PinOffset::LowerLeft).pl("other.pl");
-/// assert_eq!(options.pl.unwrap().to_str(), Some("other.pl"));
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReadOptions {
-    /// Where the `.nets` file counts pin offsets from.
-    pub pin_offset: PinOffset,
-    /// A `.pl` file to read in place of the one that the `.aux` names.
-    pub pl: Option<PathBuf>,
-}
-
-impl ReadOptions {
-    setters! {
-        /// Sets where pin offsets are counted from.
-        pin_offset: PinOffset,
-    }
-
-    /// Sets a `.pl` file in place of the one that the `.aux` names.
-    #[must_use]
-    pub fn pl(self, pl: impl Into<PathBuf>) -> Self {
-        ReadOptions { pl: Some(pl.into()), ..self }
-    }
-}
-
-/// A design, and warnings of reading it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Loaded {
-    /// The design, called as its `.aux` file.
-    pub design: Design,
-    /// Warnings of things that were odd, passed over or absent, one line each.
-    pub warnings: Vec<Warning>,
-    /// Size of all files read together, in bytes, not compressed.
-    pub bytes_read: u64,
-    /// The files that were read, in this order.
-    pub files: Vec<PathBuf>,
-    /// The files that the `.aux` file names.
-    pub aux: Aux,
-}
-
-/// A placement of the nodes of a design, and warnings of reading it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LoadedPlacement {
-    /// The position of each node; nodes the file does not mention are at (0, 0), `N`.
-    pub placement: Placement,
-    /// The kinds of the nodes when this file's `/FIXED` and `/FIXED_NI` are heeded.
-    pub kind: Vec<NodeKind>,
-    /// Warnings of things that were odd or passed over, one line each.
-    pub warnings: Vec<Warning>,
-    /// The file that was read.
-    pub file: PathBuf,
-}
 
 /// Reads the `.pl` file at `path` for these nodes.
 ///
 /// # Errors
 /// When the file cannot be read, is not as the format has it, or places a node that there is not.
-pub fn read_placement(path: &Path, nodes: &Nodes) -> Result<LoadedPlacement, BookshelfError> {
+pub fn read_placement(path: &Path, nodes: &Nodes) -> Result<LoadedPlacement, FileError> {
     let file = found(path);
     let mut kind = nodes.kind.clone();
     let index = NameIndex::new(&nodes.names);
@@ -149,7 +90,7 @@ pub fn files_of(aux: &Path, options: &ReadOptions) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// At the first file that cannot be read or is not as the format has it.
-pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, BookshelfError> {
+pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
     let mut reader = Reader::default();
     let (text, aux) = reader.open(aux)?;
     let files = parse_aux(&text, &aux)?;
@@ -158,9 +99,9 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
     }));
     let no_pl = || {
         let expected = "the name of a .pl file".to_owned();
-        BookshelfError::whole(&aux, Syntax { expected, found: "none".to_owned() })
+        FileError::whole(&aux, Syntax { expected, found: "none".to_owned() })
     };
-    let pl = options.pl.as_ref().or(files.pl.as_ref()).ok_or_else(no_pl)?;
+    let pl = options.placement.as_ref().or(files.pl.as_ref()).ok_or_else(no_pl)?;
     reader.ahead = Prefetch::start(files.files(options).filter_map(|path| file::find(path)));
 
     let path = found(&files.nodes);
@@ -168,7 +109,7 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
     let index = NameIndex::new(&nodes.names);
     if index.has_repeats() {
         let text = text.map_or_else(|| Text::open(&path), Ok);
-        let text = text.map_err(|e| BookshelfError::io(&path, e))?;
+        let text = text.map_err(|e| FileError::io(&path, e))?;
         return Err(nodes::repeated_node(&text, &path));
     }
     drop(text);
@@ -181,7 +122,8 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, Bookshel
     let name = name_of(&aux);
     let design = Design { name, nodes, placement, nets, rows, ..Design::default() };
     let Reader { warnings, bytes_read, files: read, .. } = reader;
-    Ok(Loaded { design, warnings, bytes_read, files: read, aux: files })
+    let own_placement = files.pl.filter(|_| options.placement.is_some());
+    Ok(Loaded { design, warnings, bytes_read, files: read, own_placement, ..Loaded::default() })
 }
 
 /// Returns the name of a design whose `.aux` file is at `aux`.
@@ -211,9 +153,9 @@ struct Reader {
 
 impl Reader {
     /// Returns the text of the file called `path`, and where it was found.
-    fn open(&mut self, path: &Path) -> Result<(Text, PathBuf), BookshelfError> {
+    fn open(&mut self, path: &Path) -> Result<(Text, PathBuf), FileError> {
         let path = found(path);
-        let text = self.ahead.open(&path).map_err(|e| BookshelfError::io(&path, e))?;
+        let text = self.ahead.open(&path).map_err(|e| FileError::io(&path, e))?;
         self.note(&path, text.len());
         Ok((text, path))
     }
@@ -230,7 +172,7 @@ impl Reader {
         &mut self,
         path: &Path,
         mut parse: impl for<'a> FnMut(Source<'a>) -> Result<(T, Notes<'a>), Miss<'a>>,
-    ) -> Result<(T, Option<Text>), BookshelfError> {
+    ) -> Result<(T, Option<Text>), FileError> {
         if let Some(large) = Large::open(path)
             && let Ok((value, notes)) = parse(Source::File(&large))
         {
@@ -266,7 +208,7 @@ impl Reader {
         found
     }
 
-    fn rows(&mut self, path: &Path) -> Result<Vec<Row>, BookshelfError> {
+    fn rows(&mut self, path: &Path) -> Result<Vec<Row>, FileError> {
         let (text, path) = self.open(path)?;
         let SclFile { rows, warnings } = parse_scl(&text, &path)?;
         self.warnings.extend(warnings);
@@ -280,7 +222,7 @@ impl Reader {
         nodes: &Nodes,
         index: &NameIndex,
         offset: PinOffset,
-    ) -> Result<Option<Nets>, BookshelfError> {
+    ) -> Result<Option<Nets>, FileError> {
         let no_nets = "the design has no nets and no wirelength";
         let mut nets = None;
         if let Some(path) =

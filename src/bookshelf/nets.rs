@@ -4,12 +4,12 @@
 //! is at its node's centre.
 
 use super::chunks::{self, Source};
-use super::error::{BookshelfError, Miss};
 use super::lexer::{self, Count, Parsed, unwrap_miss};
 use super::notes::{Notes, Tally};
 use super::pl::KNOWN;
 use crate::design::{Names, Nets, Nodes};
 use crate::text::columns::{self, Column, NameColumn};
+use crate::text::error::{FileError, Miss};
 use crate::text::index::{Key, NameIndex};
 use crate::text::words;
 use crate::warning::{Warning, WarningCode};
@@ -50,7 +50,7 @@ pub fn parse_nets(
     nodes: &Nodes,
     index: &NameIndex,
     offset: PinOffset,
-) -> Result<NetsFile, BookshelfError> {
+) -> Result<NetsFile, FileError> {
     let pins = Pins::of(nodes, index, offset);
     let (nets, notes) = pins.parse(Source::Held(text)).map_err(|miss| miss.locate(path, text))?;
     Ok(NetsFile { nets, warnings: notes.warnings(path, text) })

@@ -3,11 +3,11 @@
 //! `name width height [terminal | terminal_NI] [: symmetries]`, one a line.
 
 use super::chunks::{self, Source};
-use super::error::{BookshelfError, Miss, Reason};
 use super::lexer::{self, Count, unwrap_miss};
 use super::notes::{Notes, Tally};
 use crate::design::{NodeKind, Nodes};
 use crate::text::columns::{Column, NameColumn, capacity};
+use crate::text::error::{FileError, Miss, Reason};
 use crate::text::index::NameIndex;
 use crate::text::words;
 use crate::warning::{Warning, WarningCode};
@@ -28,7 +28,7 @@ pub struct NodesFile {
 /// # Errors
 /// At the first line that is not a node, at a node that occurs twice, and when
 /// the header counts more than there are.
-pub fn parse_nodes(text: &[u8], path: &Path) -> Result<NodesFile, BookshelfError> {
+pub fn parse_nodes(text: &[u8], path: &Path) -> Result<NodesFile, FileError> {
     let (nodes, notes) = parse(Source::Held(text)).map_err(|miss| miss.locate(path, text))?;
     if NameIndex::new(&nodes.names).has_repeats() {
         return Err(repeated_node(text, path));
@@ -119,7 +119,7 @@ fn node(i: &[u8]) -> lexer::Parsed<'_, Node<'_>> {
 
 /// Names the first node that occurs a second time.
 #[cold]
-pub(super) fn repeated_node(text: &[u8], path: &Path) -> BookshelfError {
+pub(super) fn repeated_node(text: &[u8], path: &Path) -> FileError {
     let mut seen = HashMap::new();
     let (_, mut i) = lexer::header(text, "nodes", ["NumNodes", "NumTerminals"])
         .unwrap_or_else(|miss| ([None; 2], miss.at));

@@ -4,10 +4,10 @@
 //! lower-left corner of the node as it lies.
 
 use super::chunks::{self, Source};
-use super::error::{BookshelfError, Miss, Reason};
 use super::lexer::{self, unwrap_miss};
 use super::notes::{Notes, Tally};
 use crate::design::{NodeKind, Orientation, Placement};
+use crate::text::error::{FileError, Miss, Reason};
 use crate::text::index::NameIndex;
 use crate::text::words;
 use crate::warning::{Warning, WarningCode};
@@ -37,7 +37,7 @@ pub fn parse_pl(
     path: &Path,
     index: &NameIndex,
     kind: &mut [NodeKind],
-) -> Result<PlFile, BookshelfError> {
+) -> Result<PlFile, FileError> {
     assert_eq!(kind.len(), index.names().len(), "one kind for each node");
     let parsed = parse(Source::Held(text), index, kind);
     let (placement, notes) = parsed.map_err(|miss| miss.locate(path, text))?;

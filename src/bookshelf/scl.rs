@@ -3,10 +3,10 @@
 //! `CoreRow Horizontal`, then `Key : value` in any order and with any line breaks, then `End`. Each
 //! pair of `SubrowOrigin` and `NumSites`, in either order, is one [`Row`] of the design.
 
-use super::error::{BookshelfError, Miss};
 use super::lexer::{self, Count, Parsed, unwrap_miss};
 use super::notes::Notes;
 use crate::design::{Orientation, Row, Symmetry};
+use crate::text::error::{FileError, Miss};
 use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub struct SclFile {
 /// # Errors
 /// When there is no row, at a row that is not whole, and when the header
 /// counts more rows than there are.
-pub fn parse_scl(text: &[u8], path: &Path) -> Result<SclFile, BookshelfError> {
+pub fn parse_scl(text: &[u8], path: &Path) -> Result<SclFile, FileError> {
     let (rows, notes) = parse(text).map_err(|miss| miss.locate(path, text))?;
     Ok(SclFile { rows, warnings: notes.warnings(path, text) })
 }

@@ -1,8 +1,8 @@
 //! Writes `.pl` files that read back as they were, and what every writer of a Bookshelf file needs.
 
-use super::error::{BookshelfError, ErrorKind};
 use crate::design::{Design, NodeKind};
 use crate::output::write_whole;
+use crate::text::error::{ErrorKind, FileError};
 use rayon::prelude::*;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -20,9 +20,9 @@ const BLOCK: usize = 1 << 14;
 /// # Errors
 /// When the file cannot be written, the design's columns do not fit together ([`Design::check`]), a
 /// coordinate is not finite, or a name is absent, empty or has a blank in it.
-pub fn write_pl(path: &Path, design: &Design) -> Result<(), BookshelfError> {
-    check(design).map_err(|kind| BookshelfError::whole(path, kind))?;
-    write_whole(path, |out| write_places(out, design)).map_err(|e| BookshelfError::io(path, e))
+pub fn write_pl(path: &Path, design: &Design) -> Result<(), FileError> {
+    check(design).map_err(|kind| FileError::whole(path, kind))?;
+    write_whole(path, |out| write_places(out, design)).map_err(|e| FileError::io(path, e))
 }
 
 /// Refuses what would not read back.

@@ -4,10 +4,10 @@
 //! A [`Design`] holds no pin directions: a net's first pin is written as its
 //! output (`O`), the others as inputs (`I`), pins on fixed nodes as `B`.
 
-use super::error::{BookshelfError, ErrorKind};
 use super::write::{self, Shortest, blocks, header, write_places};
 use crate::design::{Design, Nets, NodeKind, Orientation, Row, Symmetry};
 use crate::output::{PendingFile, commit, write_pending};
+use crate::text::error::{ErrorKind, FileError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When something cannot be written, the design's columns do not fit together ([`Design::check`]),
 /// or a name or number does not fit the format.
-pub fn write_design(aux: &Path, design: &Design) -> Result<Vec<PathBuf>, BookshelfError> {
-    let refused = |kind| BookshelfError::whole(aux, kind);
+pub fn write_design(aux: &Path, design: &Design) -> Result<Vec<PathBuf>, FileError> {
+    let refused = |kind| FileError::whole(aux, kind);
     let stem = aux.file_stem().and_then(|stem| stem.to_str()).filter(|stem| fits(stem));
     let stem = stem.ok_or_else(|| {
         let found = aux.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -40,7 +40,7 @@ pub fn write_design(aux: &Path, design: &Design) -> Result<Vec<PathBuf>, Bookshe
     files.write("scl", |out| rows(&design.rows, out))?;
     let listed = files.names.join("  ");
     files.write("aux", |out| writeln!(out, "RowBasedPlacement :  {listed}"))?;
-    commit(files.written).map_err(|(path, source)| BookshelfError::io(&path, source))?;
+    commit(files.written).map_err(|(path, source)| FileError::io(&path, source))?;
     Ok(files.names.iter().map(|name| aux.with_file_name(name)).collect())
 }
 
@@ -64,14 +64,14 @@ impl Files<'_> {
         &mut self,
         extension: &str,
         text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), BookshelfError> {
+    ) -> Result<(), FileError> {
         let name = format!("{}.{extension}", self.stem);
         let path = match extension {
             "aux" => self.aux.to_owned(), // whatever the case of its ending
             _ => self.aux.with_file_name(&name),
         };
         let written = write_pending(&path, text);
-        self.written.push(written.map_err(|source| BookshelfError::io(&path, source))?);
+        self.written.push(written.map_err(|source| FileError::io(&path, source))?);
         self.names.push(name);
         Ok(())
     }

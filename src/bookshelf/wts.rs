@@ -3,10 +3,10 @@
 //! Old suites and the ISPD contests keep weights of nodes here instead; those are passed over.
 
 use super::chunks::{self, Source};
-use super::error::{BookshelfError, Miss};
 use super::lexer::{self, unwrap_miss};
 use super::notes::{Notes, Tally};
 use crate::design::Names;
+use crate::text::error::{FileError, Miss};
 use crate::text::index::NameIndex;
 use crate::warning::{Warning, WarningCode};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub fn parse_wts(
     path: &Path,
     nets: &Names,
     nodes: &NameIndex,
-) -> Result<WtsFile, BookshelfError> {
+) -> Result<WtsFile, FileError> {
     let (weight, notes) = parse(text, nets, nodes).map_err(|miss| miss.locate(path, text))?;
     Ok(WtsFile { weight, warnings: notes.warnings(path, text) })
 }

@@ -10,7 +10,7 @@ use crate::congestion::{
 };
 use crate::design::Design;
 use crate::ffi::open_any_engine;
-use crate::formats::{self, FormatError, ReadOptions};
+use crate::formats::{self, FileError, ReadOptions};
 use crate::grid::BinGrid;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
@@ -60,8 +60,8 @@ pub enum ConventionName {
     OpenRoad = 2,
 }
 
-impl From<FormatError> for Failure {
-    fn from(error: FormatError) -> Self {
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
         Failure::new(Status::FileFailed, error.to_string())
     }
 }

@@ -4,7 +4,7 @@
 use super::failure::{Failure, named, usage};
 use super::log;
 use super::results::{check_output, make_folder};
-use crate::formats::{Format, FormatError, placement_format};
+use crate::formats::{Format, placement_format};
 use crate::text::compression::endings as compressed_endings;
 use crate::text::file::check_readable;
 use clap::error::ErrorKind;
@@ -246,7 +246,7 @@ pub(crate) fn check_placement_output(output: &Path, design: &Path) -> Result<(),
     };
     let name = output.to_string_lossy();
     match placement_format(output, design) {
-        Err(FormatError::Kind { expected, .. }) => wrong(&format!("expected {expected}")),
+        Err(error) => wrong(&error.kind.to_string()),
         Ok(Format::Bookshelf) if compressed_endings().any(|ending| name.ends_with(ending)) => {
             wrong("a .pl file is written as plain text")
         }

@@ -232,7 +232,7 @@ pub(super) fn assemble(
         ..Design::default()
     };
     design.masters = masters(library, &design, units);
-    Loaded { design, warnings, def, gcell_grid: gathered.gcells, ..Loaded::default() }
+    Loaded { design, warnings, def: Some(def), gcell_grid: gathered.gcells, ..Loaded::default() }
 }
 
 /// Returns the rows of sites, and the number of statements that are left out since columns of sites

@@ -3,11 +3,11 @@
 //! Lengths are held in millionths of a micrometre, in which the decimal numbers of LEF are whole:
 //! sums and means stay exact until it is put into the units of a DEF file.
 
-use super::error::Miss;
 use super::lexer::{Lef, Read};
 use super::{LayerDirection, PinPosition, RoutingLayer};
 use crate::design::{Names, NamesTooLong, Symmetry};
 use crate::grid::Rect;
+use crate::text::error::Miss;
 use std::collections::BTreeMap;
 
 /// Millionths of a micrometre in one.

@@ -4,8 +4,8 @@
 //! a text that may hold blanks, to the next `"`. Which words are keywords depends on their
 //! position, so that a pin may be called `END`.
 
-use super::error::Miss;
 use crate::design::Orientation;
+use crate::text::error::Miss;
 use crate::text::index::{Key, SHORT, short};
 use crate::text::words::show;
 use memchr::{memchr, memchr2};

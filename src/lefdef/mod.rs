@@ -13,7 +13,6 @@
 
 mod assemble;
 mod counts;
-mod error;
 mod lef;
 mod lexer;
 mod nets;
@@ -23,19 +22,18 @@ mod statements;
 mod write;
 mod write_design;
 
-pub use error::{ErrorKind, LefDefError};
+pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
 pub use write::write_placement;
 pub use write_design::{Written, write_design};
 
-use crate::bookshelf::LoadedPlacement;
 #[allow(unused_imports)] // named in the documentation
-use crate::design::Master;
-use crate::design::{Design, MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
-use crate::setters::setters;
+use crate::design::{Design, Master};
+use crate::design::{MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
+use crate::formats;
+use crate::text::error::Miss;
 use crate::text::file::{self, Large, Text};
 use crate::text::index::NameIndex;
 use crate::warning::{Warning, WarningCode};
-use error::Miss;
 use lef::Library;
 use lexer::Read;
 use nets::{CellPins, NOWHERE, Netlist};
@@ -56,59 +54,6 @@ pub enum PinPosition {
     Center,
     /// The mean of the centres of all rectangles, as OpenROAD reports wirelengths.
     Mean,
-}
-
-/// Options of reading a design: its library, and the positions of pins.
-///
-/// ```
-/// use placefield::lefdef::{PinPosition, ReadOptions};
-/// let options = ReadOptions::default()
-///     .lef("tech.lef")
-///     .lef("cells.lef")
-///     .pin_position(PinPosition::Mean);
-/// assert_eq!(options.lef.len(), 2);
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReadOptions {
-    /// LEF files, that of the technology first.
-    pub lef: Vec<PathBuf>,
-    /// The position of pins of several shapes.
-    pub pin_position: PinPosition,
-}
-
-impl ReadOptions {
-    /// Adds a LEF file.
-    #[must_use]
-    pub fn lef(mut self, lef: impl Into<PathBuf>) -> Self {
-        self.lef.push(lef.into());
-        self
-    }
-
-    setters! {
-        /// Sets the position of pins of several shapes.
-        pin_position: PinPosition,
-    }
-}
-
-/// A design, and warnings of reading it.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Loaded {
-    /// The design: components in the file's order, then the pins of the design that are placed.
-    pub design: Design,
-    /// Warnings of things that were odd, passed over or absent, one line each.
-    pub warnings: Vec<Warning>,
-    /// Size of all files read together, in bytes, not compressed.
-    pub bytes_read: u64,
-    /// The files that were read: LEF, then DEF.
-    pub files: Vec<PathBuf>,
-    /// A summary of the DEF file.
-    pub def: DefSummary,
-    /// The lines of `GCELLGRID`.
-    pub gcell_grid: Vec<GcellGrid>,
-    /// The routing layers of the LEF files, in their order.
-    pub layers: Vec<RoutingLayer>,
 }
 
 /// Counts of what a DEF file holds.
@@ -196,12 +141,22 @@ const DEFAULT_UNITS: f64 = 100.0;
 /// # Errors
 /// At the first file that cannot be read or is not as the format has it, and when the DEF file
 /// names a macro, a site, a component or a pin that there is not.
-pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, LefDefError> {
+pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
     // On a thread of the pool from the beginning, and not handed over for each part.
-    rayon::scope(|_| read_on_pool(def, options))
+    let mut loaded = rayon::scope(|_| read_on_pool(def, options))?;
+    if let Some(other) = &options.placement {
+        let placed = formats::read_placement(other, &loaded.design.nodes, options.pin_position)?;
+        loaded.design.placement = placed.placement;
+        loaded.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
+        loaded.design.nodes.kind = placed.kind;
+        loaded.warnings.extend(placed.warnings);
+        loaded.own_placement = loaded.files.last().cloned();
+        loaded.files.push(placed.file);
+    }
+    Ok(loaded)
 }
 
-fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, LefDefError> {
+fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
     let (library, mut files, mut bytes_read, warnings) = read_library(options)?;
     let (path, text, Everything { gathered, names, cell, nets }) =
         read_def(def, |source| everything(source, &library, options.pin_position))?;
@@ -225,7 +180,7 @@ pub fn read_placement(
     def: &Path,
     nodes: &Nodes,
     pin_position: PinPosition,
-) -> Result<LoadedPlacement, LefDefError> {
+) -> Result<LoadedPlacement, FileError> {
     let library = Library::default();
     let (path, _, (mut gathered, ())) = read_def(def, |source| {
         let known = Known { library: &library, cells: None, position: pin_position, netlist: None };
@@ -253,7 +208,7 @@ pub fn read_placement(
     for (i, name) in names.iter().enumerate() {
         let Some(node) = index.find(name.as_bytes()).map(|node| node as usize) else {
             let message = format!("component {name} is none of the design's");
-            return Err(LefDefError::whole(&path, ErrorKind::Name(message)));
+            return Err(FileError::whole(&path, ErrorKind::Name(message)));
         };
         let place = gathered.components.place[i];
         (placement.x[node], placement.y[node]) = (x[i], y[i]);
@@ -296,11 +251,11 @@ fn port_name<'a>(components: &NameIndex, name: &'a str) -> Cow<'a, str> {
 /// Returns the library of all LEF files together, the files, their bytes and what is odd in them.
 fn read_library(
     options: &ReadOptions,
-) -> Result<(Library, Vec<PathBuf>, u64, Vec<Warning>), LefDefError> {
+) -> Result<(Library, Vec<PathBuf>, u64, Vec<Warning>), FileError> {
     let position = options.pin_position;
     let read = |lef: &PathBuf| {
         let path = file::find(lef).unwrap_or_else(|| lef.clone());
-        let text = Text::open(&path).map_err(|e| LefDefError::io(&path, e))?;
+        let text = Text::open(&path).map_err(|e| FileError::io(&path, e))?;
         let library = lef::parse(&text, position).map_err(|miss| miss.locate(&path, &text))?;
         Ok((library, path, text.len() as u64))
     };
@@ -310,7 +265,7 @@ fn read_library(
         let (library, path, length) = read?;
         let too_long = |_| {
             let message = "names of more than 4 GiB in all".to_owned();
-            LefDefError::whole(&path, ErrorKind::Name(message))
+            FileError::whole(&path, ErrorKind::Name(message))
         };
         all.append(library).map_err(too_long)?;
         files.push(path);
@@ -338,14 +293,14 @@ fn read_library(
 fn read_def<T>(
     def: &Path,
     read: impl for<'a> Fn(Source<'a>) -> Read<'a, T>,
-) -> Result<(PathBuf, u64, T), LefDefError> {
+) -> Result<(PathBuf, u64, T), FileError> {
     let path = file::find(def).unwrap_or_else(|| def.to_owned());
     if let Some(large) = Large::open(&path)
         && let Ok(value) = read(Source::File(&large))
     {
         return Ok((path, large.len() as u64, value));
     }
-    let text = Text::open(&path).map_err(|e| LefDefError::io(&path, e))?;
+    let text = Text::open(&path).map_err(|e| FileError::io(&path, e))?;
     // In parts first; errors are reported when all is read as one part.
     let parts = (text.len() > PART).then(|| read(Source::Held(&text, PART)).ok()).flatten();
     let value = match parts {

@@ -4,11 +4,11 @@
 //! several can wait side by side.
 
 use super::counts::Counts;
-use super::error::Miss;
 use super::lef::{Library, PER_MICRON};
 use super::lexer::{Def, Read};
 use crate::design::Names;
 use crate::memory;
+use crate::text::error::Miss;
 use crate::text::index::{Key, NameIndex};
 
 /// Connections that are looked up together, at least.

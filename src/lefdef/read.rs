@@ -8,12 +8,12 @@
 
 use super::GcellGrid;
 use super::counts::Counts;
-use super::error::Miss;
 use super::lexer::{Def, Read};
 use super::statements::{Group, Known, Parsed, Part, Place, Region, Section, SiteRow, parse};
 use crate::design::{Blockage, Halo, Names, Nets};
 use crate::text::columns::{Column, NameColumn};
 use crate::text::entries::entries;
+use crate::text::error::Miss;
 use crate::text::file::Large;
 use memchr::memchr;
 use memchr::memmem::find_iter;
@@ -359,8 +359,7 @@ impl<'a> Parts<'a> {
             self.next += more.len();
             let loaded: Vec<_> = more.into_par_iter().map(|n| self.source.part(n)).collect();
             for piece in loaded {
-                let unread = || Miss::expected(&[], "a file that can be read in parts");
-                self.waiting.push_back(piece.ok_or_else(unread)?);
+                self.waiting.push_back(piece.ok_or_else(Miss::not_held)?);
             }
             // Where nets begin, those parts are parsed that end before.
             let mut guess = self.section;
@@ -423,6 +422,6 @@ fn parse_piece<'a>(
 ) -> Read<'a, Parsed> {
     match (source, &piece.bytes) {
         (Source::Held(text, _), _) => parse(&text[piece.range.clone()], section, known, part),
-        _ => parse(piece.text(), section, known, part).map_err(Miss::without_place),
+        _ => parse(piece.text(), section, known, part).map_err(|_| Miss::not_held()),
     }
 }

@@ -2,7 +2,6 @@
 //! section.
 
 use super::counts::Counts;
-use super::error::Miss;
 use super::lef::{Library, Shapes, bounds};
 use super::lexer::{Def, Read};
 use super::nets::{self, Netlist, NetsPart};
@@ -10,6 +9,7 @@ use super::polygon::rectangles;
 use super::{GcellGrid, GridAxis, PinPosition};
 use crate::design::{Blockage, BlockageKind, Halo, Names, Orientation};
 use crate::grid::Rect;
+use crate::text::error::Miss;
 use crate::text::index::NameIndex;
 
 /// The section of the next statement of a file.

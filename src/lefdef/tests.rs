@@ -35,15 +35,19 @@ fn read_with(def: &str, options: ReadOptions) -> Result<Loaded, String> {
     let path = |name: &str| folder.path().join(name);
     fs::write(path("a.lef"), LEF).unwrap();
     fs::write(path("d.def"), def).unwrap();
-    let read = read_design(&path("d.def"), &options.lef(path("a.lef")));
+    let read = read_design(&path("d.def"), &options.lef([path("a.lef")]));
     read.map_err(|e| {
-        let LefDefError { line, column, kind, .. } = e;
+        let FileError { line, column, kind, .. } = e;
         format!("{line}:{column}: {kind}")
     })
 }
 
 fn read(body: &str) -> Result<Loaded, String> {
     read_with(&format!("{HEAD}{body}"), ReadOptions::default())
+}
+
+fn def(loaded: &Loaded) -> &DefSummary {
+    loaded.def.as_ref().unwrap()
 }
 
 fn good(body: &str) -> Loaded {
@@ -98,9 +102,10 @@ fn a_small_design_is_read() {
     assert_eq!(design.pin_position(nets, 3), (15.0, 15.0));
     // Upside down: the height above the bottom edge counts from the top.
     assert_eq!(design.pin_position(nets, 4), (4400.0, 7200.0));
-    let DefSummary { units, components, pins, nets, connections, rows, unplaced, .. } = loaded.def;
+    let DefSummary { units, components, pins, nets, connections, rows, unplaced, version, .. } =
+        def(&loaded).clone();
     assert_eq!((units, components, pins, nets, connections), (2000.0, 6, 3, 3, 5));
-    assert_eq!((rows, unplaced, loaded.def.version.as_deref()), (2, 2, Some("5.8")));
+    assert_eq!((rows, unplaced, version.as_deref()), (2, 2, Some("5.8")));
     assert_eq!(loaded.layers.len(), 1);
     assert_eq!(design.units_per_micron, Some(2000.0));
 }
@@ -158,7 +163,7 @@ fn fences_have_the_members_of_groups() {
     let rects = vec![Rect::at(0.0, 0.0, 100.0, 100.0), Rect::at(100.0, 0.0, 200.0, 50.0)];
     assert_eq!(loaded.design.fences, [Fence { name: "f".to_owned(), rects }]);
     assert_eq!(loaded.design.nodes.fence, [Some(0), Some(0), Some(0), None, Some(0)]);
-    assert_eq!(loaded.def.regions, 2);
+    assert_eq!(def(&loaded).regions, 2);
 }
 
 #[test]
@@ -187,8 +192,8 @@ fn blockages_halos_and_a_die_with_a_notch() {
     assert_eq!(loaded.design.halos, [soft, hard]);
     assert_eq!(loaded.design.outline, Some(Rect::at(0.0, 0.0, 40.0, 40.0)));
     let grid = GcellGrid { axis: GridAxis::X, start: 0.0, count: 3, step: 600.0 };
-    assert_eq!((loaded.def.blockages, &loaded.gcell_grid[..]), (4, &[grid][..]));
-    assert_eq!(loaded.def.skipped["BLOCKAGES LAYER"], 1);
+    assert_eq!((def(&loaded).blockages, &loaded.gcell_grid[..]), (4, &[grid][..]));
+    assert_eq!(def(&loaded).skipped["BLOCKAGES LAYER"], 1);
 }
 
 #[test]
@@ -203,11 +208,11 @@ fn unused_statements_are_skipped_and_counted() {
          NETS 1 ; - n ( * A ) ; - MUSTJOIN ( a A ) ; END NETS
          BEGINEXT \"t\" - CREATOR x ; END DESIGN ENDEXT",
     );
-    let skipped = &loaded.def.skipped;
+    let skipped = &def(&loaded).skipped;
     let of = |key: &str| skipped.get(key).copied().unwrap_or(0);
     assert_eq!([of("TRACKS"), of("PROPERTYDEFINITIONS"), of("VIAS"), of("STRANGE")], [2, 2, 1, 1]);
     assert_eq!([of("COMPONENTS + PROPERTY"), of("COMPONENTS + ROUTEHALO")], [1, 1]);
-    assert_eq!((loaded.def.special_nets, loaded.def.nets, loaded.def.connections), (2, 2, 2));
+    assert_eq!((def(&loaded).special_nets, def(&loaded).nets, def(&loaded).connections), (2, 2, 2));
     assert_eq!(loaded.design.hpwl(), Some(Hpwl { unweighted: 0.0, weighted: 0.0 }));
     assert_eq!(loaded.design.nets.unwrap().pin_node, [0]);
 }
@@ -292,7 +297,7 @@ fn parts_give_what_the_whole_text_gives() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("a.lef"), LEF).unwrap();
-    let options = ReadOptions::default().lef(path("a.lef"));
+    let options = ReadOptions::default().lef([path("a.lef")]);
     let (library, ..) = read_library(&options).unwrap();
     let whole = |source| {
         let all = everything(source, &library, PinPosition::Center).unwrap();
@@ -321,7 +326,7 @@ fn a_written_file_differs_in_placements_only() {
     let text = format!("{HEAD}{SMALL}END DESIGN\r\nrest").replace("u1 inv + S", "u1 inv \t + S");
     fs::write(path("a.lef"), LEF).unwrap();
     fs::write(path("d.def"), &text).unwrap();
-    let options = ReadOptions::default().lef(path("a.lef"));
+    let options = ReadOptions::default().lef([path("a.lef")]);
     let mut design = read_design(&path("d.def"), &options).unwrap().design;
     for (node, x) in [(0, 400.4), (2, -799.6), (3, 1200.0)] {
         (design.placement.x[node], design.placement.y[node]) = (x, 4000.0);

@@ -1,11 +1,11 @@
 //! DEF files with new placements: a copy of the file, in which only the placements of movable
 //! components are others.
 
-use super::error::{ErrorKind, LefDefError, Miss};
 use super::lexer::{Def, Read};
 use super::statements::Section;
 use crate::design::{Design, NodeKind};
 use crate::output::write_whole;
+use crate::text::error::{ErrorKind, FileError, Miss};
 use crate::text::file::{self, Text};
 use crate::text::index::NameIndex;
 use std::io::{self, Write};
@@ -27,14 +27,14 @@ const LARGEST: f64 = 1e15;
 /// # Errors
 /// When `source_def` cannot be read or is not as the format has it, when it lacks a movable
 /// component of the design, when a coordinate is not finite, and when `out` cannot be written.
-pub fn write_placement(out: &Path, source_def: &Path, design: &Design) -> Result<(), LefDefError> {
-    design.check().map_err(|e| LefDefError::whole(out, ErrorKind::Design(e)))?;
+pub fn write_placement(out: &Path, source_def: &Path, design: &Design) -> Result<(), FileError> {
+    design.check().map_err(|e| FileError::whole(out, ErrorKind::Design(e)))?;
     let packing = Packing::of(out)?;
     let source = file::find(source_def).unwrap_or_else(|| source_def.to_owned());
-    let text = Text::open(&source).map_err(|e| LefDefError::io(&source, e))?;
+    let text = Text::open(&source).map_err(|e| FileError::io(&source, e))?;
     let slots = slots(&text, &source, design)?;
     write_whole(out, |file| packing.write(file, |file| copy(file, &text, &slots, design)))
-        .map_err(|e| LefDefError::io(out, e))
+        .map_err(|e| FileError::io(out, e))
 }
 
 /// How the file that is written is compressed.
@@ -46,7 +46,7 @@ enum Packing {
 
 impl Packing {
     /// Returns the packing that the name of the file implies.
-    fn of(out: &Path) -> Result<Packing, LefDefError> {
+    fn of(out: &Path) -> Result<Packing, FileError> {
         let name = out.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let ending = [".gz", ".xz", ".bz2", ".zst"].into_iter().find(|end| name.ends_with(end));
         match ending {
@@ -60,7 +60,7 @@ impl Packing {
                     "a name that ends in .def"
                 };
                 let found = format!("one that ends in {ending}");
-                Err(LefDefError::whole(out, ErrorKind::Unwritable { expected, found }))
+                Err(FileError::whole(out, ErrorKind::Unwritable { expected, found }))
             }
         }
     }
@@ -165,7 +165,7 @@ pub(super) fn components<'a>(
 }
 
 /// Returns the slots of the movable components of `design`, with their nodes.
-fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, Slot)>, LefDefError> {
+fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, Slot)>, FileError> {
     let nodes = &design.nodes;
     let index = NameIndex::new(&nodes.names);
     let movable = |node: u32| nodes.kind.get(node as usize) == Some(&NodeKind::Movable);
@@ -189,7 +189,7 @@ fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, Slot)>, 
     let mut met = vec![false; nodes.len()];
     slots.iter().for_each(|(node, _)| met[*node as usize] = true);
     let unwritable =
-        |expected, found| Err(LefDefError::whole(path, ErrorKind::Unwritable { expected, found }));
+        |expected, found| Err(FileError::whole(path, ErrorKind::Unwritable { expected, found }));
     for node in design.movable() {
         let (x, y) = (design.placement.x[node], design.placement.y[node]);
         let name = || match nodes.names.is_empty() {

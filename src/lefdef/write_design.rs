@@ -10,10 +10,10 @@
 //! fourth and so on of it where rows or fixed nodes need that. Where a layout unit is not known to
 //! be some micrometres it becomes a thousandth of one.
 
-use super::error::{ErrorKind, LefDefError};
 use crate::bookshelf::write::{Shortest, blocks};
 use crate::design::{Design, Nets, NodeKind, Row, Symmetry};
 use crate::output::{commit, write_pending};
+use crate::text::error::{ErrorKind, FileError};
 use crate::warning::{Warning, WarningCode};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -49,19 +49,19 @@ pub struct Written {
 /// When the design's columns do not fit together ([`Design::check`]), a name is no word that DEF
 /// takes for one, a number is not finite or a coordinate too large, the design has neither rows nor
 /// an outline, or a file cannot be written.
-pub fn write_design(def: &Path, design: &Design) -> Result<Written, LefDefError> {
-    let refused = |kind| LefDefError::whole(def, kind);
+pub fn write_design(def: &Path, design: &Design) -> Result<Written, FileError> {
+    let refused = |kind| FileError::whole(def, kind);
     design.check().map_err(|error| refused(ErrorKind::Design(error)))?;
     check(design).map_err(refused)?;
     let lef = def.with_extension("lef");
     let plan = Plan::of(design);
     let io = |path: &Path| {
         let path = path.to_owned();
-        move |error| LefDefError::io(&path, error)
+        move |error| FileError::io(&path, error)
     };
     let library = write_pending(&lef, |out| plan.library(out)).map_err(io(&lef))?;
     let placed = write_pending(def, |out| plan.placed(out)).map_err(io(def))?;
-    commit(vec![library, placed]).map_err(|(path, error)| LefDefError::io(&path, error))?;
+    commit(vec![library, placed]).map_err(|(path, error)| FileError::io(&path, error))?;
     let warnings = plan.warnings();
     Ok(Written { files: vec![lef, def.to_owned()], units_per_layout_unit: plan.finer, warnings })
 }

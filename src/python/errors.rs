@@ -1,15 +1,13 @@
 //! Errors as exceptions, with the same text.
 
-use crate::bookshelf::{BookshelfError, ErrorKind};
 use crate::charge::ChargeError;
 use crate::congestion::CongestionError;
 use crate::design::DesignError;
 use crate::engine::EngineError;
 use crate::flow::FlowError;
 use crate::flow::checkpoint::CheckpointError;
-use crate::formats::FormatError;
+use crate::formats::{ErrorKind, FileError};
 use crate::grid::GridError;
-use crate::lefdef::{self, LefDefError};
 use crate::legality::LegalityError;
 use crate::legalize::LegalizeError;
 use crate::place::PlaceError;
@@ -116,25 +114,9 @@ impl From<CheckpointError> for Failure {
     }
 }
 
-impl From<BookshelfError> for Failure {
-    fn from(error: BookshelfError) -> Self {
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
         Failure::of_file(&error, matches!(error.kind, ErrorKind::Io(_)))
-    }
-}
-
-impl From<LefDefError> for Failure {
-    fn from(error: LefDefError) -> Self {
-        Failure::of_file(&error, matches!(error.kind, lefdef::ErrorKind::Io(_)))
-    }
-}
-
-impl From<FormatError> for Failure {
-    fn from(error: FormatError) -> Self {
-        match error {
-            FormatError::Bookshelf(error) => error.into(),
-            FormatError::LefDef(error) => error.into(),
-            other => Failure::Value(other.to_string()),
-        }
     }
 }
 

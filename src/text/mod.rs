@@ -4,6 +4,7 @@
 pub(crate) mod columns;
 pub(crate) mod compression;
 pub(crate) mod entries;
+pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod index;
 pub(crate) mod words;

@@ -3,7 +3,7 @@
 
 use crate::common::design_dir;
 use crate::{alone, most_held};
-use placefield::bookshelf::{self, BookshelfError, NameIndex, PinOffset, ReadOptions};
+use placefield::bookshelf::{self, FileError, NameIndex, PinOffset, ReadOptions};
 use placefield::design::{Design, Nets, Nodes};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -147,7 +147,7 @@ fn nodes_of(files: &Files) -> Nodes {
     bookshelf::parse_nodes(text.as_bytes(), Path::new("seed.nodes")).unwrap().nodes
 }
 
-fn check_error(error: &BookshelfError, text: &[u8]) {
+fn check_error(error: &FileError, text: &[u8]) {
     let message = error.to_string();
     assert!(!message.contains('\n') && message.len() < 400, "{message}");
     let lines = text.iter().filter(|&&b| b == b'\n').count() as u64 + 1;
@@ -172,7 +172,7 @@ pub(crate) fn check_nets(nets: &Nets, nodes: usize) {
 /// Feeds `text` to every reader.
 fn read_with_all(text: &[u8], nodes: &Nodes) {
     let path = Path::new("mutated");
-    let error = |e: BookshelfError| check_error(&e, text);
+    let error = |e: FileError| check_error(&e, text);
     let _ = bookshelf::parse_aux(text, path).map_err(error);
     let _ = bookshelf::parse_nodes(text, path).map_err(error).map(|f| check_nodes(&f.nodes));
     let index = NameIndex::new(&nodes.names);

@@ -134,7 +134,7 @@ fn mutated_designs(seeds: &[Files], cases: u32) -> u32 {
         for (path, text) in paths.iter().zip(&files) {
             fs::write(path, text).unwrap();
         }
-        let options = ReadOptions::default().lef(&paths[0]);
+        let options = ReadOptions::default().lef([&paths[0]]);
         let mut read = None;
         let held = most_held(|| read = Some(read_design(&paths[1], &options)));
         let bytes = files[0].len() + files[1].len();

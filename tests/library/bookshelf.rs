@@ -65,7 +65,7 @@ fn wirelength_of_ibm_place_is_as_published() {
     {
         let dir = design_dir(archive);
         let pl = dir.join(format!("{name}.gp.pl"));
-        let options = ReadOptions::default().pl(pl).pin_offset(PinOffset::LowerLeft);
+        let options = ReadOptions::default().placement(pl).pin_offset(PinOffset::LowerLeft);
         let aux = dir.join(format!("{name}.aux"));
         let hpwl = read(&aux, &options).design.hpwl().unwrap();
         assert!((hpwl.unweighted / want - 1.0).abs() < 2e-3, "{name}: {hpwl:?}");
@@ -272,7 +272,7 @@ fn the_pl_option_replaces_the_placement_file() {
     let pl = small.folder.path().join("other.pl");
     fs::write(&pl, "a 1 2 : S\n").unwrap();
     fs::remove_file(small.path("pl")).unwrap();
-    let options = ReadOptions::default().pl(pl);
+    let options = ReadOptions::default().placement(pl);
     let Loaded { design, warnings, .. } = read(&small.path("aux"), &options);
     assert_eq!((design.placement.x[0], design.placement.y[0]), (1.0, 2.0));
     assert_eq!(design.placement.orientation[0], Orientation::S);
@@ -377,12 +377,12 @@ fn a_written_placement_reads_back_bit_for_bit() {
 #[ignore = "needs real designs: PLACEFIELD_DATA"]
 fn a_real_placement_survives_the_writer() {
     let dir = design_dir("ibm05");
-    let options = ReadOptions::default().pl(dir.join("ibm05.dp.pl"));
+    let options = ReadOptions::default().placement(dir.join("ibm05.dp.pl"));
     let want = read(&dir.join("ibm05.aux"), &options);
     let folder = tempfile::tempdir().unwrap();
     let pl = folder.path().join("again.pl");
     write_pl(&pl, &want.design).unwrap();
-    let again = read(&dir.join("ibm05.aux"), &options.pl(pl));
+    let again = read(&dir.join("ibm05.aux"), &options.placement(pl));
     assert_eq!(again.design, want.design);
 }
 

@@ -329,7 +329,7 @@ fn good_placements_of_real_designs_have_no_cause() {
     ];
     for (folder, aux, pl, pin_offset, bins) in good {
         let folder = design_dir(folder);
-        let read = ReadOptions::default().pin_offset(pin_offset).pl(folder.join(pl));
+        let read = ReadOptions::default().pin_offset(pin_offset).placement(folder.join(pl));
         let design = read_design(&folder.join(aux), &read).unwrap().design;
         let grid = BinGrid::new(design.die().unwrap(), bins, bins).unwrap();
         for options in [ChargeOptions::default(), ChargeOptions::default().fillers(true)] {

@@ -12,8 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn read(def: &Path, lef: &[PathBuf], position: PinPosition) -> Loaded {
-    let options = ReadOptions::default().pin_position(position);
-    let options = lef.iter().fold(options, |options, lef| options.lef(lef));
+    let options = ReadOptions::default().pin_position(position).lef(lef);
     let loaded = read_design(def, &options).unwrap_or_else(|e| panic!("{e}"));
     loaded.design.check().unwrap_or_else(|e| panic!("{}: {e}", def.display()));
     loaded
@@ -66,7 +65,7 @@ fn openroads_counts_are_met() {
     assert_eq!(cases.len(), 273);
     let mut compared = 0;
     for Case { name, def, lef, known } in &cases {
-        let of = read(def, lef, PinPosition::Center).def;
+        let of = read(def, lef, PinPosition::Center).def.unwrap();
         let mut counts = vec![
             ("components", of.components),
             ("pins", of.pins),
@@ -94,7 +93,8 @@ fn wirelengths_equal_openroads_to_the_last_digit() {
     for Case { name, def, lef, known } in cases() {
         let Some(want) = known["hpwl_before_um"].as_f64() else { continue };
         let loaded = read(&def, &lef, PinPosition::Mean);
-        let hpwl = loaded.design.hpwl().map_or(0.0, |hpwl| hpwl.unweighted) / loaded.def.units;
+        let hpwl = loaded.design.hpwl().map_or(0.0, |hpwl| hpwl.unweighted);
+        let hpwl = hpwl / loaded.def.unwrap().units;
         if format!("{hpwl:.1}") == format!("{want:.1}") {
             met += 1;
         } else {
@@ -183,6 +183,7 @@ fn only_placements_change_when_they_are_written() {
 fn adaptec1_on_sky130_has_its_published_counts() {
     let (def, lef) = adaptec1();
     let Loaded { design, def, .. } = read(&def, &lef, PinPosition::Center);
+    let def = def.unwrap();
     assert_eq!((def.components, def.nets, def.connections), (201_714, 238_480, 803_352));
     assert_eq!((def.unplaced, def.rows, def.pins), (201_172, 1067, 1));
     let fixed = design.nodes.kind.iter().filter(|&&kind| kind == NodeKind::Fixed);
@@ -238,6 +239,7 @@ fn si2s_files_are_read_as_its_own_reader_does() {
     let lef = [more, dir.join("complete.5.8.lef")];
     let Loaded { design, def, gcell_grid, .. } =
         read(&dir.join("complete.5.8.def"), &lef, PinPosition::Center);
+    let def = def.unwrap();
 
     // The dump: `- NAME MACRO [+ STATUS x y O …] ;` between the headers of the sections.
     let dump =

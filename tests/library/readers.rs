@@ -547,7 +547,7 @@ mod large {
 
     /// Returns a design whose `.nodes`, `.pl` and `.nets` are read chunk by chunk, each with its
     /// end as given.
-    fn design(ends: [&str; 3]) -> (tempfile::TempDir, Result<Loaded, BookshelfError>) {
+    fn design(ends: [&str; 3]) -> (tempfile::TempDir, Result<Loaded, FileError>) {
         let lines = |head: &str, line: &dyn Fn(usize) -> String, end: &str| {
             let text = head.to_owned() + &(0..NODES).map(line).collect::<String>() + end;
             assert!(text.len() > 1 << 20);

@@ -43,7 +43,7 @@ mod spec;
 
 pub use spec::{GenerateError, MAX_NODES, Spec};
 
-use crate::bookshelf::{BookshelfError, ErrorKind, check_writable, write_design};
+use crate::bookshelf::{ErrorKind, FileError, check_writable, write_design};
 use crate::design::{Design, NodeKind, Nodes, Orientation, Placement};
 use floorplan::Floorplan;
 use names::numbered_names;
@@ -80,14 +80,14 @@ pub fn generate(spec: &Spec) -> Result<Design, GenerateError> {
 /// # Errors
 /// When the folder cannot be made, the design's name is none of a file in it, and as
 /// [`write_design`].
-pub fn write_bookshelf(design: &Design, folder: &Path) -> Result<Vec<PathBuf>, BookshelfError> {
+pub fn write_bookshelf(design: &Design, folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let aux = folder.join(format!("{}.aux", design.name));
     if design.name.is_empty() || aux.parent() != Some(folder) {
         let (expected, found) = ("a design's name of one word", format!("`{}`", design.name));
-        return Err(BookshelfError::whole(folder, ErrorKind::Unwritable { expected, found }));
+        return Err(FileError::whole(folder, ErrorKind::Unwritable { expected, found }));
     }
-    check_writable(design).map_err(|kind| BookshelfError::whole(&aux, kind))?;
-    std::fs::create_dir_all(folder).map_err(|error| BookshelfError::io(folder, error))?;
+    check_writable(design).map_err(|kind| FileError::whole(&aux, kind))?;
+    std::fs::create_dir_all(folder).map_err(|error| FileError::io(folder, error))?;
     write_design(&aux, design)
 }
 

@@ -1,4 +1,4 @@
-//! Errors of reading a file, and their position.
+//! Errors in the files of a design, and their position.
 
 use crate::design::DesignError;
 use crate::text::words::{first_word, found, position, show};
@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A file that cannot be read, written or understood.
+/// A file of a design or a placement that cannot be read, written or understood.
 ///
 /// Shows as one line: `file:line:column: expected ..., found ...`.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct BookshelfError {
+pub struct FileError {
     /// The file.
     pub path: PathBuf,
     /// Line, counted from 1; 0 when the file as a whole is meant.
@@ -55,6 +55,12 @@ pub enum ErrorKind {
         /// The line of its first occurrence.
         first_line: u64,
     },
+    /// Something is named that is in none of the files, or that is there already.
+    #[error("{0}")]
+    Name(String),
+    /// The file does not go with the others.
+    #[error("expected {0}")]
+    Other(&'static str),
     /// The design to be written has columns that do not fit together.
     #[error("the design cannot be written: {0}")]
     Design(#[source] DesignError),
@@ -68,7 +74,7 @@ pub enum ErrorKind {
     },
 }
 
-impl fmt::Display for BookshelfError {
+impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.path.display())?;
         if self.line > 0 {
@@ -78,16 +84,16 @@ impl fmt::Display for BookshelfError {
     }
 }
 
-impl std::error::Error for BookshelfError {
+impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         std::error::Error::source(&self.kind)
     }
 }
 
-impl BookshelfError {
+impl FileError {
     /// Makes an error about the file as a whole.
     pub(crate) fn whole(path: &Path, kind: ErrorKind) -> Self {
-        BookshelfError { path: path.to_owned(), line: 0, column: 0, kind }
+        FileError { path: path.to_owned(), line: 0, column: 0, kind }
     }
 
     /// Wraps an error of the operating system.
@@ -98,45 +104,54 @@ impl BookshelfError {
 
 /// An error of a parser, before lines are counted: the text from its position, and the reason.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Miss<'a> {
+pub(crate) struct Miss<'a> {
     /// A tail of the file (or of a part of it) that starts at the place.
-    pub(super) at: &'a [u8],
-    pub(super) reason: Reason<'a>,
+    pub(crate) at: &'a [u8],
+    pub(crate) reason: Reason<'a>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Reason<'a> {
+pub(crate) enum Reason<'a> {
     Expected(Cow<'static, str>),
+    Name(String),
     Count { what: &'static str, header: u64, found: u64 },
     Duplicate { first: &'a [u8] },
 }
 
 impl<'a> Miss<'a> {
-    pub(super) fn expected(at: &'a [u8], what: impl Into<Cow<'static, str>>) -> Self {
+    #[cold]
+    pub(crate) fn expected(at: &'a [u8], what: impl Into<Cow<'static, str>>) -> Self {
         Miss { at, reason: Reason::Expected(what.into()) }
+    }
+
+    /// Makes the error of a name that does not fit the rest.
+    #[cold]
+    pub(crate) fn name(at: &'a [u8], message: String) -> Self {
+        Miss { at, reason: Reason::Name(message) }
     }
 
     /// Returns an error about a file that is not held, whatever it is: reading it whole gives that.
     #[cold]
-    pub(super) fn not_held() -> Self {
+    pub(crate) fn not_held() -> Self {
         Miss::expected(&[], "a file that is read whole")
     }
 
     /// Names the place in `text`, of which `self.at` is a part.
     #[cold]
-    pub(super) fn locate(self, path: &Path, text: &[u8]) -> BookshelfError {
+    pub(crate) fn locate(self, path: &Path, text: &[u8]) -> FileError {
         let (line, column) = position(text, self.at);
         let kind = match self.reason {
             Reason::Expected(expected) => {
                 ErrorKind::Syntax { expected: expected.into(), found: found(text, self.at) }
             }
+            Reason::Name(message) => ErrorKind::Name(message),
             Reason::Count { what, header, found } => ErrorKind::Count { what, header, found },
             Reason::Duplicate { first } => ErrorKind::Duplicate {
                 name: show(first_word(self.at)),
                 first_line: position(text, first).0,
             },
         };
-        BookshelfError { path: path.to_owned(), line, column, kind }
+        FileError { path: path.to_owned(), line, column, kind }
     }
 }
 
@@ -175,7 +190,7 @@ mod tests {
 
     #[test]
     fn errors_of_whole_files_name_no_line() {
-        let e = BookshelfError::io(Path::new("x.pl"), std::io::ErrorKind::PermissionDenied.into());
+        let e = FileError::io(Path::new("x.pl"), std::io::ErrorKind::PermissionDenied.into());
         assert_eq!(e.to_string(), "x.pl: permission denied");
     }
 }
