@@ -8,7 +8,7 @@ use super::lexer::{self, Count, Parsed, unwrap_miss};
 use super::notes::{Notes, Tally};
 use super::pl::KNOWN;
 use crate::design::{Names, Nets, Nodes};
-use crate::text::columns::{self, Column, NameColumn};
+use crate::text::columns::{self, NetColumns};
 use crate::text::error::{FileError, Miss};
 use crate::text::index::{Key, NameIndex};
 use crate::text::words;
@@ -75,43 +75,21 @@ fn parse<'a>(source: Source<'a>, pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<
         columns::capacity(stated.map(|s| s.value), body.len(), least)
     };
     let (net_capacity, pin_capacity) = (capacity(stated_nets, 12), capacity(stated_pins, 2));
-    let mut names = NameColumn::with_capacity(net_capacity, 0);
-    let (mut start, mut pin_node) =
-        (Column::with_capacity(net_capacity + 1), Column::with_capacity(pin_capacity));
-    let [mut pin_dx, mut pin_dy] = [(); 2].map(|()| Column::with_capacity(pin_capacity));
-    start.append(&[[0]], |first| first);
+    let mut nets = NetColumns::with_capacity(net_capacity, 0, 0, pin_capacity);
     chunks::read(
         body,
         |i| chunks::at_keyword(i, "NetDegree"),
         |c| Ok((parse_chunk(c, pins)?, Tally::default())),
         |parts| {
-            let mut pins = pin_node.len();
             let more: usize = parts.iter().map(|part| part.pin_node.len()).sum();
-            if u32::try_from(pins + more).is_err() {
+            if u32::try_from(nets.pins() + more).is_err() {
                 return Err(Miss::expected(body.held, "at most 4294967295 pins"));
             }
             let place = || Miss::expected(body.held, "names of less than 4 GiB in all");
-            names.append(&parts, |part| &part.names).map_err(|_| place())?;
-            let before = |part: &Nets| {
-                let before = pins as u32;
-                pins += part.pin_node.len();
-                before
-            };
-            start.append_changed(&parts, |part| &part.net_start, before, |pins, end| pins + end);
-            pin_node.append(&parts, |part| &part.pin_node);
-            pin_dx.append(&parts, |part| &part.pin_dx);
-            pin_dy.append(&parts, |part| &part.pin_dy);
-            Ok(())
+            nets.append(&parts, |part| part).map_err(|_| place())
         },
     )?;
-    let nets = Nets {
-        weight: vec![1.0; start.len() - 1],
-        names: names.into_names(),
-        net_start: start.into_vec(),
-        pin_node: pin_node.into_vec(),
-        pin_dx: pin_dx.into_vec(),
-        pin_dy: pin_dy.into_vec(),
-    };
+    let nets = nets.into_nets();
     let mut notes = Notes::default();
     Count::check(stated_nets, "nets", &[nets.len()], &mut notes)?;
     Count::check(stated_pins, "pins", &[nets.pins()], &mut notes)?;

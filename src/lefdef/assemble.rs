@@ -29,7 +29,7 @@ pub(super) fn assemble(
     path: &Path,
     bytes: u64,
     library: &Library,
-    gathered: Gathered,
+    Gathered { plan, components: all }: Gathered,
     names: Names,
     cell: Vec<u32>,
     nets: Option<Nets>,
@@ -41,11 +41,11 @@ pub(super) fn assemble(
             warnings.push(Warning::new(code, message));
         }
     };
-    let units = gathered.units.unwrap_or(DEFAULT_UNITS);
+    let units = plan.units.unwrap_or(DEFAULT_UNITS);
     let scale = |length: f64| length * units / PER_MICRON;
-    let counts = &gathered.counts;
-    let statements = gathered.rows.len() as u64;
-    let (rows, cut) = rows(library, &gathered.rows, MOST_ROWS + bytes / 16, scale);
+    let counts = &plan.counts;
+    let statements = plan.rows.len() as u64;
+    let (rows, cut) = rows(library, &plan.rows, MOST_ROWS + bytes / 16, scale);
     warn(
         WarningCode::RowsLeftOut,
         cut,
@@ -53,8 +53,8 @@ pub(super) fn assemble(
     );
 
     let mut blockages = Vec::new();
-    let outline = gathered.die.as_deref().and_then(bounds);
-    if let Some(points) = &gathered.die {
+    let outline = plan.die.as_deref().and_then(bounds);
+    if let Some(points) = &plan.die {
         match rectangles(points, true) {
             Some(rects) => {
                 let hard = |rect| Blockage { rect, kind: BlockageKind::Hard };
@@ -67,11 +67,11 @@ pub(super) fn assemble(
             ),
         }
     }
-    blockages.extend(gathered.blockages);
+    blockages.extend(plan.blockages);
 
     let mut fences = Vec::new();
-    let fence_of = fences_of(&gathered.regions, &mut fences);
-    let others = gathered.regions.len() - fences.len();
+    let fence_of = fences_of(&plan.regions, &mut fences);
+    let others = plan.regions.len() - fences.len();
     warn(WarningCode::FloorplanSimplified, others as u64, "regions are no fences and not heeded");
     let fence = match fences.is_empty() {
         true => Vec::new(),
@@ -85,11 +85,11 @@ pub(super) fn assemble(
                 twice += u64::from(held.is_some_and(|held| held != of));
                 held.get_or_insert(of);
             };
-            for (node, region) in &gathered.components.regions {
+            for (node, region) in &all.regions {
                 join(*node, region);
             }
             let mut absent = 0;
-            for group in &gathered.groups {
+            for group in &plan.groups {
                 for member in &group.members {
                     let met = members(&names, &index, member, |node| join(node, &group.region));
                     absent += u64::from(!met);
@@ -110,16 +110,16 @@ pub(super) fn assemble(
     let components = cell.len();
     let (mut unplaced, mut stay) = (0, 0);
     let mut placement = Placement {
-        x: gathered.components.x.into_vec(),
-        y: gathered.components.y.into_vec(),
-        orientation: gathered.components.place.iter().map(|place| place.orientation).collect(),
+        x: all.x.into_vec(),
+        y: all.y.into_vec(),
+        orientation: all.place.iter().map(|place| place.orientation).collect(),
     };
     let mut nodes = Nodes { names, fence, ..Nodes::default() };
     let of = |i: usize| &library.macros[cell[i] as usize];
     nodes.width = (0..components).map(|i| scale(of(i).width)).collect();
     nodes.height = (0..components).map(|i| scale(of(i).height)).collect();
     for i in 0..components {
-        let (class, status) = (of(i).class, gathered.components.place[i].status);
+        let (class, status) = (of(i).class, all.place[i].status);
         nodes.kind.push(match (class, status) {
             (Class::Core | Class::Block, Status::Unplaced | Status::Placed) => NodeKind::Movable,
             (Class::Core | Class::Block, Status::Fixed) => NodeKind::Fixed,
@@ -151,11 +151,11 @@ pub(super) fn assemble(
     // Pins of the design behind the components.
     let port_names = {
         let index = NameIndex::new(&nodes.names);
-        let placed = gathered.port_names.iter().zip(&gathered.ports);
+        let placed = plan.ports.names.iter().zip(&plan.ports.at);
         let placed = placed.filter_map(|(name, at)| Some((port_name(&index, name), (*at)?)));
         placed.map(|(name, at)| (name.into_owned(), at)).collect::<Vec<_>>()
     };
-    let unplaced_ports = gathered.ports.len() - port_names.len();
+    let unplaced_ports = plan.ports.at.len() - port_names.len();
     warn(
         WarningCode::NetsLeftOut,
         unplaced_ports as u64,
@@ -196,29 +196,29 @@ pub(super) fn assemble(
         let say = "no END DESIGN: the file may have been cut off";
         warnings.push(Warning::new(WarningCode::NotRead, format!("{}: {say}", path.display())));
     }
-    if gathered.units.is_none() {
+    if plan.units.is_none() {
         let say = "no UNITS: 100 units are taken for a micrometre";
         warnings.push(Warning::new(WarningCode::Assumed, format!("{}: {say}", path.display())));
     }
     let skipped = counts.skipped();
     let special_nets = skipped.get(SPECIAL_NETS).copied().unwrap_or(0);
     let def = DefSummary {
-        version: gathered.version,
+        version: plan.version,
         units,
         components: components as u64,
-        pins: gathered.ports.len() as u64,
+        pins: plan.ports.at.len() as u64,
         nets: counts.nets,
         connections: counts.connections,
         special_nets,
         rows: statements,
         unplaced,
-        regions: gathered.regions.len() as u64,
+        regions: plan.regions.len() as u64,
         blockages: counts.blockages,
         skipped,
     };
     let row_blockage = !rows.is_empty();
     let mut design = Design {
-        name: gathered.design.unwrap_or_else(|| "design".to_owned()),
+        name: plan.design.unwrap_or_else(|| "design".to_owned()),
         nodes,
         placement,
         nets,
@@ -227,12 +227,12 @@ pub(super) fn assemble(
         outline,
         fences,
         blockages,
-        halos: halos(&gathered.components.halos),
+        halos: halos(&all.halos),
         units_per_micron: Some(units),
         ..Design::default()
     };
     design.masters = masters(library, &design, units);
-    Loaded { design, warnings, def: Some(def), gcell_grid: gathered.gcells, ..Loaded::default() }
+    Loaded { design, warnings, def: Some(def), gcell_grid: plan.gcells, ..Loaded::default() }
 }
 
 /// Returns the rows of sites, and the number of statements that are left out since columns of sites

@@ -38,7 +38,7 @@ use lef::Library;
 use lexer::Read;
 use nets::{CellPins, NOWHERE, Netlist};
 use rayon::prelude::*;
-use read::{Gathered, GatheredNets, PART, Parts, Source};
+use read::{Gathered, PART, Parts, Source, room_for_nets};
 use serde::Serialize;
 use statements::{Known, Section, Status};
 use std::borrow::Cow;
@@ -186,7 +186,7 @@ pub fn read_placement(
         let known = Known { library: &library, cells: None, position: pin_position, netlist: None };
         let mut gathered = Gathered::new(source.len());
         let mut parts = Parts::new(source);
-        parts.read(&known, &mut gathered, &mut GatheredNets::new(0))?;
+        parts.read(&known, &mut gathered, &mut room_for_nets(0))?;
         if parts.section() != Section::Nets {
             ended(source, parts.section())?;
         }
@@ -219,9 +219,10 @@ pub fn read_placement(
             kind[node] = NodeKind::Fixed;
         }
     }
-    for (i, name) in gathered.port_names.iter().enumerate() {
+    for (i, name) in gathered.plan.ports.names.iter().enumerate() {
         let name = port_name(&components, name);
-        if let (Some(node), Some((x, y))) = (index.find(name.as_bytes()), gathered.ports[i]) {
+        if let (Some(node), Some((x, y))) = (index.find(name.as_bytes()), gathered.plan.ports.at[i])
+        {
             (placement.x[node as usize], placement.y[node as usize]) = (x, y);
             mentioned[node as usize] = true;
         }
@@ -340,7 +341,7 @@ fn everything<'a>(
     let cells = NameIndex::new(&library.names);
     let mut known = Known { library, cells: Some(&cells), position, netlist: None };
     let bytes = source.len();
-    let (mut gathered, mut nets) = (Gathered::new(bytes), GatheredNets::new(bytes));
+    let (mut gathered, mut nets) = (Gathered::new(bytes), room_for_nets(bytes));
     let mut parts = Parts::new(source);
     parts.read(&known, &mut gathered, &mut nets)?;
     let names = gathered.components.take_names();
@@ -351,8 +352,8 @@ fn everything<'a>(
     }
     let have_nets = parts.section() == Section::Nets;
     if have_nets {
-        let ports = NameIndex::new(&gathered.port_names);
-        let placed = gathered.ports.iter().scan(cell.len(), |node, at| {
+        let ports = NameIndex::new(&gathered.plan.ports.names);
+        let placed = gathered.plan.ports.at.iter().scan(cell.len(), |node, at| {
             let of = at.map(|_| *node as u32);
             *node += usize::from(at.is_some());
             Some(of)
@@ -368,7 +369,7 @@ fn everything<'a>(
         };
         let placed_cell: Vec<u32> =
             cell.iter().zip(&gathered.components.place).map(located).collect();
-        let pins = CellPins::new(library, gathered.units.unwrap_or(DEFAULT_UNITS));
+        let pins = CellPins::new(library, gathered.plan.units.unwrap_or(DEFAULT_UNITS));
         let netlist = Netlist {
             components,
             cell: &placed_cell,
@@ -381,7 +382,8 @@ fn everything<'a>(
         known.netlist = Some(&netlist);
         parts.read(&known, &mut rest, &mut nets)?;
         drop(netlist);
-        gathered.add(rest);
+        let too_long = |_| Miss::expected(&[], "names of less than 4 GiB in all");
+        gathered.plan.add(rest.plan).map_err(too_long)?;
     }
     ended(source, parts.section())?;
     let nets = have_nets.then(|| nets.into_nets());

@@ -6,7 +6,7 @@
 use super::counts::Counts;
 use super::lef::{Library, PER_MICRON};
 use super::lexer::{Def, Read};
-use crate::design::Names;
+use crate::design::Nets;
 use crate::memory;
 use crate::text::error::Miss;
 use crate::text::index::{Key, NameIndex};
@@ -30,26 +30,12 @@ pub(super) struct Netlist<'k> {
     pub(super) most_by_star: usize,
 }
 
-/// Nets of a part of a file, by column.
-#[derive(Debug, Default)]
-pub(super) struct NetsPart {
-    pub(super) names: Names,
-    /// Behind the last pin of each net.
-    pub(super) ends: Vec<u32>,
-    pub(super) weight: Vec<f64>,
-    pub(super) pin_node: Vec<u32>,
-    pub(super) pin_dx: Vec<f64>,
-    pub(super) pin_dy: Vec<f64>,
-}
-
-impl NetsPart {
-    /// Removes all nets.
-    pub(super) fn clear(&mut self) {
-        let NetsPart { names, ends, weight, pin_node, pin_dx, pin_dy } = self;
-        names.clear();
-        [ends, pin_node].into_iter().for_each(Vec::clear);
-        [weight, pin_dx, pin_dy].into_iter().for_each(Vec::clear);
-    }
+/// Removes all nets of a part of a file, in which `net_start` has the ends of nets.
+pub(super) fn clear(nets: &mut Nets) {
+    let Nets { names, net_start, weight, pin_node, pin_dx, pin_dy } = nets;
+    names.clear();
+    [net_start, pin_node].into_iter().for_each(Vec::clear);
+    [weight, pin_dx, pin_dy].into_iter().for_each(Vec::clear);
 }
 
 /// Pins of macros by name, with their places in layout units.
@@ -165,7 +151,7 @@ impl<'a> Pending<'a> {
 pub(super) fn read<'a>(
     lexer: Def<'a>,
     netlist: &Netlist,
-    nets: &mut NetsPart,
+    nets: &mut Nets,
     counts: &mut Counts,
 ) -> Read<'a, Def<'a>> {
     let mut reader = Reader { lexer, netlist, nets, counts, pending: Pending::default() };
@@ -176,7 +162,7 @@ pub(super) fn read<'a>(
 struct Reader<'a, 'p> {
     lexer: Def<'a>,
     netlist: &'p Netlist<'p>,
-    nets: &'p mut NetsPart,
+    nets: &'p mut Nets,
     counts: &'p mut Counts,
     pending: Pending<'a>,
 }
@@ -186,7 +172,7 @@ impl<'a> Reader<'a, '_> {
         // About what a text of this length holds.
         let length = self.lexer.rest().len();
         let nets = &mut *self.nets;
-        nets.ends.reserve(length / 64);
+        nets.net_start.reserve(length / 64);
         nets.weight.reserve(length / 64);
         nets.pin_node.reserve(length / 24);
         nets.pin_dx.reserve(length / 24);
@@ -290,7 +276,7 @@ impl<'a> Reader<'a, '_> {
                 nets.pin_dy.push(found.offset.1);
             }
         }
-        *nets.ends.last_mut().expect("a net was read") = nets.pin_node.len() as u32;
+        *nets.net_start.last_mut().expect("a net was read") = nets.pin_node.len() as u32;
         Ok(())
     }
 
@@ -350,7 +336,7 @@ impl<'a> Reader<'a, '_> {
                 }
             }
             start = end;
-            nets.ends.push(nets.pin_node.len() as u32);
+            nets.net_start.push(nets.pin_node.len() as u32);
         }
         pending.components.clear();
         pending.pins.clear();

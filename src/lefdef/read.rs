@@ -6,12 +6,10 @@
 //! because something only looked like an entry, is an error at first, and the file is read again as
 //! one part.
 
-use super::GcellGrid;
-use super::counts::Counts;
 use super::lexer::{Def, Read};
-use super::statements::{Group, Known, Parsed, Part, Place, Region, Section, SiteRow, parse};
-use crate::design::{Blockage, Halo, Names, Nets};
-use crate::text::columns::{Column, NameColumn};
+use super::statements::{Floorplan, Known, Parsed, Part, Place, Section, parse};
+use crate::design::{Halo, Names};
+use crate::text::columns::{Column, NameColumn, NetColumns};
 use crate::text::entries::entries;
 use crate::text::error::Miss;
 use crate::text::file::Large;
@@ -139,21 +137,10 @@ impl Piece<'_> {
     }
 }
 
-/// All that a DEF file holds.
+/// All that a DEF file holds, but for its nets.
 pub(super) struct Gathered {
-    pub(super) version: Option<String>,
-    pub(super) design: Option<String>,
-    pub(super) units: Option<f64>,
-    pub(super) die: Option<Vec<(f64, f64)>>,
-    pub(super) rows: Vec<SiteRow>,
-    pub(super) gcells: Vec<GcellGrid>,
+    pub(super) plan: Floorplan,
     pub(super) components: GatheredComponents,
-    pub(super) port_names: Names,
-    pub(super) ports: Vec<Option<(f64, f64)>>,
-    pub(super) regions: Vec<Region>,
-    pub(super) groups: Vec<Group>,
-    pub(super) blockages: Vec<Blockage>,
-    pub(super) counts: Counts,
 }
 
 pub(super) struct GatheredComponents {
@@ -184,12 +171,7 @@ impl Gathered {
     pub(super) fn new(bytes: usize) -> Self {
         let components = bytes / 64;
         Gathered {
-            version: None,
-            design: None,
-            units: None,
-            die: None,
-            rows: Vec::new(),
-            gcells: Vec::new(),
+            plan: Floorplan::default(),
             components: GatheredComponents {
                 names: NameColumn::with_capacity(components, 10 * components),
                 cell: Column::with_capacity(components),
@@ -199,30 +181,11 @@ impl Gathered {
                 halos: Vec::new(),
                 regions: Vec::new(),
             },
-            port_names: Names::default(),
-            ports: Vec::new(),
-            regions: Vec::new(),
-            groups: Vec::new(),
-            blockages: Vec::new(),
-            counts: Counts::default(),
         }
     }
 
-    /// Adds the statements that follow, which have neither components nor pins of the design.
-    pub(super) fn add(&mut self, later: Gathered) {
-        self.version = later.version.or(self.version.take());
-        self.design = later.design.or(self.design.take());
-        self.die = later.die.or(self.die.take());
-        self.rows.extend(later.rows);
-        self.gcells.extend(later.gcells);
-        self.regions.extend(later.regions);
-        self.groups.extend(later.groups);
-        self.blockages.extend(later.blockages);
-        self.counts.add(&later.counts);
-    }
-
     /// Adds what parts hold, in their order; their nets go to `nets`.
-    fn take<'a>(&mut self, parts: &mut [Part], nets: &mut GatheredNets) -> Read<'a, ()> {
+    fn take<'a>(&mut self, parts: &mut [Part], nets: &mut NetColumns) -> Read<'a, ()> {
         let too_long = |_| Miss::expected(&[], "names of less than 4 GiB in all");
         let components = &mut self.components;
         let first = components.cell.len();
@@ -238,80 +201,20 @@ impl Gathered {
             components.halos.extend(of.halos.drain(..).map(moved));
             components.regions.extend(of.regions.drain(..).map(|(i, name)| (first + i, name)));
             first += of.cell.len() as u32;
-            self.port_names.append(&part.ports.names).map_err(too_long)?;
-            self.ports.append(&mut part.ports.at);
-            self.version = part.version.take().or(self.version.take());
-            self.design = part.design.take().or(self.design.take());
-            self.units = part.units.or(self.units);
-            self.die = part.die.take().or(self.die.take());
-            self.rows.append(&mut part.rows);
-            self.gcells.append(&mut part.gcells);
-            self.regions.append(&mut part.regions);
-            self.groups.append(&mut part.groups);
-            self.blockages.append(&mut part.blockages);
-            self.counts.add(&part.counts);
+            self.plan.add(std::mem::take(&mut part.plan)).map_err(too_long)?;
         }
-        nets.take(parts)
-    }
-}
-
-/// Nets of all parts.
-pub(super) struct GatheredNets {
-    names: NameColumn,
-    start: Column<u32>,
-    weight: Column<f64>,
-    pin_node: Column<u32>,
-    pin_dx: Column<f64>,
-    pin_dy: Column<f64>,
-}
-
-impl GatheredNets {
-    /// Makes an empty list, with room for those that a file of so many bytes may hold.
-    pub(super) fn new(bytes: usize) -> Self {
-        let (nets, pins) = (bytes / 64, bytes / 24);
-        let mut start = Column::with_capacity(nets + 1);
-        start.append(&[[0]], |first| first);
-        GatheredNets {
-            names: NameColumn::with_capacity(nets, 10 * nets),
-            start,
-            weight: Column::with_capacity(nets),
-            pin_node: Column::with_capacity(pins),
-            pin_dx: Column::with_capacity(pins),
-            pin_dy: Column::with_capacity(pins),
-        }
-    }
-
-    fn take<'a>(&mut self, parts: &[Part]) -> Read<'a, ()> {
-        let mut pins = self.pin_node.len();
         let more: usize = parts.iter().map(|part| part.nets.pin_node.len()).sum();
-        if pins + more > crate::design::MAX_COUNT {
+        if nets.pins() + more > crate::design::MAX_COUNT {
             return Err(Miss::expected(&[], "fewer than 4294967295 pins in nets"));
         }
-        let too_long = |_| Miss::expected(&[], "names of less than 4 GiB in all");
-        self.names.append(parts, |part| &part.nets.names).map_err(too_long)?;
-        let before = |part: &Part| {
-            let before = pins as u32;
-            pins += part.nets.pin_node.len();
-            before
-        };
-        self.start.append_changed(parts, |part| &part.nets.ends, before, |pins, end| pins + end);
-        self.weight.append(parts, |part| &part.nets.weight);
-        self.pin_node.append(parts, |part| &part.nets.pin_node);
-        self.pin_dx.append(parts, |part| &part.nets.pin_dx);
-        self.pin_dy.append(parts, |part| &part.nets.pin_dy);
-        Ok(())
+        nets.append(parts, |part| &part.nets).map_err(too_long)
     }
+}
 
-    pub(super) fn into_nets(self) -> Nets {
-        Nets {
-            names: self.names.into_names(),
-            net_start: self.start.into_vec(),
-            weight: self.weight.into_vec(),
-            pin_node: self.pin_node.into_vec(),
-            pin_dx: self.pin_dx.into_vec(),
-            pin_dy: self.pin_dy.into_vec(),
-        }
-    }
+/// No nets, with room for those that a file of so many bytes may hold.
+pub(super) fn room_for_nets(bytes: usize) -> NetColumns {
+    let nets = bytes / 64;
+    NetColumns::with_capacity(nets, nets, 10 * nets, bytes / 24)
 }
 
 /// Reads one part after the other.
@@ -350,7 +253,7 @@ impl<'a> Parts<'a> {
         &mut self,
         known: &Known,
         gathered: &mut Gathered,
-        nets: &mut GatheredNets,
+        nets: &mut NetColumns,
     ) -> Read<'a, ()> {
         while self.next < self.source.parts() || !self.waiting.is_empty() {
             let batch = BATCH * rayon::current_num_threads();

@@ -4,10 +4,10 @@
 use super::counts::Counts;
 use super::lef::{Library, Shapes, bounds};
 use super::lexer::{Def, Read};
-use super::nets::{self, Netlist, NetsPart};
+use super::nets::{self, Netlist};
 use super::polygon::rectangles;
 use super::{GcellGrid, GridAxis, PinPosition};
-use crate::design::{Blockage, BlockageKind, Halo, Names, Orientation};
+use crate::design::{Blockage, BlockageKind, Halo, Names, NamesTooLong, Nets, Orientation};
 use crate::grid::Rect;
 use crate::text::error::Miss;
 use crate::text::index::NameIndex;
@@ -129,22 +129,46 @@ pub(super) struct Group {
     pub(super) region: String,
 }
 
-/// The content of a part of a DEF file.
+/// What a DEF file, or a part of it, holds beside components and nets.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct Floorplan {
     pub(super) version: Option<String>,
     pub(super) design: Option<String>,
     pub(super) units: Option<f64>,
     pub(super) die: Option<Vec<(f64, f64)>>,
     pub(super) rows: Vec<SiteRow>,
     pub(super) gcells: Vec<GcellGrid>,
-    pub(super) components: Components,
     pub(super) ports: Ports,
-    pub(super) nets: NetsPart,
     pub(super) regions: Vec<Region>,
     pub(super) groups: Vec<Group>,
     pub(super) blockages: Vec<Blockage>,
     pub(super) counts: Counts,
+}
+
+impl Floorplan {
+    /// Adds what comes later in the file.
+    pub(super) fn add(&mut self, later: Floorplan) -> Result<(), NamesTooLong> {
+        self.version = later.version.or(self.version.take());
+        self.design = later.design.or(self.design.take());
+        self.units = later.units.or(self.units);
+        self.die = later.die.or(self.die.take());
+        self.rows.extend(later.rows);
+        self.gcells.extend(later.gcells);
+        self.ports.at.extend(later.ports.at);
+        self.regions.extend(later.regions);
+        self.groups.extend(later.groups);
+        self.blockages.extend(later.blockages);
+        self.counts.add(&later.counts);
+        self.ports.names.append(&later.ports.names)
+    }
+}
+
+/// The content of a part of a DEF file.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub(super) plan: Floorplan,
+    pub(super) components: Components,
+    pub(super) nets: Nets,
 }
 
 impl Part {
@@ -155,9 +179,9 @@ impl Part {
         cell.clear();
         place.clear();
         [x, y].into_iter().for_each(Vec::clear);
-        self.nets.clear();
+        nets::clear(&mut self.nets);
         let components = Components { halos: Vec::new(), regions: Vec::new(), ..self.components };
-        Part { components, nets: self.nets, ..Part::default() }
+        Part { plan: Floorplan::default(), components, nets: self.nets }
     }
 }
 
@@ -230,7 +254,7 @@ impl<'a> Parser<'a, '_> {
             if section == Section::Nets
                 && let Some(netlist) = self.known.netlist
             {
-                let Part { nets, counts, .. } = &mut self.part;
+                let Part { nets, plan: Floorplan { counts, .. }, .. } = &mut self.part;
                 self.lexer = nets::read(self.lexer, netlist, nets, counts)?;
             }
             let at = self.lexer.peek();
@@ -243,7 +267,7 @@ impl<'a> Parser<'a, '_> {
                 (Section::Top, b"END") => {
                     let design = self.lexer.peek();
                     if self.lexer.word() == b"DESIGN" {
-                        self.part.counts.ended = true;
+                        self.part.plan.counts.ended = true;
                         return Ok((section, 0));
                     }
                     let section = Section::of(super::lexer::first(design));
@@ -253,7 +277,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 (Section::Top, b"DESIGN") => {
                     let name = self.lexer.name("the name of the design")?;
-                    self.part.design = Some(name.to_owned());
+                    self.part.plan.design = Some(name.to_owned());
                     self.lexer.end_statement()?;
                 }
                 (Section::Top, word) => match Section::of(word) {
@@ -281,7 +305,7 @@ impl<'a> Parser<'a, '_> {
                 (Section::Groups, b"-") => self.group()?,
                 (Section::Blockages, b"-") => self.blockage()?,
                 (Section::Passed(name), _) => {
-                    self.part.counts.skip(name, b"");
+                    self.part.plan.counts.skip(name, b"");
                     self.lexer.end_statement()?;
                 }
                 (section, _) => {
@@ -296,7 +320,7 @@ impl<'a> Parser<'a, '_> {
     fn statement(&mut self, at: &'a [u8], word: &'a [u8]) -> Read<'a, ()> {
         match word {
             b"VERSION" => {
-                self.part.version = Some(self.lexer.name("a version")?.to_owned());
+                self.part.plan.version = Some(self.lexer.name("a version")?.to_owned());
             }
             b"UNITS" => {
                 self.lexer.expect("DISTANCE")?;
@@ -307,7 +331,7 @@ impl<'a> Parser<'a, '_> {
                     let expected = "units per micrometre, at least 1, before all nets";
                     return Err(Miss::expected(at, expected));
                 }
-                self.part.units = Some(units);
+                self.part.plan.units = Some(units);
             }
             b"DIEAREA" => {
                 let at = self.lexer.peek();
@@ -315,7 +339,7 @@ impl<'a> Parser<'a, '_> {
                 if points.len() < 2 {
                     return Err(Miss::expected(at, "two points or more"));
                 }
-                self.part.die = Some(points);
+                self.part.plan.die = Some(points);
             }
             b"ROW" => return self.row(),
             b"GCELLGRID" => {
@@ -330,20 +354,20 @@ impl<'a> Parser<'a, '_> {
                 let count = self.lexer.count("a number of lines")?;
                 self.lexer.expect("STEP")?;
                 let step = self.lexer.number("a step")?;
-                self.part.gcells.push(GcellGrid { axis, start, count, step });
+                self.part.plan.gcells.push(GcellGrid { axis, start, count, step });
             }
             b"DIVIDERCHAR" | b"BUSBITCHARS" => {}
             b";" => return Ok(()),
             b"NAMESCASESENSITIVE" => {
                 let on = self.lexer.word() != b"OFF";
-                self.part.counts.case_off |= !on;
+                self.part.plan.counts.case_off |= !on;
             }
             // Entries in a section of an unknown name.
-            b"-" => self.part.counts.skip("", b"-"),
+            b"-" => self.part.plan.counts.skip("", b"-"),
             _ if !word[0].is_ascii_alphabetic() => {
                 return Err(Miss::expected(at, "a statement or `END DESIGN`"));
             }
-            _ => self.part.counts.skip("", word),
+            _ => self.part.plan.counts.skip("", word),
         }
         self.lexer.end_statement()
     }
@@ -373,7 +397,7 @@ impl<'a> Parser<'a, '_> {
                 step = (self.lexer.number("a step")?, self.lexer.number("a step")?);
             }
         }
-        self.part.rows.push(SiteRow { site: found as u32, at, orientation, count, step });
+        self.part.plan.rows.push(SiteRow { site: found as u32, at, orientation, count, step });
         self.lexer.end_statement()
     }
 
@@ -405,7 +429,7 @@ impl<'a> Parser<'a, '_> {
                     let region = self.lexer.name("the name of a region")?.to_owned();
                     self.part.components.regions.push((all, region));
                 }
-                _ => self.part.counts.skip("COMPONENTS", option),
+                _ => self.part.plan.counts.skip("COMPONENTS", option),
             }
         }
         let components = &mut self.part.components;
@@ -474,12 +498,12 @@ impl<'a> Parser<'a, '_> {
                 }
                 b"UNPLACED" => place = None,
                 b"NET" => drop(self.lexer.word()),
-                _ => self.part.counts.skip("PINS", option),
+                _ => self.part.plan.counts.skip("PINS", option),
             }
         }
         settle(&mut shapes, &mut place);
-        self.part.ports.names.push(name);
-        self.part.ports.at.push(placed.position(self.known.position));
+        self.part.plan.ports.names.push(name);
+        self.part.plan.ports.at.push(placed.position(self.known.position));
         Ok(())
     }
 
@@ -500,10 +524,10 @@ impl<'a> Parser<'a, '_> {
         while let Some(option) = self.lexer.option()? {
             match option {
                 b"TYPE" => fence = self.lexer.word() == b"FENCE",
-                _ => self.part.counts.skip("REGIONS", option),
+                _ => self.part.plan.counts.skip("REGIONS", option),
             }
         }
-        self.part.regions.push(Region { name, rects, fence });
+        self.part.plan.regions.push(Region { name, rects, fence });
         Ok(())
     }
 
@@ -519,28 +543,31 @@ impl<'a> Parser<'a, '_> {
             match option {
                 b"REGION" if self.lexer.peek().first() != Some(&b'(') => {
                     let region = self.lexer.name("the name of a region")?.to_owned();
-                    self.part.groups.push(Group { members: std::mem::take(&mut members), region });
+                    self.part
+                        .plan
+                        .groups
+                        .push(Group { members: std::mem::take(&mut members), region });
                 }
-                _ => self.part.counts.skip("GROUPS", option),
+                _ => self.part.plan.counts.skip("GROUPS", option),
             }
         }
         Ok(())
     }
 
     fn blockage(&mut self) -> Read<'a, ()> {
-        self.part.counts.blockages += 1;
+        self.part.plan.counts.blockages += 1;
         let at = self.lexer.peek();
         match self.lexer.word() {
             b"PLACEMENT" => {}
             b"LAYER" => {
-                self.part.counts.skip("BLOCKAGES", b"LAYER");
+                self.part.plan.counts.skip("BLOCKAGES", b"LAYER");
                 return self.lexer.end_statement();
             }
             _ => return Err(Miss::expected(at, "`PLACEMENT` or `LAYER`")),
         }
         let mut kind = BlockageKind::Hard;
         let mut add = |rect: Rect, kind| {
-            self.part.blockages.push(Blockage { rect, kind });
+            self.part.plan.blockages.push(Blockage { rect, kind });
         };
         loop {
             let at = self.lexer.peek();

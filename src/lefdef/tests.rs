@@ -302,7 +302,7 @@ fn parts_give_what_the_whole_text_gives() {
     let whole = |source| {
         let all = everything(source, &library, PinPosition::Center).unwrap();
         let nets = all.nets.unwrap();
-        (all.names, all.cell, nets, all.gathered.counts, all.gathered.regions.len())
+        (all.names, all.cell, nets, all.gathered.plan.counts, all.gathered.plan.regions.len())
     };
     let want = whole(Source::Held(text.as_bytes(), text.len()));
     assert_eq!((want.0.len(), want.2.len(), want.4), (30_000, 30_000, 1));

@@ -1,6 +1,6 @@
 //! Columns of a table that grow by what parts of a file give, and how long they may be.
 
-use crate::design::{Names, NamesTooLong};
+use crate::design::{Names, NamesTooLong, Nets};
 use num_traits::Zero;
 use rayon::prelude::*;
 
@@ -108,6 +108,79 @@ impl NameColumn {
     /// The names.
     pub(crate) fn into_names(self) -> Names {
         Names::from_parts(self.text.into_vec(), self.ends.into_vec())
+    }
+}
+
+/// [`Nets`] that grow by what chunks read. In those of a chunk `net_start` has the ends of nets, and
+/// weights may be left out.
+pub(crate) struct NetColumns {
+    names: NameColumn,
+    start: Column<u32>,
+    weight: Column<f64>,
+    pin_node: Column<u32>,
+    pin_dx: Column<f64>,
+    pin_dy: Column<f64>,
+}
+
+impl NetColumns {
+    /// Empty, with room for `nets` nets, `weights` of them with a weight, names of `bytes` bytes in
+    /// all, and `pins` pins.
+    pub(crate) fn with_capacity(nets: usize, weights: usize, bytes: usize, pins: usize) -> Self {
+        let mut start = Column::with_capacity(nets + 1);
+        start.append(&[[0]], |first| first);
+        NetColumns {
+            names: NameColumn::with_capacity(nets, bytes),
+            start,
+            weight: Column::with_capacity(weights),
+            pin_node: Column::with_capacity(pins),
+            pin_dx: Column::with_capacity(pins),
+            pin_dy: Column::with_capacity(pins),
+        }
+    }
+
+    /// Number of pins.
+    pub(crate) fn pins(&self) -> usize {
+        self.pin_node.len()
+    }
+
+    /// Appends what `of` gives of each of `parts`, of at most `u32::MAX` pins with those before.
+    ///
+    /// # Errors
+    /// When the names together would pass 4 GiB.
+    pub(crate) fn append<P: Sync>(
+        &mut self,
+        parts: &[P],
+        of: impl Fn(&P) -> &Nets + Sync,
+    ) -> Result<(), NamesTooLong> {
+        self.names.append(parts, |part| &of(part).names)?;
+        let mut pins = self.pins();
+        let before = |part: &P| {
+            let before = pins as u32;
+            pins += of(part).pin_node.len();
+            before
+        };
+        self.start.append_changed(parts, |p| &of(p).net_start, before, |pins, end| pins + end);
+        self.weight.append(parts, |part| &of(part).weight);
+        self.pin_node.append(parts, |part| &of(part).pin_node);
+        self.pin_dx.append(parts, |part| &of(part).pin_dx);
+        self.pin_dy.append(parts, |part| &of(part).pin_dy);
+        Ok(())
+    }
+
+    /// The nets; each weighs 1 where no chunk had weights.
+    pub(crate) fn into_nets(self) -> Nets {
+        let weight = match self.weight.len() {
+            0 => vec![1.0; self.start.len() - 1],
+            _ => self.weight.into_vec(),
+        };
+        Nets {
+            names: self.names.into_names(),
+            net_start: self.start.into_vec(),
+            weight,
+            pin_node: self.pin_node.into_vec(),
+            pin_dx: self.pin_dx.into_vec(),
+            pin_dy: self.pin_dy.into_vec(),
+        }
     }
 }
 
