@@ -11,7 +11,7 @@ mod harness;
 
 use placefield::cli::generate::{Spec, generate};
 use placefield::design::{Design, NodeKind};
-use placefield::legality::{self, Legality, LegalityOptions};
+use placefield::legality::{self, Fault, Legality, LegalityOptions};
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -46,7 +46,7 @@ fn measure(
         "{what}: {} nodes on {} threads, {} overlaps: {:.0} ms ({:.0} to {:.0})",
         design.nodes.len(),
         rayon::current_num_threads(),
-        found.overlaps,
+        found.count(Fault::Overlap),
         times[times.len() / 2],
         times[0],
         times[times.len() - 1]

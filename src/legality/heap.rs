@@ -45,8 +45,8 @@ struct Sweep {
     bottoms: Vec<f64>,
     /// Ends before starts, of one y.
     events: Vec<Event>,
-    lefts: Fenwick,
-    rights: Fenwick,
+    /// Of the cells under the line.
+    under: Edges,
 }
 
 impl Sweep {
@@ -69,19 +69,13 @@ impl Sweep {
             events.push(Event { y: rect.yh, starts: false, cell });
         }
         events.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.starts.cmp(&b.starts)));
+        let sides: Vec<[f64; 2]> = kept.iter().map(|(rect, _)| [rect.xl, rect.xh]).collect();
         Sweep {
-            lefts: Fenwick::new(kept.iter().map(|(rect, _)| rect.xl)),
-            rights: Fenwick::new(kept.iter().map(|(rect, _)| rect.xh)),
-            sides: kept.iter().map(|(rect, _)| [rect.xl, rect.xh]).collect(),
+            under: Edges::new(&sides),
+            sides,
             bottoms: kept.iter().map(|(_, cell)| cell.rect.yl).collect(),
             events,
         }
-    }
-
-    fn change(&mut self, event: Event) {
-        let [xl, xh] = self.sides[event.cell];
-        self.lefts.change(xl, event.starts);
-        self.rights.change(xh, event.starts);
     }
 
     fn pairs(mut self, begins: &dyn Fn(f64) -> bool) -> f64 {
@@ -92,13 +86,13 @@ impl Sweep {
                 under -= 1;
             } else {
                 if begins(self.bottoms[event.cell]) {
-                    let left = self.rights.up_to(xl).0;
-                    let right = under - self.lefts.below(xh).0;
+                    let left = self.under.rights.up_to(xl).0;
+                    let right = under - self.under.lefts.below(xh).0;
                     pairs += under - left - right;
                 }
                 under += 1;
             }
-            self.change(event);
+            self.under.change([xl, xh], event.starts);
         }
         pairs as f64
     }
@@ -110,88 +104,60 @@ impl Sweep {
         // Two cells that both began elsewhere are no pair here: their shared area is left out when
         // the second of them begins, and so must be when the first of them ends.
         let (mut area, mut length, mut before) = (0.0, 0.0, f64::NEG_INFINITY);
-        let mut early = Early::new(&self);
+        let (mut is_early, mut early) = (vec![false; self.sides.len()], Edges::new(&self.sides));
         for event in std::mem::take(&mut self.events) {
             if length != 0.0 {
                 area += length * (event.y - before);
             }
             before = event.y;
-            let [xl, xh] = self.sides[event.cell];
-            let started_early = match event.starts {
-                true => early.mark(event.cell, !begins(self.bottoms[event.cell])),
-                false => early.is(event.cell),
-            };
+            let (cell, sides) = (event.cell, self.sides[event.cell]);
             if event.starts {
-                if !started_early {
-                    length += self.shared(xl, xh);
+                is_early[cell] = !begins(self.bottoms[cell]);
+                match is_early[cell] {
+                    true => early.change(sides, true),
+                    false => length += self.under.shared(sides),
                 }
-                self.change(event);
+                self.under.change(sides, true);
             } else {
-                self.change(event);
-                length -= self.shared(xl, xh);
-                if started_early {
-                    length += early.ends(xl, xh);
+                self.under.change(sides, false);
+                length -= self.under.shared(sides);
+                if is_early[cell] {
+                    early.change(sides, false);
+                    length += early.shared(sides);
                 }
-            }
-            if started_early && event.starts {
-                early.starts(xl, xh);
             }
         }
         area
     }
-
-    /// Returns Σ over the cells under the line of the length of `[xl, xh]` that they cover.
-    fn shared(&self, xl: f64, xh: f64) -> f64 {
-        shared(&self.lefts, &self.rights, xl, xh)
-    }
 }
 
-/// Returns Σ over intervals, given by their edges, of the length of `[xl, xh]` that they cover.
-fn shared(lefts: &Fenwick, rights: &Fenwick, xl: f64, xh: f64) -> f64 {
-    // max(0, x − e) summed over the edges e of a tree.
-    let beyond = |tree: &Fenwick, x: f64| {
-        let (count, sum) = tree.below(x);
-        x * count as f64 - sum
-    };
-    let up_to = |x| beyond(lefts, x) - beyond(rights, x);
-    up_to(xh) - up_to(xl)
-}
-
-/// The cells that began at a y that `begins` refuses, of which two are no pair.
-struct Early {
-    early: Vec<bool>,
+/// The left and the right edges of cells that come and go.
+struct Edges {
     lefts: Fenwick,
     rights: Fenwick,
 }
 
-impl Early {
-    fn new(sweep: &Sweep) -> Self {
-        Early {
-            early: vec![false; sweep.sides.len()],
-            lefts: Fenwick::new(sweep.sides.iter().map(|s| s[0])),
-            rights: Fenwick::new(sweep.sides.iter().map(|s| s[1])),
-        }
+impl Edges {
+    /// Of none yet of those with these sides.
+    fn new(sides: &[[f64; 2]]) -> Self {
+        let [lefts, rights] = [0, 1].map(|side| Fenwick::new(sides.iter().map(|s| s[side])));
+        Edges { lefts, rights }
     }
 
-    fn mark(&mut self, cell: usize, early: bool) -> bool {
-        self.early[cell] = early;
-        early
+    fn change(&mut self, [xl, xh]: [f64; 2], comes: bool) {
+        self.lefts.change(xl, comes);
+        self.rights.change(xh, comes);
     }
 
-    fn is(&self, cell: usize) -> bool {
-        self.early[cell]
-    }
-
-    fn starts(&mut self, xl: f64, xh: f64) {
-        self.lefts.change(xl, true);
-        self.rights.change(xh, true);
-    }
-
-    /// Takes a cell out; the length that it shares with the early ones that remain.
-    fn ends(&mut self, xl: f64, xh: f64) -> f64 {
-        self.lefts.change(xl, false);
-        self.rights.change(xh, false);
-        shared(&self.lefts, &self.rights, xl, xh)
+    /// Returns Σ over the cells of the length of `[xl, xh]` that they cover.
+    fn shared(&self, [xl, xh]: [f64; 2]) -> f64 {
+        // max(0, x − e) summed over the edges e of a tree.
+        let beyond = |tree: &Fenwick, x: f64| {
+            let (count, sum) = tree.below(x);
+            x * count as f64 - sum
+        };
+        let up_to = |x| beyond(&self.lefts, x) - beyond(&self.rights, x);
+        up_to(xh) - up_to(xl)
     }
 }
 

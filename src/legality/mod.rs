@@ -48,6 +48,7 @@ mod rows;
 
 use crate::design::{Design, DesignError, NodeKind, Orientation, Placement};
 use crate::grid::Rect;
+use crate::setters::setters;
 use areas::Areas;
 use rayon::prelude::*;
 pub use report::{LegalityReport, ViolationReport};
@@ -188,10 +189,9 @@ impl Default for LegalityOptions<'_> {
 }
 
 impl<'a> LegalityOptions<'a> {
-    /// Sets the tolerance, as a share of the smallest site pitch.
-    #[must_use]
-    pub fn tolerance(self, tolerance: f64) -> Self {
-        LegalityOptions { tolerance, ..self }
+    setters! {
+        /// Sets the tolerance, as a share of the smallest site pitch.
+        tolerance: f64,
     }
 
     /// Sets the placement that fixed cells belong to.
@@ -227,30 +227,9 @@ pub enum LegalityError {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Legality {
-    /// Pairs of cells that share area, one of them movable.
-    pub overlaps: u64,
-    /// Σ over those pairs of the area they share.
+    counts: [u64; Fault::ALL.len()],
+    /// Σ over the pairs that overlap of the area they share.
     pub overlap_area: f64,
-    /// Movable cells on no row.
-    pub off_row: usize,
-    /// Movable cells on a row but on no site.
-    pub off_site: usize,
-    /// Movable cells that reach beyond the die.
-    pub outside_die: usize,
-    /// Movable cells on a row that reach beyond the sites of a row they cover.
-    pub outside_row: usize,
-    /// Movable cells that do not lie as their row asks.
-    pub orientation: usize,
-    /// Fixed cells that are not where the reference has them.
-    pub fixed_moved: usize,
-    /// Movable cells that are not wholly in their fence, or in part in another.
-    pub fence: usize,
-    /// Movable cells that reach into hard blockages.
-    pub blocked: usize,
-    /// Pairs of a movable cell and another node of which one reaches into the other's halo.
-    pub halo: usize,
-    /// Movable cells on a row that their library cell may not stand on.
-    pub wrong_row: usize,
     /// False if most cells on flipped rows are unflipped: then orientations have not been assigned
     /// yet, and a cell in the orientation of the library is not counted as wrong there.
     pub orientations_assigned: bool,
@@ -268,24 +247,12 @@ impl Legality {
 
     /// Returns how often a fault was found.
     pub fn count(&self, fault: Fault) -> u64 {
-        match fault {
-            Fault::Overlap => self.overlaps,
-            Fault::OutsideDie => self.outside_die as u64,
-            Fault::OutsideRow => self.outside_row as u64,
-            Fault::OffRow => self.off_row as u64,
-            Fault::OffSite => self.off_site as u64,
-            Fault::Orientation => self.orientation as u64,
-            Fault::FixedMoved => self.fixed_moved as u64,
-            Fault::Fence => self.fence as u64,
-            Fault::Blocked => self.blocked as u64,
-            Fault::Halo => self.halo as u64,
-            Fault::WrongRow => self.wrong_row as u64,
-        }
+        self.counts[fault as usize]
     }
 
     /// Returns the movable cells that reach beyond the die or the sites of a row.
-    pub fn outside(&self) -> usize {
-        self.outside_die + self.outside_row
+    pub fn outside(&self) -> u64 {
+        self.count(Fault::OutsideDie) + self.count(Fault::OutsideRow)
     }
 }
 
@@ -316,21 +283,11 @@ pub fn check(design: &Design, options: &LegalityOptions<'_>) -> Result<Legality,
         })
         .collect();
     let (overlaps, overlap_area, pairs) = overlap::overlaps(design, &die, levels.tolerance());
-    let found = blocks.into_iter().fold(pairs, Found::merged);
-    let count = |fault: Fault| found.counts[fault as usize];
+    let mut found = blocks.into_iter().fold(pairs, Found::merged);
+    found.counts[Fault::Overlap as usize] = overlaps;
     Ok(Legality {
-        overlaps,
+        counts: found.counts,
         overlap_area,
-        off_row: count(Fault::OffRow),
-        off_site: count(Fault::OffSite),
-        outside_die: count(Fault::OutsideDie),
-        outside_row: count(Fault::OutsideRow),
-        orientation: count(Fault::Orientation),
-        fixed_moved: count(Fault::FixedMoved),
-        fence: count(Fault::Fence),
-        blocked: count(Fault::Blocked),
-        halo: count(Fault::Halo),
-        wrong_row: count(Fault::WrongRow),
         orientations_assigned: assigned,
         worst: found.worst.into_iter().flat_map(|worst| worst.0).collect(),
     })
@@ -436,7 +393,7 @@ fn judge(
 /// Counts and the worst, by fault.
 #[derive(Clone, Debug, Default)]
 struct Found {
-    counts: [usize; Fault::ALL.len()],
+    counts: [u64; Fault::ALL.len()],
     worst: [Worst; Fault::ALL.len()],
 }
 

@@ -136,7 +136,7 @@ fn planted_faults_are_found() {
         if what == "over a row of cells" {
             // The macro comes to lie over row 9: six cells reach into [200, 240], the outer ones by
             // 2 and 4.
-            assert_eq!((legality.overlaps, legality.overlap_area), (6, 300.0));
+            assert_eq!((legality.count(Fault::Overlap), legality.overlap_area), (6, 300.0));
             let amounts: Vec<_> =
                 legality.worst.iter().map(|v| (v.node, v.other, v.amount)).collect();
             assert_eq!(amounts[0], (373, Some(400), 60.0));
@@ -155,7 +155,7 @@ fn orientations_follow_the_site_symmetry() {
     let mut design = legal();
     design.nodes.width[39] = 10.0;
     design.placement.orientation[39] = Orientation::E;
-    assert_eq!(found(&design).orientation, 1);
+    assert_eq!(found(&design).count(Fault::Orientation), 1);
     design.rows.iter_mut().for_each(|r| r.symmetry = Symmetry { r90: true, ..r.symmetry });
     assert!(found(&design).is_legal());
     let mut design = legal();
@@ -185,7 +185,7 @@ fn touching_row_parts_hold_cells_across_them() {
     assert!(found(&design).is_legal());
     design.rows[13].sites = 58;
     let legality = found(&design);
-    assert_eq!((legality.outside_row, legality.worst[0].amount), (1, 40.0));
+    assert_eq!((legality.count(Fault::OutsideRow), legality.worst[0].amount), (1, 40.0));
     // Without row 13 a third of the macro has no row below it.
     design.rows.remove(13);
     design.rows.pop();
@@ -205,7 +205,7 @@ fn a_thousandth_of_a_site_is_no_fault() {
     design.placement.y[0] = 0.0;
     assert!(found(&design).is_legal(), "{:?}", found(&design).worst);
     let strict = check(&design, &LegalityOptions::default().tolerance(1e-4)).unwrap();
-    assert!(strict.off_site > 100 && strict.off_row > 10);
+    assert!(strict.count(Fault::OffSite) > 100 && strict.count(Fault::OffRow) > 10);
 }
 
 /// Random rectangles, some fixed, in rows of 10: every pair by every other.
@@ -250,7 +250,7 @@ fn overlaps_are_those_of_every_pair() {
         let design = heap(count, spread);
         let (pairs, area, worst) = by_every_pair(&design);
         let legality = check(&design, &LegalityOptions::default().tolerance(0.0)).unwrap();
-        assert_eq!(legality.overlaps, pairs, "{count} in {spread}");
+        assert_eq!(legality.count(Fault::Overlap), pairs, "{count} in {spread}");
         let error = (legality.overlap_area - area).abs();
         assert!(error <= 1e-9 * area, "{count}: {} for {area}", legality.overlap_area);
         let of = |v: &&Violation| v.fault == Fault::Overlap;
@@ -276,7 +276,7 @@ fn a_stack_of_cells_is_counted() {
     design.placement.orientation.fill(Orientation::N);
     let legality = found(&design);
     let pairs = 50_000 * 49_999 / 2;
-    assert_eq!(legality.overlaps, pairs);
+    assert_eq!(legality.count(Fault::Overlap), pairs);
     let area = 60.0 * pairs as f64;
     assert!((legality.overlap_area - area).abs() < 1e-9 * area);
     assert!(legality.worst.iter().all(|v| v.amount == 60.0));
@@ -332,7 +332,10 @@ fn fences_hold_members_in_and_others_out() {
     assert!(found(&design).is_legal());
     design.placement.x[0] = 1.0;
     let out = found(&design);
-    assert_eq!((out.fence, out.worst[0].fault, out.worst[0].amount), (1, Fault::Fence, 10.0));
+    assert_eq!(
+        (out.count(Fault::Fence), out.worst[0].fault, out.worst[0].amount),
+        (1, Fault::Fence, 10.0)
+    );
     design.nodes.fence[0] = None;
     assert_eq!(found(&design).worst[0].amount, 10.0);
     design.placement.x[0] = 2.0;
@@ -347,7 +350,10 @@ fn blockages_and_halos_are_kept_free() {
     assert!(found(&design).is_legal());
     design.blockages[0].kind = BlockageKind::Hard;
     let blocked = found(&design);
-    assert_eq!((blocked.blocked, blocked.worst[0].node, blocked.worst[0].amount), (2, 1, 10.0));
+    assert_eq!(
+        (blocked.count(Fault::Blocked), blocked.worst[0].node, blocked.worst[0].amount),
+        (2, 1, 10.0)
+    );
     design.blockages.clear();
     // A halo at the left of a node that is mirrored is at its right.
     design.placement.orientation[0] = Orientation::FN;
@@ -356,7 +362,10 @@ fn blockages_and_halos_are_kept_free() {
     for kind in [NodeKind::Movable, NodeKind::Fixed] {
         design.nodes.kind[0] = kind;
         let halo = found(&design);
-        assert_eq!((halo.halo, halo.worst[0].node, halo.worst[0].amount), (1, 1, 10.0));
+        assert_eq!(
+            (halo.count(Fault::Halo), halo.worst[0].node, halo.worst[0].amount),
+            (1, 1, 10.0)
+        );
         design.halos[0].soft = true;
         assert!(found(&design).is_legal(), "a soft halo is free");
         design.halos[0].soft = false;
@@ -385,9 +394,9 @@ fn library_cells_say_rows_and_orientations() {
     design.rows[1].site = Some(5);
     assert!(found(&design).is_legal());
     design.masters[0].stands_on = StandsOn::Upright;
-    assert_eq!(found(&design).wrong_row, 1);
+    assert_eq!(found(&design).count(Fault::WrongRow), 1);
     design.masters[0].stands_on = StandsOn::UpsideDown;
     assert!(found(&design).is_legal());
     design.masters[0].symmetry.x = false;
-    assert_eq!((found(&design).orientation, found(&design).worst.len()), (1, 1));
+    assert_eq!((found(&design).count(Fault::Orientation), found(&design).worst.len()), (1, 1));
 }

@@ -72,6 +72,7 @@ use crate::design::{Design, DesignError, Nets, Placement};
 use crate::legality::{self, LegalityError, LegalityOptions, Violation};
 use crate::legalize::LegalizeError;
 use crate::legalize::sites::Sites;
+use crate::setters::setters;
 use claims::{Claim, Claims};
 use rayon::prelude::*;
 use state::{Change, State, Trial};
@@ -125,28 +126,15 @@ impl Default for RefineOptions<'_> {
 }
 
 impl<'a> RefineOptions<'a> {
-    /// With at most so many rounds.
-    #[must_use]
-    pub fn rounds(self, rounds: usize) -> Self {
-        RefineOptions { rounds, ..self }
-    }
-
-    /// Ending after a round that shortens wires by less than this share.
-    #[must_use]
-    pub fn least_gain(self, least_gain: f64) -> Self {
-        RefineOptions { least_gain, ..self }
-    }
-
-    /// With cells mirrored left and right, or not.
-    #[must_use]
-    pub fn mirror(self, mirror: bool) -> Self {
-        RefineOptions { mirror, ..self }
-    }
-
-    /// With so many sites free on each side of a cell.
-    #[must_use]
-    pub fn padding(self, padding: u32) -> Self {
-        RefineOptions { padding, ..self }
+    setters! {
+        /// With at most so many rounds.
+        rounds: usize,
+        /// Ending after a round that shortens wires by less than this share.
+        least_gain: f64,
+        /// With cells mirrored left and right, or not.
+        mirror: bool,
+        /// With so many sites free on each side of a cell.
+        padding: u32,
     }
 
     /// With bins that are not to be filled beyond their target.
