@@ -8,6 +8,7 @@ use super::{LayerDirection, PinPosition, RoutingLayer};
 use crate::design::{Names, NamesTooLong, Symmetry};
 use crate::grid::Rect;
 use crate::text::error::Miss;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Millionths of a micrometre in one.
@@ -164,6 +165,9 @@ struct Reader<'a> {
     widths: BTreeMap<&'a [u8], f64>,
 }
 
+/// What is expected where a block is cut off.
+const UNENDED: &str = "`END` and the name of what begins here";
+
 /// A word as a keyword, which LEF writes in any mixture of cases.
 fn is(word: &[u8], keyword: &str) -> bool {
     word.eq_ignore_ascii_case(keyword.as_bytes())
@@ -210,7 +214,7 @@ impl<'a> Reader<'a> {
     fn skip_block(&mut self, at: &'a [u8], name: &[u8]) -> Read<'a, ()> {
         loop {
             match self.lexer.word() {
-                [] => return Err(unended(at)),
+                [] => return Err(Miss::expected(at, UNENDED)),
                 w if is(w, "END") => {
                     if self.lexer.word().eq_ignore_ascii_case(name) {
                         return Ok(());
@@ -229,7 +233,7 @@ impl<'a> Reader<'a> {
         loop {
             let inner = self.lexer.peek();
             match self.lexer.word() {
-                [] => return Err(unended(at)),
+                [] => return Err(Miss::expected(at, UNENDED)),
                 w if is(w, "END") => {
                     self.lexer.passes(name);
                     return Ok(());
@@ -242,6 +246,20 @@ impl<'a> Reader<'a> {
                 b";" => {}
                 _ => self.lexer.end_statement()?,
             }
+        }
+    }
+
+    /// The first word of the next statement of a block, `None` at its `END`; an error where the
+    /// text ends before it, which says what is expected then.
+    fn inside<E: Into<Cow<'static, str>>>(
+        &mut self,
+        expected: impl FnOnce() -> E,
+    ) -> Read<'a, Option<&'a [u8]>> {
+        let at = self.lexer.peek();
+        match self.lexer.word() {
+            [] => Err(Miss::expected(at, expected())),
+            w if is(w, "END") => Ok(None),
+            w => Ok(Some(w)),
         }
     }
 
@@ -260,24 +278,19 @@ impl<'a> Reader<'a> {
     }
 
     fn units(&mut self) -> Read<'a, ()> {
-        loop {
-            let at = self.lexer.peek();
-            match self.lexer.word() {
-                [] => return Err(Miss::expected(at, "`END UNITS`")),
-                w if is(w, "END") => return self.end_of(b"UNITS"),
-                w if is(w, "DATABASE") => {
-                    self.lexer.word();
-                    let at = self.lexer.peek();
-                    let units = self.lexer.number("database units per micrometre")?;
-                    if units < 1.0 {
-                        return Err(Miss::expected(at, "database units per micrometre"));
-                    }
-                    self.library.units = Some(units);
-                    self.lexer.end_statement()?;
+        while let Some(word) = self.inside(|| "`END UNITS`")? {
+            if is(word, "DATABASE") {
+                self.lexer.word();
+                let at = self.lexer.peek();
+                let units = self.lexer.number("database units per micrometre")?;
+                if units < 1.0 {
+                    return Err(Miss::expected(at, "database units per micrometre"));
                 }
-                _ => self.lexer.end_statement()?,
+                self.library.units = Some(units);
             }
+            self.lexer.end_statement()?;
         }
+        self.end_of(b"UNITS")
     }
 
     /// `SIZE w BY h`, behind the keyword.
@@ -313,64 +326,49 @@ impl<'a> Reader<'a> {
             symmetry: Symmetry { x: false, y: false, r90: false },
             ..Site::default()
         };
-        loop {
-            let at = self.lexer.peek();
-            match self.lexer.word() {
-                [] => return Err(unended(at)),
-                w if is(w, "END") => {
-                    self.end_of(name.as_bytes())?;
-                    self.library.sites.push(site);
-                    return Ok(());
-                }
+        while let Some(word) = self.inside(|| UNENDED)? {
+            match word {
                 w if is(w, "SIZE") => (site.width, site.height) = self.size()?,
                 w if is(w, "SYMMETRY") => site.symmetry = self.symmetry()?,
                 _ => self.lexer.end_statement()?,
             }
         }
+        self.end_of(name.as_bytes())?;
+        self.library.sites.push(site);
+        Ok(())
     }
 
     fn layer(&mut self) -> Read<'a, ()> {
         let name = self.lexer.name("the name of a layer")?;
         let (mut routing, mut direction) = (false, LayerDirection::Unknown);
         let (mut pitch, mut width) = ([0.0; 2], 0.0);
-        loop {
-            let at = self.lexer.peek();
-            match self.lexer.word() {
-                [] => return Err(unended(at)),
-                w if is(w, "END") => {
-                    self.end_of(name.as_bytes())?;
-                    self.widths.insert(name.as_bytes(), (width * PER_MICRON).round());
-                    if routing {
-                        let name = name.to_owned();
-                        self.library.layers.push(RoutingLayer { name, direction, pitch, width });
-                    }
-                    return Ok(());
-                }
-                w if is(w, "TYPE") => {
-                    routing = is(self.lexer.word(), "ROUTING");
-                    self.lexer.end_statement()?;
-                }
+        while let Some(word) = self.inside(|| UNENDED)? {
+            match word {
+                w if is(w, "TYPE") => routing = is(self.lexer.word(), "ROUTING"),
                 w if is(w, "DIRECTION") => {
                     direction = match self.lexer.word() {
                         w if is(w, "HORIZONTAL") => LayerDirection::Horizontal,
                         w if is(w, "VERTICAL") => LayerDirection::Vertical,
                         _ => LayerDirection::Unknown,
                     };
-                    self.lexer.end_statement()?;
                 }
                 w if is(w, "PITCH") => {
                     let x = self.lexer.number("a pitch in micrometres")?;
                     let one = self.lexer.peek().first() == Some(&b';');
                     pitch = [x, if one { x } else { self.lexer.number("a pitch in micrometres")? }];
-                    self.lexer.end_statement()?;
                 }
-                w if is(w, "WIDTH") => {
-                    width = self.lexer.number("a width in micrometres")?;
-                    self.lexer.end_statement()?;
-                }
-                _ => self.lexer.end_statement()?,
+                w if is(w, "WIDTH") => width = self.lexer.number("a width in micrometres")?,
+                _ => {}
             }
+            self.lexer.end_statement()?;
         }
+        self.end_of(name.as_bytes())?;
+        self.widths.insert(name.as_bytes(), (width * PER_MICRON).round());
+        if routing {
+            let name = name.to_owned();
+            self.library.layers.push(RoutingLayer { name, direction, pitch, width });
+        }
+        Ok(())
     }
 
     fn library_cell(&mut self) -> Read<'a, ()> {
@@ -379,15 +377,10 @@ impl<'a> Reader<'a> {
         let mut cell = Macro::default();
         let mut origin = (0.0, 0.0);
         let mut rails: Vec<(Supply, Rect)> = Vec::new();
-        loop {
-            let at = self.lexer.peek();
-            match self.lexer.word() {
-                [] => return Err(Miss::expected(at, format!("`END {name}`"))),
+        while let Some(word) = self.inside(|| format!("`END {name}`"))? {
+            match word {
                 w if is(w, "PIN") => self.pin(&mut rails)?,
-                w if is(w, "OBS") => {
-                    let none = &mut |_, _| ();
-                    self.library.obstructions += self.shapes(none)?;
-                }
+                w if is(w, "OBS") => self.library.obstructions += self.shapes(&mut |_, _| ())?,
                 w if is(w, "SIZE") => (cell.width, cell.height) = self.size()?,
                 w if is(w, "ORIGIN") => {
                     origin = self.pair()?;
@@ -409,14 +402,11 @@ impl<'a> Reader<'a> {
                         self.end_of(b"TIMING")?;
                     }
                 }
-                w if is(w, "END") => {
-                    self.end_of(name.as_bytes())?;
-                    break;
-                }
                 b";" => {}
                 _ => self.lexer.end_statement()?,
             }
         }
+        self.end_of(name.as_bytes())?;
         let last = self.library.pins.len() as u32;
         for pin in &mut self.library.pins[first as usize..] {
             pin.at = pin.at.map(|(x, y)| (x + origin.0, y + origin.1));
@@ -448,10 +438,8 @@ impl<'a> Reader<'a> {
         let name = self.lexer.name("the name of a pin")?;
         let (mut shapes, mut supply) = (Shapes::default(), None);
         let before = rails.len();
-        loop {
-            let at = self.lexer.peek();
-            match self.lexer.word() {
-                [] => return Err(Miss::expected(at, format!("`END {name}`"))),
+        while let Some(word) = self.inside(|| format!("`END {name}`"))? {
+            match word {
                 w if is(w, "PORT") => {
                     self.shapes(&mut |bounds, times| {
                         shapes.add(bounds, times);
@@ -467,14 +455,11 @@ impl<'a> Reader<'a> {
                     };
                     self.lexer.end_statement()?;
                 }
-                w if is(w, "END") => {
-                    self.end_of(name.as_bytes())?;
-                    break;
-                }
                 b";" => {}
                 _ => self.lexer.end_statement()?,
             }
         }
+        self.end_of(name.as_bytes())?;
         match supply {
             Some(supply) => rails[before..].iter_mut().for_each(|rail| rail.0 = supply),
             None => rails.truncate(before),
@@ -488,31 +473,28 @@ impl<'a> Reader<'a> {
     /// statements.
     fn shapes(&mut self, take: &mut dyn FnMut(Rect, f64)) -> Read<'a, u64> {
         let (mut count, mut width) = (0, 0.0);
-        loop {
-            let at = self.lexer.peek();
-            match self.lexer.word() {
-                [] => return Err(Miss::expected(at, "`END`")),
-                w if is(w, "END") => return Ok(count),
-                w if is(w, "LAYER") => {
-                    width = self.widths.get(self.lexer.word()).copied().unwrap_or(0.0);
-                    self.lexer.end_statement()?;
-                }
-                w if is(w, "WIDTH") => {
-                    width = self.length("a width in micrometres")?;
-                    self.lexer.end_statement()?;
-                }
+        while let Some(word) = self.inside(|| "`END`")? {
+            match word {
                 w if is(w, "RECT") || is(w, "POLYGON") => {
                     count += 1;
                     self.shape(0.0, take)?;
+                    continue;
                 }
                 w if is(w, "PATH") => {
                     count += 1;
                     self.shape(width / 2.0, take)?;
+                    continue;
                 }
-                b";" => {}
-                _ => self.lexer.end_statement()?,
+                w if is(w, "LAYER") => {
+                    width = self.widths.get(self.lexer.word()).copied().unwrap_or(0.0);
+                }
+                w if is(w, "WIDTH") => width = self.length("a width in micrometres")?,
+                b";" => continue,
+                _ => {}
             }
+            self.lexer.end_statement()?;
         }
+        Ok(count)
     }
 
     /// Reads the points of a shape, behind its keyword, and its pattern.
@@ -569,9 +551,4 @@ impl<'a> Reader<'a> {
         }
         Ok(pair)
     }
-}
-
-#[cold]
-fn unended(at: &[u8]) -> Miss<'_> {
-    Miss::expected(at, "`END` and the name of what begins here")
 }

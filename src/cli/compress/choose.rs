@@ -1,6 +1,6 @@
 //! Thresholds by what they are to leave: a share of the coefficients, or a PSNR.
 
-use super::{CompressError, Picture, Samples};
+use super::{CompressError, Failed, Picture, Samples};
 use crate::cpu::transforms::Plan2d;
 use crate::transform::{InputElement, Transform};
 use rayon::prelude::*;
@@ -26,7 +26,7 @@ impl Spectrum {
             Samples::U8(samples) => magnitudes(&samples, picture),
             Samples::U16(samples) => magnitudes(&samples, picture),
         };
-        let mut magnitudes = magnitudes.map_err(CompressError::Engine)?;
+        let mut magnitudes = magnitudes?;
         magnitudes.par_sort_unstable_by(f64::total_cmp);
         let format = picture.format();
         Ok(Spectrum {
@@ -94,8 +94,6 @@ impl Spectrum {
         within.count()
     }
 }
-
-type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 fn magnitudes<S: InputElement>(samples: &[S], picture: &Picture) -> Result<Vec<f64>, Failed> {
     let format = picture.format();

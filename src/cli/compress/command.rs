@@ -2,8 +2,8 @@
 
 use super::choose::Spectrum;
 use super::{
-    CompressError, Compression, CpuThresholdPair, Picture, PictureFormat, ThresholdPair, compress,
-    orthonormal,
+    CompressError, Compression, CpuThresholdPair, Failed, Picture, PictureFormat, ThresholdPair,
+    compress, orthonormal,
 };
 use crate::cli::document::{Content, write_document};
 #[cfg(feature = "cuda")]
@@ -251,36 +251,28 @@ struct Opened<T: EngineReal> {
     note: Option<String>,
 }
 
-fn open<T: EngineReal>(
-    choice: EngineChoice,
-    image: &PictureFormat,
-) -> Result<Opened<T>, CompressError> {
-    let decided = decide(choice).map_err(|e| CompressError::Engine(e.into()))?;
-    let Chosen { engine: choice, note } = decided;
+fn open<T: EngineReal>(choice: EngineChoice, image: &PictureFormat) -> Result<Opened<T>, Failed> {
+    let Chosen { engine: choice, note } = decide(choice)?;
     match choice {
         #[cfg(feature = "cuda")]
         EngineChoice::Cuda(device) => {
-            let opened = cuda(device, image);
-            let (pair, device) = opened.map_err(|e| CompressError::Engine(advise(e, &note)))?;
+            let (pair, device) = cuda(device, image).map_err(|e| advise(e, &note))?;
             Ok(Opened { pair, engine: "cuda", device, note })
         }
         _ => {
-            let pair = CpuThresholdPair::new(image.height, image.width);
-            let pair = Box::new(pair.map_err(|e| CompressError::Engine(e.into()))?);
+            let pair = Box::new(CpuThresholdPair::new(image.height, image.width)?);
             let device = format!("{} threads", rayon::current_num_threads());
             Ok(Opened { pair, engine: "cpu", device, note })
         }
     }
 }
 
-/// A pair and the name of the device it runs on, or why there is none.
-#[cfg(feature = "cuda")]
-type OnDevice<T> =
-    Result<(Box<dyn ThresholdPair<T>>, String), Box<dyn std::error::Error + Send + Sync>>;
-
 /// Transforms on a device, and its name.
 #[cfg(feature = "cuda")]
-fn cuda<T: EngineReal>(device: usize, image: &PictureFormat) -> OnDevice<T> {
+fn cuda<T: EngineReal>(
+    device: usize,
+    image: &PictureFormat,
+) -> Result<(Box<dyn ThresholdPair<T>>, String), Failed> {
     use super::CudaThresholdPair;
     use crate::cuda::Gpu;
     let gpu = Gpu::open(device)?;

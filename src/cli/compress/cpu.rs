@@ -1,10 +1,10 @@
 //! The transforms of image compression on the CPU.
 
-use super::{ChannelRun, CompressError, Samples, ThresholdPair};
+use super::{ChannelRun, Failed, Samples, ThresholdPair};
 use crate::cpu::transforms::Plan2d;
 use crate::memory::filled;
 use crate::real::Real;
-use crate::transform::{LengthError, ShapeError, Transform};
+use crate::transform::{ShapeError, Transform};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -27,13 +27,15 @@ impl<T: Real> CpuThresholdPair<T> {
             spectrum: filled(height * width, T::zero()),
         })
     }
+}
 
-    fn checked_run(
+impl<T: Real> ThresholdPair<T> for CpuThresholdPair<T> {
+    fn run(
         &mut self,
         samples: &Samples,
         threshold: T,
         restored: &mut [T],
-    ) -> Result<ChannelRun, LengthError> {
+    ) -> Result<ChannelRun, Failed> {
         let start = Instant::now();
         let ms = || start.elapsed().as_secs_f64() * 1e3;
         let spectrum = &mut self.spectrum;
@@ -47,16 +49,5 @@ impl<T: Real> CpuThresholdPair<T> {
         let counted = ms();
         self.idct.run(spectrum, restored)?;
         Ok(ChannelRun { kept, forward_ms, inverse_ms: ms() - counted })
-    }
-}
-
-impl<T: Real> ThresholdPair<T> for CpuThresholdPair<T> {
-    fn run(
-        &mut self,
-        samples: &Samples,
-        threshold: T,
-        restored: &mut [T],
-    ) -> Result<ChannelRun, CompressError> {
-        self.checked_run(samples, threshold, restored).map_err(|e| CompressError::Engine(e.into()))
     }
 }

@@ -1,6 +1,6 @@
 //! The transforms of image compression on a device.
 
-use super::{ChannelRun, CompressError, Samples, ThresholdPair};
+use super::{ChannelRun, Failed, Samples, ThresholdPair};
 use crate::cuda::transforms::Plan;
 use crate::cuda::{CudaError, CudaReal, DeviceVec, Gpu};
 use crate::transform::Transform;
@@ -41,17 +41,18 @@ impl<T: CudaReal> CudaThresholdPair<T> {
             gpu: gpu.clone(),
         })
     }
+}
 
-    /// Times include copying the samples to the device and back.
-    fn run_on_device(
+impl<T: CudaReal> ThresholdPair<T> for CudaThresholdPair<T> {
+    fn run(
         &mut self,
         samples: &Samples,
         threshold: T,
         restored: &mut [T],
-    ) -> Result<ChannelRun, CudaError> {
+    ) -> Result<ChannelRun, Failed> {
         let (expected, found) = (self.restored.len(), restored.len());
         if found != expected {
-            return Err(CudaError::Length { what: "restored channel", expected, found });
+            return Err(CudaError::Length { what: "restored channel", expected, found }.into());
         }
         let start = Instant::now();
         let ms = || start.elapsed().as_secs_f64() * 1e3;
@@ -67,7 +68,8 @@ impl<T: CudaReal> CudaThresholdPair<T> {
                 return Err(CudaError::NotPlanned {
                     what: "samples of another width",
                     needs: "a plan for samples of that width",
-                });
+                }
+                .into());
             }
         }
         let kept = self.gpu.download(&self.kept)?[0] as usize;
@@ -75,17 +77,5 @@ impl<T: CudaReal> CudaThresholdPair<T> {
         self.idct.run(&self.spectrum, &mut self.restored)?;
         restored.copy_from_slice(&self.gpu.download(&self.restored)?);
         Ok(ChannelRun { kept, forward_ms, inverse_ms: ms() - forward_ms })
-    }
-}
-
-impl<T: CudaReal> ThresholdPair<T> for CudaThresholdPair<T> {
-    fn run(
-        &mut self,
-        samples: &Samples,
-        threshold: T,
-        restored: &mut [T],
-    ) -> Result<ChannelRun, CompressError> {
-        self.run_on_device(samples, threshold, restored)
-            .map_err(|e| CompressError::Engine(e.into()))
     }
 }

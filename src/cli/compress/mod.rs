@@ -39,6 +39,9 @@ const MAX_INFLATION: u64 = 1032;
 /// Bytes that decoding may take whatever the file's length.
 const DECODER_BYTES: u64 = 1 << 26;
 
+/// Why an engine failed.
+pub type Failed = Box<dyn std::error::Error + Send + Sync>;
+
 /// Why a picture cannot be read or a transform not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -75,7 +78,7 @@ pub enum CompressError {
     Threshold(f64),
     /// The engine failed.
     #[error(transparent)]
-    Engine(Box<dyn std::error::Error + Send + Sync>),
+    Engine(#[from] Failed),
 }
 
 /// A picture with 8 or 16 bits a sample: grey or RGB, with or without alpha.
@@ -276,7 +279,7 @@ pub trait ThresholdPair<T: Real> {
         samples: &Samples,
         threshold: T,
         restored: &mut [T],
-    ) -> Result<ChannelRun, CompressError>;
+    ) -> Result<ChannelRun, Failed>;
 }
 
 /// A compression in numbers.
