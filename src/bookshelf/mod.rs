@@ -32,17 +32,18 @@ mod write_design;
 mod wts;
 
 pub use aux_file::{Aux, parse_aux};
-pub use nets::{NetsFile, PinOffset, parse_nets};
-pub use nodes::{NodesFile, parse_nodes};
+pub use nets::{PinOffset, parse_nets};
+pub use nodes::parse_nodes;
+pub use notes::Contents;
 pub use pin_offset::{PinsOutside, pin_offset_hint, pins_outside};
 pub(crate) use pin_offset::{count_outside, is_outside};
-pub use pl::{PlFile, parse_pl};
-pub use scl::{SclFile, parse_scl};
+pub use pl::parse_pl;
+pub use scl::parse_scl;
 pub use write::write_pl;
 pub use write_design::write_design;
 #[cfg(feature = "cli")]
 pub(crate) use write_design::{check as check_writable, design_paths};
-pub use wts::{WtsFile, parse_wts};
+pub use wts::parse_wts;
 
 pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
 pub use crate::text::index::NameIndex;
@@ -210,7 +211,7 @@ impl Reader {
 
     fn rows(&mut self, path: &Path) -> Result<Vec<Row>, FileError> {
         let (text, path) = self.open(path)?;
-        let SclFile { rows, warnings } = parse_scl(&text, &path)?;
+        let Contents { content: rows, warnings } = parse_scl(&text, &path)?;
         self.warnings.extend(warnings);
         Ok(rows)
     }
@@ -242,7 +243,7 @@ impl Reader {
             }
             let file = parse_wts(&text, &path, &nets.names, index)?;
             self.warnings.extend(file.warnings);
-            nets.weight = file.weight;
+            nets.weight = file.content;
         }
         Ok(nets)
     }

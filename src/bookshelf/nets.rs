@@ -5,14 +5,14 @@
 
 use super::chunks::{self, Source};
 use super::lexer::{self, Count, Parsed, unwrap_miss};
-use super::notes::{Notes, Tally};
+use super::notes::{Contents, Notes, Tally};
 use super::pl::KNOWN;
 use crate::design::{Names, Nets, Nodes};
 use crate::text::columns::{self, NetColumns};
 use crate::text::error::{FileError, Miss};
 use crate::text::index::{Key, NameIndex};
 use crate::text::words;
-use crate::warning::{Warning, WarningCode};
+use crate::warning::WarningCode;
 use std::path::Path;
 
 /// Where pin offsets are counted from.
@@ -25,16 +25,7 @@ pub enum PinOffset {
     LowerLeft,
 }
 
-/// The content of a `.nets` file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NetsFile {
-    /// Nets in file order, each of weight 1.
-    pub nets: Nets,
-    /// Warnings of things passed over.
-    pub warnings: Vec<Warning>,
-}
-
-/// Reads a `.nets` file's text; `path` is for messages.
+/// Reads a `.nets` file's text: nets in file order, each of weight 1. `path` is for messages.
 ///
 /// `index` finds the nodes and `nodes` are their sizes.
 ///
@@ -50,10 +41,9 @@ pub fn parse_nets(
     nodes: &Nodes,
     index: &NameIndex,
     offset: PinOffset,
-) -> Result<NetsFile, FileError> {
+) -> Result<Contents<Nets>, FileError> {
     let pins = Pins::of(nodes, index, offset);
-    let (nets, notes) = pins.parse(Source::Held(text)).map_err(|miss| miss.locate(path, text))?;
-    Ok(NetsFile { nets, warnings: notes.warnings(path, text) })
+    Contents::of(text, path, pins.parse(Source::Held(text)))
 }
 
 /// Inputs of reading a pin.
@@ -61,45 +51,6 @@ pub(super) struct Pins<'n> {
     nodes: &'n Nodes,
     index: &'n NameIndex<'n>,
     offset: PinOffset,
-}
-
-fn parse<'a>(source: Source<'a>, pins: &Pins) -> Result<(Nets, Notes<'a>), Miss<'a>> {
-    let keys = ["NumNets", "NumPins"];
-    let ([stated_nets, stated_pins], body) = lexer::header(source.head(), "nets", keys)?;
-    if body.is_empty() && stated_nets.is_none() {
-        return Err(Miss::expected(body, "`NetDegree`"));
-    }
-    let body = source.body(body)?;
-    // The shortest net is "NetDegree 0", the shortest pin "a", each with a line's end.
-    let capacity = |stated: Option<Count>, least| {
-        columns::capacity(stated.map(|s| s.value), body.len(), least)
-    };
-    let (net_capacity, pin_capacity) = (capacity(stated_nets, 12), capacity(stated_pins, 2));
-    let mut nets = NetColumns::with_capacity(net_capacity, 0, 0, pin_capacity);
-    chunks::read(
-        body,
-        |i| chunks::at_keyword(i, "NetDegree"),
-        |c| Ok((parse_chunk(c, pins)?, Tally::default())),
-        |parts| {
-            let more: usize = parts.iter().map(|part| part.pin_node.len()).sum();
-            if u32::try_from(nets.pins() + more).is_err() {
-                return Err(Miss::expected(body.held, "at most 4294967295 pins"));
-            }
-            let place = || Miss::expected(body.held, "names of less than 4 GiB in all");
-            nets.append(&parts, |part| part).map_err(|_| place())
-        },
-    )?;
-    let nets = nets.into_nets();
-    let mut notes = Notes::default();
-    Count::check(stated_nets, "nets", &[nets.len()], &mut notes)?;
-    Count::check(stated_pins, "pins", &[nets.pins()], &mut notes)?;
-    let short = (0..nets.len()).filter(|&e| nets.pins_of(e).len() < 2);
-    notes.count(
-        WarningCode::ShortNets,
-        short.count(),
-        "nets have fewer than two pins and no wirelength",
-    );
-    Ok((nets, notes))
 }
 
 /// Reads the nets of a chunk; `net_start` holds their ends within it.
@@ -230,7 +181,42 @@ impl<'n> Pins<'n> {
 
     /// Reads a .nets file as [`parse_nets`] does.
     pub(super) fn parse<'a>(&self, source: Source<'a>) -> Result<(Nets, Notes<'a>), Miss<'a>> {
-        parse(source, self)
+        let keys = ["NumNets", "NumPins"];
+        let ([stated_nets, stated_pins], body) = lexer::header(source.head(), "nets", keys)?;
+        if body.is_empty() && stated_nets.is_none() {
+            return Err(Miss::expected(body, "`NetDegree`"));
+        }
+        let body = source.body(body)?;
+        // The shortest net is "NetDegree 0", the shortest pin "a", each with a line's end.
+        let capacity = |stated: Option<Count>, least| {
+            columns::capacity(stated.map(|s| s.value), body.len(), least)
+        };
+        let (net_capacity, pin_capacity) = (capacity(stated_nets, 12), capacity(stated_pins, 2));
+        let mut nets = NetColumns::with_capacity(net_capacity, 0, 0, pin_capacity);
+        chunks::read(
+            body,
+            |i| chunks::at_keyword(i, "NetDegree"),
+            |c| Ok((parse_chunk(c, self)?, Tally::default())),
+            |parts| {
+                let more: usize = parts.iter().map(|part| part.pin_node.len()).sum();
+                if u32::try_from(nets.pins() + more).is_err() {
+                    return Err(Miss::expected(body.held, "at most 4294967295 pins"));
+                }
+                let place = || Miss::expected(body.held, "names of less than 4 GiB in all");
+                nets.append(&parts, |part| part).map_err(|_| place())
+            },
+        )?;
+        let nets = nets.into_nets();
+        let mut notes = Notes::default();
+        Count::check(stated_nets, "nets", &[nets.len()], &mut notes)?;
+        Count::check(stated_pins, "pins", &[nets.pins()], &mut notes)?;
+        let short = (0..nets.len()).filter(|&e| nets.pins_of(e).len() < 2);
+        notes.count(
+            WarningCode::ShortNets,
+            short.count(),
+            "nets have fewer than two pins and no wirelength",
+        );
+        Ok((nets, notes))
     }
 
     /// Makes offsets that are counted from the nodes' lower-left corners such from their centres.

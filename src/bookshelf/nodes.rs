@@ -4,36 +4,28 @@
 
 use super::chunks::{self, Source};
 use super::lexer::{self, Count, unwrap_miss};
-use super::notes::{Notes, Tally};
+use super::notes::{Contents, Notes, Tally};
 use crate::design::{NodeKind, Nodes};
 use crate::text::columns::{Column, NameColumn, capacity};
 use crate::text::error::{FileError, Miss, Reason};
 use crate::text::index::NameIndex;
 use crate::text::words;
-use crate::warning::{Warning, WarningCode};
+use crate::warning::WarningCode;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// The content of a `.nodes` file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NodesFile {
-    /// Cells, macros and pads in file order; the terminals are fixed.
-    pub nodes: Nodes,
-    /// Warnings of things passed over.
-    pub warnings: Vec<Warning>,
-}
-
-/// Reads a `.nodes` file's text; `path` is for messages.
+/// Reads a `.nodes` file's text: cells, macros and pads in file order, of which the terminals are
+/// fixed. `path` is for messages.
 ///
 /// # Errors
 /// At the first line that is not a node, at a node that occurs twice, and when
 /// the header counts more than there are.
-pub fn parse_nodes(text: &[u8], path: &Path) -> Result<NodesFile, FileError> {
-    let (nodes, notes) = parse(Source::Held(text)).map_err(|miss| miss.locate(path, text))?;
-    if NameIndex::new(&nodes.names).has_repeats() {
+pub fn parse_nodes(text: &[u8], path: &Path) -> Result<Contents<Nodes>, FileError> {
+    let nodes = Contents::of(text, path, parse(Source::Held(text)))?;
+    if NameIndex::new(&nodes.content.names).has_repeats() {
         return Err(repeated_node(text, path));
     }
-    Ok(NodesFile { nodes, warnings: notes.warnings(path, text) })
+    Ok(nodes)
 }
 
 /// Reads a .nodes file as [`parse_nodes`] does, without looking for repeated names.

@@ -1,5 +1,6 @@
 //! Warnings: oddities that are counted rather than listed.
 
+use crate::text::error::{FileError, Miss};
 use crate::text::words::{self, position};
 use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
@@ -74,5 +75,26 @@ impl<'a> Notes<'a> {
             Warning::new(*code, line)
         };
         self.0.iter().map(line).collect()
+    }
+}
+
+/// The content of a file, and warnings of things passed over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contents<T> {
+    /// What the file describes.
+    pub content: T,
+    /// Warnings, one line each.
+    pub warnings: Vec<Warning>,
+}
+
+impl<T> Contents<T> {
+    /// Returns what was parsed of `text`, the file at `path`, with lines counted.
+    pub(super) fn of<'a>(
+        text: &'a [u8],
+        path: &Path,
+        parsed: Result<(T, Notes<'a>), Miss<'a>>,
+    ) -> Result<Self, FileError> {
+        let (content, notes) = parsed.map_err(|miss| miss.locate(path, text))?;
+        Ok(Contents { content, warnings: notes.warnings(path, text) })
     }
 }

@@ -5,24 +5,16 @@
 
 use super::chunks::{self, Source};
 use super::lexer::{self, unwrap_miss};
-use super::notes::{Notes, Tally};
+use super::notes::{Contents, Notes, Tally};
 use crate::design::{NodeKind, Orientation, Placement};
 use crate::text::error::{FileError, Miss, Reason};
 use crate::text::index::NameIndex;
 use crate::text::words;
-use crate::warning::{Warning, WarningCode};
+use crate::warning::WarningCode;
 use std::path::Path;
 
-/// The content of a `.pl` file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PlFile {
-    /// The position of each node; nodes the file does not mention are at (0, 0), `N`.
-    pub placement: Placement,
-    /// Warnings of things passed over.
-    pub warnings: Vec<Warning>,
-}
-
-/// Reads a `.pl` file's text; `path` is for messages.
+/// Reads a `.pl` file's text: the position of each node; nodes that it does not mention are at
+/// (0, 0), `N`. `path` is for messages.
 ///
 /// `index` finds the nodes and `kind` (one per node) is what they are so far:
 /// `/FIXED` fixes a movable node, `/FIXED_NI` makes any node fixed without image.
@@ -37,11 +29,9 @@ pub fn parse_pl(
     path: &Path,
     index: &NameIndex,
     kind: &mut [NodeKind],
-) -> Result<PlFile, FileError> {
+) -> Result<Contents<Placement>, FileError> {
     assert_eq!(kind.len(), index.names().len(), "one kind for each node");
-    let parsed = parse(Source::Held(text), index, kind);
-    let (placement, notes) = parsed.map_err(|miss| miss.locate(path, text))?;
-    Ok(PlFile { placement, warnings: notes.warnings(path, text) })
+    Contents::of(text, path, parse(Source::Held(text), index, kind))
 }
 
 /// Reads a .pl file as [`parse_pl`] does. After an error a part of `kind` may be changed already.

@@ -4,29 +4,19 @@
 //! pair of `SubrowOrigin` and `NumSites`, in either order, is one [`Row`] of the design.
 
 use super::lexer::{self, Count, Parsed, unwrap_miss};
-use super::notes::Notes;
+use super::notes::{Contents, Notes};
 use crate::design::{Orientation, Row, Symmetry};
 use crate::text::error::{FileError, Miss};
-use crate::warning::{Warning, WarningCode};
+use crate::warning::WarningCode;
 use std::path::Path;
 
-/// The content of a `.scl` file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SclFile {
-    /// One entry for each subrow, in file order.
-    pub rows: Vec<Row>,
-    /// Warnings of things passed over.
-    pub warnings: Vec<Warning>,
-}
-
-/// Reads a `.scl` file's text; `path` is for messages.
+/// Reads a `.scl` file's text: one row for each subrow, in file order. `path` is for messages.
 ///
 /// # Errors
 /// When there is no row, at a row that is not whole, and when the header
 /// counts more rows than there are.
-pub fn parse_scl(text: &[u8], path: &Path) -> Result<SclFile, FileError> {
-    let (rows, notes) = parse(text).map_err(|miss| miss.locate(path, text))?;
-    Ok(SclFile { rows, warnings: notes.warnings(path, text) })
+pub fn parse_scl(text: &[u8], path: &Path) -> Result<Contents<Vec<Row>>, FileError> {
+    Contents::of(text, path, parse(text))
 }
 
 fn parse(text: &[u8]) -> Result<(Vec<Row>, Notes<'_>), Miss<'_>> {

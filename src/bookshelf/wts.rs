@@ -4,23 +4,15 @@
 
 use super::chunks::{self, Source};
 use super::lexer::{self, unwrap_miss};
-use super::notes::{Notes, Tally};
+use super::notes::{Contents, Notes, Tally};
 use crate::design::Names;
 use crate::text::error::{FileError, Miss};
 use crate::text::index::NameIndex;
-use crate::warning::{Warning, WarningCode};
+use crate::warning::WarningCode;
 use std::path::Path;
 
-/// The content of a `.wts` file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WtsFile {
-    /// Weight of each net; 1 where the file gives none.
-    pub weight: Vec<f64>,
-    /// Warnings of things passed over.
-    pub warnings: Vec<Warning>,
-}
-
-/// Reads a `.wts` file's text for the nets called `nets`; `path` is for messages.
+/// Reads a `.wts` file's text: the weight of each of the nets called `nets`, 1 where the file gives
+/// none. `path` is for messages.
 ///
 /// Weights of nodes, which `nodes` finds, are passed over in silence, of other names with a
 /// warning. A net that is weighed twice keeps the later weight; of nets of one name the
@@ -33,9 +25,8 @@ pub fn parse_wts(
     path: &Path,
     nets: &Names,
     nodes: &NameIndex,
-) -> Result<WtsFile, FileError> {
-    let (weight, notes) = parse(text, nets, nodes).map_err(|miss| miss.locate(path, text))?;
-    Ok(WtsFile { weight, warnings: notes.warnings(path, text) })
+) -> Result<Contents<Vec<f64>>, FileError> {
+    Contents::of(text, path, parse(text, nets, nodes))
 }
 
 fn parse<'a>(

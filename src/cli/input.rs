@@ -99,7 +99,7 @@ pub(crate) fn read_design(args: &DesignArgs) -> Result<Opened, Failure> {
 /// Returns the bins and charge of a design.
 pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Failure> {
     let die = design.die().ok_or("the design has neither rows nor an outline, so it has no die")?;
-    let [nx, ny] = match args.bins() {
+    let [nx, ny] = match args.bins {
         Some(Bins(nx, ny)) => [nx, ny],
         None => default_bins(design, die, args.target_density()),
     };

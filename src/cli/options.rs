@@ -52,10 +52,10 @@ pub(crate) struct EvaluationArgs {
 pub(crate) struct SolveArgs {
     /// Bins along x and y; DREAMPlace's choice for the design unless given
     #[arg(long, value_name = "NX[xNY]")]
-    bins: Option<Bins>,
+    pub(crate) bins: Option<Bins>,
     /// Target density, above 0 and at most 1; 1 unless given
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = target_density)]
-    target_density: Option<f64>,
+    pub(crate) target_density: Option<f64>,
     /// Fill the free space with fillers
     #[arg(long)]
     pub(crate) fillers: bool,
@@ -84,7 +84,7 @@ pub(crate) struct SolveArgs {
     /// Seed of the fillers' positions, and of a placement's start
     #[arg(long, value_name = "SEED", default_value_t = 1000, allow_hyphen_values = true,
           value_parser = seed)]
-    seed: u64,
+    pub(crate) seed: u64,
 }
 
 /// `--pipeline`, none for `auto`. clap takes an option of type `Option` for one that may be missing;
@@ -281,18 +281,8 @@ impl EvaluationArgs {
 }
 
 impl SolveArgs {
-    /// Returns the bins given.
-    pub(crate) fn bins(&self) -> Option<Bins> {
-        self.bins
-    }
-
     pub(crate) fn target_density(&self) -> f64 {
         self.target_density.unwrap_or(1.0)
-    }
-
-    /// Returns the target density, where one was given.
-    pub(crate) fn given_target_density(&self) -> Option<f64> {
-        self.target_density
     }
 
     /// Returns these arguments, with `bins` and `target_density` where none are given.
@@ -303,10 +293,6 @@ impl SolveArgs {
             target_density: self.target_density.or(Some(target_density)),
             ..self.clone()
         }
-    }
-
-    pub(crate) fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// Returns the same options with the fillers of a placement.

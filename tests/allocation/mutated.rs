@@ -144,7 +144,7 @@ fn nodes_of(files: &Files) -> Nodes {
     // The real files are cut, so that their counts are wrong and their last line may be.
     let whole = files[1].iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
     let text = String::from_utf8_lossy(&files[1][..whole]).replace("Num", "# Num");
-    bookshelf::parse_nodes(text.as_bytes(), Path::new("seed.nodes")).unwrap().nodes
+    bookshelf::parse_nodes(text.as_bytes(), Path::new("seed.nodes")).unwrap().content
 }
 
 fn check_error(error: &FileError, text: &[u8]) {
@@ -174,24 +174,24 @@ fn read_with_all(text: &[u8], nodes: &Nodes) {
     let path = Path::new("mutated");
     let error = |e: FileError| check_error(&e, text);
     let _ = bookshelf::parse_aux(text, path).map_err(error);
-    let _ = bookshelf::parse_nodes(text, path).map_err(error).map(|f| check_nodes(&f.nodes));
+    let _ = bookshelf::parse_nodes(text, path).map_err(error).map(|f| check_nodes(&f.content));
     let index = NameIndex::new(&nodes.names);
     let mut kind = nodes.kind.clone();
     let _ = bookshelf::parse_pl(text, path, &index, &mut kind).map_err(error).map(|f| {
-        assert_eq!(f.placement.orientation.len(), nodes.len());
-        assert!(f.placement.x.iter().chain(&f.placement.y).all(|v| v.is_finite()));
+        assert_eq!(f.content.orientation.len(), nodes.len());
+        assert!(f.content.x.iter().chain(&f.content.y).all(|v| v.is_finite()));
     });
     for offset in [PinOffset::Center, PinOffset::LowerLeft] {
         let file = bookshelf::parse_nets(text, path, nodes, &index, offset);
-        let _ = file.map_err(error).map(|f| check_nets(&f.nets, nodes.len()));
+        let _ = file.map_err(error).map(|f| check_nets(&f.content, nodes.len()));
     }
     let _ = bookshelf::parse_scl(text, path).map_err(error).map(|f| {
-        assert!(!f.rows.is_empty());
-        assert!(f.rows.iter().all(|r| r.height > 0.0 && r.pitch > 0.0 && r.sites > 0));
+        assert!(!f.content.is_empty());
+        assert!(f.content.iter().all(|r| r.height > 0.0 && r.pitch > 0.0 && r.sites > 0));
     });
     let _ = bookshelf::parse_wts(text, path, &nodes.names, &index).map_err(error).map(|f| {
-        assert_eq!(f.weight.len(), nodes.len());
-        assert!(f.weight.iter().all(|w| w.is_finite() && *w >= 0.0));
+        assert_eq!(f.content.len(), nodes.len());
+        assert!(f.content.iter().all(|w| w.is_finite() && *w >= 0.0));
     });
 }
 

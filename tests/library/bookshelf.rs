@@ -84,8 +84,8 @@ fn rows_of_other_suites_are_read() {
         let path = dir.join(name);
         let text = fs::read(&path).unwrap();
         let file = placefield::bookshelf::parse_scl(&text, &path).unwrap();
-        assert_eq!(file.rows.len(), rows, "{name}");
-        let mut seen: Vec<_> = file.rows.iter().map(|r| (r.x as i64, r.sites)).collect();
+        assert_eq!(file.content.len(), rows, "{name}");
+        let mut seen: Vec<_> = file.content.iter().map(|r| (r.x as i64, r.sites)).collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), spans, "{name}: {seen:?}");

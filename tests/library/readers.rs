@@ -84,7 +84,7 @@ mod aux {
 mod nodes {
     use super::*;
 
-    fn read(text: &str) -> Result<NodesFile, String> {
+    fn read(text: &str) -> Result<Contents<Nodes>, String> {
         parse_nodes(text.as_bytes(), Path::new("d.nodes")).map_err(|e| e.to_string())
     }
 
@@ -132,7 +132,7 @@ mod nodes {
     fn headers_may_count_fewer() {
         let text = "NumNodes : 1\nNumTerminals : 0\na 1 1\nb 1 1 terminal\nc 1 1 terminal_NI\n";
         let file = read(text).unwrap();
-        assert_eq!(file.nodes.len(), 3);
+        assert_eq!(file.content.len(), 3);
         assert_eq!(
             file.warnings,
             [
@@ -158,7 +158,7 @@ mod nodes {
 mod pl {
     use super::*;
 
-    fn read(text: &str) -> Result<(PlFile, Vec<NodeKind>), String> {
+    fn read(text: &str) -> Result<(Contents<Placement>, Vec<NodeKind>), String> {
         let mut names = Names::default();
         ["a", "b", "t", "ni"].iter().for_each(|n| names.push(n));
         let (m, f, ni) = (NodeKind::Movable, NodeKind::Fixed, NodeKind::FixedNoImage);
@@ -175,10 +175,10 @@ mod pl {
              ni 459 470 : E /FIXED_NI",
         )
         .unwrap();
-        assert_eq!(file.placement.x, [1000.0, -58377.6, 0.0, 459.0]);
-        assert_eq!(file.placement.y, [0.5, 12089.5, 0.0, 470.0]);
+        assert_eq!(file.content.x, [1000.0, -58377.6, 0.0, 459.0]);
+        assert_eq!(file.content.y, [0.5, 12089.5, 0.0, 470.0]);
         use Orientation::*;
-        assert_eq!(file.placement.orientation, [W, FS, FE, E]);
+        assert_eq!(file.content.orientation, [W, FS, FE, E]);
         assert!(file.warnings.is_empty());
     }
 
@@ -251,7 +251,7 @@ mod nets {
         Nodes { names, width, height, kind, ..Nodes::default() }
     }
 
-    fn read(text: &str, offset: PinOffset) -> Result<NetsFile, String> {
+    fn read(text: &str, offset: PinOffset) -> Result<Contents<Nets>, String> {
         let nodes = nodes();
         let index = NameIndex::new(&nodes.names);
         parse_nets(text.as_bytes(), Path::new("d.nets"), &nodes, &index, offset)
@@ -265,7 +265,7 @@ mod nets {
 
     #[test]
     fn net_and_pin_line_variants_are_read() {
-        let NetsFile { nets, warnings } = read(DIALECTS, PinOffset::Center).unwrap();
+        let Contents { content: nets, warnings } = read(DIALECTS, PinOffset::Center).unwrap();
         assert_eq!(nets.names.iter().collect::<Vec<_>>(), ["n0", "", "n0"]);
         assert_eq!(nets.net_start, [0, 2, 5, 6]);
         assert_eq!(nets.pin_node, [0, 2, 1, 0, 2, 1]);
@@ -277,20 +277,21 @@ mod nets {
 
     #[test]
     fn lower_left_offsets_are_moved_to_the_centre() {
-        let NetsFile { nets, .. } = read(DIALECTS, PinOffset::LowerLeft).unwrap();
+        let Contents { content: nets, .. } = read(DIALECTS, PinOffset::LowerLeft).unwrap();
         assert_eq!(nets.pin_dx, [-6.5, -13.0, 0.0, 0.0, -15.0, -9.0]);
         assert_eq!(nets.pin_dy, [-8.0, -1.0, 0.0, 0.0, -4.0, -2.0]);
     }
 
     #[test]
     fn nets_without_pins_and_pins_twice_are_kept() {
-        let nets =
-            read("NetDegree : 0 e\nNetDegree : 2 f\na I\na I\n", PinOffset::Center).unwrap().nets;
+        let nets = read("NetDegree : 0 e\nNetDegree : 2 f\na I\na I\n", PinOffset::Center)
+            .unwrap()
+            .content;
         assert_eq!((nets.net_start, nets.pin_node), (vec![0, 0, 2], vec![0, 0]));
-        assert_eq!(read("NumNets : 0\n", PinOffset::Center).unwrap().nets.net_start, [0]);
+        assert_eq!(read("NumNets : 0\n", PinOffset::Center).unwrap().content.net_start, [0]);
         let fewer = read("NumPins : 1\nNetDegree : 2\na\nd\n", PinOffset::Center).unwrap();
         let warning = "d.nets: 1 pins more than the header counts (counted on line 1: `1`)";
-        assert_eq!(fewer.nets.pins(), 2);
+        assert_eq!(fewer.content.pins(), 2);
         assert_eq!(fewer.warnings, [warning]);
     }
 
@@ -342,7 +343,7 @@ mod nets {
 mod wts {
     use super::*;
 
-    fn read(text: &str) -> Result<WtsFile, String> {
+    fn read(text: &str) -> Result<Contents<Vec<f64>>, String> {
         let mut nets = Names::default();
         ["n0", "", "n.1", "n0"].iter().for_each(|n| nets.push(n));
         let mut nodes = Names::default();
@@ -354,21 +355,21 @@ mod wts {
     #[test]
     fn nets_are_weighed_by_name() {
         let file = read("UCLA wts 1.0\r\n# c\r\n\r\n\tn.1  1.428e+06\r\nn0\t0 # c\r\n").unwrap();
-        assert_eq!(file.weight, [0.0, 1.0, 1.428e6, 1.0]);
+        assert_eq!(file.content, [0.0, 1.0, 1.428e6, 1.0]);
         assert!(file.warnings.is_empty());
     }
 
     #[test]
     fn a_file_without_weights_is_fine() {
         for text in ["", "UCLA wts 1.0\n", "# only\n# comments"] {
-            assert_eq!(read(text).unwrap().weight, [1.0; 4], "{text}");
+            assert_eq!(read(text).unwrap().content, [1.0; 4], "{text}");
         }
     }
 
     #[test]
     fn weights_of_unknown_names_are_counted() {
         let file = read("o5 9\no1 3\nn0 2\no2 4\no6 1").unwrap();
-        assert_eq!(file.weight, [2.0, 1.0, 1.0, 1.0]);
+        assert_eq!(file.content, [2.0, 1.0, 1.0, 1.0]);
         let want =
             "d.wts: 2 weights are of names that no net and no node has (first on line 2: `o1`)";
         assert_eq!(file.warnings, [want]);
@@ -395,7 +396,7 @@ mod scl {
 
     fn read(text: &str) -> Result<Vec<Row>, String> {
         let file = parse_scl(text.as_bytes(), Path::new("d.scl"));
-        file.map(|f| f.rows).map_err(|e| e.to_string())
+        file.map(|f| f.content).map_err(|e| e.to_string())
     }
 
     #[test]
@@ -581,12 +582,12 @@ mod large {
         let Loaded { design, bytes_read, files, .. } = loaded.unwrap();
         let text = |name: &str| fs::read(folder.path().join(name)).unwrap();
         let path = Path::new("d");
-        let mut nodes = parse_nodes(&text("d.nodes"), path).unwrap().nodes;
+        let mut nodes = parse_nodes(&text("d.nodes"), path).unwrap().content;
         let index = NameIndex::new(&nodes.names);
         let pl = parse_pl(&text("d.pl"), path, &index, &mut nodes.kind).unwrap();
         let nets = parse_nets(&text("d.nets"), path, &nodes, &index, PinOffset::Center).unwrap();
-        assert_eq!(design.nets.unwrap(), nets.nets);
-        assert_eq!(design.placement, pl.placement);
+        assert_eq!(design.nets.unwrap(), nets.content);
+        assert_eq!(design.placement, pl.content);
         assert_eq!(design.nodes, nodes);
         let sizes = files.iter().map(|file| fs::metadata(file).unwrap().len());
         assert_eq!((files.len(), bytes_read), (5, sizes.sum()));

@@ -11,7 +11,7 @@ use crate::cli::engines::advise;
 use crate::cli::engines::{Chosen, EngineReal, decide, with_precision};
 use crate::cli::failure::Failure;
 use crate::cli::input::use_threads;
-use crate::cli::options::{EngineChoice, precision, thread_count};
+use crate::cli::options::{EngineChoice, number, precision, thread_count};
 use crate::cli::outputs::{Outputs, read_input};
 use crate::cli::results::{list, tell, write_output};
 use crate::cpu::engine::milliseconds;
@@ -61,20 +61,17 @@ pub(crate) struct CompressArgs {
 
 /// Parses `--threshold`.
 fn threshold(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|e: &f64| *e >= 0.0 && e.is_finite());
-    number.ok_or_else(|| "expected a finite number of at least 0".to_owned())
+    number(text, |e| e >= 0.0, "a finite number of at least 0")
 }
 
 /// Parses `--psnr`.
 fn decibels(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|v: &f64| *v > 0.0 && *v <= 200.0);
-    number.ok_or_else(|| "expected decibels above 0 and at most 200".to_owned())
+    number(text, |v| v > 0.0 && v <= 200.0, "decibels above 0 and at most 200")
 }
 
 /// Parses `--keep`.
 fn percent(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|v: &f64| (0.0..=100.0).contains(v));
-    number.ok_or_else(|| "expected a number from 0 to 100".to_owned())
+    number(text, |v| (0.0..=100.0).contains(&v), "a number from 0 to 100")
 }
 
 /// The JSON document of a compression.

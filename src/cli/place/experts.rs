@@ -72,7 +72,7 @@ pub(super) struct ExpertArgs {
     /// Leave nets of more pins out of the objective, not out of the HPWL reported (DREAMPlace's
     /// default is 100); without it all nets take part
     #[arg(long, value_name = "PINS", value_parser = clap::value_parser!(u32).range(2..))]
-    ignore_net_degree: Option<u32>,
+    pub(super) ignore_net_degree: Option<u32>,
     /// Place without fillers: cells spread over all of the free space
     #[arg(long)]
     no_fillers: bool,
@@ -81,7 +81,7 @@ pub(super) struct ExpertArgs {
     no_precondition: bool,
     /// Move every body at the start by up to half of so many times its size
     #[arg(long, value_name = "RATIO", default_value_t = 0.0, value_parser = noise)]
-    noise: f64,
+    pub(super) noise: f64,
 }
 
 /// Wide enough for any use, and far from the ends of single precision.
@@ -120,16 +120,8 @@ impl ExpertArgs {
         !self.no_fillers
     }
 
-    pub(super) fn noise(&self) -> f64 {
-        self.noise
-    }
-
     /// Nets of this many pins or more are left out, as [`Netlist::from_design`] takes it.
     pub(super) fn large_net(&self) -> usize {
         self.ignore_net_degree.map_or(Netlist::ALL, |most| most as usize + 1)
-    }
-
-    pub(super) fn ignore_net_degree(&self) -> Option<u32> {
-        self.ignore_net_degree
     }
 }

@@ -92,7 +92,7 @@ impl<T: EngineReal> Host for Command<'_, T> {
 
     fn resume(&mut self, backend: &mut dyn Backend) -> Result<Option<Resumed>, Failure> {
         stop::listen()?;
-        let start = (self.options.seed(), self.noise);
+        let start = (self.options.seed, self.noise);
         Ok(self.checkpoints.resume::<T>(|| {
             Subject::of::<T>(&self.name, &self.charge, self.netlist, backend, start, self.place)
         })?)

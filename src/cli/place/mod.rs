@@ -153,7 +153,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
         let message = "a placement goes to a file, for standard output takes the summary";
         return Err(usage(ErrorKind::InvalidValue, message));
     }
-    if args.seeds > 1 && args.init == InitArg::File && args.experts.noise() == 0.0 {
+    if args.seeds > 1 && args.init == InitArg::File && args.experts.noise == 0.0 {
         let message =
             "'--seeds' needs starts that differ: '--init file' has one, without '--noise'";
         return Err(usage(ErrorKind::ArgumentConflict, message));
@@ -187,7 +187,7 @@ fn place<T: EngineReal>(
     log::begin("making bins, charge and engine");
     let setup = Instant::now();
     let given = &args.evaluation.options;
-    let target_density = given.given_target_density().unwrap_or(TARGET_DENSITY);
+    let target_density = given.target_density.unwrap_or(TARGET_DENSITY);
     let die = opened
         .design
         .die()
@@ -211,12 +211,12 @@ fn place<T: EngineReal>(
             .warm(args.init == InitArg::File),
     );
     let mut flow = FlowOptions::default();
-    flow.bodies.bins = given.bins().map(|Bins(nx, ny)| [nx, ny]);
+    flow.bodies.bins = given.bins.map(|Bins(nx, ny)| [nx, ny]);
     flow.bodies.charge = options.charge_options();
     flow.bodies.large_net = args.experts.large_net();
     flow.bodies.precision = T::PRECISION;
     (flow.until, flow.place) = (args.until, place_options);
-    (flow.noise, flow.seed, flow.seeds) = (args.experts.noise(), options.seed(), args.seeds);
+    (flow.noise, flow.seed, flow.seeds) = (args.experts.noise, options.seed, args.seeds);
     flow.deadline =
         args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
     flow.routability = args.routability.options(&opened);
@@ -224,7 +224,7 @@ fn place<T: EngineReal>(
     flow.refine = flow.refine.padding(args.legal.padding());
     // Only who asks for room wants it kept; bins hold some cells each then, not a part of one.
     let kept = given
-        .given_target_density()
+        .target_density
         .filter(|target| *target < 1.0)
         .map(|_| charge_of(&opened.design, given))
         .transpose()?;
@@ -283,7 +283,7 @@ fn place<T: EngineReal>(
         precision: T::PRECISION,
         placed: &placed,
         target_asked: options.target_density(),
-        raise_density: args.raise_density || given.given_target_density().is_none(),
+        raise_density: args.raise_density || given.target_density.is_none(),
         regions: &regions,
         times,
         seeds: if args.seeds > 1 { &placed.seeds } else { &[] },

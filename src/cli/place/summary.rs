@@ -314,8 +314,8 @@ impl Summary<'_> {
                 iterations: self.place_options.iterations,
                 warm_start: self.place_options.warm,
                 precondition: self.place_options.precondition,
-                ignore_net_degree: self.experts.ignore_net_degree(),
-                noise: self.experts.noise(),
+                ignore_net_degree: self.experts.ignore_net_degree,
+                noise: self.experts.noise,
                 schedule: self.place_options.schedule,
             },
             result: ResultReport {
