@@ -251,45 +251,21 @@ mod x86 {
 
     macro_rules! vector {
         ($name:ident, $register:ty, $number:ty, $lanes:literal,
-         $add:ident, $sub:ident, $mul:ident, $div:ident, $mul_add:ident, $mul_sub:ident,
+         [$($operator:ident $method:ident $of_two:ident),*], $mul_add:ident, $mul_sub:ident,
          $splat:ident, $load:ident, $store:ident, $stream:ident) => {
             /// Numbers in one register.
             #[derive(Clone, Copy, Debug)]
             pub struct $name($register);
 
-            impl Add for $name {
+            $(impl $operator for $name {
                 type Output = Self;
                 #[inline(always)]
-                fn add(self, other: Self) -> Self {
+                fn $method(self, other: Self) -> Self {
                     // SAFETY: a vector comes from `splat` or `load`, whose caller promises the
                     // unit.
-                    $name(unsafe { $add(self.0, other.0) })
+                    $name(unsafe { $of_two(self.0, other.0) })
                 }
-            }
-            impl Sub for $name {
-                type Output = Self;
-                #[inline(always)]
-                fn sub(self, other: Self) -> Self {
-                    // SAFETY: as above.
-                    $name(unsafe { $sub(self.0, other.0) })
-                }
-            }
-            impl Mul for $name {
-                type Output = Self;
-                #[inline(always)]
-                fn mul(self, other: Self) -> Self {
-                    // SAFETY: as above.
-                    $name(unsafe { $mul(self.0, other.0) })
-                }
-            }
-            impl Div for $name {
-                type Output = Self;
-                #[inline(always)]
-                fn div(self, other: Self) -> Self {
-                    // SAFETY: as above.
-                    $name(unsafe { $div(self.0, other.0) })
-                }
-            }
+            })*
             impl Vector for $name {
                 type Number = $number;
                 const LANES: usize = $lanes;
@@ -337,10 +313,12 @@ mod x86 {
         __m512,
         f32,
         16,
-        _mm512_add_ps,
-        _mm512_sub_ps,
-        _mm512_mul_ps,
-        _mm512_div_ps,
+        [
+            Add add _mm512_add_ps,
+            Sub sub _mm512_sub_ps,
+            Mul mul _mm512_mul_ps,
+            Div div _mm512_div_ps
+        ],
         _mm512_fmadd_ps,
         _mm512_fmsub_ps,
         _mm512_set1_ps,
@@ -353,10 +331,12 @@ mod x86 {
         __m512d,
         f64,
         8,
-        _mm512_add_pd,
-        _mm512_sub_pd,
-        _mm512_mul_pd,
-        _mm512_div_pd,
+        [
+            Add add _mm512_add_pd,
+            Sub sub _mm512_sub_pd,
+            Mul mul _mm512_mul_pd,
+            Div div _mm512_div_pd
+        ],
         _mm512_fmadd_pd,
         _mm512_fmsub_pd,
         _mm512_set1_pd,
@@ -369,10 +349,12 @@ mod x86 {
         __m256,
         f32,
         8,
-        _mm256_add_ps,
-        _mm256_sub_ps,
-        _mm256_mul_ps,
-        _mm256_div_ps,
+        [
+            Add add _mm256_add_ps,
+            Sub sub _mm256_sub_ps,
+            Mul mul _mm256_mul_ps,
+            Div div _mm256_div_ps
+        ],
         _mm256_fmadd_ps,
         _mm256_fmsub_ps,
         _mm256_set1_ps,
@@ -385,10 +367,12 @@ mod x86 {
         __m256d,
         f64,
         4,
-        _mm256_add_pd,
-        _mm256_sub_pd,
-        _mm256_mul_pd,
-        _mm256_div_pd,
+        [
+            Add add _mm256_add_pd,
+            Sub sub _mm256_sub_pd,
+            Mul mul _mm256_mul_pd,
+            Div div _mm256_div_pd
+        ],
         _mm256_fmadd_pd,
         _mm256_fmsub_pd,
         _mm256_set1_pd,
