@@ -57,7 +57,7 @@ constexpr u32 ROOM = CHUNK_PINS / 32;
 #if __CUDA_ARCH__ == 900
 constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 4 : 6;
 #else
-constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 4 : 5;
+constexpr int NETS_BLOCKS = F64 ? 2 : 4;
 #endif
 
 /// The nets between bodies. Same layout as `NetAddresses` in src/cuda.
