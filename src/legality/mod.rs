@@ -35,7 +35,7 @@
 //! };
 //! let legality = legality::check(&design, &LegalityOptions::default())?;
 //! assert!(!legality.is_legal());
-//! assert_eq!((legality.overlaps, legality.overlap_area), (1, 10.0));
+//! assert_eq!((legality.count(Fault::Overlap), legality.overlap_area), (1, 10.0));
 //! assert_eq!((legality.worst[0].fault, legality.worst[0].node), (Fault::Overlap, 0));
 //! # Ok::<(), legality::LegalityError>(())
 //! ```
