@@ -4,8 +4,8 @@
 //! alone, so everything that uses the vector runs in the order in which it was asked for, and the
 //! memory is freed after the last use. Work of another `Gpu` refuses it ([`CudaError::OtherGpu`]).
 //!
-//! Copies between host and device wait until they are done, except those from
-//! and to [`Pinned`] memory, which the crate keeps to itself.
+//! Copies between host and device wait until they are done, except those of
+//! [`Gpu::write_later`], which the crate keeps to itself as it does [`Pinned`] memory.
 
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
