@@ -23,8 +23,8 @@
 //
 // The lanes of a warp are divided among the nets of its chunk, the same power of two to each. One lane takes both axes,
 // two lanes an axis each, more divide the pins of an axis among them: with a lane to each net, and a warp to a net of
-// more than 16 pins, there were twice as many instructions at adaptec1's size. Nets of two pins, half of all, need no
-// sums and no shared memory.
+// more than 16 pins, there were a third more instructions at adaptec1's and bigblue4's sizes. Nets of two pins, half of
+// all, need no sums and no shared memory.
 //
 // Nets of many pins (a clock's has tens of thousands) would keep one block busy long after all others have ended. A
 // block takes a piece of one: first it leaves the sums with respect to the piece's own edges, then, with those of all

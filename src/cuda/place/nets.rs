@@ -315,14 +315,13 @@ impl Layout {
 fn chunks(nets: &[u32], degree: impl Fn(u32) -> usize) -> Vec<[u32; 2]> {
     let mut starts = vec![[0; 2]];
     let (mut net, mut pin) = (0, 0);
-    let mut smallest = nets.first().map_or(0, |&e| degree(e) as u32);
     for &e in nets {
         let pins = degree(e) as u32;
         let [first_net, first_pin] = starts[starts.len() - 1];
+        let smallest = degree(nets[first_net as usize]) as u32;
         let fits = net < first_net + most_nets(pins) && pin + pins <= first_pin + CHUNK_PINS as u32;
         if !fits || !(smallest..=2 * smallest).contains(&pins) {
             starts.push([net, pin]);
-            smallest = pins;
         }
         (net, pin) = (net + 1, pin + pins);
     }
