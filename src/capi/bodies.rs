@@ -175,9 +175,32 @@ pub unsafe extern "C" fn placefield_bodies_init(
     struct_size: usize,
     error: *mut ErrorText,
 ) -> Status {
-    // SAFETY: zero is a value of every field, NULL of the pointers.
-    let mut defaults: Bodies = unsafe { std::mem::zeroed() };
-    defaults.struct_size = size_of::<Bodies>() as u32;
-    (defaults.target_density, defaults.seed) = (1.0, 1000);
+    let none = std::ptr::null();
+    let defaults = Bodies {
+        struct_size: size_of::<Bodies>() as u32,
+        fillers: 0,
+        movable: 0,
+        width: none,
+        height: none,
+        x: none,
+        y: none,
+        macros: std::ptr::null(),
+        fixed: 0,
+        fixed_x: none,
+        fixed_y: none,
+        fixed_width: none,
+        fixed_height: none,
+        row_height: 0.0,
+        target_density: 1.0,
+        seed: 1000,
+        fences: 0,
+        region: std::ptr::null(),
+        fence_rects: 0,
+        fence_of_rect: std::ptr::null(),
+        fence_x: none,
+        fence_y: none,
+        fence_width: none,
+        fence_height: none,
+    };
     call(error, || initialise(bodies, struct_size, "bodies", defaults))
 }
