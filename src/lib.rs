@@ -101,6 +101,7 @@ pub mod legalize;
 mod memory;
 mod output;
 pub mod paper;
+mod parallel;
 pub mod place;
 #[cfg(feature = "plot")]
 pub mod plot;

@@ -15,9 +15,9 @@
 //! beyond, threads share one and wait for one another.
 
 use super::bodies::low_bits;
-use super::parallel::PerThread;
 use super::simd::vectorised;
 use crate::memory::filled;
+use crate::parallel::PerThread;
 use rayon::prelude::*;
 
 /// Items of one task.

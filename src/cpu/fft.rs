@@ -5,8 +5,8 @@
 //! transformed and written back. Spectra are `[nx][ny/2 + 1]`; nothing is normalised.
 
 use super::matrix::{AHEAD, SharedMatrix, prefetch};
-use super::parallel::PerThread;
 use crate::memory::filled;
+use crate::parallel::PerThread;
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
 use num_complex::Complex;

@@ -8,7 +8,6 @@ pub mod engine;
 pub mod fft;
 mod force;
 mod matrix;
-mod parallel;
 pub mod simd;
 pub mod solve;
 pub mod transforms;

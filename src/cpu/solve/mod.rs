@@ -12,7 +12,6 @@ mod three_pass;
 
 pub use fields::{FieldSlices, Fields};
 
-use super::parallel::dot;
 use super::simd::vectorised;
 use super::transforms::coefficients::{AlongX, AlongY, Inverse, Unchanged};
 use super::transforms::maps::MapTransform;
@@ -21,10 +20,10 @@ use crate::engine::Pipeline;
 use crate::engine::{EngineError, check_lengths};
 use crate::grid::{BinGrid, Map};
 use crate::memory::filled;
+use crate::parallel::{self, chunks, each_mut};
 use crate::real::Real;
 use crate::transform::Method;
 use multipliers::{Green, Multipliers};
-use rayon::prelude::*;
 use std::time::Instant;
 use three_pass::ThreePass;
 
@@ -194,13 +193,28 @@ fn inverses<T: Real>(
 }
 
 fn row_energies<T: Real>(ny: usize, rho: &[T], potential: &[T], sums: &mut [f64]) {
-    let rows = rho.par_chunks(ny).zip(potential.par_chunks(ny));
-    sums.par_iter_mut().zip(rows).for_each(|(sum, (rho, potential))| {
+    let rows = (each_mut(sums), chunks(rho, ny), chunks(potential, ny));
+    parallel::for_each(rows, |_, (sum, rho, potential)| {
         *sum = vectorised(
             #[inline(always)]
             || dot(rho, potential),
         );
     });
+}
+
+/// Returns Σ a·b in `f64`. Eight running sums, so that the additions overlap.
+#[inline(always)]
+fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
+    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest = a.remainder().iter().zip(b.remainder());
+    let rest: f64 = rest.map(|(a, b)| a.wide() * b.wide()).sum();
+    let mut sums = [0.0; 8];
+    for (a, b) in a.zip(b) {
+        for i in 0..8 {
+            sums[i] += a[i].wide() * b[i].wide();
+        }
+    }
+    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Working memory of a plan: made with it, used by one run at a time.
 
-use crate::cpu::parallel::PerThread;
 use crate::memory::filled;
+use crate::parallel::PerThread;
 use crate::real::Real;
 use num_complex::Complex;
 
