@@ -45,6 +45,23 @@ pub(crate) fn map<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<
     results
 }
 
+/// Returns `of(i, item)` for each of `items`.
+#[inline]
+pub(crate) fn map_items<I: Items, R: Send>(
+    items: I,
+    of: impl Fn(usize, I::Item) -> R + Sync,
+) -> Vec<R> {
+    let count = items.count();
+    let mut results = Vec::with_capacity(count);
+    let room: &mut [MaybeUninit<R>] = &mut results.spare_capacity_mut()[..count];
+    for_each((items, each_mut(room)), |i, (item, result)| {
+        result.write(of(i, item));
+    });
+    // SAFETY: as in `map`.
+    unsafe { results.set_len(count) };
+    results
+}
+
 /// Returns `of(range)` for each block of `size` numbers of `0..count`, the last one shorter.
 #[inline]
 pub(crate) fn map_blocks<R: Send>(
@@ -135,6 +152,8 @@ pub(crate) struct ChunksMut<'a, T> {
 // which are taken once each. Sharing the list between threads is then no more than handing out
 // disjoint `&mut [T]`, which may be sent where `T` may.
 unsafe impl<T: Send> Sync for ChunksMut<'_, T> {}
+// SAFETY: as for `Sync`.
+unsafe impl<T: Send> Send for ChunksMut<'_, T> {}
 
 /// Returns the chunks of `size` elements of a slice to write to, the last one shorter.
 #[inline]

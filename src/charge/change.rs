@@ -8,8 +8,8 @@ use super::{
     smoothing,
 };
 use crate::grid::{Map, Rect};
+use crate::parallel;
 use crate::warning::{Warning, WarningCode};
-use rayon::prelude::*;
 use std::borrow::Cow;
 
 impl Charge {
@@ -189,7 +189,7 @@ impl Charge {
                 fixed: fixed::map(self.taken_in(r, &all).iter(), taken, &self.grid, target),
             }
         };
-        self.regions = (0..self.regions()).into_par_iter().map(derived).collect();
+        self.regions = parallel::map(self.regions(), derived);
         let below_one = |&i: &u32| {
             let target = self.region_target_density(self.region(i as usize));
             target < 1.0 && !self.is_fixed(i as usize)
@@ -199,7 +199,7 @@ impl Charge {
             true => 0.0,
             false => smoothing::ratio(self.width[i], self.height[i], &self.grid),
         };
-        self.ratio = (0..self.bodies()).into_par_iter().map(ratio).collect();
+        self.ratio = parallel::map(self.bodies(), ratio);
         for &i in &self.macros {
             self.ratio[i as usize] = self.region_target_density(self.region(i as usize));
         }

@@ -9,6 +9,7 @@
 use super::smoothing::LEAST_EXTENT;
 use super::{Charge, ChargeError, MAX_FILLERS};
 use crate::grid::{BinGrid, Rect};
+use crate::parallel::{self, chunks_mut};
 use crate::warning::{Warning, WarningCode};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -106,8 +107,8 @@ pub(super) fn add(
     let random = Pcg64::seed_from_u64(seed.wrapping_add(region as u64));
     let (mut x, mut y) = (vec![0.0; count as usize], vec![0.0; count as usize]);
     let ends = shares(over, count as usize);
-    let blocks = x.par_chunks_mut(BLOCK).zip(y.par_chunks_mut(BLOCK)).enumerate();
-    blocks.for_each(|(block, (x, y))| {
+    let blocks = (chunks_mut(&mut x, BLOCK), chunks_mut(&mut y, BLOCK));
+    parallel::for_each(blocks, |block, (x, y)| {
         let mut random = random.clone();
         random.advance((2 * BLOCK * block) as u128);
         for (k, (x, y)) in x.iter_mut().zip(y).enumerate() {
@@ -123,12 +124,12 @@ pub(super) fn add(
 /// Returns the same points, one stripe of the bins after the other, by y in each.
 fn in_stripes(grid: &BinGrid, x: Vec<f64>, y: Vec<f64>) -> (Vec<f64>, Vec<f64>) {
     let (low, width) = (grid.die().xl, STRIPE * grid.bin_x());
-    let point = |(x, y): (f64, f64)| (((x - low) / width) as u32, y, x);
-    let mut points: Vec<(u32, f64, f64)> = x.into_par_iter().zip(y).map(point).collect();
+    let point = |i| (((x[i] - low) / width) as u32, y[i], x[i]);
+    let mut points: Vec<(u32, f64, f64)> = parallel::map(x.len(), point);
     points.par_sort_unstable_by(|(stripe, y, x), (other, v, u)| {
         stripe.cmp(other).then(y.total_cmp(v)).then(x.total_cmp(u))
     });
-    points.into_par_iter().map(|(_, y, x)| (x, y)).unzip()
+    (parallel::map(x.len(), |i| points[i].2), parallel::map(x.len(), |i| points[i].1))
 }
 
 /// Returns where each rectangle's share of `count` things ends when they are divided by area.

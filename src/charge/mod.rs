@@ -24,11 +24,11 @@ pub use smoothing::stretch;
 
 use crate::design::{Design, NodeKind, Row};
 use crate::grid::{BinGrid, Map, Rect};
+use crate::parallel::{self, each_mut};
 use crate::real::Real;
 use crate::setters::setters;
 use crate::warning::{Warning, WarningCode};
 use fences::{Fence, Region};
-use rayon::prelude::*;
 
 /// Most bodies of a [`Charge`]: engines count them in 32 bits, with a sign.
 pub const MAX_BODIES: usize = i32::MAX as usize;
@@ -244,7 +244,7 @@ impl Charge {
         rectangles::check_all(names, design.nodes.len(), numbers)?;
         let movable: Vec<usize> = design.movable().collect();
         let columns = [0, 1, 2, 3]
-            .map(|k| -> Vec<f64> { movable.par_iter().map(|&i| numbers(i)[k]).collect() });
+            .map(|k| -> Vec<f64> { parallel::map(movable.len(), |i| numbers(movable[i])[k]) });
         let is_fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed;
         let fixed: Vec<Rect> =
             (0..design.nodes.len()).filter(is_fixed).map(|i| design.rect(i)).collect();
@@ -367,12 +367,20 @@ impl Charge {
         // Each column on a thread of its own: most of it is the system's work, which gives the
         // memory.
         let ratio = smoothing::ratio(width, height, &self.grid);
-        let sizes =
+        let mut sizes =
             [(&mut self.width, width), (&mut self.height, height), (&mut self.ratio, ratio)];
-        let places = [(&mut self.initial_x, x), (&mut self.initial_y, y)];
+        let mut places = [(&mut self.initial_x, x), (&mut self.initial_y, y)];
         rayon::join(
-            || sizes.into_par_iter().for_each(|(column, value)| column.resize(bodies, value)),
-            || places.into_par_iter().for_each(|(column, at)| column.extend_from_slice(at)),
+            || {
+                parallel::for_each(each_mut(&mut sizes), |_, (column, value)| {
+                    column.resize(bodies, *value);
+                });
+            },
+            || {
+                parallel::for_each(each_mut(&mut places), |_, (column, at)| {
+                    column.extend_from_slice(at);
+                });
+            },
         );
         Ok(())
     }
@@ -572,15 +580,14 @@ impl Charge {
     ) -> Vec<S> {
         const BLOCK: usize = 16_384;
         let count = self.movable.min(x.len()).min(y.len());
-        let of = |b: usize| {
+        parallel::map_blocks(count, BLOCK, |cells| {
             let mut block = S::default();
-            for i in (b * BLOCK..count.min((b + 1) * BLOCK)).filter(|&i| !self.is_fixed(i)) {
+            for i in cells.filter(|&i| !self.is_fixed(i)) {
                 let (x, y) = (x[i].wide() + self.origin[0], y[i].wide() + self.origin[1]);
                 add(&mut block, [x, y, self.width[i], self.height[i]]);
             }
             block
-        };
-        (0..count.div_ceil(BLOCK)).into_par_iter().map(of).collect()
+        })
     }
 }
 

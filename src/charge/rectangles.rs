@@ -3,8 +3,8 @@
 use super::{ChargeError, check_length};
 use crate::design::{Blockage, BlockageKind};
 use crate::grid::Rect;
+use crate::parallel;
 use crate::setters::setters;
-use rayon::prelude::*;
 
 /// Bare rectangles, for a placer that has no [`Design`](crate::design::Design).
 /// Lengths in layout units; one entry per movable cell in the first four.
@@ -130,7 +130,7 @@ pub(super) fn check_all(
     count: usize,
     values: impl Fn(usize) -> [f64; 4] + Sync,
 ) -> Result<(), ChargeError> {
-    let refused = (0..count).into_par_iter().find_map_first(|i| check(names, i, values(i)).err());
+    let refused = parallel::first(count, |i| check(names, i, values(i)).err());
     refused.map_or(Ok(()), Err)
 }
 

@@ -2,10 +2,10 @@
 
 use super::failure::{Failure, usage};
 use super::options::{has_repeats, named, number};
+use crate::parallel;
 use crate::plot::{COLORS, Colors, Format, HeatMap, Picture, PlotError, SHADINGS, Shading, Size};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -217,8 +217,8 @@ impl<N: ValueEnum + PartialEq + Sync> DrawOptions<N> {
             paths.iter().try_for_each(|path| picture.write(path))?;
             Ok(paths)
         };
-        let files: Vec<_> = pictures.par_iter().map(write).collect::<Result<_, _>>()?;
-        Ok(files.concat())
+        let written = parallel::map(pictures.len(), |i| write(&pictures[i]));
+        Ok(written.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
     }
 }
 

@@ -17,8 +17,7 @@
 use super::bodies::low_bits;
 use super::simd::vectorised;
 use crate::memory::filled;
-use crate::parallel::PerThread;
-use rayon::prelude::*;
+use crate::parallel::{self, PerThread, chunks, chunks_mut};
 
 /// Items of one task.
 const BLOCK: usize = 2048;
@@ -92,7 +91,7 @@ impl<const C: usize> BoxSums<C> {
 
     /// Calls `add` for each of `0..count`, in any order and on any thread.
     pub(crate) fn add(&mut self, count: usize, add: impl Fn(usize, &mut Adder<C>) + Sync) {
-        (0..count.div_ceil(BLOCK)).into_par_iter().for_each(|block| {
+        parallel::each(count.div_ceil(BLOCK), &|block| {
             self.threads.with(|own| {
                 vectorised(
                     #[inline(always)]
@@ -120,7 +119,7 @@ impl<const C: usize> BoxSums<C> {
         let mut maps = [(); C].map(|()| filled(nx * ny, 0.0));
         let Some(mut sums) = copies.pop() else { return maps };
         // First every strip by itself, then with what those before it leave.
-        sums.par_chunks_mut(STRIP * stride).enumerate().for_each(|(strip, sums)| {
+        parallel::for_each(chunks_mut(&mut sums, STRIP * stride), |strip, sums| {
             for copy in &copies {
                 let from = &copy[strip * STRIP * stride..][..sums.len()];
                 sums.iter_mut().zip(from).for_each(|(to, from)| add(to, from));
@@ -139,8 +138,9 @@ impl<const C: usize> BoxSums<C> {
             carries.push(carry);
         }
         for (channel, map) in maps.iter_mut().enumerate() {
-            let strips = map.par_chunks_mut(STRIP * ny).zip(sums.par_chunks(STRIP * stride));
-            strips.zip(&carries).for_each(|((map, sums), carry)| {
+            let strips = (chunks_mut(map, STRIP * ny), chunks(&sums, STRIP * stride));
+            parallel::for_each(strips, |strip, (map, sums)| {
+                let carry = &carries[strip];
                 for (map, sums) in map.chunks_mut(ny).zip(sums.chunks(stride)) {
                     for ((to, sum), carry) in map.iter_mut().zip(sums).zip(carry) {
                         *to = sum[channel].wrapping_add(carry[channel]) as f64 * unit;

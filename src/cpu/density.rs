@@ -27,8 +27,8 @@ use super::simd::vectorised;
 use crate::charge::Charge;
 use crate::engine::{DensityStats, Layout};
 use crate::grid::Map;
+use crate::parallel::{self, chunks, chunks_mut, each_mut};
 use crate::real::Real;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Columns of bins of a strip.
@@ -187,12 +187,12 @@ impl CpuDensity {
         patches.fill(order, bins, extent, *scale);
         let patches = &*patches;
         let (map, strip) = (bins.nx * bins.ny, STRIP * bins.ny);
-        let maps = sums.par_chunks_mut(map).zip(rho.as_mut_slice().par_chunks_mut(map));
-        maps.zip(&*regions).enumerate().for_each(|(region, ((sums, out), of))| {
-            let strips = sums.par_chunks_mut(strip).zip(out.par_chunks_mut(strip));
-            strips.enumerate().for_each(|(s, (sums, out))| {
+        let maps = (chunks_mut(sums, map), chunks_mut(rho.as_mut_slice(), map));
+        parallel::for_each(maps, |region, (sums, out)| {
+            let strips = (chunks_mut(sums, strip), chunks_mut(out, strip));
+            parallel::for_each(strips, |s, (sums, out)| {
                 patches.add_to_strip(order, bins, extent, *scale, (region, s), sums);
-                write(sums, *scale, of.background, out);
+                write(sums, *scale, regions[region].background, out);
             });
         });
         stats
@@ -234,10 +234,11 @@ impl CpuDensity {
         self.check(map);
         let stats = self.exact(x, y);
         let Bins { nx, ny, .. } = self.bodies.bins;
-        let maps = self.sums.par_chunks(nx * ny).zip(map.as_mut_slice().par_chunks_mut(nx * ny));
-        maps.zip(&self.regions).for_each(|((sums, out), of)| {
-            let strips = sums.par_chunks(STRIP * ny).zip(out.par_chunks_mut(STRIP * ny));
-            strips.for_each(|(sums, out)| write(sums, self.scale, of.background, out));
+        let maps = (chunks(&self.sums, nx * ny), chunks_mut(map.as_mut_slice(), nx * ny));
+        parallel::for_each(maps, |region, (sums, out)| {
+            let background = self.regions[region].background;
+            let strips = (chunks(sums, STRIP * ny), chunks_mut(out, STRIP * ny));
+            parallel::for_each(strips, |_, (sums, out)| write(sums, self.scale, background, out));
         });
         stats
     }
@@ -256,11 +257,15 @@ impl CpuDensity {
         patches.fill(order, bins, extent, scale);
         let (map, strip) = (bins.nx * bins.ny, STRIP * bins.ny);
         let patches = &*patches;
-        let maps = sums.par_chunks_mut(map).zip(fixed.par_chunks(map));
-        let maps = maps.zip(partial.par_chunks_mut(bins.nx.div_ceil(STRIP)));
-        maps.zip(&mut *regions).enumerate().for_each(|(region, (((sums, fixed), partial), of))| {
-            let strips = sums.par_chunks_mut(strip).zip(fixed.par_chunks(strip));
-            strips.zip(&mut *partial).enumerate().for_each(|(s, ((sums, fixed), partial))| {
+        let maps = (
+            chunks_mut(sums, map),
+            chunks(fixed, map),
+            chunks_mut(partial, bins.nx.div_ceil(STRIP)),
+            each_mut(regions),
+        );
+        parallel::for_each(maps, |region, (sums, fixed, partial, of)| {
+            let strips = (chunks_mut(sums, strip), chunks(fixed, strip), each_mut(partial));
+            parallel::for_each(strips, |s, (sums, fixed, partial)| {
                 sums.copy_from_slice(fixed);
                 patches.add_to_strip(order, bins, extent, scale, (region, s), sums);
                 *partial = match targets {
@@ -291,10 +296,13 @@ impl Strays {
 impl Patches {
     /// Adds up the bodies of `order`, each in the patch of its chunk.
     fn fill(&mut self, order: &Order, bins: &Bins, extent: Extent, scale: f64) {
-        let room = self.bins.par_chunks_mut(PATCH * PATCH);
-        let room = room.zip(self.outside.par_chunks_mut(Order::MOST_SLOTS));
-        let room = room.zip(&mut self.of_chunk);
-        order.chunks().par_iter().zip(room).for_each(|(chunk, ((patch, outside), of_chunk))| {
+        let room = (
+            chunks_mut(&mut self.bins, PATCH * PATCH),
+            chunks_mut(&mut self.outside, Order::MOST_SLOTS),
+            each_mut(&mut self.of_chunk[..order.chunks().len()]),
+        );
+        parallel::for_each(room, |chunk, (patch, outside, of_chunk)| {
+            let chunk = &order.chunks()[chunk];
             patch.fill(0);
             *of_chunk = Strays::NONE;
             let mut footprints = Footprints::<f64>::new();

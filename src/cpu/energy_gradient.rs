@@ -16,8 +16,8 @@ use crate::charge::overlap::{Axis, Span};
 use crate::charge::smoothing::LEAST_EXTENT;
 use crate::engine::{EngineError, check_bins, check_lengths};
 use crate::grid::Map;
+use crate::parallel::{self, each_mut};
 use crate::real::Real;
-use rayon::prelude::*;
 
 /// Writes the derivatives of the energy by x and y of every body, per layout unit, for the
 /// lower-left corners `x` and `y` and the `potential` that was solved at them.
@@ -41,8 +41,8 @@ pub fn energy_gradient<T: Real>(
     ];
     check_lengths(charge.bodies(), &lengths)?;
     let (axis_x, axis_y) = Axis::of(&charge.grid_from_origin());
-    let gradients = gradient_x.par_iter_mut().zip(gradient_y);
-    gradients.enumerate().for_each(|(body, (to_x, to_y))| {
+    let gradients = (each_mut(gradient_x), each_mut(gradient_y));
+    parallel::for_each(gradients, |body, (to_x, to_y)| {
         (*to_x, *to_y) = (T::zero(), T::zero());
         let first = charge.region(body) * grid.nx();
         let phi = |i: usize, j: usize| potential[(first + i, j)].wide();

@@ -10,9 +10,9 @@ use crate::engine::{
     check_range, check_same_grid, check_weight,
 };
 use crate::grid::Map;
+use crate::parallel::{self, chunks, chunks_mut, each_mut};
 use crate::real::Real;
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -250,25 +250,30 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
             (self.charge.grid().bins(), self.charge.regions().div_ceil(solvers.len()));
         let (centered, evaluations) = (self.centered.as_slice(), &mut self.evaluations);
         let FieldSlices { potential, field_x, field_y } = (&mut self.fields).into();
-        let times = self.pool.install(|| {
-            let [phi, ex, ey] =
-                [potential, field_x, field_y].map(|map| map.par_chunks_mut(each * bins));
-            let maps = centered.par_chunks(each * bins).zip(phi).zip(ex).zip(ey);
-            let shares = maps.zip(evaluations.par_chunks_mut(each)).zip(solvers);
-            let solved = shares.map(|(((((rho, phi), ex), ey), evaluations), solver)| {
-                let [phi, ex, ey] = [phi, ex, ey].map(|map| map.chunks_mut(bins));
-                let maps = rho.chunks(bins).zip(phi).zip(ex).zip(ey);
-                let mut times = SolveTimes::default();
-                for ((((rho, potential), field_x), field_y), evaluation) in maps.zip(evaluations) {
-                    let fields = FieldSlices { potential, field_x, field_y };
-                    let (energy, took) = solver.solve_slices(rho, fields)?;
-                    evaluation.energy = energy;
-                    times.forward += took.forward;
-                    times.inverse += took.inverse;
-                }
-                Ok::<_, EngineError>(times)
-            });
-            solved.try_reduce(SolveTimes::default, |a, b| Ok(a.at_least(b)))
+        let [phi, ex, ey] = [potential, field_x, field_y].map(|map| chunks_mut(map, each * bins));
+        let maps = (chunks(centered, each * bins), phi, ex, ey);
+        let shares = (maps, chunks_mut(evaluations, each), each_mut(solvers));
+        let solve = |solver: &mut Solver<T>, maps, evaluations: &mut [Evaluation]| {
+            let (rho, phi, ex, ey): (&[T], &mut [T], &mut [T], &mut [T]) = maps;
+            let [phi, ex, ey] = [phi, ex, ey].map(|map| map.chunks_mut(bins));
+            let maps = rho.chunks(bins).zip(phi).zip(ex).zip(ey);
+            let mut times = SolveTimes::default();
+            for ((((rho, potential), field_x), field_y), evaluation) in maps.zip(evaluations) {
+                let fields = FieldSlices { potential, field_x, field_y };
+                let (energy, took) = solver.solve_slices(rho, fields)?;
+                evaluation.energy = energy;
+                times.forward += took.forward;
+                times.inverse += took.inverse;
+            }
+            Ok::<_, EngineError>(times)
+        };
+        let solved = self.pool.install(|| {
+            parallel::map_items(shares, |_, (maps, evaluations, solver)| {
+                solve(solver, maps, evaluations)
+            })
+        });
+        let times = solved.into_iter().try_fold(SolveTimes::default(), |times, solved| {
+            Ok::<_, EngineError>(times.at_least(solved?))
         })?;
         self.times.forward = times.forward;
         self.times.inverse = times.inverse;
@@ -323,8 +328,8 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         check_lengths(self.charge.bodies(), &[("x forces", fx.len()), ("y forces", fy.len())])?;
         self.pool.install(|| {
             for (to, from) in [(fx, &self.force_x), (fy, &self.force_y)] {
-                let parts = to.par_chunks_mut(AT_ONCE).zip(from.par_chunks(AT_ONCE));
-                parts.for_each(|(to, from)| to.copy_from_slice(from));
+                let parts = (chunks_mut(to, AT_ONCE), chunks(from, AT_ONCE));
+                parallel::for_each(parts, |_, (to, from)| to.copy_from_slice(from));
             }
         });
         Ok(())
@@ -372,15 +377,21 @@ impl<T: Real> CpuEngine<T> {
             Layout::Halves => {
                 let (x, y) = gradient.split_at_mut(fx.len());
                 for (to, from) in [(x, fx), (y, fy)] {
-                    let to = to.par_iter_mut().with_min_len(AT_ONCE);
-                    to.zip(from).enumerate().for_each(|(i, (to, &force))| put(to, i, force));
+                    let parts = (chunks_mut(to, AT_ONCE), chunks(from, AT_ONCE));
+                    parallel::for_each(parts, |part, (to, from)| {
+                        for ((i, to), &force) in (part * AT_ONCE..).zip(to).zip(from) {
+                            put(to, i, force);
+                        }
+                    });
                 }
             }
             Layout::Pairs => {
-                let pairs = gradient.par_chunks_exact_mut(2).with_min_len(AT_ONCE);
-                pairs.zip(fx).zip(fy).enumerate().for_each(|(i, ((to, &fx), &fy))| {
-                    put(&mut to[0], i, fx);
-                    put(&mut to[1], i, fy);
+                let parts = chunks_mut(gradient, 2 * AT_ONCE);
+                parallel::for_each(parts, |part, to| {
+                    for (i, to) in (part * AT_ONCE..).zip(to.chunks_exact_mut(2)) {
+                        put(&mut to[0], i, fx[i]);
+                        put(&mut to[1], i, fy[i]);
+                    }
                 });
             }
         }

@@ -6,11 +6,10 @@
 
 use super::matrix::{AHEAD, SharedMatrix, prefetch};
 use crate::memory::filled;
-use crate::parallel::PerThread;
+use crate::parallel::{self, PerThread, chunks, chunks_mut};
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
 use num_complex::Complex;
-use rayon::prelude::*;
 
 /// Columns of a panel: two to four cache lines of a row of a spectrum.
 const W: usize = 16;
@@ -68,8 +67,8 @@ impl<T: Real> Fft2d<T> {
     pub fn forward(&self, x: &[T], spectrum: &mut [Complex<T>]) {
         let half = self.ny / 2 + 1;
         assert_eq!((x.len(), spectrum.len()), (self.nx * self.ny, self.nx * half));
-        let rows = spectrum.par_chunks_exact_mut(half).zip(x.par_chunks_exact(self.ny));
-        rows.for_each(|(to, from)| {
+        let rows = (chunks_mut(spectrum, half), chunks(x, self.ny));
+        parallel::for_each(rows, |_, (to, from)| {
             self.scratch.with(|s| {
                 s.row.copy_from_slice(from);
                 self.rows.forward(&mut s.row, to, &mut s.fft);
@@ -87,8 +86,8 @@ impl<T: Real> Fft2d<T> {
         assert_eq!((x.len(), spectrum.len()), (self.nx * self.ny, self.nx * half));
         let mut columns_done = std::mem::take(&mut self.columns_done);
         self.panels(&self.ifft, Some(spectrum), &mut columns_done);
-        let rows = x.par_chunks_exact_mut(self.ny).zip(columns_done.par_chunks_exact(half));
-        rows.for_each(|(to, from)| {
+        let rows = (chunks_mut(x, self.ny), chunks(&columns_done, half));
+        parallel::for_each(rows, |_, (to, from)| {
             self.scratch.with(|s| {
                 s.half_row.copy_from_slice(from);
                 self.rows.inverse(&mut s.half_row, to, &mut s.fft);
@@ -106,7 +105,7 @@ impl<T: Real> Fft2d<T> {
     ) {
         let (nx, half, stride) = (self.nx, self.ny / 2 + 1, self.stride);
         let matrix = SharedMatrix::new(matrix, half);
-        (0..half.div_ceil(W)).into_par_iter().for_each(|p| {
+        parallel::each(half.div_ceil(W), &|p| {
             let first = p * W;
             let width = W.min(half - first);
             // SAFETY: panels share no columns, and each is one task.

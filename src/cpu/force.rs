@@ -19,8 +19,8 @@ use super::density::CpuDensity;
 use super::matrix::SharedMatrix;
 use super::simd::vectorised;
 use crate::grid::Map;
+use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
-use rayon::prelude::*;
 
 /// Both components of the field, `[nx][ny]` for each region, y contiguous.
 #[derive(Clone, Copy)]
@@ -72,7 +72,8 @@ impl<T: Real> Field<'_, T> {
         }
         assert!(order.is_placed(), "positions are given before the force is asked for");
         let slots = SharedMatrix::new(by_slot, order.len());
-        order.chunks().par_iter().for_each(|chunk| {
+        parallel::each(order.chunks().len(), &|chunk| {
+            let chunk = &order.chunks()[chunk];
             let field = self.of_region(chunk.region as usize);
             // SAFETY: every slot is in one chunk, which is one task.
             let mut forces = unsafe { slots.block(0..1, chunk.slots()) };
@@ -111,8 +112,8 @@ impl<T: Real> Field<'_, T> {
                 },
             );
         });
-        let forces = force_x.par_chunks_mut(MOVED).zip(force_y.par_chunks_mut(MOVED));
-        forces.zip(order.slots().par_chunks(MOVED)).for_each(|((x, y), slots)| {
+        let forces = (chunks_mut(force_x, MOVED), chunks_mut(force_y, MOVED));
+        parallel::for_each((forces, chunks(order.slots(), MOVED)), |_, ((x, y), slots)| {
             for ((x, y), &slot) in x.iter_mut().zip(y).zip(slots) {
                 [*x, *y] = by_slot[slot as usize];
             }

@@ -21,9 +21,9 @@
 use super::matrix::SharedMatrix;
 use super::simd::vectorised;
 use crate::memory::filled;
+use crate::parallel::{self, chunks, chunks_mut, each_mut};
 use crate::real::Real;
 use crate::wirelength::{FIXED_PIN, Netlist, Wirelength};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Nets of a group.
@@ -148,12 +148,20 @@ impl<T: Real> CpuWirelength<T> {
         assert_eq!([y.len(), gradient_x.len(), gradient_y.len()], [bodies; 3], "bodies");
         let CpuWirelength { nets, blocks, corners, gradient, .. } = self;
         let movable = corners.len() - 1;
-        let places = corners[..movable].par_iter_mut().zip(&x[..movable]).zip(&y[..movable]);
-        places.with_min_len(BODIES).for_each(|((corner, &x), &y)| *corner = [x, y]);
+        let places = (
+            chunks_mut(&mut corners[..movable], BODIES),
+            chunks(&x[..movable], BODIES),
+            chunks(&y[..movable], BODIES),
+        );
+        parallel::for_each(places, |_, (corners, x, y)| {
+            for ((corner, &x), &y) in corners.iter_mut().zip(x).zip(y) {
+                *corner = [x, y];
+            }
+        });
         let inverse_gamma = T::of(1.0 / gamma);
         let pins = gradient.len();
         let gradients = SharedMatrix::new(gradient, pins.max(1));
-        blocks.par_iter_mut().for_each(|block| {
+        parallel::for_each(each_mut(blocks), |_, block| {
             if let BlockNets::Measured(_) = block.nets {
                 block.measure(nets, corners);
                 return;
@@ -174,8 +182,8 @@ impl<T: Real> CpuWirelength<T> {
     /// pins a body has, so that it waits for many of them at once.
     fn gather(&self, gradient_x: &mut [T], gradient_y: &mut [T]) {
         let movable = self.corners.len() - 1;
-        let tasks = gradient_x.par_chunks_mut(BODIES).zip(gradient_y.par_chunks_mut(BODIES));
-        tasks.enumerate().for_each(|(task, (gradient_x, gradient_y))| {
+        let tasks = (chunks_mut(gradient_x, BODIES), chunks_mut(gradient_y, BODIES));
+        parallel::for_each(tasks, |task, (gradient_x, gradient_y)| {
             let bodies = task * BODIES..movable.min(task * BODIES + gradient_x.len());
             gradient_x.fill(T::zero());
             gradient_y.fill(T::zero());

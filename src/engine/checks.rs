@@ -4,8 +4,8 @@ use super::{EngineError, GradientOptions, Layout, MapKind};
 use crate::Precision;
 use crate::charge::Charge;
 use crate::grid::Map;
+use crate::parallel;
 use crate::real::Real;
-use rayon::prelude::*;
 use std::ops::RangeInclusive;
 
 /// The last stage that holds for the positions at hand.
@@ -121,7 +121,8 @@ pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
         ("y of body", charge.initial_y()),
     ];
     for (what, values) in columns {
-        if let Some(index) = values.par_iter().position_first(|&v| !T::of(v).is_finite()) {
+        let bad = |i: usize| (!T::of(values[i]).is_finite()).then_some(i);
+        if let Some(index) = parallel::first(values.len(), bad) {
             let (value, precision) = (values[index], T::PRECISION.name());
             return Err(EngineError::OutOfRange { what, index, value, precision });
         }
@@ -163,7 +164,13 @@ pub(crate) fn check_positions_in<T: Real>(
 fn first_not_finite<T: Real>(values: &[T]) -> Option<usize> {
     const CHUNK: usize = 1 << 14;
     // No exit within a chunk, so that the loop over it is vectorised.
-    let bad = |chunk: &[T]| !chunk.iter().fold(true, |finite, v| finite & v.is_finite());
-    let first = values.par_chunks(CHUNK).position_first(bad)? * CHUNK;
-    Some(first + values[first..].iter().position(|v| !v.is_finite()).unwrap_or(0))
+    let finite = |chunk: &[T]| chunk.iter().fold(true, |finite, v| finite & v.is_finite());
+    parallel::first(values.len().div_ceil(CHUNK), |chunk| {
+        let first = chunk * CHUNK;
+        let chunk = &values[first..values.len().min(first + CHUNK)];
+        match finite(chunk) {
+            true => None,
+            false => Some(first + chunk.iter().position(|v| !v.is_finite())?),
+        }
+    })
 }

@@ -1,8 +1,8 @@
 //! Where a body may go: its lower-left corner such that it lies inside the die.
 
 use crate::charge::Charge;
+use crate::parallel;
 use crate::real::Real;
-use rayon::prelude::*;
 
 /// Least and largest lower-left corner of every body, in the backend's
 /// precision, rounded *inward*: a body there reaches beyond the die by nothing,
@@ -26,7 +26,7 @@ impl<T: Real> Bounds<T> {
         let die = charge.grid_from_origin().die();
         let (low_x, low_y) = (round_up(die.xl), round_up(die.yl));
         let highs = |low: T, high: f64, sizes: &[f64]| {
-            sizes.par_iter().map(|&size| round_down::<T>(high, size).max(low)).collect()
+            parallel::map(sizes.len(), |i| round_down::<T>(high, sizes[i]).max(low))
         };
         Bounds {
             high_x: highs(low_x, die.xh, charge.width()),

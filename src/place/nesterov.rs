@@ -12,8 +12,8 @@
 //! Parallel over the current rayon pool; sums are over fixed blocks, added in
 //! order in `f64`, so that they are the same bits for any number of threads.
 
+use crate::parallel::{self, chunks_mut};
 use crate::real::Real;
-use rayon::prelude::*;
 
 /// Bodies that are one task and one partial sum.
 pub(super) const BLOCK: usize = 8192;
@@ -75,32 +75,32 @@ impl<T: Real> Nesterov<T> {
     ) -> f64 {
         let Nesterov { current, proposed } = self;
         let ([ux, uy], [vx, vy]) = (&mut proposed.u, &mut proposed.v);
-        let u = ux.par_chunks_mut(BLOCK).zip(uy.par_chunks_mut(BLOCK));
-        let v = vx.par_chunks_mut(BLOCK).zip(vy.par_chunks_mut(BLOCK));
-        let moved: Vec<f64> = u
-            .zip(v)
-            .enumerate()
-            .map(|(b, ((ux, uy), (vx, vy)))| {
-                let mut moved = 0.0;
-                for k in 0..ux.len() {
-                    let i = b * BLOCK + k;
-                    let along = |axis: usize| {
-                        let u = current.v[axis][i] - step * current.g[axis][i];
-                        (u, u + momentum * (u - current.u[axis][i]))
-                    };
-                    let ((next_ux, x), (next_uy, y)) = (along(0), along(1));
-                    (ux[k], uy[k]) = (next_ux, next_uy);
-                    (vx[k], vy[k]) = clamp(i, x, y);
-                    let dx = (vx[k] - current.v[0][i]).wide();
-                    let dy = (vy[k] - current.v[1][i]).wide();
-                    moved += dx * dx + dy * dy;
-                    if !(ux[k].is_finite() && uy[k].is_finite()) {
-                        moved = f64::NAN; // the clamp would hide it
-                    }
+        let blocks = (
+            chunks_mut(ux, BLOCK),
+            chunks_mut(uy, BLOCK),
+            chunks_mut(vx, BLOCK),
+            chunks_mut(vy, BLOCK),
+        );
+        let moved: Vec<f64> = parallel::map_items(blocks, |b, (ux, uy, vx, vy)| {
+            let mut moved = 0.0;
+            for k in 0..ux.len() {
+                let i = b * BLOCK + k;
+                let along = |axis: usize| {
+                    let u = current.v[axis][i] - step * current.g[axis][i];
+                    (u, u + momentum * (u - current.u[axis][i]))
+                };
+                let ((next_ux, x), (next_uy, y)) = (along(0), along(1));
+                (ux[k], uy[k]) = (next_ux, next_uy);
+                (vx[k], vy[k]) = clamp(i, x, y);
+                let dx = (vx[k] - current.v[0][i]).wide();
+                let dy = (vy[k] - current.v[1][i]).wide();
+                moved += dx * dx + dy * dy;
+                if !(ux[k].is_finite() && uy[k].is_finite()) {
+                    moved = f64::NAN; // the clamp would hide it
                 }
-                moved
-            })
-            .collect();
+            }
+            moved
+        });
         moved.iter().sum()
     }
 }

@@ -25,8 +25,8 @@ use crate::congestion::{
 };
 use crate::design::Design;
 use crate::grid::{BinGrid, Map, Rect};
+use crate::parallel;
 use crate::wirelength::Netlist;
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// How cells grow.
@@ -238,25 +238,21 @@ impl Routability {
     ) -> bool {
         let options = &self.options;
         let of = |h: f64, v: f64| (h / capacity.horizontal).max(v / capacity.vertical);
-        let values = demand.horizontal.as_slice().par_iter().zip(demand.vertical.as_slice());
-        let factor = |(&h, &v): (&f64, &f64)| {
-            of(h, v).powf(options.exponent).clamp(1.0, options.most_growth)
-        };
-        let factors: Vec<f64> = values.map(factor).collect();
+        let (h, v) = (demand.horizontal.as_slice(), demand.vertical.as_slice());
+        let factors = parallel::map(h.len(), |bin| {
+            of(h[bin], v[bin]).powf(options.exponent).clamp(1.0, options.most_growth)
+        });
         let map = Map::from_vec(self.grid.nx(), self.grid.ny(), factors);
         let (width, height) = (self.own.width(), self.own.height());
-        let asked: Vec<f64> = (0..self.growth.len())
-            .into_par_iter()
-            .map(|i| {
-                let rect = Rect::at(at.0[i], at.1[i], width[i], height[i]);
-                match self.grows[i] {
-                    true => (self.growth[i] * mean_over(&map, &self.grid, &rect))
-                        .min(options.most_in_all)
-                        .max(self.growth[i]),
-                    false => 1.0,
-                }
-            })
-            .collect();
+        let asked = parallel::map(self.growth.len(), |i| {
+            let rect = Rect::at(at.0[i], at.1[i], width[i], height[i]);
+            match self.grows[i] {
+                true => (self.growth[i] * mean_over(&map, &self.grid, &rect))
+                    .min(options.most_in_all)
+                    .max(self.growth[i]),
+                false => 1.0,
+            }
+        });
         let area = |i: usize| width[i] * height[i];
         let gain: f64 =
             asked.iter().zip(&self.growth).enumerate().map(|(i, (a, b))| area(i) * (a - b)).sum();

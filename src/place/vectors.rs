@@ -9,9 +9,9 @@ use super::nesterov::{BLOCK, Nesterov, Pair};
 use super::ready::NOTHING_KEPT;
 use crate::charge::Charge;
 use crate::engine::EngineError;
+use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
 use crate::wirelength::Netlist;
-use rayon::prelude::*;
 
 /// Where the placement kept is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,29 +144,27 @@ impl<T: Real> Vectors<T> {
         let per_area = T::of(weights.lambda * weights.area_factor);
         let mut sum = Norms::default();
         for axis in 0..2 {
-            let blocks: Vec<Norms> = (
-                self.points.proposed.g[axis].par_chunks_mut(BLOCK),
-                self.points.current.g[axis].par_chunks(BLOCK),
-                self.pull[axis].par_chunks(BLOCK),
-                push[axis].par_chunks(BLOCK),
-                self.preconditioner.par_chunks(BLOCK),
-            )
-                .into_par_iter()
-                .map(|(g, before, pull, push, sizes)| {
-                    let mut norms = Norms::default();
-                    for i in 0..g.len() {
-                        let (pins, area) = sizes[i];
-                        let scale = (per_pin * pins + per_area * area).max(T::one());
-                        g[i] = (pull[i] - lambda * push[i]) / scale;
-                        let change = (g[i] - before[i]).wide();
-                        norms.pull += pull[i].wide().abs();
-                        norms.push += push[i].wide().abs();
-                        norms.gradient_squared += g[i].wide() * g[i].wide();
-                        norms.changed_squared += change * change;
-                    }
-                    norms
-                })
-                .collect();
+            let blocks = (
+                chunks_mut(&mut self.points.proposed.g[axis], BLOCK),
+                chunks(&self.points.current.g[axis], BLOCK),
+                chunks(&self.pull[axis], BLOCK),
+                chunks(push[axis], BLOCK),
+                chunks(&self.preconditioner, BLOCK),
+            );
+            let blocks = parallel::map_items(blocks, |_, (g, before, pull, push, sizes)| {
+                let mut norms = Norms::default();
+                for i in 0..g.len() {
+                    let (pins, area) = sizes[i];
+                    let scale = (per_pin * pins + per_area * area).max(T::one());
+                    g[i] = (pull[i] - lambda * push[i]) / scale;
+                    let change = (g[i] - before[i]).wide();
+                    norms.pull += pull[i].wide().abs();
+                    norms.push += push[i].wide().abs();
+                    norms.gradient_squared += g[i].wide() * g[i].wide();
+                    norms.changed_squared += change * change;
+                }
+                norms
+            });
             sum = blocks.into_iter().fold(sum, Norms::plus);
         }
         sum

@@ -1,6 +1,6 @@
 //! The order of an array's values in memory.
 
-use rayon::prelude::*;
+use crate::parallel::{self, chunks_mut};
 
 /// Returns the indices of the value at place `at` of an array of this shape, the last axis
 /// contiguous.
@@ -29,7 +29,7 @@ pub(super) fn permuted<T: Copy + Send + Sync>(
     let (&length, outer) = new_shape.split_last().expect("an array has an axis");
     let step = new_stride[axes.len() - 1];
     let mut result = vec![values[0]; values.len()];
-    result.par_chunks_mut(length).enumerate().for_each(|(line, out)| {
+    parallel::for_each(chunks_mut(&mut result, length), |line, out| {
         let index = index_of(line, outer);
         let start: usize = index.iter().zip(&new_stride).map(|(i, s)| i * s).sum();
         for (k, out) in out.iter_mut().enumerate() {

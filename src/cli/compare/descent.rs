@@ -5,8 +5,8 @@
 //! gradient, where that is positive, and otherwise the inverse Lipschitz estimate `‖s‖/‖y‖`, at
 //! most the step before (Lu et al., "ePlace", §5; Lin et al., "DREAMPlace", §III-C).
 
+use crate::parallel;
 use crate::place::nesterov::{Nesterov, Pair, Point, momentum};
-use rayon::prelude::*;
 
 /// Unknowns a thread takes at a time.
 const CHUNK: usize = 1 << 16;
@@ -74,17 +74,14 @@ impl Descent {
             (at.v[axis][i] - before.v[axis][i], at.g[axis][i] - before.g[axis][i])
         };
         // Chunks in parallel, their sums in order: the same bits for any number of threads.
-        let sums: Vec<[f64; 3]> = (0..unknowns.div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|chunk| {
-                let mut sums = [0.0; 3];
-                for i in chunk * CHUNK..unknowns.min((chunk + 1) * CHUNK) {
-                    let (s, y) = changes(current, before, i);
-                    sums = [sums[0] + s * s, sums[1] + s * y, sums[2] + y * y];
-                }
-                sums
-            })
-            .collect();
+        let sums = parallel::map_blocks(unknowns, CHUNK, |chunk| {
+            let mut sums = [0.0; 3];
+            for i in chunk {
+                let (s, y) = changes(current, before, i);
+                sums = [sums[0] + s * s, sums[1] + s * y, sums[2] + y * y];
+            }
+            sums
+        });
         let [ss, sy, yy] = sums
             .iter()
             .fold([0.0; 3], |sum, part| [sum[0] + part[0], sum[1] + part[1], sum[2] + part[2]]);

@@ -16,9 +16,9 @@ use crate::engine::{
     DensityStats, EngineError, MapKind, Pipeline, StepTimes, Timed, check_lengths,
 };
 use crate::grid::Map;
+use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
 use descent::Descent;
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -293,10 +293,10 @@ impl<'e, T: Real> Comparison<'e, T> {
     fn step(&mut self) -> f64 {
         let charge = self.engines[0].charge();
         for (gradient, force) in self.descent.gradient().iter_mut().zip(&self.force) {
-            let sizes = (charge.width(), charge.height());
-            (gradient, force, sizes.0, sizes.1).into_par_iter().for_each(|(g, f, w, h)| {
-                let area = w * h;
-                *g = if area > 0.0 { -f.wide() / area } else { 0.0 };
+            let (width, height) = (charge.width(), charge.height());
+            *gradient = parallel::map(gradient.len(), |i| {
+                let area = width[i] * height[i];
+                if area > 0.0 { -force[i].wide() / area } else { 0.0 }
             });
         }
         let half_a_bin = 0.5 * (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();
@@ -313,7 +313,9 @@ impl<'e, T: Real> Comparison<'e, T> {
 
 /// Positions in the precision of an engine, which counts them from `origin`.
 fn round<T: Real>(to: &mut [T], from: &[f64], origin: f64) {
-    (to, from).into_par_iter().for_each(|(to, &from)| *to = T::of(from - origin));
+    parallel::for_each((chunks_mut(to, CHUNK), chunks(from, CHUNK)), |_, (to, from)| {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = T::of(from - origin));
+    });
 }
 
 /// Returns corner `(x, y)` of body `i`, moved to where the body lies inside the die.
@@ -328,20 +330,17 @@ const CHUNK: usize = 1 << 16;
 
 /// Returns the largest and root mean square difference, each relative to the reference's.
 fn difference_of<T: Real>(reference: &[T], other: &[T]) -> [f64; 2] {
-    let parts: Vec<[f64; 4]> = (reference.par_chunks(CHUNK), other.par_chunks(CHUNK))
-        .into_par_iter()
-        .map(|(reference, other)| {
-            let [mut scale, mut worst, mut squares, mut apart] = [0.0; 4];
-            for (a, b) in reference.iter().zip(other) {
-                let (a, d) = (a.wide(), (a.wide() - b.wide()).abs());
-                scale = worse(scale, a.abs());
-                worst = worse(worst, d);
-                squares += a * a;
-                apart += d * d;
-            }
-            [scale, worst, squares, apart]
-        })
-        .collect();
+    let parts = parallel::map_blocks(reference.len(), CHUNK, |block| {
+        let [mut scale, mut worst, mut squares, mut apart] = [0.0; 4];
+        for (a, b) in reference[block.clone()].iter().zip(&other[block]) {
+            let (a, d) = (a.wide(), (a.wide() - b.wide()).abs());
+            scale = worse(scale, a.abs());
+            worst = worse(worst, d);
+            squares += a * a;
+            apart += d * d;
+        }
+        [scale, worst, squares, apart]
+    });
     let [scale, worst, squares, apart] = parts.iter().fold([0.0; 4], |sum, part| {
         [worse(sum[0], part[0]), worse(sum[1], part[1]), sum[2] + part[2], sum[3] + part[3]]
     });

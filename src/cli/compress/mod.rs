@@ -21,10 +21,10 @@ pub use cpu::CpuThresholdPair;
 #[cfg(feature = "cuda")]
 pub use cuda::CudaThresholdPair;
 
+use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::{Precision, Real};
 use crate::transform::InputElement;
 use png::{BitDepth, ColorType, DecodingError, EncodingError};
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -380,6 +380,9 @@ impl Stored for u16 {
     }
 }
 
+/// Pixels that a task takes.
+const PIXELS: usize = 1 << 14;
+
 /// Compresses every colour channel of interleaved samples in place.
 fn channels<T: Real, S: Stored>(
     samples: &mut [S],
@@ -393,16 +396,20 @@ fn channels<T: Real, S: Stored>(
     let mut restored = crate::memory::filled(pixels, T::zero());
     let mut results = Vec::with_capacity(format.channels);
     for channel in 0..format.channels {
-        let plane = samples.par_chunks_exact(step).map(|pixel| pixel[channel]).collect();
+        let plane = parallel::map(pixels, |pixel| samples[pixel * step + channel]);
         let run = engine.run(&wrap(plane), T::of(epsilon), &mut restored)?;
         let scale = 4.0 / pixels as f64;
         // Whole numbers: the same sum in any order as long as it is below 2^53.
-        let squares = samples.par_chunks_exact_mut(step).zip(&restored).map(|(pixel, value)| {
-            let value = (value.wide() * scale).round().clamp(0.0, S::MAX);
-            let old = std::mem::replace(&mut pixel[channel], S::stored(value));
-            (value - old.to_f64()).powi(2)
+        let blocks = (chunks_mut(samples, step * PIXELS), chunks(&restored, PIXELS));
+        let squares = parallel::map_items(blocks, |_, (samples, restored)| {
+            let stored = samples.chunks_exact_mut(step).zip(restored).map(|(pixel, value)| {
+                let value = (value.wide() * scale).round().clamp(0.0, S::MAX);
+                let old = std::mem::replace(&mut pixel[channel], S::stored(value));
+                (value - old.to_f64()).powi(2)
+            });
+            stored.sum::<f64>()
         });
-        results.push(ChannelResult { engine: run, squares: squares.sum() });
+        results.push(ChannelResult { engine: run, squares: squares.iter().sum() });
     }
     Ok(results)
 }

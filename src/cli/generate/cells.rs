@@ -6,8 +6,8 @@ use super::random::{Stream, random_stream};
 use super::spec::Spec;
 use crate::design::Placement;
 use crate::grid::Rect;
+use crate::parallel::{self, chunks_mut};
 use rand_distr::{Distribution, LogNormal, Normal};
-use rayon::prelude::*;
 
 /// Cells that share a random stream.
 const BLOCK: usize = 1 << 15;
@@ -29,7 +29,7 @@ pub(super) fn widths(spec: &Spec) -> Vec<f64> {
     let law = LogNormal::from_mean_cv(spec.mean_width, WIDTH_VARIATION)
         .expect("the mean width is checked and positive");
     let mut widths = vec![0.0; spec.cells as usize];
-    widths.par_chunks_mut(BLOCK).enumerate().for_each(|(block, widths)| {
+    parallel::for_each(chunks_mut(&mut widths, BLOCK), |block, widths| {
         let mut random = random_stream(spec.seed, Stream::Widths, block as u64);
         for width in widths {
             *width = law.sample(&mut random).round().clamp(WIDTH_RANGE.0, WIDTH_RANGE.1);
@@ -50,19 +50,18 @@ pub(super) fn clustered_start(spec: &Spec, hidden: &Hidden, width: &[f64]) -> Pl
     let noise_y = Normal::new(0.0, CLUSTER_NOISE * die.height()).expect("the die is finite");
     let mut x = vec![0.0; width.len()];
     let mut y = vec![0.0; width.len()];
-    x.par_chunks_mut(BLOCK).zip(y.par_chunks_mut(BLOCK)).enumerate().for_each(
-        |(block, (xs, ys))| {
-            let mut random = random_stream(spec.seed, Stream::Start, block as u64);
-            for (i, (x, y)) in xs.iter_mut().zip(ys).enumerate() {
-                let cell = block * BLOCK + i;
-                let (hx, hy) = hidden.cell_point(cell as u64);
-                let (cx, cy) = centres[cluster(cell as u64, spec.cells) as usize];
-                let px = cx + CLUSTER_SCALE * (hx - cx) + noise_x.sample(&mut random);
-                let py = cy + CLUSTER_SCALE * (hy - cy) + noise_y.sample(&mut random);
-                (*x, *y) = corner_inside(die, (px, py), width[cell]);
-            }
-        },
-    );
+    let blocks = (chunks_mut(&mut x, BLOCK), chunks_mut(&mut y, BLOCK));
+    parallel::for_each(blocks, |block, (xs, ys)| {
+        let mut random = random_stream(spec.seed, Stream::Start, block as u64);
+        for (i, (x, y)) in xs.iter_mut().zip(ys).enumerate() {
+            let cell = block * BLOCK + i;
+            let (hx, hy) = hidden.cell_point(cell as u64);
+            let (cx, cy) = centres[cluster(cell as u64, spec.cells) as usize];
+            let px = cx + CLUSTER_SCALE * (hx - cx) + noise_x.sample(&mut random);
+            let py = cy + CLUSTER_SCALE * (hy - cy) + noise_y.sample(&mut random);
+            (*x, *y) = corner_inside(die, (px, py), width[cell]);
+        }
+    });
     Placement { x, y, orientation: Vec::new() }
 }
 

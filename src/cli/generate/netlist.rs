@@ -11,10 +11,10 @@ use super::names::numbered_names;
 use super::random::{Stream, random_stream};
 use super::spec::Spec;
 use crate::design::{Nets, Nodes};
+use crate::parallel::{self, cut, each_mut};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
-use rayon::prelude::*;
 use std::collections::HashSet;
 
 /// Nets that share a random stream.
@@ -38,29 +38,28 @@ pub(super) fn connect(spec: &Spec, nodes: &Nodes, plan: &Floorplan, hidden: &Hid
     let mut pin_dy = vec![0.0; pins];
 
     let places = Places::new(spec, plan, hidden);
-    let lengths: Vec<usize> = (0..nets.div_ceil(BLOCK))
-        .map(|b| (net_start[nets.min((b + 1) * BLOCK)] - net_start[b * BLOCK]) as usize)
-        .collect();
-    split(&mut pin_node, &lengths)
-        .into_par_iter()
-        .zip(split(&mut pin_dx, &lengths))
-        .zip(split(&mut pin_dy, &lengths))
-        .enumerate()
-        .for_each(|(block, ((node, dx), dy))| {
-            let mut random = random_stream(spec.seed, Stream::Nets, block as u64);
-            let mut members = Members::default();
-            let mut pin = 0;
-            for net in block * BLOCK..nets.min((block + 1) * BLOCK) {
-                let degree = (net_start[net + 1] - net_start[net]) as usize;
-                places.draw_net(net as u64, degree, &mut members, &mut random);
-                for &member in &members.list {
-                    node[pin] = member;
-                    dx[pin] = pin_offset(nodes.width[member as usize], &mut random);
-                    dy[pin] = pin_offset(nodes.height[member as usize], &mut random);
-                    pin += 1;
-                }
+    let ends = || {
+        let blocks = (0..nets.div_ceil(BLOCK)).map(|b| nets.min((b + 1) * BLOCK));
+        blocks.map(|end| net_start[end] as usize)
+    };
+    let mut node = cut(&mut pin_node, ends());
+    let (mut dx, mut dy) = (cut(&mut pin_dx, ends()), cut(&mut pin_dy, ends()));
+    let blocks = (each_mut(&mut node), each_mut(&mut dx), each_mut(&mut dy));
+    parallel::for_each(blocks, |block, (node, dx, dy)| {
+        let mut random = random_stream(spec.seed, Stream::Nets, block as u64);
+        let mut members = Members::default();
+        let mut pin = 0;
+        for net in block * BLOCK..nets.min((block + 1) * BLOCK) {
+            let degree = (net_start[net + 1] - net_start[net]) as usize;
+            places.draw_net(net as u64, degree, &mut members, &mut random);
+            for &member in &members.list {
+                node[pin] = member;
+                dx[pin] = pin_offset(nodes.width[member as usize], &mut random);
+                dy[pin] = pin_offset(nodes.height[member as usize], &mut random);
+                pin += 1;
             }
-        });
+        }
+    });
     Nets {
         names: numbered_names('n', nets),
         net_start,
@@ -86,18 +85,6 @@ fn net_starts(spec: &Spec) -> Vec<u32> {
         end
     }));
     starts
-}
-
-/// Cuts a slice into parts of these lengths.
-fn split<'a, T>(mut rest: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
-    lengths
-        .iter()
-        .map(|&length| {
-            let (part, others) = std::mem::take(&mut rest).split_at_mut(length);
-            rest = others;
-            part
-        })
-        .collect()
 }
 
 /// Returns a pin's offset from the centre along one axis: on a site edge, inside the node.

@@ -7,10 +7,10 @@ use crate::cpu::fft::Fft2d;
 use crate::cpu::transforms::{Plan2d, Plan3d};
 use crate::engine::{Engine, EngineOptions, Pipeline};
 use crate::paper::{Dct1d, Dct2d, Reorder};
+use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::{Precision, Real};
 use crate::transform::{Method, ShapeError, Transform, TransformNd, permutation};
 use num_complex::Complex;
-use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -60,8 +60,8 @@ fn plan<T: Real>(work: &Work) -> Result<Planned, BenchError> {
             let (x, mut out) = maps::<T>(a * b);
             Box::new(move || {
                 let chunk = x.len().div_ceil(rayon::current_num_threads());
-                let chunks = out.par_chunks_mut(chunk).zip(x.par_chunks(chunk));
-                chunks.for_each(|(to, from)| to.copy_from_slice(from));
+                let parts = (chunks_mut(&mut out, chunk), chunks(&x, chunk));
+                parallel::for_each(parts, |_, (to, from)| to.copy_from_slice(from));
                 Ok(())
             })
         }
@@ -189,7 +189,7 @@ fn compress<T: Real>(
 fn reorder<T: Real>([nx, ny]: [usize; 2], how: Reorder) -> Planned {
     let (x, mut out) = maps::<T>(nx * ny);
     Box::new(move || {
-        out.par_chunks_exact_mut(ny).enumerate().for_each(|(p, row)| {
+        parallel::for_each(chunks_mut(&mut out, ny), |p, row| {
             let from = &x[permutation::sample(p, nx) * ny..][..ny];
             match how {
                 Reorder::Gather => permutation::gather(from, row),

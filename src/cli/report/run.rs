@@ -4,8 +4,8 @@ use super::chart::{Chart, Values};
 use super::maps::{css_colors, number};
 use super::pack;
 use super::part::Table;
+use crate::parallel;
 use crate::plot::Scale;
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// Bytes that all frames together may take, before they are written in base64.
@@ -160,7 +160,7 @@ impl Run {
              As JPEG of quality {quality}: near, not exact",
             film.full
         );
-        let images = film.frames.par_iter().map(frame).collect();
+        let images = parallel::map(film.frames.len(), |i| frame(&film.frames[i]));
         self.frames = Some(Frames { nx: film.nx, ny: film.ny, caption, images });
         true
     }

@@ -3,8 +3,8 @@
 use super::{BEFORE, BLOCK, Bins, Body, Extent, Footprint, Inputs, PATCH, TILE};
 use crate::cpu::matrix::SharedMatrix;
 use crate::cpu::simd::vectorised;
+use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -231,7 +231,7 @@ impl Order {
                 },
             )
         };
-        self.chunks.par_iter().map(far).sum()
+        parallel::map(self.chunks.len(), |chunk| far(&self.chunks[chunk])).into_iter().sum()
     }
 
     /// Returns the tiles along x and y.
@@ -270,14 +270,14 @@ impl Order {
         };
         let bodies = self.len();
         let range = |task: usize| task * at_once..bodies.min((task + 1) * at_once);
-        self.counts.par_chunks_mut(cells).enumerate().for_each(|(task, counts)| {
+        parallel::for_each(chunks_mut(&mut self.counts, cells), |task, counts| {
             counts.fill(0);
             range(task).for_each(|i| counts[cell(i)] += 1);
         });
         self.lay_out();
         let body = &self.body;
-        let tasks = self.counts.par_chunks_mut(cells).zip(self.slot.par_chunks_mut(at_once));
-        tasks.enumerate().for_each(|(task, (next, slots))| {
+        let tasks = (chunks_mut(&mut self.counts, cells), chunks_mut(&mut self.slot, at_once));
+        parallel::for_each(tasks, |task, (next, slots)| {
             for (i, slot) in range(task).zip(slots) {
                 let free = &mut next[cell(i)];
                 body[*free as usize].store(i as u32, Relaxed);
@@ -325,10 +325,14 @@ impl Order {
     /// Puts sizes and weights in slots.
     fn describe(&mut self) {
         let (bodies, body) = (&self.bodies, &self.body);
-        let columns = self.width.par_chunks_mut(MOVED).zip(self.height.par_chunks_mut(MOVED));
-        let weights = self.ratio.par_chunks_mut(MOVED).zip(self.own.par_chunks_mut(MOVED));
-        let columns = columns.zip(weights).zip(body.par_chunks(MOVED));
-        columns.for_each(|(((width, height), (ratio, own)), body)| {
+        let columns = (
+            chunks_mut(&mut self.width, MOVED),
+            chunks_mut(&mut self.height, MOVED),
+            chunks_mut(&mut self.ratio, MOVED),
+            chunks_mut(&mut self.own, MOVED),
+            chunks(body, MOVED),
+        );
+        parallel::for_each(columns, |_, (width, height, ratio, own, body)| {
             for (k, body) in body.iter().enumerate() {
                 let body = bodies[body.load(Relaxed) as usize];
                 (width[k], height[k]) = (body.width, body.height);

@@ -3,11 +3,11 @@
 
 use super::scratch::Threads;
 use crate::cpu::simd::vectorised;
+use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
 use crate::transform::line::{Line, Wave};
 use crate::transform::{InputElement, Transform1d};
 use num_complex::Complex;
-use rayon::prelude::*;
 
 /// Side of the square blocks a transpose works in: 32 × 32 `f64` are 8 KiB,
 /// so source and destination blocks share the L1 cache.
@@ -26,8 +26,8 @@ fn for_lines<S: InputElement, T: Real>(
     work: impl Fn(usize, &[S], &mut [T], &mut [Complex<T>]) + Sync,
 ) {
     let lines = (VALUES / n).max(1);
-    let tasks = out.par_chunks_mut(lines * n).zip(x.par_chunks(lines * n)).enumerate();
-    tasks.for_each(|(task, (out, x))| {
+    let tasks = (chunks_mut(out, lines * n), chunks(x, lines * n));
+    parallel::for_each(tasks, |task, (out, x)| {
         threads.with(|s| {
             for (l, (out, x)) in out.chunks_exact_mut(n).zip(x.chunks_exact(n)).enumerate() {
                 work(task * lines + l, x, out, s);
@@ -113,9 +113,9 @@ impl<T: Real> Lines<T> {
 
 /// `out[m][j][i] = x[m][i][j]` for every `rows × columns` matrix, in square blocks.
 pub(crate) fn transpose<T: Real>(x: &[T], rows: usize, columns: usize, out: &mut [T]) {
-    let matrices = out.par_chunks_mut(rows * columns).zip(x.par_chunks(rows * columns));
-    matrices.for_each(|(out, x)| {
-        out.par_chunks_mut(SIDE * rows).enumerate().for_each(|(b, panel)| {
+    let matrices = (chunks_mut(out, rows * columns), chunks(x, rows * columns));
+    parallel::for_each(matrices, |_, (out, x)| {
+        parallel::for_each(chunks_mut(out, SIDE * rows), |b, panel| {
             let first = b * SIDE;
             for i in (0..rows).step_by(SIDE) {
                 let block = i..rows.min(i + SIDE);

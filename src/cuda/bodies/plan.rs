@@ -5,12 +5,17 @@ use crate::charge::Charge;
 use crate::charge::smoothing::LEAST_EXTENT;
 pub(super) use crate::cuda::device::constants::{LARGEST_CHUNK, PATCH, TILE};
 use crate::cuda::device::{CudaReal, KernelArgument};
+use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Precision;
 use cudarc::driver::sys::CUdeviceptr;
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
+use std::ops::Range;
 
 /// A body that may cover more bins than this is worked on by itself.
 const LARGE: usize = 64;
+
+/// Bodies that a task takes.
+const BLOCK: usize = 1 << 16;
 /// The largest chunk where larger ones would leave multiprocessors idle.
 pub(super) const SMALL_CHUNK: usize = 1023;
 /// Bodies per multiprocessor from which on [`LARGEST_CHUNK`] is taken.
@@ -178,16 +183,13 @@ pub(super) struct BodySizes {
 impl BodySizes {
     pub(super) fn new(charge: &Charge) -> BodySizes {
         let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
-        let mut sizes: Vec<Sizes> = (0..charge.bodies())
-            .into_par_iter()
-            .map(|i| {
-                // One that stays where it is counts with what is fixed.
-                let ratio = charge.ratio()[i];
-                let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
-                let (w, h) = (size(charge.width()[i]) / bin_x, size(charge.height()[i]) / bin_y);
-                Sizes { w, h, ratio }
-            })
-            .collect();
+        let mut sizes: Vec<Sizes> = parallel::map(charge.bodies(), |i| {
+            // One that stays where it is counts with what is fixed.
+            let ratio = charge.ratio()[i];
+            let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
+            let (w, h) = (size(charge.width()[i]) / bin_x, size(charge.height()[i]) / bin_y);
+            Sizes { w, h, ratio }
+        });
         for &i in charge.macros() {
             sizes[i as usize].ratio *= -1.0;
         }
@@ -197,8 +199,14 @@ impl BodySizes {
             let large = sizes[i as usize].is_large();
             2 * usize::from(large) + usize::from(i as usize >= movable)
         };
-        let (mut ids, mut large): (Vec<u32>, Vec<u32>) =
-            (0..sizes.len() as u32).into_par_iter().partition(|&i| kind(i) < 2);
+        let (mut ids, mut large) = (Vec::with_capacity(sizes.len()), Vec::new());
+        for (of_block, large_of_block) in parallel::map_blocks(sizes.len(), BLOCK, |bodies| {
+            let bodies = bodies.start as u32..bodies.end as u32;
+            bodies.partition::<Vec<u32>, _>(|&i| kind(i) < 2)
+        }) {
+            ids.extend(of_block);
+            large.extend(large_of_block);
+        }
         let place = |i: u32| kind(i) * regions + charge.region(i as usize);
         if regions > 1 {
             ids.par_sort_by_key(|&i| place(i));
@@ -233,8 +241,8 @@ impl BodySizes {
 
     /// Returns the same sum for any number of threads.
     fn sum(&self, of: impl Fn(&Sizes) -> f64 + Sync) -> f64 {
-        let parts = self.sizes.par_chunks(1 << 16).map(|part| part.iter().map(&of).sum());
-        parts.collect::<Vec<f64>>().iter().sum()
+        let of_block = |bodies: Range<usize>| self.sizes[bodies].iter().map(&of).sum::<f64>();
+        parallel::map_blocks(self.sizes.len(), BLOCK, of_block).iter().sum()
     }
 
     /// Returns the units that these bodies are added up in, in chunks of so many.
@@ -336,17 +344,21 @@ fn record_bytes<T: CudaReal>() -> usize {
 pub(super) fn records<T: CudaReal>(sizes: &[Sizes], ids: &[u32]) -> Vec<u8> {
     let each = record_bytes::<T>();
     let mut bytes = vec![0; each * ids.len()];
-    bytes.par_chunks_exact_mut(each).zip(ids).for_each(|(record, &id)| {
-        let Sizes { w, h, ratio } = sizes[id as usize];
-        for (to, value) in record.chunks_exact_mut(each / 4).zip([w, h, ratio]) {
-            match T::PRECISION {
-                Precision::F32 => to.copy_from_slice(&(value as f32).to_ne_bytes()),
-                Precision::F64 => to.copy_from_slice(&value.to_ne_bytes()),
+    let blocks = (chunks_mut(&mut bytes, each * BLOCK), chunks(ids, BLOCK));
+    parallel::for_each(blocks, |_, (bytes, ids)| {
+        for (record, &id) in bytes.chunks_exact_mut(each).zip(ids) {
+            let Sizes { w, h, ratio } = sizes[id as usize];
+            for (to, value) in record.chunks_exact_mut(each / 4).zip([w, h, ratio]) {
+                match T::PRECISION {
+                    Precision::F32 => to.copy_from_slice(&(value as f32).to_ne_bytes()),
+                    Precision::F64 => to.copy_from_slice(&value.to_ne_bytes()),
+                }
             }
-        }
-        match T::PRECISION {
-            Precision::F32 => record[3 * each / 4..].copy_from_slice(&id.to_ne_bytes()),
-            Precision::F64 => record[3 * each / 4..].copy_from_slice(&u64::from(id).to_ne_bytes()),
+            let to = &mut record[3 * each / 4..];
+            match T::PRECISION {
+                Precision::F32 => to.copy_from_slice(&id.to_ne_bytes()),
+                Precision::F64 => to.copy_from_slice(&u64::from(id).to_ne_bytes()),
+            }
         }
     });
     bytes

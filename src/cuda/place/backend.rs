@@ -31,17 +31,20 @@ use crate::engine::{
     check_bins, check_lengths,
 };
 use crate::grid::Map;
+use crate::parallel::{self, chunks, chunks_mut};
 use crate::place::bounds::Bounds;
 use crate::place::ready::Ready;
 use crate::place::{Backend, Held, Sample, StageSplit, Weights};
 use crate::wirelength::Netlist;
-use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Marks before and behind the wirelength; before the density, behind it, the solve and the
 /// force; before and behind all of it ([`BEGIN`], [`END`]).
 const MARKS: usize = 8;
+
+/// Numbers that a task turns into `f64`.
+const WIDENED_AT_ONCE: usize = 1 << 14;
 
 /// One proposal in so many has marks: each takes the device some 2 µs, and the host 1 to read.
 const TIMED_EVERY: u32 = 16;
@@ -84,8 +87,8 @@ impl<T: CudaReal> Rest<T> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         let netlist = &*netlist.counted_from(charge.origin());
         let bounds = Bounds::of(charge);
-        let sizes = charge.width().par_iter().zip(charge.height());
-        let area: Vec<T> = sizes.map(|(w, h)| T::of(w * h)).collect();
+        let (width, height) = (charge.width(), charge.height());
+        let area = parallel::map(charge.bodies(), |i| T::of(width[i] * height[i]));
         let pin_weight: Vec<T> = netlist.pin_weights().into_iter().map(T::of).collect();
         let bodies = DescentBodies {
             low: [bounds.low_x, bounds.low_y],
@@ -321,7 +324,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         let bodies = self.charge().bodies();
         check_lengths(bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
         let at = |i: usize| self.bounds.clamp(i, T::of(x[i]), T::of(y[i]));
-        let (x, y): (Vec<T>, Vec<T>) = (0..bodies).into_par_iter().map(at).unzip();
+        let (x, y) = (parallel::map(bodies, |i| at(i).0), parallel::map(bodies, |i| at(i).1));
         self.descents().try_for_each(|descent| descent.start(&x, &y))?;
         self.ready = Ready::Started;
         Ok(())
@@ -383,7 +386,10 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
                     rank.gpu.read(from[axis].slice(range.clone()), &mut values[range])?;
                 }
             }
-            to.par_iter_mut().zip(&values).for_each(|(to, value)| *to = value.wide());
+            let parts = (chunks_mut(to, WIDENED_AT_ONCE), chunks(&values, WIDENED_AT_ONCE));
+            parallel::for_each(parts, |_, (to, values)| {
+                to.iter_mut().zip(values).for_each(|(to, value)| *to = value.wide());
+            });
         }
         Ok(())
     }

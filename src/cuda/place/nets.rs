@@ -6,10 +6,10 @@ use crate::cuda::device::constants::{self, CHUNK_PINS, PIECE_PINS};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, blocks_at_once,
 };
+use crate::parallel;
 use crate::wirelength::{Netlist, blocks, cut};
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, LaunchConfig};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
@@ -172,7 +172,9 @@ impl Layout {
         let (mut net, wide): (Vec<u32>, Vec<u32>) =
             (0..netlist.smooth() as u32).partition(|&e| degree(e) <= SMALL_NET);
         let small = net.len();
-        net.par_chunks_mut(SORTED_NETS).for_each(|nets| nets.sort_by_key(|&e| degree(e)));
+        parallel::for_each(parallel::chunks_mut(&mut net, SORTED_NETS), |_, nets| {
+            nets.sort_by_key(|&e| degree(e));
+        });
         let chunk = chunks(&net, degree);
         net.extend(wide);
         net.extend(netlist.smooth() as u32..netlist.nets() as u32);
@@ -232,9 +234,11 @@ impl Layout {
             let (chunks, wide) = (of.chunks.range(), of.wide.range());
             let small = self.chunk[chunks.start][0] as usize..self.chunk[chunks.end][0] as usize;
             for nets in [small, self.small + wide.start..self.small + wide.end] {
-                self.net[nets].par_iter().with_min_len(1 << 10).for_each(|&net| {
-                    for &body in &netlist.pin_body()[netlist.pins_of(net as usize)] {
-                        if let Some(of) = needed.get(body as usize)
+                let nets = parallel::chunks(&self.net[nets], SORTED_NETS);
+                parallel::for_each(nets, |_, nets| {
+                    let pins = nets.iter().flat_map(|&net| netlist.pins_of(net as usize));
+                    for pin in pins {
+                        if let Some(of) = needed.get(netlist.pin_body()[pin] as usize)
                             && of.load(Relaxed) >> rank & 1 == 0
                         {
                             of.fetch_or(1 << rank, Relaxed);
@@ -286,10 +290,11 @@ impl Layout {
     ) -> Vec<B> {
         let mut placed = vec![B::default(); N * netlist.pins()];
         let ends = blocks(self.net.len()).map(|block| N * self.net_start[block.end] as usize);
-        let parts = cut(&mut placed, ends);
+        let mut parts = cut(&mut placed, ends);
         let blocks: Vec<_> = blocks(self.net.len()).collect();
-        blocks.into_par_iter().zip(parts).for_each(|(block, part)| {
-            let pins = self.net[block].iter().flat_map(|&e| netlist.pins_of(e as usize));
+        parallel::for_each(parallel::each_mut(&mut parts), |k, part| {
+            let pins =
+                self.net[blocks[k].clone()].iter().flat_map(|&e| netlist.pins_of(e as usize));
             let values = pins.flat_map(&value);
             part.iter_mut().zip(values).for_each(|(to, value)| *to = value);
         });
@@ -300,13 +305,14 @@ impl Layout {
     fn body_pin(&self, netlist: &Netlist) -> Vec<u32> {
         let mut pin_place = vec![0; self.smooth_pins];
         let ends = blocks(netlist.smooth()).map(|block| netlist.net_start()[block.end] as usize);
-        let parts = cut(&mut pin_place, ends);
+        let mut parts = cut(&mut pin_place, ends);
         let blocks: Vec<_> = blocks(netlist.smooth()).collect();
-        blocks.into_par_iter().zip(parts).for_each(|(block, part)| {
-            let pins = block.flat_map(|e| netlist.pins_of(e).map(move |pin| (e, pin)));
+        parallel::for_each(parallel::each_mut(&mut parts), |k, part| {
+            let pins = blocks[k].clone().flat_map(|e| netlist.pins_of(e).map(move |pin| (e, pin)));
             part.iter_mut().zip(pins).for_each(|(to, (e, pin))| *to = self.place(netlist, e, pin));
         });
-        netlist.body_pin().par_iter().map(|&pin| pin_place[pin as usize]).collect()
+        let pins = netlist.body_pin();
+        parallel::map(pins.len(), |i| pin_place[pins[i] as usize])
     }
 }
 

@@ -40,13 +40,12 @@ use super::multipliers::{Green as GreensFunction, Multipliers};
 use crate::cpu::matrix::{AHEAD, SharedMatrix, prefetch};
 use crate::cpu::simd::{Row, dispatch, vectorised};
 use crate::memory::filled;
-use crate::parallel::PerThread;
+use crate::parallel::{self, PerThread, chunks_mut, each_mut};
 use crate::real::Real;
 use crate::transform::line::{Line, Wave};
 use crate::transform::{permutation, twiddle};
 use lines::{Dct, Green, Inverse, Write};
 use num_complex::Complex;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Bytes of a map from which on pass 3 writes past the caches: whole cache lines are then not read
@@ -177,7 +176,7 @@ impl<T: Real> ThreePass<T> {
     pub(crate) fn forward(&mut self, rho: &[T]) {
         let ny = self.along_y.n;
         let mut p = std::mem::take(&mut self.p);
-        p.par_chunks_mut(self.panel).enumerate().for_each(|(i, panel)| {
+        parallel::for_each(chunks_mut(&mut p, self.panel), |i, panel| {
             let (axis, columns) = (&self.along_x, self.columns(i));
             let (tile, beyond) = panel.split_at_mut(axis.n);
             // Pass 2 has left the rounding of the lines that these were packed with.
@@ -212,7 +211,7 @@ impl<T: Real> ThreePass<T> {
         let [p, q] = [&mut self.p, &mut self.q].map(|to| SharedMatrix::new(to, panel));
         let (first, energy) = (&mut self.first, &mut self.energy);
         let blocks = || {
-            energy.par_iter_mut().enumerate().for_each(|(b, energy)| {
+            parallel::for_each(each_mut(energy), |b, energy| {
                 // Lines u = 1 + b·block …, which lie in as many rows of every panel.
                 let lines = 1 + b * block..1 + (b + 1) * block;
                 let mut across = T::ROW;
@@ -281,7 +280,7 @@ impl<T: Real> ThreePass<T> {
             [potential, field_x, field_y].map(|map| SharedMatrix::new(map, ny));
         let axis = &self.along_x;
         let streamed = nx * ny * size_of::<T>() >= STREAMED;
-        (0..self.p.len() / self.panel).into_par_iter().for_each(|i| {
+        parallel::each(self.p.len() / self.panel, &|i| {
             let columns = self.columns(i);
             self.scratch.with(|s| {
                 let work = &mut s.tiles[0][..axis.n];

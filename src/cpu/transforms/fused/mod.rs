@@ -31,11 +31,11 @@ use super::scratch::{Parts, ScratchLen, Threads};
 use crate::cpu::matrix::{AHEAD, Block, SharedMatrix, prefetch};
 use crate::cpu::simd::vectorised;
 use crate::memory::reals_mut;
+use crate::parallel::{self, chunks_mut};
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
 use crate::transform::{InputElement, permutation, twiddle};
 use num_complex::Complex;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Columns of a panel: two to four cache lines of a row of V, and one to two of a map.
@@ -152,7 +152,7 @@ impl<T: Real> FusedMaps<T> {
         threads: &Threads<T>,
     ) {
         let (nx, ny) = (self.nx, self.ny);
-        spectrum.par_chunks_exact_mut(ny / 2 + 1).enumerate().for_each(|(row, spectrum)| {
+        parallel::for_each(chunks_mut(spectrum, ny / 2 + 1), |row, spectrum| {
             let p = row % nx;
             let row = &x[(row - p + permutation::sample(p, nx)) * ny..][..ny];
             threads.with(|s| {
@@ -181,7 +181,7 @@ impl<T: Real> FusedMaps<T> {
         let (nx, ny) = (self.nx, self.ny);
         let (half, panels) = (ny / 2 + 1, panel_count(ny));
         let out = SharedMatrix::new(out, ny);
-        (0..spectrum.len() / (nx * half) * panels).into_par_iter().for_each(|task| {
+        parallel::each(spectrum.len() / (nx * half) * panels, &|task| {
             let (map, panel) = (task / panels, Panel::new(task % panels, ny));
             let rows = map * nx..(map + 1) * nx;
             // SAFETY: maps share no rows. Panels share neither columns, all of them below or at
@@ -237,7 +237,7 @@ impl<T: Real> FusedMaps<T> {
         let (nx, ny) = (self.nx, self.ny);
         let (half, panels) = (ny / 2 + 1, panel_count(ny));
         let spectrum = SharedMatrix::new(spectrum, half);
-        (0..x.len() / (nx * ny) * panels).into_par_iter().for_each(|task| {
+        parallel::each(x.len() / (nx * ny) * panels, &|task| {
             let (map, panel) = (task / panels, Panel::new(task % panels, ny));
             let x = &x[map * nx * ny..][..nx * ny];
             let columns = panel.first..panel.first + panel.width;
@@ -282,7 +282,7 @@ impl<T: Real> FusedMaps<T> {
         let half = ny / 2 + 1;
         let (sine_x, sine_y) = kind.sines();
         let out = SharedMatrix::new(out, ny);
-        spectrum.par_chunks_exact_mut(half).enumerate().for_each(|(row, spectrum)| {
+        parallel::for_each(chunks_mut(spectrum, half), |row, spectrum| {
             let p = row % nx;
             let i = permutation::sample(p, nx);
             threads.with(|s| {

@@ -24,11 +24,11 @@ use super::scratch::{Parts, ScratchLen, Threads};
 use crate::cpu::matrix::{AHEAD, Block, SharedMatrix, prefetch};
 use crate::cpu::simd::vectorised;
 use crate::memory::{reals, reals_mut};
+use crate::parallel::{self, chunks_mut};
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
 use crate::transform::{InputElement, twiddle};
 use num_complex::Complex;
-use rayon::prelude::*;
 
 /// Columns of a tile at most: a cache line or two of a row of the map.
 const W: usize = 16;
@@ -157,7 +157,7 @@ impl<T: Real> TransposedMaps<T> {
         let (half, maps) = (nx / 2 + 1, x.len() / (nx * ny));
         let tiles = Tiles::new(ny, maps);
         let to = SharedMatrix::new(spectrum, ny);
-        (0..maps * tiles.count).into_par_iter().for_each(|task| {
+        parallel::each(maps * tiles.count, &|task| {
             let (map, columns) = (task / tiles.count, tiles.columns(task % tiles.count));
             let (x, rows) = (&x[map * nx * ny..][..nx * ny], map * half..(map + 1) * half);
             // SAFETY: maps share no rows of V. The reordering is a permutation, so that tiles
@@ -189,7 +189,7 @@ impl<T: Real> TransposedMaps<T> {
         let (nx, ny, half) = (self.nx, self.ny, self.nx / 2 + 1);
         let out = SharedMatrix::new(out, ny);
         let lines = self.lines_at_once();
-        spectrum.par_chunks_mut(lines * ny).enumerate().for_each(|(task, v)| {
+        parallel::for_each(chunks_mut(spectrum, lines * ny), |task, v| {
             threads.with(|s| self.fft.run(v, self.tile(s).fft));
             vectorised(
                 #[inline(always)]
@@ -238,7 +238,7 @@ impl<T: Real> TransposedMaps<T> {
     ) {
         let (nx, ny, half) = (self.nx, self.ny, self.nx / 2 + 1);
         let lines = self.lines_at_once();
-        spectrum.par_chunks_mut(lines * ny).enumerate().for_each(|(task, z)| {
+        parallel::for_each(chunks_mut(spectrum, lines * ny), |task, z| {
             vectorised(
                 #[inline(always)]
                 || {
@@ -277,7 +277,7 @@ impl<T: Real> TransposedMaps<T> {
         let (half, maps) = (nx / 2 + 1, out.len() / (nx * ny));
         let tiles = Tiles::new(ny, maps);
         let out = SharedMatrix::new(out, ny);
-        (0..maps * tiles.count).into_par_iter().for_each(|task| {
+        parallel::each(maps * tiles.count, &|task| {
             let (map, columns) = (task / tiles.count, tiles.columns(task % tiles.count));
             let from = &spectrum[map * half * ny..][..half * ny];
             let range = columns.first..columns.first + columns.width;

@@ -27,11 +27,11 @@ use super::scratch::{Parts, ScratchLen, Threads};
 use crate::cpu::matrix::{AHEAD, Block, SharedMatrix, prefetch};
 use crate::cpu::simd::vectorised;
 use crate::memory::reals_mut;
+use crate::parallel::{self, chunks_mut};
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
 use crate::transform::{InputElement, TransformNd, permutation, twiddle};
 use num_complex::Complex;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Neighbours along axis 2 in a panel.
@@ -139,7 +139,7 @@ impl<T: Real> VolumeTransform<T> {
         threads: &Threads<T>,
     ) {
         let [n0, n1, n2] = self.shape;
-        spectrum.par_chunks_exact_mut(self.plane()).enumerate().for_each(|(p, spectrum)| {
+        parallel::for_each(chunks_mut(spectrum, self.plane()), |p, spectrum| {
             let x = &x[permutation::sample(p, n0) * n1 * n2..][..n1 * n2];
             threads.with(|s| {
                 self.plane_rows(x, spectrum, s);
@@ -152,7 +152,7 @@ impl<T: Real> VolumeTransform<T> {
     fn panels_out(&self, spectrum: &[Complex<T>], out: &mut [T], threads: &Threads<T>) {
         let [_, n1, n2] = self.shape;
         let out = SharedMatrix::new(out, n1 * n2);
-        self.panels().for_each(|panel| {
+        self.for_each_panel(&|panel| {
             let sides = [Some(panel.v), self.mirror(panel.v)].map(|v| self.coefficients(v, panel));
             // SAFETY: panels share neither v nor n1 − v, or no columns, of which the mirrors lie
             // beyond n2/2 and the others do not; each panel is one task.
@@ -178,7 +178,7 @@ impl<T: Real> VolumeTransform<T> {
         threads: &Threads<T>,
     ) {
         let to = SharedMatrix::new(spectrum, self.plane());
-        self.panels().for_each(|panel| {
+        self.for_each_panel(&|panel| {
             let mut to = [Some(panel.v), self.mirror(panel.v)].map(|v| {
                 let start = v? * self.half + panel.first;
                 // SAFETY: panels share neither v nor n1 − v, or no columns, and each is one task.
@@ -200,7 +200,7 @@ impl<T: Real> VolumeTransform<T> {
     fn planes_out(&self, spectrum: &mut [Complex<T>], out: &mut [T], threads: &Threads<T>) {
         let [n0, n1, n2] = self.shape;
         let out = SharedMatrix::new(out, n1 * n2);
-        spectrum.par_chunks_exact_mut(self.plane()).enumerate().for_each(|(p, spectrum)| {
+        parallel::for_each(chunks_mut(spectrum, self.plane()), |p, spectrum| {
             // SAFETY: `sample` is a permutation, so every plane belongs to one task.
             let out = unsafe { out.row(permutation::sample(p, n0)) };
             threads.with(|s| {
@@ -272,13 +272,13 @@ impl<T: Real> VolumeTransform<T> {
         }
     }
 
-    /// Returns every panel once; v and n1 − v together.
-    fn panels(&self) -> impl ParallelIterator<Item = VolumePanel> {
+    /// Calls `work` with every panel once; v and n1 − v together.
+    fn for_each_panel(&self, work: &(dyn Fn(VolumePanel) + Sync)) {
         let (half, along) = (self.half, self.half.div_ceil(W));
-        (0..(self.shape[1] / 2 + 1) * along).into_par_iter().map(move |task| {
+        parallel::each((self.shape[1] / 2 + 1) * along, &|task| {
             let first = task % along * W;
-            VolumePanel { v: task / along, first, width: W.min(half - first) }
-        })
+            work(VolumePanel { v: task / along, first, width: W.min(half - first) });
+        });
     }
 
     /// Returns the index `n1 − v`, if it is another than `v`.
