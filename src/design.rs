@@ -11,9 +11,9 @@ mod floorplan;
 mod names;
 
 use crate::grid::Rect;
+use crate::parallel;
 pub use floorplan::{Blockage, BlockageKind, Fence, Halo, Master, Row, StandsOn, Symmetry};
 pub use names::{Names, NamesTooLong};
-use rayon::prelude::*;
 
 /// Whether a placer may move a node, and whether the node blocks the area under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -398,26 +398,23 @@ impl Nets {
             return Ok(()); // `Nets::default()`
         }
         check_columns(nets + 1, &[("first pins of nets and their end", self.net_start.len())])?;
-        let wrong = |of: &[u32]| of[0] > of[1] || of[1] as usize > pins;
-        let nets_of = self.net_start.par_windows(2).with_min_len(LEAST_CHECKED);
-        if let Some(net) = nets_of.position_first(wrong) {
+        let wrong = |net: usize| {
             let (start, end) = (self.net_start[net], self.net_start[net + 1]);
-            return Err(DesignError::NetPins { net, start, end, pins });
-        }
+            let is_wrong = start > end || end as usize > pins;
+            is_wrong.then_some(DesignError::NetPins { net, start, end, pins })
+        };
+        parallel::first(nets, wrong).map_or(Ok(()), Err)?;
         let (start, end) = (self.net_start[0], self.net_start[nets]);
         if start != 0 || end as usize != pins {
             return Err(DesignError::AllPins { start, end, pins });
         }
-        let pins_on = self.pin_node.par_iter().with_min_len(LEAST_CHECKED);
-        match pins_on.position_first(|&node| node as usize >= nodes) {
-            Some(pin) => Err(DesignError::PinNode { pin, node: self.pin_node[pin], nodes }),
-            None => Ok(()),
-        }
+        let wrong = |pin: usize| {
+            let node = self.pin_node[pin];
+            (node as usize >= nodes).then_some(DesignError::PinNode { pin, node, nodes })
+        };
+        parallel::first(pins, wrong).map_or(Ok(()), Err)
     }
 }
-
-/// Nets or pins that a thread looks through at least.
-const LEAST_CHECKED: usize = 1 << 16;
 
 fn check_count(what: &'static str, count: usize) -> Result<(), DesignError> {
     if count > MAX_COUNT { Err(DesignError::TooMany { what, count }) } else { Ok(()) }
@@ -505,9 +502,10 @@ impl Design {
             ("y of node", &at.y, false),
         ];
         columns.into_iter().find_map(|(what, values, size)| {
-            let wrong = |v: &f64| !v.is_finite() || size && *v < 0.0;
-            let index = values.par_iter().position_first(wrong)?;
-            Some((what, index, values[index]))
+            let wrong = |v: f64| !v.is_finite() || size && v < 0.0;
+            parallel::first(values.len(), |index| {
+                wrong(values[index]).then_some((what, index, values[index]))
+            })
         })
     }
 
@@ -544,18 +542,13 @@ impl Design {
         let nets = self.nets.as_ref()?;
         const BLOCK: usize = 4096;
         // Pins are several to a node: what they need of it stands in one place.
-        let nodes = (0..self.nodes.len()).into_par_iter().with_min_len(BLOCK);
-        let centres: Vec<(f64, f64)> = nodes.map(|node| self.centre(node)).collect();
-        let blocks: Vec<(f64, f64)> = (0..nets.len().div_ceil(BLOCK))
-            .into_par_iter()
-            .map(|b| {
-                let range = b * BLOCK..nets.len().min((b + 1) * BLOCK);
-                range.fold((0.0, 0.0), |(plain, weighted), e| {
-                    let length = self.half_perimeter(nets, e, |node| centres[node]);
-                    (plain + length, weighted + nets.weight[e] * length)
-                })
+        let centres = parallel::map(self.nodes.len(), |node| self.centre(node));
+        let blocks = parallel::map_blocks(nets.len(), BLOCK, |range| {
+            range.fold((0.0, 0.0), |(plain, weighted), e| {
+                let length = self.half_perimeter(nets, e, |node| centres[node]);
+                (plain + length, weighted + nets.weight[e] * length)
             })
-            .collect();
+        });
         let (unweighted, weighted) =
             blocks.iter().fold((0.0, 0.0), |(a, b), &(p, w)| (a + p, b + w));
         Some(Hpwl { unweighted, weighted })

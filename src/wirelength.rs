@@ -19,7 +19,7 @@
 //! γ → 0.
 
 use crate::design::{Design, DesignError, Nets};
-use rayon::prelude::*;
+use crate::parallel::{self, cut, each_mut};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -82,7 +82,7 @@ impl Netlist {
             pins.len() > 1
                 && pins.into_iter().any(|p| body_of[nets.pin_node[p] as usize] != FIXED_PIN)
         };
-        let moves: Vec<bool> = (0..nets.len()).into_par_iter().map(moves).collect();
+        let moves = parallel::map(nets.len(), moves);
         let (mut order, big): (Vec<usize>, Vec<usize>) =
             (0..nets.len()).filter(|&e| moves[e]).partition(|&e| nets.pins_of(e).len() < large);
         let smooth = order.len();
@@ -97,18 +97,18 @@ impl Netlist {
         let (mut pin_body, mut pin_x, mut pin_y) =
             (vec![0; pins], vec![0.0; pins], vec![0.0; pins]);
         let ends = || blocks(order.len()).map(|block| net_start[block.end] as usize);
-        let columns =
+        let (mut bodies, mut x, mut y) =
             (cut(&mut pin_body, ends()), cut(&mut pin_x, ends()), cut(&mut pin_y, ends()));
-        let columns = columns.0.into_par_iter().zip(columns.1).zip(columns.2);
-        blocks(order.len()).collect::<Vec<_>>().into_par_iter().zip(columns).for_each(
-            |(block, ((body, x), y))| {
-                let pins = order[block].iter().flat_map(|&e| nets.pins_of(e));
-                for (k, p) in pins.enumerate() {
-                    body[k] = body_of[nets.pin_node[p] as usize];
-                    (x[k], y[k]) = pin_offset(design, nets, p, body[k]);
-                }
-            },
-        );
+        let columns = (each_mut(&mut bodies), each_mut(&mut x), each_mut(&mut y));
+        let blocks: Vec<Range<usize>> = blocks(order.len()).collect();
+        parallel::for_each(columns, |block, (body, x, y)| {
+            let nets_of = &order[blocks[block].clone()];
+            let pins = nets_of.iter().flat_map(|&e| nets.pins_of(e));
+            for (k, p) in pins.enumerate() {
+                body[k] = body_of[nets.pin_node[p] as usize];
+                (x[k], y[k]) = pin_offset(design, nets, p, body[k]);
+            }
+        });
         let still = (0..nets.len()).filter(|&e| !moves[e]);
         let mut list = Netlist {
             smooth,
@@ -266,8 +266,9 @@ impl Netlist {
         }
         let mut body_pin = vec![0; start[movable] as usize];
         let ranges: Vec<Range<usize>> = ranges(movable).collect();
-        let parts = cut(&mut body_pin, ranges.iter().map(|range| start[range.end] as usize));
-        ranges.into_par_iter().zip(parts).for_each(|(range, part)| {
+        let mut parts = cut(&mut body_pin, ranges.iter().map(|range| start[range.end] as usize));
+        parallel::for_each(each_mut(&mut parts), |k, part| {
+            let range = ranges[k].clone();
             let from = start[range.start];
             let mut next: Vec<u32> = start[range.clone()].iter().map(|at| at - from).collect();
             for (p, &b) in pins.iter().enumerate() {
@@ -298,17 +299,6 @@ pub(crate) fn blocks(count: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count.div_ceil(BLOCK)).map(move |k| k * BLOCK..count.min((k + 1) * BLOCK))
 }
 
-/// `values` cut at each of `ends`, which ascend to their number.
-pub(crate) fn cut<T>(mut values: &mut [T], ends: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
-    let mut from = 0;
-    ends.map(|end| {
-        let (part, rest) = std::mem::take(&mut values).split_at_mut(end - from);
-        (from, values) = (end, rest);
-        part
-    })
-    .collect()
-}
-
 /// `0..bodies` in as many ranges as there are threads. Each thread looks at every pin and takes
 /// those of its own bodies: faster than one after the other, and in the same order.
 fn ranges(bodies: usize) -> impl Iterator<Item = Range<usize>> {
@@ -319,8 +309,8 @@ fn ranges(bodies: usize) -> impl Iterator<Item = Range<usize>> {
 /// `each` with the first body of every one of [`ranges`] and the values of its bodies.
 fn by_range<T: Send>(values: &mut [T], each: impl Fn(usize, &mut [T]) + Sync) {
     let ranges: Vec<Range<usize>> = ranges(values.len()).collect();
-    let parts = cut(values, ranges.iter().map(|range| range.end));
-    ranges.par_iter().zip(parts).for_each(|(range, part)| each(range.start, part));
+    let mut parts = cut(values, ranges.iter().map(|range| range.end));
+    parallel::for_each(each_mut(&mut parts), |k, part| each(ranges[k].start, part));
 }
 
 /// Results of a wirelength operator for one placement, besides the gradient.

@@ -2,10 +2,10 @@
 
 use super::lexer;
 use super::notes::Tally;
+use crate::parallel;
 use crate::text::entries::entries;
 use crate::text::error::Miss;
 use crate::text::file::Large;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Bytes of one chunk: a chunk's results stay in the cache of second level until they are taken.
@@ -98,9 +98,10 @@ fn read_in<'a, T: Send>(
     let mut chunks = chunks(size, body, &boundary);
     let mut parsed: Vec<Result<(T, Tally<'a>), Miss<'a>>> = Vec::new();
     let mut odd = Tally::default();
-    let parse = |chunk| match chunk {
+    let parse = |chunk: &Chunk<'a>| match chunk {
         Chunk::Held(text) => parse(text),
         Chunk::InFile(file, range) => {
+            let range = range.clone();
             let text = entries(file, range, body.start(), &boundary).ok_or_else(Miss::not_held)?;
             match parse(&text.bytes[text.entries]) {
                 Ok((part, tally)) if tally.is_empty() => Ok((part, Tally::default())),
@@ -115,7 +116,7 @@ fn read_in<'a, T: Send>(
             return Ok(odd);
         }
         let (next, taken) = rayon::join(
-            || next.into_par_iter().map(&parse).collect(),
+            || parallel::map(next.len(), |k| parse(&next[k])),
             || {
                 let (mut parts, mut complaint) = (Vec::with_capacity(ready.len()), Ok(()));
                 for part in ready {

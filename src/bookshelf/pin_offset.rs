@@ -3,8 +3,9 @@
 
 use super::nets::PinOffset;
 use crate::design::Design;
+use crate::parallel;
 use crate::warning::{Warning, WarningCode};
-use rayon::prelude::*;
+use std::ops::Range;
 
 /// Pins that lie outside their cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub fn pins_outside(design: &Design, offset: PinOffset) -> PinsOutside {
 
 /// A pin beyond its cell's edge by less than this share of the cell's size is on it.
 const ROUNDING: f64 = 1e-6;
+/// Pins that one task looks at.
+const BLOCK: usize = 1 << 12;
 
 /// Returns [`pins_outside`] with another `rounding` than [`ROUNDING`].
 pub(crate) fn count_outside(design: &Design, offset: PinOffset, rounding: f64) -> PinsOutside {
@@ -68,7 +71,9 @@ pub(crate) fn count_outside(design: &Design, offset: PinOffset, rounding: f64) -
         otherwise: a.otherwise + b.otherwise,
         first: a.first.into_iter().chain(b.first).min(),
     };
-    (0..nets.pins()).into_par_iter().map(one).reduce(PinsOutside::default, sum)
+    let sum_of = |pins: Range<usize>| pins.map(one).fold(PinsOutside::default(), sum);
+    let blocks = parallel::map_blocks(nets.pins(), BLOCK, sum_of);
+    blocks.into_iter().fold(PinsOutside::default(), sum)
 }
 
 /// Whether a pin at `(dx, dy)` from the centre of a cell of this size lies outside it.

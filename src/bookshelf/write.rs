@@ -2,8 +2,8 @@
 
 use crate::design::{Design, NodeKind};
 use crate::output::write_whole;
+use crate::parallel;
 use crate::text::error::{ErrorKind, FileError};
-use rayon::prelude::*;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -46,8 +46,7 @@ pub(super) fn check(design: &Design) -> Result<(), ErrorKind> {
         }
         None
     };
-    let first = (0..design.nodes.len()).into_par_iter().find_map_first(refused);
-    first.map_or(Ok(()), Err)
+    parallel::first(design.nodes.len(), refused).map_or(Ok(()), Err)
 }
 
 /// Writes the text of a `.pl` file: the positions of the nodes of `design`, in node order.
@@ -86,9 +85,9 @@ pub(crate) fn blocks(
     // A few blocks at a time, so that memory does not grow with the design.
     let starts: Vec<usize> = (0..count).step_by(BLOCK).collect();
     for group in starts.chunks(4 * rayon::current_num_threads()) {
-        let texts: Vec<_> =
-            group.par_iter().map(|&s| block(s..count.min(s + BLOCK))).collect::<io::Result<_>>()?;
-        texts.iter().try_for_each(|text| out.write_all(text))?;
+        for text in parallel::map(group.len(), |k| block(group[k]..count.min(group[k] + BLOCK))) {
+            out.write_all(&text?)?;
+        }
     }
     Ok(())
 }

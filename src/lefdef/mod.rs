@@ -30,6 +30,7 @@ pub use write_design::{Written, write_design};
 use crate::design::{Design, Master};
 use crate::design::{MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::formats;
+use crate::parallel;
 use crate::text::error::Miss;
 use crate::text::file::{self, Large, Text};
 use crate::text::index::NameIndex;
@@ -37,7 +38,6 @@ use crate::warning::{Warning, WarningCode};
 use lef::Library;
 use lexer::Read;
 use nets::{CellPins, NOWHERE, Netlist};
-use rayon::prelude::*;
 use read::{Gathered, PART, Parts, Source, room_for_nets};
 use serde::Serialize;
 use statements::{Known, Section, Status};
@@ -254,15 +254,15 @@ fn read_library(
     options: &ReadOptions,
 ) -> Result<(Library, Vec<PathBuf>, u64, Vec<Warning>), FileError> {
     let position = options.pin_position;
-    let read = |lef: &PathBuf| {
+    let read = |lef: usize| {
+        let lef = &options.lef[lef];
         let path = file::find(lef).unwrap_or_else(|| lef.clone());
         let text = Text::open(&path).map_err(|e| FileError::io(&path, e))?;
         let library = lef::parse(&text, position).map_err(|miss| miss.locate(&path, &text))?;
         Ok((library, path, text.len() as u64))
     };
-    let read: Vec<_> = options.lef.par_iter().map(read).collect();
     let (mut all, mut files, mut bytes) = (Library::default(), Vec::new(), 0);
-    for read in read {
+    for read in parallel::map(options.lef.len(), read) {
         let (library, path, length) = read?;
         let too_long = |_| {
             let message = "names of more than 4 GiB in all".to_owned();

@@ -9,13 +9,13 @@
 use super::lexer::{Def, Read};
 use super::statements::{Floorplan, Known, Parsed, Part, Place, Section, parse};
 use crate::design::{Halo, Names};
+use crate::parallel::{self, each_mut};
 use crate::text::columns::{Column, NameColumn, NetColumns};
 use crate::text::entries::entries;
 use crate::text::error::Miss;
 use crate::text::file::Large;
 use memchr::memchr;
 use memchr::memmem::find_iter;
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -260,7 +260,7 @@ impl<'a> Parts<'a> {
             let more = self.next..self.source.parts().min(self.next + batch);
             let more = if self.waiting.is_empty() { more } else { 0..0 };
             self.next += more.len();
-            let loaded: Vec<_> = more.into_par_iter().map(|n| self.source.part(n)).collect();
+            let loaded = parallel::map(more.len(), |k| self.source.part(more.start + k));
             for piece in loaded {
                 self.waiting.push_back(piece.ok_or_else(Miss::not_held)?);
             }
@@ -274,14 +274,14 @@ impl<'a> Parts<'a> {
             }
             let waits = |section| known.netlist.is_none() && section == Section::Nets;
             self.spare.resize_with(pieces.len(), Part::default);
-            let parsed: Vec<_> = pieces
-                .par_iter()
-                .zip(self.spare.par_drain(..))
-                .map(|((piece, section), part)| {
-                    let read = || parse_piece(self.source, piece, *section, known, part);
-                    (!waits(*section)).then(read)
-                })
-                .collect();
+            let mut parsed: Vec<Option<Read<Parsed>>> = pieces.iter().map(|_| None).collect();
+            let lists = (each_mut(&mut self.spare), each_mut(&mut parsed));
+            parallel::for_each(lists, |k, (part, parsed)| {
+                let ((piece, section), part) = (&pieces[k], std::mem::take(part));
+                let read = || parse_piece(self.source, piece, *section, known, part);
+                *parsed = (!waits(*section)).then(read);
+            });
+            self.spare.clear();
             let (mut parts, mut stopped) = (Vec::with_capacity(pieces.len()), false);
             for ((mut piece, guessed), parsed) in pieces.into_iter().zip(parsed) {
                 if stopped || waits(self.section) {

@@ -1,8 +1,8 @@
 //! Columns of a table that grow by what parts of a file give, and how long they may be.
 
 use crate::design::{Names, NamesTooLong, Nets};
+use crate::parallel::{self, each_mut};
 use num_traits::Zero;
-use rayon::prelude::*;
 
 /// Bytes from which on a column asks for large pages.
 const LARGE: usize = 1 << 20;
@@ -66,8 +66,9 @@ impl<T: Zero + Copy + Send + Sync> Column<T> {
             rest = behind;
             (part, before(part), to)
         });
-        copies.collect::<Vec<_>>().into_par_iter().for_each(|(part, before, to)| {
-            to.iter_mut().zip(of(part)).for_each(|(to, &value)| *to = change(&before, value));
+        let mut copies: Vec<(&P, B, &mut [T])> = copies.collect();
+        parallel::for_each(each_mut(&mut copies), |_, (part, before, to)| {
+            to.iter_mut().zip(of(part)).for_each(|(to, &value)| *to = change(before, value));
         });
     }
 }

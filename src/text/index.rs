@@ -2,9 +2,10 @@
 
 use crate::design::Names;
 use crate::memory;
+use crate::parallel;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Names that are looked up side by side.
 const GROUP: usize = 64;
@@ -97,13 +98,8 @@ impl<'a> NameIndex<'a> {
         let mut slots = memory::with_room(size);
         slots.par_extend((0..size).into_par_iter().map(|_| AtomicU64::new(0)));
         let index = NameIndex { names, slots: slots.into(), repeats: false };
-        let repeats = AtomicBool::new(false);
-        (0..names.len().div_ceil(GROUP)).into_par_iter().with_min_len(64).for_each(|group| {
-            if index.insert_group(group * GROUP..names.len().min((group + 1) * GROUP)) {
-                repeats.store(true, Relaxed);
-            }
-        });
-        NameIndex { repeats: repeats.into_inner(), ..index }
+        let repeats = parallel::map_blocks(names.len(), GROUP, |group| index.insert_group(group));
+        NameIndex { repeats: repeats.contains(&true), ..index }
     }
 
     /// True when a name occurs more than once.

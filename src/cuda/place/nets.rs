@@ -6,8 +6,8 @@ use crate::cuda::device::constants::{self, CHUNK_PINS, PIECE_PINS};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, blocks_at_once,
 };
-use crate::parallel;
-use crate::wirelength::{Netlist, blocks, cut};
+use crate::parallel::{self, cut};
+use crate::wirelength::{Netlist, blocks};
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::ops::Range;
