@@ -4,6 +4,7 @@
 //! (ICCAD 2017, problem C), in layout units. Only movable cells are looked at.
 
 use crate::design::{Design, DesignError, Placement};
+use crate::parallel;
 use rayon::prelude::*;
 
 /// Most entries of [`Displacement::farthest`].
@@ -79,11 +80,11 @@ pub fn between(
         placement.check(design.nodes.len())?;
     }
     let movable: Vec<usize> = design.movable().collect();
-    let distance = |&i: &usize| {
+    let distances: Vec<f64> = parallel::map(movable.len(), |k| {
+        let i = movable[k];
         let (a, b) = (centre(design, from, i), centre(design, to, i));
         (b.0 - a.0).abs() + (b.1 - a.1).abs()
-    };
-    let distances: Vec<f64> = movable.par_iter().map(distance).collect();
+    });
     let total: f64 = distances.iter().sum();
     let turned = |&&i: &&usize| from.orientation[i] != to.orientation[i];
     let mut sorted = distances.clone();

@@ -6,7 +6,7 @@ use super::{Capacity, Convention, RoutingGrid};
 use crate::cpu::boxes::{BoxSums, Sums, scale};
 use crate::design::{Design, DesignError, Nets, Orientation};
 use crate::grid::{Map, Rect};
-use rayon::prelude::*;
+use crate::parallel;
 
 /// A side of a box counts as this share of a mean bin at least where pin RUDY divides by it
 /// (`circuitnet`, `openroad`): their boxes are those of pin rectangles, ours of points.
@@ -53,8 +53,9 @@ impl Demand {
     /// Returns the demand of long and short nets together.
     pub fn total(&self) -> Directions {
         let add = |a: &Map<f64>, b: &Map<f64>| {
-            let sums = a.as_slice().par_iter().zip(b.as_slice()).map(|(a, b)| a + b);
-            Map::from_vec(a.nx(), a.ny(), sums.collect())
+            let (nx, ny) = (a.nx(), a.ny());
+            let (a, b) = (a.as_slice(), b.as_slice());
+            Map::from_vec(nx, ny, parallel::map(a.len(), |bin| a[bin] + b[bin]))
         };
         Directions {
             horizontal: add(&self.long.horizontal, &self.short.horizontal),
@@ -76,12 +77,12 @@ impl<'a> PlacedNets<'a> {
     pub(super) fn of(design: &'a Design) -> Result<Self, DesignError> {
         design.check()?;
         let nets = design.nets.as_ref().ok_or(DesignError::NoNets)?;
-        let nodes = (0..design.nodes.len()).into_par_iter().with_min_len(BLOCK);
-        let centre = nodes.map(|i| <[f64; 2]>::from(design.centre(i))).collect();
+        let nodes = design.nodes.len();
+        let centre = parallel::map(nodes, |i| design.centre(i).into());
         let orientation = &design.placement.orientation;
-        let orientations = orientation.par_iter().with_min_len(BLOCK);
-        let is_turned = orientations.any(|&o| o != Orientation::N);
-        Ok(PlacedNets { nets, centre, turned: is_turned.then_some(orientation) })
+        let is_turned = |i: usize| (orientation[i] != Orientation::N).then_some(());
+        let turned = parallel::first(nodes, is_turned).map(|()| &orientation[..]);
+        Ok(PlacedNets { nets, centre, turned })
     }
 
     /// Where pin `p` lies.
@@ -153,15 +154,12 @@ impl<'a> PlacedNets<'a> {
 
     /// Σ of the nets' weights, counted as often as `times` says, and the largest.
     fn weights(&self, convention: Convention, times: impl Fn(usize) -> f64 + Sync) -> [f64; 2] {
-        let nets = self.nets.len();
-        let blocks = (0..nets.div_ceil(BLOCK)).into_par_iter().map(|block| {
-            let own = block * BLOCK..nets.min((block + 1) * BLOCK);
-            own.fold([0.0, 0.0_f64], |[sum, most], net| {
+        let blocks = parallel::map_blocks(self.nets.len(), BLOCK, |range| {
+            range.fold([0.0, 0.0_f64], |[sum, most], net| {
                 let weight = self.weight(net, convention);
                 [sum + weight * times(net), most.max(weight)]
             })
         });
-        let blocks: Vec<[f64; 2]> = blocks.collect();
         // In order: the same bits for any number of threads.
         blocks.iter().fold([0.0, 0.0], |[sum, most], of| [sum + of[0], of[1].max(most)])
     }

@@ -48,9 +48,9 @@ mod rows;
 
 use crate::design::{Design, DesignError, NodeKind, Orientation, Placement};
 use crate::grid::Rect;
+use crate::parallel;
 use crate::setters::setters;
 use areas::Areas;
-use rayon::prelude::*;
 pub use report::{LegalityReport, ViolationReport};
 use rows::{Levels, Stand};
 use std::cmp::Ordering;
@@ -272,16 +272,13 @@ pub fn check(design: &Design, options: &LegalityOptions<'_>) -> Result<Legality,
 
     let areas = Areas::new(design, levels.tolerance());
     let assigned = orientations_assigned(design, &levels);
-    let blocks: Vec<Found> = (0..nodes.div_ceil(BLOCK))
-        .into_par_iter()
-        .map(|block| {
-            let mut found = Found::default();
-            for i in block * BLOCK..nodes.min((block + 1) * BLOCK) {
-                judge(design, i, &die, (&levels, &areas), assigned, options.reference, &mut found);
-            }
-            found
-        })
-        .collect();
+    let blocks = parallel::map_blocks(nodes, BLOCK, |range| {
+        let mut found = Found::default();
+        for i in range {
+            judge(design, i, &die, (&levels, &areas), assigned, options.reference, &mut found);
+        }
+        found
+    });
     let (overlaps, overlap_area, pairs) = overlap::overlaps(design, &die, levels.tolerance());
     let mut found = blocks.into_iter().fold(pairs, Found::merged);
     found.counts[Fault::Overlap as usize] = overlaps;
@@ -320,13 +317,12 @@ fn orientations_assigned(design: &Design, levels: &Levels) -> bool {
     if levels.upright() {
         return true;
     }
-    let (yes, all) = (0..design.nodes.len())
-        .into_par_iter()
-        .filter(|&i| design.nodes.kind[i] == NodeKind::Movable)
-        .filter_map(flipped)
-        .map(|flipped| (usize::from(flipped), 1))
-        .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    2 * yes >= all
+    // Those that are upside down less those that are not.
+    let majorities = parallel::map_blocks(design.nodes.len(), BLOCK, |range| {
+        let movable = range.filter(|&i| design.nodes.kind[i] == NodeKind::Movable);
+        movable.filter_map(flipped).map(|flipped| if flipped { 1 } else { -1 }).sum::<i64>()
+    });
+    majorities.iter().sum::<i64>() >= 0
 }
 
 /// Records the faults of node `i` alone.

@@ -8,7 +8,7 @@ use super::heap::{self, Cell};
 use super::{Fault, Found, Violation, Worst};
 use crate::design::{Design, NodeKind};
 use crate::grid::Rect;
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Most bands.
 const MOST_BANDS: usize = 1 << 16;
@@ -22,18 +22,15 @@ const LEAST_PAIRS: usize = 1 << 14;
 /// Returns the number of pairs, the area they share, and the worst.
 pub(super) fn overlaps(design: &Design, die: &Rect, tolerance: f64) -> (u64, f64, Found) {
     let bands = Bands::new(design, die);
-    let parts: Vec<(u64, f64, Worst)> = (0..bands.count)
-        .into_par_iter()
-        .map_init(Vec::new, |cells, band| {
-            cells.clear();
-            cells.extend(bands.nodes(band).iter().map(|&node| Cell {
-                rect: design.rect(node as usize),
-                node,
-                movable: design.nodes.kind[node as usize] == NodeKind::Movable,
-            }));
-            in_band(&bands, band, cells, tolerance)
-        })
-        .collect();
+    let parts = parallel::map(bands.count, |band| {
+        let cell = |&node: &u32| Cell {
+            rect: design.rect(node as usize),
+            node,
+            movable: design.nodes.kind[node as usize] == NodeKind::Movable,
+        };
+        let mut cells: Vec<Cell> = bands.nodes(band).iter().map(cell).collect();
+        in_band(&bands, band, &mut cells, tolerance)
+    });
     let mut found = Found::default();
     let (mut count, mut area) = (0, 0.0);
     for (pairs, shared, worst) in parts {
@@ -55,7 +52,7 @@ pub(super) struct Bands {
 
 impl Bands {
     fn new(design: &Design, die: &Rect) -> Self {
-        let takes_part = |&i: &usize| {
+        let takes_part = |i: usize| {
             design.nodes.kind[i] != NodeKind::FixedNoImage
                 && design.nodes.width[i] > 0.0
                 && design.nodes.height[i] > 0.0
@@ -69,12 +66,10 @@ impl Bands {
             start: Vec::new(),
             node: Vec::new(),
         };
-        let all: Vec<usize> = (0..design.nodes.len()).collect();
         loop {
-            let spans: Vec<Option<(u32, u32)>> = all
-                .par_iter()
-                .map(|i| takes_part(i).then(|| bands.span(&design.rect(*i))))
-                .collect();
+            let spans = parallel::map(design.nodes.len(), |i| {
+                takes_part(i).then(|| bands.span(&design.rect(i)))
+            });
             let lengths = spans.iter().flatten().map(|(first, last)| (last - first) as u64 + 1);
             let most = (ENTRIES_PER_CELL * design.nodes.len() + MOST_BANDS) as u64;
             if bands.count == 1 || lengths.sum::<u64>() <= most {

@@ -5,7 +5,7 @@ use super::shelf::{Shelf, Wish};
 use super::sites::{Cell, Cells, Sites, orientation_on};
 use super::{Failed, LegalizeError, Legalized, Reason};
 use crate::design::Design;
-use rayon::prelude::*;
+use crate::parallel;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -23,8 +23,6 @@ const REACH: usize = 64;
 const FAR: f64 = 4.0;
 /// Cells of a small design that may do so, of a large one it is one in 64.
 const MOST_FAR: usize = 1024;
-/// Cells that one task looks at.
-const BLOCK: usize = 1 << 14;
 
 /// The lattice of every movable node, where there are several: the one with the nearest row that it
 /// may stand on. `u32::MAX` where none has any.
@@ -72,8 +70,8 @@ pub(super) fn place(
     let first_row = cells.stands(&cells.cells()[0])[0].row as usize;
     let lattice = sites.lattices()[sites.rows()[first_row].lattice as usize];
     let pad = f64::from(cells.padding());
-    let wish = |cell: &Cell| {
-        let node = cell.node as usize;
+    let wishes = parallel::map(cells.cells().len(), |k| {
+        let node = cells.cells()[k].node as usize;
         let (x, y) = (design.placement.x[node], design.placement.y[node]);
         // Turned, a cell wants to have its centre where it has it now.
         let now = design.size(node);
@@ -82,8 +80,7 @@ pub(super) fn place(
             x: lattice.site(x + (now.0 - w) / 2.0) - pad,
             y: (y + (now.1 - h) / 2.0) / lattice.pitch,
         }
-    };
-    let wishes: Vec<Wish> = cells.cells().par_iter().with_min_len(BLOCK).map(wish).collect();
+    });
     let pitch = |row: u32| sites.lattices()[row as usize].pitch;
     let row_y: Vec<f64> = sites.rows().iter().map(|row| row.y / pitch(row.lattice)).collect();
     let mut shelf = Shelf::new(sites, cells, &wishes, &row_y);
@@ -185,8 +182,7 @@ fn abacus(sites: &Sites, cells: &Cells, shelf: &mut Shelf<'_>, singles: Vec<u32>
         let near = both.filter_map(|n| rows.get(n));
         near.min_by(|a, b| (a.y - y).abs().total_cmp(&(b.y - y).abs())).map(|at| at.row)
     };
-    let home: Vec<(u32, Option<u32>)> =
-        singles.par_iter().with_min_len(BLOCK).map(|&k| (k, nearest_row(k))).collect();
+    let home = parallel::map(singles.len(), |k| (singles[k], nearest_row(singles[k])));
     let stripes = stripes(sites, cells, &home);
     let mut of_stripe: Vec<Vec<u32>> = vec![Vec::new(); stripes.len()];
     let mut left = Vec::new();
@@ -200,36 +196,31 @@ fn abacus(sites: &Sites, cells: &Cells, shelf: &mut Shelf<'_>, singles: Vec<u32>
         }
     }
     let row_height = sites.usual_height() / sites.lattices()[0].pitch;
-    type Laid = Vec<(u32, u32, i32)>;
-    let done: Vec<(Laid, Vec<u32>)> = stripes
-        .into_par_iter()
-        .zip(of_stripe)
-        .map(|(rows, of_stripe)| {
-            let segments = |row: usize| sites.segments(row).iter().copied().map(Segment::new);
-            let segments = rows.clone().map(|row| segments(row).collect()).collect();
-            let mut stripe =
-                Stripe { first: rows.start, rows: segments, row_height, high: Vec::new() };
-            let mut order: Vec<(f64, u32)> =
-                of_stripe.into_iter().map(|k| (wishes[k as usize].x, k)).collect();
-            order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let (mut laid, mut left) = (Vec::with_capacity(order.len()), Vec::new());
-            for (_, k) in order {
-                let Cell { width, fence, .. } = *cell(k);
-                let rows = cells.stands(cell(k))[0].bands().len() as u32;
-                let ask = Ask { cell: k, width, rows, fence, wish: wishes[k as usize] };
-                if !stripe.put(&ask, &rows_for[&key(k)]) {
-                    left.push(k);
-                }
+    let done = parallel::map(stripes.len(), |at| {
+        let rows = stripes[at].clone();
+        let segments = |row: usize| sites.segments(row).iter().copied().map(Segment::new);
+        let segments = rows.clone().map(|row| segments(row).collect()).collect();
+        let mut stripe = Stripe { first: rows.start, rows: segments, row_height, high: Vec::new() };
+        let mut order: Vec<(f64, u32)> =
+            of_stripe[at].iter().map(|&k| (wishes[k as usize].x, k)).collect();
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let (mut laid, mut left) = (Vec::with_capacity(order.len()), Vec::new());
+        for (_, k) in order {
+            let Cell { width, fence, .. } = *cell(k);
+            let rows = cells.stands(cell(k))[0].bands().len() as u32;
+            let ask = Ask { cell: k, width, rows, fence, wish: wishes[k as usize] };
+            if !stripe.put(&ask, &rows_for[&key(k)]) {
+                left.push(k);
             }
-            for (row, segments) in rows.zip(&stripe.rows) {
-                for segment in segments {
-                    segment.placed(|k| cell(k).width, |k, x| laid.push((k, row as u32, x)));
-                }
+        }
+        for (row, segments) in rows.zip(&stripe.rows) {
+            for segment in segments {
+                segment.placed(|k| cell(k).width, |k, x| laid.push((k, row as u32, x)));
             }
-            laid.extend(stripe.high);
-            (laid, left)
-        })
-        .collect();
+        }
+        laid.extend(stripe.high);
+        (laid, left)
+    });
     for (laid, more) in done {
         shelf.lay(&laid);
         left.extend(more);

@@ -9,7 +9,7 @@ use crate::cpu::density::CpuDensity;
 use crate::design::{Design, NodeKind};
 use crate::engine::MapKind;
 use crate::grid::{BinGrid, Map, Rect};
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Most macros outlined; beyond that the outlines hide the map.
 const MOST_OUTLINES: usize = 5_000;
@@ -90,8 +90,7 @@ pub(crate) fn over_die<T: Real>(charge: &Charge, kind: MapKind, stacked: &mut Ma
         let added = others.map(|r| (of(r) - fixed(r, bin) / grid.bin_area()).max(0.0));
         T::of(of(home) + added.sum::<f64>())
     };
-    let values = (0..grid.bins()).into_par_iter().map(value).collect();
-    *stacked = Map::from_vec(grid.nx(), grid.ny(), values);
+    *stacked = Map::from_vec(grid.nx(), grid.ny(), parallel::map(grid.bins(), value));
 }
 
 /// Returns the charge of a design's cells as if there were no fences: one density of all of them.
