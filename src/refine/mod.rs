@@ -72,11 +72,11 @@ use crate::design::{Design, DesignError, Nets, Placement};
 use crate::legality::{self, LegalityError, LegalityOptions, Violation};
 use crate::legalize::LegalizeError;
 use crate::legalize::sites::Sites;
+use crate::parallel::{self, PerThread};
 use crate::setters::setters;
 use claims::{Claim, Claims};
-use rayon::prelude::*;
 use state::{Change, State, Trial};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 /// Cells that look for a better place in the same placement, at least: more find what others take,
 /// fewer keep fewer threads busy.
@@ -279,10 +279,12 @@ fn check_numbers(nets: &Nets) -> Result<(), RefineError> {
         ("weight of net", &nets.weight, 0.0),
     ];
     for (what, values, least) in columns {
-        let wrong = |v: &f64| !(v.is_finite() && *v >= least);
-        if let Some(index) = values.par_iter().position_first(wrong) {
-            return Err(RefineError::BadNumber { what, index, value: values[index] });
-        }
+        let wrong = |index: usize| {
+            let value = values[index];
+            let is_right = value.is_finite() && value >= least;
+            (!is_right).then_some(RefineError::BadNumber { what, index, value })
+        };
+        parallel::first(values.len(), wrong).map_or(Ok(()), Err)?;
     }
     Ok(())
 }
@@ -350,26 +352,27 @@ impl Work<'_> {
 
     /// Has `propose` look at some of the tasks in the same placement, on all threads, and then
     /// makes what it proposes; and so on for all tasks.
-    fn make<W: Default>(
+    fn make<W: Default + Send>(
         &mut self,
         tasks: Tasks,
         propose: impl Fn(&State, usize, &mut W, &mut Vec<Change>) + Sync,
     ) -> ControlFlow<()> {
         let Tasks { round, step, count, apart, at_once } = tasks;
         let order: Vec<usize> = (0..apart).flat_map(|k| (k..count).step_by(apart)).collect();
+        let memory = PerThread::new(rayon::current_num_threads(), W::default);
         for tasks in order.chunks(at_once) {
             let state = &self.state;
-            let found: Vec<Found> = tasks
-                .par_chunks(part(tasks.len()))
-                .map_init(W::default, |work, tasks| {
-                    let mut found = Found::default();
-                    for &task in tasks {
-                        propose(state, task, work, &mut found.changes);
-                        found.ends.push(found.changes.len());
-                    }
-                    found
-                })
-                .collect();
+            let propose_some = |work: &mut W, tasks: &[usize]| {
+                let mut found = Found::default();
+                for &task in tasks {
+                    propose(state, task, work, &mut found.changes);
+                    found.ends.push(found.changes.len());
+                }
+                found
+            };
+            let found = parallel::map_blocks(tasks.len(), part(tasks.len()), |range| {
+                memory.with(|work| propose_some(work, &tasks[range]))
+            });
             let gain = self.make_found(&found);
             self.refined.hpwl_after -= gain;
             self.refined.shortened[step as usize] += gain;
@@ -389,33 +392,34 @@ impl Work<'_> {
             let proposals = starts.zip(ends).map(|(from, &end)| &changes[from..end]);
             waiting.extend(proposals.filter(|changes| !changes.is_empty()));
         }
+        let trials = PerThread::new(rayon::current_num_threads(), Trial::default);
         let mut gain = 0.0;
         while waiting.len() >= FEW && self.state.density.is_none() {
             self.claims.begin();
             let (state, claims) = (&self.state, &self.claims);
             let part = part(waiting.len());
-            let judged: Vec<Judged> = (waiting.par_chunks(part).enumerate())
-                .map_init(Trial::default, |trial, (index, part_of)| {
-                    let mut judged = Judged::default();
-                    for (k, changes) in part_of.iter().enumerate() {
-                        let from = judged.claims.len();
-                        let gain = state.judge(changes, trial, &mut judged.claims);
-                        claims.stake((index * part + k) as u32, &judged.claims[from..]);
-                        judged.proposals.push((judged.claims.len(), gain));
-                    }
-                    judged
-                })
-                .collect();
-            let hold: Vec<Vec<bool>> = (judged.par_iter().enumerate())
-                .map(|(index, judged)| {
-                    let mut from = 0;
-                    let hold = |(k, &(end, _)): (usize, &(usize, f64))| {
-                        let of = &judged.claims[std::mem::replace(&mut from, end)..end];
-                        claims.hold((index * part + k) as u32, of)
-                    };
-                    judged.proposals.iter().enumerate().map(hold).collect()
-                })
-                .collect();
+            let judge = |trial: &mut Trial, range: Range<usize>| {
+                let mut judged = Judged::default();
+                for k in range {
+                    let from = judged.claims.len();
+                    let gain = state.judge(waiting[k], trial, &mut judged.claims);
+                    claims.stake(k as u32, &judged.claims[from..]);
+                    judged.proposals.push((judged.claims.len(), gain));
+                }
+                judged
+            };
+            let judged = parallel::map_blocks(waiting.len(), part, |range| {
+                trials.with(|trial| judge(trial, range))
+            });
+            let hold = parallel::map(judged.len(), |index| {
+                let Judged { claims: all, proposals } = &judged[index];
+                let mut from = 0;
+                let hold = |(k, &(end, _)): (usize, &(usize, f64))| {
+                    let of = &all[std::mem::replace(&mut from, end)..end];
+                    claims.hold((index * part + k) as u32, of)
+                };
+                proposals.iter().enumerate().map(hold).collect::<Vec<bool>>()
+            });
             let all = judged.iter().flat_map(|judged| &judged.proposals);
             let all = all.map(|proposal| proposal.1).zip(hold.into_iter().flatten());
             let (mut left, mut made) = (Vec::new(), Vec::new());

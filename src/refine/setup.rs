@@ -7,6 +7,7 @@ use super::wires::Wires;
 use super::{RefineError, RefineOptions};
 use crate::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::legalize::sites::{self, Cells, Lattice, Run, SiteRow, Sites};
+use crate::parallel;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -128,8 +129,7 @@ impl Standing<'_> {
         let (mut kinds, mut stays) = (HashMap::<KindKey, u32>::new(), Vec::new());
         let mirrors = rows[state.searched.clone()].iter().all(|row| row.symmetry.y);
         let all = self.cells.cells();
-        let spots: Vec<Option<Spot>> =
-            all.par_iter().map(|cell| self.spot(cell, lattice)).collect();
+        let spots = parallel::map(all.len(), |k| self.spot(&all[k], lattice));
         for (cell, spot) in all.iter().zip(spots) {
             let node = cell.node as usize;
             let Some(spot) = spot else {

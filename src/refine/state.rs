@@ -3,8 +3,9 @@
 use super::claims::Claim;
 use super::density::Density;
 use super::rows::{Band, Exchange, Row, Span, Standing};
-use super::update::update;
+use super::update::{AT_ONCE, update};
 use super::wires::{Moved, Pose, Scratch, Wires};
+use crate::parallel;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -227,13 +228,17 @@ impl State {
             let both = bands(cell, now, false).chain(bands(cell, change.spot, true));
             both.filter(move |_| elsewhere)
         };
-        let mut exchanged: Vec<(u32, Exchange)> =
-            changes.par_iter().flat_map_iter(exchanges).collect();
+        let mut exchanged = parallel::map_blocks(changes.len(), AT_ONCE, |range| {
+            changes[range].iter().flat_map(exchanges).collect::<Vec<_>>()
+        })
+        .concat();
         exchanged.par_sort_unstable_by_key(|(band, exchange)| {
             (*band, exchange.standing.span.left, exchange.is_put)
         });
-        let moved = |c: &Change| Moved { cell: c.cell, pose: self.pose(c.cell, c.spot) };
-        let moves: Vec<Moved> = changes.par_iter().map(moved).collect();
+        let moves = parallel::map(changes.len(), |k| {
+            let Change { cell, spot } = changes[k];
+            Moved { cell, pose: self.pose(cell, spot) }
+        });
         update(&mut self.bands, &exchanged, &|of| of.0 as usize, &|band, of| {
             band.exchange(of.iter().map(|(_, exchange)| exchange));
         });

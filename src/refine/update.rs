@@ -1,7 +1,7 @@
 //! Many elements of a slice changed on all threads.
 
 /// Updates that one thread makes.
-const AT_ONCE: usize = 256;
+pub(super) const AT_ONCE: usize = 256;
 
 /// Calls `each` with every item of `items` that some of `updates` are for, and with these. The
 /// updates ascend in `index`, which says for which item each is.

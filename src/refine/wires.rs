@@ -5,8 +5,9 @@
 //! each side are known: the box without any one cell is there without looking at the net's pins,
 //! whatever their number.
 
-use super::update::update;
+use super::update::{AT_ONCE, update};
 use crate::design::{Design, Nets};
+use crate::parallel::{self, chunks_mut};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -97,6 +98,8 @@ pub(super) struct Scratch {
 
 /// Nets that one thread makes of the design's.
 const NETS_AT_ONCE: usize = 1 << 12;
+/// Members of nets that one thread moves to the die.
+const MEMBERS_AT_ONCE: usize = 1 << 12;
 
 /// Some nets, as [`Wires`] has them.
 #[derive(Default)]
@@ -156,7 +159,7 @@ fn by_place(nets: &Nets, cell_of: &[Option<u32>]) -> Vec<usize> {
         let cells = nets.pins_of(net).filter_map(|p| cell_of[nets.pin_node[p] as usize]);
         (cells.min().unwrap_or(u32::MAX), net)
     };
-    let mut order: Vec<(u32, usize)> = (0..nets.len()).into_par_iter().map(first).collect();
+    let mut order = parallel::map(nets.len(), first);
     order.par_sort_unstable();
     order.into_iter().map(|(_, net)| net).collect()
 }
@@ -247,13 +250,11 @@ impl Wires {
             }
         }
         let order = by_place(nets, cell_of);
-        let parts: Vec<Part> = (order.par_chunks(NETS_AT_ONCE))
-            .map(|some| {
-                let mut part = Part::default();
-                some.iter().for_each(|&net| part.add(design, nets, net, cell_of));
-                part
-            })
-            .collect();
+        let parts = parallel::map_blocks(order.len(), NETS_AT_ONCE, |range| {
+            let mut part = Part::default();
+            order[range].iter().for_each(|&net| part.add(design, nets, net, cell_of));
+            part
+        });
         for part in &parts {
             let first = wires.members.len() as u32;
             wires.member_start.extend(part.ends.iter().map(|end| first + end));
@@ -287,12 +288,13 @@ impl Wires {
             }
         }
         let Wires { members, poses, .. } = self;
-        members.par_iter_mut().for_each(|member| {
-            let pose = &poses[member.cell as usize];
-            member.sides = moved(member.sides, pose.x, pose.y);
+        parallel::for_each(chunks_mut(members, MEMBERS_AT_ONCE), |_, members| {
+            for member in members {
+                let pose = &poses[member.cell as usize];
+                member.sides = moved(member.sides, pose.x, pose.y);
+            }
         });
-        let nets = 0..self.weight.len();
-        self.extremes = nets.into_par_iter().map(|net| self.look(net)).collect();
+        self.extremes = parallel::map(self.weight.len(), |net| self.look(net));
     }
 
     /// The number of nets.
@@ -438,7 +440,10 @@ impl Wires {
             let (cell, pins) = (step.cell as usize, &*pins);
             (pin_start[cell]..pin_start[cell + 1]).map(move |p| (pins[p as usize].member, p))
         };
-        let mut moved: Vec<(u32, u32)> = steps.par_iter().flat_map_iter(of_cell).collect();
+        let mut moved = parallel::map_blocks(steps.len(), AT_ONCE, |range| {
+            steps[range].iter().flat_map(of_cell).collect::<Vec<_>>()
+        })
+        .concat();
         moved.par_sort_unstable();
         update(members, &moved, &|of| of.0 as usize, &|member, of| {
             member.sides = pins[of[0].1 as usize].on_die(&poses[member.cell as usize]);
