@@ -31,8 +31,25 @@ pub(crate) fn for_each<I: Items>(items: I, work: impl Fn(usize, I::Item) + Sync)
 /// Returns `of(i)` for each `i` of `0..count`.
 #[inline]
 pub(crate) fn map<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    map_some(count, at_once(count), of)
+}
+
+/// Returns `of(range)` for each block of `size` numbers of `0..count`, the last one shorter. Each
+/// block is a task.
+#[inline]
+pub(crate) fn map_blocks<R: Send>(
+    count: usize,
+    size: usize,
+    of: impl Fn(Range<usize>) -> R + Sync,
+) -> Vec<R> {
+    let block = |block| of(block * size..count.min((block + 1) * size));
+    map_some(count.div_ceil(size), 1, block)
+}
+
+/// Returns `of(i)` for each `i` of `0..count`, of which a task takes `size`.
+#[inline]
+fn map_some<R: Send>(count: usize, size: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let mut results = Vec::with_capacity(count);
-    let size = at_once(count);
     let room: &mut [MaybeUninit<R>] = &mut results.spare_capacity_mut()[..count];
     for_each(chunks_mut(room, size), |block, room| {
         for (i, result) in (block * size..).zip(room) {
@@ -60,16 +77,6 @@ pub(crate) fn map_items<I: Items, R: Send>(
     // SAFETY: as in `map`.
     unsafe { results.set_len(count) };
     results
-}
-
-/// Returns `of(range)` for each block of `size` numbers of `0..count`, the last one shorter.
-#[inline]
-pub(crate) fn map_blocks<R: Send>(
-    count: usize,
-    size: usize,
-    of: impl Fn(Range<usize>) -> R + Sync,
-) -> Vec<R> {
-    map(count.div_ceil(size), |block| of(block * size..count.min((block + 1) * size)))
 }
 
 /// Returns the first of `of(0)`, `of(1)`, … `of(count - 1)` that is something.
