@@ -14,6 +14,7 @@ use crate::parallel::{self, chunks, chunks_mut, each_mut};
 use crate::real::Real;
 use rayon::ThreadPool;
 use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// [`Engine`] on the CPU. The same positions give the same bits for any
@@ -267,14 +268,19 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
             }
             Ok::<_, EngineError>(times)
         };
-        let solved = self.pool.install(|| {
-            parallel::map_items(shares, |_, (maps, evaluations, solver)| {
-                solve(solver, maps, evaluations)
-            })
+        let solved = Mutex::new(Ok(SolveTimes::default()));
+        self.pool.install(|| {
+            parallel::for_each(shares, |_, (maps, evaluations, solver)| {
+                let share = solve(solver, maps, evaluations);
+                let mut all = solved.lock().unwrap_or_else(PoisonError::into_inner);
+                *all = match (&*all, share) {
+                    (Ok(all), Ok(share)) => Ok(all.at_least(share)),
+                    (_, Err(error)) => Err(error),
+                    (Err(_), Ok(_)) => return,
+                };
+            });
         });
-        let times = solved.into_iter().try_fold(SolveTimes::default(), |times, solved| {
-            Ok::<_, EngineError>(times.at_least(solved?))
-        })?;
+        let times = solved.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         self.times.forward = times.forward;
         self.times.inverse = times.inverse;
         self.done = Done::Solve;

@@ -6,6 +6,7 @@ use crate::cpu::simd::vectorised;
 use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
 use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Slots of a chunk at most.
@@ -231,7 +232,11 @@ impl Order {
                 },
             )
         };
-        parallel::map(self.chunks.len(), |chunk| far(&self.chunks[chunk])).into_iter().sum()
+        let count = AtomicUsize::new(0);
+        parallel::each(self.chunks.len(), &|chunk| {
+            count.fetch_add(far(&self.chunks[chunk]), Relaxed);
+        });
+        count.into_inner()
     }
 
     /// Returns the tiles along x and y.
