@@ -68,15 +68,8 @@ pub(crate) fn map_items<I: Items, R: Send>(
     items: I,
     of: impl Fn(usize, I::Item) -> R + Sync,
 ) -> Vec<R> {
-    let count = items.count();
-    let mut results = Vec::with_capacity(count);
-    let room: &mut [MaybeUninit<R>] = &mut results.spare_capacity_mut()[..count];
-    for_each((items, each_mut(room)), |i, (item, result)| {
-        result.write(of(i, item));
-    });
-    // SAFETY: as in `map`.
-    unsafe { results.set_len(count) };
-    results
+    // SAFETY: `map_some` calls with each number below the count, once.
+    map_some(items.count(), 1, |i| of(i, unsafe { items.item(i) }))
 }
 
 /// Returns the first of `of(0)`, `of(1)`, … `of(count - 1)` that is something.

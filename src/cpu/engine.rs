@@ -13,8 +13,7 @@ use crate::grid::Map;
 use crate::parallel::{self, chunks, chunks_mut, each_mut};
 use crate::real::Real;
 use rayon::ThreadPool;
-use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// [`Engine`] on the CPU. The same positions give the same bits for any
@@ -268,16 +267,17 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
             }
             Ok::<_, EngineError>(times)
         };
+        // Not a list of all shares' times: an iteration allocates nothing.
         let solved = Mutex::new(Ok(SolveTimes::default()));
         self.pool.install(|| {
             parallel::for_each(shares, |_, (maps, evaluations, solver)| {
                 let share = solve(solver, maps, evaluations);
-                let mut all = solved.lock().unwrap_or_else(PoisonError::into_inner);
-                *all = match (&*all, share) {
-                    (Ok(all), Ok(share)) => Ok(all.at_least(share)),
-                    (_, Err(error)) => Err(error),
-                    (Err(_), Ok(_)) => return,
-                };
+                let mut solved = solved.lock().unwrap_or_else(PoisonError::into_inner);
+                match (&mut *solved, share) {
+                    (Ok(times), Ok(share)) => *times = times.at_least(share),
+                    (_, Err(error)) => *solved = Err(error),
+                    (Err(_), Ok(_)) => (),
+                }
             });
         });
         let times = solved.into_inner().unwrap_or_else(PoisonError::into_inner)?;

@@ -274,12 +274,11 @@ impl<'a> Parts<'a> {
             }
             let waits = |section| known.netlist.is_none() && section == Section::Nets;
             self.spare.resize_with(pieces.len(), Part::default);
-            let mut parsed: Vec<Option<Read<Parsed>>> = pieces.iter().map(|_| None).collect();
-            let lists = (each_mut(&mut self.spare), each_mut(&mut parsed));
-            parallel::for_each(lists, |k, (part, parsed)| {
+            let source = self.source;
+            let parsed = parallel::map_items(each_mut(&mut self.spare), |k, part| {
                 let ((piece, section), part) = (&pieces[k], std::mem::take(part));
-                let read = || parse_piece(self.source, piece, *section, known, part);
-                *parsed = (!waits(*section)).then(read);
+                let read = || parse_piece(source, piece, *section, known, part);
+                (!waits(*section)).then(read)
             });
             self.spare.clear();
             let (mut parts, mut stopped) = (Vec::with_capacity(pieces.len()), false);

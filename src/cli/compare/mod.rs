@@ -294,9 +294,11 @@ impl<'e, T: Real> Comparison<'e, T> {
         let charge = self.engines[0].charge();
         for (gradient, force) in self.descent.gradient().iter_mut().zip(&self.force) {
             let (width, height) = (charge.width(), charge.height());
-            *gradient = parallel::map(gradient.len(), |i| {
-                let area = width[i] * height[i];
-                if area > 0.0 { -force[i].wide() / area } else { 0.0 }
+            parallel::for_each(chunks_mut(gradient, CHUNK), |chunk, gradient| {
+                for (i, to) in (chunk * CHUNK..).zip(gradient) {
+                    let area = width[i] * height[i];
+                    *to = if area > 0.0 { -force[i].wide() / area } else { 0.0 };
+                }
             });
         }
         let half_a_bin = 0.5 * (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();

@@ -6,8 +6,7 @@ use crate::cpu::simd::vectorised;
 use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
 use std::ops::Range;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// Slots of a chunk at most.
 const CHUNK: usize = 8192;
