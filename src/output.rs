@@ -41,25 +41,25 @@ pub(crate) fn write_pending(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<PendingFile> {
+    let (file, pending) = open(path)?;
+    let mut file = BufWriter::with_capacity(1 << 18, file);
+    write(&mut file)?;
+    file.flush()?;
+    Ok(pending)
+}
+
+/// Opens the file that `path` is written by.
+fn open(path: &Path) -> io::Result<(File, PendingFile)> {
     match destination(path)? {
         Destination::Replace(target, permissions) => {
-            let temporary = Temporary::beside(&target)?;
+            let (file, temporary) = Temporary::beside(&target)?;
             if let Some(permissions) = permissions {
                 // Not every file system has them; the contents matter more.
-                let _ = temporary.file.set_permissions(permissions);
+                let _ = file.set_permissions(permissions);
             }
-            let mut file = BufWriter::with_capacity(1 << 18, &temporary.file);
-            write(&mut file)?;
-            file.flush()?;
-            drop(file);
-            Ok(PendingFile(Some((temporary, target))))
+            Ok((file, PendingFile(Some((temporary, target)))))
         }
-        Destination::Into => {
-            let mut file = BufWriter::new(OpenOptions::new().write(true).open(path)?);
-            write(&mut file)?;
-            file.flush()?;
-            Ok(PendingFile(None))
-        }
+        Destination::Into => Ok((OpenOptions::new().write(true).open(path)?, PendingFile(None))),
     }
 }
 
@@ -70,8 +70,8 @@ pub(crate) fn write_pending(
 pub(crate) fn commit(files: Vec<PendingFile>) -> Result<(), (PathBuf, io::Error)> {
     let mut there = temporaries();
     for (temporary, target) in files.iter().filter_map(|file| file.0.as_ref()) {
-        fs::rename(&temporary.path, target).map_err(|error| (target.clone(), error))?;
-        there.remove(&temporary.path);
+        fs::rename(&temporary.0, target).map_err(|error| (target.clone(), error))?;
+        there.remove(&temporary.0);
     }
     drop(there);
     Ok(())
@@ -141,15 +141,12 @@ fn no_folder(folder: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, message)
 }
 
-/// A new file, removed when dropped unless it has got another name.
-struct Temporary {
-    file: File,
-    path: PathBuf,
-}
+/// The path of a new file, removed when dropped unless it has got another name.
+struct Temporary(PathBuf);
 
 impl Temporary {
     /// In the folder of `path`, under a name that no other file there has.
-    fn beside(path: &Path) -> io::Result<Temporary> {
+    fn beside(path: &Path) -> io::Result<(File, Temporary)> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let mut there = temporaries();
         loop {
@@ -159,7 +156,7 @@ impl Temporary {
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
                     there.insert(path.clone());
-                    return Ok(Temporary { file, path });
+                    return Ok((file, Temporary(path)));
                 }
                 // Left by a process that had the same number.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
@@ -171,8 +168,8 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if temporaries().remove(&self.path) {
-            let _ = fs::remove_file(&self.path);
+        if temporaries().remove(&self.0) {
+            let _ = fs::remove_file(&self.0);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The numbers that engines and transforms work with.
 
 use serde::{Deserialize, Serialize};
+use std::any::TypeId;
 use std::fmt::{Debug, Display};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -11,7 +12,7 @@ mod sealed {
     use num_traits::{Float, FloatConst, NumAssign};
 
     /// A type that transforms read.
-    pub trait Sealed: Copy + Send + Sync + 'static {}
+    pub trait Sealed: bytemuck::Pod + Send + Sync {}
 
     /// A type that is computed in.
     pub trait Number:
@@ -130,6 +131,11 @@ impl std::fmt::Display for Precision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Returns the numbers themselves if they are of type `T`.
+pub(crate) fn in_type<S: InputElement, T: Real>(x: &[S]) -> Option<&[T]> {
+    (TypeId::of::<S>() == TypeId::of::<T>()).then(|| bytemuck::cast_slice(x))
 }
 
 /// Sorts numbered values, the largest first, equal ones by number.

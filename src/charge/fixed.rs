@@ -215,7 +215,7 @@ impl Cover {
 /// Cuts `die` into horizontal slabs at every edge of `rects` and hands each slab, bottom up, to
 /// `visit` with the part of the die's width in it that the rectangles cover. Takes O(n log n),
 /// however they overlap.
-fn slabs(rects: &[Rect], die: &Rect, mut visit: impl FnMut(f64, f64, &Cover)) {
+fn slabs(rects: &[Rect], die: &Rect, visit: &mut dyn FnMut(f64, f64, &Cover)) {
     let rects: Vec<Rect> = rects.iter().filter_map(|r| clip(r, die)).collect();
     let cuts = rects.iter().flat_map(|r| [r.xl, r.xh]).chain([die.xl, die.xh]);
     let mut cover = Cover::new(cuts.collect());
@@ -238,14 +238,14 @@ fn slabs(rects: &[Rect], die: &Rect, mut visit: impl FnMut(f64, f64, &Cover)) {
 /// Returns the area of the union of `rects` within `die`.
 pub(crate) fn union_area(rects: &[Rect], die: &Rect) -> f64 {
     let mut area = 0.0;
-    slabs(rects, die, |low, high, cover| area += (high - low) * cover.covered());
+    slabs(rects, die, &mut |low, high, cover| area += (high - low) * cover.covered());
     area
 }
 
 /// Returns the part of `die` outside every one of `rects`, as rectangles that do not overlap.
 pub(crate) fn gaps(rects: &[Rect], die: &Rect) -> Vec<Rect> {
     let (mut gaps, mut across) = (Vec::new(), Vec::new());
-    slabs(rects, die, |yl, yh, cover| {
+    slabs(rects, die, &mut |yl, yh, cover| {
         cover.gaps(&mut across);
         gaps.extend(across.iter().map(|&(xl, xh)| Rect { xl, yl, xh, yh }));
     });

@@ -6,14 +6,13 @@ use super::failure::{Failure, Interrupted};
 use super::input::use_threads;
 use super::log::{self, spinner};
 use super::options::{EngineChoice, precision, thread_count};
-use super::outputs::{Outputs, PICTURES, to_stdout};
+use super::outputs::{Outputs, PICTURES, read_input, to_stdout};
 use super::paper::{self, EXPERIMENTS, Experiment, Report, Settings, Watch};
 use super::report::page::Page;
 use super::results::list;
 use super::stop;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
-use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Options of `placefield bench`.
@@ -176,9 +175,8 @@ fn prepare(output: &OutputArgs, inputs: &[PathBuf]) -> Result<(), Failure> {
 }
 
 fn read(path: &Path) -> Result<Report, Failure> {
-    let named = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-    let file = File::open(path).map_err(|e| named(&e))?;
-    Ok(serde_json::from_reader(BufReader::new(file)).map_err(|e| named(&e))?)
+    let report = serde_json::from_slice(&read_input(path)?);
+    Ok(report.map_err(|e| format!("{}: {e}", path.display()))?)
 }
 
 /// Measures, and prints meanwhile unless disabled.

@@ -182,7 +182,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
     }
 
     /// Reads a finite number.
-    #[inline(always)]
+    #[inline]
     pub(super) fn number(&mut self, what: &'static str) -> Read<'a, f64> {
         let at = self.peek();
         let word = self.word();
@@ -193,7 +193,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
     }
 
     /// Reads a finite number, as millionths rounded to whole ones.
-    #[inline(always)]
+    #[inline]
     pub(super) fn millionths(&mut self, what: &'static str) -> Read<'a, f64> {
         let at = self.peek();
         let word = self.word();
@@ -213,7 +213,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
     }
 
     /// `( x y )`.
-    #[inline(always)]
+    #[inline]
     pub(super) fn point(&mut self) -> Read<'a, (f64, f64)> {
         self.expect("(")?;
         let point = (self.number("an x coordinate")?, self.number("a y coordinate")?);
@@ -241,7 +241,7 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
     }
 
     /// Reads one of the eight orientations, `N` to `FW` or `R0` to `MXR90`.
-    #[inline(always)]
+    #[inline]
     pub(super) fn orientation(&mut self) -> Read<'a, Orientation> {
         let at = self.peek();
         let word = self.word();

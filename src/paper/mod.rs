@@ -16,7 +16,7 @@ mod longer;
 
 pub use crate::transform::variants::{Algorithm1d, PostProcessing, Reorder};
 
-use crate::cpu::transforms::{FusedMaps, LengthError, Plan1d, Scratch, ShapeError, Unchanged};
+use crate::cpu::transforms::{FusedMaps, LengthError, Plan1d, Scratch, ShapeError, Threshold};
 use crate::real::Real;
 use crate::transform::{Transform1d, check_length, check_shape};
 use longer::Longer;
@@ -94,10 +94,10 @@ impl<T: Real> Dct2d<T> {
         }
         match self.post {
             PostProcessing::Naive => {
-                maps.panels_out::<true>(parts.shared, &Unchanged, output, parts.threads);
+                maps.panels_out::<true>(parts.shared, &Threshold::none(), output, parts.threads);
             }
             PostProcessing::Efficient => {
-                maps.panels_out::<false>(parts.shared, &Unchanged, output, parts.threads);
+                maps.panels_out::<false>(parts.shared, &Threshold::none(), output, parts.threads);
             }
         }
         Ok(())

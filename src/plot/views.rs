@@ -37,14 +37,14 @@ fn fixed(design: &Design) -> impl Iterator<Item = usize> {
 
 /// Returns the largest of `nodes` that lie on the die, as many as can be outlined.
 fn largest(design: &Design, nodes: impl Iterator<Item = usize>, die: Rect) -> Vec<Rect> {
-    largest_rects(nodes.map(|i| design.rect(i)), die)
+    largest_rects(nodes.map(|i| design.rect(i)).collect(), die)
 }
 
-fn largest_rects(all: impl Iterator<Item = Rect>, die: Rect) -> Vec<Rect> {
-    let mut inside: Vec<Rect> = all.filter(|r| r.overlap(&die) > 0.0).collect();
-    inside.sort_by(|a, b| b.area().total_cmp(&a.area()));
-    inside.truncate(MOST_OUTLINES);
-    inside
+fn largest_rects(mut rects: Vec<Rect>, die: Rect) -> Vec<Rect> {
+    rects.retain(|r| r.overlap(&die) > 0.0);
+    rects.sort_by(|a, b| b.area().total_cmp(&a.area()));
+    rects.truncate(MOST_OUTLINES);
+    rects
 }
 
 /// Returns the density of fixed and movable cells at their exact sizes where the charge's bodies
@@ -111,5 +111,5 @@ pub(crate) fn charge_of_cells(
 fn floorplan_outlines(design: &Design, die: Rect) -> Vec<Rect> {
     let fences = design.fences.iter().flat_map(|fence| fence.rects.iter().copied());
     let all = design.blockages.iter().map(|of| of.rect).chain(fences);
-    largest_rects(all, die)
+    largest_rects(all.collect(), die)
 }

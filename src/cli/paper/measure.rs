@@ -355,10 +355,10 @@ impl<'a> Session<'a> {
         let timed = rows.iter().filter(|row| matches!(row.number, Number::Timed(_)));
         let turns = timed.map(|row| row.turn + 1).max().unwrap_or(0);
         self.expect(turns * cases.len());
-        let mut order: Vec<usize> = (0..cases.len()).collect();
-        order.sort_by_key(|&k| size(&cases[k]));
+        let mut order: Vec<_> = cases.iter().map(size).zip(0..).collect();
+        order.sort();
         let mut groups: Vec<Vec<Group>> = cases.iter().map(|_| Vec::new()).collect();
-        for k in order {
+        for (_, k) in order {
             let case = case(self, &cases[k])?;
             groups[k] = self.groups_of(k, &case, &mut rows);
         }

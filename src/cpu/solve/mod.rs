@@ -13,7 +13,7 @@ mod three_pass;
 pub use fields::{FieldSlices, Fields};
 
 use super::simd::vectorised;
-use super::transforms::coefficients::{AlongX, AlongY, Inverse, Unchanged};
+use super::transforms::coefficients::{AlongX, AlongY, Inverse, Threshold};
 use super::transforms::maps::MapTransform;
 use super::transforms::scratch::{Parts, Scratch};
 use crate::engine::Pipeline;
@@ -186,7 +186,7 @@ fn inverses<T: Real>(
     mut s: Parts<'_, T>,
 ) {
     let FieldSlices { potential, field_x, field_y } = fields;
-    maps.inverse(Inverse::Idct, spectrum, &Unchanged, potential, s.reborrow());
+    maps.inverse(Inverse::Idct, spectrum, &Threshold::none(), potential, s.reborrow());
     let (wx, wy) = (AlongX(&by.wx), AlongY(&by.wy));
     maps.inverse(Inverse::IdxstIdct, spectrum, &wx, field_x, s.reborrow());
     maps.inverse(Inverse::IdctIdxst, spectrum, &wy, field_y, s);

@@ -6,12 +6,16 @@ use super::fused::FusedMaps;
 use super::row_column::RowColumnMaps;
 use super::scratch::{Parts, ScratchLen};
 use super::transposed::TransposedMaps;
-use crate::real::Real;
+use crate::parallel::{self, chunks, chunks_mut};
+use crate::real::{Real, in_type};
 use crate::transform::{InputElement, Method, Transform};
 
 /// Values of the maps that go through the passes together: small maps in
 /// groups, that every pass has work for all threads.
 const GROUP: usize = 1 << 20;
+
+/// Values that a task converts.
+const VALUES: usize = 1 << 16;
 
 /// Plans and tables for maps of one size; immutable.
 pub(crate) enum MapTransform<T: Real> {
@@ -62,15 +66,28 @@ impl<T: Real> MapTransform<T> {
     }
 
     /// `out` = inverse of `x`, modified, of every map in `x`.
-    pub(crate) fn inverse<S: InputElement>(
+    pub(crate) fn inverse(
         &self,
         kind: Inverse,
-        x: &[S],
+        x: &[T],
         by: &impl Modify<T>,
         out: &mut [T],
-        s: Parts<'_, T>,
+        mut s: Parts<'_, T>,
     ) {
-        with_plan!(self, plan => plan.inverse(kind, x, by, out, s));
+        self.begin_inverse(kind, x, by, &mut s);
+        self.end_inverse(kind, out, &mut s);
+    }
+
+    /// The first half of an inverse: from `x` to the shared working memory.
+    fn begin_inverse<M: Modify<T>>(&self, kind: Inverse, x: &[T], by: &M, s: &mut Parts<'_, T>) {
+        debug_assert!(M::INVERSE.is_none_or(|only| only == kind));
+        let kind = M::INVERSE.unwrap_or(kind);
+        with_plan!(self, plan => plan.begin_inverse(kind, x, by, s));
+    }
+
+    /// The second half of an inverse: from the shared working memory to `out`.
+    fn end_inverse(&self, kind: Inverse, out: &mut [T], s: &mut Parts<'_, T>) {
+        with_plan!(self, plan => plan.end_inverse(kind, out, s));
     }
 }
 
@@ -115,13 +132,36 @@ impl<T: Real> MapBatch<T> {
     ) {
         let group = self.group * self.size;
         for (x, out) in x.chunks(group).zip(out.chunks_mut(group)) {
-            let s = s.reborrow();
-            match self.kind {
-                Transform::Dct => self.maps.forward(x, by, out, s),
-                Transform::Idct => self.maps.inverse(Inverse::Idct, x, by, out, s),
-                Transform::IdctIdxst => self.maps.inverse(Inverse::IdctIdxst, x, by, out, s),
-                Transform::IdxstIdct => self.maps.inverse(Inverse::IdxstIdct, x, by, out, s),
-            }
+            let mut s = s.reborrow();
+            let kind = match self.kind {
+                Transform::Dct => {
+                    self.maps.forward(x, by, out, s);
+                    continue;
+                }
+                Transform::Idct => Inverse::Idct,
+                Transform::IdctIdxst => Inverse::IdctIdxst,
+                Transform::IdxstIdct => Inverse::IdxstIdct,
+            };
+            let coefficients = match in_type(x) {
+                Some(coefficients) => coefficients,
+                // Coefficients of another type are rare: they are converted in a pass of their
+                // own, so that inverse transforms are compiled for one type only.
+                None => {
+                    convert(x, out);
+                    &*out
+                }
+            };
+            self.maps.begin_inverse(kind, coefficients, by, &mut s);
+            self.maps.end_inverse(kind, out, &mut s);
         }
     }
+}
+
+/// Writes `x`, in another type, to `out`.
+fn convert<S: InputElement, T: Real>(x: &[S], out: &mut [T]) {
+    parallel::for_each((chunks_mut(out, VALUES), chunks(x, VALUES)), |_, (out, x)| {
+        for (value, x) in out.iter_mut().zip(x) {
+            *value = T::of(x.to_f64());
+        }
+    });
 }

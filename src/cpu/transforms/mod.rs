@@ -44,7 +44,7 @@ mod transposed;
 mod volume;
 
 pub use crate::transform::{InputElement, LengthError, Method, ShapeError};
-pub(crate) use coefficients::Unchanged;
+pub(crate) use coefficients::Threshold;
 pub(crate) use fused::FusedMaps;
 pub use plan_nd::PlanNd;
 pub use plan1d::Plan1d;

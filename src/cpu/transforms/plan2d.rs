@@ -1,6 +1,6 @@
 //! Two dimensions.
 
-use super::coefficients::{Modify, Threshold, Unchanged};
+use super::coefficients::Threshold;
 use super::maps::MapBatch;
 use super::scratch::Scratch;
 use crate::real::Real;
@@ -74,7 +74,7 @@ impl<T: Real> Plan2d<T> {
         input: &[S],
         output: &mut [T],
     ) -> Result<(), LengthError> {
-        self.modified(input, &Unchanged, output)
+        self.run_thresholded(input, T::zero(), output)
     }
 
     /// Runs the plan as [`Plan2d::run`] does, with every coefficient of a magnitude below
@@ -91,19 +91,10 @@ impl<T: Real> Plan2d<T> {
         threshold: T,
         output: &mut [T],
     ) -> Result<(), LengthError> {
-        self.modified(input, &Threshold(threshold), output)
-    }
-
-    fn modified<S: InputElement>(
-        &mut self,
-        input: &[S],
-        by: &impl Modify<T>,
-        output: &mut [T],
-    ) -> Result<(), LengthError> {
         let values = self.batch * self.maps.size();
         check_length("input", values, input.len())?;
         check_length("output", values, output.len())?;
-        self.maps.run(input, by, output, &mut self.scratch.parts());
+        self.maps.run(input, &Threshold(threshold), output, &mut self.scratch.parts());
         Ok(())
     }
 }

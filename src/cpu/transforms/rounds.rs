@@ -6,7 +6,7 @@
 //! other, and transposes to `[last][rest]`, so that the next round's axes come
 //! last. After all rounds every axis is where it was.
 
-use super::coefficients::Unchanged;
+use super::coefficients::Threshold;
 use super::lines::{Lines, transpose};
 use super::maps::MapBatch;
 use super::scratch::{Parts, ScratchLen};
@@ -142,7 +142,7 @@ impl<T: Real> Round<T> {
                 };
                 lines.run(kind, input, output, s.threads);
             }
-            Round::Maps(maps) => maps.run(input, &Unchanged, output, s),
+            Round::Maps(maps) => maps.run(input, &Threshold::none(), output, s),
             Round::Volumes(volumes) => volumes.run(kind, input, output, s),
         }
     }

@@ -10,7 +10,6 @@ use super::scratch::{Parts, ScratchLen};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::InputElement;
-use crate::transform::line::Wave;
 
 /// Plans for maps of one size.
 pub(crate) struct RowColumnMaps<T: Real> {
@@ -47,25 +46,27 @@ impl<T: Real> RowColumnMaps<T> {
         transpose(rows, ny, nx, out);
     }
 
-    /// `out` = inverse of `x`, modified, of every map in `x`.
-    pub(crate) fn inverse<S: InputElement>(
+    /// The rows of an inverse: of `x`, modified, of every map in `x`.
+    pub(crate) fn begin_inverse(
         &self,
         kind: Inverse,
-        x: &[S],
+        x: &[T],
         by: &impl Modify<T>,
-        out: &mut [T],
-        s: Parts<'_, T>,
+        s: &mut Parts<'_, T>,
     ) {
         let (nx, ny) = (self.along_x.n(), self.along_y.n());
-        let (wave_x, wave_y) = match kind {
-            Inverse::Idct => (Wave::Cosine, Wave::Cosine),
-            Inverse::IdctIdxst => (Wave::Cosine, Wave::Sine),
-            Inverse::IdxstIdct => (Wave::Sine, Wave::Cosine),
-        };
         let (rows, columns) = reals_mut(s.shared)[..2 * x.len()].split_at_mut(x.len());
-        self.along_y.inverse(wave_y, x, rows, nx, s.threads, |u, v, value| by.apply(u, v, value));
+        let [_, wave] = kind.waves();
+        self.along_y.inverse(wave, x, rows, nx, s.threads, |u, v, value| by.apply(u, v, value));
         transpose(rows, nx, ny, columns);
-        self.along_x.inverse(wave_x, columns, rows, ny, s.threads, |_, _, value| value);
+    }
+
+    /// The columns of an inverse, to `out`.
+    pub(crate) fn end_inverse(&self, kind: Inverse, out: &mut [T], s: &mut Parts<'_, T>) {
+        let (nx, ny) = (self.along_x.n(), self.along_y.n());
+        let (rows, columns) = reals_mut(s.shared)[..2 * out.len()].split_at_mut(out.len());
+        let [wave, _] = kind.waves();
+        self.along_x.inverse(wave, columns, rows, ny, s.threads, |_, _, value| value);
         transpose(rows, ny, nx, out);
     }
 }

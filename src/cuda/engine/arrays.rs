@@ -5,7 +5,7 @@
 //! [`CudaEngine::enqueue_energy_and_gradient`]. Neither allocates nor waits. How memory and a
 //! stream of another library become what these take is in [`interop`](crate::cuda::interop).
 
-use super::{Command, CudaEngine};
+use super::CudaEngine;
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
 use crate::engine::{Done, EngineError, GradientOptions, Layout, Progress, check_weight};
 
@@ -117,7 +117,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.begin_step_in(layout, positions)?;
         self.stages.density_in(layout, positions)?;
         let solve = self.stages.solve(self.choice.pipeline);
-        self.stages.enqueue(solve.chain([Command::Barrier]))?;
+        self.stages.enqueue_with_barrier(&solve)?;
         self.aged();
         self.done = Done::Solve;
         self.ran[0][layout as usize] = true;

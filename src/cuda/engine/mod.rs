@@ -34,7 +34,7 @@ use crate::engine::{
 use crate::grid::Map;
 use arrays::Replays;
 pub(in crate::cuda) use stages::Command;
-use stages::{Planned, Rank, Stages};
+use stages::{FORCE, Planned, Rank, Stages};
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
@@ -299,9 +299,9 @@ impl<T: CudaReal> CudaEngine<T> {
     /// waiting in a graph.
     fn prepare(&mut self) -> Result<(), CudaError> {
         if !self.spread {
-            self.stages.enqueue([Command::SendPositions])?;
+            self.stages.enqueue(&[Command::SendPositions])?;
         }
-        self.stages.enqueue([Command::Barrier])?;
+        self.stages.enqueue(&[Command::Barrier])?;
         self.spread = true;
         self.order_if_due()
     }
@@ -361,7 +361,7 @@ impl<T: CudaReal> CudaEngine<T> {
                 // Everything that a kernel's first launch loads is loaded by this one, so that
                 // nothing is left to be loaded during capture.
                 let step = self.stages.step(pipeline);
-                self.stages.enqueue(step)?;
+                self.stages.enqueue(&step)?;
                 self.capture_step(pipeline)?;
             }
         }
@@ -376,7 +376,7 @@ impl<T: CudaReal> CudaEngine<T> {
         // stay where they are until they are dropped, and are dropped before them;
         // all work of this engine goes to the one stream of each rank. A step begins with
         // everything on the devices, so launches need nothing of the host.
-        let graphs = unsafe { stages.graphs(stages.step(pipeline)) }?;
+        let graphs = unsafe { stages.graphs(&stages.step(pipeline)) }?;
         self.steps[pipeline as usize] = Some(graphs);
         Ok(())
     }
@@ -385,7 +385,7 @@ impl<T: CudaReal> CudaEngine<T> {
     fn capture_solve(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         let stages: &mut Stages<T> = &mut self.stages;
         // SAFETY: as in `capture_step`.
-        let graphs = unsafe { stages.graphs(stages.solve(pipeline)) }?;
+        let graphs = unsafe { stages.graphs(&stages.solve(pipeline)) }?;
         self.solves[pipeline as usize] = Some(graphs);
         Ok(())
     }
@@ -412,12 +412,8 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Enqueues commands and then a barrier, between the marks of a stopwatch.
-    fn timed_commands(
-        &mut self,
-        watch: usize,
-        commands: impl Iterator<Item = Command>,
-    ) -> Result<(), CudaError> {
-        self.timed(watch, |engine| engine.stages.enqueue(commands.chain([Command::Barrier])))
+    fn timed_commands(&mut self, watch: usize, commands: &[Command]) -> Result<(), CudaError> {
+        self.timed(watch, |engine| engine.stages.enqueue_with_barrier(commands))
     }
 }
 
@@ -503,7 +499,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.forget();
         self.timed(0, |engine| {
             engine.prepare()?;
-            engine.stages.enqueue(Stages::<T>::density(false).chain([Command::Barrier]))
+            engine.stages.enqueue_with_barrier(&Stages::<T>::density(false))
         })?;
         let stats = self.read_density()?;
         self.times.density = self.watches[0].elapsed_ms()?;
@@ -521,11 +517,11 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         } else {
             self.prepare()?;
         }
-        self.stages.enqueue(Stages::<T>::density(true).chain([Command::Barrier]))?;
+        self.stages.enqueue_with_barrier(&Stages::<T>::density(true))?;
         let stats = self.stages.report()?.stats;
         if (self.captured || self.stages.regions() > 1) && self.done >= Done::Density {
             // Its statistics are read from the device each time.
-            self.stages.enqueue(Stages::<T>::density(false))?;
+            self.stages.enqueue(&Stages::<T>::density(false))?;
         }
         Ok(stats)
     }
@@ -534,9 +530,9 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.done.require("the field", Done::Density)?;
         self.done = Done::Density;
         self.stages.plan(pipeline)?;
-        let (forward, inverse) = self.stages.halves(pipeline);
-        self.timed_commands(0, forward)?;
-        self.timed_commands(1, inverse)?;
+        let [forward, inverse] = self.stages.halves(pipeline);
+        self.timed_commands(0, &forward)?;
+        self.timed_commands(1, &inverse)?;
         let energy = self.stages.read_energy()?;
         self.times.forward = self.watches[0].elapsed_ms()?;
         self.times.inverse = self.watches[1].elapsed_ms()?;
@@ -547,7 +543,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn compute_force(&mut self) -> Result<(), EngineError> {
         self.done.require("the force", Done::Solve)?;
         self.done = Done::Solve;
-        self.timed_commands(0, Stages::<T>::force())?;
+        self.timed_commands(0, &FORCE)?;
         self.times.force = self.watches[0].elapsed_ms()?;
         self.done = Done::Force;
         Ok(())
@@ -627,8 +623,8 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
             Ok::<_, CudaError>(time.median / 1e3)
         };
         let (step, solve) = (self.stages.step(pipeline), self.stages.solve(pipeline));
-        let step_plain = median(&mut || self.stages.enqueue(step.clone()))?;
-        let solve_plain = median(&mut || self.stages.enqueue(solve.clone()))?;
+        let step_plain = median(&mut || self.stages.enqueue(&step))?;
+        let solve_plain = median(&mut || self.stages.enqueue(&solve))?;
         if self.steps[p].is_none() {
             self.capture_step(pipeline)?;
         }

@@ -101,7 +101,7 @@ impl<T: CudaReal> CudaEngine<T> {
             self.require_one_device("the capture of a step")?;
             // A graph cannot hold one that is ready to run.
             let step = self.stages.step(self.choice.pipeline);
-            self.stages.enqueue(step)?;
+            self.stages.enqueue(&step)?;
             self.captured = true;
             self.stepped();
             return Ok(());
@@ -114,14 +114,14 @@ impl<T: CudaReal> CudaEngine<T> {
     /// others between them, writes positions in the caller's order and takes forces from
     /// [`CudaEngine::forces`]; a barrier has to follow.
     pub(in crate::cuda) fn commands(&self) -> [Vec<Command>; 3] {
-        let solve = self.stages.solve(self.choice.pipeline).collect();
+        let solve = self.stages.solve(self.choice.pipeline);
         let force = vec![Command::Barrier, Command::PlacerForce];
-        [Stages::<T>::density(false).collect(), solve, force]
+        [Stages::<T>::density(false).to_vec(), solve, force]
     }
 
     /// Enqueues a command on all ranks; of several not in a capture.
     pub(in crate::cuda) fn enqueue(&mut self, command: Command) -> Result<(), CudaError> {
-        self.stages.enqueue([command])
+        self.stages.enqueue(&[command])
     }
 
     /// The same on one of them; of several a barrier only in a capture.

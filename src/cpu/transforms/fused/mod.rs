@@ -34,6 +34,7 @@ use crate::memory::reals_mut;
 use crate::parallel::{self, chunks_mut};
 use crate::real::Real;
 use crate::transform::fft::{ComplexFft, RealFft};
+use crate::transform::line::Wave;
 use crate::transform::{InputElement, permutation, twiddle};
 use num_complex::Complex;
 use std::ops::Range;
@@ -211,32 +212,17 @@ impl<T: Real> FusedMaps<T> {
         });
     }
 
-    /// `out` = inverse of `x`, modified, of every map in `x`.
-    pub(crate) fn inverse<S: InputElement>(
+    /// Column panels of every map in `x`, modified: pre-processing, complex inverse FFT along x.
+    pub(crate) fn begin_inverse<M: Modify<T>>(
         &self,
         kind: Inverse,
-        x: &[S],
-        by: &impl Modify<T>,
-        out: &mut [T],
-        s: Parts<'_, T>,
+        x: &[T],
+        by: &M,
+        s: &mut Parts<'_, T>,
     ) {
-        let spectrum = &mut s.shared[..x.len() / self.ny * (self.ny / 2 + 1)];
-        self.panels_in(kind, x, by, spectrum, s.threads);
-        self.rows_out(kind, spectrum, out, s.threads);
-    }
-
-    /// Column panels: pre-processing, complex inverse FFT along x.
-    fn panels_in<S: InputElement>(
-        &self,
-        kind: Inverse,
-        x: &[S],
-        by: &impl Modify<T>,
-        spectrum: &mut [Complex<T>],
-        threads: &Threads<T>,
-    ) {
-        let (nx, ny) = (self.nx, self.ny);
+        let (nx, ny, threads) = (self.nx, self.ny, s.threads);
         let (half, panels) = (ny / 2 + 1, panel_count(ny));
-        let spectrum = SharedMatrix::new(spectrum, half);
+        let spectrum = SharedMatrix::new(&mut s.shared[..x.len() / ny * half], half);
         parallel::each(x.len() / (nx * ny) * panels, &|task| {
             let (map, panel) = (task / panels, Panel::new(task % panels, ny));
             let x = &x[map * nx * ny..][..nx * ny];
@@ -247,13 +233,13 @@ impl<T: Real> FusedMaps<T> {
                 let (columns, fft) = s.split_at_mut(W * self.stride);
                 vectorised(
                     #[inline(always)]
-                    || match kind {
-                        Inverse::Idct => self.pre_process::<false, false, S>(panel, x, by, columns),
+                    || match M::INVERSE.unwrap_or(kind) {
+                        Inverse::Idct => self.pre_process::<false, false>(panel, x, by, columns),
                         Inverse::IdctIdxst => {
-                            self.pre_process::<false, true, S>(panel, x, by, columns)
+                            self.pre_process::<false, true>(panel, x, by, columns)
                         }
                         Inverse::IdxstIdct => {
-                            self.pre_process::<true, false, S>(panel, x, by, columns)
+                            self.pre_process::<true, false>(panel, x, by, columns)
                         }
                     },
                 );
@@ -271,16 +257,11 @@ impl<T: Real> FusedMaps<T> {
     }
 
     /// Rows: real inverse FFT along y, both reorderings undone, odd samples of a sine negated.
-    fn rows_out(
-        &self,
-        kind: Inverse,
-        spectrum: &mut [Complex<T>],
-        out: &mut [T],
-        threads: &Threads<T>,
-    ) {
-        let (nx, ny) = (self.nx, self.ny);
+    pub(crate) fn end_inverse(&self, kind: Inverse, out: &mut [T], s: &mut Parts<'_, T>) {
+        let (nx, ny, threads) = (self.nx, self.ny, s.threads);
         let half = ny / 2 + 1;
-        let (sine_x, sine_y) = kind.sines();
+        let spectrum = &mut s.shared[..out.len() / ny * half];
+        let [sine_x, sine_y] = kind.waves().map(|wave| wave == Wave::Sine);
         let out = SharedMatrix::new(out, ny);
         parallel::for_each(chunks_mut(spectrum, half), |row, spectrum| {
             let p = row % nx;

@@ -2,7 +2,6 @@
 
 use super::{AHEAD, FusedMaps, Modify, Panel, W, prefetch};
 use crate::real::Real;
-use crate::transform::InputElement;
 use num_complex::Complex;
 
 impl<T: Real> FusedMaps<T> {
@@ -10,35 +9,29 @@ impl<T: Real> FusedMaps<T> {
     ///
     /// A sine transform takes its coefficients reversed along its axis.
     #[inline(always)]
-    pub(super) fn pre_process<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
+    pub(super) fn pre_process<const SINE_X: bool, const SINE_Y: bool>(
         &self,
         panel: Panel,
-        x: &[S],
+        x: &[T],
         by: &impl Modify<T>,
         columns: &mut [Complex<T>],
     ) {
         if !panel.mirrored {
-            self.pre_process_column::<SINE_X, SINE_Y, S>(panel.first, x, by, columns);
+            self.pre_process_column::<SINE_X, SINE_Y>(panel.first, x, by, columns);
         } else if panel.width == W {
-            self.pre_process_mirrored::<SINE_X, SINE_Y, S>(panel.first, W, x, by, columns);
+            self.pre_process_mirrored::<SINE_X, SINE_Y>(panel.first, W, x, by, columns);
         } else {
-            self.pre_process_mirrored::<SINE_X, SINE_Y, S>(
-                panel.first,
-                panel.width,
-                x,
-                by,
-                columns,
-            );
+            self.pre_process_mirrored::<SINE_X, SINE_Y>(panel.first, panel.width, x, by, columns);
         }
     }
 
     /// The columns `first..first + width`, from themselves and their mirrors.
     #[inline(always)]
-    fn pre_process_mirrored<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
+    fn pre_process_mirrored<const SINE_X: bool, const SINE_Y: bool>(
         &self,
         first: usize,
         width: usize,
-        x: &[S],
+        x: &[T],
         by: &impl Modify<T>,
         columns: &mut [Complex<T>],
     ) {
@@ -58,12 +51,12 @@ impl<T: Real> FusedMaps<T> {
             }
             let ((a, c), (d_row_a, d)) = match (SINE_X, u) {
                 (true, 0) => (none, none),
-                (false, 0) => (self.load::<SINE_Y, S>(0, first, width, x, by), none),
+                (false, 0) => (self.load::<SINE_Y>(0, first, width, x, by), none),
                 _ => {
                     let (u, mirror) = if SINE_X { (mirror, u) } else { (u, mirror) };
                     (
-                        self.load::<SINE_Y, S>(u, first, width, x, by),
-                        self.load::<SINE_Y, S>(mirror, first, width, x, by),
+                        self.load::<SINE_Y>(u, first, width, x, by),
+                        self.load::<SINE_Y>(mirror, first, width, x, by),
                     )
                 }
             };
@@ -87,12 +80,12 @@ impl<T: Real> FusedMaps<T> {
 
     /// Coefficients of row `u` at a panel's columns and at their mirrors, reversed for a sine.
     #[inline(always)]
-    fn load<const SINE_Y: bool, S: InputElement>(
+    fn load<const SINE_Y: bool>(
         &self,
         u: usize,
         first: usize,
         width: usize,
-        x: &[S],
+        x: &[T],
         by: &impl Modify<T>,
     ) -> ([T; W], [T; W]) {
         let last = self.ny - first;
@@ -100,18 +93,18 @@ impl<T: Real> FusedMaps<T> {
         let (near, far) = (&row[first..][..width], &row[last + 1 - width..][..width]);
         let (mut there, mut back) = ([T::zero(); W], [T::zero(); W]);
         for w in 0..width {
-            there[w] = by.apply(u, first + w, T::of(near[w].to_f64()));
-            back[w] = by.apply(u, last - w, T::of(far[width - 1 - w].to_f64()));
+            there[w] = by.apply(u, first + w, near[w]);
+            back[w] = by.apply(u, last - w, far[width - 1 - w]);
         }
         if SINE_Y { (back, there) } else { (there, back) }
     }
 
     /// The column v = 0 or v = ny/2, which is its own mirror: one complex number at a time, four
     /// real ones read for each.
-    fn pre_process_column<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
+    fn pre_process_column<const SINE_X: bool, const SINE_Y: bool>(
         &self,
         v: usize,
-        x: &[S],
+        x: &[T],
         by: &impl Modify<T>,
         column: &mut [Complex<T>],
     ) {
@@ -127,7 +120,7 @@ impl<T: Real> FusedMaps<T> {
             if u == nx || v == ny {
                 return T::zero();
             }
-            by.apply(u, v, T::of(x[u * ny + v].to_f64()))
+            by.apply(u, v, x[u * ny + v])
         };
         for (u, value) in column[..nx].iter_mut().enumerate() {
             let z = Complex::new(at(u, v) - at(nx - u, ny - v), -(at(nx - u, v) + at(u, ny - v)));

@@ -213,30 +213,16 @@ impl<T: Real> TransposedMaps<T> {
         });
     }
 
-    /// `out` = inverse of `x`, modified, of every map in `x`.
-    pub(crate) fn inverse<S: InputElement>(
+    /// Lines of V of every map in `x`, modified: pre-processing, complex inverse FFT along y.
+    pub(crate) fn begin_inverse<M: Modify<T>>(
         &self,
         kind: Inverse,
-        x: &[S],
-        by: &impl Modify<T>,
-        out: &mut [T],
-        s: Parts<'_, T>,
+        x: &[T],
+        by: &M,
+        s: &mut Parts<'_, T>,
     ) {
-        let spectrum = &mut s.shared[..x.len() / self.nx * (self.nx / 2 + 1)];
-        self.lines_in(kind, x, by, spectrum, s.threads);
-        self.columns_out(kind, spectrum, out, s.threads);
-    }
-
-    /// Lines of V: pre-processing, complex inverse FFT along y.
-    fn lines_in<S: InputElement>(
-        &self,
-        kind: Inverse,
-        x: &[S],
-        by: &impl Modify<T>,
-        spectrum: &mut [Complex<T>],
-        threads: &Threads<T>,
-    ) {
-        let (nx, ny, half) = (self.nx, self.ny, self.nx / 2 + 1);
+        let (nx, ny, half, threads) = (self.nx, self.ny, self.nx / 2 + 1, s.threads);
+        let spectrum = &mut s.shared[..x.len() / nx * half];
         let lines = self.lines_at_once();
         parallel::for_each(chunks_mut(spectrum, lines * ny), |task, z| {
             vectorised(
@@ -252,10 +238,10 @@ impl<T: Real> TransposedMaps<T> {
                                 prefetch(x.as_ptr().wrapping_add(row.wrapping_mul(ny)), ny);
                             }
                         }
-                        match kind {
-                            Inverse::Idct => self.pre_process::<false, false, S>(u, x, by, z),
-                            Inverse::IdctIdxst => self.pre_process::<false, true, S>(u, x, by, z),
-                            Inverse::IdxstIdct => self.pre_process::<true, false, S>(u, x, by, z),
+                        match M::INVERSE.unwrap_or(kind) {
+                            Inverse::Idct => self.pre_process::<false, false>(u, x, by, z),
+                            Inverse::IdctIdxst => self.pre_process::<false, true>(u, x, by, z),
+                            Inverse::IdxstIdct => self.pre_process::<true, false>(u, x, by, z),
                         }
                     }
                 },
@@ -266,15 +252,10 @@ impl<T: Real> TransposedMaps<T> {
 
     /// Columns of the map: real inverse FFT along x, both reorderings undone,
     /// odd samples of a sine negated.
-    fn columns_out(
-        &self,
-        kind: Inverse,
-        spectrum: &[Complex<T>],
-        out: &mut [T],
-        threads: &Threads<T>,
-    ) {
-        let (nx, ny) = (self.nx, self.ny);
+    pub(crate) fn end_inverse(&self, kind: Inverse, out: &mut [T], s: &mut Parts<'_, T>) {
+        let (nx, ny, threads) = (self.nx, self.ny, s.threads);
         let (half, maps) = (nx / 2 + 1, out.len() / (nx * ny));
+        let spectrum = &s.shared[..maps * half * ny];
         let tiles = Tiles::new(ny, maps);
         let out = SharedMatrix::new(out, ny);
         parallel::each(maps * tiles.count, &|task| {

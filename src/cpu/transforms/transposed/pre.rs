@@ -2,16 +2,15 @@
 
 use super::{Modify, TransposedMaps};
 use crate::real::Real;
-use crate::transform::InputElement;
 use num_complex::Complex;
 
 impl<T: Real> TransposedMaps<T> {
     /// Two complex coefficients from four real ones, along line `u`.
     #[inline(always)]
-    pub(super) fn pre_process<const SINE_X: bool, const SINE_Y: bool, S: InputElement>(
+    pub(super) fn pre_process<const SINE_X: bool, const SINE_Y: bool>(
         &self,
         u: usize,
-        x: &[S],
+        x: &[T],
         by: &impl Modify<T>,
         z: &mut [Complex<T>],
     ) {
@@ -24,7 +23,7 @@ impl<T: Real> TransposedMaps<T> {
         let (near, far) = if SINE_X { (nx - u, u) } else { (u, nx - u) };
         let near_row = &x[near * ny..][..ny];
         let far_row = if far < nx { &x[far * ny..][..ny] } else { &[] };
-        let at = |row: &[S], u: usize, v: usize| by.apply(u, v, T::of(row[v].to_f64()));
+        let at = |row: &[T], u: usize, v: usize| by.apply(u, v, row[v]);
         // Z at (u, v) and at (u, ny − v), 0 < v < ny.
         let both = |v: usize| {
             let (v, back) = if SINE_Y { (ny - v, v) } else { (v, ny - v) };

@@ -2,6 +2,7 @@
 
 use super::{AHEAD, Block, Columns, Inverse, TransposedMaps, prefetch};
 use crate::real::Real;
+use crate::transform::line::Wave;
 use crate::transform::{InputElement, permutation};
 use num_complex::Complex;
 use std::ops::Range;
@@ -66,7 +67,7 @@ impl<T: Real> TransposedMaps<T> {
         out: &mut Block<'_, T>,
     ) {
         let (nx, stride) = (self.nx, 2 * self.stride);
-        let (sine_x, sine_y) = kind.sines();
+        let [sine_x, sine_y] = kind.waves().map(|wave| wave == Wave::Sine);
         let sign = |i: usize, w: usize| {
             if (sine_x && i % 2 == 1) != (sine_y && w % 2 == 1) { -T::one() } else { T::one() }
         };

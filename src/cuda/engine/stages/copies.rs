@@ -1,7 +1,7 @@
 //! Arrays of the host's and the caller's, to the stages and from them. Several ranks take positions
 //! from the first, and bring forces to it.
 
-use super::{COLLECT, Command, Rank, Stages};
+use super::{COLLECT, Command, FORCE, Rank, Stages};
 use crate::cuda::bodies::{Bodies, DensityReport, Outputs, RawStatistics};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, check_length,
@@ -13,7 +13,7 @@ use crate::engine::{
 impl<T: CudaReal> Stages<T> {
     /// Brings the first rank's positions to the others.
     fn copy_positions(&mut self) -> Result<(), CudaError> {
-        self.enqueue([Command::Barrier, Command::CopyPositions, Command::Barrier])
+        self.enqueue(&[Command::Barrier, Command::CopyPositions, Command::Barrier])
     }
 
     /// The density at corners in an array of the caller's. Several ranks have taken them.
@@ -23,7 +23,7 @@ impl<T: CudaReal> Stages<T> {
         corners: DeviceSlice<'_, T>,
     ) -> Result<(), CudaError> {
         if self.is_shared() {
-            return self.enqueue(Self::density(false));
+            return self.enqueue(&Self::density(false));
         }
         let Rank { bodies, density, .. } = &mut self.ranks[0];
         density.run(bodies, layout, corners, self.centered.of_mut(0))?;
@@ -58,7 +58,8 @@ impl<T: CudaReal> Stages<T> {
         energy: Option<DeviceSliceMut<'_, T>>,
     ) -> Result<(), CudaError> {
         if gradient.is_some() && self.is_shared() {
-            self.enqueue(Self::force().chain(COLLECT))?;
+            self.enqueue(&FORCE)?;
+            self.enqueue(&COLLECT)?;
         }
         let Rank { bodies, force, corners, forces, energy: found, .. } = &mut self.ranks[0];
         let outputs = Outputs { gradient, energy: energy.map(|energy| (&*found, energy)) };
@@ -102,7 +103,7 @@ impl<T: CudaReal> Stages<T> {
         gradient: Option<DeviceSliceMut<'_, T>>,
     ) -> Result<(), CudaError> {
         self.density_in(options.layout, corners)?;
-        self.enqueue(self.solve(pipeline))?;
+        self.enqueue(&self.solve(pipeline))?;
         self.outputs(options, None, gradient, Some(energy))
     }
 
@@ -154,7 +155,7 @@ impl<T: CudaReal> Stages<T> {
 
     /// Forces to x and y of the host, in the caller's order; waits for them.
     pub(in super::super) fn send(&mut self, x: &mut [T], y: &mut [T]) -> Result<(), CudaError> {
-        self.enqueue(COLLECT)?;
+        self.enqueue(&COLLECT)?;
         self.wait_for_ranks()?;
         let Rank { gpu, bodies, forces, .. } = &self.ranks[0];
         let (mut from_x, mut from_y) = self.moved.split_at_mut(bodies.len());

@@ -91,6 +91,9 @@ impl Command {
     }
 }
 
+/// The force on every body.
+pub(super) const FORCE: [Command; 2] = [Command::Barrier, Command::Force];
+
 /// The forces on all bodies to the first rank, once all have been computed.
 const COLLECT: [Command; 3] = [Command::Barrier, Command::CollectForces, Command::Barrier];
 
@@ -258,67 +261,54 @@ impl<T: CudaReal> Stages<T> {
 
     /// Returns the commands for ρ less the background, overflow and maximum, smoothed or at exact
     /// sizes.
-    pub(super) fn density(exact: bool) -> impl Iterator<Item = Command> + Clone {
+    pub(super) fn density(exact: bool) -> [Command; 5] {
         use Command::*;
-        [Deposit { exact }, Barrier, SendSums, Barrier, Finish { exact }].into_iter()
+        [Deposit { exact }, Barrier, SendSums, Barrier, Finish { exact }]
     }
 
     /// Returns the commands for φ, Ex, Ey and the energy.
-    pub(super) fn solve(
-        &self,
-        pipeline: Pipeline,
-    ) -> impl Iterator<Item = Command> + Clone + use<T> {
-        let by_slabs = self.slabs(pipeline).is_some();
-        let alone = (!by_slabs).then_some([Command::Barrier, Command::Solve(pipeline)]);
-        self.passes(pipeline).chain(alone.into_iter().flatten())
+    pub(super) fn solve(&self, pipeline: Pipeline) -> Vec<Command> {
+        match self.slabs(pipeline) {
+            Some(slabs) => self.passes(slabs),
+            None => vec![Command::Barrier, Command::Solve(pipeline)],
+        }
     }
 
     /// Returns the commands of a solve up to where the spectrum of ρ is there, and from there on;
     /// by slabs all of it is in the second part.
-    pub(super) fn halves(
-        &self,
-        pipeline: Pipeline,
-    ) -> (impl Iterator<Item = Command> + use<T>, impl Iterator<Item = Command> + use<T>) {
-        let alone = self.slabs(pipeline).is_none();
-        let forward = alone.then_some([Command::Barrier, Command::Forward(pipeline)]);
-        let inverse = alone.then_some(Command::Inverse(pipeline));
-        (forward.into_iter().flatten(), self.passes(pipeline).chain(inverse))
+    pub(super) fn halves(&self, pipeline: Pipeline) -> [Vec<Command>; 2] {
+        match self.slabs(pipeline) {
+            Some(slabs) => [Vec::new(), self.passes(slabs)],
+            None => {
+                let forward = vec![Command::Barrier, Command::Forward(pipeline)];
+                [forward, vec![Command::Inverse(pipeline)]]
+            }
+        }
     }
 
-    /// Returns the commands of a solve by slabs; none where the first rank solves alone.
-    fn passes(&self, pipeline: Pipeline) -> impl Iterator<Item = Command> + Clone + use<T> {
-        let slabs = self.slabs(pipeline);
-        let count = slabs.map_or(0, SlabSolver::passes_of_a_solve);
+    /// Returns the commands of a solve by slabs.
+    fn passes(&self, slabs: &SlabSolver<T>) -> Vec<Command> {
+        let passes = 0..slabs.passes_of_a_solve();
+        let mut commands: Vec<_> =
+            passes.flat_map(|pass| [Command::Barrier, Command::Pass(pass)]).collect();
         // A rank whose rows begin within a block of bins has some of them from the one before.
         let ny = self.bodies().grid().ny();
-        let own_rows = |slabs: &SlabSolver<T>| {
-            (0..self.ranks.len()).all(|rank| slabs.rows(rank).start * ny == self.first[rank])
-        };
-        let skipped = usize::from(slabs.is_some_and(own_rows));
-        (0..count).flat_map(|pass| [Command::Barrier, Command::Pass(pass)]).skip(skipped)
-    }
-
-    /// Returns the commands for the force on every body.
-    pub(super) fn force() -> impl Iterator<Item = Command> + Clone {
-        [Command::Barrier, Command::Force].into_iter()
+        if (0..self.ranks.len()).all(|rank| slabs.rows(rank).start * ny == self.first[rank]) {
+            commands.remove(0);
+        }
+        commands
     }
 
     /// Returns the commands for density, solve and force.
-    pub(super) fn step(
-        &self,
-        pipeline: Pipeline,
-    ) -> impl Iterator<Item = Command> + Clone + use<T> {
-        let step = Self::density(false).chain(self.solve(pipeline)).chain(Self::force());
-        step.chain([Command::Barrier])
+    pub(super) fn step(&self, pipeline: Pipeline) -> Vec<Command> {
+        let solve = self.solve(pipeline);
+        [&Self::density(false)[..], &solve, &FORCE, &[Command::Barrier]].concat()
     }
 
     /// Enqueues commands on all ranks, each on all of them before the next; of several ranks not in
     /// a capture.
-    pub(super) fn enqueue(
-        &mut self,
-        commands: impl IntoIterator<Item = Command>,
-    ) -> Result<(), CudaError> {
-        for command in commands {
+    pub(super) fn enqueue(&mut self, commands: &[Command]) -> Result<(), CudaError> {
+        for &command in commands {
             match command {
                 Command::Barrier => self.peers.barrier()?,
                 _ => (0..self.ranks.len()).try_for_each(|rank| self.enqueue_on(rank, command))?,
@@ -327,20 +317,23 @@ impl<T: CudaReal> Stages<T> {
         Ok(())
     }
 
+    /// The same, and then a barrier.
+    pub(super) fn enqueue_with_barrier(&mut self, commands: &[Command]) -> Result<(), CudaError> {
+        self.enqueue(commands)?;
+        self.enqueue(&[Command::Barrier])
+    }
+
     /// Returns a graph of commands that have run before, for each rank. All are launched equally
     /// often.
     ///
     /// # Safety
     /// This lives, and is not given another charge, for as long as they are launched.
-    pub(super) unsafe fn graphs(
-        &mut self,
-        commands: impl Iterator<Item = Command> + Clone,
-    ) -> Result<Vec<Graph>, CudaError> {
+    pub(super) unsafe fn graphs(&mut self, commands: &[Command]) -> Result<Vec<Graph>, CudaError> {
         self.wait_for_ranks()?;
         let peers = self.peers.clone();
         let _launching = peers.launch_lock();
         let graph = |rank| {
-            let all = || commands.clone().try_for_each(|command| self.enqueue_on(rank, command));
+            let all = || commands.iter().try_for_each(|&command| self.enqueue_on(rank, command));
             // SAFETY: the caller's promise.
             unsafe { Graph::capture(peers.gpu(rank), all) }
         };
@@ -477,7 +470,7 @@ impl<T: CudaReal> Stages<T> {
     pub(super) fn order(&mut self) -> Result<(), CudaError> {
         // Another barrier follows: a rank that goes on writes new positions, after others have read
         // the current ones, and uses slots that others write.
-        self.enqueue([Command::CountBodies, Command::Barrier, Command::Order, Command::Barrier])
+        self.enqueue(&[Command::CountBodies, Command::Barrier, Command::Order, Command::Barrier])
     }
 
     /// Like [`Stages::order`] in slot order; corners follow, and `from` says how.
