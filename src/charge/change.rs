@@ -4,8 +4,8 @@
 
 use super::fences::Region;
 use super::{
-    Charge, ChargeError, Source, check_length, check_total, fillers, fixed, raised, rectangles,
-    smoothing,
+    Charge, ChargeError, Clipped, Source, check_length, check_total, fillers, fixed, raised,
+    rectangles, smoothing,
 };
 use crate::grid::{Map, Rect};
 use crate::parallel;
@@ -161,21 +161,20 @@ impl Charge {
         check_total("movable cells", movable_area)?;
         self.movable_area = movable_area;
         let staying = self.staying();
-        let census = fixed::census(&staying, &self.grid.die());
-        check_total("fixed cells", census.inside_area + census.clipped_area)?;
+        let mut clipped = Clipped::default();
+        let inside = staying.iter().map(|rect| clipped.add(rect, &self.grid.die())).sum::<f64>();
+        check_total("fixed cells", inside + clipped.area)?;
         self.warnings.retain(|warning| warning.code != WarningCode::FixedOffDie);
-        if census.wholly_outside + census.partly_outside > 0 {
+        let Clipped { area, wholly, partly } = clipped;
+        if wholly + partly > 0 {
             let message = format!(
-                "fixed cells reach beyond the die: {} wholly, {} partly; their area outside, {}, \
-                 is left out",
-                census.wholly_outside, census.partly_outside, census.clipped_area
+                "fixed cells reach beyond the die: {wholly} wholly, {partly} partly; their area \
+                 outside, {area}, is left out"
             );
             self.warnings.push(Warning::new(WarningCode::FixedOffDie, message));
         }
-        self.fixed_area = census.inside_area;
-        self.fixed_clipped_area = census.clipped_area;
-        self.fixed_outside = census.wholly_outside;
-        self.fixed_partly_outside = census.partly_outside;
+        self.fixed_area = inside;
+        self.fixed_clipped = clipped;
         let all = [&staying[..], &self.source.closed].concat();
         let taken = self.source.all_taken();
         let derived = |r: usize| {

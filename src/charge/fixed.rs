@@ -7,15 +7,6 @@
 use super::overlap::Axis;
 use crate::grid::{BinGrid, Map, Rect};
 
-/// Fixed area, layout units squared, and how the cells lie to the die.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Census {
-    pub(super) inside_area: f64,
-    pub(super) clipped_area: f64,
-    pub(super) wholly_outside: usize,
-    pub(super) partly_outside: usize,
-}
-
 /// Returns the part of `rect` inside `die`; `None` when no area is left.
 pub(crate) fn clip(rect: &Rect, die: &Rect) -> Option<Rect> {
     let part = Rect {
@@ -30,26 +21,6 @@ pub(crate) fn clip(rect: &Rect, die: &Rect) -> Option<Rect> {
 /// Whether `rect` lies in `die`, edges included.
 pub(super) fn contains(die: &Rect, rect: &Rect) -> bool {
     rect.xl >= die.xl && rect.xh <= die.xh && rect.yl >= die.yl && rect.yh <= die.yh
-}
-
-/// Sums areas and counts cells that reach beyond the die.
-pub(super) fn census(rects: &[Rect], die: &Rect) -> Census {
-    let mut census = Census::default();
-    for rect in rects {
-        if contains(die, rect) {
-            census.inside_area += rect.area();
-            continue;
-        }
-        let inside = rect.overlap(die);
-        census.inside_area += inside;
-        census.clipped_area += rect.area() - inside;
-        if inside > 0.0 {
-            census.partly_outside += 1;
-        } else {
-            census.wholly_outside += 1;
-        }
-    }
-    census
 }
 
 /// Returns the area of `rects` in every bin, and the part of it that is `taken` besides (layout
@@ -254,6 +225,7 @@ pub(crate) fn gaps(rects: &[Rect], die: &Rect) -> Vec<Rect> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Clipped;
     use super::*;
 
     const DIE: Rect = Rect { xl: 0.0, yl: 0.0, xh: 8.0, yh: 6.0 };
@@ -348,9 +320,9 @@ mod tests {
             Rect::at(8.0, 0.0, 1.0, 1.0),  // touches only
             Rect::at(3.0, 3.0, 1.0, 2.0),
         ];
-        let census = census(&rects, &DIE);
-        assert_eq!((census.wholly_outside, census.partly_outside), (2, 1));
-        assert_eq!((census.inside_area, census.clipped_area), (4.0, 6.0));
+        let mut clipped = Clipped::default();
+        assert_eq!(rects.iter().map(|rect| clipped.add(rect, &DIE)).sum::<f64>(), 4.0);
+        assert_eq!(clipped, Clipped { area: 6.0, wholly: 2, partly: 1 });
         let grid = BinGrid::new(DIE, 4, 2).unwrap();
         let map = map(rects.iter(), None, &grid, |_| 0.5);
         for (got, want) in map.as_slice().iter().zip([1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]) {

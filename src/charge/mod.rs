@@ -82,9 +82,7 @@ pub struct Charge {
     initial_y: Vec<f64>,
     movable_area: f64,
     fixed_area: f64,
-    fixed_clipped_area: f64,
-    fixed_outside: usize,
-    fixed_partly_outside: usize,
+    fixed_clipped: Clipped,
     blockage_area: f64,
     warnings: Vec<Warning>,
     source: Source,
@@ -207,14 +205,14 @@ impl ChargeOptions {
     }
 }
 
-/// Area of movable cells outside the die, which is in no map.
+/// Area of cells outside the die, which is in no map.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Clipped {
     /// Their area outside, layout units squared.
     pub area: f64,
     /// Cells with no area inside the die.
     pub wholly: usize,
-    /// Cells that reach beyond the die.
+    /// Cells that lie in the die in part.
     pub partly: usize,
 }
 
@@ -312,9 +310,7 @@ impl Charge {
             initial_y,
             movable_area: 0.0,
             fixed_area: 0.0,
-            fixed_clipped_area: 0.0,
-            fixed_outside: 0,
-            fixed_partly_outside: 0,
+            fixed_clipped: Clipped::default(),
             blockage_area: source.closed.iter().map(Rect::area).sum::<f64>() + thinned,
             warnings: Vec::new(),
             source,
@@ -367,21 +363,17 @@ impl Charge {
         // Each column on a thread of its own: most of it is the system's work, which gives the
         // memory.
         let ratio = smoothing::ratio(width, height, &self.grid);
-        let mut sizes =
-            [(&mut self.width, width), (&mut self.height, height), (&mut self.ratio, ratio)];
-        let mut places = [(&mut self.initial_x, x), (&mut self.initial_y, y)];
-        rayon::join(
-            || {
-                parallel::for_each(each_mut(&mut sizes), |_, (column, value)| {
-                    column.resize(bodies, *value);
-                });
-            },
-            || {
-                parallel::for_each(each_mut(&mut places), |_, (column, at)| {
-                    column.extend_from_slice(at);
-                });
-            },
-        );
+        let mut columns = [
+            (&mut self.width, &[][..], width),
+            (&mut self.height, &[], height),
+            (&mut self.ratio, &[], ratio),
+            (&mut self.initial_x, x, 0.0),
+            (&mut self.initial_y, y, 0.0),
+        ];
+        parallel::for_each(each_mut(&mut columns), |_, (column, values, other)| {
+            column.extend_from_slice(values);
+            column.resize(bodies, *other);
+        });
         Ok(())
     }
 
@@ -495,19 +487,9 @@ impl Charge {
         self.fixed_area
     }
 
-    /// Returns Σ over fixed cells of their area outside the die, which counts nowhere.
-    pub fn fixed_clipped_area(&self) -> f64 {
-        self.fixed_clipped_area
-    }
-
-    /// Returns the fixed cells with no area inside the die.
-    pub fn fixed_outside(&self) -> usize {
-        self.fixed_outside
-    }
-
-    /// Returns the fixed cells that reach beyond the die.
-    pub fn fixed_partly_outside(&self) -> usize {
-        self.fixed_partly_outside
+    /// Returns how much of the fixed cells lies outside the die.
+    pub fn fixed_clipped(&self) -> Clipped {
+        self.fixed_clipped
     }
 
     /// Returns the blocked area under no fixed cell: in blockages, partial ones in part, and with
@@ -592,9 +574,10 @@ impl Charge {
 }
 
 impl Clipped {
-    fn add(&mut self, cell: &Rect, die: &Rect) {
+    /// Adds a cell's area outside the die; returns that inside.
+    fn add(&mut self, cell: &Rect, die: &Rect) -> f64 {
         if fixed::contains(die, cell) {
-            return;
+            return cell.area();
         }
         let inside = cell.overlap(die);
         self.area += (cell.area() - inside).max(0.0);
@@ -603,6 +586,7 @@ impl Clipped {
         } else {
             self.wholly += 1;
         }
+        inside
     }
 }
 

@@ -36,7 +36,7 @@ fn fillers_take_the_space_that_is_left() {
     let options = ChargeOptions { fillers: true, ..options(0.5) };
     let charge = Charge::from_rectangles(grid(), &rectangles(&cells, &fixed), &options).unwrap();
     assert_eq!((charge.movable_area, charge.fixed_area), (800.0, 1000.0));
-    assert_eq!((charge.fixed_clipped_area, charge.fixed_partly_outside), (200.0, 1));
+    assert_eq!(charge.fixed_clipped, Clipped { area: 200.0, wholly: 0, partly: 1 });
     // (6000 − 600 − 200) · 0.5 − 800 = 1800 in fillers of 4 × 2
     assert_eq!((charge.fillers(), charge.filler_area()), (225, 1800.0));
     for f in charge.movable..charge.bodies() {

@@ -164,7 +164,7 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
             max_smoothed: smoothed.max,
             max_exact: exact.max,
             total_area: total * grid.bin_area(),
-            clipped_area: clipped.area + charge.fixed_clipped_area(),
+            clipped_area: clipped.area + charge.fixed_clipped().area,
             blocked_area: charge.blockage_area(),
             edge_loss_area: charge.edge_loss(&x, &y),
         },
