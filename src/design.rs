@@ -145,7 +145,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.kind.len()
     }
@@ -200,7 +200,7 @@ pub struct Nets {
 }
 
 impl Nets {
-    /// Number of nets.
+    /// Returns the number of nets.
     pub fn len(&self) -> usize {
         self.weight.len()
     }
@@ -210,7 +210,7 @@ impl Nets {
         self.weight.is_empty()
     }
 
-    /// Number of pins.
+    /// Returns the number of pins.
     pub fn pins(&self) -> usize {
         self.pin_node.len()
     }

@@ -65,8 +65,8 @@ pub struct Moved {
     pub to: (f64, f64),
 }
 
-/// How far the movable cells of `design` are from `from` to `to`; where they lie in the design
-/// itself is not looked at. The histogram's unit is the height of a row, or 1 without rows.
+/// Returns how far the movable cells of `design` are from `from` to `to`; where they lie in the
+/// design itself is not looked at. The histogram's unit is the height of a row, or 1 without rows.
 ///
 /// # Errors
 /// When the columns of the design or of a placement do not fit together.
@@ -127,13 +127,13 @@ pub fn between(
     })
 }
 
-/// Where the centre of node `i` lies in `placement`.
+/// Returns where the centre of node `i` lies in `placement`.
 fn centre(design: &Design, placement: &Placement, i: usize) -> (f64, f64) {
     let (w, h) = design.nodes.size(i, placement.orientation[i]);
     (placement.x[i] + w / 2.0, placement.y[i] + h / 2.0)
 }
 
-/// The ranges from the first to the last that holds a cell; `sorted` ascending.
+/// Returns the ranges from the first to the last that holds a cell; `sorted` ascending.
 fn histogram(sorted: &[f64], unit: f64) -> Vec<Range> {
     const FIRST: i32 = -6;
     const LAST: i32 = 40;

@@ -321,7 +321,7 @@ pub trait Engine<T: Real> {
     /// Which engine this is.
     fn descriptor(&self) -> Descriptor;
 
-    /// The pipeline of [`Engine::evaluate`], settled at creation.
+    /// Returns the pipeline of [`Engine::evaluate`], settled at creation.
     fn choice(&self) -> &Choice;
 
     /// Returns the name of the pipeline that runs when `pipeline` is asked for: that pipeline, or

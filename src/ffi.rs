@@ -35,7 +35,7 @@ pub(crate) trait HostSolver<T>: Send {
     fn solve(&mut self, rho: &[T], fields: FieldSlices<'_, T>) -> Result<f64, EngineError>;
 }
 
-/// A solver of `grid`; `options.pipeline` `None` is three-pass.
+/// Returns a solver of `grid`; `options.pipeline` `None` is three-pass.
 pub(crate) fn open_solver<T: EngineReal>(
     grid: &BinGrid,
     device: Device,
@@ -93,7 +93,7 @@ impl AnyEngine {
     }
 }
 
-/// An engine for `charge`.
+/// Returns an engine for `charge`.
 pub(crate) fn open_any_engine(
     charge: Charge,
     precision: Precision,
@@ -118,8 +118,8 @@ impl<T: EngineReal> DeviceEngine<T> {
         }
     }
 
-    /// The engine, for work from and to memory of the host: whatever graphs of the caller's hold of
-    /// its work has run.
+    /// Returns the engine, for work from and to memory of the host: whatever graphs of the caller's
+    /// hold of its work has run.
     pub(crate) fn settled(&mut self) -> Result<&mut dyn Engine<T>, EngineError> {
         #[cfg(feature = "cuda")]
         if let DeviceEngine::Cuda(engine) = self {
@@ -128,7 +128,7 @@ impl<T: EngineReal> DeviceEngine<T> {
         Ok(self.as_dyn())
     }
 
-    /// The engine, to ask what it is.
+    /// Returns the engine, to ask what it is.
     pub(crate) fn as_dyn(&mut self) -> &mut dyn Engine<T> {
         match self {
             DeviceEngine::Cpu(engine) => &mut **engine,
@@ -191,7 +191,7 @@ mod cuda {
     #[cfg(feature = "python")]
     use crate::engine::MapKind;
 
-    /// The CUDA devices there are, and why there is none that can be used.
+    /// Returns the CUDA devices there are, and why there is none that can be used.
     pub(crate) fn devices() -> (usize, Option<String>) {
         let found = probe();
         match found.obstacle(0) {
@@ -244,7 +244,7 @@ mod cuda {
         Ok(DeviceEngine::Cuda(Box::new(CudaEngine::new(charge, options, ordinal)?)))
     }
 
-    /// A stream of the caller's: 0 or 1 for the legacy default one, 2 for that of a thread.
+    /// Returns a stream of the caller's: 0 or 1 for the legacy default one, 2 for that of a thread.
     pub(crate) fn stream_of(number: usize) -> CUstream {
         std::ptr::without_provenance_mut(number)
     }
@@ -362,7 +362,7 @@ mod cuda {
             Ok(unsafe { interop::on_stream(&gpu, stream_of(stream), || engine.order_if_due())? }?)
         }
 
-        /// A copy of a map of the last step; of the density that is ρ less its background.
+        /// Returns a copy of a map of the last step; of the density that is ρ less its background.
         #[cfg(feature = "python")]
         pub(crate) fn device_map(&mut self, kind: MapKind) -> Result<DeviceVec<T>, EngineError> {
             let engine = self.on_device()?;

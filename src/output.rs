@@ -130,7 +130,7 @@ fn destination(path: &Path) -> io::Result<Destination> {
     }
 }
 
-/// The first folder on the way to `path` that is not there.
+/// Returns the first folder on the way to `path` that is not there.
 fn missing_folder(path: &Path) -> Option<&Path> {
     let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     folders.take_while(|folder| !folder.exists()).last()

@@ -60,7 +60,7 @@ pub trait Real:
 /// Integers of up to 32 bits are rounded once, to the transform's own type.
 /// The trait is sealed: no other type can implement it.
 pub trait InputElement: sealed::Sealed {
-    /// The value, exactly.
+    /// Returns the value, exactly.
     fn to_f64(self) -> f64;
 }
 

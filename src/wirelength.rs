@@ -206,17 +206,17 @@ impl Netlist {
         self.fixed_hpwl
     }
 
-    /// Number of nets.
+    /// Returns the number of nets.
     pub fn nets(&self) -> usize {
         self.weight.len()
     }
 
-    /// Number of pins.
+    /// Returns the number of pins.
     pub fn pins(&self) -> usize {
         self.pin_body.len()
     }
 
-    /// Number of movable cells.
+    /// Returns the number of movable cells.
     pub fn movable(&self) -> usize {
         self.body_start.len().saturating_sub(1)
     }

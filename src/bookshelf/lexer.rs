@@ -289,7 +289,7 @@ pub(super) fn keyword<'a>(key: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, 
     }
 }
 
-/// The rest of the line and its end. Returns the text passed, without blanks and comment.
+/// Returns the rest of the line and its end. Returns the text passed, without blanks and comment.
 #[inline(always)]
 pub(super) fn end_of_line(i: &[u8]) -> Parsed<'_, &[u8]> {
     match skip_blanks(i) {

@@ -130,7 +130,7 @@ impl Bodies {
         Ok(charge)
     }
 
-    /// Every fence's rectangles, and the region of every movable cell.
+    /// Returns every fence's rectangles, and the region of every movable cell.
     ///
     /// # Safety
     /// Arrays have the lengths given.

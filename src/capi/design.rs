@@ -66,7 +66,7 @@ impl From<FileError> for Failure {
     }
 }
 
-/// The path in a string that ends in a zero.
+/// Returns the path in a string that ends in a zero.
 ///
 /// # Safety
 /// A pointer that is not null is that of such a string, which nothing writes for `'a`.

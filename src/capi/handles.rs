@@ -20,7 +20,7 @@ fn table() -> MutexGuard<'static, Table> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A handle for `value`; the pointer is never followed, only looked up.
+/// Returns a handle for `value`; the pointer is never followed, only looked up.
 pub(super) fn add<V: Send + 'static, H>(value: V) -> *mut H {
     let mut table = table();
     let number = table.next;

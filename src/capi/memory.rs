@@ -131,7 +131,7 @@ pub(super) unsafe fn optional<T>(
     unsafe { output(place, name, others) }.map(Some)
 }
 
-/// A structure to be read.
+/// Returns a structure to be read.
 ///
 /// # Safety
 /// A pointer that is not null is that of a `T` that nothing writes for `'a`.
@@ -141,7 +141,7 @@ pub(super) unsafe fn plain<'a, T>(place: *const T, what: &str) -> Result<&'a T, 
     Ok(unsafe { &*place })
 }
 
-/// A structure that begins with its size, to be read.
+/// Returns a structure that begins with its size, to be read.
 ///
 /// # Safety
 /// A pointer that is not null is that of a `u32`, and of as many bytes as that number says.

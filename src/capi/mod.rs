@@ -190,8 +190,8 @@ pub extern "C" fn placefield_version_text() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The name of a placefield_status, as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for any other
-/// number. Static: not to be freed.
+/// Returns the name of a placefield_status, as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for any
+/// other number. Static: not to be freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn placefield_status_name(status: i32) -> *const c_char {
     status::name(status).as_ptr()
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn placefield_options_init(
     })
 }
 
-/// The options a caller gave.
+/// Returns the options a caller gave.
 ///
 /// # Safety
 /// `options` is null or points to a structure of the size it says.

@@ -313,8 +313,8 @@ uint32_t placefield_version(void);
 // Returns the version in words, as "0.1.0". Static: not to be freed.
 const char *placefield_version_text(void);
 
-// The name of a placefield_status, as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for any other
-// number. Static: not to be freed.
+// Returns the name of a placefield_status, as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for any
+// other number. Static: not to be freed.
 const char *placefield_status_name(int32_t status);
 
 // Writes the number of CUDA devices that can be used.

@@ -241,7 +241,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     refined(status, &args.output.display().to_string())
 }
 
-/// The bins that are looked at, and what fixed cells leave of them.
+/// Returns the bins that are looked at, and what fixed cells leave of them.
 fn charge(args: &RefineArgs, design: &Design) -> Result<Charge, Failure> {
     let die = design.die().ok_or("the design has no rows, so there is nothing to stand on")?;
     let [nx, ny] = match args.bins {

@@ -140,7 +140,7 @@ fn worst(mut values: Vec<f64>) -> Worst {
     Worst { half_percent, one_percent, two_percent, five_percent, mean }
 }
 
-/// How many a share of so many is, one at least.
+/// Returns how many a share of so many is, one at least.
 fn count(all: usize, share: f64) -> usize {
     ((all as f64 * share).round() as usize).clamp(1, all.max(1))
 }

@@ -173,17 +173,18 @@ impl Axis {
         self.edges[i + 1] - self.edges[i]
     }
 
-    /// The narrowest bin's width.
+    /// Returns the narrowest bin's width.
     pub(super) fn least_width(&self) -> f64 {
         self.edges.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min)
     }
 
-    /// The mean width.
+    /// Returns the mean width.
     pub(super) fn mean_width(&self) -> f64 {
         (self.edges[self.bins()] - self.edges[0]) / self.bins() as f64
     }
 
-    /// Where `at` lies, in bins from the first edge, moved to the nearest end if it is beyond.
+    /// Returns where `at` lies, in bins from the first edge, moved to the nearest end if it is
+    /// beyond.
     #[inline(always)]
     fn in_bins(&self, at: f64) -> f64 {
         let bins = self.bins();
@@ -203,7 +204,7 @@ impl Axis {
         at >= self.edges[0] && at <= self.edges[self.bins()]
     }
 
-    /// The bin of a place that [`Axis::holds`].
+    /// Returns the bin of a place that [`Axis::holds`].
     #[inline(always)]
     pub(super) fn bin(&self, at: f64, counting: Counting) -> usize {
         let u = self.in_bins(at);
@@ -213,7 +214,7 @@ impl Axis {
         }
     }
 
-    /// The bins that `[low, high]` covers; `None` if it lies beyond the grid.
+    /// Returns the bins that `[low, high]` covers; `None` if it lies beyond the grid.
     #[inline(always)]
     pub(super) fn cover(&self, low: f64, high: f64, counting: Counting) -> Option<Cover> {
         let bins = self.bins();
@@ -238,7 +239,7 @@ impl Axis {
 }
 
 impl Cover {
-    /// Number of bins.
+    /// Returns the number of bins.
     #[inline(always)]
     pub(super) fn bins(&self) -> usize {
         self.last - self.first + 1

@@ -311,7 +311,7 @@ impl CongestionMaps {
     }
 }
 
-/// A convention's own number for demand in both directions.
+/// Returns a convention's own number for demand in both directions.
 fn rudy(of: &Directions, convention: Convention, capacity: Option<Capacity>) -> Map<f64> {
     let capacity = capacity.unwrap_or(Capacity::DREAMPLACE);
     let values = of.horizontal.as_slice().iter().zip(of.vertical.as_slice());

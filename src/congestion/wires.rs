@@ -85,7 +85,7 @@ impl<'a> PlacedNets<'a> {
         Ok(PlacedNets { nets, centre, turned })
     }
 
-    /// Where pin `p` lies.
+    /// Returns where pin `p` lies.
     #[inline(always)]
     fn pin<const TURNED: bool>(&self, p: usize) -> [f64; 2] {
         let node = self.nets.pin_node[p] as usize;
@@ -96,7 +96,7 @@ impl<'a> PlacedNets<'a> {
         [x + offset.0, y + offset.1]
     }
 
-    /// The bounding box of a net's pins.
+    /// Returns the bounding box of a net's pins.
     #[inline(always)]
     fn bounds<const TURNED: bool>(&self, net: usize) -> Rect {
         let start = Rect {
@@ -165,8 +165,8 @@ impl<'a> PlacedNets<'a> {
     }
 }
 
-/// The wire that a net of so many pins needs over half the perimeter of its box (Cheng, "RISA",
-/// ICCAD 1994, table 1), from 46 pins on as for 46 to 50.
+/// Returns the wire that a net of so many pins needs over half the perimeter of its box (Cheng,
+/// "RISA", ICCAD 1994, table 1), from 46 pins on as for 46 to 50.
 fn risa(pins: usize) -> f64 {
     const UP_TO_10: [f64; 7] = [1.0828, 1.1536, 1.2206, 1.2823, 1.3385, 1.3991, 1.4493];
     const BY_5: [f64; 8] = [1.6899, 1.8924, 2.0743, 2.2334, 2.3892, 2.5356, 2.6625, 2.7933];
@@ -183,7 +183,7 @@ pub(super) fn least_sides(grid: &RoutingGrid) -> [f64; 2] {
     [x, y].map(|axis| LEAST_SIDE * axis.mean_width())
 }
 
-/// The bins a box covers along both axes, and its sides; `None` for one without demand.
+/// Returns the bins a box covers along both axes, and its sides; `None` for one without demand.
 #[inline(always)]
 fn covers(
     grid: &RoutingGrid,

@@ -246,7 +246,7 @@ impl CudaCongestion {
         })
     }
 
-    /// Number of nodes that have a position.
+    /// Returns the number of nodes that have a position.
     pub fn nodes(&self) -> usize {
         self.tables.node_pins.len()
     }

@@ -52,7 +52,7 @@ impl Names {
         names
     }
 
-    /// Number of names.
+    /// Returns the number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -72,20 +72,20 @@ impl Names {
         &self.text[start..end]
     }
 
-    /// Where the `i`-th name starts and ends in [`Names::text`].
+    /// Returns where the `i`-th name starts and ends in [`Names::text`].
     #[inline]
     pub(crate) fn span(&self, i: usize) -> (usize, usize) {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
         (start, self.ends[i] as usize)
     }
 
-    /// All names, one directly after the other.
+    /// Returns all names, one directly after the other.
     #[inline]
     pub(crate) fn text(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// Where each name ends in [`Names::text`].
+    /// Returns where each name ends in [`Names::text`].
     pub(crate) fn ends(&self) -> &[u32] {
         &self.ends
     }

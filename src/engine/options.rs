@@ -92,7 +92,7 @@ impl<'a> GradientOptions<'a> {
         accumulate: bool,
     }
 
-    /// The factor of the force on bodies of the first region: that on all where regions
+    /// Returns the factor of the force on bodies of the first region: that on all where regions
     /// have no weights of their own.
     pub(crate) fn first_weight(&self) -> f64 {
         self.weight * self.region_weights.first().unwrap_or(&1.0)

@@ -90,7 +90,7 @@ impl Subject {
         }
     }
 
-    /// The first way in which the two differ.
+    /// Returns the first way in which the two differ.
     fn difference(&self, other: &Subject) -> Option<String> {
         let differ = |what: &str, a: &dyn std::fmt::Debug, b: &dyn std::fmt::Debug| {
             Some(format!("{what} {a:?}, expected {b:?}"))
@@ -142,7 +142,7 @@ impl Checkpoints {
         Checkpoints { to, every, from, subject: None, saved: Ok(()), milliseconds: 0.0 }
     }
 
-    /// Where the placement of `subject` goes on from, if anywhere.
+    /// Returns where the placement of `subject` goes on from, if anywhere.
     pub(crate) fn resume<T: Real>(
         &mut self,
         subject: impl FnOnce() -> Subject,

@@ -468,7 +468,7 @@ pub fn place<H: Host>(
     Ok(placed)
 }
 
-/// All that follows the first descent of a seed.
+/// Returns all that follows the first descent of a seed.
 fn stages_of<H: Host>(
     design: &mut Design,
     subject: Subject<'_>,

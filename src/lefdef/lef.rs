@@ -249,8 +249,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The first word of the next statement of a block, `None` at its `END`; an error where the
-    /// text ends before it, which says what is expected then.
+    /// Returns the first word of the next statement of a block, `None` at its `END`; an error where
+    /// the text ends before it, which says what is expected then.
     fn inside<E: Into<Cow<'static, str>>>(
         &mut self,
         expected: impl FnOnce() -> E,

@@ -302,7 +302,7 @@ fn designs_without_rows_or_finite_numbers_fail() {
     assert_eq!(error.unwrap_err().to_string(), "x of nodes: 0 values, expected 404");
 }
 
-/// Two rows of ten sites, and a cell of 2 × 10 on the lower, another on the upper one.
+/// Returns two rows of ten sites, and a cell of 2 × 10 on the lower, another on the upper one.
 fn two_rows() -> Design {
     let row = Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 10, ..Row::default() };
     Design {

@@ -49,8 +49,9 @@ impl Segment {
         x.min(f64::from(self.run.end - width)).max(f64::from(self.run.start))
     }
 
-    /// Where a cell would lie that is put at the end, and how much farther the others would be from
-    /// where they want to be, all together: those of a cluster are taken to want to be at its mean.
+    /// Returns where a cell would lie that is put at the end, and how much farther the others would
+    /// be from where they want to be, all together: those of a cluster are taken to want to be at
+    /// its mean.
     #[inline]
     fn tried(&self, wish: f64, width: i32) -> (f64, f64) {
         let (mut sum, mut count, mut whole) = (wish, 1.0, width);
@@ -94,7 +95,8 @@ impl Segment {
         self.clusters.push(last);
     }
 
-    /// Where a cell of several rows would lie at the end, if it may not lie left of `least`.
+    /// Returns where a cell of several rows would lie at the end, if it may not lie left of
+    /// `least`.
     fn tried_from(&self, least: f64, wish: f64, width: i32) -> f64 {
         self.tried(wish, width).0.max(least).ceil()
     }
@@ -110,8 +112,8 @@ impl Segment {
         rest
     }
 
-    /// The first site of every cell, from left to right. Clusters are apart by whole cells, so that
-    /// rounding each keeps them apart.
+    /// Returns the first site of every cell, from left to right. Clusters are apart by whole cells,
+    /// so that rounding each keeps them apart.
     pub(super) fn placed(&self, width: impl Fn(u32) -> i32, mut place: impl FnMut(u32, i32)) {
         for (k, cluster) in self.clusters.iter().enumerate() {
             let end = self.clusters.get(k + 1).map_or(self.cells.len(), |next| next.first as usize);
@@ -159,7 +161,7 @@ pub(super) struct Ask {
 /// are some 0.5 % of HPWL longer, with 1 as much again.
 const PUSHED: f64 = 0.2;
 
-/// The rows, ascending, from a height outwards, each with its distance.
+/// Returns the rows, ascending, from a height outwards, each with its distance.
 fn nearest(rows: &[RowAt], y: f64) -> impl Iterator<Item = (RowAt, f64)> + '_ {
     let above = rows.partition_point(|at| at.y < y);
     let distances = outwards(above, rows.len(), move |n| (rows[n].y - y).abs());
@@ -226,7 +228,7 @@ impl Stripe {
         best
     }
 
-    /// The lowest row and the first site for a cell of several rows.
+    /// Returns the lowest row and the first site for a cell of several rows.
     fn best_of_several(&self, ask: &Ask, rows: &[RowAt]) -> Option<(usize, i32)> {
         let Ask { width, wish, .. } = *ask;
         let (mut best, mut least) = (None, f64::INFINITY);
@@ -260,8 +262,8 @@ impl Stripe {
         best
     }
 
-    /// The first site of a cell of several rows that begins in segment `k` of the lowest: at the
-    /// end of the cells in each row, as far right as the one asks that has least room.
+    /// Returns the first site of a cell of several rows that begins in segment `k` of the lowest:
+    /// at the end of the cells in each row, as far right as the one asks that has least room.
     fn first_site(rows: &[Vec<Segment>], k: usize, ask: &Ask) -> Option<i32> {
         let (low, high) = (rows[0][k].run.start, rows[0][k].run.end);
         let mut x = f64::from(low);

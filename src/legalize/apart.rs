@@ -88,7 +88,7 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// The pair with the one first that has its centre below the other's.
+    /// Returns the pair with the one first that has its centre below the other's.
     fn ordered(&self, [i, j]: [u32; 2], axis: usize) -> [u32; 2] {
         let centre = |i: u32| {
             let block = &self.blocks[i as usize];
@@ -103,8 +103,8 @@ impl Graph<'_> {
         a.size[axis] + a.halo[axis][1].max(b.halo[axis][0])
     }
 
-    /// By how much the wishes of two are farther apart than they need to be; negative where they
-    /// overlap.
+    /// Returns by how much the wishes of two are farther apart than they need to be; negative where
+    /// they overlap.
     fn gap(&self, pair: [u32; 2], axis: usize) -> f64 {
         let [i, j] = self.ordered(pair, axis);
         let wish = |i: u32| self.blocks[i as usize].wish[axis];
@@ -205,15 +205,15 @@ impl Graph<'_> {
         order
     }
 
-    /// The constraints in which each block is the first.
+    /// Returns the constraints in which each block is the first.
     fn above(&self, axis: usize) -> Vec<Vec<Below>> {
         let mut above = vec![Vec::new(); self.blocks.len()];
         self.below[axis].iter().for_each(|below| above[below.pair[0] as usize].push(*below));
         above
     }
 
-    /// Where each block may be at most; the pairs of a chain for which there is no room where there
-    /// is one.
+    /// Returns where each block may be at most; the pairs of a chain for which there is no room
+    /// where there is one.
     fn latest(&self, axis: usize) -> Result<Vec<f64>, Vec<[u32; 2]>> {
         let (order, above) = (self.order(axis), self.above(axis));
         let top = |i: usize| match self.blocks[i].weight {

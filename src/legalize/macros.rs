@@ -122,7 +122,7 @@ pub(super) fn place(
     failed
 }
 
-/// The row of a cell's nth stand.
+/// Returns the row of a cell's nth stand.
 fn row_of<'a>(sites: &'a Sites, cells: &Cells, cell: &Cell, nth: usize) -> &'a SiteRow {
     &sites.rows()[cells.stands(cell)[nth].row as usize]
 }
@@ -164,7 +164,7 @@ fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Kept]) -> Option<Vec<(f64, f
     Some(places[..macros.len()].iter().map(|&at| layout(at)).collect())
 }
 
-/// The halo of each node as it lies.
+/// Returns the halo of each node as it lies.
 fn halos(design: &Design) -> impl Fn(usize) -> Halo {
     let mut halos: Vec<Halo> = design.halos.iter().filter(|h| !h.soft).copied().collect();
     halos.sort_by_key(|halo| halo.node);
@@ -179,8 +179,8 @@ fn halos(design: &Design) -> impl Fn(usize) -> Halo {
     }
 }
 
-/// By band, the number of the list of free runs that it has: neighbours with the same runs share
-/// one.
+/// Returns, by band, the number of the list of free runs that it has: neighbours with the same runs
+/// share one.
 fn slabs(sites: &Sites) -> Vec<u32> {
     let mut slabs: Vec<u32> = Vec::with_capacity(sites.bands().len());
     for band in 0..sites.bands().len() {
@@ -237,7 +237,7 @@ impl Floor<'_> {
         places
     }
 
-    /// The place of a macro nearest to a wish, if one is nearer than `most`.
+    /// Returns the place of a macro nearest to a wish, if one is nearer than `most`.
     fn nearest(
         &self,
         m: &Macro,
@@ -283,7 +283,8 @@ impl Floor<'_> {
         best
     }
 
-    /// The first sites at which a macro on this height would be in the way of others, ascending.
+    /// Returns the first sites at which a macro on this height would be in the way of others,
+    /// ascending.
     fn blocked(&self, m: &Macro, y: f64, kept: &[Kept]) -> Vec<(i32, i32)> {
         let rows = self.sites.rows();
         let stand = self.cells.stands(&m.cell)[0];
@@ -312,7 +313,7 @@ impl Floor<'_> {
     }
 }
 
-/// The first sites that a macro may have within each run, as runs of these.
+/// Returns the first sites that a macro may have within each run, as runs of these.
 fn widened(runs: &[Run], m: &Macro) -> Vec<Run> {
     let fits = runs.iter().filter(|run| run.end - run.start >= m.cell.width);
     fits.map(|run| Run { end: run.end - m.cell.width + 1, ..*run }).collect()

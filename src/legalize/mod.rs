@@ -135,7 +135,8 @@ fn comes_first(design: &Design, sites: &Sites, node: usize) -> bool {
         || design.nodes.height[node] > 1.001 * MOST_ROWS_OF_OTHERS * sites.usual_height()
 }
 
-/// The numbers below `count` from `above` outwards, the nearer one first, each with its distance.
+/// Returns the numbers below `count` from `above` outwards, the nearer one first, each with its
+/// distance.
 fn outwards(
     above: usize,
     count: usize,

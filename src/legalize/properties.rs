@@ -35,7 +35,7 @@ fn recipes() -> impl Strategy<Value = Recipe> {
     )
 }
 
-/// Numbers below a bound, one after the other.
+/// Returns the numbers below a bound, one after the other.
 fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
     move |below| {
         state =
@@ -192,8 +192,8 @@ fn movable_at(design: &Design, at: &Placement, failed: &[usize]) -> Vec<(usize, 
     .collect()
 }
 
-/// Every place that a cell may have: each site of each row, of those that it fills if there are
-/// any, and no place that ends within a row, for all of that row's height is taken.
+/// Returns every place that a cell may have: each site of each row, of those that it fills if there
+/// are any, and no place that ends within a row, for all of that row's height is taken.
 fn places<'a>(
     whole: &'a Design,
     design: &'a Design,

@@ -86,8 +86,8 @@ enum Way {
 }
 
 impl Way {
-    /// Where `w` sites from `x` on are, seen so that cells are pushed to the left: in a mirror,
-    /// where right is left, a cell at [x, x + w) is at [-x - w, -x).
+    /// Returns where `w` sites from `x` on are, seen so that cells are pushed to the left: in a
+    /// mirror, where right is left, a cell at [x, x + w) is at [-x - w, -x).
     fn mirrored(self, x: i32, w: i32) -> i32 {
         if self == Way::Left { x } else { -x - w }
     }
@@ -127,23 +127,23 @@ impl<'a> Shelf<'a> {
         &self.cells.cells()[k as usize]
     }
 
-    /// Sites that a cell takes.
+    /// Returns the sites that a cell takes.
     pub(super) fn width(&self, k: u32) -> i32 {
         self.cell(k).width
     }
 
-    /// Where a cell stands and its first site, if it does.
+    /// Returns where a cell stands and its first site, if it does.
     pub(super) fn place_of(&self, k: u32) -> Option<(Stand, i32)> {
         self.stand[k as usize].map(|stand| (stand, self.x[k as usize]))
     }
 
-    /// How far a cell is from where it wants to be at `x` on a row.
+    /// Returns how far a cell is from where it wants to be at `x` on a row.
     pub(super) fn distance(&self, k: u32, row: u32, x: i32) -> f64 {
         let wish = self.wishes[k as usize];
         (f64::from(x) - wish.x).abs() + (self.row_y[row as usize] - wish.y).abs()
     }
 
-    /// The run of a band that holds site `x`, counted over all bands.
+    /// Returns the run of a band that holds site `x`, counted over all bands.
     fn run_at(&self, band: usize, x: i32) -> (usize, Run) {
         let runs = self.sites.free(band);
         let k = runs.partition_point(|run| run.start <= x) - 1;
@@ -155,14 +155,15 @@ impl<'a> Shelf<'a> {
         run.fence == cell.fence && run.end - run.start >= cell.width
     }
 
-    /// The site of a run, wide enough for the cell, that is nearest to where it wants to be.
+    /// Returns the site of a run, wide enough for the cell, that is nearest to where it wants to
+    /// be.
     fn nearest_site(&self, k: u32, run: &Run) -> i32 {
         let (low, high) = (f64::from(run.start), f64::from(run.end - self.width(k)));
         self.wishes[k as usize].x.round().max(low).min(high) as i32
     }
 
-    /// The runs that a cell of one band may stand in and that are wide enough, nearest first, at
-    /// most so many.
+    /// Returns the runs that a cell of one band may stand in and that are wide enough, nearest
+    /// first, at most so many.
     pub(super) fn targets(&self, k: u32, most: usize) -> Vec<Target> {
         let cell = self.cell(k);
         let wish = self.wishes[k as usize];
@@ -183,12 +184,12 @@ impl<'a> Shelf<'a> {
         targets
     }
 
-    /// The only band of a row that is a target.
+    /// Returns the only band of a row that is a target.
     fn band_of(&self, target: &Target) -> usize {
         self.sites.rows()[target.row as usize].bands().start
     }
 
-    /// Sites of a target's run that no cell takes.
+    /// Returns the sites of a target's run that no cell takes.
     pub(super) fn free_in(&self, target: &Target) -> i32 {
         self.slack(self.band_of(target), target.site)
     }
@@ -201,7 +202,7 @@ impl<'a> Shelf<'a> {
         list.iter().copied().filter(|&k| self.bands_of(k).len() == 1).collect()
     }
 
-    /// The best place for a cell in a target's run, if it may stand there and has room.
+    /// Returns the best place for a cell in a target's run, if it may stand there and has room.
     pub(super) fn find_in(&mut self, k: u32, target: Target) -> Option<Place> {
         let cell = self.cell(k);
         let stands = self.cells.stands(cell);
@@ -213,7 +214,7 @@ impl<'a> Shelf<'a> {
         self.place_at(k, stands[nth], self.nearest_site(k, &run), f64::INFINITY, usize::MAX)
     }
 
-    /// A state to go back to by [`Shelf::undo`].
+    /// Returns a state to go back to by [`Shelf::undo`].
     pub(super) fn mark(&self) -> usize {
         self.journal.len()
     }
@@ -231,13 +232,13 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    /// Sites of a run that no cell takes.
+    /// Returns the sites of a run that no cell takes.
     fn slack(&self, band: usize, x: i32) -> i32 {
         let (index, run) = self.run_at(band, x);
         run.end - run.start - self.used[index]
     }
 
-    /// The runs that are free in all bands of the nth stand of a cell, of any fence.
+    /// Returns the runs that are free in all bands of the nth stand of a cell, of any fence.
     fn spans_of(&self, k: u32, nth: usize) -> &[Run] {
         let stand = self.cells.stands(self.cell(k))[nth];
         self.spans[self.cells.first_stand(self.cell(k)) + nth].get_or_init(|| {
@@ -299,7 +300,7 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    /// The number of cells of a band that are left of `x`.
+    /// Returns the number of cells of a band that are left of `x`.
     fn position(&self, band: usize, x: i32) -> usize {
         self.lists[band].partition_point(|&k| self.x[k as usize] < x)
     }
@@ -322,8 +323,8 @@ impl<'a> Shelf<'a> {
         self.occupy(k, stand, x);
     }
 
-    /// The best place for a cell among those that cost less than `most`, pushing at most `reach`
-    /// cells either way, in a few runs of each row; in all of them without a `reach`.
+    /// Returns the best place for a cell among those that cost less than `most`, pushing at most
+    /// `reach` cells either way, in a few runs of each row; in all of them without a `reach`.
     pub(super) fn find(&mut self, k: u32, most: f64, reach: usize) -> Option<Place> {
         let stands = self.cells.stands(self.cell(k));
         let wish = self.wishes[k as usize];
@@ -343,7 +344,7 @@ impl<'a> Shelf<'a> {
         best
     }
 
-    /// The best place on one stand.
+    /// Returns the best place on one stand.
     fn find_on(&mut self, k: u32, nth: usize, most: f64, reach: usize) -> Option<Place> {
         let (cell, wish) = (self.cell(k), self.wishes[k as usize]);
         let stand = self.cells.stands(cell)[nth];
@@ -377,7 +378,7 @@ impl<'a> Shelf<'a> {
         best
     }
 
-    /// The nearest free place of a run at `x` or to one side of it.
+    /// Returns the nearest free place of a run at `x` or to one side of it.
     fn gap(&self, way: Way, k: u32, stand: Stand, mut x: i32, run: Run) -> Option<i32> {
         let width = self.width(k);
         while x >= run.start && x + width <= run.end {
@@ -392,8 +393,8 @@ impl<'a> Shelf<'a> {
         None
     }
 
-    /// Where cells begin and end that have sites from `x` on that this one takes: of each band the
-    /// last of them.
+    /// Returns where cells begin and end that have sites from `x` on that this one takes: of each
+    /// band the last of them.
     fn in_the_way(&self, k: u32, stand: Stand, x: i32) -> impl Iterator<Item = (i32, i32)> + '_ {
         let end = x + self.width(k);
         stand.bands().filter_map(move |band| {
@@ -403,7 +404,7 @@ impl<'a> Shelf<'a> {
         })
     }
 
-    /// A place at `x`, or near where others have to be pushed aside.
+    /// Returns a place at `x`, or near where others have to be pushed aside.
     fn place_at(&mut self, k: u32, stand: Stand, x: i32, most: f64, reach: usize) -> Option<Place> {
         if self.in_the_way(k, stand, x).next().is_none() {
             let cost = self.distance(k, stand.row, x);
@@ -414,7 +415,7 @@ impl<'a> Shelf<'a> {
         place
     }
 
-    /// A place at `x` or near, those in the way pushed aside.
+    /// Returns a place at `x` or near, those in the way pushed aside.
     fn squeeze(&mut self, k: u32, stand: Stand, x: i32, most: f64, reach: usize) -> Option<Place> {
         let width = self.width(k);
         if stand.bands().any(|band| self.slack(band, x) < width) {
@@ -505,7 +506,8 @@ impl<'a> Shelf<'a> {
         Some(short)
     }
 
-    /// The cell of a band next to those before `split`, or from it on, that is pushed first.
+    /// Returns the cell of a band next to those before `split`, or from it on, that is pushed
+    /// first.
     fn neighbour(&self, way: Way, band: usize, split: usize) -> Option<u32> {
         let at = if way == Way::Left { split.checked_sub(1)? } else { split };
         self.lists[band].get(at).copied()
@@ -538,7 +540,7 @@ impl<'a> Shelf<'a> {
         runs.filter(|run| run.fence == cell.fence).map(|run| run.end - run.start).max().unwrap_or(0)
     }
 
-    /// Bands that a cell stands on.
+    /// Returns the bands that a cell stands on.
     pub(super) fn bands_of(&self, k: u32) -> Range<usize> {
         self.stand[k as usize].map_or(0..0, |stand| stand.bands())
     }

@@ -82,27 +82,27 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// Left edge of a site, layout units.
+    /// Returns the left edge of a site, layout units.
     pub fn x(&self, site: i32) -> f64 {
         self.origin + f64::from(site) * self.pitch
     }
 
-    /// The number of sites, not whole, from site 0 to `x`.
+    /// Returns the number of sites, not whole, from site 0 to `x`.
     pub fn site(&self, x: f64) -> f64 {
         (x - self.origin) / self.pitch
     }
 
-    /// The sites that `[low, high]` touches.
+    /// Returns the sites that `[low, high]` touches.
     fn touched(&self, low: f64, high: f64) -> (i32, i32) {
         (floor(self.site(low) + TOLERANCE), ceil(self.site(high) - TOLERANCE))
     }
 
-    /// The sites that lie within `[low, high]`.
+    /// Returns the sites that lie within `[low, high]`.
     fn within(&self, low: f64, high: f64) -> (i32, i32) {
         (ceil(self.site(low) - TOLERANCE), floor(self.site(high) + TOLERANCE))
     }
 
-    /// Sites that a width takes.
+    /// Returns the sites that a width takes.
     fn width(&self, width: f64) -> Option<i32> {
         let sites = ((width + self.gap) / self.pitch - TOLERANCE).ceil().max(1.0);
         (sites < MOST_SITES).then_some(sites as i32)
@@ -140,7 +140,7 @@ pub struct SiteRow {
 }
 
 impl SiteRow {
-    /// The bands that it is made of.
+    /// Returns the bands that it is made of.
     pub fn bands(&self) -> Range<usize> {
         self.first_band as usize..self.end_band as usize
     }
@@ -252,22 +252,22 @@ impl Sites {
         Ok(sites)
     }
 
-    /// The lattices, in order of pitch and phase.
+    /// Returns the lattices, in order of pitch and phase.
     pub fn lattices(&self) -> &[Lattice] {
         &self.lattices
     }
 
-    /// The rows, by lattice and then upwards.
+    /// Returns the rows, by lattice and then upwards.
     pub fn rows(&self) -> &[SiteRow] {
         &self.rows
     }
 
-    /// The bands, by lattice and then upwards.
+    /// Returns the bands, by lattice and then upwards.
     pub fn bands(&self) -> &[Band] {
         &self.bands
     }
 
-    /// The free runs of a band, ascending, none next to another of the same fence.
+    /// Returns the free runs of a band, ascending, none next to another of the same fence.
     ///
     /// # Panics
     /// Where there is no such band.
@@ -275,7 +275,7 @@ impl Sites {
         self.free.get(band)
     }
 
-    /// The runs of a row that are free in all of its bands, ascending.
+    /// Returns the runs of a row that are free in all of its bands, ascending.
     ///
     /// # Panics
     /// Where there is no such row.
@@ -289,7 +289,7 @@ impl Sites {
         self.overlapping
     }
 
-    /// The height that most rows have.
+    /// Returns the height that most rows have.
     pub fn usual_height(&self) -> f64 {
         self.usual
     }
@@ -303,7 +303,7 @@ impl Sites {
         is_macro(design, node, self.usual)
     }
 
-    /// Left edge of a site of a row, layout units.
+    /// Returns the left edge of a site of a row, layout units.
     ///
     /// # Panics
     /// Where there is no such row.
@@ -311,8 +311,8 @@ impl Sites {
         self.lattices[self.rows[row].lattice as usize].x(site)
     }
 
-    /// The bands from the bottom of `row` that a cell of this height reaches into; none where the
-    /// rows end below its top.
+    /// Returns the bands from the bottom of `row` that a cell of this height reaches into; none
+    /// where the rows end below its top.
     fn bands_below(&self, row: &SiteRow, height: f64) -> Option<Range<u32>> {
         let near = TOLERANCE * self.lattices[row.lattice as usize].pitch;
         let top = row.y + height - near;
@@ -363,7 +363,7 @@ impl Sites {
         }
     }
 
-    /// By band, the sites that rows cover.
+    /// Returns, by band, the sites that rows cover.
     fn on_rows(&self, covered: &[Vec<(i32, i32)>]) -> Vec<Vec<(i32, i32)>> {
         let mut on_rows: Vec<Vec<(i32, i32)>> = vec![Vec::new(); self.bands.len()];
         for (row, covered) in self.rows.iter().zip(covered) {
@@ -424,7 +424,7 @@ impl Sites {
         taken
     }
 
-    /// By band, the sites of fences: those that one holds, and those that its edges cut.
+    /// Returns, by band, the sites of fences: those that one holds, and those that its edges cut.
     fn fenced(&self, design: &Design) -> Vec<Fenced> {
         let mut fenced: Vec<Fenced> = vec![Fenced::default(); self.bands.len()];
         for (fence, rect) in (0u32..)
@@ -457,7 +457,7 @@ struct Fenced {
     within: Vec<(u32, i32, i32)>,
 }
 
-/// The ranges of neighbours with the same key.
+/// Returns the ranges of neighbours with the same key.
 fn chunks<T>(of: &[T], key: impl Fn(&T) -> u32) -> Vec<Range<usize>> {
     let mut start = 0;
     let chunks = of.chunk_by(|a, b| key(a) == key(b));
@@ -584,7 +584,7 @@ fn unfenced(intervals: &[(i32, i32)]) -> Vec<Run> {
     intervals.iter().map(|&(start, end)| Run { start, end, fence: None }).collect()
 }
 
-/// The free runs of a band with the fence that each is within, ascending.
+/// Returns the free runs of a band with the fence that each is within, ascending.
 fn with_fences(runs: &[Run], fenced: &Fenced) -> Vec<Run> {
     let mut all = without(runs, &fenced.touched);
     for of_fence in fenced.within.chunk_by(|a, b| a.0 == b.0) {
@@ -598,7 +598,7 @@ fn with_fences(runs: &[Run], fenced: &Fenced) -> Vec<Run> {
     all
 }
 
-/// All that `intervals`, ascending, do not hold.
+/// Returns all that `intervals`, ascending, do not hold.
 fn others(intervals: &[(i32, i32)]) -> Vec<(i32, i32)> {
     let mut others = Vec::with_capacity(intervals.len() + 1);
     let mut from = i32::MIN;
@@ -624,7 +624,7 @@ pub(super) fn shared(a: &[Run], b: &[Run], adopt: bool) -> Vec<Run> {
     shared
 }
 
-/// The runs without the sites of `taken`, both ascending.
+/// Returns the runs without the sites of `taken`, both ascending.
 pub(super) fn without(runs: &[Run], taken: &[(i32, i32)]) -> Vec<Run> {
     let mut left = Vec::with_capacity(runs.len() + taken.len());
     let mut k = 0;
@@ -656,7 +656,7 @@ pub struct Stand {
 }
 
 impl Stand {
-    /// The bands that the cell reaches into.
+    /// Returns the bands that the cell reaches into.
     pub fn bands(&self) -> Range<usize> {
         self.first_band as usize..self.end_band as usize
     }
@@ -692,7 +692,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A number that cells share which may stand on the same rows.
+    /// Returns a number that cells share which may stand on the same rows.
     pub(crate) fn footprint(&self) -> usize {
         self.footprint as usize
     }
@@ -797,12 +797,12 @@ impl Cells {
         Ok(cells)
     }
 
-    /// The cells, in order of their nodes.
+    /// Returns the cells, in order of their nodes.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// Where a cell may stand, as far as rows and their bands go, upwards. At least one.
+    /// Returns where a cell may stand, as far as rows and their bands go, upwards. At least one.
     ///
     /// # Panics
     /// Where the cell is of another design.
@@ -810,32 +810,32 @@ impl Cells {
         self.stands.get(cell.footprint as usize)
     }
 
-    /// The number of all stands of all footprints.
+    /// Returns the number of all stands of all footprints.
     pub(super) fn all_stands(&self) -> usize {
         self.stands.values.len()
     }
 
-    /// Where the stands of a cell begin among all.
+    /// Returns where the stands of a cell begin among all.
     pub(super) fn first_stand(&self, cell: &Cell) -> usize {
         self.stands.start[cell.footprint as usize] as usize
     }
 
-    /// Sites of padding at either side of a cell that is no macro: one that takes sites from `k` on
-    /// lies at `k + padding`.
+    /// Returns the sites of padding at either side of a cell that is no macro: one that takes sites
+    /// from `k` on lies at `k + padding`.
     pub fn padding(&self) -> i32 {
         self.padding
     }
 }
 
 impl Sites {
-    /// The height that all bands have, if all have the same.
+    /// Returns the height that all bands have, if all have the same.
     fn even_bands(&self) -> Option<f64> {
         let height = |band: &Band| band.yh - band.yl;
         let first = height(self.bands.first()?);
         self.bands.iter().all(|b| (height(b) - first).abs() <= 1e-9 * first).then_some(first)
     }
 
-    /// Where a cell with this footprint may stand on a lattice, upwards.
+    /// Returns where a cell with this footprint may stand on a lattice, upwards.
     fn stands(&self, of: &Footprint, lattice: usize) -> Vec<Stand> {
         let height = f64::from_bits(of.height);
         let fits = |row: &SiteRow| {
@@ -887,9 +887,10 @@ fn whole(height: f64, row: f64) -> Option<f64> {
     ((rows * row - height).abs() <= TOLERANCE * row).then_some(rows * row)
 }
 
-/// How a node lies on a row of `sites`: as the row asks, and mirrored left and right as it lies now
-/// where it may. One of an even number of rows has the same supply rail at its bottom and its top,
-/// and is not turned upside down. `None` where the library cell may not lie as the row asks.
+/// Returns how a node lies on a row of `sites`: as the row asks, and mirrored left and right as it
+/// lies now where it may. One of an even number of rows has the same supply rail at its bottom and
+/// its top, and is not turned upside down. `None` where the library cell may not lie as the row
+/// asks.
 ///
 /// # Panics
 /// Where there is no such node or row.

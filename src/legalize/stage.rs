@@ -24,8 +24,8 @@ const FAR: f64 = 4.0;
 /// Cells of a small design that may do so, of a large one it is one in 64.
 const MOST_FAR: usize = 1024;
 
-/// The lattice of every movable node, where there are several: the one with the nearest row that it
-/// may stand on. `u32::MAX` where none has any.
+/// Returns the lattice of every movable node, where there are several: the one with the nearest row
+/// that it may stand on. `u32::MAX` where none has any.
 pub(super) fn homes(design: &Design, sites: &Sites) -> Result<Vec<u32>, LegalizeError> {
     let mut homes = vec![u32::MAX; design.nodes.len()];
     let mut least = vec![f64::INFINITY; design.nodes.len()];

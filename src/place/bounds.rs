@@ -55,7 +55,7 @@ fn clamp<T: Real>(value: T, low: T, high: T) -> T {
     }
 }
 
-/// A `T` at or just below `high − size` whose sum with `size` is at most `high`.
+/// Returns a `T` at or just below `high − size` whose sum with `size` is at most `high`.
 fn round_down<T: Real>(high: f64, size: f64) -> T {
     let mut value = T::of(high - size);
     let mut step = unit_in_last_place(value);
@@ -66,13 +66,13 @@ fn round_down<T: Real>(high: f64, size: f64) -> T {
     value
 }
 
-/// A `T` at or just above `low`.
+/// Returns a `T` at or just above `low`.
 fn round_up<T: Real>(low: f64) -> T {
     let value = T::of(low);
     if value.wide() < low { value + unit_in_last_place(value) } else { value }
 }
 
-/// The distance to the next number, or up to twice that.
+/// Returns the distance to the next number, or up to twice that.
 fn unit_in_last_place<T: Real>(value: T) -> T {
     (value.abs() * T::epsilon()).max(T::min_positive_value())
 }

@@ -44,7 +44,7 @@ impl State {
         }
     }
 
-    /// The factor on λ, nearer to 1 the more often the descent had to be taken up again.
+    /// Returns the factor on λ, nearer to 1 the more often the descent had to be taken up again.
     pub(super) fn slowed(&self, mu: f64) -> f64 {
         mu.powf(0.5f64.powi(self.returns as i32))
     }

@@ -91,7 +91,7 @@ mod tests {
     use crate::charge::{ChargeOptions, Rectangles};
     use crate::grid::{BinGrid, Rect};
 
-    /// A die of 64, a block of 32 on it, and four cells of `width` x 2.
+    /// Returns a die of 64, a block of 32 on it, and four cells of `width` x 2.
     fn charge(width: f64, fillers: bool) -> Charge {
         let grid = BinGrid::new(Rect::at(0.0, 0.0, 8.0, 8.0), 8, 8).unwrap();
         let block = [Rect::at(0.0, 0.0, 8.0, 4.0)];

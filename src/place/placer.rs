@@ -250,7 +250,7 @@ impl<'b> Placer<'b> {
         state.weights.gamma = self.base_gamma * schedule::gamma_factor(overflow);
     }
 
-    /// The longest step that bodies in the densest bin take without oscillating.
+    /// Returns the longest step that bodies in the densest bin take without oscillating.
     ///
     /// ∇·E = ρ − mean ρ, so that λ · force / preconditioner of a body of no pins
     /// changes by at most min(1, λ · area) · (ρ_max − 1) / bin width over a unit
@@ -266,7 +266,7 @@ impl<'b> Placer<'b> {
         MOST_OVERSHOOT / (density * weight)
     }
 
-    /// The longest step that cells joined by short nets take without oscillating far.
+    /// Returns the longest step that cells joined by short nets take without oscillating far.
     ///
     /// WA of two pins d apart is d · tanh(d/2γ). Where d is short against γ, two
     /// cells that move against each other have a preconditioned curvature of

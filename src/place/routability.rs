@@ -223,7 +223,7 @@ impl Routability {
         }))
     }
 
-    /// Area that cells have gained, layout units squared.
+    /// Returns the area that cells have gained, layout units squared.
     fn added(&self) -> f64 {
         let area = |i: usize| self.own.width()[i] * self.own.height()[i];
         self.growth.iter().enumerate().map(|(i, growth)| area(i) * (growth - 1.0)).sum()
@@ -278,7 +278,8 @@ impl Routability {
             .map(|sides| sides.iter().enumerate().map(|(i, side)| side * factor(i)).collect())
     }
 
-    /// How far every body now reaches beyond its own size on each side, along x and along y.
+    /// Returns how far every body now reaches beyond its own size on each side, along x and along
+    /// y.
     fn margins(&self) -> [Vec<f64>; 2] {
         let [width, height] = self.sides();
         let margins = |grown: Vec<f64>, own: &[f64]| {
@@ -423,7 +424,7 @@ mod tests {
         assert!(state.grow(&grown.x, &grown.y).unwrap().is_none(), "the rounds are spent");
     }
 
-    /// Area added in all rounds, over the cells' own, and the fillers' over theirs.
+    /// Returns the area added in all rounds, over the cells' own, and the fillers' over theirs.
     fn grown_by(most_added: f64, bins: usize, filler_area: f64) -> (f64, f64) {
         let (design, charge) = crowded();
         let mut charge = charge;

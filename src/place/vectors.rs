@@ -77,7 +77,7 @@ impl<T: Real> Vectors<T> {
         }
     }
 
-    /// One of the vectors, or the placement kept.
+    /// Returns one of the vectors, or the placement kept.
     pub(super) fn held(&self, held: Held) -> Result<&Pair<T>, EngineError> {
         let current = &self.points.current;
         match (held, self.kept) {
@@ -89,7 +89,7 @@ impl<T: Real> Vectors<T> {
         }
     }
 
-    /// One of them, every value of which is to be overwritten. What is kept stays.
+    /// Returns one of them, every value of which is to be overwritten. What is kept stays.
     pub(super) fn held_mut(&mut self, held: Held) -> &mut Pair<T> {
         match held {
             Held::Current => {

@@ -121,7 +121,7 @@ impl Watch {
         better
     }
 
-    /// The best placement, once there is one.
+    /// Returns the best placement, once there is one.
     pub(super) fn best(&self) -> Option<&Best> {
         self.best.as_ref()
     }

@@ -66,7 +66,7 @@ pub(super) fn lines_across(drawing: &mut Drawing, area: &Area, axis: &Axis) {
     }
 }
 
-/// A name of a legend whose sample has its middle at `y`.
+/// Returns a name of a legend whose sample has its middle at `y`.
 pub(super) fn legend_name(name: &str, (left, y): (f64, f64)) -> Text {
     let at = (left, y + LEGEND_TEXT * CAPITALS / 2.0);
     Text::new(name, at, LEGEND_TEXT, INK).within(WIDEST_NAME)

@@ -62,13 +62,13 @@ impl Span {
 }
 
 impl Row {
-    /// Left edge of a site.
+    /// Returns the left edge of a site.
     #[inline]
     pub(super) fn left(&self, site: i32) -> f64 {
         self.x + f64::from(site) * self.pitch
     }
 
-    /// The part of `span` in the run of the fence that is nearest to `near`.
+    /// Returns the part of `span` in the run of the fence that is nearest to `near`.
     pub(super) fn within(&self, span: Span, near: i32, fence: Option<u32>) -> Option<Span> {
         let after = self.segments.partition_point(|run| run.start <= near);
         let part = |k: usize| {
@@ -91,7 +91,7 @@ impl Row {
 }
 
 impl Band {
-    /// The index of the first cell whose left edge is at `site` or beyond.
+    /// Returns the index of the first cell whose left edge is at `site` or beyond.
     #[inline]
     pub(super) fn from(&self, site: i32) -> usize {
         self.cells.partition_point(|standing| standing.span.left < site)

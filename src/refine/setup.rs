@@ -39,15 +39,15 @@ pub(super) fn without_nets(design: &Design) -> Design {
     }
 }
 
-/// The movable nodes with area.
+/// Returns the movable nodes with area.
 pub(super) fn with_area(design: &Design) -> impl Iterator<Item = usize> + '_ {
     let has_area = |&i: &usize| design.nodes.width[i] > 0.0 && design.nodes.height[i] > 0.0;
     design.movable().filter(has_area)
 }
 
-/// The cells of `design`, which [`without_nets`] has made, that stand on one lattice, and the nets
-/// that connect them. All other nodes stay, and so do macros, cells that lie on their side, and
-/// those that do not keep to padding or have a halo of their own.
+/// Returns the cells of `design`, which [`without_nets`] has made, that stand on one lattice, and
+/// the nets that connect them. All other nodes stay, and so do macros, cells that lie on their
+/// side, and those that do not keep to padding or have a halo of their own.
 ///
 /// `turned` says whether cells lie as their rows ask.
 pub(super) fn state(
@@ -104,7 +104,7 @@ struct Standing<'a> {
 type KindKey = (usize, bool, bool, [bool; 2]);
 
 impl Standing<'_> {
-    /// The cells that may move, without wires, and the nodes of all others on the lattice.
+    /// Returns the cells that may move, without wires, and the nodes of all others on the lattice.
     fn state(&self, lattice: usize) -> (State, Vec<u32>) {
         let Lattice { origin: x, pitch, .. } = self.sites.lattices()[lattice];
         let rows = self.sites.rows();
@@ -172,7 +172,7 @@ impl Standing<'_> {
         (state, stays)
     }
 
-    /// Where a cell stands, if it is one that may move.
+    /// Returns where a cell stands, if it is one that may move.
     fn spot(&self, cell: &sites::Cell, lattice: usize) -> Option<Spot> {
         let node = cell.node as usize;
         let at = &self.design.placement;
@@ -202,7 +202,7 @@ impl Standing<'_> {
     }
 }
 
-/// The rows of one lattice, which are next to one another.
+/// Returns the rows of one lattice, which are next to one another.
 fn range_of(rows: &[SiteRow], lattice: usize) -> std::ops::Range<usize> {
     let lattice = lattice as u32;
     let first = rows.partition_point(|row| row.lattice < lattice);

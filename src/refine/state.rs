@@ -92,18 +92,18 @@ impl State {
         }
     }
 
-    /// The site on `row` on which a cell has its centre nearest to `x`.
+    /// Returns the site on `row` on which a cell has its centre nearest to `x`.
     pub(super) fn site_at(&self, cell: u32, row: usize, x: f64) -> i32 {
         let row = &self.rows[row];
         ((x - self.cells[cell as usize].centre - row.x) / row.pitch).round() as i32
     }
 
-    /// The sites that a cell takes there.
+    /// Returns the sites that a cell takes there.
     pub(super) fn span(&self, cell: u32, site: i32) -> Span {
         Span { left: site, right: site + self.cells[cell as usize].sites }
     }
 
-    /// The bands that a cell takes where it stands on `row`; none where it may not.
+    /// Returns the bands that a cell takes where it stands on `row`; none where it may not.
     pub(super) fn bands(&self, cell: u32, row: u32) -> Option<Range<usize>> {
         let kind = &self.kinds[self.cells[cell as usize].kind as usize];
         kind.bands[row as usize].map(|(first, end)| first as usize..end as usize)
@@ -115,7 +115,7 @@ impl State {
         self.bands(cell, row).is_some_and(|bands| bands.len() == 1)
     }
 
-    /// The index of `cell` among the cells of the band at its bottom.
+    /// Returns the index of `cell` among the cells of the band at its bottom.
     pub(super) fn index(&self, cell: u32) -> usize {
         let spot = self.cells[cell as usize].spot;
         self.bands[self.rows[spot.row as usize].band as usize].from(spot.site)
@@ -146,7 +146,7 @@ impl State {
         }
     }
 
-    /// By how much these changes together would shorten the wires.
+    /// Returns by how much these changes together would shorten the wires.
     fn gain(&self, changes: &[Change], trial: &mut Trial) -> f64 {
         trial.moves.clear();
         let moved = |c: &Change| Moved { cell: c.cell, pose: self.pose(c.cell, c.spot) };
@@ -173,9 +173,9 @@ impl State {
         gain
     }
 
-    /// By how much these changes shorten the wires if they are legal, and 0 where they are not or
-    /// do not. Adds to `claims` what that depends on and what they change: nets, cells, and the
-    /// gaps at the right of cells and of the left ends of bands.
+    /// Returns by how much these changes shorten the wires if they are legal, and 0 where they are
+    /// not or do not. Adds to `claims` what that depends on and what they change: nets, cells, and
+    /// the gaps at the right of cells and of the left ends of bands.
     pub(super) fn judge(
         &self,
         changes: &[Change],

@@ -139,7 +139,7 @@ impl Seeker<'_> {
         Spot { row: row as u32, site, mirrored: self.spot.mirrored }
     }
 
-    /// By how much the cell's own move shortens its nets.
+    /// Returns by how much the cell's own move shortens its nets.
     fn own_gain(&self, to: &Pose) -> f64 {
         self.now - self.search.without.length_at(to)
     }
@@ -216,7 +216,7 @@ impl Seeker<'_> {
         Some(gain)
     }
 
-    /// A neighbour's part of it.
+    /// Returns a neighbour's part of it.
     fn pushed(&self, row: usize, cell: u32, site: i32, trial: &mut Vec<Change>) -> Option<f64> {
         let (state, of) = (self.state, &self.state.cells[cell as usize]);
         let may = trial.len() <= MOST_PUSHED
@@ -277,7 +277,7 @@ impl Seeker<'_> {
     }
 }
 
-/// The row whose bottom edge is nearest to `y`.
+/// Returns the row whose bottom edge is nearest to `y`.
 fn nearest_row(rows: &[Row], y: f64) -> usize {
     match rows.partition_point(|row| row.y < y) {
         0 => 0,
@@ -286,8 +286,8 @@ fn nearest_row(rows: &[Row], y: f64) -> usize {
     }
 }
 
-/// The sites of the row of `cell`, the `index`-th of the band at its bottom, that it and the gaps
-/// beside it take.
+/// Returns the sites of the row of `cell`, the `index`-th of the band at its bottom, that it and
+/// the gaps beside it take.
 fn room(state: &State, cell: u32, index: usize) -> Span {
     let of = &state.cells[cell as usize];
     let row = &state.rows[of.spot.row as usize];

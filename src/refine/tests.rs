@@ -23,7 +23,8 @@ struct Kind {
     full: f64,
 }
 
-/// A legal design: cells of one to three rows, fixed blocks, a fence, random nets with weights.
+/// Returns a legal design: cells of one to three rows, fixed blocks, a fence, random nets with
+/// weights.
 fn design(kind: Kind) -> Design {
     let mut rng = Pcg64Mcg::seed_from_u64(kind.seed);
     let mut taken = vec![[false; SITES]; ROWS];
@@ -208,7 +209,7 @@ fn bins_are_not_filled_beyond_their_target() {
     }
 }
 
-/// By bin, the share that nodes fill of it.
+/// Returns, by bin, the share that nodes fill of it.
 fn most_filled(design: &Design, grid: &BinGrid) -> Vec<f64> {
     let die = grid.die();
     let bins = (0..grid.nx()).flat_map(|i| (0..grid.ny()).map(move |j| (i, j)));

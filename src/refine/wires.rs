@@ -152,8 +152,8 @@ impl Part {
     }
 }
 
-/// The nets in the order of the first of their cells, so that those that are near one another on
-/// the die are near in memory.
+/// Returns the nets in the order of the first of their cells, so that those that are near one
+/// another on the die are near in memory.
 fn by_place(nets: &Nets, cell_of: &[Option<u32>]) -> Vec<usize> {
     let first = |net: usize| {
         let cells = nets.pins_of(net).filter_map(|p| cell_of[nets.pin_node[p] as usize]);
@@ -176,7 +176,8 @@ fn length(sides: Sides) -> f64 {
 }
 
 impl Pin {
-    /// The sides of the pin's box of a cell that is mirrored and flipped so, from its centre.
+    /// Returns the sides of the pin's box of a cell that is mirrored and flipped so, from its
+    /// centre.
     #[inline(always)]
     fn turned(&self, mirrored: bool, flipped: bool) -> Sides {
         let [a, b, c, d] = self.sides;
@@ -223,7 +224,7 @@ impl Extremes {
         self.first_of.contains(&cell) || self.second_of.contains(&cell)
     }
 
-    /// The box of all other cells of the net.
+    /// Returns the box of all other cells of the net.
     #[inline(always)]
     fn without(&self, cell: u32) -> Sides {
         std::array::from_fn(
@@ -297,7 +298,7 @@ impl Wires {
         self.extremes = parallel::map(self.weight.len(), |net| self.look(net));
     }
 
-    /// The number of nets.
+    /// Returns the number of nets.
     pub(super) fn len(&self) -> usize {
         self.weight.len()
     }
@@ -315,7 +316,7 @@ impl Wires {
         self.poses[cell as usize]
     }
 
-    /// The outermost cells of `net`, looked for among all.
+    /// Returns the outermost cells of `net`, looked for among all.
     fn look(&self, net: usize) -> Extremes {
         let mut found = Extremes::of_fixed(self.fixed[net]);
         for member in &self.members[self.members_of(net)] {
@@ -366,8 +367,8 @@ impl Wires {
         false
     }
 
-    /// By how much these moves together shorten the nets, exactly; negative where they lengthen
-    /// them. No cell is moved twice.
+    /// Returns by how much these moves together shorten the nets, exactly; negative where they
+    /// lengthen them. No cell is moved twice.
     pub(super) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> f64 {
         let Scratch { touched, nets } = scratch;
         touched.clear();
@@ -494,7 +495,7 @@ impl Without {
         sum
     }
 
-    /// The x, and the y, of the cell's centre between which its nets are shortest.
+    /// Returns the x, and the y, of the cell's centre between which its nets are shortest.
     pub(super) fn best_region(&mut self, pose: &Pose) -> [(f64, f64); 2] {
         [0, 2].map(|axis| {
             self.ends.clear();

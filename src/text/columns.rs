@@ -30,13 +30,13 @@ impl<T: Zero + Copy + Send + Sync> Column<T> {
         Column { values, len: 0 }
     }
 
-    /// The values.
+    /// Returns the values.
     pub(crate) fn into_vec(mut self) -> Vec<T> {
         self.values.truncate(self.len);
         self.values
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -106,7 +106,7 @@ impl NameColumn {
         Ok(())
     }
 
-    /// The names.
+    /// Returns the names.
     pub(crate) fn into_names(self) -> Names {
         Names::from_parts(self.text.into_vec(), self.ends.into_vec())
     }
@@ -139,7 +139,7 @@ impl NetColumns {
         }
     }
 
-    /// Number of pins.
+    /// Returns the number of pins.
     pub(crate) fn pins(&self) -> usize {
         self.pin_node.len()
     }
@@ -168,7 +168,7 @@ impl NetColumns {
         Ok(())
     }
 
-    /// The nets; each weighs 1 where no chunk had weights.
+    /// Returns the nets; each weighs 1 where no chunk had weights.
     pub(crate) fn into_nets(self) -> Nets {
         let weight = match self.weight.len() {
             0 => vec![1.0; self.start.len() - 1],

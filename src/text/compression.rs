@@ -53,18 +53,18 @@ const ALL: [Compression; 4] = [
 /// Most bytes at a file's beginning that tell its compression.
 pub(crate) const LONGEST_MAGIC: usize = 6;
 
-/// The endings of the compressed files that are read.
+/// Returns the endings of the compressed files that are read.
 pub(crate) fn endings() -> impl Iterator<Item = &'static str> {
     ALL.iter().filter(|c| c.unpack.is_some()).map(|c| c.ending)
 }
 
-/// The compression of a file that begins with these bytes, if it has one.
+/// Returns the compression of a file that begins with these bytes, if it has one.
 pub(crate) fn of(bytes: &[u8]) -> Option<&'static Compression> {
     ALL.iter().find(|c| bytes.starts_with(c.magic))
 }
 
 impl Compression {
-    /// The bytes before compression.
+    /// Returns the bytes before compression.
     ///
     /// # Errors
     /// When they are damaged, do not fit into memory, or cannot be read by this build.

@@ -12,8 +12,8 @@ pub(crate) struct Entries {
     pub(crate) entries: Range<usize>,
 }
 
-/// The entries that begin in `range`, the first of the file being at `start`. `None` when they
-/// cannot be read or the last of them is too long.
+/// Returns the entries that begin in `range`, the first of the file being at `start`. `None` when
+/// they cannot be read or the last of them is too long.
 pub(crate) fn entries(
     file: &Large,
     range: Range<usize>,

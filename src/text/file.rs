@@ -93,7 +93,7 @@ impl Large {
         &self.head
     }
 
-    /// The bytes in `range`, if they can be read.
+    /// Returns the bytes in `range`, if they can be read.
     #[cfg(unix)]
     pub(crate) fn bytes(&self, range: Range<usize>) -> Option<Vec<u8>> {
         use std::os::unix::fs::FileExt;
@@ -138,8 +138,8 @@ pub(crate) fn check_readable(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a pipe"))
 }
 
-/// Where the file called `path` is: there, or else, compressed, at the same name with `.gz` or
-/// `.xz` behind. `None` when it is nowhere.
+/// Returns where the file called `path` is: there, or else, compressed, at the same name with `.gz`
+/// or `.xz` behind. `None` when it is nowhere.
 pub(crate) fn find(path: &Path) -> Option<PathBuf> {
     // Other errors are reported when the file is opened.
     let there =
@@ -155,7 +155,7 @@ pub(crate) fn find(path: &Path) -> Option<PathBuf> {
     compression::endings().map(with).find(|p| there(p))
 }
 
-/// The name of a file without the ending of its compression.
+/// Returns the name of a file without the ending of its compression.
 pub(crate) fn without_compression(name: &str) -> &str {
     let cut = |ending: &str| {
         let (stem, end) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
@@ -186,7 +186,7 @@ impl Prefetch {
         )
     }
 
-    /// The file at `path`, as soon as it is there.
+    /// Returns the file at `path`, as soon as it is there.
     pub(crate) fn open(&mut self, path: &Path) -> io::Result<Text> {
         let Some(place) = self.0.iter().position(|(started, _)| started == path) else {
             return Text::open(path);

@@ -40,7 +40,7 @@ impl<'a> Key<'a> {
         Key { name: &text[..length], bytes, hash: hash_short(bytes, length) }
     }
 
-    /// The hash of the name.
+    /// Returns the hash of the name.
     #[inline(always)]
     pub(crate) fn hash(&self) -> u64 {
         self.hash
@@ -221,7 +221,7 @@ fn fold(state: u64, word: u64) -> u64 {
     wide as u64 ^ (wide >> 64) as u64
 }
 
-/// A hash of `bytes`, eight bytes at a time.
+/// Returns a hash of `bytes`, eight bytes at a time.
 #[inline]
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let length = bytes.len();
@@ -234,7 +234,7 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     fold(fold(state, u64::from_le_bytes(*last)), 0)
 }
 
-/// The hash of a name of up to [`SHORT`] bytes.
+/// Returns the hash of a name of up to [`SHORT`] bytes.
 #[inline(always)]
 fn hash_short(bytes: u128, length: usize) -> u64 {
     fold(fold(length as u64, bytes as u64), (bytes >> 64) as u64)

@@ -10,7 +10,7 @@ pub(crate) fn ends_word(b: u8) -> bool {
     b == b'\n' || is_blank(b)
 }
 
-/// The first word of `i`, or nothing when its line ends first.
+/// Returns the first word of `i`, or nothing when its line ends first.
 pub(crate) fn first_word(i: &[u8]) -> &[u8] {
     let i = &i[i.iter().position(|&b| !is_blank(b)).unwrap_or(i.len())..];
     &i[..i.iter().position(|&b| ends_word(b)).unwrap_or(i.len())]

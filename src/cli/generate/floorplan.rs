@@ -62,7 +62,7 @@ impl Floorplan {
     }
 }
 
-/// Sites and rows of a nearly square die: `A = M (1 − U) / (U (1 − D))`.
+/// Returns the sites and rows of a nearly square die: `A = M (1 − U) / (U (1 − D))`.
 fn lattice(spec: &Spec, movable: f64, widest: f64) -> (u64, u64) {
     let (d, u) = (spec.density, spec.utilisation);
     let area = movable * (1.0 - u) / (u * (1.0 - d));

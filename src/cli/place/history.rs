@@ -59,9 +59,8 @@ impl HistoryFile {
         }
     }
 
-    /// The file as one that is written while the iterations run; none of JSON, which is whole or
-    /// not
-    /// there.
+    /// Returns the file as one that is written while the iterations run; none of JSON, which is
+    /// whole or not there.
     pub(super) fn live(&self) -> Option<Live> {
         match self {
             HistoryFile::Csv(path) => Some(Live { path: path.clone(), file: None, failed: Ok(()) }),
@@ -99,7 +98,7 @@ const HEADER: &str = "iteration,hpwl_weighted,wirelength,overflow_smoothed,max_s
                       gamma,lambda,step,tries,wirelength_ms,density_ms,solve_ms,force_ms,step_ms,\
                       gradient_ms,other_ms,pressure";
 
-/// An iteration in the columns of [`HEADER`].
+/// Returns an iteration in the columns of [`HEADER`].
 fn line(r: &Record) -> String {
     let (s, t) = (&r.sample, &r.times);
     format!(

@@ -32,7 +32,7 @@ pub(super) struct Ended<'a> {
     pub(super) film: Option<Film>,
 }
 
-/// The page; `x` and `y` are where all bodies are, fillers too.
+/// Returns the page; `x` and `y` are where all bodies are, fillers too.
 pub(super) fn page<T: EngineReal>(
     ended: Ended<'_>,
     mut charge: Charge,
@@ -53,7 +53,7 @@ pub(super) fn page<T: EngineReal>(
     Ok(page)
 }
 
-/// Every iteration in numbers.
+/// Returns every iteration in numbers.
 fn run(ended: Ended<'_>) -> Run {
     let records = ended.records;
     let column = |name: &str, value: &dyn Fn(&Record) -> f64| Column {

@@ -45,7 +45,7 @@ pub(super) struct Summary<'a> {
     pub(super) warnings: &'a [Warning],
 }
 
-/// How it ended.
+/// Returns how it ended.
 pub(super) fn in_words(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Converged => "done",
@@ -253,7 +253,7 @@ impl Summary<'_> {
         }
     }
 
-    /// How it ended.
+    /// Returns how it ended.
     pub(super) fn how(&self) -> &'static str {
         match self.is_beside_target() {
             true => "done, but at another target density than asked for",
@@ -429,7 +429,7 @@ impl Summary<'_> {
         files.into_iter().try_for_each(|file| writeln!(out, "{}", file.display()))
     }
 
-    /// One line on a placement that did not reach its goal.
+    /// Returns one line on a placement that did not reach its goal.
     pub(super) fn shortfall(&self, output: &Path) -> String {
         if self.is_beside_target() {
             return format!(

@@ -191,8 +191,8 @@ impl<T: CudaReal> CudaBackend<T> {
         self.work.engine.bodies().orders()
     }
 
-    /// An evaluation's numbers, or of several ranks what failed first, which others may only have
-    /// met with.
+    /// Returns an evaluation's numbers, or of several ranks what failed first, which others may
+    /// only have met with.
     fn evaluated(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<Sample, EngineError>,
@@ -211,7 +211,7 @@ impl<T: CudaReal> CudaBackend<T> {
         Ok(descents.try_for_each(|descent| descent.send(&parameters))?)
     }
 
-    /// Those of every rank.
+    /// Returns those of every rank.
     fn descents(&mut self) -> impl Iterator<Item = &mut Descent<T>> {
         self.work.ranks.iter_mut().map(|rank| &mut rank.descent)
     }

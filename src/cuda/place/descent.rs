@@ -163,8 +163,8 @@ impl<T: CudaReal> Descent<T> {
         Ok(Self::on_each(&[gpu], bodies)?.remove(0))
     }
 
-    /// The same on several devices that reach each other's memory, each with its share of the
-    /// bodies.
+    /// Returns the same on several devices that reach each other's memory, each with its share of
+    /// the bodies.
     pub(super) fn on_each(
         gpus: &[&Gpu],
         bodies: &DescentBodies<'_, T>,
@@ -230,7 +230,7 @@ impl<T: CudaReal> Descent<T> {
         })
     }
 
-    /// The movable cells and the fillers whose values the vectors hold here.
+    /// Returns the movable cells and the fillers whose values the vectors hold here.
     pub(super) fn share(&self) -> [Range<usize>; 2] {
         self.blocks.share(self.rank, self.ranks)
     }
@@ -297,7 +297,7 @@ impl<T: CudaReal> Descent<T> {
         }
     }
 
-    /// The v that is neither the current one nor `taken`.
+    /// Returns the v that is neither the current one nor `taken`.
     fn other_than(&self, taken: usize) -> usize {
         let free = |k: &usize| *k != self.current && *k != taken;
         (0..self.v.len()).find(free).unwrap_or(0)
@@ -501,7 +501,7 @@ impl<T: CudaReal> Descent<T> {
         Ok((sample, found[11] != 0.0))
     }
 
-    /// Where the step's sums of blocks are.
+    /// Returns where the step's sums of blocks are.
     fn moved(&self) -> CUdeviceptr {
         self.parts.address() + (SUMS * self.blocks.blocks() * size_of::<f64>()) as CUdeviceptr
     }

@@ -108,7 +108,7 @@ impl NetLists {
         NetLists { wide: of(self.wide), chunks: of(self.chunks), ..self }
     }
 
-    /// A launch of `kernel`, which takes a rank's intervals in turn.
+    /// Returns a launch of `kernel`, which takes a rank's intervals in turn.
     pub(super) fn config(
         &self,
         gpu: &Gpu,
@@ -196,7 +196,7 @@ impl Layout {
         self.place_of[e] + (pin - netlist.pins_of(e).start) as u32
     }
 
-    /// All nets, which of several ranks each has its part of.
+    /// Returns all nets, which of several ranks each has its part of.
     pub(super) fn lists(&self, netlist: &Netlist) -> NetLists {
         let huge = (self.small..netlist.nets()).filter(|&net| self.pins(net) > PIECE_PINS);
         NetLists::new(netlist.nets() - self.small, self.chunk.len() - 1, huge.count())
@@ -301,7 +301,7 @@ impl Layout {
         placed
     }
 
-    /// The places of every cell's pins.
+    /// Returns the places of every cell's pins.
     fn body_pin(&self, netlist: &Netlist) -> Vec<u32> {
         let mut pin_place = vec![0; self.smooth_pins];
         let ends = blocks(netlist.smooth()).map(|block| netlist.net_start()[block.end] as usize);

@@ -22,7 +22,7 @@ pub(super) struct Rank<T: CudaReal> {
 }
 
 impl<T: CudaReal> Rank<T> {
-    /// One of the vectors.
+    /// Returns one of the vectors.
     pub(super) fn held(&self, held: Held) -> Result<&[DeviceVec<T>; 2], EngineError> {
         match vector(held) {
             Some(which) => Ok(self.descent.vector(which)),
