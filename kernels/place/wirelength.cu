@@ -172,8 +172,9 @@ __device__ __forceinline__ Lengths lengths(real weight, real2 edges, real2 smoot
     return {double(weight) * (double(edges.x) + double(edges.y)),
             double(weight) * (double(smooth.x) + double(smooth.y))};
 }
-__device__ __forceinline__ Lengths lengths(const Average& x, const Average& y, real weight, real gamma) {
-    return lengths(weight, make(x.half_perimeter(), y.half_perimeter()), make(x.smooth(gamma), y.smooth(gamma)));
+__device__ __forceinline__ Lengths lengths(const Average (&axis)[2], real weight, real gamma, bool smooth) {
+    const real2 wa = smooth ? make(axis[0].smooth(gamma), axis[1].smooth(gamma)) : make(0, 0);
+    return lengths(weight, make(axis[0].half_perimeter(), axis[1].half_perimeter()), wa);
 }
 
 /// One axis of a net of two pins: its length, and the gradients at both.
@@ -401,22 +402,18 @@ __device__ __forceinline__ void sums_of_block(const Kept& pins, real scale, bool
     __syncthreads();
 }
 
-/// HPWL alone.
-__device__ __forceinline__ Lengths half_perimeters(const Average (&axis)[2], real weight) {
-    return {double(weight) * (double(axis[0].half_perimeter()) + double(axis[1].half_perimeter())), 0};
-}
-
 /// One net by the block, WA and gradient only where it is `smooth`; the lengths are in the first
 /// thread. `parts` has eight numbers a warp.
 __device__ __forceinline__ Lengths wide_net(const Kept& pins, Smoothing by, real weight, bool smooth,
                                             real (*parts)[8], const PinGradients& gradients) {
     Average axis[2];
     sums_of_block(pins, by.scale, smooth, parts, axis);
-    if (!smooth) return threadIdx.x == 0 ? half_perimeters(axis, weight) : Lengths{0, 0};
-    axis[0].close();
-    axis[1].close();
-    pins.write(axis, weight, by.scale, gradients);
-    return threadIdx.x == 0 ? lengths(axis[0], axis[1], weight, by.gamma) : Lengths{0, 0};
+    if (smooth) {
+        axis[0].close();
+        axis[1].close();
+        pins.write(axis, weight, by.scale, gradients);
+    }
+    return threadIdx.x == 0 ? lengths(axis, weight, by.gamma, smooth) : Lengths{0, 0};
 }
 
 /// HPWL and WA of a warp's interval to its place among the sums.
@@ -547,7 +544,7 @@ PF_KERNEL(BLOCK, 2) wirelength_huge(const Nets nets, const cplx* __restrict__ co
         }
     }
     if (blockIdx.x != own.first || threadIdx.x != 0) return;
-    const Lengths of_net = is_smooth ? lengths(axis[0], axis[1], weight, by.gamma) : half_perimeters(axis, weight);
+    const Lengths of_net = lengths(axis, weight, by.gamma, is_smooth);
     sums[own.at] = of_net.hpwl;
     sums[intervals + own.at] = of_net.wa;
 }
