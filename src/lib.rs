@@ -98,6 +98,7 @@ mod hash;
 pub mod lefdef;
 pub mod legality;
 pub mod legalize;
+mod lists;
 mod memory;
 mod output;
 pub mod paper;

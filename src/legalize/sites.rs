@@ -60,6 +60,7 @@ use crate::design::{
     BlockageKind, Design, Master, NodeKind, Orientation, Placement, Row, StandsOn, Symmetry,
 };
 use crate::grid::Rect;
+use crate::lists::Lists;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -166,28 +167,6 @@ pub struct Run {
     pub end: i32,
     /// The fence that they are within, if any.
     pub fence: Option<u32>,
-}
-
-/// Lists of `T`, one after the other.
-#[derive(Clone, Debug, Default)]
-struct Lists<T> {
-    start: Vec<u32>,
-    values: Vec<T>,
-}
-
-impl<T> Lists<T> {
-    fn new() -> Self {
-        Lists { start: vec![0], values: Vec::new() }
-    }
-
-    /// Ends the list that values were added to.
-    fn end(&mut self) {
-        self.start.push(self.values.len() as u32);
-    }
-
-    fn get(&self, index: usize) -> &[T] {
-        &self.values[self.start[index] as usize..self.start[index + 1] as usize]
-    }
 }
 
 /// The free sites of a design.
@@ -817,7 +796,7 @@ impl Cells {
 
     /// Returns where the stands of a cell begin among all.
     pub(super) fn first_stand(&self, cell: &Cell) -> usize {
-        self.stands.start[cell.footprint as usize] as usize
+        self.stands.start(cell.footprint as usize)
     }
 
     /// Returns the sites of padding at either side of a cell that is no macro: one that takes sites

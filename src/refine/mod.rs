@@ -72,9 +72,10 @@ use crate::design::{Design, DesignError, Nets, Placement};
 use crate::legality::{self, LegalityError, LegalityOptions, Violation};
 use crate::legalize::LegalizeError;
 use crate::legalize::sites::Sites;
+use crate::lists::Lists;
 use crate::parallel::{self, PerThread};
 use crate::setters::setters;
-use claims::{Claim, Claims};
+use claims::Claims;
 use state::{Change, State, Trial};
 use std::ops::{ControlFlow, Range};
 
@@ -363,10 +364,10 @@ impl Work<'_> {
         for tasks in order.chunks(at_once) {
             let state = &self.state;
             let propose_some = |work: &mut W, tasks: &[usize]| {
-                let mut found = Found::default();
+                let mut found = Lists::new();
                 for &task in tasks {
-                    propose(state, task, work, &mut found.changes);
-                    found.ends.push(found.changes.len());
+                    propose(state, task, work, &mut found.values);
+                    found.end();
                 }
                 found
             };
@@ -385,13 +386,9 @@ impl Work<'_> {
     /// Returns by how much they do together.
     ///
     /// In turns: of those that are left, every one is made that none before it is in the way of.
-    fn make_found(&mut self, found: &[Found]) -> f64 {
-        let mut waiting: Vec<&[Change]> = Vec::new();
-        for Found { changes, ends } in found {
-            let starts = [0].into_iter().chain(ends.iter().copied());
-            let proposals = starts.zip(ends).map(|(from, &end)| &changes[from..end]);
-            waiting.extend(proposals.filter(|changes| !changes.is_empty()));
-        }
+    fn make_found(&mut self, found: &[Lists<Change>]) -> f64 {
+        let proposals = found.iter().flat_map(Lists::iter);
+        let mut waiting: Vec<&[Change]> = proposals.filter(|all| !all.is_empty()).collect();
         let trials = PerThread::new(rayon::current_num_threads(), Trial::default);
         let mut gain = 0.0;
         while waiting.len() >= FEW && self.state.density.is_none() {
@@ -399,29 +396,26 @@ impl Work<'_> {
             let (state, claims) = (&self.state, &self.claims);
             let part = part(waiting.len());
             let judge = |trial: &mut Trial, range: Range<usize>| {
-                let mut judged = Judged::default();
-                for k in range {
-                    let from = judged.claims.len();
-                    let gain = state.judge(waiting[k], trial, &mut judged.claims);
-                    claims.stake(k as u32, &judged.claims[from..]);
-                    judged.proposals.push((judged.claims.len(), gain));
+                let (mut claimed, mut gains) = (Lists::new(), Vec::new());
+                for changes in &waiting[range.clone()] {
+                    gains.push(state.judge(changes, trial, &mut claimed.values));
+                    claimed.end();
                 }
-                judged
+                for (k, claimed) in range.zip(claimed.iter()) {
+                    claims.stake(k as u32, claimed);
+                }
+                (claimed, gains)
             };
             let judged = parallel::map_blocks(waiting.len(), part, |range| {
                 trials.with(|trial| judge(trial, range))
             });
             let hold = parallel::map(judged.len(), |index| {
-                let Judged { claims: all, proposals } = &judged[index];
-                let mut from = 0;
-                let hold = |(k, &(end, _)): (usize, &(usize, f64))| {
-                    let of = &all[std::mem::replace(&mut from, end)..end];
-                    claims.hold((index * part + k) as u32, of)
-                };
-                proposals.iter().enumerate().map(hold).collect::<Vec<bool>>()
+                let numbered = (index * part..).zip(judged[index].0.iter());
+                let hold = numbered.map(|(k, claimed)| claims.hold(k as u32, claimed));
+                hold.collect::<Vec<bool>>()
             });
-            let all = judged.iter().flat_map(|judged| &judged.proposals);
-            let all = all.map(|proposal| proposal.1).zip(hold.into_iter().flatten());
+            let gains = judged.iter().flat_map(|(_, gains)| gains.iter().copied());
+            let all = gains.zip(hold.into_iter().flatten());
             let (mut left, mut made) = (Vec::new(), Vec::new());
             for (changes, (shorter, hold)) in waiting.into_iter().zip(all) {
                 if shorter > 0.0 && hold {
@@ -451,21 +445,6 @@ struct Tasks {
     apart: usize,
     /// As many are looked at in the same placement.
     at_once: usize,
-}
-
-/// Changes one after the other, and where those of each proposal end.
-#[derive(Default)]
-struct Found {
-    changes: Vec<Change>,
-    ends: Vec<usize>,
-}
-
-/// The claims and gains of some proposals.
-#[derive(Default)]
-struct Judged {
-    claims: Vec<Claim>,
-    /// By proposal, the end of its claims and by how much it shortens wires.
-    proposals: Vec<(usize, f64)>,
 }
 
 #[cfg(test)]
