@@ -168,7 +168,7 @@ fn evaluated(
     let placement = placement.display().to_string();
     let mut opened = open_design(evaluation)?;
     let legality = match args.legality || args.require_legal {
-        true => Some(legality::judge(&mut opened)?),
+        true => Some(legality::judge(&mut opened, evaluation.design.pin_position())?),
         false => None,
     };
     let options = &evaluation.options;

@@ -8,11 +8,12 @@ use super::options::{Bins, DesignArgs, EvaluationArgs, SolveArgs};
 use crate::Precision;
 use crate::bookshelf;
 use crate::charge::{Charge, ChargeError, origin_for};
+use crate::cpu::engine::milliseconds;
 use crate::design::Design;
 use crate::engine::{EngineError, check_range};
-use crate::formats;
+use crate::formats::{self, Loaded};
 use crate::grid::BinGrid;
-use crate::lefdef::{DefSummary, GcellGrid, PinPosition, RoutingLayer};
+use crate::lefdef::{DefSummary, GcellGrid, RoutingLayer};
 use crate::place::default_bins;
 use crate::warning::Warning;
 use std::path::PathBuf;
@@ -33,6 +34,7 @@ pub(crate) fn use_threads(threads: usize) -> Result<(), Failure> {
 }
 
 /// A design in memory, and warnings of reading it.
+#[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) design: Design,
     pub(crate) warnings: Vec<Warning>,
@@ -41,29 +43,11 @@ pub(crate) struct Opened {
     pub(crate) files: Vec<PathBuf>,
     /// The file of the design's own placement, where another was read in its place.
     pub(crate) own_placement: Option<PathBuf>,
-    /// A summary of the DEF file, with the position that its pins are read with.
+    /// A summary of the DEF file.
     pub(crate) def: Option<DefSummary>,
-    pub(crate) pin_position: PinPosition,
     /// For a DEF design: the lines of its `GCELLGRID`, and the routing layers of its LEF files.
     pub(crate) gcell_grid: Vec<GcellGrid>,
     pub(crate) layers: Vec<RoutingLayer>,
-}
-
-impl Opened {
-    /// Returns the same with its cells elsewhere, and the warnings of it.
-    pub(crate) fn with(&self, design: Design, warnings: Vec<Warning>) -> Opened {
-        Opened {
-            design,
-            warnings,
-            parse_ms: self.parse_ms,
-            files: self.files.clone(),
-            own_placement: self.own_placement.clone(),
-            def: self.def.clone(),
-            pin_position: self.pin_position,
-            gcell_grid: self.gcell_grid.clone(),
-            layers: self.layers.clone(),
-        }
-    }
 }
 
 /// Reads the design; a spinner turns meanwhile on a terminal.
@@ -77,23 +61,14 @@ pub(crate) fn open_design(args: &EvaluationArgs) -> Result<Opened, Failure> {
 pub(crate) fn read_design(args: &DesignArgs) -> Result<Opened, Failure> {
     let start = Instant::now();
     let spinner = spinner(format!("reading {}", args.path.display()));
-    let mut loaded = formats::read_design(&args.path, &args.read_options())?;
-    let parse_ms = start.elapsed().as_secs_f64() * 1e3;
+    let loaded = formats::read_design(&args.path, &args.read_options())?;
+    let parse_ms = milliseconds(start);
+    let Loaded { design, mut warnings, files, own_placement, def, gcell_grid, layers, .. } = loaded;
     if !args.is_def() {
-        loaded.warnings.extend(bookshelf::pin_offset_hint(&loaded.design, args.pin_offset()));
+        warnings.extend(bookshelf::pin_offset_hint(&design, args.pin_offset()));
     }
     spinner.finish_and_clear();
-    Ok(Opened {
-        design: loaded.design,
-        warnings: loaded.warnings,
-        parse_ms,
-        files: loaded.files,
-        own_placement: loaded.own_placement,
-        def: loaded.def,
-        pin_position: args.pin_position(),
-        gcell_grid: loaded.gcell_grid,
-        layers: loaded.layers,
-    })
+    Ok(Opened { design, warnings, parse_ms, files, own_placement, def, gcell_grid, layers })
 }
 
 /// Returns the bins and charge of a design.

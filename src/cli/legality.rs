@@ -4,15 +4,19 @@ use super::failure::Failure;
 use super::input::Opened;
 use crate::design::Placement;
 use crate::formats::read_placement;
+use crate::lefdef::PinPosition;
 use crate::legality::{self, LegalityOptions, LegalityReport};
 use crate::warning::{Warning, WarningCode};
 
 /// Returns where the design's own placement has the nodes, when another placement was read in its
 /// place. The nodes that it fixes are fixed from now on, and there is a warning where the other has
-/// freed some.
-pub(super) fn fix_as_at_home(opened: &mut Opened) -> Result<Option<Placement>, Failure> {
+/// freed some. Pins are at `position`.
+pub(super) fn fix_as_at_home(
+    opened: &mut Opened,
+    position: PinPosition,
+) -> Result<Option<Placement>, Failure> {
     let Some(path) = &opened.own_placement else { return Ok(None) };
-    let home = read_placement(path, &opened.design.nodes, opened.pin_position)?;
+    let home = read_placement(path, &opened.design.nodes, position)?;
     opened.warnings.extend(home.warnings);
     let freed = home.kind.iter().zip(&opened.design.nodes.kind);
     let freed = freed.filter(|(home, now)| home != now).count();
@@ -30,9 +34,9 @@ pub(super) fn fix_as_at_home(opened: &mut Opened) -> Result<Option<Placement>, F
 
 /// Looks at the placement of a design that was read. Fixed cells belong where the `.aux` file's own
 /// placement has them, and are those that it fixes, when another placement was read in its place.
-pub(crate) fn judge(opened: &mut Opened) -> Result<LegalityReport, Failure> {
+pub(crate) fn judge(opened: &mut Opened, position: PinPosition) -> Result<LegalityReport, Failure> {
     let kind = opened.design.nodes.kind.clone();
-    let home = fix_as_at_home(opened)?;
+    let home = fix_as_at_home(opened, position)?;
     let options = LegalityOptions::default();
     let options = home.as_ref().map_or(options, |home| options.reference(home));
     let found = legality::check(&opened.design, &options);

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     check_placement_output(&args.output, &args.design.path)?;
     use_threads(args.threads)?;
     let mut opened = read_design(&args.design)?;
-    fix_as_at_home(&mut opened)?;
+    fix_as_at_home(&mut opened, args.design.pin_position())?;
     let design = &mut opened.design;
     let before = design.placement.clone();
     let mut reached = Stages::of_global(StageReport::of(design, None, None));

@@ -68,15 +68,14 @@ pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
         for path in &args.also {
             let position = args.evaluation.design.pin_position();
             let read = read_placement(path, &opened.design.nodes, position)?;
-            let mut design = opened.design.clone();
-            design.placement = read.placement;
-            design.nodes.kind = read.kind;
-            let opened = opened.with(design, read.warnings);
-            let mut evaluated = evaluate::<T>(&opened, options)?;
-            evaluated.add_congestion(&opened, &args.congestion, None)?;
+            let mut other = Opened { warnings: read.warnings, ..opened.clone() };
+            other.design.placement = read.placement;
+            other.design.nodes.kind = read.kind;
+            let mut evaluated = evaluate::<T>(&other, options)?;
+            evaluated.add_congestion(&other, &args.congestion, None)?;
             let new = evaluated.report.warnings.iter().filter(|w| !warnings.contains(w));
             warnings.extend(new.cloned().collect::<Vec<_>>());
-            others.push((opened, evaluated));
+            others.push((other, evaluated));
         }
         if !others.is_empty() {
             opened.design.name = format!("{}, {}", opened.design.name, stem(&first));

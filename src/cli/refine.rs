@@ -193,7 +193,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     drop(refining);
     let (detailed, found) = match shortened {
         Err(RefineError::NotLegal(_)) => {
-            let found = legality::judge(&mut opened)?;
+            let found = legality::judge(&mut opened, args.design.pin_position())?;
             return Err(format!(
                 "the placement is {found}: expected a legal one, \
                  for refine keeps cells legal and makes none so"
@@ -225,7 +225,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         },
         stages: RefineStages { legal: before, detailed },
         displacement,
-        legality: legality::judge(&mut opened)?,
+        legality: legality::judge(&mut opened, args.design.pin_position())?,
         timings_ms: RefineTimings {
             parse: opened.parse_ms,
             refine: 1e3 * seconds,

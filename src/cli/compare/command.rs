@@ -181,9 +181,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         }
     }
     if let (Some(path), Some(watcher)) = (&args.report, watcher) {
-        let watched = watcher.finish()?;
         let mut page = with_precision!(options.precision, T => {
-            page::page::<T>(&opened, &args.evaluation, &options, &table.iterations, watched)?
+            page::page::<T>(&opened, &args.evaluation, &options, &table.iterations, watcher)?
         });
         page.write(Some(&opened.design), path)?;
         files.push(path.clone());

@@ -9,7 +9,6 @@ use crate::cli::options::{EvaluationArgs, SolveArgs};
 use crate::cli::place::frames::{Frames, FramesWanted};
 use crate::cli::report::page::Page;
 use crate::cli::report::run::{ChartOf, Column, Film, Run};
-use crate::design::Design;
 use crate::engine::Pipeline;
 
 /// Frames that a comparison of unknown length begins with one of so many iterations.
@@ -18,17 +17,9 @@ const FRAME_EVERY: usize = 10;
 /// Keeps what a page shows of every iteration.
 pub(crate) struct Watcher {
     /// The design at the last iteration.
-    design: Design,
+    last: Opened,
     hpwl: Vec<f64>,
     frames: Option<Frames>,
-    positions: [Vec<f64>; 2],
-}
-
-/// Data kept for the page.
-pub(crate) struct Watched {
-    design: Design,
-    hpwl: Vec<f64>,
-    film: Option<Film>,
     /// Positions of every body in the last iteration.
     positions: [Vec<f64>; 2],
 }
@@ -44,7 +35,7 @@ impl Watcher {
         let every = if iterations <= 50 { 1 } else { FRAME_EVERY };
         let wanted = FramesWanted { folder: None, page: true };
         Ok(Watcher {
-            design: opened.design.clone(),
+            last: opened.clone(),
             hpwl: Vec::new(),
             frames: Frames::start(&wanted, every, &opened.design, &charge)?,
             positions: [Vec::new(), Vec::new()],
@@ -55,35 +46,28 @@ impl Watcher {
     pub(crate) fn see(&mut self, iteration: &Iteration, positions: [Vec<f64>; 2]) {
         self.positions = positions;
         let [x, y] = &self.positions;
-        self.design.settle(x, y);
-        self.hpwl.push(self.design.hpwl().map_or(f64::NAN, |h| h.unweighted));
+        self.last.design.settle(x, y);
+        self.hpwl.push(self.last.design.hpwl().map_or(f64::NAN, |h| h.unweighted));
         if let Some(frames) = self.frames.as_mut().filter(|f| f.is_due(iteration.iteration)) {
             frames.take(iteration.iteration, String::new(), x, y);
         }
     }
-
-    /// Waits for the frames.
-    pub(crate) fn finish(self) -> Result<Watched, Failure> {
-        let film = self.frames.map(Frames::finish).transpose()?.flatten();
-        let Watcher { design, hpwl, positions, .. } = self;
-        Ok(Watched { design, hpwl, film, positions })
-    }
 }
 
-/// Returns the page of a comparison that was watched.
+/// Waits for the frames and returns the page of a comparison that was watched.
 pub(super) fn page<T: EngineReal>(
     opened: &Opened,
     args: &EvaluationArgs,
     options: &SolveArgs,
     rows: &[Iteration],
-    watched: Watched,
+    watcher: Watcher,
 ) -> Result<Page, Failure> {
-    let Watched { design, hpwl, film, positions: [x, y] } = watched;
+    let Watcher { last, hpwl, frames, positions: [x, y] } = watcher;
+    let film = frames.map(Frames::finish).transpose()?.flatten();
     let mut charge = charge_of(&opened.design, options)?;
     if x.len() == charge.bodies() {
         charge.set_initial(&x, &y)?;
     }
-    let last = opened.with(design, opened.warnings.clone());
     let evaluated = evaluate_charge::<T>(&last, options, charge)?;
     let mut page = Page::of_evaluation(&last, &evaluated, args)?;
     page.subtitle =
