@@ -487,6 +487,12 @@ impl Charge {
         self.fixed_area
     }
 
+    /// Returns [`Charge::movable_area`] and [`Charge::fixed_area`], as a report has them.
+    #[cfg(feature = "cli")]
+    pub(crate) fn areas(&self) -> [f64; 2] {
+        [self.movable_area, self.fixed_area]
+    }
+
     /// Returns how much of the fixed cells lies outside the die.
     pub fn fixed_clipped(&self) -> Clipped {
         self.fixed_clipped

@@ -120,7 +120,7 @@ fn report(
         nodes.map(|i| design.rect(i).area()).sum()
     };
     ConvertReport {
-        design: DesignReport::of(design, opened.def.as_ref(), area(false), area(true)),
+        design: DesignReport::of(design, opened.def.as_ref(), [false, true].map(area)),
         hpwl: design.hpwl().map(|hpwl| hpwl.unweighted),
         units_per_layout_unit,
         lost,

@@ -137,12 +137,7 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let microns = |length: Option<f64>| Some(length? / design.units_per_micron?);
     let descriptor = engine.descriptor();
     let report = Report {
-        design: DesignReport::of(
-            design,
-            opened.def.as_ref(),
-            charge.movable_area(),
-            charge.fixed_area(),
-        ),
+        design: DesignReport::of(design, opened.def.as_ref(), charge.areas()),
         grid: GridReport::of(&grid, design),
         options: OptionsReport {
             engine: descriptor.engine,

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
         (0..design.nodes.len()).filter(of_kind).map(|i| design.rect(i).area()).sum()
     };
     let document = LegalizeReport {
-        design: DesignReport::of(design, opened.def.as_ref(), area(true), area(false)),
+        design: DesignReport::of(design, opened.def.as_ref(), [true, false].map(area)),
         stages: &reached,
         timings_ms: Timings {
             parse: opened.parse_ms,

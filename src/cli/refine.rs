@@ -209,12 +209,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let moved = displacement::between(design, &found.placement, &design.placement)?;
     let displacement = DisplacementReport::of(design, &moved);
     let report = RefineReport {
-        design: DesignReport::of(
-            &opened.design,
-            opened.def.as_ref(),
-            charge.movable_area(),
-            charge.fixed_area(),
-        ),
+        design: DesignReport::of(&opened.design, opened.def.as_ref(), charge.areas()),
         grid: GridReport::of(&charge.grid(), &opened.design),
         options: RefineOptionsReport {
             rounds: options.rounds,

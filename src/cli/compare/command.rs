@@ -256,7 +256,7 @@ fn fill<T: EngineReal>(
 ) -> Result<Table, Failure> {
     let charge = charge_of(&opened.design, options)?;
     let warnings = opened.warnings.iter().chain(charge.warnings()).cloned().collect();
-    let (grid, areas) = (charge.grid(), (charge.movable_area(), charge.fixed_area()));
+    let (grid, areas) = (charge.grid(), charge.areas());
     let (target_density, filler_count) = (charge.target_density(), charge.fillers());
     let Chosen { engine: mut engines, note } =
         engines::open::<T>(charge, &options.engine_options(), options.engine)?;
@@ -277,7 +277,7 @@ fn fill<T: EngineReal>(
     }
     bar.finish_and_clear();
     Ok(Table {
-        design: DesignReport::of(&opened.design, None, areas.0, areas.1),
+        design: DesignReport::of(&opened.design, None, areas),
         grid: GridReport::of(&grid, &opened.design),
         options: CompareOptions {
             device: devices.join(" and "),

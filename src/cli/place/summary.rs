@@ -292,12 +292,7 @@ impl Summary<'_> {
             [result.hpwl, result.hpwl_weighted].map(|hpwl| hpwl.unwrap_or(0.0));
         let best = &self.records()[self.placed.global.iteration];
         Common {
-            design: DesignReport::of(
-                self.design,
-                self.def,
-                charge.movable_area(),
-                charge.fixed_area(),
-            ),
+            design: DesignReport::of(self.design, self.def, charge.areas()),
             grid: GridReport::of(grid, self.design),
             options: PlaceOptionsReport {
                 engine: self.descriptor.engine,

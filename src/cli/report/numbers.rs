@@ -101,12 +101,12 @@ pub struct DesignReport {
 }
 
 impl DesignReport {
-    /// Returns the numbers of a design, with the summary of its DEF file and its charge's areas.
+    /// Returns the numbers of a design, with the summary of its DEF file, and its movable and its
+    /// fixed area.
     pub(crate) fn of(
         design: &Design,
         def: Option<&DefSummary>,
-        movable_area: f64,
-        fixed_area: f64,
+        [movable_area, fixed_area]: [f64; 2],
     ) -> DesignReport {
         let movable = design.movable().count();
         let nets = design.nets.as_ref();
