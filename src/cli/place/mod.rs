@@ -295,18 +295,8 @@ fn place<T: EngineReal>(
         Err(error) => (None, Err(error)),
     };
     if let Some(path) = &args.report {
-        let ended = Ended {
-            opened: &opened,
-            args: &args.evaluation,
-            options: &options,
-            pipeline: choice.pipeline,
-            how: summary.how(),
-            seconds: summary.seconds(),
-            stages: &placed.stages,
-            before: placed.before.as_ref(),
-            records: &placed.global.records,
-            film,
-        };
+        let (options, summary) = (&options, &summary);
+        let ended = Ended { opened: &opened, args: &args.evaluation, options, summary, film };
         // The cells where the last stage left them, the fillers where the first did.
         let (mut x, mut y) = (placed.global.x.clone(), placed.global.y.clone());
         for (cell, node) in design.movable().enumerate() {

@@ -1,5 +1,6 @@
 //! `--report` of a placement: its iterations and frames, and the maps of the result.
 
+use super::summary::Summary;
 use crate::charge::Charge;
 use crate::cli::engines::EngineReal;
 use crate::cli::evaluation::evaluate_charge;
@@ -10,9 +11,6 @@ use crate::cli::report::page::Page;
 use crate::cli::report::part::Fact;
 use crate::cli::report::run::{ChartOf, Column, Film, Run};
 use crate::cli::stages;
-use crate::design::Placement;
-use crate::engine::Pipeline;
-use crate::flow::Stages;
 use crate::place::Record;
 
 /// A placement that has ended.
@@ -21,14 +19,7 @@ pub(super) struct Ended<'a> {
     pub(super) opened: &'a Opened,
     pub(super) args: &'a EvaluationArgs,
     pub(super) options: &'a SolveArgs,
-    pub(super) pipeline: Pipeline,
-    /// How it ended, in words.
-    pub(super) how: &'a str,
-    pub(super) seconds: f64,
-    pub(super) stages: &'a Stages,
-    /// The placement before the stages after the global one, where there were any.
-    pub(super) before: Option<&'a Placement>,
-    pub(super) records: &'a [Record],
+    pub(super) summary: &'a Summary<'a>,
     pub(super) film: Option<Film>,
 }
 
@@ -42,12 +33,12 @@ pub(super) fn page<T: EngineReal>(
     charge.set_initial(x, y)?;
     let evaluated = evaluate_charge::<T>(ended.opened, ended.options, charge)?;
     let mut page = Page::of_evaluation(ended.opened, &evaluated, ended.args)?;
-    let last = ended.records.last().map_or(0, |r| r.iteration);
-    page.subtitle =
-        format!("A placement: {} after {last} iterations, {:.2} s", ended.how, ended.seconds);
-    page.summary.insert(0, Fact::new("Outcome", ended.how));
-    if let Some(before) = ended.before {
-        page.parts.extend(stages::part(ended.stages, &ended.opened.design, before)?);
+    let Summary { placed, .. } = ended.summary;
+    let (how, last, seconds) = (ended.summary.how(), ended.summary.last(), ended.summary.seconds());
+    page.subtitle = format!("A placement: {how} after {last} iterations, {seconds:.2} s");
+    page.summary.insert(0, Fact::new("Outcome", how));
+    if let Some(before) = &placed.before {
+        page.parts.extend(stages::part(&placed.stages, &ended.opened.design, before)?);
     }
     page.run = Some(run(ended));
     Ok(page)
@@ -55,7 +46,7 @@ pub(super) fn page<T: EngineReal>(
 
 /// Returns every iteration in numbers.
 fn run(ended: Ended<'_>) -> Run {
-    let records = ended.records;
+    let records = ended.summary.records();
     let column = |name: &str, value: &dyn Fn(&Record) -> f64| Column {
         name: name.to_owned(),
         values: records.iter().map(value).collect(),
@@ -69,7 +60,7 @@ fn run(ended: Ended<'_>) -> Run {
         column("λ", &|r| r.lambda),
         column("Wirelength, ms", &|r| r.times.wirelength),
         column("Density, ms", &|r| r.times.density),
-        column(&format!("Solve by {}, ms", ended.pipeline), &|r| r.times.solve),
+        column(&format!("Solve by {}, ms", ended.summary.pipeline), &|r| r.times.solve),
         column("Force, ms", &|r| r.times.force),
         column("Other, ms", &|r| r.times.step + r.times.gradient + r.times.other),
     ];

@@ -222,7 +222,8 @@ impl Summary<'_> {
         &self.placed.global.records
     }
 
-    fn last(&self) -> usize {
+    /// Returns the last iteration.
+    pub(super) fn last(&self) -> usize {
         self.records().last().map_or(0, |r| r.iteration)
     }
 
