@@ -1,5 +1,6 @@
 //! Memory that a run will need, compared with what there is before it is taken.
 
+use super::engines::with_precision;
 use super::failure::Failure;
 use crate::Precision;
 use crate::cpu::engine::CpuEngine;
@@ -11,10 +12,7 @@ const ALWAYS: u64 = 1 << 30;
 /// Fails when the maps of `grid` will not fit into memory.
 pub(crate) fn check_bins(grid: &BinGrid, precision: Precision) -> Result<(), Failure> {
     let what = format!("{} x {} bins", grid.nx(), grid.ny());
-    let each = match precision {
-        Precision::F32 => CpuEngine::<f32>::BYTES_PER_BIN,
-        Precision::F64 => CpuEngine::<f64>::BYTES_PER_BIN,
-    };
+    let each = with_precision!(precision, T => CpuEngine::<T>::BYTES_PER_BIN);
     check(&what, (grid.bins() * each) as u64)
 }
 

@@ -2,6 +2,7 @@
 //! and keeps the best beside the kernel cache.
 
 use super::document::{Content, NO_FILES, write_document};
+use super::engines::with_precision;
 use super::failure::Failure;
 use super::options::precision;
 use super::outputs::{Outputs, to_stdout};
@@ -62,10 +63,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
             if args.precision.is_some_and(|only| only != precision) {
                 continue;
             }
-            let found = match precision {
-                Precision::F32 => one::<f32>(&gpu, n, args, &mut out)?,
-                Precision::F64 => one::<f64>(&gpu, n, args, &mut out)?,
-            };
+            let found = with_precision!(precision, T => one::<T>(&gpu, n, args, &mut out))?;
             if !args.dry_run {
                 keep(&gpu, &found).map_err(|e| match file(&gpu) {
                     Some(path) => format!("{}: {e}", path.display()),

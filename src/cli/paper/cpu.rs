@@ -2,13 +2,14 @@
 
 use super::work::{BenchError, Direction, Machine, Target, Work, random};
 use crate::charge::Charge;
+use crate::cli::engines::with_precision;
 use crate::cpu::engine::CpuEngine;
 use crate::cpu::fft::Fft2d;
 use crate::cpu::transforms::{Plan2d, Plan3d};
 use crate::engine::{Engine, EngineOptions, Pipeline};
 use crate::paper::{Dct1d, Dct2d, Reorder};
 use crate::parallel::{self, chunks, chunks_mut};
-use crate::real::{Precision, Real};
+use crate::real::Real;
 use crate::transform::{Method, ShapeError, Transform, TransformNd, permutation};
 use num_complex::Complex;
 use std::sync::Arc;
@@ -34,10 +35,7 @@ pub fn cpu_target(threads: usize) -> Result<Target, BenchError> {
         peak_bandwidth: None,
         prepare: Box::new(move |work, precision| {
             // Plans take their working memory for the pool they are made in.
-            let mut planned = pool.install(|| match precision {
-                Precision::F32 => plan::<f32>(work),
-                Precision::F64 => plan::<f64>(work),
-            })?;
+            let mut planned = pool.install(|| with_precision!(precision, T => plan::<T>(work)))?;
             let pool = pool.clone();
             let mut timed = move || {
                 let start = Instant::now();

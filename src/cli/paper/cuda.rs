@@ -7,6 +7,7 @@
 
 use super::work::{BenchError, Direction, Machine, Run, Target, Work, random};
 use crate::charge::Charge;
+use crate::cli::engines::with_precision;
 use crate::cuda::transforms::{Plan, Stage};
 use crate::cuda::{
     CudaEngine, CudaError, CudaReal, Fields, Gpu, Graph, RealFft, Stopwatch, probe, solver,
@@ -14,7 +15,6 @@ use crate::cuda::{
 use crate::engine::{Engine, EngineError, EngineOptions, Pipeline};
 use crate::paper::cuda::{Dct1d, dct_2d};
 use crate::paper::{PostProcessing, Reorder};
-use crate::real::Precision;
 use crate::transform::{Method, Transform, TransformNd};
 
 /// Milliseconds that a sample holds at least.
@@ -48,15 +48,11 @@ pub fn cuda_target(ordinal: usize) -> Result<Target, CudaError> {
         },
         free_memory: Box::new(move || memory.memory().ok().map(|memory| memory.free as f64)),
         peak_bandwidth: gpu.peak_bandwidth(),
-        prepare: Box::new(move |work, precision| match precision {
-            Precision::F32 => prepare::<f32>(&gpu, work),
-            Precision::F64 => prepare::<f64>(&gpu, work),
-        }),
+        prepare: Box::new(
+            move |work, precision| with_precision!(precision, T => prepare::<T>(&gpu, work)),
+        ),
         occupancy: Box::new(move |work, precision| {
-            let of = |shape| match precision {
-                Precision::F32 => occupancies::<f32>(&kernels, shape),
-                Precision::F64 => occupancies::<f64>(&kernels, shape),
-            };
+            let of = |shape| with_precision!(precision, T => occupancies::<T>(&kernels, shape));
             match *work {
                 Work::Reorder(shape, _) => Ok(of(shape)?[0]),
                 Work::PostProcess(shape, _) => Ok(of(shape)?[1]),
