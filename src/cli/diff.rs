@@ -1,11 +1,11 @@
 //! `placefield diff`: two placements of one design, and what is between them.
 
 use super::document::{Content, write_document};
-use super::engines::{EngineReal, with_precision};
+use super::engines::with_precision;
 use super::evaluation::{Evaluated, evaluate};
 use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
-use super::maps::{write_column, write_map};
+use super::maps::{Element, write_column, write_map};
 use super::options::{EvaluationArgs, number};
 use super::outputs::{Names, Outputs, PICTURES, ResultArgs, one_standard_input, to_stdout};
 use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, name_of};
@@ -233,7 +233,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     with_precision!(evaluation.options.precision, T => diff::<T>(args, &drawn, opened, placement))
 }
 
-fn diff<T: EngineReal + npyz::Serialize + npyz::AutoSerialize>(
+fn diff<T: Element>(
     args: &DiffArgs,
     drawn: &DrawOptions<DiffPicture>,
     mut opened: Opened,

@@ -5,7 +5,7 @@ use super::engines::{self, Chosen, EngineReal};
 use super::failure::Failure;
 use super::input::{Opened, charge_of};
 use super::log;
-use super::maps::{write_column, write_map};
+use super::maps::{Element, write_column, write_map};
 use super::options::SolveArgs;
 use super::outputs::MapsFormat;
 use super::report::{
@@ -209,7 +209,7 @@ impl<T: Real> Evaluated<T> {
     }
 }
 
-impl<T: Real + npyz::Serialize + npyz::AutoSerialize> Evaluated<T> {
+impl<T: Element> Evaluated<T> {
     /// `density.npy potential.npy field_x.npy field_y.npy` as `[nx][ny]`, and
     /// `force_x.npy force_y.npy`, one value per movable node in `.nodes` order.
     pub(super) fn write_maps(

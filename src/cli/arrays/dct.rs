@@ -1,12 +1,12 @@
 //! `placefield dct`: cosine and sine transforms of an array along chosen axes.
 
 use super::order::{inverse, permuted};
-use super::{ArrayArgs, Element, Ran, check_result, read::Array, rounded, sizes};
+use super::{ArrayArgs, Ran, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
 use crate::cli::engines::{Chosen, decide, with_precision};
 use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
-use crate::cli::maps::write_npy;
+use crate::cli::maps::{Element, write_npy};
 use crate::cli::memory;
 #[cfg(feature = "cuda")]
 use crate::cli::options::EngineChoice;

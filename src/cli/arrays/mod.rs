@@ -5,18 +5,13 @@ mod order;
 mod read;
 pub(crate) mod solve;
 
-use super::engines::EngineReal;
 use super::failure::Failure;
+use super::maps::Element;
 use super::options::{EngineChoice, precision, thread_count};
 use crate::Precision;
 use crate::bookshelf::write::Shortest;
 use clap::Args;
 use read::Array;
-
-/// A floating-point type of every engine that can be written as an array.
-pub(crate) trait Element: EngineReal + npyz::Serialize + npyz::AutoSerialize {}
-
-impl<T: EngineReal + npyz::Serialize + npyz::AutoSerialize> Element for T {}
 
 /// The options that both commands share.
 #[derive(Args)]

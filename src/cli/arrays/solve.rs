@@ -1,13 +1,13 @@
 //! `placefield solve`: the field of a density that is given as an array.
 
-use super::{ArrayArgs, Element, Ran, check_result, read::Array, rounded, sizes};
+use super::{ArrayArgs, Ran, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
 #[cfg(feature = "cuda")]
 use crate::cli::engines::advise;
 use crate::cli::engines::{Chosen, decide, with_precision};
 use crate::cli::failure::Failure;
 use crate::cli::input::use_threads;
-use crate::cli::maps::write_npy;
+use crate::cli::maps::{Element, write_npy};
 use crate::cli::memory;
 use crate::cli::options::{EngineChoice, PipelineArg, pipeline};
 use crate::cli::outputs::{Names, Outputs, to_stdout};
