@@ -126,6 +126,9 @@ impl<'a, T: Real> Drawer<'a, T> {
         let grid = charge.grid();
         let mark = Some((charge.target_density(), "T"));
         let [density, potential, field_x, field_y] = &self.evaluated.maps;
+        let signed = |values: &Map<T>, what: &str, label: &str| {
+            self.finish(HeatMap::new(values, grid, Scale::Diverging), range, what, label)
+        };
         match name {
             PictureName::Density => {
                 let map = HeatMap { mark, ..HeatMap::new(density, grid, Scale::Target) };
@@ -142,18 +145,9 @@ impl<'a, T: Real> Drawer<'a, T> {
                 self.finish(HeatMap { subtitle, ..map }, range, "overflow", label)
             }
             PictureName::Histogram => Ok(self.histogram(range)),
-            PictureName::Potential => {
-                let map = HeatMap::new(potential, grid, Scale::Diverging);
-                self.finish(map, range, "potential", "φ (bin widths²)")
-            }
-            PictureName::FieldX => {
-                let map = HeatMap::new(field_x, grid, Scale::Diverging);
-                self.finish(map, range, "field along x", "Ex (bin widths)")
-            }
-            PictureName::FieldY => {
-                let map = HeatMap::new(field_y, grid, Scale::Diverging);
-                self.finish(map, range, "field along y", "Ey (bin widths)")
-            }
+            PictureName::Potential => signed(potential, "potential", "φ (bin widths²)"),
+            PictureName::FieldX => signed(field_x, "field along x", "Ex (bin widths)"),
+            PictureName::FieldY => signed(field_y, "field along y", "Ey (bin widths)"),
             PictureName::Field => {
                 let strength = magnitude(field_x, field_y);
                 let map = HeatMap {

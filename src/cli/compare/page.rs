@@ -106,20 +106,11 @@ fn run(rows: &[Iteration], hpwl: Vec<f64>, film: Option<Film>) -> Option<Run> {
         columns.push(column(&format!("Density on {engine}, ms"), &|row| row.sides[s].density));
         columns.push(column(&format!("Force on {engine}, ms"), &|row| row.sides[s].force));
     }
+    let one = |k: usize| vec![(k, String::new())];
     let named = |from: usize, names: &[String]| (from..).zip(names.iter().cloned()).collect();
     let charts = [
-        ChartOf {
-            title: "Overflow",
-            y_label: "smoothed",
-            columns: vec![(1, String::new())],
-            log: true,
-        },
-        ChartOf {
-            title: "HPWL",
-            y_label: "layout units",
-            columns: vec![(0, String::new())],
-            log: false,
-        },
+        ChartOf { title: "Overflow", y_label: "smoothed", columns: one(1), log: true },
+        ChartOf { title: "HPWL", y_label: "layout units", columns: one(0), log: false },
         ChartOf { title: "Solve", y_label: "ms", columns: named(solves, &sides), log: true },
         ChartOf {
             title: "Ratio of solve times",
