@@ -7,7 +7,7 @@ use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
 use super::maps::{Element, write_column, write_map};
 use super::options::{EvaluationArgs, number};
-use super::outputs::{Names, Outputs, PICTURES, ResultArgs, one_standard_input, to_stdout};
+use super::outputs::{Names, ResultArgs, one_standard_input, to_stdout};
 use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, name_of};
 use super::pictures::save;
 use super::report::difference::Difference;
@@ -218,12 +218,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<(), Failure> {
     one_standard_input([&*evaluation.design.path, &*args.from, &*args.to])?;
     let mut inputs = evaluation.design.files();
     inputs.push(args.to.clone());
-    Outputs::default()
-        .file("--json", args.results.json.as_ref())
-        .file("--report", args.report.as_ref())
-        .folder("--maps", args.results.maps.as_ref(), MAPS)
-        .folder("--plots", args.results.plots.as_ref(), PICTURES)
-        .check(&inputs)?;
+    args.results.outputs(MAPS).file("--report", args.report.as_ref()).check(&inputs)?;
     let mut opened = open_design(&evaluation)?;
     let position = evaluation.design.pin_position();
     let second = read_placement(&args.to, &opened.design.nodes, position)?;

@@ -116,7 +116,7 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     }
     // Outputs first: a run of minutes must not end on one that cannot be written.
     let inputs: Vec<PathBuf> = designs.iter().flat_map(DesignArgs::files).collect();
-    results.check(MAPS, args.csv.as_ref(), &inputs)?;
+    results.outputs(MAPS).file("--csv", args.csv.as_ref()).check(&inputs)?;
     let mut rows = Vec::new();
     let mut outputs = Vec::new();
     let alone = to_stdout(&results.json) || to_stdout(&args.csv);

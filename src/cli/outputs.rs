@@ -63,19 +63,12 @@ pub(crate) enum MapsFormat {
 }
 
 impl ResultArgs {
-    /// Checks as [`Outputs::check`] does, with the files that `--maps` will write.
-    pub(crate) fn check(
-        &self,
-        maps: Names,
-        csv: Option<&PathBuf>,
-        inputs: &[PathBuf],
-    ) -> Result<(), Failure> {
+    /// Returns the files and folders, with the names of those that `--maps` will write.
+    pub(crate) fn outputs(&self, maps: Names) -> Outputs<'_> {
         Outputs::default()
             .file("--json", self.json.as_ref())
-            .file("--csv", csv)
             .folder("--maps", self.maps.as_ref(), maps)
             .folder("--plots", self.plots.as_ref(), PICTURES)
-            .check(inputs)
     }
 }
 
