@@ -16,6 +16,7 @@ use crate::cli::paper::processor;
 use crate::cli::views::{cells_and_overflow, hot_spots};
 use crate::design::Design;
 use crate::grid::Map;
+use crate::plot::Histogram;
 
 /// Most places listed where cells overflow.
 const MOST_SPOTS: usize = 15;
@@ -103,10 +104,7 @@ fn summary(report: &Report) -> Vec<Fact> {
 fn histogram(cells: &Map<f64>, target: f64) -> Chart {
     let (_, most) = cells.range();
     let hi = most.max(1.2 * target);
-    let mut counts = vec![0; BARS];
-    for value in cells.as_slice() {
-        counts[((value / hi * BARS as f64) as usize).min(BARS - 1)] += 1;
-    }
+    let counts = Histogram::of(cells.as_slice().iter().copied(), (0.0, hi), false, BARS).counts;
     Chart::histogram(
         "Bins by density of cells, without fillers",
         "density",

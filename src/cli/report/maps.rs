@@ -39,16 +39,14 @@ pub(crate) struct Maps {
     outlines: String,
     panels: Vec<Panel>,
     #[serde(skip)]
-    data: MapData,
+    pub(super) data: MapData,
 }
 
 /// One map.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Panel {
-    id: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    scale: &'static str,
+    /// Data for the script, with the map's name, title and unit.
+    data: PanelData,
     /// A description for readers who do not see it.
     description: String,
     image: String,
@@ -58,8 +56,6 @@ pub(super) struct Panel {
     colors: Vec<String>,
     /// A remark on things the picture does not show.
     remark: String,
-    #[serde(skip)]
-    data: PanelData,
 }
 
 /// Data of all maps for the script.
@@ -188,10 +184,7 @@ impl Panel {
             parts: parts.iter().map(|map| Levels::of(map, levels)).collect(),
         };
         Ok(Panel {
-            id,
-            title,
-            unit,
-            scale: scale.name(),
+            data,
             description: format!(
                 "Map of the {title}, from {} to {} {unit}",
                 number(least),
@@ -202,7 +195,6 @@ impl Panel {
             high: number(palette.hi),
             colors: css_colors(stops),
             remark,
-            data,
         })
     }
 }
@@ -278,14 +270,10 @@ impl Maps {
                 bin: [grid.bin_x(), grid.bin_y()],
                 panels: panels.iter().map(|p| p.data.clone()).collect(),
                 nodes: nodes(design, die, MOST_NODES),
-                rows: rows(design),
+                rows: boxes(&design.rows.iter().map(|row| row.rect()).collect::<Vec<_>>()),
             },
             panels,
         }
-    }
-
-    pub(super) fn data(&self) -> &MapData {
-        &self.data
     }
 
     /// Lists fixed nodes and macros alone, so that the page is smaller.
@@ -393,10 +381,6 @@ fn nodes(design: &Design, die: Rect, most: usize) -> Boxes {
     }
 }
 
-fn rows(design: &Design) -> Boxes {
-    boxes(&design.rows.iter().map(|row| row.rect()).collect::<Vec<_>>())
-}
-
 fn boxes(rects: &[Rect]) -> Boxes {
     Boxes {
         total: rects.len(),
@@ -404,7 +388,6 @@ fn boxes(rects: &[Rect]) -> Boxes {
         y: pack::floats(rects.iter().map(|r| r.yl)),
         w: pack::floats(rects.iter().map(Rect::width)),
         h: pack::floats(rects.iter().map(Rect::height)),
-        kinds: None,
-        names: None,
+        ..Boxes::default()
     }
 }

@@ -87,8 +87,8 @@ impl Page {
     /// # Errors
     /// When the template and the page do not fit together.
     pub(crate) fn render(&mut self) -> Result<String, Failure> {
-        let maps = self.maps.as_ref().map(Maps::data);
-        let run = self.run.as_ref().map(Run::data);
+        let maps = self.maps.as_ref().map(|maps| &maps.data);
+        let run = self.run.as_ref().map(|run| &run.data);
         self.data = (maps.is_some() || run.is_some())
             .then(|| serde_json::json!({ "maps": maps, "run": run }));
         let mut environment = Environment::new();

@@ -42,7 +42,7 @@ pub(crate) struct Run {
     charts: Vec<Chart>,
     table: Table,
     #[serde(skip)]
-    data: RunData,
+    pub(super) data: RunData,
     #[serde(skip)]
     film: Option<Film>,
     /// The next of [`QUALITIES`].
@@ -134,10 +134,6 @@ impl Run {
 
     fn frame_bytes(&self) -> usize {
         self.frames.iter().flat_map(|f| &f.images).map(|i| i.image.len()).sum()
-    }
-
-    pub(super) fn data(&self) -> &RunData {
-        &self.data
     }
 
     /// Encodes the frames with less detail than before; false when there is no less.
