@@ -7,7 +7,7 @@ use super::options::{EngineChoice, SolveArgs};
 use super::paper::{Target, cpu_target};
 use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
-use crate::engine::{Choice, EngineOptions, Timed};
+use crate::engine::{Choice, Descriptor, EngineOptions, Timed};
 use crate::place::{Backend, HostBackend};
 use crate::wirelength::Netlist;
 use std::sync::Arc;
@@ -142,6 +142,11 @@ pub(crate) fn decide(choice: EngineChoice) -> Result<Chosen<EngineChoice>, &'sta
 pub(crate) fn pipeline_note(options: &SolveArgs, choice: &Choice) -> Option<String> {
     let Choice { pipeline, reason } = choice;
     options.pipeline.is_none().then(|| format!("pipeline: {pipeline} ({reason})"))
+}
+
+/// Returns what a command says that runs transforms on the CPU without an engine.
+pub(crate) fn on_cpu() -> Descriptor {
+    Descriptor { engine: "cpu", device: format!("{} threads", rayon::current_num_threads()) }
 }
 
 /// Opens the target of benchmarks, which run on one device.

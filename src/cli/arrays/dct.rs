@@ -1,9 +1,9 @@
 //! `placefield dct`: cosine and sine transforms of an array along chosen axes.
 
 use super::order::{inverse, permuted};
-use super::{ArrayArgs, Ran, check_result, read::Array, rounded, sizes};
+use super::{ArrayArgs, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
-use crate::cli::engines::{Chosen, decide, with_precision};
+use crate::cli::engines::{Chosen, decide, on_cpu, with_precision};
 use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
 use crate::cli::maps::{Element, write_npy};
@@ -13,6 +13,7 @@ use crate::cli::options::EngineChoice;
 use crate::cli::options::has_repeats;
 use crate::cli::outputs::Outputs;
 use crate::cli::results::{list, tell};
+use crate::engine::Descriptor;
 use crate::transform::{Method, Transform, Transform1d};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
@@ -264,7 +265,7 @@ trait Transforms<T> {
     /// `batch` arrays of `shape`, one or two axes.
     fn run(&self, step: Step, shape: &[usize], batch: usize, x: &[T]) -> Result<Vec<T>, Failure>;
 
-    fn ran(&mut self) -> Ran;
+    fn ran(&mut self) -> Descriptor;
 }
 
 struct OnCpu;
@@ -285,8 +286,8 @@ impl<T: Element> Transforms<T> for OnCpu {
         Ok(out)
     }
 
-    fn ran(&mut self) -> Ran {
-        Ran::on_cpu()
+    fn ran(&mut self) -> Descriptor {
+        on_cpu()
     }
 }
 
@@ -309,8 +310,8 @@ impl<T: Element> Transforms<T> for crate::cuda::Gpu {
         Ok(self.download(&out)?)
     }
 
-    fn ran(&mut self) -> Ran {
-        Ran { engine: "cuda", device: self.info().name.clone() }
+    fn ran(&mut self) -> Descriptor {
+        Descriptor { engine: "cuda", device: self.info().name.clone() }
     }
 }
 

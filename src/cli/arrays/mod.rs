@@ -34,18 +34,6 @@ impl ArrayArgs {
     }
 }
 
-/// The engine that ran a command, for its report.
-struct Ran {
-    engine: &'static str,
-    device: String,
-}
-
-impl Ran {
-    fn on_cpu() -> Ran {
-        Ran { engine: "cpu", device: format!("{} threads", rayon::current_num_threads()) }
-    }
-}
-
 /// Shape as in `512 x 256`.
 fn sizes(shape: &[usize]) -> String {
     shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")

@@ -1,10 +1,10 @@
 //! `placefield solve`: the field of a density that is given as an array.
 
-use super::{ArrayArgs, Ran, check_result, read::Array, rounded, sizes};
+use super::{ArrayArgs, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
 #[cfg(feature = "cuda")]
 use crate::cli::engines::advise;
-use crate::cli::engines::{Chosen, decide, with_precision};
+use crate::cli::engines::{self, Chosen, decide, with_precision};
 use crate::cli::failure::Failure;
 use crate::cli::input::use_threads;
 use crate::cli::maps::{Element, write_npy};
@@ -15,7 +15,7 @@ use crate::cli::ranks::{RankArgs, RankOptions, writes};
 use crate::cli::report::{FieldReport, GridReport};
 use crate::cli::results::{list, tell};
 use crate::cpu::solve::{Fields, Solver};
-use crate::engine::Pipeline;
+use crate::engine::{Descriptor, Pipeline};
 use crate::grid::{BinGrid, Map, Rect};
 use clap::Args;
 use schemars::JsonSchema;
@@ -104,7 +104,7 @@ struct Solved<T> {
     energy: f64,
     pipeline: Pipeline,
     milliseconds: f64,
-    ran: Ran,
+    ran: Descriptor,
     note: Option<String>,
 }
 
@@ -210,7 +210,7 @@ fn on_cpu<T: Element>(rho: &Map<T>, grid: &BinGrid, pipeline: Pipeline) -> Solve
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
     let Fields { potential, field_x, field_y } = fields;
     let maps = [potential, field_x, field_y].map(Map::into_vec);
-    Solved { maps, energy, pipeline, milliseconds, ran: Ran::on_cpu(), note: None }
+    Solved { maps, energy, pipeline, milliseconds, ran: engines::on_cpu(), note: None }
 }
 
 #[cfg(feature = "cuda")]
@@ -236,7 +236,7 @@ fn on_device<T: Element>(
         gpu.download(&fields.field_y)?,
     ];
     let note = stands_in(pipeline, solver.pipeline());
-    let ran = Ran { engine: "cuda", device: gpu.info().name.clone() };
+    let ran = Descriptor { engine: "cuda", device: gpu.info().name.clone() };
     let energy = gpu.download(&fields.energy)?[0];
     Ok(Solved { maps, energy, pipeline: solver.pipeline(), milliseconds, ran, note })
 }
@@ -313,7 +313,7 @@ fn by_slabs<T: Element>(
     let Some(maps) = solver.gather(&fields)? else { return Ok(None) };
     let energy = peers.gpu(0).download(&fields[0].energy)?[0];
     let device = format!("{} x {}", peers.count(), peers.gpu(0).info().name);
-    let ran = Ran { engine: "cuda", device };
+    let ran = Descriptor { engine: "cuda", device };
     let pipeline = Pipeline::ThreePass;
     Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran, note: Some(note) }))
 }

@@ -8,13 +8,14 @@ use super::{
 use crate::cli::document::{Content, write_document};
 #[cfg(feature = "cuda")]
 use crate::cli::engines::advise;
-use crate::cli::engines::{Chosen, EngineReal, decide, with_precision};
+use crate::cli::engines::{Chosen, EngineReal, decide, on_cpu, with_precision};
 use crate::cli::failure::Failure;
 use crate::cli::input::use_threads;
 use crate::cli::options::{EngineChoice, number, precision, thread_count};
 use crate::cli::outputs::{Outputs, read_input};
 use crate::cli::results::{list, tell, write_output};
 use crate::cpu::engine::milliseconds;
+use crate::engine::Descriptor;
 use clap::{ArgGroup, Args};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -196,25 +197,25 @@ fn compressed<T: EngineReal>(
 ) -> Result<(Picture, CompressReport, Option<String>), CompressError> {
     let start = Instant::now();
     let image = picture.format();
-    let mut opened = open::<T>(args.engine, &image)?;
+    let Chosen { engine: (mut pair, ran), note } = open::<T>(args.engine, &image)?;
     let setup = milliseconds(start);
     let threshold = match (args.threshold, args.keep, args.psnr) {
         (Some(threshold), ..) => threshold,
         (_, Some(percent), _) => Spectrum::of(picture)?.keeping(percent / 100.0),
         (.., least) => {
-            let psnr = |e| compress::<T>(picture, e, &mut *opened.pair).map(|(_, c)| c.psnr);
+            let psnr = |e| compress::<T>(picture, e, &mut *pair).map(|(_, c)| c.psnr);
             Spectrum::of(picture)?.reaching(least.unwrap_or(0.0), psnr)?
         }
     };
-    let (result, numbers) = compress::<T>(picture, threshold, &mut *opened.pair)?;
+    let (result, numbers) = compress::<T>(picture, threshold, &mut *pair)?;
     let Compression { coefficients, kept, kept_per_channel, mean_squared_error, psnr, .. } =
         numbers;
     let report = CompressReport {
         image,
         bytes: Bytes { before: 0, after: 0 },
         options: CompressOptions {
-            engine: opened.engine,
-            device: opened.device,
+            engine: ran.engine,
+            device: ran.device,
             precision: numbers.precision,
             threshold,
             threshold_orthonormal: orthonormal(threshold, &image),
@@ -236,45 +237,33 @@ fn compressed<T: EngineReal>(
             encode: 0.0,
         },
     };
-    Ok((result, report, opened.note))
+    Ok((result, report, note))
 }
 
-/// Transforms on the engine that was chosen.
-struct Opened<T: EngineReal> {
-    pair: Box<dyn ThresholdPair<T>>,
-    engine: &'static str,
-    device: String,
-    /// The engine that `auto` took, and why.
-    note: Option<String>,
-}
+/// Transforms, and where they run.
+type Pair<T> = (Box<dyn ThresholdPair<T>>, Descriptor);
 
-fn open<T: EngineReal>(choice: EngineChoice, image: &PictureFormat) -> Result<Opened<T>, Failed> {
-    let Chosen { engine: choice, note } = decide(choice)?;
-    match choice {
-        #[cfg(feature = "cuda")]
-        EngineChoice::Cuda(device) => {
-            let (pair, device) = cuda(device, image).map_err(|e| advise(e, &note))?;
-            Ok(Opened { pair, engine: "cuda", device, note })
-        }
-        _ => {
-            let pair = Box::new(CpuThresholdPair::new(image.height, image.width)?);
-            let device = format!("{} threads", rayon::current_num_threads());
-            Ok(Opened { pair, engine: "cpu", device, note })
-        }
-    }
-}
-
-/// Transforms on a device, and its name.
-#[cfg(feature = "cuda")]
-fn cuda<T: EngineReal>(
-    device: usize,
+fn open<T: EngineReal>(
+    choice: EngineChoice,
     image: &PictureFormat,
-) -> Result<(Box<dyn ThresholdPair<T>>, String), Failed> {
+) -> Result<Chosen<Pair<T>>, Failed> {
+    let Chosen { engine: choice, note } = decide(choice)?;
+    let engine: Pair<T> = match choice {
+        #[cfg(feature = "cuda")]
+        EngineChoice::Cuda(device) => cuda(device, image).map_err(|e| advise(e, &note))?,
+        _ => (Box::new(CpuThresholdPair::new(image.height, image.width)?), on_cpu()),
+    };
+    Ok(Chosen { engine, note })
+}
+
+#[cfg(feature = "cuda")]
+fn cuda<T: EngineReal>(device: usize, image: &PictureFormat) -> Result<Pair<T>, Failed> {
     use super::CudaThresholdPair;
     use crate::cuda::Gpu;
     let gpu = Gpu::open(device)?;
     let pair = CudaThresholdPair::new(&gpu, image.height, image.width, image.bits)?;
-    Ok((Box::new(pair), gpu.info().name.clone()))
+    let device = gpu.info().name.clone();
+    Ok((Box::new(pair), Descriptor { engine: "cuda", device }))
 }
 
 fn print(report: &CompressReport) -> io::Result<()> {
