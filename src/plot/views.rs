@@ -17,31 +17,31 @@ const MOST_OUTLINES: usize = 5_000;
 /// Returns the fixed nodes that block area inside the die, and movable macros, largest first; then
 /// blockages and fences.
 pub(crate) fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    let mut outlines = largest(design, fixed(design).chain(movable_macros(design)), die);
-    outlines.extend(floorplan_outlines(design, die));
-    outlines
+    with_floorplan(design, fixed(design).chain(movable_macros(design)), die)
 }
 
 /// Returns the fixed nodes that block area inside the die, largest first; then blockages and
 /// fences.
 #[cfg(feature = "cli")]
 pub(crate) fn fixed_outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    let mut outlines = largest(design, fixed(design), die);
-    outlines.extend(floorplan_outlines(design, die));
-    outlines
+    with_floorplan(design, fixed(design), die)
 }
 
 fn fixed(design: &Design) -> impl Iterator<Item = usize> {
     (0..design.nodes.len()).filter(|&i| design.nodes.kind[i] == NodeKind::Fixed)
 }
 
-/// Returns the largest of `nodes` that lie on the die, as many as can be outlined.
-fn largest(design: &Design, nodes: impl Iterator<Item = usize>, die: Rect) -> Vec<Rect> {
-    largest_rects(nodes.map(|i| design.rect(i)).collect(), die)
+/// Returns the outlines of `nodes`, and of what keeps cells off, or in, that no node is: blockages
+/// and fences.
+fn with_floorplan(design: &Design, nodes: impl Iterator<Item = usize>, die: Rect) -> Vec<Rect> {
+    let fences = design.fences.iter().flat_map(|fence| fence.rects.iter().copied());
+    let others = design.blockages.iter().map(|of| of.rect).chain(fences);
+    [largest(nodes.map(|i| design.rect(i)), die), largest(others, die)].concat()
 }
 
-fn largest_rects(mut rects: Vec<Rect>, die: Rect) -> Vec<Rect> {
-    rects.retain(|r| r.overlap(&die) > 0.0);
+/// Returns the largest of the rectangles that lie on the die, as many as can be outlined.
+fn largest(rects: impl Iterator<Item = Rect>, die: Rect) -> Vec<Rect> {
+    let mut rects: Vec<Rect> = rects.filter(|r| r.overlap(&die) > 0.0).collect();
     rects.sort_by(|a, b| b.area().total_cmp(&a.area()));
     rects.truncate(MOST_OUTLINES);
     rects
@@ -104,12 +104,4 @@ pub(crate) fn charge_of_cells(
         charge.set_fences(&[], &vec![0; charge.movable()])?;
     }
     Ok(charge)
-}
-
-/// Returns the outlines of what keeps cells off, or in, that no node is: blockages and fences, the
-/// largest first.
-fn floorplan_outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    let fences = design.fences.iter().flat_map(|fence| fence.rects.iter().copied());
-    let all = design.blockages.iter().map(|of| of.rect).chain(fences);
-    largest_rects(all.collect(), die)
 }
