@@ -79,8 +79,10 @@ fn plan<T: Real>(work: &Work) -> Result<Planned, BenchError> {
             let (x, mut out) = maps::<T>(n);
             Box::new(move || done(plan.run(&x, &mut out)))
         }
-        &Work::Map(shape, transform, pipeline) => {
-            map::<T>(shape, transform, method(pipeline)?).map_err(what)?
+        &Work::Map([nx, ny], transform, pipeline) => {
+            let plan = Plan2d::<T>::batched(transform, nx, ny, method(pipeline)?, 1);
+            let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(nx * ny));
+            Box::new(move || done(plan.run(&x, &mut out)))
         }
         &Work::Volume([a, b, c], direction, pipeline) => {
             let kind = match direction {
@@ -156,16 +158,6 @@ fn method(pipeline: Pipeline) -> Result<Method, BenchError> {
             Err(BenchError::Unavailable(why.to_owned()))
         }
     }
-}
-
-fn map<T: Real>(
-    [nx, ny]: [usize; 2],
-    transform: Transform,
-    method: Method,
-) -> Result<Planned, ShapeError> {
-    let mut plan = Plan2d::<T>::batched(transform, nx, ny, method, 1)?;
-    let (x, mut out) = maps::<T>(nx * ny);
-    Ok(Box::new(move || done(plan.run(&x, &mut out))))
 }
 
 fn compress<T: Real>(

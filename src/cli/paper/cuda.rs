@@ -10,7 +10,8 @@ use crate::charge::Charge;
 use crate::cli::engines::with_precision;
 use crate::cuda::transforms::{Plan, Stage};
 use crate::cuda::{
-    CudaEngine, CudaError, CudaReal, Fields, Gpu, Graph, RealFft, Stopwatch, probe, solver,
+    CudaEngine, CudaError, CudaReal, DeviceVec, Fields, Gpu, Graph, RealFft, Stopwatch, probe,
+    solver,
 };
 use crate::engine::{Engine, EngineError, EngineOptions, Pipeline};
 use crate::paper::cuda::{Dct1d, dct_2d};
@@ -73,7 +74,7 @@ fn prepare<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Run, BenchError> {
 fn plan<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Enqueue, CudaError> {
     Ok(match work {
         Work::Copy([a, b]) => {
-            let (x, mut out) = maps::<T>(gpu, a * b)?;
+            let [x, mut out] = maps::<T>(gpu, a * b)?;
             let gpu = gpu.clone();
             Box::new(move || gpu.copy(&x, &mut out))
         }
@@ -100,7 +101,7 @@ fn plan<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Enqueue, CudaError> {
         }
         &Work::Line(n, algorithm) => {
             let mut plan = Dct1d::<T>::new(gpu, n, algorithm)?;
-            let (x, mut out) = maps(gpu, n)?;
+            let [x, mut out] = maps(gpu, n)?;
             Box::new(move || plan.run(&x, &mut out))
         }
         &Work::Map([nx, ny], transform, pipeline) => {
@@ -224,12 +225,8 @@ fn steps<T: CudaReal>(gpu: &Gpu, charge: &Charge, pipeline: Pipeline) -> Result<
 }
 
 /// Returns random input, and memory for the output.
-#[allow(clippy::type_complexity)]
-fn maps<T: CudaReal>(
-    gpu: &Gpu,
-    n: usize,
-) -> Result<(crate::cuda::DeviceVec<T>, crate::cuda::DeviceVec<T>), CudaError> {
-    Ok((gpu.upload(&random::<T>(n))?, gpu.zeros(n)?))
+fn maps<T: CudaReal>(gpu: &Gpu, n: usize) -> Result<[DeviceVec<T>; 2], CudaError> {
+    Ok([gpu.upload(&random::<T>(n))?, gpu.zeros(n)?])
 }
 
 /// Returns a pipeline's method of single transforms; the three-pass solve's is by line kernels.
@@ -243,7 +240,7 @@ fn method(pipeline: Pipeline) -> Method {
 
 /// Returns the runs of a plan of one array.
 fn running<T: CudaReal>(gpu: &Gpu, mut plan: Plan<T>) -> Result<Enqueue, CudaError> {
-    let (x, mut out) = maps(gpu, plan.shape().iter().product())?;
+    let [x, mut out] = maps(gpu, plan.shape().iter().product())?;
     Ok(Box::new(move || plan.run(&x, &mut out)))
 }
 
@@ -256,7 +253,7 @@ fn stage<T: CudaReal>(
     post: PostProcessing,
 ) -> Result<Enqueue, CudaError> {
     let mut plan = dct_2d::<T>(gpu, shape, reorder, post)?;
-    let (x, mut out) = maps(gpu, shape[0] * shape[1])?;
+    let [x, mut out] = maps(gpu, shape[0] * shape[1])?;
     plan.run(&x, &mut out)?;
     Ok(Box::new(move || plan.run_stage(stage, &x, &mut out)))
 }
@@ -272,7 +269,7 @@ fn compress<T: CudaReal>(
     let dct = Plan::<T>::of_maps(gpu, Transform::Dct, nx, ny, method, 1)?;
     let mut dct = dct.with_threshold()?;
     let mut idct = Plan::<T>::of_maps(gpu, Transform::Idct, nx, ny, method, 1)?;
-    let (x, mut spectrum) = maps(gpu, nx * ny)?;
+    let [x, mut spectrum] = maps(gpu, nx * ny)?;
     let (mut out, mut kept) = (gpu.zeros(nx * ny)?, gpu.zeros(1)?);
     Ok(Box::new(move || {
         dct.run_thresholded(&x, T::of(threshold), &mut spectrum, &mut kept)?;
