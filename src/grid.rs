@@ -195,6 +195,17 @@ impl<T> Map<T> {
         &self.as_slice()[i * self.ny..][..self.ny]
     }
 
+    /// Returns the map of what `of` makes of every value.
+    pub(crate) fn map<U>(&self, of: impl Fn(&T) -> U) -> Map<U> {
+        Map::from_vec(self.nx, self.ny, self.as_slice().iter().map(of).collect())
+    }
+
+    /// Returns the map of what `of` makes of the values that two maps of one size have in a bin.
+    pub(crate) fn zip<U>(&self, other: &Map<T>, of: impl Fn(&T, &T) -> U) -> Map<U> {
+        let pairs = self.as_slice().iter().zip(other.as_slice());
+        Map::from_vec(self.nx, self.ny, pairs.map(|(a, b)| of(a, b)).collect())
+    }
+
     /// Returns the values, x slow and y contiguous.
     pub fn into_vec(mut self) -> Vec<T> {
         self.data.truncate(self.first + self.nx * self.ny);

@@ -97,7 +97,7 @@ fn covered(case: &Case<'_>, macros: &[(usize, Rect)]) -> Map<bool> {
         bins(case, rect).for_each(|(bin, share)| area[bin] += share);
     }
     let least = COVERED * grid.bin_area() * (1.0 - ROUNDING);
-    Map::from_vec(grid.nx(), grid.ny(), area.as_slice().iter().map(|a| *a >= least).collect())
+    area.map(|a| *a >= least)
 }
 
 /// Returns the bins in stretches of at most `most` bins, along x or y, between two that are

@@ -254,7 +254,7 @@ fn diff<T: Element>(
     drop(engine);
     let design = &opened.design;
     let moved = displacement::between(design, &first, &design.placement)?;
-    let difference = difference(&from, &to);
+    let difference = to.zip(&from, |&to, &from| to - from);
     let size = |v: &T| v.wide().abs();
     let change = Change {
         hpwl: a.hpwl.zip(b.hpwl).map(|(a, b)| b - a),
@@ -328,11 +328,6 @@ fn diff<T: Element>(
     print(&report)?;
     list(&files)?;
     args.check_rise(&report.change)
-}
-
-fn difference<T: crate::Real>(from: &Map<T>, to: &Map<T>) -> Map<T> {
-    let pairs = from.as_slice().iter().zip(to.as_slice());
-    Map::from_vec(from.nx(), from.ny(), pairs.map(|(&a, &b)| b - a).collect())
 }
 
 /// Returns along x and along y, how far the lower-left corner of every movable node moved, in node
@@ -483,12 +478,6 @@ struct MeanMoves {
 }
 
 impl MeanMoves {
-    fn distance(&self) -> Map<f64> {
-        let [x, y] = &self.mean;
-        let pairs = x.as_slice().iter().zip(y.as_slice());
-        Map::from_vec(x.nx(), x.ny(), pairs.map(|(x, y)| x.hypot(*y)).collect())
-    }
-
     fn squares(&self) -> usize {
         self.mean[0].as_slice().iter().filter(|v| v.is_finite()).count()
     }
@@ -503,7 +492,8 @@ fn draw_moves(
     draw: impl FnOnce(HeatMap<'_, f64>) -> Result<Picture, Failure>,
 ) -> Result<Picture, Failure> {
     let moves = mean_moves(design, first, grid)?;
-    let ([x, y], far) = (&moves.mean, moves.distance());
+    let [x, y] = &moves.mean;
+    let far = x.zip(y, |x, y| x.hypot(*y));
     draw(HeatMap {
         title: format!("{}: mean displacement", design.name),
         subtitle: format!(

@@ -19,8 +19,7 @@ pub(crate) const ARROW_BINS: f64 = 64.0;
 
 /// Returns √(x² + y²) bin by bin.
 pub(crate) fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
-    let pairs = x.as_slice().iter().zip(y.as_slice());
-    Map::from_vec(x.nx(), x.ny(), pairs.map(|(&x, &y)| (x * x + y * y).sqrt()).collect())
+    x.zip(y, |&x, &y| (x * x + y * y).sqrt())
 }
 
 /// Returns a grid over the die with about `bins` bins along its longer side.

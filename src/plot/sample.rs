@@ -29,10 +29,7 @@ pub(crate) fn shrink<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f
 /// Shrinks a map as [`shrink`] does, with means of the finite values alone; not finite if there is
 /// none.
 pub(super) fn shrink_present<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
-    let of = |value: &dyn Fn(f64) -> f64| {
-        let values = map.as_slice().iter().map(|v| value(v.wide())).collect();
-        shrink(&Map::<f64>::from_vec(map.nx(), map.ny(), values), max_x, max_y)
-    };
+    let of = |value: &dyn Fn(f64) -> f64| shrink(&map.map(|v| value(v.wide())), max_x, max_y);
     let mut sum = of(&|v| if v.is_finite() { v } else { 0.0 });
     let share = of(&|v| if v.is_finite() { 1.0 } else { 0.0 });
     for (value, share) in sum.as_mut_slice().iter_mut().zip(share.as_slice()) {

@@ -218,8 +218,7 @@ impl Worker {
         });
         let outlines: Vec<Rect> = self.fixed.iter().copied().chain(macros).collect();
         if let (Some(pictures), Some(potential)) = (&mut self.pictures, &shot.potential) {
-            let cells = self.cells.as_slice().iter().map(|&v| f64::from(v)).collect();
-            let cells = Map::from_vec(self.cells.nx(), self.cells.ny(), cells);
+            let cells = self.cells.map(|&v| f64::from(v));
             let title = format!("{}, iteration {}", self.name, shot.iteration);
             pictures.add(&title, &shot, &cells, potential, &outlines)?;
         }
@@ -290,8 +289,7 @@ impl Pictures {
         // Over the iterations φ changes by orders of magnitude.
         let largest = potential.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let unit = if largest > 0.0 { largest } else { 1.0 };
-        let share = potential.as_slice().iter().map(|v| v / unit).collect();
-        let share = Map::from_vec(potential.nx(), potential.ny(), share);
+        let share = potential.map(|v| v / unit);
         let said = format!("{}, largest |φ| {largest:.3e} bin widths²", shot.said);
         let frame = self.film.frame(title, &said, &[cells, &share], outlines);
         frame.write(&self.folder.join(format!("frame_{:05}.png", shot.iteration)))?;

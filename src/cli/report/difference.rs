@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::assemble::{command, machine};
-use super::maps::{MOST_BINS, Maps, Panel, PanelOf, wide};
+use super::maps::{MOST_BINS, Maps, Panel, PanelOf};
 use super::page::Page;
 use super::part::{Image, Part, Table};
 use crate::Real;
@@ -56,7 +56,7 @@ impl<T: Real> Difference<'_, T> {
     }
 
     fn maps(&self) -> Result<Maps, Failure> {
-        let densities = self.densities.map(wide);
+        let densities = self.densities.map(|map| map.map(|v| v.wide()));
         let target = PanelOf {
             unit: "area / bin area",
             scale: Scale::Target,
@@ -82,9 +82,7 @@ impl<T: Real> Difference<'_, T> {
         let target = common(target, densities.each_ref());
         let above = common(above, self.overflow);
         let [from, to] = &densities;
-        let pairs = from.as_slice().iter().zip(to.as_slice());
-        let between = pairs.map(|(a, b)| b - a).collect();
-        let between = Map::from_vec(from.nx(), from.ny(), between);
+        let between = to.zip(from, |to, from| to - from);
         let panels = vec![
             Panel::new(PanelOf { id: "density_from", title: "density before", ..target }, &[from])?,
             Panel::new(PanelOf { id: "density_to", title: "density after", ..target }, &[to])?,

@@ -208,7 +208,8 @@ impl Maps {
     ) -> Result<Maps, Failure> {
         let charge = evaluated.engine.charge();
         let mark = Some(charge.target_density());
-        let [density, potential, field_x, field_y] = evaluated.maps.each_ref().map(wide);
+        let [density, potential, field_x, field_y] =
+            evaluated.maps.each_ref().map(|map| map.map(|v| v.wide()));
         let [cells, overflow] = shown;
         let share = "area / bin area";
         let target = PanelOf { unit: share, scale: Scale::Target, mark, ..PanelOf::default() };
@@ -281,11 +282,6 @@ impl Maps {
         let [xl, yl, xh, yh] = self.data.die;
         self.data.nodes = nodes(design, Rect { xl, yl, xh, yh }, 0);
     }
-}
-
-/// Returns the same map in double precision.
-pub(super) fn wide<T: Real>(map: &Map<T>) -> Map<f64> {
-    Map::from_vec(map.nx(), map.ny(), map.as_slice().iter().map(|v| v.wide()).collect())
 }
 
 /// Returns a note on the stored values.
