@@ -321,9 +321,9 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     Ok(RunsReport { design: design.unwrap_or_default(), runs, warnings })
 }
 
-/// Returns the columns of the table by name, and the cells of every run.
-fn table(report: &RunsReport) -> (Vec<&'static str>, Vec<Vec<String>>) {
-    let header = vec![
+/// Returns the table, a row for every run.
+fn table(report: &RunsReport) -> Table {
+    let header = [
         "run",
         "status",
         "iterations",
@@ -352,15 +352,22 @@ fn table(report: &RunsReport) -> (Vec<&'static str>, Vec<Vec<String>>) {
             if run.pareto { "yes" } else { "no" }.to_owned(),
         ]
     };
-    (header, report.runs.iter().map(row).collect())
+    let note = "Beaten by none: no other run has less of overflow and wirelength, or as much of \
+                one and less of the other.";
+    Table {
+        caption: "Placements in the order given".to_owned(),
+        header: header.map(str::to_owned).to_vec(),
+        words: 2,
+        rows: report.runs.iter().map(row).collect(),
+        notes: vec![note.to_owned()],
+    }
 }
 
 fn print(report: &RunsReport) -> io::Result<()> {
-    let (header, rows) = table(report);
-    let header: Vec<String> = header.into_iter().map(str::to_owned).collect();
+    let Table { header, rows, words, .. } = table(report);
     let mut out = io::stdout().lock();
     writeln!(out, "{}", report.design)?;
-    write_table(&mut out, &header, &rows, 2)
+    write_table(&mut out, &header, &rows, words)
 }
 
 /// Returns the pictures, with the names of their files.
@@ -420,7 +427,6 @@ fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
 }
 
 fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failure> {
-    let (header, rows) = table(report);
     let titles = ["Overflow and wirelength", "Wirelength", "Overflow"];
     let of = |(picture, title): (&(&str, Picture), &str)| Image::of(title.to_owned(), &picture.1);
     Ok(Page {
@@ -429,17 +435,7 @@ fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failu
         warnings: report.warnings.clone(),
         parts: vec![Part {
             title: "Runs".to_owned(),
-            tables: vec![Table {
-                caption: "Placements in the order given".to_owned(),
-                header: header.into_iter().map(str::to_owned).collect(),
-                words: 2,
-                rows,
-                notes: vec![
-                    "Beaten by none: no other run has less of overflow and wirelength, \
-                     or as much of one and less of the other."
-                        .to_owned(),
-                ],
-            }],
+            tables: vec![table(report)],
             pictures: pictures.iter().zip(titles).map(of).collect::<Result<_, _>>()?,
         }],
         made: vec![command()],

@@ -17,16 +17,12 @@ pub(crate) struct LegalArgs {
     /// Sites that stay free at either side of every cell once it is legal
     #[arg(long, value_name = "SITES", default_value_t = 0,
           value_parser = clap::value_parser!(u32).range(..=1_000_000))]
-    padding: u32,
+    pub(crate) padding: u32,
 }
 
 impl LegalArgs {
     pub(crate) fn options(&self) -> LegalizeOptions {
         LegalizeOptions::default().padding(self.padding)
-    }
-
-    pub(crate) fn padding(&self) -> u32 {
-        self.padding
     }
 }
 

@@ -221,7 +221,7 @@ fn place<T: EngineReal>(
         args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
     flow.routability = args.routability.options(&opened);
     flow.legalize = args.legal.options();
-    flow.refine = flow.refine.padding(args.legal.padding());
+    flow.refine = flow.refine.padding(args.legal.padding);
     // Only who asks for room wants it kept; bins hold some cells each then, not a part of one.
     let kept = given
         .target_density
