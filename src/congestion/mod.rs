@@ -314,11 +314,9 @@ impl CongestionMaps {
 /// Returns a convention's own number for demand in both directions.
 fn rudy(of: &Directions, convention: Convention, capacity: Option<Capacity>) -> Map<f64> {
     let capacity = capacity.unwrap_or(Capacity::DREAMPLACE);
-    let values = of.horizontal.as_slice().iter().zip(of.vertical.as_slice());
-    let values = values.map(|(&h, &v)| match convention {
+    of.horizontal.zip(&of.vertical, |&h, &v| match convention {
         Convention::CircuitNet => h + v,
         Convention::DreamPlace => (h / capacity.horizontal).max(v / capacity.vertical),
         Convention::OpenRoad => 100.0 * capacity.wire_width() * (h + v),
-    });
-    Map::from_vec(of.horizontal.nx(), of.horizontal.ny(), values.collect())
+    })
 }
