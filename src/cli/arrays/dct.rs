@@ -72,26 +72,18 @@ impl Kind {
 
     /// Returns the steps that transform `axes` axes, each with the number of axes that it takes.
     fn steps(self, axes: usize) -> Vec<Step> {
-        let pair = match self {
-            Kind::Dct => Some(Transform::Dct),
-            Kind::Idct => Some(Transform::Idct),
-            Kind::IdctIdxst => return vec![Step::Maps(Transform::IdctIdxst)],
-            Kind::IdxstIdct => return vec![Step::Maps(Transform::IdxstIdct)],
-            Kind::Idxst => None,
+        // Two axes at a time, as the fused transforms take them.
+        let in_pairs = |pair, line| {
+            let mut steps = vec![Step::Maps(pair); axes / 2];
+            steps.extend((axes % 2 == 1).then_some(Step::Lines(line)));
+            steps
         };
-        let line = match self {
-            Kind::Dct => Transform1d::Dct,
-            Kind::Idct => Transform1d::Idct,
-            _ => Transform1d::Idxst,
-        };
-        match pair {
-            // Two axes at a time, as the fused transforms take them.
-            Some(pair) => {
-                let mut steps = vec![Step::Maps(pair); axes / 2];
-                steps.extend((axes % 2 == 1).then_some(Step::Lines(line)));
-                steps
-            }
-            None => vec![Step::Lines(line); axes],
+        match self {
+            Kind::Dct => in_pairs(Transform::Dct, Transform1d::Dct),
+            Kind::Idct => in_pairs(Transform::Idct, Transform1d::Idct),
+            Kind::Idxst => vec![Step::Lines(Transform1d::Idxst); axes],
+            Kind::IdctIdxst => vec![Step::Maps(Transform::IdctIdxst)],
+            Kind::IdxstIdct => vec![Step::Maps(Transform::IdxstIdct)],
         }
     }
 }
