@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let design = generate(&Spec::with_cells(args.cells))
         .map_err(|e| usage(ErrorKind::ValueValidation, &e.to_string()))?;
     make_folder(&args.out)?;
-    let mut out = io::stdout().lock();
+    let mut out = io::stdout();
     writeln!(
         out,
         "1. A design of {} movable cells, generated in {}:",
@@ -55,7 +55,6 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
 
     let evaluation = EvaluationArgs::for_demo(aux, args.engine);
     writeln!(out, "\n2. placefield eval, with fillers:")?;
-    drop(out);
     let opened = open_design(&evaluation)?;
     let evaluated = evaluate::<f32>(&opened, &evaluation.options)?;
     tell(&evaluated.notes, &evaluated.report.warnings);
@@ -63,7 +62,6 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let json = args.out.join("eval.json");
     write_document(Some(&json), &opened.files, NO_FILES, &evaluated.report)?;
 
-    let mut out = io::stdout().lock();
     writeln!(out, "   {}", json.display())?;
     writeln!(out, "\n3. placefield plot:")?;
     let subject =
@@ -77,18 +75,15 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     page.write(Some(&opened.design), &path)?;
     writeln!(out, "\n4. placefield report, a page to open in a browser:\n   {}", path.display())?;
     writeln!(out, "\n5. placefield compare, the cells spreading by the density's force alone:")?;
-    drop(out);
     let table = compare::compare(&opened, &evaluation.options, args.iterations, None)?;
     compare::print(&table)?;
     let json = args.out.join("compare.json");
     write_document(Some(&json), &opened.files, NO_FILES, &table)?;
-    let mut out = io::stdout().lock();
     writeln!(out, "   {}", json.display())?;
     for file in pictures::draw_comparison(&opened.design.name, &table.iterations, &args.out)? {
         writeln!(out, "   {}", file.display())?;
     }
     writeln!(out, "\n6. placefield place, with a page of its iterations:")?;
-    drop(out);
     let (pl, page) = (args.out.join("placed.pl"), args.out.join("placed.html"));
     place::run(&PlaceArgs::for_demo(aux, &pl, &page, args.engine))
 }

@@ -121,14 +121,9 @@ impl<'a> Outputs<'a> {
     /// # Errors
     /// Wrong usage when an output is an input or another output; a failure when one cannot be
     /// written.
-    pub(crate) fn check(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
+    pub(crate) fn check(self, inputs: &[PathBuf]) -> Result<(), Failure> {
         self.check_standard_output()?;
-        let all = match log::path() {
-            Some(log) => &Outputs { files: self.files.clone(), folders: self.folders.clone() }
-                .file("--log", Some(log)),
-            None => self,
-        };
-        all.check_paths(inputs)?;
+        self.file("--log", log::path()).check_paths(inputs)?;
         log::open()
     }
 
