@@ -115,7 +115,7 @@ impl Content for RunsReport {
 }
 
 /// One placement.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 struct Run {
     /// Its file's name without the ending.
     name: String,
@@ -175,12 +175,12 @@ impl Run {
             bins: grid.bins,
             target_density: options.target_density,
             hpwl,
-            hpwl_relative: None,
             overflow_smoothed: overflow.overflow_smoothed,
             overflow_exact: overflow.overflow_exact,
-            pareto: false,
             history: document.history,
             movable: design.movable,
+            // Known once there are others to compare with.
+            ..Run::default()
         };
         Ok((design.name, run))
     }
@@ -447,23 +447,8 @@ fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failu
 mod tests {
     use super::*;
 
-    fn run(name: &str, hpwl: Option<f64>, overflow: f64) -> Run {
-        Run {
-            name: name.to_owned(),
-            stage: None,
-            status: None,
-            iterations: None,
-            seconds: None,
-            bins: [1, 1],
-            target_density: 1.0,
-            hpwl,
-            hpwl_relative: None,
-            overflow_smoothed: overflow,
-            overflow_exact: overflow,
-            pareto: false,
-            history: Vec::new(),
-            movable: 1,
-        }
+    fn run(name: &str, hpwl: Option<f64>, overflow_smoothed: f64) -> Run {
+        Run { name: name.to_owned(), hpwl, overflow_smoothed, ..Run::default() }
     }
 
     #[test]
