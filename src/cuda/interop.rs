@@ -327,26 +327,11 @@ impl<E: DeviceValue> Drop for Borrowed<E> {
 pub(crate) fn solve_borrowed<T: super::CudaReal>(
     solver: &mut dyn super::FieldSolver<T>,
     rho: &DeviceVec<T>,
-    [potential, field_x, field_y]: &mut [Borrowed<T>; 3],
+    maps: &mut [Borrowed<T>; 3],
     energy: &mut Borrowed<f64>,
 ) -> Result<(), CudaError> {
-    // SAFETY: `from_raw` of what lives longer than the fields, which are not dropped.
-    let mut fields = unsafe {
-        let lent = |map: &DeviceVec<T>| DeviceVec::from_raw(map.gpu(), *map.address(), map.len());
-        ManuallyDrop::new(super::Fields {
-            potential: lent(potential),
-            field_x: lent(field_x),
-            field_y: lent(field_y),
-            energy: DeviceVec::from_raw(energy.gpu(), *energy.address(), energy.len()),
-        })
-    };
-    let solved = solver.solve(rho, &mut fields);
-    let super::Fields { potential, field_x, field_y, energy } = ManuallyDrop::into_inner(fields);
-    for map in [potential, field_x, field_y] {
-        map.into_raw();
-    }
-    energy.into_raw();
-    solved
+    let maps = maps.each_mut().map(|map| &mut **map);
+    super::solve::lend(maps, energy, |fields| solver.solve(rho, fields))
 }
 
 /// Returns the address of device memory that is to be read, for as long as the view lives.

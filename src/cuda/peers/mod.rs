@@ -28,7 +28,7 @@ mod sums;
 pub use batch::BatchSolver;
 pub use choose::Workload;
 pub use options::RankOptions;
-pub(in crate::cuda) use shared::{SharedMap, lend};
+pub(in crate::cuda) use shared::SharedMap;
 pub use slabs::SlabSolver;
 pub(in crate::cuda) use slabs::first_rows;
 pub(in crate::cuda) use sums::SendSums;

@@ -7,7 +7,6 @@
 
 use super::Peers;
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu};
-use crate::cuda::solve::Fields;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUdeviceptr};
 use cudarc::driver::{DriverError, result};
 use std::mem::ManuallyDrop;
@@ -66,34 +65,6 @@ impl<T: CudaReal> SharedMap<T> {
     pub(in crate::cuda) fn of_mut(&mut self, rank: usize) -> &mut DeviceVec<T> {
         &mut self.views[rank]
     }
-}
-
-/// Has `body` work on fields whose maps are shared, as memory of rank 0.
-pub(in crate::cuda) fn lend<T: CudaReal, R>(
-    [potential, field_x, field_y]: [&mut SharedMap<T>; 3],
-    energy: &mut DeviceVec<f64>,
-    body: impl FnOnce(&mut Fields<T>) -> R,
-) -> R {
-    let again = |map: &mut SharedMap<T>| {
-        let view = &map.views[0];
-        // SAFETY: the same memory, borrowed exclusively for as long as this lives; it is given up
-        // below instead of dropped.
-        unsafe { DeviceVec::from_raw(view.gpu(), *view.address(), view.len()) }
-    };
-    let mut fields = ManuallyDrop::new(Fields {
-        potential: again(potential),
-        field_x: again(field_x),
-        field_y: again(field_y),
-        // SAFETY: as above.
-        energy: unsafe { DeviceVec::from_raw(energy.gpu(), *energy.address(), energy.len()) },
-    });
-    let outcome = body(&mut fields);
-    let Fields { potential, field_x, field_y, energy } = ManuallyDrop::into_inner(fields);
-    for map in [potential, field_x, field_y] {
-        drop(map.into_raw());
-    }
-    drop(energy.into_raw());
-    outcome
 }
 
 impl<T: CudaReal> Drop for SharedMap<T> {

@@ -6,11 +6,14 @@
 //! solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over the spectrum, taken in `f64` in
 //! a fixed order.
 
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, check_length};
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceValue, DeviceVec, Gpu, KernelArgument, check_length,
+};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
 use std::f64::consts::PI;
+use std::mem::ManuallyDrop;
 
 pub(super) mod private {
     pub trait Sealed {}
@@ -54,6 +57,28 @@ impl<T: CudaReal> Fields<T> {
         check_length("field along x", self.field_x.len(), maps * bins)?;
         check_length("field along y", self.field_y.len(), maps * bins)
     }
+}
+
+/// Has `body` work on fields whose memory is borrowed.
+pub(in crate::cuda) fn lend<T: CudaReal, R>(
+    maps: [&mut DeviceVec<T>; 3],
+    energy: &mut DeviceVec<f64>,
+    body: impl FnOnce(&mut Fields<T>) -> R,
+) -> R {
+    fn again<E: DeviceValue>(memory: &mut DeviceVec<E>) -> DeviceVec<E> {
+        // SAFETY: the same memory, borrowed exclusively for as long as this lives; it is given up
+        // below instead of dropped.
+        unsafe { DeviceVec::from_raw(memory.gpu(), *memory.address(), memory.len()) }
+    }
+    let ([potential, field_x, field_y], energy) = (maps.map(again), again(energy));
+    let mut fields = ManuallyDrop::new(Fields { potential, field_x, field_y, energy });
+    let outcome = body(&mut fields);
+    let Fields { potential, field_x, field_y, energy } = ManuallyDrop::into_inner(fields);
+    for map in [potential, field_x, field_y] {
+        drop(map.into_raw());
+    }
+    drop(energy.into_raw());
+    outcome
 }
 
 /// Returns the number of results for so many maps: one for all, and with several maps one more for

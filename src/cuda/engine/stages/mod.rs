@@ -33,8 +33,8 @@ use crate::cuda::bodies::{
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Graph, Launch, Pinned, function,
 };
-use crate::cuda::peers::{Peers, SendSums, SharedMap, SlabSolver, first_rows, lend};
-use crate::cuda::solve::with_total;
+use crate::cuda::peers::{Peers, SendSums, SharedMap, SlabSolver, first_rows};
+use crate::cuda::solve::{lend, with_total};
 use crate::engine::{Layout, Pipeline};
 use cudarc::driver::CudaFunction;
 use solvers::{Solvers, alone, slabs_of};
@@ -430,11 +430,13 @@ impl<T: CudaReal> Stages<T> {
             }
             (Command::Inverse(pipeline), _) if rank == 0 => {
                 let solver = alone(solvers, pipeline);
-                lend(fields.each_mut(), energy, |fields| solver.inverse(fields))
+                let maps = fields.each_mut().map(|map| map.of_mut(0));
+                lend(maps, energy, |fields| solver.inverse(fields))
             }
             (Command::Solve(pipeline), _) if rank == 0 => {
                 let solver = alone(solvers, pipeline);
-                lend(fields.each_mut(), energy, |fields| solver.solve(centered.of(0), fields))
+                let maps = fields.each_mut().map(|map| map.of_mut(0));
+                lend(maps, energy, |fields| solver.solve(centered.of(0), fields))
             }
             (Command::PlacerForce, None) => {
                 force.run_staged(bodies, (fields[1].of(rank), fields[2].of(rank)))
