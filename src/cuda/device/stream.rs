@@ -14,7 +14,7 @@ use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
 use cudarc::driver::{CudaEvent, CudaStream, result};
 use std::cell::Cell;
 use std::panic::resume_unwind;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 #[cfg(feature = "python")]
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
@@ -91,6 +91,40 @@ impl StreamGuard<'_> {
     /// another.
     pub(in crate::cuda) fn wait_for(&self, event: &CudaEvent) -> Result<(), CudaError> {
         wait_for(event, self.stream)
+    }
+
+    /// Enqueues the copy of `count` lines of `bytes` bytes. Lines begin so many bytes apart as is
+    /// said with the first one's address.
+    ///
+    /// # Safety
+    /// Both addresses hold as many lines in memory of the stream's context, which lives until the
+    /// stream has passed this.
+    pub(in crate::cuda) unsafe fn copy_lines(
+        &self,
+        (from, from_pitch): (sys::CUdeviceptr, usize),
+        (to, to_pitch): (sys::CUdeviceptr, usize),
+        (bytes, count): (usize, usize),
+    ) -> Result<(), CudaError> {
+        let copy = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcHost: null(),
+            srcDevice: from,
+            srcArray: null_mut(),
+            srcPitch: from_pitch,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstHost: null_mut(),
+            dstDevice: to,
+            dstArray: null_mut(),
+            dstPitch: to_pitch,
+            WidthInBytes: bytes,
+            Height: count,
+        };
+        // SAFETY: the caller's promise.
+        Ok(unsafe { sys::cuMemcpy2DAsync_v2(&copy, self.stream) }.result()?)
     }
 }
 

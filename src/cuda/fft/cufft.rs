@@ -206,6 +206,7 @@ impl<T: CudaReal> RealFft<T> {
         self.gpu.check_own(output.gpu())?;
         let stream = self.gpu.enter_with(input)?;
         let (from, to) = (*input.address(), *output.address());
+        let reals = (size_of::<T>(), self.reals);
         if let Some(plan @ Plan { complex: false, .. }) = &self.plan {
             let (handle, from, to) = (plan.on(&stream)?, from as *mut T, to as *mut T::Complex);
             // SAFETY: the plan is live and of this type, its context is current and
@@ -218,7 +219,7 @@ impl<T: CudaReal> RealFft<T> {
         unsafe {
             let bytes = self.complexes * size_of::<T::Complex>();
             sys::cuMemsetD8Async(to, 0, bytes, stream.raw()).result()?;
-            self.copy_reals((from, size_of::<T>()), (to, size_of::<T::Complex>()), &stream)?;
+            stream.copy_lines((from, size_of::<T>()), (to, size_of::<T::Complex>()), reals)?;
         }
         self.run_complex(to, self.forward, &stream)
     }
@@ -242,6 +243,7 @@ impl<T: CudaReal> RealFft<T> {
         self.gpu.check_own(output.gpu())?;
         let stream = self.gpu.enter_with(input.as_view())?;
         let (from, to) = (*input.address(), *output.address());
+        let reals = (size_of::<T>(), self.reals);
         if let Some(plan @ Plan { complex: false, .. }) = &self.plan {
             let (handle, from, to) = (plan.on(&stream)?, from as *mut T::Complex, to as *mut T);
             // SAFETY: the plan is live and of this type, its context is current and
@@ -251,7 +253,7 @@ impl<T: CudaReal> RealFft<T> {
         self.run_complex(from, self.forward, &stream)?;
         // SAFETY: there is a complex number for each real one (asserted above), of the current
         // context.
-        unsafe { self.copy_reals((from, size_of::<T::Complex>()), (to, size_of::<T>()), &stream) }
+        unsafe { stream.copy_lines((from, size_of::<T::Complex>()), (to, size_of::<T>()), reals) }
     }
 
     /// A complex FFT in place, where there is one.
@@ -265,38 +267,5 @@ impl<T: CudaReal> RealFft<T> {
         let (handle, values) = (plan.on(stream)?, values as *mut T::Complex);
         // SAFETY: as above; such an FFT may be in place.
         unsafe { T::run_complex(handle, values, forward) }.map_err(failure)
-    }
-
-    /// Copies all real numbers, from and to addresses so many bytes apart.
-    ///
-    /// # Safety
-    /// Both addresses hold as many numbers in memory of the current context.
-    unsafe fn copy_reals(
-        &self,
-        (from, apart): (sys::CUdeviceptr, usize),
-        (to, apart_there): (sys::CUdeviceptr, usize),
-        stream: &StreamGuard<'_>,
-    ) -> Result<(), CudaError> {
-        let copy = sys::CUDA_MEMCPY2D {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            srcHost: null_mut(),
-            srcDevice: from,
-            srcArray: null_mut(),
-            srcPitch: apart,
-            dstXInBytes: 0,
-            dstY: 0,
-            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-            dstHost: null_mut(),
-            dstDevice: to,
-            dstArray: null_mut(),
-            dstPitch: apart_there,
-            WidthInBytes: size_of::<T>(),
-            Height: self.reals,
-        };
-        // SAFETY: the caller's promise.
-        unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.raw()).result()? };
-        Ok(())
     }
 }

@@ -12,7 +12,7 @@
 
 use super::nccl::Transfer;
 use crate::cuda::device::{CudaError, Gpu};
-use cudarc::driver::sys::{self, CUmemorytype};
+use cudarc::driver::sys;
 
 /// Which row pairs and panels of columns are whose.
 #[derive(Clone, Copy, Debug)]
@@ -188,27 +188,9 @@ impl Exchange {
     pub(super) unsafe fn unpack(&self, gpu: &Gpu) -> Result<(), CudaError> {
         let stream = gpu.stream_guard()?;
         for &RowBlock { from, to, bytes, pitch, count } in &self.unpack {
-            let copy = sys::CUDA_MEMCPY2D {
-                srcXInBytes: 0,
-                srcY: 0,
-                srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                srcHost: std::ptr::null(),
-                srcDevice: from,
-                srcArray: std::ptr::null_mut(),
-                srcPitch: pitch[0],
-                dstXInBytes: 0,
-                dstY: 0,
-                dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                dstHost: std::ptr::null_mut(),
-                dstDevice: to,
-                dstArray: std::ptr::null_mut(),
-                dstPitch: pitch[1],
-                WidthInBytes: bytes,
-                Height: count,
-            };
             // SAFETY: lines lie within the rank's memory (`Exchange::new`, tested below), which
             // lives as the caller promises; the stream is of this device.
-            unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.raw()) }.result()?;
+            unsafe { stream.copy_lines((from, pitch[0]), (to, pitch[1]), (bytes, count)) }?;
         }
         if let Some(RowBlock { to, bytes, pitch, count, .. }) = self.clear {
             // SAFETY: as above.
