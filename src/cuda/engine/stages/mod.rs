@@ -37,7 +37,7 @@ use crate::cuda::peers::{Peers, SendSums, SharedMap, SlabSolver, first_rows};
 use crate::cuda::solve::{lend, with_total};
 use crate::engine::{Layout, Pipeline};
 use cudarc::driver::CudaFunction;
-use solvers::{Solvers, alone, slabs_of};
+use solvers::{Solver, Solvers, alone};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -410,8 +410,9 @@ impl<T: CudaReal> Stages<T> {
                 density.finish_part(bodies, exact, own, &rho.of_mut(rank).as_view_mut())
             }
             (Command::Pass(pass), _) => {
-                let slabs = slabs_of(solvers, Pipeline::ThreePass);
-                let slabs = slabs.expect("passes are of a solve by slabs");
+                let Some(Solver::Slabs(slabs)) = &mut solvers[Pipeline::ThreePass as usize] else {
+                    panic!("passes are of a solve by slabs");
+                };
                 let Range { start, end } = slabs.rows(rank);
                 let ny = bodies.grid().ny();
                 let own = start * ny..end * ny;

@@ -117,22 +117,12 @@ impl<T: CudaReal> Stages<T> {
         choice
     }
 
+    /// Returns the solver of all ranks, if they solve together.
     pub(super) fn slabs(&self, pipeline: Pipeline) -> Option<&SlabSolver<T>> {
         match &self.solvers[pipeline as usize] {
             Some(Solver::Slabs(slabs)) => Some(slabs),
             _ => None,
         }
-    }
-}
-
-/// Returns the passes of all ranks, if they solve together.
-pub(super) fn slabs_of<T: CudaReal>(
-    solvers: &mut Solvers<T>,
-    pipeline: Pipeline,
-) -> Option<&mut SlabSolver<T>> {
-    match &mut solvers[pipeline as usize] {
-        Some(Solver::Slabs(slabs)) => Some(slabs),
-        _ => None,
     }
 }
 
