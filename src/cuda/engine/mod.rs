@@ -357,36 +357,29 @@ impl<T: CudaReal> CudaEngine<T> {
         self.forget();
         match &mut self.steps[pipeline as usize] {
             Some(graphs) => self.peers.launch(graphs)?,
-            None => {
+            graphs => {
                 // Everything that a kernel's first launch loads is loaded by this one, so that
                 // nothing is left to be loaded during capture.
                 let step = self.stages.step(pipeline);
                 self.stages.enqueue(&step)?;
-                self.capture_step(pipeline)?;
+                Self::capture(&mut self.stages, &step, graphs)?;
             }
         }
         self.stepped();
         Ok(())
     }
 
-    /// Captures a step that has run before.
-    fn capture_step(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
-        let stages: &mut Stages<T> = &mut self.stages;
-        // SAFETY: the graphs are kept beside `stages`, whose buffers and plans
+    /// Captures a step or a solve that has run before, for `graphs` of the same engine.
+    fn capture(
+        stages: &mut Stages<T>,
+        commands: &[Command],
+        graphs: &mut Option<Vec<Graph>>,
+    ) -> Result<(), CudaError> {
+        // SAFETY: `graphs` are kept beside `stages`, whose buffers and plans
         // stay where they are until they are dropped, and are dropped before them;
         // all work of this engine goes to the one stream of each rank. A step begins with
         // everything on the devices, so launches need nothing of the host.
-        let graphs = unsafe { stages.graphs(&stages.step(pipeline)) }?;
-        self.steps[pipeline as usize] = Some(graphs);
-        Ok(())
-    }
-
-    /// Captures a solve that has run before.
-    fn capture_solve(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
-        let stages: &mut Stages<T> = &mut self.stages;
-        // SAFETY: as in `capture_step`.
-        let graphs = unsafe { stages.graphs(&stages.solve(pipeline)) }?;
-        self.solves[pipeline as usize] = Some(graphs);
+        *graphs = Some(unsafe { stages.graphs(commands) }?);
         Ok(())
     }
 
@@ -625,11 +618,10 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         let (step, solve) = (self.stages.step(pipeline), self.stages.solve(pipeline));
         let step_plain = median(&mut || self.stages.enqueue(&step))?;
         let solve_plain = median(&mut || self.stages.enqueue(&solve))?;
-        if self.steps[p].is_none() {
-            self.capture_step(pipeline)?;
-        }
-        if self.solves[p].is_none() {
-            self.capture_solve(pipeline)?;
+        for (graphs, commands) in [(&mut self.steps[p], &step), (&mut self.solves[p], &solve)] {
+            if graphs.is_none() {
+                Self::capture(&mut self.stages, commands, graphs)?;
+            }
         }
         self.stages.wait_for_ranks()?;
         let replay = |graphs: &mut Option<Vec<Graph>>| {
