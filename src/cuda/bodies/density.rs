@@ -184,7 +184,7 @@ impl<T: CudaReal> Density<T> {
         corners: impl Into<DeviceSlice<'a, T>>,
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        self.run_as(bodies, bodies.plan, (layout.into(), corners.into()), rho)
+        self.run_as(bodies, false, (layout.into(), corners.into()), rho)
     }
 
     /// Like [`Density::run`], for cells at their exact size, not smoothed, without fillers.
@@ -198,20 +198,18 @@ impl<T: CudaReal> Density<T> {
         corners: impl Into<DeviceSlice<'a, T>>,
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        let plan = bodies.plan.at_exact_size();
-        self.run_as(bodies, plan, (layout.into(), corners.into()), rho)
+        self.run_as(bodies, true, (layout.into(), corners.into()), rho)
     }
 
     fn run_as(
         &mut self,
         bodies: &Bodies<T>,
-        plan: Plan<T>,
+        exact: bool,
         (layout, corners): (PositionLayout, DeviceSlice<'_, T>),
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         Bodies::<T>::check_layout("lower-left corners", layout, *corners.address())?;
-        // For the first region; the kernels of several take each one's from `levels`.
-        let plan = self.less_background(bodies, plan);
+        let plan = self.plan_of(bodies, exact);
         check_length("density map", rho.len(), bodies.bins())?;
         // Before anything is enqueued: sums that no kernel takes would count twice.
         self.gpu.check_own(rho.gpu())?;
@@ -261,10 +259,7 @@ impl<T: CudaReal> Density<T> {
 
     fn plan_of(&self, bodies: &Bodies<T>, exact: bool) -> Plan<T> {
         let plan = if exact { bodies.plan.at_exact_size() } else { bodies.plan };
-        self.less_background(bodies, plan)
-    }
-
-    fn less_background(&self, bodies: &Bodies<T>, plan: Plan<T>) -> Plan<T> {
+        // For the first region; the kernels of several take each one's from `levels`.
         plan.of_region(bodies.charge().region_target_density(0), self.backgrounds[0])
     }
 

@@ -361,7 +361,8 @@ impl<T: CudaReal> Force<T> {
         forces: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         bodies.check_corners(corners)?;
-        self.check(bodies, field, &forces.as_view())?;
+        self.check_bodies(bodies, field)?;
+        check_length("forces", forces.len(), 2 * bodies.len())?;
         self.gather(bodies, corners, field, forces)
     }
 
@@ -392,16 +393,6 @@ impl<T: CudaReal> Force<T> {
                 // A pair per bin of the patch.
                 .launch(bodies.config(bodies.plan.large, 2 * size_of::<T>() / 4))
         }
-    }
-
-    fn check(
-        &self,
-        bodies: &Bodies<T>,
-        field: (&DeviceVec<T>, &DeviceVec<T>),
-        forces: &DeviceSlice<'_, T>,
-    ) -> Result<(), CudaError> {
-        self.check_bodies(bodies, field)?;
-        check_length("forces", forces.len(), 2 * bodies.len())
     }
 
     fn check_bodies(
