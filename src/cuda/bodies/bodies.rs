@@ -24,8 +24,8 @@ use super::shares::{Addresses, BodyBlocks};
 use super::staleness::OrderStaleness;
 use crate::charge::Charge;
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu,
-    KernelArgument, MOST_BLOCKS, check_aligned, check_length,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu, KernelArgument,
+    MOST_BLOCKS, check_aligned, check_length, grid_of,
 };
 use crate::engine::Layout;
 use crate::grid::BinGrid;
@@ -322,9 +322,8 @@ impl<T: CudaReal> Bodies<T> {
     /// values of 4 bytes per bin of a patch.
     pub(super) fn config(&self, extra: i32, values: usize) -> LaunchConfig {
         LaunchConfig {
-            grid_dim: ((self.plan.max_chunks + extra) as u32, 1, 1),
-            block_dim: (BLOCK, 1, 1),
             shared_mem_bytes: (PATCH * PATCH * values * 4) as u32,
+            ..grid_of((self.plan.max_chunks + extra) as usize)
         }
     }
 

@@ -9,12 +9,12 @@ use super::order::PositionLayout;
 use super::plan::{Plan, TILE};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap,
-    Pinned, blocks_for, check_length, function,
+    Pinned, blocks_for, check_length, function, grid_of,
 };
 use crate::cuda::solve::with_total;
 use crate::engine::DensityStats;
 use crate::real::Precision;
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use cudarc::driver::CudaFunction;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -312,11 +312,7 @@ impl<T: CudaReal> Density<T> {
                     .arg(&self.rest)
                     .arg(&self.differences)
                     .arg(&self.flags)
-                    .launch(LaunchConfig {
-                        grid_dim: (bodies.tiles() as u32, 1, 1),
-                        block_dim: (BLOCK, 1, 1),
-                        shared_mem_bytes: 0,
-                    })?;
+                    .launch(grid_of(bodies.tiles()))?;
             }
         }
         Ok(())

@@ -18,7 +18,5 @@ pub(in crate::cuda) use force::{AllForces, BodyForces, Outputs};
 pub(in crate::cuda) use order::AllBodies;
 pub use order::PositionLayout;
 pub use permute::{Permutation, PermutationView};
-pub(in crate::cuda) use shares::{
-    Addresses, BodyBlocks, MOST_RANKS, Positions, Shares, blocks_of, grid_of,
-};
+pub(in crate::cuda) use shares::{Addresses, BodyBlocks, MOST_RANKS, Positions, Shares, blocks_of};
 pub use staleness::MOST_STEPS_PER_ORDER;

@@ -2,7 +2,7 @@
 //! `kernels/bodies/shares.cuh`.
 
 pub(in crate::cuda) use crate::cuda::device::constants::MOST_RANKS;
-use crate::cuda::device::{BLOCK, DeviceValue, DeviceVec, KernelArgument};
+use crate::cuda::device::{DeviceValue, DeviceVec, KernelArgument, grid_of};
 use cudarc::driver::LaunchConfig;
 use cudarc::driver::sys::CUdeviceptr;
 use std::ops::Range;
@@ -130,11 +130,6 @@ impl Positions {
     pub(in crate::cuda) fn needed_by_nets(self, nets: &DeviceVec<u16>) -> Self {
         Positions { nets: *nets.address(), cells: nets.len() as u32, ..self }
     }
-}
-
-/// Returns a launch of so many blocks of [`BLOCK`] threads.
-pub(in crate::cuda) fn grid_of(blocks: usize) -> LaunchConfig {
-    LaunchConfig { grid_dim: (blocks as u32, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
 }
 
 /// Returns which of `blocks` are a rank's, of `count`.

@@ -340,13 +340,14 @@ impl<'a> Launch<'a> {
     }
 }
 
+/// Returns a launch of so many blocks of [`BLOCK`] threads.
+pub(in crate::cuda) fn grid_of(blocks: usize) -> LaunchConfig {
+    LaunchConfig { grid_dim: (blocks as u32, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
+}
+
 /// Returns the blocks of [`BLOCK`] threads, one thread per element; one block at least.
 pub(in crate::cuda) fn blocks_for(elements: usize) -> LaunchConfig {
-    LaunchConfig {
-        grid_dim: (elements.div_ceil(BLOCK as usize).max(1) as u32, 1, 1),
-        block_dim: (BLOCK, 1, 1),
-        shared_mem_bytes: 0,
-    }
+    grid_of(elements.div_ceil(BLOCK as usize).max(1))
 }
 
 /// At most `blocks` blocks of [`BLOCK`] threads, and no more than the device runs at once.
@@ -357,11 +358,7 @@ pub(in crate::cuda) fn blocks_at_once(
 ) -> Result<LaunchConfig, CudaError> {
     let each = kernel.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
     let most = (each * gpu.info().multiprocessors.max(1) as u32).max(1);
-    Ok(LaunchConfig {
-        grid_dim: ((blocks.max(1)).min(most as usize) as u32, 1, 1),
-        block_dim: (BLOCK, 1, 1),
-        shared_mem_bytes: 0,
-    })
+    Ok(grid_of(blocks.max(1).min(most as usize)))
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@
 
 use super::arguments::{Constants, RankReports, Vector, Vectors, pair};
 use super::wirelength::CudaWirelength;
-use crate::cuda::bodies::{BodyBlocks, BodyForces, Positions, RawStatistics, grid_of};
+use crate::cuda::bodies::{BodyBlocks, BodyForces, Positions, RawStatistics};
 use crate::cuda::device::constants::{DESCENT_NUMBERS as NUMBERS, DESCENT_SUMS as SUMS};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap, Pinned,
-    check_aligned, check_length, function,
+    check_aligned, check_length, function, grid_of,
 };
 use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::CUdeviceptr;

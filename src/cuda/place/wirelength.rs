@@ -9,10 +9,10 @@
 //! the sums of the cells in its share ([`BodyBlocks`]).
 
 use super::nets::{DeviceNets, Layout, NetLists, WARP};
-use crate::cuda::bodies::{Addresses, BodyBlocks, Shares, grid_of};
+use crate::cuda::bodies::{Addresses, BodyBlocks, Shares};
 use crate::cuda::device::{
     BLOCK, Branch, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch,
-    MOST_PINS, blocks_for, check_length,
+    MOST_PINS, blocks_for, check_length, grid_of,
 };
 use crate::wirelength::{Netlist, Wirelength};
 use cudarc::driver::sys::CUdeviceptr;
