@@ -146,29 +146,6 @@ fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
     config
 }
 
-/// Device memory a sum over a grid needs between its two stages.
-pub(in crate::cuda) struct SumScratch {
-    pub(in crate::cuda) partial: DeviceVec<f64>,
-    pub(in crate::cuda) ticket: DeviceVec<u32>,
-}
-
-impl SumScratch {
-    /// Makes it for launches of at most `blocks` blocks.
-    pub(in crate::cuda) fn new(gpu: &Gpu, config: LaunchConfig) -> Result<Self, CudaError> {
-        SumScratch::of(gpu, 1, config)
-    }
-
-    /// Returns the same for kernels that end in so many sums.
-    pub(in crate::cuda) fn of(
-        gpu: &Gpu,
-        sums: usize,
-        config: LaunchConfig,
-    ) -> Result<Self, CudaError> {
-        let blocks = config.grid_dim.0 as usize * config.grid_dim.1 as usize;
-        Ok(SumScratch { partial: gpu.zeros(sums * blocks)?, ticket: gpu.zeros(1)? })
-    }
-}
-
 /// The work that a kernel's start may overlap with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cuda) enum Overlap {

@@ -34,8 +34,8 @@ pub use value::DeviceValue;
 
 pub(in crate::cuda) use error::{check_aligned, check_length};
 pub(in crate::cuda) use launch::{
-    BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, MOST_PINS, Overlap, SumScratch,
-    blocks_at_once, blocks_for, cover_for_sum, cover_lines, fit, function, grid_of, stacked,
+    BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, MOST_PINS, Overlap, blocks_at_once,
+    blocks_for, cover_for_sum, cover_lines, fit, function, grid_of, stacked,
 };
 pub(in crate::cuda) use memory::{Pinned, reals};
 pub(in crate::cuda) use order::Unused;

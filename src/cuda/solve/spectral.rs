@@ -9,8 +9,8 @@
 
 use super::field_solver::{FieldSolver, Fields, Green, private};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Kernel, KernelArgument, SumScratch, check_length,
-    cover_for_sum, function, reals,
+    CudaError, CudaReal, DeviceVec, Gpu, Kernel, KernelArgument, check_length, cover_for_sum,
+    function, reals,
 };
 use crate::cuda::fft::{FusedTransform, RealFft, Rounds, Sines, TransformSpec, share_work_area};
 use crate::engine::Pipeline;
@@ -31,7 +31,9 @@ pub struct Spectral<T: CudaReal> {
 struct Scaling<T: CudaReal> {
     gpu: Gpu,
     kernel: Kernel,
-    sum: SumScratch,
+    /// What the energy's sum over the grid needs between its two stages.
+    partial: DeviceVec<f64>,
+    ticket: DeviceVec<u32>,
     green: Green<T>,
 }
 
@@ -61,7 +63,8 @@ impl<T: CudaReal> Scaling<T> {
         Ok(Scaling {
             gpu: gpu.clone(),
             kernel: Kernel::new(module, name, config)?,
-            sum: SumScratch::new(gpu, config)?,
+            partial: gpu.zeros(config.grid_dim.0 as usize * config.grid_dim.1 as usize)?,
+            ticket: gpu.zeros(1)?,
             // With the factor of a round trip of the transforms.
             green: Green::new(grid, 4.0 / grid.bins() as f64),
         })
@@ -109,7 +112,7 @@ impl<T: CudaReal> Scaling<T> {
         map: Option<&i32>,
         energy: &mut DeviceVec<f64>,
     ) -> Result<(), CudaError> {
-        let Scaling { gpu, kernel, sum: SumScratch { partial, ticket }, green } = self;
+        let Scaling { gpu, kernel, partial, ticket, green } = self;
         check_length("energy", energy.len(), 1)?;
         let mut launch = kernel.on(gpu);
         launch.args(&[input, output]).args(&transform.axes());
