@@ -4,7 +4,6 @@ use super::error::CudaError;
 use super::gpu::Gpu;
 use super::launch::Kernel;
 use cudarc::driver::sys::CUdevice_attribute;
-use cudarc::driver::{CudaFunction, LaunchConfig};
 use serde::Serialize;
 
 /// A kernel's launch, resources and traffic.
@@ -31,15 +30,14 @@ pub struct KernelUse {
 }
 
 impl KernelUse {
-    /// Returns the usage of `function`, called `name`, launched as `config` says and moving
-    /// `bytes`.
+    /// Returns the usage of a kernel with its launch, called `name` and moving `bytes`.
     pub(in crate::cuda) fn of(
         gpu: &Gpu,
         name: impl Into<String>,
-        function: &CudaFunction,
-        config: &LaunchConfig,
+        kernel: &Kernel,
         bytes: usize,
     ) -> Result<Self, CudaError> {
+        let Kernel { function, config, .. } = kernel;
         let (width, height, _) = config.block_dim;
         let threads = width * height;
         let dynamic = config.shared_mem_bytes;
@@ -62,14 +60,5 @@ impl KernelUse {
             shared: function.shared_size_bytes()? as u32 + dynamic,
             bytes: bytes as u64,
         })
-    }
-
-    /// Returns the usage of a kernel with its launch, moving `bytes`.
-    pub(in crate::cuda) fn of_kernel(
-        gpu: &Gpu,
-        kernel: &Kernel,
-        bytes: usize,
-    ) -> Result<Self, CudaError> {
-        KernelUse::of(gpu, kernel.name.clone(), &kernel.function, &kernel.config, bytes)
     }
 }

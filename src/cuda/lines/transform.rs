@@ -311,7 +311,7 @@ impl<T: CudaReal> LineTransform<T> {
         let of = |(LineKernel { kernel, .. }, step): &(LineKernel<T>, Step)| {
             let reads = if step.from == Memory::Input { self.values * input } else { map };
             let name = format!("{} {}", step.role.name(), step.n);
-            KernelUse::of(&self.gpu, name, &kernel.function, &kernel.config, reads + map)
+            KernelUse::of(&self.gpu, name, kernel, reads + map)
         };
         self.passes.iter().map(of).collect()
     }

@@ -136,7 +136,7 @@ impl<T: CudaReal> ThreePass<T> {
         // Read and written by each: so many values per bin.
         let of = |name, LineKernel { kernel, .. }: &LineKernel<T>, values: usize| {
             let bytes = values * self.maps as usize * self.bins * size_of::<T>();
-            KernelUse::of(&self.gpu, name, &kernel.function, &kernel.config, bytes)
+            KernelUse::of(&self.gpu, name, kernel, bytes)
         };
         Ok([
             of("rows_forward", &self.rows, 2)?,

@@ -294,7 +294,9 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values() * size_of::<T>();
-        let of = |(kernel, bytes): (&Kernel, usize)| KernelUse::of_kernel(&self.gpu, kernel, bytes);
+        let of = |(kernel, bytes): (&Kernel, usize)| {
+            KernelUse::of(&self.gpu, kernel.name.clone(), kernel, bytes)
+        };
         match &self.way {
             Implementation::Lines(lines) => lines.uses(size_of::<I>()),
             Implementation::Rounds(rounds, sines) => {
