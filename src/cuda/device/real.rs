@@ -21,8 +21,6 @@ pub(in crate::cuda) mod private {
 
     /// Names of a type for cuFFT and the compiler, and cuFFT's transforms of it.
     pub trait Cufft<C> {
-        /// The type's name in CUDA C++.
-        const C_NAME: &'static str;
         /// cuFFT's type of a real-to-complex transform.
         const FORWARD: cufftType;
         /// cuFFT's type of a complex-to-real transform.
@@ -63,10 +61,9 @@ pub(in crate::cuda) mod private {
     }
 
     macro_rules! cufft {
-        ($real:ty, $name:literal, $forward:ident $exec_forward:ident,
+        ($real:ty, $forward:ident $exec_forward:ident,
          $inverse:ident $exec_inverse:ident, $complex:ident $exec_complex:ident) => {
             impl Cufft<Complex<$real>> for $real {
-                const C_NAME: &'static str = $name;
                 const FORWARD: cufftType = cufftType::$forward;
                 const INVERSE: cufftType = cufftType::$inverse;
                 const COMPLEX: cufftType = cufftType::$complex;
@@ -102,8 +99,8 @@ pub(in crate::cuda) mod private {
             }
         };
     }
-    cufft!(f32, "float", CUFFT_R2C exec_r2c, CUFFT_C2R exec_c2r, CUFFT_C2C exec_c2c);
-    cufft!(f64, "double", CUFFT_D2Z exec_d2z, CUFFT_Z2D exec_z2d, CUFFT_Z2Z exec_z2z);
+    cufft!(f32, CUFFT_R2C exec_r2c, CUFFT_C2R exec_c2r, CUFFT_C2C exec_c2c);
+    cufft!(f64, CUFFT_D2Z exec_d2z, CUFFT_Z2D exec_z2d, CUFFT_Z2Z exec_z2z);
 }
 
 impl CudaReal for f32 {
