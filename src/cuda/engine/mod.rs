@@ -467,8 +467,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         )?;
         check_positions(x, y)?;
         self.stages.receive(x, y)?;
-        self.moved();
-        self.spread = true;
+        self.positions_written();
         Ok(())
     }
 
@@ -482,8 +481,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
             }
             Layout::Pairs => self.stages.receive_pairs(positions)?,
         }
-        self.moved();
-        self.spread = true;
+        self.positions_written();
         Ok(())
     }
 
@@ -551,8 +549,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.done.require("the regions' evaluations", Done::Solve)?;
         check_lengths(self.stages.regions(), &[("evaluations of regions", out.len())])?;
         if let [only] = out {
-            *only =
-                Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? };
+            *only = self.read_evaluation()?;
             return Ok(());
         }
         self.stages.report_regions(|region, density| out[region].density = density)?;

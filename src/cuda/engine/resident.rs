@@ -82,8 +82,7 @@ impl<T: CudaReal> CudaEngine<T> {
         y: &DeviceVec<T>,
     ) -> Result<(), EngineError> {
         self.stages.join(x, y)?;
-        self.moved();
-        self.spread = true;
+        self.positions_written();
         Ok(())
     }
 

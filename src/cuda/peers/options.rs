@@ -1,6 +1,6 @@
 //! Which rank a process is, of how many, as options say or the launchers `torchrun` and `mpirun`.
 
-use super::MOST_RANKS;
+use super::check_count;
 use crate::cuda::device::CudaError;
 use std::time::Duration;
 
@@ -26,9 +26,7 @@ impl RankOptions {
     /// # Errors
     /// [`CudaError::Peers`] for a rank that is not below `size`, or more than 16 ranks.
     pub fn new(rank: usize, size: usize) -> Result<Self, CudaError> {
-        if !(1..=MOST_RANKS).contains(&size) {
-            return Err(CudaError::Peers(format!("{size} ranks: expected 1 to {MOST_RANKS}")));
-        }
+        check_count(size)?;
         if rank >= size {
             let counted = format!("rank {rank} of {size}: ranks are counted from 0");
             return Err(CudaError::Peers(counted));
