@@ -19,7 +19,7 @@ pub(in crate::cuda) mod private {
     use cudarc::cufft::sys::{cufftHandle, cufftType};
     use num_complex::Complex;
 
-    /// Names of a type for cuFFT and the compiler, and cuFFT's transforms of it.
+    /// Names of a type for cuFFT, and its transforms of it.
     pub trait Cufft<C> {
         /// cuFFT's type of a real-to-complex transform.
         const FORWARD: cufftType;
