@@ -111,16 +111,8 @@ fn report(
     warnings: Vec<Warning>,
 ) -> ConvertReport {
     let design = &opened.design;
-    let area = |fixed: bool| {
-        let nodes = (0..design.nodes.len()).filter(|&i| match design.nodes.kind[i] {
-            crate::design::NodeKind::Movable => !fixed,
-            crate::design::NodeKind::Fixed => fixed,
-            crate::design::NodeKind::FixedNoImage => false,
-        });
-        nodes.map(|i| design.rect(i).area()).sum()
-    };
     ConvertReport {
-        design: DesignReport::of(design, opened.def.as_ref(), [false, true].map(area)),
+        design: DesignReport::without_charge(design, opened.def.as_ref()),
         hpwl: design.hpwl().map(|hpwl| hpwl.unweighted),
         units_per_layout_unit,
         lost,

@@ -2,7 +2,7 @@
 
 use super::diff::write_moves;
 use super::document::{Content, write_document};
-use super::failure::{Failure, usage};
+use super::failure::Failure;
 use super::input::{read_design, use_threads};
 use super::legality::fix_as_at_home;
 use super::log;
@@ -12,16 +12,14 @@ use super::report::DesignReport;
 use super::results::{list, tell};
 use super::stages::{self, LegalArgs};
 use crate::cpu::engine::milliseconds;
-use crate::design::NodeKind;
 use crate::flow::{StageReport, Stages};
 use crate::formats::write_placement;
 use crate::warning::Warning;
 use clap::Args;
-use clap::error::ErrorKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Options of `placefield legalize`.
@@ -76,10 +74,6 @@ struct Timings {
 /// Reads, legalises, writes, and says how it went.
 pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     let begun = Instant::now();
-    if args.output == Path::new("-") {
-        let message = "a placement goes to a file, for standard output takes the summary";
-        return Err(usage(ErrorKind::InvalidValue, message));
-    }
     args.design.check()?;
     Outputs::default()
         .file("--output", Some(&args.output))
@@ -102,12 +96,8 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     if let (Some(folder), Some(moved)) = (&args.plots, &reached.moved) {
         write_moves("by legalisation", design, &before, moved, folder, &mut files)?;
     }
-    let area = |movable: bool| {
-        let of_kind = |i: &usize| (design.nodes.kind[*i] == NodeKind::Movable) == movable;
-        (0..design.nodes.len()).filter(of_kind).map(|i| design.rect(i).area()).sum()
-    };
     let document = LegalizeReport {
-        design: DesignReport::of(design, opened.def.as_ref(), [true, false].map(area)),
+        design: DesignReport::without_charge(design, opened.def.as_ref()),
         stages: &reached,
         timings_ms: Timings {
             parse: opened.parse_ms,

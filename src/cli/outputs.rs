@@ -232,6 +232,10 @@ pub(crate) fn check_placement_output(output: &Path, design: &Path) -> Result<(),
         let message = format!("'--output' {}: {what}", output.display());
         Err(usage(ErrorKind::InvalidValue, &message))
     };
+    if output == Path::new("-") {
+        let message = "a placement goes to a file, for standard output takes the summary";
+        return Err(usage(ErrorKind::InvalidValue, message));
+    }
     let name = output.to_string_lossy();
     match placement_format(output, design) {
         Err(error) => wrong(&error.kind.to_string()),

@@ -39,9 +39,9 @@ impl Indexed {
         encoder.set_color(png::ColorType::Indexed);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_palette(self.colors.concat());
+        encoder.set_compression(png::Compression::Balanced);
         // Filters do not help where the numbers of similar shades lie far apart.
         encoder.set_filter(png::Filter::NoFilter);
-        encoder.set_compression(png::Compression::Balanced);
         let mut writer = encoder.write_header().map_err(failed)?;
         writer.write_image_data(&self.pixels).map_err(failed)?;
         writer.finish().map_err(failed)?;

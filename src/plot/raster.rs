@@ -27,8 +27,9 @@ pub(super) fn png(
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_filter(filter);
+    // A compression sets a filter of its own, too.
     encoder.set_compression(png::Compression::Balanced);
+    encoder.set_filter(filter);
     encoder.set_pixel_dims(per_metre.map(|dots| png::PixelDimensions {
         xppu: dots.round() as u32,
         yppu: dots.round() as u32,

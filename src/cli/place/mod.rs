@@ -149,10 +149,6 @@ enum InitArg {
 pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     args.evaluation.options.engine.only_one()?;
-    if args.output == Path::new("-") {
-        let message = "a placement goes to a file, for standard output takes the summary";
-        return Err(usage(ErrorKind::InvalidValue, message));
-    }
     if args.seeds > 1 && args.init == InitArg::File && args.experts.noise == 0.0 {
         let message =
             "'--seeds' needs starts that differ: '--init file' has one, without '--noise'";
