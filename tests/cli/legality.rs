@@ -95,6 +95,28 @@ fn every_planted_fault_is_found_by_name() {
 }
 
 #[test]
+fn commands_agree_on_the_area_of_cells() {
+    let Legal(tiny) = Legal::new();
+    let nodes = tiny.text("nodes").replace("10\nNumTerminals : 1", "12\nNumTerminals : 3");
+    // Half of `out` is outside the die, and nothing stands on `ni`.
+    tiny.write("nodes", (nodes + "ni 3 3 terminal_NI\nout 4 4 terminal\n").as_bytes());
+    let places = tiny.text("pl") + "ni 1 1 : N /FIXED_NI\nout 38 4 : N /FIXED\n";
+    tiny.write("pl", places.as_bytes());
+    let (placed, converted) = (tiny.folder().join("a.pl"), tiny.folder().join("b.aux"));
+    let compare = "--bins 8 --iterations 1 --json -";
+    let reports = [
+        eval_json(&[&tiny.aux(), &"--bins 8"]),
+        run_json(&[&"legalize", &tiny.aux(), &"--json - -o", &placed]),
+        run_json(&[&"convert", &tiny.aux(), &converted, &"--json -"]),
+        run_json(&[&"compare", &tiny.aux(), &compare]),
+    ];
+    for report in reports {
+        let areas = [&report["design"]["movable_area"], &report["design"]["fixed_area"]];
+        assert_eq!(areas, [8.0 * 8.0 + 24.0, 8.0 * 7.0 + 2.0 * 4.0], "{}", report["command"]);
+    }
+}
+
+#[test]
 fn only_require_legal_fails_illegal_placements() {
     let design = Legal::new();
     let (aux, pl) = (design.0.aux(), design.moved("c1 10 0", "c1 6 0"));

@@ -50,6 +50,7 @@ fn wrong_usage_exits_with_2() {
         vec!["compare", aux, "--tolerance", "NaN"],
         vec!["place", aux, "-o", "-"],
         vec!["legalize", aux, "-o", "-"],
+        vec!["refine", aux, "-o", "-"],
         vec!["refine", aux, "-o", "b", "--rounds", "0"],
         vec!["place", aux, "-o", "b", "--gamma", "1e300"],
         vec!["place", aux, "-o", "b", "--gamma", "1e-300"],
