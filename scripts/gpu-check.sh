@@ -240,9 +240,12 @@ if part sanitizers; then
     else
         # Without a sanitizer first, which also compiles what they need.
         part tests || { check cases run_tests $cases && check cuda-cases passed $cases; }
-        # The longest first, as many at a time as there are cores: most of what a case takes is the host's.
+        # The longest first, as many at a time as there are cores: most of what a case takes is the host's. Then those
+        # of several ranks, alone: ranks wait for each other, but only for some seconds.
         jobs="$(for kind in racecheck initcheck memcheck synccheck; do printf "$kind-%s\n" $cases; done)"
-        sed "s|\([a-z]*\)-\(.*\)|& \2 $tool --tool \1 --error-exitcode 1|" <<<"$jobs" | singles "$(nproc)"
+        sanitize() { sed "s|\([a-z]*\)-\(.*\)|& \2 $tool --tool \1 --error-exitcode 1|" | singles "$1"; }
+        grep -v _peers_ <<<"$jobs" | sanitize "$(nproc)"
+        grep _peers_ <<<"$jobs" | sanitize 1
         for job in $jobs; do
             check "sanitizer-${job//::/-}" passed "$job"
         done

@@ -351,8 +351,8 @@ def test_dreamplaces_iterations_are_told(script, capfd):
     def metric(iteration, overflow):
         return SimpleNamespace(iteration=iteration, hpwl=torch.tensor(2e7), overflow=torch.tensor([0.9, overflow]))
 
-    with compare.silent() as out, compare.progress(out, "placefield, seed 1000") as say:
-        say("places")
+    with compare.silent() as out, compare.progress(out, "placefield, seed 1000") as progress:
+        progress.say("places")
         handler = logging.getLogger().handlers[-1]
         for iteration in range(3):
             handler.due -= 100.0 * (iteration == 1)
