@@ -93,8 +93,8 @@ impl StreamGuard<'_> {
         wait_for(event, self.stream)
     }
 
-    /// Enqueues the copy of `count` lines of `bytes` bytes. Lines begin so many bytes apart as is
-    /// said with the first one's address.
+    /// Enqueues the copy of `count` lines of `bytes` bytes. Beside the address of the first line
+    /// stands the pitch, the bytes from the beginning of one to that of the next.
     ///
     /// # Safety
     /// Both addresses hold as many lines in memory of the stream's context, which lives until the
