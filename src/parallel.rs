@@ -148,9 +148,9 @@ pub(crate) struct ChunksMut<'a, T> {
     _borrow: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: the slice is borrowed exclusively for 'a, and its elements are reached only through items,
-// which are taken once each. Sharing the list between threads is then no more than handing out
-// disjoint `&mut [T]`, which may be sent where `T` may.
+// SAFETY: the slice is borrowed exclusively for 'a, and its elements are reached only through
+// items, which are taken once each. Sharing the list between threads is then no more than handing
+// out disjoint `&mut [T]`, which may be sent where `T` may.
 unsafe impl<T: Send> Sync for ChunksMut<'_, T> {}
 // SAFETY: as for `Sync`.
 unsafe impl<T: Send> Send for ChunksMut<'_, T> {}

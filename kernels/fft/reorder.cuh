@@ -4,10 +4,10 @@
 //
 // Two ways to do it, chosen by the host: scatter (a thread reads one element where it stands) and wide (a thread moves
 // 32 bytes in and 32 bytes out, all in 16-byte accesses; needs n divisible by twice LANES); and for the paper's tables,
-// forward alone, gather (a thread writes one element where it stands). Blocks of 256 threads cover a map of [m][n], with a grid-stride loop over rows
-// where those need more than 65535 blocks; blockIdx.z counts maps. No shared memory. The inverse kernels write one
-// array after the other, or up to three separate maps, and finish the sine transforms: bit z of alternate_x
-// (alternate_y) negates the odd rows (columns) of map z.
+// forward alone, gather (a thread writes one element where it stands). Blocks of 256 threads cover a map of [m][n], with
+// a grid-stride loop over rows where those need more than 65535 blocks; blockIdx.z counts maps. No shared memory. The
+// inverse kernels write one array after the other, or up to three separate maps, and finish the sine transforms: bit z
+// of alternate_x (alternate_y) negates the odd rows (columns) of map z.
 #pragma once
 #include "fft/inputs.cuh"
 

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn very_many_fillers_are_larger_but_not_beyond_smoothing() {
+    fn many_fillers_grow_up_to_the_smoothed_size() {
         use crate::charge::{ChargeOptions, Rectangles};
         let grid = BinGrid::new(Rect::at(0.0, 0.0, 320.0, 640.0), 64, 64).unwrap();
         let made = |many| {

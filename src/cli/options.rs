@@ -87,8 +87,8 @@ pub(crate) struct SolveArgs {
     pub(crate) seed: u64,
 }
 
-/// `--pipeline`, none for `auto`. clap takes an option of type `Option` for one that may be missing;
-/// it does not see that this is one.
+/// `--pipeline`, none for `auto`. clap takes an option of type `Option` for one that may be
+/// missing; it does not see that this is one.
 pub(crate) type PipelineArg = Option<Pipeline>;
 
 /// Parses the arguments of a command, given without its name.

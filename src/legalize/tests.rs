@@ -59,7 +59,7 @@ fn fixed_nodes_with_their_halos_are_taken() {
 }
 
 #[test]
-fn a_cell_stands_across_fragments_of_a_row_that_meet() {
+fn a_cell_stands_across_fragments_that_meet() {
     // A cell of 7 sites, and a row in two fragments of 5.
     let with_second_at = |x: f64| {
         let mut design = design(1);

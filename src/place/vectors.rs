@@ -110,8 +110,8 @@ impl<T: Real> Vectors<T> {
         self.kept = Kept::Current;
     }
 
-    /// Before every value of v of the current point is overwritten: what is kept changes places with
-    /// what was aside.
+    /// Before every value of v of the current point is overwritten: what is kept changes places
+    /// with what was aside.
     fn leave_kept(&mut self) {
         if self.kept == Kept::Current {
             std::mem::swap(&mut self.aside, &mut self.points.current.v);

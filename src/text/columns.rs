@@ -112,8 +112,8 @@ impl NameColumn {
     }
 }
 
-/// [`Nets`] that grow by what chunks read. In those of a chunk `net_start` has the ends of nets, and
-/// weights may be left out.
+/// [`Nets`] that grow by what chunks read. In those of a chunk `net_start` has the ends of nets,
+/// and weights may be left out.
 pub(crate) struct NetColumns {
     names: NameColumn,
     start: Column<u32>,

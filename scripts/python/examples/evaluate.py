@@ -12,8 +12,10 @@ folder.mkdir(parents=True, exist_ok=True)
 engine = placefield.Engine.from_design(design)
 step = engine.evaluate(engine.start())
 overflow, densest = engine.exact()
-print(f"{design.name}: {len(design.movable)} movable cells, {design.nets} nets, {engine.bins[0]} x {engine.bins[1]} bins")
-print(f"HPWL {design.hpwl():.6e}, overflow {step.overflow:.4f} smoothed, {overflow:.4f} exact, densest bin {densest:.2f}")
+nx, ny = engine.bins
+print(f"{design.name}: {len(design.movable)} movable cells, {design.nets} nets, {nx} x {ny} bins")
+print(f"HPWL {design.hpwl():.6e}, overflow {step.overflow:.4f} smoothed, {overflow:.4f} exact")
+print(f"densest bin {densest:.2f}")
 print(f"legal: {design.legality().legal}")
 
 for picture in "density", "overflow", "rudy":

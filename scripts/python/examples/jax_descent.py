@@ -1,5 +1,5 @@
-"""jax_descent.py DESIGN.aux OUT.pl: the density as a function that JAX differentiates, in a descent. Cells are then made
-legal and written."""
+"""jax_descent.py DESIGN.aux OUT.pl: the density as a function that JAX differentiates, in a descent. Cells are then
+made legal and written."""
 
 import sys
 

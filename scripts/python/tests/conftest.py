@@ -53,8 +53,8 @@ def aux(tmp_path):
 
 @pytest.fixture
 def spread(tmp_path):
-    """Sixty cells of several sizes all over a die of 120 x 60 that is off the origin, a block, and nets of two to five pins
-    with offsets from cells' centres, some turned."""
+    """Sixty cells of several sizes all over a die of 120 x 60 that is off the origin, a block, and nets of two to five
+    pins with offsets from cells' centres, some turned."""
     random = numpy.random.default_rng(3)
     width, height = random.integers(2, 9, 60), numpy.where(numpy.arange(60) % 7 == 0, 20, 10)
     turns = random.choice(["N", "S", "FN", "E", "FW"], 60, p=[0.6, 0.1, 0.1, 0.1, 0.1])

@@ -62,7 +62,9 @@ def test_transforms_are_those_of_the_host(name, dtype):
 
 @on_cuda
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("shape, pipeline", [((64, 48), None), ((64, 48), "fused"), ((15, 22), None), ((8, 32), "row-column")])
+@pytest.mark.parametrize("shape, pipeline", [
+    ((64, 48), None), ((64, 48), "fused"), ((15, 22), None), ((8, 32), "row-column"),
+])
 def test_a_solve_is_that_of_the_host(dtype, shape, pipeline):
     rho = random(shape, dtype)
     bin_size = (2.0, 3.5)

@@ -213,13 +213,16 @@ def test_legality_is_counted(spread, aux):
     assert not legality and not legality.legal and legality.fixed_moved == 0
     x, y, w, h = design.x, design.y, design.width, design.height
     a, b = numpy.triu_indices(61, 1)
-    along = [numpy.minimum(at[a] + size[a], at[b] + size[b]) - numpy.maximum(at[a], at[b]) for at, size in ((x, w), (y, h))]
+    along = [numpy.minimum(at[a] + size[a], at[b] + size[b]) - numpy.maximum(at[a], at[b])
+             for at, size in ((x, w), (y, h))]
     area = numpy.where((along[0] > 1e-3) & (along[1] > 1e-3), along[0] * along[1], 0.0)
-    assert legality.overlaps == numpy.count_nonzero(area) and legality.overlap_area == pytest.approx(area.sum(), rel=1e-6)
+    assert legality.overlaps == numpy.count_nonzero(area)
+    assert legality.overlap_area == pytest.approx(area.sum(), rel=1e-6)
     from_row = abs((y[:60] + 30.0) / 10.0 - numpy.round((y[:60] + 30.0) / 10.0)) * 10.0
     assert legality.off_row == numpy.count_nonzero(from_row > 1e-3)
     worst = [violation for violation in legality.worst if violation.fault == "overlap"]
-    assert worst[0].amount == pytest.approx(area.max()) and worst[0].cells == [design.names[of[area.argmax()]] for of in (a, b)]
+    assert worst[0].amount == pytest.approx(area.max())
+    assert worst[0].cells == [design.names[of[area.argmax()]] for of in (a, b)]
     # In a row beside one another, and a fixed cell away from its place.
     chain = placefield.read_design(aux)
     k = numpy.arange(40)
@@ -245,7 +248,8 @@ def test_maps_of_cells_are_areas(spread):
     x, y = design.x[:60][::-1].copy(), design.y[:60].copy()
     elsewhere = placefield.maps(design, x, y, "cells", grid)
     assert elsewhere.dtype == numpy.float64 and elsewhere.shape == (1, 24, 6)
-    assert abs(elsewhere[0] - placefield.maps(design.with_positions(x, y), kinds="cells", grid=grid, dtype="float64")[0]).max() == 0.0
+    moved = placefield.maps(design.with_positions(x, y), kinds="cells", grid=grid, dtype="float64")
+    assert abs(elsewhere[0] - moved[0]).max() == 0.0
     assert placefield.maps(design, kinds="cells", grid=grid).dtype == numpy.float32
     assert placefield.maps(design, x.astype("float32"), y.astype("float32"), "cells", grid).dtype == numpy.float32
 
@@ -254,7 +258,8 @@ def test_maps_of_an_engine_are_its_own(spread):
     design = placefield.read_design(spread)
     engine = placefield.Engine.from_design(design, (16, 8), fillers=True, dtype="float64")
     engine.evaluate(engine.start())
-    made = placefield.maps(design, kinds=["field_y", "density", "potential", "field_x"], grid=(16, 8), fillers=True, dtype="float64")
+    kinds = ["field_y", "density", "potential", "field_x"]
+    made = placefield.maps(design, kinds=kinds, grid=(16, 8), fillers=True, dtype="float64")
     field_x, field_y = engine.field()
     for got, want in zip(made, (field_y, engine.density(), engine.potential(), field_x)):
         assert abs(got - want).max() < 1e-9 * abs(want).max()
@@ -276,7 +281,8 @@ def test_maps_of_congestion_are_by_their_formulas(spread):
     inside = [numpy.histogram2d(*pins(design, design.x, design.y), (x_edges, y_edges))[0]]
     assert numpy.array_equal(made[3], inside[0])
     # Two pins weigh 1 by RISA's table, more of them more.
-    light = placefield.maps(design, kinds=["demand_horizontal", "rudy", "demand_vertical"], grid=grid, capacity=(3.0, 2.0), dtype="float64")
+    light = placefield.maps(design, kinds=["demand_horizontal", "rudy", "demand_vertical"], grid=grid,
+                            capacity=(3.0, 2.0), dtype="float64")
     pairs = numpy.diff(design.net_start) <= 3
     few = (design.net_weight[:, None, None] * area / (nyh - nyl)[:, None, None])
     assert (light[0] >= few.sum(0) * (1 - 1e-6)).all() and (light[0] >= few[pairs].sum(0) * (1 - 1e-6)).all()
@@ -287,7 +293,8 @@ def test_maps_that_cannot_be_made(spread):
     design = placefield.read_design(spread)
     for options, text in [
         ({"kinds": "heat"}, "kinds: expected some of density, .*, found 'heat'"),
-        ({"kinds": "rudy", "convention": "ours"}, "convention: expected circuitnet, dreamplace, openroad, found 'ours'"),
+        ({"kinds": "rudy", "convention": "ours"},
+         "convention: expected circuitnet, dreamplace, openroad, found 'ours'"),
         ({"kinds": "rudy", "convention": "openroad"}, r"of LEF's layers, or by capacity=\(h, v\)"),
         ({"kinds": "rudy", "capacity": (1.0, 0.0)}, "capacity: expected two numbers above zero"),
         ({"kinds": "rudy", "grid": "gcells"}, "grid: the design has no GCELLGRID"),
@@ -362,7 +369,8 @@ def test_a_placement_goes_through_its_stages(aux, tmp_path):
     assert spread.legality is None and list(spread.stages) == ["global"]
     assert spread.stages["global"]["hpwl"] == pytest.approx(placed.stages["global"]["hpwl"])
     legal = placefield.legalize(spread.design)
-    assert legal.status == "converged" and legal.legality and legal.hpwl == pytest.approx(placed.stages["legal"]["hpwl"])
+    assert legal.status == "converged" and legal.legality
+    assert legal.hpwl == pytest.approx(placed.stages["legal"]["hpwl"])
     refined = placefield.refine(legal.design, bins=8)
     assert refined.status == "converged" and refined.legality and refined.hpwl <= legal.hpwl
     assert refined.stages["legal"]["hpwl"] == pytest.approx(legal.hpwl)
@@ -378,9 +386,9 @@ def test_options_of_a_placement(aux):
     options = {**QUICK, "until": "global", "iterations": 20}
     one = placefield.place(design, **options)
     assert numpy.array_equal(one.design.x, placefield.place(design, **options).design.x)
-    for other in ({"seed": 7}, {"gamma": 8.0}, {"density_weight": 1e-2}, {"no_fillers": True}, {"no_precondition": True},
-                  {"noise": 0.5}, {"target_density": 0.7}, {"init": "file"}, {"dtype": "float64"}, {"growth": 1.2},
-                  {"reference_rise": 1.0}):
+    for other in ({"seed": 7}, {"gamma": 8.0}, {"density_weight": 1e-2}, {"no_fillers": True},
+                  {"no_precondition": True}, {"noise": 0.5}, {"target_density": 0.7}, {"init": "file"},
+                  {"dtype": "float64"}, {"growth": 1.2}, {"reference_rise": 1.0}):
         made = placefield.place(design, **{**options, **other})
         assert not numpy.array_equal(one.design.x, made.design.x), other
     several = placefield.place(design, **options, seeds=3)
@@ -439,9 +447,10 @@ def chip(tmp_path):
     rows = "".join(f"ROW r{k} s 0 {2000 * k} N DO 40 BY 1 STEP 400 0 ;\n" for k in range(8))
     fence = "REGIONS 1 ;\n- r ( 8000 8000 ) ( 16000 16000 ) + TYPE FENCE ;\nEND REGIONS\n"
     group = f"GROUPS 1 ;\n- g {' '.join(f'c{k}' for k in range(10))} + REGION r ;\nEND GROUPS\n"
-    path.write_text("VERSION 5.8 ;\nDIVIDERCHAR \"/\" ;\nBUSBITCHARS \"[]\" ;\nDESIGN d ;\nUNITS DISTANCE MICRONS 2000 ;\n"
-                    "DIEAREA ( 0 0 ) ( 16000 16000 ) ;\n"
-                    f"{rows}GCELLGRID X 0 DO 5 STEP 4000 ;\nGCELLGRID Y 0 DO 3 STEP 8000 ;\n{fence}COMPONENTS 40 ;\n{cells}"
+    path.write_text("VERSION 5.8 ;\nDIVIDERCHAR \"/\" ;\nBUSBITCHARS \"[]\" ;\nDESIGN d ;\n"
+                    "UNITS DISTANCE MICRONS 2000 ;\nDIEAREA ( 0 0 ) ( 16000 16000 ) ;\n"
+                    f"{rows}GCELLGRID X 0 DO 5 STEP 4000 ;\nGCELLGRID Y 0 DO 3 STEP 8000 ;\n"
+                    f"{fence}COMPONENTS 40 ;\n{cells}"
                     f"END COMPONENTS\nNETS 39 ;\n{nets}END NETS\n{group}END DESIGN\n")
     return path, lef
 

@@ -31,13 +31,14 @@ def odd(tmp_path):
 
 def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_path):
     aux, changed = script("dreamplace-place").readable(odd, tmp_path / "copy", "center")
-    assert changed == ("2 names, 2 nets without a name of their own, 1 pins without an offset, 2 pins' offsets rounded, "
-                       "1 fixed positions rounded, 1 movable cells turned to N")
+    assert changed == ("2 names, 2 nets without a name of their own, 1 pins without an offset, "
+                       "2 pins' offsets rounded, 1 fixed positions rounded, 1 movable cells turned to N")
     copy = placefield.read_design(aux)
     assert copy.movable.tolist() == [0, 1, 2, 4] and copy.fixed.tolist() == [3]
     # A name that is taken already is not given again.
     names = copy.names
-    assert names[0] == "a1" and names[2:4] == ["odd1", "p1"] and len(set(names)) == 5 and "1|b" not in names and "end" not in names
+    assert names[0] == "a1" and names[2:4] == ["odd1", "p1"] and len(set(names)) == 5
+    assert "1|b" not in names and "end" not in names
     columns = [column.tolist() for column in (copy.width, copy.height, copy.x, copy.y)]
     assert columns == [[8.0, 5.0, 2.0, 1.0, 2.0], [4.0, 4.0, 4.0, 1.0, 4.0], [0.0, 20.0, 10.0, -4.0, 0.0],
                        [0.0, 4.0, 8.0, 7.0, 0.0]]
@@ -82,7 +83,8 @@ def test_dreamplace_starts_as_its_own_program(script, tmp_path):
     """Its program finds the modules beside it, its arguments, and a name that NumPy 2 no longer has."""
     (tmp_path / "Params.py").write_text("NAME = 'params'\n")
     program = tmp_path / "Placer.py"
-    program.write_text("import numpy, sys, Params\nprint(numpy.string_ is numpy.bytes_, __name__, Params.NAME, sys.argv)\n")
+    program.write_text("import numpy, sys, Params\n"
+                       "print(numpy.string_ is numpy.bytes_, __name__, Params.NAME, sys.argv)\n")
     command = [sys.executable, "-c", script("dreamplace-place").START, str(program), "parameters.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split(maxsplit=3) == ["True", "__main__", "params", f"{command[3:]}\n"]

@@ -234,7 +234,8 @@ def test_arguments_that_do_not_fit():
     with pytest.raises(ValueError, match="die"):
         placefield.Engine((0, 0, 0, 1), (4, 4), [1.0], [1.0])
     assert placefield.Engine((0, 0, 2, 1), 4, [1.0], [1.0]).bins == (4, 4)
-    with pytest.raises(ValueError, match=r"bins: expected a whole number, or two as in \(512, 256\), found \(1, 2, 3\)"):
+    wanted = r"bins: expected a whole number, or two as in \(512, 256\), found \(1, 2, 3\)"
+    with pytest.raises(ValueError, match=wanted):
         placefield.Engine((0, 0, 1, 1), (1, 2, 3), [1.0], [1.0])
     with pytest.raises(ValueError, match="width of movable cell 0"):
         placefield.Engine((0, 0, 1, 1), (4, 4), [numpy.inf], [1.0])
@@ -316,9 +317,11 @@ def test_the_stubs_name_what_there_is():
     from placefield import _designs, _placefield
 
     folder = pathlib.Path(placefield.__file__).parent
-    public = [name for name, of in vars(_designs).items() if getattr(of, "__module__", None) == _designs.__name__ and name[0] != "_"]
+    public = [name for name, of in vars(_designs).items()
+              if getattr(of, "__module__", None) == _designs.__name__ and name[0] != "_"]
     for module, names in ((placefield, placefield.__all__), (_placefield, dir(_placefield)), (_designs, public)):
-        stub = ast.parse((folder / ("__init__.pyi" if module is placefield else module.__name__.split(".")[-1] + ".pyi")).read_text())
+        file = "__init__" if module is placefield else module.__name__.split(".")[-1]
+        stub = ast.parse((folder / f"{file}.pyi").read_text())
         stubbed = {node.name for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
         stubbed |= {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
         assert {name for name in names if not name.startswith("__")} <= stubbed

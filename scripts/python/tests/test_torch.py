@@ -244,7 +244,8 @@ def test_cuda_arrays_of_others(make):
     step = engine.evaluate(pos)
     assert step.energy == pytest.approx(host.evaluate(host.start()).energy, rel=1e-12)
     force = engine.force(torch.zeros_like(pos))
-    assert torch.allclose(force.cpu(), torch.tensor(host.force().reshape(-1).tolist(), dtype=torch.float64), rtol=1e-9, atol=1e-9)
+    want = torch.tensor(host.force().reshape(-1).tolist(), dtype=torch.float64)
+    assert torch.allclose(force.cpu(), want, rtol=1e-9, atol=1e-9)
 
     class Interface:
         """As Numba's arrays have it."""
@@ -269,7 +270,7 @@ def test_cuda_arrays_of_others(make):
 
 
 class Potential(torch.nn.Module):
-    """What DREAMPlace's class has when its placer calls it: fixed cells lie between the movable ones and the fillers."""
+    """DREAMPlace's class as its placer calls it: fixed cells lie between the movable ones and the fillers."""
 
     def __init__(self, cells, mask=None):
         super().__init__()
@@ -297,8 +298,8 @@ def dreamplaces_positions(cells):
 
 def engine_of_dreamplaces(cells, macros):
     """The same density without DREAMPlace, evaluated, and its step. Of bins of 2 x 4, so that x is not y."""
-    engine = placefield.Engine((5.0, -7.0, 45.0, 53.0), (20, 15), **cells, fixed=FIXED, macros=macros, target_density=0.9,
-                               fillers=(3, 3.0, 5.0), dtype="float64")
+    engine = placefield.Engine((5.0, -7.0, 45.0, 53.0), (20, 15), **cells, fixed=FIXED, macros=macros,
+                               target_density=0.9, fillers=(3, 3.0, 5.0), dtype="float64")
     at = torch.tensor([*cells["x"], *FILLERS[0], *cells["y"], *FILLERS[1]], dtype=torch.float64)
     return engine, engine.evaluate(at)
 
@@ -311,7 +312,8 @@ def test_dreamplaces_tensors_give_the_engines_energy_and_gradient(script, cells)
     assert energy.item() == pytest.approx(step.energy, rel=1e-12)
     want = -2.0 * torch.tensor(engine.force().tolist(), dtype=torch.float64)
     found = pos.grad.view(2, 45)
-    assert torch.allclose(found[:, :40], want[:, :40], rtol=1e-12) and torch.allclose(found[:, 42:], want[:, 40:], rtol=1e-12)
+    assert torch.allclose(found[:, :40], want[:, :40], rtol=1e-12)
+    assert torch.allclose(found[:, 42:], want[:, 40:], rtol=1e-12)
     assert not found[:, 40:42].any() and want.abs().min() > 0
     # Sizes that change are told by a reset.
     with torch.no_grad():
@@ -325,7 +327,8 @@ def test_macros_are_those_of_dreamplaces_mask(script, cells):
     cells["width"][7], cells["height"][7] = 20.0, 24.0
     marks = [k in (3, 7) for k in range(40)]
     energies = {}
-    for name, mask, macros in (("none", None, [False] * 40), ("marked", torch.tensor(marks), marks), ("by size", None, None)):
+    cases = (("none", None, [False] * 40), ("marked", torch.tensor(marks), marks), ("by size", None, None))
+    for name, mask, macros in cases:
         energies[name] = engine_of_dreamplaces(cells, macros)[1].energy
         if name != "by size":
             found = script("dreamplace-compare").plugged(Potential)(cells, mask)(dreamplaces_positions(cells)).item()
@@ -412,7 +415,8 @@ class Xplace:
             fields.append(torch.sin((edge[:, None] + 0.5) * k) * torch.where(k > 0, 2 / n, 1 / n).sqrt())
         density = [self.fixed.cpu().double() + torch.einsum("b,bx,by->xy", weight[:m], shares[0][:m], shares[1][:m])
                    for m in (9, 12)]
-        x, y = torch.pi / 16 * torch.arange(16)[:, None], torch.pi / 8 * torch.arange(8) * float(self.unit[0] / self.unit[1])
+        x = torch.pi / 16 * torch.arange(16)[:, None]
+        y = torch.pi / 8 * torch.arange(8) * float(self.unit[0] / self.unit[1])
         square = (x ** 2 + y ** 2).double()
         square[0, 0] = torch.inf
         phi = waves[0].t() @ density[1] @ waves[1] / square
@@ -540,7 +544,8 @@ def test_maps_are_tensors_of_the_callers(spread):
     for dtype in (torch.float32, torch.float64):
         x, y = (torch.tensor(of[:60], dtype=dtype, requires_grad=True) for of in (design.x, design.y))
         made = placefield.maps(design, x, y, ["density", "rudy"], (12, 6))
-        assert isinstance(made, torch.Tensor) and made.dtype == dtype and made.shape == (2, 12, 6) and not made.requires_grad
+        assert isinstance(made, torch.Tensor) and not made.requires_grad
+        assert made.dtype == dtype and made.shape == (2, 12, 6)
         want = placefield.maps(design, kinds=["density", "rudy"], grid=(12, 6), dtype=str(dtype).split(".")[1])
         assert torch.allclose(made, torch.tensor(want), rtol=1e-4, atol=1e-6)
         swapped = placefield.maps(design, y, x, ["density", "rudy"], (12, 6))
@@ -589,7 +594,8 @@ def test_maps_on_a_device_that_cannot_be_made(spread):
 def test_the_example_of_adam_runs(aux, tmp_path):
     example = pathlib.Path(__file__).parents[1] / "examples" / "adam.py"
     # With the packages of this Python, which scripts/python-check adds to it.
-    program = f"import sys, runpy; sys.path[:] = {sys.path!r}; path = sys.argv.pop(1); runpy.run_path(path, run_name='__main__')"
+    program = (f"import sys, runpy; sys.path[:] = {sys.path!r}; path = sys.argv.pop(1); "
+               "runpy.run_path(path, run_name='__main__')")
     done = subprocess.run([sys.executable, "-c", program, str(example), str(aux), str(tmp_path / "out.pl")],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

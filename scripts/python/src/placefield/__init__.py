@@ -49,9 +49,9 @@ from ._designs import (
 from ._placefield import Array, Evaluation, __version__, cuda_devices
 
 __all__ = (
-    "Array", "Design", "Diff", "Displacement", "Engine", "Evaluation", "Field", "Legality", "Moved", "Picture", "Placement",
-    "Violation", "Wirelength", "cuda_devices", "dct", "dct2", "diff", "heat_map", "idct", "idct2", "idct_idxst", "idxst",
-    "idxst_idct", "legalize", "maps", "place", "read_design", "refine", "solve",
+    "Array", "Design", "Diff", "Displacement", "Engine", "Evaluation", "Field", "Legality", "Moved", "Picture",
+    "Placement", "Violation", "Wirelength", "cuda_devices", "dct", "dct2", "diff", "heat_map", "idct", "idct2",
+    "idct_idxst", "idxst", "idxst_idct", "legalize", "maps", "place", "read_design", "refine", "solve",
 )
 
 
@@ -96,8 +96,8 @@ class Engine:
     __slots__ = ("_engine", "_torch", "__weakref__")
 
     def __init__(self, die, bins, width, height, x=None, y=None, *, fixed=None, row_height=None, macros=None,
-                 fences=(), regions=None, target_density=1.0, fillers=False, seed=1000, dtype="float32", device="cpu", threads=0,
-                 pipeline=None):
+                 fences=(), regions=None, target_density=1.0, fillers=False, seed=1000, dtype="float32", device="cpu",
+                 threads=0, pipeline=None):
         self._torch = None      # what placefield.torch has found out
         options = {"bins": bins, "target_density": target_density, "fillers": fillers is True, "seed": seed,
                    "dtype": str(numpy.dtype(dtype)), "device": str(device), "threads": threads, "pipeline": pipeline}
@@ -118,8 +118,8 @@ class Engine:
     @classmethod
     def from_design(cls, design, bins=None, *, target_density=1.0, fillers=False, row_blockage=False, seed=1000,
                     dtype="float32", device="cpu", threads=0, pipeline=None):
-        """An engine for a design of `read_design`; bodies are its movable nodes, in their order. Without `bins` they are
-        as many as DREAMPlace would choose."""
+        """An engine for a design of `read_design`; bodies are its movable nodes, in their order. Without `bins` they
+        are as many as DREAMPlace would choose."""
         options = {"bins": bins, "target_density": target_density, "fillers": fillers, "row_blockage": row_blockage,
                    "seed": seed, "dtype": str(numpy.dtype(dtype)), "device": str(device), "threads": threads,
                    "pipeline": pipeline}
@@ -283,8 +283,10 @@ def solve(density, bin_size=(1.0, 1.0), *, device=None, pipeline=None, threads=0
             raise ValueError(f"device: {device}, but the density is on {density.device}")
         out = []
         if is_torch(density):
-            out = [density.new_empty(density.shape) for _ in range(3)] + [density.new_empty((), dtype=sys.modules["torch"].float64)]
-        made = _placefield.solve_on_device(density, out, bin_size, {"pipeline": pipeline}, stream=stream_of(density, stream))
+            energy = density.new_empty((), dtype=sys.modules["torch"].float64)
+            out = [density.new_empty(density.shape) for _ in range(3)] + [energy]
+        stream = stream_of(density, stream)
+        made = _placefield.solve_on_device(density, out, bin_size, {"pipeline": pipeline}, stream=stream)
         return Field(*(out or lent(density, made)))
     out = empty(density, (3, *density.shape))
     options = {"device": None if device is None else str(device), "pipeline": pipeline, "threads": threads}

@@ -162,8 +162,8 @@ class Design(_placefield.Design):
         return self._orientations()
 
     def with_positions(self, x, y):
-        """The design with its nodes at `x`, `y`: of the movable nodes in their order, shape (movable,), or of all nodes,
-        shape (nodes,)."""
+        """The design with its nodes at `x`, `y`: of the movable nodes in their order, shape (movable,), or of all
+        nodes, shape (nodes,)."""
         return Design(self._with_positions(doubles(x, "x"), doubles(y, "y")))
 
     def hpwl(self, x=None, y=None, *, weighted=False):
@@ -241,7 +241,8 @@ class Design(_placefield.Design):
 
 def _page(title, rows, design):
     """A table, and the cells of a design beside it."""
-    rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>" for name, value in rows.items())
+    rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+                   for name, value in rows.items())
     try:
         picture = base64.b64encode(design.plot("cells", no_title=True)).decode()
     except ValueError:          # a design without a die
@@ -336,7 +337,8 @@ def read_design(path, *, lef=None, pl=None, pin_offset=None, pin_position=None, 
 
     Raises OSError for a file that cannot be read, ValueError with file, line and column for one that is wrong.
     """
-    options = {"lef": lef, "pl": pl, "pin_offset": pin_offset, "pin_position": pin_position, "row_blockage": row_blockage}
+    options = {"lef": lef, "pl": pl, "pin_offset": pin_offset, "pin_position": pin_position,
+               "row_blockage": row_blockage}
     return Design(_placefield.read_design(path, options))
 
 
@@ -383,7 +385,8 @@ def legalize(design, *, padding=0, threads=0):
     return _placement(design, _placefield.legalize(design, {"padding": padding, "threads": threads}))
 
 
-def refine(design, *, rounds=None, no_mirror=False, padding=0, target_density=1.0, bins=None, time_limit=None, threads=0):
+def refine(design, *, rounds=None, no_mirror=False, padding=0, target_density=1.0, bins=None, time_limit=None,
+           threads=0):
     """Shortens the wires of a legal placement, which stays legal: detailed placement. Options are those of
     `placefield refine`; no bin is filled beyond `target_density` that was not before. Returns a Placement.
 

@@ -48,7 +48,8 @@ def _enqueue(pos, engine, weight, gradient):
     """The energy, and in `gradient`, unless it is None, weight times the force; and the engine's generation."""
     energy = pos.new_empty(())
     to = 0 if gradient is None else gradient.data_ptr()
-    return energy, engine._engine._enqueue_step(pos.data_ptr(), pos.numel() // 2, energy.data_ptr(), to, weight, _stream(pos))
+    bodies, stream = pos.numel() // 2, _stream(pos)
+    return energy, engine._engine._enqueue_step(pos.data_ptr(), bodies, energy.data_ptr(), to, weight, stream)
 
 
 def _step(pos, engine, weight, gradient):
@@ -122,7 +123,8 @@ class _Wirelength(torch.autograd.Function):
     def forward(ctx, pos, design, gamma, ignore_net_degree):
         movable = len(design.movable)
         if pos.numel() % 2 != 0 or pos.numel() < 2 * movable:
-            raise ValueError(f"positions: expected shape [2, n] or [2 n] with n of {movable} or more, found {list(pos.shape)}")
+            raise ValueError(f"positions: expected shape [2, n] or [2 n] with n of {movable} or more, "
+                             f"found {list(pos.shape)}")
         x, y = pos.detach().reshape(2, -1)[:, :movable].to("cpu", torch.float64).contiguous().numpy()
         found = design.wirelength(x, y, gamma, ignore_net_degree=ignore_net_degree)
         gradient = torch.zeros_like(pos, requires_grad=False).reshape(2, -1)
