@@ -112,8 +112,8 @@ impl Segment {
         rest
     }
 
-    /// Returns the first site of every cell, from left to right. Clusters are apart by whole cells,
-    /// so that rounding each keeps them apart.
+    /// Gives `place` the first site of every cell, from left to right. Clusters are apart by whole
+    /// cells, so that rounding each keeps them apart.
     pub(super) fn placed(&self, width: impl Fn(u32) -> i32, mut place: impl FnMut(u32, i32)) {
         for (k, cluster) in self.clusters.iter().enumerate() {
             let end = self.clusters.get(k + 1).map_or(self.cells.len(), |next| next.first as usize);

@@ -6,8 +6,8 @@ use crate::design::*;
 use crate::grid::Rect;
 use crate::legality::{self, LegalityOptions};
 
-/// Returns the rows of 10 with 50 sites of 1, every second upside down, and a cell of 3 × 10 for
-/// each of `rows`.
+/// Returns rows of 10 with 50 sites of 1, every second upside down, and a cell of 3 × 10 for each
+/// of `rows`.
 fn design(rows: usize) -> Design {
     let row = |k: usize| Row {
         y: 10.0 * k as f64,

@@ -5,7 +5,7 @@ use crate::cli::document::Content;
 use crate::cli::windows::WindowReport;
 use crate::design::{Design, NodeKind};
 use crate::engine::{EngineError, Evaluation, Pipeline, Timed};
-use crate::grid::{BinGrid, Rect};
+use crate::grid::BinGrid;
 use crate::lefdef::DefSummary;
 use crate::legality::LegalityReport;
 use crate::real::{Precision, Real};
@@ -103,14 +103,11 @@ pub struct DesignReport {
 impl DesignReport {
     /// Returns the numbers of a design, areas as its charge would have them.
     pub(crate) fn without_charge(design: &Design, def: Option<&DefSummary>) -> DesignReport {
-        let nodes = |kind: NodeKind| {
-            let of_kind = (0..design.nodes.len()).filter(move |&i| design.nodes.kind[i] == kind);
-            of_kind.map(|i| design.rect(i))
-        };
-        let movable = nodes(NodeKind::Movable).map(|rect| rect.area()).sum();
+        let movable = design.movable().map(|i| design.rect(i).area()).sum();
         let die = design.die();
-        let inside = |rect: Rect| die.map_or(0.0, |die| rect.overlap(&die));
-        let fixed = nodes(NodeKind::Fixed).map(inside).sum();
+        let inside = |i: usize| die.map_or(0.0, |die| design.rect(i).overlap(&die));
+        let is_fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed;
+        let fixed = (0..design.nodes.len()).filter(is_fixed).map(inside).sum();
         Self::of(design, def, [movable, fixed])
     }
 

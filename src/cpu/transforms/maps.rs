@@ -81,7 +81,6 @@ impl<T: Real> MapTransform<T> {
     /// The first half of an inverse: from `x` to the shared working memory.
     fn begin_inverse<M: Modify<T>>(&self, kind: Inverse, x: &[T], by: &M, s: &mut Parts<'_, T>) {
         debug_assert!(M::INVERSE.is_none_or(|only| only == kind));
-        let kind = M::INVERSE.unwrap_or(kind);
         with_plan!(self, plan => plan.begin_inverse(kind, x, by, s));
     }
 
