@@ -110,6 +110,7 @@ pub mod plot;
 mod python;
 mod real;
 pub mod refine;
+pub mod rows;
 pub mod scaled_hpwl;
 mod setters;
 pub mod spectral;

@@ -82,7 +82,7 @@ use crate::charge::{Charge, ChargeError, ChargeOptions, origin_for};
 use crate::design::{Design, DesignError, Placement};
 use crate::grid::{BinGrid, GridError};
 use crate::legality::LegalityError;
-use crate::legalize::{LegalizeError, LegalizeOptions};
+use crate::legalize::LegalizeOptions;
 use crate::place::routability::{Round, RoutabilityError, RoutabilityOptions};
 use crate::place::{
     Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits, macros,
@@ -90,6 +90,7 @@ use crate::place::{
 };
 use crate::real::Precision;
 use crate::refine::{self, RefineError, RefineOptions};
+use crate::rows::RowsError;
 use crate::warning::Warning;
 use crate::wirelength::Netlist;
 pub use global::Global;
@@ -295,7 +296,7 @@ pub enum FlowError {
     Routability(#[from] RoutabilityError),
     /// The legal stage.
     #[error(transparent)]
-    Legalize(#[from] LegalizeError),
+    Legalize(#[from] RowsError),
     /// The detailed stage.
     #[error(transparent)]
     Refine(#[from] RefineError),

@@ -321,7 +321,7 @@ impl Stages {
         charge: Option<&Charge>,
     ) -> Result<(), FlowError> {
         let begun = Instant::now();
-        let legalized = legalize(design, options)?;
+        let legalized = legalize(design, options, &mut |_| std::ops::ControlFlow::Continue(()))?;
         let before = std::mem::replace(&mut design.placement, legalized.placement);
         let seconds = begun.elapsed().as_secs_f64();
         self.stages.legal = Some(StageReport::of(design, charge, Some(seconds)));

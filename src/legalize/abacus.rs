@@ -10,7 +10,7 @@
 
 use super::outwards;
 use super::shelf::Wish;
-use super::sites::Run;
+use crate::rows::{Access, Run};
 
 /// Neighbours in a segment without space between them.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +153,7 @@ pub(super) struct Ask {
     pub(super) width: i32,
     /// Rows that it takes.
     pub(super) rows: u32,
-    pub(super) fence: Option<u32>,
+    pub(super) access: Access,
     pub(super) wish: Wish,
 }
 
@@ -193,7 +193,7 @@ impl Stripe {
 
     /// Row and segment for a cell of one row.
     fn best(&self, ask: &Ask, rows: &[RowAt]) -> Option<(usize, usize)> {
-        let Ask { width, fence, wish, .. } = *ask;
+        let Ask { width, access, wish, .. } = *ask;
         // The cell's own displacement is all that bounds the search; one that pushes fewer others
         // may be a row farther.
         let (mut best, mut least, mut nearest_own) = (None, f64::INFINITY, f64::INFINITY);
@@ -205,12 +205,12 @@ impl Stripe {
             let segments = &self.rows[row];
             let mut look = |k: usize| {
                 let segment = &segments[k];
-                let Run { start, end, fence: of } = segment.run;
+                let Run { start, end, area } = segment.run;
                 let x = wish.x.min(f64::from(end - width)).max(f64::from(start));
                 if (x - wish.x).abs() + dy >= nearest_own + self.row_height {
                     return false;
                 }
-                if of == fence && segment.has_room(width) {
+                if area.admits(access) && segment.has_room(width) {
                     let (x, farther) = segment.tried(wish.x, width);
                     let own = (x - wish.x).abs() + dy;
                     nearest_own = nearest_own.min(own);
@@ -240,12 +240,12 @@ impl Stripe {
             let here = &self.rows[row..row + ask.rows as usize];
             let segments = &here[0];
             let mut look = |k: usize| {
-                let Run { start, end, fence } = segments[k].run;
+                let Run { start, end, area } = segments[k].run;
                 let x = wish.x.min(f64::from(end - width)).max(f64::from(start));
                 if (x - wish.x).abs() + dy >= least {
                     return false;
                 }
-                if fence == ask.fence
+                if area.admits(ask.access)
                     && let Some(x) = Self::first_site(here, k, ask)
                 {
                     let cost = (f64::from(x) - wish.x).abs() + dy;
@@ -275,7 +275,7 @@ impl Stripe {
                 let at = segments
                     .partition_point(|s| f64::from(s.run.start) <= from.min(f64::from(high)));
                 let segment = segments.get(at.checked_sub(1)?)?;
-                if segment.run.fence != ask.fence || !segment.has_room(ask.width) {
+                if !segment.run.area.admits(ask.access) || !segment.has_room(ask.width) {
                     return None;
                 }
                 x = segment.tried_from(x, ask.wish.x, ask.width);
@@ -289,7 +289,7 @@ impl Stripe {
                     let at = segments.partition_point(|s| s.run.start <= x);
                     at > 0 && {
                         let Segment { run, used, .. } = &segments[at - 1];
-                        run.fence == ask.fence && run.start + used <= x && x + ask.width <= run.end
+                        run.area.admits(ask.access) && run.start + used <= x && x + ask.width <= run.end
                     }
                 });
                 return (fits && x >= low && x + ask.width <= high).then_some(x);

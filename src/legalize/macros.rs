@@ -8,12 +8,17 @@
 
 use super::apart::{Block, apart};
 use super::outwards;
-use super::sites::{Cell, Cells, Run, SiteRow, Sites, orientation_on, shared, without};
+use super::shelf::Wish;
+use super::spread::spread;
+use super::watch::Watch;
 use crate::design::{Design, Halo, NodeKind, Placement};
 use crate::grid::Rect;
+use crate::rows::{Cell, Cells, Run, SiteRow, Sites, orientation_on, shared, without};
 
 /// Rounds in which macros look for nearer places.
 const ROUNDS: usize = 8;
+/// More macros are placed in one order and look for nearer places once.
+const MOST_OF_ALL_ORDERS: usize = 1024;
 
 /// A macro to be placed.
 struct Macro {
@@ -26,9 +31,9 @@ struct Macro {
     pins: f64,
 }
 
-/// An area that others keep off, with its own halo.
+/// An area that macros keep off, with its own halo.
 #[derive(Clone, Copy)]
-struct Kept {
+struct Obstacle {
     rect: Rect,
     halo: Halo,
 }
@@ -39,6 +44,7 @@ pub(super) fn place(
     sites: &Sites,
     cells: &Cells,
     placement: &mut Placement,
+    watch: &mut Watch<'_>,
 ) -> Vec<Cell> {
     let halo_of = halos(design);
     let mut pins = vec![1.0; design.nodes.len()];
@@ -47,7 +53,7 @@ pub(super) fn place(
     }
     let pad = |cell: &Cell| {
         let lattice = sites.lattices()[row_of(sites, cells, cell, 0).lattice as usize];
-        if cell.is_macro { 0.0 } else { f64::from(cells.padding()) * lattice.pitch }
+        f64::from(cell.padding) * lattice.pitch
     };
     let macros: Vec<Macro> = cells
         .cells()
@@ -64,16 +70,17 @@ pub(super) fn place(
     if macros.is_empty() {
         return Vec::new();
     }
-    let fixed: Vec<Kept> = (0..design.nodes.len())
+    let fixed: Vec<Obstacle> = (0..design.nodes.len())
         .filter(|&i| design.nodes.kind[i] == NodeKind::Fixed)
-        .map(|i| Kept { rect: design.rect(i), halo: halo_of(i) })
-        .filter(|kept| kept.rect.area() > 0.0)
+        .map(|i| Obstacle { rect: design.rect(i), halo: halo_of(i) })
+        .filter(|obstacle| obstacle.rect.area() > 0.0)
         .collect();
-    let pushed = pushed(sites, &macros, &fixed);
+    let few = macros.len() <= MOST_OF_ALL_ORDERS;
+    let pushed = if few { pushed(sites, &macros, &fixed) } else { None };
     // Fixed nodes are off the free sites already; halos of macros keep off them too.
     let any_halo = macros.iter().any(|m| m.halo != Halo::default());
     let fixed = if any_halo { fixed } else { Vec::new() };
-    let floor = Floor { sites, cells, slabs: slabs(sites), fixed };
+    let grid = MacroGrid { sites, cells, slabs: slabs(sites), fixed };
 
     let area = |m: &Macro| m.size.0 * m.size.1;
     let indices = || (0..macros.len()).collect::<Vec<usize>>();
@@ -82,18 +89,27 @@ pub(super) fn place(
         order.sort_by(|&a, &b| key(&macros[a]).total_cmp(&key(&macros[b])).then(a.cmp(&b)));
         order
     };
-    let orders = [
+    let mut orders = vec![
         by(&|m| -area(m)),
         by(&|m| m.wish.0),
         by(&|m| m.wish.1),
         by(&|m| -m.wish.0 - m.size.0),
         by(&|m| -m.wish.1 - m.size.1),
     ];
-    let wishes: Vec<(f64, f64)> = macros.iter().map(|m| m.wish).collect();
-    let from_wishes = orders.iter().map(|order| floor.place(&macros, &wishes, order));
-    let from_pushed = pushed.iter().map(|pushed| floor.place(&macros, pushed, &orders[0]));
-    let tried = from_pushed.chain(from_wishes);
-    let best = tried.min_by(|a, b| {
+    let mut wishes: Vec<(f64, f64)> = macros.iter().map(|m| m.wish).collect();
+    if !few {
+        orders.truncate(1);
+        spread_wishes(sites, cells, &mut wishes);
+    }
+    let rounds = if few { ROUNDS } else { 1 };
+    let mut tried = Vec::new();
+    for pushed in pushed.iter() {
+        tried.push(grid.place(&macros, pushed, &orders[0], rounds, watch));
+    }
+    for order in &orders {
+        tried.push(grid.place(&macros, &wishes, order, rounds, watch));
+    }
+    let best = tried.into_iter().min_by(|a, b| {
         let score = |places: &[Option<(f64, f64)>]| {
             let far = |m: &Macro, at: (f64, f64)| (at.0 - m.wish.0).abs() + (at.1 - m.wish.1).abs();
             let missing = places.iter().filter(|place| place.is_none()).count();
@@ -110,9 +126,8 @@ pub(super) fn place(
         match place {
             Some((x, y)) => {
                 (placement.x[node], placement.y[node]) = (x + pad(&m.cell), y);
-                let stands = cells.stands(&m.cell).iter();
-                let rows = stands.map(|stand| stand.row as usize);
-                let row = rows.into_iter().find(|&row| sites.rows()[row].y == y);
+                let mut rows = cells.rows(&m.cell).iter().map(|row| row.row as usize);
+                let row = rows.find(|&row| sites.rows()[row].y == y);
                 let turned = row.and_then(|row| orientation_on(design, sites, node, row));
                 placement.orientation[node] = turned.unwrap_or(placement.orientation[node]);
             }
@@ -122,14 +137,26 @@ pub(super) fn place(
     failed
 }
 
-/// Returns the row of a cell's nth stand.
+/// Returns the nth row that a cell may lie on.
 fn row_of<'a>(sites: &'a Sites, cells: &Cells, cell: &Cell, nth: usize) -> &'a SiteRow {
-    &sites.rows()[cells.stands(cell)[nth].row as usize]
+    &sites.rows()[cells.rows(cell)[nth].row as usize]
+}
+
+/// Spreads the lower-left corners, layout units, where many more macros want to be than fit.
+fn spread_wishes(sites: &Sites, cells: &Cells, wishes: &mut [(f64, f64)]) {
+    let row = row_of(sites, cells, &cells.cells()[0], 0);
+    let lattice = sites.lattices()[row.lattice as usize];
+    let wish = |&(x, y): &(f64, f64)| Wish { x: lattice.site(x), y: y / lattice.pitch };
+    let mut spreading: Vec<Wish> = wishes.iter().map(wish).collect();
+    spread(sites, cells, lattice.pitch, &mut spreading);
+    for (wish, Wish { x, y }) in wishes.iter_mut().zip(spreading) {
+        *wish = (lattice.origin + x * lattice.pitch, y * lattice.pitch);
+    }
 }
 
 /// Lower-left corners of the macros pushed apart from one another and from what is `fixed`, on
 /// sites and rows where all rows are alike; none where no way was found.
-fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Kept]) -> Option<Vec<(f64, f64)>> {
+fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Obstacle]) -> Option<Vec<(f64, f64)>> {
     let lattice = sites.lattices()[0];
     let rows = || (0..sites.rows().len()).filter(|&row| sites.rows()[row].lattice == 0);
     let bottom = rows().map(|row| sites.rows()[row].y).fold(f64::INFINITY, f64::min);
@@ -151,7 +178,7 @@ fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Kept]) -> Option<Vec<(f64, f
         halo: halo_of(&m.halo),
         weight: Some(m.pins),
     });
-    let standing = fixed.iter().map(|Kept { rect, halo }| {
+    let standing = fixed.iter().map(|Obstacle { rect, halo }| {
         let (low, high) = (at(rect.xl, rect.yl), at(rect.xh, rect.yh));
         let [low, high] = [low.map(|v| (v + NEAR).floor()), high.map(|v| (v - NEAR).ceil())];
         let size = [high[0] - low[0], high[1] - low[1]];
@@ -190,45 +217,51 @@ fn slabs(sites: &Sites) -> Vec<u32> {
     slabs
 }
 
-/// The ground that macros stand on.
-struct Floor<'a> {
+/// The free sites for macros.
+struct MacroGrid<'a> {
     sites: &'a Sites,
     cells: &'a Cells,
     slabs: Vec<u32>,
-    fixed: Vec<Kept>,
+    fixed: Vec<Obstacle>,
 }
 
-impl Floor<'_> {
-    /// Lower-left corners of the macros, near these wishes, placed in this order.
+impl MacroGrid<'_> {
+    /// Lower-left corners of the macros, near these wishes, placed in this order. In `rounds` more
+    /// rounds each looks for a nearer place.
     fn place(
         &self,
         macros: &[Macro],
         wishes: &[(f64, f64)],
         order: &[usize],
+        rounds: usize,
+        watch: &mut Watch<'_>,
     ) -> Vec<Option<(f64, f64)>> {
         let mut places: Vec<Option<(f64, f64)>> = vec![None; macros.len()];
-        for round in 0..=ROUNDS {
+        let mut obstacles = Obstacles::new(macros, &self.fixed, self.sites.usual_height());
+        let placed = |k: usize, at: (f64, f64)| {
+            let m = &macros[k];
+            Obstacle { rect: Rect::at(at.0, at.1, m.size.0, m.size.1), halo: m.halo }
+        };
+        for round in 0..=rounds {
             let mut nearer = false;
             for &k in order {
+                if watch.step(1) {
+                    return places;
+                }
                 let (m, wish) = (&macros[k], wishes[k]);
                 let far = |at: (f64, f64)| (at.0 - wish.0).abs() + (at.1 - wish.1).abs();
                 let now = places[k].map_or(f64::INFINITY, far);
                 if now == 0.0 || (round > 0 && places[k].is_none()) {
                     continue;
                 }
-                let others = places.iter().enumerate().filter(|(other, _)| *other != k);
-                let others = others.filter_map(|(other, at)| {
-                    let (m, at) = (&macros[other], (*at)?);
-                    let rect = Rect::at(at.0, at.1, m.size.0, m.size.1);
-                    Some(Kept { rect, halo: m.halo })
-                });
-                let kept: Vec<Kept> = others.chain(self.fixed.iter().copied()).collect();
-                if let Some((place, cost)) = self.nearest(m, wish, &kept, now)
+                places[k].iter().for_each(|&at| obstacles.remove(&placed(k, at)));
+                if let Some((place, cost)) = self.nearest(m, wish, &obstacles, now)
                     && cost < now
                 {
                     places[k] = Some(place);
                     nearer = true;
                 }
+                places[k].iter().for_each(|&at| obstacles.insert(placed(k, at)));
             }
             if !nearer {
                 break;
@@ -242,30 +275,31 @@ impl Floor<'_> {
         &self,
         m: &Macro,
         wish: (f64, f64),
-        kept: &[Kept],
+        obstacles: &Obstacles,
         most: f64,
     ) -> Option<((f64, f64), f64)> {
-        let stands = self.cells.stands(&m.cell);
+        let allowed = self.cells.rows(&m.cell);
         let rows = self.sites.rows();
-        let y = |nth: usize| rows[stands[nth].row as usize].y;
-        let lattice = self.sites.lattices()[rows[stands[0].row as usize].lattice as usize];
-        let above = stands.partition_point(|stand| rows[stand.row as usize].y < wish.1);
+        let y = |nth: usize| rows[allowed[nth].row as usize].y;
+        let lattice = self.sites.lattices()[rows[allowed[0].row as usize].lattice as usize];
+        let above = allowed.partition_point(|row| rows[row.row as usize].y < wish.1);
         let (mut best, mut bound) = (None, most);
-        for (nth, dy) in outwards(above, stands.len(), |nth| (y(nth) - wish.1).abs()) {
+        for (nth, dy) in outwards(above, allowed.len(), |nth| (y(nth) - wish.1).abs()) {
             if dy >= bound {
                 break;
             }
-            let stand = stands[nth];
-            let mut runs = self.sites.segments(stand.row as usize).to_vec();
+            let row = allowed[nth];
+            let mut runs = self.sites.segments(row.row as usize).to_vec();
             let mut before = None;
-            for band in stand.bands() {
+            for band in row.bands() {
                 if before != Some(self.slabs[band]) {
                     runs = shared(&runs, self.sites.free(band), false);
                     before = Some(self.slabs[band]);
                 }
             }
-            runs.retain(|run| run.fence == m.cell.fence);
-            let blocked = self.blocked(m, y(nth), kept);
+            runs.retain(|run| run.fits(m.cell.access, m.cell.width));
+            let window = (wish.0 - (bound - dy), wish.0 + (bound - dy));
+            let blocked = self.blocked(m, y(nth), window, obstacles);
             for Run { start, end, .. } in without(&widened(&runs, m), &blocked) {
                 // Here a run is of first sites, its end the last one possible and one more.
                 if start >= end {
@@ -284,32 +318,107 @@ impl Floor<'_> {
     }
 
     /// Returns the first sites at which a macro on this height would be in the way of others,
-    /// ascending.
-    fn blocked(&self, m: &Macro, y: f64, kept: &[Kept]) -> Vec<(i32, i32)> {
-        let rows = self.sites.rows();
-        let stand = self.cells.stands(&m.cell)[0];
-        let lattice = self.sites.lattices()[rows[stand.row as usize].lattice as usize];
-        let near = 1e-3;
+    /// ascending, as far as they are within a `window` of its left edge.
+    fn blocked(
+        &self,
+        m: &Macro,
+        y: f64,
+        window: (f64, f64),
+        obstacles: &Obstacles,
+    ) -> Vec<(i32, i32)> {
+        let row = row_of(self.sites, self.cells, &m.cell, 0);
+        let lattice = self.sites.lattices()[row.lattice as usize];
+        let near = lattice.near;
         let (w, h) = m.size;
         let mut blocked: Vec<(i32, i32)> = Vec::new();
-        for Kept { rect, halo } in kept {
+        obstacles.each_near(m, y, window, |Obstacle { rect, halo }| {
             // Halos may share area with one another, but not with nodes.
             let under = m.halo.bottom.max(halo.top);
             let over = m.halo.top.max(halo.bottom);
-            let scale = near * lattice.pitch;
-            if y - under >= rect.yh - scale || y + h + over <= rect.yl + scale {
-                continue;
+            if y - under >= rect.yh - near || y + h + over <= rect.yl + near {
+                return;
             }
             let low = rect.xl - w - m.halo.right.max(halo.left);
             let high = rect.xh + m.halo.left.max(halo.right);
-            let first = (lattice.site(low) + near).floor() as i32 + 1;
-            let end = (lattice.site(high) - near).ceil() as i32;
+            let first = lattice.site(low + near).floor() as i32 + 1;
+            let end = lattice.site(high - near).ceil() as i32;
             if first < end {
                 blocked.push((first, end));
             }
-        }
+        });
         blocked.sort_unstable();
         blocked
+    }
+}
+
+/// Obstacles by slabs of the die, so that those near a place are found soon.
+struct Obstacles {
+    low: f64,
+    height: f64,
+    /// Of each slab the obstacles that reach into it, by left edge.
+    slabs: Vec<Vec<Obstacle>>,
+    /// The longest side of a halo, and the widest obstacle.
+    halo: f64,
+    width: f64,
+}
+
+impl Obstacles {
+    /// The `fixed` ones, with slabs for `macros` on rows of this height.
+    fn new(macros: &[Macro], fixed: &[Obstacle], row: f64) -> Self {
+        let halos = macros.iter().map(|m| &m.halo).chain(fixed.iter().map(|o| &o.halo));
+        let halo = halos.map(|h| h.left.max(h.right).max(h.bottom).max(h.top)).fold(0.0, f64::max);
+        let sizes = macros.iter().map(|m| m.size.0);
+        let width = sizes.chain(fixed.iter().map(|o| o.rect.width())).fold(0.0, f64::max);
+        let edges = macros.iter().map(|m| m.wish.1).chain(fixed.iter().map(|o| o.rect.yl));
+        let (low, high) = edges.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| {
+            (low.min(y), high.max(y))
+        });
+        let mean = macros.iter().map(|m| m.size.1).sum::<f64>() / macros.len().max(1) as f64;
+        let height = mean.max(row).max((high - low) / 4096.0);
+        let count = ((high - low) / height).ceil().max(0.0) as usize + 1;
+        let mut obstacles = Obstacles { low, height, slabs: vec![Vec::new(); count], halo, width };
+        fixed.iter().for_each(|fixed| obstacles.insert(*fixed));
+        obstacles
+    }
+
+    /// Returns the slabs from `low` to `high`. The first and the last reach beyond all others.
+    fn slabs_of(&self, low: f64, high: f64) -> std::ops::RangeInclusive<usize> {
+        let of = |y: f64| ((y - self.low) / self.height) as usize;
+        let last = self.slabs.len() - 1;
+        of(low).min(last)..=of(high).min(last)
+    }
+
+    fn insert(&mut self, obstacle: Obstacle) {
+        for slab in self.slabs_of(obstacle.rect.yl, obstacle.rect.yh) {
+            let at = self.slabs[slab].partition_point(|o| o.rect.xl < obstacle.rect.xl);
+            self.slabs[slab].insert(at, obstacle);
+        }
+    }
+
+    fn remove(&mut self, obstacle: &Obstacle) {
+        for slab in self.slabs_of(obstacle.rect.yl, obstacle.rect.yh) {
+            let from = self.slabs[slab].partition_point(|o| o.rect.xl < obstacle.rect.xl);
+            let same = self.slabs[slab][from..].iter().position(|o| o.rect == obstacle.rect);
+            if let Some(at) = same {
+                self.slabs[slab].remove(from + at);
+            }
+        }
+    }
+
+    /// Calls `each` with the obstacles that may be in the way of a macro at height `y` with its
+    /// left edge within `window`. An obstacle of several slabs comes several times.
+    fn each_near(
+        &self,
+        m: &Macro,
+        y: f64,
+        window: (f64, f64),
+        mut each: impl FnMut(&Obstacle),
+    ) {
+        let (left, right) = (window.0 - self.width - self.halo, window.1 + m.size.0 + self.halo);
+        for slab in self.slabs_of(y - self.halo, y + m.size.1 + self.halo) {
+            let from = self.slabs[slab].partition_point(|o| o.rect.xl < left);
+            self.slabs[slab][from..].iter().take_while(|o| o.rect.xl <= right).for_each(&mut each);
+        }
     }
 }
 

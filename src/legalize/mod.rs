@@ -1,23 +1,26 @@
 //! Legal placements: cells on rows and sites, without overlap, near where they are.
 //!
 //! [`legalize`] takes a placement, as global placement leaves it or any other, and gives each
-//! movable node a legal place near its own: macros first, pushed apart and onto free sites
-//! (`macros`); then cells from left to right by Abacus (`abacus`): of the rows nearby each takes
-//! the one where it and those it pushes go the least way. Where a cell fits nowhere any more, or
-//! rows overlap, it is put between others, which are pushed aside (`shelf`) or change rows
-//! (`repair`). Last, cells that had to go far look for a nearer place.
+//! movable node a legal place near its own. Macros come first: they are pushed apart and onto free
+//! sites (`macros`). Wishes are spread if far too many cells want to be in the same place
+//! (`spread`). Cells follow from left to right by Abacus (`abacus`): each takes the row nearby where
+//! it and those that it pushes move least. A cell that fits nowhere any more is put between others,
+//! which are pushed aside (`shelf`), change rows, or give their places to it (`repair`). Then cells
+//! that had to go far look for a nearer place. If cells are left over or are still far away, other
+//! orders are tried (`stage`).
 //!
 //! Distances are |Δx| + |Δy| of the lower-left corner, in sites, weighted alike along x and y.
-//! Wirelength is not looked at: `benchmarks/experiments.md` says what weighing it brought. The
-//! result is judged by [`crate::legality`], which knows nothing of this module.
+//! Wirelength is not considered: `benchmarks/experiments.md` shows what weighing it brought. The
+//! result is judged by [`crate::legality`], which does not use this module.
 //!
-//! The same result for any number of threads. Rows are dealt with in stripes, as many as cells
-//! ask for, and cells of one stripe go to its rows.
+//! The result does not depend on the number of threads. Rows are dealt with in stripes, as many as
+//! cells ask for, and cells of one stripe go to its rows.
 //!
 //! ```
 //! use placefield::design::{Design, NodeKind, Nodes, Orientation, Placement, Row};
 //! use placefield::legality::{self, LegalityOptions};
-//! use placefield::legalize::{LegalizeOptions, legalize};
+//! use placefield::legalize::{self, LegalizeOptions};
+//! use std::ops::ControlFlow;
 //!
 //! // Three cells of 4 × 10 in a heap, on two rows.
 //! let row = Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 9, ..Row::default() };
@@ -36,7 +39,8 @@
 //!     rows: vec![row, Row { y: 10.0, ..row }],
 //!     ..Design::default()
 //! };
-//! let legalized = legalize(&design, &LegalizeOptions::default())?;
+//! let mut watch = |_: &legalize::Progress| ControlFlow::Continue(());
+//! let legalized = legalize::legalize(&design, &LegalizeOptions::default(), &mut watch)?;
 //! assert!(legalized.failed.is_empty());
 //! design.placement = legalized.placement;
 //! assert!(legality::check(&design, &LegalityOptions::default())?.is_legal());
@@ -48,31 +52,52 @@ mod apart;
 mod macros;
 mod repair;
 mod shelf;
-pub mod sites;
+mod spread;
 mod stage;
+mod watch;
 
-use crate::design::{Design, DesignError, Placement};
-use sites::{Cells, Sites};
+use crate::design::{Design, Placement};
+use crate::rows::{Cells, RowsError, Sites};
+use crate::setters::setters;
 use std::fmt;
+use std::ops::ControlFlow;
+use watch::Watch;
 
 /// How [`legalize`] works: the default, and what is to differ from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LegalizeOptions {
     /// Sites that stay free at either side of every cell that is no macro. None by default.
     pub padding: u32,
+    /// How far cells may move, |Δx| + |Δy| of their centres in row heights. A cell that moves
+    /// farther is among [`Legalized::failed`], and is legal all the same. No limit by default.
+    pub max_displacement: Option<f64>,
+    /// Whether gaps of one site between cells are closed, or made wider. No by default.
+    pub no_one_site_gaps: bool,
 }
 
 impl LegalizeOptions {
-    /// With so many sites free at either side of every cell.
-    #[must_use]
-    pub fn padding(self, padding: u32) -> Self {
-        LegalizeOptions { padding }
+    setters! {
+        /// With so many sites free at either side of every cell.
+        padding: u32,
+        /// With cells moved by at most so many row heights.
+        max_displacement: Option<f64>,
+        /// Without gaps of one site, or with.
+        no_one_site_gaps: bool,
     }
 }
 
-/// A cell for which no legal place was found.
+/// How far a legalization is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Cells that were placed or looked at again.
+    pub placed: usize,
+    /// Cells to be placed.
+    pub cells: usize,
+}
+
+/// A cell for which no legal place was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Failed {
     /// The node, by its index in the design.
     pub node: u32,
@@ -81,7 +106,7 @@ pub struct Failed {
 }
 
 /// Why no legal place was found for a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
     /// No row has its height, its kind of sites, its rails and an orientation that it may have.
@@ -95,6 +120,13 @@ pub enum Reason {
     },
     /// Where it may lie others do, and no room could be made.
     Full,
+    /// It has a legal place, but farther away than the limit.
+    TooFar {
+        /// The distance of its centres, row heights.
+        rows: f64,
+    },
+    /// The work was stopped before it was placed.
+    Interrupted,
 }
 
 impl fmt::Display for Reason {
@@ -110,6 +142,8 @@ impl fmt::Display for Reason {
                 write!(f, "it takes {sites} sites, and the widest free run has {widest}")
             }
             Reason::Full => f.write_str("other cells take the sites where it may lie"),
+            Reason::TooFar { rows } => write!(f, "its nearest place is {rows:.1} rows away"),
+            Reason::Interrupted => f.write_str("legalization was stopped before it was placed"),
         }
     }
 }
@@ -122,17 +156,19 @@ pub struct Legalized {
     pub placement: Placement,
     /// Cells for which no legal place was found, by node.
     pub failed: Vec<Failed>,
-    /// Movable macros among the nodes, with cells of more than four rows.
+    /// Movable macros among the nodes, with cells that have a halo.
     pub macros: usize,
+    /// Whether it was stopped from outside.
+    pub interrupted: bool,
 }
 
-/// Cells of more rows than this are placed with the macros, before others.
-const MOST_ROWS_OF_OTHERS: f64 = 4.0;
-
-/// Whether a node is placed before others.
-fn comes_first(design: &Design, sites: &Sites, node: usize) -> bool {
-    sites.is_macro(design, node)
-        || design.nodes.height[node] > 1.001 * MOST_ROWS_OF_OTHERS * sites.usual_height()
+/// Returns which nodes are placed before others: macros, and cells that keep a halo free.
+fn first_nodes(design: &Design) -> Vec<bool> {
+    let mut first: Vec<bool> = (0..design.nodes.len()).map(|i| design.is_macro(i)).collect();
+    for halo in design.halos.iter().filter(|halo| !halo.soft) {
+        first[halo.node as usize] = true;
+    }
+    first
 }
 
 /// Returns the numbers below `count` from `above` outwards, the nearer one first, each with its
@@ -159,39 +195,46 @@ fn outwards(
     })
 }
 
-/// Where the macros stand, and what is free beside them.
+/// Placed macros, and the sites that are free beside them.
 struct WithMacros {
     sites: Sites,
     done: Legalized,
-    /// Nodes that take sites, and those that there were rows for.
+    /// Nodes that occupy sites, and nodes that there were rows for.
     placed: Vec<bool>,
     standing: Vec<bool>,
 }
 
-fn with_macros(design: &Design, padding: u32) -> Result<WithMacros, LegalizeError> {
+fn with_macros(
+    design: &Design,
+    padding: u32,
+    watch: &mut Watch<'_>,
+) -> Result<WithMacros, RowsError> {
     let mut sites = Sites::new(design)?;
-    let mut done = Legalized { placement: design.placement.clone(), failed: Vec::new(), macros: 0 };
-    // Macros stand on the first lattice that has rows for them, each once.
+    let mut done = Legalized {
+        placement: design.placement.clone(),
+        failed: Vec::new(),
+        macros: 0,
+        interrupted: false,
+    };
+    // Macros are placed on the first lattice that has rows for them, each once.
     let mut placed = vec![false; design.nodes.len()];
     let mut standing = vec![false; design.nodes.len()];
+    let first = first_nodes(design);
     for lattice in 0..sites.lattices().len() {
-        let waiting = design.movable().filter(|&i| comes_first(design, &sites, i) && !standing[i]);
+        let waiting = design.movable().filter(|&i| first[i] && !standing[i]);
         let cells = Cells::of_nodes(design, &sites, lattice, padding, waiting)?;
         if cells.cells().is_empty() {
             continue;
         }
-        let failed = macros::place(design, &sites, &cells, &mut done.placement);
+        let failed = macros::place(design, &sites, &cells, &mut done.placement, watch);
         done.macros += cells.cells().len();
         for cell in cells.cells() {
             (placed[cell.node as usize], standing[cell.node as usize]) = (true, true);
         }
         for cell in failed {
             placed[cell.node as usize] = false;
-            // Others may give way to what is no macro.
-            match cell.is_macro {
-                true => done.failed.push(Failed { node: cell.node, reason: Reason::Full }),
-                false => standing[cell.node as usize] = false,
-            }
+            let reason = if watch.stopped() { Reason::Interrupted } else { Reason::Full };
+            done.failed.push(Failed { node: cell.node, reason });
         }
         sites = Sites::beside(design, &|i| placed[i], &done.placement)?;
     }
@@ -207,8 +250,10 @@ fn with_macros(design: &Design, padding: u32) -> Result<WithMacros, LegalizeErro
 pub(crate) fn legalize_macros(
     design: &mut Design,
     options: &LegalizeOptions,
-) -> Result<Vec<usize>, LegalizeError> {
-    let WithMacros { done, placed, .. } = with_macros(design, options.padding)?;
+) -> Result<Vec<usize>, RowsError> {
+    let mut never = |_: &Progress| ControlFlow::Continue(());
+    let watch = &mut Watch::new(design.nodes.len(), &mut never);
+    let WithMacros { done, placed, .. } = with_macros(design, options.padding, watch)?;
     if !done.failed.is_empty() {
         return Ok(Vec::new());
     }
@@ -219,21 +264,28 @@ pub(crate) fn legalize_macros(
 /// Gives every movable node with area of `design` a legal place near where it is. On all threads
 /// of the current rayon pool.
 ///
+/// `watch` is called with the progress from time to time; when it breaks, the placement so far is
+/// the result: nodes without a place are where they were.
+///
 /// # Errors
 /// When the design's columns do not fit together, it has no rows with sites, a number is not
 /// finite, or sites are too many to count.
-pub fn legalize(design: &Design, options: &LegalizeOptions) -> Result<Legalized, LegalizeError> {
+pub fn legalize(
+    design: &Design,
+    options: &LegalizeOptions,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Legalized, RowsError> {
+    let watch = &mut Watch::new(design.movable().count(), watch);
     let WithMacros { mut sites, mut done, mut placed, mut standing } =
-        with_macros(design, options.padding)?;
+        with_macros(design, options.padding, watch)?;
     let lattices = sites.lattices().len();
-    let first = placed.clone();
+    let first = first_nodes(design);
     let homes = if lattices > 1 { Some(stage::homes(design, &sites)?) } else { None };
     for lattice in 0..lattices {
         let here = |i: &usize| homes.as_ref().is_none_or(|homes| homes[*i] == lattice as u32);
-        let nodes =
-            design.movable().filter(|i| !(sites.is_macro(design, *i) || first[*i]) && here(i));
+        let nodes = design.movable().filter(|i| !first[*i] && here(i));
         let cells = Cells::of_nodes(design, &sites, lattice, options.padding, nodes)?;
-        stage::place(design, &sites, &cells, &mut done, &mut standing);
+        stage::place(design, &sites, &cells, &mut done, &mut standing, watch);
         if lattice + 1 < lattices {
             for cell in cells.cells() {
                 placed[cell.node as usize] = true;
@@ -245,38 +297,26 @@ pub fn legalize(design: &Design, options: &LegalizeOptions) -> Result<Legalized,
     let has_area = |i: &usize| design.nodes.width[*i] > 0.0 && design.nodes.height[*i] > 0.0;
     let rowless = design.movable().filter(|i| has_area(i) && !standing[*i]);
     done.failed.extend(rowless.map(|i| Failed { node: i as u32, reason: Reason::NoRow }));
+    done.failed.extend(too_far(design, &done.placement, options.max_displacement));
     done.failed.sort_unstable_by_key(|failed| failed.node);
+    done.interrupted |= watch.stopped();
     Ok(done)
 }
 
-/// Why a design cannot be legalised at all.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LegalizeError {
-    /// The columns of the design do not fit together.
-    #[error(transparent)]
-    Design(#[from] DesignError),
-    /// Without rows nothing says where cells may go.
-    #[error("the design has no rows with sites, so nothing says where cells may stand")]
-    NoRows,
-    /// A number that is not finite, or a size that is negative or, of a row, 0.
-    #[error(
-        "{what} {index}: {value}: expected a finite number, of sizes not below 0, of rows above 0"
-    )]
-    BadNumber {
-        /// The column that has the number.
-        what: &'static str,
-        /// Its index in the design.
-        index: usize,
-        /// The number.
-        value: f64,
-    },
-    /// Rows, cells or padding of more sites than are counted.
-    #[error("more than {} sites side by side", 1 << 29)]
-    TooManySites,
-    /// The lists of the rows that cells of every height may stand on are too long.
-    #[error("cells of too many heights for so many rows")]
-    TooManyHeights,
+/// Returns the movable nodes whose centres are farther from where they were than the limit.
+fn too_far(design: &Design, to: &Placement, limit: Option<f64>) -> Vec<Failed> {
+    let (Some(limit), Some(row)) = (limit, design.row_height()) else { return Vec::new() };
+    let centre = |at: &Placement, i: usize| {
+        let (w, h) = design.nodes.size(i, at.orientation[i]);
+        (at.x[i] + w / 2.0, at.y[i] + h / 2.0)
+    };
+    let far = |i: usize| {
+        let (before, after) = (centre(&design.placement, i), centre(to, i));
+        let rows = ((after.0 - before.0).abs() + (after.1 - before.1).abs()) / row;
+        (rows > limit * (1.0 + 1e-9))
+            .then_some(Failed { node: i as u32, reason: Reason::TooFar { rows } })
+    };
+    design.movable().filter_map(far).collect()
 }
 
 #[cfg(test)]

@@ -1,17 +1,34 @@
-//! Room for a cell that fits nowhere: other cells change places until one run has enough free
-//! sites.
+//! Room for a cell that fits nowhere.
 //!
-//! A run that lacks `d` sites gets them from the free sites of others: a cell of it changes places
+//! A cell of one row: other cells change places until one run has enough free sites. A run that
+//! lacks `d` sites gets them from the free sites of others: a cell of it changes places
 //! with a narrower one of another run, or just goes there, as long as the other run has as many
 //! free sites as the two differ in width. That is repeated until the cell fits or nothing can be
 //! had any more. Runs near the cell are tried first.
 
 use super::shelf::{Shelf, Target};
+use crate::rows::AllowedRow;
+use std::cmp::Reverse;
 
 /// Runs that are tried for one cell.
 const MOST_RUNS: usize = 64;
 /// Runs that free sites are taken from, for each of those.
 const MOST_DONORS: usize = 512;
+
+/// Searches for places that all cells together may cause by taking the places of others.
+pub(super) const BUDGET: usize = 1 << 16;
+/// Searches that one cell may cause.
+const BUDGET_OF_ONE: usize = 1 << 11;
+/// Rows that are looked at for places that other cells take.
+const MOST_ROWS: usize = 48;
+/// Cells of a row, to either side of the best site, whose places are looked at.
+const MOST_NEIGHBOURS: usize = 12;
+/// Places that are tried for one cell.
+const MOST_PLACES: usize = 12;
+/// A cell takes the place of others, these of others again, and so on: so many times.
+const DEPTH: usize = 3;
+/// In the choice of places, what a site of a removed cell costs more than a site of displacement.
+const REMOVED_SITE: f64 = 4.0;
 
 impl Shelf<'_> {
     /// Makes room for a cell of one band and puts it there. Whether that could be done; if not,
@@ -100,5 +117,74 @@ impl Shelf<'_> {
             self.undo(before);
         }
         done
+    }
+
+    /// Puts a cell of any height where others are, and these elsewhere. Whether that could be done;
+    /// if not, all is as it was. Every search for a place is taken off the `budget`.
+    pub(super) fn make_way(&mut self, k: u32, budget: &mut usize) -> bool {
+        let mut own = BUDGET_OF_ONE.min(*budget);
+        let before = own;
+        let done = self.make_way_to(DEPTH, k, &mut vec![k], &mut own);
+        *budget -= before - own;
+        done
+    }
+
+    /// [`Shelf::make_way`] without the cells of `fixed`, which stay.
+    fn make_way_to(&mut self, depth: usize, k: u32, fixed: &mut Vec<u32>, budget: &mut usize) -> bool {
+        for (row, x, mut removed) in self.occupied_places(k, fixed) {
+            let before = self.mark();
+            removed.iter().for_each(|&other| self.remove(other));
+            self.put_at(k, row, x);
+            removed.sort_by_key(|&c| (Reverse((self.bands_high(c), self.width(c))), c));
+            let count = fixed.len();
+            let done = removed.iter().all(|&other| {
+                if *budget == 0 {
+                    return false;
+                }
+                *budget -= 1;
+                // Others may not push away what has just been placed, only move it aside.
+                if let Some(place) = self.find(other, f64::INFINITY, usize::MAX) {
+                    self.put(other, &place);
+                    return true;
+                }
+                fixed.push(other);
+                depth > 1 && self.make_way_to(depth - 1, other, fixed, budget)
+            });
+            fixed.truncate(count);
+            if done {
+                return true;
+            }
+            self.undo(before);
+            if *budget == 0 {
+                break;
+            }
+        }
+        false
+    }
+
+    /// Returns places for a cell with the cells there, those first that cost least. None of `fixed`
+    /// is there.
+    fn occupied_places(&self, k: u32, fixed: &[u32]) -> Vec<(AllowedRow, i32, Vec<u32>)> {
+        let rows = self.cells.rows(self.cell(k));
+        let mut places: Vec<(f64, AllowedRow, i32, Vec<u32>)> = Vec::new();
+        let mut sites = Vec::new();
+        for (nth, _) in self.rows_around(k, rows).take(MOST_ROWS) {
+            sites.clear();
+            self.sites_near(k, nth, MOST_NEIGHBOURS, &mut sites);
+            for &x in &sites {
+                let mut others = Vec::new();
+                self.occupants(k, rows[nth], x, &mut others);
+                if others.iter().any(|other| fixed.contains(other)) {
+                    continue;
+                }
+                let area = |&c: &u32| self.width(c) as f64 * (self.bands_high(c) as f64).powi(2);
+                let removed: f64 = others.iter().map(area).sum();
+                let cost = self.distance(k, rows[nth].row, x) + REMOVED_SITE * removed;
+                places.push((cost, rows[nth], x, others));
+            }
+        }
+        places.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1.row, a.2).cmp(&(b.1.row, b.2))));
+        places.truncate(MOST_PLACES);
+        places.into_iter().map(|(_, row, x, others)| (row, x, others)).collect()
     }
 }

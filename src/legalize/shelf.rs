@@ -1,13 +1,13 @@
-//! Cells where they stand, by band, and how one more is put between them.
+//! Cells on rows, and how one more cell is put between them.
 //!
-//! A cell is put where it wants to be and those in its way are pushed aside, to the left or to the
-//! right as their centres lie, each as far as it must and those behind it in turn, over all bands
-//! that they share (W.-K. Chow, C.-W. Pui, E. F. Y. Young, "Legalization Algorithm for Multiple-Row
-//! Height Standard Cell Design", DAC 2016, whose local problem this is, with chains followed to
-//! their ends in place of a window). Lengths are in sites.
+//! A cell is put where it wants to be. Cells in its way are pushed aside, to the left or to the
+//! right as their centres lie. Each moves as far as it must and pushes those behind it, over all
+//! bands that they share (W.-K. Chow, C.-W. Pui, E. F. Y. Young, "Legalization Algorithm for
+//! Multiple-Row Height Standard Cell Design", DAC 2016: its local problem, with chains followed to
+//! their ends instead of a window). Lengths are in sites. Every change can be undone.
 
 use super::outwards;
-use super::sites::{Cell, Cells, Run, Sites, Stand, shared};
+use crate::rows::{AllowedRow, Cell, Cells, Occupant, RowCells, Run, Sites, Span, shared, without};
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -20,7 +20,7 @@ pub(super) struct Wish {
     pub(super) y: f64,
 }
 
-/// A run of a row, as one of the places that a cell may stand on.
+/// A run of a row, as one of the places for a cell.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Target {
     /// The row.
@@ -30,43 +30,45 @@ pub(super) struct Target {
     pub(super) distance: f64,
 }
 
-/// A place for a cell that was found: what it costs, and what has to move.
+/// A place for a cell that was found: its cost, and the cells that have to move.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) cost: f64,
-    stand: Stand,
+    row: AllowedRow,
     x: i32,
     moves: Vec<(u32, i32)>,
 }
 
-/// Cells by band.
+/// The cells of one lattice on its rows.
 pub(super) struct Shelf<'a> {
     pub(super) sites: &'a Sites,
     pub(super) cells: &'a Cells,
     pub(super) wishes: &'a [Wish],
     /// Bottom edges of rows over the pitch.
     pub(super) row_y: &'a [f64],
-    /// The first site of each cell, where it stands.
-    x: Vec<i32>,
-    stand: Vec<Option<Stand>>,
-    /// By band, the cells on it, ascending.
-    lists: Vec<Vec<u32>>,
-    /// Of each free run, how many sites are taken. Runs are counted over all bands.
+    /// The row and the first site of each cell that is placed.
+    at: Vec<Option<(AllowedRow, i32)>>,
+    /// Cells that may use soft blockages though they did not lie there: they found no other room.
+    soft: Vec<bool>,
+    bands: Vec<RowCells>,
+    /// Of each free run, how many sites are occupied. Runs are counted over all bands.
     used: Vec<i32>,
+    /// Of each free run, a width that is known to fit into no gap between its cells.
+    too_wide: Vec<i32>,
     first_run: Vec<u32>,
-    /// Of each list of stands, the runs that are free in all bands of a stand.
+    /// Of each list of allowed rows, the runs that are free in all bands of a row.
     spans: Vec<OnceLock<Vec<Run>>>,
     pushed: Pushed,
     /// The changes, in order.
     journal: Vec<Change>,
 }
 
-/// A change of a [`Shelf`], as what takes it back needs it.
+/// A change of a [`Shelf`], with the data that undoes it.
 enum Change {
-    /// A cell was moved from here.
-    Moved(u32, i32),
+    /// Cells were moved from these sites.
+    Moved(Vec<(u32, i32)>),
     Put(u32),
-    Removed(u32, Stand, i32),
+    Removed(u32, AllowedRow, i32),
 }
 
 /// Working memory that a search uses again and again.
@@ -112,18 +114,19 @@ impl<'a> Shelf<'a> {
             cells,
             wishes,
             row_y,
-            x: vec![0; count],
-            stand: vec![None; count],
-            lists: vec![Vec::new(); sites.bands().len()],
+            at: vec![None; count],
+            soft: vec![false; count],
+            bands: vec![RowCells::default(); sites.bands().len()],
             used: vec![0; runs],
+            too_wide: vec![i32::MAX; runs],
             first_run,
-            spans: vec![OnceLock::new(); cells.all_stands()],
+            spans: vec![OnceLock::new(); cells.all_rows()],
             pushed: Pushed { to: vec![i32::MIN; count], ..Pushed::default() },
             journal: Vec::new(),
         }
     }
 
-    fn cell(&self, k: u32) -> &'a Cell {
+    pub(super) fn cell(&self, k: u32) -> &'a Cell {
         &self.cells.cells()[k as usize]
     }
 
@@ -132,15 +135,34 @@ impl<'a> Shelf<'a> {
         self.cell(k).width
     }
 
-    /// Returns where a cell stands and its first site, if it does.
-    pub(super) fn place_of(&self, k: u32) -> Option<(Stand, i32)> {
-        self.stand[k as usize].map(|stand| (stand, self.x[k as usize]))
+    /// Returns the row and the first site of a cell, if it is placed.
+    pub(super) fn place_of(&self, k: u32) -> Option<(AllowedRow, i32)> {
+        self.at[k as usize]
+    }
+
+    /// Returns the bands that a cell would cover on the first of its allowed rows.
+    pub(super) fn bands_high(&self, k: u32) -> usize {
+        self.cells.rows(self.cell(k))[0].bands().len()
+    }
+
+    fn x(&self, k: u32) -> i32 {
+        self.at[k as usize].map_or(0, |(_, x)| x)
     }
 
     /// Returns how far a cell is from where it wants to be at `x` on a row.
     pub(super) fn distance(&self, k: u32, row: u32, x: i32) -> f64 {
         let wish = self.wishes[k as usize];
         (f64::from(x) - wish.x).abs() + (self.row_y[row as usize] - wish.y).abs()
+    }
+
+    /// Returns how far a cell is from where it wants to be, if it is placed.
+    pub(super) fn displacement(&self, k: u32) -> Option<f64> {
+        self.place_of(k).map(|(row, x)| self.distance(k, row.row, x))
+    }
+
+    /// Lets a cell use soft blockages.
+    pub(super) fn allow_soft(&mut self, k: u32) {
+        self.soft[k as usize] = true;
     }
 
     /// Returns the run of a band that holds site `x`, counted over all bands.
@@ -150,9 +172,12 @@ impl<'a> Shelf<'a> {
         (self.first_run[band] as usize + k, runs[k])
     }
 
-    /// Whether a cell may stand in a run, as wide as it is.
-    fn fits(cell: &Cell, run: &Run) -> bool {
-        run.fence == cell.fence && run.end - run.start >= cell.width
+    /// Returns whether a cell may lie in a run and is not wider.
+    fn fits(&self, k: u32, run: &Run) -> bool {
+        let cell = self.cell(k);
+        let mut access = cell.access;
+        access.soft |= self.soft[k as usize];
+        run.fits(access, cell.width)
     }
 
     /// Returns the site of a run, wide enough for the cell, that is nearest to where it wants to
@@ -162,21 +187,18 @@ impl<'a> Shelf<'a> {
         self.wishes[k as usize].x.round().max(low).min(high) as i32
     }
 
-    /// Returns the runs that a cell of one band may stand in and that are wide enough, nearest
+    /// Returns the runs that a cell of one band may lie in and that are wide enough, nearest
     /// first, at most so many.
     pub(super) fn targets(&self, k: u32, most: usize) -> Vec<Target> {
-        let cell = self.cell(k);
         let wish = self.wishes[k as usize];
-        let stands = self.cells.stands(cell);
+        let rows = self.cells.rows(self.cell(k));
         let mut targets = Vec::new();
-        for (nth, stand) in stands.iter().enumerate() {
-            let dy = (self.row_y[stand.row as usize] - wish.y).abs();
-            for run in self.spans_of(k, nth) {
-                if Self::fits(cell, run) {
-                    let x = wish.x.max(f64::from(run.start)).min(f64::from(run.end - cell.width));
-                    let distance = dy + (x - wish.x).abs();
-                    targets.push(Target { row: stand.row, site: run.start, distance });
-                }
+        for (nth, row) in rows.iter().enumerate() {
+            let dy = (self.row_y[row.row as usize] - wish.y).abs();
+            for run in self.spans_of(k, nth).iter().filter(|run| self.fits(k, run)) {
+                let x = f64::from(self.nearest_site(k, run));
+                let distance = dy + (x - wish.x).abs();
+                targets.push(Target { row: row.row, site: run.start, distance });
             }
         }
         targets.sort_by(|a, b| a.distance.total_cmp(&b.distance));
@@ -198,20 +220,19 @@ impl<'a> Shelf<'a> {
     pub(super) fn movable_in(&self, target: &Target) -> Vec<u32> {
         let band = self.band_of(target);
         let (_, run) = self.run_at(band, target.site);
-        let list = &self.lists[band][self.position(band, run.start)..self.position(band, run.end)];
-        list.iter().copied().filter(|&k| self.bands_of(k).len() == 1).collect()
+        let here = self.bands[band].within(Span { left: run.start, right: run.end });
+        here.iter().map(|o| o.cell).filter(|&k| self.bands_of(k).len() == 1).collect()
     }
 
-    /// Returns the best place for a cell in a target's run, if it may stand there and has room.
+    /// Returns the best place for a cell in a target's run, if it may lie there and has room.
     pub(super) fn find_in(&mut self, k: u32, target: Target) -> Option<Place> {
-        let cell = self.cell(k);
-        let stands = self.cells.stands(cell);
-        let nth = stands.binary_search_by_key(&target.row, |stand| stand.row).ok()?;
+        let rows = self.cells.rows(self.cell(k));
+        let nth = rows.binary_search_by_key(&target.row, |row| row.row).ok()?;
         let (_, run) = self.run_at(self.band_of(&target), target.site);
-        if !Self::fits(cell, &run) {
+        if !self.fits(k, &run) {
             return None;
         }
-        self.place_at(k, stands[nth], self.nearest_site(k, &run), f64::INFINITY, usize::MAX)
+        self.place_at(k, rows[nth], self.nearest_site(k, &run), f64::INFINITY, usize::MAX)
     }
 
     /// Returns a state to go back to by [`Shelf::undo`].
@@ -219,120 +240,161 @@ impl<'a> Shelf<'a> {
         self.journal.len()
     }
 
-    /// Takes back what was changed since a mark.
+    /// Undoes the changes since a mark.
     pub(super) fn undo(&mut self, mark: usize) {
         while self.journal.len() > mark
             && let Some(change) = self.journal.pop()
         {
             match change {
-                Change::Moved(k, from) => self.x[k as usize] = from,
+                Change::Moved(from) => {
+                    self.shift(&from);
+                }
                 Change::Put(k) => self.take(k),
-                Change::Removed(k, stand, x) => self.insert(k, stand, x),
+                Change::Removed(k, row, x) => self.insert(k, row, x),
             }
         }
+    }
+
+    /// Forgets how to undo the changes so far.
+    pub(super) fn settle(&mut self) {
+        self.journal.clear();
     }
 
     /// Returns the sites of a run that no cell takes.
     fn slack(&self, band: usize, x: i32) -> i32 {
         let (index, run) = self.run_at(band, x);
-        run.end - run.start - self.used[index]
+        run.sites() - self.used[index]
     }
 
-    /// Returns the runs that are free in all bands of the nth stand of a cell, of any fence.
+    /// Returns the runs that are free in all bands of the nth row of a cell, of any fence.
     fn spans_of(&self, k: u32, nth: usize) -> &[Run] {
-        let stand = self.cells.stands(self.cell(k))[nth];
-        self.spans[self.cells.first_stand(self.cell(k)) + nth].get_or_init(|| {
-            let mut runs = self.sites.segments(stand.row as usize).to_vec();
-            for band in stand.bands() {
+        let row = self.cells.rows(self.cell(k))[nth];
+        self.spans[self.cells.first_row(self.cell(k)) + nth].get_or_init(|| {
+            let mut runs = self.sites.segments(row.row as usize).to_vec();
+            for band in row.bands() {
                 runs = shared(&runs, self.sites.free(band), false);
             }
             runs
         })
     }
 
-    /// Puts cells of one row where nothing is in their way: row and first site of each.
+    /// Returns the runs of a row that no cell occupies.
+    pub(super) fn free_runs(&self, row: usize) -> Vec<Run> {
+        let mut runs = self.sites.segments(row).to_vec();
+        for band in self.sites.rows()[row].bands() {
+            let cells = &self.bands[band].cells;
+            if !cells.is_empty() {
+                let taken: Vec<_> = cells.iter().map(|o| (o.span.left, o.span.right)).collect();
+                runs = without(&runs, &taken);
+            }
+        }
+        runs
+    }
+
+    /// Puts cells on sites that are free: row and first site of each.
     pub(super) fn lay(&mut self, laid: &[(u32, u32, i32)]) {
         let mut touched: Vec<usize> = Vec::new();
         for &(k, row, x) in laid {
-            let stands = self.cells.stands(self.cell(k));
-            let Ok(nth) = stands.binary_search_by_key(&row, |stand| stand.row) else { continue };
-            self.occupy(k, stands[nth], x);
-            for band in stands[nth].bands() {
-                self.lists[band].push(k);
+            let rows = self.cells.rows(self.cell(k));
+            let Ok(nth) = rows.binary_search_by_key(&row, |row| row.row) else { continue };
+            let occupant = self.occupy(k, rows[nth], x);
+            for band in rows[nth].bands() {
+                self.bands[band].cells.push(occupant);
                 touched.push(band);
             }
         }
         touched.sort_unstable();
         touched.dedup();
-        let x = &self.x;
         touched.into_iter().for_each(|band| {
-            let list = &mut self.lists[band];
-            if !list.is_sorted_by_key(|&k| x[k as usize]) {
-                list.sort_unstable_by_key(|&k| x[k as usize]);
+            let cells = &mut self.bands[band].cells;
+            if !cells.is_sorted_by_key(|o| o.span.left) {
+                cells.sort_unstable_by_key(|o| o.span.left);
             }
         });
     }
 
-    fn occupy(&mut self, k: u32, stand: Stand, x: i32) {
-        (self.x[k as usize], self.stand[k as usize]) = (x, Some(stand));
-        for band in stand.bands() {
+    fn occupy(&mut self, k: u32, row: AllowedRow, x: i32) -> Occupant {
+        self.at[k as usize] = Some((row, x));
+        for band in row.bands() {
             let (run, _) = self.run_at(band, x);
             self.used[run] += self.width(k);
         }
+        Occupant { span: Span { left: x, right: x + self.width(k) }, cell: k }
     }
 
     /// Takes a cell away.
     pub(super) fn remove(&mut self, k: u32) {
-        if let Some((stand, x)) = self.place_of(k) {
-            self.journal.push(Change::Removed(k, stand, x));
+        if let Some((row, x)) = self.place_of(k) {
+            self.journal.push(Change::Removed(k, row, x));
             self.take(k);
         }
     }
 
     fn take(&mut self, k: u32) {
-        let Some(stand) = self.stand[k as usize].take() else { return };
-        let x = self.x[k as usize];
-        for band in stand.bands() {
+        let Some((row, x)) = self.at[k as usize].take() else { return };
+        for band in row.bands() {
             let (run, _) = self.run_at(band, x);
             self.used[run] -= self.width(k);
-            let at = self.position(band, x);
-            self.lists[band].remove(at);
+            self.too_wide[run] = i32::MAX;
+            self.bands[band].remove(x);
         }
     }
 
-    /// Returns the number of cells of a band that are left of `x`.
-    fn position(&self, band: usize, x: i32) -> usize {
-        self.lists[band].partition_point(|&k| self.x[k as usize] < x)
+    /// Moves cells to these sites of their rows, which keeps their order. Returns where they were.
+    fn shift(&mut self, moves: &[(u32, i32)]) -> Vec<(u32, i32)> {
+        let mut from = Vec::with_capacity(moves.len());
+        let mut indices = Vec::with_capacity(moves.len());
+        for &(k, _) in moves {
+            let x = self.x(k);
+            from.push((k, x));
+            for band in self.bands_of(k) {
+                indices.push(self.bands[band].from(x));
+            }
+        }
+        let mut indices = indices.into_iter();
+        for &(k, to) in moves {
+            let span = Span { left: to, right: to + self.width(k) };
+            for (band, index) in self.bands_of(k).zip(&mut indices) {
+                self.bands[band].cells[index].span = span;
+                let (run, _) = self.run_at(band, to);
+                self.too_wide[run] = i32::MAX;
+            }
+            if let Some((_, x)) = &mut self.at[k as usize] {
+                *x = to;
+            }
+        }
+        from
     }
 
     /// Puts a cell where a place was found.
     pub(super) fn put(&mut self, k: u32, place: &Place) {
-        for &(moved, to) in &place.moves {
-            self.journal.push(Change::Moved(moved, self.x[moved as usize]));
-            self.x[moved as usize] = to;
+        if !place.moves.is_empty() {
+            let from = self.shift(&place.moves);
+            self.journal.push(Change::Moved(from));
         }
-        self.journal.push(Change::Put(k));
-        self.insert(k, place.stand, place.x);
+        self.put_at(k, place.row, place.x);
     }
 
-    fn insert(&mut self, k: u32, stand: Stand, x: i32) {
-        for band in stand.bands() {
-            let at = self.position(band, x);
-            self.lists[band].insert(at, k);
+    /// Puts a cell on sites that are free.
+    pub(super) fn put_at(&mut self, k: u32, row: AllowedRow, x: i32) {
+        self.journal.push(Change::Put(k));
+        self.insert(k, row, x);
+    }
+
+    fn insert(&mut self, k: u32, row: AllowedRow, x: i32) {
+        let occupant = self.occupy(k, row, x);
+        for band in row.bands() {
+            self.bands[band].insert(occupant);
         }
-        self.occupy(k, stand, x);
     }
 
     /// Returns the best place for a cell among those that cost less than `most`, pushing at most
-    /// `reach` cells either way, in a few runs of each row; in all of them without a `reach`.
+    /// `reach` cells either way, in a few runs of each row; in all of them without a limit to
+    /// `reach`. With a `reach` of 0 it is the nearest place that is free.
     pub(super) fn find(&mut self, k: u32, most: f64, reach: usize) -> Option<Place> {
-        let stands = self.cells.stands(self.cell(k));
-        let wish = self.wishes[k as usize];
-        let row_y = self.row_y;
-        let above = stands.partition_point(|stand| row_y[stand.row as usize] < wish.y);
-        let dy = |nth: usize| (row_y[stands[nth].row as usize] - wish.y).abs();
+        let rows = self.cells.rows(self.cell(k));
         let (mut best, mut bound): (Option<Place>, f64) = (None, most);
-        for (nth, dy) in outwards(above, stands.len(), dy) {
+        for (nth, dy) in self.rows_around(k, rows) {
             if dy >= bound {
                 break;
             }
@@ -344,93 +406,194 @@ impl<'a> Shelf<'a> {
         best
     }
 
-    /// Returns the best place on one stand.
+    /// Returns the allowed rows of a cell from where it wants to be outwards, by their number, each
+    /// with its distance.
+    pub(super) fn rows_around(
+        &self,
+        k: u32,
+        rows: &'a [AllowedRow],
+    ) -> impl Iterator<Item = (usize, f64)> + use<'a> {
+        let (y, row_y) = (self.wishes[k as usize].y, self.row_y);
+        let above = rows.partition_point(|row| row_y[row.row as usize] < y);
+        outwards(above, rows.len(), move |nth| (row_y[rows[nth].row as usize] - y).abs())
+    }
+
+    /// Returns the best place on one row.
     fn find_on(&mut self, k: u32, nth: usize, most: f64, reach: usize) -> Option<Place> {
-        let (cell, wish) = (self.cell(k), self.wishes[k as usize]);
-        let stand = self.cells.stands(cell)[nth];
-        let dy = (self.row_y[stand.row as usize] - wish.y).abs();
+        let wish = self.wishes[k as usize];
+        let row = self.cells.rows(self.cell(k))[nth];
+        let dy = (self.row_y[row.row as usize] - wish.y).abs();
         let spans = self.spans_of(k, nth);
-        let fits = |run: &&Run| Self::fits(cell, run);
+        let fits = |run: &&Run| self.fits(k, run);
         let after = spans.partition_point(|run| f64::from(run.start) <= wish.x);
         let mut wanted: Vec<(i32, Run)> = Vec::with_capacity(6);
-        let runs = if reach == usize::MAX { usize::MAX } else { 3 };
+        let runs = if reach == usize::MAX || reach == 0 { usize::MAX } else { 3 };
         let near = |run: &Run| (f64::from(self.nearest_site(k, run)) - wish.x).abs() + dy < most;
         let pick = |run: &Run| near(run).then(|| (self.nearest_site(k, run), *run));
         wanted.extend(spans[..after].iter().rev().filter(fits).map_while(pick).take(runs));
         wanted.extend(spans[after..].iter().filter(fits).map_while(pick).take(runs));
         let (mut best, mut bound): (Option<Place>, f64) = (None, most);
         for (x, run) in wanted {
-            if let Some(place) = self.place_at(k, stand, x, bound, reach) {
+            let width = self.width(k);
+            if row.bands().any(|band| self.slack(band, x) < width) {
+                continue;
+            }
+            if reach > 0
+                && let Some(place) = self.place_at(k, row, x, bound, reach)
+            {
                 bound = place.cost;
                 best = Some(place);
                 continue;
             }
             // Where pushing does not help there may be a gap all the same.
-            for x in [Way::Left, Way::Right].map(|way| self.gap(way, k, stand, x, run)) {
-                let Some(x) = x else { continue };
-                let cost = self.distance(k, stand.row, x);
+            for x in self.gaps(k, row, x, run, bound - dy).into_iter().flatten() {
+                let cost = self.distance(k, row.row, x);
                 if cost < bound {
                     bound = cost;
-                    best = Some(Place { cost, stand, x, moves: Vec::new() });
+                    best = Some(Place { cost, row, x, moves: Vec::new() });
                 }
             }
         }
         best
     }
 
-    /// Returns the nearest free place of a run at `x` or to one side of it.
-    fn gap(&self, way: Way, k: u32, stand: Stand, mut x: i32, run: Run) -> Option<i32> {
+    /// Returns the nearest free places of a run at `x` or to the left, and at `x` or to the right,
+    /// nearer than `most` to where the cell wants to be.
+    fn gaps(&mut self, k: u32, row: AllowedRow, x: i32, run: Run, most: f64) -> [Option<i32>; 2] {
         let width = self.width(k);
-        while x >= run.start && x + width <= run.end {
-            let in_the_way = self.in_the_way(k, stand, x);
-            let next = match way {
-                Way::Left => in_the_way.map(|(start, _)| start - width).min(),
-                Way::Right => in_the_way.map(|(_, end)| end).max(),
-            };
-            let Some(next) = next else { return Some(x) };
-            x = next;
+        let known = |band| self.too_wide[self.run_at(band, x).0] <= width;
+        if row.bands().any(known) {
+            return [None, None];
         }
-        None
+        let found = [Way::Left, Way::Right].map(|way| self.gap(way, k, row, x, run, most));
+        // A search that came to both ends of the run knows that nothing as wide fits there.
+        if let [Err(true), Err(true)] = found
+            && row.bands().len() == 1
+        {
+            let (index, whole) = self.run_at(row.bands().start, x);
+            if (whole.start, whole.end) == (run.start, run.end) {
+                self.too_wide[index] = width;
+            }
+        }
+        found.map(Result::ok)
     }
 
-    /// Returns where cells begin and end that have sites from `x` on that this one takes: of each
-    /// band the last of them.
-    fn in_the_way(&self, k: u32, stand: Stand, x: i32) -> impl Iterator<Item = (i32, i32)> + '_ {
+    /// Returns the nearest free place of a run at `x` or to one side of it. If there is none that
+    /// is nearer than `most`, whether the search came to the end of the run.
+    fn gap(
+        &self,
+        way: Way,
+        k: u32,
+        row: AllowedRow,
+        mut x: i32,
+        run: Run,
+        most: f64,
+    ) -> Result<i32, bool> {
+        let (width, wish) = (self.width(k), self.wishes[k as usize].x);
+        while x >= run.start && x + width <= run.end {
+            if (f64::from(x) - wish).abs() >= most {
+                return Err(false);
+            }
+            let in_the_way = self.in_the_way(k, row, x);
+            let next = match way {
+                Way::Left => in_the_way.map(|span| span.left - width).min(),
+                Way::Right => in_the_way.map(|span| span.right).max(),
+            };
+            let Some(next) = next else { return Ok(x) };
+            x = next;
+        }
+        Err(true)
+    }
+
+    /// Returns the spans of cells on sites from `x` on that this one takes: of each band the last.
+    fn in_the_way(&self, k: u32, row: AllowedRow, x: i32) -> impl Iterator<Item = Span> + '_ {
         let end = x + self.width(k);
-        stand.bands().filter_map(move |band| {
-            let last = *self.lists[band].get(self.position(band, end).checked_sub(1)?)?;
-            let start = self.x[last as usize];
-            Some((start, start + self.width(last))).filter(|(_, end)| *end > x)
+        row.bands().filter_map(move |band| {
+            let cells = &self.bands[band];
+            let last = cells.cells.get(cells.from(end).checked_sub(1)?)?;
+            Some(last.span).filter(|span| span.right > x)
         })
     }
 
-    /// Returns a place at `x`, or near where others have to be pushed aside.
-    fn place_at(&mut self, k: u32, stand: Stand, x: i32, most: f64, reach: usize) -> Option<Place> {
-        if self.in_the_way(k, stand, x).next().is_none() {
-            let cost = self.distance(k, stand.row, x);
-            return (cost < most).then(|| Place { cost, stand, x, moves: Vec::new() });
+    /// Adds to `found` the cells that occupy sites from `x` on that this one would take, each once.
+    pub(super) fn occupants(&self, k: u32, row: AllowedRow, x: i32, found: &mut Vec<u32>) {
+        let span = Span { left: x, right: x + self.width(k) };
+        for band in row.bands() {
+            for occupant in self.bands[band].within(span) {
+                if !found.contains(&occupant.cell) {
+                    found.push(occupant.cell);
+                }
+            }
         }
-        let place = self.squeeze(k, stand, x, most, reach);
+    }
+
+    /// Adds to `found` sites of the nth allowed row of a cell where it would lie beside other
+    /// cells or at the end of a run, from its wish outwards: at most `most` to either side.
+    pub(super) fn sites_near(&self, k: u32, nth: usize, most: usize, found: &mut Vec<i32>) {
+        let (wish, width) = (self.wishes[k as usize], self.width(k));
+        let row = self.cells.rows(self.cell(k))[nth];
+        for run in self.spans_of(k, nth).iter().filter(|run| self.fits(k, run)) {
+            let nearest = self.nearest_site(k, run);
+            found.extend([nearest, run.start, run.end - width]);
+            let inside = |x: &i32| *x >= run.start && x + width <= run.end;
+            for band in row.bands() {
+                let cells = &self.bands[band];
+                let at = cells.from(nearest);
+                let around = at.saturating_sub(most)..(at + most).min(cells.cells.len());
+                for Occupant { span, .. } in &cells.cells[around] {
+                    let beside = [span.left, span.right - width, span.right, span.left - width];
+                    found.extend(beside.into_iter().filter(inside));
+                }
+            }
+        }
+        found.sort_by(|a, b| {
+            let far = |x: i32| (f64::from(x) - wish.x).abs();
+            far(*a).total_cmp(&far(*b)).then(a.cmp(b))
+        });
+        found.dedup();
+    }
+
+    /// Returns a place at `x`, or near where others have to be pushed aside.
+    fn place_at(
+        &mut self,
+        k: u32,
+        row: AllowedRow,
+        x: i32,
+        most: f64,
+        reach: usize,
+    ) -> Option<Place> {
+        if self.in_the_way(k, row, x).next().is_none() {
+            let cost = self.distance(k, row.row, x);
+            return (cost < most).then(|| Place { cost, row, x, moves: Vec::new() });
+        }
+        let place = self.squeeze(k, row, x, most, reach);
         self.forget();
         place
     }
 
     /// Returns a place at `x` or near, those in the way pushed aside.
-    fn squeeze(&mut self, k: u32, stand: Stand, x: i32, most: f64, reach: usize) -> Option<Place> {
+    fn squeeze(
+        &mut self,
+        k: u32,
+        row: AllowedRow,
+        x: i32,
+        most: f64,
+        reach: usize,
+    ) -> Option<Place> {
         let width = self.width(k);
-        if stand.bands().any(|band| self.slack(band, x) < width) {
+        if row.bands().any(|band| self.slack(band, x) < width) {
             return None;
         }
-        let walls = stand.bands().fold((i32::MIN, i32::MAX), |(low, high), band| {
+        let walls = row.bands().fold((i32::MIN, i32::MAX), |(low, high), band| {
             let (_, run) = self.run_at(band, x);
             (low.max(run.start), high.min(run.end))
         });
         // Those with their centres left of this one's go left.
         let middle = 2 * x + width;
-        let mut bounds: Vec<(usize, usize)> = Vec::with_capacity(stand.bands().len());
-        for band in stand.bands() {
-            let list = &self.lists[band];
-            let split = list.partition_point(|&c| 2 * self.x[c as usize] + self.width(c) < middle);
+        let mut bounds: Vec<(usize, usize)> = Vec::with_capacity(row.bands().len());
+        for band in row.bands() {
+            let cells = &self.bands[band].cells;
+            let split = cells.partition_point(|o| o.span.left + o.span.right < middle);
             bounds.push((band, split));
         }
         // Along a band centres are ascending as left edges are, so that every cell is on one side.
@@ -453,15 +616,15 @@ impl<'a> Shelf<'a> {
             }
         }
         let inside = walls.0 <= x && x + width <= walls.1;
-        let mut cost = self.distance(k, stand.row, x);
+        let mut cost = self.distance(k, row.row, x);
         let mut moves = Vec::with_capacity(self.pushed.touched.len());
         for &c in &self.pushed.touched {
             let to = self.pushed.to[c as usize];
-            let row = self.stand[c as usize].map_or(0, |stand| stand.row);
-            cost += self.distance(c, row, to) - self.distance(c, row, self.x[c as usize]);
+            let Some((row, from)) = self.place_of(c) else { continue };
+            cost += self.distance(c, row.row, to) - self.distance(c, row.row, from);
             moves.push((c, to));
         }
-        (inside && cost < most).then_some(Place { cost, stand, x, moves })
+        (inside && cost < most).then_some(Place { cost, row, x, moves })
     }
 
     fn forget(&mut self) {
@@ -471,14 +634,14 @@ impl<'a> Shelf<'a> {
         self.pushed.heap.clear();
     }
 
-    /// Pushes what is left (or right) of `edge` out of its way: by how much it does not fit. `None`
-    /// when more than `reach` would have to move. The walls of the sites around `edge` itself are
-    /// looked at by who asks.
+    /// Pushes what is left (or right) of `edge` out of its way. Returns by how much it does not
+    /// fit; `None` if more than `reach` cells would have to move. The caller checks the walls of
+    /// the sites around `edge` itself.
     fn push(&mut self, way: Way, from: &[(usize, usize)], edge: i32, reach: usize) -> Option<i32> {
         let edge = if way == Way::Left { edge } else { -edge };
         for &(band, split) in from {
-            if let Some(c) = self.neighbour(way, band, split) {
-                self.ask(way, c, edge);
+            if let Some(next) = self.neighbour(way, band, split) {
+                self.ask(way, next, edge);
             }
         }
         let (mut short, mut count) = (0, 0);
@@ -487,17 +650,17 @@ impl<'a> Shelf<'a> {
             if count > reach {
                 return None;
             }
-            let x = self.x[c as usize];
+            let x = self.x(c);
             let new = way.mirrored(self.pushed.to[c as usize], self.width(c));
             for band in self.bands_of(c) {
                 let (_, run) = self.run_at(band, x);
                 let wall = if way == Way::Left { run.start } else { -run.end };
                 short = short.max(wall - new);
-                let at = self.position(band, x);
+                let at = self.bands[band].from(x);
                 let split = if way == Way::Left { at } else { at + 1 };
                 // One beyond the wall is in nobody's way.
                 if let Some(next) = self.neighbour(way, band, split)
-                    && way.mirrored(self.x[next as usize], self.width(next)) >= wall
+                    && way.mirrored(next.span.left, next.span.width()) >= wall
                 {
                     self.ask(way, next, new);
                 }
@@ -508,15 +671,15 @@ impl<'a> Shelf<'a> {
 
     /// Returns the cell of a band next to those before `split`, or from it on, that is pushed
     /// first.
-    fn neighbour(&self, way: Way, band: usize, split: usize) -> Option<u32> {
+    fn neighbour(&self, way: Way, band: usize, split: usize) -> Option<Occupant> {
         let at = if way == Way::Left { split.checked_sub(1)? } else { split };
-        self.lists[band].get(at).copied()
+        self.bands[band].cells.get(at).copied()
     }
 
     /// Asks a cell to keep off `edge`, a place in the mirror of its way.
-    fn ask(&mut self, way: Way, c: u32, edge: i32) {
-        let w = self.width(c);
-        let at = way.mirrored(self.x[c as usize], w);
+    fn ask(&mut self, way: Way, of: Occupant, edge: i32) {
+        let (c, w) = (of.cell, of.span.width());
+        let at = way.mirrored(of.span.left, w);
         if at + w <= edge {
             return;
         }
@@ -531,17 +694,17 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    /// The bands of the run's neighbours that a failed search would have needed: the widest free
-    /// run that a cell may stand in.
+    /// Returns the sites of the widest free run, without regard to other cells, that a cell may lie
+    /// in.
     pub(super) fn widest(&self, k: u32) -> i32 {
-        let cell = self.cell(k);
-        let stands = self.cells.stands(cell).len();
-        let runs = (0..stands).flat_map(|nth| self.spans_of(k, nth));
-        runs.filter(|run| run.fence == cell.fence).map(|run| run.end - run.start).max().unwrap_or(0)
+        let rows = self.cells.rows(self.cell(k)).len();
+        let runs = (0..rows).flat_map(|nth| self.spans_of(k, nth));
+        let access = self.cell(k).access;
+        runs.filter(|run| run.area.admits(access)).map(Run::sites).max().unwrap_or(0)
     }
 
-    /// Returns the bands that a cell stands on.
+    /// Returns the bands that a cell covers.
     pub(super) fn bands_of(&self, k: u32) -> Range<usize> {
-        self.stand[k as usize].map_or(0..0, |stand| stand.bands())
+        self.place_of(k).map_or(0..0, |(row, _)| row.bands())
     }
 }

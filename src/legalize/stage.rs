@@ -1,11 +1,19 @@
 //! The cells of one lattice, from their wishes to their places.
+//!
+//! The first attempt sweeps all cells by Abacus. Further attempts follow only if cells are left
+//! over or far from where they want to be: higher cells first and Abacus for the others, then every
+//! cell at the nearest free place, the highest and widest first. The attempt with the fewest cells
+//! left over is taken; among equals the one with the least total displacement.
 
 use super::abacus::{Ask, RowAt, Segment, Stripe};
 use super::shelf::{Shelf, Wish};
-use super::sites::{Cell, Cells, Sites, orientation_on};
-use super::{Failed, LegalizeError, Legalized, Reason};
+use super::spread::spread;
+use super::watch::Watch;
+use super::{Failed, Legalized, Reason};
 use crate::design::Design;
 use crate::parallel;
+use crate::rows::{Access, Cell, Cells, RowsError, Sites, orientation_on};
+use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -18,15 +26,19 @@ const ROWS_OF_STRIPE: usize = 32;
 /// next.
 const FULL: f64 = 0.97;
 /// Cells that one more may push, either way, where there is room elsewhere.
-const REACH: usize = 64;
+pub(super) const REACH: usize = 64;
 /// Cells farther from where they want to be than so many rows look for a nearer place.
-const FAR: f64 = 4.0;
+const OUTLIER_ROWS: f64 = 4.0;
 /// Cells of a small design that may do so, of a large one it is one in 64.
-const MOST_FAR: usize = 1024;
+const MOST_OUTLIERS: usize = 1024;
+/// If a cell is farther from where it wants to be than so many rows, other orders are tried.
+const FAR_ROWS: f64 = 24.0;
+/// Designs of more cells are not tried in other orders because of a few far cells.
+const MOST_CELLS_OF_OTHER_ORDERS: usize = 1 << 18;
 
 /// Returns the lattice of every movable node, where there are several: the one with the nearest row
-/// that it may stand on. `u32::MAX` where none has any.
-pub(super) fn homes(design: &Design, sites: &Sites) -> Result<Vec<u32>, LegalizeError> {
+/// that it may lie on. `u32::MAX` where none has any.
+pub(super) fn homes(design: &Design, sites: &Sites) -> Result<Vec<u32>, RowsError> {
     let mut homes = vec![u32::MAX; design.nodes.len()];
     let mut least = vec![f64::INFINITY; design.nodes.len()];
     for (index, lattice) in sites.lattices().iter().enumerate() {
@@ -34,10 +46,10 @@ pub(super) fn homes(design: &Design, sites: &Sites) -> Result<Vec<u32>, Legalize
         for cell in cells.cells() {
             let node = cell.node as usize;
             let (x, y) = (design.placement.x[node], design.placement.y[node]);
-            for stand in cells.stands(cell) {
-                let row = stand.row as usize;
+            for row in cells.rows(cell) {
+                let row = row.row as usize;
                 let dy = (sites.rows()[row].y - y).abs();
-                for run in sites.segments(row).iter().filter(|run| run.fence == cell.fence) {
+                for run in sites.segments(row).iter().filter(|r| r.area.admits(cell.access)) {
                     let (low, high) = (lattice.x(run.start), lattice.x(run.end - cell.width));
                     let distance = dy + (low - x).max(x - high).max(0.0);
                     if high >= low && distance < least[node] {
@@ -53,8 +65,19 @@ pub(super) fn homes(design: &Design, sites: &Sites) -> Result<Vec<u32>, Legalize
     Ok(homes)
 }
 
-/// Rows by what decides about them: where the stands of a cell begin, and its fence.
-type RowsFor = HashMap<(usize, Option<u32>), Vec<RowAt>>;
+/// Rows by what decides about them: where the allowed rows of a cell begin, and its access.
+type RowsFor = HashMap<(usize, Access), Vec<RowAt>>;
+
+/// An order in which cells are placed.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    /// All by Abacus, from left to right.
+    Sweep,
+    /// Cells of several rows first, the highest and widest first; the others by Abacus.
+    HighFirst,
+    /// The highest and widest first, each at the nearest free place.
+    Greedy,
+}
 
 /// Places `cells`, of one lattice, none of them a macro.
 pub(super) fn place(
@@ -63,59 +86,55 @@ pub(super) fn place(
     cells: &Cells,
     done: &mut Legalized,
     standing: &mut [bool],
+    watch: &mut Watch<'_>,
 ) {
-    if cells.cells().is_empty() {
-        return;
-    }
-    let first_row = cells.stands(&cells.cells()[0])[0].row as usize;
+    let Some(first) = cells.cells().first() else { return };
+    let first_row = cells.rows(first)[0].row as usize;
     let lattice = sites.lattices()[sites.rows()[first_row].lattice as usize];
-    let pad = f64::from(cells.padding());
-    let wishes = parallel::map(cells.cells().len(), |k| {
-        let node = cells.cells()[k].node as usize;
+    let mut wishes = parallel::map(cells.cells().len(), |k| {
+        let cell = &cells.cells()[k];
+        let node = cell.node as usize;
         let (x, y) = (design.placement.x[node], design.placement.y[node]);
         // Turned, a cell wants to have its centre where it has it now.
         let now = design.size(node);
         let (w, h) = (design.nodes.width[node], design.nodes.height[node]);
         Wish {
-            x: lattice.site(x + (now.0 - w) / 2.0) - pad,
+            x: lattice.site(x + (now.0 - w) / 2.0) - f64::from(cell.padding),
             y: (y + (now.1 - h) / 2.0) / lattice.pitch,
         }
     });
-    let pitch = |row: u32| sites.lattices()[row as usize].pitch;
-    let row_y: Vec<f64> = sites.rows().iter().map(|row| row.y / pitch(row.lattice)).collect();
-    let mut shelf = Shelf::new(sites, cells, &wishes, &row_y);
-    let bands = |k: u32| cells.stands(&cells.cells()[k as usize])[0].bands().len();
-    let all = 0..cells.cells().len() as u32;
-    // The sweep asks for one band to a row.
-    let (swept, mut others): (Vec<u32>, Vec<u32>) = all.partition(|_| !sites.rows_overlap());
-    // The highest first, then from left to right.
-    others.sort_by(|&a, &b| {
-        let x = |k: u32| wishes[k as usize].x;
-        bands(b).cmp(&bands(a)).then(x(a).total_cmp(&x(b))).then(a.cmp(&b))
-    });
-    let mut left = Vec::new();
-    left.extend(others.into_iter().filter(|&k| !put(&mut shelf, k, REACH)));
-    left.extend(abacus(sites, cells, &mut shelf, swept));
-    left.retain(|&k| !put(&mut shelf, k, REACH));
-    left.retain(|&k| !(put(&mut shelf, k, usize::MAX) || bands(k) == 1 && shelf.make_room(k)));
-    nearer(sites, &mut shelf, lattice.pitch);
-    // The rows that the others left in the end may do.
-    left.retain(|&k| !put(&mut shelf, k, usize::MAX));
-
+    let row_y: Vec<f64> = sites.rows().iter().map(|row| row.y / lattice.pitch).collect();
+    spread(sites, cells, lattice.pitch, &mut wishes);
+    let mut stage = Stage {
+        sites,
+        cells,
+        wishes: &wishes,
+        row_y: &row_y,
+        row: sites.usual_height() / lattice.pitch,
+        watch,
+    };
+    let (mut shelf, left) = stage.best();
+    if stage.watch.stopped() {
+        done.interrupted = true;
+    }
     for k in left {
         let Cell { node, width, .. } = cells.cells()[k as usize];
         let widest = shelf.widest(k);
-        let reason =
-            if width > widest { Reason::TooWide { sites: width, widest } } else { Reason::Full };
+        let reason = match done.interrupted {
+            true => Reason::Interrupted,
+            false if width > widest => Reason::TooWide { sites: width, widest },
+            false => Reason::Full,
+        };
         done.failed.push(Failed { node, reason });
     }
+    shelf.settle();
     for (k, cell) in (0u32..).zip(cells.cells()) {
         let node = cell.node as usize;
         standing[node] = true;
-        let Some((stand, x)) = shelf.place_of(k) else { continue };
-        let row = stand.row as usize;
+        let Some((row, x)) = shelf.place_of(k) else { continue };
+        let row = row.row as usize;
         let at = &mut done.placement;
-        at.x[node] = sites.x(row, x + cells.padding());
+        at.x[node] = sites.x(row, x + cell.padding);
         at.y[node] = sites.rows()[row].y;
         if let Some(orientation) = orientation_on(design, sites, node, row) {
             at.orientation[node] = orientation;
@@ -123,109 +142,214 @@ pub(super) fn place(
     }
 }
 
-/// Puts a cell where it costs least, if that can be done by pushing at most `reach` others either
-/// way.
-fn put(shelf: &mut Shelf<'_>, k: u32, reach: usize) -> bool {
-    let place = shelf.find(k, f64::INFINITY, reach);
-    place.is_some_and(|place| {
-        shelf.put(k, &place);
-        true
-    })
+/// The cells of one lattice and the rows for them.
+struct Stage<'a, 'w, 'c> {
+    sites: &'a Sites,
+    cells: &'a Cells,
+    wishes: &'a [Wish],
+    row_y: &'a [f64],
+    /// Height of a row, in sites.
+    row: f64,
+    watch: &'w mut Watch<'c>,
 }
 
-/// Cells that are far from where they want to be look for a nearer place, those that it pushes
-/// counted in.
-fn nearer(sites: &Sites, shelf: &mut Shelf<'_>, pitch: f64) {
-    let far = FAR * sites.usual_height() / pitch;
-    let mut all: Vec<(f64, u32)> = (0..shelf.cells.cells().len() as u32)
-        .filter_map(|k| {
-            let (stand, x) = shelf.place_of(k)?;
-            Some((shelf.distance(k, stand.row, x), k)).filter(|(distance, _)| *distance > far)
-        })
-        .collect();
-    all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    all.truncate(MOST_FAR.max(shelf.cells.cells().len() / 64));
-    for (distance, k) in all {
-        let before = shelf.mark();
-        shelf.remove(k);
-        match shelf.find(k, distance - 0.5, REACH) {
-            Some(place) => shelf.put(k, &place),
-            None => shelf.undo(before),
+impl<'a> Stage<'a, '_, '_> {
+    /// Returns the best of the attempts, and the cells that are left over.
+    fn best(&mut self) -> (Shelf<'a>, Vec<u32>) {
+        let mut best = self.attempt(Order::Sweep);
+        for order in [Order::HighFirst, Order::Greedy] {
+            let (shelf, left) = &best;
+            let count = self.cells.cells().len() as u32;
+            let sum = |shelf: &Shelf<'_>| -> f64 {
+                (0..count).filter_map(|k| shelf.displacement(k)).sum()
+            };
+            let far = || {
+                let far = FAR_ROWS * self.row;
+                (0..count).any(|k| shelf.displacement(k).is_some_and(|d| d > far))
+            };
+            let few = count as usize <= MOST_CELLS_OF_OTHER_ORDERS;
+            let wanted = !left.is_empty() || (few && order == Order::HighFirst && far());
+            if self.watch.stopped() || !wanted {
+                break;
+            }
+            let other = self.attempt(order);
+            let score = |(shelf, left): &(Shelf<'_>, Vec<u32>)| (left.len(), sum(shelf));
+            let (old, new) = (score(&best), score(&other));
+            if new.0 < old.0 || new.0 == old.0 && new.1 < old.1 {
+                best = other;
+            }
         }
+        best
     }
-}
 
-/// Puts cells by Abacus on a shelf without any; those that found no room are given back.
-fn abacus(sites: &Sites, cells: &Cells, shelf: &mut Shelf<'_>, singles: Vec<u32>) -> Vec<u32> {
-    let cell = |k: u32| &cells.cells()[k as usize];
-    let mut rows_for: RowsFor = HashMap::new();
-    let key = |k: u32| (cells.first_stand(cell(k)), cell(k).fence);
-    let mut last = None;
-    for &k in &singles {
-        if last == Some(key(k)) {
-            continue;
-        }
-        last = Some(key(k));
-        rows_for.entry(key(k)).or_insert_with(|| {
-            let here = |row: u32| sites.segments(row as usize);
-            let rows = cells.stands(cell(k)).iter().map(|stand| stand.row);
-            rows.filter(|&row| here(row).iter().any(|run| run.fence == cell(k).fence))
-                .map(|row| RowAt { y: shelf.row_y[row as usize], row })
-                .collect()
+    /// Places the cells in this order. Returns those that are left over.
+    fn attempt(&mut self, order: Order) -> (Shelf<'a>, Vec<u32>) {
+        let mut shelf = Shelf::new(self.sites, self.cells, self.wishes, self.row_y);
+        let all = 0..self.cells.cells().len() as u32;
+        // Abacus needs one band to a row.
+        let sweeps = |k: &u32| match order {
+            Order::Sweep => !self.sites.rows_overlap(),
+            Order::HighFirst => !self.sites.rows_overlap() && shelf.bands_high(*k) == 1,
+            Order::Greedy => false,
+        };
+        let (swept, mut others): (Vec<u32>, Vec<u32>) = all.partition(sweeps);
+        others.sort_by(|&a, &b| {
+            let x = |k: u32| self.wishes[k as usize].x;
+            let wider = match order {
+                Order::Sweep => Ordering::Equal,
+                _ => shelf.width(b).cmp(&shelf.width(a)),
+            };
+            let higher = shelf.bands_high(b).cmp(&shelf.bands_high(a));
+            higher.then(wider).then(x(a).total_cmp(&x(b))).then(a.cmp(&b))
         });
+        let reach = if order == Order::Greedy { 0 } else { REACH };
+        let mut left = self.put_all(&mut shelf, others, reach);
+        left.extend(self.abacus(&mut shelf, swept));
+        left = self.put_all(&mut shelf, left, REACH);
+        left = self.put_all(&mut shelf, left, usize::MAX);
+        left.iter().for_each(|&k| shelf.allow_soft(k));
+        left = self.put_all(&mut shelf, left, usize::MAX);
+        left = self.make_room(&mut shelf, left);
+        self.pull_back_outliers(&mut shelf);
+        // The rows that the others left in the end may do.
+        left = self.put_all(&mut shelf, left, usize::MAX);
+        (shelf, left)
     }
-    let wishes = shelf.wishes;
-    let nearest_row = |k: u32| {
-        let (rows, y) = (&rows_for[&key(k)], wishes[k as usize].y);
-        let above = rows.partition_point(|at| at.y < y);
-        let both = [above.checked_sub(1), Some(above)].into_iter().flatten();
-        let near = both.filter_map(|n| rows.get(n));
-        near.min_by(|a, b| (a.y - y).abs().total_cmp(&(b.y - y).abs())).map(|at| at.row)
-    };
-    let home = parallel::map(singles.len(), |k| (singles[k], nearest_row(singles[k])));
-    let stripes = stripes(sites, cells, &home);
-    let mut of_stripe: Vec<Vec<u32>> = vec![Vec::new(); stripes.len()];
-    let mut left = Vec::new();
-    for (k, row) in home {
-        match row {
-            Some(row) => {
-                let at = stripes.partition_point(|rows| rows.end <= row as usize);
-                of_stripe[at].push(k);
+
+    /// Puts cells where they cost least, if that can be done by pushing at most `reach` others
+    /// either way. Returns those for which it cannot.
+    fn put_all(&mut self, shelf: &mut Shelf<'a>, cells: Vec<u32>, reach: usize) -> Vec<u32> {
+        let mut left = Vec::new();
+        for k in cells {
+            let stopped = self.watch.step(1);
+            match shelf.find(k, f64::INFINITY, reach).filter(|_| !stopped) {
+                Some(place) => shelf.put(k, &place),
+                None => left.push(k),
             }
-            None => left.push(k),
+            shelf.settle();
+        }
+        left
+    }
+
+    /// Makes room for cells by moving others to other rows. Returns those for which there is none.
+    fn make_room(&mut self, shelf: &mut Shelf<'a>, mut cells: Vec<u32>) -> Vec<u32> {
+        cells.sort_by_key(|&k| (Reverse((shelf.bands_high(k), shelf.width(k))), k));
+        let mut budget = super::repair::BUDGET;
+        cells.retain(|&k| {
+            let made = !self.watch.step(1)
+                && (shelf.bands_high(k) == 1 && shelf.make_room(k) || shelf.make_way(k, &mut budget));
+            shelf.settle();
+            !made
+        });
+        cells
+    }
+
+    /// Cells that are far from where they want to be look for a nearer place, including the cost
+    /// of those that they push.
+    fn pull_back_outliers(&mut self, shelf: &mut Shelf<'a>) {
+        let far = OUTLIER_ROWS * self.row;
+        let mut all: Vec<(f64, u32)> = (0..self.cells.cells().len() as u32)
+            .filter_map(|k| Some((shelf.displacement(k)?, k)).filter(|(d, _)| *d > far))
+            .collect();
+        all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        all.truncate(MOST_OUTLIERS.max(self.cells.cells().len() / 64));
+        for (distance, k) in all {
+            if self.watch.step(1) {
+                return;
+            }
+            let before = shelf.mark();
+            shelf.remove(k);
+            match shelf.find(k, distance - 0.5, REACH) {
+                Some(place) => shelf.put(k, &place),
+                None => shelf.undo(before),
+            }
+            shelf.settle();
         }
     }
-    let row_height = sites.usual_height() / sites.lattices()[0].pitch;
-    let done = parallel::map(stripes.len(), |at| {
-        let rows = stripes[at].clone();
-        let segments = |row: usize| sites.segments(row).iter().copied().map(Segment::new);
-        let segments = rows.clone().map(|row| segments(row).collect()).collect();
-        let mut stripe = Stripe { first: rows.start, rows: segments, row_height, high: Vec::new() };
-        let mut order: Vec<(f64, u32)> =
-            of_stripe[at].iter().map(|&k| (wishes[k as usize].x, k)).collect();
-        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let (mut laid, mut left) = (Vec::with_capacity(order.len()), Vec::new());
-        for (_, k) in order {
-            let Cell { width, fence, .. } = *cell(k);
-            let rows = cells.stands(cell(k))[0].bands().len() as u32;
-            let ask = Ask { cell: k, width, rows, fence, wish: wishes[k as usize] };
-            if !stripe.put(&ask, &rows_for[&key(k)]) {
-                left.push(k);
+
+    /// Puts cells by Abacus on the sites that are free. Returns those that found no room.
+    fn abacus(&mut self, shelf: &mut Shelf<'a>, swept: Vec<u32>) -> Vec<u32> {
+        let (sites, cells, wishes, row_height) = (self.sites, self.cells, self.wishes, self.row);
+        let cell = |k: u32| &cells.cells()[k as usize];
+        let mut rows_for: RowsFor = HashMap::new();
+        let key = |k: u32| (cells.first_row(cell(k)), cell(k).access);
+        let mut last = None;
+        for &k in &swept {
+            if last == Some(key(k)) {
+                continue;
+            }
+            last = Some(key(k));
+            rows_for.entry(key(k)).or_insert_with(|| {
+                let here = |row: u32| sites.segments(row as usize);
+                let rows = cells.rows(cell(k)).iter().map(|row| row.row);
+                rows.filter(|&row| here(row).iter().any(|r| r.area.admits(cell(k).access)))
+                    .map(|row| RowAt { y: self.row_y[row as usize], row })
+                    .collect()
+            });
+        }
+        let nearest_row = |k: u32| {
+            let (rows, y) = (&rows_for[&key(k)], wishes[k as usize].y);
+            let above = rows.partition_point(|at| at.y < y);
+            let both = [above.checked_sub(1), Some(above)].into_iter().flatten();
+            let near = both.filter_map(|n| rows.get(n));
+            near.min_by(|a, b| (a.y - y).abs().total_cmp(&(b.y - y).abs())).map(|at| at.row)
+        };
+        let home = parallel::map(swept.len(), |k| (swept[k], nearest_row(swept[k])));
+        let stripes = stripes(sites, cells, &home);
+        let mut of_stripe: Vec<Vec<u32>> = vec![Vec::new(); stripes.len()];
+        let mut left = Vec::new();
+        for (k, row) in home {
+            match row {
+                Some(row) => {
+                    let at = stripes.partition_point(|rows| rows.end <= row as usize);
+                    of_stripe[at].push(k);
+                }
+                None => left.push(k),
             }
         }
-        for (row, segments) in rows.zip(&stripe.rows) {
-            for segment in segments {
-                segment.placed(|k| cell(k).width, |k, x| laid.push((k, row as u32, x)));
+        // As many stripes at a time as there are threads, so that the work can be stopped.
+        let at_once = rayon::current_num_threads().max(1);
+        for some in (0..stripes.len()).step_by(at_once) {
+            let count = at_once.min(stripes.len() - some);
+            let cells_here: usize = of_stripe[some..some + count].iter().map(Vec::len).sum();
+            if self.watch.step(cells_here) {
+                left.extend(of_stripe[some..].iter().flatten());
+                break;
+            }
+            let done = parallel::map(count, |nth| {
+                let at = some + nth;
+                let rows = stripes[at].clone();
+                let segments = |row| shelf.free_runs(row).into_iter().map(Segment::new).collect();
+                let segments = rows.clone().map(segments).collect();
+                let mut stripe =
+                    Stripe { first: rows.start, rows: segments, row_height, high: Vec::new() };
+                let mut order: Vec<(f64, u32)> =
+                    of_stripe[at].iter().map(|&k| (wishes[k as usize].x, k)).collect();
+                order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                let (mut laid, mut left) = (Vec::with_capacity(order.len()), Vec::new());
+                for (_, k) in order {
+                    let Cell { width, access, .. } = *cell(k);
+                    let rows = shelf.bands_high(k) as u32;
+                    let ask = Ask { cell: k, width, rows, access, wish: wishes[k as usize] };
+                    if !stripe.put(&ask, &rows_for[&key(k)]) {
+                        left.push(k);
+                    }
+                }
+                for (row, segments) in rows.zip(&stripe.rows) {
+                    for segment in segments {
+                        segment.placed(|k| cell(k).width, |k, x| laid.push((k, row as u32, x)));
+                    }
+                }
+                laid.extend(stripe.high);
+                (laid, left)
+            });
+            for (laid, more) in done {
+                shelf.lay(&laid);
+                left.extend(more);
             }
         }
-        laid.extend(stripe.high);
-        (laid, left)
-    });
-    for (laid, more) in done {
-        shelf.lay(&laid);
-        left.extend(more);
+        left
     }
-    left
 }
 
 /// Divides the rows, so that about as many cells are of each stripe and fit there.

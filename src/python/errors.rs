@@ -9,11 +9,11 @@ use crate::flow::checkpoint::CheckpointError;
 use crate::formats::{ErrorKind, FileError};
 use crate::grid::GridError;
 use crate::legality::LegalityError;
-use crate::legalize::LegalizeError;
 use crate::place::PlaceError;
 use crate::place::routability::RoutabilityError;
 use crate::plot::PlotError;
 use crate::refine::RefineError;
+use crate::rows::RowsError;
 use crate::scaled_hpwl::ScoreError;
 use crate::transform::{LengthError, ShapeError};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -136,7 +136,7 @@ values!(
     CongestionError,
     DesignError,
     LegalityError,
-    LegalizeError,
+    RowsError,
     LengthError,
     PlotError,
     RefineError,

@@ -15,7 +15,7 @@
 //! placement is legal at every moment, and the result is the same for any number of threads.
 //!
 //! Cells stand on whole sites and within or outside fences as
-//! [`legalize::sites`](crate::legalize::sites) has them. Cells of several rows are moved into gaps
+//! [`rows`](crate::rows) has them. Cells of several rows are moved into gaps
 //! and exchanged with others like them. Macros stay where they are, and so do cells that lie on
 //! their side or have a halo of their own.
 //!
@@ -59,7 +59,6 @@ mod claims;
 mod density;
 mod mirror;
 mod reorder;
-mod rows;
 mod setup;
 mod shift;
 mod state;
@@ -70,10 +69,9 @@ mod wires;
 use crate::charge::Charge;
 use crate::design::{Design, DesignError, Nets, Placement};
 use crate::legality::{self, LegalityError, LegalityOptions, Violation};
-use crate::legalize::LegalizeError;
-use crate::legalize::sites::Sites;
 use crate::lists::Lists;
 use crate::parallel::{self, PerThread};
+use crate::rows::{RowsError, Sites};
 use crate::setters::setters;
 use claims::Claims;
 use state::{Change, State, Trial};
@@ -209,7 +207,7 @@ pub enum RefineError {
     Legality(#[from] LegalityError),
     /// Nothing says where cells may stand.
     #[error(transparent)]
-    Sites(#[from] LegalizeError),
+    Rows(#[from] RowsError),
     /// The placement is not legal; this is the worst that is wrong with it.
     #[error("the placement is not legal: {0}")]
     NotLegal(Violation),

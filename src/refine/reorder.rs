@@ -1,8 +1,8 @@
 //! Neighbours in a row in another order.
 
-use super::rows::Span;
 use super::state::{Change, Spot, State};
 use super::wires::Together;
+use crate::rows::Span;
 
 /// Neighbours that are put into every order.
 pub(super) const WINDOW: usize = 4;
@@ -42,7 +42,7 @@ pub(super) fn propose(
     let all = Span { left: first.span.left, right: last.span.right };
     let of_first = &state.cells[first.cell as usize];
     // Of one segment, and so of one fence.
-    if !standing.iter().all(|s| here(s.cell)) || !row.holds(all, of_first.fence) {
+    if !standing.iter().all(|s| here(s.cell)) || !state.holds(window.row as usize, all, of_first.access) {
         return;
     }
     let mut cells = [0; WINDOW];

@@ -1,19 +1,15 @@
 //! From a design to cells on rows, and back.
 
 use super::density::Density;
-use super::rows::{Band, Row};
-use super::state::{Cell, Kind, Spot, State};
+use super::state::{Cell, Kind, Row, Spot, State};
 use super::wires::Wires;
 use super::{RefineError, RefineOptions};
 use crate::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
-use crate::legalize::sites::{self, Cells, Lattice, Run, SiteRow, Sites};
 use crate::parallel;
+use crate::rows::{self, Cells, Lattice, RowCells, SiteRow, Sites, Span};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Of a site's pitch, how far a cell may be from the site on which it stands: files hold decimal
-/// numbers.
-const TOLERANCE: f64 = 1e-3;
 /// A gain below this share of the wirelength per cell is rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -63,8 +59,8 @@ pub(super) fn state(
         let cells = Cells::new(&fixing, &sites, lattice, options.padding)?;
         let mut has_halo = vec![false; design.nodes.len()];
         design.halos.iter().for_each(|halo| has_halo[halo.node as usize] = true);
-        let standing = Standing { design: &fixing, sites: &sites, cells: &cells, turned, has_halo };
-        let (mut state, mut stays) = standing.state(lattice);
+        let start = Start { design: &fixing, sites: &sites, cells: &cells, turned, has_halo };
+        let (mut state, mut stays) = start.state(lattice);
         for cell in 0..state.cells.len() as u32 {
             let spot = state.cells[cell as usize].spot;
             if state.fits(cell, spot, |_| false) {
@@ -89,7 +85,7 @@ pub(super) fn state(
 }
 
 /// A design whose cells stand on rows.
-struct Standing<'a> {
+struct Start<'a> {
     design: &'a Design,
     sites: &'a Sites,
     cells: &'a Cells,
@@ -103,28 +99,29 @@ struct Standing<'a> {
 /// row.
 type KindKey = (usize, bool, bool, [bool; 2]);
 
-impl Standing<'_> {
+impl Start<'_> {
     /// Returns the cells that may move, without wires, and the nodes of all others on the lattice.
     fn state(&self, lattice: usize) -> (State, Vec<u32>) {
         let Lattice { origin: x, pitch, .. } = self.sites.lattices()[lattice];
         let rows = self.sites.rows();
         let mut state = State {
-            rows: (rows.iter().enumerate())
-                .map(|(index, row)| Row {
+            sites: self.sites.clone(),
+            rows: (rows.iter())
+                .map(|row| Row {
                     x,
                     pitch,
                     y: row.y,
                     flipped: row.orientation.is_upside_down(),
                     band: row.bands().start as u32,
-                    segments: self.sites.segments(index).to_vec(),
                 })
                 .collect(),
-            bands: (0..self.sites.bands().len())
-                .map(|band| Band { free: self.sites.free(band).to_vec(), cells: Vec::new() })
-                .collect(),
+            bands: vec![RowCells::default(); self.sites.bands().len()],
             searched: range_of(rows, lattice),
-            padding: self.cells.padding(),
-            ..State::default()
+            wires: Wires::default(),
+            cells: Vec::new(),
+            kinds: Vec::new(),
+            density: None,
+            least_gain: 0.0,
         };
         let (mut kinds, mut stays) = (HashMap::<KindKey, u32>::new(), Vec::new());
         let mirrors = rows[state.searched.clone()].iter().all(|row| row.symmetry.y);
@@ -145,11 +142,11 @@ impl Standing<'_> {
             let key = (cell.footprint(), library, even, [symmetry.x, symmetry.y]);
             let kind = *kinds.entry(key).or_insert_with(|| {
                 let mut bands = vec![None; rows.len()];
-                for stand in self.cells.stands(cell) {
-                    let to = &rows[stand.row as usize];
+                for allowed in self.cells.rows(cell) {
+                    let to = &rows[allowed.row as usize];
                     if to.symmetry == symmetry && !to.orientation.swaps_axes() {
-                        let range = stand.bands();
-                        bands[stand.row as usize] = Some((range.start as u32, range.end as u32));
+                        let range = allowed.bands();
+                        bands[allowed.row as usize] = Some((range.start as u32, range.end as u32));
                     }
                 }
                 let mirrors = self.turned && library && mirrors;
@@ -159,9 +156,10 @@ impl Standing<'_> {
             state.cells.push(Cell {
                 node: cell.node,
                 sites: cell.width,
-                centre: f64::from(state.padding) * pitch + width / 2.0,
+                centre: f64::from(cell.padding) * pitch + width / 2.0,
                 half_height: height / 2.0,
-                fence: cell.fence,
+                padding: cell.padding,
+                access: cell.access,
                 kind,
                 spot,
                 home: spot,
@@ -173,7 +171,7 @@ impl Standing<'_> {
     }
 
     /// Returns where a cell stands, if it is one that may move.
-    fn spot(&self, cell: &sites::Cell, lattice: usize) -> Option<Spot> {
+    fn spot(&self, cell: &rows::Cell, lattice: usize) -> Option<Spot> {
         let node = cell.node as usize;
         let at = &self.design.placement;
         let (x, y, orientation) = (at.x[node], at.y[node], at.orientation[node]);
@@ -182,23 +180,20 @@ impl Standing<'_> {
             return None;
         }
         let lattice = &self.sites.lattices()[lattice];
-        let site = lattice.site(x) - f64::from(self.cells.padding());
-        if (site - site.round()).abs() > TOLERANCE {
+        let site = lattice.site(x) - f64::from(cell.padding);
+        if (site - site.round()).abs() * lattice.pitch > lattice.near {
             return None;
         }
         let site = site.round() as i32;
-        let near = TOLERANCE * lattice.pitch;
+        let near = lattice.near;
         let rows = self.sites.rows();
-        let stands = self.cells.stands(cell);
-        let first = stands.partition_point(|stand| rows[stand.row as usize].y < y - near);
-        let here = stands[first..].iter().take_while(|s| rows[s.row as usize].y <= y + near);
-        let holds = |runs: &[Run]| {
-            let holds = |run: &Run| run.start <= site && run.end >= site + cell.width;
-            runs.iter().any(|run| holds(run) && run.fence == cell.fence)
-        };
-        here.filter(|stand| !rows[stand.row as usize].orientation.swaps_axes())
-            .find(|stand| holds(self.sites.segments(stand.row as usize)))
-            .map(|stand| Spot { row: stand.row, site, mirrored: false })
+        let allowed = self.cells.rows(cell);
+        let first = allowed.partition_point(|at| rows[at.row as usize].y < y - near);
+        let here = allowed[first..].iter().take_while(|at| rows[at.row as usize].y <= y + near);
+        let span = Span { left: site, right: site + cell.width };
+        here.filter(|at| !rows[at.row as usize].orientation.swaps_axes())
+            .find(|at| span.lies_in(self.sites.segments(at.row as usize), cell.access))
+            .map(|at| Spot { row: at.row, site, mirrored: false })
     }
 }
 
@@ -220,7 +215,7 @@ pub(super) fn write_back(state: &State, at: &mut Placement) -> usize {
         moved += 1;
         let (node, row) = (cell.node as usize, &state.rows[cell.spot.row as usize]);
         if (cell.spot.row, cell.spot.site) != (cell.home.row, cell.home.site) {
-            at.x[node] = row.left(cell.spot.site + state.padding);
+            at.x[node] = row.left(cell.spot.site + cell.padding);
             at.y[node] = row.y;
         }
         let pose = state.pose(index, cell.spot);

@@ -8,9 +8,9 @@
 //! exact as well, where every function is replaced by the one that joins its values at whole sites.
 //! Nets of several cells of the row make it an approximation.
 
-use super::rows::Span;
 use super::state::{Change, Spot, State};
 use super::wires::Without;
+use crate::rows::Span;
 
 /// Cells that are shifted together at most.
 pub(super) const RUN: usize = 48;
@@ -30,15 +30,15 @@ pub(super) struct Stretch {
 pub(super) fn stretches(state: &State, offset: usize) -> Vec<Stretch> {
     let mut found = Vec::new();
     for row in state.searched.clone() {
-        let (of_row, mut most) = (&state.rows[row], RUN - offset);
-        let band = &state.bands[of_row.band as usize];
+        let (segments, mut most) = (state.sites.segments(row), RUN - offset);
+        let band = &state.bands[state.rows[row].band as usize];
         let here = |cell: u32| {
             state.cells[cell as usize].spot.row as usize == row && state.is_single(cell)
         };
         let mut first = 0;
         while let Some(standing) = band.cells.get(first) {
-            let after = of_row.segments.partition_point(|run| run.start <= standing.span.left);
-            let Some(run) = after.checked_sub(1).map(|k| of_row.segments[k]) else { break };
+            let after = segments.partition_point(|run| run.start <= standing.span.left);
+            let Some(run) = after.checked_sub(1).map(|k| segments[k]) else { break };
             let cells = band.cells[first..].iter().take(most);
             let count = cells.take_while(|s| s.span.left < run.end && here(s.cell)).count();
             if count == 0 {

@@ -2,10 +2,10 @@
 
 use super::claims::Claim;
 use super::density::Density;
-use super::rows::{Band, Exchange, Row, Span, Standing};
 use super::update::{AT_ONCE, update};
 use super::wires::{Moved, Pose, Scratch, Wires};
 use crate::parallel;
+use crate::rows::{Access, Exchange, Occupant, RowCells, Sites, Span};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -19,7 +19,9 @@ pub(super) struct Cell {
     /// Its centre from the left edge of its first site, and from its bottom edge.
     pub(super) centre: f64,
     pub(super) half_height: f64,
-    pub(super) fence: Option<u32>,
+    /// Sites of padding at each side, which are among those that it takes.
+    pub(super) padding: i32,
+    pub(super) access: Access,
     /// Its [`Kind`].
     pub(super) kind: u32,
     pub(super) spot: Spot,
@@ -61,18 +63,39 @@ pub(super) struct Trial {
     scratch: Scratch,
 }
 
+/// A row that cells may lie on, as searches need it.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// Left edge of site 0, and from one site's to the next one's.
+    pub(super) x: f64,
+    pub(super) pitch: f64,
+    /// Bottom edge.
+    pub(super) y: f64,
+    /// Whether its sites are upside down.
+    pub(super) flipped: bool,
+    /// The band at its bottom.
+    pub(super) band: u32,
+}
+
+impl Row {
+    /// Returns the left edge of a site.
+    #[inline]
+    pub(super) fn left(&self, site: i32) -> f64 {
+        self.x + f64::from(site) * self.pitch
+    }
+}
+
 /// See the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct State {
+    pub(super) sites: Sites,
     pub(super) wires: Wires,
     pub(super) rows: Vec<Row>,
     /// The rows on which cells may stand, ascending in y.
     pub(super) searched: Range<usize>,
-    pub(super) bands: Vec<Band>,
+    pub(super) bands: Vec<RowCells>,
     pub(super) cells: Vec<Cell>,
     pub(super) kinds: Vec<Kind>,
-    /// Sites of padding at each side of a cell, which are among those that it takes.
-    pub(super) padding: i32,
     /// The bins that must not be filled too far, if there are any.
     pub(super) density: Option<Density>,
     /// A gain that is not more than this is none.
@@ -121,12 +144,19 @@ impl State {
         self.bands[self.rows[spot.row as usize].band as usize].from(spot.site)
     }
 
+    /// Returns whether one free run of `row` holds the sites of `span`, whatever cells are there.
+    pub(super) fn holds(&self, row: usize, span: Span, access: Access) -> bool {
+        span.lies_in(self.sites.segments(row), access)
+    }
+
     /// Whether `cell` may stand there, where no cell is but those that `passes` says may be.
     pub(super) fn fits(&self, cell: u32, spot: Spot, passes: impl Fn(u32) -> bool) -> bool {
-        let (span, fence) = (self.span(cell, spot.site), self.cells[cell as usize].fence);
-        self.rows[spot.row as usize].holds(span, fence)
-            && self.bands(cell, spot.row).is_some_and(|bands| {
-                self.bands[bands].iter().all(|band| band.is_free(span, fence, &passes))
+        let (span, access) = (self.span(cell, spot.site), self.cells[cell as usize].access);
+        self.holds(spot.row as usize, span, access)
+            && self.bands(cell, spot.row).is_some_and(|mut bands| {
+                bands.all(|band| {
+                    self.bands[band].is_free(self.sites.free(band), span, access, &passes)
+                })
             })
     }
 
@@ -142,7 +172,7 @@ impl State {
         self.cells[cell as usize].spot = spot;
         let span = self.span(cell, spot.site);
         for band in self.bands(cell, spot.row).into_iter().flatten() {
-            self.bands[band].insert(Standing { span, cell });
+            self.bands[band].insert(Occupant { span, cell });
         }
     }
 
@@ -217,10 +247,9 @@ impl State {
     pub(super) fn apply_all(&mut self, changes: &mut [Change]) {
         changes.par_sort_unstable_by_key(|change| change.cell);
         let bands = |cell, spot: Spot, is_put| {
-            let Span { left, right } = self.span(cell, spot.site);
-            let standing = Standing { span: Span { left, right }, cell };
+            let occupant = Occupant { span: self.span(cell, spot.site), cell };
             let bands = self.bands(cell, spot.row).into_iter().flatten();
-            bands.map(move |band| (band as u32, Exchange { standing, is_put }))
+            bands.map(move |band| (band as u32, Exchange { occupant, is_put }))
         };
         let exchanges = |change: &Change| {
             let (cell, now) = (change.cell, self.cells[change.cell as usize].spot);
@@ -233,7 +262,7 @@ impl State {
         })
         .concat();
         exchanged.par_sort_unstable_by_key(|(band, exchange)| {
-            (*band, exchange.standing.span.left, exchange.is_put)
+            (*band, exchange.occupant.span.left, exchange.is_put)
         });
         let moves = parallel::map(changes.len(), |k| {
             let Change { cell, spot } = changes[k];

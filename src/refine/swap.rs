@@ -7,9 +7,9 @@
 //! Chu ("An efficient and effective detailed placement algorithm", ICCAD 2005), with neighbours
 //! that give way in place of a penalty for overlap.
 
-use super::rows::{Row, Span};
-use super::state::{Change, Spot, State};
+use super::state::{Change, Row, Spot, State};
 use super::wires::{Moved, Pose, Scratch, Without};
+use crate::rows::Span;
 
 /// Rows that are looked at on each side of the best one.
 const ROWS: usize = 2;
@@ -123,7 +123,8 @@ impl Seeker<'_> {
         let state = self.state;
         let (of, band) = (&state.cells[self.cell as usize], &state.rows[row].band);
         let band = &state.bands[*band as usize];
-        if let Some(gap) = state.rows[row].within(band.between(j), want, of.fence) {
+        let gap = band.between(j).nearest_part(state.sites.segments(row), want, of.access);
+        if let Some(gap) = gap {
             if gap.width() >= of.sites {
                 self.fill_gap(row, want, gap);
             } else if self.single && cells_away <= NEAR {
@@ -222,7 +223,7 @@ impl Seeker<'_> {
         let may = trial.len() <= MOST_PUSHED
             && of.spot.row as usize == row
             && state.is_single(cell)
-            && state.rows[row].holds(state.span(cell, site), of.fence);
+            && state.holds(row, state.span(cell, site), of.access);
         may.then(|| {
             let spot = Spot { site, ..of.spot };
             trial.push(Change { cell, spot });
@@ -234,7 +235,7 @@ impl Seeker<'_> {
     fn in_place_of(&mut self, other: u32, row: usize, want: i32, index: usize) {
         let state = self.state;
         let (of, theirs) = (&state.cells[self.cell as usize], &state.cells[other as usize]);
-        if other == self.cell || theirs.fence != of.fence || theirs.spot.row as usize != row {
+        if other == self.cell || theirs.access != of.access || theirs.spot.row as usize != row {
             return;
         }
         let (site, back) = if theirs.sites == of.sites && theirs.kind == of.kind {
@@ -292,6 +293,7 @@ fn room(state: &State, cell: u32, index: usize) -> Span {
     let of = &state.cells[cell as usize];
     let row = &state.rows[of.spot.row as usize];
     let around = state.bands[row.band as usize].around(index, index + 1);
-    let room = row.within(around, of.spot.site, of.fence);
+    let segments = state.sites.segments(of.spot.row as usize);
+    let room = around.nearest_part(segments, of.spot.site, of.access);
     room.unwrap_or(state.span(cell, of.spot.site))
 }

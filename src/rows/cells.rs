@@ -1,0 +1,300 @@
+//! Movable cells as rows see them: widths in sites, and the rows that each may lie on.
+
+use super::RowsError;
+use super::sites::{Access, Band, MOST_SITES, SiteRow, Sites, TOLERANCE};
+use crate::design::{BlockageKind, Design, Master, Orientation, StandsOn, Symmetry};
+use crate::grid::Rect;
+use crate::lists::Lists;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Most entries of all lists of rows that cells may lie on, together.
+const MOST_ALLOWED_ROWS: usize = 1 << 28;
+
+/// A row that a cell may lie on, and the bands that it then covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllowedRow {
+    /// The row that the bottom edge is on, by its index in [`Sites::rows`].
+    pub row: u32,
+    first_band: u32,
+    end_band: u32,
+}
+
+impl AllowedRow {
+    /// Returns the bands that the cell covers.
+    pub fn bands(&self) -> Range<usize> {
+        self.first_band as usize..self.end_band as usize
+    }
+}
+
+/// All that says which rows a cell may stand on. Cells of one footprint may stand on the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Footprint {
+    /// Bits of the height, rounded up to whole bands where those are even.
+    height: u64,
+    /// The kind of sites that it needs, if there are rows of it.
+    site: Option<u32>,
+    stands_on: StandsOn,
+    symmetry: Symmetry,
+    is_macro: bool,
+}
+
+/// A movable node with area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The node, by its index.
+    pub node: u32,
+    /// Sites that it takes, padding at both sides included.
+    pub width: i32,
+    /// Sites of padding at either side: a cell that takes sites from `k` on lies at `k + padding`.
+    pub padding: i32,
+    /// The areas that it may lie in.
+    pub access: Access,
+    /// Whether it is a macro ([`Design::is_macro`]).
+    pub is_macro: bool,
+    footprint: u32,
+}
+
+impl Cell {
+    /// Returns a number that cells share which may stand on the same rows.
+    pub(crate) fn footprint(&self) -> usize {
+        self.footprint as usize
+    }
+}
+
+/// The movable nodes with area as they stand on one lattice, in order of their indices.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    cells: Vec<Cell>,
+    rows: Lists<AllowedRow>,
+}
+
+impl Cells {
+    /// The movable cells of `design` that may lie on rows of `lattice`, each with so many sites
+    /// of padding at its left and as many at its right, and more where its edges need more space
+    /// ([`Design::edge_spacing`]). Macros have no padding.
+    ///
+    /// # Errors
+    /// When a cell is wider than 2²⁹ sites, or cells have so many heights that the lists of the
+    /// rows they may stand on do not fit into memory.
+    ///
+    /// # Panics
+    /// Where there is no such lattice, or `sites` are those of another design.
+    pub fn new(
+        design: &Design,
+        sites: &Sites,
+        lattice: usize,
+        padding: u32,
+    ) -> Result<Self, RowsError> {
+        Self::of_nodes(design, sites, lattice, padding, design.movable())
+    }
+
+    /// Those of `nodes` that may stand on the lattice.
+    pub(crate) fn of_nodes(
+        design: &Design,
+        sites: &Sites,
+        lattice: usize,
+        padding: u32,
+        nodes: impl Iterator<Item = usize>,
+    ) -> Result<Self, RowsError> {
+        let padding = i32::try_from(padding).ok().filter(|p| f64::from(*p) < MOST_SITES / 8.0);
+        let padding = padding.ok_or(RowsError::TooManySites)?;
+        let mut cells = Cells { cells: Vec::new(), rows: Lists::new() };
+        cells.cells.reserve(design.nodes.len());
+        let even = sites.even_bands();
+        let soft = design.blockages.iter().filter(|b| b.kind == BlockageKind::Soft);
+        let soft: Vec<Rect> = soft.map(|blockage| blockage.rect).collect();
+        let mut kinds: Vec<u32> = sites.rows.iter().filter_map(|row| row.site).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let mut known: HashMap<Footprint, u32> = HashMap::new();
+        let mut before: Option<(Footprint, u32)> = None;
+        for node in nodes {
+            let is_macro = design.is_macro(node);
+            let (w, h) = match is_macro {
+                true => design.size(node),
+                false => (design.nodes.width[node], design.nodes.height[node]),
+            };
+            if w <= 0.0 || h <= 0.0 {
+                continue;
+            }
+            let master = master_of(design, node);
+            let footprint = Footprint {
+                // Cells that take the same bands everywhere are of one footprint.
+                height: even.map_or(h, |band| whole(h, band).unwrap_or(h)).to_bits(),
+                site: master.site.filter(|site| kinds.binary_search(site).is_ok()),
+                stands_on: master.stands_on,
+                symmetry: master.symmetry,
+                is_macro,
+            };
+            // Cells of one kind often follow one another.
+            let index = match before {
+                Some((same, index)) if same == footprint => index,
+                _ => match known.get(&footprint) {
+                    Some(&index) => index,
+                    None => {
+                        let index = known.len() as u32;
+                        let rows = sites.allowed_rows(&footprint, lattice);
+                        cells.rows.values.extend(rows);
+                        cells.rows.end();
+                        if cells.rows.values.len() > MOST_ALLOWED_ROWS {
+                            return Err(RowsError::TooManyHeights);
+                        }
+                        known.insert(footprint, index);
+                        index
+                    }
+                },
+            };
+            before = Some((footprint, index));
+            if cells.rows.get(index as usize).is_empty() {
+                continue;
+            }
+            let lattice = &sites.lattices()[lattice];
+            let width = lattice.width(w).ok_or(RowsError::TooManySites)?;
+            let edges = (design.edge_padding(node) / lattice.pitch - TOLERANCE).ceil() as i32;
+            let padding = if is_macro { 0 } else { padding + edges.max(0) };
+            let fence = design.nodes.fence_of(node).map(|fence| fence as u32);
+            cells.cells.push(Cell {
+                node: node as u32,
+                width: width + 2 * padding,
+                padding,
+                access: Access { fence, soft: soft.iter().any(|r| r.overlap(&design.rect(node)) > 0.0) },
+                is_macro,
+                footprint: index,
+            });
+        }
+        Ok(cells)
+    }
+
+    /// Returns the cells, in order of their nodes.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// Returns the rows that a cell may lie on, upwards. At least one.
+    ///
+    /// # Panics
+    /// Where the cell is of another design.
+    pub fn rows(&self, cell: &Cell) -> &[AllowedRow] {
+        self.rows.get(cell.footprint as usize)
+    }
+
+    /// Returns the number of entries of all lists of rows.
+    pub(crate) fn all_rows(&self) -> usize {
+        self.rows.values.len()
+    }
+
+    /// Returns where the rows of a cell begin among those of all lists.
+    pub(crate) fn first_row(&self, cell: &Cell) -> usize {
+        self.rows.start(cell.footprint as usize)
+    }
+}
+
+impl Sites {
+    /// Returns the height that all bands have, if all have the same.
+    fn even_bands(&self) -> Option<f64> {
+        let height = |band: &Band| band.yh - band.yl;
+        let first = height(self.bands().first()?);
+        self.bands().iter().all(|b| (height(b) - first).abs() <= 1e-9 * first).then_some(first)
+    }
+
+    /// Returns the rows of a lattice that a cell with this footprint may lie on, upwards.
+    fn allowed_rows(&self, of: &Footprint, lattice: usize) -> Vec<AllowedRow> {
+        let height = f64::from_bits(of.height);
+        let fits = |row: &SiteRow| {
+            let upside_down = row.orientation.is_upside_down();
+            let rails = match of.stands_on {
+                StandsOn::Any => true,
+                StandsOn::Upright => !upside_down,
+                StandsOn::UpsideDown => upside_down,
+            };
+            let turned =
+                of.is_macro || orientation(row, height, Orientation::N, &of.symmetry).is_some();
+            rails && turned && (of.site.is_none() || of.site == row.site)
+        };
+        let rows = (0u32..).zip(self.rows()).filter(|(_, row)| fits(row));
+        let stand = |(index, row): (u32, &SiteRow)| {
+            let bands = self.bands_below(row, height)?;
+            Some(AllowedRow { row: index, first_band: bands.start, end_band: bands.end })
+        };
+        let all: Vec<AllowedRow> = rows.filter_map(stand).collect();
+        // A cell is made for rows that it fills; on others it stands only where there are none.
+        let row = |stand: &AllowedRow| &self.rows()[stand.row as usize];
+        let fills = |stand: &AllowedRow| whole(height, row(stand).height).is_some();
+        let any_filled = all.iter().any(fills);
+        let here = |stand: &AllowedRow| row(stand).lattice as usize == lattice;
+        all.into_iter().filter(|s| here(s) && (!any_filled || fills(s))).collect()
+    }
+}
+
+/// Any orientation.
+static ALL_WAYS: Master = Master {
+    name: String::new(),
+    symmetry: Symmetry { x: true, y: true, r90: true },
+    site: None,
+    stands_on: StandsOn::Any,
+};
+
+fn master_of(design: &Design, node: usize) -> &Master {
+    let master = design.nodes.master.get(node).copied().flatten();
+    master.map_or(&ALL_WAYS, |index| &design.masters[index as usize])
+}
+
+/// `height` as a whole number of `rows`, in layout units; none where it is not one.
+fn whole(height: f64, row: f64) -> Option<f64> {
+    let rows = (height / row).round().max(1.0);
+    ((rows * row - height).abs() <= TOLERANCE * row).then_some(rows * row)
+}
+
+/// Returns how a node lies on a row of `sites`: as the row asks, and mirrored left and right as it
+/// lies now where it may. One of an even number of rows has the same supply rail at its bottom and
+/// its top, and is not turned upside down. `None` where the library cell may not lie as the row
+/// asks.
+///
+/// # Panics
+/// Where there is no such node or row.
+pub fn orientation_on(
+    design: &Design,
+    sites: &Sites,
+    node: usize,
+    row: usize,
+) -> Option<Orientation> {
+    let now = design.placement.orientation[node];
+    if design.is_macro(node) {
+        return Some(now);
+    }
+    let symmetry = &master_of(design, node).symmetry;
+    orientation(&sites.rows()[row], design.nodes.height[node], now, symmetry)
+}
+
+/// As [`orientation_on`], of a node with this height, orientation and symmetry of its library cell.
+fn orientation(
+    row: &SiteRow,
+    height: f64,
+    now: Orientation,
+    library: &Symmetry,
+) -> Option<Orientation> {
+    use Orientation::{FE, FN, FS, FW, N, S};
+    let may = |o: &Orientation| match o {
+        N => true,
+        FN => library.y,
+        FS => library.x,
+        S => library.x && library.y,
+        _ => library.r90,
+    };
+    let even = whole(height, row.height).is_some_and(|h| (h / row.height).round() % 2.0 == 0.0);
+    let asked = row.orientation;
+    let is_mirrored = |o| matches!(o, FN | S | FE | FW);
+    // As the cell lies now, as far as the row leaves it open.
+    let base = if even && !now.swaps_axes() && !asked.swaps_axes() { now } else { asked };
+    let ways = if even {
+        [base, base.mirrored(), base.flipped(), base.mirrored().flipped()]
+    } else {
+        let same = is_mirrored(now) == is_mirrored(asked) || !row.symmetry.y;
+        let first = if same { asked } else { asked.mirrored() };
+        let second = if row.symmetry.y { first.mirrored() } else { first };
+        let turned = |o: Orientation| if row.symmetry.x { o.flipped() } else { o };
+        [first, second, turned(first), turned(second)]
+    };
+    ways.into_iter().find(may)
+}
