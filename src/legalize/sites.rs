@@ -57,7 +57,8 @@
 
 use super::LegalizeError;
 use crate::design::{
-    BlockageKind, Design, Master, NodeKind, Orientation, Placement, Row, StandsOn, Symmetry,
+    BlockageKind, Design, Master, MasterClass, NodeKind, Orientation, Placement, Row, StandsOn,
+    Symmetry,
 };
 use crate::grid::Rect;
 use crate::lists::Lists;
@@ -849,6 +850,9 @@ static ALL_WAYS: Master = Master {
     symmetry: Symmetry { x: true, y: true, r90: true },
     site: None,
     stands_on: StandsOn::Any,
+    class: MasterClass::Core,
+    edge: [None; 2],
+    outline: Vec::new(),
 };
 
 fn master_of(design: &Design, node: usize) -> &Master {
