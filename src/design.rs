@@ -12,7 +12,9 @@ mod names;
 
 use crate::grid::Rect;
 use crate::parallel;
-pub use floorplan::{Blockage, BlockageKind, Fence, Halo, Master, Row, StandsOn, Symmetry};
+pub use floorplan::{
+    Blockage, BlockageKind, EdgeSpacing, Fence, Halo, Master, MasterClass, Row, StandsOn, Symmetry,
+};
 pub use names::{Names, NamesTooLong};
 
 /// Whether a placer may move a node, and whether the node blocks the area under it.
@@ -23,7 +25,7 @@ pub enum NodeKind {
     /// It stays and blocks the area under it (`terminal`, `/FIXED`).
     Fixed,
     /// It stays and cells may lie over it (`terminal_NI`, `/FIXED_NI`).
-    FixedNoImage,
+    FixedOverlappable,
 }
 
 /// Orientation of a node: a rotation by quarter turns, flipped or not.
@@ -236,11 +238,14 @@ pub struct Design {
     pub rows: Vec<Row>,
     /// Area outside every row counts as fixed, for this format has cells on rows only (LEF/DEF).
     pub row_blockage: bool,
-    /// The die where there are no rows; with rows it is their bounding box.
-    pub outline: Option<Rect>,
+    /// The area that cells may lie in (DEF: `DIEAREA`), as rectangles that do not overlap. Empty:
+    /// only the rows limit cells.
+    pub die_area: Vec<Rect>,
     /// Library cells: where their instances may stand on rows.
     pub masters: Vec<Master>,
-    /// Areas that some cells have to lie in and no others may. They do not overlap.
+    /// Spacings between the edges of cells in one row, by the edge types of their library cells.
+    pub edge_spacing: EdgeSpacing,
+    /// Areas that their members have to lie in. Exclusive ones do not overlap one another.
     pub fences: Vec<Fence>,
     /// Areas that cells may not lie in, or may not fill.
     pub blockages: Vec<Blockage>,
@@ -456,10 +461,18 @@ impl Design {
         self.nets.as_ref().map_or(Ok(()), |nets| nets.check(self.nodes.len()))
     }
 
-    /// Returns the die, layout units: the bounding box of the rows, or the outline if there are no
-    /// rows; `None` without either.
+    /// Returns the die, layout units: the bounding box of the rows, or of the die area if there are
+    /// no rows; `None` without either.
     pub fn die(&self) -> Option<Rect> {
-        self.rows.iter().map(Row::rect).reduce(|a, b| a.union(&b)).or(self.outline)
+        let bounds = |rects: &mut dyn Iterator<Item = Rect>| rects.reduce(|a, b| a.union(&b));
+        let rows = bounds(&mut self.rows.iter().map(Row::rect));
+        rows.or_else(|| bounds(&mut self.die_area.iter().copied()))
+    }
+
+    /// Returns the area of `rect` outside the die area, layout units squared; 0 without a die area.
+    pub fn area_outside_die(&self, rect: &Rect) -> f64 {
+        let inside: f64 = self.die_area.iter().map(|part| part.overlap(rect)).sum();
+        if self.die_area.is_empty() { 0.0 } else { (rect.area() - inside).max(0.0) }
     }
 
     /// Returns the height that most rows have, layout units (the smallest of the most frequent);
@@ -488,6 +501,55 @@ impl Design {
     pub fn rect(&self, i: usize) -> Rect {
         let (w, h) = self.size(i);
         Rect::at(self.placement.x[i], self.placement.y[i], w, h)
+    }
+
+    /// Returns the library cell of node `i`, if it has one.
+    pub fn master_of(&self, i: usize) -> Option<&Master> {
+        let master = self.nodes.master.get(i).copied().flatten()?;
+        self.masters.get(master as usize)
+    }
+
+    /// Returns the rectangles that node `i` blocks as it lies, layout units: its box, or the parts
+    /// of it that its library cell covers ([`Master::outline`]). They do not overlap.
+    ///
+    /// # Panics
+    /// If a column has no value for node `i`.
+    pub fn solid_rects(&self, i: usize) -> impl Iterator<Item = Rect> + '_ {
+        let (rect, orientation) = (self.rect(i), self.placement.orientation[i]);
+        let outline = self.master_of(i).map_or(&[][..], |master| &master.outline);
+        let (width, height) = (self.nodes.width[i], self.nodes.height[i]);
+        let (x, y) = ((rect.xl + rect.xh) / 2.0, (rect.yl + rect.yh) / 2.0);
+        let lies = move |part: &Rect| {
+            let corner = |px: f64, py: f64| orientation.turn((px - width / 2.0, py - height / 2.0));
+            let (a, b) = (corner(part.xl, part.yl), corner(part.xh, part.yh));
+            Rect {
+                xl: x + a.0.min(b.0),
+                yl: y + a.1.min(b.1),
+                xh: x + a.0.max(b.0),
+                yh: y + a.1.max(b.1),
+            }
+        };
+        outline.is_empty().then_some(rect).into_iter().chain(outline.iter().map(lies))
+    }
+
+    /// Whether node `i` is a filler cell that takes no part in placement: it has no area in the
+    /// density and may be overlapped, and a DEF file is written with it `UNPLACED`.
+    pub fn is_left_out_filler(&self, i: usize) -> bool {
+        self.nodes.kind[i] == NodeKind::FixedOverlappable
+            && self.master_of(i).is_some_and(|master| master.class == MasterClass::Filler)
+    }
+
+    /// Whether the row below node `i` decides its orientation: the node is as high as an odd number
+    /// of rows of `row_height`, so its supply rails differ at its bottom and top. Without a library
+    /// only nodes of one row are cells; of a library, blocks are free.
+    pub fn turns_with_row(&self, i: usize, row_height: f64) -> bool {
+        let rows = self.nodes.height[i] / row_height;
+        let whole = rows.round();
+        (rows - whole).abs() <= 1e-3
+            && match self.master_of(i) {
+                Some(master) => master.class != MasterClass::Other && whole % 2.0 == 1.0,
+                None => whole == 1.0,
+            }
     }
 
     /// Returns the first size of a node that is negative or not finite, or the first coordinate

@@ -18,7 +18,7 @@
 //! T = 0.9: an overflow of 21624 of 53307432 gives 0.000173.
 //!
 //! As in the contest, a bin without free space is passed over, `terminal` nodes alone are fixed
-//! area (`FixedNoImage` ones take none), and HPWL counts every net once whatever its weight. Area
+//! area (`FixedOverlappable` ones take none), and HPWL counts every net once whatever its weight. Area
 //! outside the box, which the contest refuses, is left out; overlapping fixed cells and rows, which
 //! it does not expect, add up, and free space below zero counts as none.
 
@@ -188,7 +188,7 @@ mod tests {
             (Rect::at(45.0, 13.0, 2.0, 20.0), Movable),
             (Rect::at(25.0, 33.0, 20.0, 10.0), Fixed),
             (Rect::at(25.0, 33.0, 5.0, 2.0), Movable),
-            (Rect::at(5.0, 13.0, 20.0, 20.0), NodeKind::FixedNoImage),
+            (Rect::at(5.0, 13.0, 20.0, 20.0), NodeKind::FixedOverlappable),
         ]);
         let got = score(&design, 0.6).unwrap();
         assert_eq!((got.bins, got.crowded_bins, got.hpwl), ([3, 3], 1, None));

@@ -57,7 +57,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes<'_>), Miss<'_>> 
     // Some suites count `terminal_NI` among the terminals and some do not.
     let of = |kind| nodes.kind.iter().filter(|&&k| k == kind).count();
     let fixed = of(NodeKind::Fixed);
-    let all = fixed + of(NodeKind::FixedNoImage);
+    let all = fixed + of(NodeKind::FixedOverlappable);
     Count::check(terminals, "terminals", &[fixed, all], &mut notes)?;
 
     notes.tally(WarningCode::NotRead, unread, "node lines end in words that are not read");
@@ -99,7 +99,7 @@ fn node(i: &[u8]) -> lexer::Parsed<'_, Node<'_>> {
     let (i, kind) = if let Some(i) = lexer::behind_keyword(i, "terminal") {
         (i, NodeKind::Fixed)
     } else if let Some(i) = lexer::behind_keyword(i, "terminal_NI") {
-        (i, NodeKind::FixedNoImage)
+        (i, NodeKind::FixedOverlappable)
     } else {
         (i, NodeKind::Movable)
     };
@@ -135,7 +135,7 @@ mod tests {
         let cases = [
             ("\to1\t13\t12\r\n", ("o1", 13.0, 12.0, Movable, "")),
             (" p1  1  1 terminal \n", ("p1", 1.0, 1.0, Fixed, "")),
-            ("o1 1.5 2e3 terminal_NI", ("o1", 1.5, 2000.0, FixedNoImage, "")),
+            ("o1 1.5 2e3 terminal_NI", ("o1", 1.5, 2000.0, FixedOverlappable, "")),
             ("I10 200 170 terminal  :  R90 Y X \n", ("I10", 200.0, 170.0, Fixed, "")),
             ("|S 400 3570  :  X \n", ("|S", 400.0, 3570.0, Movable, "")),
             ("b.b[0] 3120 5760\tBUF.4\n", ("b.b[0]", 3120.0, 5760.0, Movable, "BUF.4")),

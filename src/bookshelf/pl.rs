@@ -70,7 +70,7 @@ pub(super) fn parse<'a>(
                 placement.orientation[i] = entry.orientation;
                 kind[i] = match (kind[i], entry.fixed) {
                     (NodeKind::Movable, Some(fixed)) => fixed,
-                    (_, Some(NodeKind::FixedNoImage)) => NodeKind::FixedNoImage,
+                    (_, Some(NodeKind::FixedOverlappable)) => NodeKind::FixedOverlappable,
                     (kind, _) => kind,
                 };
             }
@@ -125,7 +125,7 @@ fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, (P
     let (i, fixed) = if let Some(i) = lexer::behind_keyword(i, "/FIXED") {
         (i, Some(NodeKind::Fixed))
     } else if let Some(i) = lexer::behind_keyword(i, "/FIXED_NI") {
-        (i, Some(NodeKind::FixedNoImage))
+        (i, Some(NodeKind::FixedOverlappable))
     } else {
         (i, None)
     };

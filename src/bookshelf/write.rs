@@ -57,7 +57,7 @@ pub(crate) fn write_places(out: &mut dyn Write, design: &Design) -> io::Result<(
         let mark = match nodes.kind[i] {
             NodeKind::Movable => "",
             NodeKind::Fixed => " /FIXED",
-            NodeKind::FixedNoImage => " /FIXED_NI",
+            NodeKind::FixedOverlappable => " /FIXED_NI",
         };
         let (x, y) = (Shortest(at.x[i]), Shortest(at.y[i]));
         let orientation = at.orientation[i].name();
@@ -121,7 +121,7 @@ mod tests {
             names,
             width: vec![1.0],
             height: vec![2.0],
-            kind: vec![NodeKind::FixedNoImage],
+            kind: vec![NodeKind::FixedOverlappable],
             ..Nodes::default()
         };
         let placement = Placement { x: vec![x], y: vec![y], orientation: vec![Orientation::FE] };

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// is no `.nets` or `.wts`.
 ///
 /// The files commit once all are written; the `.aux` comes last. Properties the format cannot
-/// express are left out: library cells, fences, blockages, halos, the outline and the kinds of
+/// express are left out: library cells, fences, blockages, halos, the die area and the kinds of
 /// sites.
 ///
 /// # Errors
@@ -133,7 +133,7 @@ fn nodes(design: &Design, out: &mut dyn Write) -> io::Result<()> {
         let terminal = match nodes.kind[i] {
             NodeKind::Movable => "",
             NodeKind::Fixed => "\tterminal",
-            NodeKind::FixedNoImage => "\tterminal_NI",
+            NodeKind::FixedOverlappable => "\tterminal_NI",
         };
         writeln!(text, "\t{}\t{width}\t{height}{terminal}", nodes.names.get(i))
     })
@@ -154,7 +154,7 @@ fn nets(design: &Design, nets: &Nets, out: &mut dyn Write) -> io::Result<()> {
             let direction = match design.nodes.kind[node] {
                 NodeKind::Movable if p == pins.start => 'O',
                 NodeKind::Movable => 'I',
-                NodeKind::Fixed | NodeKind::FixedNoImage => 'B',
+                NodeKind::Fixed | NodeKind::FixedOverlappable => 'B',
             };
             let (dx, dy) = (Shortest(nets.pin_dx[p]), Shortest(nets.pin_dy[p]));
             writeln!(text, "\t{}\t{direction} : {dx}\t{dy}", design.nodes.names.get(node))?;

@@ -13,20 +13,25 @@ use crate::grid::{BinGrid, Map, Rect};
 use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
 
-/// Returns the blockages of a design, and those that the halos of its fixed nodes make, and fences
-/// that no movable node may lie in.
-pub(super) fn of_design(design: &Design) -> Vec<Blockage> {
+/// Returns the blockages of a design, and what else is blocked in `die`: halos of fixed nodes,
+/// fences that no movable node may lie in, and everything outside the die area.
+pub(super) fn of_design(design: &Design, die: &Rect) -> Vec<Blockage> {
     let hard = |rect: Rect| Blockage { rect, kind: BlockageKind::Hard };
     let fixed = |node: u32| design.nodes.kind[node as usize] == NodeKind::Fixed;
     let halos = design.halos.iter().filter(|halo| fixed(halo.node));
     let without_members = populated(design).into_iter().zip(&design.fences);
-    let closed = without_members.filter(|(populated, _)| !populated);
+    let closed = without_members.filter(|(populated, fence)| !populated && !fence.admits_others);
     let closed = closed.flat_map(|(_, fence)| fence.rects.iter().copied());
     let around = |halo: &Halo| {
         let node = halo.node as usize;
         halo.around(&design.rect(node), design.placement.orientation[node])
     };
-    let around = halos.map(around).chain(closed);
+    // The edges of the die limit cells without it.
+    let outside = match &design.die_area[..] {
+        [] => Vec::new(),
+        area => gaps(area, die),
+    };
+    let around = halos.map(around).chain(closed).chain(outside);
     design.blockages.iter().copied().chain(around.map(hard)).collect()
 }
 

@@ -217,7 +217,7 @@ pub struct Clipped {
 }
 
 impl Charge {
-    /// Returns the charge of a design. `FixedNoImage` nodes block nothing. Blockages, hard and
+    /// Returns the charge of a design. `FixedOverlappable` nodes block nothing. Blockages, hard and
     /// soft, and the halos of fixed nodes block area as fixed cells do, partial blockages a share
     /// of theirs. The fences that movable nodes belong to are regions ([`Charge::set_fences`]);
     /// other fences are blocked. Area outside every row is blocked if the options or the design ask
@@ -245,13 +245,13 @@ impl Charge {
             .map(|k| -> Vec<f64> { parallel::map(movable.len(), |i| numbers(movable[i])[k]) });
         let is_fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed;
         let fixed: Vec<Rect> =
-            (0..design.nodes.len()).filter(is_fixed).map(|i| design.rect(i)).collect();
+            (0..design.nodes.len()).filter(is_fixed).flat_map(|i| design.solid_rects(i)).collect();
         let [width, height, x, y] = &columns;
         let on_rows = design.row_blockage && !design.rows.is_empty();
         let options = options.row_blockage(options.row_blockage || on_rows);
         let rows: Vec<Rect> =
             if options.row_blockage { row_rects(&design.rows) } else { Vec::new() };
-        let blockages = blocked::of_design(design);
+        let blockages = blocked::of_design(design, &grid.die());
         let rectangles = Rectangles {
             width,
             height,

@@ -113,7 +113,7 @@ fn design() -> Design {
         nodes: Nodes {
             width: vec![4.0, 10.0, 20.0],
             height: vec![2.0, 5.0, 20.0],
-            kind: vec![NodeKind::Movable, NodeKind::Fixed, NodeKind::FixedNoImage],
+            kind: vec![NodeKind::Movable, NodeKind::Fixed, NodeKind::FixedOverlappable],
             ..Nodes::default()
         },
         placement: Placement {

@@ -165,7 +165,9 @@ pub(crate) fn hot_spots(
 /// Finds the nodes that lie in the spots.
 fn name_nodes(design: &Design, spots: &mut [HotSpot]) {
     let mut found: Vec<Vec<(f64, usize)>> = vec![Vec::new(); spots.len()];
-    for i in (0..design.nodes.len()).filter(|&i| design.nodes.kind[i] != NodeKind::FixedNoImage) {
+    for i in
+        (0..design.nodes.len()).filter(|&i| design.nodes.kind[i] != NodeKind::FixedOverlappable)
+    {
         let rect = design.rect(i);
         for (spot, found) in spots.iter().zip(&mut found) {
             if rect.overlap(&spot.rect) > 0.0 {

@@ -38,7 +38,7 @@ pub(super) fn cells(design: &Design, grid: &RoutingGrid, convention: Convention)
 /// Whether a node takes area.
 pub(super) fn takes_area(design: &Design, node: usize) -> bool {
     let (width, height) = design.size(node);
-    design.nodes.kind[node] != NodeKind::FixedNoImage && width > 0.0 && height > 0.0
+    design.nodes.kind[node] != NodeKind::FixedOverlappable && width > 0.0 && height > 0.0
 }
 
 /// Returns what the halos of `macros`, ascending, add to the lower left corner of each, and to its

@@ -59,6 +59,8 @@ impl Row {
 pub struct Master {
     /// Its name in the library.
     pub name: String,
+    /// Its class.
+    pub class: MasterClass,
     /// How an instance may lie besides `N`.
     pub symmetry: Symmetry,
     /// The kind of sites it was made for; `None` if the library does not say. A cell may stand on
@@ -66,6 +68,99 @@ pub struct Master {
     pub site: Option<u32>,
     /// The rows that its bottom edge may be on.
     pub stands_on: StandsOn,
+    /// Types of its left and its right edge in orientation `N`, in [`Design::edge_spacing`];
+    /// `None` for an edge that keeps no spacing.
+    ///
+    /// [`Design::edge_spacing`]: super::Design::edge_spacing
+    pub edge: [Option<u32>; 2],
+    /// The parts of its box that it covers, as rectangles that do not overlap, from its lower-left
+    /// corner in orientation `N` (LEF: `OBS` on layers of type `OVERLAP`). Empty: the whole box.
+    pub outline: Vec<Rect>,
+}
+
+/// The class of a library cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MasterClass {
+    /// A standard cell.
+    #[default]
+    Core,
+    /// A standard cell that only fills the gaps between others (LEF: `CORE SPACER`).
+    Filler,
+    /// A block, a pad, or a cover.
+    Other,
+}
+
+/// Spacings that facing edges of neighbouring cells in a row keep, by their edge types (LEF:
+/// `LEF58_CELLEDGESPACINGTABLE`).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EdgeSpacing {
+    types: usize,
+    /// Of each pair of types: the spacing, and whether the edges may abut all the same.
+    table: Vec<(f64, bool)>,
+}
+
+impl EdgeSpacing {
+    /// Makes a table of so many edge types, without any spacing.
+    pub fn new(types: usize) -> Self {
+        EdgeSpacing { types, table: vec![(0.0, false); types * types] }
+    }
+
+    /// Returns the number of edge types.
+    pub fn types(&self) -> usize {
+        self.types
+    }
+
+    /// True when no two edges keep a spacing.
+    pub fn is_empty(&self) -> bool {
+        self.table.iter().all(|(spacing, _)| *spacing <= 0.0)
+    }
+
+    /// Sets the spacing of edges of types `a` and `b`, layout units. With `may_abut`, edges that
+    /// touch are legal, too.
+    ///
+    /// # Panics
+    /// If there is no such type.
+    pub fn set(&mut self, a: u32, b: u32, spacing: f64, may_abut: bool) {
+        for (a, b) in [(a as usize, b as usize), (b as usize, a as usize)] {
+            assert!(a < self.types && b < self.types, "edge type {a} or {b} of {}", self.types);
+            self.table[a * self.types + b] = (spacing, may_abut);
+        }
+    }
+
+    fn of(&self, a: Option<u32>, b: Option<u32>) -> (f64, bool) {
+        let entry = a.zip(b).map(|(a, b)| (a as usize, b as usize));
+        let entry = entry.filter(|&(a, b)| a < self.types && b < self.types);
+        entry.map_or((0.0, false), |(a, b)| self.table[a * self.types + b])
+    }
+
+    /// Returns the least distance between edges of types `a` and `b` that face each other, layout
+    /// units; 0 if they may touch, or one of them has no type.
+    pub fn between(&self, a: Option<u32>, b: Option<u32>) -> f64 {
+        self.of(a, b).0
+    }
+
+    /// Whether edges of these types may touch although they keep a spacing otherwise.
+    pub fn may_abut(&self, a: Option<u32>, b: Option<u32>) -> bool {
+        self.of(a, b).1
+    }
+
+    /// Returns the largest spacing of an edge of type `a` to any other, layout units.
+    pub fn largest(&self, a: u32) -> f64 {
+        (0..self.types as u32).map(|b| self.between(Some(a), Some(b))).fold(0.0, f64::max)
+    }
+}
+
+impl Master {
+    /// Returns the types of the left and the right edge of an instance in this orientation; none
+    /// for one that lies on its side.
+    pub fn edges(&self, orientation: Orientation) -> [Option<u32>; 2] {
+        let [left, right] = self.edge;
+        match orientation {
+            Orientation::N | Orientation::FS => [left, right],
+            Orientation::FN | Orientation::S => [right, left],
+            _ => [None, None],
+        }
+    }
 }
 
 /// The rows that the bottom edge of a cell may be on, as its supply rails ask.
@@ -84,14 +179,15 @@ pub enum StandsOn {
     UpsideDown,
 }
 
-/// An area that its members have to lie in and no other movable cell may (DEF: a region of type
-/// `FENCE`).
+/// An area that its members have to lie in (DEF: a region of type `FENCE`, or without a type).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fence {
     /// Its name.
     pub name: String,
     /// The area, as the union of these.
     pub rects: Vec<Rect>,
+    /// Whether other movable cells may lie in it, too (DEF: a region without a type).
+    pub admits_others: bool,
 }
 
 /// An area that cells may not lie in, or may not fill.

@@ -3,11 +3,11 @@
 use super::lef::{Class, Library, PER_MICRON, Supply, bounds};
 use super::polygon::rectangles;
 use super::read::Gathered;
-use super::statements::{SPECIAL_NETS, SiteRow, Status};
+use super::rows::{clipped, rows};
+use super::statements::{RegionKind, SPECIAL_NETS, Status};
 use super::{DEFAULT_UNITS, DefSummary, Loaded, port_name};
 use crate::design::{
-    Blockage, BlockageKind, Design, Fence, Halo, Master, Names, Nets, NodeKind, Nodes, Placement,
-    Row, StandsOn, Symmetry,
+    Design, Fence, Halo, Master, Names, Nets, NodeKind, Nodes, Placement, Row, StandsOn, Symmetry,
 };
 use crate::text::index::NameIndex;
 use crate::warning::{Warning, WarningCode};
@@ -52,27 +52,23 @@ pub(super) fn assemble(
         "rows of sites one above the other are too many and left out",
     );
 
-    let mut blockages = Vec::new();
-    let outline = plan.die.as_deref().and_then(bounds);
-    if let Some(points) = &plan.die {
-        match rectangles(points, true) {
-            Some(rects) => {
-                let hard = |rect| Blockage { rect, kind: BlockageKind::Hard };
-                blockages.extend(rects.into_iter().map(hard));
-            }
-            None => warn(
-                WarningCode::FloorplanSimplified,
-                1,
-                "die area is not of straight angles; its bounding box is taken",
-            ),
-        }
-    }
-    blockages.extend(plan.blockages);
+    let points = plan.die.as_deref().unwrap_or_default();
+    let outline = bounds(points).filter(|outline| outline.area() > 0.0);
+    let die_area = outline.map_or(Vec::new(), |outline| {
+        rectangles(points).unwrap_or_else(|| {
+            let simplified = "die area is not of straight angles; its bounding box is taken";
+            warn(WarningCode::FloorplanSimplified, 1, simplified);
+            vec![outline]
+        })
+    });
+    let (rows, cut) = if die_area.is_empty() { (rows, 0) } else { clipped(rows, &die_area) };
+    warn(WarningCode::RowsLeftOut, cut, "rows reach beyond the die area and are cut to it");
 
     let mut fences = Vec::new();
     let fence_of = fences_of(&plan.regions, &mut fences);
     let others = plan.regions.len() - fences.len();
-    warn(WarningCode::FloorplanSimplified, others as u64, "regions are no fences and not heeded");
+    let guides = "regions are of type GUIDE, which is ignored";
+    warn(WarningCode::FloorplanSimplified, others as u64, guides);
     let fence = match fences.is_empty() {
         true => Vec::new(),
         false => {
@@ -123,8 +119,8 @@ pub(super) fn assemble(
         nodes.kind.push(match (class, status) {
             (Class::Core | Class::Block, Status::Unplaced | Status::Placed) => NodeKind::Movable,
             (Class::Core | Class::Block, Status::Fixed) => NodeKind::Fixed,
-            (Class::Stays, Status::Placed | Status::Fixed) => NodeKind::Fixed,
-            (Class::Stays, Status::Unplaced) | (Class::Cover, _) => NodeKind::FixedNoImage,
+            (Class::PadOrRing, Status::Placed | Status::Fixed) => NodeKind::Fixed,
+            (Class::PadOrRing, Status::Unplaced) | (Class::Cover, _) => NodeKind::FixedOverlappable,
         });
         if status == Status::Unplaced {
             unplaced += 1;
@@ -165,7 +161,7 @@ pub(super) fn assemble(
         nodes.names.push(&name);
         nodes.width.push(0.0);
         nodes.height.push(0.0);
-        nodes.kind.push(NodeKind::FixedNoImage);
+        nodes.kind.push(NodeKind::FixedOverlappable);
         nodes.master.push(None);
         if !nodes.fence.is_empty() {
             nodes.fence.push(None);
@@ -224,9 +220,9 @@ pub(super) fn assemble(
         nets,
         rows,
         row_blockage,
-        outline,
+        die_area,
         fences,
-        blockages,
+        blockages: plan.blockages,
         halos: halos(&all.halos),
         units_per_micron: Some(units),
         ..Design::default()
@@ -235,53 +231,19 @@ pub(super) fn assemble(
     Loaded { design, warnings, def: Some(def), gcell_grid: plan.gcells, ..Loaded::default() }
 }
 
-/// Returns the rows of sites, and the number of statements that are left out since columns of sites
-/// would be more than `more` rows.
-fn rows(
-    library: &Library,
-    statements: &[SiteRow],
-    mut more: u64,
-    scale: impl Fn(f64) -> f64,
-) -> (Vec<Row>, u64) {
-    let (mut rows, mut left_out) = (Vec::new(), 0);
-    for of in statements {
-        let site = &library.sites[of.site as usize];
-        let (width, height) = (scale(site.width), scale(site.height));
-        let turned = of.orientation.swaps_axes();
-        let (site_width, height) = if turned { (height, width) } else { (width, height) };
-        if of.count.1 > 1 {
-            if of.count.1 > more {
-                left_out += 1;
-                continue;
-            }
-            more -= of.count.1;
-        }
-        let along = |step: f64, size: f64| if step == 0.0 { size } else { step };
-        let step = (along(of.step.0, site_width), along(of.step.1, height));
-        rows.extend((0..of.count.1).map(|up| Row {
-            x: of.at.0,
-            y: of.at.1 + up as f64 * step.1,
-            height,
-            site_width,
-            pitch: step.0,
-            sites: of.count.0,
-            orientation: of.orientation,
-            symmetry: site.symmetry,
-            site: Some(of.site),
-        }));
-    }
-    (rows, left_out)
-}
-
 /// Returns the fences among these regions, by name.
 fn fences_of<'a>(
     regions: &'a [super::statements::Region],
     fences: &mut Vec<Fence>,
 ) -> HashMap<&'a str, u32> {
     let mut of = HashMap::new();
-    for region in regions.iter().filter(|region| region.fence) {
+    for region in regions.iter().filter(|region| region.kind != RegionKind::Guide) {
         of.insert(region.name.as_str(), fences.len() as u32);
-        fences.push(Fence { name: region.name.clone(), rects: region.rects.clone() });
+        fences.push(Fence {
+            name: region.name.clone(),
+            rects: region.rects.clone(),
+            admits_others: region.kind == RegionKind::Open,
+        });
     }
     of
 }
@@ -363,6 +325,7 @@ fn masters(library: &Library, design: &Design, units: f64) -> Vec<Master> {
             symmetry: cell.symmetry.unwrap_or(any),
             site: cell.site.as_deref().and_then(|site| sites.get(site)).copied(),
             stands_on,
+            ..Master::default()
         }
     };
     library.macros.iter().enumerate().map(master).collect()

@@ -5,7 +5,7 @@
 
 use super::lexer::{Lef, Read};
 use super::{LayerDirection, PinPosition, RoutingLayer};
-use crate::design::{Names, NamesTooLong, Symmetry};
+use crate::design::{Names, NamesTooLong, Orientation, Symmetry};
 use crate::grid::Rect;
 use crate::text::error::Miss;
 use std::borrow::Cow;
@@ -65,6 +65,10 @@ pub(super) struct Site {
     pub(super) width: f64,
     pub(super) height: f64,
     pub(super) symmetry: Symmetry,
+    /// `CLASS PAD`.
+    pub(super) pad: bool,
+    /// `ROWPATTERN`: sites that make up this one, by name.
+    pub(super) pattern: Vec<(String, Orientation)>,
 }
 
 /// The class of a macro (`CLASS`).
@@ -76,7 +80,7 @@ pub(super) enum Class {
     /// `BLOCK`.
     Block,
     /// `PAD` and `RING`: they stay and block the area under them.
-    Stays,
+    PadOrRing,
     /// `COVER`: fixed, and cells may lie under it.
     Cover,
 }
@@ -330,6 +334,16 @@ impl<'a> Reader<'a> {
             match word {
                 w if is(w, "SIZE") => (site.width, site.height) = self.size()?,
                 w if is(w, "SYMMETRY") => site.symmetry = self.symmetry()?,
+                w if is(w, "CLASS") => {
+                    site.pad = is(self.lexer.word(), "PAD");
+                    self.lexer.end_statement()?;
+                }
+                w if is(w, "ROWPATTERN") => {
+                    while !self.lexer.passes(b";") {
+                        let part = self.lexer.name("the name of a site or `;`")?;
+                        site.pattern.push((part.to_owned(), self.lexer.orientation()?));
+                    }
+                }
                 _ => self.lexer.end_statement()?,
             }
         }
@@ -429,7 +443,7 @@ impl<'a> Reader<'a> {
             w => {
                 let known = is(w, "PAD") || is(w, "RING");
                 self.library.odd_classes += u64::from(!known);
-                Class::Stays
+                Class::PadOrRing
             }
         }
     }

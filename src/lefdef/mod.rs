@@ -18,6 +18,7 @@ mod lexer;
 mod nets;
 mod polygon;
 mod read;
+mod rows;
 mod statements;
 mod write;
 mod write_design;

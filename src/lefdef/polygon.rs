@@ -6,13 +6,12 @@ use crate::grid::Rect;
 /// Most points of a polygon: its rectangles may be as many as the square of a quarter of them.
 const MOST_POINTS: usize = 256;
 
-/// Returns the rectangles that make up the polygon, or with `outside` the rest of its bounding box.
-/// Two points are the corners of a rectangle. `None` if an edge is not along an axis or there are
+/// Returns the rectangles that make up the polygon; they do not overlap. Two points are the corners of a rectangle. `None` if an edge is not along an axis or there are
 /// more than [`MOST_POINTS`] points.
-pub(super) fn rectangles(points: &[(f64, f64)], outside: bool) -> Option<Vec<Rect>> {
+pub(super) fn rectangles(points: &[(f64, f64)]) -> Option<Vec<Rect>> {
     let all = bounds(points)?;
     if points.len() == 2 {
-        return Some(if outside { Vec::new() } else { vec![all] });
+        return Some(vec![all]);
     }
     let next = points.iter().cycle().skip(1);
     let edges: Vec<_> = points.iter().zip(next).filter(|(a, b)| a != b).collect();
@@ -30,13 +29,7 @@ pub(super) fn rectangles(points: &[(f64, f64)], outside: bool) -> Option<Vec<Rec
         let middle = slab[0] + (slab[1] - slab[0]) / 2.0;
         let crosses = |y0: f64, y1: f64| y0.min(y1) <= middle && middle < y0.max(y1);
         let mut cuts: Vec<f64> = Vec::new();
-        if outside {
-            cuts.push(all.xl);
-        }
         cuts.extend(edges.iter().filter(|(a, b)| crosses(a.1, b.1)).map(|(a, _)| a.0));
-        if outside {
-            cuts.push(all.xh);
-        }
         cuts.sort_by(f64::total_cmp);
         let spans: Vec<(f64, f64)> = cuts
             .chunks_exact(2)
@@ -67,22 +60,20 @@ mod tests {
 
     #[test]
     fn l_shapes_are_cut_into_two_rectangles() {
-        let inside = rectangles(&L, false).unwrap();
+        let inside = rectangles(&L).unwrap();
         assert_eq!(inside, [Rect::at(0.0, 0.0, 20.0, 10.0), Rect::at(0.0, 10.0, 10.0, 10.0)]);
-        assert_eq!(rectangles(&L, true).unwrap(), [Rect::at(10.0, 10.0, 10.0, 10.0)]);
     }
 
     #[test]
     fn two_points_are_a_rectangle() {
         let points = [(5.0, 7.0), (1.0, 2.0)];
-        assert_eq!(rectangles(&points, false).unwrap(), [Rect::at(1.0, 2.0, 4.0, 5.0)]);
-        assert_eq!(rectangles(&points, true).unwrap(), []);
+        assert_eq!(rectangles(&points).unwrap(), [Rect::at(1.0, 2.0, 4.0, 5.0)]);
     }
 
     #[test]
     fn slanted_edges_are_refused() {
-        assert_eq!(rectangles(&[(0.0, 0.0), (5.0, 5.0), (5.0, 0.0)], false), None);
-        assert_eq!(rectangles(&vec![(0.0, 0.0); MOST_POINTS + 1], false), None);
-        assert_eq!(rectangles(&[], false), None);
+        assert_eq!(rectangles(&[(0.0, 0.0), (5.0, 5.0), (5.0, 0.0)]), None);
+        assert_eq!(rectangles(&vec![(0.0, 0.0); MOST_POINTS + 1]), None);
+        assert_eq!(rectangles(&[]), None);
     }
 }

@@ -102,9 +102,9 @@ pub(super) struct Place {
     pub(super) orientation: Orientation,
 }
 
-/// A row of sites, as its statement has it.
+/// A statement `ROW`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SiteRow {
+pub(super) struct RowStatement {
     /// Its site, in [`Library::sites`].
     pub(super) site: u32,
     pub(super) at: (f64, f64),
@@ -118,8 +118,18 @@ pub(super) struct SiteRow {
 pub(super) struct Region {
     pub(super) name: String,
     pub(super) rects: Vec<Rect>,
-    /// It is of type `FENCE`.
-    pub(super) fence: bool,
+    pub(super) kind: RegionKind,
+}
+
+/// The type of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RegionKind {
+    /// `FENCE`: only its members may be inside.
+    Fence,
+    /// No type: its members must be inside, and others may.
+    Open,
+    /// `GUIDE`: its members should be inside.
+    Guide,
 }
 
 /// A group of a region.
@@ -136,7 +146,7 @@ pub(super) struct Floorplan {
     pub(super) design: Option<String>,
     pub(super) units: Option<f64>,
     pub(super) die: Option<Vec<(f64, f64)>>,
-    pub(super) rows: Vec<SiteRow>,
+    pub(super) rows: Vec<RowStatement>,
     pub(super) gcells: Vec<GcellGrid>,
     pub(super) ports: Ports,
     pub(super) regions: Vec<Region>,
@@ -386,6 +396,15 @@ impl<'a> Parser<'a, '_> {
             );
             return Err(Miss::name(at, message));
         };
+        let unknown = |(part, _): &&(String, _)| !sites.iter().any(|site| site.name == *part);
+        let pattern = sites.get(found).map_or(&[][..], |site| &site.pattern);
+        if let Some((part, _)) = pattern.iter().find(unknown) {
+            let site = String::from_utf8_lossy(site);
+            let message = format!(
+                "row {name}: site {part} of the pattern of site {site} is in none of the LEF files"
+            );
+            return Err(Miss::name(at, message));
+        }
         let at = (self.lexer.number("an x coordinate")?, self.lexer.number("a y coordinate")?);
         let orientation = self.lexer.orientation()?;
         let (mut count, mut step) = ((1, 1), (0.0, 0.0));
@@ -397,7 +416,7 @@ impl<'a> Parser<'a, '_> {
                 step = (self.lexer.number("a step")?, self.lexer.number("a step")?);
             }
         }
-        self.part.plan.rows.push(SiteRow { site: found as u32, at, orientation, count, step });
+        self.part.plan.rows.push(RowStatement { site: found as u32, at, orientation, count, step });
         self.lexer.end_statement()
     }
 
@@ -520,14 +539,21 @@ impl<'a> Parser<'a, '_> {
     fn region(&mut self) -> Read<'a, ()> {
         let name = self.lexer.name("the name of a region")?.to_owned();
         let rects = self.rects()?;
-        let mut fence = false;
+        let mut kind = RegionKind::Open;
         while let Some(option) = self.lexer.option()? {
             match option {
-                b"TYPE" => fence = self.lexer.word() == b"FENCE",
+                b"TYPE" => {
+                    let at = self.lexer.peek();
+                    kind = match self.lexer.word() {
+                        b"FENCE" => RegionKind::Fence,
+                        b"GUIDE" => RegionKind::Guide,
+                        _ => return Err(Miss::expected(at, "`FENCE` or `GUIDE`")),
+                    };
+                }
                 _ => self.part.plan.counts.skip("REGIONS", option),
             }
         }
-        self.part.plan.regions.push(Region { name, rects, fence });
+        self.part.plan.regions.push(Region { name, rects, kind });
         Ok(())
     }
 
@@ -594,7 +620,7 @@ impl<'a> Parser<'a, '_> {
                 b"POLYGON" => {
                     let at = self.lexer.peek();
                     let points = self.lexer.points()?;
-                    let rects = rectangles(&points, false).ok_or_else(|| {
+                    let rects = rectangles(&points).ok_or_else(|| {
                         Miss::expected(at, "a polygon of at most 256 points and straight angles")
                     })?;
                     rects.into_iter().for_each(|rect| add(rect, kind));

@@ -89,7 +89,8 @@ fn a_small_design_is_read() {
     assert_eq!(design.name, "END");
     let names: Vec<&str> = design.nodes.names.iter().collect();
     assert_eq!(names, ["u1", "u\\[2\\]", "NETS", "u4", "END", "p", "OUT", "PIN/u1"]);
-    let kinds = [Movable, Fixed, Movable, Movable, Fixed, Fixed, FixedNoImage, FixedNoImage];
+    let kinds =
+        [Movable, Fixed, Movable, Movable, Fixed, Fixed, FixedOverlappable, FixedOverlappable];
     assert_eq!(design.nodes.kind, kinds);
     assert_eq!(design.nodes.width[..6], [2000.0, 2000.0, 2000.0, 4000.0, 20000.0, 10000.0]);
     assert_eq!(design.rect(4), Rect::at(-100.0, -200.0, 16000.0, 20000.0));
@@ -161,7 +162,7 @@ fn fences_have_the_members_of_groups() {
          GROUPS 2 ; - one a/* d/*/e + SOFT + REGION f ; - two c + REGION g ; END GROUPS",
     );
     let rects = vec![Rect::at(0.0, 0.0, 100.0, 100.0), Rect::at(100.0, 0.0, 200.0, 50.0)];
-    assert_eq!(loaded.design.fences, [Fence { name: "f".to_owned(), rects }]);
+    assert_eq!(loaded.design.fences, [Fence { name: "f".to_owned(), rects, ..Fence::default() }]);
     assert_eq!(loaded.design.nodes.fence, [Some(0), Some(0), Some(0), None, Some(0)]);
     assert_eq!(def(&loaded).regions, 2);
 }
@@ -180,7 +181,6 @@ fn blockages_halos_and_a_die_with_a_notch() {
     );
     let of = |b: &crate::design::Blockage| (b.rect.xl, b.rect.yl, b.rect.xh, b.rect.yh, b.kind);
     let want = [
-        (20.0, 20.0, 40.0, 40.0, BlockageKind::Hard),
         (1.0, 1.0, 5.0, 5.0, BlockageKind::Soft),
         (0.0, 0.0, 9.0, 9.0, BlockageKind::Soft),
         (0.0, 0.0, 2.0, 2.0, BlockageKind::Partial(0.4)),
@@ -190,7 +190,8 @@ fn blockages_halos_and_a_die_with_a_notch() {
     let soft = Halo { node: 0, left: 1.0, bottom: 2.0, right: 3.0, top: 4.0, soft: true };
     let hard = Halo { node: 0, left: 4.0, bottom: 3.0, right: 2.0, top: 5.0, soft: false };
     assert_eq!(loaded.design.halos, [soft, hard]);
-    assert_eq!(loaded.design.outline, Some(Rect::at(0.0, 0.0, 40.0, 40.0)));
+    let area = [Rect::at(0.0, 0.0, 40.0, 20.0), Rect::at(0.0, 20.0, 20.0, 20.0)];
+    assert_eq!(loaded.design.die_area, area);
     let grid = GcellGrid { axis: GridAxis::X, start: 0.0, count: 3, step: 600.0 };
     assert_eq!((def(&loaded).blockages, &loaded.gcell_grid[..]), (4, &[grid][..]));
     assert_eq!(def(&loaded).skipped["BLOCKAGES LAYER"], 1);

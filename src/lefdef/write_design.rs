@@ -149,7 +149,7 @@ impl<'a> Plan<'a> {
         let (mut kinds, mut found, mut macro_of) = (Vec::new(), HashMap::new(), Vec::new());
         for i in 0..nodes.len() {
             let class = match nodes.kind[i] {
-                NodeKind::FixedNoImage => Class::Cover,
+                NodeKind::FixedOverlappable => Class::Cover,
                 _ if Some(nodes.height[i]) == row_height => Class::Core,
                 _ => Class::Block,
             };

@@ -59,7 +59,7 @@ impl<'a> Areas<'a> {
         let hard = design.blockages.iter().filter(|b| b.kind == BlockageKind::Hard);
         let kind = |halo: &Halo| design.nodes.kind[halo.node as usize];
         let kept = || design.halos.iter().filter(|halo| !halo.soft);
-        let solid = kept().filter(|halo| kind(halo) != NodeKind::FixedNoImage);
+        let solid = kept().filter(|halo| kind(halo) != NodeKind::FixedOverlappable);
         let around = |halo: &Halo| {
             let node = halo.node as usize;
             halo.around(&design.rect(node), design.placement.orientation[node])

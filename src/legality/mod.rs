@@ -10,7 +10,7 @@
 //! cells, rows, sites, overlaps; <http://archive.sigda.org/ispd2006/contest.html>) and, where the
 //! rows say it, orientations as LEF/DEF has them.
 //!
-//! Not checked: cells without area, `FixedNoImage` nodes (cells may lie over those), and overlaps
+//! Not checked: cells without area, `FixedOverlappable` nodes (cells may lie over those), and overlaps
 //! of fixed cells with one another, which are the design's own.
 //!
 //! ```

@@ -53,7 +53,7 @@ pub(super) struct Bands {
 impl Bands {
     fn new(design: &Design, die: &Rect) -> Self {
         let takes_part = |i: usize| {
-            design.nodes.kind[i] != NodeKind::FixedNoImage
+            design.nodes.kind[i] != NodeKind::FixedOverlappable
                 && design.nodes.width[i] > 0.0
                 && design.nodes.height[i] > 0.0
         };

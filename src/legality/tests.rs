@@ -44,7 +44,7 @@ fn legal() -> Design {
     add(300.5, 121.5, 37.0, 33.0, Orientation::N, NodeKind::Fixed);
     // It overlaps the other one, which fixed nodes may.
     add(310.0, 125.0, 37.0, 33.0, Orientation::N, NodeKind::Fixed);
-    add(0.0, 0.0, 1e3, 1e3, Orientation::N, NodeKind::FixedNoImage);
+    add(0.0, 0.0, 1e3, 1e3, Orientation::N, NodeKind::FixedOverlappable);
     design
 }
 
@@ -325,7 +325,7 @@ fn two_rows() -> Design {
 #[test]
 fn fences_hold_members_in_and_others_out() {
     let mut design = two_rows();
-    let fence = |rects| Fence { name: String::new(), rects };
+    let fence = |rects| Fence { name: String::new(), rects, ..Fence::default() };
     // In two parts that touch below the cell.
     design.fences = vec![fence(vec![Rect::at(0.0, 0.0, 1.0, 10.0), Rect::at(1.0, 0.0, 1.0, 10.0)])];
     design.nodes.fence = vec![Some(0), None];

@@ -80,7 +80,11 @@ fn design(recipe: &Recipe) -> Design {
         // Fences do not overlap.
         let apart = |f: &Fence| f.rects.iter().all(|r| r.overlap(&rect) == 0.0);
         if design.fences.iter().all(apart) {
-            design.fences.push(Fence { name: format!("f{k}"), rects: vec![rect] });
+            design.fences.push(Fence {
+                name: format!("f{k}"),
+                rects: vec![rect],
+                ..Fence::default()
+            });
         }
     }
     for _ in 0..recipe.blockages {

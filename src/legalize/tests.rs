@@ -83,7 +83,7 @@ fn a_cell_stands_across_fragments_that_meet() {
 fn fences_divide_rows_and_cut_sites_are_nobodys() {
     let mut design = design(3);
     let rects = vec![Rect::at(5.5, 10.0, 10.0, 15.0), Rect::at(15.5, 10.0, 4.5, 10.0)];
-    design.fences.push(Fence { name: "f".to_owned(), rects });
+    design.fences.push(Fence { name: "f".to_owned(), rects, ..Fence::default() });
     let sites = Sites::new(&design).unwrap();
     let all: Vec<_> = sites.segments(1).iter().map(|r| (r.start, r.end, r.fence)).collect();
     assert_eq!(all, [(0, 5, None), (6, 15, Some(0)), (16, 20, Some(0)), (20, 50, None)]);

@@ -48,7 +48,7 @@ fn design(kind: Kind) -> Design {
     }
     let fence = Rect::at(X + 20.0 * PITCH, Y + 3.0 * HEIGHT, 24.0 * PITCH, 5.0 * HEIGHT);
     if kind.fence {
-        design.fences.push(Fence { name: "f".to_owned(), rects: vec![fence] });
+        design.fences.push(Fence { name: "f".to_owned(), rects: vec![fence], ..Fence::default() });
     }
     let mut free = (kind.full * (SITES * ROWS) as f64) as i64;
     for attempt in 0..4000 {

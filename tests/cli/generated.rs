@@ -354,7 +354,7 @@ fn generated_designs_read_back_identically() {
         let mut design = generate(&spec).unwrap();
         design.nets.as_mut().unwrap().weight[1] = 0.3;
         (design.placement.x[0], design.placement.y[0]) = (-1e-300, 1e22);
-        design.nodes.kind[0] = NodeKind::FixedNoImage;
+        design.nodes.kind[0] = NodeKind::FixedOverlappable;
         design.placement.orientation[0] = Orientation::FE;
         let dir = tempfile::tempdir().unwrap();
         let paths = write_bookshelf(&design, dir.path()).unwrap();

@@ -163,7 +163,7 @@ fn a_small_design_is_read_whole() {
     assert_eq!(bytes_read, texts.iter().map(|t| t.len() as u64).sum::<u64>());
     assert!(warnings.is_empty(), "{warnings:?}");
     use NodeKind::*;
-    assert_eq!(design.nodes.kind, [Movable, Movable, Fixed, FixedNoImage]);
+    assert_eq!(design.nodes.kind, [Movable, Movable, Fixed, FixedOverlappable]);
     assert_eq!(design.die(), Some(Rect::at(0.0, 0.0, 100.0, 4.0)));
     // `b` is turned clockwise by a quarter: 2 wide and 6 high, its centre at (21.25, -4).
     assert_eq!(design.rect(1), Rect::at(20.25, -7.0, 2.0, 6.0));
@@ -334,7 +334,7 @@ fn placements_are_read_for_given_nodes() {
     assert_eq!(loaded.placement.x, [1.0, 3.0, 0.0, 0.0]);
     assert_eq!(loaded.placement.orientation[1], Orientation::FW);
     use NodeKind::*;
-    assert_eq!(loaded.kind, [Fixed, Movable, Fixed, FixedNoImage]);
+    assert_eq!(loaded.kind, [Fixed, Movable, Fixed, FixedOverlappable]);
     assert_eq!(loaded.warnings.len(), 2, "{:?}", loaded.warnings);
     small.write("pl", "z 1 2 : S\n");
     let error = placefield::bookshelf::read_placement(&small.path("pl"), &design.nodes);

@@ -264,7 +264,7 @@ fn pins_counted_from_the_corner_are_found_out() {
 fn ports_far_from_the_die_are_named() {
     let mut case = Case::sound();
     case.add("pad", NodeKind::Fixed, [-9.0, 10.0, 4.0, 4.0]);
-    case.add("lost", NodeKind::FixedNoImage, [40.0, 800.0, 1.0, 1.0]);
+    case.add("lost", NodeKind::FixedOverlappable, [40.0, 800.0, 1.0, 1.0]);
     case.add("unwired", NodeKind::Fixed, [900.0, 40.0, 1.0, 1.0]);
     let nets = case.nets();
     nets.pin_node[1] = 400;

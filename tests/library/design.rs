@@ -242,7 +242,11 @@ mod blocked {
     #[test]
     fn fences_of_a_design_are_regions() {
         let mut design = design();
-        let fence = |name: &str, rects: Vec<Rect>| Fence { name: name.to_owned(), rects };
+        let fence = |name: &str, rects: Vec<Rect>| Fence {
+            name: name.to_owned(),
+            rects,
+            ..Fence::default()
+        };
         let off_die = Rect::at(100.0, 0.0, 5.0, 5.0);
         design.fences = vec![
             fence("empty", vec![Rect::at(0.0, 20.0, 10.0, 10.0)]),

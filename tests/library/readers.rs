@@ -161,7 +161,7 @@ mod pl {
     fn read(text: &str) -> Result<(Contents<Placement>, Vec<NodeKind>), String> {
         let mut names = Names::default();
         ["a", "b", "t", "ni"].iter().for_each(|n| names.push(n));
-        let (m, f, ni) = (NodeKind::Movable, NodeKind::Fixed, NodeKind::FixedNoImage);
+        let (m, f, ni) = (NodeKind::Movable, NodeKind::Fixed, NodeKind::FixedOverlappable);
         let mut kind = vec![m, m, f, ni];
         let file = parse_pl(text.as_bytes(), Path::new("d.pl"), &NameIndex::new(&names), &mut kind);
         file.map(|f| (f, kind)).map_err(|e| e.to_string())
@@ -187,9 +187,9 @@ mod pl {
         let all = |mark: &str| ["a", "t", "ni"].map(|n| format!("{n} 0 0 : N {mark}\n")).concat();
         use NodeKind::*;
         for (mark, want) in [
-            ("", [Movable, Movable, Fixed, FixedNoImage]),
-            ("/FIXED", [Fixed, Movable, Fixed, FixedNoImage]),
-            ("/FIXED_NI", [FixedNoImage, Movable, FixedNoImage, FixedNoImage]),
+            ("", [Movable, Movable, Fixed, FixedOverlappable]),
+            ("/FIXED", [Fixed, Movable, Fixed, FixedOverlappable]),
+            ("/FIXED_NI", [FixedOverlappable, Movable, FixedOverlappable, FixedOverlappable]),
         ] {
             let (file, kind) = read(&all(mark)).unwrap();
             assert_eq!(kind, want, "{mark}");

@@ -339,7 +339,7 @@ fn nodes(design: &Design, die: Rect, most: usize) -> Boxes {
         *kind = match of {
             NodeKind::Movable => 0,
             NodeKind::Fixed => 2,
-            NodeKind::FixedNoImage => 3,
+            NodeKind::FixedOverlappable => 3,
         };
     }
     movable_macros(design).into_iter().for_each(|i| kinds[i] = 1);
