@@ -332,6 +332,9 @@ pub enum DesignError {
 /// largest number stands for a pin that does not move.
 pub const MAX_COUNT: usize = u32::MAX as usize - 1;
 
+/// A node of more rows than this is a macro.
+pub const MOST_ROWS_OF_A_CELL: f64 = 4.0;
+
 /// Half-perimeter wirelength of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Hpwl {
@@ -530,6 +533,17 @@ impl Design {
             }
         };
         outline.is_empty().then_some(rect).into_iter().chain(outline.iter().map(lies))
+    }
+
+    /// Whether node `i` is a macro, where most rows are this high: a block of a library, or a node
+    /// of more than [`MOST_ROWS_OF_A_CELL`] rows. Macros are placed before other cells and keep
+    /// their orientation.
+    ///
+    /// # Panics
+    /// If a column has no value for node `i`.
+    pub fn is_macro(&self, i: usize, row_height: f64) -> bool {
+        self.master_of(i).is_some_and(|master| master.class == MasterClass::Other)
+            || self.nodes.height[i] > (MOST_ROWS_OF_A_CELL + 1e-3) * row_height
     }
 
     /// Whether node `i` is a filler cell that takes no part in placement: it has no area in the

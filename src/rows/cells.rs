@@ -2,7 +2,7 @@
 
 use super::RowsError;
 use super::sites::{Access, Band, MOST_SITES, SiteRow, Sites, TOLERANCE};
-use crate::design::{BlockageKind, Design, Master, Orientation, StandsOn, Symmetry};
+use crate::design::{BlockageKind, Design, Master, MasterClass, Orientation, StandsOn, Symmetry};
 use crate::grid::Rect;
 use crate::lists::Lists;
 use std::collections::HashMap;
@@ -37,6 +37,18 @@ struct Footprint {
     stands_on: StandsOn,
     symmetry: Symmetry,
     is_macro: bool,
+    has_library_cell: bool,
+}
+
+impl Footprint {
+    /// As [`Design::turns_with_row`].
+    fn turns(&self, row: &SiteRow) -> bool {
+        let height = f64::from_bits(self.height);
+        whole(height, row.height).is_some_and(|h| {
+            let rows = (h / row.height).round();
+            rows == 1.0 || self.has_library_cell && rows % 2.0 == 1.0
+        })
+    }
 }
 
 /// A movable node with area.
@@ -104,13 +116,13 @@ impl Cells {
         let even = sites.even_bands();
         let soft = design.blockages.iter().filter(|b| b.kind == BlockageKind::Soft);
         let soft: Vec<Rect> = soft.map(|blockage| blockage.rect).collect();
-        let mut kinds: Vec<u32> = sites.rows.iter().filter_map(|row| row.site).collect();
+        let mut kinds: Vec<u32> = sites.rows().iter().filter_map(|row| row.site).collect();
         kinds.sort_unstable();
         kinds.dedup();
         let mut known: HashMap<Footprint, u32> = HashMap::new();
         let mut before: Option<(Footprint, u32)> = None;
         for node in nodes {
-            let is_macro = design.is_macro(node);
+            let is_macro = design.is_macro(node, sites.usual);
             let (w, h) = match is_macro {
                 true => design.size(node),
                 false => (design.nodes.width[node], design.nodes.height[node]),
@@ -126,6 +138,7 @@ impl Cells {
                 stands_on: master.stands_on,
                 symmetry: master.symmetry,
                 is_macro,
+                has_library_cell: design.master_of(node).is_some(),
             };
             // Cells of one kind often follow one another.
             let index = match before {
@@ -151,7 +164,8 @@ impl Cells {
             }
             let lattice = &sites.lattices()[lattice];
             let width = lattice.width(w).ok_or(RowsError::TooManySites)?;
-            let edges = (design.edge_padding(node) / lattice.pitch - TOLERANCE).ceil() as i32;
+            let edges = edge_padding(design, node) / lattice.pitch;
+            let edges = (edges - TOLERANCE).ceil() as i32;
             let padding = if is_macro { 0 } else { padding + edges.max(0) };
             let fence = design.nodes.fence_of(node).map(|fence| fence as u32);
             cells.cells.push(Cell {
@@ -190,6 +204,14 @@ impl Cells {
     }
 }
 
+/// Returns the length at each side of a node that keeps its edges apart from all others, if these
+/// keep theirs: half of the largest spacing. A cell may be mirrored, so both sides get the larger.
+fn edge_padding(design: &Design, node: usize) -> f64 {
+    let edges = design.master_of(node).map_or([None; 2], |master| master.edge);
+    let spacings = edges.into_iter().flatten().map(|edge| design.edge_spacing.largest(edge));
+    spacings.fold(0.0, f64::max) / 2.0
+}
+
 impl Sites {
     /// Returns the height that all bands have, if all have the same.
     fn even_bands(&self) -> Option<f64> {
@@ -209,7 +231,7 @@ impl Sites {
                 StandsOn::UpsideDown => upside_down,
             };
             let turned =
-                of.is_macro || orientation(row, height, Orientation::N, &of.symmetry).is_some();
+                of.is_macro || orientation(row, of.turns(row), Orientation::N, &of.symmetry).is_some();
             rails && turned && (of.site.is_none() || of.site == row.site)
         };
         let rows = (0u32..).zip(self.rows()).filter(|(_, row)| fits(row));
@@ -233,11 +255,13 @@ static ALL_WAYS: Master = Master {
     symmetry: Symmetry { x: true, y: true, r90: true },
     site: None,
     stands_on: StandsOn::Any,
+    class: MasterClass::Core,
+    edge: [None; 2],
+    outline: Vec::new(),
 };
 
 fn master_of(design: &Design, node: usize) -> &Master {
-    let master = design.nodes.master.get(node).copied().flatten();
-    master.map_or(&ALL_WAYS, |index| &design.masters[index as usize])
+    design.master_of(node).unwrap_or(&ALL_WAYS)
 }
 
 /// `height` as a whole number of `rows`, in layout units; none where it is not one.
@@ -247,8 +271,8 @@ fn whole(height: f64, row: f64) -> Option<f64> {
 }
 
 /// Returns how a node lies on a row of `sites`: as the row asks, and mirrored left and right as it
-/// lies now where it may. One of an even number of rows has the same supply rail at its bottom and
-/// its top, and is not turned upside down. `None` where the library cell may not lie as the row
+/// lies now where it may. A node that no row turns ([`Design::turns_with_row`]) keeps the
+/// orientation that it has. `None` where the library cell may not lie as the row
 /// asks.
 ///
 /// # Panics
@@ -260,17 +284,19 @@ pub fn orientation_on(
     row: usize,
 ) -> Option<Orientation> {
     let now = design.placement.orientation[node];
-    if design.is_macro(node) {
+    if design.is_macro(node, sites.usual) {
         return Some(now);
     }
-    let symmetry = &master_of(design, node).symmetry;
-    orientation(&sites.rows()[row], design.nodes.height[node], now, symmetry)
+    let row = &sites.rows()[row];
+    let turns = design.turns_with_row(node, row.height);
+    orientation(row, turns, now, &master_of(design, node).symmetry)
 }
 
-/// As [`orientation_on`], of a node with this height, orientation and symmetry of its library cell.
+/// As [`orientation_on`], of a node with this orientation and symmetry of its library cell. `turns`
+/// says whether the row decides if it is upside down.
 fn orientation(
     row: &SiteRow,
-    height: f64,
+    turns: bool,
     now: Orientation,
     library: &Symmetry,
 ) -> Option<Orientation> {
@@ -282,12 +308,11 @@ fn orientation(
         S => library.x && library.y,
         _ => library.r90,
     };
-    let even = whole(height, row.height).is_some_and(|h| (h / row.height).round() % 2.0 == 0.0);
     let asked = row.orientation;
     let is_mirrored = |o| matches!(o, FN | S | FE | FW);
     // As the cell lies now, as far as the row leaves it open.
-    let base = if even && !now.swaps_axes() && !asked.swaps_axes() { now } else { asked };
-    let ways = if even {
+    let base = if !turns && !now.swaps_axes() && !asked.swaps_axes() { now } else { asked };
+    let ways = if !turns {
         [base, base.mirrored(), base.flipped(), base.mirrored().flipped()]
     } else {
         let same = is_mirrored(now) == is_mirrored(asked) || !row.symmetry.y;

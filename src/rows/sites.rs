@@ -366,7 +366,10 @@ impl Sites {
         for i in (0..design.nodes.len()).filter(fixed) {
             let rect = rect_of(i);
             if rect.width() > 0.0 && rect.height() > 0.0 {
-                take(&rect);
+                match placed(i) {
+                    true => take(&rect),
+                    false => design.solid_rects(i).for_each(|part| take(&part)),
+                }
             }
         }
         let hard = design.halos.iter().filter(|halo| !halo.soft);
@@ -392,7 +395,7 @@ impl Sites {
     /// `share` of it: vertical stripes. The strips between them are as wide as the widest cell.
     fn closed(&self, design: &Design, rect: &Rect, share: f64) -> impl Iterator<Item = Rect> {
         const STRIPE_ROWS: f64 = 8.0;
-        let cells = design.movable().filter(|&i| !design.is_macro(i));
+        let cells = design.movable().filter(|&i| !design.is_macro(i, self.usual));
         let widest = cells.map(|i| design.nodes.width[i]).fold(0.0, f64::max);
         let apart = (STRIPE_ROWS * self.usual).max(1.01 * widest / share.max(1e-3));
         let count = (rect.width() / apart).floor().clamp(1.0, MOST_SITES);
@@ -630,7 +633,7 @@ fn with_fences(runs: &[Run], fenced: &Fenced, fences: &[Fence]) -> Vec<Run> {
         merge(&mut inside);
         let here = without(runs, &others(&inside));
         let fence = of_fence[0].0;
-        let area = Area { fence: Some(fence), open: !fences[fence as usize].exclusive, soft: false };
+        let area = Area { fence: Some(fence), open: fences[fence as usize].admits_others, soft: false };
         all.extend(here.into_iter().map(|run| Run { area, ..run }));
     }
     all.sort_unstable_by_key(|run| run.start);
