@@ -615,13 +615,23 @@ impl Design {
     /// # Panics
     /// If the columns do not fit together ([`Design::check`]).
     pub fn hpwl(&self) -> Option<Hpwl> {
+        self.hpwl_at(&self.placement)
+    }
+
+    /// As [`Design::hpwl`], of another placement.
+    pub(crate) fn hpwl_at(&self, at: &Placement) -> Option<Hpwl> {
         let nets = self.nets.as_ref()?;
         const BLOCK: usize = 4096;
         // Pins are several to a node: what they need of it stands in one place.
-        let centres = parallel::map(self.nodes.len(), |node| self.centre(node));
+        let centres = parallel::map(self.nodes.len(), |node| {
+            let (w, h) = self.nodes.size(node, at.orientation[node]);
+            let Rect { xl, yl, xh, yh } = Rect::at(at.x[node], at.y[node], w, h);
+            ((xl + xh) / 2.0, (yl + yh) / 2.0)
+        });
         let blocks = parallel::map_blocks(nets.len(), BLOCK, |range| {
             range.fold((0.0, 0.0), |(plain, weighted), e| {
-                let length = self.half_perimeter(nets, e, |node| centres[node]);
+                let pose = |node: usize| (centres[node], at.orientation[node]);
+                let length = self.half_perimeter(nets, e, pose);
                 (plain + length, weighted + nets.weight[e] * length)
             })
         });
@@ -631,12 +641,18 @@ impl Design {
     }
 
     pub(crate) fn net_hpwl(&self, nets: &Nets, e: usize) -> f64 {
-        self.half_perimeter(nets, e, |node| self.centre(node))
+        let orientation = &self.placement.orientation;
+        self.half_perimeter(nets, e, |node| (self.centre(node), orientation[node]))
     }
 
-    /// Returns the HPWL of net `e`; `centre` gives the centre of a node.
+    /// Returns the HPWL of net `e`; `pose` gives the centre and the orientation of a node.
     #[inline]
-    fn half_perimeter(&self, nets: &Nets, e: usize, centre: impl Fn(usize) -> (f64, f64)) -> f64 {
+    fn half_perimeter(
+        &self,
+        nets: &Nets,
+        e: usize,
+        pose: impl Fn(usize) -> ((f64, f64), Orientation),
+    ) -> f64 {
         let pins = nets.pins_of(e);
         if pins.len() < 2 {
             return 0.0;
@@ -648,7 +664,7 @@ impl Design {
             yh: f64::NEG_INFINITY,
         };
         for p in pins {
-            let (x, y) = self.pin_from(centre(nets.pin_node[p] as usize), nets, p);
+            let (x, y) = pin_from(pose(nets.pin_node[p] as usize), nets, p);
             box_ = box_.union(&Rect { xl: x, yl: y, xh: x, yh: y });
         }
         box_.width() + box_.height()
@@ -664,14 +680,14 @@ impl Design {
     /// # Panics
     /// If there is no pin `p`, or its node does not exist.
     pub fn pin_position(&self, nets: &Nets, p: usize) -> (f64, f64) {
-        self.pin_from(self.centre(nets.pin_node[p] as usize), nets, p)
+        let node = nets.pin_node[p] as usize;
+        pin_from((self.centre(node), self.placement.orientation[node]), nets, p)
     }
+}
 
-    /// Returns the position of pin `p` if its node has its centre at `(x, y)`.
-    #[inline]
-    fn pin_from(&self, (x, y): (f64, f64), nets: &Nets, p: usize) -> (f64, f64) {
-        let orientation = self.placement.orientation[nets.pin_node[p] as usize];
-        let (dx, dy) = orientation.turn((nets.pin_dx[p], nets.pin_dy[p]));
-        (x + dx, y + dy)
-    }
+/// Returns the position of pin `p` if its node has its centre at `(x, y)`.
+#[inline]
+fn pin_from(((x, y), orientation): ((f64, f64), Orientation), nets: &Nets, p: usize) -> (f64, f64) {
+    let (dx, dy) = orientation.turn((nets.pin_dx[p], nets.pin_dy[p]));
+    (x + dx, y + dy)
 }

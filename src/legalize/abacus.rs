@@ -205,12 +205,12 @@ impl Stripe {
             let segments = &self.rows[row];
             let mut look = |k: usize| {
                 let segment = &segments[k];
-                let Run { start, end, area } = segment.run;
+                let Run { start, end, fence } = segment.run;
                 let x = wish.x.min(f64::from(end - width)).max(f64::from(start));
                 if (x - wish.x).abs() + dy >= nearest_own + self.row_height {
                     return false;
                 }
-                if area.admits(access) && segment.has_room(width) {
+                if fence == access.fence && segment.has_room(width) {
                     let (x, farther) = segment.tried(wish.x, width);
                     let own = (x - wish.x).abs() + dy;
                     nearest_own = nearest_own.min(own);
@@ -240,12 +240,12 @@ impl Stripe {
             let here = &self.rows[row..row + ask.rows as usize];
             let segments = &here[0];
             let mut look = |k: usize| {
-                let Run { start, end, area } = segments[k].run;
+                let Run { start, end, fence } = segments[k].run;
                 let x = wish.x.min(f64::from(end - width)).max(f64::from(start));
                 if (x - wish.x).abs() + dy >= least {
                     return false;
                 }
-                if area.admits(ask.access)
+                if fence == ask.access.fence
                     && let Some(x) = Self::first_site(here, k, ask)
                 {
                     let cost = (f64::from(x) - wish.x).abs() + dy;
@@ -275,7 +275,7 @@ impl Stripe {
                 let at = segments
                     .partition_point(|s| f64::from(s.run.start) <= from.min(f64::from(high)));
                 let segment = segments.get(at.checked_sub(1)?)?;
-                if !segment.run.area.admits(ask.access) || !segment.has_room(ask.width) {
+                if segment.run.fence != ask.access.fence || !segment.has_room(ask.width) {
                     return None;
                 }
                 x = segment.tried_from(x, ask.wish.x, ask.width);
@@ -289,7 +289,9 @@ impl Stripe {
                     let at = segments.partition_point(|s| s.run.start <= x);
                     at > 0 && {
                         let Segment { run, used, .. } = &segments[at - 1];
-                        run.area.admits(ask.access) && run.start + used <= x && x + ask.width <= run.end
+                        run.fence == ask.access.fence
+                            && run.start + used <= x
+                            && x + ask.width <= run.end
                     }
                 });
                 return (fits && x >= low && x + ask.width <= high).then_some(x);

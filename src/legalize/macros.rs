@@ -13,7 +13,7 @@ use super::spread::spread;
 use super::watch::Watch;
 use crate::design::{Design, Halo, NodeKind, Placement};
 use crate::grid::Rect;
-use crate::rows::{Cell, Cells, Run, SiteRow, Sites, orientation_on, shared, without};
+use crate::rows::{Access, Cell, Cells, Run, SiteRow, Sites, orientation_on, shared, without};
 
 /// Rounds in which macros look for nearer places.
 const ROUNDS: usize = 8;
@@ -162,7 +162,7 @@ fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Obstacle]) -> Option<Vec<(f6
     let bottom = rows().map(|row| sites.rows()[row].y).fold(f64::INFINITY, f64::min);
     let top = rows().map(|row| sites.rows()[row].y + sites.rows()[row].height);
     let top = top.fold(f64::NEG_INFINITY, f64::max);
-    let runs = || rows().flat_map(|row| sites.segments(row));
+    let runs = || rows().flat_map(|row| sites.segments(Access::default(), row));
     let (left, right) = (runs().map(|run| run.start).min()?, runs().map(|run| run.end).max()?);
     let unit = [lattice.pitch, sites.usual_height()];
     // From layout units to sites and rows.
@@ -289,15 +289,16 @@ impl MacroGrid<'_> {
                 break;
             }
             let row = allowed[nth];
-            let mut runs = self.sites.segments(row.row as usize).to_vec();
+            let access = m.cell.access;
+            let mut runs = self.sites.segments(access, row.row as usize).to_vec();
             let mut before = None;
             for band in row.bands() {
                 if before != Some(self.slabs[band]) {
-                    runs = shared(&runs, self.sites.free(band), false);
+                    runs = shared(&runs, self.sites.free_for(access, band), false);
                     before = Some(self.slabs[band]);
                 }
             }
-            runs.retain(|run| run.fits(m.cell.access, m.cell.width));
+            runs.retain(|run| run.fits(access, m.cell.width));
             let window = (wish.0 - (bound - dy), wish.0 + (bound - dy));
             let blocked = self.blocked(m, y(nth), window, obstacles);
             for Run { start, end, .. } in without(&widened(&runs, m), &blocked) {

@@ -322,5 +322,3 @@ fn too_far(design: &Design, to: &Placement, limit: Option<f64>) -> Vec<Failed> {
 
 #[cfg(test)]
 mod properties;
-#[cfg(test)]
-mod tests;

@@ -7,7 +7,9 @@
 //! their ends instead of a window). Lengths are in sites. Every change can be undone.
 
 use super::outwards;
-use crate::rows::{AllowedRow, Cell, Cells, Occupant, RowCells, Run, Sites, Span, shared, without};
+use crate::rows::{
+    Access, AllowedRow, Cell, Cells, Occupant, RowCells, Run, Sites, Span, shared, without,
+};
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -48,7 +50,7 @@ pub(super) struct Shelf<'a> {
     pub(super) row_y: &'a [f64],
     /// The row and the first site of each cell that is placed.
     at: Vec<Option<(AllowedRow, i32)>>,
-    /// Cells that may use soft blockages though they did not lie there: they found no other room.
+    /// Cells that may use soft blockages because they found no other room.
     soft: Vec<bool>,
     bands: Vec<RowCells>,
     /// Of each free run, how many sites are occupied. Runs are counted over all bands.
@@ -56,7 +58,7 @@ pub(super) struct Shelf<'a> {
     /// Of each free run, a width that is known to fit into no gap between its cells.
     too_wide: Vec<i32>,
     first_run: Vec<u32>,
-    /// Of each list of allowed rows, the runs that are free in all bands of a row.
+    /// By view and list of allowed rows, the runs that are free in all bands of a row.
     spans: Vec<OnceLock<Vec<Run>>>,
     pushed: Pushed,
     /// The changes, in order.
@@ -120,7 +122,7 @@ impl<'a> Shelf<'a> {
             used: vec![0; runs],
             too_wide: vec![i32::MAX; runs],
             first_run,
-            spans: vec![OnceLock::new(); cells.all_rows()],
+            spans: vec![OnceLock::new(); sites.views() * cells.all_rows()],
             pushed: Pushed { to: vec![i32::MIN; count], ..Pushed::default() },
             journal: Vec::new(),
         }
@@ -165,6 +167,23 @@ impl<'a> Shelf<'a> {
         self.soft[k as usize] = true;
     }
 
+    /// Returns the areas that a cell may use.
+    fn access(&self, k: u32) -> Access {
+        match self.soft[k as usize] {
+            true => self.sites.access(self.cell(k).access.fence, true),
+            false => self.cell(k).access,
+        }
+    }
+
+    /// Returns the run of a band that holds site `x`, of those that a cell may use; an empty one if
+    /// there is none.
+    fn wall(&self, k: u32, band: usize, x: i32) -> Run {
+        let runs = self.sites.free_for(self.access(k), band);
+        let before = &runs[..runs.partition_point(|run| run.start <= x)];
+        let here = before.last().filter(|run| run.end > x);
+        here.copied().unwrap_or(Run { start: x, end: x, fence: None })
+    }
+
     /// Returns the run of a band that holds site `x`, counted over all bands.
     fn run_at(&self, band: usize, x: i32) -> (usize, Run) {
         let runs = self.sites.free(band);
@@ -174,10 +193,7 @@ impl<'a> Shelf<'a> {
 
     /// Returns whether a cell may lie in a run and is not wider.
     fn fits(&self, k: u32, run: &Run) -> bool {
-        let cell = self.cell(k);
-        let mut access = cell.access;
-        access.soft |= self.soft[k as usize];
-        run.fits(access, cell.width)
+        run.fits(self.access(k), self.width(k))
     }
 
     /// Returns the site of a run, wide enough for the cell, that is nearest to where it wants to
@@ -228,7 +244,7 @@ impl<'a> Shelf<'a> {
     pub(super) fn find_in(&mut self, k: u32, target: Target) -> Option<Place> {
         let rows = self.cells.rows(self.cell(k));
         let nth = rows.binary_search_by_key(&target.row, |row| row.row).ok()?;
-        let (_, run) = self.run_at(self.band_of(&target), target.site);
+        let run = self.wall(k, self.band_of(&target), target.site);
         if !self.fits(k, &run) {
             return None;
         }
@@ -266,21 +282,23 @@ impl<'a> Shelf<'a> {
         run.sites() - self.used[index]
     }
 
-    /// Returns the runs that are free in all bands of the nth row of a cell, of any fence.
+    /// Returns the runs, of any fence, that are free in all bands of the nth row of a cell.
     fn spans_of(&self, k: u32, nth: usize) -> &[Run] {
-        let row = self.cells.rows(self.cell(k))[nth];
-        self.spans[self.cells.first_row(self.cell(k)) + nth].get_or_init(|| {
-            let mut runs = self.sites.segments(row.row as usize).to_vec();
+        let (row, access) = (self.cells.rows(self.cell(k))[nth], self.access(k));
+        let all = self.cells.all_rows();
+        let index = access.view() * all + self.cells.first_row(self.cell(k)) + nth;
+        self.spans[index].get_or_init(|| {
+            let mut runs = self.sites.segments(access, row.row as usize).to_vec();
             for band in row.bands() {
-                runs = shared(&runs, self.sites.free(band), false);
+                runs = shared(&runs, self.sites.free_for(access, band), false);
             }
             runs
         })
     }
 
-    /// Returns the runs of a row that no cell occupies.
-    pub(super) fn free_runs(&self, row: usize) -> Vec<Run> {
-        let mut runs = self.sites.segments(row).to_vec();
+    /// Returns the runs of a row, for cells with this access, that no cell occupies.
+    pub(super) fn free_runs(&self, access: Access, row: usize) -> Vec<Run> {
+        let mut runs = self.sites.segments(access, row).to_vec();
         for band in self.sites.rows()[row].bands() {
             let cells = &self.bands[band].cells;
             if !cells.is_empty() {
@@ -585,7 +603,7 @@ impl<'a> Shelf<'a> {
             return None;
         }
         let walls = row.bands().fold((i32::MIN, i32::MAX), |(low, high), band| {
-            let (_, run) = self.run_at(band, x);
+            let run = self.wall(k, band, x);
             (low.max(run.start), high.min(run.end))
         });
         // Those with their centres left of this one's go left.
@@ -653,14 +671,14 @@ impl<'a> Shelf<'a> {
             let x = self.x(c);
             let new = way.mirrored(self.pushed.to[c as usize], self.width(c));
             for band in self.bands_of(c) {
-                let (_, run) = self.run_at(band, x);
+                let run = self.wall(c, band, x);
                 let wall = if way == Way::Left { run.start } else { -run.end };
                 short = short.max(wall - new);
                 let at = self.bands[band].from(x);
                 let split = if way == Way::Left { at } else { at + 1 };
                 // One beyond the wall is in nobody's way.
                 if let Some(next) = self.neighbour(way, band, split)
-                    && way.mirrored(next.span.left, next.span.width()) >= wall
+                    && way.mirrored(next.span.left, next.span.width()) + next.span.width() > wall
                 {
                     self.ask(way, next, new);
                 }
@@ -699,8 +717,8 @@ impl<'a> Shelf<'a> {
     pub(super) fn widest(&self, k: u32) -> i32 {
         let rows = self.cells.rows(self.cell(k)).len();
         let runs = (0..rows).flat_map(|nth| self.spans_of(k, nth));
-        let access = self.cell(k).access;
-        runs.filter(|run| run.area.admits(access)).map(Run::sites).max().unwrap_or(0)
+        let fence = self.cell(k).access.fence;
+        runs.filter(|run| run.fence == fence).map(Run::sites).max().unwrap_or(0)
     }
 
     /// Returns the bands that a cell covers.

@@ -88,7 +88,9 @@ impl Room {
         let first = cells.rows(cells.cells().first()?)[0].row as usize;
         let lattice = sites.rows()[first].lattice;
         let bands = || (0..sites.bands().len()).filter(|&b| sites.bands()[b].lattice == lattice);
-        let runs = |band: usize| sites.free(band).iter().filter(|run| run.area.admits(access));
+        let runs = |band: usize| {
+            sites.free_for(access, band).iter().filter(|run| run.fence == access.fence)
+        };
         let (mut low, mut high, mut free) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2], 0.0);
         for band in bands() {
             let (yl, yh) = (sites.bands()[band].yl / pitch, sites.bands()[band].yh / pitch);

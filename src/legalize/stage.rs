@@ -3,16 +3,17 @@
 //! The first attempt sweeps all cells by Abacus. Further attempts follow only if cells are left
 //! over or far from where they want to be: higher cells first and Abacus for the others, then every
 //! cell at the nearest free place, the highest and widest first. The attempt with the fewest cells
-//! left over is taken; among equals the one with the least total displacement.
+//! left over is taken; among equals the one with the shortest wires, or without nets the least
+//! total displacement.
 
 use super::abacus::{Ask, RowAt, Segment, Stripe};
 use super::shelf::{Shelf, Wish};
 use super::spread::spread;
 use super::watch::Watch;
 use super::{Failed, Legalized, Reason};
-use crate::design::Design;
+use crate::design::{Design, Placement};
 use crate::parallel;
-use crate::rows::{Access, Cell, Cells, RowsError, Sites, orientation_on};
+use crate::rows::{Access, Cell, Cells, RowsError, Run, Sites, orientation_on};
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -49,7 +50,8 @@ pub(super) fn homes(design: &Design, sites: &Sites) -> Result<Vec<u32>, RowsErro
             for row in cells.rows(cell) {
                 let row = row.row as usize;
                 let dy = (sites.rows()[row].y - y).abs();
-                for run in sites.segments(row).iter().filter(|r| r.area.admits(cell.access)) {
+                let runs = sites.segments(cell.access, row).iter();
+                for run in runs.filter(|run| run.fence == cell.access.fence) {
                     let (low, high) = (lattice.x(run.start), lattice.x(run.end - cell.width));
                     let distance = dy + (low - x).max(x - high).max(0.0);
                     if high >= low && distance < least[node] {
@@ -106,6 +108,8 @@ pub(super) fn place(
     let row_y: Vec<f64> = sites.rows().iter().map(|row| row.y / lattice.pitch).collect();
     spread(sites, cells, lattice.pitch, &mut wishes);
     let mut stage = Stage {
+        design,
+        placement: &done.placement,
         sites,
         cells,
         wishes: &wishes,
@@ -114,13 +118,11 @@ pub(super) fn place(
         watch,
     };
     let (mut shelf, left) = stage.best();
-    if stage.watch.stopped() {
-        done.interrupted = true;
-    }
+    let stopped = stage.watch.stopped();
     for k in left {
         let Cell { node, width, .. } = cells.cells()[k as usize];
         let widest = shelf.widest(k);
-        let reason = match done.interrupted {
+        let reason = match stopped {
             true => Reason::Interrupted,
             false if width > widest => Reason::TooWide { sites: width, widest },
             false => Reason::Full,
@@ -128,12 +130,16 @@ pub(super) fn place(
         done.failed.push(Failed { node, reason });
     }
     shelf.settle();
-    for (k, cell) in (0u32..).zip(cells.cells()) {
-        let node = cell.node as usize;
-        standing[node] = true;
+    cells.cells().iter().for_each(|cell| standing[cell.node as usize] = true);
+    write(design, &shelf, &mut done.placement);
+}
+
+/// Writes the places of the cells of a shelf.
+fn write(design: &Design, shelf: &Shelf<'_>, at: &mut Placement) {
+    let sites = shelf.sites;
+    for (k, cell) in (0u32..).zip(shelf.cells.cells()) {
         let Some((row, x)) = shelf.place_of(k) else { continue };
-        let row = row.row as usize;
-        let at = &mut done.placement;
+        let (node, row) = (cell.node as usize, row.row as usize);
         at.x[node] = sites.x(row, x + cell.padding);
         at.y[node] = sites.rows()[row].y;
         if let Some(orientation) = orientation_on(design, sites, node, row) {
@@ -144,6 +150,9 @@ pub(super) fn place(
 
 /// The cells of one lattice and the rows for them.
 struct Stage<'a, 'w, 'c> {
+    design: &'a Design,
+    /// Where other nodes lie.
+    placement: &'w Placement,
     sites: &'a Sites,
     cells: &'a Cells,
     wishes: &'a [Wish],
@@ -160,9 +169,6 @@ impl<'a> Stage<'a, '_, '_> {
         for order in [Order::HighFirst, Order::Greedy] {
             let (shelf, left) = &best;
             let count = self.cells.cells().len() as u32;
-            let sum = |shelf: &Shelf<'_>| -> f64 {
-                (0..count).filter_map(|k| shelf.displacement(k)).sum()
-            };
             let far = || {
                 let far = FAR_ROWS * self.row;
                 (0..count).any(|k| shelf.displacement(k).is_some_and(|d| d > far))
@@ -173,13 +179,23 @@ impl<'a> Stage<'a, '_, '_> {
                 break;
             }
             let other = self.attempt(order);
-            let score = |(shelf, left): &(Shelf<'_>, Vec<u32>)| (left.len(), sum(shelf));
+            let score = |(shelf, left): &(Shelf<'_>, Vec<u32>)| (left.len(), self.length(shelf));
             let (old, new) = (score(&best), score(&other));
             if new.0 < old.0 || new.0 == old.0 && new.1 < old.1 {
                 best = other;
             }
         }
         best
+    }
+
+    /// Returns the length of the wires with the cells of a shelf; without nets their displacement.
+    fn length(&self, shelf: &Shelf<'_>) -> f64 {
+        if self.design.nets.is_some() {
+            let mut placement = self.placement.clone();
+            write(self.design, shelf, &mut placement);
+            return self.design.hpwl_at(&placement).map_or(0.0, |hpwl| hpwl.weighted);
+        }
+        (0..self.cells.cells().len() as u32).filter_map(|k| shelf.displacement(k)).sum()
     }
 
     /// Places the cells in this order. Returns those that are left over.
@@ -204,7 +220,11 @@ impl<'a> Stage<'a, '_, '_> {
         });
         let reach = if order == Order::Greedy { 0 } else { REACH };
         let mut left = self.put_all(&mut shelf, others, reach);
-        left.extend(self.abacus(&mut shelf, swept));
+        for view in 0..self.sites.views() {
+            let here = |k: &u32| self.cells.cells()[*k as usize].access.view() == view;
+            let swept = swept.iter().copied().filter(here).collect();
+            left.extend(self.abacus(&mut shelf, swept));
+        }
         left = self.put_all(&mut shelf, left, REACH);
         left = self.put_all(&mut shelf, left, usize::MAX);
         left.iter().for_each(|&k| shelf.allow_soft(k));
@@ -267,8 +287,12 @@ impl<'a> Stage<'a, '_, '_> {
         }
     }
 
-    /// Puts cells by Abacus on the sites that are free. Returns those that found no room.
+    /// Puts cells, of one view, by Abacus on the sites that are free. Returns those that found no
+    /// room.
     fn abacus(&mut self, shelf: &mut Shelf<'a>, swept: Vec<u32>) -> Vec<u32> {
+        let Some(access) = swept.first().map(|&k| self.cells.cells()[k as usize].access) else {
+            return swept;
+        };
         let (sites, cells, wishes, row_height) = (self.sites, self.cells, self.wishes, self.row);
         let cell = |k: u32| &cells.cells()[k as usize];
         let mut rows_for: RowsFor = HashMap::new();
@@ -280,9 +304,10 @@ impl<'a> Stage<'a, '_, '_> {
             }
             last = Some(key(k));
             rows_for.entry(key(k)).or_insert_with(|| {
-                let here = |row: u32| sites.segments(row as usize);
+                let access = cell(k).access;
+                let here = |row: u32| sites.segments(access, row as usize);
                 let rows = cells.rows(cell(k)).iter().map(|row| row.row);
-                rows.filter(|&row| here(row).iter().any(|r| r.area.admits(cell(k).access)))
+                rows.filter(|&row| here(row).iter().any(|run| run.fence == access.fence))
                     .map(|row| RowAt { y: self.row_y[row as usize], row })
                     .collect()
             });
@@ -295,7 +320,7 @@ impl<'a> Stage<'a, '_, '_> {
             near.min_by(|a, b| (a.y - y).abs().total_cmp(&(b.y - y).abs())).map(|at| at.row)
         };
         let home = parallel::map(swept.len(), |k| (swept[k], nearest_row(swept[k])));
-        let stripes = stripes(sites, cells, &home);
+        let stripes = stripes(sites, access, cells, &home);
         let mut of_stripe: Vec<Vec<u32>> = vec![Vec::new(); stripes.len()];
         let mut left = Vec::new();
         for (k, row) in home {
@@ -319,7 +344,7 @@ impl<'a> Stage<'a, '_, '_> {
             let done = parallel::map(count, |nth| {
                 let at = some + nth;
                 let rows = stripes[at].clone();
-                let segments = |row| shelf.free_runs(row).into_iter().map(Segment::new).collect();
+                let segments = |row| shelf.free_runs(access, row).into_iter().map(Segment::new).collect();
                 let segments = rows.clone().map(segments).collect();
                 let mut stripe =
                     Stripe { first: rows.start, rows: segments, row_height, high: Vec::new() };
@@ -353,7 +378,12 @@ impl<'a> Stage<'a, '_, '_> {
 }
 
 /// Divides the rows, so that about as many cells are of each stripe and fit there.
-fn stripes(sites: &Sites, cells: &Cells, home: &[(u32, Option<u32>)]) -> Vec<Range<usize>> {
+fn stripes(
+    sites: &Sites,
+    access: Access,
+    cells: &Cells,
+    home: &[(u32, Option<u32>)],
+) -> Vec<Range<usize>> {
     let rows = sites.rows().len();
     let wanted = (home.len() / CELLS_OF_STRIPE).min(rows / ROWS_OF_STRIPE);
     if wanted < 2 {
@@ -369,7 +399,7 @@ fn stripes(sites: &Sites, cells: &Cells, home: &[(u32, Option<u32>)]) -> Vec<Ran
     let mut stripes: Vec<Range<usize>> = Vec::new();
     let (mut start, mut held, mut asks, mut has) = (0, 0, 0.0, 0.0);
     for row in 0..rows {
-        let free: i32 = sites.segments(row).iter().map(|run| run.end - run.start).sum();
+        let free: i32 = sites.segments(access, row).iter().map(Run::sites).sum();
         has += f64::from(free);
         asks += asked[row] as f64;
         held += count[row];

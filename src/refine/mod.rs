@@ -16,8 +16,8 @@
 //!
 //! Cells stand on whole sites and within or outside fences as
 //! [`rows`](crate::rows) has them. Cells of several rows are moved into gaps
-//! and exchanged with others like them. Macros stay where they are, and so do cells that lie on
-//! their side or have a halo of their own.
+//! and exchanged with others like them. Cells and macros that lie on their side or have a halo of
+//! their own stay where they are.
 //!
 //! ```
 //! use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement, Row};
@@ -188,8 +188,8 @@ pub struct Refined {
     pub rounds: usize,
     /// Cells that were moved or mirrored.
     pub moved: usize,
-    /// Movable nodes with area that had to stay: macros, cells that lie on their side, with a halo
-    /// of their own or with less padding than was asked for.
+    /// Movable nodes with area that had to stay: those that lie on their side, have a halo of their
+    /// own, or less padding than was asked for.
     pub stayed: usize,
     /// Whether it was ended from outside, before a round brought too little.
     pub interrupted: bool,

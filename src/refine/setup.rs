@@ -95,8 +95,7 @@ struct Start<'a> {
 }
 
 /// The properties that tell kinds of cells apart: where they may stand, whether the library cell
-/// may be mirrored, whether it is an even number of rows high, and how else cells may lie on the
-/// row.
+/// may be mirrored, whether rows turn it upside down, and how else cells may lie on the row.
 type KindKey = (usize, bool, bool, [bool; 2]);
 
 impl Start<'_> {
@@ -135,11 +134,11 @@ impl Start<'_> {
             };
             let row = &rows[spot.row as usize];
             let (width, height) = self.design.size(node);
-            let even = (height / row.height).round() % 2.0 == 0.0;
+            let turns = self.design.turns_with_row(node, row.height);
             let library = self.design.nodes.master.get(node).copied().flatten();
             let library = library.is_none_or(|m| self.design.masters[m as usize].symmetry.y);
             let symmetry = row.symmetry;
-            let key = (cell.footprint(), library, even, [symmetry.x, symmetry.y]);
+            let key = (cell.footprint(), library, turns, [symmetry.x, symmetry.y]);
             let kind = *kinds.entry(key).or_insert_with(|| {
                 let mut bands = vec![None; rows.len()];
                 for allowed in self.cells.rows(cell) {
@@ -150,7 +149,7 @@ impl Start<'_> {
                     }
                 }
                 let mirrors = self.turned && library && mirrors;
-                state.kinds.push(Kind { bands, mirrors, follows_rows: self.turned && !even });
+                state.kinds.push(Kind { bands, mirrors, follows_rows: self.turned && turns });
                 state.kinds.len() as u32 - 1
             });
             state.cells.push(Cell {
@@ -176,7 +175,7 @@ impl Start<'_> {
         let at = &self.design.placement;
         let (x, y, orientation) = (at.x[node], at.y[node], at.orientation[node]);
         let upright = self.turned || orientation == Orientation::N;
-        if cell.is_macro || self.has_halo[node] || orientation.swaps_axes() || !upright {
+        if self.has_halo[node] || orientation.swaps_axes() || !upright {
             return None;
         }
         let lattice = &self.sites.lattices()[lattice];
@@ -192,7 +191,10 @@ impl Start<'_> {
         let here = allowed[first..].iter().take_while(|at| rows[at.row as usize].y <= y + near);
         let span = Span { left: site, right: site + cell.width };
         here.filter(|at| !rows[at.row as usize].orientation.swaps_axes())
-            .find(|at| span.lies_in(self.sites.segments(at.row as usize), cell.access))
+            .find(|at| {
+                let segments = self.sites.segments(cell.access, at.row as usize);
+                span.lies_in(segments, cell.access)
+            })
             .map(|at| Spot { row: at.row, site, mirrored: false })
     }
 }

@@ -10,7 +10,7 @@
 
 use super::state::{Change, Spot, State};
 use super::wires::Without;
-use crate::rows::Span;
+use crate::rows::{Access, Span};
 
 /// Cells that are shifted together at most.
 pub(super) const RUN: usize = 48;
@@ -30,17 +30,20 @@ pub(super) struct Stretch {
 pub(super) fn stretches(state: &State, offset: usize) -> Vec<Stretch> {
     let mut found = Vec::new();
     for row in state.searched.clone() {
-        let (segments, mut most) = (state.sites.segments(row), RUN - offset);
+        let mut most = RUN - offset;
         let band = &state.bands[state.rows[row].band as usize];
-        let here = |cell: u32| {
-            state.cells[cell as usize].spot.row as usize == row && state.is_single(cell)
+        let here = |cell: u32, access: Access| {
+            let of = &state.cells[cell as usize];
+            of.access == access && of.spot.row as usize == row && state.is_single(cell)
         };
         let mut first = 0;
         while let Some(standing) = band.cells.get(first) {
+            let access = state.cells[standing.cell as usize].access;
+            let segments = state.sites.segments(access, row);
             let after = segments.partition_point(|run| run.start <= standing.span.left);
             let Some(run) = after.checked_sub(1).map(|k| segments[k]) else { break };
             let cells = band.cells[first..].iter().take(most);
-            let count = cells.take_while(|s| s.span.left < run.end && here(s.cell)).count();
+            let count = cells.take_while(|s| s.span.left < run.end && here(s.cell, access)).count();
             if count == 0 {
                 first += 1;
                 continue;

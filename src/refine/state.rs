@@ -146,7 +146,7 @@ impl State {
 
     /// Returns whether one free run of `row` holds the sites of `span`, whatever cells are there.
     pub(super) fn holds(&self, row: usize, span: Span, access: Access) -> bool {
-        span.lies_in(self.sites.segments(row), access)
+        span.lies_in(self.sites.segments(access, row), access)
     }
 
     /// Whether `cell` may stand there, where no cell is but those that `passes` says may be.
@@ -155,7 +155,8 @@ impl State {
         self.holds(spot.row as usize, span, access)
             && self.bands(cell, spot.row).is_some_and(|mut bands| {
                 bands.all(|band| {
-                    self.bands[band].is_free(self.sites.free(band), span, access, &passes)
+                    let free = self.sites.free_for(access, band);
+                    self.bands[band].is_free(free, span, access, &passes)
                 })
             })
     }

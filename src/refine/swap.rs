@@ -123,7 +123,8 @@ impl Seeker<'_> {
         let state = self.state;
         let (of, band) = (&state.cells[self.cell as usize], &state.rows[row].band);
         let band = &state.bands[*band as usize];
-        let gap = band.between(j).nearest_part(state.sites.segments(row), want, of.access);
+        let segments = state.sites.segments(of.access, row);
+        let gap = band.between(j).nearest_part(segments, want, of.access);
         if let Some(gap) = gap {
             if gap.width() >= of.sites {
                 self.fill_gap(row, want, gap);
@@ -293,7 +294,7 @@ fn room(state: &State, cell: u32, index: usize) -> Span {
     let of = &state.cells[cell as usize];
     let row = &state.rows[of.spot.row as usize];
     let around = state.bands[row.band as usize].around(index, index + 1);
-    let segments = state.sites.segments(of.spot.row as usize);
+    let segments = state.sites.segments(of.access, of.spot.row as usize);
     let room = around.nearest_part(segments, of.spot.site, of.access);
     room.unwrap_or(state.span(cell, of.spot.site))
 }

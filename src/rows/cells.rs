@@ -168,11 +168,12 @@ impl Cells {
             let edges = (edges - TOLERANCE).ceil() as i32;
             let padding = if is_macro { 0 } else { padding + edges.max(0) };
             let fence = design.nodes.fence_of(node).map(|fence| fence as u32);
+            let in_soft = soft.iter().any(|rect| rect.overlap(&design.rect(node)) > 0.0);
             cells.cells.push(Cell {
                 node: node as u32,
                 width: width + 2 * padding,
                 padding,
-                access: Access { fence, soft: soft.iter().any(|r| r.overlap(&design.rect(node)) > 0.0) },
+                access: sites.access(fence, in_soft),
                 is_macro,
                 footprint: index,
             });

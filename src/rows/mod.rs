@@ -10,10 +10,10 @@
 //!
 //! [`Sites::free`] returns the free runs of sites of a band: on rows, without fixed nodes, hard
 //! blockages, halos of fixed nodes, sites that the edge of a fence cuts, and the stripes that keep
-//! a partial blockage below its limit. The [`Area`] of a run says which cells may lie there.
-//! [`Sites::segments`] returns the runs of a row, which are free in all of its bands. A cell of
-//! one row needs one of these; a higher cell needs its sites free in every band of
-//! [`AllowedRow::bands`].
+//! a partial blockage below its limit. Each run names the fence that it is within. The [`Access`] of
+//! a cell says which of these it may use. [`Sites::segments`] returns the runs of a row, which are
+//! free in all of its bands. A cell of one row needs one of these; a higher cell needs its sites
+//! free in every band of [`AllowedRow::bands`].
 //!
 //! [`Cells`] are the movable nodes with area on one lattice: width in sites, padding, access to
 //! areas, and allowed rows. [`orientation_on`] returns the orientation of a cell on a row.
@@ -24,7 +24,7 @@
 //! use placefield::design::{Blockage, BlockageKind, Design, NodeKind, Nodes, Orientation};
 //! use placefield::design::{Placement, Row};
 //! use placefield::grid::Rect;
-//! use placefield::rows::{Cells, Sites};
+//! use placefield::rows::{Access, Cells, Sites};
 //!
 //! // Two rows of 20 sites of 2 × 10, and a blockage over sites 5 and 6 of the upper one.
 //! let row = Row { height: 10.0, site_width: 2.0, pitch: 2.0, sites: 20, ..Row::default() };
@@ -47,7 +47,7 @@
 //! };
 //! let sites = Sites::new(&design)?;
 //! assert_eq!(sites.rows().len(), 2);
-//! let runs: Vec<_> = sites.segments(1).iter().map(|run| (run.start, run.end)).collect();
+//! let runs: Vec<_> = sites.segments(Access::default(), 1).iter().map(|run| (run.start, run.end)).collect();
 //! assert_eq!(runs, [(0, 5), (7, 20)]);
 //! let cells = Cells::new(&design, &sites, 0, 0)?;
 //! assert_eq!(cells.cells()[0].width, 3);
@@ -63,7 +63,7 @@ mod sites;
 
 pub use cells::{AllowedRow, Cell, Cells, orientation_on};
 pub(crate) use occupancy::{Exchange, Occupant, RowCells, Span};
-pub use sites::{Access, Area, Band, Lattice, Run, SiteRow, Sites};
+pub use sites::{Access, Band, Lattice, Run, SiteRow, Sites};
 pub(crate) use sites::{shared, without};
 
 use crate::design::DesignError;
@@ -97,3 +97,6 @@ pub enum RowsError {
     #[error("cells of too many heights for so many rows")]
     TooManyHeights,
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,20 +15,20 @@ impl Span {
         self.right - self.left
     }
 
-    /// Returns whether one of `runs`, ascending, holds it and admits this access.
+    /// Returns whether a cell with this access may lie there, by the runs that it may use.
     pub(crate) fn lies_in(&self, runs: &[Run], access: Access) -> bool {
         let after = runs.partition_point(|run| run.start <= self.left);
-        let holds = |run: &Run| run.end >= self.right && run.area.admits(access);
+        let holds = |run: &Run| run.end >= self.right && run.fence == access.fence;
         after.checked_sub(1).is_some_and(|k| holds(&runs[k]))
     }
 
-    /// Returns its part in the run, of those that admit this access, that is nearest to `near`.
+    /// Returns its part in the run nearest to `near`, of the runs for a cell with this access.
     pub(crate) fn nearest_part(&self, runs: &[Run], near: i32, access: Access) -> Option<Span> {
         let after = runs.partition_point(|run| run.start <= near);
         let part = |k: usize| {
             let run = runs.get(k)?;
             let (left, right) = (self.left.max(run.start), self.right.min(run.end));
-            (left < right && run.area.admits(access)).then_some(Span { left, right })
+            (left < right && run.fence == access.fence).then_some(Span { left, right })
         };
         let before = after.checked_sub(1).and_then(part);
         if before.is_some_and(|before| before.left <= near && near < before.right) {
@@ -90,8 +90,8 @@ impl RowCells {
         &before[first.map_or(0, |k| k + 1)..]
     }
 
-    /// Returns whether the sites of `span` are in one of the `free` runs that admits this access,
-    /// with no cell on them but those that `passes` accepts.
+    /// Returns whether the sites of `span` are in one of the `free` runs, those for a cell with this
+    /// access, with no cell on them but those that `passes` accepts.
     pub(crate) fn is_free(
         &self,
         free: &[Run],

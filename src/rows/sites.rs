@@ -1,7 +1,7 @@
 //! The free sites of a design.
 
 use super::RowsError;
-use crate::design::{BlockageKind, Design, Fence, NodeKind, Orientation, Placement, Row, Symmetry};
+use crate::design::{BlockageKind, Design, NodeKind, Orientation, Placement, Row, Symmetry};
 use crate::grid::Rect;
 use crate::lists::Lists;
 use std::ops::Range;
@@ -101,32 +101,22 @@ pub struct Band {
     pub lattice: u32,
 }
 
-/// The rules of an area: which cells may lie there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Area {
-    /// The fence that it is within, if any.
-    pub fence: Option<u32>,
-    /// Whether cells that belong to no fence may lie in that fence as well.
-    pub open: bool,
-    /// Whether it is within a soft blockage.
-    pub soft: bool,
-}
-
-/// Where a cell may lie.
+/// Where a cell may lie: within its fence, and off soft blockages or not ([`Sites::access`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Access {
     /// The fence that it must lie in, if any.
     pub fence: Option<u32>,
-    /// Whether it may lie in soft blockages.
-    pub soft: bool,
+    /// The [`View`] of the sites.
+    view: u8,
 }
 
-impl Area {
-    /// Returns whether a cell with this access may lie here.
-    #[inline]
-    pub fn admits(&self, access: Access) -> bool {
-        let inside = self.fence == access.fence || self.open && access.fence.is_none();
-        inside && (access.soft || !self.soft)
+impl Access {
+    /// That of a cell without a fence that may use soft blockages.
+    pub const ALL: Access = Access { fence: None, view: 0 };
+
+    /// Returns the number of the view of the sites, below [`Sites::views`].
+    pub(crate) fn view(&self) -> usize {
+        self.view as usize
     }
 }
 
@@ -137,8 +127,8 @@ pub struct Run {
     pub start: i32,
     /// One more than the last.
     pub end: i32,
-    /// The area that holds them.
-    pub area: Area,
+    /// The fence that they are within, if any.
+    pub fence: Option<u32>,
 }
 
 impl Run {
@@ -150,8 +140,16 @@ impl Run {
     /// Returns whether a cell with this access and so many sites may lie here.
     #[inline]
     pub(crate) fn fits(&self, access: Access, sites: i32) -> bool {
-        self.sites() >= sites && self.area.admits(access)
+        self.sites() >= sites && self.fence == access.fence
     }
+}
+
+/// The free runs of all bands and of all rows as some cells may use them. Cells differ in that they
+/// have to stay in a region that admits others, or keep off soft blockages.
+#[derive(Clone, Debug)]
+struct View {
+    free: Lists<Run>,
+    segments: Lists<Run>,
 }
 
 /// The free sites of a design.
@@ -160,8 +158,13 @@ pub struct Sites {
     lattices: Vec<Lattice>,
     rows: Vec<SiteRow>,
     bands: Vec<Band>,
-    free: Lists<Run>,
-    segments: Lists<Run>,
+    /// The first one is that of cells that use all free sites.
+    views: Vec<View>,
+    /// The view of cells that have to stay in a region that admits others, or need not, each
+    /// without and with soft blockages.
+    view_of: [[u8; 2]; 2],
+    /// By fence, whether it admits others.
+    open: Vec<bool>,
     overlapping: bool,
     /// The height that most rows have.
     pub(super) usual: f64,
@@ -190,32 +193,54 @@ impl Sites {
             lattices,
             rows,
             bands: Vec::new(),
-            free: Lists::new(),
-            segments: Lists::new(),
+            views: Vec::new(),
+            view_of: [[0; 2]; 2],
+            open: design.fences.iter().map(|fence| fence.admits_others).collect(),
             overlapping: false,
             usual: design.row_height().ok_or(RowsError::NoRows)?,
         };
         sites.divide();
         let on_rows = sites.on_rows(&covered);
         let taken = sites.taken(design, placed, placement);
-        let fenced = sites.fenced(design);
         let soft = sites.soft(design);
-        for (band, runs) in on_rows.iter().enumerate() {
-            let runs = without(&unfenced(runs), &taken[band]);
-            let runs = with_fences(&runs, &fenced[band], &design.fences);
-            sites.free.values.extend(with_soft(runs, &soft[band]));
-            sites.free.end();
-        }
-        for (row, covered) in covered.iter().enumerate() {
-            let bands = sites.rows[row].bands();
-            let mut runs = unfenced(covered);
-            for (nth, band) in bands.enumerate() {
-                runs = shared(&runs, sites.free.get(band), nth == 0);
+        let any_soft = soft.iter().any(|soft| !soft.is_empty());
+        for members in 0..=usize::from(sites.open.contains(&true)) {
+            let fenced = sites.fenced(design, members == 1);
+            for keeps_off in 0..=usize::from(any_soft) {
+                let mut view = View { free: Lists::new(), segments: Lists::new() };
+                for (band, runs) in on_rows.iter().enumerate() {
+                    let runs = with_fences(&without(&unfenced(runs), &taken[band]), &fenced[band]);
+                    let soft = if keeps_off == 1 { &soft[band][..] } else { &[] };
+                    view.free.values.extend(without(&runs, soft));
+                    view.free.end();
+                }
+                for (row, covered) in covered.iter().enumerate() {
+                    let bands = sites.rows[row].bands();
+                    let mut runs = unfenced(covered);
+                    for (nth, band) in bands.enumerate() {
+                        runs = shared(&runs, view.free.get(band), nth == 0);
+                    }
+                    view.segments.values.extend(runs);
+                    view.segments.end();
+                }
+                sites.view_of[members][keeps_off] = sites.views.len() as u8;
+                sites.views.push(view);
             }
-            sites.segments.values.extend(runs);
-            sites.segments.end();
+        }
+        for view_of in &mut sites.view_of {
+            view_of[1] = if any_soft { view_of[1] } else { view_of[0] };
         }
         Ok(sites)
+    }
+
+    /// Returns the access of a cell that belongs to a fence, or to none. It keeps off soft
+    /// blockages unless it may use them.
+    ///
+    /// # Panics
+    /// Where there is no such fence.
+    pub fn access(&self, fence: Option<u32>, may_use_soft: bool) -> Access {
+        let open = fence.is_some_and(|fence| self.open[fence as usize]);
+        Access { fence, view: self.view_of[usize::from(open)][usize::from(!may_use_soft)] }
     }
 
     /// Returns the lattices, in order of pitch and phase.
@@ -233,20 +258,36 @@ impl Sites {
         &self.bands
     }
 
-    /// Returns the free runs of a band, ascending, none next to another of the same fence.
+    /// Returns the number of different views that cells have of the free sites.
+    pub(crate) fn views(&self) -> usize {
+        self.views.len()
+    }
+
+    /// Returns the free runs of a band, ascending, none next to another of the same fence. They
+    /// include soft blockages, and regions that admit others.
     ///
     /// # Panics
     /// Where there is no such band.
     pub fn free(&self, band: usize) -> &[Run] {
-        self.free.get(band)
+        self.views[0].free.get(band)
     }
 
-    /// Returns the runs of a row that are free in all of its bands, ascending.
+    /// Returns the free runs of a band as a cell with this access may use them. The cell may lie in
+    /// those of its own fence.
+    ///
+    /// # Panics
+    /// Where there is no such band.
+    pub fn free_for(&self, access: Access, band: usize) -> &[Run] {
+        self.views[access.view()].free.get(band)
+    }
+
+    /// Returns the runs of a row that are free in all of its bands, ascending, as a cell with this
+    /// access may use them. The cell may lie in those of its own fence.
     ///
     /// # Panics
     /// Where there is no such row.
-    pub fn segments(&self, row: usize) -> &[Run] {
-        self.segments.get(row)
+    pub fn segments(&self, access: Access, row: usize) -> &[Run] {
+        self.views[access.view()].segments.get(row)
     }
 
     /// Whether some rows of one lattice share bands, so that cells of one row's height can be in
@@ -421,10 +462,11 @@ impl Sites {
     }
 
     /// Returns, by band, the sites of fences: those that one holds, and those that its edges cut.
-    /// The rectangles of a fence are one area.
-    fn fenced(&self, design: &Design) -> Vec<Fenced> {
+    /// The rectangles of a fence are one area. Regions that admit others count only for `members`.
+    fn fenced(&self, design: &Design, members: bool) -> Vec<Fenced> {
         let mut fenced: Vec<Fenced> = vec![Fenced::default(); self.bands.len()];
-        for (fence, of_fence) in (0u32..).zip(&design.fences) {
+        let fences = (0u32..).zip(&design.fences).filter(|(_, f)| members || !f.admits_others);
+        for (fence, of_fence) in fences {
             let mut parts: Vec<(usize, Rect)> = Vec::new();
             for rect in &of_fence.rects {
                 self.bands_of(rect, &mut |band, lattice| {
@@ -621,33 +663,19 @@ fn merge(intervals: &mut Vec<(i32, i32)>) {
 
 /// Runs of no fence.
 fn unfenced(intervals: &[(i32, i32)]) -> Vec<Run> {
-    intervals.iter().map(|&(start, end)| Run { start, end, area: Area::default() }).collect()
+    intervals.iter().map(|&(start, end)| Run { start, end, fence: None }).collect()
 }
 
 /// Returns the free runs of a band with the fence that each is within, ascending.
-fn with_fences(runs: &[Run], fenced: &Fenced, fences: &[Fence]) -> Vec<Run> {
+fn with_fences(runs: &[Run], fenced: &Fenced) -> Vec<Run> {
     let mut all = without(runs, &fenced.touched);
     for of_fence in fenced.within.chunk_by(|a, b| a.0 == b.0) {
         let mut inside: Vec<(i32, i32)> =
             of_fence.iter().map(|&(_, low, high)| (low, high)).collect();
         merge(&mut inside);
         let here = without(runs, &others(&inside));
-        let fence = of_fence[0].0;
-        let area = Area { fence: Some(fence), open: fences[fence as usize].admits_others, soft: false };
-        all.extend(here.into_iter().map(|run| Run { area, ..run }));
+        all.extend(here.into_iter().map(|run| Run { fence: Some(of_fence[0].0), ..run }));
     }
-    all.sort_unstable_by_key(|run| run.start);
-    all
-}
-
-/// Returns the runs, divided where soft blockages begin and end.
-fn with_soft(runs: Vec<Run>, soft: &[(i32, i32)]) -> Vec<Run> {
-    if soft.is_empty() {
-        return runs;
-    }
-    let mut all = without(&runs, soft);
-    let inside = without(&runs, &others(soft));
-    all.extend(inside.into_iter().map(|run| Run { area: Area { soft: true, ..run.area }, ..run }));
     all.sort_unstable_by_key(|run| run.start);
     all
 }
@@ -664,15 +692,14 @@ fn others(intervals: &[(i32, i32)]) -> Vec<(i32, i32)> {
     others
 }
 
-/// Returns the parts that two lists of runs share, of the same fence: soft where one of them is.
-/// With `adopt`, the first list's runs take the areas of the second's.
+/// Returns the parts that two lists of runs share, of the same fence. With `adopt`, the first
+/// list's runs take the fences of the second's.
 pub(crate) fn shared(a: &[Run], b: &[Run], adopt: bool) -> Vec<Run> {
     let (mut shared, mut i, mut j) = (Vec::new(), 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
         let (start, end) = (x.start.max(y.start), x.end.min(y.end));
-        if start < end && (adopt || x.area.fence == y.area.fence) {
-            let soft = y.area.soft || !adopt && x.area.soft;
-            shared.push(Run { start, end, area: Area { soft, ..y.area } });
+        if start < end && (adopt || x.fence == y.fence) {
+            shared.push(Run { start, end, fence: y.fence });
         }
         if x.end < y.end { i += 1 } else { j += 1 }
     }

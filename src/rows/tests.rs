@@ -1,10 +1,11 @@
 //! Free sites, by hand.
 
-use super::sites::{Cells, Run, Sites, orientation_on};
-use super::{Failed, LegalizeOptions, Reason, legalize};
+use super::{Access, Cells, Run, Sites, orientation_on};
 use crate::design::*;
 use crate::grid::Rect;
 use crate::legality::{self, LegalityOptions};
+use crate::legalize::{Failed, LegalizeOptions, Reason, legalize};
+use std::ops::ControlFlow;
 
 /// Returns rows of 10 with 50 sites of 1, every second upside down, and a cell of 3 × 10 for each
 /// of `rows`.
@@ -35,6 +36,10 @@ fn design(rows: usize) -> Design {
     }
 }
 
+
+/// The access of a cell that uses all free sites.
+const ANY: Access = Access::ALL;
+
 fn runs(runs: &[Run]) -> Vec<(i32, i32)> {
     runs.iter().map(|run| (run.start, run.end)).collect()
 }
@@ -47,15 +52,15 @@ fn fixed_nodes_with_their_halos_are_taken() {
     design.placement.orientation[0] = Orientation::FN;
     design.halos.push(Halo { node: 0, left: 2.5, top: 1.0, ..Halo::default() });
     let sites = Sites::new(&design).unwrap();
-    assert_eq!(runs(sites.segments(0)), [(0, 50)]);
+    assert_eq!(runs(sites.segments(ANY, 0)), [(0, 50)]);
     // Mirrored, the halo is at the right.
-    assert_eq!(runs(sites.segments(1)), [(0, 20), (26, 50)]);
-    assert_eq!(runs(sites.segments(2)), [(0, 20), (26, 50)]);
-    assert_eq!(runs(sites.segments(3)), [(0, 50)]);
+    assert_eq!(runs(sites.segments(ANY, 1)), [(0, 20), (26, 50)]);
+    assert_eq!(runs(sites.segments(ANY, 2)), [(0, 20), (26, 50)]);
+    assert_eq!(runs(sites.segments(ANY, 3)), [(0, 50)]);
     design.halos[0].soft = true;
     let sites = Sites::new(&design).unwrap();
-    assert_eq!(runs(sites.segments(1)), [(0, 20), (23, 50)]);
-    assert_eq!(runs(sites.segments(2)), [(0, 50)]);
+    assert_eq!(runs(sites.segments(ANY, 1)), [(0, 20), (23, 50)]);
+    assert_eq!(runs(sites.segments(ANY, 2)), [(0, 50)]);
 }
 
 #[test]
@@ -67,7 +72,8 @@ fn a_cell_stands_across_fragments_that_meet() {
         design.placement.x[0] = 2.2;
         design.rows[0].sites = 5;
         design.rows.push(Row { x, ..design.rows[0] });
-        let legalized = legalize(&design, &LegalizeOptions::default()).unwrap();
+        let mut watch = |_: &_| ControlFlow::Continue(());
+        let legalized = legalize(&design, &LegalizeOptions::default(), &mut watch).unwrap();
         design.placement = legalized.placement;
         let legality = legality::check(&design, &LegalityOptions::default()).unwrap();
         (design.placement.x[0], legalized.failed, legality.is_legal())
@@ -85,9 +91,10 @@ fn fences_divide_rows_and_cut_sites_are_nobodys() {
     let rects = vec![Rect::at(5.5, 10.0, 10.0, 15.0), Rect::at(15.5, 10.0, 4.5, 10.0)];
     design.fences.push(Fence { name: "f".to_owned(), rects, ..Fence::default() });
     let sites = Sites::new(&design).unwrap();
-    let all: Vec<_> = sites.segments(1).iter().map(|r| (r.start, r.end, r.fence)).collect();
-    assert_eq!(all, [(0, 5, None), (6, 15, Some(0)), (16, 20, Some(0)), (20, 50, None)]);
-    assert_eq!(runs(sites.segments(2)), [(0, 5), (16, 50)]);
+    let all: Vec<_> = sites.segments(ANY, 1).iter().map(|r| (r.start, r.end, r.fence)).collect();
+    // The rectangles meet within site 15.
+    assert_eq!(all, [(0, 5, None), (6, 20, Some(0)), (20, 50, None)]);
+    assert_eq!(runs(sites.segments(ANY, 2)), [(0, 5), (16, 50)]);
 }
 
 #[test]
@@ -109,9 +116,8 @@ fn hybrid_rows_share_bands() {
     assert_eq!((sites.bands().len(), sites.rows().len()), (4, 6));
     let cells = Cells::new(&design, &sites, 0, 0).unwrap();
     let of = |k: usize| {
-        let stands = cells.stands(&cells.cells()[k]);
-        let of = |s: &super::sites::Stand| (sites.rows()[s.row as usize].y, s.bands());
-        stands.iter().map(of).collect::<Vec<_>>()
+        let of = |at: &super::AllowedRow| (sites.rows()[at.row as usize].y, at.bands());
+        cells.rows(&cells.cells()[k]).iter().map(of).collect::<Vec<_>>()
     };
     // The first may lie as the library has it alone, and so not on a row upside down.
     assert_eq!(of(0), [(0.0, 0..1), (20.0, 2..3)]);
@@ -127,7 +133,7 @@ fn lattices_differ_in_pitch_or_phase() {
     (design.rows[3].pitch, design.rows[3].site_width) = (2.0, 2.0);
     let sites = Sites::new(&design).unwrap();
     assert_eq!(sites.lattices().len(), 3);
-    assert_eq!(runs(sites.segments(1)), [(7, 57)]);
+    assert_eq!(runs(sites.segments(ANY, 1)), [(7, 57)]);
     let widths: Vec<i32> = (0..3)
         .map(|lattice| Cells::new(&design, &sites, lattice, 1).unwrap().cells()[0].width)
         .collect();
@@ -151,6 +157,77 @@ fn cells_lie_as_rows_ask_and_rails_allow() {
     assert_eq!([lies(0, 0), lies(0, 1), lies(2, 0), lies(2, 1)], [N, FS, FN, S]);
     assert_eq!(lies(3, 1), N);
     let cells = Cells::new(&design, &sites, 0, 0).unwrap();
-    let stands = cells.stands(&cells.cells()[3]);
-    assert_eq!(stands.iter().map(|s| s.row).collect::<Vec<_>>(), [1]);
+    let rows = cells.rows(&cells.cells()[3]);
+    assert_eq!(rows.iter().map(|at| at.row).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn the_rectangles_of_a_fence_are_one_area() {
+    // One covers the lower half of row 1, the other the upper half, further to the right.
+    let mut design = design(3);
+    let rects = vec![Rect::at(5.0, 5.0, 20.0, 10.0), Rect::at(10.0, 15.0, 20.0, 15.0)];
+    design.fences.push(Fence { rects, ..Fence::default() });
+    let sites = Sites::new(&design).unwrap();
+    let fenced = |row: usize| {
+        let inside = sites.segments(ANY, row).iter().filter(|run| run.fence == Some(0));
+        inside.map(|run| (run.start, run.end)).collect::<Vec<_>>()
+    };
+    assert_eq!(fenced(0), []);
+    assert_eq!(fenced(1), [(10, 25)]);
+    assert_eq!(fenced(2), [(10, 30)]);
+}
+
+#[test]
+fn areas_admit_some_cells_alone() {
+    let mut design = design(2);
+    let rects = vec![Rect::at(10.0, 0.0, 10.0, 10.0)];
+    design.fences.push(Fence { rects, admits_others: true, ..Fence::default() });
+    let rect = Rect::at(30.0, 0.0, 5.0, 10.0);
+    design.blockages.push(Blockage { rect, kind: BlockageKind::Soft });
+    design.nodes.fence = vec![Some(0), None];
+    design.placement.x[1] = 31.0;
+    let sites = Sites::new(&design).unwrap();
+    let cells = Cells::new(&design, &sites, 0, 0).unwrap();
+    let open = |cell: usize| {
+        let access = cells.cells()[cell].access;
+        let runs = sites.segments(access, 0).iter();
+        let admitted = runs.filter(|run| run.fence == access.fence);
+        admitted.map(|run| (run.start, run.end)).collect::<Vec<_>>()
+    };
+    // The member stays in its region. The other cell lies in the soft blockage already.
+    assert_eq!(open(0), [(10, 20)]);
+    assert_eq!(open(1), [(0, 50)]);
+    design.placement.x[1] = 0.0;
+    let cells = Cells::new(&design, &sites, 0, 0).unwrap();
+    assert_eq!(cells.cells()[1].access, sites.access(None, false));
+    assert_eq!(runs(sites.segments(sites.access(None, false), 0)), [(0, 30), (35, 50)]);
+}
+
+#[test]
+fn a_partial_blockage_keeps_its_share_free() {
+    let mut design = design(8);
+    for share in [0.0, 0.4, 0.75, 1.0] {
+        let rect = Rect::at(0.0, 10.0, 50.0, 30.0);
+        design.blockages = vec![Blockage { rect, kind: BlockageKind::Partial(share) }];
+        let sites = Sites::new(&design).unwrap();
+        let free = |row: usize| sites.segments(ANY, row).iter().map(Run::sites).sum::<i32>();
+        assert_eq!((free(0), free(4)), (50, 50));
+        for row in 1..4 {
+            let free = f64::from(free(row));
+            assert!(free <= 50.0 * share && free >= 50.0 * share - 4.0, "{share}: {free}");
+        }
+    }
+}
+
+#[test]
+fn the_step_of_a_row_with_one_site_does_not_matter() {
+    let mut design = design(3);
+    design.rows[1] = Row { sites: 1, pitch: 1e9, ..design.rows[1] };
+    let sites = Sites::new(&design).unwrap();
+    assert_eq!((sites.lattices().len(), sites.bands().len()), (1, 3));
+    assert_eq!(runs(sites.segments(ANY, 1)), [(0, 1)]);
+    // A long step between many sites does not make rows one.
+    design.rows.iter_mut().for_each(|row| row.pitch = 1e6);
+    let sites = Sites::new(&design).unwrap();
+    assert_eq!(sites.bands().len(), 3);
 }
