@@ -7,7 +7,8 @@
 //! had any more. Runs near the cell are tried first.
 
 use super::shelf::{Shelf, Target};
-use crate::rows::AllowedRow;
+use super::stage::REACH;
+use crate::rows::{AllowedRow, Span};
 use std::cmp::Reverse;
 
 /// Runs that are tried for one cell.
@@ -129,8 +130,58 @@ impl Shelf<'_> {
         done
     }
 
+    /// Places a cell that is far from where it wants to be, and all cells around its wish, anew: the
+    /// highest and widest first. Whether all cells together are nearer to their wishes then; if
+    /// not, all is as it was. `rows` and `sites` are the distances from the wish to the edges of
+    /// the window. Every search for a place is taken off the `budget`.
+    pub(super) fn place_anew(
+        &mut self,
+        k: u32,
+        (rows, sites): (f64, f64),
+        budget: &mut usize,
+    ) -> bool {
+        let wish = self.wishes[k as usize];
+        let span = Span { left: (wish.x - sites) as i32, right: (wish.x + sites) as i32 };
+        let near = |row: u32| (self.row_y[row as usize] - wish.y).abs() <= rows;
+        let mut cells = vec![k];
+        for row in self.cells.rows(self.cell(k)).iter().filter(|row| near(row.row)) {
+            self.occupants_of(row.bands().start, span, &mut cells);
+        }
+        let inside = |&c: &u32| {
+            let (Some((row, x)), width) = (self.place_of(c), self.width(c)) else { return false };
+            c == k || near(row.row) && x >= span.left && x + width <= span.right
+        };
+        cells.retain(inside);
+        cells.sort_unstable();
+        cells.dedup();
+        if cells.len() > *budget {
+            return false;
+        }
+        *budget -= cells.len();
+        let mark = self.mark();
+        let mut gain: f64 = cells.iter().filter_map(|&c| self.displacement(c)).sum();
+        cells.iter().for_each(|&c| self.remove(c));
+        cells.sort_by_key(|&c| (Reverse((self.bands_high(c), self.width(c))), c));
+        let better = cells.iter().all(|&c| {
+            let Some(place) = self.find(c, gain.min(rows + sites), REACH) else { return false };
+            gain -= place.cost;
+            self.put(c, &place);
+            true
+        });
+        if !better {
+            self.undo(mark);
+        }
+        better
+    }
+
     /// [`Shelf::make_way`] without the cells of `fixed`, which stay.
-    fn make_way_to(&mut self, depth: usize, k: u32, fixed: &mut Vec<u32>, budget: &mut usize) -> bool {
+    fn make_way_to(
+        &mut self,
+        depth: usize,
+        k: u32,
+        fixed: &mut Vec<u32>,
+        budget: &mut usize,
+    ) -> bool {
         for (row, x, mut removed) in self.occupied_places(k, fixed) {
             let before = self.mark();
             removed.iter().for_each(|&other| self.remove(other));
@@ -177,7 +228,7 @@ impl Shelf<'_> {
                 if others.iter().any(|other| fixed.contains(other)) {
                     continue;
                 }
-                let area = |&c: &u32| self.width(c) as f64 * (self.bands_high(c) as f64).powi(2);
+                let area = |&c: &u32| f64::from(self.width(c)) * (self.bands_high(c) as f64).powi(2);
                 let removed: f64 = others.iter().map(area).sum();
                 let cost = self.distance(k, rows[nth].row, x) + REMOVED_SITE * removed;
                 places.push((cost, rows[nth], x, others));

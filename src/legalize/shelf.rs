@@ -533,6 +533,11 @@ impl<'a> Shelf<'a> {
         })
     }
 
+    /// Adds to `found` the cells of a band that occupy sites of `span`.
+    pub(super) fn occupants_of(&self, band: usize, span: Span, found: &mut Vec<u32>) {
+        found.extend(self.bands[band].within(span).iter().map(|occupant| occupant.cell));
+    }
+
     /// Adds to `found` the cells that occupy sites from `x` on that this one would take, each once.
     pub(super) fn occupants(&self, k: u32, row: AllowedRow, x: i32, found: &mut Vec<u32>) {
         let span = Span { left: x, right: x + self.width(k) };

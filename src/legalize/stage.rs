@@ -32,6 +32,12 @@ pub(super) const REACH: usize = 64;
 const OUTLIER_ROWS: f64 = 4.0;
 /// Cells of a small design that may do so, of a large one it is one in 64.
 const MOST_OUTLIERS: usize = 1024;
+/// Cells farther away than so many rows are placed anew, with all cells in a window around.
+const VERY_FAR_ROWS: f64 = 8.0;
+/// Distances from a wish to the edges of these windows, in rows.
+const WINDOWS: [f64; 3] = [6.0, 14.0, 24.0];
+/// Searches for places that cells placed anew may cause.
+const PLACED_ANEW: usize = 1 << 14;
 /// If a cell is farther from where it wants to be than so many rows, other orders are tried.
 const FAR_ROWS: f64 = 24.0;
 /// Designs of more cells are not tried in other orders because of a few far cells.
@@ -81,11 +87,13 @@ enum Order {
     Greedy,
 }
 
-/// Places `cells`, of one lattice, none of them a macro.
+/// Places `cells`, of one lattice, none of them a macro. If possible none moves farther than `limit`
+/// rows.
 pub(super) fn place(
     design: &Design,
     sites: &Sites,
     cells: &Cells,
+    limit: f64,
     done: &mut Legalized,
     standing: &mut [bool],
     watch: &mut Watch<'_>,
@@ -115,6 +123,7 @@ pub(super) fn place(
         wishes: &wishes,
         row_y: &row_y,
         row: sites.usual_height() / lattice.pitch,
+        limit,
         watch,
     };
     let (mut shelf, left) = stage.best();
@@ -159,6 +168,8 @@ struct Stage<'a, 'w, 'c> {
     row_y: &'a [f64],
     /// Height of a row, in sites.
     row: f64,
+    /// How far cells may move, in rows.
+    limit: f64,
     watch: &'w mut Watch<'c>,
 }
 
@@ -168,29 +179,32 @@ impl<'a> Stage<'a, '_, '_> {
         let mut best = self.attempt(Order::Sweep);
         for order in [Order::HighFirst, Order::Greedy] {
             let (shelf, left) = &best;
-            let count = self.cells.cells().len() as u32;
-            let far = || {
-                let far = FAR_ROWS * self.row;
-                (0..count).any(|k| shelf.displacement(k).is_some_and(|d| d > far))
-            };
-            let few = count as usize <= MOST_CELLS_OF_OTHER_ORDERS;
-            let wanted = !left.is_empty() || (few && order == Order::HighFirst && far());
+            let few = self.cells.cells().len() <= MOST_CELLS_OF_OTHER_ORDERS;
+            let is_far = few && order == Order::HighFirst && self.beyond(shelf, FAR_ROWS) > 0;
+            let wanted = !left.is_empty() || self.beyond(shelf, self.limit) > 0 || is_far;
             if self.watch.stopped() || !wanted {
                 break;
             }
             let other = self.attempt(order);
-            let score = |(shelf, left): &(Shelf<'_>, Vec<u32>)| (left.len(), self.length(shelf));
-            let (old, new) = (score(&best), score(&other));
-            if new.0 < old.0 || new.0 == old.0 && new.1 < old.1 {
+            let score = |(shelf, left): &(Shelf<'_>, Vec<u32>)| {
+                (left.len(), self.beyond(shelf, self.limit), self.length(shelf))
+            };
+            if score(&other) < score(&best) {
                 best = other;
             }
         }
         best
     }
 
+    /// Returns the number of cells farther from where they want to be than so many rows.
+    fn beyond(&self, shelf: &Shelf<'_>, rows: f64) -> usize {
+        let far = |&k: &u32| shelf.displacement(k).is_some_and(|d| d > rows * self.row);
+        (0..self.cells.cells().len() as u32).filter(far).count()
+    }
+
     /// Returns the length of the wires with the cells of a shelf; without nets their displacement.
     fn length(&self, shelf: &Shelf<'_>) -> f64 {
-        if self.design.nets.is_some() {
+        if self.design.nets.as_ref().is_some_and(|nets| !nets.is_empty()) {
             let mut placement = self.placement.clone();
             write(self.design, shelf, &mut placement);
             return self.design.hpwl_at(&placement).map_or(0.0, |hpwl| hpwl.weighted);
@@ -265,18 +279,31 @@ impl<'a> Stage<'a, '_, '_> {
     }
 
     /// Cells that are far from where they want to be look for a nearer place, including the cost
-    /// of those that they push.
+    /// of those that they push. Those that are very far are placed anew with all cells around
+    /// their wishes: a sweep leaves gaps that cells of several rows cannot use, and so the last
+    /// cells, at the right end, find no room nearby.
     fn pull_back_outliers(&mut self, shelf: &mut Shelf<'a>) {
-        let far = OUTLIER_ROWS * self.row;
-        let mut all: Vec<(f64, u32)> = (0..self.cells.cells().len() as u32)
-            .filter_map(|k| Some((shelf.displacement(k)?, k)).filter(|(d, _)| *d > far))
+        let count = self.cells.cells().len();
+        let mut all: Vec<(f64, u32)> = (0..count as u32)
+            .filter_map(|k| Some((shelf.displacement(k)?, k)))
+            .filter(|(distance, _)| *distance > OUTLIER_ROWS.min(self.limit) * self.row)
             .collect();
         all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        all.truncate(MOST_OUTLIERS.max(self.cells.cells().len() / 64));
-        for (distance, k) in all {
+        all.truncate(MOST_OUTLIERS.max(count / 64));
+        let mut budget = PLACED_ANEW;
+        for (_, k) in all {
             if self.watch.step(1) {
                 return;
             }
+            for rows in WINDOWS {
+                let rows = rows * self.row;
+                let far = VERY_FAR_ROWS.min(self.limit) * self.row;
+                if shelf.displacement(k).is_some_and(|distance| distance > far) {
+                    shelf.place_anew(k, (rows, rows), &mut budget);
+                    shelf.settle();
+                }
+            }
+            let Some(distance) = shelf.displacement(k) else { continue };
             let before = shelf.mark();
             shelf.remove(k);
             match shelf.find(k, distance - 0.5, REACH) {
