@@ -5,6 +5,7 @@ use super::failure::Failure;
 use super::log::spinner;
 use super::memory;
 use super::options::{Bins, DesignArgs, EvaluationArgs, SolveArgs};
+use super::report::Summaries;
 use crate::Precision;
 use crate::bookshelf;
 use crate::charge::{Charge, ChargeError, origin_for};
@@ -53,6 +54,13 @@ pub(crate) struct Opened {
     pub(crate) layers: Vec<RoutingLayer>,
 }
 
+impl Opened {
+    /// Returns the summaries of a DEF design's files.
+    pub(crate) fn summaries(&self) -> Summaries<'_> {
+        (self.def.as_ref(), self.lef.as_ref())
+    }
+}
+
 /// Reads the design; a spinner turns meanwhile on a terminal.
 pub(crate) fn open_design(args: &EvaluationArgs) -> Result<Opened, Failure> {
     use_threads(args.options.threads)?;
@@ -89,7 +97,7 @@ pub(crate) fn read_design(args: &DesignArgs) -> Result<Opened, Failure> {
 
 /// Returns the bins and charge of a design.
 pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Failure> {
-    let die = design.die().ok_or("the design has neither rows nor an outline, so it has no die")?;
+    let die = design.die().ok_or("the design has neither rows nor a die area, so it has no die")?;
     let [nx, ny] = match args.bins {
         Some(Bins(nx, ny)) => [nx, ny],
         None => default_bins(design, die, args.target_density()),

@@ -29,7 +29,7 @@ pub use write::write_placement;
 pub use write_design::{Written, write_design};
 
 #[allow(unused_imports)] // named in the documentation
-use crate::design::{Design, Master};
+use crate::design::{Design, Fence, Master};
 use crate::design::{MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::formats;
 use crate::parallel;

@@ -205,7 +205,7 @@ impl Design {
     fn die(&self) -> PyResult<(f64, f64, f64, f64)> {
         let die = self.design.die();
         let die = die.ok_or_else(|| {
-            PyValueError::new_err("the design has neither rows nor an outline, so it has no die")
+            PyValueError::new_err("the design has neither rows nor a die area, so it has no die")
         })?;
         Ok((die.xl, die.yl, die.xh, die.yh))
     }

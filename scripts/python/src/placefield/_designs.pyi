@@ -36,6 +36,10 @@ class Legality(NamedTuple):
     blocked: int
     halo: int
     wrong_row: int
+    unplaced: int
+    edge_spacing: int
+    one_site_gap: int
+    overfilled: int
     worst: list[Violation]
     def __bool__(self) -> bool: ...
 
