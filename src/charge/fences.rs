@@ -83,15 +83,17 @@ impl Charge {
     /// the cells of a region have more area than is free there, more than [`MAX_BINS`] bins would
     /// be needed, or too many fillers. The charge is then unchanged.
     pub fn set_fences(&mut self, fences: &[Vec<Rect>], region: &[u32]) -> Result<(), ChargeError> {
-        self.set_fences_that_admit(fences, &vec![false; fences.len()], region)
+        self.set_named_fences(fences, &vec![false; fences.len()], region, Vec::new())
     }
 
-    /// Calls [`Charge::set_fences`], where cells of no fence may lie in some of the fences as well.
-    fn set_fences_that_admit(
+    /// Calls [`Charge::set_fences`] with fences of these names, if any, some of which admit cells of
+    /// no fence as well.
+    fn set_named_fences(
         &mut self,
         fences: &[Vec<Rect>],
         admits: &[bool],
         region: &[u32],
+        names: Vec<String>,
     ) -> Result<(), ChargeError> {
         check_length("regions of movable cells", self.movable, region.len())?;
         let regions = fences.len() + 1;
@@ -110,7 +112,7 @@ impl Charge {
         }
         let mut changed = self.clone();
         let source = &mut changed.source;
-        source.fence_names.clear();
+        source.fence_names = names;
         let exclusive = fences.iter().zip(admits).filter(|(_, admits)| !**admits);
         let exclusive: Vec<Rect> = exclusive.flat_map(|(rects, _)| rects).copied().collect();
         let fence = |(rects, admits): (&Vec<Rect>, &bool)| match admits {
@@ -152,12 +154,10 @@ impl Charge {
         let region: Vec<u32> = design.movable().map(region).collect();
         let admits: Vec<bool> =
             fences.iter().map(|&fence| design.fences[fence].admits_others).collect();
-        self.set_fences_that_admit(&rects, &admits, &region).map_err(|error| {
+        let names = fences.iter().map(|&fence| design.fences[fence].name.clone()).collect();
+        self.set_named_fences(&rects, &admits, &region, names).map_err(|error| {
             error.about_fences(|k| fences.get(k).copied().unwrap_or(design.fences.len()))
-        })?;
-        let name = |&fence: &usize| design.fences[fence].name.clone();
-        self.source.fence_names = fences.iter().map(name).collect();
-        Ok(())
+        })
     }
 
     /// Returns the name of a region's fence; `None` if it has no name, and for cells of no fence.

@@ -45,8 +45,8 @@ pub(crate) struct EvalArgs {
     gcells: bool,
     #[command(flatten)]
     results: ResultArgs,
-    /// Say whether the placement is legal: overlaps, rows, sites, the die, orientations, and with
-    /// --pl fixed cells that are not where the design's own placement has them
+    /// Say whether the placement is legal: overlaps, rows, sites, the die area, orientations, areas
+    /// with rules, and with --pl fixed cells that are not where the design's own placement has them
     #[arg(long)]
     legality: bool,
     /// With the legality, report gaps of exactly one site

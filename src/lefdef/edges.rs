@@ -28,7 +28,7 @@ pub(super) struct EdgeRules {
 /// The type of a macro's left edge (`false`) or right edge.
 pub(super) type TypedEdge = (bool, String);
 
-/// Returns the words of a property's text; `;` is a word of its own.
+/// Splits a property's text into words; `;` is always a separate word.
 fn words(text: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(text)
         .replace(';', " ; ")
@@ -138,7 +138,7 @@ mod tests {
         assert!(add_table(
             rules,
             b"CELLEDGESPACINGTABLE EDGETYPE a b 0.4\n EDGETYPE a a EXCEPTABUTTED 0.2 ;
-              EDGETYPE b DEFAULT 0.1 EDGETYPE b b OPTIONAL 9 ;"
+              EDGETYPE b DEFAULT 0.5 EDGETYPE b b OPTIONAL 9 ;"
         ));
         let types = EdgeTypes::new(&library, 1000.0);
         let [a, b, default] = [0, 1, 2].map(Some);
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!([of(a, b), of(b, a), of(a, a)], [(400.0, false), (400.0, false), (200.0, true)]);
         assert_eq!(
             [of(b, default), of(b, b), of(a, None)],
-            [(100.0, false), (0.0, false), (0.0, false)]
+            [(500.0, false), (0.0, false), (0.0, false)]
         );
         let mut edges = Vec::new();
         assert!(add_types(

@@ -482,7 +482,7 @@ fn classes_of_core_cells_say_what_moves() {
     let lef: String = lef.iter().map(|(name, class)| of(name, class)).collect();
     let placed = |status: &str| {
         let all = ["c", "f", "t", "e"].map(|of| format!("- {of} {of} {status} ;"));
-        format!("{UNITS}COMPONENTS 4 ; {} END COMPONENTS END DESIGN", all.concat())
+        format!("{UNITS}COMPONENTS 4 ; {} END COMPONENTS END DESIGN", all.join(" "))
     };
     let kinds = |status: &str, keep| {
         let options = ReadOptions::default().keep_fillers(keep);

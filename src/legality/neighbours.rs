@@ -6,7 +6,7 @@ use crate::design::{BlockageKind, Design, NodeKind};
 use crate::grid::Rect;
 use crate::parallel;
 
-/// What one row has of a node or of an obstacle.
+/// A node or an obstacle in one row.
 #[derive(Clone, Copy)]
 struct Item {
     xl: f64,

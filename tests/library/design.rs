@@ -154,7 +154,7 @@ mod blocked {
         let orientation = vec![Orientation::N, Orientation::N, Orientation::W];
         let placement =
             Placement { x: vec![50.0, 4.0, 20.0], y: vec![30.0, 4.0, 10.0], orientation };
-        Design { nodes, placement, outline: Some(DIE), ..Design::default() }
+        Design { nodes, placement, die_area: vec![DIE], ..Design::default() }
     }
 
     fn blockage(rect: Rect, kind: BlockageKind) -> Blockage {

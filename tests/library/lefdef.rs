@@ -193,7 +193,7 @@ fn adaptec1_on_sky130_has_its_published_counts() {
     // The clock's port is not placed.
     assert_eq!((nets.len(), largest), (238_480, Some(47_806 - 1)));
     assert_eq!(design.row_height(), Some(2720.0));
-    assert_eq!(design.outline, Some(Rect::at(0.0, 0.0, 3_158_375.0, 3_152_270.0)));
+    assert_eq!(design.die_area, [Rect::at(0.0, 0.0, 3_158_375.0, 3_152_270.0)]);
 }
 
 #[test]

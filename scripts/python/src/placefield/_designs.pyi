@@ -159,6 +159,7 @@ def read_design(
     pin_offset: str | None = ...,
     pin_position: str | None = ...,
     row_blockage: bool = ...,
+    keep_fillers: bool = ...,
 ) -> Design: ...
 def place(
     design: Design,
