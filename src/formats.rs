@@ -11,7 +11,7 @@ pub use crate::text::error::{ErrorKind, FileError};
 
 use crate::bookshelf::{self, PinOffset};
 use crate::design::{Design, NodeKind, Nodes, Placement};
-use crate::lefdef::{self, DefSummary, GcellGrid, PinPosition, RoutingLayer};
+use crate::lefdef::{self, DefSummary, GcellGrid, LefSummary, PinPosition, RoutingLayer};
 use crate::setters::setters;
 use crate::text::file;
 use crate::warning::Warning;
@@ -57,6 +57,9 @@ pub struct ReadOptions {
     pub pin_offset: PinOffset,
     /// A placement to read in place of the design's own, a `.pl` or a DEF file.
     pub placement: Option<PathBuf>,
+    /// Whether filler cells (`CLASS CORE SPACER`) that are not fixed are movable cells like others.
+    /// By default they are left out: they take no area, and are written `UNPLACED`.
+    pub keep_fillers: bool,
 }
 
 impl ReadOptions {
@@ -71,6 +74,8 @@ impl ReadOptions {
         pin_position: PinPosition,
         /// Sets the point from which a `.nets` file counts pin offsets.
         pin_offset: PinOffset,
+        /// Sets whether filler cells are movable cells like others.
+        keep_fillers: bool,
     }
 
     /// Sets a placement file to be read instead of the design's own.
@@ -95,8 +100,13 @@ pub struct Loaded {
     pub files: Vec<PathBuf>,
     /// The file of the design's own placement, where another was read in its place.
     pub own_placement: Option<PathBuf>,
+    /// Nodes without a position in the file: the design has them in the middle of the die, or at
+    /// the origin. Ascending.
+    pub unplaced: Vec<u32>,
     /// Contents of the DEF file, if the design came from one.
     pub def: Option<DefSummary>,
+    /// Contents of the LEF files, if the design came from a DEF file.
+    pub lef: Option<LefSummary>,
     /// The lines of its `GCELLGRID`.
     pub gcell_grid: Vec<GcellGrid>,
     /// The routing layers of its LEF files.
@@ -110,6 +120,8 @@ pub struct LoadedPlacement {
     pub placement: Placement,
     /// The kinds of the nodes when what this file says to be fixed is heeded.
     pub kind: Vec<NodeKind>,
+    /// Movable nodes that the file gives no position, ascending.
+    pub unplaced: Vec<u32>,
     /// Warnings of things that were odd or passed over, one line each.
     pub warnings: Vec<Warning>,
     /// The file that was read.

@@ -36,8 +36,10 @@ pub enum WarningCode {
     PinsOutsideCells,
     /// Nodes have no place, and lie at the origin or in the middle of the die.
     NotPlaced,
-    /// Rows are left out.
+    /// Rows are left out, or cut to the die area.
     RowsLeftOut,
+    /// Filler cells take no part in placement and are written without a position.
+    FillersLeftOut,
     /// Nets or pins of nets are left out.
     NetsLeftOut,
     /// A part of the floorplan (die, regions, groups) is taken as something simpler.
@@ -56,7 +58,7 @@ pub enum WarningCode {
     HalosNotHeeded,
     /// The target density that was asked for cannot be had, and a higher one was taken.
     TargetDensityRaised,
-    /// The movable cells do not fit into the space there is.
+    /// Movable cells, or the members of a fence, do not fit into the space there is.
     CellsCannotFit,
     /// There are no fillers.
     NoFillers,

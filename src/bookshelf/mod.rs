@@ -67,8 +67,9 @@ pub fn read_placement(path: &Path, nodes: &Nodes) -> Result<LoadedPlacement, Fil
     let mut kind = nodes.kind.clone();
     let index = NameIndex::new(&nodes.names);
     let mut reader = Reader::default();
-    let (placement, _) = reader.parse(&file, |source| pl::parse(source, &index, &mut kind))?;
-    Ok(LoadedPlacement { placement, kind, warnings: reader.warnings, file })
+    let ((placement, unplaced), _) =
+        reader.parse(&file, |source| pl::parse(source, &index, &mut kind))?;
+    Ok(LoadedPlacement { placement, kind, unplaced, warnings: reader.warnings, file })
 }
 
 /// Returns the files that [`read_design`] would read for `aux`, as far as they are there; `aux`
@@ -115,7 +116,8 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
     }
     drop(text);
     let kind = &mut nodes.kind;
-    let (placement, _) = reader.parse(&found(pl), |source| pl::parse(source, &index, kind))?;
+    let ((placement, unplaced), _) =
+        reader.parse(&found(pl), |source| pl::parse(source, &index, kind))?;
     let rows = reader.rows(&files.scl)?;
     let nets = reader.nets(&files, &nodes, &index, options.pin_offset)?;
 
@@ -124,7 +126,8 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
     let design = Design { name, nodes, placement, nets, rows, ..Design::default() };
     let Reader { warnings, bytes_read, files: read, .. } = reader;
     let own_placement = files.pl.filter(|_| options.placement.is_some());
-    Ok(Loaded { design, warnings, bytes_read, files: read, own_placement, ..Loaded::default() })
+    let files = read;
+    Ok(Loaded { design, warnings, unplaced, bytes_read, files, own_placement, ..Loaded::default() })
 }
 
 /// Returns the name of a design whose `.aux` file is at `aux`.

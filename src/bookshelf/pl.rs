@@ -31,15 +31,17 @@ pub fn parse_pl(
     kind: &mut [NodeKind],
 ) -> Result<Contents<Placement>, FileError> {
     assert_eq!(kind.len(), index.names().len(), "one kind for each node");
-    Contents::of(text, path, parse(Source::Held(text), index, kind))
+    let parsed = parse(Source::Held(text), index, kind);
+    Contents::of(text, path, parsed.map(|((placement, _), notes)| (placement, notes)))
 }
 
-/// Reads a .pl file as [`parse_pl`] does. After an error a part of `kind` may be changed already.
+/// Reads a .pl file as [`parse_pl`] does, and returns the movable nodes that it does not mention as
+/// well. After an error a part of `kind` may be changed already.
 pub(super) fn parse<'a>(
     source: Source<'a>,
     index: &NameIndex,
     kind: &mut [NodeKind],
-) -> Result<(Placement, Notes<'a>), Miss<'a>> {
+) -> Result<((Placement, Vec<u32>), Notes<'a>), Miss<'a>> {
     let ([], body) = lexer::header(source.head(), "pl", [])?;
     if lexer::first_line(source.head()).is_empty() {
         return Err(Miss::expected(body, "the place of a node"));
@@ -88,7 +90,9 @@ pub(super) fn parse<'a>(
     notes.count(WarningCode::NotPlaced, missing(&|_| true), "nodes are not placed and lie at 0 0");
     let fixed = missing(&|kind| kind != NodeKind::Movable);
     notes.count(WarningCode::NotPlaced, fixed, "of the nodes that are not placed are fixed");
-    Ok((placement, notes))
+    let waits = |&i: &u32| !placed[i as usize] && kind[i as usize] == NodeKind::Movable;
+    let unplaced = (0..nodes as u32).filter(waits).collect();
+    Ok(((placement, unplaced), notes))
 }
 
 #[derive(Debug, PartialEq)]

@@ -176,8 +176,8 @@ impl Charge {
         self.fixed_area = inside;
         self.fixed_clipped = clipped;
         let all = [&staying[..], &self.source.closed].concat();
-        let taken = self.source.all_taken();
         let derived = |r: usize| {
+            let taken = self.all_taken(r);
             let target_density = self.regions[r].target_density;
             let targets = self.source.targets.as_ref();
             let target = |bin: usize| targets.map_or(target_density, |t| t.as_slice()[bin]);
@@ -260,7 +260,7 @@ impl Charge {
         let macro_area = macros.filter(|_| asked < 1.0).map(|i| self.size(i)).sum::<f64>();
         let cell_area = self.moving_in(region).map(|i| self.size(i)).sum::<f64>() - macro_area;
         let staying = self.staying();
-        let by_bins = source.all_taken();
+        let by_bins = self.all_taken(region);
         let by_rectangles = by_bins.is_none() && source.targets.is_none();
         if by_rectangles && !self.is_fenced(region) {
             let taken = fixed::union_area(&staying, &die) + self.blockage_area;
@@ -282,19 +282,19 @@ impl Charge {
     }
 }
 
-impl Source {
-    /// Returns the blocked area of every bin besides that of rectangles, if there is any.
-    fn all_taken(&self) -> Option<Cow<'_, Map<f64>>> {
-        match (&self.partial, &self.taken) {
-            (None, None) => None,
-            (Some(map), None) | (None, Some(map)) => Some(Cow::Borrowed(map)),
-            (Some(partial), Some(taken)) => {
-                let mut sum = partial.clone();
-                let bins = sum.as_mut_slice().iter_mut().zip(taken.as_slice());
-                bins.for_each(|(sum, taken)| *sum += taken);
-                Some(Cow::Owned(sum))
-            }
-        }
+impl Charge {
+    /// Returns the blocked area of every bin of a region besides that of rectangles, if there is
+    /// any.
+    fn all_taken(&self, region: usize) -> Option<Cow<'_, Map<f64>>> {
+        let Source { partial, taken, .. } = &self.source;
+        let by_members = self.taken_by_members(region).map(Cow::Owned);
+        let maps = [partial, taken].into_iter().flatten().map(Cow::Borrowed).chain(by_members);
+        maps.reduce(|sum, more| {
+            let mut sum = sum.into_owned();
+            let bins = sum.as_mut_slice().iter_mut().zip(more.as_slice());
+            bins.for_each(|(sum, more)| *sum += more);
+            Cow::Owned(sum)
+        })
     }
 }
 

@@ -6,11 +6,15 @@
 //! fences are blocked (DREAMPlace 3.0, Gu et al., ICCAD 2020). A region has its own fixed area,
 //! target density, fillers and background; cells of different regions do not push one another.
 //! Without fences there is one region, the die.
+//!
+//! A fence of a design may admit other cells ([`crate::design::Fence::admits_others`]). Such a fence
+//! is not blocked for the cells of no fence, but its members take their share of its area from them.
 
-use super::fixed::{clip, gaps};
+use super::fixed::{self, clip, gaps};
 use super::{Charge, ChargeError, check_length};
 use crate::design::Design;
 use crate::grid::{MAX_BINS, Map, Rect};
+use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
 
 /// The properties of a charge that each region has of its own.
@@ -48,6 +52,12 @@ impl Fence {
         Fence { inside: outside, outside: inside }
     }
 
+    /// Returns the fence `rects` without `holes`.
+    fn without(rects: &[Rect], holes: &[Rect], die: &Rect) -> Self {
+        let outside = [gaps(rects, die), holes.to_vec()].concat();
+        Fence::complement(&outside, die)
+    }
+
     /// Returns the blocked rectangles if `rects` are blocked: the area outside, and the parts of
     /// `rects` inside.
     fn taken(&self, rects: &[Rect]) -> Vec<Rect> {
@@ -73,6 +83,18 @@ impl Charge {
     /// the cells of a region have more area than is free there, more than [`MAX_BINS`] bins would
     /// be needed, or too many fillers. The charge is then unchanged.
     pub fn set_fences(&mut self, fences: &[Vec<Rect>], region: &[u32]) -> Result<(), ChargeError> {
+        self.set_named_fences(fences, &vec![false; fences.len()], region, Vec::new())
+    }
+
+    /// Calls [`Charge::set_fences`] with fences of these names, if any, some of which admit cells of
+    /// no fence as well.
+    fn set_named_fences(
+        &mut self,
+        fences: &[Vec<Rect>],
+        admits: &[bool],
+        region: &[u32],
+        names: Vec<String>,
+    ) -> Result<(), ChargeError> {
         check_length("regions of movable cells", self.movable, region.len())?;
         let regions = fences.len() + 1;
         let of_a_region = |&region: &u32| (region as usize) < regions;
@@ -81,7 +103,7 @@ impl Charge {
             return Err(ChargeError::NoSuchRegion { what, index, region, regions });
         }
         let die = self.grid.die();
-        check_fences(fences, &die)?;
+        check_fences(fences, admits, &die)?;
         let outside = fences.is_empty() || region.iter().any(|&r| r as usize == fences.len());
         let regions = fences.len() + usize::from(outside);
         let bins = self.grid.bins();
@@ -90,10 +112,18 @@ impl Charge {
         }
         let mut changed = self.clone();
         let source = &mut changed.source;
-        source.fence_names.clear();
-        source.fences = fences.iter().map(|rects| Fence::new(rects, &die)).collect();
+        source.fence_names = names;
+        let exclusive = fences.iter().zip(admits).filter(|(_, admits)| !**admits);
+        let exclusive: Vec<Rect> = exclusive.flat_map(|(rects, _)| rects).copied().collect();
+        let fence = |(rects, admits): (&Vec<Rect>, &bool)| match admits {
+            true => Fence::without(rects, &exclusive, &die),
+            false => Fence::new(rects, &die),
+        };
+        source.fences = fences.iter().zip(admits).map(fence).collect();
+        source.open.clear();
         if outside && !fences.is_empty() {
-            source.fences.push(Fence::complement(&fences.concat(), &die));
+            source.fences.push(Fence::complement(&exclusive, &die));
+            source.open = (0..fences.len()).filter(|&fence| admits[fence]).collect();
         }
         source.region = if regions > 1 { region.to_vec() } else { Vec::new() };
         changed.regions = vec![Region::new(source.asked); regions];
@@ -122,12 +152,12 @@ impl Charge {
         let number = |fence| fences.binary_search(&fence).unwrap_or(fences.len()) as u32;
         let region = |node| design.nodes.fence_of(node).map_or(fences.len() as u32, number);
         let region: Vec<u32> = design.movable().map(region).collect();
-        self.set_fences(&rects, &region).map_err(|error| {
+        let admits: Vec<bool> =
+            fences.iter().map(|&fence| design.fences[fence].admits_others).collect();
+        let names = fences.iter().map(|&fence| design.fences[fence].name.clone()).collect();
+        self.set_named_fences(&rects, &admits, &region, names).map_err(|error| {
             error.about_fences(|k| fences.get(k).copied().unwrap_or(design.fences.len()))
-        })?;
-        let name = |&fence: &usize| design.fences[fence].name.clone();
-        self.source.fence_names = fences.iter().map(name).collect();
-        Ok(())
+        })
     }
 
     /// Returns the name of a region's fence; `None` if it has no name, and for cells of no fence.
@@ -227,6 +257,7 @@ impl Charge {
         source.fillers = false;
         // The regions stay, but nothing outside a fence is taken.
         source.fences.clear();
+        source.open.clear();
         source.fixed.clear();
         source.closed.clear();
         source.fixed_cells.clear();
@@ -278,8 +309,30 @@ impl Charge {
         }
     }
 
-    /// Fails where there are fences and the cells of a region have more area than is free there.
-    pub(super) fn check_fit(&self) -> Result<(), ChargeError> {
+    /// Returns the area of every bin that the members of fences that admit others take from the
+    /// cells of `region`, layout units squared; `None` if there is none.
+    pub(super) fn taken_by_members(&self, region: usize) -> Option<Map<f64>> {
+        if self.source.open.is_empty() || region + 1 != self.regions() {
+            return None;
+        }
+        let mut taken = Map::filled(self.grid.nx(), self.grid.ny(), 0.0);
+        for &open in &self.source.open {
+            let inside = &self.source.fences[open].inside;
+            let members: f64 = self.moving_in(open).map(|i| self.size(i)).sum();
+            let area: f64 = inside.iter().map(Rect::area).sum();
+            let share = if area > 0.0 { (members / area).min(1.0) } else { 0.0 };
+            let more = fixed::map(inside.iter(), None, &self.grid, |_| share);
+            let bins = taken.as_mut_slice().iter_mut().zip(more.as_slice());
+            bins.for_each(|(sum, more)| *sum += more);
+        }
+        Some(taken)
+    }
+
+    /// Fails where there are fences and the cells of a region have more area than is free there;
+    /// warns instead where that is allowed.
+    pub(super) fn check_fit(&mut self) -> Result<(), ChargeError> {
+        const OVERFILLED: &str = "its members have more area than is free in it";
+        self.warnings.retain(|warning| !warning.message.ends_with(OVERFILLED));
         // Sums of areas are rounded.
         const SLACK: f64 = 1e-9;
         let fenced = if self.source.fences.is_empty() { 0 } else { self.regions() };
@@ -287,7 +340,11 @@ impl Charge {
             let area = self.regions[region].movable_area;
             let free = self.budget(region).space;
             if area > free * (1.0 + SLACK) {
-                return Err(ChargeError::DoesNotFit { region, area, free });
+                if !self.source.allows_overfull {
+                    return Err(ChargeError::DoesNotFit { region, area, free });
+                }
+                let message = format!("{}{OVERFILLED}", self.warned_of(region));
+                self.warnings.push(Warning::new(WarningCode::CellsCannotFit, message));
             }
         }
         Ok(())
@@ -301,8 +358,8 @@ pub(super) fn populated(design: &Design) -> Vec<bool> {
     populated
 }
 
-/// Refuses fences without area on the die, and those that overlap.
-fn check_fences(fences: &[Vec<Rect>], die: &Rect) -> Result<(), ChargeError> {
+/// Refuses fences without area on the die, and exclusive ones that overlap.
+fn check_fences(fences: &[Vec<Rect>], admits: &[bool], die: &Rect) -> Result<(), ChargeError> {
     for (fence, rects) in fences.iter().enumerate() {
         if rects.is_empty() {
             return Err(ChargeError::EmptyFence(fence));
@@ -317,7 +374,8 @@ fn check_fences(fences: &[Vec<Rect>], die: &Rect) -> Result<(), ChargeError> {
     let of_fence = |(fence, rects): (usize, &Vec<Rect>)| {
         rects.iter().map(|rect| (fence, *rect)).collect::<Vec<_>>()
     };
-    let mut rects: Vec<(usize, Rect)> = fences.iter().enumerate().flat_map(of_fence).collect();
+    let exclusive = fences.iter().enumerate().filter(|(fence, _)| !admits[*fence]);
+    let mut rects: Vec<(usize, Rect)> = exclusive.flat_map(of_fence).collect();
     rects.sort_by(|a, b| a.1.xl.total_cmp(&b.1.xl));
     for (k, (fence, rect)) in rects.iter().enumerate() {
         let mut beside = rects[k + 1..].iter().take_while(|(_, other)| other.xl < rect.xh);

@@ -116,6 +116,10 @@ struct Source {
     /// The fence of every region, and the region of every movable cell; empty: one region, the die.
     fences: Vec<Fence>,
     region: Vec<u32>,
+    /// Regions whose fences admit the cells of the last region, those of no fence.
+    open: Vec<usize>,
+    /// Whether a region whose cells do not fit is a warning, not an error.
+    allows_overfull: bool,
     /// Names of the fences; empty where they have none.
     fence_names: Vec<String>,
 }
@@ -147,6 +151,7 @@ impl Source {
             macros: smoothing::macros(cells, movable_area, row_height),
             fixed: cells.fixed.to_vec(),
             row_blockage: options.row_blockage,
+            allows_overfull: options.allow_overfull,
             closed,
             partial,
             ..Source::default()
@@ -176,6 +181,8 @@ pub struct ChargeOptions {
     pub row_blockage: bool,
     /// Seed of the fillers' positions; 1000 by default.
     pub seed: u64,
+    /// Whether a fence whose members do not fit is a warning, and not an error; no by default.
+    pub allow_overfull: bool,
 }
 
 impl Default for ChargeOptions {
@@ -186,6 +193,7 @@ impl Default for ChargeOptions {
             many_fillers: usize::MAX,
             row_blockage: false,
             seed: 1000,
+            allow_overfull: false,
         }
     }
 }
@@ -202,6 +210,8 @@ impl ChargeOptions {
         row_blockage: bool,
         /// Sets the seed of the fillers' positions.
         seed: u64,
+        /// Sets whether a fence whose members do not fit is a warning.
+        allow_overfull: bool,
     }
 }
 

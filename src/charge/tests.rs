@@ -1,7 +1,7 @@
 //! Totals, fillers, blockage, and what is refused.
 
 use super::*;
-use crate::design::{Nodes, Placement};
+use crate::design::{Fence as DesignFence, Nodes, Placement};
 
 const DIE: Rect = Rect { xl: 10.0, yl: 20.0, xh: 110.0, yh: 80.0 };
 
@@ -290,4 +290,42 @@ fn areas_that_overflow_together_are_an_error() {
     let blocks = [Rect::at(0.0, 0.0, 1e154, 1e154); 2];
     let result = Charge::from_rectangles(grid(), &rectangles(&cells(1), &blocks), &options(1.0));
     assert_eq!(result.unwrap_err(), ChargeError::TotalArea("fixed cells"));
+}
+
+#[test]
+fn area_outside_the_die_area_is_blocked() {
+    let mut design = design();
+    // The die [10, 110] × [20, 80] without its upper half from x = 60 on.
+    design.die_area = vec![Rect::at(0.0, 0.0, 200.0, 50.0), Rect::at(0.0, 50.0, 60.0, 50.0)];
+    let charge = Charge::from_design(&design, grid(), &options(1.0)).unwrap();
+    assert_eq!(charge.blockage_area(), 50.0 * 30.0);
+    assert_eq!((charge.fixed()[(10, 3)], charge.fixed()[(9, 3)]), (50.0, 0.0));
+}
+
+/// A region of 20 × 30 with one member of 8, and one cell of no region.
+#[test]
+fn a_fence_that_admits_others_is_not_blocked_for_them() {
+    let mut design = design();
+    let rects = vec![Rect::at(10.0, 20.0, 20.0, 30.0)];
+    design.fences = vec![DesignFence { rects, admits_others: true, ..DesignFence::default() }];
+    design.nodes.kind[1] = NodeKind::Movable;
+    design.nodes.fence = vec![Some(0), None, None];
+    let charge = Charge::from_design(&design, grid(), &options(1.0)).unwrap();
+    assert_eq!(charge.regions(), 2);
+    let members = charge.region_fixed(0);
+    assert_eq!((members[(0, 0)], members[(4, 0)], members[(0, 3)]), (0.0, 50.0, 50.0));
+    // The member's share of the region is taken from the others.
+    let others = charge.region_fixed(1);
+    assert!((others[(0, 0)] - 50.0 * 8.0 / 600.0).abs() < 1e-12 && others[(4, 0)] == 0.0);
+    // An exclusive fence in the region is closed to its members.
+    let rects = vec![Rect::at(10.0, 20.0, 5.0, 10.0)];
+    design.fences.push(DesignFence { rects, ..DesignFence::default() });
+    design.nodes.fence[1] = Some(1);
+    let options = options(1.0).allow_overfull(true);
+    let charge = Charge::from_design(&design, grid(), &options).unwrap();
+    assert_eq!((charge.region_fixed(0)[(0, 0)], charge.region_fixed(0)[(1, 0)]), (50.0, 0.0));
+    assert!(charge.warnings().is_empty(), "{:?}", charge.warnings());
+    design.nodes.width[1] = 11.0;
+    let charge = Charge::from_design(&design, grid(), &options).unwrap();
+    assert!(charge.warnings()[0].message.ends_with("more area than is free in it"));
 }

@@ -71,7 +71,8 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<(), Failure> {
     let all = outputs.iter().fold(Outputs::default(), |all, path| all.file("OUT", Some(path)));
     all.file("--json", args.json.as_ref()).check(&args.design.files())?;
     use_threads(0)?;
-    let opened = read_design(&args.design)?;
+    // What a design holds is converted, its fillers as well.
+    let opened = read_design(&args.design.keeping_fillers())?;
     let mut warnings = opened.warnings.clone();
     let (mut lost, mut units_per_layout_unit) = (BTreeMap::new(), 1.0);
     let outputs = match (to, args.design.is_def()) {
@@ -112,7 +113,7 @@ fn report(
 ) -> ConvertReport {
     let design = &opened.design;
     ConvertReport {
-        design: DesignReport::without_charge(design, opened.def.as_ref()),
+        design: DesignReport::without_charge(design, opened.summaries()),
         hpwl: design.hpwl().map(|hpwl| hpwl.unweighted),
         units_per_layout_unit,
         lost,

@@ -45,10 +45,13 @@ pub(crate) struct EvalArgs {
     gcells: bool,
     #[command(flatten)]
     results: ResultArgs,
-    /// Say whether the placement is legal: overlaps, rows, sites, the die, orientations, and with
-    /// --pl fixed cells that are not where the design's own placement has them
+    /// Say whether the placement is legal: overlaps, rows, sites, the die area, orientations, areas
+    /// with rules, and with --pl fixed cells that are not where the design's own placement has them
     #[arg(long)]
     legality: bool,
+    /// With the legality, report gaps of exactly one site
+    #[arg(long)]
+    no_one_site_gaps: bool,
     /// Fail, with exit code 1, when movable cells reach beyond the die
     #[arg(long)]
     require_on_die: bool,
@@ -93,6 +96,9 @@ const MAPS: Names = Names::Maps(&[
     "demand_vertical",
 ]);
 
+/// Share of a cell's area that counts as none: sums of areas are rounded.
+const ROUNDED: f64 = 1e-9;
+
 /// One of the placements that are evaluated.
 struct Row {
     /// The file of the placement, or of the design where that has its own.
@@ -102,6 +108,8 @@ struct Row {
     notes: Vec<String>,
     files: Vec<PathBuf>,
     clipped: Clipped,
+    /// Movable cells that reach beyond the die area.
+    off_die_area: usize,
 }
 
 /// Reads, evaluates, prints.
@@ -167,8 +175,17 @@ fn evaluated(
     let placement = evaluation.design.pl.first().unwrap_or(&evaluation.design.path);
     let placement = placement.display().to_string();
     let mut opened = open_design(evaluation)?;
-    let legality = match args.legality || args.require_legal {
-        true => Some(legality::judge(&mut opened, evaluation.design.pin_position())?),
+    let design = &opened.design;
+    let beyond = |&i: &usize| {
+        let rect = design.rect(i);
+        design.area_outside_die(&rect) > ROUNDED * rect.area()
+    };
+    let off_die_area = design.movable().filter(beyond).count();
+    let legality = match args.legality || args.require_legal || args.no_one_site_gaps {
+        true => {
+            let position = evaluation.design.pin_position();
+            Some(legality::judge(&mut opened, position, args.no_one_site_gaps)?)
+        }
         false => None,
     };
     let options = &evaluation.options;
@@ -192,7 +209,8 @@ fn evaluated(
             outputs.extend(pictures::draw(&[subject], &Default::default())?);
         }
         let (report, notes) = (evaluated.report, evaluated.notes);
-        Ok(Row { placement, report, notes, files: opened.files, clipped: evaluated.off_die })
+        let (files, clipped) = (opened.files, evaluated.off_die);
+        Ok(Row { placement, report, notes, files, clipped, off_die_area })
     })
 }
 
@@ -222,6 +240,9 @@ impl EvalArgs {
                 "{} movable cells are not on the die: {wholly} wholly, {partly} partly",
                 wholly + partly
             ));
+        }
+        if self.require_on_die && row.off_die_area > 0 {
+            return Some(format!("{} movable cells reach beyond the die area", row.off_die_area));
         }
         match &row.report.legality {
             Some(legality) if self.require_legal && !legality.legal => {

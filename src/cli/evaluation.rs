@@ -43,7 +43,7 @@ pub(crate) fn evaluate<T: EngineReal>(
 ) -> Result<Evaluated<T>, Failure> {
     log::begin("making bins and charge");
     let start = Instant::now();
-    let charge = charge_of(&opened.design, options)?;
+    let charge = charge_of(&opened.design, &options.allowing_overfull())?;
     let making = start.elapsed().as_secs_f64() * 1e3;
     let mut evaluated = evaluate_charge(opened, options, charge)?;
     evaluated.report.timings_ms.setup += making;
@@ -137,7 +137,7 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let microns = |length: Option<f64>| Some(length? / design.units_per_micron?);
     let descriptor = engine.descriptor();
     let report = Report {
-        design: DesignReport::of(design, opened.def.as_ref(), charge.areas()),
+        design: DesignReport::of(design, opened.summaries(), charge.areas()),
         grid: GridReport::of(&grid, design),
         options: OptionsReport {
             engine: descriptor.engine,

@@ -5,6 +5,7 @@ use super::failure::Failure;
 use super::log::spinner;
 use super::memory;
 use super::options::{Bins, DesignArgs, EvaluationArgs, SolveArgs};
+use super::report::Summaries;
 use crate::Precision;
 use crate::bookshelf;
 use crate::charge::{Charge, ChargeError, origin_for};
@@ -13,7 +14,7 @@ use crate::design::Design;
 use crate::engine::{EngineError, check_range};
 use crate::formats::{self, Loaded};
 use crate::grid::BinGrid;
-use crate::lefdef::{DefSummary, GcellGrid, RoutingLayer};
+use crate::lefdef::{DefSummary, GcellGrid, LefSummary, RoutingLayer};
 use crate::place::default_bins;
 use crate::warning::Warning;
 use std::path::PathBuf;
@@ -43,11 +44,21 @@ pub(crate) struct Opened {
     pub(crate) files: Vec<PathBuf>,
     /// The file of the design's own placement, where another was read in its place.
     pub(crate) own_placement: Option<PathBuf>,
-    /// A summary of the DEF file.
+    /// Movable nodes that the file gives no position.
+    pub(crate) unplaced: Vec<u32>,
+    /// Summaries of the DEF file and of its LEF files.
     pub(crate) def: Option<DefSummary>,
+    pub(crate) lef: Option<LefSummary>,
     /// For a DEF design: the lines of its `GCELLGRID`, and the routing layers of its LEF files.
     pub(crate) gcell_grid: Vec<GcellGrid>,
     pub(crate) layers: Vec<RoutingLayer>,
+}
+
+impl Opened {
+    /// Returns the summaries of a DEF design's files.
+    pub(crate) fn summaries(&self) -> Summaries<'_> {
+        (self.def.as_ref(), self.lef.as_ref())
+    }
 }
 
 /// Reads the design; a spinner turns meanwhile on a terminal.
@@ -63,17 +74,30 @@ pub(crate) fn read_design(args: &DesignArgs) -> Result<Opened, Failure> {
     let spinner = spinner(format!("reading {}", args.path.display()));
     let loaded = formats::read_design(&args.path, &args.read_options())?;
     let parse_ms = milliseconds(start);
-    let Loaded { design, mut warnings, files, own_placement, def, gcell_grid, layers, .. } = loaded;
+    let mut warnings = loaded.warnings;
+    let design = loaded.design;
     if !args.is_def() {
         warnings.extend(bookshelf::pin_offset_hint(&design, args.pin_offset()));
     }
     spinner.finish_and_clear();
-    Ok(Opened { design, warnings, parse_ms, files, own_placement, def, gcell_grid, layers })
+    let Loaded { files, own_placement, unplaced, def, lef, gcell_grid, layers, .. } = loaded;
+    Ok(Opened {
+        design,
+        warnings,
+        parse_ms,
+        files,
+        own_placement,
+        unplaced,
+        def,
+        lef,
+        gcell_grid,
+        layers,
+    })
 }
 
 /// Returns the bins and charge of a design.
 pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Failure> {
-    let die = design.die().ok_or("the design has neither rows nor an outline, so it has no die")?;
+    let die = design.die().ok_or("the design has neither rows nor a die area, so it has no die")?;
     let [nx, ny] = match args.bins {
         Some(Bins(nx, ny)) => [nx, ny],
         None => default_bins(design, die, args.target_density()),

@@ -34,10 +34,16 @@ pub(super) fn fix_as_at_home(
 
 /// Looks at the placement of a design that was read. Fixed cells belong where the `.aux` file's own
 /// placement has them, and are those that it fixes, when another placement was read in its place.
-pub(crate) fn judge(opened: &mut Opened, position: PinPosition) -> Result<LegalityReport, Failure> {
+/// With `no_one_site_gaps`, gaps of exactly one site are faults.
+pub(crate) fn judge(
+    opened: &mut Opened,
+    position: PinPosition,
+    no_one_site_gaps: bool,
+) -> Result<LegalityReport, Failure> {
     let kind = opened.design.nodes.kind.clone();
     let home = fix_as_at_home(opened, position)?;
-    let options = LegalityOptions::default();
+    let options = LegalityOptions::default().unplaced(&opened.unplaced);
+    let options = options.no_one_site_gaps(no_one_site_gaps);
     let options = home.as_ref().map_or(options, |home| options.reference(home));
     let found = legality::check(&opened.design, &options);
     opened.design.nodes.kind = kind;

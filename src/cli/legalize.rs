@@ -97,7 +97,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
         write_moves("by legalisation", design, &before, moved, folder, &mut files)?;
     }
     let document = LegalizeReport {
-        design: DesignReport::without_charge(design, opened.def.as_ref()),
+        design: DesignReport::without_charge(design, (opened.def.as_ref(), opened.lef.as_ref())),
         stages: &reached,
         timings_ms: Timings {
             parse: opened.parse_ms,

@@ -36,6 +36,10 @@ pub(crate) struct DesignArgs {
     /// rectangles' centres
     #[arg(long, value_parser = pin_position(), value_name = "WHERE")]
     pin_position: Option<PinPosition>,
+    /// Treat filler cells (CLASS CORE SPACER) of a .def design as movable cells. Without this
+    /// option they are left out, and a placement is written with them UNPLACED
+    #[arg(long)]
+    pub(crate) keep_fillers: bool,
 }
 
 /// The options of every subcommand that evaluates a design.
@@ -62,6 +66,9 @@ pub(crate) struct SolveArgs {
     /// Beyond which number fillers are made larger
     #[arg(skip = usize::MAX)]
     many_fillers: usize,
+    /// Whether a fence whose members do not fit is a warning
+    #[arg(skip)]
+    allow_overfull: bool,
     /// Count area outside every row as fixed
     #[arg(long)]
     row_blockage: bool,
@@ -202,7 +209,8 @@ impl DesignArgs {
     /// Returns how to read the design.
     pub(crate) fn read_options(&self) -> ReadOptions {
         let options = ReadOptions::default().pin_offset(self.pin_offset()).lef(&self.lef);
-        let mut options = options.pin_position(self.pin_position());
+        let options = options.pin_position(self.pin_position());
+        let mut options = options.keep_fillers(self.keep_fillers);
         options.placement = self.pl.first().cloned();
         options
     }
@@ -220,6 +228,11 @@ impl DesignArgs {
     /// Returns the same with another placement in place of the design's own.
     pub(crate) fn with_placement(&self, pl: &Path) -> DesignArgs {
         DesignArgs { pl: vec![pl.to_owned()], ..self.clone() }
+    }
+
+    /// Returns the same options with filler cells kept.
+    pub(crate) fn keeping_fillers(&self) -> DesignArgs {
+        DesignArgs { keep_fillers: true, ..self.clone() }
     }
 
     /// Returns the same options for another design.
@@ -260,6 +273,8 @@ impl DesignArgs {
             return only_for("--lef", ".def");
         } else if self.pin_position.is_some() {
             return only_for("--pin-position", ".def");
+        } else if self.keep_fillers {
+            return only_for("--keep-fillers", ".def");
         }
         if self.pl.len() > 1 {
             let message =
@@ -295,6 +310,11 @@ impl SolveArgs {
         }
     }
 
+    /// Returns the same options, with a warning about a fence whose members do not fit.
+    pub(crate) fn allowing_overfull(&self) -> SolveArgs {
+        SolveArgs { allow_overfull: true, ..self.clone() }
+    }
+
     /// Returns the same options with the fillers of a placement.
     pub(crate) fn with_fillers(&self) -> SolveArgs {
         SolveArgs { fillers: true, many_fillers: MANY_FILLERS, ..self.clone() }
@@ -312,6 +332,7 @@ impl SolveArgs {
             .many_fillers(self.many_fillers)
             .row_blockage(self.row_blockage)
             .seed(self.seed)
+            .allow_overfull(self.allow_overfull)
     }
 
     pub(crate) fn engine_options(&self) -> EngineOptions {

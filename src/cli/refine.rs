@@ -168,6 +168,9 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         .check(&args.design.files())?;
     use_threads(args.threads)?;
     let mut opened = read_design(&args.design)?;
+    if !opened.unplaced.is_empty() {
+        return Err(not_legal(args, &mut opened)?);
+    }
     let charge = charge(args, &opened.design)?;
     let before = StageReport::of(&opened.design, Some(&charge), None);
     if before.hpwl.is_none() {
@@ -192,14 +195,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     });
     drop(refining);
     let (detailed, found) = match shortened {
-        Err(RefineError::NotLegal(_)) => {
-            let found = legality::judge(&mut opened, args.design.pin_position())?;
-            return Err(format!(
-                "the placement is {found}: expected a legal one, \
-                 for refine keeps cells legal and makes none so"
-            )
-            .into());
-        }
+        Err(RefineError::NotLegal(_)) => return Err(not_legal(args, &mut opened)?),
         other => other?,
     };
     let (status, seconds) = (detailed.status, detailed.stage.seconds.unwrap_or(0.0));
@@ -209,7 +205,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let moved = displacement::between(design, &found.placement, &design.placement)?;
     let displacement = DisplacementReport::of(design, &moved);
     let report = RefineReport {
-        design: DesignReport::of(&opened.design, opened.def.as_ref(), charge.areas()),
+        design: DesignReport::of(&opened.design, opened.summaries(), charge.areas()),
         grid: GridReport::of(&charge.grid(), &opened.design),
         options: RefineOptionsReport {
             rounds: options.rounds,
@@ -220,7 +216,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         },
         stages: RefineStages { legal: before, detailed },
         displacement,
-        legality: legality::judge(&mut opened, args.design.pin_position())?,
+        legality: legality::judge(&mut opened, args.design.pin_position(), false)?,
         timings_ms: RefineTimings {
             parse: opened.parse_ms,
             refine: 1e3 * seconds,
@@ -234,6 +230,13 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     }
     tell(&[], &opened.warnings);
     refined(status, &args.output.display().to_string())
+}
+
+/// Returns the error of a placement that is not legal.
+fn not_legal(args: &RefineArgs, opened: &mut Opened) -> Result<Failure, Failure> {
+    let found = legality::judge(opened, args.design.pin_position(), false)?;
+    let message = "refine needs a legal placement: run `placefield legalize` first";
+    Ok(format!("the placement is {found}: {message}").into())
 }
 
 /// Returns the bins that are looked at, and what fixed cells leave of them.

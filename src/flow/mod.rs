@@ -313,7 +313,7 @@ pub enum FlowError {
     #[error(transparent)]
     Grid(#[from] GridError),
     /// The design has no die.
-    #[error("the design has neither rows nor an outline, so it has no die")]
+    #[error("the design has neither rows nor a die area, so it has no die")]
     NoDie,
     /// A movable node is larger than the die.
     #[error(
@@ -482,8 +482,9 @@ fn stages_of<H: Host>(
     // An interrupted placement is not changed further.
     let spread =
         !matches!(global.outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
-    let rowless = options.until.is_none() && design.rows.is_empty();
-    let goes_on = spread && !rowless && options.until != Some(Stage::Global);
+    let goes_on = spread && options.until != Some(Stage::Global);
+    let rowless = goes_on && design.rows.is_empty();
+    let goes_on = goes_on && !rowless;
     let mut rounds = Vec::new();
     design.settle(&global.x, &global.y);
     let home = design.placement.clone();
@@ -503,7 +504,7 @@ fn stages_of<H: Host>(
         None => vec![global.improved(design, subject, &mut rounds, options, host)?],
     };
     let left_out =
-        rowless.then_some("the design has no rows: the placement is left as the global stage ends");
+        rowless.then_some("the design has no rows: place stopped after the global stage");
     let mut best: Option<(Placed, Placement)> = None;
     for global in candidates {
         design.placement.clone_from(&home);

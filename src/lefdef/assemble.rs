@@ -1,30 +1,51 @@
 //! Makes a [`Design`] from the contents of DEF and LEF files.
 
+use super::edges::EdgeTypes;
 use super::lef::{Class, Library, PER_MICRON, Supply, bounds};
 use super::polygon::rectangles;
 use super::read::Gathered;
 use super::rows::{clipped, rows};
 use super::statements::{RegionKind, SPECIAL_NETS, Status};
-use super::{DEFAULT_UNITS, DefSummary, Loaded, port_name};
+use super::{DEFAULT_UNITS, DefSummary, LefSummary, Loaded, port_name};
 use crate::design::{
-    Design, Fence, Halo, Master, Names, Nets, NodeKind, Nodes, Placement, Row, StandsOn, Symmetry,
+    Design, Fence, Halo, Master, MasterClass, Names, Nets, NodeKind, Nodes, Placement, Row,
+    StandsOn, Symmetry,
 };
+use crate::grid::Rect;
 use crate::text::index::NameIndex;
 use crate::warning::{Warning, WarningCode};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 impl Class {
-    /// A placer may move components of this class.
-    pub(super) fn moves(self) -> bool {
-        matches!(self, Class::Core | Class::Block)
+    /// A placer may move components of this class that are not placed yet.
+    pub(super) fn moves(self, keep_fillers: bool) -> bool {
+        match self {
+            Class::Core | Class::Physical | Class::Block => true,
+            Class::Filler => keep_fillers,
+            Class::PadOrRing | Class::Cover => false,
+        }
+    }
+
+    /// Returns the kind of a component of this class.
+    fn kind(self, status: Status, keep_fillers: bool) -> NodeKind {
+        match (self, status) {
+            (Class::Filler, Status::Unplaced | Status::Placed) if !keep_fillers => {
+                NodeKind::FixedOverlappable
+            }
+            (Class::Cover, _) | (Class::PadOrRing, Status::Unplaced) => NodeKind::FixedOverlappable,
+            (_, Status::Fixed) => NodeKind::Fixed,
+            (Class::Physical | Class::PadOrRing, Status::Placed) => NodeKind::Fixed,
+            _ => NodeKind::Movable,
+        }
     }
 }
 
 /// Most rows that columns of sites are made into, besides one for each sixteen bytes of the file.
 const MOST_ROWS: u64 = 1 << 14;
 
-/// Puts all together, of a DEF file of so many bytes; the design's columns fit.
+/// Puts all together, of a DEF file of so many bytes; the design's columns fit. Fillers are movable
+/// with `keep_fillers`, and else left out.
 pub(super) fn assemble(
     path: &Path,
     bytes: u64,
@@ -33,6 +54,7 @@ pub(super) fn assemble(
     names: Names,
     cell: Vec<u32>,
     nets: Option<Nets>,
+    keep_fillers: bool,
 ) -> Loaded {
     let mut warnings = Vec::new();
     let mut warn = |code: WarningCode, count: u64, are: &str| {
@@ -69,6 +91,29 @@ pub(super) fn assemble(
     let others = plan.regions.len() - fences.len();
     let guides = "regions are of type GUIDE, which is ignored";
     warn(WarningCode::FloorplanSimplified, others as u64, guides);
+    let is_defined = |name: &str| plan.regions.iter().any(|region| region.name == name);
+    let named = all.regions.iter().map(|(_, name)| name);
+    let named = named.chain(plan.groups.iter().map(|group| &group.region));
+    let undefined: BTreeSet<&String> = named.filter(|name| !is_defined(name)).collect();
+    if !undefined.is_empty() {
+        const SHOWN: usize = 5;
+        let shown: Vec<_> = undefined.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+        let more = undefined.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message = format!(
+            "{}: regions that groups or components name are not defined, so they bind nothing: \
+             {}{more}",
+            path.display(),
+            shown.join(", ")
+        );
+        warnings.push(Warning::new(WarningCode::FloorplanSimplified, message));
+    }
+    let mut warn = |code: WarningCode, count: u64, are: &str| {
+        if count > 0 {
+            let message = format!("{}: {count} {are}", path.display());
+            warnings.push(Warning::new(code, message));
+        }
+    };
     let fence = match fences.is_empty() {
         true => Vec::new(),
         false => {
@@ -104,7 +149,7 @@ pub(super) fn assemble(
     let middle = outline.or(rows.iter().map(Row::rect).reduce(|a, b| a.union(&b)));
     let middle = middle.map_or((0.0, 0.0), |r| ((r.xl + r.xh) / 2.0, (r.yl + r.yh) / 2.0));
     let components = cell.len();
-    let (mut unplaced, mut stay) = (0, 0);
+    let (mut unplaced, mut with_position, mut stay, mut fillers) = (Vec::new(), 0, 0, 0);
     let mut placement = Placement {
         x: all.x.into_vec(),
         y: all.y.into_vec(),
@@ -116,24 +161,30 @@ pub(super) fn assemble(
     nodes.height = (0..components).map(|i| scale(of(i).height)).collect();
     for i in 0..components {
         let (class, status) = (of(i).class, all.place[i].status);
-        nodes.kind.push(match (class, status) {
-            (Class::Core | Class::Block, Status::Unplaced | Status::Placed) => NodeKind::Movable,
-            (Class::Core | Class::Block, Status::Fixed) => NodeKind::Fixed,
-            (Class::PadOrRing, Status::Placed | Status::Fixed) => NodeKind::Fixed,
-            (Class::PadOrRing, Status::Unplaced) | (Class::Cover, _) => NodeKind::FixedOverlappable,
-        });
+        let kind = class.kind(status, keep_fillers);
+        nodes.kind.push(kind);
+        let left_out = class == Class::Filler && kind == NodeKind::FixedOverlappable;
+        fillers += u64::from(left_out);
         if status == Status::Unplaced {
-            unplaced += 1;
-            stay += u64::from(!class.moves());
+            if !left_out {
+                unplaced.push(i as u32);
+                with_position += u64::from(all.place[i].unused_position);
+                stay += u64::from(!class.moves(keep_fillers));
+            }
             placement.x[i] = middle.0 - nodes.width[i] / 2.0;
             placement.y[i] = middle.1 - nodes.height[i] / 2.0;
         }
     }
     warn(
         WarningCode::NotPlaced,
-        unplaced,
+        unplaced.len() as u64,
         "components are not placed and lie in the middle of the die",
     );
+    let ignored = "of them are UNPLACED with a position, which is ignored";
+    warn(WarningCode::NotPlaced, with_position, ignored);
+    let left_out = "filler cells (CLASS CORE SPACER) are left out: they take no area, \
+                    and a placement is written with them UNPLACED";
+    warn(WarningCode::FillersLeftOut, fillers, left_out);
     warn(
         WarningCode::NetsLeftOut,
         stay,
@@ -196,7 +247,7 @@ pub(super) fn assemble(
         let say = "no UNITS: 100 units are taken for a micrometre";
         warnings.push(Warning::new(WarningCode::Assumed, format!("{}: {say}", path.display())));
     }
-    let skipped = counts.skipped();
+    let skipped = counts.skipped(" + ");
     let special_nets = skipped.get(SPECIAL_NETS).copied().unwrap_or(0);
     let def = DefSummary {
         version: plan.version,
@@ -207,7 +258,7 @@ pub(super) fn assemble(
         connections: counts.connections,
         special_nets,
         rows: statements,
-        unplaced,
+        unplaced: all.place.iter().filter(|p| p.status == Status::Unplaced).count() as u64,
         regions: plan.regions.len() as u64,
         blockages: counts.blockages,
         skipped,
@@ -227,8 +278,13 @@ pub(super) fn assemble(
         units_per_micron: Some(units),
         ..Design::default()
     };
-    design.masters = masters(library, &design, units);
-    Loaded { design, warnings, def: Some(def), gcell_grid: plan.gcells, ..Loaded::default() }
+    let edges = EdgeTypes::new(library, units);
+    design.masters = masters(library, &design, &edges, units);
+    design.edge_spacing = edges.spacing;
+    let lef = Some(LefSummary { skipped: library.counts.skipped(" ") });
+    let (def, gcell_grid) = (Some(def), plan.gcells);
+    unplaced.retain(|&i| design.nodes.kind[i as usize] == NodeKind::Movable);
+    Loaded { design, warnings, unplaced, def, lef, gcell_grid, ..Loaded::default() }
 }
 
 /// Returns the fences among these regions, by name.
@@ -292,13 +348,20 @@ fn halos(all: &[Halo]) -> Vec<Halo> {
 }
 
 /// Returns how the cells of the library may be placed on the design's rows.
-fn masters(library: &Library, design: &Design, units: f64) -> Vec<Master> {
+fn masters(library: &Library, design: &Design, edges: &EdgeTypes<'_>, units: f64) -> Vec<Master> {
     let scale = |length: f64| length * units / PER_MICRON;
     let row = design.row_height();
     let of_rows = |height: f64| row.map(|row| height / row).filter(|n| n.fract() == 0.0);
-    // The supply that most cells of one row have at their bottom.
-    let single = library.macros.iter().filter(|cell| of_rows(scale(cell.height)) == Some(1.0));
-    let (power, ground) = single.fold((0, 0), |(power, ground), cell| match cell.bottom {
+    let supplies: Vec<_> = library.macros.iter().map(|cell| library.supplies(cell)).collect();
+    let is_even = |height: f64| {
+        let high = design.rows.iter().any(|row| row.height == height);
+        of_rows(height).is_some_and(|n| n > 0.0 && n % 2.0 == 0.0) && !high
+    };
+    // The supply that most cells of one row have at their bottom: of two edges with a supply each.
+    let single = library.macros.iter().zip(&supplies);
+    let single = single.filter(|(cell, _)| of_rows(scale(cell.height)) == Some(1.0));
+    let bottom = |[bottom, top]: [Option<Supply>; 2]| bottom.or(top.map(Supply::other));
+    let (power, ground) = single.fold((0, 0), |(power, ground), (_, at)| match bottom(*at) {
         Some(Supply::Power) => (power + 1, ground),
         Some(Supply::Ground) => (power, ground + 1),
         None => (power, ground),
@@ -310,22 +373,31 @@ fn masters(library: &Library, design: &Design, units: f64) -> Vec<Master> {
     };
     let sites: HashMap<&str, u32> =
         library.sites.iter().zip(0..).map(|(site, i)| (site.name.as_str(), i)).collect();
-    let high = |height: f64| design.rows.iter().any(|row| row.height == height);
     let master = |(i, cell): (usize, &super::lef::Macro)| {
-        let height = scale(cell.height);
-        let even = of_rows(height).is_some_and(|n| n > 0.0 && n % 2.0 == 0.0) && !high(height);
-        let stands_on = match (cell.bottom, usual) {
-            (Some(bottom), Some(usual)) if even && bottom == usual => StandsOn::Upright,
+        let even = is_even(scale(cell.height));
+        // Of an even number of rows both edges have the same supply.
+        let [bottom, top] = supplies[i];
+        let stands_on = match (bottom.or(top), usual) {
+            (Some(supply), Some(usual)) if even && supply == usual => StandsOn::Upright,
             (Some(_), Some(_)) if even => StandsOn::UpsideDown,
             _ => StandsOn::Any,
         };
+        let class = match cell.class {
+            Class::Core | Class::Physical => MasterClass::Core,
+            Class::Filler => MasterClass::Filler,
+            Class::Block | Class::PadOrRing | Class::Cover => MasterClass::Other,
+        };
+        let scaled =
+            |r: Rect| Rect { xl: scale(r.xl), yl: scale(r.yl), xh: scale(r.xh), yh: scale(r.yh) };
         let any = Symmetry { x: true, y: true, r90: false };
         Master {
             name: library.names.get(i).to_owned(),
             symmetry: cell.symmetry.unwrap_or(any),
             site: cell.site.as_deref().and_then(|site| sites.get(site)).copied(),
             stands_on,
-            ..Master::default()
+            class,
+            edge: edges.of(&cell.edges, class),
+            outline: library.outline(cell).into_iter().map(scaled).collect(),
         }
     };
     library.macros.iter().enumerate().map(master).collect()

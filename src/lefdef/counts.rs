@@ -65,9 +65,9 @@ impl Counts {
         }
     }
 
-    /// Returns the counts of statements passed over, by `SECTION`, `STATEMENT` or `SECTION +
-    /// OPTION`.
-    pub(super) fn skipped(&self) -> BTreeMap<String, u64> {
+    /// Returns the counts of statements passed over, by `SECTION`, `STATEMENT`, or `SECTION` and
+    /// the option or statement in it, with `sign` between them.
+    pub(super) fn skipped(&self, sign: &str) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();
         for (section, word, times) in &self.skipped {
             let word = crate::text::words::show(word);
@@ -75,7 +75,7 @@ impl Counts {
                 ("", word) => word.to_owned(),
                 (section, "") => section.to_owned(),
                 ("BLOCKAGES", word) => format!("BLOCKAGES {word}"),
-                (section, word) => format!("{section} + {word}"),
+                (section, word) => format!("{section}{sign}{word}"),
             };
             *all.entry(key).or_default() += times;
         }

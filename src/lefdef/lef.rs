@@ -3,13 +3,17 @@
 //! Lengths are held in millionths of a micrometre, in which the decimal numbers of LEF are whole:
 //! sums and means stay exact until it is put into the units of a DEF file.
 
+use super::counts::Counts;
+use super::edges::{EdgeRules, TypedEdge, add_table, add_types};
 use super::lexer::{Lef, Read};
+use super::polygon::rectangles;
 use super::{LayerDirection, PinPosition, RoutingLayer};
+use crate::charge::fixed::{clip, gaps};
 use crate::design::{Names, NamesTooLong, Orientation, Symmetry};
 use crate::grid::Rect;
 use crate::text::error::Miss;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Millionths of a micrometre in one.
 pub(super) const PER_MICRON: f64 = 1e6;
@@ -21,6 +25,11 @@ pub(super) struct Library {
     pub(super) units: Option<f64>,
     pub(super) sites: Vec<Site>,
     pub(super) layers: Vec<RoutingLayer>,
+    /// Types of all layers, by name.
+    pub(super) layer_types: HashMap<String, LayerType>,
+    pub(super) edge_rules: EdgeRules,
+    /// Statements passed over.
+    pub(super) counts: Counts,
     /// Names of the macros.
     pub(super) names: Names,
     pub(super) macros: Vec<Macro>,
@@ -52,10 +61,67 @@ impl Library {
         self.units = self.units.or(later.units);
         self.sites.extend(later.sites);
         self.layers.extend(later.layers);
+        self.layer_types.extend(later.layer_types);
+        self.edge_rules.rules.extend(later.edge_rules.rules);
+        self.edge_rules.no_default |= later.edge_rules.no_default;
+        self.counts.add(&later.counts);
         self.obstructions += later.obstructions;
         self.odd_classes += later.odd_classes;
         Ok(())
     }
+
+    /// Whether supply shapes on this layer are rails: it is a routing layer, or is not known.
+    fn has_rails(&self, layer: &str) -> bool {
+        matches!(self.layer_types.get(layer), None | Some(LayerType::Routing))
+    }
+
+    /// Returns the supplies at the bottom and the top edge of a macro: of each edge that of the
+    /// widest shape on routing layers that crosses or touches it.
+    pub(super) fn supplies(&self, cell: &Macro) -> [Option<Supply>; 2] {
+        [false, true].map(|at_top| {
+            let here = cell.rails.iter().filter(|rail| rail.at_top == at_top);
+            let here = here.filter(|rail| self.has_rails(&rail.layer));
+            here.max_by(|a, b| a.width.total_cmp(&b.width)).map(|rail| rail.supply)
+        })
+    }
+
+    /// Returns the parts of a macro's box that its shapes on overlap layers cover, from its
+    /// lower-left corner; none if these are all of the box, or it has no such shapes.
+    pub(super) fn outline(&self, cell: &Macro) -> Vec<Rect> {
+        let overlap = |layer: &str| match self.layer_types.get(layer) {
+            Some(layer_type) => *layer_type == LayerType::Overlap,
+            None => layer.eq_ignore_ascii_case("OVERLAP"),
+        };
+        let whole = Rect::at(0.0, 0.0, cell.width, cell.height);
+        let shapes: Vec<Rect> = cell
+            .overlaps
+            .iter()
+            .filter(|(layer, _)| overlap(layer))
+            .filter_map(|(_, rect)| clip(rect, &whole))
+            .collect();
+        if shapes.is_empty() || whole.area() <= 0.0 {
+            return Vec::new();
+        }
+        let outside = gaps(&shapes, &whole);
+        if outside.is_empty() { Vec::new() } else { gaps(&outside, &whole) }
+    }
+}
+
+/// The type of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LayerType {
+    Routing,
+    Overlap,
+    Other,
+}
+
+/// A supply shape at the bottom or the top edge of a macro.
+#[derive(Clone, Debug)]
+pub(super) struct Rail {
+    supply: Supply,
+    at_top: bool,
+    width: f64,
+    layer: String,
 }
 
 /// A site: where cells may be placed.
@@ -74,9 +140,13 @@ pub(super) struct Site {
 /// The class of a macro (`CLASS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Class {
-    /// `CORE` of any kind, `ENDCAP` of any kind, and macros without a class.
+    /// `CORE`, and macros without a class.
     #[default]
     Core,
+    /// `CORE SPACER`.
+    Filler,
+    /// `CORE WELLTAP`, `CORE ANTENNACELL` and `ENDCAP` of any kind: once placed, they stay.
+    Physical,
     /// `BLOCK`.
     Block,
     /// `PAD` and `RING`: they stay and block the area under them.
@@ -95,10 +165,23 @@ pub(super) struct Macro {
     pub(super) symmetry: Option<Symmetry>,
     /// The name of its first site.
     pub(super) site: Option<String>,
-    /// The supply at its bottom edge.
-    pub(super) bottom: Option<Supply>,
+    /// Supply shapes at its bottom and top edges.
+    rails: Vec<Rail>,
+    /// Obstructions that may be on overlap layers, from its lower-left corner.
+    overlaps: Vec<(String, Rect)>,
+    /// Types of its edges.
+    pub(super) edges: Vec<TypedEdge>,
     /// Its pins, in [`Library::pins`].
     pub(super) pins: std::ops::Range<u32>,
+}
+
+impl Supply {
+    pub(super) fn other(self) -> Supply {
+        match self {
+            Supply::Power => Supply::Ground,
+            Supply::Ground => Supply::Power,
+        }
+    }
 }
 
 /// A supply.
@@ -155,18 +238,50 @@ pub(super) fn parse(text: &[u8], position: PinPosition) -> Read<'_, Library> {
         lexer: Lef::new(text),
         position,
         library: Library::default(),
-        widths: BTreeMap::new(),
+        layers: BTreeMap::new(),
+        points: Vec::new(),
     };
     reader.file()?;
     Ok(reader.library)
+}
+
+impl Shape<'_> {
+    /// Adds its rectangles, if it may be on an overlap layer.
+    fn add_overlaps(&self, overlaps: &mut Vec<(String, Rect)>) {
+        let layer = String::from_utf8_lossy(self.layer);
+        let may_be = match self.layer_type {
+            Some(layer_type) => layer_type == LayerType::Overlap,
+            // Another file may define the layer.
+            None => layer.to_ascii_uppercase().contains("OVERLAP"),
+        };
+        if may_be {
+            let rects = rectangles(self.points).unwrap_or_else(|| vec![self.bounds]);
+            overlaps.extend(rects.into_iter().map(|rect| (layer.to_string(), rect)));
+        }
+    }
 }
 
 struct Reader<'a> {
     lexer: Lef<'a>,
     position: PinPosition,
     library: Library,
-    /// Default widths of the layers' wires.
-    widths: BTreeMap<&'a [u8], f64>,
+    /// Default widths of the layers' wires, and the layers' types.
+    layers: BTreeMap<&'a [u8], (f64, LayerType)>,
+    /// Points of the shape at hand.
+    points: Vec<(f64, f64)>,
+}
+
+/// A shape of a pin or an obstruction, or a pattern of alike ones.
+struct Shape<'s> {
+    layer: &'s [u8],
+    /// `None` if this file does not define the layer.
+    layer_type: Option<LayerType>,
+    /// Bounding box of the pattern.
+    bounds: Rect,
+    /// Number of shapes in it.
+    times: f64,
+    /// Corners of a single rectangle or polygon; none of other shapes.
+    points: &'s [(f64, f64)],
 }
 
 /// What is expected where a block is cut off.
@@ -197,20 +312,106 @@ impl<'a> Reader<'a> {
                 w if is(w, "SITE") => self.site()?,
                 w if is(w, "LAYER") => self.layer()?,
                 w if is(w, "MACRO") => self.library_cell()?,
-                w if is(w, "NONDEFAULTRULE") => self.skip_rule(at)?,
-                w if is(w, "BEGINEXT") => while !is(self.lexer.passed()?, "ENDEXT") {},
-                w if ["PROPERTYDEFINITIONS", "SPACING", "IRDROP", "NOISETABLE", "CORRECTTABLE"]
+                w if is(w, "NONDEFAULTRULE") => {
+                    self.library.counts.skip("", w);
+                    self.skip_rule(at)?;
+                }
+                w if is(w, "PROPERTYDEFINITIONS") => self.property_definitions(at, w)?,
+                w if is(w, "PROPERTY") => self.properties("", None)?,
+                w if ["VERSION", "BUSBITCHARS", "DIVIDERCHAR", "NAMESCASESENSITIVE"]
                     .iter()
                     .any(|key| is(w, key)) =>
                 {
+                    self.lexer.end_statement()?;
+                }
+                w if is(w, "BEGINEXT") => while !is(self.lexer.passed()?, "ENDEXT") {},
+                w if ["SPACING", "IRDROP", "NOISETABLE", "CORRECTTABLE"]
+                    .iter()
+                    .any(|key| is(w, key)) =>
+                {
+                    self.library.counts.skip("", w);
                     self.skip_block(at, w)?;
                 }
                 w if ["VIA", "VIARULE", "ARRAY"].iter().any(|key| is(w, key)) => {
+                    self.library.counts.skip("", w);
                     let name = self.lexer.word();
                     self.skip_block(at, name)?;
                 }
+                w => self.skip_statement("", w)?,
+            }
+        }
+    }
+
+    /// Passes the rest of a statement that begins with `word`, and counts it.
+    fn skip_statement(&mut self, section: &'static str, word: &[u8]) -> Read<'a, ()> {
+        self.library.counts.skip(section, word);
+        self.lexer.end_statement()
+    }
+
+    /// Reads `PROPERTYDEFINITIONS`, which hold the properties of the library; `at` is where it
+    /// begins.
+    fn property_definitions(&mut self, at: &'a [u8], section: &[u8]) -> Read<'a, ()> {
+        loop {
+            match self.lexer.word() {
+                [] => return Err(Miss::expected(at, UNENDED)),
+                w if is(w, "END") => {
+                    if self.lexer.word().eq_ignore_ascii_case(section) {
+                        return Ok(());
+                    }
+                }
+                w if is(w, "LIBRARY") => {
+                    let name = self.lexer.word();
+                    // `STRING` and the value.
+                    self.lexer.word();
+                    let value = self.lexer.quoted()?;
+                    self.property("PROPERTYDEFINITIONS", name, value.unwrap_or(&[]), None);
+                    self.lexer.end_statement()?;
+                }
+                b";" => {}
                 _ => self.lexer.end_statement()?,
             }
+        }
+    }
+
+    /// Reads the names and values of a `PROPERTY`, behind the keyword.
+    fn properties(
+        &mut self,
+        section: &'static str,
+        mut edges: Option<&mut Vec<TypedEdge>>,
+    ) -> Read<'a, ()> {
+        loop {
+            let name = self.lexer.passed()?;
+            if name == b";" {
+                return Ok(());
+            }
+            let value = match self.lexer.quoted()? {
+                Some(text) => text,
+                None => match self.lexer.passed()? {
+                    b";" => return Ok(()),
+                    word => word,
+                },
+            };
+            self.property(section, name, value, edges.as_deref_mut());
+        }
+    }
+
+    /// Takes a property of the library, or of a macro with these edges; others are counted.
+    fn property(
+        &mut self,
+        section: &'static str,
+        name: &[u8],
+        value: &[u8],
+        edges: Option<&mut Vec<TypedEdge>>,
+    ) {
+        let understood = match edges {
+            None if is(name, "LEF58_CELLEDGESPACINGTABLE") => {
+                add_table(&mut self.library.edge_rules, value)
+            }
+            Some(edges) if is(name, "LEF58_EDGETYPE") => add_types(edges, value),
+            _ => false,
+        };
+        if !understood {
+            self.library.counts.skip(if section.is_empty() { "PROPERTY" } else { section }, name);
         }
     }
 
@@ -354,11 +555,17 @@ impl<'a> Reader<'a> {
 
     fn layer(&mut self) -> Read<'a, ()> {
         let name = self.lexer.name("the name of a layer")?;
-        let (mut routing, mut direction) = (false, LayerDirection::Unknown);
+        let (mut layer_type, mut direction) = (LayerType::Other, LayerDirection::Unknown);
         let (mut pitch, mut width) = ([0.0; 2], 0.0);
         while let Some(word) = self.inside(|| UNENDED)? {
             match word {
-                w if is(w, "TYPE") => routing = is(self.lexer.word(), "ROUTING"),
+                w if is(w, "TYPE") => {
+                    layer_type = match self.lexer.word() {
+                        w if is(w, "ROUTING") => LayerType::Routing,
+                        w if is(w, "OVERLAP") => LayerType::Overlap,
+                        _ => LayerType::Other,
+                    };
+                }
                 w if is(w, "DIRECTION") => {
                     direction = match self.lexer.word() {
                         w if is(w, "HORIZONTAL") => LayerDirection::Horizontal,
@@ -372,13 +579,15 @@ impl<'a> Reader<'a> {
                     pitch = [x, if one { x } else { self.lexer.number("a pitch in micrometres")? }];
                 }
                 w if is(w, "WIDTH") => width = self.lexer.number("a width in micrometres")?,
-                _ => {}
+                b";" => continue,
+                w => self.library.counts.skip("LAYER", w),
             }
             self.lexer.end_statement()?;
         }
         self.end_of(name.as_bytes())?;
-        self.widths.insert(name.as_bytes(), (width * PER_MICRON).round());
-        if routing {
+        self.layers.insert(name.as_bytes(), ((width * PER_MICRON).round(), layer_type));
+        self.library.layer_types.insert(name.to_owned(), layer_type);
+        if layer_type == LayerType::Routing {
             let name = name.to_owned();
             self.library.layers.push(RoutingLayer { name, direction, pitch, width });
         }
@@ -390,11 +599,16 @@ impl<'a> Reader<'a> {
         let first = self.library.pins.len() as u32;
         let mut cell = Macro::default();
         let mut origin = (0.0, 0.0);
-        let mut rails: Vec<(Supply, Rect)> = Vec::new();
+        let mut rails: Vec<(Rail, Rect)> = Vec::new();
+        let mut overlaps: Vec<(String, Rect)> = Vec::new();
         while let Some(word) = self.inside(|| format!("`END {name}`"))? {
             match word {
                 w if is(w, "PIN") => self.pin(&mut rails)?,
-                w if is(w, "OBS") => self.library.obstructions += self.shapes(&mut |_, _| ())?,
+                w if is(w, "OBS") => {
+                    let count = self.shapes(&mut |shape| shape.add_overlaps(&mut overlaps))?;
+                    self.library.obstructions += count;
+                }
+                w if is(w, "PROPERTY") => self.properties("MACRO", Some(&mut cell.edges))?,
                 w if is(w, "SIZE") => (cell.width, cell.height) = self.size()?,
                 w if is(w, "ORIGIN") => {
                     origin = self.pair()?;
@@ -411,13 +625,14 @@ impl<'a> Reader<'a> {
                     self.lexer.end_statement()?;
                 }
                 w if is(w, "DENSITY") || is(w, "TIMING") => {
+                    self.library.counts.skip("MACRO", w);
                     while !is(self.lexer.passed()?, "END") {}
                     if is(w, "TIMING") {
                         self.end_of(b"TIMING")?;
                     }
                 }
                 b";" => {}
-                _ => self.lexer.end_statement()?,
+                w => self.skip_statement("MACRO", w)?,
             }
         }
         self.end_of(name.as_bytes())?;
@@ -426,9 +641,16 @@ impl<'a> Reader<'a> {
             pin.at = pin.at.map(|(x, y)| (x + origin.0, y + origin.1));
         }
         cell.pins = first..last;
-        // The widest shape that crosses or touches the bottom edge.
-        let at_bottom = rails.iter().filter(|(_, r)| r.yl <= -origin.1 && r.yh >= -origin.1);
-        cell.bottom = at_bottom.max_by(|a, b| a.1.width().total_cmp(&b.1.width())).map(|r| r.0);
+        for (rail, at) in rails {
+            for (at_top, y) in [(false, -origin.1), (true, cell.height - origin.1)] {
+                if at.yl <= y && at.yh >= y {
+                    cell.rails.push(Rail { at_top, ..rail.clone() });
+                }
+            }
+        }
+        let (x, y) = origin;
+        let moved = |r: Rect| Rect { xl: r.xl + x, yl: r.yl + y, xh: r.xh + x, yh: r.yh + y };
+        cell.overlaps = overlaps.into_iter().map(|(layer, rect)| (layer, moved(rect))).collect();
         self.library.names.push(name);
         self.library.macros.push(cell);
         Ok(())
@@ -437,7 +659,12 @@ impl<'a> Reader<'a> {
     /// Returns the class after `CLASS`.
     fn class(&mut self) -> Class {
         match self.lexer.word() {
-            w if is(w, "CORE") || is(w, "ENDCAP") => Class::Core,
+            w if is(w, "CORE") => match self.lexer.word_ahead() {
+                w if is(w, "SPACER") => Class::Filler,
+                w if is(w, "WELLTAP") || is(w, "ANTENNACELL") => Class::Physical,
+                _ => Class::Core,
+            },
+            w if is(w, "ENDCAP") => Class::Physical,
             w if is(w, "BLOCK") => Class::Block,
             w if is(w, "COVER") => Class::Cover,
             w => {
@@ -448,20 +675,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn pin(&mut self, rails: &mut Vec<(Supply, Rect)>) -> Read<'a, ()> {
+    fn pin(&mut self, rails: &mut Vec<(Rail, Rect)>) -> Read<'a, ()> {
         let name = self.lexer.name("the name of a pin")?;
-        let (mut shapes, mut supply) = (Shapes::default(), None);
+        let (mut shapes, mut supply, mut has_use) = (Shapes::default(), None, false);
         let before = rails.len();
         while let Some(word) = self.inside(|| format!("`END {name}`"))? {
             match word {
                 w if is(w, "PORT") => {
-                    self.shapes(&mut |bounds, times| {
-                        shapes.add(bounds, times);
+                    self.shapes(&mut |shape| {
+                        shapes.add(shape.bounds, shape.times);
                         // Signal pins are taken out again.
-                        rails.push((Supply::Power, bounds));
+                        if supply.is_some() || !has_use {
+                            let (supply, width) = (Supply::Power, shape.bounds.width());
+                            let layer = String::from_utf8_lossy(shape.layer).into_owned();
+                            let rail = Rail { supply, at_top: false, width, layer };
+                            rails.push((rail, shape.bounds));
+                        }
                     })?;
                 }
                 w if is(w, "USE") => {
+                    has_use = true;
                     supply = match self.lexer.word() {
                         w if is(w, "POWER") => Some(Supply::Power),
                         w if is(w, "GROUND") => Some(Supply::Ground),
@@ -470,12 +703,12 @@ impl<'a> Reader<'a> {
                     self.lexer.end_statement()?;
                 }
                 b";" => {}
-                _ => self.lexer.end_statement()?,
+                w => self.skip_statement("PIN", w)?,
             }
         }
         self.end_of(name.as_bytes())?;
         match supply {
-            Some(supply) => rails[before..].iter_mut().for_each(|rail| rail.0 = supply),
+            Some(supply) => rails[before..].iter_mut().for_each(|rail| rail.0.supply = supply),
             None => rails.truncate(before),
         }
         self.library.pin_names.push(name);
@@ -485,22 +718,26 @@ impl<'a> Reader<'a> {
 
     /// Passes the shapes of a `PORT` or of `OBS`, to its `END`; returns the number of their
     /// statements.
-    fn shapes(&mut self, take: &mut dyn FnMut(Rect, f64)) -> Read<'a, u64> {
+    fn shapes(&mut self, take: &mut dyn FnMut(Shape<'_>)) -> Read<'a, u64> {
         let (mut count, mut width) = (0, 0.0);
+        let (mut layer, mut layer_type): (&[u8], _) = (&[], None);
         while let Some(word) = self.inside(|| "`END`")? {
             match word {
-                w if is(w, "RECT") || is(w, "POLYGON") => {
+                w if is(w, "RECT") || is(w, "POLYGON") || is(w, "PATH") => {
                     count += 1;
-                    self.shape(0.0, take)?;
-                    continue;
-                }
-                w if is(w, "PATH") => {
-                    count += 1;
-                    self.shape(width / 2.0, take)?;
+                    let around = is(w, "PATH").then_some(width / 2.0);
+                    if let Some((bounds, times)) = self.shape(around.unwrap_or(0.0))? {
+                        let single = around.is_none() && times == 1.0;
+                        let points = if single { &self.points[..] } else { &[] };
+                        take(Shape { layer, layer_type, bounds, times, points });
+                    }
                     continue;
                 }
                 w if is(w, "LAYER") => {
-                    width = self.widths.get(self.lexer.word()).copied().unwrap_or(0.0);
+                    layer = self.lexer.word();
+                    let known = self.layers.get(layer).copied();
+                    (width, layer_type) =
+                        known.map_or((0.0, None), |(width, of)| (width, Some(of)));
                 }
                 w if is(w, "WIDTH") => width = self.length("a width in micrometres")?,
                 b";" => continue,
@@ -511,9 +748,10 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// Reads the points of a shape, behind its keyword, and its pattern.
-    fn shape(&mut self, around: f64, take: &mut dyn FnMut(Rect, f64)) -> Read<'a, ()> {
-        let mut all: Option<Rect> = None;
+    /// Reads the points of a shape, behind its keyword, and its pattern. Returns the pattern's
+    /// bounding box, `around` wider on each side, and the number of shapes in it.
+    fn shape(&mut self, around: f64) -> Read<'a, Option<(Rect, f64)>> {
+        self.points.clear();
         let (mut times, mut reach) = (1.0, (0.0, 0.0));
         loop {
             let at = self.lexer.peek();
@@ -535,13 +773,12 @@ impl<'a> Reader<'a> {
                 _ => {
                     // Not a keyword: back to the coordinate.
                     self.lexer.back_to(at);
-                    let (x, y) = self.pair()?;
-                    let at = Rect { xl: x, yl: y, xh: x, yh: y };
-                    all = Some(all.map_or(at, |all| all.union(&at)));
+                    let point = self.pair()?;
+                    self.points.push(point);
                 }
             }
         }
-        if let Some(r) = all {
+        Ok(bounds(&self.points).map(|r| {
             let far = Rect {
                 xl: r.xl + reach.0,
                 yl: r.yl + reach.1,
@@ -551,9 +788,8 @@ impl<'a> Reader<'a> {
             let r = r.union(&far);
             let r =
                 Rect { xl: r.xl - around, yl: r.yl - around, xh: r.xh + around, yh: r.yh + around };
-            take(r, times);
-        }
-        Ok(())
+            (r, times)
+        }))
     }
 
     /// `x y`, or `( x y )`, in millionths of a micrometre.

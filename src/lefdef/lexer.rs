@@ -136,6 +136,12 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         Some([first, second])
     }
 
+    /// Returns the next word without passing it.
+    pub(super) fn word_ahead(&self) -> &'a [u8] {
+        let mut ahead = *self;
+        ahead.word()
+    }
+
     /// Whether the next word is this one, and passes it then.
     #[inline(always)]
     pub(super) fn passes(&mut self, word: &[u8]) -> bool {
@@ -300,13 +306,20 @@ impl<'a, const LEF: bool> Lexer<'a, LEF> {
         }
     }
 
-    /// Reads the next word, where a quoted text is one word, without its quotes; there must be one.
+    /// Reads a quoted text, if the next word is one, without its quotes.
+    pub(super) fn quoted(&mut self) -> Read<'a, Option<&'a [u8]>> {
+        if self.peek().first() != Some(&b'"') {
+            return Ok(None);
+        }
+        let text = &self.rest[1..];
+        let end = memchr(b'"', text).ok_or_else(|| Miss::expected(self.rest, "a closing `\"`"))?;
+        self.rest = &text[end + 1..];
+        Ok(Some(&text[..end]))
+    }
+
+    /// Reads the next word; there must be one. A quoted text is an empty word.
     pub(super) fn passed(&mut self) -> Read<'a, &'a [u8]> {
-        if self.peek().first() == Some(&b'"') {
-            let text = &self.rest[1..];
-            let end =
-                memchr(b'"', text).ok_or_else(|| Miss::expected(self.rest, "a closing `\"`"))?;
-            self.rest = &text[end + 1..];
+        if let Some(text) = self.quoted()? {
             return Ok(&text[..0]);
         }
         match self.word() {

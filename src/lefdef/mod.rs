@@ -13,6 +13,7 @@
 
 mod assemble;
 mod counts;
+mod edges;
 mod lef;
 mod lexer;
 mod nets;
@@ -28,7 +29,7 @@ pub use write::write_placement;
 pub use write_design::{Written, write_design};
 
 #[allow(unused_imports)] // named in the documentation
-use crate::design::{Design, Master};
+use crate::design::{Design, Fence, Master};
 use crate::design::{MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::formats;
 use crate::parallel;
@@ -85,6 +86,15 @@ pub struct DefSummary {
     /// Entries of `BLOCKAGES`.
     pub blockages: u64,
     /// Statements passed over, by section, by statement, or by section and option, and how often.
+    pub skipped: BTreeMap<String, u64>,
+}
+
+/// Counts of what LEF files hold.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct LefSummary {
+    /// Statements passed over, by statement, or by block and statement in it, and how often.
     pub skipped: BTreeMap<String, u64>,
 }
 
@@ -150,6 +160,7 @@ pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
         loaded.design.placement = placed.placement;
         loaded.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
         loaded.design.nodes.kind = placed.kind;
+        loaded.unplaced = placed.unplaced;
         loaded.warnings.extend(placed.warnings);
         loaded.own_placement = loaded.files.last().cloned();
         loaded.files.push(placed.file);
@@ -160,10 +171,11 @@ pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
 fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
     let (library, mut files, mut bytes_read, warnings) = read_library(options)?;
     let (path, text, Everything { gathered, names, cell, nets }) =
-        read_def(def, |source| everything(source, &library, options.pin_position))?;
+        read_def(def, |source| everything(source, &library, options))?;
     bytes_read += text;
     files.push(path.clone());
-    let mut loaded = assemble::assemble(&path, text, &library, gathered, names, cell, nets);
+    let keep = options.keep_fillers;
+    let mut loaded = assemble::assemble(&path, text, &library, gathered, names, cell, nets, keep);
     loaded.warnings.splice(0..0, warnings);
     loaded.layers = library.layers;
     (loaded.bytes_read, loaded.files) = (bytes_read, files);
@@ -198,6 +210,7 @@ pub fn read_placement(
     let components = NameIndex::new(&names);
     let count = nodes.len();
     let mut kind = nodes.kind.clone();
+    let is_movable = |node: usize| nodes.kind[node] == NodeKind::Movable;
     let mut placement = Placement {
         x: vec![0.0; count],
         y: vec![0.0; count],
@@ -205,7 +218,7 @@ pub fn read_placement(
     };
     let mut mentioned = vec![false; count];
     let [x, y] = [gathered.components.x, gathered.components.y].map(|column| column.into_vec());
-    let mut unplaced = 0;
+    let mut unplaced = Vec::new();
     for (i, name) in names.iter().enumerate() {
         let Some(node) = index.find(name.as_bytes()).map(|node| node as usize) else {
             let message = format!("component {name} is none of the design's");
@@ -215,7 +228,9 @@ pub fn read_placement(
         (placement.x[node], placement.y[node]) = (x[i], y[i]);
         placement.orientation[node] = place.orientation;
         mentioned[node] = true;
-        unplaced += usize::from(place.status == Status::Unplaced);
+        if place.status == Status::Unplaced && is_movable(node) {
+            unplaced.push(node as u32);
+        }
         if place.status == Status::Fixed && kind[node] == NodeKind::Movable {
             kind[node] = NodeKind::Fixed;
         }
@@ -235,10 +250,13 @@ pub fn read_placement(
             warnings.push(Warning::new(WarningCode::NotPlaced, message));
         }
     };
-    warn(unplaced, "components are not placed and lie at (0, 0)");
-    let absent = mentioned.iter().filter(|&&met| !met).count();
-    warn(absent, "nodes of the design are not in it and lie at (0, 0)");
-    Ok(LoadedPlacement { placement, kind, warnings, file: path })
+    warn(unplaced.len(), "components are not placed and lie at (0, 0)");
+    let absent: Vec<u32> =
+        (0..).zip(&mentioned).filter(|(_, met)| !**met).map(|(i, _)| i).collect();
+    warn(absent.len(), "nodes of the design are not in it and lie at (0, 0)");
+    unplaced.extend(absent.into_iter().filter(|&node| is_movable(node as usize)));
+    unplaced.sort_unstable();
+    Ok(LoadedPlacement { placement, kind, unplaced, warnings, file: path })
 }
 
 /// Returns the name of the node of a pin of the design: the pin's, unless a component has it.
@@ -337,8 +355,9 @@ struct Everything {
 fn everything<'a>(
     source: Source<'a>,
     library: &Library,
-    position: PinPosition,
+    options: &ReadOptions,
 ) -> Read<'a, Everything> {
+    let position = options.pin_position;
     let cells = NameIndex::new(&library.names);
     let mut known = Known { library, cells: Some(&cells), position, netlist: None };
     let bytes = source.len();
@@ -365,7 +384,7 @@ fn everything<'a>(
         }
         let located = |(cell, place): (&u32, &statements::Place)| {
             let unplaced = place.status == Status::Unplaced;
-            let stays = !library.macros[*cell as usize].class.moves();
+            let stays = !library.macros[*cell as usize].class.moves(options.keep_fillers);
             if unplaced && stays { NOWHERE } else { *cell }
         };
         let placed_cell: Vec<u32> =

@@ -1,4 +1,4 @@
-//! Rows of sites from `ROW` statements, as far as they lie in the die area.
+//! Rows of sites from `ROW` statements, cut to the die area.
 
 use super::lef::{Library, Site};
 use super::statements::RowStatement;
@@ -121,7 +121,7 @@ fn spans(area: &[Rect], low: f64, high: f64) -> Vec<(f64, f64)> {
     cuts.windows(2).map(of_slab).reduce(both).unwrap_or_default()
 }
 
-/// Returns the rows as far as `area` covers them, whole sites only, and how many it cuts.
+/// Returns the parts of the rows that lie in `area`, whole sites only, and how many rows it cuts.
 pub(super) fn clipped(rows: Vec<Row>, area: &[Rect]) -> (Vec<Row>, u64) {
     /// Share of a site that counts as none: files hold decimal numbers.
     const NEAR: f64 = 1e-3;

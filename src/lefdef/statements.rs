@@ -100,6 +100,8 @@ pub(super) enum Status {
 pub(super) struct Place {
     pub(super) status: Status,
     pub(super) orientation: Orientation,
+    /// It is unplaced, with a position.
+    pub(super) unused_position: bool,
 }
 
 /// A statement `ROW`.
@@ -433,7 +435,10 @@ impl<'a> Parser<'a, '_> {
                     let placed = option == b"PLACED";
                     place.status = if placed { Status::Placed } else { Status::Fixed };
                 }
-                b"UNPLACED" => place.status = Status::Unplaced,
+                b"UNPLACED" => {
+                    place.status = Status::Unplaced;
+                    place.unused_position = self.lexer.peek().first() == Some(&b'(');
+                }
                 b"HALO" => {
                     let soft = self.lexer.passes(b"SOFT");
                     let mut sides = [0.0; 4];

@@ -1,5 +1,5 @@
 use super::*;
-use crate::design::{BlockageKind, Fence, Halo, Hpwl, StandsOn};
+use crate::design::{BlockageKind, Fence, Halo, Hpwl, Row, StandsOn};
 use crate::grid::Rect;
 use std::fs;
 
@@ -301,7 +301,7 @@ fn parts_give_what_the_whole_text_gives() {
     let options = ReadOptions::default().lef([path("a.lef")]);
     let (library, ..) = read_library(&options).unwrap();
     let whole = |source| {
-        let all = everything(source, &library, PinPosition::Center).unwrap();
+        let all = everything(source, &library, &ReadOptions::default()).unwrap();
         let nets = all.nets.unwrap();
         (all.names, all.cell, nets, all.gathered.plan.counts, all.gathered.plan.regions.len())
     };
@@ -355,4 +355,143 @@ fn a_written_file_differs_in_placements_only() {
     let error = write_placement(&path("o.def"), &path("less.def"), &design).unwrap_err();
     assert!(error.to_string().ends_with("found no component u4"), "{error}");
     assert!(!path("o.def").exists());
+}
+
+/// Reads `def` with these LEF files.
+fn read_files(lef: &[&str], def: &str, options: ReadOptions) -> Result<Loaded, FileError> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut paths = Vec::new();
+    for (k, text) in lef.iter().enumerate() {
+        paths.push(folder.path().join(format!("{k}.lef")));
+        fs::write(&paths[k], text).unwrap();
+    }
+    let path = folder.path().join("d.def");
+    fs::write(&path, def).unwrap();
+    read_design(&path, &options.lef(paths))
+}
+
+const UNITS: &str = "VERSION 5.8 ; DESIGN d ; UNITS DISTANCE MICRONS 1000 ;\n";
+
+/// The library of a technology file comes from another file than the macros.
+#[test]
+fn shapes_on_overlap_layers_are_the_outline_of_a_block() {
+    let tech = "LAYER OVERLAP TYPE OVERLAP ; END OVERLAP LAYER notch TYPE OVERLAP ; END notch
+        LAYER m1 TYPE ROUTING ; END m1 END LIBRARY";
+    let cells = "MACRO l CLASS BLOCK ; SIZE 4 BY 6 ; ORIGIN 1 0 ;
+        OBS LAYER m1 ; RECT 0 0 3 6 ; LAYER OVERLAP ; POLYGON -1 0 -1 6 1 6 1 3 3 3 3 0 ; END END l
+        MACRO whole CLASS BLOCK ; SIZE 4 BY 6 ; OBS LAYER OVERLAP ; RECT 0 0 4 3 ; RECT 0 2 4 6 ; END
+        END whole
+        MACRO other CLASS BLOCK ; SIZE 4 BY 6 ; OBS LAYER m1 ; RECT 0 0 1 1 ; END END other
+        END LIBRARY";
+    let def =
+        format!("{UNITS}COMPONENTS 1 ; - a l + FIXED ( 1000 0 ) FN ; END COMPONENTS END DESIGN");
+    for lef in [&[tech, cells][..], &[&format!("{}{cells}", tech.replace("END LIBRARY", ""))]] {
+        let design = read_files(lef, &def, ReadOptions::default()).unwrap().design;
+        let outlines: Vec<usize> = design.masters.iter().map(|m| m.outline.len()).collect();
+        assert_eq!(outlines, [2, 0, 0]);
+        let mut solid: Vec<Rect> = design.solid_rects(0).collect();
+        solid.sort_by(|a, b| a.yl.total_cmp(&b.yl));
+        // Mirrored: the notch is at the upper left.
+        let want =
+            [Rect::at(1000.0, 0.0, 4000.0, 3000.0), Rect::at(3000.0, 3000.0, 2000.0, 3000.0)];
+        assert_eq!(solid, want);
+    }
+}
+
+#[test]
+fn edge_types_and_their_spacings_are_read() {
+    let table = "CELLEDGESPACINGTABLE EDGETYPE a b 0.4 EDGETYPE a a EXCEPTABUTTED 0.2 ; ";
+    let cells = "MACRO c CLASS CORE ; SIZE 1 BY 2 ; PROPERTY x 3 LEF58_EDGETYPE \"
+        EDGETYPE LEFT a ; EDGETYPE LEFT b CELLROW 2 ; EDGETYPE RIGHT a ; \" ; END c
+        MACRO p CLASS CORE ; SIZE 1 BY 2 ; END p END LIBRARY";
+    let in_definitions = format!(
+        "PROPERTYDEFINITIONS LIBRARY LEF58_CELLEDGESPACINGTABLE STRING \"{table}\" ;
+         MACRO LEF58_EDGETYPE STRING ; END PROPERTYDEFINITIONS\n{cells}"
+    );
+    let in_property = format!("PROPERTY LEF58_CELLEDGESPACINGTABLE \"{table}\" ;\n{cells}");
+    let def = format!("{UNITS}END DESIGN");
+    for lef in [in_definitions, in_property] {
+        let loaded = read_files(&[&lef], &def, ReadOptions::default()).unwrap();
+        let design = &loaded.design;
+        let (a, b) = (Some(0), Some(1));
+        assert_eq!(design.edge_spacing.between(a, b), 400.0);
+        assert!(design.edge_spacing.may_abut(a, a) && !design.edge_spacing.may_abut(a, b));
+        // Both types of the left edge keep 0.4 from some other.
+        assert!([a, b].contains(&design.masters[0].edge[0]) && design.masters[0].edge[1] == a);
+        assert_eq!(design.masters[1].edge, [None; 2]);
+        assert_eq!(loaded.lef.unwrap().skipped, BTreeMap::from([("MACRO x".to_owned(), 1)]));
+    }
+    // A table that is not understood is counted, and binds nobody.
+    let odd = format!("PROPERTY LEF58_CELLEDGESPACINGTABLE \"EDGETYPE a\" ;\n{cells}");
+    let loaded = read_files(&[&odd], &def, ReadOptions::default()).unwrap();
+    assert!(loaded.design.edge_spacing.is_empty());
+    assert_eq!(loaded.lef.unwrap().skipped["PROPERTY LEF58_CELLEDGESPACINGTABLE"], 1);
+}
+
+#[test]
+fn rows_of_pads_and_of_patterns_have_their_own_sites() {
+    let sites = "SITE core CLASS CORE ; SIZE 0.2 BY 2 ; END core
+        SITE io CLASS PAD ; SIZE 1 BY 40 ; END io
+        SITE tall SIZE 0.2 BY 3 ; END tall
+        SITE both SIZE 0.2 BY 5 ; ROWPATTERN core N tall FS ; END both
+        SITE odd SIZE 0.2 BY 5 ; ROWPATTERN core N none N ; END odd END LIBRARY";
+    let rows = "ROW a io 0 0 N DO 9 BY 1 STEP 1000 0 ; ROW b core 0 0 N DO 9 BY 1 STEP 200 0 ;
+        ROW c both 0 2000 N DO 4 BY 2 STEP 200 0 ;";
+    let design =
+        read_files(&[sites], &format!("{UNITS}{rows}"), ReadOptions::default()).unwrap().design;
+    let of = |r: &Row| (r.y, r.height, r.sites, r.orientation, r.site);
+    use Orientation::{FS, N};
+    let want = [
+        (0.0, 2000.0, 9, N, Some(0)),
+        (2000.0, 2000.0, 4, N, Some(0)),
+        (4000.0, 3000.0, 4, FS, Some(2)),
+        (7000.0, 2000.0, 4, N, Some(0)),
+        (9000.0, 3000.0, 4, FS, Some(2)),
+    ];
+    assert_eq!(design.rows.iter().map(of).collect::<Vec<_>>(), want);
+    assert_eq!(design.row_height(), Some(2000.0));
+    let odd = format!("{UNITS}ROW d odd 0 0 N DO 1 BY 1 STEP 200 0 ;");
+    let error = read_files(&[sites], &odd, ReadOptions::default()).unwrap_err().to_string();
+    let want = "2:7: row d: site none of the pattern of site odd is in none of the LEF files";
+    assert!(error.ends_with(want), "{error}");
+}
+
+#[test]
+fn regions_without_a_type_admit_others() {
+    let loaded = good(
+        "REGIONS 2 ; - f ( 0 0 ) ( 100 100 ) ; - h ( 0 0 ) ( 9 9 ) + TYPE FENCE ; END REGIONS
+         COMPONENTS 1 ; - a inv + REGION f ; - b inv + REGION h ; END COMPONENTS",
+    );
+    let admit: Vec<bool> = loaded.design.fences.iter().map(|fence| fence.admits_others).collect();
+    assert_eq!(admit, [true, false]);
+    assert_eq!(loaded.design.nodes.fence, [Some(0), Some(1)]);
+    let error = read("REGIONS 1 ; - f ( 0 0 ) ( 1 1 ) + TYPE none ; END REGIONS").unwrap_err();
+    assert!(error.ends_with("expected `FENCE` or `GUIDE`, found `none`"), "{error}");
+}
+
+#[test]
+fn classes_of_core_cells_say_what_moves() {
+    let of =
+        |name: &str, class: &str| format!("MACRO {name} CLASS {class}; SIZE 1 BY 2 ; END {name}\n");
+    let lef = [
+        ("c", "CORE TIEHIGH "),
+        ("f", "CORE SPACER"),
+        ("t", "CORE WELLTAP "),
+        ("e", "ENDCAP TOPLEFT "),
+    ];
+    let lef: String = lef.iter().map(|(name, class)| of(name, class)).collect();
+    let placed = |status: &str| {
+        let all = ["c", "f", "t", "e"].map(|of| format!("- {of} {of} {status} ;"));
+        format!("{UNITS}COMPONENTS 4 ; {} END COMPONENTS END DESIGN", all.join(" "))
+    };
+    let kinds = |status: &str, keep| {
+        let options = ReadOptions::default().keep_fillers(keep);
+        read_files(&[&lef], &placed(status), options).unwrap().design.nodes.kind
+    };
+    use NodeKind::{Fixed, FixedOverlappable, Movable};
+    let at = "+ PLACED ( 0 0 ) N";
+    assert_eq!(kinds(at, false), [Movable, FixedOverlappable, Fixed, Fixed]);
+    assert_eq!(kinds(at, true), [Movable, Movable, Fixed, Fixed]);
+    assert_eq!(kinds("", false), [Movable, FixedOverlappable, Movable, Movable]);
+    assert_eq!(kinds("+ FIXED ( 0 0 ) N", false), [Fixed; 4]);
 }

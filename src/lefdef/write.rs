@@ -18,7 +18,8 @@ const LARGEST: f64 = 1e15;
 /// Writes the DEF file `source_def` to `out` with the movable components of `design` at their
 /// positions in it.
 ///
-/// All else is copied byte for byte: where a component has a placement, its coordinates and its
+/// All else is copied byte for byte, but fillers that are left out ([`Design::is_left_out_filler`])
+/// become `UNPLACED`: where a component has a placement, its coordinates and its
 /// orientation are replaced; `UNPLACED` is replaced by `PLACED ( x y ) O`; where there is neither,
 /// `+ PLACED ( x y ) O` is put before the end of the statement. Coordinates are rounded to whole
 /// units. With the feature `gzip` a file whose name ends in `.gz` is compressed. The file is
@@ -86,8 +87,8 @@ impl Packing {
 /// The place in the file of a component's placement, present or new.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Slot {
-    /// x, y and orientation.
-    Words([Range<usize>; 3]),
+    /// The keyword, x, y and orientation.
+    Words([Range<usize>; 4]),
     /// `UNPLACED`, and the text behind it that belongs to it.
     Unplaced(Range<usize>),
     /// Before this place.
@@ -126,7 +127,9 @@ pub(super) fn components<'a>(
                             lexer.expect(")")?;
                             let at = lexer.peek();
                             lexer.orientation()?;
-                            slot = Some(Slot::Words([x, y, place(at)..place(lexer.rest())]));
+                            let keyword = start..start + option.len();
+                            let of_orientation = place(at)..place(lexer.rest());
+                            slot = Some(Slot::Words([keyword, x, y, of_orientation]));
                         }
                         b"UNPLACED" => {
                             if lexer.passes(b"(") {
@@ -164,11 +167,13 @@ pub(super) fn components<'a>(
     }
 }
 
-/// Returns the slots of the movable components of `design`, with their nodes.
+/// Returns the slots of the components of `design` that are movable, or fillers that are left out,
+/// with their nodes.
 fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, Slot)>, FileError> {
     let nodes = &design.nodes;
     let index = NameIndex::new(&nodes.names);
     let movable = |node: u32| nodes.kind.get(node as usize) == Some(&NodeKind::Movable);
+    let known = |node: u32| (node as usize) < nodes.len();
     let mut slots = Vec::new();
     let mut next = 0;
     components(text, |at, slot| {
@@ -179,7 +184,7 @@ fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, Slot)>, 
         let node = if same { Some(next) } else { index.find(name) };
         if let Some(node) = node {
             next = node + 1;
-            if movable(node) {
+            if movable(node) || known(node) && design.is_left_out_filler(node as usize) {
                 slots.push((node, slot));
             }
         }
@@ -219,8 +224,16 @@ fn copy(
         let (x, y) = (design.placement.x[node].round(), design.placement.y[node].round());
         let (x, y) = (x as i64, y as i64);
         let orientation = design.placement.orientation[node].name();
+        if design.is_left_out_filler(node) {
+            if let Slot::Words([keyword, .., of_orientation]) = slot {
+                file.write_all(&text[from..keyword.start])?;
+                file.write_all(b"UNPLACED")?;
+                from = of_orientation.end;
+            }
+            continue;
+        }
         match slot {
-            Slot::Words([of_x, of_y, of_orientation]) => {
+            Slot::Words([_, of_x, of_y, of_orientation]) => {
                 file.write_all(&text[from..of_x.start])?;
                 write!(file, "{x}")?;
                 file.write_all(&text[of_x.end..of_y.start])?;

@@ -48,7 +48,7 @@ pub struct Written {
 /// # Errors
 /// When the design's columns do not fit together ([`Design::check`]), a name is no word that DEF
 /// takes for one, a number is not finite or a coordinate too large, the design has neither rows nor
-/// an outline, or a file cannot be written.
+/// a die area, or a file cannot be written.
 pub fn write_design(def: &Path, design: &Design) -> Result<Written, FileError> {
     let refused = |kind| FileError::whole(def, kind);
     design.check().map_err(|error| refused(ErrorKind::Design(error)))?;
@@ -70,7 +70,7 @@ pub fn write_design(def: &Path, design: &Design) -> Result<Written, FileError> {
 fn check(design: &Design) -> Result<(), ErrorKind> {
     let unwritable = |expected, found| Err(ErrorKind::Unwritable { expected, found });
     if design.die().is_none() {
-        return unwritable("rows or an outline", "neither".to_owned());
+        return unwritable("rows or a die area", "neither".to_owned());
     }
     let nodes = &design.nodes;
     if nodes.names.len() != nodes.len() {

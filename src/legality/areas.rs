@@ -1,8 +1,9 @@
-//! Areas with rules: fences, hard blockages, halos.
+//! Areas with rules: fences, blockages, halos.
 
-use super::{Fault, Found, Violation};
+use super::{BLOCK, Fault, Found, Violation};
 use crate::design::{BlockageKind, Design, Halo, NodeKind};
 use crate::grid::Rect;
+use crate::parallel;
 
 /// Rectangles by their left edges, so that those which reach into another are found soon.
 struct Index {
@@ -38,10 +39,11 @@ impl Index {
     }
 }
 
-/// The areas of a design that have rules.
+/// The areas of a design that bind single cells.
 pub(super) struct Areas<'a> {
     design: &'a Design,
     near: f64,
+    /// Exclusive ones.
     fences: Index,
     blockages: Index,
     halos: Index,
@@ -54,7 +56,7 @@ pub(super) struct Areas<'a> {
 impl<'a> Areas<'a> {
     /// `near` is what counts as no length.
     pub(super) fn new(design: &'a Design, near: f64) -> Self {
-        let fences = (0u32..).zip(&design.fences);
+        let fences = (0u32..).zip(&design.fences).filter(|(_, fence)| !fence.admits_others);
         let fences = fences.flat_map(|(k, fence)| fence.rects.iter().map(move |rect| (*rect, k)));
         let hard = design.blockages.iter().filter(|b| b.kind == BlockageKind::Hard);
         let kind = |halo: &Halo| design.nodes.kind[halo.node as usize];
@@ -76,7 +78,9 @@ impl<'a> Areas<'a> {
             blockages: Index::new(hard.map(|b| (b.rect, 0))),
             halos: Index::new(solid.map(|halo| (around(halo), halo.node))),
             of_movable,
-            fixed: Index::new(fixed.map(|i| (design.rect(i), i as u32))),
+            fixed: Index::new(
+                fixed.flat_map(|i| design.solid_rects(i).map(move |rect| (rect, i as u32))),
+            ),
         }
     }
 
@@ -119,6 +123,66 @@ impl<'a> Areas<'a> {
         let solid = |r: &&Rect| r.width() > self.near && r.height() > self.near;
         left.iter().filter(solid).map(Rect::area).sum()
     }
+}
+
+/// Area of cells in a partial blockage.
+#[derive(Clone, Copy, Default)]
+struct Filled {
+    area: f64,
+    /// The largest area of a movable cell, and the cell; none if there is no movable one.
+    largest: Option<(f64, u32)>,
+}
+
+impl Filled {
+    fn add(&mut self, other: Filled) {
+        self.area += other.area;
+        let more = |(area, _): (f64, u32)| self.largest.is_none_or(|(largest, _)| area > largest);
+        if other.largest.is_some_and(more) {
+            self.largest = other.largest;
+        }
+    }
+}
+
+/// Returns the partial blockages that cells fill beyond what these allow of their area in `die`.
+/// Nodes that `counts` refuses are ignored.
+pub(super) fn overfilled(
+    design: &Design,
+    die: &Rect,
+    counts: &(dyn Fn(usize) -> bool + Sync),
+) -> Found {
+    /// Share of a blockage's area that counts as none: sums are rounded.
+    const NEAR: f64 = 1e-9;
+    let share = |kind| if let BlockageKind::Partial(share) = kind { Some(share) } else { None };
+    let partial: Vec<(f64, Rect)> =
+        design.blockages.iter().filter_map(|of| Some((share(of.kind)?, of.rect))).collect();
+    let mut found = Found::default();
+    if partial.is_empty() {
+        return found;
+    }
+    let index = Index::new((0..).zip(&partial).map(|(k, (_, rect))| (*rect, k)));
+    let blocks = parallel::map_blocks(design.nodes.len(), BLOCK, |range| {
+        let mut filled = vec![Filled::default(); partial.len()];
+        for i in range.filter(|&i| counts(i)) {
+            let movable = design.nodes.kind[i] == NodeKind::Movable;
+            for rect in design.solid_rects(i) {
+                for (of, area) in index.meeting(&rect, 0.0) {
+                    let largest = movable.then_some((area, i as u32));
+                    filled[of as usize].add(Filled { area, largest });
+                }
+            }
+        }
+        filled
+    });
+    for (k, (share, rect)) in partial.iter().enumerate() {
+        let mut filled = Filled::default();
+        blocks.iter().for_each(|block| filled.add(block[k]));
+        let amount = filled.area - share * rect.overlap(die);
+        if let (Some((_, node)), true) = (filled.largest, amount > NEAR * rect.area()) {
+            let fault = Fault::Overfilled;
+            found.add(Violation { fault, node, other: None, amount, place: *rect });
+        }
+    }
+    found
 }
 
 /// Returns the parts of `of` outside `hole`: four rectangles at most.

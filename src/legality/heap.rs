@@ -15,6 +15,8 @@ pub(super) struct Cell {
     pub(super) rect: Rect,
     pub(super) node: u32,
     pub(super) movable: bool,
+    /// It covers only parts of its box.
+    pub(super) outlined: bool,
 }
 
 /// Returns the number of pairs with a movable cell whose shared area begins at a y that `begins`

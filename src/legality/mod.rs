@@ -10,8 +10,11 @@
 //! cells, rows, sites, overlaps; <http://archive.sigda.org/ispd2006/contest.html>) and, where the
 //! rows say it, orientations as LEF/DEF has them.
 //!
-//! Not checked: cells without area, `FixedOverlappable` nodes (cells may lie over those), and overlaps
-//! of fixed cells with one another, which are the design's own.
+//! Neighbours keep the spacings that the edge types of their library cells ask for, and by option no
+//! gap is one site wide. Partial blockages are not overfilled.
+//!
+//! Not checked: cells without area, `FixedOverlappable` nodes (cells may lie over those), and
+//! overlaps of fixed cells with one another, which are the design's own.
 //!
 //! ```
 //! use placefield::design::{Design, NodeKind, Nodes, Orientation, Placement, Row};
@@ -42,6 +45,7 @@
 
 mod areas;
 mod heap;
+mod neighbours;
 mod overlap;
 mod report;
 mod rows;
@@ -52,7 +56,7 @@ use crate::parallel;
 use crate::setters::setters;
 use areas::Areas;
 pub use report::{LegalityReport, ViolationReport};
-use rows::{Levels, Stand};
+use rows::{RowCheck, RowIndex, is_allowed, may_lie};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -70,7 +74,8 @@ const BLOCK: usize = 1 << 14;
 pub enum Fault {
     /// Two cells share area, one of them movable; the amount is the area they share.
     Overlap,
-    /// A movable cell reaches beyond the die; the amount is its area outside.
+    /// A movable cell reaches beyond the die area, or beyond all rows if there is no die area; the
+    /// amount is its area outside.
     OutsideDie,
     /// A movable cell stands on a row but reaches beyond the sites of one it covers; the amount
     /// is the area without sites below.
@@ -79,8 +84,8 @@ pub enum Fault {
     OffRow,
     /// The left edge of a movable cell is on no site; the amount is the distance to the nearest.
     OffSite,
-    /// A movable cell of one row's height does not lie as the row asks, or one of any height as its
-    /// library cell may not; the amount is its area.
+    /// A movable cell of an odd number of rows does not lie as its row asks, or one of any height as
+    /// its library cell may not; the amount is its area.
     Orientation,
     /// A fixed cell is not where the design has it, or turned; the amount is how far it was moved
     /// along x and y together.
@@ -96,11 +101,24 @@ pub enum Fault {
     /// the other way round, or its sites of another kind though there are rows of its own. The
     /// amount is its area.
     WrongRow,
+    /// A movable cell has no position ([`LegalityOptions::unplaced`]); the amount is its area. It
+    /// has no other fault.
+    Unplaced,
+    /// Two neighbours in a row, one of them movable, are nearer than their edge types allow; the
+    /// amount is the length that is missing.
+    EdgeSpacing,
+    /// Beside a movable cell there is a gap of exactly one free site, up to another cell, a fixed
+    /// obstacle or the end of the row; the amount is the length of the gap. Only found if
+    /// [`LegalityOptions::no_one_site_gaps`] is set.
+    OneSiteGap,
+    /// Cells fill more of a partial blockage than it allows, and one of them is movable; the amount
+    /// is the area too much. The node is the movable cell with the largest area inside.
+    Overfilled,
 }
 
 impl Fault {
     /// All of them, in the order of reports.
-    pub const ALL: [Fault; 11] = {
+    pub const ALL: [Fault; 15] = {
         use Fault::*;
         [
             Overlap,
@@ -114,6 +132,10 @@ impl Fault {
             Blocked,
             Halo,
             WrongRow,
+            Unplaced,
+            EdgeSpacing,
+            OneSiteGap,
+            Overfilled,
         ]
     };
 }
@@ -125,11 +147,11 @@ pub struct Violation {
     pub fault: Fault,
     /// The node, by its index in the design.
     pub node: u32,
-    /// The other node of an overlap.
+    /// The other node of an overlap or a gap.
     pub other: Option<u32>,
     /// The amount, as defined by [`Fault`].
     pub amount: f64,
-    /// Where: the area that two cells share, and else the cell.
+    /// Where: the area that two cells share, the gap, the blockage, and else the cell.
     pub place: Rect,
 }
 
@@ -167,6 +189,16 @@ impl fmt::Display for Violation {
             }
             (Fault::Halo, _) => write!(f, "node {node} reaches into a halo by {amount:e}"),
             (Fault::WrongRow, _) => write!(f, "node {node} stands on a row not made for it"),
+            (Fault::Unplaced, _) => write!(f, "node {node} has no position"),
+            (Fault::EdgeSpacing, _) => write!(
+                f,
+                "node {node} is nearer to its neighbour than their edge types allow, by {amount:e}"
+            ),
+            (Fault::OneSiteGap, _) => write!(f, "node {node} is beside a gap of one site"),
+            (Fault::Overfilled, _) => write!(
+                f,
+                "node {node} is in a partial blockage that is overfilled by an area of {amount:e}"
+            ),
         }
     }
 }
@@ -180,11 +212,15 @@ pub struct LegalityOptions<'a> {
     pub tolerance: f64,
     /// The placement that fixed cells belong to; `None` by default, and then none can have moved.
     pub reference: Option<&'a Placement>,
+    /// Movable nodes without a position, ascending; none by default.
+    pub unplaced: &'a [u32],
+    /// Whether gaps of exactly one site are faults; no by default.
+    pub no_one_site_gaps: bool,
 }
 
 impl Default for LegalityOptions<'_> {
     fn default() -> Self {
-        LegalityOptions { tolerance: 1e-3, reference: None }
+        LegalityOptions { tolerance: 1e-3, reference: None, unplaced: &[], no_one_site_gaps: false }
     }
 }
 
@@ -192,6 +228,15 @@ impl<'a> LegalityOptions<'a> {
     setters! {
         /// Sets the tolerance, as a share of the smallest site pitch.
         tolerance: f64,
+        /// Sets the movable nodes without a position, ascending.
+        unplaced: &'a [u32],
+        /// Sets whether gaps of exactly one site are faults.
+        no_one_site_gaps: bool,
+    }
+
+    /// Whether node `i` has no position.
+    fn is_unplaced(&self, i: usize) -> bool {
+        self.unplaced.binary_search(&(i as u32)).is_ok()
     }
 
     /// Sets the placement that fixed cells belong to.
@@ -230,8 +275,8 @@ pub struct Legality {
     counts: [u64; Fault::ALL.len()],
     /// Σ over the pairs that overlap of the area they share.
     pub overlap_area: f64,
-    /// False if most cells on flipped rows are unflipped: then orientations have not been assigned
-    /// yet, and a cell in the orientation of the library is not counted as wrong there.
+    /// False if the design has no library and most cells on flipped rows are unflipped: then
+    /// orientations have not been assigned yet, and unflipped cells are not counted as wrong.
     pub orientations_assigned: bool,
     /// The worst of every fault, [`WORST`] of each at most, in the order of [`Fault::ALL`]. Where
     /// cells lie in heaps of more than 64 to a cell, overlaps are counted but not all of them
@@ -268,19 +313,29 @@ pub fn check(design: &Design, options: &LegalityOptions<'_>) -> Result<Legality,
     options.reference.map_or(Ok(()), |home| home.check(nodes))?;
     check_numbers(design)?;
     let die = design.die().ok_or(LegalityError::NoRows)?;
-    let levels = Levels::new(&design.rows, options.tolerance);
+    let rows = RowIndex::new(&design.rows, options.tolerance);
 
-    let areas = Areas::new(design, levels.tolerance());
-    let assigned = orientations_assigned(design, &levels);
+    let areas = Areas::new(design, rows.tolerance());
+    let assigned = orientations_assigned(design, &rows);
     let blocks = parallel::map_blocks(nodes, BLOCK, |range| {
         let mut found = Found::default();
         for i in range {
-            judge(design, i, &die, (&levels, &areas), assigned, options.reference, &mut found);
+            judge(design, i, &die, (&rows, &areas), assigned, options, &mut found);
         }
         found
     });
-    let (overlaps, overlap_area, pairs) = overlap::overlaps(design, &die, levels.tolerance());
-    let mut found = blocks.into_iter().fold(pairs, Found::merged);
+    let counts = |i: usize| {
+        design.nodes.kind[i] != NodeKind::FixedOverlappable
+            && design.nodes.width[i] > 0.0
+            && design.nodes.height[i] > 0.0
+            && !options.is_unplaced(i)
+    };
+    let (overlaps, overlap_area, pairs) =
+        overlap::overlaps(design, &die, rows.tolerance(), &counts);
+    let neighbours = neighbours::check(design, &rows, options.no_one_site_gaps, &counts);
+    let overfilled = areas::overfilled(design, &die, &counts);
+    let others = [neighbours, overfilled].into_iter().chain(blocks);
+    let mut found = others.fold(pairs, Found::merged);
     found.counts[Fault::Overlap as usize] = overlaps;
     Ok(Legality {
         counts: found.counts,
@@ -306,15 +361,15 @@ fn check_numbers(design: &Design) -> Result<(), LegalityError> {
     Ok(())
 }
 
-/// Whether orientations have been assigned as the rows require: whether at least half of the
-/// movable cells of one row's height that stand on rows upside down are upside down.
-fn orientations_assigned(design: &Design, levels: &Levels) -> bool {
+/// Whether orientations have been assigned as the rows require: always with a library, and else if
+/// at least half of the cells that must turn with rows upside down are upside down.
+fn orientations_assigned(design: &Design, rows: &RowIndex) -> bool {
     let flipped = |i: usize| -> Option<bool> {
-        let row = levels.row_of_single(design, i)?;
+        let row = rows.deciding_row(design, i)?;
         let upside_down = row.orientation.is_upside_down();
         upside_down.then(|| design.placement.orientation[i].is_upside_down())
     };
-    if levels.upright() {
+    if rows.upright() || !design.masters.is_empty() {
         return true;
     }
     // Those that are upside down less those that are not.
@@ -330,9 +385,9 @@ fn judge(
     design: &Design,
     i: usize,
     die: &Rect,
-    (levels, areas): (&Levels, &Areas<'_>),
+    (rows, areas): (&RowIndex, &Areas<'_>),
     assigned: bool,
-    reference: Option<&Placement>,
+    options: &LegalityOptions<'_>,
     found: &mut Found,
 ) {
     let rect = design.rect(i);
@@ -340,10 +395,10 @@ fn judge(
         found.add(Violation { fault, node: i as u32, other: None, amount, place: rect });
     };
     if design.nodes.kind[i] != NodeKind::Movable {
-        let Some(home) = reference else { return };
+        let Some(home) = options.reference else { return };
         let at = &design.placement;
         let moved = (at.x[i] - home.x[i]).abs() + (at.y[i] - home.y[i]).abs();
-        if moved > levels.tolerance() || at.orientation[i] != home.orientation[i] {
+        if moved > rows.tolerance() || at.orientation[i] != home.orientation[i] {
             add(Fault::FixedMoved, moved);
         }
         return;
@@ -351,36 +406,39 @@ fn judge(
     if rect.width() <= 0.0 || rect.height() <= 0.0 {
         return;
     }
-    let near = levels.tolerance();
-    let beyond = [die.xl - rect.xl, rect.xh - die.xh, die.yl - rect.yl, rect.yh - die.yh];
-    if beyond.into_iter().any(|length| length > near) {
-        add(Fault::OutsideDie, rect.area() - rect.overlap(die));
-        return;
+    if options.is_unplaced(i) {
+        return add(Fault::Unplaced, rect.area());
+    }
+    let outside = match design.die_area.is_empty() {
+        true => rect.area() - rect.overlap(die),
+        false => design.area_outside_die(&rect),
+    };
+    if outside > rows.tolerance() * rect.width().max(rect.height()) {
+        return add(Fault::OutsideDie, outside);
     }
     areas.judge(i, &rect, found);
     let mut add = |fault, amount| {
         found.add(Violation { fault, node: i as u32, other: None, amount, place: rect });
     };
-    match levels.stand(&rect) {
-        Stand::Fine => {}
-        Stand::OffRow(distance) => return add(Fault::OffRow, distance),
-        Stand::OutsideRow(area) => add(Fault::OutsideRow, area),
-        Stand::OffSite(distance) => add(Fault::OffSite, distance),
+    match rows.check(&rect) {
+        RowCheck::Fine => {}
+        RowCheck::OffRow(distance) => return add(Fault::OffRow, distance),
+        RowCheck::OutsideRow(area) => add(Fault::OutsideRow, area),
+        RowCheck::OffSite(distance) => add(Fault::OffSite, distance),
     }
     let orientation = design.placement.orientation[i];
-    let master = design.nodes.master.get(i).copied().flatten();
-    let master = master.map(|index| &design.masters[index as usize]);
-    if master.is_some_and(|master| !levels.may_stand(master, &rect)) {
+    let master = design.master_of(i);
+    if master.is_some_and(|master| !rows.may_stand(master, &rect)) {
         add(Fault::WrongRow, rect.area());
     }
-    if master.is_some_and(|master| !rows::is_allowed(orientation, &master.symmetry)) {
+    if master.is_some_and(|master| !is_allowed(orientation, &master.symmetry)) {
         return add(Fault::Orientation, rect.area());
     }
-    if levels.upright() && orientation == Orientation::N {
+    if rows.upright() && orientation == Orientation::N {
         return;
     }
-    if let Some(row) = levels.row_of_single(design, i)
-        && !rows::may_lie(orientation, row, assigned)
+    if let Some(row) = rows.deciding_row(design, i)
+        && !may_lie(orientation, row, assigned)
     {
         add(Fault::Orientation, rect.area());
     }

@@ -19,17 +19,24 @@ const PAIRS_PER_CELL: usize = 64;
 /// That number for a band of few cells.
 const LEAST_PAIRS: usize = 1 << 14;
 
-/// Returns the number of pairs, the area they share, and the worst.
-pub(super) fn overlaps(design: &Design, die: &Rect, tolerance: f64) -> (u64, f64, Found) {
-    let bands = Bands::new(design, die);
+/// Returns the number of pairs, the area they share, and the worst. Nodes that `counts` refuses are
+/// ignored.
+pub(super) fn overlaps(
+    design: &Design,
+    die: &Rect,
+    tolerance: f64,
+    counts: &(dyn Fn(usize) -> bool + Sync),
+) -> (u64, f64, Found) {
+    let bands = Bands::new(design, die, counts);
     let parts = parallel::map(bands.count, |band| {
         let cell = |&node: &u32| Cell {
             rect: design.rect(node as usize),
             node,
             movable: design.nodes.kind[node as usize] == NodeKind::Movable,
+            outlined: design.master_of(node as usize).is_some_and(|m| !m.outline.is_empty()),
         };
         let mut cells: Vec<Cell> = bands.nodes(band).iter().map(cell).collect();
-        in_band(&bands, band, &mut cells, tolerance)
+        in_band(design, &bands, band, &mut cells, tolerance)
     });
     let mut found = Found::default();
     let (mut count, mut area) = (0, 0.0);
@@ -51,12 +58,7 @@ pub(super) struct Bands {
 }
 
 impl Bands {
-    fn new(design: &Design, die: &Rect) -> Self {
-        let takes_part = |i: usize| {
-            design.nodes.kind[i] != NodeKind::FixedOverlappable
-                && design.nodes.width[i] > 0.0
-                && design.nodes.height[i] > 0.0
-        };
+    fn new(design: &Design, die: &Rect, counts: &(dyn Fn(usize) -> bool + Sync)) -> Self {
         let row = design.row_height().filter(|h| *h > 0.0).unwrap_or(die.height());
         let count = (die.height() / row).round().clamp(1.0, MOST_BANDS as f64) as usize;
         let mut bands = Bands {
@@ -68,7 +70,7 @@ impl Bands {
         };
         loop {
             let spans = parallel::map(design.nodes.len(), |i| {
-                takes_part(i).then(|| bands.span(&design.rect(i)))
+                counts(i).then(|| bands.span(&design.rect(i)))
             });
             let lengths = spans.iter().flatten().map(|(first, last)| (last - first) as u64 + 1);
             let most = (ENTRIES_PER_CELL * design.nodes.len() + MOST_BANDS) as u64;
@@ -124,22 +126,41 @@ impl Bands {
     }
 }
 
-/// Returns the area that two cells share, unless it is thinner than `tolerance` along an axis.
-fn shared(a: &Rect, b: &Rect, tolerance: f64) -> Option<Rect> {
+/// Returns the area that two rectangles share, unless it is thinner than `tolerance` along an axis.
+fn common(a: &Rect, b: &Rect, tolerance: f64) -> Option<Rect> {
     let both =
         Rect { xl: a.xl.max(b.xl), yl: a.yl.max(b.yl), xh: a.xh.min(b.xh), yh: a.yh.min(b.yh) };
     (both.width() > tolerance && both.height() > tolerance).then_some(both)
 }
 
-fn violation(a: &Cell, b: &Cell, place: Rect) -> Violation {
+/// Returns the rectangle that the boxes of two cells share, and the area that the cells share in it;
+/// `None` if they share none.
+fn shared(design: &Design, a: &Cell, b: &Cell, tolerance: f64) -> Option<(Rect, f64)> {
+    let place = common(&a.rect, &b.rect, tolerance)?;
+    if !(a.outlined || b.outlined) {
+        return Some((place, place.area()));
+    }
+    let of_b = || design.solid_rects(b.node as usize);
+    let pairs = design.solid_rects(a.node as usize).flat_map(|a| of_b().map(move |b| (a, b)));
+    let area: f64 = pairs.filter_map(|(a, b)| common(&a, &b, tolerance)).map(|r| r.area()).sum();
+    (area > 0.0).then_some((place, area))
+}
+
+fn violation(a: &Cell, b: &Cell, (place, amount): (Rect, f64)) -> Violation {
     // The movable one is named first, of two the one that comes first.
     let swap = (!a.movable, a.node) > (!b.movable, b.node);
     let (first, second) = if swap { (b, a) } else { (a, b) };
-    let (node, other, amount) = (first.node, Some(second.node), place.area());
+    let (node, other) = (first.node, Some(second.node));
     Violation { fault: Fault::Overlap, node, other, amount, place }
 }
 
-fn in_band(bands: &Bands, band: usize, cells: &mut [Cell], tolerance: f64) -> (u64, f64, Worst) {
+fn in_band(
+    design: &Design,
+    bands: &Bands,
+    band: usize,
+    cells: &mut [Cell],
+    tolerance: f64,
+) -> (u64, f64, Worst) {
     cells.sort_unstable_by(|a, b| a.rect.xl.total_cmp(&b.rect.xl).then(a.node.cmp(&b.node)));
     let most = (PAIRS_PER_CELL * cells.len()).max(LEAST_PAIRS);
     let (mut count, mut area, mut worst, mut looked_at) = (0, 0.0, Worst::default(), 0);
@@ -150,16 +171,28 @@ fn in_band(bands: &Bands, band: usize, cells: &mut [Cell], tolerance: f64) -> (u
             if !(a.movable || b.movable) {
                 continue;
             }
-            let Some(place) = shared(&a.rect, &b.rect, tolerance) else { continue };
+            let Some(both) = shared(design, a, b, tolerance) else { continue };
             if bands.begins(band, &a.rect, &b.rect) {
-                (count, area) = (count + 1, area + place.area());
-                worst.add(violation(a, b, place));
+                (count, area) = (count + 1, area + both.1);
+                worst.add(violation(a, b, both));
             }
         }
         if looked_at > most {
             let begins = |y: f64| bands.of(y) as usize == band;
-            let (count, area) = heap::count(cells, &begins, tolerance);
-            return (count, area, of_the_largest(bands, band, cells, tolerance, most));
+            let (mut count, mut area) = heap::count(cells, &begins, tolerance);
+            // Boxes were counted, which share more than cells with an outline.
+            for (k, a) in cells.iter().enumerate().filter(|(_, a)| a.outlined) {
+                let others = cells.iter().enumerate().filter(|(other, b)| {
+                    *other != k && { (a.movable || b.movable) && (!b.outlined || *other < k) }
+                });
+                for (_, b) in others.filter(|(_, b)| bands.begins(band, &a.rect, &b.rect)) {
+                    let Some(boxes) = common(&a.rect, &b.rect, tolerance) else { continue };
+                    let both = shared(design, a, b, tolerance);
+                    count -= u64::from(both.is_none());
+                    area -= boxes.area() - both.map_or(0.0, |(_, area)| area);
+                }
+            }
+            return (count, area, of_the_largest(design, bands, band, cells, tolerance, most));
         }
     }
     (count, area, worst)
@@ -168,6 +201,7 @@ fn in_band(bands: &Bands, band: usize, cells: &mut [Cell], tolerance: f64) -> (u
 /// Returns the worst pairs of a heap, as far as `most` of them show them: the largest cells are
 /// looked at first, and none that is smaller than what a pair must share.
 fn of_the_largest(
+    design: &Design,
     bands: &Bands,
     band: usize,
     cells: &mut [Cell],
@@ -183,8 +217,8 @@ fn of_the_largest(
             if !(a.movable || b.movable) || !bands.begins(band, &a.rect, &b.rect) {
                 continue;
             }
-            if let Some(place) = shared(&a.rect, &b.rect, tolerance) {
-                worst.add(violation(a, b, place));
+            if let Some(both) = shared(design, a, b, tolerance) {
+                worst.add(violation(a, b, both));
             }
         }
         if looked_at > most || area(a) < worst.least() {

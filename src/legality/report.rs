@@ -40,6 +40,14 @@ pub struct LegalityReport {
     pub halo: usize,
     /// Cells on rows whose rails or sites they do not take.
     pub wrong_row: usize,
+    /// Cells without a position.
+    pub unplaced: usize,
+    /// Pairs of neighbours that are nearer than their edge types allow.
+    pub edge_spacing: usize,
+    /// Gaps of exactly one site, if these are forbidden.
+    pub one_site_gap: usize,
+    /// Partial blockages that hold more cell area than they allow.
+    pub overfilled: usize,
     /// The ten worst of every fault.
     pub worst: Vec<ViolationReport>,
 }
@@ -50,11 +58,11 @@ pub struct LegalityReport {
 pub struct ViolationReport {
     /// The kind of fault.
     pub fault: Fault,
-    /// One cell, or two of an overlap.
+    /// One cell, or two of an overlap or a gap.
     pub cells: Vec<String>,
     /// The amount, as defined by [`Fault`].
     pub amount: f64,
-    /// `[xl, yl, xh, yh]` of the area that two cells share, and else of the cell.
+    /// `[xl, yl, xh, yh]` of the area that two cells share, the gap, the blockage, and else the cell.
     pub place: [f64; 4],
 }
 
@@ -88,6 +96,10 @@ impl LegalityReport {
             blocked: count(Fault::Blocked),
             halo: count(Fault::Halo),
             wrong_row: count(Fault::WrongRow),
+            unplaced: count(Fault::Unplaced),
+            edge_spacing: count(Fault::EdgeSpacing),
+            one_site_gap: count(Fault::OneSiteGap),
+            overfilled: count(Fault::Overfilled),
             worst: worst.collect(),
         }
     }
@@ -116,6 +128,10 @@ impl fmt::Display for LegalityReport {
             (Fault::Blocked, self.blocked as u64, "in blockages"),
             (Fault::Halo, self.halo as u64, "in halos"),
             (Fault::WrongRow, self.wrong_row as u64, "on rows of other rails or sites"),
+            (Fault::Unplaced, self.unplaced as u64, "unplaced"),
+            (Fault::EdgeSpacing, self.edge_spacing as u64, "neighbours too near by edge types"),
+            (Fault::OneSiteGap, self.one_site_gap as u64, "gaps of one site"),
+            (Fault::Overfilled, self.overfilled as u64, "overfilled partial blockages"),
         ];
         let mut between = "not legal: ";
         for (fault, count, what) in counts.into_iter().filter(|c| c.1 > 0) {

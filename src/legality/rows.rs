@@ -3,9 +3,9 @@
 use crate::design::{Design, Master, Orientation, Row, StandsOn, Symmetry};
 use crate::grid::Rect;
 
-/// The position of a cell relative to the rows.
+/// How a cell stands on the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Stand {
+pub(super) enum RowCheck {
     Fine,
     /// Its bottom edge is this far from the nearest row's.
     OffRow(f64),
@@ -15,19 +15,21 @@ pub(super) enum Stand {
     OffSite(f64),
 }
 
-/// All rows, by the height they lie at.
-pub(super) struct Levels {
+/// All rows, by their y.
+pub(super) struct RowIndex {
     tolerance: f64,
     /// Whether the sites of every row lie `N`.
     upright: bool,
     /// Kinds that sites have, ascending.
     kinds: Vec<u32>,
+    /// The largest height of a row.
+    highest: f64,
     /// Ascending in y.
-    levels: Vec<Level>,
+    levels: Vec<RowsAtY>,
 }
 
 /// The subrows of one y.
-struct Level {
+pub(super) struct RowsAtY {
     y: f64,
     height: f64,
     /// Ascending in x.
@@ -38,7 +40,7 @@ struct Level {
     spans: Vec<(f64, f64)>,
 }
 
-impl Levels {
+impl RowIndex {
     /// `share` is the tolerance as a share of the smallest pitch.
     pub(super) fn new(rows: &[Row], share: f64) -> Self {
         let pitches = rows.iter().map(|r| r.pitch).filter(|p| *p > 0.0);
@@ -48,11 +50,12 @@ impl Levels {
         sorted.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
         let levels = sorted.chunk_by(|a, b| b.y - a.y <= tolerance);
         let upright = sorted.iter().all(|row| row.orientation == Orientation::N);
-        let levels = levels.map(|rows| Level::new(rows, tolerance)).collect();
+        let levels = levels.map(|rows| RowsAtY::new(rows, tolerance)).collect();
         let mut kinds: Vec<u32> = rows.iter().filter_map(|row| row.site).collect();
         kinds.sort_unstable();
         kinds.dedup();
-        Levels { tolerance, upright, kinds, levels }
+        let highest = rows.iter().map(|row| row.height).fold(0.0, f64::max);
+        RowIndex { tolerance, upright, kinds, highest, levels }
     }
 
     /// Whether every row's sites lie `N`: then a cell that does so lies as its row asks.
@@ -65,6 +68,21 @@ impl Levels {
         self.tolerance
     }
 
+    /// Returns the subrows of each y, ascending.
+    pub(super) fn levels(&self) -> &[RowsAtY] {
+        &self.levels
+    }
+
+    /// Returns the levels whose rows reach into `rect`, by index.
+    pub(super) fn reached(&self, rect: &Rect) -> impl Iterator<Item = usize> {
+        let near = self.tolerance;
+        let (low, high) = (rect.yl + near, rect.yh - near);
+        let end = self.levels.partition_point(|level| level.y < high);
+        let highest = self.highest;
+        let begin = self.levels.partition_point(|level| level.y + highest <= low);
+        (begin..end.max(begin)).filter(move |&k| self.levels[k].y + self.levels[k].height > low)
+    }
+
     /// Returns the nearest level to `y`, if there is any.
     fn nearest(&self, y: f64) -> Option<usize> {
         let above = self.levels.partition_point(|level| level.y < y);
@@ -74,19 +92,19 @@ impl Levels {
     }
 
     /// Returns how a cell that covers `rect` stands.
-    pub(super) fn stand(&self, rect: &Rect) -> Stand {
-        let Some(bottom) = self.nearest(rect.yl) else { return Stand::OffRow(f64::INFINITY) };
+    pub(super) fn check(&self, rect: &Rect) -> RowCheck {
+        let Some(bottom) = self.nearest(rect.yl) else { return RowCheck::OffRow(f64::INFINITY) };
         let distance = (self.levels[bottom].y - rect.yl).abs();
         if distance > self.tolerance {
-            return Stand::OffRow(distance);
+            return RowCheck::OffRow(distance);
         }
         let bare = self.bare(bottom, rect);
         if bare > self.tolerance * rect.width().max(rect.height()) {
-            return Stand::OutsideRow(bare);
+            return RowCheck::OutsideRow(bare);
         }
         match self.levels[bottom].off_site(rect.xl) {
-            Some(distance) if distance > self.tolerance => Stand::OffSite(distance),
-            _ => Stand::Fine,
+            Some(distance) if distance > self.tolerance => RowCheck::OffSite(distance),
+            _ => RowCheck::Fine,
         }
     }
 
@@ -128,12 +146,12 @@ impl Levels {
         if above > self.tolerance { area + above * rect.width() } else { area }
     }
 
-    /// Returns the row that node `i` stands on, where it is of one row's height.
-    pub(super) fn row_of_single<'a>(&'a self, design: &Design, i: usize) -> Option<&'a Row> {
+    /// Returns the row that node `i` stands on, if the row decides its orientation
+    /// ([`Design::turns_with_row`]).
+    pub(super) fn deciding_row<'a>(&'a self, design: &Design, i: usize) -> Option<&'a Row> {
         let (x, y) = (design.placement.x[i], design.placement.y[i]);
         let level = &self.levels[self.nearest(y)?];
-        let single = (design.nodes.height[i] - level.height).abs() <= self.tolerance;
-        if !single || (level.y - y).abs() > self.tolerance {
+        if !design.turns_with_row(i, level.height) || (level.y - y).abs() > self.tolerance {
             return None;
         }
         let after = level.rows.partition_point(|row| row.x <= x + self.tolerance);
@@ -141,7 +159,7 @@ impl Levels {
     }
 }
 
-impl Level {
+impl RowsAtY {
     fn new(rows: &[Row], tolerance: f64) -> Self {
         let mut rows = rows.to_vec();
         rows.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -155,7 +173,22 @@ impl Level {
             }
         }
         let height = rows.iter().map(|row| row.height).fold(0.0, f64::max);
-        Level { y: rows[0].y, height, rows, reach, spans }
+        RowsAtY { y: rows[0].y, height, rows, reach, spans }
+    }
+
+    pub(super) fn y(&self) -> f64 {
+        self.y
+    }
+
+    pub(super) fn height(&self) -> f64 {
+        self.height
+    }
+
+    /// Returns the parts that the subrows cover, each with one of the subrows in it.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (f64, f64, &Row)> {
+        let first = |low: f64| &self.rows[self.rows.partition_point(|row| row.x < low)];
+        let runs = self.spans.iter().map(move |&(low, high)| (low, high, first(low)));
+        runs.filter(|(.., row)| row.pitch > 0.0)
     }
 
     /// Returns the length of `[low, high]` that no subrow covers.

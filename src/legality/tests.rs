@@ -1,5 +1,7 @@
 use super::*;
-use crate::design::{Blockage, BlockageKind, Fence, Halo, Master, StandsOn};
+use crate::design::{
+    Blockage, BlockageKind, EdgeSpacing, Fence, Halo, Master, MasterClass, StandsOn,
+};
 use crate::design::{Nodes, Orientation, Row, Symmetry};
 
 /// Returns the rows of height 10 with sites 2 apart from x = 100 on, every other one flipped; 20
@@ -399,4 +401,222 @@ fn library_cells_say_rows_and_orientations() {
     assert!(found(&design).is_legal());
     design.masters[0].symmetry.x = false;
     assert_eq!((found(&design).count(Fault::Orientation), found(&design).worst.len()), (1, 1));
+}
+
+/// Cells with these edges: both of [`two_rows`] are its instances.
+fn with_edges(edge: [Option<u32>; 2], spacing: f64, may_abut: bool) -> Design {
+    let mut design = two_rows();
+    let symmetry = Symmetry { x: true, y: true, r90: false };
+    design.masters = vec![Master { symmetry, edge, ..Master::default() }];
+    design.nodes.master = vec![Some(0); 2];
+    design.edge_spacing = EdgeSpacing::new(2);
+    design.edge_spacing.set(0, 1, spacing, may_abut);
+    (design.placement.x, design.placement.y) = (vec![0.0, 4.0], vec![0.0; 2]);
+    design
+}
+
+#[test]
+fn neighbours_keep_the_spacing_of_their_edge_types() {
+    // A right edge of type 0 faces a left edge of type 1, 2 apart.
+    let mut design = with_edges([Some(1), Some(0)], 3.0, false);
+    let near = found(&design);
+    assert_eq!(near.count(Fault::EdgeSpacing), 1);
+    let worst = near.worst[0];
+    assert_eq!((worst.node, worst.other, worst.amount), (0, Some(1), 1.0));
+    assert_eq!(worst.place, Rect { xl: 2.0, yl: 0.0, xh: 4.0, yh: 10.0 });
+    // Mirrored, each has its sides swapped: equal types face each other.
+    design.placement.orientation[1] = Orientation::FN;
+    assert!(found(&design).is_legal());
+    design.placement.orientation = vec![Orientation::FN; 2];
+    assert_eq!(found(&design).count(Fault::EdgeSpacing), 1);
+    // One of a pair may be fixed, but not both.
+    design.nodes.kind[0] = NodeKind::Fixed;
+    assert_eq!((found(&design).worst[0].node, found(&design).worst[0].other), (1, Some(0)));
+    design.nodes.kind[1] = NodeKind::Fixed;
+    assert!(found(&design).is_legal());
+    design.nodes.kind = vec![NodeKind::Movable; 2];
+    design.placement.x[1] = 5.0;
+    assert!(found(&design).is_legal());
+    design.placement.x[1] = 2.0;
+    assert_eq!(found(&design).worst[0].amount, 3.0);
+    design.edge_spacing.set(0, 1, 3.0, true);
+    assert!(found(&design).is_legal());
+}
+
+/// Two cells of two rows are one pair of neighbours.
+#[test]
+fn cells_of_several_rows_keep_one_spacing() {
+    let mut design = with_edges([Some(1), Some(0)], 3.0, false);
+    design.nodes.height = vec![20.0; 2];
+    assert_eq!(found(&design).count(Fault::EdgeSpacing), 1);
+    // One more above another row's end.
+    design.nodes.height[1] = 10.0;
+    design.placement.y[1] = 10.0;
+    assert_eq!(found(&design).count(Fault::EdgeSpacing), 1);
+}
+
+#[test]
+fn gaps_of_one_site_are_found_beside_cells_obstacles_and_row_ends() {
+    let mut design = two_rows();
+    let check = |design: &Design| {
+        check(design, &LegalityOptions::default().no_one_site_gaps(true)).unwrap()
+    };
+    // Cells at 0 and 4 of different rows; rows end at 10.
+    assert!(check(&design).is_legal());
+    design.placement.y[1] = 0.0;
+    design.placement.x = vec![1.0, 4.0];
+    let gaps = check(&design);
+    assert_eq!(gaps.count(Fault::OneSiteGap), 2);
+    let of = |v: &Violation| (v.node, v.other, v.amount, v.place.xl);
+    assert_eq!(
+        gaps.worst.iter().map(of).collect::<Vec<_>>(),
+        [(0, None, 1.0, 0.0), (0, Some(1), 1.0, 3.0)]
+    );
+    assert!(found(&design).is_legal());
+    // Fixed cells are obstacles, blockages too, and gaps between obstacles are no fault.
+    design.nodes.kind[1] = NodeKind::Fixed;
+    assert_eq!(check(&design).count(Fault::OneSiteGap), 2);
+    let rect = Rect::at(7.0, 0.0, 3.0, 5.0);
+    design.blockages = vec![Blockage { rect, kind: BlockageKind::Hard }];
+    assert_eq!(check(&design).count(Fault::OneSiteGap), 2);
+    design.nodes.kind[1] = NodeKind::Movable;
+    assert_eq!(check(&design).count(Fault::OneSiteGap), 3);
+    // A cell with an end between sites leaves the next one to nobody.
+    design.blockages.clear();
+    design.placement.x = vec![0.0, 4.0];
+    design.nodes.width[0] = 2.5;
+    assert_eq!(check(&design).count(Fault::OneSiteGap), 1);
+    design.nodes.width[0] = 3.5;
+    assert!(check(&design).is_legal());
+}
+
+#[test]
+fn partial_blockages_are_not_overfilled() {
+    let mut design = two_rows();
+    let rect = Rect::at(0.0, 0.0, 10.0, 10.0);
+    let blockage = |share| vec![Blockage { rect, kind: BlockageKind::Partial(share) }];
+    design.blockages = blockage(0.2);
+    assert!(found(&design).is_legal());
+    (design.placement.y[1], design.nodes.kind[1]) = (0.0, NodeKind::Fixed);
+    let overfilled = found(&design);
+    let worst = overfilled.worst[0];
+    assert_eq!((overfilled.count(Fault::Overfilled), worst.fault), (1, Fault::Overfilled));
+    assert_eq!((worst.node, worst.amount, worst.place), (0, 20.0, rect));
+    design.nodes.kind[0] = NodeKind::Fixed;
+    assert!(found(&design).is_legal(), "fixed cells are the design's own");
+    (design.nodes.kind[0], design.blockages) = (NodeKind::Movable, blockage(0.4));
+    assert!(found(&design).is_legal());
+}
+
+#[test]
+fn cells_without_a_position_have_no_other_fault() {
+    let mut design = two_rows();
+    (design.placement.x, design.placement.y) = (vec![0.5; 2], vec![3.0; 2]);
+    let check =
+        |unplaced: &[u32]| check(&design, &LegalityOptions::default().unplaced(unplaced)).unwrap();
+    assert_eq!((check(&[]).count(Fault::Overlap), check(&[]).count(Fault::OffRow)), (1, 2));
+    let one = check(&[1]);
+    let counts = [Fault::Overlap, Fault::OffRow, Fault::Unplaced].map(|fault| one.count(fault));
+    assert_eq!((counts, one.is_legal()), ([0, 1, 1], false));
+    assert_eq!(one.worst[1].amount, 20.0);
+}
+
+#[test]
+fn a_region_that_admits_others_binds_its_members_alone() {
+    let mut design = two_rows();
+    let rects = vec![Rect::at(0.0, 0.0, 3.0, 10.0), Rect::at(2.0, 0.0, 4.0, 20.0)];
+    design.fences = vec![Fence { rects, admits_others: true, ..Fence::default() }];
+    design.nodes.fence = vec![Some(0), None];
+    assert!(found(&design).is_legal());
+    design.fences[0].admits_others = false;
+    assert_eq!(found(&design).worst[0].node, 1);
+    design.fences[0].admits_others = true;
+    design.placement.x[0] = 7.0;
+    assert_eq!((found(&design).count(Fault::Fence), found(&design).worst[0].node), (1, 0));
+}
+
+#[test]
+fn the_die_area_and_not_the_rows_say_what_is_outside_the_die() {
+    let mut design = two_rows();
+    design.placement.x[1] = 9.0;
+    assert_eq!(found(&design).worst[0].fault, Fault::OutsideDie);
+    design.die_area = vec![Rect::at(0.0, 0.0, 20.0, 20.0)];
+    assert_eq!(found(&design).worst[0].fault, Fault::OutsideRow);
+    // A notch that the second cell reaches into.
+    design.die_area = vec![Rect::at(0.0, 0.0, 20.0, 10.0), Rect::at(0.0, 10.0, 5.0, 10.0)];
+    design.placement.x[1] = 4.0;
+    let outside = found(&design);
+    assert_eq!((outside.count(Fault::OutsideDie), outside.worst[0].amount), (1, 10.0));
+}
+
+/// A block of 6 × 20 whose upper right half is free: a cell may lie there, and nowhere else in it.
+#[test]
+fn cells_may_lie_in_the_notch_of_a_block() {
+    let mut design = two_rows();
+    let l = vec![Rect::at(0.0, 0.0, 6.0, 10.0), Rect::at(0.0, 10.0, 3.0, 10.0)];
+    design.masters = vec![Master { outline: l, class: MasterClass::Other, ..Master::default() }];
+    design.nodes.master = vec![Some(0), None];
+    (design.nodes.width[0], design.nodes.height[0]) = (6.0, 20.0);
+    design.nodes.kind[0] = NodeKind::Fixed;
+    design.placement.x[1] = 3.0;
+    assert!(found(&design).is_legal());
+    // Mirrored, the notch is at the left.
+    design.placement.orientation[0] = Orientation::FN;
+    let shared = found(&design);
+    assert_eq!((shared.count(Fault::Overlap), shared.overlap_area), (1, 20.0));
+    design.placement.x[1] = 1.0;
+    assert!(found(&design).is_legal());
+    design.placement.orientation[0] = Orientation::S;
+    design.placement.y[1] = 0.0;
+    assert!(found(&design).is_legal());
+}
+
+/// So many cells in a notch that pairs are counted and not listed.
+#[test]
+fn a_heap_in_a_notch_overlaps_itself_alone() {
+    let mut design = two_rows();
+    let l = vec![Rect::at(0.0, 0.0, 6.0, 10.0), Rect::at(0.0, 10.0, 3.0, 10.0)];
+    design.masters = vec![Master { outline: l, class: MasterClass::Other, ..Master::default() }];
+    let cells = 300;
+    let nodes = &mut design.nodes;
+    nodes.master = [vec![Some(0)], vec![None; cells]].concat();
+    nodes.width = [vec![6.0], vec![2.0; cells]].concat();
+    nodes.height = [vec![20.0], vec![10.0; cells]].concat();
+    nodes.kind = [vec![NodeKind::Fixed], vec![NodeKind::Movable; cells]].concat();
+    design.placement.x = [vec![0.0], vec![3.0; cells]].concat();
+    design.placement.y = [vec![0.0], vec![10.0; cells]].concat();
+    design.placement.orientation = vec![Orientation::N; cells + 1];
+    let pairs = (cells * (cells - 1) / 2) as u64;
+    let heap = found(&design);
+    assert_eq!((heap.count(Fault::Overlap), heap.overlap_area), (pairs, 20.0 * pairs as f64));
+    // One site to the left all reach into the block.
+    design.placement.x[1..].fill(2.0);
+    let heap = found(&design);
+    let area = 20.0 * pairs as f64 + 10.0 * cells as f64;
+    assert_eq!((heap.count(Fault::Overlap), heap.overlap_area), (pairs + cells as u64, area));
+}
+
+#[test]
+fn cells_of_three_rows_turn_with_their_row() {
+    let mut design = two_rows();
+    let row = design.rows[0];
+    let orientation = |k: u32| if k == 1 { Orientation::FS } else { Orientation::N };
+    design.rows = (0..5)
+        .map(|k| Row { y: 10.0 * f64::from(k), orientation: orientation(k), ..row })
+        .collect();
+    let symmetry = Symmetry { x: true, y: true, r90: false };
+    design.masters = vec![Master { symmetry, ..Master::default() }];
+    design.nodes.master = vec![Some(0); 2];
+    design.nodes.height[1] = 30.0;
+    assert_eq!((found(&design).count(Fault::Orientation), found(&design).worst[0].node), (1, 1));
+    design.placement.orientation[1] = Orientation::FS;
+    assert!(found(&design).is_legal());
+    // Of an even number of rows, and of blocks, both are right.
+    design.placement.orientation[1] = Orientation::N;
+    design.nodes.height[1] = 20.0;
+    assert!(found(&design).is_legal());
+    design.nodes.height[1] = 30.0;
+    design.masters[0].class = MasterClass::Other;
+    design.nodes.master[0] = None;
+    assert!(found(&design).is_legal());
 }

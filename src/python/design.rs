@@ -28,6 +28,8 @@ pub(super) struct Design {
     pub(super) source: Arc<Source>,
     /// A copy with its nodes at positions of the caller's.
     elsewhere: Mutex<Option<Box<Core>>>,
+    /// Movable nodes without a position.
+    unplaced: Vec<u32>,
     /// Nets of this many pins or more left out.
     wirelength: Mutex<Option<(usize, CpuWirelength<f64>)>>,
     /// Maps of congestion on a device.
@@ -59,6 +61,7 @@ pub(super) fn read_design(
     let pin_offset = options.word("pin_offset", &offsets)?;
     let pin_position = options.word("pin_position", &positions)?;
     let row_blockage = options.flag("row_blockage")?;
+    let keep_fillers = options.flag("keep_fillers")?;
     let is_def = Format::of(&path) == Format::Def;
     let beside = [("pin_offset", is_def, ".aux"), ("pin_position", !is_def, ".def")];
     for (name, is_other, kind) in beside {
@@ -70,7 +73,8 @@ pub(super) fn read_design(
     let mut reading = ReadOptions::default()
         .lef(options.paths("lef")?)
         .pin_offset(pin_offset.unwrap_or_default())
-        .pin_position(pin_position.unwrap_or_default());
+        .pin_position(pin_position.unwrap_or_default())
+        .keep_fillers(keep_fillers);
     reading.placement = options.paths("pl")?.pop();
     detached(py, move || {
         let loaded = formats::read_design(&path, &reading)?;
@@ -89,15 +93,16 @@ pub(super) fn read_design(
         let (layers, gcell_grid) = (loaded.layers, loaded.gcell_grid);
         let warnings = warnings.iter().map(ToString::to_string).collect();
         let source = Source { path, warnings, home, layers, gcell_grid };
-        Ok(Design::new_of(Arc::new(design), Arc::new(source)))
+        Ok(Design::new_of(Arc::new(design), Arc::new(source), loaded.unplaced))
     })
 }
 
 impl Design {
-    fn new_of(design: Arc<Core>, source: Arc<Source>) -> Self {
+    fn new_of(design: Arc<Core>, source: Arc<Source>, unplaced: Vec<u32>) -> Self {
         Design {
             design,
             source,
+            unplaced,
             elsewhere: Mutex::default(),
             wirelength: Mutex::default(),
             #[cfg(feature = "cuda")]
@@ -107,7 +112,7 @@ impl Design {
 
     /// Returns these files with another placement of the design.
     pub(super) fn placed(&self, design: Core) -> Self {
-        Design::new_of(Arc::new(design), self.source.clone())
+        Design::new_of(Arc::new(design), self.source.clone(), Vec::new())
     }
 
     /// Does `work` with the design, its nodes at `x` and `y` where these are given.
@@ -205,7 +210,7 @@ impl Design {
     fn die(&self) -> PyResult<(f64, f64, f64, f64)> {
         let die = self.design.die();
         let die = die.ok_or_else(|| {
-            PyValueError::new_err("the design has neither rows nor an outline, so it has no die")
+            PyValueError::new_err("the design has neither rows nor a die area, so it has no die")
         })?;
         Ok((die.xl, die.yl, die.xh, die.yh))
     }
@@ -346,7 +351,7 @@ impl Design {
     ) -> PyResult<Bound<'py, PyAny>> {
         let tolerance = Options(options)
             .number("tolerance", "a number from 0 to 1", |t| (0.0..=1.0).contains(&t))?;
-        let found = detached(py, || self.judged(&self.design, tolerance))?;
+        let found = detached(py, || self.judged(&self.design, tolerance, &self.unplaced))?;
         plain(py, &found)
     }
 
@@ -383,14 +388,15 @@ impl Design {
 
 impl Design {
     /// The legality of another placement of this design: fixed cells belong where its own placement
-    /// has them.
+    /// has them. `unplaced` nodes have no position.
     pub(super) fn judged(
         &self,
         design: &Core,
         tolerance: Option<f64>,
+        unplaced: &[u32],
     ) -> Result<LegalityReport, Failure> {
         let (home, kinds) = &self.source.home;
-        let options = LegalityOptions::default().reference(home);
+        let options = LegalityOptions::default().reference(home).unplaced(unplaced);
         let options = tolerance.map_or(options, |tolerance| options.tolerance(tolerance));
         let found = match design.nodes.kind == *kinds {
             true => legality::check(design, &options)?,

@@ -160,7 +160,7 @@ impl Charging {
     /// The bins asked for, or DREAMPlace's choice.
     pub(super) fn grid(&self, design: &Design) -> Result<BinGrid, Failure> {
         let die = design.die().ok_or_else(|| {
-            let text = "the design has neither rows nor an outline, so it has no die";
+            let text = "the design has neither rows nor a die area, so it has no die";
             Failure::Value(text.to_owned())
         })?;
         let (nx, ny) = self.bins.unwrap_or_else(|| {

@@ -310,7 +310,7 @@ impl<'a> Made<'a> {
         let mut made = Made { of, design, report: Object::new() };
         made.say("stages", json!(stages.stages));
         if let Some(moved) = &stages.moved {
-            made.say("legality", json!(of.judged(&made.design, None)?));
+            made.say("legality", json!(of.judged(&made.design, None, &[])?));
             made.say("displacement", described(&made.design, moved));
             made.say("failed", json!(stages.failed));
         }
@@ -499,7 +499,7 @@ fn refined<'a>(
     let mut made = Made { of, design, report: Object::new() };
     made.say("status", json!(detailed.status.status()));
     made.say("stages", json!({"legal": legal, "detailed": detailed}));
-    made.say("legality", json!(of.judged(&made.design, None)?));
+    made.say("legality", json!(of.judged(&made.design, None, &[])?));
     made.say("displacement", described(&made.design, &moved));
     Ok(made)
 }

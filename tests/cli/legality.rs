@@ -49,7 +49,8 @@ fn a_legal_placement_is_clean() {
         "legal": true, "overlaps": 0, "overlap_area": 0.0, "off_row": 0, "off_site": 0,
         "outside": 0, "outside_die": 0, "outside_row": 0, "orientation": 0,
         "orientations_assigned": true, "fixed_moved": 0, "fence": 0, "blocked": 0, "halo": 0,
-        "wrong_row": 0, "worst": [],
+        "wrong_row": 0, "unplaced": 0, "edge_spacing": 0, "one_site_gap": 0, "overfilled": 0,
+        "worst": [],
     });
     assert_eq!(found, none);
     let printed = run(&[&"eval", &design.0.aux(), &"--bins 8 --require-legal"]);

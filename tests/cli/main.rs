@@ -4,6 +4,7 @@ mod arrays;
 mod bad_input;
 mod bench;
 mod browser;
+mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod compress;

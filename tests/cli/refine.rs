@@ -71,7 +71,7 @@ fn a_placement_that_is_not_legal_is_refused() {
     let out = tiny.folder().join("refined.pl");
     let said = failure(&[&"refine", &tiny.aux(), &"-o", &out]);
     let want = "placefield: the placement is not legal: 1 overlaps of area 6.000000e0 (c0 and c1 \
-                by 6.000000e0): expected a legal one";
+                by 6.000000e0): refine needs a legal placement: run `placefield legalize` first";
     assert!(said.starts_with(want), "{said}");
     assert!(!out.exists());
 }

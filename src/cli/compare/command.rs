@@ -277,7 +277,7 @@ fn fill<T: EngineReal>(
     }
     bar.finish_and_clear();
     Ok(Table {
-        design: DesignReport::of(&opened.design, opened.def.as_ref(), areas),
+        design: DesignReport::of(&opened.design, opened.summaries(), areas),
         grid: GridReport::of(&grid, &opened.design),
         options: CompareOptions {
             device: devices.join(" and "),

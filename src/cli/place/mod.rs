@@ -187,7 +187,7 @@ fn place<T: EngineReal>(
     let die = opened
         .design
         .die()
-        .ok_or("the design has neither rows nor an outline, so it has no die")?;
+        .ok_or("the design has neither rows nor a die area, so it has no die")?;
     let bins = placement_bins(&opened.design, die, given.target_density());
     let options = match args.experts.fillers() {
         true => given.or(bins, target_density).with_fillers(),
@@ -269,7 +269,7 @@ fn place<T: EngineReal>(
     };
     let summary = Summary {
         design,
-        def: opened.def.as_ref(),
+        summaries: opened.summaries(),
         charge: &charge,
         experts: &args.experts,
         deterministic: options.deterministic,
@@ -336,6 +336,7 @@ fn place<T: EngineReal>(
     filmed?;
     recorded?;
     ended(&summary, &args.output)?;
+    placed.left_out.map_or(Ok(()), |why| Err(Stopped(why.to_owned())))?;
     stages::ended(&placed.stages)
 }
 

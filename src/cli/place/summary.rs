@@ -4,13 +4,12 @@ use super::experts::ExpertArgs;
 use crate::Precision;
 use crate::charge::Charge;
 use crate::cli::document::Content;
-use crate::cli::report::{DesignReport, GridReport, RegionReport};
+use crate::cli::report::{DesignReport, GridReport, RegionReport, Summaries};
 use crate::cli::results::in_microns;
 use crate::cli::stages;
 use crate::design::Design;
 use crate::engine::{Descriptor, Pipeline};
 use crate::flow::{Overflow, Placed, Seed, Stages};
-use crate::lefdef::DefSummary;
 use crate::place::routability::Round;
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
 use crate::warning::Warning;
@@ -23,7 +22,7 @@ use std::path::Path;
 pub(super) struct Summary<'a> {
     pub(super) design: &'a Design,
     /// Contents of the DEF file, if the design came from one.
-    pub(super) def: Option<&'a DefSummary>,
+    pub(super) summaries: Summaries<'a>,
     pub(super) charge: &'a Charge,
     pub(super) experts: &'a ExpertArgs,
     /// Whether `--deterministic` was asked for.
@@ -293,7 +292,7 @@ impl Summary<'_> {
             [result.hpwl, result.hpwl_weighted].map(|hpwl| hpwl.unwrap_or(0.0));
         let best = &self.records()[self.placed.global.iteration];
         Common {
-            design: DesignReport::of(self.design, self.def, charge.areas()),
+            design: DesignReport::of(self.design, self.summaries, charge.areas()),
             grid: GridReport::of(grid, self.design),
             options: PlaceOptionsReport {
                 engine: self.descriptor.engine,

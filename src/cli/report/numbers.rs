@@ -6,7 +6,7 @@ use crate::cli::windows::WindowReport;
 use crate::design::{Design, NodeKind};
 use crate::engine::{EngineError, Evaluation, Pipeline, Timed};
 use crate::grid::BinGrid;
-use crate::lefdef::DefSummary;
+use crate::lefdef::{DefSummary, LefSummary};
 use crate::legality::LegalityReport;
 use crate::real::{Precision, Real};
 use crate::scaled_hpwl::ScaledHpwl;
@@ -98,24 +98,30 @@ pub struct DesignReport {
     /// A summary of the DEF file, for a design that is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub def: Option<DefSummary>,
+    /// A summary of its LEF files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lef: Option<LefSummary>,
 }
+
+/// The summaries of a DEF design's files.
+pub(crate) type Summaries<'a> = (Option<&'a DefSummary>, Option<&'a LefSummary>);
 
 impl DesignReport {
     /// Returns the numbers of a design, areas as its charge would have them.
-    pub(crate) fn without_charge(design: &Design, def: Option<&DefSummary>) -> DesignReport {
+    pub(crate) fn without_charge(design: &Design, files: Summaries<'_>) -> DesignReport {
         let movable = design.movable().map(|i| design.rect(i).area()).sum();
         let die = design.die();
         let inside = |i: usize| die.map_or(0.0, |die| design.rect(i).overlap(&die));
         let is_fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed;
         let fixed = (0..design.nodes.len()).filter(is_fixed).map(inside).sum();
-        Self::of(design, def, [movable, fixed])
+        Self::of(design, files, [movable, fixed])
     }
 
-    /// Returns the numbers of a design, with the summary of its DEF file, and its movable and its
+    /// Returns the numbers of a design, with the summaries of its files, and its movable and its
     /// fixed area.
     pub(crate) fn of(
         design: &Design,
-        def: Option<&DefSummary>,
+        (def, lef): Summaries<'_>,
         [movable_area, fixed_area]: [f64; 2],
     ) -> DesignReport {
         let movable = design.movable().count();
@@ -137,6 +143,7 @@ impl DesignReport {
             movable_area_um2: microns.map(|units| movable_area / (units * units)),
             fixed_area_um2: microns.map(|units| fixed_area / (units * units)),
             def: def.cloned(),
+            lef: lef.cloned(),
         }
     }
 }

@@ -60,6 +60,10 @@ class Legality(NamedTuple):
     blocked: int
     halo: int
     wrong_row: int
+    unplaced: int
+    edge_spacing: int
+    one_site_gap: int
+    overfilled: int
     worst: list
 
     def __bool__(self):
@@ -325,7 +329,8 @@ def _placement(design, made):
     return Placement(Design(placed), **report)
 
 
-def read_design(path, *, lef=None, pl=None, pin_offset=None, pin_position=None, row_blockage=False):
+def read_design(path, *, lef=None, pl=None, pin_offset=None, pin_position=None, row_blockage=False,
+                keep_fillers=False):
     """Reads a design: the Bookshelf files that an .aux file names, or a .def file (.gz, .xz) with its LEF files.
 
     lef : LEF file of a .def design, or a list of them, the one with the technology first
@@ -334,11 +339,13 @@ def read_design(path, *, lef=None, pl=None, pin_offset=None, pin_position=None, 
         IBM-PLACE and UMpack designs have it; `design.warnings` says where the other would suit better
     pin_position : where a LEF pin is, "center" of its bounding box (the default) or "mean" of its rectangles
     row_blockage : whether area outside every row counts as fixed, in all that is made of the design
+    keep_fillers : whether filler cells (CLASS CORE SPACER) of a .def design are movable cells; by default they are
+        left out
 
     Raises OSError for a file that cannot be read, ValueError with file, line and column for one that is wrong.
     """
     options = {"lef": lef, "pl": pl, "pin_offset": pin_offset, "pin_position": pin_position,
-               "row_blockage": row_blockage}
+               "row_blockage": row_blockage, "keep_fillers": keep_fillers}
     return Design(_placefield.read_design(path, options))
 
 

@@ -36,6 +36,10 @@ class Legality(NamedTuple):
     blocked: int
     halo: int
     wrong_row: int
+    unplaced: int
+    edge_spacing: int
+    one_site_gap: int
+    overfilled: int
     worst: list[Violation]
     def __bool__(self) -> bool: ...
 
@@ -155,6 +159,7 @@ def read_design(
     pin_offset: str | None = ...,
     pin_position: str | None = ...,
     row_blockage: bool = ...,
+    keep_fillers: bool = ...,
 ) -> Design: ...
 def place(
     design: Design,
