@@ -219,9 +219,9 @@ pub(crate) fn to_stdout(option: &Option<PathBuf>) -> bool {
     option.as_deref() == Some(Path::new("-"))
 }
 
-/// Fails with a usage error where `path` is a pipe or socket with a name: to check it would take it
-/// from who reads it, and to open it would wait for a reader. Those without a name, as `/dev/stdout`
-/// and the `>(…)` of a shell, have their reader.
+/// Fails with a usage error if `path` is a named pipe or socket. Opening one waits for a reader, and
+/// the reader sees its end when the check closes it. Pipes without a name, as `/dev/stdout` and the
+/// `>(…)` of a shell, have their reader already.
 fn check_no_pipe(option: &str, path: &Path) -> Result<(), Failure> {
     let named_pipe =
         path.metadata().is_ok_and(|meta| is_pipe(&meta.file_type())) && path.canonicalize().is_ok();
@@ -231,7 +231,7 @@ fn check_no_pipe(option: &str, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// A file that exists or is to be made. Two are equal that are one file by the names of hard links.
+/// A file that exists or is to be made. Two names of one file, as of hard links, are equal.
 pub(super) struct Identity {
     path: PathBuf,
     /// Device and inode.
