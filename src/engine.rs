@@ -19,6 +19,8 @@ mod options;
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use checks::check_finite;
 pub use checks::check_range;
+#[cfg(feature = "cli")]
+pub(crate) use checks::check_range_of;
 pub(crate) use checks::{
     Done, Progress, add_background, check_bins, check_lengths, check_positions, check_positions_in,
     check_same_grid, check_weight,

@@ -70,6 +70,8 @@ pub enum WarningCode {
     Rounded,
     /// The file written lacks a part of the file read.
     NotWritten,
+    /// Single precision does not hold the design that was written.
+    NeedsF64,
     /// A measurement failed.
     NotMeasured,
     /// Runs differ in options that their numbers depend on.

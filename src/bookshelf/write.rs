@@ -65,10 +65,13 @@ pub(crate) fn write_places(out: &mut dyn Write, design: &Design) -> io::Result<(
     })
 }
 
+/// The comment near the beginning of the files that this program writes, before its version.
+pub(crate) const MARK: &str = "# Written by placefield";
+
 /// The first lines of a file.
 pub(crate) fn header(out: &mut dyn Write, kind: &str) -> io::Result<()> {
     writeln!(out, "UCLA {kind} 1.0")?;
-    writeln!(out, "# Written by placefield {}\n", env!("CARGO_PKG_VERSION"))
+    writeln!(out, "{MARK} {}\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// Formats `count` records in parallel, a block to a buffer, and writes the buffers in order.

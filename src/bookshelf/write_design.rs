@@ -90,6 +90,15 @@ pub(crate) fn check(design: &Design) -> Result<(), ErrorKind> {
     for (index, row) in design.rows.iter().enumerate() {
         let numbers = [row.x, row.y, row.height, row.site_width, row.pitch];
         finite("row", index, &numbers)?;
+        if let Some(value) = numbers[2..].iter().find(|v| **v <= 0.0) {
+            let found = format!("{value} of row {index}");
+            let expected = "rows of a height, a site width and a spacing above 0";
+            return Err(ErrorKind::Unwritable { expected, found });
+        }
+    }
+    if design.rows.iter().all(|row| row.sites == 0) {
+        let found = format!("{} rows without sites", design.rows.len());
+        return Err(ErrorKind::Unwritable { expected: "a row with sites", found });
     }
     let Some(nets) = &design.nets else { return Ok(()) };
     check_finite("pin", [&nets.pin_dx, &nets.pin_dy])?;

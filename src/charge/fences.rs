@@ -358,6 +358,13 @@ pub(super) fn populated(design: &Design) -> Vec<bool> {
     populated
 }
 
+/// Returns the number of fence regions of a design's charge ([`Charge::regions`]).
+pub(crate) fn region_count(design: &Design) -> usize {
+    let fences = populated(design).iter().filter(|&&with_members| with_members).count();
+    let outside = fences == 0 || design.movable().any(|i| design.nodes.fence_of(i).is_none());
+    fences + usize::from(outside)
+}
+
 /// Refuses fences without area on the die, and exclusive ones that overlap.
 fn check_fences(fences: &[Vec<Rect>], admits: &[bool], die: &Rect) -> Result<(), ChargeError> {
     for (fence, rects) in fences.iter().enumerate() {

@@ -28,6 +28,7 @@ use crate::parallel::{self, each_mut};
 use crate::real::Real;
 use crate::setters::setters;
 use crate::warning::{Warning, WarningCode};
+pub(crate) use fences::region_count;
 use fences::{Fence, Region};
 
 /// Most bodies of a [`Charge`]: engines count them in 32 bits, with a sign.

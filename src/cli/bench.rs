@@ -11,8 +11,9 @@ use super::paper::{self, EXPERIMENTS, Experiment, Report, Settings, Watch};
 use super::report::page::Page;
 use super::results::list;
 use super::stop;
+use super::terminal::{Escaping, stdout};
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Options of `placefield bench`.
@@ -127,7 +128,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Failure> {
             prepare(&show.output, inputs)?;
             let report = read(&show.report)?;
             if printed(&show.output) {
-                write!(io::stdout().lock(), "{report}")?;
+                write!(stdout()?, "{report}")?;
             }
             (report, &show.output, inputs, 0)
         }
@@ -197,7 +198,7 @@ fn measure(experiments: &[&Experiment], args: &RunArgs, tables: bool) -> Result<
     super::results::tell(note.as_slice(), &[]);
     stop::listen()?;
     if tables {
-        let mut out = io::stdout().lock();
+        let mut out = stdout()?;
         writeln!(out, "{}\npaper: {}", target.machine, paper::HARDWARE)?;
         args.note.iter().try_for_each(|note| writeln!(out, "note: {note}"))?;
         out.flush()?;
@@ -212,8 +213,9 @@ fn measure(experiments: &[&Experiment], args: &RunArgs, tables: bool) -> Result<
             if tables {
                 // A reader that has gone away is noticed when the report is written.
                 bar.suspend(|| {
-                    let mut out = io::stdout().lock();
-                    let _ = write!(out, "\n{table}").and_then(|()| out.flush());
+                    let print =
+                        |mut out: Escaping<_>| write!(out, "\n{table}").and_then(|()| out.flush());
+                    let _ = stdout().and_then(print);
                 });
             }
         },

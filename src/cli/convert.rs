@@ -2,21 +2,25 @@
 
 use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
-use super::input::{Opened, read_design, use_threads};
+use super::input::{Opened, needs_f64, read_design, rounded_for, use_threads};
 use super::options::DesignArgs;
 use super::outputs::{Outputs, check_placement_output, to_stdout};
 use super::report::DesignReport;
 use super::results::{list, tell};
 use crate::bookshelf;
-use crate::design::{BlockageKind, Design};
+use crate::bookshelf::write::MARK;
+use crate::design::{BlockageKind, Design, Names};
 use crate::formats::{Format, write_placement};
 use crate::lefdef;
+use crate::text::index::NameIndex;
 use crate::warning::{Warning, WarningCode};
 use clap::Args;
 use clap::error::ErrorKind;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Options of `placefield convert`.
@@ -70,17 +74,26 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<(), Failure> {
     }
     let all = outputs.iter().fold(Outputs::default(), |all, path| all.file("OUT", Some(path)));
     all.file("--json", args.json.as_ref()).check(&args.design.files())?;
+    // Files that nobody named are replaced only if an earlier conversion wrote them.
+    if let Some(path) = outputs.iter().find(|path| **path != args.output && is_foreign(path)) {
+        let expected = "expected no file of that name, or one that placefield wrote";
+        let message = format!("OUT {}: {expected}", path.display());
+        return Err(usage(ErrorKind::ArgumentConflict, &message));
+    }
     use_threads(0)?;
     // What a design holds is converted, its fillers as well.
-    let opened = read_design(&args.design.keeping_fillers())?;
+    let mut opened = read_design(&args.design.keeping_fillers())?;
     let mut warnings = opened.warnings.clone();
+    warnings.extend(needs_f64(&opened.design));
     let (mut lost, mut units_per_layout_unit) = (BTreeMap::new(), 1.0);
     let outputs = match (to, args.design.is_def()) {
         (Format::Bookshelf, _) => {
+            warnings.extend(rename_repeated(&mut opened.design.nodes.names));
             lost = lost_by_bookshelf(&opened.design);
             bookshelf::write_design(&args.output, &opened.design)?
         }
         (Format::Def, true) => {
+            rounded_for(&args.output, &mut opened.design, &mut warnings);
             write_placement(&args.output, &args.design.path, &opened.design)?;
             outputs
         }
@@ -103,6 +116,38 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<(), Failure> {
     warnings.extend(lost);
     tell(&[], &warnings);
     Ok(list(&outputs)?)
+}
+
+/// Whether a file is there that does not begin as those of this program do.
+fn is_foreign(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(256).read_to_end(&mut begin));
+    read.is_ok() && !begin.windows(MARK.len()).any(|part| part == MARK.as_bytes())
+}
+
+/// Gives nodes of one name, as the pins of a DEF file may be, names of their own.
+fn rename_repeated(names: &mut Names) -> Option<Warning> {
+    let index = NameIndex::new(names);
+    if !index.has_repeats() {
+        return None;
+    }
+    let (mut renamed, mut given) = (Names::default(), HashSet::new());
+    let mut first = None;
+    for (i, name) in names.iter().enumerate() {
+        if index.find(name.as_bytes()) == Some(i as u32) {
+            renamed.push(name);
+            continue;
+        }
+        let is_free = |new: &String| index.find(new.as_bytes()).is_none() && !given.contains(new);
+        let new = (2..).map(|k| format!("{name}.{k}")).find(is_free)?;
+        first.get_or_insert_with(|| format!("`{name}` to `{new}`"));
+        renamed.push(&new);
+        given.insert(new);
+    }
+    let message =
+        format!("{} nodes have the name of another and are renamed: {}", given.len(), first?);
+    *names = renamed;
+    Some(Warning::new(WarningCode::Rounded, message))
 }
 
 fn report(

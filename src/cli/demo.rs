@@ -8,13 +8,15 @@ use super::generate::{Spec, generate, write_bookshelf};
 use super::input::{open_design, use_threads};
 use super::options::EngineChoice;
 use super::options::EvaluationArgs;
+use super::outputs::{DESIGN, Outputs};
 use super::place::{self, PlaceArgs};
 use super::report::page::Page;
-use super::results::{make_folder, tell};
+use super::results::tell;
+use super::terminal::stdout;
 use super::{eval, pictures};
 use clap::Args;
 use clap::error::ErrorKind;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 /// Options of `placefield demo`.
@@ -40,8 +42,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     use_threads(0)?;
     let design = generate(&Spec::with_cells(args.cells))
         .map_err(|e| usage(ErrorKind::ValueValidation, &e.to_string()))?;
-    make_folder(&args.out)?;
-    let mut out = io::stdout();
+    Outputs::default().folder("--out", Some(&args.out), DESIGN).check(&[])?;
+    let mut out = stdout()?;
     writeln!(
         out,
         "1. A design of {} movable cells, generated in {}:",

@@ -14,6 +14,7 @@ use super::report::difference::Difference;
 use super::report::page::Page;
 use super::report::{DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report};
 use super::results::{list, tell};
+use super::terminal::stdout;
 use super::views::{cells_and_overflow, coarse_grid, fixed_outlines};
 use crate::congestion::RoutingGrid;
 use crate::design::{Design, Placement};
@@ -587,7 +588,7 @@ fn mean_moves(design: &Design, first: &Placement, grid: BinGrid) -> Result<MeanM
 }
 
 fn print(report: &DiffReport) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     let (d, g, o, c) = (&report.design, &report.grid, &report.options, &report.change);
     writeln!(
         out,

@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::results::write_output;
+use super::terminal::Escaping;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -79,10 +80,10 @@ fn document<'a, T: Content>(
     }
 }
 
-/// Writes pretty JSON that is no document to `path`.
+/// Writes pretty JSON that is no document to `path`, with hidden characters escaped.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
     write_output(path, |out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
+        serde_json::to_writer_pretty(Escaping::json(&mut *out), value)?;
         writeln!(out)
     })
 }

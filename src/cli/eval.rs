@@ -12,6 +12,7 @@ use super::outputs::{Names, ResultArgs, one_standard_input, to_stdout};
 use super::pictures;
 use super::report::Report;
 use super::results::{list, tell, write_output, write_table};
+use super::terminal::{escaped, stdout};
 use super::windows::{self, window};
 use crate::charge::Clipped;
 use crate::congestion::RoutingGrid;
@@ -303,18 +304,27 @@ impl Row {
 
 /// Writes a line for every placement; absent values are empty.
 fn write_csv(path: &Path, rows: &[Row]) -> Result<(), Failure> {
-    let quoted = |cell: String| match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
-    };
     write_output(path, |out| {
         writeln!(out, "{}", COLUMNS.join(","))?;
         for row in rows {
-            let cells = row.cells().map(|cell| quoted(cell.unwrap_or_default()));
+            let cells = row.cells().map(|cell| csv_cell(&cell.unwrap_or_default()));
             writeln!(out, "{}", cells.join(","))?;
         }
         Ok(())
     })
+}
+
+/// Returns a cell of a CSV file, quoted where it must be. Spreadsheets take a text that begins with
+/// `=`, `+`, `-`, `@`, a tab or a carriage return for a formula: such a text, and one that begins
+/// with an apostrophe, gets an apostrophe before it. Hidden characters are escaped.
+fn csv_cell(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\'']);
+    let mark = if formula && text.parse::<f64>().is_err() { "'" } else { "" };
+    let cell = format!("{mark}{}", escaped(text));
+    match cell.contains([',', '"']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
+    }
 }
 
 fn print_table(rows: &[Row]) -> io::Result<()> {
@@ -330,13 +340,13 @@ fn print_table(rows: &[Row]) -> io::Result<()> {
     };
     let cells = |row: &Row| COLUMNS.into_iter().zip(row.cells()).map(shown).collect();
     let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
-    write_table(&mut io::stdout().lock(), &header, &rows, 2)
+    write_table(&mut stdout()?, &header, &rows, 2)
 }
 
 /// Prints the report as text, without the warnings.
 pub(crate) fn print(report: &Report) -> Result<(), Failure> {
     let (d, g, o) = (&report.design, &report.grid, &report.options);
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     writeln!(
         out,
         "{}: {} nodes ({} movable, {} fixed), {} nets, {} pins, {} rows",
@@ -444,4 +454,27 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         t.parse, t.setup, t.density, t.solve, t.force
     )?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_of_a_csv_file_is_a_formula() {
+        for (text, cell) in [
+            ("=1+2", "'=1+2"),
+            ("@SUM(a,b)", "\"'@SUM(a,b)\""),
+            ("+a", "'+a"),
+            ("-a\"", "\"'-a\"\"\""),
+            ("\tx", "'\\tx"),
+            ("\rx\ny", "'\\rx\\ny"),
+            ("'a", "''a"),
+            ("-1.5e3", "-1.5e3"),
+            ("a=1", "a=1"),
+            ("", ""),
+        ] {
+            assert_eq!(csv_cell(text), cell, "{text:?}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::document::{Content, NO_FILES, write_document};
 use super::failure::Failure;
 use super::outputs::{Outputs, to_stdout};
+use super::terminal::stdout;
 use crate::engine::Pipeline;
 use clap::Args;
 use schemars::JsonSchema;
@@ -137,7 +138,7 @@ fn cuda() -> Cuda {
 }
 
 fn print(info: &Info) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     let (pipelines, cuda) = (info.pipelines.join(", "), &info.cuda);
     writeln!(out, "placefield {}", env!("CARGO_PKG_VERSION"))?;
     writeln!(

@@ -8,16 +8,16 @@ use super::options::{Bins, DesignArgs, EvaluationArgs, SolveArgs};
 use super::report::Summaries;
 use crate::Precision;
 use crate::bookshelf;
-use crate::charge::{Charge, ChargeError, origin_for};
+use crate::charge::{Charge, ChargeError, origin_for, region_count};
 use crate::cpu::engine::milliseconds;
 use crate::design::Design;
-use crate::engine::{EngineError, check_range};
-use crate::formats::{self, Loaded};
+use crate::engine::{EngineError, check_range, check_range_of};
+use crate::formats::{self, Format, Loaded};
 use crate::grid::BinGrid;
-use crate::lefdef::{DefSummary, GcellGrid, LefSummary, RoutingLayer};
+use crate::lefdef::{self, DefSummary, GcellGrid, LefSummary, RoutingLayer};
 use crate::place::default_bins;
-use crate::warning::Warning;
-use std::path::PathBuf;
+use crate::warning::{Warning, WarningCode};
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Instant;
 
@@ -105,7 +105,7 @@ pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Fai
     let grid = BinGrid::new(die, nx, ny)?;
     let origin = origin_for(&die, design.row_height(), args.precision)
         .map_err(|error| format!("{error}: expected --precision f64"))?;
-    memory::check_bins(&grid, args.precision)?;
+    memory::check_bins(&grid, region_count(design), args.precision)?;
     let mut charge = Charge::from_design(design, grid, &args.charge_options())
         .map_err(|error| name_fence(design, error))?;
     charge.set_origin(origin)?;
@@ -115,12 +115,45 @@ pub(crate) fn charge_of(design: &Design, args: &SolveArgs) -> Result<Charge, Fai
     Ok(charge)
 }
 
+/// Returns a warning if `eval` and `place` refuse `design`, which is written, in single precision.
+pub(crate) fn needs_f64(design: &Design) -> Option<Warning> {
+    let die = design.die()?;
+    let [nx, ny] = default_bins(design, die, 1.0);
+    let grid = BinGrid::new(die, nx, ny).ok()?;
+    let (nodes, at) = (&design.nodes, &design.placement);
+    let range = check_range_of::<f32>(&grid, [&nodes.width, &nodes.height, &at.x, &at.y]);
+    let coarse = origin_for(&die, design.row_height(), Precision::F32).err();
+    let why = coarse.map(|e| e.to_string()).or_else(|| range.err().map(|e| e.to_string()))?;
+    let message = format!("the design that was written needs --precision f64: {why}");
+    Some(Warning::new(WarningCode::NeedsF64, message))
+}
+
+/// Rounds positions as the DEF file `output` holds them, where they are to be legal. Returns whether
+/// that changed some, with a warning.
+pub(crate) fn rounded_for(output: &Path, design: &mut Design, warnings: &mut Vec<Warning>) -> bool {
+    let count = match Format::of(output) {
+        Format::Def => lefdef::round_positions(design),
+        Format::Bookshelf => 0,
+    };
+    if count > 0 {
+        let message = format!(
+            "{count} cells lie between whole units and are rounded to these in the DEF file; \
+             a .pl file would hold them as they are"
+        );
+        warnings.push(Warning::new(WarningCode::Rounded, message));
+    }
+    count > 0
+}
+
 /// Returns an error about fences after the name of the one that it is about.
 fn name_fence(design: &Design, error: ChargeError) -> Failure {
     let of = match error {
         ChargeError::EmptyFence(fence) | ChargeError::BadFence { fence, .. } => fence,
         ChargeError::FencesOverlap { first, .. } => first,
         ChargeError::DoesNotFit { region, .. } => region,
+        ChargeError::TooManyRegions { .. } => {
+            return format!("{error}: expected fewer with --bins").into();
+        }
         _ => return error.into(),
     };
     match (design.fences.get(of), &error) {

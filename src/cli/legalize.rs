@@ -3,14 +3,15 @@
 use super::diff::write_moves;
 use super::document::{Content, write_document};
 use super::failure::Failure;
-use super::input::{read_design, use_threads};
+use super::input::{needs_f64, read_design, rounded_for, use_threads};
 use super::legality::fix_as_at_home;
 use super::log;
 use super::options::{DesignArgs, thread_count};
-use super::outputs::{Outputs, PICTURES, check_placement_output, to_stdout};
+use super::outputs::{Outputs, PICTURES, check_names, check_placement_output, to_stdout};
 use super::report::DesignReport;
 use super::results::{list, tell};
 use super::stages::{self, LegalArgs};
+use super::terminal::stdout;
 use crate::cpu::engine::milliseconds;
 use crate::flow::{StageReport, Stages};
 use crate::formats::write_placement;
@@ -18,7 +19,7 @@ use crate::warning::Warning;
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -83,6 +84,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     check_placement_output(&args.output, &args.design.path)?;
     use_threads(args.threads)?;
     let mut opened = read_design(&args.design)?;
+    check_names(&args.output, &opened.design)?;
     fix_as_at_home(&mut opened, args.design.pin_position())?;
     let design = &mut opened.design;
     let before = design.placement.clone();
@@ -91,7 +93,11 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     log::begin("making the placement legal");
     reached.legalize(design, &args.legal.options(), None)?;
     let legalize_ms = milliseconds(legalizing);
+    if rounded_for(&args.output, design, &mut opened.warnings) {
+        reached.judge(design, &before)?;
+    }
     write_placement(&args.output, &args.design.path, design)?;
+    opened.warnings.extend(needs_f64(design));
     let mut files = vec![args.output.clone()];
     if let (Some(folder), Some(moved)) = (&args.plots, &reached.moved) {
         write_moves("by legalisation", design, &before, moved, folder, &mut files)?;
@@ -110,7 +116,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     files.extend(args.json.clone());
     if !to_stdout(&args.json) {
         tell(&[], &opened.warnings);
-        let mut out = io::stdout().lock();
+        let mut out = stdout()?;
         let d = &document.design;
         writeln!(
             out,

@@ -1,6 +1,7 @@
 //! Messages of a run besides its results: on standard error, and with `--log` in a file.
 
 use super::failure::{Failure, named};
+use super::terminal::{escaped, print_error};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::fs::{File, OpenOptions};
@@ -39,7 +40,9 @@ struct Log {
     quiet: bool,
     verbose: bool,
     path: Option<PathBuf>,
-    file: Mutex<Option<File>>,
+    config: Option<PathBuf>,
+    /// Not open at first; the error if a line could not be written.
+    file: Mutex<io::Result<Option<File>>>,
     /// The work in progress, for the lines of progress.
     doing: Mutex<String>,
 }
@@ -57,7 +60,8 @@ pub(crate) fn start(args: &LogArgs) -> Result<(), Failure> {
         quiet: args.quiet,
         verbose: args.verbose,
         path: args.log.clone(),
-        file: Mutex::new(None),
+        config: args.config.clone(),
+        file: Mutex::new(Ok(None)),
         doing: Mutex::default(),
     };
     let _ = LOG.set(log);
@@ -91,14 +95,15 @@ pub(crate) fn start(args: &LogArgs) -> Result<(), Failure> {
 pub(crate) fn open() -> Result<(), Failure> {
     let Some(log) = LOG.get() else { return Ok(()) };
     let (Some(path), mut file) = (&log.path, held(&log.file)) else { return Ok(()) };
-    if file.is_none() {
-        let opened = OpenOptions::new().create(true).append(true).open(path);
-        *file = Some(opened.map_err(|e| named(path, e))?);
-        let words: Vec<_> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
-        drop(file);
-        keep(log, &words.join(" "));
+    if !matches!(*file, Ok(None)) {
+        return Ok(());
     }
-    Ok(())
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    *file = Ok(Some(opened.map_err(|e| named(path, e))?));
+    drop(file);
+    let words: Vec<_> = std::env::args_os().map(|w| w.to_string_lossy().into_owned()).collect();
+    keep(log, &words.join(" "));
+    finish()
 }
 
 /// Returns the file of `--log`.
@@ -106,10 +111,32 @@ pub(crate) fn path() -> Option<&'static Path> {
     LOG.get()?.path.as_deref()
 }
 
+/// Returns the file of `--config`, an input of every command.
+pub(crate) fn config() -> Option<&'static Path> {
+    LOG.get()?.config.as_deref()
+}
+
 fn keep(log: &Log, line: &str) {
-    if let Some(file) = &mut *held(&log.file) {
-        // One write a line, for those who follow the file; a full disk must not end the run.
-        let _ = file.write_all(format!("{:10.3} {line}\n", seconds(log)).as_bytes());
+    let mut file = held(&log.file);
+    if let Ok(Some(open)) = &mut *file {
+        // One write a line, for those who follow the file.
+        let line = format!("{:10.3} {}\n", seconds(log), escaped(line));
+        // A full disk must not end the run; `finish` returns the error.
+        if let Err(error) = open.write_all(line.as_bytes()) {
+            *file = Err(error);
+        }
+    }
+}
+
+/// Returns the error if a line could not be written to the file of `--log`.
+pub(crate) fn finish() -> Result<(), Failure> {
+    let Some(log) = LOG.get() else { return Ok(()) };
+    let mut file = held(&log.file);
+    match (&*file, &log.path) {
+        (Err(_), Some(path)) => {
+            std::mem::replace(&mut *file, Ok(None)).map(drop).map_err(|error| named(path, error))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -117,10 +144,9 @@ fn seconds(log: &Log) -> f64 {
     log.begun.elapsed().as_secs_f64()
 }
 
-/// Prints a line on standard error. One that nobody reads, as behind `2>&1 | head -1`, is lost,
-/// which is no error.
+/// Prints a line on standard error.
 fn print(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    print_error(&format!("{}\n", escaped(line)));
 }
 
 fn tell_progress(to_stderr: bool) {
@@ -179,7 +205,7 @@ pub(crate) fn spinner(message: String) -> ProgressBar {
     begin(&message);
     let spinner = match LOG.get().is_some_and(|log| log.quiet) {
         true => ProgressBar::hidden(),
-        false => ProgressBar::new_spinner().with_message(message),
+        false => ProgressBar::new_spinner().with_message(escaped(&message).into_owned()),
     };
     // Without a terminal no thread is started to turn it.
     if !spinner.is_hidden() {

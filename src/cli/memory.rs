@@ -9,11 +9,19 @@ use crate::grid::BinGrid;
 /// Below this size nothing is checked: 1 GiB.
 const ALWAYS: u64 = 1 << 30;
 
-/// Fails when the maps of `grid` will not fit into memory.
-pub(crate) fn check_bins(grid: &BinGrid, precision: Precision) -> Result<(), Failure> {
-    let what = format!("{} x {} bins", grid.nx(), grid.ny());
+/// Fails when the maps of `grid` for so many regions will not fit into memory.
+pub(crate) fn check_bins(
+    grid: &BinGrid,
+    regions: usize,
+    precision: Precision,
+) -> Result<(), Failure> {
+    let of = match regions {
+        1 => String::new(),
+        _ => format!(" (--bins) for each of {regions} regions"),
+    };
+    let what = format!("{} x {} bins{of}", grid.nx(), grid.ny());
     let each = with_precision!(precision, T => CpuEngine::<T>::BYTES_PER_BIN);
-    check(&what, (grid.bins() * each) as u64)
+    check(&what, (grid.bins() as u64).saturating_mul((regions * each) as u64))
 }
 
 /// Fails when `needed` bytes for `what` are more than there are.

@@ -47,6 +47,7 @@ mod schema;
 mod shell;
 mod stages;
 mod stop;
+mod terminal;
 #[cfg(feature = "cuda")]
 mod tune;
 mod views;
@@ -58,6 +59,8 @@ use log::say;
 pub use out_of_memory::Allocator;
 use std::io::{self, Write};
 use std::process::ExitCode;
+pub use terminal::standard_output_is_closed;
+use terminal::{print_error, raw_stdout};
 
 /// The electrostatic picture of a chip placement: density, potential, field and forces.
 #[derive(Parser)]
@@ -155,13 +158,15 @@ impl CommandLine {
         engines::finish_ahead();
         // Buffered output has to arrive too.
         let result = result.and_then(|()| Ok(io::stdout().flush()?));
-        match result {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(e) => match e.downcast::<clap::Error>() {
+        let code = match result {
+            Ok(()) => None,
+            Err(e) => Some(match e.downcast::<clap::Error>() {
                 Ok(usage) => print(&usage.format(&mut called(&matches))),
                 Err(e) => failed(&*e),
-            },
-        }
+            }),
+        };
+        let logged = log::finish().map_or_else(|e| failed(&*e), |()| ExitCode::SUCCESS);
+        code.unwrap_or(logged)
     }
 }
 
@@ -199,12 +204,15 @@ fn run(cli: &Cli) -> Result<(), Failure> {
 
 /// Prints help, the version or what is wrong with the command line.
 fn print(help_or_usage: &clap::Error) -> ExitCode {
-    let printed = help_or_usage.print().and_then(|()| io::stdout().flush());
-    match printed {
-        // When a usage error cannot be printed, its exit code still shows it.
-        Err(e) if !help_or_usage.use_stderr() => failed(&e),
-        _ => ExitCode::from(help_or_usage.exit_code() as u8),
+    if help_or_usage.use_stderr() {
+        // Words of the command line are in it.
+        print_error(&help_or_usage.to_string());
+    } else if let Err(e) =
+        raw_stdout().and_then(|_| help_or_usage.print()).and_then(|()| io::stdout().flush())
+    {
+        return failed(&e);
     }
+    ExitCode::from(help_or_usage.exit_code() as u8)
 }
 
 /// Prints why a run failed; returns its exit code.

@@ -1,6 +1,7 @@
 //! The options that subcommands share.
 
 use super::failure::{Failure, usage};
+use super::memory;
 use super::outputs::one_standard_input;
 use crate::Precision;
 use crate::bookshelf::PinOffset;
@@ -10,6 +11,7 @@ use crate::flow::MANY_FILLERS;
 use crate::formats::{self, Format, ReadOptions};
 use crate::grid::{BinGrid, Rect};
 use crate::lefdef::PinPosition;
+use crate::text::compression::{MOST_UNPACKED, set_most_unpacked};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
@@ -40,6 +42,10 @@ pub(crate) struct DesignArgs {
     /// option they are left out, and a placement is written with them UNPLACED
     #[arg(long)]
     pub(crate) keep_fillers: bool,
+    /// Most bytes that compressed files may unpack to, as 500M, 4G or 1T; unless given 64G, or 90 %
+    /// of the memory there is
+    #[arg(long, value_parser = size, value_name = "SIZE")]
+    max_unpacked: Option<u64>,
 }
 
 /// The options of every subcommand that evaluates a design.
@@ -200,6 +206,22 @@ pub(crate) fn thread_count(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected a whole number from 0 to {MAX_THREADS}"))
 }
 
+/// Parses `--max-unpacked`.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 1.0,
+        "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        _ => f64::NAN,
+    };
+    let bytes = digits.parse::<f64>().ok().map(|number| number * unit);
+    let bytes = bytes.filter(|bytes| (1.0..=1e18).contains(bytes)).map(|bytes| bytes as u64);
+    bytes.ok_or_else(|| "expected a number of bytes, alone or with K, M, G or T".to_owned())
+}
+
 /// Whether a list names something twice.
 pub(crate) fn has_repeats<A: PartialEq>(list: &[A]) -> bool {
     (1..list.len()).any(|k| list[..k].contains(&list[k]))
@@ -251,8 +273,11 @@ impl DesignArgs {
     }
 
     /// Fails with a usage error where options are not for this kind of design, or more than one
-    /// input is standard input.
+    /// input is standard input. From now on compressed files are read by `--max-unpacked`.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        let memory = || memory::available().map_or(u64::MAX, |there| there / 10 * 9);
+        let most = || MOST_UNPACKED.min(memory());
+        set_most_unpacked(self.max_unpacked.unwrap_or_else(most));
         let only_for = |option: &str, kind: &str| {
             let message = format!("'{option}' is for {kind} designs: {}", self.path.display());
             Err(usage(ErrorKind::ArgumentConflict, &message))
@@ -447,6 +472,16 @@ impl EngineChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [("1", 1), ("500M", 500_000_000), ("1.5g", 1_500_000_000)] {
+            assert_eq!(size(text), Ok(bytes));
+        }
+        for wrong in ["", "G", "0", "-1", "4X", "1e30", "nan", "inf", "4GB", "1é"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn engine_names() {

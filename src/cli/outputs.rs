@@ -4,9 +4,12 @@
 use super::failure::{Failure, named, usage};
 use super::log;
 use super::results::{check_output, make_folder};
+use super::terminal::raw_stdout;
+use crate::design::Design;
 use crate::formats::{Format, placement_format};
 use crate::text::compression::endings as compressed_endings;
-use crate::text::file::check_readable;
+use crate::text::file::{check_readable, is_pipe};
+use crate::text::index::NameIndex;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use std::ffi::OsStr;
@@ -75,7 +78,22 @@ impl ResultArgs {
 /// The names of pictures.
 pub(crate) const PICTURES: Names = Names::Ending(&["png", "svg", "pdf", "gif"]);
 
+/// The names of a Bookshelf design's files.
+pub(crate) const DESIGN: Names = Names::Ending(&["aux", "nodes", "nets", "wts", "pl", "scl"]);
+
 impl Names {
+    /// Whether some name is one of both.
+    fn meet(self, other: Names) -> bool {
+        match (self, other) {
+            (Names::Ending(some), Names::Ending(others)) => some.iter().any(|e| others.contains(e)),
+            (Names::Ending(_), _) => other.meet(self),
+            (Names::These(names), _) => names.iter().any(|name| other.holds(OsStr::new(name))),
+            (Names::Maps(stems), _) => stems.iter().any(|stem| {
+                ["npy", "csv"].iter().any(|e| other.holds(OsStr::new(&format!("{stem}.{e}"))))
+            }),
+        }
+    }
+
     fn holds(self, name: &OsStr) -> bool {
         match self {
             Names::These(names) => names.iter().any(|n| OsStr::new(n) == name),
@@ -117,10 +135,11 @@ impl<'a> Outputs<'a> {
     }
 
     /// Makes sure that everything can be written and nothing is written over; makes the folders.
+    /// The file of `--config` is an input as well, and that of `--log` an output.
     ///
     /// # Errors
-    /// Wrong usage when an output is an input or another output; a failure when one cannot be
-    /// written.
+    /// Wrong usage when an output is an input, another output or a pipe with a name; a failure when
+    /// one cannot be written.
     pub(crate) fn check(self, inputs: &[PathBuf]) -> Result<(), Failure> {
         self.check_standard_output()?;
         self.file("--log", log::path()).check_paths(inputs)?;
@@ -128,8 +147,12 @@ impl<'a> Outputs<'a> {
     }
 
     fn check_paths(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
-        let inputs: Vec<PathBuf> = inputs.iter().filter_map(|path| identity(path)).collect();
-        let outputs: Vec<(&str, &Path, PathBuf)> = self
+        let inputs = inputs.iter().map(PathBuf::as_path).chain(log::config());
+        let inputs: Vec<Identity> = inputs.filter_map(identity).collect();
+        for (option, path) in &self.files {
+            check_no_pipe(option, path)?;
+        }
+        let outputs: Vec<(&str, &Path, Identity)> = self
             .files
             .iter()
             .filter_map(|&(option, path)| Some((option, path, identity(path)?)))
@@ -142,20 +165,30 @@ impl<'a> Outputs<'a> {
                 return refused(option, path, &format!("is what {other} writes"));
             }
         }
-        for &(option, path, names) in &self.folders {
+        for (k, &(option, path, names)) in self.folders.iter().enumerate() {
             let folder = identity(path);
-            let within = |file: &&PathBuf| {
-                file.parent() == folder.as_deref()
-                    && file.file_name().is_some_and(|name| names.holds(name))
+            let is_shared = |&&(_, other, of): &&(&str, &Path, Names)| {
+                names.meet(of) && folder.is_some() && identity(other) == folder
             };
-            if let Some(input) = inputs.iter().find(within) {
-                return refused(
-                    option,
-                    path,
-                    &format!("has an input of the run in it: {}", input.display()),
-                );
+            if let Some((other, ..)) = self.folders[..k].iter().find(is_shared) {
+                let why = format!("is the folder of {other}, for files of the same names");
+                return refused(option, path, &why);
             }
-            if let Some((other, ..)) = outputs.iter().find(|(_, _, file)| within(&file)) {
+            let entries = path.read_dir().into_iter().flatten().flatten();
+            let held: Vec<PathBuf> =
+                entries.filter(|e| names.holds(&e.file_name())).map(|e| e.path()).collect();
+            held.iter().try_for_each(|path| check_no_pipe(option, path))?;
+            let held: Vec<Identity> = held.iter().filter_map(|path| identity(path)).collect();
+            let within = |file: &Identity| {
+                let there = folder.as_ref().is_some_and(|f| file.path.parent() == Some(&f.path));
+                held.contains(file)
+                    || there && file.path.file_name().is_some_and(|name| names.holds(name))
+            };
+            if let Some(input) = inputs.iter().find(|input| within(input)) {
+                let why = format!("has an input of the run in it: {}", input.path.display());
+                return refused(option, path, &why);
+            }
+            if let Some((other, ..)) = outputs.iter().find(|(_, _, file)| within(file)) {
                 return refused(option, path, &format!("holds what {other} writes"));
             }
         }
@@ -165,11 +198,14 @@ impl<'a> Outputs<'a> {
 
     fn check_standard_output(&self) -> Result<(), Failure> {
         let mut to_stdout = self.files.iter().filter(|(_, path)| *path == Path::new("-"));
-        if let (Some((first, _)), Some((second, _))) = (to_stdout.next(), to_stdout.next()) {
-            let message = format!("only one of {first} and {second} can go to standard output");
-            return Err(usage(ErrorKind::ArgumentConflict, &message));
+        match (to_stdout.next(), to_stdout.next()) {
+            (Some((first, _)), Some((second, _))) => {
+                let message = format!("only one of {first} and {second} can go to standard output");
+                Err(usage(ErrorKind::ArgumentConflict, &message))
+            }
+            (Some(_), None) => Ok(raw_stdout().map(drop)?),
+            (None, _) => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -183,22 +219,60 @@ pub(crate) fn to_stdout(option: &Option<PathBuf>) -> bool {
     option.as_deref() == Some(Path::new("-"))
 }
 
-/// Returns the target of a path, for a file that exists or is to be made; none for standard input
-/// and output, devices and pipes, which nothing is written over.
-pub(super) fn identity(path: &Path) -> Option<PathBuf> {
+/// Fails with a usage error if `path` is a named pipe or socket. Opening one waits for a reader, and
+/// the reader sees its end when the check closes it. Pipes without a name, as `/dev/stdout` and the
+/// `>(…)` of a shell, have their reader already.
+fn check_no_pipe(option: &str, path: &Path) -> Result<(), Failure> {
+    let named_pipe =
+        path.metadata().is_ok_and(|meta| is_pipe(&meta.file_type())) && path.canonicalize().is_ok();
+    match named_pipe {
+        true => refused(option, path, "is a pipe: expected a file"),
+        false => Ok(()),
+    }
+}
+
+/// A file that exists or is to be made. Two names of one file, as of hard links, are equal.
+pub(super) struct Identity {
+    path: PathBuf,
+    /// Device and inode.
+    number: Option<(u64, u64)>,
+}
+
+impl PartialEq for Identity {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path || self.number.is_some() && self.number == other.number
+    }
+}
+
+/// Returns the file that a path leads to; none for standard input and output, devices and pipes,
+/// which nothing is written over.
+pub(super) fn identity(path: &Path) -> Option<Identity> {
     if path == Path::new("-") {
         return None;
     }
     match path.metadata() {
         Ok(meta) if !(meta.is_file() || meta.is_dir()) => None,
-        Ok(_) => path.canonicalize().ok(),
-        Err(_) => {
+        Ok(meta) => {
+            #[cfg(unix)]
+            let number = {
+                use std::os::unix::fs::MetadataExt;
+                Some((meta.dev(), meta.ino()))
+            };
+            #[cfg(not(unix))]
+            let number = None;
+            Some(Identity { path: path.canonicalize().ok()?, number })
+        }
+        Err(error) => {
             let folder = match path.parent()? {
                 folder if folder.as_os_str().is_empty() => Path::new("."),
                 folder => folder,
             };
+            // A link that leads nowhere yet.
+            if let (io::ErrorKind::NotFound, Ok(target)) = (error.kind(), path.read_link()) {
+                return identity(&folder.join(target));
+            }
             let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-            Some(folder.join(path.file_name()?))
+            Some(Identity { path: folder.join(path.file_name()?), number: None })
         }
     }
 }
@@ -247,4 +321,18 @@ pub(crate) fn check_placement_output(output: &Path, design: &Path) -> Result<(),
         }
         _ => Ok(()),
     }
+}
+
+/// Fails where the nodes of `design` cannot be told apart in `output`, a .pl file: pins of a DEF
+/// file may have one name.
+pub(crate) fn check_names(output: &Path, design: &Design) -> Result<(), Failure> {
+    let index = NameIndex::new(&design.nodes.names);
+    if Format::of(output) == Format::Def || !index.has_repeats() {
+        return Ok(());
+    }
+    let names = design.nodes.names.iter().enumerate();
+    let again = |(i, name): &(usize, &str)| index.find(name.as_bytes()) != Some(*i as u32);
+    let name = names.filter(|(_, name)| !name.is_empty()).find(again).map_or("", |(_, name)| name);
+    let expected = "expected each name once for a .pl file";
+    Err(format!("{}: {expected}, found `{name}` again", output.display()).into())
 }

@@ -1,16 +1,17 @@
 //! `placefield refine`: shorter wires between cells that are placed legally.
 
 use super::document::{Content, write_document};
-use super::failure::Failure;
-use super::input::{Opened, read_design, use_threads};
+use super::failure::{Failure, Stopped};
+use super::input::{Opened, needs_f64, read_design, rounded_for, use_threads};
 use super::legality;
 use super::log::{self, spinner};
 use super::options::{Bins, DesignArgs, at_least_one, seconds, target_density, thread_count};
-use super::outputs::{Outputs, check_placement_output, to_stdout};
+use super::outputs::{Outputs, check_names, check_placement_output, to_stdout};
 use super::report::{DesignReport, GridReport};
 use super::results::{in_microns, tell};
 use super::stages::refined;
 use super::stop;
+use super::terminal::stdout;
 use crate::charge::{Charge, ChargeOptions};
 use crate::design::Design;
 use crate::displacement;
@@ -171,6 +172,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     if !opened.unplaced.is_empty() {
         return Err(not_legal(args, &mut opened)?);
     }
+    check_names(&args.output, &opened.design)?;
     let charge = charge(args, &opened.design)?;
     let before = StageReport::of(&opened.design, Some(&charge), None);
     if before.hpwl.is_none() {
@@ -199,7 +201,9 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         other => other?,
     };
     let (status, seconds) = (detailed.status, detailed.stage.seconds.unwrap_or(0.0));
+    rounded_for(&args.output, &mut opened.design, &mut opened.warnings);
     write_placement(&args.output, &args.design.path, &opened.design)?;
+    opened.warnings.extend(needs_f64(&opened.design));
     // From where cells were, which `found` keeps, to where they are.
     let design = &opened.design;
     let moved = displacement::between(design, &found.placement, &design.placement)?;
@@ -229,6 +233,9 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         print(args, &opened, &report)?;
     }
     tell(&[], &opened.warnings);
+    if !report.legality.legal {
+        return Err(Stopped(format!("the placement is {}", report.legality)).into());
+    }
     refined(status, &args.output.display().to_string())
 }
 
@@ -252,7 +259,7 @@ fn charge(args: &RefineArgs, design: &Design) -> Result<Charge, Failure> {
 
 /// The summary on standard output.
 fn print(args: &RefineArgs, opened: &Opened, report: &RefineReport<'_>) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     let (legal, detailed) = (&report.stages.legal, &report.stages.detailed);
     writeln!(out, "design     {}", report.design.name)?;
     writeln!(

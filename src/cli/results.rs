@@ -2,6 +2,7 @@
 
 use super::failure::{Failure, named};
 use super::log::{note, say};
+use super::terminal::{escaped, raw_stdout};
 use crate::design::Design;
 use crate::output::{check_writable, write_whole};
 use crate::warning::Warning;
@@ -14,7 +15,7 @@ pub(crate) fn write_output(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     if path == Path::new("-") {
-        let mut out = io::stdout().lock();
+        let mut out = raw_stdout()?;
         write(&mut out)?;
         out.flush()?;
         return Ok(());
@@ -41,8 +42,9 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
 
 /// Lists what was written, one file a line, on standard output.
 pub(crate) fn list(files: &[impl AsRef<Path>]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    files.iter().try_for_each(|path| writeln!(out, "{}", path.as_ref().display()))
+    let mut out = raw_stdout()?;
+    let mut line = |path: &Path| writeln!(out, "{}", escaped(&path.display().to_string()));
+    files.iter().try_for_each(|path| line(path.as_ref()))
 }
 
 /// Prints notes and warnings on stderr; called once the results are written, so that a run that
@@ -61,6 +63,8 @@ pub(crate) fn write_table(
     rows: &[Vec<String>],
     words: usize,
 ) -> io::Result<()> {
+    let shown = |cell: &String| escaped(cell).into_owned();
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
     let lines = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
     let widths: Vec<usize> = (0..header.len())
         .map(|k| lines().map(|line| line[k].chars().count()).max().unwrap_or(0))

@@ -9,6 +9,7 @@ use super::report::assemble::command;
 use super::report::page::Page;
 use super::report::part::{Image, Part, Table};
 use super::results::{list, tell, write_table};
+use super::terminal::{escaped, stdout};
 use crate::plot::{Curves, Picture, Series};
 use crate::text::file::without_compression;
 use crate::warning::{Warning, WarningCode};
@@ -365,8 +366,8 @@ fn table(report: &RunsReport) -> Table {
 
 fn print(report: &RunsReport) -> io::Result<()> {
     let Table { header, rows, words, .. } = table(report);
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", report.design)?;
+    let mut out = stdout()?;
+    writeln!(out, "{}", escaped(&report.design))?;
     write_table(&mut out, &header, &rows, words)
 }
 

@@ -6,6 +6,7 @@ use super::engines::with_precision;
 use super::failure::Failure;
 use super::options::precision;
 use super::outputs::{Outputs, to_stdout};
+use super::terminal::stdout;
 use crate::cuda::internals::tuning::{Tuned, file, keep, tune};
 use crate::cuda::{CudaReal, Gpu};
 use crate::real::Precision;
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
     Outputs::default().file("--json", args.json.as_ref()).check(&[])?;
     let gpu = Gpu::open(args.device)?;
     let device = gpu.info().name.clone();
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     if !to_stdout(&args.json) {
         writeln!(out, "{device}: solves, and a DCT with an IDCT_IDXST, of N x N maps")?;
     }

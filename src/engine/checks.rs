@@ -3,6 +3,7 @@
 use super::{EngineError, GradientOptions, Layout, MapKind};
 use crate::Precision;
 use crate::charge::Charge;
+use crate::grid::BinGrid;
 use crate::grid::Map;
 use crate::parallel;
 use crate::real::Real;
@@ -107,20 +108,24 @@ fn areas(precision: Precision) -> RangeInclusive<f64> {
 /// # Errors
 /// At the first one that it cannot hold.
 pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
-    let (areas, grid) = (areas(T::PRECISION), charge.grid());
+    let [x, y] = [charge.initial_x(), charge.initial_y()];
+    check_range_of::<T>(&charge.grid(), [charge.width(), charge.height(), x, y])
+}
+
+/// [`check_range`] of bins, and of widths, heights, x and y of bodies.
+pub(crate) fn check_range_of<T: Real>(
+    grid: &BinGrid,
+    bodies: [&[f64]; 4],
+) -> Result<(), EngineError> {
+    let areas = areas(T::PRECISION);
     for (what, area) in [("die", grid.die().area()), ("bin", grid.bin_area())] {
         if !areas.contains(&area) {
             let (&least, &most, precision) = (areas.start(), areas.end(), T::PRECISION.name());
             return Err(EngineError::AreaOutOfRange { what, area, least, most, precision });
         }
     }
-    let columns = [
-        ("width of body", charge.width()),
-        ("height of body", charge.height()),
-        ("x of body", charge.initial_x()),
-        ("y of body", charge.initial_y()),
-    ];
-    for (what, values) in columns {
+    let names = ["width of body", "height of body", "x of body", "y of body"];
+    for (what, values) in names.into_iter().zip(bodies) {
         let bad = |i: usize| (!T::of(values[i]).is_finite()).then_some(i);
         if let Some(index) = parallel::first(values.len(), bad) {
             let (value, precision) = (values[index], T::PRECISION.name());

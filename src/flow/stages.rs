@@ -355,8 +355,11 @@ impl Stages {
         self.judge(design, global)
     }
 
-    /// How legal the placement of `design` is, and how far it is from the one before.
-    fn judge(&mut self, design: &Design, before: &Placement) -> Result<(), FlowError> {
+    /// Checks how legal the placement of `design` is now, and how far it is from the one before.
+    ///
+    /// # Errors
+    /// See [`legality::check`].
+    pub(crate) fn judge(&mut self, design: &Design, before: &Placement) -> Result<(), FlowError> {
         let options = LegalityOptions::default().reference(before);
         let found = legality::check(design, &options)?;
         self.legality = Some(LegalityReport::of(design, &found));

@@ -25,6 +25,8 @@ mod write;
 mod write_design;
 
 pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
+#[cfg(feature = "cli")]
+pub(crate) use write::round_positions;
 pub use write::write_placement;
 pub use write_design::{Written, write_design};
 

@@ -211,6 +211,20 @@ fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, Slot)>, 
     Ok(slots)
 }
 
+/// Rounds the positions of movable nodes to whole units, as [`write_placement`] does; returns how
+/// many of them change.
+#[cfg(feature = "cli")]
+pub(crate) fn round_positions(design: &mut Design) -> usize {
+    let movable: Vec<usize> = design.movable().collect();
+    let at = &mut design.placement;
+    let round = |&node: &usize| {
+        let (x, y) = (at.x[node], at.y[node]);
+        (at.x[node], at.y[node]) = (x.round(), y.round());
+        (at.x[node], at.y[node]) != (x, y)
+    };
+    movable.iter().map(round).filter(|&changes| changes).count()
+}
+
 /// Writes `text` with the placements of `design` in these slots.
 fn copy(
     file: &mut dyn Write,

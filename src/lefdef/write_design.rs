@@ -10,7 +10,7 @@
 //! fourth and so on of it where rows or fixed nodes need that. Where a layout unit is not known to
 //! be some micrometres it becomes a thousandth of one.
 
-use crate::bookshelf::write::{Shortest, blocks};
+use crate::bookshelf::write::{MARK, Shortest, blocks};
 use crate::design::{Design, Nets, NodeKind, Row, Symmetry};
 use crate::output::{commit, write_pending};
 use crate::text::error::{ErrorKind, FileError};
@@ -229,6 +229,7 @@ impl<'a> Plan<'a> {
     }
 
     fn library(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{MARK} {}", env!("CARGO_PKG_VERSION"))?;
         writeln!(out, "VERSION 5.8 ;\nBUSBITCHARS \"[]\" ;\nDIVIDERCHAR \"/\" ;")?;
         writeln!(out, "UNITS\n  DATABASE MICRONS {} ;\nEND UNITS\n", Shortest(self.units()))?;
         let pitch = self.sites.first().map_or(1.0, |site| site.site_width);
@@ -272,7 +273,7 @@ impl<'a> Plan<'a> {
 
     fn placed(&self, out: &mut dyn Write) -> io::Result<()> {
         let (design, nodes, at) = (self.design, &self.design.nodes, &self.design.placement);
-        writeln!(out, "# Written by placefield {}", env!("CARGO_PKG_VERSION"))?;
+        writeln!(out, "{MARK} {}", env!("CARGO_PKG_VERSION"))?;
         writeln!(
             out,
             "VERSION 5.8 ;\nDIVIDERCHAR \"/\" ;\nBUSBITCHARS \"[]\" ;\nDESIGN {} ;",

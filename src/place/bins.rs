@@ -1,6 +1,7 @@
 //! How many bins a design is placed and measured on.
 
 use super::standard::macros;
+use crate::charge::region_count;
 use crate::design::Design;
 use crate::grid::{MAX_BINS_PER_AXIS, Rect};
 
@@ -10,12 +11,19 @@ const LEAST_BINS: f64 = 16.0;
 const PER_BIN: f64 = 4.0;
 /// Most mean cells in a bin of a grid to place on.
 const PLACED_PER_BIN: f64 = 1.1;
+/// Most bins of a grid.
+const MOST_BINS: f64 = 4096.0 * 4096.0;
+/// Most bins of all fence regions together.
+const MOST_IN_REGIONS: f64 = 4.0 * MOST_BINS;
+/// Most bins for each cell: a few cells on a large die do not need a fine grid.
+const MOST_PER_CELL: f64 = 256.0;
 
 /// Returns DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic for the rest,
 /// which asks for 1 to 4 mean cells per bin. Movable macros are left out of the mean, so that bins
 /// are fine enough for the cells beside them, and there are at least 16 along the longer side, so
-/// that a few cells in one place do overflow. Where no movable cell has an area, the fixed ones are
-/// asked.
+/// that a few cells in one place do overflow. If no movable cell has an area, the fixed ones decide.
+/// There are at most 256 bins for each of these cells, and over all fence regions together at most
+/// 2^26, for each region has maps of its own.
 pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     bins(design, die, target_density, PER_BIN)
 }
@@ -31,18 +39,20 @@ fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize
         let macros = macros(&width, &height);
         let all: f64 = (0..width.len()).map(area).sum();
         let standard = all - macros.iter().map(|&i| area(i)).sum::<f64>();
-        Some(standard / (width.len() - macros.len()) as f64).filter(|mean| *mean > 0.0)
+        let mean = standard / (width.len() - macros.len()) as f64;
+        Some((mean, width.len())).filter(|_| mean > 0.0)
     };
     let mean = mean(&mut design.movable()).or_else(|| mean(&mut (0..design.nodes.len())));
-    let ideal = mean.map_or(1.0, |mean| die.area() * target_density / mean);
+    let ideal = mean.map_or(1.0, |(mean, _)| die.area() * target_density / mean);
+    let most = mean.map_or(MOST_BINS, |(_, cells)| MOST_PER_CELL * cells as f64);
+    let most = most.min(MOST_BINS).min(MOST_IN_REGIONS / region_count(design) as f64);
     // The longer side takes a power of two times the bins of the shorter.
     let aspect = (die.width() / die.height()).log2().round().clamp(-12.0, 12.0);
     let (along_x, along_y) = if aspect >= 0.0 { (aspect, 0.0) } else { (0.0, -aspect) };
     let times = 2f64.powf(aspect.abs());
-    // At most 4096² in all, for a very narrow die too.
+    // The limits hold for a very narrow die, too.
     let enough = |n: &f64| {
-        let most = 4.0 * n * n * times > 4096.0 * 4096.0;
-        most || (ideal / per_bin < n * n * times && n * times >= LEAST_BINS)
+        n * times >= LEAST_BINS && (4.0 * n * n * times > most || ideal / per_bin < n * n * times)
     };
     let n = (1..=12).map(|k| 2f64.powi(k)).find(enough).unwrap_or(4096.0);
     let bins = |along: f64| ((n * 2f64.powf(along)) as usize).min(MAX_BINS_PER_AXIS);
@@ -72,6 +82,7 @@ fn ispd2005_bins(design: &Design) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::design::{Fence, NodeKind, Orientation};
     use crate::grid::BinGrid;
 
     #[test]
@@ -109,9 +120,34 @@ mod tests {
         let thread = Rect::at(0.0, 0.0, 1.0, 1e9);
         let [nx, ny] = default_bins(&design, thread, 1.0);
         assert!(BinGrid::new(thread, nx, ny).is_ok(), "{nx} x {ny}");
-        assert!((1 << 20..=1 << 24).contains(&(nx * ny)), "{nx} x {ny}");
+        assert!((1 << 12..=100 << 8).contains(&(nx * ny)), "{nx} x {ny}");
         let [nx, ny] = default_bins(&design, Rect::at(0.0, 0.0, 1e6, 1e6), 1.0);
-        assert_eq!((nx, ny), (4096, 4096));
-        assert_eq!(placement_bins(&design, Rect::at(0.0, 0.0, 1e6, 1e6), 1.0), [4096, 4096]);
+        assert_eq!((nx, ny), (128, 128), "100 cells");
+        assert_eq!(placement_bins(&design, Rect::at(0.0, 0.0, 1e6, 1e6), 1.0), [128, 128]);
+    }
+
+    #[test]
+    fn bins_fall_with_fences_and_grow_with_cells() {
+        let die = Rect::at(0.0, 0.0, 1e6, 1e6);
+        let bins = |cells: usize, fences: usize| {
+            let mut design = Design::default();
+            design.nodes.width = vec![1e-6; cells];
+            design.nodes.height = vec![1e-6; cells];
+            design.nodes.kind = vec![NodeKind::Movable; cells];
+            design.placement.orientation = vec![Orientation::N; cells];
+            design.fences = vec![Fence::default(); fences];
+            if fences > 0 {
+                design.nodes.fence = (0..cells).map(|i| Some((i % fences) as u32)).collect();
+            }
+            let [nx, ny] = default_bins(&design, die, 1.0);
+            assert_eq!(placement_bins(&design, die, 1.0), [nx, ny]);
+            nx * ny
+        };
+        let (few, many) = (13, 100_000);
+        assert_eq!(bins(few, 0), 32 * 32);
+        assert_eq!(bins(many, 0), 4096 * 4096);
+        assert_eq!(bins(many, 15), 2048 * 2048);
+        assert_eq!(bins(many, 1000), 256 * 256);
+        assert_eq!(bins(few, 13), 32 * 32, "fences are limited together");
     }
 }

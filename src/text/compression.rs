@@ -1,9 +1,110 @@
 //! Compressed files, told by the bytes that they begin with.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Gives the bytes before compression.
-type Unpack = fn(&[u8]) -> io::Result<Vec<u8>>;
+/// Appends the bytes before compression.
+type Unpack = fn(&[u8], &mut Unpacked) -> io::Result<()>;
+
+/// Most bytes of unpacked texts that are held at once, unless set.
+pub(crate) const MOST_UNPACKED: u64 = 64_000_000_000;
+static MOST: AtomicU64 = AtomicU64::new(MOST_UNPACKED);
+/// Bytes of unpacked texts that are held.
+static HELD: AtomicU64 = AtomicU64::new(0);
+
+/// Sets the most bytes that all compressed files together may unpack to while their texts are held.
+#[cfg(feature = "cli")]
+pub(crate) fn set_most_unpacked(bytes: u64) {
+    MOST.store(bytes, Relaxed);
+}
+
+/// An unpacked text, whose bytes count while it is held.
+pub(crate) struct Unpacked {
+    pub(crate) text: Vec<u8>,
+    counted: u64,
+    /// Bytes of the pieces at its end that have only blanks and lines of comment.
+    idle: usize,
+    /// Its last line.
+    line: Line,
+}
+
+impl Unpacked {
+    /// Appends a piece, if all texts together still hold no more bytes than they may.
+    #[cfg_attr(not(any(feature = "gzip", feature = "xz")), allow(dead_code))]
+    fn append(&mut self, piece: &[u8]) -> io::Result<()> {
+        let piece = self.shortened(piece);
+        let more = piece.len() as u64;
+        self.counted += more;
+        let most = MOST.load(Relaxed);
+        if HELD.fetch_add(more, Relaxed) + more > most {
+            let message = format!(
+                "it unpacks to more than the {} GB that are allowed (--max-unpacked)",
+                most as f64 / 1e9
+            );
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        self.text.try_reserve(piece.len())?;
+        self.text.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// Returns the part of a piece that is held: no more of blanks and comments than [`MOST_IDLE`]
+    /// at a place. Lines behind more of them are counted without those left out.
+    fn shortened<'a>(&mut self, piece: &'a [u8]) -> &'a [u8] {
+        let mut lines = piece.split(|&b| b == b'\n');
+        let first = self.line.and(Line::of(lines.next().unwrap_or_default()));
+        let is_idle = first != Line::Other && lines.clone().all(|l| Line::of(l) != Line::Other);
+        self.idle = if is_idle { self.idle + piece.len() } else { 0 };
+        let last = lines.next_back().map(Line::of);
+        self.line = last.unwrap_or(first);
+        match (self.idle > MOST_IDLE, last) {
+            (false, _) => piece,
+            (true, None) => &[],
+            (true, Some(Line::Comment)) => b"\n#",
+            (true, Some(_)) => b"\n",
+        }
+    }
+}
+
+/// What a line is by its beginning.
+#[derive(Clone, Copy, PartialEq)]
+enum Line {
+    Blank,
+    Comment,
+    Other,
+}
+
+impl Line {
+    fn of(line: &[u8]) -> Line {
+        match line.trim_ascii_start() {
+            [] => Line::Blank,
+            [b'#', ..] => Line::Comment,
+            _ => Line::Other,
+        }
+    }
+
+    /// The same line with a rest behind it. A word before blanks is no reason to hold these.
+    fn and(self, rest: Line) -> Line {
+        match (self, rest) {
+            (Line::Blank, rest) => rest,
+            (Line::Other, Line::Blank) => Line::Blank,
+            (line, _) => line,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Unpacked {
+    /// A text that was not compressed, and is not counted.
+    fn from(text: Vec<u8>) -> Self {
+        Unpacked { text, counted: 0, idle: 0, line: Line::Blank }
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        HELD.fetch_sub(self.counted, Relaxed);
+    }
+}
 
 /// A compression.
 pub(crate) struct Compression {
@@ -50,6 +151,13 @@ const ALL: [Compression; 4] = [
     },
 ];
 
+/// Bytes that are unpacked at a time.
+#[cfg_attr(not(any(feature = "gzip", feature = "xz")), allow(dead_code))]
+const PIECE: usize = 1 << 18;
+
+/// Most bytes of blanks and comments that are held at a place.
+const MOST_IDLE: usize = 1 << 20;
+
 /// Most bytes at a file's beginning that tell its compression.
 pub(crate) const LONGEST_MAGIC: usize = 6;
 
@@ -67,20 +175,23 @@ impl Compression {
     /// Returns the bytes before compression.
     ///
     /// # Errors
-    /// When they are damaged, do not fit into memory, or cannot be read by this build.
-    pub(crate) fn unpack(&self, compressed: &[u8]) -> io::Result<Vec<u8>> {
+    /// When they are damaged, do not fit into memory, are more than is allowed
+    /// ([`set_most_unpacked`]), or cannot be read by this build.
+    pub(crate) fn unpack(&self, compressed: &[u8]) -> io::Result<Unpacked> {
         let Compression { name, command, .. } = self;
         let Some(unpack) = self.unpack else {
             let expected = "expected plain text, gzip or xz";
             let message = format!("compressed by {name}: {expected} ({command} unpacks it)");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         };
-        unpack(compressed).map_err(|e| match e.kind() {
+        let mut unpacked = Unpacked::from(Vec::new());
+        let done = unpack(compressed, &mut unpacked);
+        done.map(|()| unpacked).map_err(|e| match e.kind() {
             io::ErrorKind::Unsupported => {
                 let message = format!("compressed by {name}: {e} ({command} unpacks it)");
                 io::Error::new(e.kind(), message)
             }
-            io::ErrorKind::OutOfMemory => e,
+            io::ErrorKind::OutOfMemory | io::ErrorKind::FileTooLarge => e,
             _ => io::Error::new(io::ErrorKind::InvalidData, format!("damaged {name} data: {e}")),
         })
     }
@@ -89,17 +200,19 @@ impl Compression {
 /// Files that were packed one after the other give their texts one after the other, and zeros
 /// behind them, as tapes leave them, nothing, as `gzip -d` does.
 #[cfg(feature = "gzip")]
-fn gunzip(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
+fn gunzip(mut compressed: &[u8], unpacked: &mut Unpacked) -> io::Result<()> {
     use io::Read;
-    /// A trailer is not believed beyond this many times the compressed length.
-    const MOST: usize = 16;
-    let trailer = compressed.last_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size));
-    let capacity = (trailer as usize).min(MOST * compressed.len());
-    let mut text = Vec::with_capacity(capacity.saturating_add(1));
+    let mut piece = vec![0; PIECE];
     loop {
-        flate2::bufread::GzDecoder::new(&mut compressed).read_to_end(&mut text)?;
+        let mut decoder = flate2::bufread::GzDecoder::new(&mut compressed);
+        loop {
+            match decoder.read(&mut piece)? {
+                0 => break,
+                given => unpacked.append(&piece[..given])?,
+            }
+        }
         if compressed.iter().all(|&byte| byte == 0) {
-            return Ok(text);
+            return Ok(());
         }
     }
 }
@@ -107,7 +220,7 @@ fn gunzip(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
 /// Files that were packed one after the other, with padding between or behind them, give their
 /// texts one after the other, as `xz -d` does.
 #[cfg(feature = "xz")]
-fn unxz(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
+fn unxz(mut compressed: &[u8], unpacked: &mut Unpacked) -> io::Result<()> {
     use xz4rust::{XzDecoder, XzError, XzNextBlockResult};
     /// Most bytes of a dictionary, whatever the header asks for; `xz -9` takes a quarter of it.
     const MOST: usize = 256 << 20;
@@ -122,7 +235,7 @@ fn unxz(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
         }
     };
     let mut decoder = XzDecoder::in_heap_with_alloc_dict_size(0, MOST);
-    let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 18]);
+    let mut piece = vec![0; PIECE];
     loop {
         let (taken, given, ended) = match decoder.decode(compressed, &mut piece) {
             Ok(XzNextBlockResult::NeedMoreData(taken, given)) => (taken, given, false),
@@ -131,15 +244,14 @@ fn unxz(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
             Err(e) => return Err(refused(&e)),
         };
         compressed = &compressed[taken..];
-        text.try_reserve(given)?;
-        text.extend_from_slice(&piece[..given]);
+        unpacked.append(&piece[..given])?;
         if ended {
             // Padding comes by four zeros (§2.2 of the format).
             while let Some(rest) = compressed.strip_prefix(&[0; 4]) {
                 compressed = rest;
             }
             if compressed.is_empty() {
-                return Ok(text);
+                return Ok(());
             }
             decoder.reset();
         } else if (taken, given) == (0, 0) {
@@ -149,13 +261,13 @@ fn unxz(mut compressed: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 #[cfg(not(feature = "gzip"))]
-fn gunzip(_: &[u8]) -> io::Result<Vec<u8>> {
+fn gunzip(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
     let message = "this build without the gzip feature cannot read it";
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 
 #[cfg(not(feature = "xz"))]
-fn unxz(_: &[u8]) -> io::Result<Vec<u8>> {
+fn unxz(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
     let message = "this build without the xz feature cannot read it";
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
@@ -166,7 +278,8 @@ mod tests {
 
     fn unpack(bytes: &[u8]) -> Result<Vec<u8>, String> {
         let compression = of(bytes).expect("compressed");
-        compression.unpack(bytes).map_err(|e| e.to_string())
+        let unpacked = compression.unpack(bytes).map_err(|e| e.to_string())?;
+        Ok(unpacked.text.clone())
     }
 
     #[test]
@@ -177,6 +290,33 @@ mod tests {
         }
         assert!(of(b"UCLA").is_none() && of(b"").is_none());
         assert_eq!(ALL.iter().map(|c| c.magic.len()).max(), Some(LONGEST_MAGIC));
+    }
+
+    #[cfg(any(feature = "gzip", feature = "xz"))]
+    #[test]
+    fn long_blanks_and_comments_are_not_held() {
+        let most = 2 * MOST_IDLE;
+        for (idle, kept) in [
+            (b" ".repeat(most), true),
+            (b" \t\r\n".repeat(most / 4), true),
+            ([b"\n # a".to_vec(), b" word".repeat(most / 5), b"\n".to_vec()].concat(), true),
+            ([b"# comment\n\n".repeat(most / 11), b"#".to_vec()].concat(), true),
+            (b"word\n# comment\n".repeat(most / 15), false),
+            (b"word # comment".repeat(most / 14), false),
+        ] {
+            let text = [b"first", &idle[..], b"last\nend"].concat();
+            let mut unpacked = Unpacked::from(Vec::new());
+            text.chunks(1000).for_each(|piece| unpacked.append(piece).unwrap());
+            let held = &unpacked.text;
+            assert!(held.starts_with(&text[..1000]) && held.ends_with(b"last\nend"));
+            assert_eq!(held.len() < most * 3 / 4, kept, "{} of {}", held.len(), text.len());
+            let words = |text: &[u8]| -> Vec<u8> {
+                let lines = text.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+                let lines = lines.filter(|line| !line.starts_with(b"#"));
+                lines.flatten().copied().filter(|b| !b.is_ascii_whitespace()).collect()
+            };
+            assert!(words(held) == words(&text), "what is no comment stays");
+        }
     }
 
     /// `packed` holds `text`, and no part of it is taken for the whole.

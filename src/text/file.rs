@@ -1,6 +1,6 @@
 //! Files as bytes: as they are or compressed, regular files, pipes and standard input.
 
-use super::compression::{self, LONGEST_MAGIC};
+use super::compression::{self, LONGEST_MAGIC, Unpacked};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::{Deref, Range};
@@ -13,7 +13,7 @@ const STANDARD_INPUT: &str = "-";
 
 /// A file's bytes, read into memory at once and decompressed. (A file mapped into memory could
 /// change while it is parsed, when another process writes to it.)
-pub(crate) struct Text(Vec<u8>);
+pub(crate) struct Text(Unpacked);
 
 impl Text {
     /// Reads the file at `path`; `-` is standard input.
@@ -27,7 +27,7 @@ impl Text {
         }
         match compression::of(&text) {
             Some(compression) => compression.unpack(&text).map(Text),
-            None => Ok(Text(text)),
+            None => Ok(Text(text.into())),
         }
     }
 }
@@ -36,7 +36,7 @@ impl Deref for Text {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.0
+        &self.0.text
     }
 }
 
@@ -125,17 +125,23 @@ pub(crate) fn check_readable(path: &Path) -> io::Result<()> {
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    #[cfg(unix)]
-    let is_pipe = {
-        use std::os::unix::fs::FileTypeExt;
-        kind.is_fifo() || kind.is_socket()
-    };
-    #[cfg(not(unix))]
-    let is_pipe = false;
-    if kind.is_file() || is_pipe {
+    if kind.is_file() || is_pipe(&kind) {
         return Ok(());
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a pipe"))
+}
+
+/// Whether it is a pipe or a socket.
+#[cfg(unix)]
+pub(crate) fn is_pipe(kind: &fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_fifo() || kind.is_socket()
+}
+
+/// Pipes have no names here.
+#[cfg(not(unix))]
+pub(crate) fn is_pipe(_: &fs::FileType) -> bool {
+    false
 }
 
 /// Returns where the file called `path` is: there, or else, compressed, at the same name with `.gz`

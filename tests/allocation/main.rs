@@ -1,6 +1,8 @@
 //! Allocations: none in an iteration of an engine, and never more than in proportion to a file when
-//! that is read.
+//! that is read or a command works on it.
 
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod commands;
 #[path = "../common/mod.rs"]
 mod common;
 mod engines;

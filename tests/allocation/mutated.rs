@@ -11,11 +11,11 @@ use std::cell::Cell;
 use std::path::Path;
 
 /// The six files of a design, in the order of [`ENDINGS`].
-type Files = [Vec<u8>; 6];
-const ENDINGS: [&str; 6] = ["aux", "nodes", "nets", "pl", "scl", "wts"];
+pub(crate) type Files = [Vec<u8>; 6];
+pub(crate) const ENDINGS: [&str; 6] = ["aux", "nodes", "nets", "pl", "scl", "wts"];
 
 /// A design with something of every dialect.
-fn small() -> Files {
+pub(crate) fn small() -> Files {
     [
         "# c\nRowBasedPlacement :  d.nodes d.nets d.wts d.pl d.scl extra\n",
         "UCLA nodes 1.0\r\n# c\r\nNumTerminals : 3\r\nNumNodes : \t\t6\r\n\ta\t16\t24\r\n\

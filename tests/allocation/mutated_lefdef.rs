@@ -11,10 +11,10 @@ use std::fs;
 use std::path::Path;
 
 /// A LEF file and a DEF file.
-type Files = [Vec<u8>; 2];
+pub(crate) type Files = [Vec<u8>; 2];
 
 /// A design with something of every statement.
-fn small() -> Files {
+pub(crate) fn small() -> Files {
     let lef = "VERSION 5.8 ; UNITS DATABASE MICRONS 1000 ; END UNITS\n\
         PROPERTYDEFINITIONS LAYER p STRING ; END PROPERTYDEFINITIONS\n\
         SITE core CLASS CORE ; SYMMETRY Y ; SIZE 0.2 BY 2 ; END core # a site\n\

@@ -326,3 +326,145 @@ fn pictures_and_pages_of_a_fenced_design() {
     assert!(text_of(chip.file("r.html")).contains("chip"));
     run(&[&"compare", &def, &"--lef", &lef, &"--engine cpu --iterations 3 --bins 16"]);
 }
+
+/// A DEF file with these statements and cells (name, statement), and no nets.
+fn def_of(units: u32, die: u32, statements: &str, cells: &[String], sections: &str) -> String {
+    let cells: String = cells.iter().map(|cell| format!("- {cell} ;\n")).collect();
+    format!(
+        "VERSION 5.8 ;\nDESIGN d ;\nUNITS DISTANCE MICRONS {units} ;\n\
+         DIEAREA ( 0 0 ) ( {die} {die} ) ;\n{statements}COMPONENTS {} ;\n{cells}\
+         END COMPONENTS\n{sections}END DESIGN\n",
+        cells.lines().count()
+    )
+}
+
+#[test]
+fn bins_fall_with_fences_and_cells() {
+    let chip = Chip::new("");
+    let bins = |text: String| {
+        std::fs::write(chip.file("chip.def"), text).unwrap();
+        let json = chip.eval(&[]);
+        let bins = [0, 1].map(|k| json["grid"]["bins"][k].as_u64().unwrap());
+        (bins[0] * bins[1], json["regions"].as_array().map_or(0, Vec::len))
+    };
+    let row = |y: u32| format!("ROW r{y} core 0 {y} N DO 50000 BY 1 STEP 400 0 ;\n");
+    let rows = row(0) + &row(19_996_000);
+    // 15 cells on 10 mm, each in a fence of its own.
+    let cell = |k: u32| format!("u{k} inv + PLACED ( {} 0 ) N + REGION f{k}", 1_000_000 * k);
+    let cells: Vec<String> = (0..15).map(cell).collect();
+    let fence = |k: u32| {
+        let x = 1_000_000 * k;
+        format!("- f{k} ( {x} 0 ) ( {} 1000000 ) + TYPE FENCE ;\n", x + 900_000)
+    };
+    let fences =
+        format!("{rows}REGIONS 15 ;\n{}END REGIONS\n", (0..15).map(fence).collect::<String>());
+    let fenced = def_of(2000, 20_000_000, &fences, &cells, "");
+    let (few, regions) = bins(fenced.clone());
+    assert!(regions == 15 && few <= 15 * 256, "{few} bins, {regions} regions");
+    // 13 cells, and a unit as coarse as a micrometre.
+    let cells: Vec<String> = (0..13).map(|k| format!("u{k} inv + PLACED ( {k} 0 ) N")).collect();
+    let row =
+        "ROW r core 0 0 N DO 4000 BY 1 STEP 1 0 ;\nROW s core 0 3998 N DO 4000 BY 1 STEP 1 0 ;\n";
+    let (few, _) = bins(def_of(1, 4000, row, &cells, ""));
+    assert!(few <= 13 * 256, "{few}");
+    // Bins that are asked for are refused with the option's name.
+    let (def, lef) = (chip.file("chip.def"), chip.file("chip.lef"));
+    let line = {
+        std::fs::write(&def, &fenced).unwrap();
+        failure(&[&"eval", &def, &"--lef", &lef, &"--engine cpu --bins 8192"])
+    };
+    assert!(line.contains("15 regions") && line.contains("--bins"), "{line}");
+}
+
+#[test]
+fn rows_of_one_site_with_any_pitch_are_legalized_or_refused() {
+    let chip = Chip::new("");
+    let (def, lef, out) = (chip.file("chip.def"), chip.file("chip.lef"), chip.file("o.def"));
+    let cells: Vec<String> =
+        (0..4).map(|k| format!("u{k} inv + PLACED ( {} 4000 ) N", 1200 * k)).collect();
+    let sound = |args: &[&dyn Words]| {
+        let output = placefield(args).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let code = output.status.code();
+        assert!(code.is_some_and(|code| code <= 3) && !said.contains("panic"), "{code:?}: {said}");
+    };
+    for step in [400_u32, 3_000_000, 1_000_000_000] {
+        let rows = format!(
+            "ROW r0 core 0 0 N DO 100 BY 1 STEP 400 0 ;\n\
+             ROW r1 core 1000 4000 FS DO 1 BY 1 STEP {step} 0 ;\n"
+        );
+        std::fs::write(&def, def_of(2000, 40_000, &rows, &cells, "")).unwrap();
+        for command in ["legalize", "place"] {
+            sound(&[&command, &def, &"--lef", &lef, &"-o", &out]);
+        }
+    }
+    let tiny = crate::tiny::Tiny::new();
+    tiny.edit("scl", "Sitespacing : 1\n", "Sitespacing : 1e6\n");
+    tiny.edit("scl", "NumSites : 40", "NumSites : 1");
+    sound(&[&"legalize", &tiny.aux(), &"-o", &tiny.folder().join("o.pl")]);
+}
+
+#[test]
+fn what_is_called_legal_is_what_the_def_holds() {
+    let chip = Chip::new("");
+    let (def, lef, out) = (chip.file("chip.def"), chip.file("chip.lef"), chip.file("o.def"));
+    let cells: Vec<String> =
+        (0..4).map(|k| format!("u{k} inv + PLACED ( {} 0 ) N", 1200 * k)).collect();
+    let rows = "ROW r0 core 0.5 0 N DO 100 BY 1 STEP 400 0 ;\n";
+    std::fs::write(&def, def_of(2000, 40_000, rows, &cells, "")).unwrap();
+    let args: &[&dyn Words] = &[&"legalize", &def, &"--lef", &lef, &"--json", &chip.file("j")];
+    let assert = placefield(&[&args, &"-o", &out]).assert().code(3);
+    let said = crate::said(&assert);
+    assert!(said.contains("4 cells lie between whole units and are rounded"), "{said}");
+    assert_eq!(json_of(chip.file("j"))["legality"]["legal"], false);
+    // A .pl file holds them.
+    let pl = chip.file("o.pl");
+    run(&[&args, &"-o", &pl]);
+    assert_eq!(json_of(chip.file("j"))["legality"]["legal"], true);
+    run(&[&"eval", &def, &"--lef", &lef, &"--pl", &pl, &"--require-legal"]);
+}
+
+#[test]
+fn pins_of_one_name_convert_to_a_design_that_reads() {
+    let chip = Chip::new("");
+    let (def, lef, aux) = (chip.file("chip.def"), chip.file("chip.lef"), chip.file("b.aux"));
+    let pin = |x: u32| format!("- in + NET n + LAYER M1 ( 0 0 ) ( 2 2 ) + PLACED ( {x} 0 ) N ;\n");
+    let pins = format!("PINS 3 ;\n{}{}{}END PINS\n", pin(0), pin(400), pin(800));
+    let nets = "NETS 1 ;\n- n ( PIN in ) ( u0 A ) ;\nEND NETS\n";
+    let rows = "ROW r0 core 0 0 N DO 100 BY 1 STEP 400 0 ;\n";
+    let cells =
+        ["u0 inv + PLACED ( 0 0 ) N".to_owned(), "in.2 inv + PLACED ( 4000 0 ) N".to_owned()];
+    let text = def_of(2000, 40_000, rows, &cells, &format!("{pins}{nets}"));
+    std::fs::write(&def, text).unwrap();
+    let design: &[&dyn Words] = &[&def, &"--lef", &lef];
+    let said = crate::said(&placefield(&[&"convert", &design, &aux]).assert().success());
+    assert!(said.contains("2 nodes have the name of another and are renamed"), "{said}");
+    let hpwl = |args: &[&dyn Words]| eval_json(args)["hpwl"].as_f64().unwrap();
+    close("hpwl", hpwl(&[&aux]), hpwl(&[&design]), 1.0, 1e-9);
+    let nodes = text_of(chip.file("b.nodes"));
+    assert!(nodes.contains("\tin.3\t") && nodes.contains("\tin.4\t"), "{nodes}");
+    // A .pl file of this design would not read back.
+    let line = failure(&[&"legalize", &design, &"-o", &chip.file("o.pl")]);
+    assert!(line.contains("expected each name once for a .pl file, found `in` again"), "{line}");
+}
+
+#[test]
+fn designs_that_need_double_precision_are_named() {
+    let chip = Chip::new("");
+    let (def, lef, out) = (chip.file("chip.def"), chip.file("chip.lef"), chip.file("o.def"));
+    let cells = ["u0 inv + PLACED ( 0 0 ) N".to_owned()];
+    let rows = "ROW r0 core 0 0 N DO 4000000 BY 1 STEP 400 0 ;\n";
+    let text = def_of(2000, 40_000, rows, &cells, "").replace("40000 ) ;", "2000000000 ) ;");
+    std::fs::write(&def, text).unwrap();
+    let design: &[&dyn Words] = &[&def, &"--lef", &lef];
+    assert!(failure(&[&"eval", &design]).contains("expected --precision f64"));
+    let needs = "needs --precision f64";
+    for args in [
+        &[&"legalize -o" as &dyn Words, &out, &design],
+        &[&"convert", &design, &chip.file("b.aux")],
+    ] {
+        let said = crate::said(&placefield(args).assert().success());
+        assert!(said.contains(needs), "{said}");
+    }
+    run(&[&"eval", &design, &"--precision f64 --bins 16"]);
+}

@@ -57,6 +57,217 @@ fn outputs_never_overwrite_inputs_or_each_other() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn outputs_never_damage_inputs_by_their_other_names() {
+    let tiny = Tiny::new();
+    let (folder, aux, out) = (tiny.folder(), tiny.aux(), tiny.folder().join("out.pl"));
+    let is_input = "is an input of the run";
+    let csv = folder.join("h.csv");
+    std::fs::hard_link(tiny.file("nodes"), &csv).unwrap();
+    refused(folder, &[&"place", &aux, &"-o", &out, &"--history", &csv], is_input);
+    for command in ["eval", "compare", "legalize -o", "refine -o", "place -o", "report --out"] {
+        let args: &[&dyn Words] = match command.contains(' ') {
+            true => &[&command, &out, &aux],
+            false => &[&command, &aux],
+        };
+        refused(folder, &[&args, &"--log", &csv], is_input);
+    }
+    refused(folder, &[&"eval", &aux, &"--csv", &csv], is_input);
+    refused(folder, &[&"convert", &aux, &folder.join("a.def"), &"--json", &csv], is_input);
+    refused(folder, &[&"legalize", &aux, &"-o", &out, &"--json", &csv], is_input);
+    // Two names of one output.
+    std::fs::write(folder.join("a.json"), "").unwrap();
+    std::fs::hard_link(folder.join("a.json"), folder.join("b.csv")).unwrap();
+    let both: &[&dyn Words] = &[&"--json", &folder.join("a.json"), &"--csv", &folder.join("b.csv")];
+    refused(folder, &[&"eval", &aux, &both], "is what --json writes");
+    // The file of --config is an input, too.
+    let toml = folder.join("c.toml");
+    std::fs::write(&toml, "bins = 8\n").unwrap();
+    refused(folder, &[&"eval", &aux, &"--config", &toml, &"--log", &toml], is_input);
+    let generate: &[&dyn Words] = &[&"generate --cells 50 --out", &folder.join("g")];
+    refused(folder, &[&generate, &"--config", &toml, &"--log", &toml], is_input);
+    // By a name within a folder of results.
+    std::fs::create_dir(folder.join("plots")).unwrap();
+    std::fs::hard_link(tiny.file("nets"), folder.join("plots/density.png")).unwrap();
+    let has_input = "has an input of the run in it";
+    let contents = tiny.text("nets");
+    placefield(&[&"eval", &aux, &"--plots", &folder.join("plots")])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains(has_input));
+    assert_eq!(tiny.text("nets"), contents);
+}
+
+#[test]
+fn folders_of_the_same_names_are_not_shared() {
+    let tiny = Tiny::new();
+    let (aux, out, both) = (tiny.aux(), tiny.folder().join("o.pl"), tiny.folder().join("both"));
+    let place: &[&dyn Words] = &[&"place", &aux, &"-o", &out, &"--plots", &both, &"--frames"];
+    let roundabout = tiny.folder().join("..").join(tiny.folder().file_name().unwrap()).join("both");
+    refused(tiny.folder(), &[&place, &both], "is the folder of --plots");
+    refused(tiny.folder(), &[&place, &roundabout], "is the folder of --plots");
+    // Arrays and pictures have different names.
+    run(&[&"eval", &aux, &"--bins 8 --maps", &both, &"--plots", &both]);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_with_names_are_no_outputs() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("o.pl"));
+    let pipe = |name: &str| {
+        let pipe = tiny.folder().join(name);
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        pipe
+    };
+    let (csv, pl) = (pipe("p.csv"), pipe("p.pl"));
+    std::fs::create_dir(tiny.folder().join("plots")).unwrap();
+    pipe("plots/density.svg");
+    let cases: [&[&dyn Words]; 8] = [
+        &[&"eval", &aux, &"--json", &csv],
+        &[&"eval", &aux, &"--csv", &csv],
+        &[&"eval", &aux, &"--plots", &tiny.folder().join("plots")],
+        &[&"eval", &aux, &"--log", &csv],
+        &[&"place", &aux, &"-o", &pl],
+        &[&"place", &aux, &"-o", &out, &"--history", &csv],
+        &[&"place", &aux, &"-o", &out, &"--checkpoint", &csv],
+        &[&"report", &aux, &"--out", &csv],
+    ];
+    for args in cases {
+        let mut command = placefield(args);
+        let seconds = std::time::Duration::from_secs(60);
+        let says = predicate::str::contains("is a pipe: expected a file");
+        command.timeout(seconds).assert().code(2).stdout("").stderr(says);
+    }
+    // A pipe without a name has its reader.
+    let json: Value = serde_json::from_str(
+        &run(&[&"eval", &aux, &"--json /dev/stdout --quiet"])
+            .split_inclusive('\n')
+            .take_while(|line| !line.starts_with("t: "))
+            .collect::<String>(),
+    )
+    .unwrap();
+    assert_eq!(json["command"], "eval");
+}
+
+/// Returns `text` compressed by gzip.
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn compressed_files_unpack_to_no_more_than_is_allowed() {
+    let tiny = Tiny::new();
+    let packed = tiny.folder().join("other.pl.gz");
+    let places = tiny.text("pl");
+    let eval = |more: &[&dyn Words]| {
+        let args: &[&dyn Words] = &[&"eval", &tiny.aux(), &"--bins 8 --json - --pl", &packed];
+        placefield(&[&args, &more]).assert()
+    };
+    // 20 MB of names that the design does not have.
+    let bomb = format!("{places}{}", "x 1 1 : N\n".repeat(2_000_000));
+    std::fs::write(&packed, gzip(bomb.as_bytes())).unwrap();
+    let says = "other.pl.gz: it unpacks to more than the 0.001 GB that are allowed \
+                (--max-unpacked)\n";
+    eval(&[&"--max-unpacked 1M"]).code(1).stderr(predicate::str::ends_with(says));
+    eval(&[&"--max-unpacked 1G"]).code(1).stderr(predicate::str::contains("`x`"));
+    // Blanks and comments are not held.
+    let bomb = format!("{places}{}{}", " \n".repeat(10_000_000), "# none\n".repeat(3_000_000));
+    std::fs::write(&packed, gzip(bomb.as_bytes())).unwrap();
+    let json = eval(&[&"--max-unpacked 3M"]).success().get_output().stdout.clone();
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["hpwl"], eval_json(&[&tiny.aux(), &"--bins 8"])["hpwl"]);
+    eval(&[&"--max-unpacked 1X"]).code(2);
+}
+
+#[test]
+fn conversions_replace_no_file_that_nobody_named() {
+    let tiny = Tiny::new();
+    let (folder, aux) = (tiny.folder(), tiny.aux());
+    let convert: &[&dyn Words] = &[&"convert", &aux, &folder.join("a.def")];
+    std::fs::write(folder.join("a.lef"), "VERSION 5.8 ;\nEND LIBRARY\n").unwrap();
+    refused(folder, convert, "a.lef: expected no file of that name");
+    std::fs::remove_file(folder.join("a.lef")).unwrap();
+    // Files of an earlier conversion are replaced.
+    run(convert);
+    run(convert);
+    let back: &[&dyn Words] = &[&"convert", &folder.join("a.def"), &"--lef", &folder.join("a.lef")];
+    std::fs::write(folder.join("b.pl"), "UCLA pl 1.0\n").unwrap();
+    refused(folder, &[&back, &folder.join("b.aux")], "b.pl: expected no file of that name");
+    std::fs::remove_file(folder.join("b.pl")).unwrap();
+    run(&[&back, &folder.join("b.aux")]);
+    run(&[&back, &folder.join("b.aux")]);
+}
+
+#[test]
+fn names_and_paths_print_no_control_characters() {
+    let tiny = Tiny::new();
+    let hidden = "\u{1b}[31m\u{9b}2J\u{202e}\u{7f}\u{200b}";
+    let shown = "\\u{1b}[31m\\u{9b}2J\\u{202e}\\u{7f}\\u{200b}";
+    let clean = |text: &[u8]| {
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        let bad = |c: char| c != '\n' && c.is_control() || "\u{202e}\u{200b}".contains(c);
+        assert!(!text.contains(bad), "{text:?}");
+        text
+    };
+    let both = |args: &[&dyn Words]| {
+        let output = placefield(args).output().unwrap();
+        (clean(&output.stdout), clean(&output.stderr))
+    };
+    // Paths of the user's.
+    let json = tiny.folder().join(format!("{hidden}.json"));
+    let log = tiny.folder().join("log");
+    let eval: &[&dyn Words] = &[&"eval", &tiny.aux(), &"--bins 8 --verbose --json", &json];
+    let (listed, _) = both(&[&eval, &"--log", &log]);
+    assert!(listed.ends_with(&format!("{shown}.json\n")), "{listed}");
+    assert!(clean(&std::fs::read(log).unwrap()).contains(shown));
+    let pl = tiny.folder().join(format!("{hidden}.pl"));
+    let (_, said) = both(&[&"eval", &tiny.aux(), &"--pl", &pl]);
+    assert!(said.contains(&format!("{shown}.pl: ")), "{said}");
+    // In JSON they mean the same.
+    std::fs::write(&pl, tiny.text("pl")).unwrap();
+    let json = &[&"eval", &tiny.aux() as &dyn Words, &"--bins 8 --json - --pl", &pl];
+    let (text, _) = both(json);
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert!(texts_of(&json["inputs"]).contains(&pl.to_str().unwrap()), "{text}");
+    let (table, _) =
+        both(&[&"eval", &tiny.aux(), &"--bins 8 --pl", &pl, &"--pl", &tiny.file("pl")]);
+    assert!(table.contains(shown), "{table}");
+    // Words of the command line, and keys of a configuration.
+    let (_, said) = both(&[&"eval", &tiny.aux(), &Path::new(&format!("--{hidden}"))]);
+    assert!(said.starts_with("error: "), "{said}");
+    let (_, said) = both(&[&"eval", &tiny.aux(), &"--bins", &Path::new(hidden)]);
+    assert!(said.starts_with("error: "), "{said}");
+    let toml = tiny.folder().join("c.toml");
+    std::fs::write(&toml, "\"\\u001b[31m\\u202e\" = 1\n").unwrap();
+    let (_, said) = both(&[&"eval", &tiny.aux(), &"--config", &toml]);
+    assert!(said.contains("`\\u{1b}[31m\\u{202e}` is no option"), "{said}");
+}
+
+/// The texts of a list.
+fn texts_of(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|item| item.as_str().unwrap()).collect()
+}
+
+#[test]
+fn names_in_csv_are_no_formulas() {
+    let tiny = Tiny::new();
+    let folder = tiny.folder();
+    for name in ["=1+2.pl", "@a,b.pl", "-x.pl"] {
+        std::fs::write(folder.join(name), tiny.text("pl")).unwrap();
+    }
+    let mut command = placefield(&[&"eval t.aux --bins 8 --pl==1+2.pl --pl=@a,b.pl --pl=-x.pl"]);
+    command.args(["--csv", "o.csv"]).current_dir(folder).assert().success();
+    let text = text_of(folder.join("o.csv"));
+    for cell in [",'=1+2.pl,", ",\"'@a,b.pl\",", ",'-x.pl,"] {
+        assert!(text.contains(cell), "{cell}: {text}");
+    }
+}
+
 #[test]
 fn a_folder_that_is_missing_is_named() {
     let tiny = Tiny::new();
@@ -92,11 +303,8 @@ fn compressed_designs_are_read_as_plain_ones() {
     let tiny = Tiny::new();
     let want = numbers(eval_json(&[&tiny.aux(), &"--bins 8"]));
     for kind in ["nodes", "nets", "wts", "pl", "scl", "aux"] {
-        let plain = std::fs::read(tiny.file(kind)).unwrap();
-        let packed = std::fs::File::create(tiny.folder().join(format!("t.{kind}.gz"))).unwrap();
-        let mut encoder = flate2::write::GzEncoder::new(packed, flate2::Compression::default());
-        encoder.write_all(&plain).unwrap();
-        encoder.finish().unwrap();
+        let packed = gzip(&std::fs::read(tiny.file(kind)).unwrap());
+        std::fs::write(tiny.folder().join(format!("t.{kind}.gz")), packed).unwrap();
         std::fs::remove_file(tiny.file(kind)).unwrap();
     }
     let json = eval_json(&[&tiny.folder().join("t.aux.gz"), &"--bins 8"]);

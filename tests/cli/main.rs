@@ -138,6 +138,12 @@ fn heeding(command: &mut std::process::Command) -> &mut std::process::Command {
 /// Returns the output and status of a run that is interrupted as soon as it handles the signal.
 #[cfg(target_os = "linux")]
 fn interrupted(args: &[&dyn Words]) -> std::process::Output {
+    interrupted_at("an interruption ends the run with what there is", args)
+}
+
+/// Returns the output and status of a run that is interrupted once it says this with --verbose.
+#[cfg(target_os = "linux")]
+fn interrupted_at(work: &str, args: &[&dyn Words]) -> std::process::Output {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("placefield"));
@@ -145,8 +151,7 @@ fn interrupted(args: &[&dyn Words]) -> std::process::Output {
     let command = heeding(command).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let listens = |line: &String| line.ends_with("an interruption ends the run with what there is");
-    said.find(listens).expect("ended before it was interrupted");
+    said.find(|line: &String| line.ends_with(work)).expect("ended before it was interrupted");
     interrupt(child.id());
     // The lines that --verbose adds begin with a time.
     let added =

@@ -155,6 +155,22 @@ fn plots_and_frames() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn interruptions_after_the_global_stage_have_their_exit_code() {
+    let (folder, aux) = generated(4000);
+    let pl = folder.path().join("o.pl");
+    for more in ["--iterations 3", "--iterations 3 --until legal"] {
+        let args: &[&dyn Words] = &[&"place", &aux, &"--engine cpu -o", &pl, &more];
+        let output = crate::interrupted_at("making the placement legal", args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        assert!(said.contains("placefield: interrupted"), "{said}");
+        assert!(pl.exists());
+        std::fs::remove_file(&pl).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn an_interrupt_writes_the_placement_at_hand() {
     let (folder, aux) = generated(1000);
     let pl = folder.path().join("out.pl");

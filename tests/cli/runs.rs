@@ -48,6 +48,25 @@ fn runs_that_no_other_beats_are_marked() {
 }
 
 #[test]
+fn names_from_json_print_no_control_characters() {
+    let tiny = Tiny::new();
+    let runs = evaluated(&tiny);
+    for path in &runs {
+        let mut run = json_of(path);
+        run["design"]["name"] = "\u{1b}[2J\u{9b}m\u{202e}\r\nplacefield: ok".into();
+        std::fs::write(path, run.to_string()).unwrap();
+    }
+    let shown = "\\u{1b}[2J\\u{9b}m\\u{202e}\\r\\nplacefield: ok";
+    let table = run(&[&"compare-runs", &runs]);
+    assert_eq!(table.lines().next(), Some(shown));
+    let mut other = json_of(&runs[0]);
+    other["design"]["name"] = "t".into();
+    std::fs::write(&runs[0], other.to_string()).unwrap();
+    let said = failure(&[&"compare-runs", &runs]);
+    assert!(said.contains(&shown.replace("\\n", " ")), "{said}");
+}
+
+#[test]
 fn lists_of_eval_count_as_several_runs() {
     let tiny = Tiny::new();
     let [start, ..] = evaluated(&tiny);

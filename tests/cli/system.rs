@@ -48,6 +48,53 @@ fn output_that_cannot_be_printed_is_an_error() {
 }
 
 #[test]
+fn output_to_a_closed_descriptor_is_an_error() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("out.pl"));
+    let cases: [&[&dyn Words]; 6] = [
+        &[&"eval", &aux, &"--bins 8 --json -"],
+        &[&"eval", &aux, &"--bins 8"],
+        &[&"--help"],
+        &[&"schema eval"],
+        &[&"completions bash"],
+        &[&"legalize", &aux, &"--quiet -o", &out],
+    ];
+    for args in cases {
+        let output = behind("exec >&-", args).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.ends_with("placefield: standard output: it is closed\n"), "{said}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+    assert!(out.exists());
+    // A device is no closed descriptor, however it was opened.
+    for shell in ["exec >/dev/null", "exec 1<>/dev/null"] {
+        let output = behind(shell, &[&"eval", &aux, &"--bins 8"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_an_error() {
+    let tiny = Tiny::new();
+    let line = "placefield: /dev/full: No space left on device (os error 28)\n";
+    let output = behind("", &[&"eval", &tiny.aux(), &"--bins 8 --log /dev/full"]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b""[..]));
+    // A disk that is full later on costs no result, but is an error all the same.
+    let log = tiny.folder().join("log");
+    let args: &[&dyn Words] = &[&"eval", &tiny.aux(), &"--bins 8 --json - --log", &log];
+    assert!(behind("", args).output().unwrap().status.success());
+    let first = text_of(&log).lines().next().unwrap().len() + 1;
+    // The first line fits into a block of 512 bytes, the second does not.
+    std::fs::write(&log, "x".repeat(510 - first)).unwrap();
+    let output = behind("ulimit -f 1", args).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.ends_with("log: File too large (os error 27)\n"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.ends_with(b"}\n"), "the numbers are there");
+}
+
+#[test]
 fn files_over_the_size_limit_are_removed() {
     let tiny = Tiny::new();
     let out = tempfile::tempdir().unwrap();

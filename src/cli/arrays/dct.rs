@@ -13,6 +13,7 @@ use crate::cli::options::EngineChoice;
 use crate::cli::options::has_repeats;
 use crate::cli::outputs::Outputs;
 use crate::cli::results::{list, tell};
+use crate::cli::terminal::stdout;
 use crate::engine::Descriptor;
 use crate::transform::{Method, Transform, Transform1d};
 use clap::error::ErrorKind;
@@ -308,7 +309,7 @@ impl<T: Element> Transforms<T> for crate::cuda::Gpu {
 }
 
 fn print(report: &DctReport) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     let shape = &report.shape;
     let DctOptions { kind, axes, engine, device, precision } = &report.options;
     let kind = kind.to_possible_value().map_or(String::new(), |k| k.get_name().to_owned());

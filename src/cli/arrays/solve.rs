@@ -14,6 +14,7 @@ use crate::cli::outputs::{Names, Outputs, to_stdout};
 use crate::cli::ranks::{RankArgs, RankOptions, writes};
 use crate::cli::report::{FieldReport, GridReport};
 use crate::cli::results::{list, tell};
+use crate::cli::terminal::stdout;
 use crate::cpu::solve::{Fields, Solver};
 use crate::engine::{Descriptor, Pipeline};
 use crate::grid::{BinGrid, Map, Rect};
@@ -122,7 +123,7 @@ pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
     let die = Rect::at(0.0, 0.0, width * nx as f64, height * ny as f64);
     let grid = BinGrid::new(die, nx, ny).map_err(|e| format!("{}: {e}", rho.path))?;
     let precision = args.array.precision(&rho);
-    memory::check_bins(&grid, precision)?;
+    memory::check_bins(&grid, 1, precision)?;
     with_precision!(precision, T => solve::<T>(args, &rho, &grid, rank.as_ref()))
 }
 
@@ -380,7 +381,7 @@ fn on_ranks<T: Element>(
 }
 
 fn print(report: &SolveReport) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     let (bins, f) = (report.grid.bins, &report.field);
     let SolveOptions { engine, device, pipeline, precision } = &report.options;
     writeln!(out, "density    {} x {} bins, mean {:.6}", bins[0], bins[1], report.mean)?;

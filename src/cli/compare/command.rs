@@ -15,13 +15,14 @@ use crate::cli::pictures;
 use crate::cli::report::{DesignReport, GridReport};
 use crate::cli::results::{list, tell, write_output};
 use crate::cli::stop;
+use crate::cli::terminal::stdout;
 use crate::engine::{Pipeline, StepTimes, Timed};
 use crate::warning::Warning;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Options of `placefield compare`.
@@ -389,7 +390,7 @@ fn step_columns(side: &Side) -> String {
 
 /// The table as a person reads it: at most 20 rows, evenly spaced, and the summary.
 pub(crate) fn print(table: &Table) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     writeln!(
         out,
         "{}: {} x {} bins, {}, {}",

@@ -14,6 +14,7 @@ use crate::cli::input::use_threads;
 use crate::cli::options::{EngineChoice, number, precision, thread_count};
 use crate::cli::outputs::{Outputs, read_input};
 use crate::cli::results::{list, tell, write_output};
+use crate::cli::terminal::stdout;
 use crate::cpu::engine::milliseconds;
 use crate::engine::Descriptor;
 use clap::{ArgGroup, Args};
@@ -268,7 +269,7 @@ fn cuda<T: EngineReal>(device: usize, image: &PictureFormat) -> Result<Pair<T>, 
 
 fn print(report: &CompressReport) -> io::Result<()> {
     let CompressReport { image, options, kept, timings_ms: t, .. } = report;
-    let mut out = io::stdout().lock();
+    let mut out = stdout()?;
     let kind = match (image.channels, image.alpha) {
         (1, false) => "grey",
         (1, true) => "grey and alpha",

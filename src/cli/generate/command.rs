@@ -4,6 +4,7 @@ use super::{GenerateError, Spec, generate, write_bookshelf};
 use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
 use crate::cli::options::at_least_one;
+use crate::cli::outputs::{DESIGN, Outputs};
 use crate::cli::results::list;
 use clap::error::ErrorKind;
 use clap::{ArgGroup, Args};
@@ -37,5 +38,6 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<(), Failure> {
         (name, None) => Spec::preset(name.as_deref().unwrap_or_default()).map_err(wrong)?,
     };
     let design = generate(&spec.seeded(args.seed)).map_err(wrong)?;
+    Outputs::default().folder("--out", Some(&args.out), DESIGN).check(&[])?;
     Ok(list(&write_bookshelf(&design, &args.out)?)?)
 }

@@ -14,12 +14,13 @@ use super::document::write_document;
 use super::engines::{self, EngineReal, with_precision};
 use super::evaluation;
 use super::failure::{Failure, Interrupted, Stopped, usage};
-use super::input::{Opened, charge_of, open_design};
+use super::input::{Opened, charge_of, open_design, rounded_for};
 use super::log;
 use super::options::{Bins, EngineChoice, EvaluationArgs, parsed, seconds};
-use super::outputs::{Outputs, PICTURES, check_placement_output, identity, to_stdout};
+use super::outputs::{Outputs, PICTURES, check_names, check_placement_output, identity, to_stdout};
 use super::pictures;
 use super::stages::{self, LegalArgs};
+use super::stop;
 use crate::charge::Charge;
 use crate::flow::checkpoint::Checkpoints;
 use crate::flow::{self, FlowOptions, Stage, TARGET_DENSITY, join};
@@ -172,6 +173,7 @@ pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     check_placement_output(&args.output, &args.evaluation.design.path)?;
     engines::prefetch_device(&args.evaluation.options, true);
     let opened = open_design(&args.evaluation)?;
+    check_names(&args.output, &opened.design)?;
     with_precision!(args.evaluation.options.precision, T => place::<T>(args, opened, begun))
 }
 
@@ -242,7 +244,7 @@ fn place<T: EngineReal>(
         ran: Ran::default(),
         precision: PhantomData,
     };
-    let placed = flow::place(&mut opened.design, &charge, &netlist, &flow, &mut host)?;
+    let mut placed = flow::place(&mut opened.design, &charge, &netlist, &flow, &mut host)?;
     let Command { frames, history, checkpoints, ran, .. } = host;
     let why = placed.left_out.map(|why| Warning::new(WarningCode::StageLeftOut, why));
     opened.warnings.extend(why);
@@ -257,6 +259,11 @@ fn place<T: EngineReal>(
         checkpoints: checkpoints.milliseconds,
         descent: 1e3 * placed.seconds,
     };
+    if let Some(before) = &placed.before
+        && rounded_for(&args.output, &mut opened.design, &mut opened.warnings)
+    {
+        placed.stages.judge(&opened.design, before)?;
+    }
     let design = &opened.design;
     write_placement(&args.output, &args.evaluation.design.path, design)?;
     let regions = match charge.regions() {
@@ -335,9 +342,20 @@ fn place<T: EngineReal>(
     checkpoints.saved?;
     filmed?;
     recorded?;
-    ended(&summary, &args.output)?;
-    placed.left_out.map_or(Ok(()), |why| Err(Stopped(why.to_owned())))?;
-    stages::ended(&placed.stages)
+    let ended = ended(&summary, &args.output)
+        .and_then(|()| placed.left_out.map_or(Ok(()), |why| Err(Stopped(why.to_owned()).into())))
+        .and_then(|()| stages::ended(&placed.stages));
+    // An interruption may have come in any stage, after a stage that ended in another way.
+    match (stop::is_asked(), ended) {
+        (true, Ok(())) => {
+            let written = format!("interrupted: {} is the result so far", args.output.display());
+            Err(Interrupted(written).into())
+        }
+        (true, Err(stopped)) if stopped.is::<Stopped>() => {
+            Err(Interrupted(format!("interrupted: {stopped}")).into())
+        }
+        (_, ended) => ended,
+    }
 }
 
 /// A placement that did not reach its goal ends with another exit code, though it is written.

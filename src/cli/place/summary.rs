@@ -7,6 +7,7 @@ use crate::cli::document::Content;
 use crate::cli::report::{DesignReport, GridReport, RegionReport, Summaries};
 use crate::cli::results::in_microns;
 use crate::cli::stages;
+use crate::cli::terminal::stdout;
 use crate::design::Design;
 use crate::engine::{Descriptor, Pipeline};
 use crate::flow::{Overflow, Placed, Seed, Stages};
@@ -336,7 +337,7 @@ impl Summary<'_> {
 
     /// The placement as a person reads it.
     pub(super) fn print<'p>(&self, files: impl Iterator<Item = &'p Path>) -> io::Result<()> {
-        let mut out = io::stdout().lock();
+        let mut out = stdout()?;
         let grid = &self.charge.grid();
         writeln!(
             out,
