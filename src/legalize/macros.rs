@@ -371,9 +371,8 @@ impl Obstacles {
         let sizes = macros.iter().map(|m| m.size.0);
         let width = sizes.chain(fixed.iter().map(|o| o.rect.width())).fold(0.0, f64::max);
         let edges = macros.iter().map(|m| m.wish.1).chain(fixed.iter().map(|o| o.rect.yl));
-        let (low, high) = edges.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| {
-            (low.min(y), high.max(y))
-        });
+        let (low, high) = edges
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
         let mean = macros.iter().map(|m| m.size.1).sum::<f64>() / macros.len().max(1) as f64;
         let height = mean.max(row).max((high - low) / 4096.0);
         let count = ((high - low) / height).ceil().max(0.0) as usize + 1;
@@ -408,13 +407,7 @@ impl Obstacles {
 
     /// Calls `each` with the obstacles that may be in the way of a macro at height `y` with its
     /// left edge within `window`. An obstacle of several slabs comes several times.
-    fn each_near(
-        &self,
-        m: &Macro,
-        y: f64,
-        window: (f64, f64),
-        mut each: impl FnMut(&Obstacle),
-    ) {
+    fn each_near(&self, m: &Macro, y: f64, window: (f64, f64), mut each: impl FnMut(&Obstacle)) {
         let (left, right) = (window.0 - self.width - self.halo, window.1 + m.size.0 + self.halo);
         for slab in self.slabs_of(y - self.halo, y + m.size.1 + self.halo) {
             let from = self.slabs[slab].partition_point(|o| o.rect.xl < left);

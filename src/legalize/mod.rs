@@ -49,6 +49,7 @@
 
 mod abacus;
 mod apart;
+mod gaps;
 mod macros;
 mod repair;
 mod shelf;
@@ -279,7 +280,6 @@ pub fn legalize(
     let watch = &mut Watch::new(design.movable().count(), watch);
     let WithMacros { mut sites, mut done, mut placed, mut standing } =
         with_macros(design, options.padding, watch)?;
-    let limit = options.max_displacement.unwrap_or(f64::INFINITY);
     let lattices = sites.lattices().len();
     let first = first_nodes(design);
     let homes = if lattices > 1 { Some(stage::homes(design, &sites)?) } else { None };
@@ -287,7 +287,7 @@ pub fn legalize(
         let here = |i: &usize| homes.as_ref().is_none_or(|homes| homes[*i] == lattice as u32);
         let nodes = design.movable().filter(|i| !first[*i] && here(i));
         let cells = Cells::of_nodes(design, &sites, lattice, options.padding, nodes)?;
-        stage::place(design, &sites, &cells, limit, &mut done, &mut standing, watch);
+        stage::place(design, &sites, &cells, options, &mut done, &mut standing, watch);
         if lattice + 1 < lattices {
             for cell in cells.cells() {
                 placed[cell.node as usize] = true;

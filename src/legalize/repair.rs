@@ -145,7 +145,8 @@ impl Shelf<'_> {
         let near = |row: u32| (self.row_y[row as usize] - wish.y).abs() <= rows;
         let mut cells = vec![k];
         for row in self.cells.rows(self.cell(k)).iter().filter(|row| near(row.row)) {
-            self.occupants_of(row.bands().start, span, &mut cells);
+            let here = self.cells_of(row.bands().start, span);
+            cells.extend(here.iter().map(|occupant| occupant.cell));
         }
         let inside = |&c: &u32| {
             let (Some((row, x)), width) = (self.place_of(c), self.width(c)) else { return false };
@@ -228,7 +229,8 @@ impl Shelf<'_> {
                 if others.iter().any(|other| fixed.contains(other)) {
                     continue;
                 }
-                let area = |&c: &u32| f64::from(self.width(c)) * (self.bands_high(c) as f64).powi(2);
+                let area =
+                    |&c: &u32| f64::from(self.width(c)) * (self.bands_high(c) as f64).powi(2);
                 let removed: f64 = others.iter().map(area).sum();
                 let cost = self.distance(k, rows[nth].row, x) + REMOVED_SITE * removed;
                 places.push((cost, rows[nth], x, others));

@@ -384,6 +384,46 @@ impl<'a> Shelf<'a> {
         from
     }
 
+    /// Moves placed cells to these sites of their rows, which keeps their order.
+    pub(super) fn move_in_rows(&mut self, moves: &[(u32, i32)]) {
+        let from = self.shift(moves);
+        self.journal.push(Change::Moved(from));
+    }
+
+    /// Returns whether a cell may lie at `x` on a row, whatever other cells are there.
+    pub(super) fn may_lie(&self, k: u32, row: AllowedRow, x: i32) -> bool {
+        let span = Span { left: x, right: x + self.width(k) };
+        let access = self.access(k);
+        span.lies_in(self.sites.segments(access, row.row as usize), access)
+            && row.bands().all(|band| span.lies_in(self.sites.free_for(access, band), access))
+    }
+
+    /// Returns whether a cell may lie at `x` on a row, and no other cell is there.
+    pub(super) fn is_free(&self, k: u32, row: AllowedRow, x: i32) -> bool {
+        self.may_lie(k, row, x) && self.in_the_way(k, row, x).next().is_none()
+    }
+
+    /// Returns the cells of a band on sites of `span`.
+    pub(super) fn cells_of(&self, band: usize, span: Span) -> &[Occupant] {
+        self.bands[band].within(span)
+    }
+
+    /// Returns the edges of the neighbours of a placed cell in a band, with their padding: at its
+    /// left and at its right. `None` for a neighbour of one row.
+    pub(super) fn beside(&self, k: u32, band: usize) -> [Option<(i32, i32)>; 2] {
+        let x = self.x(k);
+        let (cells, (_, run)) = (&self.bands[band].cells, self.run_at(band, x));
+        let at = self.bands[band].from(x);
+        let left = at.checked_sub(1).map(|at| cells[at]).filter(|o| o.span.left >= run.start);
+        let right = cells.get(at + 1).copied().filter(|o| o.span.left < run.end);
+        let edge = |of: Option<Occupant>, edge: fn(Span) -> i32, wall: i32| match of {
+            Some(o) if self.bands_of(o.cell).len() == 1 => None,
+            Some(o) => Some((edge(o.span), self.cell(o.cell).padding)),
+            None => Some((wall, 0)),
+        };
+        [edge(left, |span| span.right, run.start), edge(right, |span| span.left, run.end)]
+    }
+
     /// Puts a cell where a place was found.
     pub(super) fn put(&mut self, k: u32, place: &Place) {
         if !place.moves.is_empty() {
@@ -531,11 +571,6 @@ impl<'a> Shelf<'a> {
             let last = cells.cells.get(cells.from(end).checked_sub(1)?)?;
             Some(last.span).filter(|span| span.right > x)
         })
-    }
-
-    /// Adds to `found` the cells of a band that occupy sites of `span`.
-    pub(super) fn occupants_of(&self, band: usize, span: Span, found: &mut Vec<u32>) {
-        found.extend(self.bands[band].within(span).iter().map(|occupant| occupant.cell));
     }
 
     /// Adds to `found` the cells that occupy sites from `x` on that this one would take, each once.

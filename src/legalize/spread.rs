@@ -78,13 +78,7 @@ struct Room {
 
 impl Room {
     /// The room for so many cells with this access; `None` if there is none.
-    fn new(
-        sites: &Sites,
-        cells: &Cells,
-        access: Access,
-        pitch: f64,
-        count: usize,
-    ) -> Option<Self> {
+    fn new(sites: &Sites, cells: &Cells, access: Access, pitch: f64, count: usize) -> Option<Self> {
         let first = cells.rows(cells.cells().first()?)[0].row as usize;
         let lattice = sites.rows()[first].lattice;
         let bands = || (0..sites.bands().len()).filter(|&b| sites.bands()[b].lattice == lattice);

@@ -7,10 +7,11 @@
 //! total displacement.
 
 use super::abacus::{Ask, RowAt, Segment, Stripe};
+use super::gaps::remove_one_site_gaps;
 use super::shelf::{Shelf, Wish};
 use super::spread::spread;
 use super::watch::Watch;
-use super::{Failed, Legalized, Reason};
+use super::{Failed, LegalizeOptions, Legalized, Reason};
 use crate::design::{Design, Placement};
 use crate::parallel;
 use crate::rows::{Access, Cell, Cells, RowsError, Run, Sites, orientation_on};
@@ -87,13 +88,12 @@ enum Order {
     Greedy,
 }
 
-/// Places `cells`, of one lattice, none of them a macro. If possible none moves farther than `limit`
-/// rows.
+/// Places `cells`, of one lattice, none of them a macro.
 pub(super) fn place(
     design: &Design,
     sites: &Sites,
     cells: &Cells,
-    limit: f64,
+    options: &LegalizeOptions,
     done: &mut Legalized,
     standing: &mut [bool],
     watch: &mut Watch<'_>,
@@ -123,10 +123,13 @@ pub(super) fn place(
         wishes: &wishes,
         row_y: &row_y,
         row: sites.usual_height() / lattice.pitch,
-        limit,
+        limit: options.max_displacement.unwrap_or(f64::INFINITY),
         watch,
     };
     let (mut shelf, left) = stage.best();
+    if options.no_one_site_gaps && !stage.watch.stopped() {
+        remove_one_site_gaps(&mut shelf);
+    }
     let stopped = stage.watch.stopped();
     for k in left {
         let Cell { node, width, .. } = cells.cells()[k as usize];
@@ -271,7 +274,8 @@ impl<'a> Stage<'a, '_, '_> {
         let mut budget = super::repair::BUDGET;
         cells.retain(|&k| {
             let made = !self.watch.step(1)
-                && (shelf.bands_high(k) == 1 && shelf.make_room(k) || shelf.make_way(k, &mut budget));
+                && (shelf.bands_high(k) == 1 && shelf.make_room(k)
+                    || shelf.make_way(k, &mut budget));
             shelf.settle();
             !made
         });
@@ -371,7 +375,8 @@ impl<'a> Stage<'a, '_, '_> {
             let done = parallel::map(count, |nth| {
                 let at = some + nth;
                 let rows = stripes[at].clone();
-                let segments = |row| shelf.free_runs(access, row).into_iter().map(Segment::new).collect();
+                let segments =
+                    |row| shelf.free_runs(access, row).into_iter().map(Segment::new).collect();
                 let segments = rows.clone().map(segments).collect();
                 let mut stripe =
                     Stripe { first: rows.start, rows: segments, row_height, high: Vec::new() };

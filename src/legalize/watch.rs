@@ -16,7 +16,12 @@ pub(super) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(super) fn new(cells: usize, call: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Self {
-        Watch { call, progress: Progress { placed: 0, cells }, since: CELLS_PER_CALL, stopped: false }
+        Watch {
+            call,
+            progress: Progress { placed: 0, cells },
+            since: CELLS_PER_CALL,
+            stopped: false,
+        }
     }
 
     /// Counts cells that are placed or looked at again. Returns whether the work is to be stopped.

@@ -116,11 +116,24 @@ pub struct RefineOptions<'a> {
     /// further where they are already; none by default. At a target density of 1 no legal
     /// placement does that.
     pub density: Option<&'a Charge>,
+    /// How far cells may be from where they were at first, |Δx| + |Δy| in row heights; no limit by
+    /// default.
+    pub max_displacement: Option<f64>,
+    /// Whether no gaps of one site may come between cells; no by default.
+    pub no_one_site_gaps: bool,
 }
 
 impl Default for RefineOptions<'_> {
     fn default() -> Self {
-        RefineOptions { rounds: 8, least_gain: 0.002, mirror: true, padding: 0, density: None }
+        RefineOptions {
+            rounds: 8,
+            least_gain: 0.002,
+            mirror: true,
+            padding: 0,
+            density: None,
+            max_displacement: None,
+            no_one_site_gaps: false,
+        }
     }
 }
 
@@ -134,6 +147,10 @@ impl<'a> RefineOptions<'a> {
         mirror: bool,
         /// With so many sites free on each side of a cell.
         padding: u32,
+        /// With cells at most so many row heights from where they were at first.
+        max_displacement: Option<f64>,
+        /// Without new gaps of one site, or with.
+        no_one_site_gaps: bool,
     }
 
     /// With bins that are not to be filled beyond their target.

@@ -42,7 +42,9 @@ pub(super) fn propose(
     let all = Span { left: first.span.left, right: last.span.right };
     let of_first = &state.cells[first.cell as usize];
     // Of one segment, and so of one fence.
-    if !standing.iter().all(|s| here(s.cell)) || !state.holds(window.row as usize, all, of_first.access) {
+    if !standing.iter().all(|s| here(s.cell))
+        || !state.holds(window.row as usize, all, of_first.access)
+    {
         return;
     }
     let mut cells = [0; WINDOW];

@@ -76,6 +76,10 @@ pub(super) fn state(
             }
             state.wires = Wires::new(design, nets, &cell_of, state.cells.len());
             state.least_gain = ROUNDING * state.wires.hpwl() / design.nodes.len().max(1) as f64;
+            let limit = options.max_displacement.zip(design.row_height());
+            state.limit =
+                limit.map_or(f64::INFINITY, |(rows, height)| rows * height * (1.0 + 1e-9));
+            state.no_one_site_gaps = options.no_one_site_gaps;
             state.density = options.density.map(|charge| Density::new(charge, design));
             return Ok(state);
         }
@@ -120,6 +124,8 @@ impl Start<'_> {
             cells: Vec::new(),
             kinds: Vec::new(),
             density: None,
+            limit: f64::INFINITY,
+            no_one_site_gaps: false,
             least_gain: 0.0,
         };
         let (mut kinds, mut stays) = (HashMap::<KindKey, u32>::new(), Vec::new());

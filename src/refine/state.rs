@@ -98,6 +98,10 @@ pub(super) struct State {
     pub(super) kinds: Vec<Kind>,
     /// The bins that must not be filled too far, if there are any.
     pub(super) density: Option<Density>,
+    /// How far a cell may be from its home, layout units.
+    pub(super) limit: f64,
+    /// Whether no gaps of one site may come.
+    pub(super) no_one_site_gaps: bool,
     /// A gain that is not more than this is none.
     pub(super) least_gain: f64,
 }
@@ -152,13 +156,79 @@ impl State {
     /// Whether `cell` may stand there, where no cell is but those that `passes` says may be.
     pub(super) fn fits(&self, cell: u32, spot: Spot, passes: impl Fn(u32) -> bool) -> bool {
         let (span, access) = (self.span(cell, spot.site), self.cells[cell as usize].access);
-        self.holds(spot.row as usize, span, access)
+        self.is_near(cell, spot)
+            && self.holds(spot.row as usize, span, access)
             && self.bands(cell, spot.row).is_some_and(|mut bands| {
                 bands.all(|band| {
                     let free = self.sites.free_for(access, band);
                     self.bands[band].is_free(free, span, access, &passes)
                 })
             })
+    }
+
+    /// Returns whether a spot is no farther from the home of a cell than the limit.
+    fn is_near(&self, cell: u32, spot: Spot) -> bool {
+        if self.limit == f64::INFINITY {
+            return true;
+        }
+        let (from, to) = (self.pose(cell, self.cells[cell as usize].home), self.pose(cell, spot));
+        (to.x - from.x).abs() + (to.y - from.y).abs() <= self.limit
+    }
+
+    /// Returns whether changes leave more gaps of one site than there are, beside the cells that
+    /// they move and in the places that these leave.
+    fn adds_one_site_gap(&self, changes: &[Change]) -> bool {
+        let mut touched: Vec<(usize, Span)> = Vec::new();
+        for Change { cell, spot } in changes {
+            for spot in [self.cells[*cell as usize].spot, *spot] {
+                let span = self.span(*cell, spot.site);
+                let bands = self.bands(*cell, spot.row).into_iter().flatten();
+                touched.extend(bands.map(|band| (band, span)));
+            }
+        }
+        touched.sort_unstable_by_key(|(band, span)| (*band, span.left));
+        let gaps_of = |of_band: &[(usize, Span)]| {
+            let band = of_band[0].0;
+            let left = of_band[0].1.left;
+            let right = of_band.iter().map(|(_, span)| span.right).max().unwrap_or(left);
+            let cells = &self.bands[band];
+            let (first, end) = (cells.from(left).saturating_sub(2), cells.from(right) + 2);
+            let now = &cells.cells[first..end.min(cells.cells.len())];
+            let moved = |cell: u32| changes.iter().find(|change| change.cell == cell);
+            let put = changes.iter().filter(|change| {
+                self.bands(change.cell, change.spot.row).is_some_and(|bands| bands.contains(&band))
+            });
+            let put = put.map(|c| (self.span(c.cell, c.spot.site), c.cell));
+            let kept = now.iter().filter(|o| moved(o.cell).is_none()).map(|o| (o.span, o.cell));
+            let mut after: Vec<(Span, u32)> = put.chain(kept).collect();
+            after.sort_unstable_by_key(|(span, _)| span.left);
+            let before: Vec<(Span, u32)> = now.iter().map(|o| (o.span, o.cell)).collect();
+            [before, after].map(|cells| self.one_site_gaps(band, &cells))
+        };
+        let of_bands = touched.chunk_by(|a, b| a.0 == b.0).map(gaps_of);
+        let sums = of_bands.fold([0, 0], |sums, gaps| [sums[0] + gaps[0], sums[1] + gaps[1]]);
+        sums[1] > sums[0]
+    }
+
+    /// Returns the number of gaps of one site beside neighbours in a band.
+    fn one_site_gaps(&self, band: usize, cells: &[(Span, u32)]) -> usize {
+        let padding = |cell: u32| self.cells[cell as usize].padding;
+        let free = self.sites.free(band);
+        let of_cell = |k: usize| {
+            let (span, cell) = cells[k];
+            let run = free.partition_point(|run| run.start <= span.left).checked_sub(1);
+            let Some(run) = run.map(|run| free[run]) else { return 0 };
+            let before = k.checked_sub(1).map(|k| cells[k]).filter(|c| c.0.right >= run.start);
+            let after = cells.get(k + 1).filter(|c| c.0.left <= run.end);
+            let left = match before {
+                Some((other, of)) => span.left - other.right + padding(of),
+                None => span.left - run.start,
+            };
+            // A gap between two cells is counted at the left of the right one.
+            let right = if after.is_some() { 0 } else { run.end - span.right + padding(cell) };
+            usize::from(left + padding(cell) == 1) + usize::from(right == 1)
+        };
+        (0..cells.len()).map(of_cell).sum()
     }
 
     fn lift(&mut self, cell: u32) {
@@ -293,7 +363,7 @@ impl State {
         changes.iter().enumerate().all(|(k, change)| {
             self.fits(change.cell, change.spot, moves)
                 && !changes[..k].iter().any(|other| self.overlap(change, other))
-        })
+        }) && !(self.no_one_site_gaps && self.adds_one_site_gap(changes))
     }
 
     fn overlap(&self, a: &Change, b: &Change) -> bool {

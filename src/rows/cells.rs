@@ -231,8 +231,8 @@ impl Sites {
                 StandsOn::Upright => !upside_down,
                 StandsOn::UpsideDown => upside_down,
             };
-            let turned =
-                of.is_macro || orientation(row, of.turns(row), Orientation::N, &of.symmetry).is_some();
+            let turned = of.is_macro
+                || orientation(row, of.turns(row), Orientation::N, &of.symmetry).is_some();
             rails && turned && (of.site.is_none() || of.site == row.site)
         };
         let rows = (0u32..).zip(self.rows()).filter(|(_, row)| fits(row));

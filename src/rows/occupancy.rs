@@ -99,8 +99,7 @@ impl RowCells {
         access: Access,
         passes: impl Fn(u32) -> bool,
     ) -> bool {
-        self.within(span).iter().all(|occupant| passes(occupant.cell))
-            && span.lies_in(free, access)
+        self.within(span).iter().all(|occupant| passes(occupant.cell)) && span.lies_in(free, access)
     }
 
     /// Inserts a cell where sites are free.

@@ -444,7 +444,11 @@ impl Sites {
         let closed = 0.5 * (1.0 - share) * period;
         (0..=count as usize).map(move |k| {
             let middle = from + k as f64 * period;
-            Rect { xl: (middle - closed).max(from), xh: (middle + closed).min(from + count * period), ..*rect }
+            Rect {
+                xl: (middle - closed).max(from),
+                xh: (middle + closed).min(from + count * period),
+                ..*rect
+            }
         })
     }
 
@@ -505,9 +509,13 @@ fn covered(rects: Vec<Rect>, (yl, yh): (f64, f64), near: f64) -> Vec<(f64, f64)>
         let over = |rect: &&Rect| rect.xl <= low && rect.xh >= high;
         let mut spans: Vec<(f64, f64)> = rects.iter().filter(over).map(|r| (r.yl, r.yh)).collect();
         spans.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let reach = spans.iter().fold(yl, |reach, &(low, high)| {
-            if low <= reach + near { reach.max(high) } else { reach }
-        });
+        let reach =
+            spans.iter().fold(
+                yl,
+                |reach, &(low, high)| {
+                    if low <= reach + near { reach.max(high) } else { reach }
+                },
+            );
         if reach < yh - near {
             continue;
         }
@@ -584,7 +592,8 @@ type Covered = Vec<Vec<(i32, i32)>>;
 fn rows_of(rows: &[Row]) -> Result<(Vec<Lattice>, Vec<SiteRow>, Covered), RowsError> {
     // By pitch and phase; phases are compared around the circle of a pitch. The only site of a row
     // is as far from the next one as it is wide.
-    let pitched = |row: &Row| Row { pitch: if row.sites == 1 { row.site_width } else { row.pitch }, ..*row };
+    let pitched =
+        |row: &Row| Row { pitch: if row.sites == 1 { row.site_width } else { row.pitch }, ..*row };
     let near = |row: &Row| TOLERANCE * row.pitch.min(row.site_width).min(row.height);
     let phase = |row: &Row| {
         let phase = row.x.rem_euclid(row.pitch);

@@ -36,7 +36,6 @@ fn design(rows: usize) -> Design {
     }
 }
 
-
 /// The access of a cell that uses all free sites.
 const ANY: Access = Access::ALL;
 
