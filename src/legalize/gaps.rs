@@ -43,7 +43,7 @@ pub(super) fn remove_one_site_gaps(shelf: &mut Shelf<'_>) {
             |(mut moves, mut unsolved), stretch| {
                 match solve(shelf, stretch) {
                     Some(sites) => moves.extend(sites),
-                    None => unsolved.push(stretch.clone()),
+                    None => unsolved.push((band, stretch[0].span)),
                 }
                 (moves, unsolved)
             },
@@ -54,8 +54,14 @@ pub(super) fn remove_one_site_gaps(shelf: &mut Shelf<'_>) {
         shelf.move_in_rows(&moves);
         unsolved.extend(more);
     }
-    for stretch in unsolved {
-        move_one_away(shelf, &stretch);
+    for (band, wall) in unsolved {
+        // Cells have come and gone since, but no wall.
+        let mut now = stretches(shelf, band).into_iter();
+        if let Some(stretch) = now.find(|stretch| stretch[0].span == wall)
+            && has_one_site_gap(&stretch)
+        {
+            move_one_away(shelf, &stretch);
+        }
     }
 }
 

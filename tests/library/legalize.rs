@@ -3,8 +3,10 @@
 
 use crate::common::legal::{Generated, faults, greedy, heap, macros};
 use placefield::design::{Design, Orientation, Placement};
-use placefield::legality::{self, LegalityOptions};
-use placefield::legalize::{LegalizeOptions, Legalized, legalize};
+use placefield::displacement;
+
+use placefield::legality::{self, Fault, LegalityOptions};
+use placefield::legalize::{Failed, LegalizeOptions, Legalized, Reason, legalize};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -148,4 +150,50 @@ fn time_of_a_million_cells_at_one_point() {
 #[ignore = "takes time, which it prints"]
 fn time_of_23000_macros() {
     time("23,000 macros", &macros(23_000));
+}
+
+/// Gaps of one site are as good as always removed, and the result stays legal.
+#[test]
+fn gaps_of_one_site_are_removed() {
+    let (mut before, mut after) = (0, 0);
+    for seed in 0..60 {
+        let Generated { design, .. } = Generated::new(seed);
+        let gaps = |options: &LegalizeOptions| {
+            let result = legalize(&design, options, &mut |_| ControlFlow::Continue(())).unwrap();
+            let failed: Vec<usize> = result.failed.iter().map(|f| f.node as usize).collect();
+            assert_eq!(faults(&design, &result.placement, &failed, 0), [""; 0], "seed {seed}");
+            let placed = Design { placement: result.placement, ..design.clone() };
+            let options = LegalityOptions::default().no_one_site_gaps(true);
+            legality::check(&placed, &options).unwrap().count(Fault::OneSiteGap)
+        };
+        before += gaps(&LegalizeOptions::default());
+        after += gaps(&LegalizeOptions::default().no_one_site_gaps(true));
+    }
+    assert!(before > 1000 && after * 20 < before, "{before} gaps, {after} left");
+}
+
+/// Cells that exceed the limit are named, and there are fewer of them than without a limit.
+#[test]
+fn cells_beyond_the_limit_are_named() {
+    let beyond = |design: &Design, limit: Option<f64>| {
+        let options = LegalizeOptions::default().max_displacement(limit);
+        let result = legalize(design, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+        let moved = displacement::between(design, &design.placement, &result.placement).unwrap();
+        let far = |f: &&Failed| matches!(f.reason, Reason::TooFar { .. });
+        let named = result.failed.iter().filter(far).count();
+        let rows = design.row_height().unwrap();
+        assert_eq!(named > 0, limit.is_some_and(|limit| moved.largest > limit * rows * 1.0001));
+        (moved.largest / rows, named)
+    };
+    let mut all = 0;
+    for seed in 0..60 {
+        let Generated { design, .. } = Generated::new(seed);
+        let (largest, none) = beyond(&design, None);
+        assert_eq!(none, 0);
+        let (within, named) = beyond(&design, Some(0.7 * largest));
+        assert!(named > 0 || within <= 0.7001 * largest, "seed {seed}: {within} of {largest}");
+        all += usize::from(named == 0);
+    }
+    println!("the limit was kept in {all} designs of 60");
+    assert!(all > 5);
 }
