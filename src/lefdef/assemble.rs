@@ -44,11 +44,10 @@ impl Class {
 /// Most rows that columns of sites are made into, besides one for each sixteen bytes of the file.
 const MOST_ROWS: u64 = 1 << 14;
 
-/// Puts all together, of a DEF file of so many bytes; the design's columns fit. Fillers are movable
+/// Makes the design of a DEF file, given by its path and its size in bytes; the columns fit. Fillers are movable
 /// with `keep_fillers`, and else left out.
 pub(super) fn assemble(
-    path: &Path,
-    bytes: u64,
+    (path, bytes): (&Path, u64),
     library: &Library,
     Gathered { plan, components: all }: Gathered,
     names: Names,

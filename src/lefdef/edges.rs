@@ -38,30 +38,35 @@ fn words(text: &[u8]) -> Vec<String> {
 }
 
 /// Adds the entries of a `LEF58_CELLEDGESPACINGTABLE`, `EDGETYPE a b [EXCEPTABUTTED] [OPTIONAL]
-/// spacing` each. Optional ones bind nobody and are left out. Returns whether all is understood.
+/// spacing` each. Optional and soft ones bind nobody and are left out, and so are those with other
+/// words. Returns whether all is understood.
 pub(super) fn add_table(rules: &mut EdgeRules, text: &[u8]) -> bool {
     let words = words(text);
-    let mut words = words.iter().map(String::as_str).peekable();
+    let mut words = words.iter().map(String::as_str);
+    let mut understood = true;
     while let Some(word) = words.next() {
         match word.to_ascii_uppercase().as_str() {
             "CELLEDGESPACINGTABLE" | ";" => {}
             "NODEFAULT" => rules.no_default = true,
             "EDGETYPE" => {
                 let (Some(a), Some(b)) = (words.next(), words.next()) else { return false };
-                let (mut may_abut, mut optional) = (false, false);
+                let (mut may_abut, mut binds) = (false, true);
                 let spacing = loop {
                     match words.next().map(|word| (word.to_ascii_uppercase(), word.parse())) {
                         Some((_, Ok(spacing))) => break spacing,
                         Some((word, _)) if word == "EXCEPTABUTTED" => may_abut = true,
-                        Some((word, _)) if word == "OPTIONAL" => optional = true,
+                        Some((word, _)) if word == "OPTIONAL" || word == "SOFT" => binds = false,
                         Some((word, _)) if word == "SPACING" => {}
+                        Some((word, _)) if word != ";" && word != "EDGETYPE" => {
+                            (understood, binds) = (false, false);
+                        }
                         _ => return false,
                     }
                 };
                 if !f64::is_finite(spacing) || spacing < 0.0 {
                     return false;
                 }
-                if !optional {
+                if binds {
                     let types = [a.to_owned(), b.to_owned()];
                     rules.rules.push(EdgeRule { types, spacing, may_abut });
                 }
@@ -69,7 +74,7 @@ pub(super) fn add_table(rules: &mut EdgeRules, text: &[u8]) -> bool {
             _ => return false,
         }
     }
-    true
+    understood
 }
 
 /// Adds the types of the left and right edges of a `LEF58_EDGETYPE`, `EDGETYPE side type [for a
@@ -160,6 +165,10 @@ mod tests {
 
     #[test]
     fn odd_tables_are_not_understood() {
+        // The entries behind one with another word are read all the same.
+        let mut rules = EdgeRules::default();
+        assert!(!add_table(&mut rules, b"EDGETYPE a b EXACT 0.3 EDGETYPE a a 0.4"));
+        assert_eq!((rules.rules.len(), rules.rules[0].spacing), (1, 0.4));
         for text in ["EDGETYPE a", "EDGETYPE a b", "EDGETYPE a b WIDTH 2", "EDGETYPE a b -1", "X"] {
             assert!(!add_table(&mut EdgeRules::default(), text.as_bytes()), "{text}");
         }

@@ -177,7 +177,7 @@ fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, FileError> 
     bytes_read += text;
     files.push(path.clone());
     let keep = options.keep_fillers;
-    let mut loaded = assemble::assemble(&path, text, &library, gathered, names, cell, nets, keep);
+    let mut loaded = assemble::assemble((&path, text), &library, gathered, names, cell, nets, keep);
     loaded.warnings.splice(0..0, warnings);
     loaded.layers = library.layers;
     (loaded.bytes_read, loaded.files) = (bytes_read, files);

@@ -193,8 +193,8 @@ mod tests {
             ..Site::default()
         };
         let of = |name: &str, lies| (name.to_owned(), lies);
-        let mut library = Library::default();
-        library.sites = vec![site("f", 4.0, 7.0), site("l", 6.0, 7.0), site("p", 10.0, 7.0)];
+        let sites = vec![site("f", 4.0, 7.0), site("l", 6.0, 7.0), site("p", 10.0, 7.0)];
+        let mut library = Library { sites, ..Library::default() };
         library.sites[2].pattern = vec![of("f", Orientation::N), of("l", Orientation::FS)];
         let row = |orientation| RowStatement {
             site: 2,
