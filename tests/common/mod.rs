@@ -8,6 +8,7 @@
 pub mod bodies;
 pub mod fenced_placement;
 pub mod fences;
+pub mod legal;
 pub mod lines;
 #[cfg(feature = "plot")]
 pub mod png;

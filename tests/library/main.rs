@@ -16,6 +16,7 @@ mod golden;
 mod history;
 mod layouts;
 mod lefdef;
+mod legalize;
 mod place;
 #[cfg(feature = "cli")]
 mod placer;

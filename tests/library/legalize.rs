@@ -1,0 +1,157 @@
+//! Legalization of designs that are known to fit: as many cells as a greedy algorithm places, and
+//! legal by a checker that shares no code with the library.
+
+use crate::common::legal::check::faults;
+use crate::common::legal::generate::{Generated, heap, macros};
+use crate::common::legal::greedy::greedy;
+use placefield::design::{Design, Orientation, Placement};
+use placefield::legality::{self, LegalityOptions};
+use placefield::legalize::{LegalizeOptions, Legalized, legalize};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use rayon::prelude::*;
+use std::time::Instant;
+
+fn legalized(design: &Design) -> Legalized {
+    legalize(design, &LegalizeOptions::default()).unwrap()
+}
+
+/// Whether the library finds a placement legal.
+fn is_legal(design: &Design, placement: &Placement) -> bool {
+    let placed = Design { placement: placement.clone(), ..design.clone() };
+    let options = LegalityOptions::default().reference(&design.placement);
+    legality::check(&placed, &options).unwrap().is_legal()
+}
+
+/// Returns an error where the library and the checker do not agree on a placement.
+fn agree(design: &Design, placement: &Placement, what: &str) -> Result<(), String> {
+    let found = faults(design, placement, &[], 0);
+    match is_legal(design, placement) == found.is_empty() {
+        true => Ok(()),
+        false => Err(format!("the library and the checker differ on {what}: {:?}", found.first())),
+    }
+}
+
+/// What is wrong with the legalization of a design; and whether the greedy algorithm has placed
+/// all of its cells.
+fn judge(generated: &Generated) -> (bool, Vec<String>) {
+    let Generated { design, solution, .. } = generated;
+    assert_eq!(faults(design, solution, &[], 0), [""; 0], "the solution is not legal");
+    let (by_greedy, left) = greedy(design);
+    assert_eq!(faults(design, &by_greedy, &left, 0), [""; 0], "the greedy result is not legal");
+    let result = legalized(design);
+    let mut wrong = Vec::new();
+    if left.is_empty() && !result.failed.is_empty() {
+        let cells = design.movable().count();
+        wrong.push(format!("{} of {cells} cells are not placed", result.failed.len()));
+    }
+    let failed: Vec<usize> = result.failed.iter().map(|failed| failed.node as usize).collect();
+    wrong.extend(faults(design, &result.placement, &failed, 0).into_iter().take(2));
+    let solved = [(&design.placement, "the start"), (solution, "the solution")];
+    for (placement, what) in solved.into_iter().chain([(&result.placement, "the result")]) {
+        wrong.extend(agree(design, placement, what).err());
+    }
+    if legalized(design) != result {
+        wrong.push("a second call gives another result".to_owned());
+    }
+    (left.is_empty(), wrong)
+}
+
+/// Legalizes the designs of these seeds, and prints those on which it does not do well.
+fn property(seeds: std::ops::Range<u64>) {
+    let all: Vec<_> = seeds
+        .into_par_iter()
+        .map(|seed| (seed, Generated::new(seed)))
+        .map(|(seed, generated)| (seed, judge(&generated), generated.text))
+        .collect();
+    let complete = all.iter().filter(|(_, (complete, _), _)| *complete).count();
+    let wrong: Vec<_> = all.iter().filter(|(_, (_, wrong), _)| !wrong.is_empty()).collect();
+    for (seed, (_, wrong), text) in &wrong {
+        println!("seed {seed}: {}\n  {text}", wrong.join("; "));
+    }
+    let seeds: Vec<u64> = wrong.iter().map(|(seed, ..)| *seed).collect();
+    println!("{} designs, {complete} complete by the greedy algorithm", all.len());
+    assert!(complete * 3 > all.len(), "the greedy algorithm places too few designs");
+    assert!(wrong.is_empty(), "{} of {} designs: seeds {seeds:?}", wrong.len(), all.len());
+}
+
+#[test]
+fn what_a_greedy_algorithm_places_is_placed_legally() {
+    property(0..60);
+}
+
+#[test]
+#[ignore = "half a minute"]
+fn what_a_greedy_algorithm_places_is_placed_legally_in_1000_designs() {
+    property(0..1000);
+}
+
+/// One cell of a legal placement is moved by some sites and rows, or turned.
+#[test]
+fn the_checkers_agree_on_single_faults() {
+    // Whether the library finds each legal, and the error if the checker does not agree.
+    let found: Vec<(bool, Option<String>)> = (0..60u64)
+        .into_par_iter()
+        .flat_map_iter(|seed| {
+            let Generated { design, solution, .. } = Generated::new(seed);
+            let random = &mut Pcg64::seed_from_u64(seed);
+            let movable: Vec<usize> = design.movable().collect();
+            let mut found = Vec::new();
+            for _ in 0..20 {
+                let mut moved = solution.clone();
+                let node = movable[random.random_range(0..movable.len())];
+                let row = &design.rows[0];
+                let single = design.nodes.height[node] < 1.5 * row.height;
+                match random.random_range(0..4) {
+                    0 => moved.x[node] += row.pitch * f64::from(random.random_range(-6i32..=6)),
+                    1 => moved.y[node] += row.height * f64::from(random.random_range(-3i32..=3)),
+                    2 => moved.x[node] += row.pitch * random.random::<f64>(),
+                    _ if single => {
+                        moved.orientation[node] = Orientation::ALL[random.random_range(0..8)];
+                    }
+                    _ => moved.y[node] += 2.0 * row.height,
+                }
+                let error = agree(&design, &moved, &format!("node {node} of seed {seed}")).err();
+                found.push((is_legal(&design, &moved), error));
+            }
+            found
+        })
+        .collect();
+    let legal = found.iter().filter(|(legal, _)| *legal).count();
+    assert!(legal > 50 && found.len() - legal > 500, "{legal} of {} are legal", found.len());
+    let differ: Vec<String> = found.into_iter().filter_map(|(_, error)| error).collect();
+    assert!(differ.is_empty(), "{} times: {:#?}", differ.len(), &differ[..differ.len().min(8)]);
+}
+
+/// Prints the seconds that one thread takes.
+fn time(name: &str, design: &Design) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let begun = Instant::now();
+    let result = pool.install(|| legalized(design));
+    println!("{name}: {:.2} s, {} failed", begun.elapsed().as_secs_f64(), result.failed.len());
+    assert!(result.failed.is_empty() && is_legal(design, &result.placement));
+}
+
+#[test]
+#[ignore = "takes time, which it prints"]
+fn time_of_65905_cells_at_one_point() {
+    time("65,905 cells at one point", &heap(65_905));
+}
+
+#[test]
+#[ignore = "takes time, which it prints"]
+fn time_of_132054_cells_at_one_point() {
+    time("132,054 cells at one point", &heap(132_054));
+}
+
+#[test]
+#[ignore = "takes time, which it prints"]
+fn time_of_a_million_cells_at_one_point() {
+    time("1,000,000 cells at one point", &heap(1_000_000));
+}
+
+#[test]
+#[ignore = "takes time, which it prints"]
+fn time_of_23000_macros() {
+    time("23,000 macros", &macros(23_000));
+}
