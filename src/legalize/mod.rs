@@ -18,6 +18,7 @@
 //! use placefield::design::{Design, NodeKind, Nodes, Orientation, Placement, Row};
 //! use placefield::legality::{self, LegalityOptions};
 //! use placefield::legalize::{LegalizeOptions, legalize};
+//! use std::ops::ControlFlow;
 //!
 //! // Three cells of 4 × 10 in a heap, on two rows.
 //! let row = Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 9, ..Row::default() };
@@ -36,7 +37,8 @@
 //!     rows: vec![row, Row { y: 10.0, ..row }],
 //!     ..Design::default()
 //! };
-//! let legalized = legalize(&design, &LegalizeOptions::default())?;
+//! let options = LegalizeOptions::default();
+//! let legalized = legalize(&design, &options, &mut |_| ControlFlow::Continue(()))?;
 //! assert!(legalized.failed.is_empty());
 //! design.placement = legalized.placement;
 //! assert!(legality::check(&design, &LegalityOptions::default())?.is_legal());
@@ -45,6 +47,7 @@
 
 mod abacus;
 mod apart;
+pub(crate) mod limits;
 mod macros;
 mod repair;
 mod shelf;
@@ -52,27 +55,46 @@ pub mod sites;
 mod stage;
 
 use crate::design::{Design, DesignError, Placement};
+use crate::setters::setters;
 use sites::{Cells, Sites};
 use std::fmt;
+use std::ops::ControlFlow;
 
 /// How [`legalize`] works: the default, and what is to differ from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LegalizeOptions {
     /// Sites that stay free at either side of every cell that is no macro. None by default.
     pub padding: u32,
+    /// The largest displacement of a cell, |Δx| + |Δy| of its centre, in heights of the most
+    /// frequent rows. No limit by default.
+    pub max_displacement: Option<f64>,
+    /// Whether gaps of one site between neighbours are forbidden; no by default.
+    pub no_one_site_gaps: bool,
 }
 
 impl LegalizeOptions {
-    /// With so many sites free at either side of every cell.
-    #[must_use]
-    pub fn padding(self, padding: u32) -> Self {
-        LegalizeOptions { padding }
+    setters! {
+        /// With so many sites free at either side of every cell.
+        padding: u32,
+        /// With this largest displacement of a cell, in heights of rows.
+        max_displacement: Option<f64>,
+        /// With gaps of one site forbidden, or not.
+        no_one_site_gaps: bool,
     }
 }
 
-/// A cell for which no legal place was found.
+/// How far legalization is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Cells that have a legal place.
+    pub placed: usize,
+    /// Movable nodes with area.
+    pub cells: usize,
+}
+
+/// A cell for which no legal place was found, or none within the options.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Failed {
     /// The node, by its index in the design.
     pub node: u32,
@@ -80,8 +102,8 @@ pub struct Failed {
     pub reason: Reason,
 }
 
-/// Why no legal place was found for a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why no legal place was found for a cell, or none within the options.
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
     /// No row has its height, its kind of sites, its rails and an orientation that it may have.
@@ -95,6 +117,13 @@ pub enum Reason {
     },
     /// Where it may lie others do, and no room could be made.
     Full,
+    /// Its place is farther away than [`LegalizeOptions::max_displacement`].
+    TooFar {
+        /// Its displacement, in heights of rows.
+        rows: f64,
+    },
+    /// Beside it is a gap of one site.
+    OneSiteGap,
 }
 
 impl fmt::Display for Reason {
@@ -110,20 +139,29 @@ impl fmt::Display for Reason {
                 write!(f, "it takes {sites} sites, and the widest free run has {widest}")
             }
             Reason::Full => f.write_str("other cells take the sites where it may lie"),
+            Reason::TooFar { rows } => {
+                write!(f, "its place is {rows:.2} rows away, farther than the limit")
+            }
+            Reason::OneSiteGap => f.write_str("a gap of one site is beside it"),
         }
     }
 }
 
 /// A legal placement, but for the cells that failed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Legalized {
     /// Where all nodes lie. Those that failed are where they were.
     pub placement: Placement,
     /// Cells for which no legal place was found, by node.
     pub failed: Vec<Failed>,
+    /// Cells whose legal place is beyond [`LegalizeOptions::max_displacement`] or leaves a gap of
+    /// one site where that is forbidden, by node.
+    pub too_far: Vec<Failed>,
     /// Movable macros among the nodes, with cells of more than four rows.
     pub macros: usize,
+    /// Whether it was ended from outside: some cells are where they were then.
+    pub interrupted: bool,
 }
 
 /// Cells of more rows than this are placed with the macros, before others.
@@ -170,7 +208,7 @@ struct WithMacros {
 
 fn with_macros(design: &Design, padding: u32) -> Result<WithMacros, LegalizeError> {
     let mut sites = Sites::new(design)?;
-    let mut done = Legalized { placement: design.placement.clone(), failed: Vec::new(), macros: 0 };
+    let mut done = Legalized { placement: design.placement.clone(), ..Legalized::default() };
     // Macros stand on the first lattice that has rows for them, each once.
     let mut placed = vec![false; design.nodes.len()];
     let mut standing = vec![false; design.nodes.len()];
@@ -219,16 +257,35 @@ pub(crate) fn legalize_macros(
 /// Gives every movable node with area of `design` a legal place near where it is. On all threads
 /// of the current rayon pool.
 ///
+/// `watch` is called before the first cell, now and then, and after the last one. When it breaks,
+/// the placement so far is the result.
+///
 /// # Errors
 /// When the design's columns do not fit together, it has no rows with sites, a number is not
 /// finite, or sites are too many to count.
-pub fn legalize(design: &Design, options: &LegalizeOptions) -> Result<Legalized, LegalizeError> {
+pub fn legalize(
+    design: &Design,
+    options: &LegalizeOptions,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Legalized, LegalizeError> {
+    design.check()?;
+    let has_area = |i: &usize| design.nodes.width[*i] > 0.0 && design.nodes.height[*i] > 0.0;
+    let cells = design.movable().filter(has_area).count();
+    let mut watched = |placed: usize| watch(&Progress { placed, cells }).is_break();
+    if watched(0) {
+        let placement = design.placement.clone();
+        return Ok(Legalized { placement, interrupted: true, ..Legalized::default() });
+    }
     let WithMacros { mut sites, mut done, mut placed, mut standing } =
         with_macros(design, options.padding)?;
     let lattices = sites.lattices().len();
     let first = placed.clone();
     let homes = if lattices > 1 { Some(stage::homes(design, &sites)?) } else { None };
     for lattice in 0..lattices {
+        done.interrupted = watched(standing.iter().filter(|&&stands| stands).count());
+        if done.interrupted {
+            return Ok(done);
+        }
         let here = |i: &usize| homes.as_ref().is_none_or(|homes| homes[*i] == lattice as u32);
         let nodes =
             design.movable().filter(|i| !(sites.is_macro(design, *i) || first[*i]) && here(i));
@@ -242,10 +299,16 @@ pub fn legalize(design: &Design, options: &LegalizeOptions) -> Result<Legalized,
             sites = Sites::beside(design, &|i| placed[i], &done.placement)?;
         }
     }
-    let has_area = |i: &usize| design.nodes.width[*i] > 0.0 && design.nodes.height[*i] > 0.0;
     let rowless = design.movable().filter(|i| has_area(i) && !standing[*i]);
     done.failed.extend(rowless.map(|i| Failed { node: i as u32, reason: Reason::NoRow }));
     done.failed.sort_unstable_by_key(|failed| failed.node);
+    let LegalizeOptions { max_displacement, no_one_site_gaps, .. } = *options;
+    done.too_far = limits::exceeded(design, &done.placement, max_displacement, no_one_site_gaps);
+    let is_placed =
+        |far: &Failed| done.failed.binary_search_by_key(&far.node, |failed| failed.node).is_err();
+    done.too_far.retain(is_placed);
+    // All is done, whatever the answer.
+    let _ = watched(cells - done.failed.len());
     Ok(done)
 }
 

@@ -6,6 +6,7 @@ use crate::design::*;
 use crate::grid::Rect;
 use crate::legality::{self, LegalityOptions};
 use proptest::prelude::*;
+use std::ops::ControlFlow;
 
 /// The parts of a random design.
 #[derive(Clone, Debug)]
@@ -214,7 +215,8 @@ fn places<'a>(
 }
 
 fn judge(recipe: &Recipe, design: &Design, padding: u32) -> Result<usize, TestCaseError> {
-    let legalized = legalize(design, &LegalizeOptions::default().padding(padding)).unwrap();
+    let options = LegalizeOptions::default().padding(padding);
+    let legalized = legalize(design, &options, &mut |_| ControlFlow::Continue(())).unwrap();
     let failed: Vec<usize> = legalized.failed.iter().map(|f| f.node as usize).collect();
     let at = &legalized.placement;
     let placed = movable_at(design, at, &failed);

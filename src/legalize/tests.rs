@@ -5,6 +5,7 @@ use super::{Failed, LegalizeOptions, Reason, legalize};
 use crate::design::*;
 use crate::grid::Rect;
 use crate::legality::{self, LegalityOptions};
+use std::ops::ControlFlow;
 
 /// Returns rows of 10 with 50 sites of 1, every second upside down, and a cell of 3 × 10 for each
 /// of `rows`.
@@ -67,7 +68,9 @@ fn a_cell_stands_across_fragments_that_meet() {
         design.placement.x[0] = 2.2;
         design.rows[0].sites = 5;
         design.rows.push(Row { x, ..design.rows[0] });
-        let legalized = legalize(&design, &LegalizeOptions::default()).unwrap();
+        let legalized =
+            legalize(&design, &LegalizeOptions::default(), &mut |_| ControlFlow::Continue(()))
+                .unwrap();
         design.placement = legalized.placement;
         let legality = legality::check(&design, &LegalityOptions::default()).unwrap();
         (design.placement.x[0], legalized.failed, legality.is_legal())

@@ -70,8 +70,8 @@ mod wires;
 use crate::charge::Charge;
 use crate::design::{Design, DesignError, Nets, Placement};
 use crate::legality::{self, LegalityError, LegalityOptions, Violation};
-use crate::legalize::LegalizeError;
 use crate::legalize::sites::Sites;
+use crate::legalize::{Failed, LegalizeError, limits};
 use crate::lists::Lists;
 use crate::parallel::{self, PerThread};
 use crate::setters::setters;
@@ -118,11 +118,24 @@ pub struct RefineOptions<'a> {
     /// further where they are already; none by default. At a target density of 1 no legal
     /// placement does that.
     pub density: Option<&'a Charge>,
+    /// The largest displacement of a cell, |Δx| + |Δy| of its centre, in heights of the most
+    /// frequent rows. No limit by default.
+    pub max_displacement: Option<f64>,
+    /// Whether gaps of one site between neighbours are forbidden; no by default.
+    pub no_one_site_gaps: bool,
 }
 
 impl Default for RefineOptions<'_> {
     fn default() -> Self {
-        RefineOptions { rounds: 8, least_gain: 0.002, mirror: true, padding: 0, density: None }
+        RefineOptions {
+            rounds: 8,
+            least_gain: 0.002,
+            mirror: true,
+            padding: 0,
+            density: None,
+            max_displacement: None,
+            no_one_site_gaps: false,
+        }
     }
 }
 
@@ -136,6 +149,10 @@ impl<'a> RefineOptions<'a> {
         mirror: bool,
         /// With so many sites free on each side of a cell.
         padding: u32,
+        /// With this largest displacement of a cell, in heights of rows.
+        max_displacement: Option<f64>,
+        /// With gaps of one site forbidden, or not.
+        no_one_site_gaps: bool,
     }
 
     /// With bins that are not to be filled beyond their target.
@@ -195,6 +212,9 @@ pub struct Refined {
     pub stayed: usize,
     /// Whether it was ended from outside, before a round brought too little.
     pub interrupted: bool,
+    /// Cells that are beyond [`RefineOptions::max_displacement`] or beside a gap of one site where
+    /// that is forbidden, by node.
+    pub too_far: Vec<Failed>,
 }
 
 /// Why a placement cannot be refined.
@@ -255,6 +275,7 @@ pub fn refine(
         moved: 0,
         stayed: setup::with_area(design).count(),
         interrupted: false,
+        too_far: Vec::new(),
     };
     let mut still = setup::without_nets(design);
     for lattice in 0..Sites::new(&still)?.lattices().len() {
@@ -270,6 +291,9 @@ pub fn refine(
         refined.moved += setup::write_back(&state, &mut still.placement);
     }
     refined.placement = still.placement;
+    let RefineOptions { max_displacement, no_one_site_gaps, .. } = *options;
+    refined.too_far =
+        limits::exceeded(design, &refined.placement, max_displacement, no_one_site_gaps);
     Ok(refined)
 }
 

@@ -10,10 +10,12 @@ use placefield::legalize::{LegalizeOptions, Legalized, legalize};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 fn legalized(design: &Design) -> Legalized {
-    legalize(design, &LegalizeOptions::default()).unwrap()
+    let options = LegalizeOptions::default();
+    legalize(design, &options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 /// Whether the library finds a placement legal.
