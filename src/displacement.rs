@@ -80,11 +80,7 @@ pub fn between(
         placement.check(design.nodes.len())?;
     }
     let movable: Vec<usize> = design.movable().collect();
-    let distances: Vec<f64> = parallel::map(movable.len(), |k| {
-        let i = movable[k];
-        let (a, b) = (centre(design, from, i), centre(design, to, i));
-        (b.0 - a.0).abs() + (b.1 - a.1).abs()
-    });
+    let distances: Vec<f64> = parallel::map(movable.len(), |k| of(design, movable[k], from, to));
     let total: f64 = distances.iter().sum();
     let turned = |&&i: &&usize| from.orientation[i] != to.orientation[i];
     let mut sorted = distances.clone();
@@ -125,6 +121,12 @@ pub fn between(
         histogram: histogram(&sorted, design.row_height().unwrap_or(1.0)),
         farthest: farthest.collect(),
     })
+}
+
+/// Returns how far node `i` is from `from` to `to`.
+pub(crate) fn of(design: &Design, i: usize, from: &Placement, to: &Placement) -> f64 {
+    let (a, b) = (centre(design, from, i), centre(design, to, i));
+    (b.0 - a.0).abs() + (b.1 - a.1).abs()
 }
 
 /// Returns where the centre of node `i` lies in `placement`.

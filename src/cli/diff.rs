@@ -13,13 +13,14 @@ use super::pictures::save;
 use super::report::difference::Difference;
 use super::report::page::Page;
 use super::report::{DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report};
-use super::results::{list, tell};
+use super::results::{list, tell, write_farthest};
 use super::terminal::stdout;
 use super::views::{cells_and_overflow, coarse_grid, fixed_outlines};
 use crate::congestion::RoutingGrid;
 use crate::design::{Design, Placement};
-use crate::displacement::{self, Displacement, Moved, Range};
+use crate::displacement::{self, Displacement, Range};
 use crate::engine::Timed;
+use crate::flow::FarthestReport;
 use crate::formats::read_placement;
 use crate::grid::{BinGrid, Map, Rect};
 use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Picture, Scale};
@@ -137,26 +138,13 @@ pub(crate) struct DiffReport {
     /// How far the cells moved.
     displacement: Displacement,
     /// The cells that moved farthest, the farthest first.
-    farthest: Vec<Farthest>,
+    farthest: Vec<FarthestReport>,
     /// Warnings for readers of the numbers.
     warnings: Vec<Warning>,
 }
 
 impl Content for DiffReport {
     const COMMAND: &'static str = "diff";
-}
-
-/// A cell, by its centre before and after.
-#[derive(Serialize, JsonSchema)]
-struct Farthest {
-    /// Its name.
-    cell: String,
-    /// |Δx| + |Δy|, layout units.
-    distance: f64,
-    /// `[x, y]` before, layout units.
-    from: (f64, f64),
-    /// `[x, y]` after.
-    to: (f64, f64),
 }
 
 /// One of the two placements.
@@ -268,13 +256,6 @@ fn diff<T: Element>(
     };
     let mut warnings = a.warnings.clone();
     warnings.extend(b.warnings.iter().filter(|w| !a.warnings.contains(w)).cloned());
-    let of = |m: &Moved| Farthest {
-        cell: design.node_name(m.node as usize),
-        distance: m.distance,
-        from: m.from,
-        to: m.to,
-    };
-    let farthest = moved.farthest.iter().map(of).collect();
     let report = DiffReport {
         from: Side::of(&args.from, &a),
         to: Side::of(&args.to, &b),
@@ -282,8 +263,8 @@ fn diff<T: Element>(
         grid: a.grid,
         options: a.options.clone(),
         change,
+        farthest: FarthestReport::of(design, &moved),
         displacement: moved,
-        farthest,
         warnings,
     };
 
@@ -371,7 +352,7 @@ impl<T: crate::Real> Drawer<'_, T> {
     fn page(&self, reports: [&Report; 2], overflow: [&Map<f64>; 2]) -> Result<Page, Failure> {
         let moves = mean_moves(self.design, self.first, self.grid)?;
         let [x, y] = &moves.mean;
-        let row = |moved: &Farthest| {
+        let row = |moved: &FarthestReport| {
             let place = |(x, y): (f64, f64)| format!("({x:.1}, {y:.1})");
             let distance = format!("{:.1}", moved.distance);
             vec![moved.cell.clone(), distance, place(moved.from), place(moved.to)]
@@ -640,9 +621,5 @@ fn print(report: &DiffReport) -> io::Result<()> {
     for range in &m.histogram {
         writeln!(out, "  {:>10} {}", range_name(range), range.cells)?;
     }
-    for moved in &report.farthest {
-        let (name, (x0, y0), (x1, y1)) = (&moved.cell, moved.from, moved.to);
-        writeln!(out, "  {name} by {:.6}: ({x0}, {y0}) -> ({x1}, {y1})", moved.distance)?;
-    }
-    Ok(())
+    write_farthest(&mut out, &report.farthest)
 }

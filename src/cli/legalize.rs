@@ -5,12 +5,13 @@ use super::document::{Content, write_document};
 use super::failure::Failure;
 use super::input::{needs_f64, read_design, rounded_for, use_threads};
 use super::legality::fix_as_at_home;
-use super::log;
-use super::options::{DesignArgs, thread_count};
+use super::log::Doing;
+use super::options::{DesignArgs, seconds, thread_count};
 use super::outputs::{Outputs, PICTURES, check_names, check_placement_output, to_stdout};
 use super::report::DesignReport;
 use super::results::{list, tell};
-use super::stages::{self, LegalArgs};
+use super::stages::{self, LegalArgs, asked, deadline, legalizing};
+use super::stop;
 use super::terminal::stdout;
 use crate::cpu::engine::milliseconds;
 use crate::flow::{StageReport, Stages};
@@ -37,6 +38,9 @@ pub(crate) struct LegalizeArgs {
     threads: usize,
     #[command(flatten)]
     legal: LegalArgs,
+    /// Stop so many seconds after the command began; the placement so far is written
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<f64>,
     /// Write the summary as JSON (-: to standard output, in place of the text)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -89,10 +93,16 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     let design = &mut opened.design;
     let before = design.placement.clone();
     let mut reached = Stages::of_global(StageReport::of(design, None, None));
-    let legalizing = Instant::now();
-    log::begin("making the placement legal");
-    reached.legalize(design, &args.legal.options(), None)?;
-    let legalize_ms = milliseconds(legalizing);
+    let started = Instant::now();
+    stop::listen()?;
+    let deadline = deadline(begun, args.time_limit);
+    let doing = Doing::begin("making the placement legal");
+    reached.legalize(design, &args.legal.options(), None, &mut |progress| {
+        doing.show(|| legalizing(progress));
+        asked(deadline)
+    })?;
+    drop(doing);
+    let legalize_ms = milliseconds(started);
     if rounded_for(&args.output, design, &mut opened.warnings) {
         reached.judge(design, &before)?;
     }

@@ -200,6 +200,28 @@ pub(crate) fn bar(steps: u64) -> ProgressBar {
     }
 }
 
+/// Work in progress: a line on a terminal, and the text of the lines of progress.
+pub(crate) struct Doing(ProgressBar);
+
+impl Doing {
+    pub(crate) fn begin(what: &str) -> Self {
+        Doing(spinner(what.to_owned()))
+    }
+
+    pub(crate) fn show(&self, message: impl Fn() -> String) {
+        if !self.0.is_hidden() {
+            self.0.set_message(message());
+        }
+        progress(message);
+    }
+}
+
+impl Drop for Doing {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// Returns a spinner that turns on a terminal; none with `--quiet`.
 pub(crate) fn spinner(message: String) -> ProgressBar {
     begin(&message);

@@ -184,6 +184,11 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     number(text, |v| (0.0..=1e9).contains(&v), "a number of seconds from 0 to 1e9")
 }
 
+/// Parses `--max-displacement`.
+pub(crate) fn rows(text: &str) -> Result<f64, String> {
+    number(text, |v| (0.0..=1e9).contains(&v), "a number of row heights from 0 to 1e9")
+}
+
 /// Parses `--target-density`.
 pub(crate) fn target_density(text: &str) -> Result<f64, String> {
     number(text, |t| t > 0.0 && t <= 1.0, "a number above 0 and at most 1")

@@ -4,12 +4,12 @@ use super::document::{Content, write_document};
 use super::failure::{Failure, Stopped};
 use super::input::{Opened, needs_f64, read_design, rounded_for, use_threads};
 use super::legality;
-use super::log::{self, spinner};
+use super::log::Doing;
 use super::options::{Bins, DesignArgs, at_least_one, seconds, target_density, thread_count};
 use super::outputs::{Outputs, check_names, check_placement_output, to_stdout};
 use super::report::{DesignReport, GridReport};
-use super::results::{in_microns, tell};
-use super::stages::refined;
+use super::results::{in_microns, tell, write_farthest};
+use super::stages::{LimitArgs, asked, deadline, refined};
 use super::stop;
 use super::terminal::stdout;
 use crate::charge::{Charge, ChargeOptions};
@@ -19,16 +19,15 @@ use crate::flow::{DetailedReport, DisplacementReport, Distances, StageReport, sh
 use crate::formats::write_placement;
 use crate::grid::BinGrid;
 use crate::legality::LegalityReport;
-use crate::place::{Outcome, default_bins};
+use crate::place::default_bins;
 use crate::refine::{Progress, RefineError, RefineOptions, Step};
 use crate::warning::Warning;
 use clap::Args;
-use indicatif::ProgressBar;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Options of `placefield refine`.
 #[derive(Args)]
@@ -48,6 +47,8 @@ pub(crate) struct RefineArgs {
     /// Sites that cells keep free on each side, as far as they do before
     #[arg(long, value_name = "SITES", default_value_t = 0)]
     padding: u32,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Target density, above 0 and at most 1: no bin is filled beyond it that was not before
     #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true,
           value_parser = target_density)]
@@ -99,6 +100,10 @@ struct RefineOptionsReport {
     mirror: bool,
     /// Sites that cells keep free on each side.
     padding: u32,
+    /// Largest displacement of a cell, heights of rows.
+    max_displacement: Option<f64>,
+    /// Whether gaps of one site are forbidden.
+    no_one_site_gaps: bool,
     /// T.
     target_density: f64,
     /// Threads on the CPU.
@@ -123,30 +128,10 @@ struct RefineTimings {
     total: f64,
 }
 
-/// A line on a terminal that says how far refining is.
-pub(crate) struct Refining(ProgressBar);
-
-impl Refining {
-    pub(crate) fn begin() -> Self {
-        Refining(spinner("refining".to_owned()))
-    }
-
-    pub(crate) fn show(&self, progress: &Progress) {
-        let message = || {
-            let (round, step) = (progress.round + 1, in_words(progress.step));
-            format!("refining: round {round}, {step}: HPWL {:.6e}", progress.hpwl)
-        };
-        if !self.0.is_hidden() {
-            self.0.set_message(message());
-        }
-        log::progress(message);
-    }
-}
-
-impl Drop for Refining {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
+/// Says how far refining is.
+pub(crate) fn refining(progress: &Progress) -> String {
+    let (round, step) = (progress.round + 1, in_words(progress.step));
+    format!("refining: round {round}, {step}: HPWL {:.6e}", progress.hpwl)
 }
 
 fn in_words(step: Step) -> &'static str {
@@ -179,23 +164,19 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         return Err("the design has no nets, so there is nothing to shorten".into());
     }
     stop::listen()?;
-    let deadline =
-        args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
+    let deadline = deadline(begun, args.time_limit);
     let mut options =
         RefineOptions::default().rounds(args.rounds).mirror(!args.no_mirror).padding(args.padding);
+    options = args.limits.refine(options);
     if args.target_density < 1.0 || charge.target_densities().is_some() {
         options = options.density(&charge);
     }
-    let refining = Refining::begin();
-    let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let doing = Doing::begin("refining");
     let shortened = shorten(&mut opened.design, &options, &charge, &mut |progress| {
-        refining.show(progress);
-        match stop::is_asked() {
-            true => Some(Outcome::Interrupted),
-            false => late().then_some(Outcome::OutOfTime),
-        }
+        doing.show(|| refining(progress));
+        asked(deadline)
     });
-    drop(refining);
+    drop(doing);
     let (detailed, found) = match shortened {
         Err(RefineError::NotLegal(_)) => return Err(not_legal(args, &mut opened)?),
         other => other?,
@@ -215,12 +196,18 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
             rounds: options.rounds,
             mirror: options.mirror,
             padding: options.padding,
+            max_displacement: options.max_displacement,
+            no_one_site_gaps: options.no_one_site_gaps,
             target_density: args.target_density,
             threads: rayon::current_num_threads(),
         },
         stages: RefineStages { legal: before, detailed },
         displacement,
-        legality: legality::judge(&mut opened, args.design.pin_position(), false)?,
+        legality: legality::judge(
+            &mut opened,
+            args.design.pin_position(),
+            args.limits.no_one_site_gaps,
+        )?,
         timings_ms: RefineTimings {
             parse: opened.parse_ms,
             refine: 1e3 * seconds,
@@ -286,6 +273,7 @@ fn print(args: &RefineArgs, opened: &Opened, report: &RefineReport<'_>) -> io::R
     }
     let Distances { mean, p95, max } = report.displacement.distances;
     writeln!(out, "moved by   {mean:.1} on average, 95 % by at most {p95:.1}, at most {max:.1}")?;
+    write_farthest(&mut out, &report.displacement.farthest)?;
     writeln!(out, "legality   {}", report.legality)?;
     writeln!(out, "{}", args.output.display())?;
     args.json.iter().try_for_each(|path| writeln!(out, "{}", path.display()))

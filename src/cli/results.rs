@@ -4,6 +4,7 @@ use super::failure::{Failure, named};
 use super::log::{note, say};
 use super::terminal::{escaped, raw_stdout};
 use crate::design::Design;
+use crate::flow::FarthestReport;
 use crate::output::{check_writable, write_whole};
 use crate::warning::Warning;
 use std::io::{self, Write};
@@ -79,6 +80,18 @@ pub(crate) fn write_table(
             }
         }
         writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Writes the cells that moved farthest, one a line.
+pub(crate) fn write_farthest(out: &mut impl Write, farthest: &[FarthestReport]) -> io::Result<()> {
+    // To a thousandth, without zeros at the end.
+    let short = |v: f64| (v * 1e3).round() / 1e3;
+    let place = |(x, y)| format!("({}, {})", short(x), short(y));
+    for FarthestReport { cell, distance, rows, from, to } in farthest {
+        let (from, to) = (place(*from), place(*to));
+        writeln!(out, "  {cell} by {distance:.6} ({rows:.3} rows): {from} -> {to}")?;
     }
     Ok(())
 }

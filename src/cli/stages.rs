@@ -2,14 +2,18 @@
 
 use super::diff::moves_drawn;
 use super::failure::{Failure, Interrupted, Stopped};
+use super::options::rows;
 use super::report::part::{Image, Part, Table};
-use super::results::in_microns;
+use super::results::{in_microns, write_farthest};
+use super::stop;
 use crate::design::{Design, Placement};
 use crate::flow::{FailedReport, Overflow, Stage, StageReport, Stages};
-use crate::legalize::LegalizeOptions;
+use crate::legalize::{LegalizeOptions, Progress};
 use crate::place::Outcome;
+use crate::refine::RefineOptions;
 use clap::Args;
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 /// The options of legalisation.
 #[derive(Args, Clone, Copy, Debug)]
@@ -18,12 +22,55 @@ pub(crate) struct LegalArgs {
     #[arg(long, value_name = "SITES", default_value_t = 0,
           value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(crate) padding: u32,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 impl LegalArgs {
     pub(crate) fn options(&self) -> LegalizeOptions {
-        LegalizeOptions::default().padding(self.padding)
+        LegalizeOptions::default()
+            .padding(self.padding)
+            .max_displacement(self.limits.max_displacement)
+            .no_one_site_gaps(self.limits.no_one_site_gaps)
     }
+}
+
+/// Limits on the places of cells, in legalization and in detailed placement.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct LimitArgs {
+    /// The largest displacement of a cell in a stage, |dx| + |dy| of its centre, in heights of the
+    /// most frequent rows; a cell beyond it is named, and the exit code is 3
+    #[arg(long, value_name = "ROWS", value_parser = rows)]
+    pub(crate) max_displacement: Option<f64>,
+    /// Forbid gaps of one site between neighbours in a row; a cell beside one is named, and the
+    /// exit code is 3
+    #[arg(long)]
+    pub(crate) no_one_site_gaps: bool,
+}
+
+impl LimitArgs {
+    pub(crate) fn refine<'a>(&self, options: RefineOptions<'a>) -> RefineOptions<'a> {
+        options.max_displacement(self.max_displacement).no_one_site_gaps(self.no_one_site_gaps)
+    }
+}
+
+/// Says how far legalization is.
+pub(crate) fn legalizing(progress: &Progress) -> String {
+    format!("making the placement legal: {} of {} cells", progress.placed, progress.cells)
+}
+
+/// Returns what ends a stage now: an interruption or the clock.
+pub(crate) fn asked(deadline: Option<Instant>) -> Option<Outcome> {
+    let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    match stop::is_asked() {
+        true => Some(Outcome::Interrupted),
+        false => is_late().then_some(Outcome::OutOfTime),
+    }
+}
+
+/// Returns when a command that `begun` then has spent its time.
+pub(crate) fn deadline(begun: Instant, limit: Option<f64>) -> Option<Instant> {
+    limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)))
 }
 
 /// Returns the HPWL of a later stage over that of the global one, less one, in percent.
@@ -97,47 +144,63 @@ pub(crate) fn print(stages: &Stages, design: &Design, out: &mut impl Write) -> i
             moved.moved, moved.cells, far.mean, rows.mean, far.p95, rows.p95, far.max, rows.max
         )?;
     }
+    if let Some(moved) = &stages.displacement {
+        write_farthest(out, &moved.farthest)?;
+    }
     if let Some(legality) = &stages.legality {
         writeln!(out, "legality   {legality}")?;
     }
+    write_failed(&stages.failed, out)
+}
+
+/// Prints cells without a place within the options.
+fn write_failed(failed: &[FailedReport], out: &mut impl Write) -> io::Result<()> {
     const SHOWN: usize = 10;
-    for failed in stages.failed.iter().take(SHOWN) {
+    for failed in failed.iter().take(SHOWN) {
         writeln!(out, "  {}: {}", failed.cell, failed.reason)?;
     }
-    if stages.failed.len() > SHOWN {
-        writeln!(out, "  and {} more", stages.failed.len() - SHOWN)?;
+    if failed.len() > SHOWN {
+        writeln!(out, "  and {} more", failed.len() - SHOWN)?;
     }
     Ok(())
 }
 
 /// Returns the exit code's failure for a placement that is not legal where that was required.
 pub(crate) fn ended(stages: &Stages) -> Result<(), Failure> {
-    match (&stages.failed[..], &stages.legality) {
-        ([first, rest @ ..], _) => {
-            let FailedReport { cell, reason } = first;
-            let more = match rest.len() {
-                0 => String::new(),
-                count => format!("; and for {count} more"),
-            };
-            Err(Stopped(format!("no legal place was found for `{cell}`: {reason}{more}")).into())
-        }
-        ([], Some(legality)) if !legality.legal => {
+    if let Some(legal) = &stages.stages.legal {
+        stopped(legal.status, "legalization has not ended")?;
+    }
+    all_placed(&stages.failed)?;
+    match (&stages.legality, &stages.stages.detailed) {
+        (Some(legality), _) if !legality.legal => {
             Err(Stopped(format!("the placement is {legality}")).into())
         }
-        _ => {
-            let detailed = stages.stages.detailed.as_ref();
-            detailed.map_or(Ok(()), |detailed| refined(detailed.status, "the placement"))
-        }
+        (_, Some(detailed)) => refined(detailed.status, "the placement"),
+        _ => Ok(()),
     }
+}
+
+/// Fails where cells have no place within the options.
+fn all_placed(failed: &[FailedReport]) -> Result<(), Failure> {
+    let [FailedReport { cell, reason }, rest @ ..] = failed else { return Ok(()) };
+    let more = match rest.len() {
+        0 => String::new(),
+        count => format!("; and for {count} more"),
+    };
+    Err(Stopped(format!("no legal place was found for `{cell}`: {reason}{more}")).into())
 }
 
 /// Fails where wires could be shorter still, by how refining ended; `name` is what is legal all the
 /// same.
 pub(crate) fn refined(status: Outcome, name: &str) -> Result<(), Failure> {
-    let said = || format!("{name} is legal, and wires could be shorter still");
+    stopped(status, &format!("{name} is legal, and wires could be shorter still"))
+}
+
+/// Fails where a stage was ended from outside, with what there is then.
+fn stopped(status: Outcome, said: &str) -> Result<(), Failure> {
     match status {
         Outcome::Converged => Ok(()),
-        Outcome::Interrupted => Err(Interrupted(format!("interrupted: {}", said())).into()),
-        _ => Err(Stopped(format!("the time was spent: {}", said())).into()),
+        Outcome::Interrupted => Err(Interrupted(format!("interrupted: {said}")).into()),
+        _ => Err(Stopped(format!("the time was spent: {said}")).into()),
     }
 }

@@ -1,6 +1,6 @@
-//! Ctrl-C, SIGTERM and SIGHUP: a placement, a comparison and a benchmark end after the current
-//! iteration or table, so that results so far are written. All other commands, and these after a
-//! second interruption, end at once, and leave no incomplete file.
+//! Ctrl-C, SIGTERM and SIGHUP: the stages of a placement, a comparison and a benchmark end after
+//! the current step or table, so that results so far are written. All other commands, and these
+//! after a second interruption, end at once, and leave no incomplete file.
 
 use crate::cli::failure::Failure;
 use crate::cli::log;

@@ -1,6 +1,6 @@
 //! One global placement, and those that go on from it.
 
-use super::{FlowError, FlowOptions, Host, Overflow, Part, Subject};
+use super::{FlowError, FlowOptions, Host, Overflow, Part, Subject, ended};
 use crate::charge::Charge;
 use crate::design::{Design, NodeKind};
 use crate::legalize::legalize_macros;
@@ -47,10 +47,8 @@ impl Global {
         host.follow(placer, &records)?;
         while let Some(record) = placer.step().map_err(FlowError::from)? {
             records.push(*record);
-            if host.is_asked_to_stop() {
-                placer.stop(Outcome::Interrupted);
-            } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                placer.stop(Outcome::OutOfTime);
+            if let Some(outcome) = ended(host, deadline) {
+                placer.stop(outcome);
             }
             host.follow(placer, &records)?;
         }

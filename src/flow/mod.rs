@@ -82,7 +82,7 @@ use crate::charge::{Charge, ChargeError, ChargeOptions, origin_for};
 use crate::design::{Design, DesignError, Placement};
 use crate::grid::{BinGrid, GridError};
 use crate::legality::LegalityError;
-use crate::legalize::LegalizeOptions;
+use crate::legalize::{self, LegalizeOptions};
 use crate::place::routability::{Round, RoutabilityError, RoutabilityOptions};
 use crate::place::{
     Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits, macros,
@@ -96,8 +96,8 @@ use crate::wirelength::Netlist;
 pub use global::Global;
 use serde::Serialize;
 pub use stages::{
-    DetailedReport, DisplacementReport, Distances, FailedReport, Overflow, ShortenedReport, Stage,
-    StageReport, Stages, StagesReport, shorten,
+    DetailedReport, DisplacementReport, Distances, FailedReport, FarthestReport, LegalReport,
+    Overflow, ShortenedReport, Stage, StageReport, Stages, StagesReport, shorten,
 };
 use std::sync::Arc;
 use std::time::Instant;
@@ -272,13 +272,16 @@ pub trait Host {
     }
 
     /// Whether the placement is to end with its present result; called after every iteration, and
-    /// often in the detailed stage.
+    /// often in the later stages.
     fn is_asked_to_stop(&mut self) -> bool {
         false
     }
 
     /// Called with the congestion after a round.
     fn round(&mut self, _round: &Round) {}
+
+    /// Called with the progress of the legal stage.
+    fn legalizing(&mut self, _progress: &legalize::Progress) {}
 
     /// Called with the progress of the detailed stage.
     fn refining(&mut self, _progress: &refine::Progress) {}
@@ -449,9 +452,7 @@ pub fn place<H: Host>(
         let placed = stages_of(design, subject, global, seed, options, host)?;
         seconds += placed.global.seconds;
         seeds.push(placed.summary());
-        let ended = placed.global.was_stopped()
-            || options.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-            || host.is_asked_to_stop();
+        let ended = placed.global.was_stopped() || ended(host, options.deadline).is_some();
         if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
             best = Some((placed, design.placement.clone()));
         }
@@ -515,7 +516,11 @@ fn stages_of<H: Host>(
         if goes_on && global.outcome != Outcome::Interrupted {
             before = Some(design.placement.clone());
             host.begin(Part::Legal);
-            stages.legalize(design, &options.legalize, Some(charge))?;
+            let mut watch = |progress: &legalize::Progress| {
+                host.legalizing(progress);
+                ended(host, options.deadline)
+            };
+            stages.legalize(design, &options.legalize, Some(charge), &mut watch)?;
         }
         let placed = Placed {
             seed,
@@ -539,15 +544,20 @@ fn stages_of<H: Host>(
         host.begin(Part::Detailed);
         let mut watch = |progress: &refine::Progress| {
             host.refining(progress);
-            let late = options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            match host.is_asked_to_stop() {
-                true => Some(Outcome::Interrupted),
-                false => late.then_some(Outcome::OutOfTime),
-            }
+            ended(host, options.deadline)
         };
         placed.stages.refine(design, &options.refine, charge, before, &mut watch)?;
     }
     Ok(placed)
+}
+
+/// Returns the outcome if the host or the clock ends the placement now.
+fn ended<H: Host>(host: &mut H, deadline: Option<Instant>) -> Option<Outcome> {
+    let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    match host.is_asked_to_stop() {
+        true => Some(Outcome::Interrupted),
+        false => is_late().then_some(Outcome::OutOfTime),
+    }
 }
 
 impl Placed {

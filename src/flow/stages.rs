@@ -4,13 +4,14 @@ use super::FlowError;
 use crate::charge::Charge;
 use crate::cpu::density::CpuDensity;
 use crate::design::{Design, Hpwl, Placement};
-use crate::displacement::{self, Displacement};
+use crate::displacement::{self, Displacement, Moved};
 use crate::grid::Map;
 use crate::legality::{self, LegalityOptions, LegalityReport};
-use crate::legalize::{LegalizeOptions, legalize};
+use crate::legalize::{self, Failed, LegalizeOptions, legalize};
 use crate::place::Outcome;
 use crate::refine::{self, RefineOptions, Refined, refine};
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// A stage, in their order.
@@ -115,6 +116,20 @@ impl StageReport {
     }
 }
 
+/// Results of legalization.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct LegalReport {
+    /// `converged`; `stopped` or `interrupted` if it ended before every cell had its turn.
+    #[serde(serialize_with = "super::as_status")]
+    #[cfg_attr(feature = "cli", schemars(with = "String"))]
+    pub status: Outcome,
+    /// Results of the stage.
+    #[serde(flatten)]
+    pub stage: StageReport,
+}
+
 /// Results of detailed placement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
@@ -165,13 +180,9 @@ pub fn shorten(
 ) -> Result<(DetailedReport, Refined), refine::RefineError> {
     let begun = Instant::now();
     let mut status = Outcome::Converged;
-    let mut refined = refine(design, options, &mut |progress| match watch(progress) {
-        None => std::ops::ControlFlow::Continue(()),
-        Some(outcome) => {
-            status = outcome;
-            std::ops::ControlFlow::Break(())
-        }
-    })?;
+    let mut watch = broken_by(&mut status, watch);
+    let mut refined = refine(design, options, &mut watch)?;
+    drop(watch);
     std::mem::swap(&mut design.placement, &mut refined.placement);
     let seconds = begun.elapsed().as_secs_f64();
     let [swap, reorder, shift, mirror] = refined.shortened;
@@ -186,6 +197,20 @@ pub fn shorten(
     Ok((report, refined))
 }
 
+/// Returns a watch that breaks with the outcome that `watch` gives, and sets `status` to it.
+fn broken_by<P>(
+    status: &mut Outcome,
+    watch: &mut dyn FnMut(&P) -> Option<Outcome>,
+) -> impl FnMut(&P) -> ControlFlow<()> {
+    move |progress| match watch(progress) {
+        None => ControlFlow::Continue(()),
+        Some(outcome) => {
+            *status = outcome;
+            ControlFlow::Break(())
+        }
+    }
+}
+
 /// Every stage that was run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
@@ -195,14 +220,14 @@ pub struct StagesReport {
     pub global: StageReport,
     /// The legal placement.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub legal: Option<StageReport>,
+    pub legal: Option<LegalReport>,
     /// The refined placement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detailed: Option<DetailedReport>,
 }
 
 /// How far the movable cells went from the global placement on, layout units.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DisplacementReport {
@@ -217,6 +242,36 @@ pub struct DisplacementReport {
     pub distances: Distances,
     /// Distances in heights of the most frequent rows.
     pub rows: Distances,
+    /// The ten cells that moved farthest, the farthest first.
+    pub farthest: Vec<FarthestReport>,
+}
+
+/// A cell that moved, by its centre before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct FarthestReport {
+    /// Its name.
+    pub cell: String,
+    /// |Δx| + |Δy|, layout units.
+    pub distance: f64,
+    /// The distance in heights of the most frequent rows.
+    pub rows: f64,
+    /// `[x, y]` before, layout units.
+    pub from: (f64, f64),
+    /// `[x, y]` after, layout units.
+    pub to: (f64, f64),
+}
+
+impl FarthestReport {
+    /// Returns the cells of `design` that moved farthest.
+    pub fn of(design: &Design, moved: &Displacement) -> Vec<FarthestReport> {
+        let row = design.row_height().unwrap_or(1.0);
+        let of = |&Moved { node, distance, from, to }: &Moved| {
+            let cell = design.node_name(node as usize);
+            FarthestReport { cell, distance, rows: distance / row, from, to }
+        };
+        moved.farthest.iter().map(of).collect()
+    }
 }
 
 /// Distances of cells.
@@ -242,11 +297,12 @@ impl DisplacementReport {
             turned: moved.turned,
             distances: Distances { mean, p95, max },
             rows: Distances { mean: mean / row, p95: p95 / row, max: max / row },
+            farthest: FarthestReport::of(design, moved),
         }
     }
 }
 
-/// A cell for which no legal place was found.
+/// A cell for which no legal place was found, or none within the options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct FailedReport {
@@ -254,6 +310,20 @@ pub struct FailedReport {
     pub cell: String,
     /// Why there is none.
     pub reason: String,
+}
+
+impl FailedReport {
+    /// Returns the reports on `failed` cells of `design`.
+    pub fn of<'a>(
+        design: &Design,
+        failed: impl IntoIterator<Item = &'a Failed>,
+    ) -> Vec<FailedReport> {
+        let of = |failed: &Failed| FailedReport {
+            cell: design.node_name(failed.node as usize),
+            reason: failed.reason.to_string(),
+        };
+        failed.into_iter().map(of).collect()
+    }
 }
 
 /// Results of the stages; its JSON has the keys of the command's.
@@ -269,12 +339,15 @@ pub struct Stages {
     /// How far the movable cells went from the global placement on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub displacement: Option<DisplacementReport>,
-    /// Cells for which no legal place was found.
+    /// Cells for which no legal place was found, or none within the options.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedReport>,
     /// The displacement with all there is to know, for pictures.
     #[serde(skip)]
     pub moved: Option<Displacement>,
+    /// Whether gaps of one site are faults.
+    #[serde(skip)]
+    no_one_site_gaps: bool,
 }
 
 impl Stages {
@@ -286,6 +359,7 @@ impl Stages {
             displacement: None,
             failed: Vec::new(),
             moved: None,
+            no_one_site_gaps: false,
         }
     }
 
@@ -297,42 +371,40 @@ impl Stages {
     /// Returns the stages that were run, in order.
     pub fn all(&self) -> impl Iterator<Item = (Stage, &StageReport)> {
         let StagesReport { global, legal, detailed } = &self.stages;
+        let legal = legal.as_ref().map(|legal| &legal.stage);
         let detailed = detailed.as_ref().map(|detailed| &detailed.stage);
         Stage::ALL
             .into_iter()
-            .zip([Some(global), legal.as_ref(), detailed])
+            .zip([Some(global), legal, detailed])
             .filter_map(|(stage, report)| Some((stage, report?)))
     }
 
     /// Whether every cell stands legally, so that wires can be shortened.
     pub fn is_legal(&self) -> bool {
-        self.failed.is_empty() && self.legality.as_ref().is_some_and(|legality| legality.legal)
+        self.legality.as_ref().is_some_and(|legality| legality.legal)
     }
 
     /// Legalises the placement of `design` and checks the result; overflow is counted if there is a
-    /// charge.
+    /// charge. `watch` is called with the progress and returns an outcome to stop with, if any.
     ///
     /// # Errors
-    /// See [`legalize`].
+    /// See [`legalize`](legalize()).
     pub fn legalize(
         &mut self,
         design: &mut Design,
         options: &LegalizeOptions,
         charge: Option<&Charge>,
+        watch: &mut dyn FnMut(&legalize::Progress) -> Option<Outcome>,
     ) -> Result<(), FlowError> {
         let begun = Instant::now();
-        let legalized = legalize(design, options, &mut |_| std::ops::ControlFlow::Continue(()))?;
+        let mut status = Outcome::Converged;
+        let legalized = legalize(design, options, &mut broken_by(&mut status, watch))?;
         let before = std::mem::replace(&mut design.placement, legalized.placement);
         let seconds = begun.elapsed().as_secs_f64();
-        self.stages.legal = Some(StageReport::of(design, charge, Some(seconds)));
-        self.failed = legalized
-            .failed
-            .iter()
-            .map(|failed| FailedReport {
-                cell: design.node_name(failed.node as usize),
-                reason: failed.reason.to_string(),
-            })
-            .collect();
+        let stage = StageReport::of(design, charge, Some(seconds));
+        self.stages.legal = Some(LegalReport { status, stage });
+        self.failed = FailedReport::of(design, legalized.failed.iter().chain(&legalized.too_far));
+        self.no_one_site_gaps = options.no_one_site_gaps;
         self.judge(design, &before)
     }
 
@@ -352,6 +424,7 @@ impl Stages {
     ) -> Result<(), FlowError> {
         let (report, _) = shorten(design, options, charge, watch)?;
         self.stages.detailed = Some(report);
+        self.no_one_site_gaps = options.no_one_site_gaps;
         self.judge(design, global)
     }
 
@@ -361,6 +434,7 @@ impl Stages {
     /// See [`legality::check`].
     pub(crate) fn judge(&mut self, design: &Design, before: &Placement) -> Result<(), FlowError> {
         let options = LegalityOptions::default().reference(before);
+        let options = options.no_one_site_gaps(self.no_one_site_gaps);
         let found = legality::check(design, &options)?;
         self.legality = Some(LegalityReport::of(design, &found));
         let moved = displacement::between(design, before, &design.placement)?;

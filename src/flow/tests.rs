@@ -14,6 +14,8 @@ struct OnCpu {
     begun: Vec<Part>,
     most: Option<usize>,
     iterations: usize,
+    /// Asks to stop once this part has begun.
+    last: Option<Part>,
 }
 
 impl Host for OnCpu {
@@ -41,6 +43,7 @@ impl Host for OnCpu {
 
     fn is_asked_to_stop(&mut self) -> bool {
         self.most.is_some_and(|most| self.iterations + 1 >= most)
+            || self.last.is_some_and(|last| self.begun.contains(&last))
     }
 }
 
@@ -142,4 +145,18 @@ fn interrupted_flows_run_no_later_stage() {
     assert_eq!(placed.global.outcome, Outcome::Interrupted);
     assert_eq!((host.begun, placed.stages.last().0), (vec![Part::Seed(1000)], Stage::Global));
     assert_eq!(placed.global.records.len(), 6);
+}
+
+#[test]
+fn the_legal_stage_is_interrupted_and_has_a_deadline() {
+    let mut host = OnCpu { last: Some(Part::Legal), ..OnCpu::default() };
+    let placed = placed(&mut design(0), &FlowOptions::default(), &mut host);
+    let legal = placed.stages.stages.legal.expect("it has begun");
+    assert_eq!((placed.global.outcome, legal.status), (Outcome::Converged, Outcome::Interrupted));
+    assert_eq!(placed.stages.stages.detailed, None);
+
+    let options = FlowOptions { deadline: Some(Instant::now()), ..FlowOptions::default() };
+    let placed = self::placed(&mut design(0), &options, &mut OnCpu::default());
+    let legal = placed.stages.stages.legal.expect("it has begun");
+    assert_eq!((placed.global.outcome, legal.status), (Outcome::OutOfTime, Outcome::OutOfTime));
 }

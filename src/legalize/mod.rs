@@ -19,7 +19,7 @@
 //! ```
 //! use placefield::design::{Design, NodeKind, Nodes, Orientation, Placement, Row};
 //! use placefield::legality::{self, LegalityOptions};
-//! use placefield::legalize::{self, LegalizeOptions};
+//! use placefield::legalize::{LegalizeOptions, legalize};
 //! use std::ops::ControlFlow;
 //!
 //! // Three cells of 4 × 10 in a heap, on two rows.
@@ -39,8 +39,8 @@
 //!     rows: vec![row, Row { y: 10.0, ..row }],
 //!     ..Design::default()
 //! };
-//! let mut watch = |_: &legalize::Progress| ControlFlow::Continue(());
-//! let legalized = legalize::legalize(&design, &LegalizeOptions::default(), &mut watch)?;
+//! let options = LegalizeOptions::default();
+//! let legalized = legalize(&design, &options, &mut |_| ControlFlow::Continue(()))?;
 //! assert!(legalized.failed.is_empty());
 //! design.placement = legalized.placement;
 //! assert!(legality::check(&design, &LegalityOptions::default())?.is_legal());
@@ -58,6 +58,7 @@ mod stage;
 mod watch;
 
 use crate::design::{Design, Placement};
+use crate::displacement;
 use crate::rows::{Cells, RowsError, Sites};
 use crate::setters::setters;
 use std::fmt;
@@ -71,7 +72,7 @@ pub struct LegalizeOptions {
     /// Sites that stay free at either side of every cell that is no macro. None by default.
     pub padding: u32,
     /// How far cells may move, |Δx| + |Δy| of their centres in row heights. A cell that moves
-    /// farther is among [`Legalized::failed`], and is legal all the same. No limit by default.
+    /// farther is among [`Legalized::too_far`], and is legal all the same. No limit by default.
     pub max_displacement: Option<f64>,
     /// Whether gaps of one site between cells are closed, or made wider. No by default.
     pub no_one_site_gaps: bool,
@@ -150,13 +151,15 @@ impl fmt::Display for Reason {
 }
 
 /// A legal placement, but for the cells that failed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Legalized {
     /// Where all nodes lie. Those that failed are where they were.
     pub placement: Placement,
     /// Cells for which no legal place was found, by node.
     pub failed: Vec<Failed>,
+    /// Cells whose legal place is beyond [`LegalizeOptions::max_displacement`], by node.
+    pub too_far: Vec<Failed>,
     /// Movable macros among the nodes, with cells that have a halo.
     pub macros: usize,
     /// Whether it was stopped from outside.
@@ -212,12 +215,7 @@ fn with_macros(
     watch: &mut Watch<'_>,
 ) -> Result<WithMacros, RowsError> {
     let mut sites = Sites::new(design)?;
-    let mut done = Legalized {
-        placement: design.placement.clone(),
-        failed: Vec::new(),
-        macros: 0,
-        interrupted: false,
-    };
+    let mut done = Legalized { placement: design.placement.clone(), ..Legalized::default() };
     // Macros are placed on the first lattice that has rows for them, each once.
     let mut placed = vec![false; design.nodes.len()];
     let mut standing = vec![false; design.nodes.len()];
@@ -299,24 +297,23 @@ pub fn legalize(
     let has_area = |i: &usize| design.nodes.width[*i] > 0.0 && design.nodes.height[*i] > 0.0;
     let rowless = design.movable().filter(|i| has_area(i) && !standing[*i]);
     done.failed.extend(rowless.map(|i| Failed { node: i as u32, reason: Reason::NoRow }));
-    done.failed.extend(too_far(design, &done.placement, options.max_displacement));
     done.failed.sort_unstable_by_key(|failed| failed.node);
+    done.too_far = too_far(design, &done.placement, options.max_displacement);
+    let is_placed =
+        |far: &Failed| done.failed.binary_search_by_key(&far.node, |failed| failed.node).is_err();
+    done.too_far.retain(is_placed);
     done.interrupted |= watch.stopped();
     Ok(done)
 }
 
-/// Returns the movable nodes whose centres are farther from where they were than the limit.
-fn too_far(design: &Design, to: &Placement, limit: Option<f64>) -> Vec<Failed> {
+/// Returns the movable nodes of `design` that are farther from their places in it, in `placement`,
+/// than so many heights of the most frequent rows.
+pub(crate) fn too_far(design: &Design, placement: &Placement, limit: Option<f64>) -> Vec<Failed> {
     let (Some(limit), Some(row)) = (limit, design.row_height()) else { return Vec::new() };
-    let centre = |at: &Placement, i: usize| {
-        let (w, h) = design.nodes.size(i, at.orientation[i]);
-        (at.x[i] + w / 2.0, at.y[i] + h / 2.0)
-    };
-    let far = |i: usize| {
-        let (before, after) = (centre(&design.placement, i), centre(to, i));
-        let rows = ((after.0 - before.0).abs() + (after.1 - before.1).abs()) / row;
-        (rows > limit * (1.0 + 1e-9))
-            .then_some(Failed { node: i as u32, reason: Reason::TooFar { rows } })
+    let far = |node: usize| {
+        let rows = displacement::of(design, node, &design.placement, placement) / row;
+        let failed = Failed { node: node as u32, reason: Reason::TooFar { rows } };
+        (rows > limit * (1.0 + 1e-9)).then_some(failed)
     };
     design.movable().filter_map(far).collect()
 }

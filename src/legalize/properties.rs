@@ -224,7 +224,8 @@ fn places<'a>(
 }
 
 fn judge(recipe: &Recipe, design: &Design, padding: u32) -> Result<usize, TestCaseError> {
-    let legalized = legalize(design, &LegalizeOptions::default().padding(padding)).unwrap();
+    let options = LegalizeOptions::default().padding(padding);
+    let legalized = legalize(design, &options).unwrap();
     let failed: Vec<usize> = legalized.failed.iter().map(|f| f.node as usize).collect();
     let at = &legalized.placement;
     let placed = movable_at(design, at, &failed);

@@ -449,12 +449,16 @@ pub(super) fn legalize<'py>(
     let after = After::of(&Options(options))?;
     let of = design.get();
     let made = detached(py, || {
-        on_threads(after.threads, |_| {
+        on_threads(after.threads, |stop| {
             let mut design = (*of.design).clone();
             let mut stages = Stages::of_global(StageReport::of(&design, None, None));
             let options = LegalizeOptions::default().padding(after.padding);
-            stages.legalize(&mut design, &options, None)?;
-            let status = if stages.is_legal() { "converged" } else { "stopped" };
+            stages.legalize(&mut design, &options, None, &mut |_| {
+                let ended = stop.load(Ordering::Relaxed) || after.is_late();
+                ended.then_some(Outcome::OutOfTime)
+            })?;
+            let is_done = stages.is_legal() && stages.failed.is_empty();
+            let status = if is_done { "converged" } else { "stopped" };
             let mut made = Made::of_stages(of, design, &stages)?;
             made.say("status", json!(status));
             Ok(made)

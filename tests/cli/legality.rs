@@ -199,7 +199,9 @@ fn two_placements_are_compared() {
     assert_eq!((&moved["max"], &moved["median"]), (&json!(9.0), &json!(0.0)));
     assert_eq!(
         report["farthest"][0],
-        json!({"cell": "c0", "distance": 9.0, "from": [6.0, 1.0], "to": [7.0, 9.0]})
+        json!({
+            "cell": "c0", "distance": 9.0, "rows": 4.5, "from": [6.0, 1.0], "to": [7.0, 9.0],
+        })
     );
     assert_eq!(report["farthest"][1]["cell"], "big");
     // The net reaches from c0 to c7 at (12, 7): 6 + 6 before, 5 + 2 after.

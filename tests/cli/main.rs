@@ -14,6 +14,7 @@ mod def;
 mod files;
 mod generated;
 mod legality;
+mod legalize;
 mod pictures;
 mod place;
 mod ranks;

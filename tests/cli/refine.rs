@@ -1,7 +1,7 @@
 //! `refine`: shorter wires, legal cells, the JSON's keys and the exit codes.
 
 use crate::tiny::{Tiny, flipped_rows};
-use crate::{eval_json, failure, json_of, placefield, run};
+use crate::{Words, eval_json, failure, json_of, placefield, run};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -74,6 +74,25 @@ fn a_placement_that_is_not_legal_is_refused() {
                 by 6.000000e0): refine needs a legal placement: run `placefield legalize` first";
     assert!(said.starts_with(want), "{said}");
     assert!(!out.exists());
+}
+
+#[test]
+fn cells_beyond_the_largest_displacement_are_named() {
+    let tiny = pairs();
+    let (_, report) = refined(&tiny, "--max-displacement 1000");
+    assert_eq!(report.get("failed"), None);
+    assert_eq!(report["options"]["max_displacement"], 1000.0);
+    let farthest = &report["displacement"]["farthest"];
+    assert_eq!(farthest[0]["distance"], report["displacement"]["max"]);
+    let cells = farthest.as_array().unwrap().len();
+    let (out, json) = (tiny.folder().join("refined.pl"), tiny.folder().join("refined.json"));
+    let args: &[&dyn Words] = &[&"refine", &tiny.aux(), &"--json", &json, &"-o", &out];
+    // Cells move by a row or more, or not at all.
+    let assert = placefield(&[&args, &"--max-displacement 0.5"]).assert();
+    let failed = json_of(&json)["failed"].as_array().map_or(0, Vec::len);
+    assert!(cells > 0 && assert.get_output().status.code() == Some(if failed > 0 { 3 } else { 0 }));
+    let far = json_of(&json)["displacement"]["rows"]["max"].as_f64().unwrap();
+    assert_eq!(failed > 0, far > 0.5);
 }
 
 #[test]

@@ -7,15 +7,17 @@ use super::progress::Progress;
 use crate::charge::Charge;
 use crate::cli::engines::{self, Chosen, EngineReal};
 use crate::cli::failure::Failure;
-use crate::cli::log;
+use crate::cli::log::{self, Doing};
 use crate::cli::options::SolveArgs;
-use crate::cli::refine::Refining;
+use crate::cli::refine::refining;
 use crate::cli::results::tell;
+use crate::cli::stages::legalizing;
 use crate::cli::stop;
 use crate::cpu::engine::milliseconds;
 use crate::engine::{Choice, Descriptor};
 use crate::flow::checkpoint::{Checkpoints, Subject};
 use crate::flow::{Host, Part, Resumed};
+use crate::legalize;
 use crate::place::routability::Round;
 use crate::place::{Backend, PlaceOptions, Placer, Record};
 use crate::refine;
@@ -61,7 +63,7 @@ pub(super) struct Ran {
     told: bool,
     part: Option<Part>,
     progress: Option<Progress>,
-    refining: Option<Refining>,
+    doing: Option<Doing>,
 }
 
 impl<T: EngineReal> Command<'_, T> {
@@ -101,11 +103,12 @@ impl<T: EngineReal> Host for Command<'_, T> {
     fn begin(&mut self, part: Part) {
         self.ran.setup_ms.get_or_insert_with(|| milliseconds(self.setup));
         self.ran.part = Some(part);
+        self.ran.doing = None;
         self.ran.went_on |= matches!(part, Part::Beside(_) | Part::Round(_));
         match part {
             Part::Seed(seed) => log::begin(&format!("spreading cells, seed {seed}")),
-            Part::Legal => log::begin("making the placement legal"),
-            Part::Detailed => self.ran.refining = Some(Refining::begin()),
+            Part::Legal => self.ran.doing = Some(Doing::begin("making the placement legal")),
+            Part::Detailed => self.ran.doing = Some(Doing::begin("refining")),
             Part::Beside(macros) => {
                 log::begin(&format!("spreading cells again beside {macros} legal macros"));
             }
@@ -157,9 +160,11 @@ impl<T: EngineReal> Host for Command<'_, T> {
         log::note(&round.to_string());
     }
 
+    fn legalizing(&mut self, progress: &legalize::Progress) {
+        self.ran.doing.iter().for_each(|doing| doing.show(|| legalizing(progress)));
+    }
+
     fn refining(&mut self, progress: &refine::Progress) {
-        if let Some(refining) = &self.ran.refining {
-            refining.show(progress);
-        }
+        self.ran.doing.iter().for_each(|doing| doing.show(|| refining(progress)));
     }
 }

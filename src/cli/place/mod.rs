@@ -41,7 +41,7 @@ use std::ffi::OsStr;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 pub(crate) use summary::PlaceReport;
 use summary::{PlaceTimings, Summary};
 
@@ -215,11 +215,10 @@ fn place<T: EngineReal>(
     flow.bodies.precision = T::PRECISION;
     (flow.until, flow.place) = (args.until, place_options);
     (flow.noise, flow.seed, flow.seeds) = (args.experts.noise, options.seed, args.seeds);
-    flow.deadline =
-        args.time_limit.and_then(|limit| begun.checked_add(Duration::from_secs_f64(limit)));
+    flow.deadline = stages::deadline(begun, args.time_limit);
     flow.routability = args.routability.options(&opened);
     flow.legalize = args.legal.options();
-    flow.refine = flow.refine.padding(args.legal.padding);
+    flow.refine = args.legal.limits.refine(flow.refine.padding(args.legal.padding));
     // Only who asks for room wants it kept; bins hold some cells each then, not a part of one.
     let kept = given
         .target_density
