@@ -18,9 +18,9 @@
 //! T = 0.9: an overflow of 21624 of 53307432 gives 0.000173.
 //!
 //! As in the contest, a bin without free space is passed over, `terminal` nodes alone are fixed
-//! area (`FixedOverlappable` ones take none), and HPWL counts every net once whatever its weight. Area
-//! outside the box, which the contest refuses, is left out; overlapping fixed cells and rows, which
-//! it does not expect, add up, and free space below zero counts as none.
+//! area (`FixedOverlappable` ones take none), and HPWL counts every net once whatever its weight.
+//! Area outside the box, which the contest refuses, is left out; overlapping fixed cells and rows,
+//! which it does not expect, add up, and free space below zero counts as none.
 
 use crate::charge::fixed::clip;
 use crate::charge::overlap::Axis;

@@ -7,8 +7,9 @@
 //! target density, fillers and background; cells of different regions do not push one another.
 //! Without fences there is one region, the die.
 //!
-//! A fence of a design may admit other cells ([`crate::design::Fence::admits_others`]). Such a fence
-//! is not blocked for the cells of no fence, but its members take their share of its area from them.
+//! A fence of a design may admit other cells ([`crate::design::Fence::admits_others`]). Such a
+//! fence is not blocked for the cells of no fence, but its members take their share of its area
+//! from them.
 
 use super::fixed::{self, clip, gaps};
 use super::{Charge, ChargeError, check_length};
@@ -86,8 +87,8 @@ impl Charge {
         self.set_named_fences(fences, &vec![false; fences.len()], region, Vec::new())
     }
 
-    /// Calls [`Charge::set_fences`] with fences of these names, if any, some of which admit cells of
-    /// no fence as well.
+    /// Calls [`Charge::set_fences`] with fences of these names, if any, some of which admit cells
+    /// of no fence as well.
     fn set_named_fences(
         &mut self,
         fences: &[Vec<Rect>],

@@ -44,8 +44,8 @@ impl Class {
 /// Most rows that columns of sites are made into, besides one for each sixteen bytes of the file.
 const MOST_ROWS: u64 = 1 << 14;
 
-/// Makes the design of a DEF file, given by its path and its size in bytes; the columns fit. Fillers are movable
-/// with `keep_fillers`, and else left out.
+/// Makes the design of a DEF file, given by its path and its size in bytes; the columns fit.
+/// Fillers are movable with `keep_fillers`, and else left out.
 pub(super) fn assemble(
     (path, bytes): (&Path, u64),
     library: &Library,

@@ -6,8 +6,9 @@ use crate::grid::Rect;
 /// Most points of a polygon: its rectangles may be as many as the square of a quarter of them.
 const MOST_POINTS: usize = 256;
 
-/// Returns the rectangles that make up the polygon; they do not overlap. Two points are the corners of a rectangle. `None` if an edge is not along an axis or there are
-/// more than [`MOST_POINTS`] points.
+/// Returns the rectangles that make up the polygon; they do not overlap. Two points are the corners
+/// of a rectangle. `None` if an edge is not along an axis or there are more than [`MOST_POINTS`]
+/// points.
 pub(super) fn rectangles(points: &[(f64, f64)]) -> Option<Vec<Rect>> {
     let all = bounds(points)?;
     if points.len() == 2 {

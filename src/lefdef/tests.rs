@@ -379,8 +379,8 @@ fn shapes_on_overlap_layers_are_the_outline_of_a_block() {
         LAYER m1 TYPE ROUTING ; END m1 END LIBRARY";
     let cells = "MACRO l CLASS BLOCK ; SIZE 4 BY 6 ; ORIGIN 1 0 ;
         OBS LAYER m1 ; RECT 0 0 3 6 ; LAYER OVERLAP ; POLYGON -1 0 -1 6 1 6 1 3 3 3 3 0 ; END END l
-        MACRO whole CLASS BLOCK ; SIZE 4 BY 6 ; OBS LAYER OVERLAP ; RECT 0 0 4 3 ; RECT 0 2 4 6 ; END
-        END whole
+        MACRO whole CLASS BLOCK ; SIZE 4 BY 6 ; OBS LAYER OVERLAP ; RECT 0 0 4 3 ; RECT 0 2 4 6 ;
+        END END whole
         MACRO other CLASS BLOCK ; SIZE 4 BY 6 ; OBS LAYER m1 ; RECT 0 0 1 1 ; END END other
         END LIBRARY";
     let def =

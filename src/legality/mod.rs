@@ -10,8 +10,8 @@
 //! cells, rows, sites, overlaps; <http://archive.sigda.org/ispd2006/contest.html>) and, where the
 //! rows say it, orientations as LEF/DEF has them.
 //!
-//! Neighbours keep the spacings that the edge types of their library cells ask for, and by option no
-//! gap is one site wide. Partial blockages are not overfilled.
+//! Neighbours keep the spacings that the edge types of their library cells ask for, and by option
+//! no gap is one site wide. Partial blockages are not overfilled.
 //!
 //! Not checked: cells without area, `FixedOverlappable` nodes (cells may lie over those), and
 //! overlaps of fixed cells with one another, which are the design's own.
@@ -84,8 +84,8 @@ pub enum Fault {
     OffRow,
     /// The left edge of a movable cell is on no site; the amount is the distance to the nearest.
     OffSite,
-    /// A movable cell of an odd number of rows does not lie as its row asks, or one of any height as
-    /// its library cell may not; the amount is its area.
+    /// A movable cell of an odd number of rows does not lie as its row asks, or one of any height
+    /// as its library cell may not; the amount is its area.
     Orientation,
     /// A fixed cell is not where the design has it, or turned; the amount is how far it was moved
     /// along x and y together.

@@ -126,7 +126,8 @@ fn edges<'a>(
     }
 }
 
-/// Adds the gaps of exactly one free site beside a movable cell; the ends of the row count as cells.
+/// Adds the gaps of exactly one free site beside a movable cell; the ends of the row count as
+/// cells.
 fn gaps(level: &RowsAtY, items: &[Item], near: f64, all: &mut Vec<Violation>) {
     for (low, high, site) in level.runs() {
         let end = |x: f64| Item { xl: x, xh: x, node: None, movable: false, edges: [None; 2] };

@@ -133,8 +133,8 @@ fn common(a: &Rect, b: &Rect, tolerance: f64) -> Option<Rect> {
     (both.width() > tolerance && both.height() > tolerance).then_some(both)
 }
 
-/// Returns the rectangle that the boxes of two cells share, and the area that the cells share in it;
-/// `None` if they share none.
+/// Returns the rectangle that the boxes of two cells share, and the area that the cells share in
+/// it; `None` if they share none.
 fn shared(design: &Design, a: &Cell, b: &Cell, tolerance: f64) -> Option<(Rect, f64)> {
     let place = common(&a.rect, &b.rect, tolerance)?;
     if !(a.outlined || b.outlined) {

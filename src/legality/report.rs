@@ -62,7 +62,8 @@ pub struct ViolationReport {
     pub cells: Vec<String>,
     /// The amount, as defined by [`Fault`].
     pub amount: f64,
-    /// `[xl, yl, xh, yh]` of the area that two cells share, the gap, the blockage, and else the cell.
+    /// `[xl, yl, xh, yh]` of the area that two cells share, the gap, the blockage, and else the
+    /// cell.
     pub place: [f64; 4],
 }
 

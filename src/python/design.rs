@@ -172,7 +172,7 @@ impl Design {
     #[new]
     fn new(other: &Bound<'_, Design>) -> Self {
         let other = other.get();
-        Design::new_of(other.design.clone(), other.source.clone())
+        Design::new_of(other.design.clone(), other.source.clone(), other.unplaced.clone())
     }
 
     /// Name of the design: that of its .aux file, or the one in its .def file.

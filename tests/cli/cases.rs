@@ -142,7 +142,8 @@ fn unplaced_components_are_a_fault_of_their_own() {
     let out = files.path("o.def");
     let refine: &[&dyn Words] = &[&"refine", &def, &"--lef", &lef, &"-o", &out];
     let told = failure(&[&refine]);
-    let want = "not legal: 2 unplaced (a): refine needs a legal placement: run `placefield legalize` first";
+    let want = "not legal: 2 unplaced (a): refine needs a legal placement: run `placefield \
+                legalize` first";
     assert!(told.contains(want), "{told}");
     // A placement in place of the design's own has its own unplaced components.
     run(&[&"legalize", &def, &"--lef", &lef, &"-o", &out]);
@@ -211,7 +212,8 @@ fn fillers_are_left_out_and_taps_stay() {
     let lef = files.write("a.lef", &with_fillers());
     let components = "- a A1 + PLACED ( 400 0 ) N ;\n- b A1 + PLACED ( 800 0 ) N ;\n\
                       - f FILL + PLACED ( 1600 0 ) N ;\n- g FILL + FIXED ( 3200 0 ) N ;\n\
-                      - h FILL ;\n- t TAP + PLACED ( 0 2000 ) FS ;\n- e CAP + PLACED ( 7200 0 ) N ;\n";
+                      - h FILL ;\n- t TAP + PLACED ( 0 2000 ) FS ;\n\
+                      - e CAP + PLACED ( 7200 0 ) N ;\n";
     let text = changed(
         "grpu.def",
         &[
