@@ -217,10 +217,11 @@ fn fault(design: &Design) -> Option<String> {
             }) {
                 x = row.xh;
             }
-            if x < cell.xh - tolerance {
+            let height = of_row(y).map(|row| row.height).fold(0.0, f64::max);
+            if x < cell.xh - tolerance || height <= 0.0 {
                 return Some(format!("{name} has no sites at {x} {y}: {cell:?}"));
             }
-            y += of_row(y).map(|row| row.height).fold(0.0, f64::max);
+            y += height;
         }
         let other = cells.iter().find(|&&other| other != i && share(&rect(other), &cell));
         if let Some(&other) = other {
@@ -314,6 +315,34 @@ struct Names {
     converted: Vec<String>,
     /// The LEF file of the converted design.
     back: String,
+}
+
+#[test]
+fn faults_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for (name, text) in ["d.lef", "d.def"].iter().zip(def()) {
+        fs::write(path(name), text).unwrap();
+    }
+    let options = ReadOptions::default().lef([path("d.lef")]);
+    let mut design = read_design(&path("d.def"), &options).unwrap().design;
+    assert!(fault(&design).is_some());
+    // Six in a row, and the others above them.
+    for i in (0..12).filter(|i| *i != 3) {
+        let (x, y) = (1600.0 * (i % 6) as f64, if i < 6 { 0.0 } else { 8000.0 });
+        (design.placement.x[i], design.placement.y[i]) = (x, y);
+    }
+    assert_eq!(fault(&design), None);
+    let broken = |change: &dyn Fn(&mut Design), says: &str| {
+        let mut design = design.clone();
+        change(&mut design);
+        assert!(fault(&design).unwrap().contains(says), "{says}");
+    };
+    broken(&|d| d.placement.x[1] += 100.0, "u1 is on no site");
+    broken(&|d| d.placement.x[7] = design.placement.x[6] + 400.0, "u6 lies on u7");
+    broken(&|d| (d.placement.x[8], d.placement.y[8]) = (4000.0, 4000.0), "u8 lies on u3");
+    broken(&|d| d.placement.x[9] = 15_600.0, "u9 has no sites");
+    broken(&|d| d.placement.y[5] = 12_000.0, "u5 has no sites");
 }
 
 #[test]

@@ -410,8 +410,9 @@ fn what_is_called_legal_is_what_the_def_holds() {
     let (def, lef, out) = (chip.file("chip.def"), chip.file("chip.lef"), chip.file("o.def"));
     let cells: Vec<String> =
         (0..4).map(|k| format!("u{k} inv + PLACED ( {} 0 ) N", 1200 * k)).collect();
+    let nets = "NETS 1 ;\n- n ( u0 A ) ( u3 A ) ;\nEND NETS\n";
     let rows = "ROW r0 core 0.5 0 N DO 100 BY 1 STEP 400 0 ;\n";
-    std::fs::write(&def, def_of(2000, 40_000, rows, &cells, "")).unwrap();
+    std::fs::write(&def, def_of(2000, 40_000, rows, &cells, nets)).unwrap();
     let args: &[&dyn Words] = &[&"legalize", &def, &"--lef", &lef, &"--json", &chip.file("j")];
     let assert = placefield(&[&args, &"-o", &out]).assert().code(3);
     let said = crate::said(&assert);
@@ -421,6 +422,10 @@ fn what_is_called_legal_is_what_the_def_holds() {
     let pl = chip.file("o.pl");
     run(&[&args, &"-o", &pl]);
     assert_eq!(json_of(chip.file("j"))["legality"]["legal"], true);
+    let refine: &[&dyn Words] = &[&"refine", &def, &"--lef", &lef, &"--pl", &pl, &"-o"];
+    run(&[&refine, &chip.file("r.pl")]);
+    placefield(&[&refine, &out]).assert().code(3);
+    placefield(&[&"place", &def, &"--lef", &lef, &"--engine cpu -o", &out]).assert().code(3);
     run(&[&"eval", &def, &"--lef", &lef, &"--pl", &pl, &"--require-legal"]);
 }
 
