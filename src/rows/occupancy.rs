@@ -34,7 +34,9 @@ impl Span {
         if before.is_some_and(|before| before.left <= near && near < before.right) {
             return before;
         }
-        let distance = |span: &Span| (span.left - near).max(near - span.right).max(0);
+        let distance = |span: &Span| {
+            span.left.saturating_sub(near).max(near.saturating_sub(span.right)).max(0)
+        };
         [before, part(after)].into_iter().flatten().min_by_key(distance)
     }
 }
