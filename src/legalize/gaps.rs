@@ -13,6 +13,9 @@ use crate::rows::{AllowedRow, Span};
 /// Sites that a cell moves at first, and if that is not enough.
 const MOVES: [i32; 2] = [6, 32];
 
+/// Rows that are looked at for a cell of several rows.
+const ROWS_OF_HIGH_CELLS: usize = 12;
+
 /// A cell or a wall in a stretch.
 #[derive(Clone, Copy)]
 struct Item {
@@ -72,7 +75,7 @@ fn move_high_cells(shelf: &mut Shelf<'_>) {
         if row.bands().len() < 2 {
             continue;
         }
-        let faults = |shelf: &Shelf<'_>| -> usize {
+        let faults = |shelf: &Shelf<'_>, row: AllowedRow| -> usize {
             let (padding, width) = (shelf.cell(k).padding, shelf.width(k));
             let x = shelf.place_of(k).map_or(0, |(_, x)| x);
             let of_band = |band| {
@@ -84,19 +87,30 @@ fn move_high_cells(shelf: &mut Shelf<'_>) {
             };
             row.bands().map(of_band).sum()
         };
-        if faults(shelf) == 0 {
+        if faults(shelf, row) == 0 {
             continue;
         }
-        for step in [-1, 1, -2, 2] {
-            let mark = shelf.mark();
-            shelf.remove(k);
-            if shelf.is_free(k, row, x + step) {
-                shelf.put_at(k, row, x + step);
-                if faults(shelf) == 0 {
-                    break;
+        let mark = shelf.mark();
+        shelf.remove(k);
+        let (allowed, wish) = (shelf.cells.rows(shelf.cell(k)), shelf.wishes[k as usize].x as i32);
+        let (mut best, mut least) = ((row, x), f64::INFINITY);
+        for (nth, _) in shelf.rows_around(k, allowed).take(ROWS_OF_HIGH_CELLS) {
+            let row = allowed[nth];
+            for site in wish - MOVES[1]..=wish + MOVES[1] {
+                let distance = shelf.distance(k, row.row, site);
+                if distance < least && shelf.is_free(k, row, site) {
+                    let mark = shelf.mark();
+                    shelf.put_at(k, row, site);
+                    if faults(shelf, row) == 0 {
+                        (best, least) = ((row, site), distance);
+                    }
+                    shelf.undo(mark);
                 }
             }
-            shelf.undo(mark);
+        }
+        match least.is_finite() {
+            true => shelf.put_at(k, best.0, best.1),
+            false => shelf.undo(mark),
         }
     }
 }
