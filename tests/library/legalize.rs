@@ -4,7 +4,7 @@
 use crate::common::legal::check::faults;
 use crate::common::legal::generate::{Generated, heap, macros};
 use crate::common::legal::greedy::greedy;
-use placefield::design::{Design, Orientation, Placement};
+use placefield::design::{Design, Halo, NodeKind, Nodes, Orientation, Placement, Row};
 use placefield::displacement;
 use placefield::legality::{self, Fault, LegalityOptions};
 use placefield::legalize::{Failed, LegalizeOptions, Legalized, Reason, legalize};
@@ -87,6 +87,50 @@ fn what_a_greedy_algorithm_places_is_placed_legally() {
 #[ignore = "half a minute"]
 fn what_a_greedy_algorithm_places_is_placed_legally_in_1000_designs() {
     property(0..1000);
+}
+
+/// Two cells of 4 × 10, one with a halo of 2, and a fixed one of 4 × 10, in rows of 40 sites.
+#[test]
+fn the_checker_knows_halos_and_padding() {
+    let row = Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 40, ..Row::default() };
+    let (left, right) = (2.0, 2.0);
+    let design = Design {
+        nodes: Nodes {
+            width: vec![4.0; 3],
+            height: vec![10.0; 3],
+            kind: vec![NodeKind::Movable, NodeKind::Movable, NodeKind::Fixed],
+            ..Nodes::default()
+        },
+        placement: Placement {
+            x: vec![0.0, 6.0, 20.0],
+            y: vec![0.0; 3],
+            orientation: vec![Orientation::N; 3],
+        },
+        rows: vec![row, Row { y: 10.0, ..row }],
+        halos: vec![Halo { node: 1, left, right, ..Halo::default() }],
+        ..Design::default()
+    };
+    let found = |x: [f64; 2], padding| {
+        let mut at = design.placement.clone();
+        at.x[..2].copy_from_slice(&x);
+        let found = faults(&design, &at, &[], padding);
+        assert_eq!(padding > 0 || found.is_empty(), padding > 0 || is_legal(&design, &at));
+        found
+    };
+    assert_eq!(found([0.0, 6.0], 0), [""; 0]);
+    assert_eq!(found([1.0, 6.0], 0), ["node 0 reaches into the halo of node 1"]);
+    assert_eq!(found([12.0, 6.0], 0), [""; 0]);
+    assert_eq!(found([0.0, 15.0], 0), ["fixed node 2 is in the halo of node 1"]);
+    assert_eq!(found([2.0, 14.0], 1), [""; 0]);
+    assert_eq!(found([17.0, 10.0], 0).len(), 1);
+    // Each keeps one site free, which makes two between cells, and one beside the fixed one.
+    assert_eq!(found([0.0, 14.0], 2), [""; 0]);
+    assert_eq!(found([15.0, 6.0], 1), [""; 0]);
+    assert_eq!(found([16.0, 6.0], 1), ["node 0 reaches into fixed node 2"]);
+    assert_eq!(
+        found([0.0, 7.0], 2),
+        ["node 0 reaches into the halo of node 1", "nodes 0 and 1 overlap"]
+    );
 }
 
 /// One cell of a legal placement is moved by some sites and rows, or turned.
