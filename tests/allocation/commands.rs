@@ -70,7 +70,7 @@ fn change(
         let starts: Vec<usize> = (1..text.len())
             .filter(|&i| text[i - 1].is_ascii_whitespace() && !text[i].is_ascii_whitespace())
             .collect();
-        let Some(&start) = starts.get(index.index(starts.len().max(1))) else { return };
+        let Some(&start) = starts.get(index.index(starts.len().max(1))) else { break };
         let length = text[start..].iter().take_while(|b| !b.is_ascii_whitespace()).count();
         text.splice(start..start + length, word.bytes());
     }
