@@ -10,6 +10,7 @@
 mod floorplan;
 mod names;
 
+use crate::charge::median;
 use crate::grid::Rect;
 use crate::parallel;
 pub use floorplan::{
@@ -335,6 +336,11 @@ pub const MAX_COUNT: usize = u32::MAX as usize - 1;
 /// A node of more rows than this is a macro.
 pub const MOST_ROWS_OF_A_CELL: f64 = 4.0;
 
+/// Whether a node of this height is a macro, whatever its library cell is.
+pub(crate) fn is_tall(height: f64, row_height: f64) -> bool {
+    height > (MOST_ROWS_OF_A_CELL + 1e-3) * row_height
+}
+
 /// Half-perimeter wirelength of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Hpwl {
@@ -543,7 +549,19 @@ impl Design {
     /// If a column has no value for node `i`.
     pub fn is_macro(&self, i: usize, row_height: f64) -> bool {
         self.master_of(i).is_some_and(|master| master.class == MasterClass::Other)
-            || self.nodes.height[i] > (MOST_ROWS_OF_A_CELL + 1e-3) * row_height
+            || is_tall(self.nodes.height[i], row_height)
+    }
+
+    /// Returns the height of most rows; without rows the median height of the movable nodes.
+    pub(crate) fn usual_height(&self) -> f64 {
+        let heights = || self.movable().map(|i| self.nodes.height[i]).collect::<Vec<f64>>();
+        self.row_height().unwrap_or_else(|| median(&mut heights()))
+    }
+
+    /// Returns the movable macros, in order.
+    pub(crate) fn movable_macros(&self) -> Vec<usize> {
+        let row_height = self.usual_height();
+        self.movable().filter(|&i| self.is_macro(i, row_height)).collect()
     }
 
     /// Whether node `i` is a filler cell that takes no part in placement: it has no area in the

@@ -29,8 +29,8 @@ mod pins;
 mod spread;
 
 use crate::bookshelf::PinOffset;
-use crate::charge::{Charge, ChargeOptions, fixed, smoothing};
-use crate::design::{Design, NodeKind};
+use crate::charge::{Charge, ChargeOptions, fixed};
+use crate::design::{Design, NodeKind, is_tall};
 use crate::grid::Rect;
 use serde::Serialize;
 
@@ -207,9 +207,9 @@ impl<'a> Case<'a> {
         (self.die.area() - self.fixed_area - self.charge.blockage_area()).max(0.0)
     }
 
-    /// Whether a movable cell of this size is a macro.
+    /// Whether a movable cell of this size is as tall as a macro.
     fn is_macro(&self, cell: &Rect) -> bool {
-        smoothing::is_macro((cell.width(), cell.height()), self.mean_area(), self.row_height)
+        is_tall(cell.height(), self.row_height)
     }
 
     /// Returns the mean area of the movable cells, zero without any.

@@ -263,6 +263,8 @@ impl Charge {
         let rows: Vec<Rect> =
             if options.row_blockage { row_rects(&design.rows) } else { Vec::new() };
         let blockages = blocked::of_design(design, &grid.die());
+        let row_height = design.usual_height();
+        let macros: Vec<bool> = design.movable().map(|i| design.is_macro(i, row_height)).collect();
         let rectangles = Rectangles {
             width,
             height,
@@ -270,7 +272,7 @@ impl Charge {
             y,
             fixed: &fixed,
             row_height: design.row_height(),
-            macros: None,
+            macros: Some(&macros),
             rows: &rows,
             blockages: &blockages,
         };
@@ -458,7 +460,13 @@ impl Charge {
         &self.ratio
     }
 
-    /// Returns the movable macros, by index, ascending. Their [`Charge::ratio`] is T of their
+    /// Returns all movable macros, by index, ascending, whatever the target density of their region.
+    pub(crate) fn movable_macros(&self) -> &[u32] {
+        &self.source.macros
+    }
+
+    /// Returns the movable macros in regions with a target density below 1, by index, ascending.
+    /// Their [`Charge::ratio`] is T of their
     /// region, and so is the weight of their area in the exact density; every other cell's is 1.
     pub fn macros(&self) -> &[u32] {
         &self.macros

@@ -35,7 +35,7 @@ pub struct Rectangles<'a> {
     /// height of the movable cells.
     pub row_height: Option<f64>,
     /// Whether each movable cell is a macro; `None`: those of more than 10 times the mean area and
-    /// 2 rows' height. Matters only below a target density of 1.
+    /// 2 rows' height, as in DREAMPlace. Matters only below a target density of 1.
     pub macros: Option<&'a [bool]>,
     /// Where cells may go; read only with
     /// [`ChargeOptions::row_blockage`](super::ChargeOptions::row_blockage).

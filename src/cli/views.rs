@@ -4,7 +4,6 @@
 use super::evaluation::Evaluated;
 use super::failure::Failure;
 use crate::Real;
-pub(crate) use crate::charge::smoothing::movable_macros;
 use crate::design::{Design, NodeKind};
 use crate::grid::{BinGrid, Map, Rect};
 pub(crate) use crate::plot::views::{
@@ -275,12 +274,12 @@ mod tests {
     }
 
     #[test]
-    fn a_macro_is_large_and_tall() {
+    fn a_macro_is_tall_or_a_block() {
         let mut design = design(&[(0.0, 0.0); 40]);
-        design.nodes.height[3] = 8.0; // tall, but of less than ten times the mean area
-        (design.nodes.width[5], design.nodes.height[5]) = (20.0, 8.0);
+        design.nodes.height[3] = 8.0; // four rows
+        design.nodes.height[5] = 10.0;
         (design.nodes.width[7], design.nodes.height[7]) = (62.0, 2.0); // large, but of one row
-        assert_eq!(movable_macros(&design), [5]);
+        assert_eq!(design.movable_macros(), [5]);
         design.nodes.kind[9] = NodeKind::Fixed;
         let die = design.die().unwrap();
         assert_eq!(outlines(&design, die).len(), 2);

@@ -2,7 +2,7 @@
 //! the cells that have them.
 
 use super::{Convention, DREAMPLACE_PIN_CAPACITY, RoutingGrid};
-use crate::charge::smoothing::{self, LEAST_EXTENT};
+use crate::charge::smoothing::LEAST_EXTENT;
 use crate::cpu::boxes::{BoxSums, scale};
 use crate::design::{Design, NodeKind};
 use crate::grid::{Map, Rect};
@@ -79,15 +79,15 @@ pub(super) fn pin_utilization_scale(pins: &[u32], grid: &RoutingGrid) -> f64 {
     scale(sum * most, largest * most)
 }
 
-/// Fixed nodes taller than two rows, and movable ones that are macros to the density, ascending.
+/// Fixed nodes taller than two rows, and movable macros, ascending.
 pub(super) fn macros(design: &Design) -> Vec<usize> {
     let row = design.row_height().unwrap_or(0.0);
     let is_tall = |&i: &usize| {
         let (width, height) = design.size(i);
-        design.nodes.kind[i] == NodeKind::Fixed && smoothing::is_tall(height, row) && width > 0.0
+        design.nodes.kind[i] == NodeKind::Fixed && height > 2.0 * row && width > 0.0
     };
     let mut macros: Vec<usize> = (0..design.nodes.len()).filter(is_tall).collect();
-    macros.extend(smoothing::movable_macros(design));
+    macros.extend(design.movable_macros());
     macros.sort_unstable();
     macros
 }

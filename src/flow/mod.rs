@@ -85,8 +85,7 @@ use crate::legality::LegalityError;
 use crate::legalize::{self, LegalizeOptions};
 use crate::place::routability::{Round, RoutabilityError, RoutabilityOptions};
 use crate::place::{
-    Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits, macros,
-    placement_bins,
+    Backend, Checkpoint, Outcome, PlaceError, PlaceOptions, Placer, Record, limits, placement_bins,
 };
 use crate::real::Precision;
 use crate::refine::{self, RefineError, RefineOptions};
@@ -445,7 +444,7 @@ pub fn place<H: Host>(
         };
         let global = Global::descend(&mut placer, records, options.deadline, host)?;
         // The stages that follow need the device's memory.
-        match options.routability.is_some() || !charge_macros(charge).is_empty() {
+        match options.routability.is_some() || !charge.movable_macros().is_empty() {
             false => backend = Some(machine),
             true => drop(machine),
         }
@@ -588,11 +587,6 @@ impl Placed {
             overflow_smoothed: self.global.overflow.smoothed,
         }
     }
-}
-
-/// Movable cells of `charge` that a placement of the others may go on beside.
-fn charge_macros(charge: &Charge) -> Vec<usize> {
-    macros(&charge.width()[..charge.movable()], charge.height())
 }
 
 /// Returns an error if a movable cell is larger than the die.

@@ -41,7 +41,7 @@ use crate::text::index::NameIndex;
 use crate::warning::{Warning, WarningCode};
 use lef::Library;
 use lexer::Read;
-use nets::{CellPins, NOWHERE, Netlist};
+use nets::{CellPins, Netlist, UNPLACED};
 use read::{Gathered, PART, Parts, Source, room_for_nets};
 use serde::Serialize;
 use statements::{Known, Section, Status};
@@ -387,7 +387,7 @@ fn everything<'a>(
         let located = |(cell, place): (&u32, &statements::Place)| {
             let unplaced = place.status == Status::Unplaced;
             let stays = !library.macros[*cell as usize].class.moves(options.keep_fillers);
-            if unplaced && stays { NOWHERE } else { *cell }
+            if unplaced && stays { UNPLACED } else { *cell }
         };
         let placed_cell: Vec<u32> =
             cell.iter().zip(&gathered.components.place).map(located).collect();

@@ -14,13 +14,15 @@ use crate::text::index::{Key, NameIndex};
 /// Connections that are looked up together, at least.
 const TOGETHER: usize = 192;
 
-/// A component whose pins have no position.
-pub(super) const NOWHERE: u32 = u32::MAX;
+/// The macro of a component that is not placed, so that its pins have no position.
+pub(super) const UNPLACED: u32 = u32::MAX;
+/// The owner of an empty slot of a table of pins.
+const EMPTY_SLOT: u32 = u32::MAX;
 
 /// Things that nets refer to.
 pub(super) struct Netlist<'k> {
     pub(super) components: NameIndex<'k>,
-    /// The macro of each component, [`NOWHERE`] for one that stays and is not placed.
+    /// The macro of each component, [`UNPLACED`] for one that stays and is not placed.
     pub(super) cell: &'k [u32],
     pub(super) ports: NameIndex<'k>,
     /// The node of each port; `None` for one that is not placed.
@@ -48,7 +50,7 @@ pub(super) struct CellPins<'k> {
 /// A pin of a macro.
 #[derive(Clone, Copy, Debug)]
 struct CellPin {
-    /// Its macro; [`NOWHERE`] where no pin is.
+    /// Its macro; [`EMPTY_SLOT`] if there is no pin.
     owner: u32,
     /// Where its name starts among those of all pins, and how long it is.
     name: (u32, u32),
@@ -61,7 +63,7 @@ impl<'k> CellPins<'k> {
     /// Returns the pins of `library` in these units a micrometre.
     pub(super) fn new(library: &'k Library, units: f64) -> Self {
         let scale = |length: f64| length * units / PER_MICRON;
-        let none = CellPin { owner: NOWHERE, name: (0, 0), supply: false, offset: (0.0, 0.0) };
+        let none = CellPin { owner: EMPTY_SLOT, name: (0, 0), supply: false, offset: (0.0, 0.0) };
         let size = (2 * library.pins.len() + 1).next_power_of_two();
         let mut pins = CellPins { library, slots: memory::filled(size, none) };
         for (owner, cell) in library.macros.iter().enumerate() {
@@ -99,7 +101,7 @@ impl<'k> CellPins<'k> {
             if pin.owner == owner && name.stands_at(names, start, start + length) {
                 return Ok(pin);
             }
-            if pin.owner == NOWHERE {
+            if pin.owner == EMPTY_SLOT {
                 return Err(at);
             }
             at = (at + 1) & mask;
@@ -261,7 +263,7 @@ impl<'a> Reader<'a, '_> {
     fn connect_all(&mut self, pin: Key<'a>) -> Read<'a, ()> {
         let nets = &mut *self.nets;
         for (node, &cell) in self.netlist.cell.iter().enumerate() {
-            if cell == NOWHERE {
+            if cell == UNPLACED {
                 continue;
             }
             let Ok(found) = self.netlist.pins.search(cell, &pin) else { continue };
@@ -300,7 +302,7 @@ impl<'a> Reader<'a, '_> {
                     let node = pending.found[of_component];
                     let cell = pending.cells[of_component];
                     of_component += 1;
-                    if cell == NOWHERE {
+                    if cell == UNPLACED {
                         counts.unplaced_pins += 1;
                         continue;
                     }

@@ -168,7 +168,7 @@ pub struct Legalized {
 
 /// Returns which nodes are placed before others: macros, and cells that keep a halo free.
 fn first_nodes(design: &Design) -> Vec<bool> {
-    let row = design.row_height().unwrap_or(f64::INFINITY);
+    let row = design.usual_height();
     let mut first: Vec<bool> = (0..design.nodes.len()).map(|i| design.is_macro(i, row)).collect();
     for halo in design.halos.iter().filter(|halo| !halo.soft) {
         first[halo.node as usize] = true;

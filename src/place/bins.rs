@@ -1,6 +1,5 @@
 //! How many bins a design is placed and measured on.
 
-use super::standard::macros;
 use crate::charge::region_count;
 use crate::design::Design;
 use crate::grid::{MAX_BINS_PER_AXIS, Rect};
@@ -33,14 +32,18 @@ fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize
     if let Some(n) = ispd2005_bins(design) {
         return [n, n];
     }
+    let row = design.usual_height();
     let mean = |nodes: &mut dyn Iterator<Item = usize>| {
-        let (width, height): (Vec<f64>, Vec<f64>) = nodes.map(|i| design.size(i)).unzip();
-        let area = |i: usize| width[i] * height[i];
-        let macros = macros(&width, &height);
-        let all: f64 = (0..width.len()).map(area).sum();
-        let standard = all - macros.iter().map(|&i| area(i)).sum::<f64>();
-        let mean = standard / (width.len() - macros.len()) as f64;
-        Some((mean, width.len())).filter(|_| mean > 0.0)
+        let (mut all, mut standard, mut area) = (0, 0, 0.0);
+        for i in nodes {
+            all += 1;
+            if !design.is_macro(i, row) {
+                let (w, h) = design.size(i);
+                (standard, area) = (standard + 1, area + w * h);
+            }
+        }
+        let mean = area / f64::from(standard.max(1));
+        Some((mean, all)).filter(|_| mean > 0.0)
     };
     let mean = mean(&mut design.movable()).or_else(|| mean(&mut (0..design.nodes.len())));
     let ideal = mean.map_or(1.0, |(mean, _)| die.area() * target_density / mean);
@@ -64,8 +67,7 @@ fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize
 /// which legalisation would pay for. Those of the ISPD2005 designs stay as they are, and so do
 /// those of designs with movable macros, which finer bins did not improve in measurements.
 pub fn placement_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
-    let (width, height): (Vec<f64>, Vec<f64>) = design.movable().map(|i| design.size(i)).unzip();
-    let cells = if macros(&width, &height).is_empty() { PLACED_PER_BIN } else { PER_BIN };
+    let cells = if design.movable_macros().is_empty() { PLACED_PER_BIN } else { PER_BIN };
     bins(design, die, target_density, cells)
 }
 

@@ -37,7 +37,7 @@ pub use host::HostBackend;
 pub use options::{PlaceOptions, Schedule};
 pub use placer::Placer;
 pub use record::Record;
-pub use standard::{OverflowParts, StandardCells, macros};
+pub use standard::{OverflowParts, StandardCells};
 
 use crate::charge::ChargeError;
 use crate::engine::EngineError;

@@ -18,7 +18,6 @@
 //!
 //! Macros and cells that stay do not grow.
 
-use super::macros;
 use crate::charge::{Charge, ChargeError};
 use crate::congestion::{
     Capacity, CongestionError, Convention, Demand, Directions, Figures, RoutingGrid,
@@ -143,10 +142,7 @@ impl Routability {
     pub fn new(charge: &Charge, netlist: &Netlist, options: &RoutabilityOptions) -> Self {
         let movable = charge.movable();
         let mut grows: Vec<bool> = (0..movable).map(|i| !charge.is_fixed(i)).collect();
-        macros(&charge.width()[..movable], charge.height())
-            .into_iter()
-            .chain(charge.macros().iter().map(|&i| i as usize))
-            .for_each(|i| grows[i] = false);
+        charge.movable_macros().iter().for_each(|&i| grows[i as usize] = false);
         let grid = charge.grid();
         let along = |bins: usize| bins.div_ceil(options.bins.max(1));
         let grid = BinGrid::new(grid.die(), along(grid.nx()), along(grid.ny()))

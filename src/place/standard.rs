@@ -11,33 +11,9 @@
 //!
 //! with every cell smoothed as in the density ([`crate::charge::stretch`]) and fillers left out.
 
-use crate::charge::{Charge, ChargeError, median};
+use crate::charge::{Charge, ChargeError};
 use crate::cpu::density::CpuDensity;
 use crate::grid::Map;
-
-/// A movable cell is a macro when its area is this many times the median …
-const MACRO_AREA: f64 = 10.0;
-/// … and its height this many times the median height.
-const MACRO_HEIGHT: f64 = 4.0;
-
-/// Returns the cells of the given sizes that are macros, by index: those of more than 10 times the
-/// median area and four times the median height. Cells of two or three rows are none. The median is
-/// that of a standard cell, however much of the area macros are.
-pub fn macros(width: &[f64], height: &[f64]) -> Vec<usize> {
-    let count = width.len().min(height.len());
-    let area = |i: usize| width[i] * height[i];
-    let mut areas: Vec<f64> = (0..count).map(area).collect();
-    let (area_limit, height_limit) =
-        (MACRO_AREA * median(&mut areas), MACRO_HEIGHT * median(&mut height.to_vec()));
-    (0..count).filter(|&i| area(i) > area_limit && height[i] > height_limit).collect()
-}
-
-/// [`macros`] among the movable cells of `charge`.
-fn movable_macros(charge: &Charge) -> Vec<usize> {
-    let mut found = macros(&charge.width()[..charge.movable()], charge.height());
-    found.retain(|&i| !charge.is_fixed(i));
-    found
-}
 
 /// Where the overflowing area of a placement lies, layout units squared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -75,21 +51,23 @@ impl StandardCells {
     /// # Errors
     /// None for a charge that exists.
     pub fn of(charge: &Charge) -> Result<Self, ChargeError> {
-        Self::with(charge, movable_macros(charge))
+        Self::with(charge)
     }
 
     /// Returns `None` if there are no movable macros or no other cells: the overflow of all bodies
     /// then says enough.
     pub(super) fn beside_macros(charge: &Charge) -> Result<Option<Self>, ChargeError> {
-        let macros = movable_macros(charge);
+        let macros = charge.movable_macros();
         if macros.is_empty() || macros.len() == charge.movable() {
             return Ok(None);
         }
-        Ok(Some(Self::with(charge, macros)?).filter(|cells| cells.area > 0.0))
+        Ok(Some(Self::with(charge)?).filter(|cells| cells.area > 0.0))
     }
 
-    fn with(charge: &Charge, macros: Vec<usize>) -> Result<Self, ChargeError> {
+    fn with(charge: &Charge) -> Result<Self, ChargeError> {
         let mut is_macro = vec![false; charge.movable()];
+        let all = charge.movable_macros().iter().map(|&i| i as usize);
+        let macros: Vec<usize> = all.filter(|&i| !charge.is_fixed(i)).collect();
         macros.iter().for_each(|&i| is_macro[i] = true);
         let standard = (0..charge.movable()).filter(|&i| !is_macro[i] && !charge.is_fixed(i));
         let standard: Vec<usize> = standard.collect();
@@ -174,7 +152,9 @@ mod tests {
         height.push(5.0);
         let nowhere = vec![0.0; 9];
         let block = [Rect::at(12.0, 0.0, 4.0, 8.0)];
-        let cells = Rectangles::movable(&width, &height, &nowhere, &nowhere).fixed(&block);
+        let macros = [[false; 8].as_slice(), &[true]].concat();
+        let cells = Rectangles::movable(&width, &height, &nowhere, &nowhere);
+        let cells = cells.fixed(&block).macros(&macros[..]);
         let options = ChargeOptions::default().target_density(target);
         Charge::from_rectangles(grid, &cells, &options).unwrap()
     }
@@ -182,7 +162,7 @@ mod tests {
     #[test]
     fn only_what_lies_on_standard_cells_counts() {
         let charge = charge(1.0);
-        assert_eq!(macros(charge.width(), charge.height()), [8]);
+        assert_eq!(charge.movable_macros(), [8]);
         assert!(StandardCells::beside_macros(&charge).unwrap().is_some());
         let mut cells = StandardCells::of(&charge).unwrap();
         // All eight in one place, away from everything: spread over √2 x √2 bins, half of each is

@@ -3,7 +3,6 @@
 
 use super::color::ROUNDING;
 use crate::Real;
-use crate::charge::smoothing::movable_macros;
 use crate::charge::{Charge, ChargeError, ChargeOptions};
 use crate::cpu::density::CpuDensity;
 use crate::design::{Design, NodeKind};
@@ -17,7 +16,7 @@ const MOST_OUTLINES: usize = 5_000;
 /// Returns the fixed nodes that block area inside the die, and movable macros, largest first; then
 /// blockages and fences.
 pub(crate) fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    with_floorplan(design, fixed(design).chain(movable_macros(design)), die)
+    with_floorplan(design, fixed(design).chain(design.movable_macros()), die)
 }
 
 /// Returns the fixed nodes that block area inside the die, largest first; then blockages and

@@ -176,7 +176,7 @@ impl Compression {
     ///
     /// # Errors
     /// When they are damaged, do not fit into memory, are more than is allowed
-    /// ([`set_most_unpacked`]), or cannot be read by this build.
+    /// (`set_most_unpacked`), or cannot be read by this build.
     pub(crate) fn unpack(&self, compressed: &[u8]) -> io::Result<Unpacked> {
         let Compression { name, command, .. } = self;
         let Some(unpack) = self.unpack else {

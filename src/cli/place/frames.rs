@@ -6,7 +6,7 @@ use crate::charge::{Charge, ChargeOptions};
 use crate::cli::failure::Failure;
 use crate::cli::report::run::Film as PageFilm;
 use crate::cli::report::{MOST_BINS, WIDTH, path};
-use crate::cli::views::{charge_of_cells, fixed_outlines, grid_over, movable_macros, over_die};
+use crate::cli::views::{charge_of_cells, fixed_outlines, grid_over, over_die};
 use crate::cpu::density::CpuDensity;
 use crate::design::Design;
 use crate::engine::MapKind;
@@ -168,7 +168,7 @@ impl Worker {
         let mut without_fillers = charge_of_cells(design, fine, &options)?;
         without_fillers.set_origin(charge.origin())?;
         let nodes: Vec<usize> = design.movable().collect();
-        let movable = movable_macros(design);
+        let movable = design.movable_macros();
         let body = |node: &usize| {
             let (w, h) = design.size(*node);
             (nodes.partition_point(|n| n < node), w, h)

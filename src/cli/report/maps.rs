@@ -4,7 +4,7 @@ use super::pack::{self, Levels};
 use crate::Real;
 use crate::cli::evaluation::Evaluated;
 use crate::cli::failure::Failure;
-use crate::cli::views::{force_maps, magnitude, movable_macros, outlines};
+use crate::cli::views::{force_maps, magnitude, outlines};
 use crate::congestion::CongestionKind;
 use crate::design::{Design, NodeKind};
 use crate::grid::{BinGrid, Map, Rect};
@@ -342,7 +342,7 @@ fn nodes(design: &Design, die: Rect, most: usize) -> Boxes {
             NodeKind::FixedOverlappable => 3,
         };
     }
-    movable_macros(design).into_iter().for_each(|i| kinds[i] = 1);
+    design.movable_macros().into_iter().for_each(|i| kinds[i] = 1);
     let cells = kinds.iter().filter(|kind| **kind == 0).count();
     let listed: Vec<usize> = if cells <= most {
         (0..kinds.len()).collect()
