@@ -466,8 +466,8 @@ impl Charge {
     }
 
     /// Returns the movable macros in regions with a target density below 1, by index, ascending.
-    /// Their [`Charge::ratio`] is T of their
-    /// region, and so is the weight of their area in the exact density; every other cell's is 1.
+    /// Their [`Charge::ratio`] is T of their region, and so is the weight of their area in the exact
+    /// density; every other cell's is 1.
     pub fn macros(&self) -> &[u32] {
         &self.macros
     }

@@ -42,8 +42,8 @@ pub(crate) struct LimitArgs {
     /// most frequent rows; a cell beyond it is named, and the exit code is 3
     #[arg(long, value_name = "ROWS", value_parser = rows)]
     pub(crate) max_displacement: Option<f64>,
-    /// Forbid gaps of one site between neighbours in a row; a cell beside one is named, and the
-    /// exit code is 3
+    /// Close or widen gaps of one site between neighbours in a row; if some are left, they are
+    /// counted as faults, and the exit code is 3
     #[arg(long)]
     pub(crate) no_one_site_gaps: bool,
 }

@@ -3,9 +3,10 @@
 use super::{FlowError, FlowOptions, Host, Overflow, Part, Subject, ended};
 use crate::charge::Charge;
 use crate::design::{Design, NodeKind};
-use crate::legalize::legalize_macros;
+use crate::legalize::{Progress, legalize_macros};
 use crate::place::routability::{Round, Routability};
 use crate::place::{Outcome, PlaceError, PlaceOptions, Placer, Record, start};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -104,7 +105,11 @@ impl Global {
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Option<Self>, H::Error> {
-        let macros = legalize_macros(design, &options.legalize).map_err(FlowError::from)?;
+        let watch = &mut |_: &Progress| match super::ended(host, options.deadline) {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        };
+        let macros = legalize_macros(design, &options.legalize, watch).map_err(FlowError::from)?;
         if macros.is_empty() || macros.len() == design.movable().count() {
             return Ok(None);
         }

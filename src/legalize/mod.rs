@@ -242,19 +242,19 @@ fn with_macros(
 }
 
 /// Gives every movable macro of `design`, and what is placed with them, a legal place near where it
-/// is; other nodes stay where they are. Returns those nodes; none where no place was found for a
-/// macro, and the design stays as it is.
+/// is; other nodes stay where they are. Returns those nodes. If no place was found for a macro, or
+/// `watch` broke, it returns none and the design stays as it is.
 ///
 /// # Errors
 /// As [`legalize`].
 pub(crate) fn legalize_macros(
     design: &mut Design,
     options: &LegalizeOptions,
+    watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Vec<usize>, RowsError> {
-    let mut never = |_: &Progress| ControlFlow::Continue(());
-    let watch = &mut Watch::new(design.nodes.len(), &mut never);
+    let watch = &mut Watch::new(design.nodes.len(), watch);
     let WithMacros { done, placed, .. } = with_macros(design, options.padding, watch)?;
-    if !done.failed.is_empty() {
+    if !done.failed.is_empty() || watch.stopped() {
         return Ok(Vec::new());
     }
     design.placement = done.placement;
