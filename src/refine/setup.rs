@@ -31,6 +31,7 @@ pub(super) fn without_nets(design: &Design) -> Design {
         fences: design.fences.clone(),
         blockages: design.blockages.clone(),
         halos: design.halos.clone(),
+        edge_spacing: design.edge_spacing.clone(),
         ..Design::default()
     }
 }

@@ -4,10 +4,15 @@
 use crate::common::legal::check::faults;
 use crate::common::legal::generate::{Generated, heap, macros};
 use crate::common::legal::greedy::greedy;
-use placefield::design::{Design, Halo, NodeKind, Nodes, Orientation, Placement, Row};
+use placefield::design::{
+    Blockage, BlockageKind, Design, EdgeSpacing, Halo, Master, Nets, NodeKind, Nodes, Orientation,
+    Placement, Row, Symmetry,
+};
 use placefield::displacement;
+use placefield::grid::Rect;
 use placefield::legality::{self, Fault, LegalityOptions};
 use placefield::legalize::{Failed, LegalizeOptions, Legalized, Reason, legalize};
+use placefield::refine::{RefineOptions, refine};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -249,4 +254,137 @@ fn cells_beyond_the_limit_are_named() {
     }
     println!("the limit was kept in {all} designs of 60");
     assert!(all > 5);
+}
+
+/// Rows of 200 sites of 1 × 10, and cells of 2 to 6 sites anywhere, connected at random.
+fn open_design(rows: usize, cells: usize, seed: u64) -> Design {
+    let random = &mut Pcg64::seed_from_u64(seed);
+    let row = Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 200, ..Row::default() };
+    let width: Vec<f64> = (0..cells).map(|_| f64::from(random.random_range(2..7))).collect();
+    let top = 10.0 * rows as f64;
+    let x = width.iter().map(|w| random.random::<f64>() * (200.0 - w)).collect();
+    let y = (0..cells).map(|_| random.random::<f64>() * (top - 10.0)).collect();
+    let pins = 3 * cells;
+    Design {
+        nodes: Nodes {
+            width,
+            height: vec![10.0; cells],
+            kind: vec![NodeKind::Movable; cells],
+            ..Nodes::default()
+        },
+        placement: Placement { x, y, orientation: vec![Orientation::N; cells] },
+        nets: Some(Nets {
+            net_start: (0..=cells as u32).map(|net| 3 * net).collect(),
+            weight: vec![1.0; cells],
+            pin_node: (0..pins).map(|_| random.random_range(0..cells as u32)).collect(),
+            pin_dx: vec![0.0; pins],
+            pin_dy: vec![0.0; pins],
+            ..Nets::default()
+        }),
+        rows: (0..rows).map(|k| Row { y: 10.0 * k as f64, ..row }).collect(),
+        ..Design::default()
+    }
+}
+
+/// The design with its placement made legal; all of its cells have a place.
+fn made_legal(design: &Design, options: &LegalizeOptions) -> Design {
+    let result = legalize(design, options, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(result.failed, []);
+    Design { placement: result.placement, ..design.clone() }
+}
+
+/// The design with its placement refined.
+fn refined(design: &Design, options: &RefineOptions<'_>) -> Design {
+    let result = refine(design, options, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert!(result.hpwl_after < 0.95 * result.hpwl_before);
+    Design { placement: result.placement, ..design.clone() }
+}
+
+fn found(design: &Design) -> legality::Legality {
+    legality::check(design, &LegalityOptions::default().no_one_site_gaps(true)).unwrap()
+}
+
+#[test]
+fn partial_blockages_are_not_filled_beyond_their_share() {
+    for (seed, share) in [(1, 0.4), (2, 0.15), (3, 0.8)] {
+        let mut design = open_design(20, 400, seed);
+        let rect = Rect::at(37.0, 40.0, 90.0, 85.0);
+        design.blockages = vec![Blockage { rect, kind: BlockageKind::Partial(share) }];
+        design.placement.x.iter_mut().for_each(|x| *x = 40.0 + 0.4 * *x);
+        assert_eq!(found(&design).count(Fault::Overfilled), 1, "the start fills the blockage");
+        let legal = made_legal(&design, &LegalizeOptions::default());
+        let refined = refined(&legal, &RefineOptions::default());
+        for design in [&legal, &refined] {
+            let area = |i| design.rect(i).overlap(&rect);
+            let filled: f64 = design.movable().map(area).sum::<f64>() / rect.area();
+            assert!(filled <= share && filled > 0.5 * share, "{filled} of {share}");
+            assert_eq!(found(design).count(Fault::Overfilled), 0);
+        }
+    }
+}
+
+#[test]
+fn soft_blockages_take_more_cells_only_if_there_is_no_other_room() {
+    let mut design = open_design(20, 400, 4);
+    let rect = Rect::at(50.0, 50.0, 60.0, 100.0);
+    design.blockages = vec![Blockage { rect, kind: BlockageKind::Soft }];
+    let inside = |design: &Design| -> Vec<usize> {
+        design.movable().filter(|&i| design.rect(i).overlap(&rect) > 0.0).collect()
+    };
+    let before = inside(&design);
+    let legal = made_legal(&design, &LegalizeOptions::default());
+    let refined = refined(&legal, &RefineOptions::default());
+    for after in [inside(&legal), inside(&refined)] {
+        assert!(after.iter().all(|i| before.contains(i)) && after.len() > before.len() / 2);
+    }
+    // Too many cells for the rest of the die.
+    let mut design = open_design(20, 900, 5);
+    design.blockages = vec![Blockage { rect, kind: BlockageKind::Soft }];
+    design.placement.x.fill(0.0);
+    assert!(inside(&design).is_empty());
+    assert!(inside(&made_legal(&design, &LegalizeOptions::default())).len() > 20);
+}
+
+#[test]
+fn edge_spacings_are_kept() {
+    let mut design = open_design(20, 400, 6);
+    design.edge_spacing = EdgeSpacing::new(2);
+    design.edge_spacing.set(0, 0, 3.0, false);
+    design.edge_spacing.set(0, 1, 1.0, false);
+    let symmetry = Symmetry { x: true, y: true, r90: false };
+    let master = |edge| Master { edge, symmetry, ..Master::default() };
+    design.masters = vec![
+        master([Some(0), Some(0)]),
+        master([Some(0), Some(1)]),
+        master([Some(1), None]),
+        Master::default(),
+    ];
+    design.nodes.master = (0..400).map(|k| Some(k % 4)).collect();
+    let legal = made_legal(&design, &LegalizeOptions::default());
+    let refined = refined(&legal, &RefineOptions::default());
+    for design in [&legal, &refined] {
+        assert_eq!(found(design).count(Fault::EdgeSpacing), 0);
+    }
+    // Without regard to edges there are many too near.
+    let careless = Design { edge_spacing: EdgeSpacing::default(), ..design.clone() };
+    let careless = made_legal(&careless, &LegalizeOptions::default());
+    let careless = Design { edge_spacing: design.edge_spacing, ..careless };
+    assert!(found(&careless).count(Fault::EdgeSpacing) > 20);
+}
+
+#[test]
+fn refinement_keeps_its_limits() {
+    let legal =
+        made_legal(&open_design(20, 600, 7), &LegalizeOptions::default().no_one_site_gaps(true));
+    assert_eq!(found(&legal).count(Fault::OneSiteGap), 0);
+    let free = refined(&legal, &RefineOptions::default());
+    let gaps = found(&free).count(Fault::OneSiteGap);
+    assert!(gaps > 5, "{gaps}");
+    let options = RefineOptions::default().no_one_site_gaps(true).max_displacement(Some(4.0));
+    let limited = refined(&legal, &options);
+    assert_eq!(found(&limited).count(Fault::OneSiteGap), 0);
+    let largest = |to: &Design| {
+        displacement::between(&legal, &legal.placement, &to.placement).unwrap().largest
+    };
+    assert!(largest(&free) > 60.0 && largest(&limited) <= 40.0 && largest(&limited) > 30.0);
 }
