@@ -247,9 +247,10 @@ fn a_target_density_that_cannot_be_had_stops() {
 
 #[test]
 fn too_low_target_densities_are_raised() {
-    // 0.97 of the free area. Any placement will do.
+    // 0.97 of the free area in cells of four rows, which are no macros. Any placement will do.
     let tiny = Tiny::new();
-    tiny.edit("nodes", "a 4 2", "a 38 16");
+    tiny.edit("nodes", "a 4 2", "a 38 8");
+    tiny.edit("nodes", "b 0 0", "b 38 8");
     let (aux, pl, file) = (tiny.aux(), tiny.file("out.pl"), tiny.file("s.json"));
     let args: &[&dyn Words] = &[&"--json", &file, &"--stop-overflow 1"];
     ended(&aux, &pl, args, 0);
