@@ -7,7 +7,7 @@ use crate::design::{Design, Hpwl, Placement};
 use crate::displacement::{self, Displacement, Moved};
 use crate::grid::Map;
 use crate::legality::{self, LegalityOptions, LegalityReport};
-use crate::legalize::{self, Failed, LegalizeOptions, legalize};
+use crate::legalize::{self, Failed, LegalizeOptions, Reason, legalize};
 use crate::place::Outcome;
 use crate::refine::{self, RefineOptions, Refined, refine};
 use serde::Serialize;
@@ -348,6 +348,9 @@ pub struct Stages {
     /// Whether gaps of one site are faults.
     #[serde(skip)]
     no_one_site_gaps: bool,
+    /// Nodes that had no turn before legalization was stopped, ascending.
+    #[serde(skip)]
+    unplaced: Vec<u32>,
 }
 
 impl Stages {
@@ -360,6 +363,7 @@ impl Stages {
             failed: Vec::new(),
             moved: None,
             no_one_site_gaps: false,
+            unplaced: Vec::new(),
         }
     }
 
@@ -403,7 +407,11 @@ impl Stages {
         let seconds = begun.elapsed().as_secs_f64();
         let stage = StageReport::of(design, charge, Some(seconds));
         self.stages.legal = Some(LegalReport { status, stage });
-        self.failed = FailedReport::of(design, legalized.failed.iter().chain(&legalized.too_far));
+        // Cells that had no turn before the end came are not placed, and have no other fault.
+        let (waiting, failed): (Vec<Failed>, Vec<Failed>) =
+            legalized.failed.into_iter().partition(|failed| failed.reason == Reason::Interrupted);
+        self.failed = FailedReport::of(design, failed.iter().chain(&legalized.too_far));
+        self.unplaced = waiting.into_iter().map(|cell| cell.node).collect();
         self.no_one_site_gaps = options.no_one_site_gaps;
         self.judge(design, &before)
     }
@@ -434,7 +442,7 @@ impl Stages {
     /// See [`legality::check`].
     pub(crate) fn judge(&mut self, design: &Design, before: &Placement) -> Result<(), FlowError> {
         let options = LegalityOptions::default().reference(before);
-        let options = options.no_one_site_gaps(self.no_one_site_gaps);
+        let options = options.no_one_site_gaps(self.no_one_site_gaps).unplaced(&self.unplaced);
         let found = legality::check(design, &options)?;
         self.legality = Some(LegalityReport::of(design, &found));
         let moved = displacement::between(design, before, &design.placement)?;
