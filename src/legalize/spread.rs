@@ -7,6 +7,7 @@
 //! are.
 
 use super::shelf::Wish;
+use crate::parallel;
 use crate::rows::{Access, Cells, Sites};
 use std::collections::HashMap;
 
@@ -33,12 +34,20 @@ struct Item {
 /// lattice of the cells, the unit of the wishes.
 pub(super) fn spread(sites: &Sites, cells: &Cells, pitch: f64, wishes: &mut [Wish]) {
     // Cells with access to the same areas share the room there.
-    let mut members: HashMap<Access, Vec<u32>> = HashMap::new();
+    let (mut members, mut index) = (Vec::<(Access, Vec<u32>)>::new(), HashMap::new());
+    let mut last: Option<(Access, usize)> = None;
     for (k, cell) in (0u32..).zip(cells.cells()) {
-        members.entry(cell.access).or_default().push(k);
+        // Cells of one access often follow one another.
+        let of = match last {
+            Some((access, of)) if access == cell.access => of,
+            _ => *index.entry(cell.access).or_insert_with(|| {
+                members.push((cell.access, Vec::new()));
+                members.len() - 1
+            }),
+        };
+        last = Some((cell.access, of));
+        members[of].1.push(k);
     }
-    let mut members: Vec<(Access, Vec<u32>)> = members.into_iter().collect();
-    members.sort_by_key(|(_, members)| members[0]);
     for (access, members) in members {
         let Some(room) = Room::new(sites, cells, access, pitch, members.len()) else { continue };
         let height = |k: u32| {
@@ -46,14 +55,12 @@ pub(super) fn spread(sites: &Sites, cells: &Cells, pitch: f64, wishes: &mut [Wis
             bands.map(|band| sites.bands()[band].yh - sites.bands()[band].yl).sum::<f64>() / pitch
         };
         let half = |k: u32| [0.5 * f64::from(cells.cells()[k as usize].width), 0.5 * height(k)];
-        let mut items: Vec<Item> = members
-            .iter()
-            .map(|&cell| {
-                let (wish, half) = (wishes[cell as usize], half(cell));
-                let at = room.bins_at([wish.x + half[0], wish.y + half[1]]);
-                Item { cell, at, area: 4.0 * half[0] * half[1] }
-            })
-            .collect();
+        let mut items = parallel::map(members.len(), |nth| {
+            let (cell, half) = (members[nth], half(members[nth]));
+            let wish = wishes[cell as usize];
+            let at = room.bins_at([wish.x + half[0], wish.y + half[1]]);
+            Item { cell, at, area: 4.0 * half[0] * half[1] }
+        });
         if !room.is_exceeded(&items) {
             continue;
         }

@@ -37,6 +37,9 @@ const MOST_OUTLIERS: usize = 1024;
 const VERY_FAR_ROWS: f64 = 8.0;
 /// Distances from a wish to the edges of these windows, in rows.
 const WINDOWS: [f64; 3] = [6.0, 14.0, 24.0];
+/// In designs of more cells, all of one row, far cells are not placed anew. With 2.2 million cells
+/// that took as long as all else and left the wires as they were.
+const MOST_CELLS_OF_FEW: usize = 1 << 14;
 /// Searches for places that cells placed anew may cause.
 const PLACED_ANEW: usize = 1 << 14;
 /// If a cell is farther from where it wants to be than so many rows, other orders are tried.
@@ -122,6 +125,7 @@ pub(super) fn place(
         cells,
         wishes: &wishes,
         row_y: &row_y,
+        has_high_cells: cells.cells().iter().any(|cell| cells.rows(cell)[0].bands().len() > 1),
         row: sites.usual_height() / lattice.pitch,
         limit: options.max_displacement.unwrap_or(f64::INFINITY),
         watch,
@@ -169,6 +173,8 @@ struct Stage<'a, 'w, 'c> {
     cells: &'a Cells,
     wishes: &'a [Wish],
     row_y: &'a [f64],
+    /// Whether there are cells of several rows.
+    has_high_cells: bool,
     /// Height of a row, in sites.
     row: f64,
     /// How far cells may move, in rows.
@@ -182,6 +188,9 @@ impl<'a> Stage<'a, '_, '_> {
         let mut best = self.attempt(Order::Sweep);
         for order in [Order::HighFirst, Order::Greedy] {
             let (shelf, left) = &best;
+            if order == Order::HighFirst && !self.has_high_cells {
+                continue;
+            }
             let few = self.cells.cells().len() <= MOST_CELLS_OF_OTHER_ORDERS;
             let is_far = few && order == Order::HighFirst && self.beyond(shelf, FAR_ROWS) > 0;
             let wanted = !left.is_empty() || self.beyond(shelf, self.limit) > 0 || is_far;
@@ -201,6 +210,9 @@ impl<'a> Stage<'a, '_, '_> {
 
     /// Returns the number of cells farther from where they want to be than so many rows.
     fn beyond(&self, shelf: &Shelf<'_>, rows: f64) -> usize {
+        if rows == f64::INFINITY {
+            return 0;
+        }
         let far = |&k: &u32| shelf.displacement(k).is_some_and(|d| d > rows * self.row);
         (0..self.cells.cells().len() as u32).filter(far).count()
     }
@@ -302,7 +314,8 @@ impl<'a> Stage<'a, '_, '_> {
             for rows in WINDOWS {
                 let rows = rows * self.row;
                 let far = VERY_FAR_ROWS.min(self.limit) * self.row;
-                if shelf.displacement(k).is_some_and(|distance| distance > far) {
+                let is_far = shelf.displacement(k).is_some_and(|distance| distance > far);
+                if is_far && (self.has_high_cells || count <= MOST_CELLS_OF_FEW) {
                     shelf.place_anew(k, (rows, rows), &mut budget);
                     shelf.settle();
                 }
