@@ -323,8 +323,8 @@ pub(crate) fn check_placement_output(output: &Path, design: &Path) -> Result<(),
     }
 }
 
-/// Fails where the nodes of `design` cannot be told apart in `output`, a .pl file: pins of a DEF
-/// file may have one name.
+/// Fails if `output` is a .pl file and two nodes of `design` share a name, as pins of a DEF file
+/// may.
 pub(crate) fn check_names(output: &Path, design: &Design) -> Result<(), Failure> {
     let index = NameIndex::new(&design.nodes.names);
     if Format::of(output) == Format::Def || !index.has_repeats() {

@@ -196,7 +196,7 @@ pub(crate) fn refined(status: Outcome, name: &str) -> Result<(), Failure> {
     stopped(status, &format!("{name} is legal, and wires could be shorter still"))
 }
 
-/// Fails where a stage was ended from outside, with what there is then.
+/// Fails if an interruption or the clock ended a stage; `said` names its result.
 fn stopped(status: Outcome, said: &str) -> Result<(), Failure> {
     match status {
         Outcome::Converged => Ok(()),

@@ -105,7 +105,7 @@ impl Global {
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Option<Self>, H::Error> {
-        let watch = &mut |_: &Progress| match super::ended(host, options.deadline) {
+        let watch = &mut |_: &Progress| match ended(host, options.deadline) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         };

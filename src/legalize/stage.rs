@@ -270,8 +270,11 @@ impl<'a> Stage<'a, '_, '_> {
     fn put_all(&mut self, shelf: &mut Shelf<'a>, cells: Vec<u32>, reach: usize) -> Vec<u32> {
         let mut left = Vec::new();
         for k in cells {
-            let stopped = self.watch.step(1);
-            match shelf.find(k, f64::INFINITY, reach).filter(|_| !stopped) {
+            let place = match self.watch.step(1) {
+                true => None,
+                false => shelf.find(k, f64::INFINITY, reach),
+            };
+            match place {
                 Some(place) => shelf.put(k, &place),
                 None => left.push(k),
             }
