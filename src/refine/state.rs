@@ -5,7 +5,7 @@ use super::density::Density;
 use super::update::{AT_ONCE, update};
 use super::wires::{Moved, Pose, Scratch, Wires};
 use crate::parallel;
-use crate::rows::{Access, Exchange, Occupant, RowCells, Sites, Span};
+use crate::rows::{Access, Exchange, Occupant, RowCells, Sites, Span, limited};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -122,7 +122,7 @@ impl State {
     /// Returns the site on `row` on which a cell has its centre nearest to `x`.
     pub(super) fn site_at(&self, cell: u32, row: usize, x: f64) -> i32 {
         let row = &self.rows[row];
-        ((x - self.cells[cell as usize].centre - row.x) / row.pitch).round() as i32
+        limited((x - self.cells[cell as usize].centre - row.x) / row.pitch).round() as i32
     }
 
     /// Returns the sites that a cell takes there.

@@ -64,7 +64,7 @@ mod sites;
 pub use cells::{AllowedRow, Cell, Cells, orientation_on};
 pub(crate) use occupancy::{Exchange, Occupant, RowCells, Span};
 pub use sites::{Access, Band, Lattice, Run, SiteRow, Sites};
-pub(crate) use sites::{shared, without};
+pub(crate) use sites::{limited, shared, without};
 
 use crate::design::DesignError;
 
@@ -89,6 +89,16 @@ pub enum RowsError {
         index: usize,
         /// The number.
         value: f64,
+    },
+    /// At its coordinates an `f64` does not tell the edges of its sites apart.
+    #[error("row {index} at ({x:e}, {y:e}): too far from (0, 0) for the size of its sites")]
+    TooFar {
+        /// Its index in the design.
+        index: usize,
+        /// Left edge, layout units.
+        x: f64,
+        /// Bottom edge, layout units.
+        y: f64,
     },
     /// Rows, cells or padding of more sites than are counted.
     #[error("more than {} sites side by side", 1 << 29)]

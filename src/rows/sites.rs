@@ -31,9 +31,9 @@ impl Lattice {
         self.origin + f64::from(site) * self.pitch
     }
 
-    /// Returns the number of sites, not whole, from site 0 to `x`.
+    /// Returns the number of sites, not whole, from site 0 to `x`, [`limited`].
     pub fn site(&self, x: f64) -> f64 {
-        (x - self.origin) / self.pitch
+        limited((x - self.origin) / self.pitch)
     }
 
     /// Returns the sites that `[low, high]` touches.
@@ -53,7 +53,12 @@ impl Lattice {
     }
 }
 
-/// Whole numbers beyond the limits of `i32` become the limits.
+/// Limits a number of sites: no row reaches as far, and the limit plus the width of a cell fits
+/// into 32 bits.
+pub(crate) fn limited(sites: f64) -> f64 {
+    sites.clamp(-2.0 * MOST_SITES, 2.0 * MOST_SITES)
+}
+
 fn floor(v: f64) -> i32 {
     v.floor() as i32
 }
@@ -567,6 +572,10 @@ fn check_numbers(design: &Design) -> Result<(), RowsError> {
         if let Some(value) = wrong {
             return bad("row", index, value);
         }
+        let farthest = row.x.abs().max(row.y.abs());
+        if farthest * f64::EPSILON > tolerance(row) {
+            return Err(RowsError::TooFar { index, x: row.x, y: row.y });
+        }
     }
     let of_halos = design.halos.iter().map(|h| [h.left, h.bottom, h.right, h.top]);
     for (index, sides) in of_halos.enumerate() {
@@ -586,18 +595,26 @@ fn check_numbers(design: &Design) -> Result<(), RowsError> {
     Ok(())
 }
 
+/// Returns the distance from a site of a row to the next one. The only site of a row is as far from
+/// the next one as it is wide.
+fn pitch(row: &Row) -> f64 {
+    if row.sites == 1 { row.site_width } else { row.pitch }
+}
+
+/// Returns the length of a row that counts as 0, layout units.
+fn tolerance(row: &Row) -> f64 {
+    TOLERANCE * pitch(row).min(row.site_width).min(row.height)
+}
+
 type Covered = Vec<Vec<(i32, i32)>>;
 
 /// Lattices and rows, and the sites that each row has.
 fn rows_of(rows: &[Row]) -> Result<(Vec<Lattice>, Vec<SiteRow>, Covered), RowsError> {
-    // By pitch and phase; phases are compared around the circle of a pitch. The only site of a row
-    // is as far from the next one as it is wide.
-    let pitched =
-        |row: &Row| Row { pitch: if row.sites == 1 { row.site_width } else { row.pitch }, ..*row };
-    let near = |row: &Row| TOLERANCE * row.pitch.min(row.site_width).min(row.height);
+    // By pitch and phase; phases are compared around the circle of a pitch.
+    let pitched = |row: &Row| Row { pitch: pitch(row), ..*row };
     let phase = |row: &Row| {
         let phase = row.x.rem_euclid(row.pitch);
-        if phase >= row.pitch - near(row) { phase - row.pitch } else { phase }
+        if phase >= row.pitch - tolerance(row) { phase - row.pitch } else { phase }
     };
     let rows = rows.iter().filter(|row| row.sites > 0).map(pitched);
     let mut sorted: Vec<(f64, Row)> = rows.map(|row| (phase(&row), row)).collect();
@@ -606,7 +623,7 @@ fn rows_of(rows: &[Row]) -> Result<(Vec<Lattice>, Vec<SiteRow>, Covered), RowsEr
     }
     sorted.sort_by(|(p, a), (q, b)| a.pitch.total_cmp(&b.pitch).then(p.total_cmp(q)));
     let same = |(p, a): &(f64, Row), (q, b): &(f64, Row)| {
-        b.pitch - a.pitch <= 1e-9 * a.pitch && (q - p).abs() <= near(a)
+        b.pitch - a.pitch <= 1e-9 * a.pitch && (q - p).abs() <= tolerance(a)
     };
     let (mut lattices, mut keyed) = (Vec::new(), Vec::new());
     for of_lattice in sorted.chunk_by(same) {
@@ -616,7 +633,7 @@ fn rows_of(rows: &[Row]) -> Result<(Vec<Lattice>, Vec<SiteRow>, Covered), RowsEr
         let narrowest =
             of_lattice.iter().map(|(_, row)| row.site_width).fold(f64::INFINITY, f64::min);
         let gap = (pitch - narrowest).max(0.0);
-        let near = of_lattice.iter().map(|(_, row)| near(row)).fold(f64::INFINITY, f64::min);
+        let near = of_lattice.iter().map(|(_, row)| tolerance(row)).fold(f64::INFINITY, f64::min);
         lattices.push(Lattice { origin: first, pitch, gap, near });
         for (_, row) in of_lattice {
             let start = ((row.x - first) / pitch).round();

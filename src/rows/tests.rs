@@ -4,7 +4,7 @@ use super::{Access, Cells, Run, Sites, orientation_on};
 use crate::design::*;
 use crate::grid::Rect;
 use crate::legality::{self, LegalityOptions};
-use crate::legalize::{Failed, LegalizeOptions, Reason, legalize};
+use crate::legalize::{Failed, LegalizeOptions, Progress, Reason, legalize};
 use std::ops::ControlFlow;
 
 /// Returns rows of 10 with 50 sites of 1, every second upside down, and a cell of 3 × 10 for each
@@ -229,4 +229,45 @@ fn the_step_of_a_row_with_one_site_does_not_matter() {
     design.rows.iter_mut().for_each(|row| row.pitch = 1e6);
     let sites = Sites::new(&design).unwrap();
     assert_eq!(sites.bands().len(), 3);
+}
+
+#[test]
+fn numbers_far_beyond_the_rows_do_no_harm() {
+    for far in [1e9, 5e9, 1e16, 1e300, f64::MAX] {
+        for (x, y) in [(far, 0.0), (-far, 10.0), (0.0, far), (0.0, -far)] {
+            let mut design = design(4);
+            // Whole sites away, so that they are on the lattice of the rows.
+            (design.placement.x[1], design.placement.y[1]) = (x, y);
+            let go_on = &mut |_: &Progress| ControlFlow::Continue(());
+            let legal = legalize(&design, &LegalizeOptions::default(), go_on).unwrap();
+            assert!(legal.failed.is_empty(), "{x:e} {y:e}");
+            (design.rows[3].x, design.rows[3].y, design.placement.x[1]) = (x, y, 0.0);
+            let sites = Sites::new(&design);
+            let is_lost = far * f64::EPSILON > 1e-3;
+            assert_eq!(sites.is_err(), is_lost || x != 0.0, "{x:e} {y:e}: {:?}", sites.err());
+        }
+    }
+}
+
+#[test]
+fn cells_on_a_coarse_row_are_beyond_the_sites_of_the_others() {
+    let mut design = design(4);
+    (design.rows[3].pitch, design.rows[3].sites) = (1e9, 6);
+    (design.placement.x[1], design.placement.y[1]) = (5e9, 30.0);
+    design.nodes.width[1] = 1.0;
+    design.placement.x[2] = 6.0;
+    design.placement.x[3] = 12.0;
+    design.nets = Some(Nets {
+        net_start: vec![0, 2],
+        weight: vec![1.0],
+        pin_node: vec![0, 1],
+        pin_dx: vec![0.0; 2],
+        pin_dy: vec![0.0; 2],
+        ..Nets::default()
+    });
+    let go_on = &mut |_: &crate::refine::Progress| ControlFlow::Continue(());
+    let refined = crate::refine::refine(&design, &Default::default(), go_on).unwrap();
+    design.placement = refined.placement;
+    assert!(design.hpwl().unwrap().unweighted < 5e9);
+    assert!(legality::check(&design, &LegalityOptions::default()).unwrap().is_legal());
 }
