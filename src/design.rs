@@ -257,7 +257,7 @@ pub struct Design {
 }
 
 /// Error of a [`Design`] whose columns do not fit together.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DesignError {
     /// A column with too many or too few values.
@@ -305,6 +305,14 @@ pub enum DesignError {
     /// Nets were asked for of a design that has none ([`Design::nets`]).
     #[error("the design has no nets")]
     NoNets,
+    /// A net whose weight is negative or not finite.
+    #[error("weight of net `{net}`: {weight}: expected a finite number, at least 0")]
+    NetWeight {
+        /// Its name, or its number if nets have no names.
+        net: String,
+        /// Its weight.
+        weight: f64,
+    },
     /// A node that names a library cell or a fence that does not exist, or a halo a node.
     #[error("{of} {index} names {what} {named}, of {count}")]
     NoSuch {
@@ -625,7 +633,7 @@ impl Design {
     }
 
     /// Returns the half-perimeter wirelength over every net of two or more pins, layout units;
-    /// `None` without nets.
+    /// `None` without nets, NaN if a pin of such a net has a coordinate that is NaN.
     ///
     /// Nets are summed in fixed blocks, so that the result does not depend on
     /// the number of threads.
@@ -681,11 +689,13 @@ impl Design {
             xh: f64::NEG_INFINITY,
             yh: f64::NEG_INFINITY,
         };
+        let mut is_nan = false;
         for p in pins {
             let (x, y) = pin_from(pose(nets.pin_node[p] as usize), nets, p);
+            is_nan |= x.is_nan() || y.is_nan();
             box_ = box_.union(&Rect { xl: x, yl: y, xh: x, yh: y });
         }
-        box_.width() + box_.height()
+        if is_nan { f64::NAN } else { box_.width() + box_.height() }
     }
 
     pub(crate) fn centre(&self, node: usize) -> (f64, f64) {

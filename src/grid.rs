@@ -247,7 +247,7 @@ impl<T> Index<(usize, usize)> for Map<T> {
     type Output = T;
     #[inline]
     fn index(&self, (i, j): (usize, usize)) -> &T {
-        debug_assert!(j < self.ny);
+        assert!(i < self.nx && j < self.ny, "bin ({i}, {j}) of a {} x {} map", self.nx, self.ny);
         &self.data[self.first + i * self.ny + j]
     }
 }
@@ -255,7 +255,7 @@ impl<T> Index<(usize, usize)> for Map<T> {
 impl<T> IndexMut<(usize, usize)> for Map<T> {
     #[inline]
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
-        debug_assert!(j < self.ny);
+        assert!(i < self.nx && j < self.ny, "bin ({i}, {j}) of a {} x {} map", self.nx, self.ny);
         &mut self.data[self.first + i * self.ny + j]
     }
 }
@@ -269,6 +269,12 @@ mod tests {
         let m = Map::from_vec(2, 3, vec![0, 1, 2, 10, 11, 12]);
         assert_eq!(m[(1, 2)], 12);
         assert_eq!(m.row(1), &[10, 11, 12]);
+    }
+
+    #[test]
+    #[should_panic(expected = "bin (0, 3) of a 2 x 3 map")]
+    fn an_index_beyond_a_row_is_not_one_of_the_next_row() {
+        let _ = Map::from_vec(2, 3, vec![0; 6])[(0, 3)];
     }
 
     #[test]

@@ -68,11 +68,18 @@ impl Netlist {
     /// weighted average ([`LARGE_NET`]).
     ///
     /// # Errors
-    /// [`DesignError::NoNets`] when the design's nets are not known, and another
-    /// one when its columns do not fit together ([`Design::check`]).
+    /// [`DesignError::NoNets`] when the design's nets are not known, [`DesignError::NetWeight`] when
+    /// a weight is negative or not finite, and another one when the design's columns do not fit
+    /// together ([`Design::check`]).
     pub fn from_design(design: &Design, large: usize) -> Result<Self, DesignError> {
         design.check()?;
         let nets = design.nets.as_ref().ok_or(DesignError::NoNets)?;
+        let is_bad = |weight: &f64| !(weight.is_finite() && *weight >= 0.0);
+        if let Some(e) = nets.weight.iter().position(is_bad) {
+            let name = nets.names.iter().nth(e).filter(|name| !name.is_empty());
+            let net = name.map_or_else(|| e.to_string(), str::to_owned);
+            return Err(DesignError::NetWeight { net, weight: nets.weight[e] });
+        }
         let mut body_of = vec![FIXED_PIN; design.nodes.len()];
         for (body, node) in design.movable().enumerate() {
             body_of[node] = body as u32;

@@ -200,7 +200,7 @@ impl Charge {
         };
         self.ratio = parallel::map(self.bodies(), ratio);
         for &i in &self.macros {
-            self.ratio[i as usize] = self.region_target_density(self.region(i as usize));
+            self.ratio[i as usize] *= self.region_target_density(self.region(i as usize));
         }
         self.check_fit()
     }
@@ -248,6 +248,12 @@ impl Charge {
             fillers::add(self, region, budget, &self.open_to(region))?;
         }
         Ok(())
+    }
+
+    /// Returns the area that fillers have if there are any, layout units squared.
+    pub(crate) fn area_for_fillers(&self) -> f64 {
+        let of = |region| self.budget(region).filler_area(self.region_target_density(region));
+        (0..self.regions()).map(of).sum()
     }
 
     /// Returns how the movable area of a region compares with the space there is.

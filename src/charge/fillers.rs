@@ -42,7 +42,7 @@ impl Budget {
         if left > 0.0 { self.cell_area / left } else { f64::INFINITY }
     }
 
-    fn filler_area(&self, target: f64) -> f64 {
+    pub(super) fn filler_area(&self, target: f64) -> f64 {
         let room = match self.room {
             Some(room) => room - self.macro_area * target,
             None => (self.space - self.macro_area) * target,

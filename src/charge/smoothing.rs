@@ -2,8 +2,9 @@
 //!
 //! Per axis w' = max(w, √2·bin), about the same centre; the area is kept by the weight w·h /
 //! (w'·h'). Without it a cell within one bin would feel no change when it moves (ePlace, Lu et al.,
-//! TODAES 2015; the factor √2 is DREAMPlace's). Movable macros are weighted by the target density
-//! instead: once placed they fill their bins for good, just as fixed cells do.
+//! TODAES 2015; the factor √2 is DREAMPlace's). The weight of a movable macro is multiplied by the
+//! target density: once placed it fills its bins for good, just as fixed cells do. (In DREAMPlace
+//! the target density replaces the weight, so that a macro below √2 bins counts more than its area.)
 
 use super::Rectangles;
 use crate::grid::BinGrid;

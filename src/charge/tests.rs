@@ -98,6 +98,25 @@ fn macros_are_large_and_tall_below_target_1() {
     assert_eq!(Charge::from_rectangles(grid(), &marked, &options(0.8)).unwrap().macros, [3]);
 }
 
+/// Marked cells of a tenth of a bin up to several bins along each axis.
+#[test]
+fn a_macro_counts_the_target_density_times_its_area() {
+    let (bin_x, bin_y) = (grid().bin_x(), grid().bin_y());
+    let sides = [0.1, 1.0, 1.3, 1.5, 4.0];
+    let mut cells = cells(25);
+    for k in 0..25 {
+        (cells[0][k], cells[1][k]) = (sides[k % 5] * bin_x, sides[k / 5] * bin_y);
+    }
+    let marked = Rectangles { macros: Some(&[true; 25]), ..rectangles(&cells, &[]) };
+    let charge = Charge::from_rectangles(grid(), &marked, &options(0.8)).unwrap();
+    assert_eq!(charge.macros.len(), 25);
+    for k in 0..25 {
+        let (w, h) = (cells[0][k], cells[1][k]);
+        let charged = charge.ratio[k] * stretch(w, bin_x) * stretch(h, bin_y);
+        assert!((charged - 0.8 * w * h).abs() < 1e-12 * w * h, "{w} x {h}: {charged}");
+    }
+}
+
 /// Returns a design of one cell, a fixed block, a pad that blocks nothing and two rows.
 fn design() -> Design {
     let row = |x, y, sites| Row {

@@ -182,7 +182,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         other => other?,
     };
     let (status, seconds) = (detailed.status, detailed.stage.seconds.unwrap_or(0.0));
-    let rounded = rounded_for(&args.output, &mut opened.design, &mut opened.warnings);
+    rounded_for(&args.output, &mut opened.design, &mut opened.warnings);
     write_placement(&args.output, &args.design.path, &opened.design)?;
     opened.warnings.extend(needs_f64(&opened.design));
     // From where cells were, which `found` keeps, to where they are.
@@ -220,7 +220,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         print(args, &opened, &report)?;
     }
     tell(&[], &opened.warnings);
-    if rounded && !report.legality.legal {
+    if !report.legality.legal {
         return Err(Stopped(format!("the placement is {}", report.legality)).into());
     }
     refined(status, &args.output.display().to_string())

@@ -38,6 +38,19 @@ pub struct Symmetry {
     pub r90: bool,
 }
 
+impl Symmetry {
+    /// Returns whether a library cell of this symmetry may lie so.
+    pub(crate) fn admits(&self, orientation: Orientation) -> bool {
+        match orientation {
+            Orientation::N => true,
+            Orientation::FN => self.y,
+            Orientation::FS => self.x,
+            Orientation::S => self.x && self.y,
+            _ => self.r90,
+        }
+    }
+}
+
 impl Default for Symmetry {
     /// Left and right, which no supply rail minds.
     fn default() -> Self {
@@ -177,6 +190,17 @@ pub enum StandsOn {
     Upright,
     /// Rows that are upside down: `FS`, `S`.
     UpsideDown,
+}
+
+impl StandsOn {
+    /// Returns whether the bottom edge may be on a row of this orientation.
+    pub(crate) fn admits(self, row: Orientation) -> bool {
+        match self {
+            StandsOn::Any => true,
+            StandsOn::Upright => !row.is_upside_down(),
+            StandsOn::UpsideDown => row.is_upside_down(),
+        }
+    }
 }
 
 /// An area that its members have to lie in (DEF: a region of type `FENCE`, or without a type).

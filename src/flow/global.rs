@@ -176,7 +176,7 @@ impl Global {
         };
         let Subject { charge, netlist } = subject;
         let again = options.place.warm(true).warm_overflow(wanted.warm_overflow);
-        let mut state = Routability::new(charge, netlist, &wanted);
+        let mut state = Routability::new(charge, netlist, &wanted).map_err(FlowError::from)?;
         charge.settle(design, &self.x, &self.y);
         rounds.push(state.measure(design).map_err(FlowError::from)?);
         host.round(&rounds[0]);

@@ -409,8 +409,8 @@ pub fn warnings(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
 /// the engine is.
 ///
 /// # Errors
-/// When a movable node is larger than the die, a stage cannot be begun, or the host failed; the
-/// cells of the design may then be anywhere.
+/// When a movable node is larger than the die, an option is outside its range, a stage cannot be
+/// begun, or the host failed; the cells of the design may then be anywhere.
 pub fn place<H: Host>(
     design: &mut Design,
     charge: &Arc<Charge>,
@@ -419,6 +419,8 @@ pub fn place<H: Host>(
     host: &mut H,
 ) -> Result<Placed, H::Error> {
     check_sizes(design, charge)?;
+    let wanted = options.routability.as_ref().map_or(Ok(()), RoutabilityOptions::check);
+    wanted.map_err(|error| FlowError::Routability(error.into()))?;
     let netlist = &*of_bodies(netlist, charge);
     let subject = Subject { charge, netlist };
     let (place, noise) = (&options.place, options.noise);

@@ -4,53 +4,20 @@ use super::{BLOCK, Fault, Found, Violation};
 use crate::design::{BlockageKind, Design, Halo, NodeKind};
 use crate::grid::Rect;
 use crate::parallel;
-
-/// Rectangles by their left edges, so that those which reach into another are found soon.
-struct Index {
-    /// Ascending in the left edge, each with what it is of.
-    rects: Vec<(Rect, u32)>,
-    /// The largest right edge of `rects[..=k]`.
-    reach: Vec<f64>,
-}
-
-impl Index {
-    fn new(rects: impl Iterator<Item = (Rect, u32)>) -> Self {
-        let mut rects: Vec<(Rect, u32)> = rects.collect();
-        rects.sort_by(|a, b| a.0.xl.total_cmp(&b.0.xl));
-        let mut reach: Vec<f64> = Vec::with_capacity(rects.len());
-        for (rect, _) in &rects {
-            reach.push(reach.last().map_or(rect.xh, |&before: &f64| before.max(rect.xh)));
-        }
-        Index { rects, reach }
-    }
-
-    /// Returns those that share area with `rect`, of more than `near` along x and y, each with that
-    /// area.
-    fn meeting(&self, rect: &Rect, near: f64) -> impl Iterator<Item = (u32, f64)> {
-        let rect = *rect;
-        let end = self.rects.partition_point(|(other, _)| other.xl < rect.xh - near);
-        let within = (0..end).rev().take_while(move |&k| self.reach[k] > rect.xl + near);
-        within.filter_map(move |k| {
-            let (other, of) = &self.rects[k];
-            let wide = other.xh.min(rect.xh) - other.xl.max(rect.xl);
-            let high = other.yh.min(rect.yh) - other.yl.max(rect.yl);
-            (wide > near && high > near).then_some((*of, wide * high))
-        })
-    }
-}
+use crate::rows::RectIndex;
 
 /// The areas of a design that bind single cells.
 pub(super) struct Areas<'a> {
     design: &'a Design,
     near: f64,
     /// Exclusive ones.
-    fences: Index,
-    blockages: Index,
-    halos: Index,
+    fences: RectIndex<u32>,
+    blockages: RectIndex<()>,
+    halos: RectIndex<u32>,
     /// Halos of movable nodes, by node.
     of_movable: Vec<Halo>,
     /// Fixed nodes, where some movable node has a halo.
-    fixed: Index,
+    fixed: RectIndex<u32>,
 }
 
 impl<'a> Areas<'a> {
@@ -74,11 +41,11 @@ impl<'a> Areas<'a> {
         Areas {
             design,
             near,
-            fences: Index::new(fences),
-            blockages: Index::new(hard.map(|b| (b.rect, 0))),
-            halos: Index::new(solid.map(|halo| (around(halo), halo.node))),
+            fences: RectIndex::new(fences),
+            blockages: RectIndex::new(hard.map(|b| (b.rect, ()))),
+            halos: RectIndex::new(solid.map(|halo| (around(halo), halo.node))),
             of_movable,
-            fixed: Index::new(
+            fixed: RectIndex::new(
                 fixed.flat_map(|i| design.solid_rects(i).map(move |rect| (rect, i as u32))),
             ),
         }
@@ -159,7 +126,7 @@ pub(super) fn overfilled(
     if partial.is_empty() {
         return found;
     }
-    let index = Index::new((0..).zip(&partial).map(|(k, (_, rect))| (*rect, k)));
+    let index = RectIndex::new((0..).zip(&partial).map(|(k, (_, rect))| (*rect, k)));
     let blocks = parallel::map_blocks(design.nodes.len(), BLOCK, |range| {
         let mut filled = vec![Filled::default(); partial.len()];
         for i in range.filter(|&i| counts(i)) {

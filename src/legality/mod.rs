@@ -56,7 +56,7 @@ use crate::parallel;
 use crate::setters::setters;
 use areas::Areas;
 pub use report::{LegalityReport, ViolationReport};
-use rows::{RowCheck, RowIndex, is_allowed, may_lie};
+use rows::{RowCheck, RowIndex, may_lie};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -207,8 +207,9 @@ impl fmt::Display for Violation {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LegalityOptions<'a> {
-    /// Lengths that count as none, as a share of the smallest site pitch (of overlaps, distances to
-    /// rows and sites, lengths outside): files hold decimal numbers. 1/1000 by default.
+    /// Lengths that count as none (of overlaps, distances to rows and sites, lengths outside), as a
+    /// share of the smallest site width, site pitch or row height: files hold decimal numbers.
+    /// 1/1000 by default.
     pub tolerance: f64,
     /// The placement that fixed cells belong to; `None` by default, and then none can have moved.
     pub reference: Option<&'a Placement>,
@@ -220,13 +221,18 @@ pub struct LegalityOptions<'a> {
 
 impl Default for LegalityOptions<'_> {
     fn default() -> Self {
-        LegalityOptions { tolerance: 1e-3, reference: None, unplaced: &[], no_one_site_gaps: false }
+        LegalityOptions {
+            tolerance: crate::rows::TOLERANCE,
+            reference: None,
+            unplaced: &[],
+            no_one_site_gaps: false,
+        }
     }
 }
 
 impl<'a> LegalityOptions<'a> {
     setters! {
-        /// Sets the tolerance, as a share of the smallest site pitch.
+        /// Sets the tolerance, as a share of the smallest length of a row.
         tolerance: f64,
         /// Sets the movable nodes without a position, ascending.
         unplaced: &'a [u32],
@@ -431,7 +437,7 @@ fn judge(
     if master.is_some_and(|master| !rows.may_stand(master, &rect)) {
         add(Fault::WrongRow, rect.area());
     }
-    if master.is_some_and(|master| !is_allowed(orientation, &master.symmetry)) {
+    if master.is_some_and(|master| !master.symmetry.admits(orientation)) {
         return add(Fault::Orientation, rect.area());
     }
     if rows.upright() && orientation == Orientation::N {

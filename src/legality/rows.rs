@@ -1,7 +1,8 @@
 //! Rows, sorted so that the ones below a cell are found at once.
 
-use crate::design::{Design, Master, Orientation, Row, StandsOn, Symmetry};
+use crate::design::{Design, Master, Orientation, Row};
 use crate::grid::Rect;
+use crate::rows::{shortest, site_kinds, site_needed};
 
 /// How a cell stands on the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +21,7 @@ pub(super) struct RowIndex {
     tolerance: f64,
     /// Whether the sites of every row lie `N`.
     upright: bool,
-    /// Kinds that sites have, ascending.
+    /// Kinds of sites that some row has, ascending.
     kinds: Vec<u32>,
     /// The largest height of a row.
     highest: f64,
@@ -41,20 +42,18 @@ pub(super) struct RowsAtY {
 }
 
 impl RowIndex {
-    /// `share` is the tolerance as a share of the smallest pitch.
+    /// `share` is the tolerance as a share of the shortest length of a row.
     pub(super) fn new(rows: &[Row], share: f64) -> Self {
-        let pitches = rows.iter().map(|r| r.pitch).filter(|p| *p > 0.0);
-        let pitch = pitches.fold(f64::INFINITY, f64::min);
-        let tolerance = if pitch.is_finite() { share * pitch } else { 0.0 };
         let mut sorted: Vec<Row> = rows.iter().filter(|r| r.sites > 0).copied().collect();
+        let lengths = sorted.iter().map(shortest).filter(|length| *length > 0.0);
+        let length = lengths.fold(f64::INFINITY, f64::min);
+        let tolerance = if length.is_finite() { share * length } else { 0.0 };
         sorted.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x.total_cmp(&b.x)));
         let levels = sorted.chunk_by(|a, b| b.y - a.y <= tolerance);
         let upright = sorted.iter().all(|row| row.orientation == Orientation::N);
         let levels = levels.map(|rows| RowsAtY::new(rows, tolerance)).collect();
-        let mut kinds: Vec<u32> = rows.iter().filter_map(|row| row.site).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        let highest = rows.iter().map(|row| row.height).fold(0.0, f64::max);
+        let kinds = site_kinds(sorted.iter().map(|row| row.site));
+        let highest = sorted.iter().map(|row| row.height).fold(0.0, f64::max);
         RowIndex { tolerance, upright, kinds, highest, levels }
     }
 
@@ -112,16 +111,12 @@ impl RowIndex {
     /// may stand on. True where there is no row.
     pub(super) fn may_stand(&self, master: &Master, rect: &Rect) -> bool {
         let Some(level) = self.nearest(rect.yl).map(|k| &self.levels[k]) else { return true };
-        let site = master.site.filter(|site| self.kinds.binary_search(site).is_ok());
+        let site = site_needed(master, &self.kinds);
         let below = |row: &&Row| {
             row.x <= rect.xl + self.tolerance && row.rect().xh > rect.xl + self.tolerance
         };
         let fits = |row: &Row| {
-            let rails = match master.stands_on {
-                StandsOn::Any => true,
-                StandsOn::Upright => !row.orientation.is_upside_down(),
-                StandsOn::UpsideDown => row.orientation.is_upside_down(),
-            };
+            let rails = master.stands_on.admits(row.orientation);
             rails && (site.is_none() || row.site == site)
         };
         level.rows.iter().filter(below).any(fits) || !level.rows.iter().any(|row| below(&row))
@@ -217,17 +212,6 @@ impl RowsAtY {
             }
         }
         nearest
-    }
-}
-
-/// Whether a library cell of this symmetry may lie so.
-pub(super) fn is_allowed(orientation: Orientation, symmetry: &Symmetry) -> bool {
-    match orientation {
-        Orientation::N => true,
-        Orientation::FN => symmetry.y,
-        Orientation::FS => symmetry.x,
-        Orientation::S => symmetry.x && symmetry.y,
-        _ => symmetry.r90,
     }
 }
 

@@ -620,3 +620,19 @@ fn cells_of_three_rows_turn_with_their_row() {
     design.nodes.master[0] = None;
     assert!(found(&design).is_legal());
 }
+
+#[test]
+fn a_long_step_between_sites_does_not_make_rows_one() {
+    let mut design = two_rows();
+    design.rows.iter_mut().for_each(|row| (row.pitch, row.site_width) = (1e6, 5.0));
+    design.placement.x = vec![0.0, 1e6];
+    assert!(found(&design).is_legal());
+    design.placement.y[1] = 7.0;
+    assert_eq!((found(&design).count(Fault::OffRow), found(&design).worst[0].amount), (1, 3.0));
+    // The step of a row with one site does not matter.
+    let mut design = two_rows();
+    design.placement.x[0] += 1e-4;
+    let single = Row { x: 50.0, sites: 1, pitch: 1e-9, ..design.rows[0] };
+    design.rows.push(single);
+    assert!(found(&design).is_legal());
+}

@@ -84,6 +84,10 @@ impl Checkpoint {
     }
 
     pub(super) fn restore(&self, backend: &mut dyn Backend) -> Result<(), PlaceError> {
+        let (expected, found) = (Held::ALL.len(), self.vectors.len());
+        if found != expected {
+            return Err(PlaceError::Vectors { expected, found });
+        }
         for (held, [x, y]) in Held::ALL.into_iter().zip(&self.vectors) {
             backend.write(held, x, y)?;
         }

@@ -34,7 +34,7 @@ pub use bins::{default_bins, placement_bins};
 pub use bounds::Bounds;
 pub use checkpoint::{Checkpoint, State};
 pub use host::HostBackend;
-pub use options::{PlaceOptions, Schedule};
+pub use options::{BadOption, PlaceOptions, Schedule};
 pub use placer::Placer;
 pub use record::Record;
 pub use standard::{OverflowParts, StandardCells};
@@ -90,6 +90,17 @@ pub enum PlaceError {
     /// Bodies that no charge can be made of.
     #[error(transparent)]
     Charge(#[from] ChargeError),
+    /// An option with a value outside its range.
+    #[error(transparent)]
+    Option(#[from] BadOption),
+    /// A checkpoint without all vectors of a descent.
+    #[error("the checkpoint has {found} vectors: expected {expected}")]
+    Vectors {
+        /// Vectors that a checkpoint has.
+        expected: usize,
+        /// Vectors that this one has.
+        found: usize,
+    },
     /// Every node is fixed.
     #[error("nothing to place: no node is movable")]
     NothingMovable,

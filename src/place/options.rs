@@ -2,6 +2,31 @@
 
 use crate::setters::setters;
 use serde::Serialize;
+use std::ops::RangeInclusive;
+
+/// An option with a value outside its range.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{option}: {value}: expected {expected}")]
+pub struct BadOption {
+    /// Its name.
+    pub option: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// The values that it may have.
+    pub expected: &'static str,
+}
+
+/// Fails unless every one of some options, each with its name, is in the range: `expected`.
+pub(super) fn check_range(
+    range: RangeInclusive<f64>,
+    expected: &'static str,
+    options: &[(&'static str, f64)],
+) -> Result<(), BadOption> {
+    match options.iter().find(|(_, value)| !range.contains(value)) {
+        Some(&(option, value)) => Err(BadOption { option, value, expected }),
+        None => Ok(()),
+    }
+}
 
 /// Options of a placement: when to stop, and the schedules of γ and λ.
 ///
@@ -100,6 +125,25 @@ impl Default for PlaceOptions {
 }
 
 impl PlaceOptions {
+    /// Checks the values of all options.
+    pub(super) fn check(&self) -> Result<(), BadOption> {
+        let Schedule { growth, late_growth, momentum, .. } = self.schedule;
+        let Schedule { density_share, reference_share, pressure, gamma, .. } = self.schedule;
+        let at_least_0 = [("stop_overflow", self.stop_overflow)];
+        check_range(0.0..=f64::MAX, "a finite number, at least 0", &at_least_0)?;
+        let shares = [("warm_overflow", self.warm_overflow), ("momentum", momentum)];
+        check_range(0.0..=1.0, "a number from 0 to 1", &shares)?;
+        let factors = [("growth", growth), ("late_growth", late_growth)];
+        check_range(1.0..=f64::MAX, "a finite number, at least 1", &factors)?;
+        let above_0 = [
+            ("density_share", density_share),
+            ("reference_share", reference_share),
+            ("pressure", pressure),
+            ("gamma", gamma),
+        ];
+        check_range(f64::MIN_POSITIVE..=f64::MAX, "a finite number above 0", &above_0)
+    }
+
     setters! {
         /// Sets the smoothed overflow at which the placement is done.
         stop_overflow: f64,

@@ -51,14 +51,15 @@ impl<'b> Placer<'b> {
     /// first weights and the first step from it.
     ///
     /// # Errors
-    /// When there is nothing to move, the start's numbers are not finite, no net
-    /// pulls at any cell, or the engine failed.
+    /// When an option is outside its range, there is nothing to move, the start's numbers are not
+    /// finite, no net pulls at any cell, or the engine failed.
     pub fn new(
         backend: &'b mut dyn Backend,
         x: &[f64],
         y: &[f64],
         options: &PlaceOptions,
     ) -> Result<Self, PlaceError> {
+        options.check()?;
         if backend.charge().movable() == 0 {
             return Err(PlaceError::NothingMovable);
         }
@@ -106,12 +107,14 @@ impl<'b> Placer<'b> {
     /// has the same bodies, nets and bins. If the placement had ended, it has ended here, too.
     ///
     /// # Errors
-    /// If the checkpoint has another number of bodies, or the engine failed.
+    /// If an option is outside its range, the checkpoint has another number of vectors or bodies, or
+    /// the engine failed.
     pub fn resume(
         backend: &'b mut dyn Backend,
         checkpoint: &Checkpoint,
         options: &PlaceOptions,
     ) -> Result<Self, PlaceError> {
+        options.check()?;
         checkpoint.restore(backend)?;
         let mut placer = Placer::on(backend, options, checkpoint.state)?;
         if placer.has_converged()? {

@@ -18,6 +18,7 @@
 //!
 //! Macros and cells that stay do not grow.
 
+use super::options::{BadOption, check_range};
 use crate::charge::{Charge, ChargeError};
 use crate::congestion::{
     Capacity, CongestionError, Convention, Demand, Directions, Figures, RoutingGrid,
@@ -46,7 +47,7 @@ pub struct RoutabilityOptions {
     /// … and in all rounds together.
     pub most_in_all: f64,
     /// Most area that all cells gain in all rounds, over their own. Fillers give at most half of
-    /// theirs.
+    /// theirs; without fillers, cells take at most half of the area that fillers would have.
     pub most_added: f64,
     /// Less growth of all cells' area than this share of it ends the rounds.
     pub least_added: f64,
@@ -74,6 +75,27 @@ impl Default for RoutabilityOptions {
     }
 }
 
+impl RoutabilityOptions {
+    /// Checks the values of all options.
+    pub(crate) fn check(&self) -> Result<(), BadOption> {
+        let shares = [("crowded", self.crowded), ("warm_overflow", self.warm_overflow)];
+        check_range(0.0..=1.0, "a number from 0 to 1", &shares)?;
+        let factors = [("most_growth", self.most_growth), ("most_in_all", self.most_in_all)];
+        check_range(1.0..=f64::MAX, "a finite number, at least 1", &factors)?;
+        let at_least_0 = [
+            ("exponent", self.exponent),
+            ("most_added", self.most_added),
+            ("least_added", self.least_added),
+        ];
+        check_range(0.0..=f64::MAX, "a finite number, at least 0", &at_least_0)?;
+        let tracks = self.capacity.map(|Capacity { horizontal, vertical }| {
+            [("horizontal capacity", horizontal), ("vertical capacity", vertical)]
+        });
+        let above_0 = f64::MIN_POSITIVE..=f64::MAX;
+        check_range(above_0, "a finite number above 0", tracks.as_ref().map_or(&[], |of| of))
+    }
+}
+
 /// Why the cells did not grow, or could not.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -81,6 +103,9 @@ pub enum RoutabilityError {
     /// No congestion can be computed.
     #[error(transparent)]
     Congestion(#[from] CongestionError),
+    /// An option with a value outside its range.
+    #[error(transparent)]
+    Option(#[from] BadOption),
     /// Sizes that no charge can have.
     #[error(transparent)]
     Charge(#[from] ChargeError),
@@ -113,8 +138,12 @@ pub struct Routability {
     /// The charge before any cell has grown.
     own: Charge,
     netlist: Netlist,
-    /// Every movable cell's area over its own; the fillers' over theirs.
+    /// Every movable cell's area over its own.
     growth: Vec<f64>,
+    /// Area of the fillers before any cell has grown; without fillers, the area that they would
+    /// have.
+    space: f64,
+    /// The share of `space` that cells have not taken: the fillers' area over their own.
     filler_growth: f64,
     /// Whether each cell may grow.
     grows: Vec<bool>,
@@ -139,7 +168,15 @@ pub struct Grown {
 
 impl Routability {
     /// Begins with the bodies of `charge`, connected by `netlist`; no cell has grown.
-    pub fn new(charge: &Charge, netlist: &Netlist, options: &RoutabilityOptions) -> Self {
+    ///
+    /// # Errors
+    /// When an option is outside its range.
+    pub fn new(
+        charge: &Charge,
+        netlist: &Netlist,
+        options: &RoutabilityOptions,
+    ) -> Result<Self, RoutabilityError> {
+        options.check()?;
         let movable = charge.movable();
         let mut grows: Vec<bool> = (0..movable).map(|i| !charge.is_fixed(i)).collect();
         charge.movable_macros().iter().for_each(|&i| grows[i as usize] = false);
@@ -147,18 +184,20 @@ impl Routability {
         let along = |bins: usize| bins.div_ceil(options.bins.max(1));
         let grid = BinGrid::new(grid.die(), along(grid.nx()), along(grid.ny()))
             .expect("fewer bins than a grid has");
-        Routability {
+        let fillers = charge.filler_area();
+        Ok(Routability {
             options: *options,
             grid,
             own: charge.clone(),
             netlist: netlist.clone(),
             growth: vec![1.0; movable],
+            space: if fillers > 0.0 { fillers } else { charge.area_for_fillers() },
             filler_growth: 1.0,
             grows,
             capacity: options.capacity,
             demand: None,
             rounds: 0,
-        }
+        })
     }
 
     /// Returns the lower-left corners of the bodies at their own sizes, from those at their present
@@ -252,16 +291,16 @@ impl Routability {
         let area = |i: usize| width[i] * height[i];
         let gain: f64 =
             asked.iter().zip(&self.growth).enumerate().map(|(i, (a, b))| area(i) * (a - b)).sum();
-        let (own_fillers, cells) = (self.own.filler_area(), self.own.movable_area());
-        let fillers = own_fillers * self.filler_growth;
-        let room = (options.most_added * cells - self.added()).min(fillers - 0.5 * own_fillers);
+        let cells = self.own.movable_area();
+        let left = self.space * self.filler_growth;
+        let room = (options.most_added * cells - self.added()).min(left - 0.5 * self.space);
         let room = room.max(0.0);
         let share = if gain > room { room / gain } else { 1.0 };
         let gain = gain * share;
-        if gain < options.least_added * cells {
+        if gain <= 0.0 || gain < options.least_added * cells {
             return false;
         }
-        self.filler_growth = (fillers - gain) / own_fillers;
+        self.filler_growth = (left - gain) / self.space;
         self.growth.iter_mut().zip(asked).for_each(|(growth, a)| *growth += share * (a - *growth));
         true
     }
@@ -391,7 +430,7 @@ mod tests {
             most_added: 1.0,
             ..RoutabilityOptions::default()
         };
-        let mut state = Routability::new(&charge, &netlist, &options);
+        let mut state = Routability::new(&charge, &netlist, &options).unwrap();
         let before = state.measure(&design).unwrap();
         assert!(before.worst_utilization > 1.0 && before.added_area == 0.0, "{before}");
         let (x, y) = (charge.initial_x(), charge.initial_y());
@@ -439,7 +478,7 @@ mod tests {
             bins,
             ..default
         };
-        let mut state = Routability::new(&charge, &netlist, &options);
+        let mut state = Routability::new(&charge, &netlist, &options).unwrap();
         let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
         let mut fillers = 1.0;
         state.measure(&design).unwrap();
@@ -474,9 +513,67 @@ mod tests {
         let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
         let capacity = Some(Capacity { horizontal: 1e3, vertical: 1e3 });
         let options = RoutabilityOptions { capacity, ..RoutabilityOptions::default() };
-        let mut state = Routability::new(&charge, &netlist, &options);
+        let mut state = Routability::new(&charge, &netlist, &options).unwrap();
         let round = state.measure(&design).unwrap();
         assert_eq!((round.overflow, round.round), (0.0, 0));
         assert!(state.grow(charge.initial_x(), charge.initial_y()).unwrap().is_none());
+    }
+
+    /// Returns the crowded cells without fillers, beside fixed rectangles.
+    fn without_fillers(fixed: &[Rect]) -> (Design, Charge) {
+        let (design, charge) = crowded();
+        let column = |values: &[f64]| values[..charge.movable()].to_vec();
+        let (width, height) = (column(charge.width()), column(charge.height()));
+        let (x, y) = (column(charge.initial_x()), column(charge.initial_y()));
+        let cells = Rectangles::movable(&width, &height, &x, &y).fixed(fixed);
+        let options = ChargeOptions::default();
+        (design, Charge::from_rectangles(charge.grid(), &cells, &options).unwrap())
+    }
+
+    #[test]
+    fn without_fillers_cells_take_free_space() {
+        let options = RoutabilityOptions {
+            least_added: 0.0,
+            capacity: Some(Capacity { horizontal: 1e-3, vertical: 1e-3 }),
+            ..RoutabilityOptions::default()
+        };
+        let cells = 65.0 * 16.0;
+        // All of the die is free, as much as a tenth of the cells' area, or nothing.
+        for (free, most) in [(SIDE * SIDE - cells, 0.1), (0.1 * cells, 0.05), (0.0, 0.0)] {
+            let width = SIDE - (free + cells) / SIDE;
+            let width = if free > 0.0 { width } else { SIDE };
+            let (design, charge) = without_fillers(&[Rect::at(SIDE - width, 0.0, width, SIDE)]);
+            let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
+            let mut state = Routability::new(&charge, &netlist, &options).unwrap();
+            state.measure(&design).unwrap();
+            let grown = state.grow(charge.initial_x(), charge.initial_y()).unwrap();
+            assert_eq!(grown.is_some(), most > 0.0, "{free}");
+            let added = state.measure(&design).unwrap().added_area;
+            assert!((added - most).abs() < 1e-9, "{free}: {added}");
+            assert!(grown.is_none_or(|grown| grown.charge.fillers() == 0));
+        }
+    }
+
+    #[test]
+    fn options_outside_their_range_are_refused() {
+        let (design, charge) = crowded();
+        let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
+        type Change = fn(&mut RoutabilityOptions);
+        let changes: [(Change, &str); 5] = [
+            (|o| o.least_added = -0.1, "least_added: -0.1: expected a finite number, at least 0"),
+            (|o| o.most_added = f64::NAN, "most_added: NaN: expected a finite number, at least 0"),
+            (|o| o.most_growth = 0.5, "most_growth: 0.5: expected a finite number, at least 1"),
+            (|o| o.crowded = 2.0, "crowded: 2: expected a number from 0 to 1"),
+            (
+                |o| o.capacity = Some(Capacity { horizontal: 1.0, vertical: 0.0 }),
+                "vertical capacity: 0: expected a finite number above 0",
+            ),
+        ];
+        for (change, want) in changes {
+            let mut options = RoutabilityOptions::default();
+            change(&mut options);
+            let error = Routability::new(&charge, &netlist, &options).unwrap_err();
+            assert_eq!(error.to_string(), want);
+        }
     }
 }

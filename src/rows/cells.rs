@@ -1,9 +1,9 @@
 //! Movable cells as rows see them: widths in sites, and the rows that each may lie on.
 
 use super::RowsError;
+use super::index::RectIndex;
 use super::sites::{Access, Band, MOST_SITES, SiteRow, Sites, TOLERANCE};
 use crate::design::{BlockageKind, Design, Master, MasterClass, Orientation, StandsOn, Symmetry};
-use crate::grid::Rect;
 use crate::lists::Lists;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -115,10 +115,8 @@ impl Cells {
         cells.cells.reserve(design.nodes.len());
         let even = sites.even_bands();
         let soft = design.blockages.iter().filter(|b| b.kind == BlockageKind::Soft);
-        let soft: Vec<Rect> = soft.map(|blockage| blockage.rect).collect();
-        let mut kinds: Vec<u32> = sites.rows().iter().filter_map(|row| row.site).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
+        let soft = RectIndex::new(soft.map(|blockage| (blockage.rect, ())));
+        let kinds = site_kinds(sites.rows().iter().map(|row| row.site));
         let mut known: HashMap<Footprint, u32> = HashMap::new();
         let mut before: Option<(Footprint, u32)> = None;
         for node in nodes {
@@ -134,7 +132,7 @@ impl Cells {
             let footprint = Footprint {
                 // Cells that take the same bands everywhere are of one footprint.
                 height: even.map_or(h, |band| whole(h, band).unwrap_or(h)).to_bits(),
-                site: master.site.filter(|site| kinds.binary_search(site).is_ok()),
+                site: site_needed(master, &kinds),
                 stands_on: master.stands_on,
                 symmetry: master.symmetry,
                 is_macro,
@@ -168,7 +166,7 @@ impl Cells {
             let edges = (edges - TOLERANCE).ceil() as i32;
             let padding = if is_macro { 0 } else { padding + edges.max(0) };
             let fence = design.nodes.fence_of(node).map(|fence| fence as u32);
-            let in_soft = soft.iter().any(|rect| rect.overlap(&design.rect(node)) > 0.0);
+            let in_soft = soft.meeting(&design.rect(node), 0.0).next().is_some();
             cells.cells.push(Cell {
                 node: node as u32,
                 width: width + 2 * padding,
@@ -205,6 +203,19 @@ impl Cells {
     }
 }
 
+/// Returns the kinds of sites that some row has, ascending.
+pub(crate) fn site_kinds(of_rows: impl Iterator<Item = Option<u32>>) -> Vec<u32> {
+    let mut kinds: Vec<u32> = of_rows.flatten().collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+/// Returns the kind of sites that a cell must stand on; `None` if no row has sites of its kind.
+pub(crate) fn site_needed(master: &Master, kinds: &[u32]) -> Option<u32> {
+    master.site.filter(|site| kinds.binary_search(site).is_ok())
+}
+
 /// Returns the length at each side of a node that keeps its edges apart from all others, if these
 /// keep theirs: half of the largest spacing. A cell may be mirrored, so both sides get the larger.
 fn edge_padding(design: &Design, node: usize) -> f64 {
@@ -225,12 +236,7 @@ impl Sites {
     fn allowed_rows(&self, of: &Footprint, lattice: usize) -> Vec<AllowedRow> {
         let height = f64::from_bits(of.height);
         let fits = |row: &SiteRow| {
-            let upside_down = row.orientation.is_upside_down();
-            let rails = match of.stands_on {
-                StandsOn::Any => true,
-                StandsOn::Upright => !upside_down,
-                StandsOn::UpsideDown => upside_down,
-            };
+            let rails = of.stands_on.admits(row.orientation);
             let turned = of.is_macro
                 || orientation(row, of.turns(row), Orientation::N, &of.symmetry).is_some();
             rails && turned && (of.site.is_none() || of.site == row.site)
@@ -301,14 +307,7 @@ fn orientation(
     now: Orientation,
     library: &Symmetry,
 ) -> Option<Orientation> {
-    use Orientation::{FE, FN, FS, FW, N, S};
-    let may = |o: &Orientation| match o {
-        N => true,
-        FN => library.y,
-        FS => library.x,
-        S => library.x && library.y,
-        _ => library.r90,
-    };
+    use Orientation::{FE, FN, FW, S};
     let asked = row.orientation;
     let is_mirrored = |o| matches!(o, FN | S | FE | FW);
     // As the cell lies now, as far as the row leaves it open.
@@ -322,5 +321,5 @@ fn orientation(
         let turned = |o: Orientation| if row.symmetry.x { o.flipped() } else { o };
         [first, second, turned(first), turned(second)]
     };
-    ways.into_iter().find(may)
+    ways.into_iter().find(|way| library.admits(*way))
 }

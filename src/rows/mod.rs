@@ -18,7 +18,11 @@
 //! [`Cells`] are the movable nodes with area on one lattice: width in sites, padding, access to
 //! areas, and allowed rows. [`orientation_on`] returns the orientation of a cell on a row.
 //! `RowCells` holds the cells of a band in order. Legalization and detailed placement move cells
-//! in it; legality is judged without it.
+//! in it.
+//!
+//! Legality shares the rules about tolerance, orientations, rails and kinds of sites. It takes edges
+//! and sites from the rows of the design, without lattices: a lattice rounds the phase of a subrow,
+//! and a cell that reaches over rows of several lattices may be legal.
 //!
 //! ```
 //! use placefield::design::{Blockage, BlockageKind, Design, NodeKind, Nodes, Orientation};
@@ -58,13 +62,16 @@
 //! ```
 
 mod cells;
+mod index;
 mod occupancy;
 mod sites;
 
 pub use cells::{AllowedRow, Cell, Cells, orientation_on};
+pub(crate) use cells::{site_kinds, site_needed};
+pub(crate) use index::RectIndex;
 pub(crate) use occupancy::{Exchange, Occupant, RowCells, Span};
 pub use sites::{Access, Band, Lattice, Run, SiteRow, Sites};
-pub(crate) use sites::{limited, shared, without};
+pub(crate) use sites::{TOLERANCE, limited, shared, shortest, without};
 
 use crate::design::DesignError;
 

@@ -7,7 +7,7 @@ use crate::lists::Lists;
 use std::ops::Range;
 
 /// Lengths below this share of the shortest length of a row count as 0: files hold decimal numbers.
-pub(super) const TOLERANCE: f64 = 1e-3;
+pub(crate) const TOLERANCE: f64 = 1e-3;
 /// Most sites along one axis, so that sums of them fit into 32 bits.
 pub(super) const MOST_SITES: f64 = (1 << 29) as f64;
 
@@ -601,9 +601,14 @@ fn pitch(row: &Row) -> f64 {
     if row.sites == 1 { row.site_width } else { row.pitch }
 }
 
+/// Returns the shortest length of a row, layout units: tolerances are shares of it.
+pub(crate) fn shortest(row: &Row) -> f64 {
+    pitch(row).min(row.site_width).min(row.height)
+}
+
 /// Returns the length of a row that counts as 0, layout units.
 fn tolerance(row: &Row) -> f64 {
-    TOLERANCE * pitch(row).min(row.site_width).min(row.height)
+    TOLERANCE * shortest(row)
 }
 
 type Covered = Vec<Vec<(i32, i32)>>;

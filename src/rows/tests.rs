@@ -1,11 +1,12 @@
 //! Free sites, by hand.
 
-use super::{Access, Cells, Run, Sites, orientation_on};
+use super::{Access, Cells, RectIndex, Run, Sites, orientation_on};
 use crate::design::*;
 use crate::grid::Rect;
 use crate::legality::{self, LegalityOptions};
 use crate::legalize::{Failed, LegalizeOptions, Progress, Reason, legalize};
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 /// Returns rows of 10 with 50 sites of 1, every second upside down, and a cell of 3 × 10 for each
 /// of `rows`.
@@ -270,4 +271,64 @@ fn cells_on_a_coarse_row_are_beyond_the_sites_of_the_others() {
     design.placement = refined.placement;
     assert!(design.hpwl().unwrap().unweighted < 5e9);
     assert!(legality::check(&design, &LegalityOptions::default()).unwrap().is_legal());
+}
+
+/// Rectangles of any size, far longer along one axis than along the other, by every pair.
+#[test]
+fn an_index_finds_the_rectangles_of_every_pair() {
+    let mut state = 5u64;
+    let mut next = |most: f64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 11) as f64 / (1u64 << 53) as f64 * most
+    };
+    for count in [0, 1, 2, 3, 50, 333] {
+        let mut rects = Vec::new();
+        for k in 0..count {
+            let (long, short) = (next(200.0), next(6.0));
+            let (w, h) = if k % 2 == 0 { (long, short) } else { (short, long) };
+            rects.push(Rect::at(next(300.0), next(300.0), w, h));
+        }
+        let index = RectIndex::new((0..count).map(|k| (rects[k], k)));
+        for near in [0.0, 1.5] {
+            for rect in rects.iter().chain([&Rect::at(100.0, 100.0, 60.0, 40.0)]) {
+                let mut found: Vec<(usize, f64)> = index.meeting(rect, near).collect();
+                found.sort_by_key(|(k, _)| *k);
+                let meets = |other: &Rect| {
+                    other.xh.min(rect.xh) - other.xl.max(rect.xl) > near
+                        && other.yh.min(rect.yh) - other.yl.max(rect.yl) > near
+                };
+                let all = (0..count).filter(|&k| meets(&rects[k]));
+                let all: Vec<_> = all.map(|k| (k, rects[k].overlap(rect))).collect();
+                assert_eq!(found, all, "{count} {rect:?}");
+            }
+        }
+    }
+}
+
+/// If every cell were compared with every blockage, this would take far longer than the limit.
+#[test]
+fn many_cells_and_soft_blockages_take_little_time() {
+    let mut design = design(100);
+    design.rows.iter_mut().for_each(|row| row.sites = 10_000);
+    let cells = 100_000;
+    design.nodes.width = vec![3.0; cells];
+    design.nodes.height = vec![10.0; cells];
+    design.nodes.kind = vec![NodeKind::Movable; cells];
+    design.placement.orientation = vec![Orientation::N; cells];
+    design.placement.x = (0..cells).map(|k| 10.0 * (k / 100) as f64).collect();
+    design.placement.y = (0..cells).map(|k| 10.0 * (k % 100) as f64).collect();
+    // One of a hundred cells is in a blockage, at its right end.
+    let blockage = |k: usize| Blockage {
+        rect: Rect::at(1000.0 * (k / 1000) as f64 + 2.0, (k % 1000) as f64 + 0.25, 5.0, 0.5),
+        kind: BlockageKind::Soft,
+    };
+    design.blockages = (0..10_000).map(blockage).collect();
+    let sites = Sites::new(&design).unwrap();
+    let begun = Instant::now();
+    let cells = Cells::new(&design, &sites, 0, 0).unwrap();
+    let seconds = begun.elapsed().as_secs_f64();
+    let may_use_soft = sites.access(None, true);
+    let inside = cells.cells().iter().filter(|cell| cell.access == may_use_soft).count();
+    assert_eq!(inside, 1000);
+    assert!(seconds < 3.0, "{seconds} s");
 }

@@ -34,9 +34,9 @@ fn eval_alike(placed: &Value, more: &[&dyn Words]) -> Value {
 fn crowded_cells_grow_by_the_area_given() {
     let (folder, aux) = generated(200);
     let (pl, out) = (folder.path().join("out.pl"), folder.path().join("out.json"));
-    for area in ["0.02", "0.1"] {
+    for (area, more) in [("0.02", ""), ("0.1", ""), ("0.1", "--no-fillers")] {
         let crowded = "--routability --capacity 0.05,0.05 --routability-area";
-        place(&aux, &pl, &[&crowded, &area, &"--json", &out]);
+        place(&aux, &pl, &[&crowded, &area, &"--json", &out, &more]);
         let placed = json_of(&out);
         let rounds = placed["routability"].as_array().unwrap();
         let added: Vec<f64> = rounds.iter().map(|r| r["added_area"].as_f64().unwrap()).collect();

@@ -1,6 +1,6 @@
 //! `refine`: shorter wires, legal cells, the JSON's keys and the exit codes.
 
-use crate::tiny::{Tiny, flipped_rows};
+use crate::tiny::{Tiny, flipped_rows, row};
 use crate::{Words, eval_json, failure, json_of, placefield, run};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -105,4 +105,24 @@ fn out_of_time_the_placement_so_far_is_written() {
         .stderr(predicates::str::contains("the time was spent: "));
     let after = eval_json(&[&tiny.aux(), &"--pl", &out, &"--bins 8 --legality"]);
     assert_eq!(after["legality"]["legal"], true);
+}
+
+/// Two cells in a row with one free site, which is a gap wherever they lie.
+#[test]
+fn gaps_of_one_site_that_are_left_end_with_code_3() {
+    let tiny = pairs();
+    tiny.write("nodes", b"NumNodes : 2\nNumTerminals : 0\na 19 2\nb 20 2\n");
+    tiny.write("pl", b"a 0 0 : N\nb 20 0 : N\n");
+    tiny.write("nets", b"NumNets : 1\nNumPins : 2\nNetDegree : 2 n0\n a I\n b O\n");
+    tiny.write("wts", b"n0 1\n");
+    tiny.write("scl", format!("NumRows : 1\n{}", row(0, 0, 40)).as_bytes());
+    let out = tiny.folder().join("refined.pl");
+    let args: &[&dyn Words] = &[&"refine", &tiny.aux(), &"-o", &out];
+    placefield(&[&args]).assert().success();
+    std::fs::remove_file(&out).unwrap();
+    placefield(&[&args, &"--no-one-site-gaps"])
+        .assert()
+        .code(3)
+        .stderr(predicates::str::contains("the placement is not legal: 1 gaps of one site"));
+    assert!(out.exists());
 }

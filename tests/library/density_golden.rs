@@ -262,7 +262,7 @@ fn naive(charge: &Charge, field_x: &[f64], field_y: &[f64]) -> Naive {
         let stretched = Rect::at(x + (w - sw) / 2.0, y + (h - sh) / 2.0, sw, sh);
         let is_macro = charge.macros().contains(&(i as u32));
         let own = if is_macro { charge.target_density() } else { 1.0 };
-        let ratio = if is_macro { own } else { w * h / (sw * sh) };
+        let ratio = own * w * h / (sw * sh);
         let (mut fx, mut fy) = (0.0, 0.0);
         for k in 0..grid.bins() {
             let area = ratio * stretched.overlap(&bin(k));

@@ -8,8 +8,8 @@ use placefield::engine::{
 };
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::place::{
-    Backend, Held, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, Sample, Schedule,
-    StageSplit, Weights, schedule, start,
+    Backend, Checkpoint, Held, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, Sample,
+    Schedule, StageSplit, Weights, schedule, start,
 };
 use placefield::wirelength::{LARGE_NET, Netlist, Pull};
 use placefield::{Precision, Real};
@@ -119,6 +119,59 @@ fn a_checkpoint_goes_on_bit_for_bit() {
     while placer.step().unwrap().is_some() {}
     assert_eq!((placer.last().sample, placer.outcome()), (whole, Some(Outcome::Converged)));
     assert!(placer.positions().unwrap() == at, "other positions");
+}
+
+#[test]
+fn a_checkpoint_without_all_vectors_is_refused() {
+    let (mut backend, [x, y]) = generated::<f32>(1);
+    let options = PlaceOptions::default();
+    let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
+    let whole = placer.checkpoint().unwrap();
+    let count = whole.vectors.len();
+    let more = [&whole.vectors[..], &whole.vectors[..1]].concat();
+    for vectors in [Vec::new(), whole.vectors[1..].to_vec(), more] {
+        let want = format!("the checkpoint has {} vectors: expected {count}", vectors.len());
+        let checkpoint = Checkpoint { vectors, ..whole.clone() };
+        let error = Placer::resume(&mut backend, &checkpoint, &options).err().unwrap();
+        assert_eq!(error.to_string(), want);
+    }
+    assert!(Placer::resume(&mut backend, &whole, &options).is_ok());
+}
+
+#[test]
+fn options_outside_their_range_are_refused() {
+    type Change = fn(&mut PlaceOptions, f64);
+    let (finite, infinite) = ([f64::NAN, -1.0], f64::INFINITY);
+    let changes: [(&str, Change, &str, &[f64]); 9] = [
+        ("stop_overflow", |o, v| o.stop_overflow = v, "a finite number, at least 0", &finite),
+        ("warm_overflow", |o, v| o.warm_overflow = v, "a number from 0 to 1", &[1.5, infinite]),
+        ("density_share", |o, v| o.schedule.density_share = v, "a finite number above 0", &[0.0]),
+        ("growth", |o, v| o.schedule.growth = v, "a finite number, at least 1", &[0.9, infinite]),
+        ("late_growth", |o, v| o.schedule.late_growth = v, "a finite number, at least 1", &finite),
+        (
+            "reference_share",
+            |o, v| o.schedule.reference_share = v,
+            "a finite number above 0",
+            &finite,
+        ),
+        ("momentum", |o, v| o.schedule.momentum = v, "a number from 0 to 1", &finite),
+        ("pressure", |o, v| o.schedule.pressure = v, "a finite number above 0", &[infinite]),
+        ("gamma", |o, v| o.schedule.gamma = v, "a finite number above 0", &[0.0, f64::NAN]),
+    ];
+    let (mut backend, [x, y]) = generated::<f32>(1);
+    let options = PlaceOptions::default();
+    let checkpoint = Placer::new(&mut backend, &x, &y, &options).unwrap().checkpoint().unwrap();
+    for (name, change, expected, values) in changes {
+        for &value in values {
+            let mut options = PlaceOptions::default();
+            change(&mut options, value);
+            let want = format!("{name}: {value}: expected {expected}");
+            let begun = Placer::new(&mut backend, &x, &y, &options).err().unwrap();
+            assert_eq!(begun.to_string(), want);
+            let resumed = Placer::resume(&mut backend, &checkpoint, &options).err().unwrap();
+            assert_eq!(resumed.to_string(), want);
+        }
+    }
 }
 
 #[test]

@@ -156,6 +156,37 @@ fn smooth_wirelength_tends_to_hpwl_from_below() {
     assert!(smooth.smooth < 0.9 * sharp.smooth);
 }
 
+#[test]
+fn weights_that_are_negative_or_not_finite_are_refused() {
+    let at = [[0.0, 0.0], [3.0, 4.0]];
+    for weight in [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut design = points(&at, &[vec![0, 1], vec![1, 0]], &[1.0, weight]);
+        let error = |design: &Design| Netlist::from_design(design, LARGE_NET).unwrap_err();
+        let want =
+            |net| format!("weight of net `{net}`: {weight}: expected a finite number, at least 0");
+        assert_eq!(error(&design).to_string(), want("1"));
+        let names = &mut design.nets.as_mut().unwrap().names;
+        ["clock", "reset"].iter().for_each(|name| names.push(name));
+        assert_eq!(error(&design).to_string(), want("reset"));
+    }
+    let design = points(&at, &[vec![0, 1]], &[0.0]);
+    assert_eq!(Netlist::from_design(&design, LARGE_NET).unwrap().weight(), [0.0]);
+}
+
+#[test]
+fn the_hpwl_of_a_coordinate_that_is_nan_is_nan() {
+    let at = [[0.0, 0.0], [3.0, 4.0], [5.0, 5.0], [6.0, 7.0]];
+    let mut design = points(&at, &[vec![0, 1, 2], vec![3]], &[1.0; 2]);
+    assert_eq!(design.hpwl().unwrap().unweighted, 10.0);
+    design.placement.x[3] = f64::NAN;
+    assert_eq!(design.hpwl().unwrap().unweighted, 10.0, "a net of one pin has no length");
+    for (x, y) in [(f64::NAN, 4.0), (3.0, f64::NAN)] {
+        (design.placement.x[1], design.placement.y[1]) = (x, y);
+        let hpwl = design.hpwl().unwrap();
+        assert!(hpwl.unweighted.is_nan() && hpwl.weighted.is_nan(), "{x} {y}: {hpwl:?}");
+    }
+}
+
 fn unmoved(design: &Design) -> f64 {
     Netlist::from_design(design, 100).unwrap().fixed_hpwl()
 }
