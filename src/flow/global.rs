@@ -2,7 +2,7 @@
 
 use super::{FlowError, FlowOptions, Host, Overflow, Part, Subject, ended};
 use crate::charge::Charge;
-use crate::design::{Design, NodeKind};
+use crate::design::Design;
 use crate::legalize::{Progress, legalize_macros};
 use crate::place::routability::{Round, Routability};
 use crate::place::{Outcome, PlaceError, PlaceOptions, Placer, Record, start};
@@ -73,6 +73,12 @@ impl Global {
         Ok(Global { outcome, iteration, x, y, overflow, records, seconds })
     }
 
+    /// The start of this placement, which is where `charge` has its bodies.
+    pub(super) fn at_start(&self, charge: &Charge) -> Global {
+        let (x, y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
+        Global { iteration: 0, overflow: Overflow::at(charge, &x, &y), x, y, ..self.clone() }
+    }
+
     /// Whether it was broken off, so that nothing is to go on from it.
     pub(super) fn was_stopped(&self) -> bool {
         matches!(self.outcome, Outcome::Interrupted | Outcome::OutOfTime)
@@ -114,8 +120,7 @@ impl Global {
             return Ok(None);
         }
         let begun = Instant::now();
-        let kinds = design.nodes.kind.clone();
-        macros.iter().for_each(|&node| design.nodes.kind[node] = NodeKind::Fixed);
+        let kinds = design.fix(macros.iter().copied());
         let beside = self.beside(design, macros.len(), rounds, options, host);
         design.nodes.kind = kinds;
         let mut global = beside?;

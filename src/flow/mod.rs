@@ -76,6 +76,7 @@
 #[cfg(any(feature = "cli", feature = "python"))]
 pub(crate) mod checkpoint;
 mod global;
+mod kept;
 mod stages;
 
 use crate::charge::{Charge, ChargeError, ChargeOptions, origin_for};
@@ -93,6 +94,7 @@ use crate::rows::RowsError;
 use crate::warning::Warning;
 use crate::wirelength::Netlist;
 pub use global::Global;
+pub use kept::{Kept, KeptReport};
 use serde::Serialize;
 pub use stages::{
     DetailedReport, DisplacementReport, Distances, FailedReport, FarthestReport, LegalReport,
@@ -126,6 +128,9 @@ pub struct FlowOptions<'a> {
     /// Options of global placement. With [`PlaceOptions::warm`] cells start where the charge has
     /// them, else at the die's centre.
     pub place: PlaceOptions,
+    /// Whether the start is also made legal and refined as it is, and the better result taken. Only
+    /// with a warm start; no by default.
+    pub compare_start: bool,
     /// Every body is moved at the start by up to half of so many times its size; 0 by default.
     pub noise: f64,
     /// Seed of the start; 1000 by default.
@@ -148,6 +153,7 @@ impl Default for FlowOptions<'_> {
             bodies: Bodies::default(),
             until: None,
             place: PlaceOptions::default(),
+            compare_start: false,
             noise: 0.0,
             seed: 1000,
             seeds: 1,
@@ -482,7 +488,8 @@ fn stages_of<H: Host>(
     // An interrupted placement is not changed further.
     let spread =
         !matches!(global.outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
-    let goes_on = spread && options.until != Some(Stage::Global);
+    let compares = options.compare_start && options.place.warm;
+    let goes_on = (spread || compares) && options.until != Some(Stage::Global);
     let rowless = goes_on && design.rows.is_empty();
     let goes_on = goes_on && !rowless;
     let mut rounds = Vec::new();
@@ -493,7 +500,8 @@ fn stages_of<H: Host>(
     if goes_on && matches!(global.outcome, Outcome::Converged | Outcome::Plateau) {
         beside = global.beside_macros(design, subject, &mut rounds, options, host)?;
     }
-    let candidates = match beside {
+    let start = compares.then(|| global.at_start(charge));
+    let mut candidates = match beside {
         // Cells may stand better beside legal macros where they were before these moved a little.
         Some(beside) if rounds.is_empty() && beside.outcome != Outcome::Interrupted => {
             (global.records, global.seconds) = (beside.records.clone(), beside.seconds);
@@ -503,6 +511,10 @@ fn stages_of<H: Host>(
         None if global.was_stopped() => vec![global],
         None => vec![global.improved(design, subject, &mut rounds, options, host)?],
     };
+    candidates.extend(start);
+    if !spread && candidates.len() > 1 {
+        candidates.remove(0);
+    }
     let left_out =
         rowless.then_some("the design has no rows: place stopped after the global stage");
     let mut best: Option<(Placed, Placement)> = None;
@@ -521,7 +533,7 @@ fn stages_of<H: Host>(
             };
             stages.legalize(design, &options.legalize, Some(charge), &mut watch)?;
         }
-        let placed = Placed {
+        let mut placed = Placed {
             seed,
             global,
             stages,
@@ -532,20 +544,17 @@ fn stages_of<H: Host>(
             left_out,
             seconds: 0.0,
         };
+        if compares {
+            placed.refine(design, charge, options, host)?;
+        }
         if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
             best = Some((placed, design.placement.clone()));
         }
     }
     let (mut placed, placement) = best.expect("one candidate at least");
     design.placement = placement;
-    let detailed = options.until.is_none_or(|until| until >= Stage::Detailed);
-    if let (Some(before), true) = (&placed.before, detailed && placed.stages.is_legal()) {
-        host.begin(Part::Detailed);
-        let mut watch = |progress: &refine::Progress| {
-            host.refining(progress);
-            ended(host, options.deadline)
-        };
-        placed.stages.refine(design, &options.refine, charge, before, &mut watch)?;
+    if !compares {
+        placed.refine(design, charge, options, host)?;
     }
     Ok(placed)
 }
@@ -560,6 +569,26 @@ fn ended<H: Host>(host: &mut H, deadline: Option<Instant>) -> Option<Outcome> {
 }
 
 impl Placed {
+    /// The detailed stage, if it is asked for and the placement of `design` is legal.
+    fn refine<H: Host>(
+        &mut self,
+        design: &mut Design,
+        charge: &Charge,
+        options: &FlowOptions<'_>,
+        host: &mut H,
+    ) -> Result<(), H::Error> {
+        let detailed = options.until.is_none_or(|until| until >= Stage::Detailed);
+        if let (Some(before), true) = (&self.before, detailed && self.stages.is_legal()) {
+            host.begin(Part::Detailed);
+            let mut watch = |progress: &refine::Progress| {
+                host.refining(progress);
+                ended(host, options.deadline)
+            };
+            self.stages.refine(design, &options.refine, charge, before, &mut watch)?;
+        }
+        Ok(())
+    }
+
     fn hpwl(&self) -> f64 {
         self.stages.last().1.hpwl_weighted.unwrap_or(0.0)
     }

@@ -1,6 +1,6 @@
 //! The stages of a placement: global, legal, detailed, and what each comes to.
 
-use super::FlowError;
+use super::{FlowError, KeptReport};
 use crate::charge::Charge;
 use crate::cpu::density::CpuDensity;
 use crate::design::{Design, Hpwl, Placement};
@@ -339,6 +339,9 @@ pub struct Stages {
     /// How far the movable cells went from the global placement on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub displacement: Option<DisplacementReport>,
+    /// Cells that kept their positions while others were placed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptReport>,
     /// Cells for which no legal place was found, or none within the options.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedReport>,
@@ -360,6 +363,7 @@ impl Stages {
             stages: StagesReport { global, legal: None, detailed: None },
             legality: None,
             displacement: None,
+            kept: None,
             failed: Vec::new(),
             moved: None,
             no_one_site_gaps: false,

@@ -57,6 +57,7 @@
 
 mod claims;
 mod density;
+mod medians;
 mod mirror;
 mod reorder;
 mod setup;
@@ -74,6 +75,7 @@ use crate::parallel::{self, PerThread};
 use crate::rows::{RowsError, Sites};
 use crate::setters::setters;
 use claims::Claims;
+pub(crate) use medians::to_medians;
 use state::{Change, State, Trial};
 use std::ops::{ControlFlow, Range};
 

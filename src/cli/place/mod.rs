@@ -23,7 +23,7 @@ use super::stages::{self, LegalArgs};
 use super::stop;
 use crate::charge::Charge;
 use crate::flow::checkpoint::Checkpoints;
-use crate::flow::{self, FlowOptions, Stage, TARGET_DENSITY, join};
+use crate::flow::{self, FlowOptions, Kept, Stage, TARGET_DENSITY, join};
 use crate::formats::write_placement;
 use crate::place::{Outcome, PlaceOptions, StageSplit, placement_bins};
 use crate::warning::{Warning, WarningCode};
@@ -184,6 +184,8 @@ fn place<T: EngineReal>(
 ) -> Result<(), Failure> {
     log::begin("making bins, charge and engine");
     let setup = Instant::now();
+    let keeps = args.legal.keep_placed;
+    let mut kept = keeps.then(|| Kept::new(&mut opened.design, &opened.unplaced));
     let given = &args.evaluation.options;
     let target_density = given.target_density.unwrap_or(TARGET_DENSITY);
     let die = opened
@@ -206,7 +208,7 @@ fn place<T: EngineReal>(
         PlaceOptions::default()
             .stop_overflow(args.stop_overflow)
             .iterations(args.iterations)
-            .warm(args.init == InitArg::File),
+            .warm(args.init == InitArg::File || keeps),
     );
     let mut flow = FlowOptions::default();
     flow.bodies.bins = given.bins.map(|Bins(nx, ny)| [nx, ny]);
@@ -214,18 +216,19 @@ fn place<T: EngineReal>(
     flow.bodies.large_net = args.experts.large_net();
     flow.bodies.precision = T::PRECISION;
     (flow.until, flow.place) = (args.until, place_options);
+    flow.compare_start = keeps;
     (flow.noise, flow.seed, flow.seeds) = (args.experts.noise, options.seed, args.seeds);
     flow.deadline = stages::deadline(begun, args.time_limit);
     flow.routability = args.routability.options(&opened);
     flow.legalize = args.legal.options();
     flow.refine = args.legal.limits.refine(flow.refine.padding(args.legal.padding));
     // Only who asks for room wants it kept; bins hold some cells each then, not a part of one.
-    let kept = given
+    let room = given
         .target_density
         .filter(|target| *target < 1.0)
         .map(|_| charge_of(&opened.design, given))
         .transpose()?;
-    flow.refine.density = kept.as_ref();
+    flow.refine.density = room.as_ref();
     let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
     let every = args.checkpoint_every as usize;
     let mut host = Command::<T> {
@@ -258,13 +261,18 @@ fn place<T: EngineReal>(
         checkpoints: checkpoints.milliseconds,
         descent: 1e3 * placed.seconds,
     };
+    if let Some(kept) = &mut kept {
+        placed.stages.kept = Some(kept.report(&mut opened.design)?);
+        kept.swap(&mut opened.design);
+    }
     if let Some(before) = &placed.before
-        && rounded_for(&args.output, &mut opened.design, &mut opened.warnings)
+        && (rounded_for(&args.output, &mut opened.design, &mut opened.warnings) || kept.is_some())
     {
         placed.stages.judge(&opened.design, before)?;
     }
+    write_placement(&args.output, &args.evaluation.design.path, &opened.design)?;
+    kept.iter_mut().for_each(|kept| kept.swap(&mut opened.design));
     let design = &opened.design;
-    write_placement(&args.output, &args.evaluation.design.path, design)?;
     let regions = match charge.regions() {
         1 => Vec::new(),
         _ => {
