@@ -90,6 +90,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     let mut opened = read_design(&args.design)?;
     check_names(&args.output, &opened.design)?;
     fix_as_at_home(&mut opened, args.design.pin_position())?;
+    opened.locate_unplaced();
     let design = &mut opened.design;
     let mut kept = args.legal.keep_placed.then(|| Kept::new(design, &opened.unplaced));
     let before = design.placement.clone();

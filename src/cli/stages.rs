@@ -129,7 +129,7 @@ pub(crate) fn print(stages: &Stages, design: &Design, out: &mut impl Write) -> i
         let mut said = Vec::new();
         if let Some(hpwl) = stage.hpwl {
             let relative = relative(stages, stage).filter(|_| name != Stage::Global);
-            let relative = relative.map(|by| format!(" ({by})")).unwrap_or_default();
+            let relative = relative.map(|by| format!(" ({by} against global)")).unwrap_or_default();
             said.push(format!("HPWL {hpwl:.6e}{relative}{}", in_microns(design, hpwl)));
         }
         if let Some(Overflow { smoothed, exact, .. }) = stage.overflow {

@@ -111,7 +111,7 @@ impl Global {
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Option<Self>, H::Error> {
-        let watch = &mut |_: &Progress| match ended(host, options.deadline) {
+        let watch = &mut |_: &Progress| match ended(host, options.global_deadline()) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         };
@@ -156,7 +156,7 @@ impl Global {
         let (x, y) = (charge.initial_x(), charge.initial_y());
         let mut placer = Placer::new(&mut *backend, x, y, &place).map_err(FlowError::from)?;
         let first = *placer.last();
-        let next = Self::descend(&mut placer, vec![first], options.deadline, host)?;
+        let next = Self::descend(&mut placer, vec![first], options.global_deadline(), host)?;
         drop(backend);
         let went_on = self.clone().followed_by(next, true);
         let subject = Subject { charge: &charge, netlist: &netlist };
@@ -195,7 +195,8 @@ impl Global {
             let mut placer =
                 Placer::new(&mut *backend, &grown.x, &grown.y, &again).map_err(FlowError::from)?;
             let first = *placer.last();
-            let mut next = Self::descend(&mut placer, vec![first], options.deadline, host)?;
+            let mut next =
+                Self::descend(&mut placer, vec![first], options.global_deadline(), host)?;
             (x, y) = (next.x.clone(), next.y.clone());
             // The result is written and reported with the cells at their own sizes.
             (next.x, next.y) = state.at_own_size(&x, &y);

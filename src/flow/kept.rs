@@ -1,8 +1,9 @@
 //! Incremental placement: cells with a position keep it, and the others are placed beside them.
 
 use crate::design::{Design, NodeKind};
+use crate::grid::Rect;
 use crate::legality::{self, LegalityError, LegalityOptions, LegalityReport};
-use crate::refine::to_medians;
+use crate::place::default_bins;
 use serde::Serialize;
 
 /// Movable nodes that keep their positions and orientations while others are placed.
@@ -46,13 +47,8 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Fixes the movable nodes of `design` that are not among `unplaced`, which is ascending. The
-    /// unplaced ones go to the weighted medians of their nets.
-    ///
-    /// # Panics
-    /// If the columns of the design do not fit together ([`Design::check`]).
+    /// Fixes the movable nodes of `design` that are not among `unplaced`, which is ascending.
     pub fn new(design: &mut Design, unplaced: &[u32]) -> Kept {
-        to_medians(design, unplaced);
         let has_position = |node: &usize| unplaced.binary_search(&(*node as u32)).is_err();
         let kept: Vec<usize> = design.movable().filter(has_position).collect();
         Kept { cells: kept.len(), other_kinds: design.fix(kept) }
@@ -62,6 +58,20 @@ impl Kept {
     /// again.
     pub fn swap(&mut self, design: &mut Design) {
         std::mem::swap(&mut self.other_kinds, &mut design.nodes.kind);
+    }
+
+    /// Returns the bins to place on beside the kept nodes, which are fixed in `design`. Cells go
+    /// into the gaps between others, so a bin holds several gaps: by the rule of [`default_bins`]
+    /// for the part of the die that the kept nodes leave free.
+    pub fn bins(&self, design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
+        let is_kept = |node: &usize| {
+            self.other_kinds[*node] == NodeKind::Movable
+                && design.nodes.kind[*node] != NodeKind::Movable
+        };
+        let kept = (0..design.nodes.len()).filter(is_kept);
+        let area: f64 = kept.map(|node| design.rect(node).overlap(&die)).sum();
+        let free = (1.0 - area / die.area()).clamp(0.0, 1.0);
+        default_bins(design, die, target_density * free)
     }
 
     /// Returns how legal the kept nodes stand. They are fixed in `design`.

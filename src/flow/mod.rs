@@ -101,7 +101,7 @@ pub use stages::{
     Overflow, ShortenedReport, Stage, StageReport, Stages, StagesReport, shorten,
 };
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A target density that leaves cells room to stand on rows and sites near where they are.
 /// `benchmarks/experiments.md` has the measurements.
@@ -129,7 +129,9 @@ pub struct FlowOptions<'a> {
     /// them, else at the die's centre.
     pub place: PlaceOptions,
     /// Whether the start is also made legal and refined as it is, and the better result taken. Only
-    /// with a warm start; no by default.
+    /// with a warm start; no by default. If the legal stage limits displacements
+    /// ([`LegalizeOptions::max_displacement`]), a warm start is always compared, and the limit
+    /// holds from the start to the result.
     pub compare_start: bool,
     /// Every body is moved at the start by up to half of so many times its size; 0 by default.
     pub noise: f64,
@@ -139,6 +141,8 @@ pub struct FlowOptions<'a> {
     pub seeds: u32,
     /// When the time is spent; the best so far is the result then.
     pub deadline: Option<Instant>,
+    /// The part of the time before the deadline that is kept for the later stages; none by default.
+    pub reserve: Duration,
     /// Rounds in which cells grow where wires are crowded; none by default.
     pub routability: Option<RoutabilityOptions>,
     /// Options of the legal stage.
@@ -158,10 +162,28 @@ impl Default for FlowOptions<'_> {
             seed: 1000,
             seeds: 1,
             deadline: None,
+            reserve: Duration::ZERO,
             routability: None,
             legalize: LegalizeOptions::default(),
             refine: RefineOptions::default(),
         }
+    }
+}
+
+impl FlowOptions<'_> {
+    /// Sets the deadline, and the reserve for the later stages of so many cells: a tenth of the time
+    /// from now on, and 20 µs for each cell, but half of that time at most.
+    pub fn end_at(&mut self, deadline: Option<Instant>, cells: usize) {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = left.unwrap_or_default();
+        let for_cells = Duration::from_micros(20 * cells as u64);
+        (self.deadline, self.reserve) = (deadline, (left / 10 + for_cells).min(left / 2));
+    }
+
+    /// Returns when the time of the global stage is spent.
+    fn global_deadline(&self) -> Option<Instant> {
+        let reserve = if self.until == Some(Stage::Global) { Duration::ZERO } else { self.reserve };
+        self.deadline.map(|deadline| deadline.checked_sub(reserve).unwrap_or(deadline))
     }
 }
 
@@ -448,7 +470,7 @@ pub fn place<H: Host>(
                 (placer, vec![first])
             }
         };
-        let global = Global::descend(&mut placer, records, options.deadline, host)?;
+        let global = Global::descend(&mut placer, records, options.global_deadline(), host)?;
         // The stages that follow need the device's memory.
         match options.routability.is_some() || !charge.movable_macros().is_empty() {
             false => backend = Some(machine),
@@ -488,11 +510,14 @@ fn stages_of<H: Host>(
     // An interrupted placement is not changed further.
     let spread =
         !matches!(global.outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
-    let compares = options.compare_start && options.place.warm;
+    let limit = options.legalize.max_displacement.filter(|_| options.place.warm);
+    let compares = options.place.warm && (options.compare_start || limit.is_some());
     let goes_on = (spread || compares) && options.until != Some(Stage::Global);
     let rowless = goes_on && design.rows.is_empty();
     let goes_on = goes_on && !rowless;
     let mut rounds = Vec::new();
+    design.settle(charge.initial_x(), charge.initial_y());
+    let origin = design.placement.clone();
     design.settle(&global.x, &global.y);
     let home = design.placement.clone();
     let mut beside = None;
@@ -525,13 +550,20 @@ fn stages_of<H: Host>(
         let mut stages = Stages::of_global(report);
         let mut before = None;
         if goes_on && global.outcome != Outcome::Interrupted {
+            let mut legalize = options.legalize;
+            if let Some(rows) = limit.filter(|_| global.iteration > 0) {
+                // One half is for the global stage, the other one for the legal stage.
+                legalize = legalize.max_displacement(Some(rows / 2.0));
+                pull_back(design, &origin, rows / 2.0);
+            }
             before = Some(design.placement.clone());
             host.begin(Part::Legal);
             let mut watch = |progress: &legalize::Progress| {
                 host.legalizing(progress);
                 ended(host, options.deadline)
             };
-            stages.legalize(design, &options.legalize, Some(charge), &mut watch)?;
+            let within = limit.map(|rows| (&origin, rows));
+            stages.legalize_within(design, &legalize, within, Some(charge), &mut watch)?;
         }
         let mut placed = Placed {
             seed,
@@ -545,7 +577,7 @@ fn stages_of<H: Host>(
             seconds: 0.0,
         };
         if compares {
-            placed.refine(design, charge, options, host)?;
+            placed.refine(design, charge, limit.map(|_| &origin), options, host)?;
         }
         if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
             best = Some((placed, design.placement.clone()));
@@ -554,9 +586,24 @@ fn stages_of<H: Host>(
     let (mut placed, placement) = best.expect("one candidate at least");
     design.placement = placement;
     if !compares {
-        placed.refine(design, charge, options, host)?;
+        placed.refine(design, charge, None, options, host)?;
     }
     Ok(placed)
+}
+
+/// Moves the movable nodes of `design` towards their places in `origin`, until none is farther away
+/// than so many heights of the most frequent rows.
+fn pull_back(design: &mut Design, origin: &Placement, rows: f64) {
+    let most = rows * design.row_height().unwrap_or(0.0);
+    for node in design.movable().collect::<Vec<usize>>() {
+        let at = &mut design.placement;
+        let (dx, dy) = (at.x[node] - origin.x[node], at.y[node] - origin.y[node]);
+        let share = most / (dx.abs() + dy.abs());
+        if share < 1.0 {
+            at.x[node] = origin.x[node] + share * dx;
+            at.y[node] = origin.y[node] + share * dy;
+        }
+    }
 }
 
 /// Returns the outcome if the host or the clock ends the placement now.
@@ -569,11 +616,13 @@ fn ended<H: Host>(host: &mut H, deadline: Option<Instant>) -> Option<Outcome> {
 }
 
 impl Placed {
-    /// The detailed stage, if it is asked for and the placement of `design` is legal.
+    /// The detailed stage, if it is asked for and the placement of `design` is legal. A limit on
+    /// displacements counts from `origin`, or from the legal placement.
     fn refine<H: Host>(
         &mut self,
         design: &mut Design,
         charge: &Charge,
+        origin: Option<&Placement>,
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<(), H::Error> {
@@ -584,7 +633,8 @@ impl Placed {
                 host.refining(progress);
                 ended(host, options.deadline)
             };
-            self.stages.refine(design, &options.refine, charge, before, &mut watch)?;
+            let refine = RefineOptions { origin, ..options.refine };
+            self.stages.refine(design, &refine, charge, before, &mut watch)?;
         }
         Ok(())
     }
@@ -598,10 +648,12 @@ impl Placed {
     /// by overflow first.
     fn is_better_than(&self, other: &Placed) -> bool {
         let goals = |placed: &Placed| {
-            (placed.stages.is_legal(), placed.global.outcome == Outcome::Converged)
+            let all_placed = placed.stages.failed.is_empty();
+            let converged = placed.global.outcome == Outcome::Converged;
+            (placed.stages.is_legal(), all_placed, converged)
         };
         let key = |placed: &Placed| match goals(placed) {
-            (false, false) => (placed.global.overflow.smoothed, placed.hpwl()),
+            (false, _, false) => (placed.global.overflow.smoothed, placed.hpwl()),
             _ => (0.0, placed.hpwl()),
         };
         goals(self) > goals(other) || (goals(self) == goals(other) && key(self) < key(other))

@@ -7,7 +7,7 @@ use crate::design::{Design, Hpwl, Placement};
 use crate::displacement::{self, Displacement, Moved};
 use crate::grid::Map;
 use crate::legality::{self, LegalityOptions, LegalityReport};
-use crate::legalize::{self, Failed, LegalizeOptions, Reason, legalize};
+use crate::legalize::{self, Failed, LegalizeOptions, Reason, legalize, too_far};
 use crate::place::Outcome;
 use crate::refine::{self, RefineOptions, Refined, refine};
 use serde::Serialize;
@@ -404,6 +404,19 @@ impl Stages {
         charge: Option<&Charge>,
         watch: &mut dyn FnMut(&legalize::Progress) -> Option<Outcome>,
     ) -> Result<(), FlowError> {
+        self.legalize_within(design, options, None, charge, watch)
+    }
+
+    /// As [`Stages::legalize`]. With `within`, a cell is too far if it is so many row heights from
+    /// its place in another placement, and not by the limit of `options`.
+    pub(super) fn legalize_within(
+        &mut self,
+        design: &mut Design,
+        options: &LegalizeOptions,
+        within: Option<(&Placement, f64)>,
+        charge: Option<&Charge>,
+        watch: &mut dyn FnMut(&legalize::Progress) -> Option<Outcome>,
+    ) -> Result<(), FlowError> {
         let begun = Instant::now();
         let mut status = Outcome::Converged;
         let legalized = legalize(design, options, &mut broken_by(&mut status, watch))?;
@@ -414,7 +427,15 @@ impl Stages {
         // Cells that had no turn before the end came are not placed, and have no other fault.
         let (waiting, failed): (Vec<Failed>, Vec<Failed>) =
             legalized.failed.into_iter().partition(|failed| failed.reason == Reason::Interrupted);
-        self.failed = FailedReport::of(design, failed.iter().chain(&legalized.too_far));
+        let too_far = match within {
+            Some((from, rows)) => {
+                let mut far = too_far(design, from, &design.placement, Some(rows));
+                far.retain(|far| failed.iter().chain(&waiting).all(|cell| cell.node != far.node));
+                far
+            }
+            None => legalized.too_far,
+        };
+        self.failed = FailedReport::of(design, failed.iter().chain(&too_far));
         self.unplaced = waiting.into_iter().map(|cell| cell.node).collect();
         self.no_one_site_gaps = options.no_one_site_gaps;
         self.judge(design, &before)

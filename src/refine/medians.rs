@@ -18,7 +18,7 @@ const LEAST_GAIN: f64 = 1e-4;
 ///
 /// # Panics
 /// If the columns of the design do not fit together ([`Design::check`]).
-pub(crate) fn to_medians(design: &mut Design, nodes: &[u32]) {
+pub fn to_medians(design: &mut Design, nodes: &[u32]) {
     let die = design.die();
     if let Some(die) = die {
         let centre = ((die.xl + die.xh) / 2.0, (die.yl + die.yh) / 2.0);

@@ -22,6 +22,7 @@ use super::pictures;
 use super::stages::{self, LegalArgs};
 use super::stop;
 use crate::charge::Charge;
+use crate::cpu::engine::milliseconds;
 use crate::flow::checkpoint::Checkpoints;
 use crate::flow::{self, FlowOptions, Kept, Stage, TARGET_DENSITY, join};
 use crate::formats::write_placement;
@@ -184,7 +185,14 @@ fn place<T: EngineReal>(
 ) -> Result<(), Failure> {
     log::begin("making bins, charge and engine");
     let setup = Instant::now();
+    let given_hpwl = opened.given_hpwl();
     let keeps = args.legal.keep_placed;
+    let warm = args.init == InitArg::File || keeps;
+    if warm {
+        opened.locate_unplaced();
+    } else if args.resume.is_none() && args.evaluation.design.is_def() {
+        opened.warnings.extend(not_used(&opened));
+    }
     let mut kept = keeps.then(|| Kept::new(&mut opened.design, &opened.unplaced));
     let given = &args.evaluation.options;
     let target_density = given.target_density.unwrap_or(TARGET_DENSITY);
@@ -192,7 +200,10 @@ fn place<T: EngineReal>(
         .design
         .die()
         .ok_or("the design has neither rows nor a die area, so it has no die")?;
-    let bins = placement_bins(&opened.design, die, given.target_density());
+    let bins = match &kept {
+        Some(kept) => kept.bins(&opened.design, die, target_density),
+        None => placement_bins(&opened.design, die, given.target_density()),
+    };
     let options = match args.experts.fillers() {
         true => given.or(bins, target_density).with_fillers(),
         false => given.or(bins, target_density),
@@ -208,7 +219,7 @@ fn place<T: EngineReal>(
         PlaceOptions::default()
             .stop_overflow(args.stop_overflow)
             .iterations(args.iterations)
-            .warm(args.init == InitArg::File || keeps),
+            .warm(warm),
     );
     let mut flow = FlowOptions::default();
     flow.bodies.bins = given.bins.map(|Bins(nx, ny)| [nx, ny]);
@@ -218,7 +229,7 @@ fn place<T: EngineReal>(
     (flow.until, flow.place) = (args.until, place_options);
     flow.compare_start = keeps;
     (flow.noise, flow.seed, flow.seeds) = (args.experts.noise, options.seed, args.seeds);
-    flow.deadline = stages::deadline(begun, args.time_limit);
+    flow.end_at(stages::deadline(begun, args.time_limit), charge.movable());
     flow.routability = args.routability.options(&opened);
     flow.legalize = args.legal.options();
     flow.refine = args.legal.limits.refine(flow.refine.padding(args.legal.padding));
@@ -260,6 +271,7 @@ fn place<T: EngineReal>(
         frames: ran.frames_ms,
         checkpoints: checkpoints.milliseconds,
         descent: 1e3 * placed.seconds,
+        total: milliseconds(begun),
     };
     if let Some(kept) = &mut kept {
         placed.stages.kept = Some(kept.report(&mut opened.design)?);
@@ -273,6 +285,12 @@ fn place<T: EngineReal>(
     write_placement(&args.output, &args.evaluation.design.path, &opened.design)?;
     kept.iter_mut().for_each(|kept| kept.swap(&mut opened.design));
     let design = &opened.design;
+    let written_anyway = placed.stages.is_legal() && !keeps;
+    if written_anyway && spread_failed(placed.global.outcome) {
+        let message = summary::shortfall(&placed, &args.output);
+        opened.warnings.push(Warning::new(WarningCode::SpreadIncomplete, &*message));
+        log::say(&format!("warning: {message}"));
+    }
     let regions = match charge.regions() {
         1 => Vec::new(),
         _ => {
@@ -292,6 +310,7 @@ fn place<T: EngineReal>(
         pipeline: choice.pipeline,
         precision: T::PRECISION,
         placed: &placed,
+        given: given_hpwl,
         target_asked: options.target_density(),
         raise_density: args.raise_density || given.target_density.is_none(),
         regions: &regions,
@@ -365,12 +384,30 @@ fn place<T: EngineReal>(
     }
 }
 
+/// Whether the global stage ended by itself, but before the overflow asked for.
+fn spread_failed(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Plateau | Outcome::Diverged | Outcome::NotFinite)
+}
+
+/// Warns that the positions of a DEF file are not used, and names the options that use them.
+fn not_used(opened: &Opened) -> Option<Warning> {
+    let movable = opened.design.movable().count();
+    let placed = movable - opened.unplaced.len();
+    let message = format!(
+        "{placed} of {movable} movable cells have a position, which is not used: \
+         --init file starts from it, --keep-placed keeps it"
+    );
+    (placed > 0).then(|| Warning::new(WarningCode::PlacementNotUsed, message))
+}
+
 /// A placement that did not reach its goal ends with another exit code, though it is written.
 fn ended(summary: &Summary<'_>, output: &Path) -> Result<(), Failure> {
     let said = || summary.shortfall(output);
     match summary.placed.global.outcome {
         Outcome::Converged if summary.target_is_missed() => Err(Stopped(said()).into()),
         Outcome::Converged => Ok(()),
+        // The file has a legal placement, whatever the global stage reached.
+        outcome if spread_failed(outcome) && summary.placed.stages.is_legal() => Ok(()),
         Outcome::Diverged | Outcome::NotFinite => Err(said().into()),
         Outcome::Interrupted => Err(Interrupted(said()).into()),
         Outcome::OutOfIterations | Outcome::OutOfTime | Outcome::Plateau => {
