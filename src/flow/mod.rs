@@ -112,7 +112,7 @@ pub const TARGET_DENSITY: f64 = 0.95;
 /// every body. `benchmarks/experiments.md` has the measurements.
 const MANY_FILLERS: usize = 1 << 19;
 /// … and so does one with so many for each movable cell: on a sparse die most bodies are fillers.
-const FILLERS_PER_CELL: usize = 4;
+const FILLERS_PER_CELL: usize = 8;
 
 /// Returns beyond how many fillers a placement of `design` has larger ones
 /// ([`ChargeOptions::many_fillers`]).

@@ -26,7 +26,7 @@ pub const SPREAD: f64 = 0.2;
 
 /// Largest mean distance of cells that counts for γ, over the side of a square cell: cells of a
 /// sparse design need not be as far apart as its die allows.
-const FARTHEST: f64 = 3.0;
+const FARTHEST: f64 = 4.0;
 
 /// Returns ten times γ at overflow 0.1, layout units: `gamma` (bin_x + bin_y), or where cells are
 /// farther apart than bins `gamma` times twice their `pitch`. DREAMPlace's `gamma` is 4, and it has

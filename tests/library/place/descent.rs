@@ -75,12 +75,14 @@ fn a_nearly_spread_start_stays_near() {
     while placer.step().unwrap().is_some() {}
     assert_eq!(placer.outcome(), Some(Outcome::Converged));
     assert!(placer.last().iteration < cold.iteration / 2, "{}", placer.last().iteration);
-    // And what is spread enough is left alone.
+    // And what is spread enough hardly moves.
     let (x, y) = placer.positions().unwrap();
+    let spread = placer.last().sample.hpwl;
     let mut placer = Placer::new(&mut backend, &x, &y, &options).unwrap();
-    assert_eq!((placer.outcome(), placer.last().iteration), (Some(Outcome::Converged), 0));
-    assert!(placer.step().unwrap().is_none());
-    assert_eq!(placer.positions().unwrap(), (x, y));
+    while placer.step().unwrap().is_some() {}
+    assert_eq!(placer.outcome(), Some(Outcome::Converged));
+    assert!(placer.last().iteration <= 60, "{}", placer.last().iteration);
+    assert!(placer.last().sample.hpwl < 1.01 * spread);
 }
 
 #[test]
@@ -378,6 +380,12 @@ fn nan_ends_the_descent_at_the_best_iterate() {
     assert_eq!(machine.started, 4, "the start, and three times the best");
 }
 
+/// `sample` where wires and density are in balance.
+fn balanced(hpwl: f64, overflow: f64) -> Sample {
+    let first = sample(hpwl, overflow);
+    Sample { density_norm: 1e4 * first.density_norm, ..first }
+}
+
 /// `sample` where the density presses: λ is held from there on.
 fn pressed(hpwl: f64, overflow: f64) -> Sample {
     Sample { density_norm: 1e7, ..sample(hpwl, overflow) }
@@ -386,7 +394,8 @@ fn pressed(hpwl: f64, overflow: f64) -> Sample {
 #[test]
 fn a_descent_that_leads_nowhere_has_diverged() {
     let mut machine = Scripted::new(|k| match k {
-        ..=40 => sample(10.0, 0.9 - 0.01 * k as f64),
+        0 => sample(10.0, 0.9),
+        ..=40 => balanced(10.0, 0.9 - 0.01 * k as f64),
         _ => pressed(10.0 + k as f64, 0.8),
     });
     let (outcome, last, best) = machine.run();
@@ -433,7 +442,9 @@ fn plateaus_keep_their_best_trade_off() {
 fn a_descent_at_rest_ends() {
     let mut machine = Scripted::new(|_| sample(10.0, 0.9));
     let (outcome, last, best) = machine.run();
-    assert_eq!((outcome, best), (Outcome::Plateau, 0));
+    // Before wires and density are in balance no placement is better than another one.
+    assert_eq!(outcome, Outcome::Plateau);
+    assert!((150..300).contains(&best), "{best}");
     assert!((250..1000).contains(&last), "{last}");
 }
 
@@ -469,8 +480,8 @@ fn a_step_too_long_is_taken_back() {
         Sample { moved_squared, ..sample(10.0, if k < 1 { 0.9 } else { 0.05 }) }
     });
     machine.run();
-    let steps: Vec<f64> = machine.asked.iter().skip(1).map(|a| a.0).collect();
-    assert_eq!(steps.len(), 10, "as many tries as there may be");
+    let steps: Vec<f64> = machine.asked.iter().skip(1).take(10).map(|a| a.0).collect();
+    assert_eq!(machine.asked[11].0, steps[9] / 2.0, "the next iteration begins there");
     assert!(steps.windows(2).all(|s| s[1] == s[0] / 2.0), "{steps:?}");
 }
 
@@ -483,8 +494,7 @@ fn the_densest_bin_limits_the_step() {
         Sample { density: DensityStats { overflow, max }, ..sample(10.0, overflow) }
     });
     machine.run();
-    let after_the_first = &machine.asked[2..];
-    assert_eq!(after_the_first.len(), 4);
+    let after_the_first = &machine.asked[2..6];
     for (step, lambda) in after_the_first {
         let bound = 2.0 / ((max - 1.0) * lambda);
         assert!(bound < 0.6 && (step / bound - 1.0).abs() < 1e-12, "{step}, bound {bound}");
@@ -496,7 +506,8 @@ fn gamma_limits_the_step() {
     // The gradient alone would allow steps of 1e6.
     let mut machine = Scripted::new(|k| {
         let overflow = [0.9, 0.8, 0.5, 0.3, 0.05][k.min(4)];
-        Sample { moved_squared: 1e12, ..sample(10.0, overflow) }
+        let of = if k == 0 { sample } else { balanced };
+        Sample { moved_squared: 1e12, ..of(10.0, overflow) }
     });
     let base = schedule::base_gamma(
         &machine.charge.grid(),
@@ -504,16 +515,14 @@ fn gamma_limits_the_step() {
         schedule::pitch(&machine.charge),
     );
     machine.run();
-    let after_the_first: Vec<f64> = machine.asked[2..].iter().map(|a| a.0).collect();
+    let after_the_first: Vec<f64> = machine.asked[2..5].iter().map(|a| a.0).collect();
     let want = [0.8, 0.5, 0.3].map(|overflow| 1.1 * base * schedule::gamma_factor(overflow));
     assert_eq!(after_the_first, want);
 }
 
 #[test]
 fn nothing_to_place_is_an_error() {
-    let mut machine = Scripted::new(|_| Sample { wirelength_norm: 0.0, ..sample(0.0, 0.5) });
-    let error = Placer::new(&mut machine, &[1.0], &[2.0], &PlaceOptions::default()).err().unwrap();
-    assert!(matches!(error, PlaceError::NothingPulls));
+    let mut machine = Scripted::new(|_| sample(0.0, 0.5));
     let grid = machine.charge.grid();
     machine.charge =
         Charge::from_rectangles(grid, &Rectangles::default(), &ChargeOptions::default()).unwrap();

@@ -3,6 +3,8 @@
 #[cfg(feature = "cli")]
 mod descent;
 mod fences;
+#[cfg(feature = "cli")]
+mod ordinary;
 mod pieces;
 #[cfg(feature = "cli")]
 mod small;
