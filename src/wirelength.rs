@@ -252,10 +252,15 @@ impl Netlist {
         sums
     }
 
-    /// Returns an upper bound of Σ |∂WA| over both coordinates where WA is taken over nets
-    /// `0..smooth()`: a net pulls at its outermost pins with its weight, at four in all.
-    pub fn most_pull(&self) -> f64 {
-        4.0 * self.weight[..self.smooth].iter().sum::<f64>()
+    /// Returns how strongly the nets in WA pull.
+    pub fn pull(&self) -> Pull {
+        let of_pins = |e: usize| self.weight[e] * self.pins_of(e).len() as f64;
+        let pins = f64::from(self.net_start[self.smooth]);
+        let mean = (0..self.smooth).map(of_pins).sum::<f64>() / pins;
+        Pull {
+            most: 4.0 * self.weight[..self.smooth].iter().sum::<f64>(),
+            per_pin: if mean > 0.0 { mean } else { 1.0 },
+        }
     }
 
     /// Makes the rows by body: a counting sort of the pins.
@@ -287,6 +292,17 @@ impl Netlist {
         });
         (self.body_start, self.body_pin) = (start, body_pin);
     }
+}
+
+/// How strongly the nets pull whose weighted average is taken, [`Netlist::smooth`] of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pull {
+    /// An upper bound of Σ |∂WA| over both coordinates: a net pulls at its outermost pins with its
+    /// weight, at four in all.
+    pub most: f64,
+    /// Mean net weight of the pins; 1 where it is not above 0. It is the unit of the objective's
+    /// gradients, so that a placement is the same for any scale of the net weights.
+    pub per_pin: f64,
 }
 
 /// Pin `p` from the lower-left corner of its body, or where it is on the die when it is fixed.

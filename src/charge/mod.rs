@@ -78,6 +78,8 @@ pub struct Charge {
     width: Vec<f64>,
     height: Vec<f64>,
     ratio: Vec<f64>,
+    /// By how much each movable cell is widened at both sides; empty: by nothing.
+    margin: Vec<f64>,
     macros: Vec<u32>,
     initial_x: Vec<f64>,
     initial_y: Vec<f64>,
@@ -184,6 +186,9 @@ pub struct ChargeOptions {
     pub seed: u64,
     /// Whether a fence whose members do not fit is a warning, and not an error; no by default.
     pub allow_overfull: bool,
+    /// So many sites at both sides of every cell of a design that is no macro belong to its body,
+    /// or fewer where the cells would not fit; 0 by default. See [`Charge::margin`].
+    pub padding: u32,
 }
 
 impl Default for ChargeOptions {
@@ -195,6 +200,7 @@ impl Default for ChargeOptions {
             row_blockage: false,
             seed: 1000,
             allow_overfull: false,
+            padding: 0,
         }
     }
 }
@@ -213,6 +219,8 @@ impl ChargeOptions {
         seed: u64,
         /// Sets whether a fence whose members do not fit is a warning.
         allow_overfull: bool,
+        /// Sets how many sites at both sides of a cell belong to its body.
+        padding: u32,
     }
 }
 
@@ -244,6 +252,21 @@ impl Charge {
         grid: BinGrid,
         options: &ChargeOptions,
     ) -> Result<Self, ChargeError> {
+        let made = |share| Charge::padded(design, grid, options, share);
+        let charge = made(1.0)?;
+        match charge.most_padding() {
+            share if share < 1.0 => made(share),
+            _ => Ok(charge),
+        }
+    }
+
+    /// The charge of a design whose cells have this share of their padding.
+    fn padded(
+        design: &Design,
+        grid: BinGrid,
+        options: &ChargeOptions,
+        share: f64,
+    ) -> Result<Self, ChargeError> {
         design.check()?;
         let names = ["width of node", "height of node", "x of node", "y of node"];
         let numbers = |i: usize| {
@@ -252,19 +275,29 @@ impl Charge {
         };
         rectangles::check_all(names, design.nodes.len(), numbers)?;
         let movable: Vec<usize> = design.movable().collect();
-        let columns = [0, 1, 2, 3]
+        let mut columns = [0, 1, 2, 3]
             .map(|k| -> Vec<f64> { parallel::map(movable.len(), |i| numbers(movable[i])[k]) });
         let is_fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed;
         let fixed: Vec<Rect> =
             (0..design.nodes.len()).filter(is_fixed).flat_map(|i| design.solid_rects(i)).collect();
+        let row_height = design.usual_height();
+        let macros: Vec<bool> = movable.iter().map(|&i| design.is_macro(i, row_height)).collect();
+        let pitch = design.rows.iter().map(|row| row.pitch).fold(f64::INFINITY, f64::min);
+        let by = share * f64::from(options.padding) * pitch;
+        let margin: Vec<f64> = match by > 0.0 && by.is_finite() {
+            true => macros.iter().map(|is_macro| if *is_macro { 0.0 } else { by }).collect(),
+            false => Vec::new(),
+        };
+        for (i, margin) in margin.iter().enumerate() {
+            columns[0][i] += 2.0 * margin;
+            columns[2][i] -= margin;
+        }
         let [width, height, x, y] = &columns;
         let on_rows = design.row_blockage && !design.rows.is_empty();
         let options = options.row_blockage(options.row_blockage || on_rows);
         let rows: Vec<Rect> =
             if options.row_blockage { row_rects(&design.rows) } else { Vec::new() };
         let blockages = blocked::of_design(design, &grid.die());
-        let row_height = design.usual_height();
-        let macros: Vec<bool> = design.movable().map(|i| design.is_macro(i, row_height)).collect();
         let rectangles = Rectangles {
             width,
             height,
@@ -278,10 +311,26 @@ impl Charge {
         };
         let source = Source::new(&grid, &rectangles, &options)?;
         let mut charge = Charge::from_columns(grid, columns, source)?;
+        charge.margin = margin;
         charge.source.notes.extend(blocked::unread_halos(design));
         charge.warnings.extend(charge.source.notes.iter().cloned());
         charge.fence_as(design)?;
         Ok(charge)
+    }
+
+    /// Returns the share of the padding with which the cells of every region fit.
+    fn most_padding(&self) -> f64 {
+        let of_region = |region: usize| {
+            let fillers::Budget { space, macro_area, cell_area, .. } = self.budget(region);
+            let padding = |i: usize| 2.0 * self.margin(i) * self.height[i];
+            let padding: f64 = self.moving_in(region).map(padding).sum();
+            let room = space - macro_area - (cell_area - padding);
+            if padding > room { (room / padding).max(0.0) } else { 1.0 }
+        };
+        match self.margin.is_empty() {
+            true => 1.0,
+            false => (0..self.regions()).map(of_region).fold(1.0, f64::min),
+        }
     }
 
     /// Makes the charge of rectangles without a design.
@@ -318,6 +367,7 @@ impl Charge {
             width,
             height,
             ratio: vec![0.0; movable],
+            margin: Vec::new(),
             macros: Vec::new(),
             initial_x,
             initial_y,
@@ -446,6 +496,23 @@ impl Charge {
     /// Returns the width of every body, layout units.
     pub fn width(&self) -> &[f64] {
         &self.width
+    }
+
+    /// Returns by how much the body of movable cell `i` is wider than the cell at either side, layout
+    /// units ([`ChargeOptions::padding`]): the cell begins so far right of its body's left edge.
+    pub fn margin(&self, i: usize) -> f64 {
+        self.margin.get(i).copied().unwrap_or(0.0)
+    }
+
+    /// Returns [`Charge::margin`] of every movable cell; empty where no cell has one.
+    pub(crate) fn margins(&self) -> &[f64] {
+        &self.margin
+    }
+
+    /// Moves the movable nodes of `design` to where their bodies have their lower-left corners.
+    pub(crate) fn settle(&self, design: &mut Design, x: &[f64], y: &[f64]) {
+        let of_cells: Vec<f64> = (0..self.movable).map(|i| x[i] + self.margin(i)).collect();
+        design.settle(&of_cells, y);
     }
 
     /// Returns the height of every body, layout units.

@@ -6,8 +6,9 @@ use super::outputs::one_standard_input;
 use crate::Precision;
 use crate::bookshelf::PinOffset;
 use crate::charge::ChargeOptions;
+use crate::design::Design;
 use crate::engine::{EngineOptions, MAX_THREADS, Pipeline};
-use crate::flow::MANY_FILLERS;
+use crate::flow::many_fillers;
 use crate::formats::{self, Format, ReadOptions};
 use crate::grid::{BinGrid, Rect};
 use crate::lefdef::PinPosition;
@@ -72,6 +73,9 @@ pub(crate) struct SolveArgs {
     /// Beyond which number fillers are made larger
     #[arg(skip = usize::MAX)]
     many_fillers: usize,
+    /// Sites at both sides of every cell
+    #[arg(skip)]
+    padding: u32,
     /// Whether a fence whose members do not fit is a warning
     #[arg(skip)]
     allow_overfull: bool,
@@ -345,9 +349,14 @@ impl SolveArgs {
         SolveArgs { allow_overfull: true, ..self.clone() }
     }
 
-    /// Returns the same options with the fillers of a placement.
-    pub(crate) fn with_fillers(&self) -> SolveArgs {
-        SolveArgs { fillers: true, many_fillers: MANY_FILLERS, ..self.clone() }
+    /// Returns the same options with room for so many sites at both sides of every cell.
+    pub(crate) fn with_padding(&self, padding: u32) -> SolveArgs {
+        SolveArgs { padding, ..self.clone() }
+    }
+
+    /// Returns the same options with the fillers of a placement of `design`.
+    pub(crate) fn with_fillers(&self, design: &Design) -> SolveArgs {
+        SolveArgs { fillers: true, many_fillers: many_fillers(design), ..self.clone() }
     }
 
     /// Returns the same options with `pipeline`.
@@ -360,6 +369,7 @@ impl SolveArgs {
             .target_density(self.target_density())
             .fillers(self.fillers)
             .many_fillers(self.many_fillers)
+            .padding(self.padding)
             .row_blockage(self.row_blockage)
             .seed(self.seed)
             .allow_overfull(self.allow_overfull)

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Version of the file layout.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 /// Bytes of the checksum at the end.
 const CHECKSUM: u64 = 4;
 /// Longest first line that a checkpoint may have, bytes.

@@ -1,6 +1,6 @@
 //! One global placement, and those that go on from it.
 
-use super::{FlowError, FlowOptions, Host, Overflow, Part, Subject, ended};
+use super::{FlowError, FlowOptions, Host, Overflow, Part, Subject, ended, of_bodies};
 use crate::charge::Charge;
 use crate::design::{Design, NodeKind};
 use crate::legalize::{Progress, legalize_macros};
@@ -120,12 +120,11 @@ impl Global {
         design.nodes.kind = kinds;
         let mut global = beside?;
         // In terms of all bodies, on the bins that they were placed on at first.
-        let own = |column: &[f64], mut bodies: Vec<f64>| {
-            bodies.iter_mut().zip(design.movable()).for_each(|(at, node)| *at = column[node]);
-            bodies
-        };
-        global.x = own(&design.placement.x, self.x.clone());
-        global.y = own(&design.placement.y, self.y.clone());
+        (global.x, global.y) = (self.x.clone(), self.y.clone());
+        for (i, node) in design.movable().enumerate() {
+            global.x[i] = design.placement.x[node] - subject.charge.margin(i);
+            global.y[i] = design.placement.y[node];
+        }
         global.overflow = Overflow {
             standard_cells: Some(global.overflow.smoothed),
             ..Overflow::at(subject.charge, &global.x, &global.y)
@@ -144,6 +143,7 @@ impl Global {
         host: &mut H,
     ) -> Result<Self, H::Error> {
         let (charge, netlist) = options.bodies.of(design)?;
+        let netlist = of_bodies(&netlist, &charge);
         let mut backend = host.backend(&charge, &netlist)?;
         host.begin(Part::Beside(macros));
         let mut place = options.place.warm(true);
@@ -156,7 +156,7 @@ impl Global {
         let went_on = self.clone().followed_by(next, true);
         let subject = Subject { charge: &charge, netlist: &netlist };
         let reached = went_on.improved(design, subject, rounds, options, host)?;
-        design.settle(&reached.x, &reached.y);
+        charge.settle(design, &reached.x, &reached.y);
         Ok(reached)
     }
 
@@ -177,7 +177,7 @@ impl Global {
         let Subject { charge, netlist } = subject;
         let again = options.place.warm(true).warm_overflow(wanted.warm_overflow);
         let mut state = Routability::new(charge, netlist, &wanted).map_err(FlowError::from)?;
-        design.settle(&self.x, &self.y);
+        charge.settle(design, &self.x, &self.y);
         rounds.push(state.measure(design).map_err(FlowError::from)?);
         host.round(&rounds[0]);
         let (mut x, mut y) = (self.x.clone(), self.y.clone());
@@ -196,7 +196,7 @@ impl Global {
             (next.x, next.y) = state.at_own_size(&x, &y);
             let own_size = Overflow::at(charge, &next.x, &next.y);
             next.overflow = Overflow { standard_cells: next.overflow.standard_cells, ..own_size };
-            design.settle(&next.x, &next.y);
+            charge.settle(design, &next.x, &next.y);
             let round = state.measure(design).map_err(FlowError::from)?;
             next.seconds = begun.elapsed().as_secs_f64();
             host.round(&round);
@@ -220,7 +220,7 @@ pub(super) fn first_positions(
     seed: u64,
 ) -> (Vec<f64>, Vec<f64>) {
     let (mut x, mut y) = match place.warm {
-        true => (charge.initial_x().to_vec(), charge.initial_y().to_vec()),
+        true => start::given(charge, seed),
         false => start::centred(charge, seed),
     };
     if noise > 0.0 {

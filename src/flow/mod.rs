@@ -98,6 +98,7 @@ pub use stages::{
     DetailedReport, DisplacementReport, Distances, FailedReport, FarthestReport, LegalReport,
     Overflow, ShortenedReport, Stage, StageReport, Stages, StagesReport, shorten,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -105,9 +106,17 @@ use std::time::Instant;
 /// `benchmarks/experiments.md` has the measurements.
 pub const TARGET_DENSITY: f64 = 0.95;
 
-/// Beyond so many fillers a placement has larger ones ([`ChargeOptions::many_fillers`]): an
-/// iteration takes time for every body. `benchmarks/experiments.md` has the measurements.
-pub const MANY_FILLERS: usize = 1 << 19;
+/// A placement with more fillers than this has larger ones, because an iteration takes time for
+/// every body. `benchmarks/experiments.md` has the measurements.
+const MANY_FILLERS: usize = 1 << 19;
+/// … and so does one with so many for each movable cell: on a sparse die most bodies are fillers.
+const FILLERS_PER_CELL: usize = 4;
+
+/// Returns beyond how many fillers a placement of `design` has larger ones
+/// ([`ChargeOptions::many_fillers`]).
+pub fn many_fillers(design: &Design) -> usize {
+    MANY_FILLERS.min(FILLERS_PER_CELL.saturating_mul(design.movable().count()))
+}
 
 /// How [`place`] works: the default, and what is to differ from it.
 ///
@@ -171,7 +180,8 @@ impl Default for FlowOptions<'_> {
 pub struct Bodies {
     /// Bins along x and y; [`placement_bins`] unless given.
     pub bins: Option<[usize; 2]>,
-    /// Options of the charge; by default with fillers, [`MANY_FILLERS`] and [`TARGET_DENSITY`].
+    /// Options of the charge; by default with fillers and [`TARGET_DENSITY`]. Its number of many
+    /// fillers is at most [`many_fillers`].
     pub charge: ChargeOptions,
     /// Nets of so many pins or more are left out of the objective; none is by default.
     pub large_net: usize,
@@ -183,10 +193,7 @@ impl Default for Bodies {
     fn default() -> Self {
         Bodies {
             bins: None,
-            charge: ChargeOptions::default()
-                .fillers(true)
-                .many_fillers(MANY_FILLERS)
-                .target_density(TARGET_DENSITY),
+            charge: ChargeOptions::default().fillers(true).target_density(TARGET_DENSITY),
             large_net: Netlist::ALL,
             precision: Precision::F32,
         }
@@ -202,7 +209,9 @@ impl Bodies {
         let die = design.die().ok_or(FlowError::NoDie)?;
         let [nx, ny] =
             self.bins.unwrap_or_else(|| placement_bins(design, die, self.charge.target_density));
-        let mut charge = Charge::from_design(design, BinGrid::new(die, nx, ny)?, &self.charge)?;
+        let many = self.charge.many_fillers.min(many_fillers(design));
+        let options = self.charge.many_fillers(many);
+        let mut charge = Charge::from_design(design, BinGrid::new(die, nx, ny)?, &options)?;
         charge.set_origin(origin_for(&die, design.row_height(), self.precision)?)?;
         Ok((Arc::new(charge), Netlist::from_design(design, self.large_net)?))
     }
@@ -412,6 +421,7 @@ pub fn place<H: Host>(
     check_sizes(design, charge)?;
     let wanted = options.routability.as_ref().map_or(Ok(()), RoutabilityOptions::check);
     wanted.map_err(|error| FlowError::Routability(error.into()))?;
+    let netlist = &*of_bodies(netlist, charge);
     let subject = Subject { charge, netlist };
     let (place, noise) = (&options.place, options.noise);
     let start = |seed| global::first_positions(charge, place, noise, seed);
@@ -471,6 +481,16 @@ pub fn place<H: Host>(
     Ok(placed)
 }
 
+/// Returns the nets with pins counted from the left edges of the bodies ([`Charge::margin`]), where
+/// `netlist` counts them from those of the cells.
+fn of_bodies<'a>(netlist: &'a Netlist, charge: &Charge) -> Cow<'a, Netlist> {
+    let margins = charge.margins();
+    match margins.is_empty() {
+        true => Cow::Borrowed(netlist),
+        false => Cow::Owned(netlist.with_pins_moved(margins, &vec![0.0; margins.len()])),
+    }
+}
+
 /// Returns all that follows the first descent of a seed.
 fn stages_of<H: Host>(
     design: &mut Design,
@@ -488,7 +508,7 @@ fn stages_of<H: Host>(
     let rowless = goes_on && design.rows.is_empty();
     let goes_on = goes_on && !rowless;
     let mut rounds = Vec::new();
-    design.settle(&global.x, &global.y);
+    charge.settle(design, &global.x, &global.y);
     let home = design.placement.clone();
     let mut beside = None;
     // Of cells that are not spread macros do not stand where they belong.
@@ -510,7 +530,7 @@ fn stages_of<H: Host>(
     let mut best: Option<(Placed, Placement)> = None;
     for global in candidates {
         design.placement.clone_from(&home);
-        design.settle(&global.x, &global.y);
+        charge.settle(design, &global.x, &global.y);
         let report = StageReport::new(design.hpwl(), Some(global.overflow), Some(global.seconds));
         let mut stages = Stages::of_global(report);
         let mut before = None;

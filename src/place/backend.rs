@@ -14,13 +14,15 @@
 use crate::charge::Charge;
 use crate::engine::{Choice, DensityStats, Descriptor, EngineError, MapKind};
 use crate::grid::Map;
+use crate::wirelength::{Netlist, Pull};
 use serde::{Deserialize, Serialize};
 
 /// Weights of the parts of the objective WA_γ + λ · density in one evaluation.
 ///
 /// The gradient is preconditioned by an estimate of the diagonal of its Hessian: that of body i is
 /// divided by max(1, β · Σ net weights of its pins + α · λ · area) (Lu et al., "ePlace", §5.3,
-/// where α and β are 1). With both zero the gradient is not preconditioned.
+/// where α and β are 1; here they are 1 / [`Pull::per_pin`]). With both next to zero the gradient is
+/// not preconditioned.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
     /// Smoothing length γ of the wirelength, layout units.
@@ -31,6 +33,15 @@ pub struct Weights {
     pub pin_factor: f64,
     /// α: how much the density counts in the preconditioner.
     pub area_factor: f64,
+}
+
+/// Returns Σ of the net weights over the pins of each movable cell ([`Netlist::pin_weights`]);
+/// infinity for cells that the charge has fixed, so that a step does not move them.
+pub(crate) fn pin_weights(charge: &Charge, netlist: &Netlist) -> Vec<f64> {
+    let mut sums = netlist.pin_weights();
+    let fixed = sums.iter_mut().enumerate().filter(|(i, _)| charge.is_fixed(*i));
+    fixed.for_each(|(_, sum)| *sum = f64::INFINITY);
+    sums
 }
 
 /// Numbers of one evaluation: all data that is read back from a device.
@@ -177,9 +188,8 @@ pub trait Backend {
     /// Returns the charge that is being placed. Bodies are its movable cells, then its fillers.
     fn charge(&self) -> &Charge;
 
-    /// Returns an upper bound of [`Sample::wirelength_norm`]: 4 Σ weights of the nets in WA
-    /// ([`Netlist::most_pull`](crate::wirelength::Netlist::most_pull)).
-    fn most_pull(&self) -> f64;
+    /// Returns how strongly the nets pull.
+    fn pull(&self) -> Pull;
 
     /// Returns a description of the machine.
     fn descriptor(&self) -> Descriptor;

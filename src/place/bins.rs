@@ -16,6 +16,9 @@ const MOST_BINS: f64 = 4096.0 * 4096.0;
 const MOST_IN_REGIONS: f64 = 4.0 * MOST_BINS;
 /// Most bins for each cell: a few cells on a large die do not need a fine grid.
 const MOST_PER_CELL: f64 = 256.0;
+/// Most bins for each cell of a grid to place on, where there are more bins than this.
+const MOST_PER_PLACED_CELL: f64 = 16.0;
+const FEW_BINS: f64 = (1 << 14) as f64;
 
 /// Returns DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic for the rest,
 /// which asks for 1 to 4 mean cells per bin. Movable macros are left out of the mean, so that bins
@@ -24,14 +27,21 @@ const MOST_PER_CELL: f64 = 256.0;
 /// There are at most 256 bins for each of these cells, and over all fence regions together at most
 /// 2^26, for each region has maps of its own.
 pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
-    bins(design, die, target_density, PER_BIN)
-}
-
-/// Returns the bins of [`default_bins`], with at most `per_bin` mean cells in a bin.
-fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize; 2] {
     if let Some(n) = ispd2005_bins(design) {
         return [n, n];
     }
+    bins(design, die, target_density, PER_BIN, |cells| MOST_PER_CELL * cells)
+}
+
+/// Returns the bins of [`default_bins`], with at most `per_bin` mean cells in a bin, and as many
+/// bins as `most` allows for so many cells.
+fn bins(
+    design: &Design,
+    die: Rect,
+    target_density: f64,
+    per_bin: f64,
+    most: impl Fn(f64) -> f64,
+) -> [usize; 2] {
     let row = design.usual_height();
     let mean = |nodes: &mut dyn Iterator<Item = usize>| {
         let (mut all, mut standard, mut area) = (0, 0, 0.0);
@@ -47,7 +57,7 @@ fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize
     };
     let mean = mean(&mut design.movable()).or_else(|| mean(&mut (0..design.nodes.len())));
     let ideal = mean.map_or(1.0, |(mean, _)| die.area() * target_density / mean);
-    let most = mean.map_or(MOST_BINS, |(_, cells)| MOST_PER_CELL * cells as f64);
+    let most = mean.map_or(MOST_BINS, |(_, cells)| most(cells as f64));
     let most = most.min(MOST_BINS).min(MOST_IN_REGIONS / region_count(design) as f64);
     // The longer side takes a power of two times the bins of the shorter.
     let aspect = (die.width() / die.height()).log2().round().clamp(-12.0, 12.0);
@@ -62,13 +72,15 @@ fn bins(design: &Design, die: Rect, target_density: f64, per_bin: f64) -> [usize
     [bins(along_x), bins(along_y)]
 }
 
-/// Returns the bins to place on: powers of two by the rule of [`default_bins`], but with about one
-/// mean cell in a bin at most, so that cells within a bin do not lie on top of one another unseen,
-/// which legalisation would pay for. Those of the ISPD2005 designs stay as they are, and so do
-/// those of designs with movable macros, which finer bins did not improve in measurements.
+/// Returns the bins to place on: powers of two by the heuristic of [`default_bins`], but with about
+/// one mean cell in a bin at most, so that cells within a bin do not lie on top of one another
+/// unseen, which legalisation would pay for; movable macros are the exception, for finer bins did
+/// not improve them in measurements. On a sparse die there are at most 16 bins for each cell, or
+/// 2^14: the more bins, the longer an iteration takes.
 pub fn placement_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     let cells = if design.movable_macros().is_empty() { PLACED_PER_BIN } else { PER_BIN };
-    bins(design, die, target_density, cells)
+    let most = |cells: f64| (MOST_PER_PLACED_CELL * cells).max(FEW_BINS);
+    bins(design, die, target_density, cells, most)
 }
 
 /// DREAMPlace's own choice for an ISPD2005 design, known by its name: so many along each axis.

@@ -22,7 +22,7 @@ pub struct State {
 }
 
 impl State {
-    pub(super) fn new(weights: Weights, sample: Sample, most_pressure: f64) -> Self {
+    pub(super) fn new(weights: Weights, sample: Sample, watch: Watch) -> Self {
         State {
             weights,
             first_lambda: weights.lambda,
@@ -39,7 +39,7 @@ impl State {
                 tries: 1,
                 times: StageSplit::default(),
             },
-            watch: Watch::new(most_pressure),
+            watch,
             returns: 0,
         }
     }

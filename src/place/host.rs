@@ -16,7 +16,7 @@ use crate::engine::{
 };
 use crate::grid::Map;
 use crate::real::Real;
-use crate::wirelength::{Netlist, Wirelength};
+use crate::wirelength::{Netlist, Pull, Wirelength};
 use std::time::Instant;
 
 /// Wirelength, steps and norms, with density by an engine.
@@ -24,7 +24,7 @@ use std::time::Instant;
 pub struct HostBackend<T: Real> {
     engine: CpuEngine<T>,
     wirelength: CpuWirelength<T>,
-    most_pull: f64,
+    pull: Pull,
     vectors: Vectors<T>,
     map: Map<T>,
     ready: Ready,
@@ -41,7 +41,7 @@ impl<T: Real> HostBackend<T> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
             wirelength: CpuWirelength::new(&netlist.counted_from(charge.origin())),
-            most_pull: netlist.most_pull(),
+            pull: netlist.pull(),
             vectors: Vectors::new(charge, netlist),
             map: Map::filled(charge.stacked_bins()[0], charge.stacked_bins()[1], T::zero()),
             ready: Ready::Nothing,
@@ -100,8 +100,8 @@ impl<T: Real> Backend for HostBackend<T> {
         self.engine.charge()
     }
 
-    fn most_pull(&self) -> f64 {
-        self.most_pull
+    fn pull(&self) -> Pull {
+        self.pull
     }
 
     fn descriptor(&self) -> Descriptor {

@@ -7,7 +7,7 @@ use super::options::{PlaceOptions, Schedule};
 use super::record::Record;
 use super::schedule;
 use super::standard::StandardCells;
-use super::watch::{Advice, Best, pressure};
+use super::watch::{self, Advice, Best, Watch, pressure};
 use super::{Outcome, PlaceError};
 use crate::charge::Charge;
 use crate::engine::{DensityStats, EngineError};
@@ -26,8 +26,8 @@ const MOST_OVERSHOOT: f64 = 2.0;
 const MOST_GAMMAS: f64 = 1.1;
 /// How often a failed descent is restarted from the best placement so far.
 const RETURNS: u32 = 3;
-/// Iterations between two computations of the standard cells' own overflow.
-const STANDARD_EVERY: usize = 10;
+/// Iterations between two computations of the overflow of fences and of cells beside macros.
+const PARTS_EVERY: usize = 10;
 /// Largest λ over its first value, so that its products are finite in `f32`.
 const MOST_GROWTH: f64 = 1e24;
 
@@ -41,7 +41,7 @@ pub struct Placer<'b> {
     backend: &'b mut dyn Backend,
     options: PlaceOptions,
     base_gamma: f64,
-    standard: Option<StandardCells>,
+    parts: Option<StandardCells>,
     state: State,
     outcome: Option<Outcome>,
 }
@@ -66,7 +66,10 @@ impl<'b> Placer<'b> {
         let schedule = &options.schedule;
         let base_gamma = first_gamma(backend.charge(), schedule);
         start_at(backend, x, y)?;
-        let factor = if options.precondition { 1.0 } else { 0.0 };
+        // Cells that are fixed need a factor that is not zero.
+        let factor = if options.precondition { 1.0 } else { f64::from(f32::MIN_POSITIVE) };
+        let pull = backend.pull();
+        let factor = factor / pull.per_pin;
         let gamma = base_gamma * schedule::gamma_factor(1.0);
         let mut weights = Weights { gamma, lambda: 0.0, pin_factor: factor, area_factor: factor };
         let mut first = backend.evaluate(&weights)?;
@@ -78,9 +81,6 @@ impl<'b> Placer<'b> {
         if !first.is_finite() {
             return Err(PlaceError::NotFinite);
         }
-        if first.wirelength_norm == 0.0 {
-            return Err(PlaceError::NothingPulls);
-        }
         let share = match options.warm {
             true => {
                 let overflow = overflow.max(options.warm_overflow);
@@ -88,11 +88,16 @@ impl<'b> Placer<'b> {
             }
             false => schedule.density_share,
         };
-        if first.density_norm > 0.0 {
-            weights.lambda = share * first.wirelength_norm / first.density_norm;
+        let pulls = watch::pull(&first, pull.most);
+        let from = if first.wirelength_norm > 0.0 { first.wirelength_norm } else { pulls };
+        let watch = Watch::new(schedule.pressure, schedule.density_share * from / pulls);
+        if pull.most == 0.0 {
+            // Nothing but the density counts.
+            weights.lambda = 1.0 / (factor * mean_area(backend.charge()));
+        } else if first.density_norm > 0.0 {
+            weights.lambda = share * from / first.density_norm;
         }
-        let mut placer =
-            Placer::on(backend, options, State::new(weights, first, schedule.pressure))?;
+        let mut placer = Placer::on(backend, options, State::new(weights, first, watch))?;
         placer.begin()?;
         placer.judge()?;
         Ok(placer)
@@ -127,7 +132,7 @@ impl<'b> Placer<'b> {
         let charge = backend.charge();
         Ok(Placer {
             base_gamma: first_gamma(charge, &options.schedule),
-            standard: StandardCells::beside_macros(charge)?,
+            parts: StandardCells::where_needed(charge)?,
             options: *options,
             state,
             outcome: None,
@@ -152,7 +157,8 @@ impl<'b> Placer<'b> {
         }
         state.last.times = self.backend.times();
         state.last.sample = sample;
-        state.last.pressure = pressure(&sample, state.weights.lambda, self.backend.most_pull());
+        state.last.pressure = pressure(&sample, state.weights.lambda, self.backend.pull().most);
+        state.watch.start(state.last.pressure, sample.hpwl);
         let charge = self.backend.charge();
         let bin = (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();
         let unknowns = 2.0 * charge.bodies() as f64;
@@ -196,8 +202,8 @@ impl<'b> Placer<'b> {
         let state = &mut self.state;
         let weights = state.weights;
         let (momentum, next) = nesterov::momentum(state.coefficient);
-        let spread = state.last.sample.density.overflow < schedule::SPREAD;
-        let most = if spread { self.options.schedule.momentum } else { 1.0 };
+        let remaining = state.watch.remaining(state.last.sample.density.overflow);
+        let most = if remaining < schedule::SPREAD { self.options.schedule.momentum } else { 1.0 };
         let momentum = momentum.min(most);
         let (mut tries, mut times, mut step) = (0, StageSplit::default(), state.step);
         let (sample, allowed) = loop {
@@ -216,7 +222,7 @@ impl<'b> Placer<'b> {
             sample,
             gamma: weights.gamma,
             lambda: weights.lambda,
-            pressure: pressure(&sample, weights.lambda, self.backend.most_pull()),
+            pressure: pressure(&sample, weights.lambda, self.backend.pull().most),
             overflow_standard_cells: None,
             step,
             tries,
@@ -237,36 +243,38 @@ impl<'b> Placer<'b> {
         let (schedule, state) = (&self.options.schedule, &mut self.state);
         let Record { iteration, sample, pressure, .. } = state.last;
         let overflow = sample.density.overflow;
+        state.watch.follow(iteration, pressure, sample.hpwl);
+        let remaining = state.watch.remaining(overflow);
         let final_hpwl = schedule::final_hpwl(sample.hpwl, overflow);
         let reference = schedule.reference_share * final_hpwl;
         // As DREAMPlace does, from the second iteration on: the first follows no other.
         if iteration > 1 && reference > 0.0 {
-            let late = overflow < schedule::LATE;
+            let late = remaining < schedule::LATE;
             let growth = if late { schedule.late_growth } else { schedule.growth };
-            let felt = schedule::is_felt(iteration, pressure);
-            let rise = if felt { rise } else { rise.min(0.0) };
+            // Before the balance a rise is not the doing of the density: few cells that oscillate
+            // about one point would hold λ for hundreds of iterations.
+            let rise = if state.watch.is_balanced() { rise } else { rise.min(0.0) };
             let mu = schedule::growth(schedule::mu(iteration, rise, reference), growth);
             let mu = if state.watch.holds(pressure) { mu.min(1.0) } else { mu };
             let most = MOST_GROWTH * state.first_lambda;
             state.weights.lambda = (state.weights.lambda * state.slowed(mu)).min(most);
         }
-        state.weights.gamma = self.base_gamma * schedule::gamma_factor(overflow);
+        state.weights.gamma = self.base_gamma * schedule::gamma_factor(remaining);
     }
 
     /// Returns the longest step that bodies in the densest bin take without oscillating.
     ///
     /// ∇·E = ρ − mean ρ, so that λ · force / preconditioner of a body of no pins
-    /// changes by at most min(1, λ · area) · (ρ_max − 1) / bin width over a unit
-    /// of length. The mean over all bodies, which the other bound is made from,
+    /// changes by at most min(1, λ · area / w) · w · (ρ_max − 1) / bin width over a unit
+    /// of length, with w the mean net weight of a pin. The mean over all bodies, which the other bound is made from,
     /// does not show a few that oscillate: on a grid finer than the cells they can
     /// carry the others away.
     fn densest_step(&self) -> f64 {
         let (charge, state) = (self.backend.charge(), &self.state);
-        let area = charge.movable_area() / charge.movable() as f64;
         let density = (state.last.sample.density.max - 1.0).max(0.0) / charge.grid().bin_x();
-        let weight = state.weights.lambda * area;
-        let weight = if self.options.precondition { weight.min(1.0) } else { weight };
-        MOST_OVERSHOOT / (density * weight)
+        let weight = state.weights.lambda * mean_area(charge);
+        let most = if self.options.precondition { self.backend.pull().per_pin } else { f64::MAX };
+        MOST_OVERSHOOT / (density * weight.min(most))
     }
 
     /// Returns the longest step that cells joined by short nets take without oscillating far.
@@ -279,7 +287,7 @@ impl<'b> Placer<'b> {
     /// statistics, until all at once they converge, at an iteration that
     /// rounding decides.
     fn short_nets_step(&self) -> f64 {
-        MOST_GAMMAS * self.state.weights.gamma
+        MOST_GAMMAS * self.state.weights.gamma / self.backend.pull().per_pin
     }
 
     /// Keeps the placement if it is the best so far, and decides whether it is the last.
@@ -303,6 +311,9 @@ impl<'b> Placer<'b> {
         match self.state.watch.advise(iteration, &sample, lambda, pressure) {
             Advice::GoOn => {}
             Advice::Rest => self.state.coefficient = 1.0,
+            Advice::Plateau if overflow <= self.options.stop_overflow => {
+                self.outcome = Some(Outcome::Converged);
+            }
             Advice::Plateau => self.outcome = Some(Outcome::Plateau),
             Advice::Diverged => self.fail(Outcome::Diverged)?,
         }
@@ -310,10 +321,12 @@ impl<'b> Placer<'b> {
         Ok(())
     }
 
-    /// Whether the overflow asked for is reached.
+    /// Whether the overflow asked for is reached, by a placement whose wires and density are in
+    /// balance and whose wires get no shorter.
     fn has_converged(&mut self) -> Result<bool, PlaceError> {
-        let overflow = self.state.last.sample.density.overflow;
-        Ok(overflow <= self.options.stop_overflow && self.standard_cells_are_spread()?)
+        let State { last, watch, .. } = &self.state;
+        let reached = last.sample.density.overflow <= self.options.stop_overflow;
+        Ok(reached && watch.is_settled() && self.parts_are_spread()?)
     }
 
     /// Ends the placement after the last iteration it may have, unless it has ended.
@@ -342,26 +355,29 @@ impl<'b> Placer<'b> {
         self.begin()
     }
 
-    /// Returns whether no macro moves, or the overflow of the other cells is low enough; computed
-    /// in some iterations only.
-    fn standard_cells_are_spread(&mut self) -> Result<bool, PlaceError> {
-        if self.standard.is_none() {
+    /// Returns whether the overflow of every fence, and that of the cells beside movable macros, is
+    /// low enough; computed in some iterations only.
+    fn parts_are_spread(&mut self) -> Result<bool, PlaceError> {
+        if self.parts.is_none() {
             return Ok(true);
         }
-        if !self.state.last.iteration.is_multiple_of(STANDARD_EVERY) {
+        if !self.state.last.iteration.is_multiple_of(PARTS_EVERY) {
             return Ok(false);
         }
+        let (x, y) = self.held(Held::Current)?;
         let overflow = self.standard_cells_overflow(Held::Current)?;
         self.state.last.overflow_standard_cells = overflow;
-        Ok(overflow.is_none_or(|overflow| overflow <= self.options.stop_overflow))
+        let of_regions = self.parts.as_mut().map(|parts| parts.of_regions(&x, &y));
+        let mut all = overflow.into_iter().chain(of_regions.into_iter().flatten());
+        Ok(all.all(|overflow| overflow <= self.options.stop_overflow))
     }
 
     fn standard_cells_overflow(&mut self, held: Held) -> Result<Option<f64>, PlaceError> {
-        if self.standard.is_none() {
+        if !self.parts.as_ref().is_some_and(StandardCells::are_beside_macros) {
             return Ok(None);
         }
         let (x, y) = self.held(held)?;
-        Ok(self.standard.as_mut().map(|cells| cells.overflow(&x, &y)))
+        Ok(self.parts.as_mut().map(|cells| cells.overflow(&x, &y)))
     }
 
     /// Returns the overflow of the standard cells in the result so far, if macros move too.
@@ -412,6 +428,11 @@ impl<'b> Placer<'b> {
         }
         Ok((x, y))
     }
+}
+
+/// Returns the mean area of a movable cell.
+fn mean_area(charge: &Charge) -> f64 {
+    charge.movable_area() / charge.movable() as f64
 }
 
 /// Calls [`Backend::start`] with positions on the die, whatever the charge's origin.

@@ -24,6 +24,10 @@ pub const FALL_SHARE: f64 = 0.25;
 /// [`Schedule::momentum`](super::Schedule::momentum): before, far moves need it.
 pub const SPREAD: f64 = 0.2;
 
+/// Largest mean distance of cells that counts for γ, over the side of a square cell: cells of a
+/// sparse design need not be as far apart as its die allows.
+const FARTHEST: f64 = 3.0;
+
 /// Returns ten times γ at overflow 0.1, layout units: `gamma` (bin_x + bin_y), or where cells are
 /// farther apart than bins `gamma` times twice their `pitch`. DREAMPlace's `gamma` is 4, and it has
 /// no pitch.
@@ -31,9 +35,12 @@ pub fn base_gamma(grid: &BinGrid, gamma: f64, pitch: f64) -> f64 {
     gamma * (grid.bin_x() + grid.bin_y()).max(2.0 * pitch)
 }
 
-/// Returns the mean distance of movable cells spread over the whole die, layout units.
+/// Returns the mean distance of movable cells spread over the whole die, layout units, or
+/// [`FARTHEST`] times that of cells side by side if that is less.
 pub fn pitch(charge: &Charge) -> f64 {
-    (charge.grid().die().area() / charge.movable().max(1) as f64).sqrt()
+    let cells = charge.movable().max(1) as f64;
+    let [over_die, packed] = [charge.grid().die().area(), charge.movable_area()];
+    (over_die / cells).sqrt().min(FARTHEST * (packed / cells).sqrt())
 }
 
 /// Returns γ / [`base_gamma`] at a smoothed overflow: 10 where it is 1, 0.1 at 0.1, so that
@@ -58,16 +65,6 @@ pub fn mu(iteration: usize, rise: f64, reference: f64) -> f64 {
     } else {
         LARGEST_MU * LARGEST_MU.powf(-rise / reference).clamp(LEAST_MU, LARGEST_MU)
     }
-}
-
-/// Whether a rise of HPWL may be the doing of the density, which pulls with so large a share
-/// (`pressure`) of the wires' force, and is to hold λ back.
-///
-/// It is not with a hundredth or less after so many iterations. Descents of more than a few dozen
-/// cells have several times as much by then; of twelve cells, which oscillated about the centre, λ
-/// stood for 900 iterations.
-pub fn is_felt(iteration: usize, pressure: f64) -> bool {
-    iteration < 240 || pressure > 0.01
 }
 
 /// Returns DREAMPlace's factor on λ with `growth` in place of its largest, 1.05: where it is above

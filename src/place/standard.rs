@@ -40,6 +40,8 @@ pub struct StandardCells {
     fixed: Vec<f64>,
     /// By region.
     targets: Vec<f64>,
+    /// Area of the movable cells, by region.
+    areas: Vec<f64>,
     bin_area: f64,
     /// Area of the standard cells.
     area: f64,
@@ -54,14 +56,16 @@ impl StandardCells {
         Self::with(charge)
     }
 
-    /// Returns `None` if there are no movable macros or no other cells: the overflow of all bodies
-    /// then says enough.
-    pub(super) fn beside_macros(charge: &Charge) -> Result<Option<Self>, ChargeError> {
-        let macros = charge.movable_macros();
-        if macros.is_empty() || macros.len() == charge.movable() {
-            return Ok(None);
-        }
-        Ok(Some(Self::with(charge)?).filter(|cells| cells.area > 0.0))
+    /// Returns `None` without fences if there are no movable macros or no other cells: the overflow
+    /// of all bodies then says enough.
+    pub(super) fn where_needed(charge: &Charge) -> Result<Option<Self>, ChargeError> {
+        let cells = Self::with(charge)?;
+        Ok(Some(cells).filter(|cells| cells.are_beside_macros() || charge.regions() > 1))
+    }
+
+    /// Whether there are movable macros and other cells.
+    pub(super) fn are_beside_macros(&self) -> bool {
+        !self.macros().is_empty() && self.area > 0.0
     }
 
     fn with(charge: &Charge) -> Result<Self, ChargeError> {
@@ -85,7 +89,8 @@ impl StandardCells {
             map: [zeros(), zeros()],
             positions: [Vec::new(), Vec::new()],
             fixed: fixed.map(|area| area / bin_area).collect(),
-            targets: regions.map(|region| charge.region_target_density(region)).collect(),
+            targets: regions.clone().map(|region| charge.region_target_density(region)).collect(),
+            areas: regions.map(|region| charge.region_movable_area(region)).collect(),
             bin_area,
             area,
         })
@@ -106,11 +111,53 @@ impl StandardCells {
         if self.area > 0.0 { standard_cells / self.area } else { 0.0 }
     }
 
+    /// Returns the overflow of every fence region, as a share of the area of its cells, in a
+    /// placement that is given as in [`StandardCells::overflow`].
+    ///
+    /// # Panics
+    /// When `x` or `y` has fewer values than there are movable cells.
+    pub fn of_regions(&mut self, x: &[f64], y: &[f64]) -> Vec<f64> {
+        self.measure(x, y);
+        let map = self.fixed.len() / self.targets.len();
+        let of = |(region, &area): (usize, &f64)| {
+            let bins = region * map..(region + 1) * map;
+            let over: f64 = bins.map(|bin| self.over(bin)).sum();
+            if area > 0.0 { over / area } else { 0.0 }
+        };
+        self.areas.iter().enumerate().map(of).collect()
+    }
+
+    /// Returns the area that is too much in a bin, as last measured.
+    fn over(&self, bin: usize) -> f64 {
+        let target = self.targets[bin / (self.fixed.len() / self.targets.len())];
+        let movable: f64 = self.map.iter().map(|map| map.as_slice()[bin]).sum();
+        (movable + self.fixed[bin] - target).max(0.0) * self.bin_area
+    }
+
     /// Returns the parts of the overflow of a placement, given as in [`StandardCells::overflow`].
     ///
     /// # Panics
     /// When `x` or `y` has fewer values than there are movable cells.
     pub fn parts(&mut self, x: &[f64], y: &[f64]) -> OverflowParts {
+        self.measure(x, y);
+        let [standard, macros] = &self.map;
+        let mut sum = OverflowParts::default();
+        let bins = standard.as_slice().iter().zip(macros.as_slice()).zip(&self.fixed);
+        let map = self.fixed.len() / self.targets.len();
+        for (bin, ((&cells, &macros), &fixed)) in bins.enumerate() {
+            let (target, over) = (self.targets[bin / map], self.over(bin));
+            sum.standard_cells += over.min(cells * self.bin_area);
+            *match (2.0 * fixed >= target, 2.0 * macros >= target) {
+                (true, _) => &mut sum.on_fixed,
+                (false, true) => &mut sum.on_macros,
+                (false, false) => &mut sum.elsewhere,
+            } += over;
+        }
+        sum
+    }
+
+    /// Computes the density of standard cells and of macros.
+    fn measure(&mut self, x: &[f64], y: &[f64]) {
         let density = self.indices.iter().zip(&mut self.density).zip(&mut self.map);
         for ((indices, density), map) in density {
             for (to, from) in self.positions.iter_mut().zip([x, y]) {
@@ -120,21 +167,6 @@ impl StandardCells {
             let [x, y] = &self.positions;
             density.smoothed(x, y, map);
         }
-        let [standard, macros] = &self.map;
-        let mut sum = OverflowParts::default();
-        let bins = standard.as_slice().iter().zip(macros.as_slice()).zip(&self.fixed);
-        let map = self.fixed.len() / self.targets.len();
-        for (bin, ((&cells, &macros), &fixed)) in bins.enumerate() {
-            let target = self.targets[bin / map];
-            let over = (cells + macros + fixed - target).max(0.0) * self.bin_area;
-            sum.standard_cells += over.min(cells * self.bin_area);
-            *match (2.0 * fixed >= target, 2.0 * macros >= target) {
-                (true, _) => &mut sum.on_fixed,
-                (false, true) => &mut sum.on_macros,
-                (false, false) => &mut sum.elsewhere,
-            } += over;
-        }
-        sum
     }
 }
 

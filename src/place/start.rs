@@ -1,6 +1,7 @@
 //! Where a placement starts.
 
 use crate::charge::Charge;
+use crate::charge::overlap::Axis;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
@@ -24,6 +25,67 @@ pub fn centred(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
         y[i] = die.yl + (0.5 + dy) * die.height() - charge.height()[i] / 2.0;
     }
     (x, y)
+}
+
+/// Returns lower-left corners of every body: the movable cells where the charge has them, those at
+/// one point a little apart, the fillers where the cells leave room.
+pub fn given(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let at = |i: usize| (charge.initial_x()[i], charge.initial_y()[i]);
+    let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
+    let mut random = Pcg64::seed_from_u64(seed ^ NOISE);
+    let mut order: Vec<usize> = (0..charge.movable()).filter(|&i| !charge.is_fixed(i)).collect();
+    order.sort_by(|&i, &j| {
+        at(i).0.total_cmp(&at(j).0).then(at(i).1.total_cmp(&at(j).1)).then(i.cmp(&j))
+    });
+    for same in order.chunk_by(|&i, &j| at(i) == at(j)).filter(|run| run.len() > 1) {
+        for &i in same {
+            let mut by = |size: f64| (random.random::<f64>() - 0.5) * size;
+            x[i] += by(charge.width()[i]);
+            y[i] += by(charge.height()[i]);
+        }
+    }
+    for region in 0..charge.regions() {
+        fill_up(charge, region, &mut x, &mut y, &mut random);
+    }
+    (x, y)
+}
+
+/// Moves the fillers of a region to where its cells and fixed area leave room at the target
+/// density: each bin gets its share of them, at random positions.
+fn fill_up(charge: &Charge, region: usize, x: &mut [f64], y: &mut [f64], random: &mut Pcg64) {
+    let fillers = charge.movable()..charge.bodies();
+    let fillers: Vec<usize> = fillers.filter(|&i| charge.region(i) == region).collect();
+    let grid = charge.grid();
+    let die = grid.die();
+    let (target, bin_area) = (charge.region_target_density(region), grid.bin_area());
+    let fixed = charge.region_fixed(region).as_slice();
+    let mut free: Vec<f64> = fixed.iter().map(|fixed| target * bin_area - fixed).collect();
+    let (along_x, along_y) = Axis::of(&grid);
+    for i in (0..charge.movable()).filter(|&i| charge.region(i) == region && !charge.is_fixed(i)) {
+        let spans =
+            along_x.span(x[i], charge.width()[i]).zip(along_y.span(y[i], charge.height()[i]));
+        let Some((across, up)) = spans else { continue };
+        for a in across.first..=across.last {
+            for b in up.first..=up.last {
+                free[a * grid.ny() + b] -= across.of_bin(a) * up.of_bin(b) * bin_area;
+            }
+        }
+    }
+    let room: f64 = free.iter().map(|free| free.max(0.0)).sum();
+    if room <= 0.0 {
+        return;
+    }
+    let (mut bin, mut before) = (0, 0.0);
+    for (k, &i) in fillers.iter().enumerate() {
+        let at = (k as f64 + 0.5) / fillers.len() as f64 * room;
+        while bin + 1 < free.len() && before + free[bin].max(0.0) < at {
+            before += free[bin].max(0.0);
+            bin += 1;
+        }
+        let mut within = |index: usize, size: f64| (index as f64 + random.random::<f64>()) * size;
+        x[i] = die.xl + within(bin / grid.ny(), grid.bin_x()) - charge.width()[i] / 2.0;
+        y[i] = die.yl + within(bin % grid.ny(), grid.bin_y()) - charge.height()[i] / 2.0;
+    }
 }
 
 /// Moves every body by up to half of `ratio` times its size, to either side along both axes,

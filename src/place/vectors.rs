@@ -3,7 +3,7 @@
 //! Parallel over the current rayon pool; sums are over fixed blocks, added in
 //! order in `f64`, so that they are the same bits for any number of threads.
 
-use super::backend::{Held, Weights};
+use super::backend::{Held, Weights, pin_weights};
 use super::bounds::Bounds;
 use super::nesterov::{BLOCK, Nesterov, Pair};
 use super::ready::NOTHING_KEPT;
@@ -63,7 +63,7 @@ impl<T: Real> Vectors<T> {
     /// Zeros for every body of `charge`.
     pub(super) fn new(charge: &Charge, netlist: &Netlist) -> Self {
         let bodies = charge.bodies();
-        let mut pins = netlist.pin_weights();
+        let mut pins = pin_weights(charge, netlist);
         pins.resize(bodies, 0.0);
         let areas = charge.width().iter().zip(charge.height()).map(|(w, h)| w * h);
         let zeros = || [vec![T::zero(); bodies], vec![T::zero(); bodies]];

@@ -9,6 +9,11 @@
 //! is above a limit. Where overflow does not fall even so, the limit is doubled a few
 //! times; then this is the plateau, and the placement has ended.
 //!
+//! # Balance
+//! Cells of a sparse design have no overflow from the start on. So how far a descent has come is told
+//! by overflow and by the pressure, which grows from its first value to the balance; and a placement
+//! is the last one only after the balance, where wires get no shorter.
+//!
 //! # The best trade-off
 //! While λ is in balance, the placement of the lowest overflow is the best. Beyond, one of
 //! less overflow is better only as long as its wires are worth it: for overflow
@@ -39,11 +44,21 @@ const OVERFLOW_RISE: f64 = 0.1;
 /// cells are clumped it nearly vanishes, and the pressure says nothing.
 const LEAST_PULL: f64 = 0.05;
 
-/// λ‖∇density‖₁ / ‖∇WA‖₁ of a sample evaluated with weight `lambda`; `most_pull` is
-/// the largest that its [`Sample::wirelength_norm`] can be.
+/// Pressure from which on wires and density are in balance.
+const BALANCE: f64 = 0.5;
+/// Iterations after which HPWL is compared with what it was before …
+const SETTLING: usize = 20;
+/// … and the share by which it must have fallen to fall still.
+const SETTLED: f64 = 2e-3;
+
+/// ‖∇WA‖₁ of a sample; `most` is the largest that it can be.
+pub(super) fn pull(sample: &Sample, most: f64) -> f64 {
+    sample.wirelength_norm.max(LEAST_PULL * most)
+}
+
+/// λ‖∇density‖₁ / ‖∇WA‖₁ of a sample evaluated with weight `lambda`; 1 where no net can pull.
 pub(super) fn pressure(sample: &Sample, lambda: f64, most_pull: f64) -> f64 {
-    let pull = sample.wirelength_norm.max(LEAST_PULL * most_pull);
-    lambda * sample.density_norm / pull
+    if most_pull > 0.0 { lambda * sample.density_norm / pull(sample, most_pull) } else { 1.0 }
 }
 
 /// Decision after an iteration.
@@ -63,6 +78,7 @@ pub(super) enum Advice {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Watch {
     best: Option<Best>,
+    best_is_balanced: bool,
     /// Least overflow of all iterations.
     lowest: f64,
     /// Pressure up to which λ grows, at first and now.
@@ -76,6 +92,13 @@ pub(super) struct Watch {
     before: [f64; 2],
     /// λ at the window's begin.
     lambda: f64,
+    /// Pressure of a cold start.
+    cold: f64,
+    /// How much of the way from there to the balance is left, by logarithms, from 1 to 0.
+    imbalance: f64,
+    /// HPWL at the last comparison, and whether it fell no more.
+    hpwl: f64,
+    settled: bool,
 }
 
 /// A placement in numbers.
@@ -89,10 +112,11 @@ pub(super) struct Best {
 }
 
 impl Watch {
-    /// Where λ grows up to a pressure of `limit` at first.
-    pub(super) fn new(limit: f64) -> Self {
+    /// Where λ grows up to a pressure of `limit` at first; that of a cold start is `cold`.
+    pub(super) fn new(limit: f64, cold: f64) -> Self {
         Watch {
             best: None,
+            best_is_balanced: false,
             lowest: f64::INFINITY,
             least_limit: limit,
             limit,
@@ -101,11 +125,55 @@ impl Watch {
             window: [f64::MAX; 2],
             before: [f64::MAX; 2],
             lambda: 0.0,
+            cold,
+            imbalance: 1.0,
+            hpwl: 0.0,
+            settled: false,
         }
     }
 
-    /// True when this is the best trade-off so far.
+    /// The descent begins at a placement of this pressure and HPWL.
+    pub(super) fn start(&mut self, pressure: f64, hpwl: f64) {
+        (self.hpwl, self.settled) = (hpwl, false);
+        self.follow(0, pressure, hpwl);
+    }
+
+    /// An iteration led to a placement of this pressure and HPWL.
+    pub(super) fn follow(&mut self, iteration: usize, pressure: f64, hpwl: f64) {
+        // Without any force of the density nothing is out of balance.
+        if pressure >= BALANCE || pressure == 0.0 || self.cold >= BALANCE {
+            self.imbalance = 0.0;
+        } else {
+            let left = (BALANCE / pressure).ln() / (BALANCE / self.cold).ln();
+            self.imbalance = self.imbalance.min(left);
+        }
+        if iteration % SETTLING == SETTLING - 1 {
+            self.settled = self.is_balanced() && hpwl >= (1.0 - SETTLED) * self.hpwl;
+            self.hpwl = hpwl;
+        }
+    }
+
+    /// Whether wires and density were in balance since the start.
+    pub(super) fn is_balanced(&self) -> bool {
+        self.imbalance == 0.0
+    }
+
+    /// Whether they were, and wires got no shorter lately.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    /// How far the end of a descent is away at this overflow: 1 at a cold start, 0 where cells are
+    /// spread and in balance.
+    pub(super) fn remaining(&self, overflow: f64) -> f64 {
+        overflow.max(self.imbalance)
+    }
+
+    /// True when this is the best trade-off so far. Those before the balance count until then.
     pub(super) fn is_best(&mut self, now: Best) -> bool {
+        if self.is_balanced() && !self.best_is_balanced {
+            (self.best, self.lowest, self.best_is_balanced) = (None, f64::INFINITY, true);
+        }
         let in_balance = self.limit == self.least_limit && self.held == 0;
         let better = self.best.is_none_or(|best| {
             let fall = (best.overflow / now.overflow).ln();

@@ -13,8 +13,7 @@ use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_backend};
 use crate::flow::checkpoint::{Checkpoints, Subject};
 use crate::flow::{
-    self, FlowOptions, Host, MANY_FILLERS, Part, Placed, Resumed, Stage, StageReport, Stages,
-    TARGET_DENSITY,
+    self, FlowOptions, Host, Part, Placed, Resumed, Stage, StageReport, Stages, TARGET_DENSITY,
 };
 use crate::legalize::LegalizeOptions;
 use crate::place::routability::RoutabilityOptions;
@@ -146,8 +145,7 @@ impl Asked {
             options.get("target_density")?.is_some().then_some(charging.options.target_density);
         charging.options =
             charging.options.target_density(target_density.unwrap_or(TARGET_DENSITY));
-        charging.options =
-            charging.options.fillers(!options.flag("no_fillers")?).many_fillers(MANY_FILLERS);
+        charging.options = charging.options.fillers(!options.flag("no_fillers")?);
         let until = Stage::ALL.map(|stage| (stage.name(), stage));
         let path = |name| Ok::<_, PyErr>(options.paths(name)?.pop());
         let (checkpoint, resume) = (path("checkpoint")?, path("resume")?);
@@ -355,13 +353,15 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     let mut charging = asked.charging;
     let mut options = FlowOptions::default();
     options.bodies.bins = charging.bins.map(|(nx, ny)| [nx, ny]);
-    options.bodies.charge = charging.options;
+    options.bodies.charge = charging.options.padding(asked.after.padding);
     options.bodies.large_net = asked.large_net;
     options.bodies.precision = asked.precision;
     if let (None, Some(die)) = (charging.bins, design.die()) {
         let [nx, ny] = placement_bins(&design, die, asked.target_density.unwrap_or(1.0));
         charging.bins = Some((nx, ny));
     }
+    let padding = asked.after.padding;
+    charging.options = charging.options.many_fillers(flow::many_fillers(&design)).padding(padding);
     let mut charge = charging.charge(&design)?;
     let grid = charge.grid();
     charge.set_origin(origin_for(&grid.die(), design.row_height(), asked.precision)?)?;

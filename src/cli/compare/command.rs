@@ -160,7 +160,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let options = &args.evaluation.options;
     let (options, iterations) = match args.trajectory {
         Trajectory::Density => (options.clone(), args.iterations.unwrap_or(50)),
-        Trajectory::Place => (options.with_fillers(), args.iterations.unwrap_or(1000)),
+        Trajectory::Place => {
+            (options.with_fillers(&opened.design), args.iterations.unwrap_or(1000))
+        }
     };
     stop::listen()?;
     let watcher = args.report.as_ref().map(|_| Watcher::new(&opened, &options, iterations));

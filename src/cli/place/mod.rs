@@ -191,9 +191,10 @@ fn place<T: EngineReal>(
         .die()
         .ok_or("the design has neither rows nor a die area, so it has no die")?;
     let bins = placement_bins(&opened.design, die, given.target_density());
+    let options = given.or(bins, target_density).with_padding(args.legal.padding);
     let options = match args.experts.fillers() {
-        true => given.or(bins, target_density).with_fillers(),
-        false => given.or(bins, target_density),
+        true => options.with_fillers(&opened.design),
+        false => options,
     };
     let (charge, netlist) = join(
         || Netlist::from_design(&opened.design, args.experts.large_net()),
@@ -302,7 +303,7 @@ fn place<T: EngineReal>(
         // The cells where the last stage left them, the fillers where the first did.
         let (mut x, mut y) = (placed.global.x.clone(), placed.global.y.clone());
         for (cell, node) in design.movable().enumerate() {
-            x[cell] = design.placement.x[node];
+            x[cell] = design.placement.x[node] - charge.margin(cell);
             y[cell] = design.placement.y[node];
         }
         page::page::<T>(ended, Charge::clone(&charge), &x, &y)?.write(Some(design), path)?;

@@ -35,7 +35,7 @@ use crate::parallel::{self, chunks, chunks_mut};
 use crate::place::bounds::Bounds;
 use crate::place::ready::Ready;
 use crate::place::{Backend, Held, Sample, StageSplit, Weights};
-use crate::wirelength::Netlist;
+use crate::wirelength::{Netlist, Pull};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -68,7 +68,7 @@ pub struct CudaBackend<T: CudaReal> {
     work: PlacerRanks<T>,
     bounds: Bounds<T>,
     fixed_hpwl: f64,
-    most_pull: f64,
+    pull: Pull,
     map: Map<T>,
     ready: Ready,
     /// Of the last evaluation, and of the last one with marks.
@@ -89,7 +89,7 @@ impl<T: CudaReal> Rest<T> {
         let bounds = Bounds::of(charge);
         let (width, height) = (charge.width(), charge.height());
         let area = parallel::map(charge.bodies(), |i| T::of(width[i] * height[i]));
-        let pin_weight: Vec<T> = netlist.pin_weights().into_iter().map(T::of).collect();
+        let pin_weight: Vec<T> = pin_weights(charge, netlist).into_iter().map(T::of).collect();
         let bodies = DescentBodies {
             low: [bounds.low_x, bounds.low_y],
             high_x: &bounds.high_x,
@@ -166,7 +166,7 @@ impl<T: CudaReal> CudaBackend<T> {
             untimed: 0,
             branches: ranks.iter().map(branch).collect::<Result<_, _>>()?,
             fixed_hpwl: netlist.fixed_hpwl(),
-            most_pull: netlist.most_pull(),
+            pull: netlist.pull(),
             map: Map::filled(nx, ny, T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
@@ -308,8 +308,8 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         self.work.engine.charge()
     }
 
-    fn most_pull(&self) -> f64 {
-        self.most_pull
+    fn pull(&self) -> Pull {
+        self.pull
     }
 
     fn descriptor(&self) -> Descriptor {

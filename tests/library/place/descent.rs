@@ -11,7 +11,7 @@ use placefield::place::{
     Backend, Checkpoint, Held, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, Sample,
     Schedule, StageSplit, Weights, schedule, start,
 };
-use placefield::wirelength::{LARGE_NET, Netlist};
+use placefield::wirelength::{LARGE_NET, Netlist, Pull};
 use placefield::{Precision, Real};
 
 /// A backend for a generated design of 1500 cells, and its centred start.
@@ -347,8 +347,8 @@ impl Backend for Scripted {
         Ok(())
     }
 
-    fn most_pull(&self) -> f64 {
-        1.0
+    fn pull(&self) -> Pull {
+        Pull { most: 1.0, per_pin: 1.0 }
     }
 
     fn read_map(&mut self, _: MapKind, _: &mut Map<f64>) -> Result<(), EngineError> {
