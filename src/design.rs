@@ -616,6 +616,13 @@ impl Design {
         (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
     }
 
+    /// Fixes `nodes`, and returns the kinds that all nodes had before.
+    pub(crate) fn fix(&mut self, nodes: impl IntoIterator<Item = usize>) -> Vec<NodeKind> {
+        let before = self.nodes.kind.clone();
+        nodes.into_iter().for_each(|node| self.nodes.kind[node] = NodeKind::Fixed);
+        before
+    }
+
     /// Returns the name of node `i`, or its number if the design has no names.
     pub(crate) fn node_name(&self, i: usize) -> String {
         match self.nodes.names.is_empty() {

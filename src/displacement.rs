@@ -130,7 +130,7 @@ pub(crate) fn of(design: &Design, i: usize, from: &Placement, to: &Placement) ->
 }
 
 /// Returns where the centre of node `i` lies in `placement`.
-fn centre(design: &Design, placement: &Placement, i: usize) -> (f64, f64) {
+pub(crate) fn centre(design: &Design, placement: &Placement, i: usize) -> (f64, f64) {
     let (w, h) = design.nodes.size(i, placement.orientation[i]);
     (placement.x[i] + w / 2.0, placement.y[i] + h / 2.0)
 }

@@ -122,6 +122,8 @@ pub struct LoadedPlacement {
     pub kind: Vec<NodeKind>,
     /// Movable nodes that the file gives no position, ascending.
     pub unplaced: Vec<u32>,
+    /// Nodes that the file does not mention, ascending.
+    pub missing: Vec<u32>,
     /// Warnings of things that were odd or passed over, one line each.
     pub warnings: Vec<Warning>,
     /// The file that was read.

@@ -66,6 +66,10 @@ pub enum WarningCode {
     OverflowOutOfReach,
     /// A stage was left out.
     StageLeftOut,
+    /// The global stage ended before its overflow, but the later stages are legal all the same.
+    SpreadIncomplete,
+    /// The placement that the file gives is neither the start nor kept.
+    PlacementNotUsed,
     /// The file written has other numbers or names than the file read.
     Rounded,
     /// The file written lacks a part of the file read.

@@ -48,7 +48,7 @@ pub use wts::parse_wts;
 pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
 pub use crate::text::index::NameIndex;
 
-use crate::design::{Design, Nets, Nodes, Row};
+use crate::design::{Design, Nets, NodeKind, Nodes, Row};
 use crate::text::error::ErrorKind::Syntax;
 use crate::text::error::Miss;
 use crate::text::file::{self, Large, Prefetch, Text};
@@ -56,6 +56,7 @@ use crate::warning::{Warning, WarningCode};
 use chunks::Source;
 use nets::Pins;
 use notes::Notes;
+use pl::Places;
 use std::path::{Path, PathBuf};
 
 /// Reads the `.pl` file at `path` for these nodes.
@@ -67,9 +68,11 @@ pub fn read_placement(path: &Path, nodes: &Nodes) -> Result<LoadedPlacement, Fil
     let mut kind = nodes.kind.clone();
     let index = NameIndex::new(&nodes.names);
     let mut reader = Reader::default();
-    let ((placement, unplaced), _) =
-        reader.parse(&file, |source| pl::parse(source, &index, &mut kind))?;
-    Ok(LoadedPlacement { placement, kind, unplaced, warnings: reader.warnings, file })
+    let (places, _) = reader.parse(&file, |source| pl::parse(source, &index, &mut kind))?;
+    reader.warn_missing(&file, &places, &kind);
+    let (unplaced, missing) = (places.unplaced(&kind), places.missing);
+    let (placement, warnings) = (places.placement, reader.warnings);
+    Ok(LoadedPlacement { placement, kind, unplaced, missing, warnings, file })
 }
 
 /// Returns the files that [`read_design`] would read for `aux`, as far as they are there; `aux`
@@ -115,14 +118,29 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
         return Err(nodes::repeated_node(&text, &path));
     }
     drop(text);
-    let kind = &mut nodes.kind;
-    let ((placement, unplaced), _) =
-        reader.parse(&found(pl), |source| pl::parse(source, &index, kind))?;
+    let first_kind = options.placement.is_some().then(|| nodes.kind.clone());
+    let (kind, pl) = (&mut nodes.kind, found(pl));
+    let (mut places, _) = reader.parse(&pl, |source| pl::parse(source, &index, kind))?;
+    let own = files.pl.as_deref().and_then(file::find);
+    if let (Some(mut of), Some(own), false) = (first_kind, own, places.missing.is_empty()) {
+        // A file with some of the nodes leaves the others where the design has them.
+        let (others, _) = reader.parse(&own, |source| pl::parse(source, &index, &mut of))?;
+        let count = places.fill(&others, &of, kind);
+        let message = format!(
+            "{}: {count} nodes are not in it and keep the positions of {}",
+            pl.display(),
+            own.display()
+        );
+        reader.warnings.push(Warning::new(WarningCode::NotPlaced, message));
+    }
+    reader.warn_missing(&pl, &places, kind);
+    let unplaced = places.unplaced(kind);
     let rows = reader.rows(&files.scl)?;
     let nets = reader.nets(&files, &nodes, &index, options.pin_offset)?;
 
     drop(index);
     let name = name_of(&aux);
+    let placement = places.placement;
     let design = Design { name, nodes, placement, nets, rows, ..Design::default() };
     let Reader { warnings, bytes_read, files: read, .. } = reader;
     let own_placement = files.pl.filter(|_| options.placement.is_some());
@@ -162,6 +180,13 @@ impl Reader {
         let text = self.ahead.open(&path).map_err(|e| FileError::io(&path, e))?;
         self.note(&path, text.len());
         Ok((text, path))
+    }
+
+    /// Warns of nodes that no file has placed, the last of them the one at `path`.
+    fn warn_missing(&mut self, path: &Path, places: &Places, kind: &[NodeKind]) {
+        let mut notes = Notes::default();
+        places.note_missing(kind, &mut notes);
+        self.warnings.extend(notes.warnings(path, &[]));
     }
 
     fn note(&mut self, path: &Path, bytes: usize) {

@@ -32,16 +32,61 @@ pub fn parse_pl(
 ) -> Result<Contents<Placement>, FileError> {
     assert_eq!(kind.len(), index.names().len(), "one kind for each node");
     let parsed = parse(Source::Held(text), index, kind);
-    Contents::of(text, path, parsed.map(|((placement, _), notes)| (placement, notes)))
+    let parsed = parsed.map(|(places, mut notes)| {
+        places.note_missing(kind, &mut notes);
+        (places.placement, notes)
+    });
+    Contents::of(text, path, parsed)
 }
 
-/// Reads a .pl file as [`parse_pl`] does, and returns the movable nodes that it does not mention as
-/// well. After an error a part of `kind` may be changed already.
+/// The positions that a `.pl` file gives.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// Nodes that the file does not mention are at (0, 0), `N`.
+    pub(super) placement: Placement,
+    /// The nodes that the file does not mention, ascending.
+    pub(super) missing: Vec<u32>,
+}
+
+impl Places {
+    /// Returns the movable nodes without a position.
+    pub(super) fn unplaced(&self, kind: &[NodeKind]) -> Vec<u32> {
+        let is_movable = |node: &&u32| kind[**node as usize] == NodeKind::Movable;
+        self.missing.iter().filter(is_movable).copied().collect()
+    }
+
+    /// Takes the positions of missing nodes, and their kinds, from another file. Returns how many
+    /// that file has.
+    pub(super) fn fill(&mut self, other: &Places, of: &[NodeKind], kind: &mut [NodeKind]) -> usize {
+        let before = self.missing.len();
+        self.missing.retain(|&node| {
+            let i = node as usize;
+            kind[i] = of[i];
+            self.placement.x[i] = other.placement.x[i];
+            self.placement.y[i] = other.placement.y[i];
+            self.placement.orientation[i] = other.placement.orientation[i];
+            other.missing.binary_search(&node).is_ok()
+        });
+        before - self.missing.len()
+    }
+
+    /// Warns of nodes without a position. A file may place only some nodes, for a placer to begin
+    /// with, and one that was cut at a line's end looks the same; but fixed nodes are hardly ever
+    /// left out on purpose.
+    pub(super) fn note_missing(&self, kind: &[NodeKind], notes: &mut Notes<'_>) {
+        let (all, movable) = (self.missing.len(), self.unplaced(kind).len());
+        notes.count(WarningCode::NotPlaced, all, "nodes are not placed and lie at 0 0");
+        let fixed = "of the nodes that are not placed are fixed";
+        notes.count(WarningCode::NotPlaced, all - movable, fixed);
+    }
+}
+
+/// Reads a .pl file as [`parse_pl`] does. After an error a part of `kind` may be changed already.
 pub(super) fn parse<'a>(
     source: Source<'a>,
     index: &NameIndex,
     kind: &mut [NodeKind],
-) -> Result<((Placement, Vec<u32>), Notes<'a>), Miss<'a>> {
+) -> Result<(Places, Notes<'a>), Miss<'a>> {
     let ([], body) = lexer::header(source.head(), "pl", [])?;
     if lexer::first_line(source.head()).is_empty() {
         return Err(Miss::expected(body, "the place of a node"));
@@ -82,17 +127,8 @@ pub(super) fn parse<'a>(
 
     let mut notes = Notes::default();
     notes.tally(WarningCode::NotRead, unread, "places end in words that are not read");
-    // A file may place only some nodes, for a placer to begin with, and one that was cut at a
-    // line's end looks the same; but fixed nodes are hardly ever left out on purpose.
-    let missing = |of: &dyn Fn(NodeKind) -> bool| {
-        placed.iter().zip(&*kind).filter(|&(&placed, &kind)| !placed && of(kind)).count()
-    };
-    notes.count(WarningCode::NotPlaced, missing(&|_| true), "nodes are not placed and lie at 0 0");
-    let fixed = missing(&|kind| kind != NodeKind::Movable);
-    notes.count(WarningCode::NotPlaced, fixed, "of the nodes that are not placed are fixed");
-    let waits = |&i: &u32| !placed[i as usize] && kind[i as usize] == NodeKind::Movable;
-    let unplaced = (0..nodes as u32).filter(waits).collect();
-    Ok(((placement, unplaced), notes))
+    let missing = (0..nodes as u32).filter(|&i| !placed[i as usize]).collect();
+    Ok((Places { placement, missing }, notes))
 }
 
 #[derive(Debug, PartialEq)]

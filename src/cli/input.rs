@@ -10,12 +10,13 @@ use crate::Precision;
 use crate::bookshelf;
 use crate::charge::{Charge, ChargeError, origin_for, region_count};
 use crate::cpu::engine::milliseconds;
-use crate::design::Design;
+use crate::design::{Design, Hpwl};
 use crate::engine::{EngineError, check_range, check_range_of};
 use crate::formats::{self, Format, Loaded};
 use crate::grid::BinGrid;
 use crate::lefdef::{self, DefSummary, GcellGrid, LefSummary, RoutingLayer};
 use crate::place::default_bins;
+use crate::refine::to_medians;
 use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -58,6 +59,29 @@ impl Opened {
     /// Returns the summaries of a DEF design's files.
     pub(crate) fn summaries(&self) -> Summaries<'_> {
         (self.def.as_ref(), self.lef.as_ref())
+    }
+}
+
+impl Opened {
+    /// Puts the cells without a position where their nets are shortest, with a warning.
+    pub(crate) fn locate_unplaced(&mut self) {
+        if !self.unplaced.is_empty() {
+            to_medians(&mut self.design, &self.unplaced);
+            let count = self.unplaced.len();
+            let message =
+                format!("{count} cells without a position begin where their nets are shortest");
+            self.warnings.push(Warning::new(WarningCode::NotPlaced, message));
+        }
+    }
+
+    /// Returns the wirelength of the placement that was read, if it has a position for every
+    /// movable cell and they are not all the same.
+    pub(crate) fn given_hpwl(&self) -> Option<Hpwl> {
+        let at = &self.design.placement;
+        let mut corners = self.design.movable().map(|node| (at.x[node], at.y[node]));
+        let first = corners.next()?;
+        let is_placed = self.unplaced.is_empty() && corners.any(|corner| corner != first);
+        is_placed.then(|| self.design.hpwl()).flatten()
     }
 }
 

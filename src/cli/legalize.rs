@@ -14,7 +14,7 @@ use super::stages::{self, LegalArgs, asked, deadline, legalizing};
 use super::stop;
 use super::terminal::stdout;
 use crate::cpu::engine::milliseconds;
-use crate::flow::{StageReport, Stages};
+use crate::flow::{Kept, StageReport, Stages};
 use crate::formats::write_placement;
 use crate::warning::Warning;
 use clap::Args;
@@ -90,7 +90,9 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     let mut opened = read_design(&args.design)?;
     check_names(&args.output, &opened.design)?;
     fix_as_at_home(&mut opened, args.design.pin_position())?;
+    opened.locate_unplaced();
     let design = &mut opened.design;
+    let mut kept = args.legal.keep_placed.then(|| Kept::new(design, &opened.unplaced));
     let before = design.placement.clone();
     let mut reached = Stages::of_global(StageReport::of(design, None, None));
     let started = Instant::now();
@@ -103,7 +105,11 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     })?;
     drop(doing);
     let legalize_ms = milliseconds(started);
-    if rounded_for(&args.output, design, &mut opened.warnings) {
+    if let Some(kept) = &mut kept {
+        reached.kept = Some(kept.report(design)?);
+        kept.swap(design);
+    }
+    if rounded_for(&args.output, design, &mut opened.warnings) || kept.is_some() {
         reached.judge(design, &before)?;
     }
     write_placement(&args.output, &args.design.path, design)?;

@@ -41,6 +41,14 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
+/// Returns the most bytes of memory that this process has had at a time, where the system says.
+pub(crate) fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(1024 * kibibytes)
+}
+
 /// Returns the bytes that this process could still take, where the system says.
 #[cfg(target_os = "linux")]
 pub(crate) fn available() -> Option<u64> {

@@ -22,6 +22,9 @@ pub(crate) struct LegalArgs {
     #[arg(long, value_name = "SITES", default_value_t = 0,
           value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(crate) padding: u32,
+    /// Keep cells that have a position exactly where they are, and place only the others beside them
+    #[arg(long)]
+    pub(crate) keep_placed: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 }
@@ -126,7 +129,7 @@ pub(crate) fn print(stages: &Stages, design: &Design, out: &mut impl Write) -> i
         let mut said = Vec::new();
         if let Some(hpwl) = stage.hpwl {
             let relative = relative(stages, stage).filter(|_| name != Stage::Global);
-            let relative = relative.map(|by| format!(" ({by})")).unwrap_or_default();
+            let relative = relative.map(|by| format!(" ({by} against global)")).unwrap_or_default();
             said.push(format!("HPWL {hpwl:.6e}{relative}{}", in_microns(design, hpwl)));
         }
         if let Some(Overflow { smoothed, exact, .. }) = stage.overflow {
@@ -146,6 +149,9 @@ pub(crate) fn print(stages: &Stages, design: &Design, out: &mut impl Write) -> i
     }
     if let Some(moved) = &stages.displacement {
         write_farthest(out, &moved.farthest)?;
+    }
+    if let Some(kept) = &stages.kept {
+        writeln!(out, "kept       {} cells where they were: {}", kept.cells, kept.legality)?;
     }
     if let Some(legality) = &stages.legality {
         writeln!(out, "legality   {legality}")?;
@@ -171,6 +177,10 @@ pub(crate) fn ended(stages: &Stages) -> Result<(), Failure> {
         stopped(legal.status, "legalization has not ended")?;
     }
     all_placed(&stages.failed)?;
+    if let Some(kept) = stages.kept.as_ref().filter(|kept| !kept.legality.legal) {
+        let said = format!("the cells that keep their places are {}", kept.legality);
+        return Err(Stopped(said).into());
+    }
     match (&stages.legality, &stages.stages.detailed) {
         (Some(legality), _) if !legality.legal => {
             Err(Stopped(format!("the placement is {legality}")).into())

@@ -2,7 +2,7 @@
 
 use super::{FlowError, FlowOptions, Host, Overflow, Part, Subject, ended, of_bodies};
 use crate::charge::Charge;
-use crate::design::{Design, NodeKind};
+use crate::design::Design;
 use crate::legalize::{Progress, legalize_macros};
 use crate::place::routability::{Round, Routability};
 use crate::place::{Outcome, PlaceError, PlaceOptions, Placer, Record, start};
@@ -73,6 +73,12 @@ impl Global {
         Ok(Global { outcome, iteration, x, y, overflow, records, seconds })
     }
 
+    /// The start of this placement, which is where `charge` has its bodies.
+    pub(super) fn at_start(&self, charge: &Charge) -> Global {
+        let (x, y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
+        Global { iteration: 0, overflow: Overflow::at(charge, &x, &y), x, y, ..self.clone() }
+    }
+
     /// Whether it was broken off, so that nothing is to go on from it.
     pub(super) fn was_stopped(&self) -> bool {
         matches!(self.outcome, Outcome::Interrupted | Outcome::OutOfTime)
@@ -105,7 +111,7 @@ impl Global {
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Option<Self>, H::Error> {
-        let watch = &mut |_: &Progress| match ended(host, options.deadline) {
+        let watch = &mut |_: &Progress| match ended(host, options.global_deadline()) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         };
@@ -114,8 +120,7 @@ impl Global {
             return Ok(None);
         }
         let begun = Instant::now();
-        let kinds = design.nodes.kind.clone();
-        macros.iter().for_each(|&node| design.nodes.kind[node] = NodeKind::Fixed);
+        let kinds = design.fix(macros.iter().copied());
         let beside = self.beside(design, macros.len(), rounds, options, host);
         design.nodes.kind = kinds;
         let mut global = beside?;
@@ -151,7 +156,7 @@ impl Global {
         let (x, y) = (charge.initial_x(), charge.initial_y());
         let mut placer = Placer::new(&mut *backend, x, y, &place).map_err(FlowError::from)?;
         let first = *placer.last();
-        let next = Self::descend(&mut placer, vec![first], options.deadline, host)?;
+        let next = Self::descend(&mut placer, vec![first], options.global_deadline(), host)?;
         drop(backend);
         let went_on = self.clone().followed_by(next, true);
         let subject = Subject { charge: &charge, netlist: &netlist };
@@ -190,7 +195,8 @@ impl Global {
             let mut placer =
                 Placer::new(&mut *backend, &grown.x, &grown.y, &again).map_err(FlowError::from)?;
             let first = *placer.last();
-            let mut next = Self::descend(&mut placer, vec![first], options.deadline, host)?;
+            let mut next =
+                Self::descend(&mut placer, vec![first], options.global_deadline(), host)?;
             (x, y) = (next.x.clone(), next.y.clone());
             // The result is written and reported with the cells at their own sizes.
             (next.x, next.y) = state.at_own_size(&x, &y);

@@ -76,6 +76,7 @@
 #[cfg(any(feature = "cli", feature = "python"))]
 pub(crate) mod checkpoint;
 mod global;
+mod kept;
 mod stages;
 
 use crate::charge::{Charge, ChargeError, ChargeOptions, origin_for};
@@ -93,6 +94,7 @@ use crate::rows::RowsError;
 use crate::warning::Warning;
 use crate::wirelength::Netlist;
 pub use global::Global;
+pub use kept::{Kept, KeptReport};
 use serde::Serialize;
 pub use stages::{
     DetailedReport, DisplacementReport, Distances, FailedReport, FarthestReport, LegalReport,
@@ -100,7 +102,7 @@ pub use stages::{
 };
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A target density that leaves cells room to stand on rows and sites near where they are.
 /// `benchmarks/experiments.md` has the measurements.
@@ -135,6 +137,11 @@ pub struct FlowOptions<'a> {
     /// Options of global placement. With [`PlaceOptions::warm`] cells start where the charge has
     /// them, else at the die's centre.
     pub place: PlaceOptions,
+    /// Whether the start is also made legal and refined as it is, and the better result taken. Only
+    /// with a warm start; no by default. If the legal stage limits displacements
+    /// ([`LegalizeOptions::max_displacement`]), a warm start is always compared, and the limit
+    /// holds from the start to the result.
+    pub compare_start: bool,
     /// Every body is moved at the start by up to half of so many times its size; 0 by default.
     pub noise: f64,
     /// Seed of the start; 1000 by default.
@@ -143,6 +150,8 @@ pub struct FlowOptions<'a> {
     pub seeds: u32,
     /// When the time is spent; the best so far is the result then.
     pub deadline: Option<Instant>,
+    /// The part of the time before the deadline that is kept for the later stages; none by default.
+    pub reserve: Duration,
     /// Rounds in which cells grow where wires are crowded; none by default.
     pub routability: Option<RoutabilityOptions>,
     /// Options of the legal stage.
@@ -157,14 +166,33 @@ impl Default for FlowOptions<'_> {
             bodies: Bodies::default(),
             until: None,
             place: PlaceOptions::default(),
+            compare_start: false,
             noise: 0.0,
             seed: 1000,
             seeds: 1,
             deadline: None,
+            reserve: Duration::ZERO,
             routability: None,
             legalize: LegalizeOptions::default(),
             refine: RefineOptions::default(),
         }
+    }
+}
+
+impl FlowOptions<'_> {
+    /// Sets the deadline, and the reserve for the later stages of so many cells: a tenth of the time
+    /// from now on, and 20 µs for each cell, but half of that time at most.
+    pub fn end_at(&mut self, deadline: Option<Instant>, cells: usize) {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = left.unwrap_or_default();
+        let for_cells = Duration::from_micros(20 * cells as u64);
+        (self.deadline, self.reserve) = (deadline, (left / 10 + for_cells).min(left / 2));
+    }
+
+    /// Returns when the time of the global stage is spent.
+    fn global_deadline(&self) -> Option<Instant> {
+        let reserve = if self.until == Some(Stage::Global) { Duration::ZERO } else { self.reserve };
+        self.deadline.map(|deadline| deadline.checked_sub(reserve).unwrap_or(deadline))
     }
 }
 
@@ -454,7 +482,7 @@ pub fn place<H: Host>(
                 (placer, vec![first])
             }
         };
-        let global = Global::descend(&mut placer, records, options.deadline, host)?;
+        let global = Global::descend(&mut placer, records, options.global_deadline(), host)?;
         // The stages that follow need the device's memory.
         match options.routability.is_some() || !charge.movable_macros().is_empty() {
             false => backend = Some(machine),
@@ -504,10 +532,14 @@ fn stages_of<H: Host>(
     // An interrupted placement is not changed further.
     let spread =
         !matches!(global.outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
-    let goes_on = spread && options.until != Some(Stage::Global);
+    let limit = options.legalize.max_displacement.filter(|_| options.place.warm);
+    let compares = options.place.warm && (options.compare_start || limit.is_some());
+    let goes_on = (spread || compares) && options.until != Some(Stage::Global);
     let rowless = goes_on && design.rows.is_empty();
     let goes_on = goes_on && !rowless;
     let mut rounds = Vec::new();
+    charge.settle(design, charge.initial_x(), charge.initial_y());
+    let origin = design.placement.clone();
     charge.settle(design, &global.x, &global.y);
     let home = design.placement.clone();
     let mut beside = None;
@@ -515,7 +547,8 @@ fn stages_of<H: Host>(
     if goes_on && matches!(global.outcome, Outcome::Converged | Outcome::Plateau) {
         beside = global.beside_macros(design, subject, &mut rounds, options, host)?;
     }
-    let candidates = match beside {
+    let start = compares.then(|| global.at_start(charge));
+    let mut candidates = match beside {
         // Cells may stand better beside legal macros where they were before these moved a little.
         Some(beside) if rounds.is_empty() && beside.outcome != Outcome::Interrupted => {
             (global.records, global.seconds) = (beside.records.clone(), beside.seconds);
@@ -525,6 +558,10 @@ fn stages_of<H: Host>(
         None if global.was_stopped() => vec![global],
         None => vec![global.improved(design, subject, &mut rounds, options, host)?],
     };
+    candidates.extend(start);
+    if !spread && candidates.len() > 1 {
+        candidates.remove(0);
+    }
     let left_out =
         rowless.then_some("the design has no rows: place stopped after the global stage");
     let mut best: Option<(Placed, Placement)> = None;
@@ -535,15 +572,22 @@ fn stages_of<H: Host>(
         let mut stages = Stages::of_global(report);
         let mut before = None;
         if goes_on && global.outcome != Outcome::Interrupted {
+            let mut legalize = options.legalize;
+            if let Some(rows) = limit.filter(|_| global.iteration > 0) {
+                // One half is for the global stage, the other one for the legal stage.
+                legalize = legalize.max_displacement(Some(rows / 2.0));
+                pull_back(design, &origin, rows / 2.0);
+            }
             before = Some(design.placement.clone());
             host.begin(Part::Legal);
             let mut watch = |progress: &legalize::Progress| {
                 host.legalizing(progress);
                 ended(host, options.deadline)
             };
-            stages.legalize(design, &options.legalize, Some(charge), &mut watch)?;
+            let within = limit.map(|rows| (&origin, rows));
+            stages.legalize_within(design, &legalize, within, Some(charge), &mut watch)?;
         }
-        let placed = Placed {
+        let mut placed = Placed {
             seed,
             global,
             stages,
@@ -554,22 +598,34 @@ fn stages_of<H: Host>(
             left_out,
             seconds: 0.0,
         };
+        if compares {
+            placed.refine(design, charge, limit.map(|_| &origin), options, host)?;
+        }
         if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
             best = Some((placed, design.placement.clone()));
         }
     }
     let (mut placed, placement) = best.expect("one candidate at least");
     design.placement = placement;
-    let detailed = options.until.is_none_or(|until| until >= Stage::Detailed);
-    if let (Some(before), true) = (&placed.before, detailed && placed.stages.is_legal()) {
-        host.begin(Part::Detailed);
-        let mut watch = |progress: &refine::Progress| {
-            host.refining(progress);
-            ended(host, options.deadline)
-        };
-        placed.stages.refine(design, &options.refine, charge, before, &mut watch)?;
+    if !compares {
+        placed.refine(design, charge, None, options, host)?;
     }
     Ok(placed)
+}
+
+/// Moves the movable nodes of `design` towards their places in `origin`, until none is farther away
+/// than so many heights of the most frequent rows.
+fn pull_back(design: &mut Design, origin: &Placement, rows: f64) {
+    let most = rows * design.row_height().unwrap_or(0.0);
+    for node in design.movable().collect::<Vec<usize>>() {
+        let at = &mut design.placement;
+        let (dx, dy) = (at.x[node] - origin.x[node], at.y[node] - origin.y[node]);
+        let share = most / (dx.abs() + dy.abs());
+        if share < 1.0 {
+            at.x[node] = origin.x[node] + share * dx;
+            at.y[node] = origin.y[node] + share * dy;
+        }
+    }
 }
 
 /// Returns the outcome if the host or the clock ends the placement now.
@@ -582,6 +638,29 @@ fn ended<H: Host>(host: &mut H, deadline: Option<Instant>) -> Option<Outcome> {
 }
 
 impl Placed {
+    /// The detailed stage, if it is asked for and the placement of `design` is legal. A limit on
+    /// displacements counts from `origin`, or from the legal placement.
+    fn refine<H: Host>(
+        &mut self,
+        design: &mut Design,
+        charge: &Charge,
+        origin: Option<&Placement>,
+        options: &FlowOptions<'_>,
+        host: &mut H,
+    ) -> Result<(), H::Error> {
+        let detailed = options.until.is_none_or(|until| until >= Stage::Detailed);
+        if let (Some(before), true) = (&self.before, detailed && self.stages.is_legal()) {
+            host.begin(Part::Detailed);
+            let mut watch = |progress: &refine::Progress| {
+                host.refining(progress);
+                ended(host, options.deadline)
+            };
+            let refine = RefineOptions { origin, ..options.refine };
+            self.stages.refine(design, &refine, charge, before, &mut watch)?;
+        }
+        Ok(())
+    }
+
     fn hpwl(&self) -> f64 {
         self.stages.last().1.hpwl_weighted.unwrap_or(0.0)
     }
@@ -591,10 +670,12 @@ impl Placed {
     /// by overflow first.
     fn is_better_than(&self, other: &Placed) -> bool {
         let goals = |placed: &Placed| {
-            (placed.stages.is_legal(), placed.global.outcome == Outcome::Converged)
+            let all_placed = placed.stages.failed.is_empty();
+            let converged = placed.global.outcome == Outcome::Converged;
+            (placed.stages.is_legal(), all_placed, converged)
         };
         let key = |placed: &Placed| match goals(placed) {
-            (false, false) => (placed.global.overflow.smoothed, placed.hpwl()),
+            (false, _, false) => (placed.global.overflow.smoothed, placed.hpwl()),
             _ => (0.0, placed.hpwl()),
         };
         goals(self) > goals(other) || (goals(self) == goals(other) && key(self) < key(other))

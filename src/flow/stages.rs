@@ -1,13 +1,13 @@
 //! The stages of a placement: global, legal, detailed, and what each comes to.
 
-use super::FlowError;
+use super::{FlowError, KeptReport};
 use crate::charge::Charge;
 use crate::cpu::density::CpuDensity;
 use crate::design::{Design, Hpwl, Placement};
 use crate::displacement::{self, Displacement, Moved};
 use crate::grid::Map;
 use crate::legality::{self, LegalityOptions, LegalityReport};
-use crate::legalize::{self, Failed, LegalizeOptions, Reason, legalize};
+use crate::legalize::{self, Failed, LegalizeOptions, Reason, legalize, too_far};
 use crate::place::Outcome;
 use crate::refine::{self, RefineOptions, Refined, refine};
 use serde::Serialize;
@@ -341,6 +341,9 @@ pub struct Stages {
     /// How far the movable cells went from the global placement on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub displacement: Option<DisplacementReport>,
+    /// Cells that kept their positions while others were placed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptReport>,
     /// Cells for which no legal place was found, or none within the options.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedReport>,
@@ -362,6 +365,7 @@ impl Stages {
             stages: StagesReport { global, legal: None, detailed: None },
             legality: None,
             displacement: None,
+            kept: None,
             failed: Vec::new(),
             moved: None,
             no_one_site_gaps: false,
@@ -402,6 +406,19 @@ impl Stages {
         charge: Option<&Charge>,
         watch: &mut dyn FnMut(&legalize::Progress) -> Option<Outcome>,
     ) -> Result<(), FlowError> {
+        self.legalize_within(design, options, None, charge, watch)
+    }
+
+    /// As [`Stages::legalize`]. With `within`, a cell is too far if it is so many row heights from
+    /// its place in another placement, and not by the limit of `options`.
+    pub(super) fn legalize_within(
+        &mut self,
+        design: &mut Design,
+        options: &LegalizeOptions,
+        within: Option<(&Placement, f64)>,
+        charge: Option<&Charge>,
+        watch: &mut dyn FnMut(&legalize::Progress) -> Option<Outcome>,
+    ) -> Result<(), FlowError> {
         let begun = Instant::now();
         let mut status = Outcome::Converged;
         let legalized = legalize(design, options, &mut broken_by(&mut status, watch))?;
@@ -412,7 +429,15 @@ impl Stages {
         // Cells that had no turn before the end came are not placed, and have no other fault.
         let (waiting, failed): (Vec<Failed>, Vec<Failed>) =
             legalized.failed.into_iter().partition(|failed| failed.reason == Reason::Interrupted);
-        self.failed = FailedReport::of(design, failed.iter().chain(&legalized.too_far));
+        let too_far = match within {
+            Some((from, rows)) => {
+                let mut far = too_far(design, from, &design.placement, Some(rows));
+                far.retain(|far| failed.iter().chain(&waiting).all(|cell| cell.node != far.node));
+                far
+            }
+            None => legalized.too_far,
+        };
+        self.failed = FailedReport::of(design, failed.iter().chain(&too_far));
         self.unplaced = waiting.into_iter().map(|cell| cell.node).collect();
         self.no_one_site_gaps = options.no_one_site_gaps;
         self.judge(design, &before)

@@ -158,16 +158,50 @@ pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
     // On a thread of the pool from the beginning, and not handed over for each part.
     let mut loaded = rayon::scope(|_| read_on_pool(def, options))?;
     if let Some(other) = &options.placement {
-        let placed = formats::read_placement(other, &loaded.design.nodes, options.pin_position)?;
-        loaded.design.placement = placed.placement;
-        loaded.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
-        loaded.design.nodes.kind = placed.kind;
-        loaded.unplaced = placed.unplaced;
-        loaded.warnings.extend(placed.warnings);
+        let mut placed =
+            formats::read_placement(other, &loaded.design.nodes, options.pin_position)?;
+        replace_placement(&mut loaded, &mut placed);
         loaded.own_placement = loaded.files.last().cloned();
         loaded.files.push(placed.file);
     }
     Ok(loaded)
+}
+
+/// Replaces the placement of a design by another one. A file with some of the nodes leaves the
+/// others where the design has them.
+fn replace_placement(loaded: &mut Loaded, placed: &mut LoadedPlacement) {
+    let own =
+        std::mem::replace(&mut loaded.design.placement, std::mem::take(&mut placed.placement));
+    let own_unplaced =
+        std::mem::replace(&mut loaded.unplaced, std::mem::take(&mut placed.unplaced));
+    loaded.design.nodes.kind = std::mem::take(&mut placed.kind);
+    loaded.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
+    if placed.missing.is_empty() {
+        loaded.warnings.append(&mut placed.warnings);
+        return;
+    }
+    let at = &mut loaded.design.placement;
+    for node in placed.missing.iter().map(|&node| node as usize) {
+        (at.x[node], at.y[node]) = (own.x[node], own.y[node]);
+        at.orientation[node] = own.orientation[node];
+    }
+    let is_missing = |node: &u32| placed.missing.binary_search(node).is_ok();
+    loaded.unplaced.retain(|node| !is_missing(node));
+    let at_origin = loaded.unplaced.len();
+    loaded.unplaced.extend(own_unplaced.into_iter().filter(is_missing));
+    let in_the_middle = loaded.unplaced.len() - at_origin;
+    loaded.unplaced.sort_unstable();
+    placed.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
+    loaded.warnings.append(&mut placed.warnings);
+    let counts = [
+        (placed.missing.len(), "nodes are not in it and keep the design's own positions"),
+        (at_origin, "components are not placed and lie at (0, 0)"),
+        (in_the_middle, "components are placed by no file and lie in the middle of the die"),
+    ];
+    for (count, are) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        let message = format!("{}: {count} {are}", placed.file.display());
+        loaded.warnings.push(Warning::new(WarningCode::NotPlaced, message));
+    }
 }
 
 fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
@@ -256,9 +290,9 @@ pub fn read_placement(
     let absent: Vec<u32> =
         (0..).zip(&mentioned).filter(|(_, met)| !**met).map(|(i, _)| i).collect();
     warn(absent.len(), "nodes of the design are not in it and lie at (0, 0)");
-    unplaced.extend(absent.into_iter().filter(|&node| is_movable(node as usize)));
+    unplaced.extend(absent.iter().filter(|&&node| is_movable(node as usize)));
     unplaced.sort_unstable();
-    Ok(LoadedPlacement { placement, kind, unplaced, warnings, file: path })
+    Ok(LoadedPlacement { placement, kind, unplaced, missing: absent, warnings, file: path })
 }
 
 /// Returns the name of the node of a pin of the design: the pin's, unless a component has it.

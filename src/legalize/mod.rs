@@ -298,7 +298,8 @@ pub fn legalize(
     let rowless = design.movable().filter(|i| has_area(i) && !standing[*i]);
     done.failed.extend(rowless.map(|i| Failed { node: i as u32, reason: Reason::NoRow }));
     done.failed.sort_unstable_by_key(|failed| failed.node);
-    done.too_far = too_far(design, &done.placement, options.max_displacement);
+    let limit = options.max_displacement;
+    done.too_far = too_far(design, &design.placement, &done.placement, limit);
     let is_placed =
         |far: &Failed| done.failed.binary_search_by_key(&far.node, |failed| failed.node).is_err();
     done.too_far.retain(is_placed);
@@ -306,12 +307,17 @@ pub fn legalize(
     Ok(done)
 }
 
-/// Returns the movable nodes of `design` that are farther from their places in it, in `placement`,
+/// Returns the movable nodes of `design` that are farther from their places in `from`, in `to`,
 /// than so many heights of the most frequent rows.
-pub(crate) fn too_far(design: &Design, placement: &Placement, limit: Option<f64>) -> Vec<Failed> {
+pub(crate) fn too_far(
+    design: &Design,
+    from: &Placement,
+    to: &Placement,
+    limit: Option<f64>,
+) -> Vec<Failed> {
     let (Some(limit), Some(row)) = (limit, design.row_height()) else { return Vec::new() };
     let far = |node: usize| {
-        let rows = displacement::of(design, node, &design.placement, placement) / row;
+        let rows = displacement::of(design, node, from, to) / row;
         let failed = Failed { node: node as u32, reason: Reason::TooFar { rows } };
         (rows > limit * (1.0 + 1e-9)).then_some(failed)
     };

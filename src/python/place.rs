@@ -375,7 +375,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     let kept = kept.map(|_| bare(&asked.charging, &design)).transpose()?;
     (options.until, options.place, options.noise) = (asked.until, asked.place, asked.noise);
     (options.seed, options.seeds) = (charging.options.seed, asked.seeds);
-    options.deadline = asked.after.deadline;
+    options.end_at(asked.after.deadline, charge.movable());
     options.routability = asked
         .routability
         .map(|asked| RoutabilityOptions { capacity: asked.capacity.or(layers), ..asked });

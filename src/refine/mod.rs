@@ -57,6 +57,7 @@
 
 mod claims;
 mod density;
+mod medians;
 mod mirror;
 mod reorder;
 mod setup;
@@ -74,6 +75,7 @@ use crate::parallel::{self, PerThread};
 use crate::rows::{RowsError, Sites};
 use crate::setters::setters;
 use claims::Claims;
+pub use medians::to_medians;
 use state::{Change, State, Trial};
 use std::ops::{ControlFlow, Range};
 
@@ -119,6 +121,9 @@ pub struct RefineOptions<'a> {
     /// How far cells may be from where they were at first, |Δx| + |Δy| in row heights; no limit by
     /// default.
     pub max_displacement: Option<f64>,
+    /// The placement that this limit counts from, if it is not the one that is refined. Cells that
+    /// are beyond the limit when this begins stay where they are.
+    pub origin: Option<&'a Placement>,
     /// Whether no gaps of one site may come between cells; no by default.
     pub no_one_site_gaps: bool,
 }
@@ -132,6 +137,7 @@ impl Default for RefineOptions<'_> {
             padding: 0,
             density: None,
             max_displacement: None,
+            origin: None,
             no_one_site_gaps: false,
         }
     }
@@ -151,6 +157,12 @@ impl<'a> RefineOptions<'a> {
         max_displacement: Option<f64>,
         /// Without new gaps of one site, or with.
         no_one_site_gaps: bool,
+    }
+
+    /// With displacements counted from this placement.
+    #[must_use]
+    pub fn origin(self, origin: &'a Placement) -> Self {
+        RefineOptions { origin: Some(origin), ..self }
     }
 
     /// With bins that are not to be filled beyond their target.

@@ -5,6 +5,7 @@ use super::state::{Cell, Kind, Row, Spot, State};
 use super::wires::Wires;
 use super::{RefineError, RefineOptions};
 use crate::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
+use crate::displacement;
 use crate::parallel;
 use crate::rows::{self, Cells, Lattice, RowCells, SiteRow, Sites, Span};
 use rayon::prelude::*;
@@ -77,6 +78,13 @@ pub(super) fn state(
             }
             state.wires = Wires::new(design, nets, &cell_of, state.cells.len());
             state.least_gain = ROUNDING * state.wires.hpwl() / design.nodes.len().max(1) as f64;
+            for cell in 0..state.cells.len() as u32 {
+                let Cell { node, home, .. } = state.cells[cell as usize];
+                let at_home = state.pose(cell, home);
+                let origin =
+                    options.origin.map(|from| displacement::centre(design, from, node as usize));
+                state.cells[cell as usize].origin = origin.unwrap_or((at_home.x, at_home.y));
+            }
             let limit = options.max_displacement.zip(design.row_height());
             state.limit =
                 limit.map_or(f64::INFINITY, |(rows, height)| rows * height * (1.0 + 1e-9));
@@ -169,6 +177,7 @@ impl Start<'_> {
                 kind,
                 spot,
                 home: spot,
+                origin: (0.0, 0.0),
             });
         }
         // Cells that are near one another are near in memory.

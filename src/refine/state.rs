@@ -27,6 +27,8 @@ pub(super) struct Cell {
     pub(super) spot: Spot,
     /// Where it stood at first.
     pub(super) home: Spot,
+    /// The centre that its displacement counts from.
+    pub(super) origin: (f64, f64),
 }
 
 /// Where a cell stands: the row of its bottom edge, the site of its left edge, and whether it is
@@ -98,7 +100,7 @@ pub(super) struct State {
     pub(super) kinds: Vec<Kind>,
     /// The bins that must not be filled too far, if there are any.
     pub(super) density: Option<Density>,
-    /// How far a cell may be from its home, layout units.
+    /// How far a cell may be from its origin, layout units.
     pub(super) limit: f64,
     /// Whether no gaps of one site may come.
     pub(super) no_one_site_gaps: bool,
@@ -166,13 +168,13 @@ impl State {
             })
     }
 
-    /// Returns whether a spot is no farther from the home of a cell than the limit.
+    /// Returns whether a spot is no farther from the origin of a cell than the limit.
     fn is_near(&self, cell: u32, spot: Spot) -> bool {
         if self.limit == f64::INFINITY {
             return true;
         }
-        let (from, to) = (self.pose(cell, self.cells[cell as usize].home), self.pose(cell, spot));
-        (to.x - from.x).abs() + (to.y - from.y).abs() <= self.limit
+        let (from, to) = (self.cells[cell as usize].origin, self.pose(cell, spot));
+        (to.x - from.0).abs() + (to.y - from.1).abs() <= self.limit
     }
 
     /// Returns whether changes leave more gaps of one site than there are, beside the cells that

@@ -13,6 +13,8 @@ use crate::rows::Span;
 
 /// Rows that are looked at on each side of the best one.
 const ROWS: usize = 2;
+/// Rows that are looked at as long as no better place is found.
+const MOST_ROWS: usize = 8;
 /// Cells that are looked at on each side of the best place in a row …
 const CELLS: usize = 4;
 /// … and those between which neighbours may give way.
@@ -55,9 +57,12 @@ pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &m
     let rows = &state.rows[state.searched.clone()];
     let middle = nearest_row(rows, y - of.half_height);
     // The best row first: what is found there is seldom found to be better in others.
-    let around = (1..=ROWS).flat_map(|k| [middle.checked_sub(k), Some(middle + k)]);
-    for row in [Some(middle)].into_iter().chain(around).flatten() {
-        if row < rows.len() {
+    for k in 0..=MOST_ROWS {
+        if k > ROWS && !seeker.search.best.is_empty() {
+            break;
+        }
+        let both = [middle.checked_sub(k), Some(middle + k).filter(|_| k > 0)];
+        for row in both.into_iter().flatten().filter(|row| *row < rows.len()) {
             seeker.look(state.searched.start + row);
         }
     }
@@ -124,12 +129,17 @@ impl Seeker<'_> {
         let (of, band) = (&state.cells[self.cell as usize], &state.rows[row].band);
         let band = &state.bands[*band as usize];
         let segments = state.sites.segments(of.access, row);
-        let gap = band.between(j).nearest_part(segments, want, of.access);
-        if let Some(gap) = gap {
-            if gap.width() >= of.sites {
-                self.fill_gap(row, want, gap);
-            } else if self.single && cells_away <= NEAR {
+        let between = band.between(j);
+        let gap = between.nearest_part(segments, want, of.access);
+        if let Some(gap) = gap.filter(|gap| gap.width() >= of.sites) {
+            self.fill_gap(row, want, gap);
+        } else {
+            if let Some(gap) = gap.filter(|_| self.single && cells_away <= NEAR) {
                 self.between(row, j, gap);
+            }
+            // Among fixed cells the nearest gap is often too narrow.
+            if let Some(room) = between.nearest_room(segments, want, of.access, of.sites) {
+                self.fill_gap(row, want, room);
             }
         }
         if let Some(standing) = band.cells.get(j) {

@@ -17,7 +17,7 @@ const FIXED: u32 = u32::MAX;
 /// `[max x, max −x, max y, max −y]`, layout units.
 pub(super) type Sides = [f64; 4];
 
-const NOTHING: Sides = [f64::NEG_INFINITY; 4];
+pub(super) const NOTHING: Sides = [f64::NEG_INFINITY; 4];
 
 /// Where the centre of a cell is, and whether it is mirrored against how it lay at first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -165,7 +165,7 @@ fn by_place(nets: &Nets, cell_of: &[Option<u32>]) -> Vec<usize> {
 }
 
 #[inline(always)]
-fn larger(a: Sides, b: Sides) -> Sides {
+pub(super) fn larger(a: Sides, b: Sides) -> Sides {
     std::array::from_fn(|k| if a[k] > b[k] { a[k] } else { b[k] })
 }
 
@@ -522,7 +522,7 @@ impl Without {
 
 /// Between which values a convex function is least whose slope rises by the second number at the
 /// first one, from minus half of their sum.
-fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
+pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
     ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let half: f64 = ends.iter().map(|end| end.1).sum::<f64>() / 2.0;
     let mut sum = 0.0;

@@ -2,6 +2,9 @@
 
 use super::{Access, Run};
 
+/// Free runs that a search for room looks at, to either side.
+const RUNS: usize = 16;
+
 /// Sites `left..right`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -38,6 +41,31 @@ impl Span {
             span.left.saturating_sub(near).max(near.saturating_sub(span.right)).max(0)
         };
         [before, part(after)].into_iter().flatten().min_by_key(distance)
+    }
+
+    /// Returns its part nearest to `near` with so many sites at least, of the runs for a cell with
+    /// this access. Looks at [`RUNS`] runs on each side.
+    pub(crate) fn nearest_room(
+        &self,
+        runs: &[Run],
+        near: i32,
+        access: Access,
+        sites: i32,
+    ) -> Option<Span> {
+        let after = runs.partition_point(|run| run.start <= near);
+        let room = |run: &Run| {
+            let part = Span { left: self.left.max(run.start), right: self.right.min(run.end) };
+            (run.fence == access.fence && part.width() >= sites).then_some(part)
+        };
+        let to_the_left = runs[..after].iter().rev().take_while(|run| run.end > self.left);
+        let to_the_right = runs[after..].iter().take_while(|run| run.start < self.right);
+        let left = to_the_left.take(RUNS).find_map(room);
+        let right = to_the_right.take(RUNS).find_map(room);
+        let distance = |span: &Span| {
+            let left = near.saturating_sub(span.right.saturating_sub(sites));
+            left.max(span.left.saturating_sub(near)).max(0)
+        };
+        [left, right].into_iter().flatten().min_by_key(distance)
     }
 }
 

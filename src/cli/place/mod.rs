@@ -22,8 +22,9 @@ use super::pictures;
 use super::stages::{self, LegalArgs};
 use super::stop;
 use crate::charge::Charge;
+use crate::cpu::engine::milliseconds;
 use crate::flow::checkpoint::Checkpoints;
-use crate::flow::{self, FlowOptions, Stage, TARGET_DENSITY, join};
+use crate::flow::{self, FlowOptions, Kept, Stage, TARGET_DENSITY, join};
 use crate::formats::write_placement;
 use crate::place::{Outcome, PlaceOptions, StageSplit, placement_bins};
 use crate::warning::{Warning, WarningCode};
@@ -184,13 +185,25 @@ fn place<T: EngineReal>(
 ) -> Result<(), Failure> {
     log::begin("making bins, charge and engine");
     let setup = Instant::now();
+    let given_hpwl = opened.given_hpwl();
+    let keeps = args.legal.keep_placed;
+    let warm = args.init == InitArg::File || keeps;
+    if warm {
+        opened.locate_unplaced();
+    } else if args.resume.is_none() && args.evaluation.design.is_def() {
+        opened.warnings.extend(not_used(&opened));
+    }
+    let mut kept = keeps.then(|| Kept::new(&mut opened.design, &opened.unplaced));
     let given = &args.evaluation.options;
     let target_density = given.target_density.unwrap_or(TARGET_DENSITY);
     let die = opened
         .design
         .die()
         .ok_or("the design has neither rows nor a die area, so it has no die")?;
-    let bins = placement_bins(&opened.design, die, given.target_density());
+    let bins = match &kept {
+        Some(kept) => kept.bins(&opened.design, die, target_density),
+        None => placement_bins(&opened.design, die, given.target_density()),
+    };
     let options = given.or(bins, target_density).with_padding(args.legal.padding);
     let options = match args.experts.fillers() {
         true => options.with_fillers(&opened.design),
@@ -207,7 +220,7 @@ fn place<T: EngineReal>(
         PlaceOptions::default()
             .stop_overflow(args.stop_overflow)
             .iterations(args.iterations)
-            .warm(args.init == InitArg::File),
+            .warm(warm),
     );
     let mut flow = FlowOptions::default();
     flow.bodies.bins = given.bins.map(|Bins(nx, ny)| [nx, ny]);
@@ -215,18 +228,19 @@ fn place<T: EngineReal>(
     flow.bodies.large_net = args.experts.large_net();
     flow.bodies.precision = T::PRECISION;
     (flow.until, flow.place) = (args.until, place_options);
+    flow.compare_start = keeps;
     (flow.noise, flow.seed, flow.seeds) = (args.experts.noise, options.seed, args.seeds);
-    flow.deadline = stages::deadline(begun, args.time_limit);
+    flow.end_at(stages::deadline(begun, args.time_limit), charge.movable());
     flow.routability = args.routability.options(&opened);
     flow.legalize = args.legal.options();
     flow.refine = args.legal.limits.refine(flow.refine.padding(args.legal.padding));
     // Only who asks for room wants it kept; bins hold some cells each then, not a part of one.
-    let kept = given
+    let room = given
         .target_density
         .filter(|target| *target < 1.0)
         .map(|_| charge_of(&opened.design, given))
         .transpose()?;
-    flow.refine.density = kept.as_ref();
+    flow.refine.density = room.as_ref();
     let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
     let every = args.checkpoint_every as usize;
     let mut host = Command::<T> {
@@ -258,14 +272,26 @@ fn place<T: EngineReal>(
         frames: ran.frames_ms,
         checkpoints: checkpoints.milliseconds,
         descent: 1e3 * placed.seconds,
+        total: milliseconds(begun),
     };
+    if let Some(kept) = &mut kept {
+        placed.stages.kept = Some(kept.report(&mut opened.design)?);
+        kept.swap(&mut opened.design);
+    }
     if let Some(before) = &placed.before
-        && rounded_for(&args.output, &mut opened.design, &mut opened.warnings)
+        && (rounded_for(&args.output, &mut opened.design, &mut opened.warnings) || kept.is_some())
     {
         placed.stages.judge(&opened.design, before)?;
     }
+    write_placement(&args.output, &args.evaluation.design.path, &opened.design)?;
+    kept.iter_mut().for_each(|kept| kept.swap(&mut opened.design));
     let design = &opened.design;
-    write_placement(&args.output, &args.evaluation.design.path, design)?;
+    let written_anyway = placed.stages.is_legal() && !keeps;
+    if written_anyway && spread_failed(placed.global.outcome) {
+        let message = summary::shortfall(&placed, &args.output);
+        opened.warnings.push(Warning::new(WarningCode::SpreadIncomplete, &*message));
+        log::say(&format!("warning: {message}"));
+    }
     let regions = match charge.regions() {
         1 => Vec::new(),
         _ => {
@@ -285,6 +311,7 @@ fn place<T: EngineReal>(
         pipeline: choice.pipeline,
         precision: T::PRECISION,
         placed: &placed,
+        given: given_hpwl,
         target_asked: options.target_density(),
         raise_density: args.raise_density || given.target_density.is_none(),
         regions: &regions,
@@ -358,12 +385,30 @@ fn place<T: EngineReal>(
     }
 }
 
+/// Whether the global stage ended by itself, but before the overflow asked for.
+fn spread_failed(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Plateau | Outcome::Diverged | Outcome::NotFinite)
+}
+
+/// Warns that the positions of a DEF file are not used, and names the options that use them.
+fn not_used(opened: &Opened) -> Option<Warning> {
+    let movable = opened.design.movable().count();
+    let placed = movable - opened.unplaced.len();
+    let message = format!(
+        "{placed} of {movable} movable cells have a position, which is not used: \
+         --init file starts from it, --keep-placed keeps it"
+    );
+    (placed > 0).then(|| Warning::new(WarningCode::PlacementNotUsed, message))
+}
+
 /// A placement that did not reach its goal ends with another exit code, though it is written.
 fn ended(summary: &Summary<'_>, output: &Path) -> Result<(), Failure> {
     let said = || summary.shortfall(output);
     match summary.placed.global.outcome {
         Outcome::Converged if summary.target_is_missed() => Err(Stopped(said()).into()),
         Outcome::Converged => Ok(()),
+        // The file has a legal placement, whatever the global stage reached.
+        outcome if spread_failed(outcome) && summary.placed.stages.is_legal() => Ok(()),
         Outcome::Diverged | Outcome::NotFinite => Err(said().into()),
         Outcome::Interrupted => Err(Interrupted(said()).into()),
         Outcome::OutOfIterations | Outcome::OutOfTime | Outcome::Plateau => {

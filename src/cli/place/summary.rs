@@ -4,13 +4,14 @@ use super::experts::ExpertArgs;
 use crate::Precision;
 use crate::charge::Charge;
 use crate::cli::document::Content;
+use crate::cli::memory;
 use crate::cli::report::{DesignReport, GridReport, RegionReport, Summaries};
 use crate::cli::results::in_microns;
 use crate::cli::stages;
 use crate::cli::terminal::stdout;
-use crate::design::Design;
+use crate::design::{Design, Hpwl};
 use crate::engine::{Descriptor, Pipeline};
-use crate::flow::{Overflow, Placed, Seed, Stages};
+use crate::flow::{Global, Overflow, Placed, Seed, Stage, Stages};
 use crate::place::routability::Round;
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
 use crate::warning::Warning;
@@ -34,6 +35,8 @@ pub(super) struct Summary<'a> {
     pub(super) precision: Precision,
     /// That of the best seed.
     pub(super) placed: &'a Placed,
+    /// Wirelength of the placement that was read, if it was one.
+    pub(super) given: Option<Hpwl>,
     /// The target density that was asked for, and whether a higher one serves as well.
     pub(super) target_asked: f64,
     pub(super) raise_density: bool,
@@ -82,6 +85,9 @@ pub(super) struct Common<'a> {
     options: PlaceOptionsReport<'a>,
     /// Numbers of the placement that was written.
     result: ResultReport,
+    /// Wirelength of the placement that was read; none unless every movable cell had a position.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    given: Option<Wirelength>,
     /// Each fence, and what lies outside all of them, in the global placement; none without fences.
     #[serde(skip_serializing_if = "<[RegionReport]>::is_empty")]
     regions: &'a [RegionReport],
@@ -140,6 +146,14 @@ struct ResultReport {
     stage: &'static str,
     /// That of the global stage with whose placement the others went on.
     iteration: usize,
+    #[serde(flatten)]
+    wirelength: Wirelength,
+    #[serde(flatten)]
+    overflow: Option<Overflow>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Wirelength {
     /// Half-perimeter wirelength, every net weighing 1, layout units.
     hpwl: f64,
     /// Half-perimeter wirelength with the nets' weights, layout units.
@@ -150,8 +164,18 @@ struct ResultReport {
     /// The weighted one in micrometres.
     #[serde(skip_serializing_if = "Option::is_none")]
     hpwl_weighted_um: Option<f64>,
-    #[serde(flatten)]
-    overflow: Option<Overflow>,
+}
+
+impl Wirelength {
+    fn of(design: &Design, hpwl: f64, hpwl_weighted: f64) -> Wirelength {
+        let microns = |length: f64| design.units_per_micron.map(|units| length / units);
+        Wirelength {
+            hpwl,
+            hpwl_weighted,
+            hpwl_um: microns(hpwl),
+            hpwl_weighted_um: microns(hpwl_weighted),
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -179,6 +203,8 @@ pub(super) struct PlaceTimings {
     pub(super) checkpoints: f64,
     /// From the first evaluation to the last, all of the above but the first two included.
     pub(super) descent: f64,
+    /// From the command's begin to the placement that is written.
+    pub(super) total: f64,
 }
 
 /// `--json`.
@@ -188,6 +214,9 @@ pub(crate) struct PlaceReport<'a> {
     outcome: OutcomeReport<'a>,
     #[serde(flatten)]
     common: Common<'a>,
+    /// The most memory that the command has had at a time, bytes; none if the system does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak_memory_bytes: Option<u64>,
     /// Every seed, where there were several.
     #[serde(skip_serializing_if = "<[Seed]>::is_empty")]
     seeds: &'a [Seed],
@@ -281,6 +310,7 @@ impl Summary<'_> {
                 seconds: self.seconds(),
             },
             common: self.common(),
+            peak_memory_bytes: memory::peak(),
             seeds: self.seeds,
             routability: &self.placed.rounds,
         }
@@ -317,12 +347,10 @@ impl Summary<'_> {
             result: ResultReport {
                 stage: stage.name(),
                 iteration: self.placed.global.iteration,
-                hpwl,
-                hpwl_weighted,
-                hpwl_um: self.design.units_per_micron.map(|units| hpwl / units),
-                hpwl_weighted_um: self.design.units_per_micron.map(|units| hpwl_weighted / units),
+                wirelength: Wirelength::of(self.design, hpwl, hpwl_weighted),
                 overflow: result.overflow,
             },
+            given: self.given.map(|of| Wirelength::of(self.design, of.unweighted, of.weighted)),
             regions: self.regions,
             best: Best {
                 iteration: best.iteration,
@@ -356,13 +384,13 @@ impl Summary<'_> {
         let (last, seconds) = (self.last(), self.seconds());
         writeln!(
             out,
-            "{how} after {last} iterations, {} evaluations, {seconds:.2} s",
+            "global stage {how} after {last} iterations, {} evaluations, {seconds:.2} s",
             self.evaluations()
         )?;
         if self.placed.global.iteration != last {
             writeln!(
                 out,
-                "the placement is the best trade-off seen, of iteration {}",
+                "the global stage's result is the best trade-off seen, of iteration {}",
                 self.placed.global.iteration
             )?;
         }
@@ -420,6 +448,15 @@ impl Summary<'_> {
                 self.records()[0].sample.hpwl,
                 in_microns(self.design, hpwl)
             )?;
+            if let Some(given) = self.given {
+                let change = 100.0 * (hpwl / given.unweighted.max(f64::MIN_POSITIVE) - 1.0);
+                writeln!(
+                    out,
+                    "given      HPWL {:.6e}{}; the result differs by {change:+.2} % of it",
+                    given.unweighted,
+                    in_microns(self.design, given.unweighted)
+                )?;
+            }
         }
         stages::print(&self.placed.stages, self.design, &mut out)?;
         files.into_iter().try_for_each(|file| writeln!(out, "{}", file.display()))
@@ -435,22 +472,32 @@ impl Summary<'_> {
                 self.reason()
             );
         }
-        let overflow = self.placed.global.overflow;
-        let mut line = format!(
-            "stopped at iteration {}, for {}: {} holds the best trade-off seen, of iteration {}, \
-             overflow {:.4}",
-            self.last(),
-            self.reason(),
-            output.display(),
-            self.placed.global.iteration,
-            overflow.smoothed
-        );
-        if let Some(cells) = overflow.standard_cells {
-            line = format!("{line}, {cells:.4} of the standard cells alone");
-        }
-        if let Some(limit) = self.placed.limit.as_deref() {
-            line = format!("{line}; {limit}");
-        }
-        line
+        shortfall(self.placed, output)
+    }
+}
+
+/// Returns one line on a global stage that did not reach its goal, and what the file has.
+pub(super) fn shortfall(placed: &Placed, output: &Path) -> String {
+    let Global { outcome, iteration, overflow, records, .. } = &placed.global;
+    let last = records.last().map_or(0, |record| record.iteration);
+    let mut line =
+        format!("the global stage stopped at iteration {last}, for {}", reason(*outcome));
+    line += &format!(": smoothed overflow {:.4} of iteration {iteration}", overflow.smoothed);
+    if let Some(cells) = overflow.standard_cells {
+        line += &format!(", {cells:.4} of the standard cells alone");
+    }
+    if let Some(limit) = placed.limit.as_deref() {
+        line += &format!("; {limit}");
+    }
+    let (stage, result) = placed.stages.last();
+    let kind = match (stage, placed.stages.is_legal()) {
+        (Stage::Global, _) => "best trade-off seen",
+        (_, true) => "legal placement made of it",
+        (_, false) => "placement made of it, which is not legal",
+    };
+    line += &format!("; {} holds the {kind}", output.display());
+    match result.overflow.filter(|_| stage != Stage::Global) {
+        Some(overflow) => format!("{line}, smoothed overflow {:.4}", overflow.smoothed),
+        None => line,
     }
 }
