@@ -110,9 +110,8 @@ fn a_macro_counts_the_target_density_times_its_area() {
     let marked = Rectangles { macros: Some(&[true; 25]), ..rectangles(&cells, &[]) };
     let charge = Charge::from_rectangles(grid(), &marked, &options(0.8)).unwrap();
     assert_eq!(charge.macros.len(), 25);
-    for k in 0..25 {
-        let (w, h) = (cells[0][k], cells[1][k]);
-        let charged = charge.ratio[k] * stretch(w, bin_x) * stretch(h, bin_y);
+    for ((w, h), ratio) in charge.width.iter().zip(&charge.height).zip(&charge.ratio) {
+        let charged = ratio * stretch(*w, bin_x) * stretch(*h, bin_y);
         assert!((charged - 0.8 * w * h).abs() < 1e-12 * w * h, "{w} x {h}: {charged}");
     }
 }

@@ -195,7 +195,7 @@ mod tests {
     fn only_what_lies_on_standard_cells_counts() {
         let charge = charge(1.0);
         assert_eq!(charge.movable_macros(), [8]);
-        assert!(StandardCells::beside_macros(&charge).unwrap().is_some());
+        assert!(StandardCells::where_needed(&charge).unwrap().is_some());
         let mut cells = StandardCells::of(&charge).unwrap();
         // All eight in one place, away from everything: spread over √2 x √2 bins, half of each is
         // in the bin in the middle, which has room for one of those four.
@@ -226,7 +226,7 @@ mod tests {
         let (width, height, at) = ([1.0, 2.0, 30.0], [1.0; 3], [0.0; 3]);
         let cells = Rectangles::movable(&width, &height, &at, &at);
         let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
-        assert!(StandardCells::beside_macros(&charge).unwrap().is_none());
+        assert!(StandardCells::where_needed(&charge).unwrap().is_none());
         assert!(StandardCells::of(&charge).unwrap().macros().is_empty());
     }
 }

@@ -319,10 +319,10 @@ fn many_cells_and_soft_blockages_take_little_time() {
     design.placement.y = (0..cells).map(|k| 10.0 * (k % 100) as f64).collect();
     // One of a hundred cells is in a blockage, at its right end.
     let blockage = |k: usize| Blockage {
-        rect: Rect::at(1000.0 * (k / 1000) as f64 + 2.0, (k % 1000) as f64 + 0.25, 5.0, 0.5),
+        rect: Rect::at(1000.0 * (k % 10) as f64 + 2.0, 0.01 * (k - k % 10) as f64, 5.0, 0.05),
         kind: BlockageKind::Soft,
     };
-    design.blockages = (0..10_000).map(blockage).collect();
+    design.blockages = (0..100_000).map(blockage).collect();
     let sites = Sites::new(&design).unwrap();
     let begun = Instant::now();
     let cells = Cells::new(&design, &sites, 0, 0).unwrap();
