@@ -268,9 +268,15 @@ __device__ __forceinline__ void for_each_bin(const Plan& plan, const Span& sx, c
     }
 }
 
-/// The factor of a body's area.
-__device__ __forceinline__ real weight_of(const Plan& plan, real ratio) {
-    return plan.exact_size && ratio > real(0) ? real(1) : fabs(ratio);
+/// Least extent of a body in the smoothed density, bins. `LEAST_EXTENT` in src/charge.
+constexpr real LEAST_EXTENT = real(1.4142135623730951);
+
+/// The factor of the area of a body of `w` by `h` bins. A negative ratio is that of a macro: the target density, times
+/// its area over its smoothed one.
+__device__ __forceinline__ real weight_of(const Plan& plan, real ratio, real w, real h) {
+    if (!plan.exact_size) return fabs(ratio);
+    if (ratio >= real(0)) return ratio > real(0) ? real(1) : real(0);
+    return fabs(ratio) * fmax(real(1), LEAST_EXTENT / w) * fmax(real(1), LEAST_EXTENT / h);
 }
 
 /// A body loaded from a slot.
@@ -298,7 +304,7 @@ __device__ __forceinline__ Body load_body(const Plan& plan, u32 slot, u32 half, 
         const Record record = read_once(records + (half * plan.records + slot));
         body.w = record.w;
         body.h = record.h;
-        body.ratio = weight_of(plan, record.ratio);
+        body.ratio = weight_of(plan, record.ratio, record.w, record.h);
         if (ORDER != SLOTS) at = u32(record.id);
     } else {
         body.w = plan.filler_w;

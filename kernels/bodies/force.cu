@@ -213,7 +213,7 @@ __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Reco
         force.x += warp_x[w];
         force.y += warp_y[w];
     }
-    const real weight = weight_of(plan, body.ratio) * plan.force_unit;
+    const real weight = weight_of(plan, body.ratio, body.w, body.h) * plan.force_unit;
     force.x *= weight;
     force.y *= weight;
     forces.put_large(plan.bodies + k, u32(body.id), force);

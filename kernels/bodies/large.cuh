@@ -23,7 +23,7 @@ __device__ __forceinline__ void deposit_large(const Plan& plan, u32 k, const Rec
     if (filler && plan.exact_size) return;
     const Span sx = span_of(plan.x, at.x, body.w, plan.stretch);
     const Span sy = span_of(plan.y, at.y, body.h, plan.stretch);
-    const real weight = weight_of(plan, body.ratio) * plan.scale;
+    const real weight = weight_of(plan, body.ratio, body.w, body.h) * plan.scale;
     const int rows = extent(sx), columns = extent(sy);
     const auto place = [](int p, int end) { return p < 3 ? min(p, end) : p == 3 ? max(min(2, end), end - 1) : end; };
     const auto value = [&](int p, int q) {

@@ -105,7 +105,7 @@ mod tests {
         let die = Rect::at(0.0, 0.0, 400.0, 100.0);
         let [nx, ny] = default_bins(&design, die, 1.0);
         assert_eq!((nx, ny), (512, 512));
-        assert_eq!(placement_bins(&design, die, 1.0), [512, 512]);
+        assert_eq!(placement_bins(&design, die, 1.0), [16, 4], "whatever its name");
         // 100 cells of 20 x 10 on 40000: 200 ideal bins, 4 times as wide as high.
         design.name = "other".to_owned();
         design.nodes.width = vec![20.0; 100];
@@ -153,15 +153,14 @@ mod tests {
             if fences > 0 {
                 design.nodes.fence = (0..cells).map(|i| Some((i % fences) as u32)).collect();
             }
-            let [nx, ny] = default_bins(&design, die, 1.0);
-            assert_eq!(placement_bins(&design, die, 1.0), [nx, ny]);
-            nx * ny
+            [default_bins(&design, die, 1.0), placement_bins(&design, die, 1.0)]
+                .map(|[nx, ny]| nx * ny)
         };
         let (few, many) = (13, 100_000);
-        assert_eq!(bins(few, 0), 32 * 32);
-        assert_eq!(bins(many, 0), 4096 * 4096);
-        assert_eq!(bins(many, 15), 2048 * 2048);
-        assert_eq!(bins(many, 1000), 256 * 256);
-        assert_eq!(bins(few, 13), 32 * 32, "fences are limited together");
+        assert_eq!(bins(few, 0), [32 * 32, 128 * 128]);
+        assert_eq!(bins(many, 0), [4096 * 4096, 1024 * 1024]);
+        assert_eq!(bins(many, 15), [2048 * 2048, 1024 * 1024]);
+        assert_eq!(bins(many, 1000), [256 * 256; 2]);
+        assert_eq!(bins(few, 13), [32 * 32, 128 * 128], "fences are limited together");
     }
 }

@@ -119,7 +119,7 @@ impl<T: CudaReal> Plan<T> {
 pub(super) struct Sizes {
     w: f64,
     h: f64,
-    /// Negative where the ratio is the weight at the exact size as well.
+    /// Negative for a macro, which weighs the target density at its exact size and not 1.
     ratio: f64,
 }
 
@@ -140,8 +140,7 @@ impl Sizes {
         self.area().min(1.0)
     }
 
-    /// Returns the most that is covered of all bins, stretched or not. (A macro's stretched area is
-    /// multiplied by the target density, and may be larger than its own.)
+    /// Returns the most that is covered of all bins, stretched or not.
     fn area(&self) -> f64 {
         let stretched = self.w.max(LEAST_EXTENT) * self.h.max(LEAST_EXTENT);
         (self.w * self.h).max(self.ratio.abs() * stretched)
