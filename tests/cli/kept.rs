@@ -192,7 +192,7 @@ fn placements_of_some_nodes_leave_the_others_in_their_places() {
     let grid = Grid::new(placed);
     let (def, lef) = (grid.file("in.def"), grid.file("a.lef"));
     let moved = Grid::new(|row, column| match (row, column) {
-        (0, 0) => "PLACED ( 800 0 ) N".to_owned(),
+        (0, 0) => "PLACED ( 800 4000 ) N".to_owned(),
         _ => placed(row, column),
     });
     let eval = |def: &PathBuf, more: &[&dyn Words]| {
@@ -201,9 +201,9 @@ fn placements_of_some_nodes_leave_the_others_in_their_places() {
     let want = eval(&moved.file("in.def"), &[])["hpwl"].clone();
     assert_ne!(want, eval(&def, &[])["hpwl"]);
     let (pl, part) = (grid.file("some.pl"), grid.file("some.def"));
-    std::fs::write(&pl, "UCLA pl 1.0\nc0_0 800 0 : N\n").unwrap();
+    std::fs::write(&pl, "UCLA pl 1.0\nc0_0 800 4000 : N\n").unwrap();
     let some = "VERSION 5.8 ;\nDESIGN grid ;\nUNITS DISTANCE MICRONS 1000 ;\nCOMPONENTS 1 ;\n\
-                - c0_0 A1 + PLACED ( 800 0 ) N ;\nEND COMPONENTS\nEND DESIGN\n";
+                - c0_0 A1 + PLACED ( 800 4000 ) N ;\nEND COMPONENTS\nEND DESIGN\n";
     std::fs::write(&part, some).unwrap();
     for file in [&pl, &part] {
         let report = eval(&def, &[&"--pl", file]);
