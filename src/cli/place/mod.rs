@@ -153,9 +153,10 @@ enum InitArg {
 pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     args.evaluation.options.engine.only_one()?;
-    if args.seeds > 1 && args.init == InitArg::File && args.experts.noise == 0.0 {
-        let message =
-            "'--seeds' needs starts that differ: '--init file' has one, without '--noise'";
+    let one_start = args.init == InitArg::File || args.legal.keep_placed;
+    if args.seeds > 1 && one_start && args.experts.noise == 0.0 {
+        let message = "'--seeds' needs starts that differ: \
+                       '--init file' and '--keep-placed' have one, without '--noise'";
         return Err(usage(ErrorKind::ArgumentConflict, message));
     }
     args.evaluation.design.check()?;
@@ -316,7 +317,7 @@ fn place<T: EngineReal>(
         pipeline: choice.pipeline,
         precision: T::PRECISION,
         placed: &placed,
-        compared: keeps,
+        compared: keeps || warm && args.legal.limits.max_displacement.is_some(),
         given: given_hpwl,
         target_asked: options.target_density(),
         raise_density: args.raise_density || given.target_density.is_none(),

@@ -389,7 +389,7 @@ impl Summary<'_> {
             "global stage {how} after {last} iterations, {} evaluations, {seconds:.2} s",
             self.evaluations()
         )?;
-        if self.compared && self.placed.global.iteration == 0 {
+        if self.compared && self.placed.global.iteration == 0 && last > 0 {
             writeln!(
                 out,
                 "the start itself, made legal, gave shorter wires than the global stage"
