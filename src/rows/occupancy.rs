@@ -182,7 +182,8 @@ mod tests {
         let room = |near, sites| all.nearest_room(&runs, near, Access::ALL, sites);
         assert_eq!(room(9, 2), Some(Span { left: 8, right: 10 }));
         assert_eq!(room(13, 4), Some(Span { left: 15, right: 19 }));
-        assert_eq!(room(9, 4), Some(Span { left: 0, right: 6 }));
+        assert_eq!(room(9, 4), Some(Span { left: 15, right: 19 }));
+        assert_eq!(room(9, 5), Some(Span { left: 0, right: 6 }));
         assert_eq!(room(9, 10), Some(Span { left: 30, right: 40 }));
         assert_eq!(room(9, 11), None);
         // Cells beside it limit the room.
