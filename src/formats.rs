@@ -55,7 +55,8 @@ pub struct ReadOptions {
     pub pin_position: PinPosition,
     /// Where a `.nets` file counts pin offsets from.
     pub pin_offset: PinOffset,
-    /// A placement to read in place of the design's own, a `.pl` or a DEF file.
+    /// A placement to read in place of the design's own, a `.pl` or a DEF file. Nodes that it does
+    /// not mention stay where the design has them.
     pub placement: Option<PathBuf>,
     /// Whether filler cells (`CLASS CORE SPACER`) that are not fixed are movable cells like others.
     /// By default they are left out: they take no area, and are written `UNPLACED`.

@@ -32,7 +32,13 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
             "placefield place design.aux -o placed.pl --config options.toml --quiet --log run.log",
         ],
     ),
-    ("legalize", &["placefield legalize design.aux --pl spread.pl -o legal.pl"]),
+    (
+        "legalize",
+        &[
+            "placefield legalize design.aux --pl spread.pl -o legal.pl",
+            "placefield legalize changed.def --lef cells.lef --keep-placed -o legal.def",
+        ],
+    ),
     ("refine", &["placefield refine design.aux --pl legal.pl -o refined.pl"]),
     ("solve", &["placefield solve density.npy --out fields"]),
     ("dct", &["placefield dct values.npy -o coefficients.npy --axes 0,1"]),

@@ -68,8 +68,9 @@ impl Opened {
         if !self.unplaced.is_empty() {
             to_medians(&mut self.design, &self.unplaced);
             let count = self.unplaced.len();
-            let message =
-                format!("{count} cells without a position begin where their nets are shortest");
+            let message = format!(
+                "{count} cells without a position start at the median of their nets instead"
+            );
             self.warnings.push(Warning::new(WarningCode::NotPlaced, message));
         }
     }

@@ -139,7 +139,7 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
             "{}: {} movable cells, {} fixed, {} nets, {} rows",
             d.name, d.movable, d.fixed, d.nets, d.rows
         )?;
-        stages::print(&reached, design, &mut out)?;
+        stages::print(&reached, "given", design, &mut out)?;
         drop(out);
         list(&files)?;
     }

@@ -29,7 +29,8 @@ pub(crate) struct DesignArgs {
     /// LEF file of a .def design, the one with the technology first; once for each file
     #[arg(long, value_name = "FILE")]
     lef: Vec<PathBuf>,
-    /// Placement to read in place of the design's own, a .pl or .def file; eval: once for each
+    /// Placement to read in place of the design's own, a .pl or .def file; nodes that are not in it
+    /// stay where the design has them. eval: once for each
     #[arg(long, value_name = "FILE")]
     pub(crate) pl: Vec<PathBuf>,
     /// Where the .nets file counts pin offsets from; center unless given

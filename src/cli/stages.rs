@@ -22,7 +22,8 @@ pub(crate) struct LegalArgs {
     #[arg(long, value_name = "SITES", default_value_t = 0,
           value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(crate) padding: u32,
-    /// Keep cells that have a position exactly where they are, and place only the others beside them
+    /// Keep cells that have a position exactly where they are (DEF: PLACED; Bookshelf: a line in the
+    /// .pl file), and place only the others beside them
     #[arg(long)]
     pub(crate) keep_placed: bool,
     #[command(flatten)]
@@ -42,7 +43,8 @@ impl LegalArgs {
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LimitArgs {
     /// The largest displacement of a cell in a stage, |dx| + |dy| of its centre, in heights of the
-    /// most frequent rows; a cell beyond it is named, and the exit code is 3
+    /// most frequent rows; of place --init file, from the start to the result. A cell beyond it is
+    /// named, and the exit code is 3
     #[arg(long, value_name = "ROWS", value_parser = rows)]
     pub(crate) max_displacement: Option<f64>,
     /// Close or widen gaps of one site between neighbours in a row; if some are left, they are
@@ -123,20 +125,27 @@ pub(crate) fn part(
     }))
 }
 
-/// Prints the results of every stage as text, each beside the global placement.
-pub(crate) fn print(stages: &Stages, design: &Design, out: &mut impl Write) -> io::Result<()> {
+/// Prints the results of every stage as text, each beside the first placement, called `first`.
+pub(crate) fn print(
+    stages: &Stages,
+    first: &str,
+    design: &Design,
+    out: &mut impl Write,
+) -> io::Result<()> {
     for (name, stage) in stages.all().filter(|_| stages.stages.legal.is_some()) {
         let mut said = Vec::new();
         if let Some(hpwl) = stage.hpwl {
             let relative = relative(stages, stage).filter(|_| name != Stage::Global);
-            let relative = relative.map(|by| format!(" ({by} against global)")).unwrap_or_default();
+            let relative =
+                relative.map(|by| format!(" ({by} against {first})")).unwrap_or_default();
             said.push(format!("HPWL {hpwl:.6e}{relative}{}", in_microns(design, hpwl)));
         }
         if let Some(Overflow { smoothed, exact, .. }) = stage.overflow {
             said.push(format!("overflow {smoothed:.4} smoothed, {exact:.4} exact"));
         }
         said.extend(stage.seconds.map(|seconds| format!("{seconds:.3} s")));
-        writeln!(out, "{:<10} {}", name.name(), said.join(", "))?;
+        let name = if name == Stage::Global { first } else { name.name() };
+        writeln!(out, "{name:<10} {}", said.join(", "))?;
     }
     if let Some(moved) = &stages.displacement {
         let (far, rows) = (moved.distances, moved.rows);

@@ -181,11 +181,11 @@ impl Default for FlowOptions<'_> {
 
 impl FlowOptions<'_> {
     /// Sets the deadline, and the reserve for the later stages of so many cells: a tenth of the time
-    /// from now on, and 20 µs for each cell, but half of that time at most.
+    /// from now on, and 50 µs for each cell, but half of that time at most.
     pub fn end_at(&mut self, deadline: Option<Instant>, cells: usize) {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let left = left.unwrap_or_default();
-        let for_cells = Duration::from_micros(20 * cells as u64);
+        let for_cells = Duration::from_micros(50 * cells as u64);
         (self.deadline, self.reserve) = (deadline, (left / 10 + for_cells).min(left / 2));
     }
 

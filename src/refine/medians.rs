@@ -10,6 +10,9 @@ use std::collections::VecDeque;
 
 /// Most sweeps over all cells.
 const SWEEPS: usize = 16;
+/// Nets with more cells to locate take no part in the sweeps: where one of these cells lies says
+/// little about the others, and the outermost cells are looked for among all.
+const MOST_CELLS_OF_NET: usize = 256;
 /// A sweep that shortens the wires by less than this share is the last one.
 const LEAST_GAIN: f64 = 1e-4;
 
@@ -24,10 +27,17 @@ pub fn to_medians(design: &mut Design, nodes: &[u32]) {
         let centre = ((die.xl + die.xh) / 2.0, (die.yl + die.yh) / 2.0);
         nodes.iter().for_each(|&node| put(design, node, centre));
     }
-    let Some(nets) = design.nets.take() else { return };
+    let Some(mut nets) = design.nets.take() else { return };
     let mut cell_of = vec![None; design.nodes.len()];
     (0..).zip(nodes).for_each(|(cell, &node)| cell_of[node as usize] = Some(cell));
     locate(design, &nets, nodes, &cell_of);
+    let weight = nets.weight.clone();
+    for net in 0..nets.len() {
+        let moves = |pin: &usize| cell_of[nets.pin_node[*pin] as usize].is_some();
+        if nets.pins_of(net).filter(moves).count() > MOST_CELLS_OF_NET {
+            nets.weight[net] = 0.0;
+        }
+    }
     let mut wires = Wires::new(design, &nets, &cell_of, nodes.len());
     sweep(&mut wires, nodes.len());
     for (cell, &node) in (0..).zip(nodes) {
@@ -35,6 +45,7 @@ pub fn to_medians(design: &mut Design, nodes: &[u32]) {
         put(design, node, (pose.x, pose.y));
         die.iter().for_each(|die| clamp(design, node as usize, die));
     }
+    nets.weight = weight;
     design.nets = Some(nets);
 }
 

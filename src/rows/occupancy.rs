@@ -169,3 +169,26 @@ impl RowCells {
         self.cells.splice(from..end, new);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_looked_for_beyond_runs_that_are_too_short() {
+        let run = |start, end| Run { start, end, fence: None };
+        let runs = [run(0, 6), run(8, 10), run(12, 14), run(15, 19), run(30, 40)];
+        let all = Span { left: i32::MIN, right: i32::MAX };
+        let room = |near, sites| all.nearest_room(&runs, near, Access::ALL, sites);
+        assert_eq!(room(9, 2), Some(Span { left: 8, right: 10 }));
+        assert_eq!(room(13, 4), Some(Span { left: 15, right: 19 }));
+        assert_eq!(room(9, 4), Some(Span { left: 15, right: 19 }));
+        assert_eq!(room(9, 5), Some(Span { left: 0, right: 6 }));
+        assert_eq!(room(9, 10), Some(Span { left: 30, right: 40 }));
+        assert_eq!(room(9, 11), None);
+        // Cells beside it limit the room.
+        let part = Span { left: 3, right: 18 };
+        assert_eq!(part.nearest_room(&runs, 9, Access::ALL, 3), Some(Span { left: 3, right: 6 }));
+        assert_eq!(part.nearest_room(&runs, 9, Access::ALL, 4), None);
+    }
+}

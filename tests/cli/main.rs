@@ -13,6 +13,7 @@ mod contract;
 mod def;
 mod files;
 mod generated;
+mod kept;
 mod legality;
 mod legalize;
 mod pictures;

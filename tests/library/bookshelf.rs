@@ -279,6 +279,28 @@ fn the_pl_option_replaces_the_placement_file() {
     assert!(warnings[0].message.ends_with("other.pl: 3 nodes are not placed and lie at 0 0"));
 }
 
+#[test]
+fn a_placement_of_some_nodes_leaves_the_others_in_their_places() {
+    let small = Small::new();
+    let own = small.load().design;
+    let pl = small.folder.path().join("other.pl");
+    fs::write(&pl, "a 1 2 : S\n").unwrap();
+    let options = ReadOptions::default().placement(&pl);
+    let Loaded { design, warnings, unplaced, .. } = read(&small.path("aux"), &options);
+    assert_eq!((design.placement.x[0], design.placement.y[0]), (1.0, 2.0));
+    assert_eq!(design.placement.x[1..], own.placement.x[1..]);
+    assert_eq!(design.placement.y[1..], own.placement.y[1..]);
+    assert_eq!(design.placement.orientation[1..], own.placement.orientation[1..]);
+    assert_eq!((&design.nodes.kind[1..], unplaced), (&own.nodes.kind[1..], Vec::new()));
+    let said = |text: &str| warnings.iter().any(|warning| warning.message.contains(text));
+    assert!(said("other.pl: 3 nodes are not in it and keep the positions of "), "{warnings:?}");
+    // A node that neither file has is still not placed.
+    small.write("pl", PL.replace("b 20.25 -7 : E\n", ""));
+    let Loaded { design, unplaced, .. } = read(&small.path("aux"), &options);
+    assert_eq!((design.placement.x[1], design.placement.y[1]), (0.0, 0.0));
+    assert_eq!(unplaced, [1]);
+}
+
 /// Every file compressed, some called so and some not, read as the plain ones.
 #[cfg(feature = "gzip")]
 #[test]

@@ -68,7 +68,8 @@ pub(crate) struct PlaceArgs {
     until: Option<Stage>,
     #[command(flatten)]
     legal: LegalArgs,
-    /// Where cells start: where the .pl file has them, or at the die's centre
+    /// Where cells start: where the file has them, or at the die's centre. Cells without a position
+    /// start at the median of their nets with `file`, and always with --keep-placed
     #[arg(long, value_enum, default_value_t = InitArg::Center, value_name = "START")]
     init: InitArg,
     /// Smoothed overflow at which the placement is done; where macros move, the other cells' own
@@ -82,7 +83,8 @@ pub(crate) struct PlaceArgs {
     /// Most iterations
     #[arg(long, value_name = "K", default_value_t = PlaceOptions::default().iterations)]
     iterations: usize,
-    /// Stop so many seconds after the command began; the best placement so far is written
+    /// Stop so many seconds after the command began; the best placement so far is written. The last
+    /// tenth or more is for the stages behind the global one
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<f64>,
     /// Place with so many seeds, from --seed on, one after the other, and write the one whose last
@@ -151,9 +153,10 @@ enum InitArg {
 pub(crate) fn run(args: &PlaceArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     args.evaluation.options.engine.only_one()?;
-    if args.seeds > 1 && args.init == InitArg::File && args.experts.noise == 0.0 {
-        let message =
-            "'--seeds' needs starts that differ: '--init file' has one, without '--noise'";
+    let one_start = args.init == InitArg::File || args.legal.keep_placed;
+    if args.seeds > 1 && one_start && args.experts.noise == 0.0 {
+        let message = "'--seeds' needs starts that differ: \
+                       '--init file' and '--keep-placed' have one, without '--noise'";
         return Err(usage(ErrorKind::ArgumentConflict, message));
     }
     args.evaluation.design.check()?;
@@ -192,6 +195,10 @@ fn place<T: EngineReal>(
         opened.locate_unplaced();
     } else if args.resume.is_none() && args.evaluation.design.is_def() {
         opened.warnings.extend(not_used(&opened));
+    }
+    if keeps && opened.unplaced.is_empty() {
+        let message = "every movable cell has a position: --keep-placed leaves nothing to place";
+        return Err(message.into());
     }
     let mut kept = keeps.then(|| Kept::new(&mut opened.design, &opened.unplaced));
     let given = &args.evaluation.options;
@@ -311,6 +318,7 @@ fn place<T: EngineReal>(
         pipeline: choice.pipeline,
         precision: T::PRECISION,
         placed: &placed,
+        compared: keeps || warm && args.legal.limits.max_displacement.is_some(),
         given: given_hpwl,
         target_asked: options.target_density(),
         raise_density: args.raise_density || given.target_density.is_none(),

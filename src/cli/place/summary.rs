@@ -35,6 +35,8 @@ pub(super) struct Summary<'a> {
     pub(super) precision: Precision,
     /// That of the best seed.
     pub(super) placed: &'a Placed,
+    /// Whether the start was made legal as it is, too.
+    pub(super) compared: bool,
     /// Wirelength of the placement that was read, if it was one.
     pub(super) given: Option<Hpwl>,
     /// The target density that was asked for, and whether a higher one serves as well.
@@ -387,7 +389,12 @@ impl Summary<'_> {
             "global stage {how} after {last} iterations, {} evaluations, {seconds:.2} s",
             self.evaluations()
         )?;
-        if self.placed.global.iteration != last {
+        if self.compared && self.placed.global.iteration == 0 && last > 0 {
+            writeln!(
+                out,
+                "the start itself, made legal, gave shorter wires than the global stage"
+            )?;
+        } else if self.placed.global.iteration != last {
             writeln!(
                 out,
                 "the global stage's result is the best trade-off seen, of iteration {}",
@@ -458,7 +465,7 @@ impl Summary<'_> {
                 )?;
             }
         }
-        stages::print(&self.placed.stages, self.design, &mut out)?;
+        stages::print(&self.placed.stages, "global", self.design, &mut out)?;
         files.into_iter().try_for_each(|file| writeln!(out, "{}", file.display()))
     }
 
