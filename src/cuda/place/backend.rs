@@ -32,6 +32,7 @@ use crate::engine::{
 };
 use crate::grid::Map;
 use crate::parallel::{self, chunks, chunks_mut};
+use crate::place::backend::pin_weights;
 use crate::place::bounds::Bounds;
 use crate::place::ready::Ready;
 use crate::place::{Backend, Held, Sample, StageSplit, Weights};
