@@ -251,9 +251,10 @@ impl<'b> Placer<'b> {
         if iteration > 1 && reference > 0.0 {
             let late = remaining < schedule::LATE;
             let growth = if late { schedule.late_growth } else { schedule.growth };
-            // Before the balance a rise is not the doing of the density: few cells that oscillate
-            // about one point would hold λ for hundreds of iterations.
-            let rise = if state.watch.is_balanced() { rise } else { rise.min(0.0) };
+            // Where the overflow is nearer to its end than the pressure, few cells oscillate about
+            // one point, and wires that get longer say nothing.
+            let felt = remaining == overflow && schedule::is_felt(iteration, pressure);
+            let rise = if felt { rise } else { rise.min(0.0) };
             let mu = schedule::growth(schedule::mu(iteration, rise, reference), growth);
             let mu = if state.watch.holds(pressure) { mu.min(1.0) } else { mu };
             let most = MOST_GROWTH * state.first_lambda;

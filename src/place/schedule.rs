@@ -67,6 +67,16 @@ pub fn mu(iteration: usize, rise: f64, reference: f64) -> f64 {
     }
 }
 
+/// Whether a rise of HPWL may be the doing of the density, which pulls with so large a share
+/// (`pressure`) of the wires' force, and is to hold λ back.
+///
+/// It is not with a hundredth or less after so many iterations. Descents of more than a few dozen
+/// cells have several times as much by then; of twelve cells, which oscillated about the centre, λ
+/// stood for 900 iterations.
+pub fn is_felt(iteration: usize, pressure: f64) -> bool {
+    iteration < 240 || pressure > 0.01
+}
+
 /// Returns DREAMPlace's factor on λ with `growth` in place of its largest, 1.05: where it is above
 /// 1 that many times as near to 1, below 1 as it is. Where HPWL oscillates λ does not shrink for
 /// that.

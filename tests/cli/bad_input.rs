@@ -344,7 +344,7 @@ fn distant_dies_give_the_same_results() {
     }
     let placed = |tiny: &Tiny| {
         let pl = tiny.folder().join("out.pl");
-        let to = "--until global --bins 8x8 --engine cpu";
+        let to = "--until global --bins 8x8 --engine cpu --stop-overflow 0.1";
         crate::run(&[&"place", &tiny.aux(), &"-o", &pl, &to]);
         crate::eval_json(&[&tiny.aux(), &"--pl", &pl, &"--bins 8x8"])
     };

@@ -4,7 +4,7 @@
 use crate::browser::Browser;
 use crate::common::png::Png;
 use crate::tiny::Tiny;
-use crate::{generated, run, text_of, texts};
+use crate::{Words, generated, placefield, run, text_of, texts};
 use serde_json::Value;
 
 fn page(tiny: &Tiny) -> String {
@@ -120,7 +120,8 @@ fn placement_pages_list_each_warning_once() {
     tiny.edit("pl", "p 30 8", "p 38 8"); // partly beyond the die, of which the charge warns
     tiny.edit("wts", "n1 2", "n1 2\nunknown 3"); // and this of the files
     let (out, page) = (tiny.folder().join("out.pl"), tiny.folder().join("page.html"));
-    run(&[&"place", &tiny.aux(), &"-o", &out, &"--iterations 2 --report", &page]);
+    let place: &[&dyn Words] = &[&"place", &tiny.aux(), &"-o", &out];
+    placefield(&[&place, &"--iterations 2 --report", &page]).assert().code(3);
     let page = text_of(page);
     let (_, list) = page.split_once(">Warnings</h2>").unwrap();
     let (list, _) = list.split_once("</ul>").unwrap();

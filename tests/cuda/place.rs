@@ -368,6 +368,38 @@ fn placements_converge_like_the_cpu_and_repeat() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
+fn fixed_cells_of_a_charge_do_not_move() {
+    let design = design(2_000);
+    let mut charge = charge(&design, 32);
+    let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
+    let [x, y] = scattered(&charge, 4);
+    let cells = charge.movable();
+    let fixed: Vec<bool> = (0..cells).map(|i| i % 3 == 0).collect();
+    charge.set_fixed_cells(&fixed, &x[..cells], &y[..cells]).unwrap();
+    let mut backend = device::<f64>(&gpu(), &charge, &netlist);
+    let factor = f64::from(f32::MIN_POSITIVE);
+    for (pin_factor, area_factor) in [(1.0, 1.0), (factor, factor)] {
+        let weights = Weights { gamma: 50.0, lambda: 1e-3, pin_factor, area_factor };
+        backend.start(&x, &y).unwrap();
+        backend.evaluate(&weights).unwrap();
+        let (mut from_x, mut from_y) = (x.clone(), y.clone());
+        backend.read(Held::Current, &mut from_x, &mut from_y).unwrap();
+        for _ in 0..5 {
+            backend.propose(1e-2, 0.5, &weights).unwrap();
+            backend.accept().unwrap();
+        }
+        let (mut to_x, mut to_y) = (x.clone(), y.clone());
+        backend.read(Held::Current, &mut to_x, &mut to_y).unwrap();
+        let stays = |i: &usize| (to_x[*i], to_y[*i]) == (from_x[*i], from_y[*i]);
+        assert!((0..cells).filter(|&i| fixed[i]).all(|i| stays(&i)));
+        // Of the others some are held by the edge of the die.
+        let free = (0..cells).filter(|&i| !fixed[i]);
+        assert!(free.filter(stays).count() < cells / 20);
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
 fn an_iteration_allocates_nothing() {
     let gpu = gpu_alone();
     let design = design(2000);
