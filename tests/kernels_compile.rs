@@ -88,7 +88,8 @@ fn cases(
     if bodies || several {
         let other =
             |name, wanted: bool| wanted.then(|| with(vec![format!("--define-macro={name}=1")]));
-        let others = [other("PF_REGIONS", bodies), other("PF_SEVERAL", several)];
+        let thin = other("PF_THIN_MACROS", unit == "density");
+        let others = [other("PF_REGIONS", bodies), other("PF_SEVERAL", several), thin];
         return [with(Vec::new())].into_iter().chain(others.into_iter().flatten()).collect();
     }
     if kernels.iter().all(|(of, ..)| *of != unit) {

@@ -190,7 +190,7 @@ fn a_design_of_three_cells_is_placed() {
     let tiny = Tiny::new();
     let pl = tiny.folder().join("out.pl");
     for init in ["center", "file"] {
-        place(&tiny.aux(), &pl, &[&"--init", &init]);
+        place(&tiny.aux(), &pl, &[&"--init", &init, &"--stop-overflow 0.3"]);
         let text = text_of(&pl);
         assert!(text.contains("p\t30\t8\t: N /FIXED"), "{text}");
     }

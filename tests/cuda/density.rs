@@ -192,13 +192,13 @@ fn a_die_far_from_zero_loses_no_area() {
     }
 }
 
-/// A macro's stretched area is many times its own, and all of it overflows.
+/// A macro thinner than a bin has the charge of its area, and less of it in each bin.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn thin_macros_on_a_heap_overflow_as_on_the_cpu() {
     let gpu = gpu();
     let grid = BinGrid::new(Rect::at(0.0, 0.0, 1024.0, 1.0), 1024, 1).unwrap();
-    let charge = cells(grid, &vec![[200.0, 0.001]; 100], true, true);
+    let charge = cells(grid, &vec![[200.0, 0.2]; 100], true, true);
     agrees::<f32>(&gpu, &charge, Start::Heap);
     agrees::<f64>(&gpu, &charge, Start::Heap);
 }

@@ -147,7 +147,7 @@ impl<T: CudaReal> Bodies<T> {
         let ids = &layout.first_ids;
         let slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
         let large = records::<T>(&layout.sizes, &ids[plan.bodies as usize..]);
-        let module = gpu.instance::<T>("order", &defines(charge.regions(), own.is_some()))?;
+        let module = gpu.instance::<T>("order", &defines(&charge, own.is_some()))?;
         Ok(Bodies {
             id: NEXT.fetch_add(1, Relaxed),
             gpu: gpu.clone(),
@@ -223,7 +223,7 @@ impl<T: CudaReal> Bodies<T> {
     /// Returns a file of kernels, compiled for one region or for several, and for one rank or
     /// `several`.
     pub(super) fn kernels(&self, unit: &str, several: bool) -> Result<Arc<CudaModule>, CudaError> {
-        self.gpu.instance::<T>(unit, &defines(self.charge.regions(), several))
+        self.gpu.instance::<T>(unit, &defines(&self.charge, several))
     }
 
     /// Returns the regions' tables, as kernels take them.

@@ -327,10 +327,20 @@ const _: () = assert!(size_of::<RegionTables>() == 16); // as in kernels/bodies/
 // SAFETY: two addresses in C order, as the kernels declare them.
 unsafe impl KernelArgument for RegionTables {}
 
-/// Returns the macros of kernels for bodies in so many regions, and shared by several ranks or not.
-pub(super) fn defines(regions: usize, several: bool) -> Vec<(&'static str, String)> {
+/// Returns the macros of kernels for the bodies of a charge, shared by several ranks or not.
+pub(super) fn defines(charge: &Charge, several: bool) -> Vec<(&'static str, String)> {
+    let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
+    let is_thin = |&i: &u32| {
+        let (w, h) = (charge.width()[i as usize], charge.height()[i as usize]);
+        w < LEAST_EXTENT * bin_x || h < LEAST_EXTENT * bin_y
+    };
     let of = |name, wanted: bool| wanted.then(|| (name, "1".to_owned()));
-    of("PF_REGIONS", regions > 1).into_iter().chain(of("PF_SEVERAL", several)).collect()
+    let wanted = [
+        of("PF_REGIONS", charge.regions() > 1),
+        of("PF_SEVERAL", several),
+        of("PF_THIN_MACROS", charge.macros().iter().any(is_thin)),
+    ];
+    wanted.into_iter().flatten().collect()
 }
 
 /// Returns the number of bytes of a `Record` in `kernels/bodies/bodies.cuh`: three numbers, and an
