@@ -27,10 +27,17 @@ pub fn centred(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
     (x, y)
 }
 
-/// Returns lower-left corners of every body: the movable cells where the charge has them, those at
-/// one point a little apart, the fillers where the cells leave room.
+/// Returns lower-left corners of every body: the movable cells where the charge has them, or on the
+/// edge of the die where that is outside, those at one point a little apart, the fillers where the
+/// cells leave room.
 pub fn given(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
-    let at = |i: usize| (charge.initial_x()[i], charge.initial_y()[i]);
+    let die = charge.grid().die();
+    let within = |v: f64, low: f64, high: f64| v.min(high).max(low);
+    let at = |i: usize| {
+        let (x, y) = (charge.initial_x()[i], charge.initial_y()[i]);
+        let (right, top) = (die.xh - charge.width()[i], die.yh - charge.height()[i]);
+        (within(x, die.xl, right), within(y, die.yl, top))
+    };
     let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
     let mut random = Pcg64::seed_from_u64(seed ^ NOISE);
     let mut order: Vec<usize> = (0..charge.movable()).filter(|&i| !charge.is_fixed(i)).collect();
@@ -39,9 +46,13 @@ pub fn given(charge: &Charge, seed: u64) -> (Vec<f64>, Vec<f64>) {
     });
     for same in order.chunk_by(|&i, &j| at(i) == at(j)).filter(|run| run.len() > 1) {
         for &i in same {
-            let mut by = |size: f64| (random.random::<f64>() - 0.5) * size;
-            x[i] += by(charge.width()[i]);
-            y[i] += by(charge.height()[i]);
+            let mut near = |v: f64, size: f64, low: f64, high: f64| {
+                let by = (random.random::<f64>() - 0.5) * size;
+                // Those on the edge of the die go inwards.
+                if v + by < low || v + by + size > high { v - by } else { v + by }
+            };
+            x[i] = near(at(i).0, charge.width()[i], die.xl, die.xh);
+            y[i] = near(at(i).1, charge.height()[i], die.yl, die.yh);
         }
     }
     for region in 0..charge.regions() {

@@ -15,7 +15,6 @@ struct Placed {
     outcome: Outcome,
     iterations: usize,
     hpwl: f64,
-    overflow: f64,
     at: [Vec<f64>; 2],
 }
 
@@ -42,7 +41,6 @@ fn place_from(design: &Design, charge: &Charge, options: &PlaceOptions) -> Place
         outcome: placer.outcome().unwrap(),
         iterations: placer.last().iteration,
         hpwl: placer.last().sample.hpwl,
-        overflow: placer.last().sample.density.overflow,
         at: [x, y],
     }
 }
@@ -188,7 +186,6 @@ fn cells_at_one_point_and_without_nets_are_spread() {
     weights.iter_mut().for_each(|weight| *weight = 0.0);
     let charge = charge_of(&design);
     let placed = place_from(&design, &charge, &PlaceOptions::default().warm(true));
-    eprintln!("OVERFLOW {} {}", placed.overflow, placed.iterations);
     assert_eq!((placed.outcome, placed.hpwl), (Outcome::Converged, 0.0));
     let [x, y] = &placed.at;
     let cells = charge.movable();
