@@ -22,6 +22,8 @@ pub enum WarningCode {
     NotRead,
     /// There are no nets, so there is no wirelength.
     NoNets,
+    /// No net pulls at a movable node, so the cells are only spread.
+    NothingPulls,
     /// There are no weights of nets, so every net weighs 1.
     NoWeights,
     /// Weights are of names that the design does not have.

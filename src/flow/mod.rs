@@ -91,7 +91,7 @@ use crate::place::{
 use crate::real::Precision;
 use crate::refine::{self, RefineError, RefineOptions};
 use crate::rows::RowsError;
-use crate::warning::Warning;
+use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
 pub use global::Global;
 pub use kept::{Kept, KeptReport};
@@ -424,10 +424,14 @@ struct Subject<'a> {
     netlist: &'a Netlist,
 }
 
-/// Returns warnings about placing `charge` to a smoothed overflow of `stop_overflow`.
-pub fn warnings(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
+/// Returns warnings about placing `charge` by `netlist` to a smoothed overflow of `stop_overflow`.
+pub fn warnings(charge: &Charge, netlist: &Netlist, stop_overflow: f64) -> Vec<Warning> {
     let obstacles = limits::obstacles(charge, stop_overflow);
-    charge.warnings().iter().cloned().chain(obstacles).collect()
+    let nothing_pulls = (netlist.pull().most == 0.0).then(|| {
+        let message = "no net pulls at a movable node: the cells are only spread";
+        Warning::new(WarningCode::NothingPulls, message)
+    });
+    charge.warnings().iter().cloned().chain(nothing_pulls).chain(obstacles).collect()
 }
 
 /// Places the movable cells of `design`, whose charge and nets are given, stage by stage. The

@@ -104,10 +104,6 @@ pub enum PlaceError {
     /// Every node is fixed.
     #[error("nothing to place: no node is movable")]
     NothingMovable,
-    /// No net pulls at a movable cell: there are no nets, or none of 2 pins or
-    /// more with a pin on a movable cell, or all of them have weight zero.
-    #[error("nothing to place by: no net pulls at a movable node")]
-    NothingPulls,
     /// The start's wirelength, density or gradient is not finite.
     #[error("the start's wirelength or density is not a finite number")]
     NotFinite,

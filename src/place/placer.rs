@@ -52,7 +52,7 @@ impl<'b> Placer<'b> {
     ///
     /// # Errors
     /// When an option is outside its range, there is nothing to move, the start's numbers are not
-    /// finite, no net pulls at any cell, or the engine failed.
+    /// finite, or the engine failed.
     pub fn new(
         backend: &'b mut dyn Backend,
         x: &[f64],

@@ -366,9 +366,9 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     let grid = charge.grid();
     charge.set_origin(origin_for(&grid.die(), design.row_height(), asked.precision)?)?;
     let charge = Arc::new(charge);
-    let warnings = flow::warnings(&charge, asked.place.stop_overflow);
-    let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let netlist = Netlist::from_design(&design, asked.large_net)?;
+    let warnings = flow::warnings(&charge, &netlist, asked.place.stop_overflow);
+    let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let layers =
         design.units_per_micron.and_then(|units| Capacity::of_lef(&of.source.layers, units));
     let kept = asked.target_density.filter(|target| *target < 1.0);

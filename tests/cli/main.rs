@@ -25,6 +25,7 @@ mod report;
 mod runs;
 mod schema;
 mod scripts;
+mod sparse;
 #[cfg(target_os = "linux")]
 mod system;
 mod tables;

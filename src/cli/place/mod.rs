@@ -221,8 +221,8 @@ fn place<T: EngineReal>(
         || charge_of(&opened.design, &options),
     );
     let charge = Arc::new(charge?);
-    opened.warnings.extend(flow::warnings(&charge, args.stop_overflow));
     let netlist = netlist.map_err(|e| format!("{e}, so there is nothing to place by"))?;
+    opened.warnings.extend(flow::warnings(&charge, &netlist, args.stop_overflow));
     let place_options = args.experts.apply(
         PlaceOptions::default()
             .stop_overflow(args.stop_overflow)
