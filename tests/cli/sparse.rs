@@ -60,7 +60,8 @@ fn wires_of_few_cells_are_short() {
 #[test]
 fn bins_and_fillers_follow_the_cells_and_not_the_die() {
     let (report, _) = place("huge.def.xz", "");
-    let bins: u64 = report["grid"]["bins"].as_array().unwrap().iter().flat_map(Value::as_u64).product();
+    let bins: u64 =
+        report["grid"]["bins"].as_array().unwrap().iter().flat_map(Value::as_u64).product();
     assert!(bins <= 1 << 14, "{bins} bins for 12 cells");
     let fillers = report["options"]["filler_count"].as_u64().unwrap();
     assert!(fillers <= bins, "{fillers} fillers");
