@@ -110,7 +110,7 @@ pub const TARGET_DENSITY: f64 = 0.95;
 
 /// A placement with more fillers than this has larger ones, because an iteration takes time for
 /// every body. `benchmarks/experiments.md` has the measurements.
-const MANY_FILLERS: usize = 1 << 19;
+pub const MANY_FILLERS: usize = 1 << 19;
 /// … and so does one with so many for each movable cell: on a sparse die most bodies are fillers.
 const FILLERS_PER_CELL: usize = 8;
 

@@ -395,7 +395,7 @@ fn pressed(hpwl: f64, overflow: f64) -> Sample {
 fn a_descent_that_leads_nowhere_has_diverged() {
     let mut machine = Scripted::new(|k| match k {
         0 => sample(10.0, 0.9),
-        ..=40 => balanced(10.0, 0.9 - 0.01 * k as f64),
+        1..=40 => balanced(10.0, 0.9 - 0.01 * k as f64),
         _ => pressed(10.0 + k as f64, 0.8),
     });
     let (outcome, last, best) = machine.run();
