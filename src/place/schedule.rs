@@ -35,8 +35,8 @@ pub fn base_gamma(grid: &BinGrid, gamma: f64, pitch: f64) -> f64 {
     gamma * (grid.bin_x() + grid.bin_y()).max(2.0 * pitch)
 }
 
-/// Returns the mean distance of movable cells spread over the whole die, layout units, or
-/// [`FARTHEST`] times that of cells side by side if that is less.
+/// Returns the mean distance of movable cells spread over the whole die, layout units, or four times
+/// that of cells side by side if that is less.
 pub fn pitch(charge: &Charge) -> f64 {
     let cells = charge.movable().max(1) as f64;
     let [over_die, packed] = [charge.grid().die().area(), charge.movable_area()];

@@ -31,7 +31,7 @@ impl Lattice {
         self.origin + f64::from(site) * self.pitch
     }
 
-    /// Returns the number of sites, not whole, from site 0 to `x`, [`limited`].
+    /// Returns the number of sites, not whole, from site 0 to `x`: at most 2^30, beyond every row.
     pub fn site(&self, x: f64) -> f64 {
         limited((x - self.origin) / self.pitch)
     }
