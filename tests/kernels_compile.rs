@@ -88,7 +88,9 @@ fn cases(
     if bodies || several {
         let other =
             |name, wanted: bool| wanted.then(|| with(vec![format!("--define-macro={name}=1")]));
+        // Few designs have macros thinner than two bins: what these kernels spill does not matter.
         let thin = other("PF_THIN_MACROS", unit == "density");
+        let thin = thin.map(|thin| Case { hot: false, ..thin });
         let others = [other("PF_REGIONS", bodies), other("PF_SEVERAL", several), thin];
         return [with(Vec::new())].into_iter().chain(others.into_iter().flatten()).collect();
     }
