@@ -300,8 +300,8 @@ pub struct Pull {
     /// An upper bound of Σ |∂WA| over both coordinates: a net pulls at its outermost pins with its
     /// weight, at four in all.
     pub most: f64,
-    /// Mean net weight of the pins; 1 where it is not above 0. It is the unit of the objective's
-    /// gradients, so that a placement is the same for any scale of the net weights.
+    /// Mean net weight of a pin, or 1 if all weights are 0. The placer measures gradients in this
+    /// unit, so that a placement is the same for any scale of the net weights.
     pub per_pin: f64,
 }
 

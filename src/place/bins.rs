@@ -16,8 +16,9 @@ const MOST_BINS: f64 = 4096.0 * 4096.0;
 const MOST_IN_REGIONS: f64 = 4.0 * MOST_BINS;
 /// Most bins for each cell: a few cells on a large die do not need a fine grid.
 const MOST_PER_CELL: f64 = 256.0;
-/// Most bins for each cell of a grid to place on, where there are more bins than this.
+/// Most bins for each cell of a grid to place on.
 const MOST_PER_PLACED_CELL: f64 = 16.0;
+/// A grid to place on may have this number of bins for any number of cells.
 const FEW_BINS: f64 = (1 << 14) as f64;
 
 /// Returns DREAMPlace's bins: its own choice for the ISPD2005 designs, its heuristic for the rest,

@@ -46,9 +46,9 @@ const LEAST_PULL: f64 = 0.05;
 
 /// Pressure from which on wires and density are in balance.
 const BALANCE: f64 = 0.5;
-/// Iterations after which HPWL is compared with what it was before …
+/// Iterations between two comparisons of HPWL …
 const SETTLING: usize = 20;
-/// … and the share by which it must have fallen to fall still.
+/// … and the share by which it must fall between them to count as falling.
 const SETTLED: f64 = 2e-3;
 
 /// ‖∇WA‖₁ of a sample; `most` is the largest that it can be.

@@ -121,8 +121,8 @@ pub struct RefineOptions<'a> {
     /// How far cells may be from where they were at first, |Δx| + |Δy| in row heights; no limit by
     /// default.
     pub max_displacement: Option<f64>,
-    /// The placement that this limit counts from, if it is not the one that is refined. Cells that
-    /// are beyond the limit when this begins stay where they are.
+    /// The placement that the limit counts from; by default the one that is refined. Cells that are
+    /// already farther away do not move.
     pub origin: Option<&'a Placement>,
     /// Whether no gaps of one site may come between cells; no by default.
     pub no_one_site_gaps: bool,

@@ -2,7 +2,7 @@
 
 use crate::grid::Rect;
 
-/// Rectangles, each with what it belongs to.
+/// Rectangles, each with a value of the caller.
 pub(crate) struct RectIndex<T> {
     /// In preorder: a node comes before all nodes below it.
     nodes: Vec<Node<T>>,

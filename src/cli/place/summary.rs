@@ -35,7 +35,7 @@ pub(super) struct Summary<'a> {
     pub(super) precision: Precision,
     /// That of the best seed.
     pub(super) placed: &'a Placed,
-    /// Whether the start was made legal as it is, too.
+    /// Whether the start was also legalized and refined, and compared with the result.
     pub(super) compared: bool,
     /// Wirelength of the placement that was read, if it was one.
     pub(super) given: Option<Hpwl>,
