@@ -396,10 +396,10 @@ def test_options_of_a_placement(aux):
     assert several.seeds[0]["hpwl_weighted"] == pytest.approx(one.history["hpwl_weighted"][one.iteration])
     late = placefield.place(design, until="global", **QUICK, time_limit=0)
     assert late.status == "stopped" and late.iterations == 1
-    # It is done where it starts, but not at the target density that is asked for.
-    options |= {"stop_overflow": 1.0, "target_density": 0.3}
+    # The descent ends by itself, but not at the target density that is asked for.
+    options |= {"stop_overflow": 1.0, "target_density": 0.3, "iterations": 1000}
     full = placefield.place(design, **options)
-    assert full.target_density > 0.3 and full.status == "stopped" and full.iterations == 0
+    assert full.target_density > 0.3 and full.status == "stopped" and full.iterations < 1000
     raised = placefield.place(design, **options, raise_density=True)
     assert raised.target_density == full.target_density and raised.status == "converged"
     assert any("target density" in warning for warning in full.warnings)
