@@ -673,6 +673,13 @@ impl Design {
         Some(Hpwl { unweighted, weighted })
     }
 
+    /// Returns the half-perimeter of every net, layout units, without its weight; `None` when the
+    /// nets are not known. A length is NaN where a pin has no position.
+    pub fn net_lengths(&self) -> Option<Vec<f64>> {
+        let nets = self.nets.as_ref()?;
+        Some(parallel::map(nets.len(), |e| self.net_hpwl(nets, e)))
+    }
+
     pub(crate) fn net_hpwl(&self, nets: &Nets, e: usize) -> f64 {
         let orientation = &self.placement.orientation;
         self.half_perimeter(nets, e, |node| (self.centre(node), orientation[node]))

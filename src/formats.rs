@@ -58,6 +58,9 @@ pub struct ReadOptions {
     /// A placement to read in place of the design's own, a `.pl` or a DEF file. Nodes that it does
     /// not mention stay where the design has them.
     pub placement: Option<PathBuf>,
+    /// A file of net weights in the format of a `.wts` file: a name and a weight from 0 to 1e100 on
+    /// each line. A net that it does not name keeps the design's weight.
+    pub net_weights: Option<PathBuf>,
     /// Whether filler cells (`CLASS CORE SPACER`) that are not fixed are movable cells like others.
     /// By default they are left out: they take no area, and are written `UNPLACED`.
     pub keep_fillers: bool,
@@ -83,6 +86,12 @@ impl ReadOptions {
     #[must_use]
     pub fn placement(self, placement: impl Into<PathBuf>) -> Self {
         ReadOptions { placement: Some(placement.into()), ..self }
+    }
+
+    /// Sets a file of net weights.
+    #[must_use]
+    pub fn net_weights(self, weights: impl Into<PathBuf>) -> Self {
+        ReadOptions { net_weights: Some(weights.into()), ..self }
     }
 }
 
@@ -135,9 +144,21 @@ pub struct LoadedPlacement {
 /// files.
 ///
 /// # Errors
-/// If a file cannot be read or does not follow its format, a DEF file comes without LEF files, or
-/// an `.aux` file with some.
+/// If a file cannot be read or does not follow its format, a DEF file comes without LEF files, an
+/// `.aux` file with some, or a design without nets with net weights.
 pub fn read_design(path: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
+    let mut loaded = read_files(path, options)?;
+    if let Some(weights) = &options.net_weights {
+        let nets = loaded.design.nets.as_mut().ok_or_else(|| {
+            FileError::whole(weights, ErrorKind::Other("no file, because the design has no nets"))
+        })?;
+        loaded.warnings.extend(bookshelf::read_net_weights(weights, nets)?);
+        loaded.files.push(weights.clone());
+    }
+    Ok(loaded)
+}
+
+fn read_files(path: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
     let refused = |expected| Err(FileError::whole(path, ErrorKind::Other(expected)));
     match (Format::of(path), options.lef.is_empty()) {
         (Format::Bookshelf, true) => bookshelf::read_design(path, options),
@@ -197,13 +218,15 @@ pub fn write_placement(out: &Path, source: &Path, design: &Design) -> Result<(),
 
 /// Returns the files that [`read_design`] would read, if they exist.
 pub fn files_of(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
-    match Format::of(path) {
+    let mut files: Vec<PathBuf> = match Format::of(path) {
         Format::Bookshelf => bookshelf::files_of(path, options),
         Format::Def => {
             let named = options.lef.iter().map(PathBuf::as_path).chain([path]);
             named.chain(options.placement.as_deref()).filter_map(file::find).collect()
         }
-    }
+    };
+    files.extend(options.net_weights.as_deref().and_then(file::find));
+    files
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::design::{Design, DesignError, Nets};
 use crate::parallel::{self, cut, each_mut};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Stands in [`Netlist::pin_body`] for a node that does not move.
 pub const FIXED_PIN: u32 = u32::MAX;
@@ -39,25 +40,38 @@ pub const LARGE_NET: usize = 100;
 ///
 /// Every `Netlist` is whole: pins belong to one net each and are on bodies that
 /// exist. [`Netlist::from_design`] sees to that and nothing can change it
-/// afterwards, for operators read memory by it:
+/// afterwards, for operators read memory by it. Weights alone may change
+/// ([`Netlist::set_weights`]). Copies share all but the weights.
 ///
 /// ```compile_fail,E0616
 /// # use placefield::wirelength::Netlist;
 /// # fn lead_astray(mut netlist: Netlist) {
-/// netlist.pin_body[0] = 1_000_000;
+/// netlist.weight[0] = f64::NAN;
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Netlist {
+    connections: Arc<Connections>,
+    weight: Vec<f64>,
+    fixed_hpwl: f64,
+    pull: Pull,
+}
+
+/// All of a [`Netlist`] that stays the same when weights change.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Connections {
     smooth: usize,
     net_start: Vec<u32>,
-    weight: Vec<f64>,
+    /// The design's net that each net is, and how many the design has.
+    net: Vec<u32>,
+    nets_of_design: usize,
+    /// The design's nets that no movement changes, with their half-perimeters.
+    fixed: Vec<(u32, f64)>,
     pin_body: Vec<u32>,
     pin_x: Vec<f64>,
     pin_y: Vec<f64>,
     body_start: Vec<u32>,
     body_pin: Vec<u32>,
-    fixed_hpwl: f64,
 }
 
 impl Netlist {
@@ -74,8 +88,7 @@ impl Netlist {
     pub fn from_design(design: &Design, large: usize) -> Result<Self, DesignError> {
         design.check()?;
         let nets = design.nets.as_ref().ok_or(DesignError::NoNets)?;
-        let is_bad = |weight: &f64| !(weight.is_finite() && *weight >= 0.0);
-        if let Some(e) = nets.weight.iter().position(is_bad) {
+        if let Some(e) = bad_weight(&nets.weight) {
             let name = nets.names.iter().nth(e).filter(|name| !name.is_empty());
             let net = name.map_or_else(|| e.to_string(), str::to_owned);
             return Err(DesignError::NetWeight { net, weight: nets.weight[e] });
@@ -117,19 +130,48 @@ impl Netlist {
             }
         });
         let still = (0..nets.len()).filter(|&e| !moves[e]);
-        let mut list = Netlist {
+        let lengths = still.map(|e| (e as u32, design.net_hpwl(nets, e)));
+        let mut connections = Connections {
             smooth,
             net_start,
-            weight: order.iter().map(|&e| nets.weight[e]).collect(),
+            net: order.iter().map(|&e| e as u32).collect(),
+            nets_of_design: nets.len(),
+            fixed: lengths.filter(|(_, length)| *length != 0.0).collect(),
             pin_body,
             pin_x,
             pin_y,
-            body_start: Vec::new(),
-            body_pin: Vec::new(),
-            fixed_hpwl: still.map(|e| nets.weight[e] * design.net_hpwl(nets, e)).sum(),
+            ..Connections::default()
         };
-        list.index_bodies(design.movable().count());
+        connections.index_bodies(design.movable().count());
+        let mut list = Netlist {
+            connections: Arc::new(connections),
+            weight: Vec::new(),
+            fixed_hpwl: 0.0,
+            pull: Pull { most: 0.0, per_pin: 1.0 },
+        };
+        list.set_weights(&nets.weight)?;
         Ok(list)
+    }
+
+    /// Replaces the net weights: one for each net of the design that this netlist was made of, in
+    /// the design's order, those of nets that cannot change among them.
+    ///
+    /// # Errors
+    /// [`DesignError::Length`] when there are more or fewer weights than nets, and
+    /// [`DesignError::NetWeight`] when one is negative or not finite. Weights are then as before.
+    pub fn set_weights(&mut self, weights: &[f64]) -> Result<(), DesignError> {
+        let of = &self.connections;
+        if weights.len() != of.nets_of_design {
+            let (expected, found) = (of.nets_of_design, weights.len());
+            return Err(DesignError::Length { what: "net weights", expected, found });
+        }
+        if let Some(e) = bad_weight(weights) {
+            return Err(DesignError::NetWeight { net: e.to_string(), weight: weights[e] });
+        }
+        self.weight = of.net.iter().map(|&e| weights[e as usize]).collect();
+        self.fixed_hpwl = of.fixed.iter().map(|(e, length)| weights[*e as usize] * length).sum();
+        self.pull = of.pull(&self.weight);
+        Ok(())
     }
 
     /// Returns this netlist with the positions of fixed pins counted from this point of the die.
@@ -137,13 +179,13 @@ impl Netlist {
         if [x, y] == [0.0; 2] {
             return Cow::Borrowed(self);
         }
-        let mut moved = self.clone();
+        let mut moved = Connections::clone(&self.connections);
         let pins = moved.pin_x.iter_mut().zip(&mut moved.pin_y).zip(&moved.pin_body);
         for ((pin_x, pin_y), _) in pins.filter(|(_, body)| **body == FIXED_PIN) {
             *pin_x -= x;
             *pin_y -= y;
         }
-        Cow::Owned(moved)
+        Cow::Owned(Netlist { connections: Arc::new(moved), ..self.clone() })
     }
 
     /// Returns this netlist with every pin moved by `x`, `y` relative to the lower-left corner of
@@ -155,23 +197,24 @@ impl Netlist {
     #[must_use]
     pub fn with_pins_moved(&self, x: &[f64], y: &[f64]) -> Self {
         assert_eq!([x.len(), y.len()], [self.movable(); 2], "movable cells");
-        let mut moved = self.clone();
-        for (pin, &body) in self.pin_body.iter().enumerate().filter(|(_, b)| **b != FIXED_PIN) {
-            moved.pin_x[pin] += x[body as usize];
-            moved.pin_y[pin] += y[body as usize];
+        let mut moved = Connections::clone(&self.connections);
+        let pins = moved.pin_x.iter_mut().zip(&mut moved.pin_y).zip(&moved.pin_body);
+        for ((pin_x, pin_y), &body) in pins.filter(|(_, body)| **body != FIXED_PIN) {
+            *pin_x += x[body as usize];
+            *pin_y += y[body as usize];
         }
-        moved
+        Netlist { connections: Arc::new(moved), ..self.clone() }
     }
 
     /// Returns the number of nets in the weighted average, `0..smooth()`; the others count only in
     /// HPWL.
     pub fn smooth(&self) -> usize {
-        self.smooth
+        self.connections.smooth
     }
 
     /// Returns the first pin of each net, and the number of pins at the end.
     pub fn net_start(&self) -> &[u32] {
-        &self.net_start
+        &self.connections.net_start
     }
 
     /// Returns the weight of each net.
@@ -182,30 +225,30 @@ impl Netlist {
     /// Returns the movable cell that each pin sits on (its index among the bodies), or
     /// [`FIXED_PIN`].
     pub fn pin_body(&self) -> &[u32] {
-        &self.pin_body
+        &self.connections.pin_body
     }
 
     /// Returns the x of each pin from its body's left edge, layout units; for a [`FIXED_PIN`] its x
     /// on the die.
     pub fn pin_x(&self) -> &[f64] {
-        &self.pin_x
+        &self.connections.pin_x
     }
 
     /// Returns the y of each pin from its body's bottom edge, layout units; for a [`FIXED_PIN`] its
     /// y on the die.
     pub fn pin_y(&self) -> &[f64] {
-        &self.pin_y
+        &self.connections.pin_y
     }
 
     /// Returns the first entry in [`Netlist::body_pin`] of each movable cell, and the number of
     /// entries at the end.
     pub fn body_start(&self) -> &[u32] {
-        &self.body_start
+        &self.connections.body_start
     }
 
     /// Returns the pins of each movable cell that belong to nets `0..smooth()`, ascending.
     pub fn body_pin(&self) -> &[u32] {
-        &self.body_pin
+        &self.connections.body_pin
     }
 
     /// Returns the weighted HPWL of the nets that cannot change, layout units.
@@ -220,20 +263,20 @@ impl Netlist {
 
     /// Returns the number of pins.
     pub fn pins(&self) -> usize {
-        self.pin_body.len()
+        self.connections.pin_body.len()
     }
 
     /// Returns the number of movable cells.
     pub fn movable(&self) -> usize {
-        self.body_start.len().saturating_sub(1)
+        self.connections.body_start.len().saturating_sub(1)
     }
 
     /// Returns the pins of net `e`.
     ///
     /// # Panics
     /// When `e` is not below [`Netlist::nets`].
-    pub fn pins_of(&self, e: usize) -> std::ops::Range<usize> {
-        self.net_start[e] as usize..self.net_start[e + 1] as usize
+    pub fn pins_of(&self, e: usize) -> Range<usize> {
+        self.connections.pins_of(e)
     }
 
     /// Returns Σ of the net weights over the pins of each movable cell that take part in the
@@ -241,10 +284,10 @@ impl Netlist {
     pub fn pin_weights(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.movable()];
         by_range(&mut sums, |first, sums| {
-            for e in 0..self.smooth {
+            for e in 0..self.smooth() {
                 for p in self.pins_of(e) {
                     // That of a pin that is fixed is beyond every range.
-                    let body = (self.pin_body[p] as usize).wrapping_sub(first);
+                    let body = (self.pin_body()[p] as usize).wrapping_sub(first);
                     sums.get_mut(body).into_iter().for_each(|sum| *sum += self.weight[e]);
                 }
             }
@@ -254,11 +297,21 @@ impl Netlist {
 
     /// Returns how strongly the nets in WA pull.
     pub fn pull(&self) -> Pull {
-        let of_pins = |e: usize| self.weight[e] * self.pins_of(e).len() as f64;
+        self.pull
+    }
+}
+
+impl Connections {
+    fn pins_of(&self, e: usize) -> Range<usize> {
+        self.net_start[e] as usize..self.net_start[e + 1] as usize
+    }
+
+    fn pull(&self, weight: &[f64]) -> Pull {
+        let of_pins = |e: usize| weight[e] * self.pins_of(e).len() as f64;
         let pins = f64::from(self.net_start[self.smooth]);
         let mean = (0..self.smooth).map(of_pins).sum::<f64>() / pins;
         Pull {
-            most: 4.0 * self.weight[..self.smooth].iter().sum::<f64>(),
+            most: 4.0 * weight[..self.smooth].iter().sum::<f64>(),
             per_pin: if mean > 0.0 { mean } else { 1.0 },
         }
     }
@@ -303,6 +356,11 @@ pub struct Pull {
     /// Mean net weight of a pin, or 1 if all weights are 0. The placer measures gradients in this
     /// unit, so that a placement is the same for any scale of the net weights.
     pub per_pin: f64,
+}
+
+/// Returns the first net whose weight is negative or not finite.
+fn bad_weight(weights: &[f64]) -> Option<usize> {
+    weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0))
 }
 
 /// Pin `p` from the lower-left corner of its body, or where it is on the die when it is fixed.

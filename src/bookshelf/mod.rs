@@ -44,6 +44,7 @@ pub use write_design::write_design;
 #[cfg(feature = "cli")]
 pub(crate) use write_design::{check as check_writable, design_paths};
 pub use wts::parse_wts;
+pub(crate) use wts::read_net_weights;
 
 pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
 pub use crate::text::index::NameIndex;

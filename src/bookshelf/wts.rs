@@ -5,10 +5,11 @@
 use super::chunks::{self, Source};
 use super::lexer::{self, unwrap_miss};
 use super::notes::{Contents, Notes, Tally};
-use crate::design::Names;
+use crate::design::{Names, Nets};
 use crate::text::error::{FileError, Miss};
+use crate::text::file::Text;
 use crate::text::index::NameIndex;
-use crate::warning::WarningCode;
+use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
 /// Reads a `.wts` file's text: the weight of each of the nets called `nets`, 1 where the file gives
@@ -26,17 +27,32 @@ pub fn parse_wts(
     nets: &Names,
     nodes: &NameIndex,
 ) -> Result<Contents<Vec<f64>>, FileError> {
-    Contents::of(text, path, parse(text, nets, nodes))
+    Contents::of(text, path, parse(text, nets, nodes, vec![1.0; nets.len()]))
+}
+
+/// Reads the file of net weights at `path`, in the format of a `.wts` file, compressed or not; a
+/// net that it does not name keeps its weight in `nets`. Names of no net are a warning.
+///
+/// # Errors
+/// If the file cannot be read, and at the first line that is not a name and a weight from 0 to
+/// 1e100.
+pub(crate) fn read_net_weights(path: &Path, nets: &mut Nets) -> Result<Vec<Warning>, FileError> {
+    let text = Text::open(path).map_err(|error| FileError::io(path, error))?;
+    let none = Names::default();
+    let parsed = parse(&text, &nets.names, &NameIndex::new(&none), nets.weight.clone());
+    let Contents { content, warnings } = Contents::of(&text, path, parsed)?;
+    nets.weight = content;
+    Ok(warnings)
 }
 
 fn parse<'a>(
     text: &'a [u8],
     nets: &Names,
     nodes: &NameIndex,
+    mut weight: Vec<f64>,
 ) -> Result<(Vec<f64>, Notes<'a>), Miss<'a>> {
     let source = Source::Held(text);
     let ([], body) = lexer::header(text, "wts", [])?;
-    let mut weight = vec![1.0; nets.len()];
     let mut notes = Notes::default();
     if body.is_empty() {
         return Ok((weight, notes));

@@ -509,10 +509,26 @@ impl Charge {
         &self.margin
     }
 
-    /// Moves the movable nodes of `design` to where their bodies have their lower-left corners.
-    pub(crate) fn settle(&self, design: &mut Design, x: &[f64], y: &[f64]) {
+    /// Moves the movable nodes of `design`, which the charge is of, to where their bodies have their
+    /// lower-left corners: the first values of `x` and `y`, layout units.
+    ///
+    /// # Panics
+    /// When `x` or `y` has fewer values than there are movable cells, or `design` more of them.
+    pub fn settle(&self, design: &mut Design, x: &[f64], y: &[f64]) {
         let of_cells: Vec<f64> = (0..self.movable).map(|i| x[i] + self.margin(i)).collect();
         design.settle(&of_cells, y);
+    }
+
+    /// Sets the first values of `x` and `y`, layout units, to the lower-left corners of the bodies
+    /// of the movable nodes of `design`: the inverse of [`Charge::settle`].
+    ///
+    /// # Panics
+    /// When `x` or `y` has fewer values than `design` has movable nodes.
+    pub fn corners(&self, design: &Design, x: &mut [f64], y: &mut [f64]) {
+        for (cell, node) in design.movable().enumerate() {
+            x[cell] = design.placement.x[node] - self.margin(cell);
+            y[cell] = design.placement.y[node];
+        }
     }
 
     /// Returns the height of every body, layout units.

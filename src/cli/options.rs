@@ -33,6 +33,9 @@ pub(crate) struct DesignArgs {
     /// stay where the design has them. eval: once for each
     #[arg(long, value_name = "FILE")]
     pub(crate) pl: Vec<PathBuf>,
+    /// Net weights, a name and a weight on each line, as in a .wts file; other nets keep theirs
+    #[arg(long, value_name = "FILE")]
+    net_weights: Option<PathBuf>,
     /// Where the .nets file counts pin offsets from; center unless given
     #[arg(long, value_parser = pin_offset(), value_name = "ORIGIN")]
     pin_offset: Option<PinOffset>,
@@ -244,6 +247,7 @@ impl DesignArgs {
         let options = options.pin_position(self.pin_position());
         let mut options = options.keep_fillers(self.keep_fillers);
         options.placement = self.pl.first().cloned();
+        options.net_weights.clone_from(&self.net_weights);
         options
     }
 

@@ -20,6 +20,7 @@
 
 use super::matrix::SharedMatrix;
 use super::simd::vectorised;
+use crate::engine::{EngineError, check_lengths};
 use crate::memory::filled;
 use crate::parallel::{self, chunks, chunks_mut, each_mut};
 use crate::real::Real;
@@ -34,6 +35,9 @@ const MOST_GROUPED: usize = 32;
 const BLOCK_PINS: usize = 8192;
 /// Bodies of one task at least.
 const BODIES: usize = 4096;
+
+/// Stands for a net where a group has fewer than [`LANES`].
+const NO_NET: u32 = u32::MAX;
 
 /// A number of each net of a group.
 type Lanes<T> = [T; LANES];
@@ -64,11 +68,14 @@ struct Nets<T> {
     /// weighted average.
     body: Vec<u32>,
     offset: Vec<[T; 2]>,
-    /// Weights of the nets in groups.
+    /// Weights of the nets in groups, and which nets these are; none has [`NO_NET`].
     grouped_weight: Vec<T>,
-    /// The first pin of every other net, and the number of pins at the end; and its weight.
+    grouped: Vec<u32>,
+    /// The first pin of every other net, and the number of pins at the end; its weight, and which
+    /// net it is.
     start: Vec<u32>,
     weight: Vec<f64>,
+    others: Vec<u32>,
 }
 
 /// Some nets, next to one another, and what is computed of them.
@@ -115,7 +122,8 @@ impl<T: Real> CpuWirelength<T> {
             &(netlist.smooth()..netlist.nets()).collect::<Vec<_>>(),
             BlockNets::Measured,
         );
-        let Layout { nets, blocks, place, .. } = made;
+        let Layout { mut nets, blocks, place, .. } = made;
+        nets.weigh(netlist.weight());
         let zero = [T::zero(); 2];
         CpuWirelength {
             nets,
@@ -127,6 +135,19 @@ impl<T: Real> CpuWirelength<T> {
             body_pin: netlist.body_pin().iter().map(|&pin| place[pin as usize]).collect(),
             fixed_hpwl: netlist.fixed_hpwl(),
         }
+    }
+
+    /// Takes the net weights of `netlist`, which is the one that this was made of, with other
+    /// weights ([`Netlist::set_weights`]).
+    ///
+    /// # Errors
+    /// When `netlist` has another number of nets.
+    pub fn set_weights(&mut self, netlist: &Netlist) -> Result<(), EngineError> {
+        let grouped = self.nets.grouped.iter().filter(|net| **net != NO_NET).count();
+        check_lengths(grouped + self.nets.others.len(), &[("nets", netlist.nets())])?;
+        self.nets.weigh(netlist.weight());
+        self.fixed_hpwl = netlist.fixed_hpwl();
+        Ok(())
     }
 
     /// Returns the wirelength with the bodies' lower-left corners at `x`, `y`, smoothed by `gamma`
@@ -243,7 +264,7 @@ impl<'a, T: Real> Layout<'a, T> {
         let Some(&first) = nets.first() else { return };
         let pins_of_a_net = self.netlist.pins_of(first).len();
         for nets in nets.chunks((BLOCK_PINS / pins_of_a_net).next_multiple_of(LANES)) {
-            let (first, first_pin) = (self.nets.grouped_weight.len(), self.nets.body.len());
+            let (first, first_pin) = (self.nets.grouped.len(), self.nets.body.len());
             for group in nets.chunks(LANES) {
                 for pin in 0..pins_of_a_net {
                     for lane in 0..LANES {
@@ -251,10 +272,9 @@ impl<'a, T: Real> Layout<'a, T> {
                         self.add_pin(net.map(|start| start + pin));
                     }
                 }
-                let weights = group.iter().map(|&e| T::of(self.netlist.weight()[e]));
-                self.nets.grouped_weight.extend(weights);
-                let whole = self.nets.grouped_weight.len().next_multiple_of(LANES);
-                self.nets.grouped_weight.resize(whole, T::zero());
+                self.nets.grouped.extend(group.iter().map(|&e| e as u32));
+                let whole = self.nets.grouped.len().next_multiple_of(LANES);
+                self.nets.grouped.resize(whole, NO_NET);
             }
             self.add_block(BlockNets::Grouped { pins_of_a_net, first }, first_pin, pins_of_a_net);
         }
@@ -263,15 +283,15 @@ impl<'a, T: Real> Layout<'a, T> {
     /// Adds nets one after the other.
     fn add_single(&mut self, nets: &[usize], kind: fn(Range<usize>) -> BlockNets) {
         let (mut first, mut first_pin, mut largest) =
-            (self.nets.weight.len(), self.nets.body.len(), 0);
+            (self.nets.others.len(), self.nets.body.len(), 0);
         for (k, &e) in nets.iter().enumerate() {
             let pins = self.netlist.pins_of(e);
             largest = largest.max(pins.len());
             pins.for_each(|pin| self.add_pin(Some(pin)));
             self.nets.start.push(self.nets.body.len() as u32);
-            self.nets.weight.push(self.netlist.weight()[e]);
+            self.nets.others.push(e as u32);
             if self.nets.body.len() - first_pin >= BLOCK_PINS || k + 1 == nets.len() {
-                let last = self.nets.weight.len();
+                let last = self.nets.others.len();
                 self.add_block(kind(first..last), first_pin, (2 * largest).div_ceil(LANES));
                 (first, first_pin, largest) = (last, self.nets.body.len(), 0);
             }
@@ -280,6 +300,15 @@ impl<'a, T: Real> Layout<'a, T> {
 }
 
 impl<T: Real> Nets<T> {
+    /// Sets the weights of all nets; that of no net is 0.
+    fn weigh(&mut self, weight: &[f64]) {
+        let of = |net: &u32| weight.get(*net as usize).copied().unwrap_or(0.0);
+        self.grouped_weight.clear();
+        self.grouped_weight.extend(self.grouped.iter().map(|net| T::of(of(net))));
+        self.weight.clear();
+        self.weight.extend(self.others.iter().map(of));
+    }
+
     #[inline(always)]
     fn position(&self, pin: usize, corners: &[[T; 2]]) -> [T; 2] {
         let ([x, y], [dx, dy]) = (corners[self.body[pin] as usize], self.offset[pin]);

@@ -1,6 +1,8 @@
 //! One global placement, and those that go on from it.
 
-use super::{FlowError, FlowOptions, Host, Overflow, Part, Subject, ended, of_bodies};
+use super::{
+    Between, FlowError, FlowOptions, Host, Overflow, Part, Settle, Subject, ended, of_bodies,
+};
 use crate::charge::Charge;
 use crate::design::Design;
 use crate::legalize::{Progress, legalize_macros};
@@ -33,27 +35,45 @@ pub struct Global {
     pub records: Vec<Record>,
     /// From the first evaluation to the last, with what the host did meanwhile.
     pub seconds: f64,
+    /// Whether the host replaced the design's net weights.
+    reweighed: bool,
 }
 
 impl Global {
     /// Steps until the placement ends, or the host or the clock ends it; `records` are those of the
-    /// iterations so far.
+    /// iterations so far. `settle` sets the cells of `design` to a placement of the bodies.
     pub(super) fn descend<H: Host>(
         placer: &mut Placer<'_>,
         mut records: Vec<Record>,
+        design: &mut Design,
+        settle: Settle<'_>,
         deadline: Option<Instant>,
         host: &mut H,
     ) -> Result<Self, H::Error> {
         let begun = Instant::now();
-        host.follow(placer, &records)?;
-        while let Some(record) = placer.step().map_err(FlowError::from)? {
+        let mut reweighed = false;
+        loop {
+            host.follow(placer, &records)?;
+            let weights = host.net_weights(&mut Between { design, placer, settle })?;
+            if let (Some(weights), Some(nets)) = (weights, &mut design.nets) {
+                placer.set_net_weights(&weights).map_err(FlowError::from)?;
+                (nets.weight, reweighed) = (weights, true);
+            }
+            let Some(record) = placer.step().map_err(FlowError::from)? else { break };
             records.push(*record);
             if let Some(outcome) = ended(host, deadline) {
                 placer.stop(outcome);
             }
-            host.follow(placer, &records)?;
         }
-        Ok(Self::of(placer, records, begun).map_err(FlowError::from)?)
+        let mut global = Self::of(placer, records, begun).map_err(FlowError::from)?;
+        global.reweighed = reweighed;
+        Ok(global)
+    }
+
+    /// Returns the net weights of `design` if they were replaced in this descent.
+    pub(super) fn new_weights<'a>(&self, design: &'a Design) -> Option<&'a [f64]> {
+        let nets = design.nets.as_ref().filter(|_| self.reweighed)?;
+        Some(&nets.weight)
     }
 
     fn of(
@@ -70,7 +90,7 @@ impl Global {
         };
         let outcome = placer.outcome().unwrap_or(Outcome::Interrupted);
         let seconds = begun.elapsed().as_secs_f64();
-        Ok(Global { outcome, iteration, x, y, overflow, records, seconds })
+        Ok(Global { outcome, iteration, x, y, overflow, records, seconds, reweighed: false })
     }
 
     /// The start of this placement, which is where `charge` has its bodies.
@@ -126,10 +146,7 @@ impl Global {
         let mut global = beside?;
         // In terms of all bodies, on the bins that they were placed on at first.
         (global.x, global.y) = (self.x.clone(), self.y.clone());
-        for (i, node) in design.movable().enumerate() {
-            global.x[i] = design.placement.x[node] - subject.charge.margin(i);
-            global.y[i] = design.placement.y[node];
-        }
+        subject.charge.corners(design, &mut global.x, &mut global.y);
         global.overflow = Overflow {
             standard_cells: Some(global.overflow.smoothed),
             ..Overflow::at(subject.charge, &global.x, &global.y)
@@ -148,16 +165,24 @@ impl Global {
         host: &mut H,
     ) -> Result<Self, H::Error> {
         let (charge, netlist) = options.bodies.of(design)?;
-        let netlist = of_bodies(&netlist, &charge);
+        let mut netlist = of_bodies(&netlist, &charge);
         let mut backend = host.backend(&charge, &netlist)?;
         host.begin(Part::Beside(macros));
-        let mut place = options.place.warm(true);
+        // The iterations of both descents count.
+        let done = self.records.last().map_or(0, |record| record.iteration);
+        let left = options.place.iterations.saturating_sub(done);
+        let mut place = options.place.iterations(left).warm(true);
         place.schedule.density_share = FIRST_SHARE;
         let (x, y) = (charge.initial_x(), charge.initial_y());
         let mut placer = Placer::new(&mut *backend, x, y, &place).map_err(FlowError::from)?;
         let first = *placer.last();
-        let next = Self::descend(&mut placer, vec![first], options.global_deadline(), host)?;
+        let settle = |design: &mut Design, x: &[f64], y: &[f64]| charge.settle(design, x, y);
+        let (first, deadline) = (vec![first], options.global_deadline());
+        let next = Self::descend(&mut placer, first, design, &settle, deadline, host)?;
         drop(backend);
+        if let Some(weights) = next.new_weights(design) {
+            netlist.to_mut().set_weights(weights).map_err(FlowError::from)?;
+        }
         let went_on = self.clone().followed_by(next, true);
         let subject = Subject { charge: &charge, netlist: &netlist };
         let reached = went_on.improved(design, subject, rounds, options, host)?;
@@ -195,8 +220,15 @@ impl Global {
             let mut placer =
                 Placer::new(&mut *backend, &grown.x, &grown.y, &again).map_err(FlowError::from)?;
             let first = *placer.last();
-            let mut next =
-                Self::descend(&mut placer, vec![first], options.global_deadline(), host)?;
+            let settle = |design: &mut Design, x: &[f64], y: &[f64]| {
+                let (x, y) = state.at_own_size(x, y);
+                charge.settle(design, &x, &y);
+            };
+            let (first, deadline) = (vec![first], options.global_deadline());
+            let mut next = Self::descend(&mut placer, first, design, &settle, deadline, host)?;
+            if let Some(weights) = next.new_weights(design) {
+                state.set_net_weights(weights).map_err(FlowError::from)?;
+            }
             (x, y) = (next.x.clone(), next.y.clone());
             // The result is written and reported with the cells at their own sizes.
             (next.x, next.y) = state.at_own_size(&x, &y);

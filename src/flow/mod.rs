@@ -270,6 +270,39 @@ pub enum Part {
     Detailed,
 }
 
+/// Sets the cells of a design to positions of the bodies.
+type Settle<'a> = &'a dyn Fn(&mut Design, &[f64], &[f64]);
+
+/// A placement between two iterations of a descent.
+pub struct Between<'a, 'b> {
+    design: &'a mut Design,
+    placer: &'a mut Placer<'b>,
+    settle: Settle<'a>,
+}
+
+impl Between<'_, '_> {
+    /// Returns the last iteration.
+    pub fn last(&self) -> &Record {
+        self.placer.last()
+    }
+
+    /// Ends the descent: this placement is its result, and the later stages follow.
+    pub fn stop(&mut self) {
+        self.placer.stop(Outcome::Stopped);
+    }
+
+    /// Returns the design with its cells where the last iteration has them; they are copied at
+    /// each call.
+    ///
+    /// # Errors
+    /// When the device failed.
+    pub fn design(&mut self) -> Result<&Design, FlowError> {
+        let (x, y) = self.placer.positions()?;
+        (self.settle)(self.design, &x, &y);
+        Ok(self.design)
+    }
+}
+
 /// The caller of a placement: it provides the backend and follows the progress.
 pub trait Host {
     /// Error of the host or of the placement.
@@ -299,12 +332,26 @@ pub trait Host {
 
     /// Called at the start of a descent and after each of its iterations; `records` has all its
     /// iterations so far, the last of them the placer's. If the placer has an outcome, no other
-    /// iteration follows.
+    /// iteration follows; [`Placer::stop`] with [`Outcome::Stopped`] makes this placement the
+    /// result of the descent, and the later stages follow.
     ///
     /// # Errors
     /// An error ends the placement without a result.
     fn follow(&mut self, _placer: &mut Placer<'_>, _records: &[Record]) -> Result<(), Self::Error> {
         Ok(())
+    }
+
+    /// Called after [`Host::follow`]. Returns new weights of the design's nets, one for each in the
+    /// design's order, or `None` to go on with the present ones. The design then has them, also in
+    /// the later stages and seeds.
+    ///
+    /// # Errors
+    /// An error ends the placement without a result.
+    fn net_weights(
+        &mut self,
+        _between: &mut Between<'_, '_>,
+    ) -> Result<Option<Vec<f64>>, Self::Error> {
+        Ok(None)
     }
 
     /// Whether the placement is to end with its present result; called after every iteration, and
@@ -453,12 +500,11 @@ pub fn place<H: Host>(
     check_sizes(design, charge)?;
     let wanted = options.routability.as_ref().map_or(Ok(()), RoutabilityOptions::check);
     wanted.map_err(|error| FlowError::Routability(error.into()))?;
-    let netlist = &*of_bodies(netlist, charge);
-    let subject = Subject { charge, netlist };
+    let mut netlist = of_bodies(netlist, charge);
     let (place, noise) = (&options.place, options.noise);
     let start = |seed| global::first_positions(charge, place, noise, seed);
     // The first start is made while the engine is.
-    let (backend, first) = join(|| start(options.seed), || host.backend(charge, netlist));
+    let (backend, first) = join(|| start(options.seed), || host.backend(charge, &netlist));
     let mut backend = backend?;
     let mut resumed = host.resume(&mut *backend)?;
     let mut backend = Some(backend);
@@ -469,7 +515,7 @@ pub fn place<H: Host>(
     for seed in (0..u64::from(options.seeds.max(1))).map(|k| options.seed.wrapping_add(k)) {
         let mut machine = match backend.take() {
             Some(machine) => machine,
-            None => host.backend(charge, netlist)?,
+            None => host.backend(charge, &netlist)?,
         };
         host.begin(Part::Seed(seed));
         // The stages before have turned cells, which pins go by.
@@ -486,12 +532,18 @@ pub fn place<H: Host>(
                 (placer, vec![first])
             }
         };
-        let global = Global::descend(&mut placer, records, options.global_deadline(), host)?;
+        let settle = |design: &mut Design, x: &[f64], y: &[f64]| charge.settle(design, x, y);
+        let deadline = options.global_deadline();
+        let global = Global::descend(&mut placer, records, design, &settle, deadline, host)?;
+        if let Some(weights) = global.new_weights(design) {
+            netlist.to_mut().set_weights(weights).map_err(FlowError::from)?;
+        }
         // The stages that follow need the device's memory.
         match options.routability.is_some() || !charge.movable_macros().is_empty() {
             false => backend = Some(machine),
             true => drop(machine),
         }
+        let subject = Subject { charge, netlist: &netlist };
         let placed = stages_of(design, subject, global, seed, options, host)?;
         seconds += placed.global.seconds;
         seeds.push(placed.summary());
@@ -542,8 +594,12 @@ fn stages_of<H: Host>(
     let rowless = goes_on && design.rows.is_empty();
     let goes_on = goes_on && !rowless;
     let mut rounds = Vec::new();
-    charge.settle(design, charge.initial_x(), charge.initial_y());
-    let origin = design.placement.clone();
+    // Only a limit on displacements counts from the start.
+    let origin = limit.map(|rows| {
+        charge.settle(design, charge.initial_x(), charge.initial_y());
+        (design.placement.clone(), rows)
+    });
+    let within = origin.as_ref().map(|(origin, rows)| (origin, *rows));
     charge.settle(design, &global.x, &global.y);
     let home = design.placement.clone();
     let mut beside = None;
@@ -577,10 +633,10 @@ fn stages_of<H: Host>(
         let mut before = None;
         if goes_on && global.outcome != Outcome::Interrupted {
             let mut legalize = options.legalize;
-            if let Some(rows) = limit.filter(|_| global.iteration > 0) {
+            if let Some((origin, rows)) = within.filter(|_| global.iteration > 0) {
                 // One half is for the global stage, the other one for the legal stage.
                 legalize = legalize.max_displacement(Some(rows / 2.0));
-                pull_back(design, &origin, rows / 2.0);
+                pull_back(design, origin, rows / 2.0);
             }
             before = Some(design.placement.clone());
             host.begin(Part::Legal);
@@ -588,7 +644,6 @@ fn stages_of<H: Host>(
                 host.legalizing(progress);
                 ended(host, options.deadline)
             };
-            let within = limit.map(|rows| (&origin, rows));
             stages.legalize_within(design, &legalize, within, Some(charge), &mut watch)?;
         }
         let mut placed = Placed {
@@ -603,7 +658,7 @@ fn stages_of<H: Host>(
             seconds: 0.0,
         };
         if compares {
-            placed.refine(design, charge, limit.map(|_| &origin), options, host)?;
+            placed.refine(design, charge, within.map(|(origin, _)| origin), options, host)?;
         }
         if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
             best = Some((placed, design.placement.clone()));

@@ -105,14 +105,9 @@ impl StageReport {
     pub fn of(design: &Design, charge: Option<&Charge>, seconds: Option<f64>) -> Self {
         let overflow = charge.map(|charge| {
             // Fillers count nowhere.
-            let at = |column: &[f64], first: &[f64], margin: f64| {
-                let cells = design.movable().enumerate();
-                let cells = cells.map(|(i, node)| column[node] - margin * charge.margin(i));
-                cells.chain(first[charge.movable()..].iter().copied()).collect::<Vec<f64>>()
-            };
-            let (x, y) = (&design.placement.x, &design.placement.y);
-            let first = [charge.initial_x(), charge.initial_y()];
-            Overflow::at(charge, &at(x, first[0], 1.0), &at(y, first[1], 0.0))
+            let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
+            charge.corners(design, &mut x, &mut y);
+            Overflow::at(charge, &x, &y)
         });
         StageReport::new(design.hpwl(), overflow, seconds)
     }

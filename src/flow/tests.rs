@@ -16,6 +16,12 @@ struct OnCpu {
     iterations: usize,
     /// Asks to stop once this part has begun.
     last: Option<Part>,
+    /// The net that weighs a hundred times as much from iteration 50 of a descent on; and how far
+    /// its nodes were then.
+    critical: Option<usize>,
+    length: f64,
+    /// Ends descents after so many iterations.
+    enough: Option<usize>,
 }
 
 impl Host for OnCpu {
@@ -39,6 +45,22 @@ impl Host for OnCpu {
     fn follow(&mut self, _: &mut Placer<'_>, records: &[Record]) -> Result<(), FlowError> {
         self.iterations = records.len() - 1;
         Ok(())
+    }
+
+    fn net_weights(
+        &mut self,
+        between: &mut Between<'_, '_>,
+    ) -> Result<Option<Vec<f64>>, FlowError> {
+        let iteration = between.last().iteration;
+        if self.enough == Some(iteration) {
+            between.stop();
+        }
+        let Some(net) = self.critical.filter(|_| iteration == 50) else { return Ok(None) };
+        let design = between.design()?;
+        self.length = design.net_lengths().expect("it has nets")[net];
+        let mut weights = design.nets.as_ref().expect("it has nets").weight.clone();
+        weights[net] = 100.0;
+        Ok(Some(weights))
     }
 
     fn is_asked_to_stop(&mut self) -> bool {
@@ -135,6 +157,47 @@ fn cells_are_placed_again_beside_legal_macros() {
     assert_eq!(placed.global.x[..206], before.x[..]);
     let iterations = placed.global.records.iter().map(|record| record.iteration);
     assert!(iterations.eq(0..placed.global.records.len()));
+}
+
+#[test]
+fn both_descents_share_the_iterations() {
+    let mut design = design(6);
+    let whole = placed(&mut design.clone(), &FlowOptions::default(), &mut OnCpu::default());
+    let mut options = FlowOptions::default();
+    options.place.iterations = whole.global.records.len() - 20;
+    let limited = placed(&mut design, &options, &mut OnCpu::default());
+    let last = limited.global.records.last().unwrap().iteration;
+    // The second descent has an iteration 0 of its own.
+    assert_eq!(last, options.place.iterations + 1);
+}
+
+#[test]
+fn the_host_replaces_net_weights() {
+    // Without macros, and in both descents with them.
+    for macros in [0, 6] {
+        let mut before = design(macros);
+        let mut host = OnCpu::default();
+        placed(&mut before, &FlowOptions::default(), &mut host);
+        let mut after = design(macros);
+        let mut host = OnCpu { critical: Some(7), ..OnCpu::default() };
+        let placed = placed(&mut after, &FlowOptions::default(), &mut host);
+        assert!(placed.stages.is_legal());
+        assert_eq!(after.nets.as_ref().unwrap().weight[7], 100.0, "the design has the weights");
+        let [before, now] = [&before, &after].map(|design| design.net_lengths().unwrap()[7]);
+        assert!(now < 0.5 * before && host.length > 0.0, "{now} {before}");
+        let hpwl = after.hpwl().unwrap().weighted;
+        let reported = placed.stages.last().1.hpwl_weighted.unwrap();
+        assert!((reported - hpwl).abs() < 1e-9 * hpwl, "{reported} {hpwl}");
+    }
+}
+
+#[test]
+fn a_host_ends_the_descent_and_later_stages_follow() {
+    let mut host = OnCpu { enough: Some(30), ..OnCpu::default() };
+    let placed = placed(&mut design(0), &FlowOptions::default(), &mut host);
+    assert_eq!((placed.global.outcome, placed.global.iteration), (Outcome::Stopped, 30));
+    assert_eq!(placed.global.records.len(), 31);
+    assert!(placed.stages.is_legal() && placed.stages.last().0 == Stage::Detailed);
 }
 
 #[test]

@@ -14,14 +14,16 @@
 use crate::charge::Charge;
 use crate::engine::{Choice, DensityStats, Descriptor, EngineError, MapKind};
 use crate::grid::Map;
-use crate::wirelength::{Netlist, Pull};
+use crate::real::Real;
+use crate::wirelength::Netlist;
 use serde::{Deserialize, Serialize};
 
 /// Weights of the parts of the objective WA_γ + λ · density in one evaluation.
 ///
 /// The gradient is preconditioned by an estimate of the diagonal of its Hessian: that of body i is
 /// divided by max(1, β · Σ net weights of its pins + α · λ · area) (Lu et al., "ePlace", §5.3,
-/// where α and β are 1; here they are 1 / [`Pull::per_pin`]). With both next to zero the gradient is
+/// where α and β are 1; here they are 1 /
+/// [`Pull::per_pin`](crate::wirelength::Pull::per_pin)). With both next to zero the gradient is
 /// not preconditioned.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
@@ -37,11 +39,9 @@ pub struct Weights {
 
 /// Returns Σ of the net weights over the pins of each movable cell ([`Netlist::pin_weights`]);
 /// infinity for cells that the charge has fixed, so that a step does not move them.
-pub(crate) fn pin_weights(charge: &Charge, netlist: &Netlist) -> Vec<f64> {
-    let mut sums = netlist.pin_weights();
-    let fixed = sums.iter_mut().enumerate().filter(|(i, _)| charge.is_fixed(*i));
-    fixed.for_each(|(_, sum)| *sum = f64::INFINITY);
-    sums
+pub(crate) fn pin_weights<T: Real>(charge: &Charge, netlist: &Netlist) -> Vec<T> {
+    let sums = netlist.pin_weights().into_iter().enumerate();
+    sums.map(|(i, sum)| if charge.is_fixed(i) { T::infinity() } else { T::of(sum) }).collect()
 }
 
 /// Numbers of one evaluation: all data that is read back from a device.
@@ -57,12 +57,15 @@ pub struct Sample {
     pub hpwl: f64,
     /// Weighted-average wirelength, layout units.
     pub wirelength: f64,
+    /// Sum of the terms that were added ([`Term`](super::Term)), layout units.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub terms: f64,
     /// Smoothed overflow and maximum, fillers left out.
     #[serde(flatten)]
     pub density: DensityStats,
     /// Σ φ·ρ over bins.
     pub energy: f64,
-    /// Σ |∂WA| (L1 norm), before preconditioning.
+    /// Σ |∂(WA + terms)| (L1 norm), before preconditioning.
     pub wirelength_norm: f64,
     /// Σ |∂density| = Σ |force| (L1 norm), before preconditioning.
     pub density_norm: f64,
@@ -72,6 +75,10 @@ pub struct Sample {
     pub moved_squared: f64,
     /// Σ (g' − g)² of a proposal; zero in [`Backend::evaluate`].
     pub changed_squared: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 impl Sample {
@@ -88,6 +95,7 @@ impl Sample {
         [
             self.hpwl,
             self.wirelength,
+            self.terms,
             density.overflow,
             density.max,
             self.energy,
@@ -188,8 +196,15 @@ pub trait Backend {
     /// Returns the charge that is being placed. Bodies are its movable cells, then its fillers.
     fn charge(&self) -> &Charge;
 
-    /// Returns how strongly the nets pull.
-    fn pull(&self) -> Pull;
+    /// Returns the nets that connect the bodies, with their weights.
+    fn netlist(&self) -> &Netlist;
+
+    /// Replaces the net weights ([`Netlist::set_weights`]); nothing is made anew. The gradient at v
+    /// is then to be evaluated again.
+    ///
+    /// # Errors
+    /// As [`Netlist::set_weights`], with weights as before, and when the device failed.
+    fn set_net_weights(&mut self, weights: &[f64]) -> Result<(), EngineError>;
 
     /// Returns a description of the machine.
     fn descriptor(&self) -> Descriptor;

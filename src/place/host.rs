@@ -6,6 +6,7 @@
 
 use super::backend::{Backend, Held, Sample, StageSplit, Weights};
 use super::ready::Ready;
+use super::term::Term;
 use super::vectors::Vectors;
 use crate::charge::Charge;
 use crate::cpu::engine::{CpuEngine, milliseconds};
@@ -16,7 +17,7 @@ use crate::engine::{
 };
 use crate::grid::Map;
 use crate::real::Real;
-use crate::wirelength::{Netlist, Pull, Wirelength};
+use crate::wirelength::{Netlist, Wirelength};
 use std::time::Instant;
 
 /// Wirelength, steps and norms, with density by an engine.
@@ -24,8 +25,9 @@ use std::time::Instant;
 pub struct HostBackend<T: Real> {
     engine: CpuEngine<T>,
     wirelength: CpuWirelength<T>,
-    pull: Pull,
+    netlist: Netlist,
     vectors: Vectors<T>,
+    terms: Vec<Box<dyn Term<T>>>,
     map: Map<T>,
     ready: Ready,
     times: StageSplit,
@@ -41,13 +43,19 @@ impl<T: Real> HostBackend<T> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
             wirelength: CpuWirelength::new(&netlist.counted_from(charge.origin())),
-            pull: netlist.pull(),
+            netlist: netlist.clone(),
             vectors: Vectors::new(charge, netlist),
+            terms: Vec::new(),
             map: Map::filled(charge.stacked_bins()[0], charge.stacked_bins()[1], T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
             engine,
         })
+    }
+
+    /// Adds a term to the objective, before the placement begins.
+    pub fn add_term(&mut self, term: impl Term<T> + 'static) {
+        self.terms.push(Box::new(term));
     }
 
     /// Both gradients at v of the proposal, and g there.
@@ -68,6 +76,11 @@ impl<T: Real> HostBackend<T> {
         let [pull_x, pull_y] = pull;
         let (operator, gamma) = (&mut self.wirelength, weights.gamma);
         let Wirelength { hpwl, smooth } = operator.evaluate(x, y, gamma, pull_x, pull_y);
+        let cells = ..self.netlist.movable();
+        let mut terms = 0.0;
+        for term in &mut self.terms {
+            terms += term.add(&x[cells], &y[cells], [&mut pull_x[cells], &mut pull_y[cells]]);
+        }
         self.times.wirelength = milliseconds(start);
         self.times.density = stages.density;
         self.times.solve = stages.solve();
@@ -80,6 +93,7 @@ impl<T: Real> HostBackend<T> {
         Ok(Sample {
             hpwl,
             wirelength: smooth,
+            terms,
             density,
             energy,
             wirelength_norm: norms.pull,
@@ -100,8 +114,16 @@ impl<T: Real> Backend for HostBackend<T> {
         self.engine.charge()
     }
 
-    fn pull(&self) -> Pull {
-        self.pull
+    fn netlist(&self) -> &Netlist {
+        &self.netlist
+    }
+
+    fn set_net_weights(&mut self, weights: &[f64]) -> Result<(), EngineError> {
+        self.netlist.set_weights(weights)?;
+        self.wirelength.set_weights(&self.netlist)?;
+        self.vectors.set_pin_weights(self.engine.charge(), &self.netlist);
+        self.ready = self.ready.min(Ready::Started);
+        Ok(())
     }
 
     fn descriptor(&self) -> Descriptor {

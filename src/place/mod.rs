@@ -26,6 +26,7 @@ pub mod routability;
 pub mod schedule;
 mod standard;
 pub mod start;
+mod term;
 mod vectors;
 mod watch;
 
@@ -38,6 +39,7 @@ pub use options::{BadOption, PlaceOptions, Schedule};
 pub use placer::Placer;
 pub use record::Record;
 pub use standard::{OverflowParts, StandardCells};
+pub use term::Term;
 
 use crate::charge::ChargeError;
 use crate::engine::EngineError;
@@ -55,6 +57,8 @@ pub enum Outcome {
     OutOfIterations,
     /// The caller's time was spent before.
     OutOfTime,
+    /// The caller ended the descent at its last placement, which is the result.
+    Stopped,
     /// Overflow does not fall any more, however much the density weighs.
     Plateau,
     /// Wirelength and overflow grew both, even after the descent was taken up again from
@@ -72,7 +76,7 @@ impl Outcome {
     pub fn status(self) -> &'static str {
         match self {
             Outcome::Converged => "converged",
-            Outcome::OutOfIterations | Outcome::OutOfTime => "stopped",
+            Outcome::OutOfIterations | Outcome::OutOfTime | Outcome::Stopped => "stopped",
             Outcome::Plateau => "plateau",
             Outcome::Interrupted => "interrupted",
             Outcome::Diverged | Outcome::NotFinite => "diverged",

@@ -68,7 +68,7 @@ impl<'b> Placer<'b> {
         start_at(backend, x, y)?;
         // Cells that are fixed need a factor that is not zero.
         let factor = if options.precondition { 1.0 } else { f64::from(f32::MIN_POSITIVE) };
-        let pull = backend.pull();
+        let pull = backend.netlist().pull();
         let factor = factor / pull.per_pin;
         let gamma = base_gamma * schedule::gamma_factor(1.0);
         let mut weights = Weights { gamma, lambda: 0.0, pin_factor: factor, area_factor: factor };
@@ -157,7 +157,8 @@ impl<'b> Placer<'b> {
         }
         state.last.times = self.backend.times();
         state.last.sample = sample;
-        state.last.pressure = pressure(&sample, state.weights.lambda, self.backend.pull().most);
+        let most_pull = self.backend.netlist().pull().most;
+        state.last.pressure = pressure(&sample, state.weights.lambda, most_pull);
         state.watch.start(state.last.pressure, sample.hpwl);
         let charge = self.backend.charge();
         let bin = (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();
@@ -191,6 +192,48 @@ impl<'b> Placer<'b> {
         self.outcome.get_or_insert(outcome);
     }
 
+    /// Replaces the net weights: one for each net of the design, in its order. The descent goes on
+    /// from its present point, with λ and the step in the unit of the new weights
+    /// ([`Pull::per_pin`](crate::wirelength::Pull::per_pin)); the best placement is sought anew,
+    /// because wirelengths by other weights do not compare. Once the placement has ended, its result
+    /// stays. The last record keeps its numbers.
+    ///
+    /// # Errors
+    /// As [`Backend::set_net_weights`], and when the gradient is not finite.
+    pub fn set_net_weights(&mut self, weights: &[f64]) -> Result<(), PlaceError> {
+        let before = self.backend.netlist().pull().per_pin;
+        self.backend.set_net_weights(weights)?;
+        if self.outcome.is_some() {
+            return Ok(());
+        }
+        let scale = self.backend.netlist().pull().per_pin / before;
+        let state = &mut self.state;
+        for lambda in [&mut state.weights.lambda, &mut state.first_lambda] {
+            *lambda *= scale;
+        }
+        state.weights.pin_factor /= scale;
+        state.weights.area_factor /= scale;
+        state.step /= scale;
+        let sample = self.backend.evaluate(&state.weights)?;
+        if !sample.is_finite() {
+            return Err(PlaceError::NotFinite);
+        }
+        state.last.sample = sample;
+        state.watch.reweigh(sample.hpwl, scale);
+        self.keep_if_best()
+    }
+
+    /// Keeps the placement if it is the best so far.
+    fn keep_if_best(&mut self) -> Result<(), PlaceError> {
+        let Record { iteration, sample, .. } = self.state.last;
+        let (overflow, hpwl) = (sample.density.overflow, sample.hpwl);
+        let now = Best { iteration, overflow, hpwl, lambda: self.state.weights.lambda };
+        if self.state.watch.is_best(now) {
+            self.backend.keep()?;
+        }
+        Ok(())
+    }
+
     /// Does one iteration and returns its record, or `None` once the placement has ended.
     ///
     /// # Errors
@@ -222,7 +265,7 @@ impl<'b> Placer<'b> {
             sample,
             gamma: weights.gamma,
             lambda: weights.lambda,
-            pressure: pressure(&sample, weights.lambda, self.backend.pull().most),
+            pressure: pressure(&sample, weights.lambda, self.backend.netlist().pull().most),
             overflow_standard_cells: None,
             step,
             tries,
@@ -274,7 +317,8 @@ impl<'b> Placer<'b> {
         let (charge, state) = (self.backend.charge(), &self.state);
         let density = (state.last.sample.density.max - 1.0).max(0.0) / charge.grid().bin_x();
         let weight = state.weights.lambda * mean_area(charge);
-        let most = if self.options.precondition { self.backend.pull().per_pin } else { f64::MAX };
+        let per_pin = self.backend.netlist().pull().per_pin;
+        let most = if self.options.precondition { per_pin } else { f64::MAX };
         MOST_OVERSHOOT / (density * weight.min(most))
     }
 
@@ -288,7 +332,7 @@ impl<'b> Placer<'b> {
     /// statistics, until all at once they converge, at an iteration that
     /// rounding decides.
     fn short_nets_step(&self) -> f64 {
-        MOST_GAMMAS * self.state.weights.gamma / self.backend.pull().per_pin
+        MOST_GAMMAS * self.state.weights.gamma / self.backend.netlist().pull().per_pin
     }
 
     /// Keeps the placement if it is the best so far, and decides whether it is the last.
@@ -300,11 +344,7 @@ impl<'b> Placer<'b> {
             return Ok(());
         }
         let overflow = sample.density.overflow;
-        let next = self.state.weights.lambda;
-        let now = Best { iteration, overflow, hpwl: sample.hpwl, lambda: next };
-        if self.state.watch.is_best(now) {
-            self.backend.keep()?;
-        }
+        self.keep_if_best()?;
         if self.has_converged()? {
             self.outcome = Some(Outcome::Converged);
             return Ok(());
@@ -398,7 +438,7 @@ impl<'b> Placer<'b> {
     }
 
     /// Returns the iteration whose placement is the result: the last one where the overflow asked
-    /// for was reached, else the best trade-off seen.
+    /// for was reached or the caller stopped the descent, else the best trade-off seen.
     pub fn result_iteration(&self) -> usize {
         let best = self.state.watch.best().map_or(0, |best| best.iteration);
         if self.result() == Held::Kept { best } else { self.state.last.iteration }
@@ -406,7 +446,7 @@ impl<'b> Placer<'b> {
 
     fn result(&self) -> Held {
         match self.outcome {
-            None | Some(Outcome::Converged) => Held::Current,
+            None | Some(Outcome::Converged | Outcome::Stopped) => Held::Current,
             Some(_) => Held::Kept,
         }
     }

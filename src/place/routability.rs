@@ -23,7 +23,7 @@ use crate::charge::{Charge, ChargeError};
 use crate::congestion::{
     Capacity, CongestionError, Convention, Demand, Directions, Figures, RoutingGrid,
 };
-use crate::design::Design;
+use crate::design::{Design, DesignError};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::parallel;
 use crate::wirelength::Netlist;
@@ -198,6 +198,14 @@ impl Routability {
             demand: None,
             rounds: 0,
         })
+    }
+
+    /// Replaces the net weights of the rounds to come ([`Netlist::set_weights`]).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_net_weights(&mut self, weights: &[f64]) -> Result<(), DesignError> {
+        self.netlist.set_weights(weights)
     }
 
     /// Returns the lower-left corners of the bodies at their own sizes, from those at their present

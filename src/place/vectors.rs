@@ -63,18 +63,24 @@ impl<T: Real> Vectors<T> {
     /// Zeros for every body of `charge`.
     pub(super) fn new(charge: &Charge, netlist: &Netlist) -> Self {
         let bodies = charge.bodies();
-        let mut pins = pin_weights(charge, netlist);
-        pins.resize(bodies, 0.0);
         let areas = charge.width().iter().zip(charge.height()).map(|(w, h)| w * h);
         let zeros = || [vec![T::zero(); bodies], vec![T::zero(); bodies]];
-        Vectors {
+        let mut vectors = Vectors {
             bounds: Bounds::of(charge),
-            preconditioner: pins.iter().zip(areas).map(|(&p, a)| (T::of(p), T::of(a))).collect(),
+            preconditioner: areas.map(|area| (T::zero(), T::of(area))).collect(),
             points: Nesterov::new(bodies),
             pull: zeros(),
             kept: Kept::Nowhere,
             aside: zeros(),
-        }
+        };
+        vectors.set_pin_weights(charge, netlist);
+        vectors
+    }
+
+    /// Takes the net weights of the cells' pins.
+    pub(super) fn set_pin_weights(&mut self, charge: &Charge, netlist: &Netlist) {
+        let pins = self.preconditioner.iter_mut().zip(pin_weights(charge, netlist));
+        pins.for_each(|((pins, _), weight)| *pins = weight);
     }
 
     /// Returns one of the vectors, or the placement kept.

@@ -153,6 +153,16 @@ impl Watch {
         }
     }
 
+    /// Wires are measured by other net weights from here on, and HPWL is this; λ was multiplied by
+    /// `scale`.
+    pub(super) fn reweigh(&mut self, hpwl: f64, scale: f64) {
+        (self.hpwl, self.settled) = (hpwl, false);
+        (self.best, self.lowest) = (None, f64::INFINITY);
+        self.before[1] = f64::MAX;
+        self.window[1] = f64::MAX;
+        self.lambda *= scale;
+    }
+
     /// Whether wires and density were in balance since the start.
     pub(super) fn is_balanced(&self) -> bool {
         self.imbalance == 0.0

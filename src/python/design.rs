@@ -31,7 +31,7 @@ pub(super) struct Design {
     /// Movable nodes without a position.
     unplaced: Vec<u32>,
     /// Nets of this many pins or more left out.
-    wirelength: Mutex<Option<(usize, CpuWirelength<f64>)>>,
+    wirelength: Mutex<Option<(usize, Netlist, CpuWirelength<f64>)>>,
     /// Maps of congestion on a device.
     #[cfg(feature = "cuda")]
     pub(super) congestion: super::on_device::KeptCongestion,
@@ -76,6 +76,7 @@ pub(super) fn read_design(
         .pin_position(pin_position.unwrap_or_default())
         .keep_fillers(keep_fillers);
     reading.placement = options.paths("pl")?.pop();
+    reading.net_weights = options.paths("net_weights")?.pop();
     detached(py, move || {
         let loaded = formats::read_design(&path, &reading)?;
         let (mut design, mut warnings) = (loaded.design, loaded.warnings);
@@ -323,6 +324,9 @@ impl Design {
         let large = most.map_or(Netlist::ALL, |most| most as usize + 1);
         let (x, y) = (ImportedArray::take(x, "x", 1)?, ImportedArray::take(y, "y", 1)?);
         let mut gradient = ImportedArray::take(gradient, "gradient", 1)?;
+        let weights = options.get("weights")?;
+        let weights = weights.map(|weights| ImportedArray::take(&weights, "weights", 1));
+        let weights = weights.transpose()?;
         detached(py, || {
             let movable = self.design.movable().count();
             x.check_shape(&[&[movable]])?;
@@ -330,13 +334,23 @@ impl Design {
             gradient.check_shape(&[&[2, movable]])?;
             let (gradient_x, gradient_y) = gradient.values_mut::<f64>()?.split_at_mut(movable);
             let mut kept = self.wirelength.lock().unwrap_or_else(PoisonError::into_inner);
-            let (_, wirelength) = match &mut *kept {
+            let (_, netlist, wirelength) = match &mut *kept {
                 Some(kept) if kept.0 == large => kept,
                 kept => {
                     let netlist = Netlist::from_design(&self.design, large)?;
-                    kept.insert((large, CpuWirelength::new(&netlist)))
+                    let wirelength = CpuWirelength::new(&netlist);
+                    kept.insert((large, netlist, wirelength))
                 }
             };
+            let own = self.design.nets.as_ref().map_or(&[][..], |nets| &nets.weight);
+            if let Some(weights) = &weights {
+                weights.check_shape(&[&[own.len()]])?;
+            }
+            netlist.set_weights(match &weights {
+                Some(weights) => weights.values()?,
+                None => own,
+            })?;
+            wirelength.set_weights(netlist)?;
             let found =
                 wirelength.evaluate(x.values()?, y.values()?, gamma, gradient_x, gradient_y);
             Ok((found.smooth, found.hpwl))

@@ -1,19 +1,21 @@
 //! Placements: global, legal, detailed, by the options of `placefield place`, `legalize` and
 //! `refine`.
 
+use super::arrays::Array;
 use super::design::{Design, described};
+use super::dlpack::ImportedArray;
 use super::errors::{Failure, detached, plain};
 use super::options::{Charging, Options};
 use crate::charge::{Charge, ChargeOptions, origin_for};
 use crate::congestion::Capacity;
 use crate::cpu::engine::thread_pool;
-use crate::design::Design as Core;
+use crate::design::{Design as Core, Nets, Placement};
 use crate::displacement;
 use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_backend};
 use crate::flow::checkpoint::{Checkpoints, Subject};
 use crate::flow::{
-    self, FlowOptions, Host, Part, Placed, Resumed, Stage, StageReport, Stages, TARGET_DENSITY,
+    self, Between, FlowOptions, Host, Part, Placed, Resumed, Stage, StageReport, Stages, TARGET_DENSITY,
 };
 use crate::legalize::LegalizeOptions;
 use crate::place::routability::RoutabilityOptions;
@@ -51,6 +53,9 @@ struct Asked {
     /// Written to, iterations apart, gone on from.
     checkpoints: (Option<PathBuf>, usize, Option<PathBuf>),
     progress: Option<Py<PyAny>>,
+    /// Called with the positions every so many iterations.
+    on_iteration: Option<Py<PyAny>>,
+    on_iteration_every: usize,
 }
 
 /// The options of the stages after the global one.
@@ -149,18 +154,22 @@ impl Asked {
         let until = Stage::ALL.map(|stage| (stage.name(), stage));
         let path = |name| Ok::<_, PyErr>(options.paths(name)?.pop());
         let (checkpoint, resume) = (path("checkpoint")?, path("resume")?);
-        let conflict = match (seeds > 1, place.warm && resume.is_some()) {
-            (true, _) if checkpoint.is_some() || resume.is_some() => {
-                Some("checkpoint and resume are for one seed")
-            }
-            (_, true) => Some("resume says where cells start, so that init says nothing"),
-            _ => None,
+        let on_iteration = options.get("on_iteration")?;
+        let kept = checkpoint.is_some() || resume.is_some();
+        let conflict = if seeds > 1 && kept {
+            Some("checkpoint and resume are for one seed")
+        } else if place.warm && resume.is_some() {
+            Some("resume says where cells start, so that init says nothing")
+        } else if on_iteration.is_some() && (seeds > 1 || kept) {
+            Some("on_iteration is for one seed, without checkpoint and resume")
+        } else {
+            None
         };
         if let Some(text) = conflict {
             return Err(Failure::Value(text.to_owned()).into());
         }
-        let every = options.count("checkpoint_every", 1..=u64::from(u32::MAX))?;
-        let checkpoints = (checkpoint, every.map_or(100, |every| every as usize), resume);
+        let every = |name: &str| options.count(name, 1..=u64::from(u32::MAX));
+        let checkpoint_every = every("checkpoint_every")?.unwrap_or(100) as usize;
         Ok(Asked {
             charging,
             target_density,
@@ -175,8 +184,10 @@ impl Asked {
             routability,
             until: options.word("until", &until)?,
             after: After::of(options)?,
-            checkpoints,
+            checkpoints: (checkpoint, checkpoint_every, resume),
             progress: options.get("progress")?.map(Bound::unbind),
+            on_iteration: on_iteration.map(Bound::unbind),
+            on_iteration_every: every("on_iteration_every")?.unwrap_or(1) as usize,
         })
     }
 }
@@ -196,11 +207,30 @@ struct Beside<'a> {
     netlist: &'a Netlist,
     stop: &'a AtomicBool,
     checkpoints: Checkpoints,
+    /// Nets of the design.
+    nets: usize,
     /// Whether a descent has begun, and no iteration of it was done.
     begun: bool,
 }
 
+/// Name of the result of `on_iteration` in messages.
+const WEIGHTS: &str = "net weights that on_iteration returned";
+
+/// Whether the answer of a callback is `False`.
+fn is_false(answer: &Bound<'_, PyAny>) -> bool {
+    answer.extract::<bool>().is_ok_and(|goes_on| !goes_on)
+}
+
 impl Beside<'_> {
+    /// Calls the interpreter, unless Ctrl-C has ended the placement: its exception is raised then,
+    /// and none comes after it.
+    fn call<R>(&self, work: impl FnOnce(Python<'_>) -> PyResult<R>) -> PyResult<Option<R>> {
+        Python::attach(|py| match self.stop.load(Ordering::Relaxed) {
+            true => Ok(None),
+            false => work(py).map(Some),
+        })
+    }
+
     fn resume<T: EngineReal>(&mut self, backend: &dyn Backend) -> Result<Option<Resumed>, Failure> {
         let Asked { charging, noise, place, .. } = self.asked;
         let start = (charging.options.seed, *noise);
@@ -250,13 +280,44 @@ impl Host for Beside<'_> {
         {
             let Record { iteration, sample, .. } = *placer.last();
             let of = (iteration, sample.hpwl, sample.density.overflow);
-            // An interruption is told of while its exception is raised: none comes after it.
-            Python::attach(|py| match self.stop.load(Ordering::Relaxed) {
-                true => Ok(py.None()),
-                false => progress.call1(py, of),
-            })?;
+            let goes_on = self.call(|py| Ok(!is_false(&progress.bind(py).call1(of)?)))?;
+            if goes_on == Some(false) {
+                placer.stop(Outcome::Stopped);
+            }
         }
         Ok(())
+    }
+
+    fn net_weights(
+        &mut self,
+        between: &mut Between<'_, '_>,
+    ) -> Result<Option<Vec<f64>>, Failure> {
+        let Some(on_iteration) = &self.asked.on_iteration else { return Ok(None) };
+        let iteration = between.last().iteration;
+        if !iteration.is_multiple_of(self.asked.on_iteration_every) {
+            return Ok(None);
+        }
+        let Placement { x, y, .. } = between.design()?.placement.clone();
+        let answer = self.call(|py| {
+            let [x, y] = [x, y].map(|values| Array::column(values).numpy(py));
+            let answer = on_iteration.bind(py).call1((iteration, x?, y?))?;
+            if is_false(&answer) {
+                return Ok(Err(()));
+            }
+            let weights = (!answer.is_none()).then(|| ImportedArray::take(&answer, WEIGHTS, 1));
+            Ok(Ok(weights.transpose()?))
+        })?;
+        match answer {
+            None | Some(Ok(None)) => Ok(None),
+            Some(Ok(Some(weights))) => {
+                weights.check_shape(&[&[self.nets]])?;
+                Ok(Some(weights.values::<f64>()?.to_vec()))
+            }
+            Some(Err(())) => {
+                between.stop();
+                Ok(None)
+            }
+        }
     }
 
     fn is_asked_to_stop(&mut self) -> bool {
@@ -390,6 +451,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         netlist: &netlist,
         stop,
         checkpoints: Checkpoints::new(to, every, from),
+        nets: design.nets.as_ref().map_or(0, Nets::len),
         begun: false,
     };
     let placed = flow::place(&mut design, &charge, &netlist, &options, &mut host)?;

@@ -337,10 +337,7 @@ fn place<T: EngineReal>(
         let ended = Ended { opened: &opened, args: &args.evaluation, options, summary, film };
         // The cells where the last stage left them, the fillers where the first did.
         let (mut x, mut y) = (placed.global.x.clone(), placed.global.y.clone());
-        for (cell, node) in design.movable().enumerate() {
-            x[cell] = design.placement.x[node] - charge.margin(cell);
-            y[cell] = design.placement.y[node];
-        }
+        charge.corners(design, &mut x, &mut y);
         page::page::<T>(ended, Charge::clone(&charge), &x, &y)?.write(Some(design), path)?;
     }
     let mut pictures = match &args.plots {
@@ -419,7 +416,7 @@ fn ended(summary: &Summary<'_>, output: &Path) -> Result<(), Failure> {
         outcome if spread_failed(outcome) && summary.placed.stages.is_legal() => Ok(()),
         Outcome::Diverged | Outcome::NotFinite => Err(said().into()),
         Outcome::Interrupted => Err(Interrupted(said()).into()),
-        Outcome::OutOfIterations | Outcome::OutOfTime | Outcome::Plateau => {
+        Outcome::OutOfIterations | Outcome::OutOfTime | Outcome::Stopped | Outcome::Plateau => {
             Err(Stopped(said()).into())
         }
     }

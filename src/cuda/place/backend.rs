@@ -21,6 +21,7 @@
 
 use super::descent::{Descent, DescentBodies, DescentParameters};
 use super::ranks::{BEGIN, END, PlacerRanks, Rank, Task, vector};
+use super::term::DeviceTerm;
 use super::wirelength::CudaWirelength;
 use crate::charge::Charge;
 use crate::cuda::device::{Branch, CudaError, CudaReal, Gpu, Graph, Marks};
@@ -36,7 +37,7 @@ use crate::place::backend::pin_weights;
 use crate::place::bounds::Bounds;
 use crate::place::ready::Ready;
 use crate::place::{Backend, Held, Sample, StageSplit, Weights};
-use crate::wirelength::{Netlist, Pull};
+use crate::wirelength::Netlist;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -68,8 +69,7 @@ pub struct CudaBackend<T: CudaReal> {
     branches: Vec<Branch>,
     work: PlacerRanks<T>,
     bounds: Bounds<T>,
-    fixed_hpwl: f64,
-    pull: Pull,
+    netlist: Netlist,
     map: Map<T>,
     ready: Ready,
     /// Of the last evaluation, and of the last one with marks.
@@ -90,7 +90,7 @@ impl<T: CudaReal> Rest<T> {
         let bounds = Bounds::of(charge);
         let (width, height) = (charge.width(), charge.height());
         let area = parallel::map(charge.bodies(), |i| T::of(width[i] * height[i]));
-        let pin_weight: Vec<T> = pin_weights(charge, netlist).into_iter().map(T::of).collect();
+        let pin_weight = pin_weights::<T>(charge, netlist);
         let bodies = DescentBodies {
             low: [bounds.low_x, bounds.low_y],
             high_x: &bounds.high_x,
@@ -166,13 +166,18 @@ impl<T: CudaReal> CudaBackend<T> {
             proposals: None,
             untimed: 0,
             branches: ranks.iter().map(branch).collect::<Result<_, _>>()?,
-            fixed_hpwl: netlist.fixed_hpwl(),
-            pull: netlist.pull(),
+            netlist: netlist.clone(),
             map: Map::filled(nx, ny, T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
             timed: StageSplit::default(),
-            work: PlacerRanks { marks: Marks::new(&ranks[0].gpu, MARKS)?, ranks, engine },
+            work: PlacerRanks {
+                marks: Marks::new(&ranks[0].gpu, MARKS)?,
+                terms: Vec::new(),
+                value: ranks[0].gpu.zeros(1)?,
+                ranks,
+                engine,
+            },
             bounds,
         })
     }
@@ -185,6 +190,19 @@ impl<T: CudaReal> CudaBackend<T> {
     pub fn load_kernels(gpu: &Gpu) -> Result<(), CudaError> {
         let units = ["order", "density", "force", "wirelength", "descent"];
         gpu.prepare::<T>(&units.map(|unit| (unit, &[][..]))).map(drop)
+    }
+
+    /// Adds a term to the objective, before the placement begins.
+    ///
+    /// # Errors
+    /// When the backend has several devices.
+    pub fn add_term(&mut self, term: impl DeviceTerm + 'static) -> Result<(), EngineError> {
+        if self.work.ranks.len() > 1 {
+            return Err(CudaError::Peers("terms of the objective are for one device".into()).into());
+        }
+        self.work.terms.push(Box::new(term));
+        self.proposals = None;
+        Ok(())
     }
 
     /// Returns the number of orders of the bodies by tile that have been made.
@@ -267,8 +285,9 @@ impl<T: CudaReal> CudaBackend<T> {
         let passed = start.elapsed().as_secs_f64() * 1e3;
         self.times = self.timed.within(passed);
         Ok(Sample {
-            hpwl: self.fixed_hpwl + found.hpwl,
+            hpwl: self.netlist.fixed_hpwl() + found.hpwl,
             wirelength: found.wirelength,
+            terms: self.value_of_terms()?,
             density: evaluation.density,
             energy: evaluation.energy,
             wirelength_norm: found.wirelength_norm,
@@ -277,6 +296,13 @@ impl<T: CudaReal> CudaBackend<T> {
             moved_squared: found.moved_squared,
             changed_squared: found.changed_squared,
         })
+    }
+
+    fn value_of_terms(&self) -> Result<f64, CudaError> {
+        if self.work.terms.is_empty() {
+            return Ok(0.0);
+        }
+        Ok(self.work.ranks[0].gpu.download(&self.work.value)?[0])
     }
 
     /// Returns what the stages took of the last evaluation with marks.
@@ -309,8 +335,19 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         self.work.engine.charge()
     }
 
-    fn pull(&self) -> Pull {
-        self.pull
+    fn netlist(&self) -> &Netlist {
+        &self.netlist
+    }
+
+    fn set_net_weights(&mut self, weights: &[f64]) -> Result<(), EngineError> {
+        self.netlist.set_weights(weights)?;
+        self.ready = self.ready.min(Ready::Started);
+        let pin_weight = pin_weights::<T>(self.charge(), &self.netlist);
+        for rank in &mut self.work.ranks {
+            rank.wirelength.set_weights(&self.netlist)?;
+            rank.descent.set_pin_weights(&pin_weight)?;
+        }
+        Ok(())
     }
 
     fn descriptor(&self) -> Descriptor {

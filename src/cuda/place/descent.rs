@@ -230,6 +230,15 @@ impl<T: CudaReal> Descent<T> {
         })
     }
 
+    /// Replaces the net weights of the cells' pins, one value per movable cell.
+    ///
+    /// # Errors
+    /// When there are more or fewer values, or the copy fails.
+    pub(super) fn set_pin_weights(&mut self, pin_weight: &[T]) -> Result<(), CudaError> {
+        check_length("pin weights", pin_weight.len(), self.movable)?;
+        self.gpu.write(pin_weight, &mut self.pin_weight)
+    }
+
     /// Returns the movable cells and the fillers whose values the vectors hold here.
     pub(super) fn share(&self) -> [Range<usize>; 2] {
         self.blocks.share(self.rank, self.ranks)

@@ -6,8 +6,10 @@ mod backend;
 mod descent;
 mod nets;
 mod ranks;
+mod term;
 mod wirelength;
 
 pub use backend::CudaBackend;
 pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};
+pub use term::{DeviceCells, DeviceTerm};
 pub use wirelength::CudaWirelength;

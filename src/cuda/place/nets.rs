@@ -4,13 +4,14 @@
 use crate::cuda::bodies::blocks_of;
 use crate::cuda::device::constants::{self, CHUNK_PINS, PIECE_PINS};
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, blocks_at_once,
+    BLOCK, CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, blocks_at_once, check_length,
 };
 use crate::parallel::{self, cut};
 use crate::wirelength::{Netlist, blocks};
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 /// A warp takes nets of at most this many pins, some at a time, and a block those of more; of nets
@@ -36,6 +37,8 @@ pub(super) struct DeviceNets<T: CudaReal> {
     pub(super) pin_body: DeviceVec<u32>,
     /// A pair per pin.
     pub(super) pin_offset: DeviceVec<T>,
+    /// The net of the netlist at every place.
+    pub(super) net: Arc<Vec<u32>>,
     /// A pair per chunk, and one more.
     pub(super) chunk: DeviceVec<u32>,
     /// Nets below `small` are small, the others wide; those below `smooth` take part in the
@@ -140,6 +143,12 @@ pub(super) struct NetAddresses {
 unsafe impl KernelArgument for NetAddresses {}
 
 impl<T: CudaReal> DeviceNets<T> {
+    /// Takes the net weights of the netlist, which has as many nets as before.
+    pub(super) fn set_weights(&mut self, gpu: &Gpu, netlist: &Netlist) -> Result<(), CudaError> {
+        check_length("nets", netlist.nets(), self.net.len())?;
+        gpu.write(&weights::<T>(&self.net, netlist), &mut self.weight)
+    }
+
     pub(super) fn addresses(&self) -> NetAddresses {
         NetAddresses {
             net_start: *self.net_start.address(),
@@ -154,7 +163,7 @@ impl<T: CudaReal> DeviceNets<T> {
 #[derive(Debug)]
 pub(super) struct Layout {
     /// Net of the netlist at every place, small ones first.
-    net: Vec<u32>,
+    net: Arc<Vec<u32>>,
     small: usize,
     /// First net and first pin of every chunk of small nets, and their end.
     chunk: Vec<[u32; 2]>,
@@ -188,7 +197,7 @@ impl Layout {
         let mut place_of = vec![0; net.len()];
         net.iter().zip(&net_start).for_each(|(&e, &start)| place_of[e as usize] = start);
         let smooth_pins = net_start[netlist.smooth()] as usize;
-        Layout { net, small, chunk, net_start, place_of, smooth_pins }
+        Layout { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
     }
 
     /// Place of pin `pin` of net `e`.
@@ -262,14 +271,13 @@ impl Layout {
         gpu: &Gpu,
         netlist: &Netlist,
     ) -> Result<DeviceNets<T>, CudaError> {
-        let weight: Vec<T> =
-            self.net.iter().map(|&e| T::of(netlist.weight()[e as usize])).collect();
         let body_pin = self.body_pin(netlist);
         let body_start =
             if netlist.body_start().is_empty() { &[0][..] } else { netlist.body_start() };
         Ok(DeviceNets {
             net_start: gpu.upload(&self.net_start)?,
-            weight: gpu.upload(&weight)?,
+            weight: gpu.upload(&weights::<T>(&self.net, netlist))?,
+            net: self.net.clone(),
             pin_body: gpu.upload(&self.placed(netlist, |pin| [netlist.pin_body()[pin]]))?,
             pin_offset: gpu.upload(&self.placed(netlist, |pin| {
                 [netlist.pin_x(), netlist.pin_y()].map(|along| T::of(along[pin]))
@@ -314,6 +322,11 @@ impl Layout {
         let pins = netlist.body_pin();
         parallel::map(pins.len(), |i| pin_place[pins[i] as usize])
     }
+}
+
+/// Returns the weights of nets of the netlist.
+fn weights<T: CudaReal>(nets: &[u32], netlist: &Netlist) -> Vec<T> {
+    nets.iter().map(|&e| T::of(netlist.weight()[e as usize])).collect()
 }
 
 /// Cuts nets into runs that a warp takes at once: the first net and pin of each, and their end. No
@@ -459,7 +472,7 @@ mod tests {
             Some(*end)
         };
         let net_start = Vec::from_iter([0].into_iter().chain(pins.iter().scan(0, end)));
-        let (net, place_of) = (Vec::new(), Vec::new());
+        let (net, place_of) = (Arc::default(), Vec::new());
         let chunk = vec![[0; 2]];
         Layout { net, small: 1, chunk, net_start, place_of, smooth_pins: 0 }
     }

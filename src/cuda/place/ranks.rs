@@ -3,6 +3,7 @@
 
 use super::arguments::RankReports;
 use super::descent::{Descent, PointVector};
+use super::term::{DeviceCells, DeviceTerm};
 use super::wirelength::CudaWirelength;
 use crate::cuda::device::{Branch, CudaReal, DeviceVec, Gpu, Marks};
 use crate::cuda::engine::{Command, CudaEngine};
@@ -36,6 +37,9 @@ pub(super) struct PlacerRanks<T: CudaReal> {
     pub(super) ranks: Vec<Rank<T>>,
     /// On the first rank.
     pub(super) marks: Marks,
+    /// Terms of the caller, which only one rank alone has, and the sum of their values.
+    pub(super) terms: Vec<Box<dyn DeviceTerm>>,
+    pub(super) value: DeviceVec<f64>,
     pub(super) engine: CudaEngine<T>,
 }
 
@@ -48,6 +52,8 @@ pub(super) enum Task {
     /// Gradients of pins, and the sums over those of cells; on the first rank HPWL and WA, too.
     Nets,
     Pulls,
+    /// The caller's.
+    Terms,
     /// The engine's.
     Engine(Command),
     /// The gradient of the bodies, and on the first rank the numbers of the evaluation.
@@ -82,6 +88,9 @@ impl<T: CudaReal> PlacerRanks<T> {
         let mut after = vec![Task::BARRIER];
         // Of several ranks gradients of pins come from other ranks.
         if self.ranks.len() == 1 { &mut aside } else { &mut after }.push(Task::Pulls);
+        if !self.terms.is_empty() {
+            aside.push(Task::Terms);
+        }
         aside.push(Task::Mark(1));
         let mut ahead = vec![Task::Mark(2)];
         for (k, commands) in self.engine.commands().into_iter().enumerate() {
@@ -140,7 +149,7 @@ impl<T: CudaReal> PlacerRanks<T> {
 
     /// Enqueues a task on one rank; of several ranks a barrier only in a capture.
     fn enqueue(&mut self, number: usize, task: Task) -> Result<(), EngineError> {
-        let PlacerRanks { ranks, marks, engine } = self;
+        let PlacerRanks { ranks, marks, terms, value, engine } = self;
         let first = number == 0;
         let count = ranks.len();
         let rank = &mut ranks[number];
@@ -168,6 +177,19 @@ impl<T: CudaReal> PlacerRanks<T> {
                 unsafe { rank.wirelength.nets(gamma, positions) }?;
             }
             Task::Pulls => rank.wirelength.gather()?,
+            Task::Terms => {
+                rank.gpu.clear(value)?;
+                let (x, y) = rank.wirelength.gradient();
+                let stream = rank.gpu.stream_guard()?;
+                let cells = DeviceCells {
+                    stream: stream.raw(),
+                    cells: x.len(),
+                    corners: *engine.positions_device(number).address(),
+                    gradient: [*x.address(), *y.address()],
+                    value: *value.address(),
+                };
+                terms.iter_mut().try_for_each(|term| term.enqueue(&cells))?;
+            }
             Task::Engine(command) => engine.enqueue_on(number, command)?,
             Task::Gradient { proposed } => {
                 let forces = engine.forces(number)?;

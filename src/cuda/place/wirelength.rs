@@ -196,6 +196,17 @@ impl<T: CudaReal> CudaWirelength<T> {
         Ok(all)
     }
 
+    /// Takes the net weights of `netlist`, which is the one that was uploaded, with other weights
+    /// ([`Netlist::set_weights`]).
+    ///
+    /// # Errors
+    /// When `netlist` has another number of nets, or the copy fails.
+    pub fn set_weights(&mut self, netlist: &Netlist) -> Result<(), CudaError> {
+        self.nets.set_weights(&self.gpu, netlist)?;
+        self.fixed_hpwl = netlist.fixed_hpwl();
+        Ok(())
+    }
+
     /// Enqueues HPWL, WA and its gradient for the lower-left `corners` of the bodies, x and y of
     /// each side by side, with the smoothing length γ (one number, layout units) read
     /// from device memory when the kernels run.

@@ -3,6 +3,7 @@
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
+use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::{
     Choice, DensityStats, Descriptor, EngineError, EngineOptions, MapKind, Pipeline,
 };
@@ -11,7 +12,7 @@ use placefield::place::{
     Backend, Checkpoint, Held, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, Sample,
     Schedule, StageSplit, Weights, schedule, start,
 };
-use placefield::wirelength::{LARGE_NET, Netlist, Pull};
+use placefield::wirelength::{LARGE_NET, Netlist};
 use placefield::{Precision, Real};
 
 /// A backend for a generated design of 1500 cells, and its centred start.
@@ -262,6 +263,7 @@ fn kept_placement_outlasts_whatever_follows() {
 /// A machine that answers from a script and notes what it was asked.
 struct Scripted {
     charge: Charge,
+    netlist: Netlist,
     samples: Box<dyn Fn(usize) -> Sample>,
     /// Proposals that were accepted, and the number at which it kept its place.
     accepted: usize,
@@ -279,7 +281,8 @@ impl Scripted {
         let cells = Rectangles::movable(&[1.0], &[1.0], &[1.0], &[2.0]);
         let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
         let samples = Box::new(samples);
-        Scripted { charge, samples, accepted: 0, kept: Vec::new(), started: 0, asked: Vec::new() }
+        let (kept, asked) = (Vec::new(), Vec::new());
+        Scripted { charge, netlist: a_net(), samples, accepted: 0, kept, started: 0, asked }
     }
 
     /// Steps until it ends.
@@ -290,10 +293,38 @@ impl Scripted {
     }
 }
 
+/// A net of weight 1 between a cell and a fixed node.
+fn a_net() -> Netlist {
+    let design = Design {
+        nodes: Nodes {
+            width: vec![1.0; 2],
+            height: vec![1.0; 2],
+            kind: vec![NodeKind::Movable, NodeKind::Fixed],
+            ..Nodes::default()
+        },
+        placement: Placement {
+            x: vec![1.0; 2],
+            y: vec![2.0; 2],
+            orientation: vec![Orientation::N; 2],
+        },
+        nets: Some(Nets {
+            net_start: vec![0, 2],
+            weight: vec![1.0],
+            pin_node: vec![0, 1],
+            pin_dx: vec![0.0; 2],
+            pin_dy: vec![0.0; 2],
+            ..Nets::default()
+        }),
+        ..Design::default()
+    };
+    Netlist::from_design(&design, Netlist::ALL).unwrap()
+}
+
 fn sample(hpwl: f64, overflow: f64) -> Sample {
     Sample {
         hpwl,
         wirelength: hpwl,
+        terms: 0.0,
         density: DensityStats { overflow, max: 1.0 },
         energy: 1.0,
         wirelength_norm: 1.0,
@@ -349,8 +380,12 @@ impl Backend for Scripted {
         Ok(())
     }
 
-    fn pull(&self) -> Pull {
-        Pull { most: 1.0, per_pin: 1.0 }
+    fn netlist(&self) -> &Netlist {
+        &self.netlist
+    }
+
+    fn set_net_weights(&mut self, weights: &[f64]) -> Result<(), EngineError> {
+        Ok(self.netlist.set_weights(weights)?)
     }
 
     fn read_map(&mut self, _: MapKind, _: &mut Map<f64>) -> Result<(), EngineError> {

@@ -8,4 +8,5 @@ mod ordinary;
 mod pieces;
 #[cfg(feature = "cli")]
 mod small;
+mod weights;
 mod wirelength;

@@ -179,17 +179,19 @@ class Design(_placefield.Design):
         found = self._hpwl(*both_doubles(x, y))
         return found and found[1 if weighted else 0]
 
-    def wirelength(self, x, y, gamma, *, ignore_net_degree=None):
+    def wirelength(self, x, y, gamma, *, ignore_net_degree=None, weights=None):
         """Weighted-average wirelength with the movable nodes at `x`, `y`, shape (movable,) each, and its gradient.
 
         `gamma` is the smoothing length, layout units: the value tends to the weighted HPWL as it tends to 0. Per net
         and axis it is sum(x e) / sum(e) - sum(x n) / sum(n) with e = exp((x - max x) / gamma) and
         n = exp((min x - x) / gamma) (Hsu, Chang and Balabanov, DAC 2011). Nets of more than `ignore_net_degree`
-        pins are left out of it, not of the HPWL. Returns a Wirelength.
+        pins are left out of it, not of the HPWL. `weights` are net weights, shape (nets,) (default: the design's).
+        Returns a Wirelength.
         """
         x, y = doubles(x, "x"), doubles(y, "y")
         gradient = numpy.empty((2, len(self.movable)))
-        options = {"gamma": gamma, "ignore_net_degree": ignore_net_degree}
+        options = {"gamma": gamma, "ignore_net_degree": ignore_net_degree,
+                   "weights": None if weights is None else doubles(weights, "weights")}
         return Wirelength(*self._wirelength(x, y, gradient, options), gradient)
 
     def legality(self, *, tolerance=None):
@@ -329,12 +331,13 @@ def _placement(design, made):
     return Placement(Design(placed), **report)
 
 
-def read_design(path, *, lef=None, pl=None, pin_offset=None, pin_position=None, row_blockage=False,
+def read_design(path, *, lef=None, pl=None, net_weights=None, pin_offset=None, pin_position=None, row_blockage=False,
                 keep_fillers=False):
     """Reads a design: the Bookshelf files that an .aux file names, or a .def file (.gz, .xz) with its LEF files.
 
     lef : LEF file of a .def design, or a list of them, the one with the technology first
     pl : a .pl or .def file whose placement is read in place of the design's own
+    net_weights : a file of net weights, a name and a weight on each line; other nets keep the design's
     pin_offset : where the .nets file counts pin offsets from, "center" (the default) or "lower-left", as
         IBM-PLACE and UMpack designs have it; `design.warnings` says where the other would suit better
     pin_position : where a LEF pin is, "center" of its bounding box (the default) or "mean" of its rectangles
@@ -344,7 +347,7 @@ def read_design(path, *, lef=None, pl=None, pin_offset=None, pin_position=None, 
 
     Raises OSError for a file that cannot be read, ValueError with file, line and column for one that is wrong.
     """
-    options = {"lef": lef, "pl": pl, "pin_offset": pin_offset, "pin_position": pin_position,
+    options = {"lef": lef, "pl": pl, "net_weights": net_weights, "pin_offset": pin_offset, "pin_position": pin_position,
                "row_blockage": row_blockage, "keep_fillers": keep_fillers}
     return Design(_placefield.read_design(path, options))
 
@@ -354,7 +357,7 @@ def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, r
           checkpoint=None, checkpoint_every=100, resume=None, bins=None, target_density=None, row_blockage=False,
           seed=1000, gamma=None, density_weight=None, growth=None, late_growth=None, reference_rise=None, momentum=None,
           pressure=None, ignore_net_degree=None, no_fillers=False, no_precondition=False, noise=0.0, dtype="float32",
-          device="cpu", pipeline=None, threads=0, progress=None):
+          device="cpu", pipeline=None, threads=0, progress=None, on_iteration=None, on_iteration_every=1):
     """Places a design: spreads its cells, makes them legal and shortens wires. Options are those of
     `placefield place`, by the same names and with its defaults; `device` and `dtype` stand for --engine and
     --precision. Frames, pages and pictures are the command's alone.
@@ -377,12 +380,23 @@ def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, r
     gamma, density_weight, growth, late_growth, reference_rise, momentum, pressure, ignore_net_degree, no_fillers,
     no_precondition, noise : schedules and parts of the objective, for experiments: `placefield place --help`
     dtype, device, pipeline, threads : as of `Engine`
-    progress : called with iteration, weighted HPWL and smoothed overflow after every iteration; what it raises,
-        and Ctrl-C, end the placement
+    progress : called with iteration, weighted HPWL and smoothed overflow after every iteration. If it returns False,
+        the descent ends and the later stages follow. An exception in it, and Ctrl-C, end the placement.
+    on_iteration : called with iteration, x and y before the first iteration and after every `on_iteration_every`-th.
+        x and y are the lower-left corners of all nodes, shape (nodes,). It returns new net weights, shape (nets,),
+        None to keep the present ones, or False as `progress` does. The later stages and the design that is returned
+        have the last weights. For one seed, without checkpoint and resume.
 
     Cells keep to their fences. Returns a Placement.
     """
     options = dict(locals(), dtype=str(numpy.dtype(dtype)), device=str(device))
+
+    def answered(*at):
+        answer = on_iteration(*at)
+        return answer if answer is None or answer is False else doubles(answer, "net weights from on_iteration")
+
+    if on_iteration is not None:
+        options["on_iteration"] = answered
     return _placement(options.pop("design"), _placefield.place(design, options))
 
 

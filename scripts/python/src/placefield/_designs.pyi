@@ -101,7 +101,13 @@ class Design(_placefield.Design):
     def with_positions(self, x: ArrayLike, y: ArrayLike) -> Design: ...
     def hpwl(self, x: ArrayLike | None = ..., y: ArrayLike | None = ..., *, weighted: bool = ...) -> float | None: ...
     def wirelength(
-        self, x: ArrayLike, y: ArrayLike, gamma: float, *, ignore_net_degree: int | None = ...
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        gamma: float,
+        *,
+        ignore_net_degree: int | None = ...,
+        weights: ArrayLike | None = ...,
     ) -> Wirelength: ...
     def legality(self, *, tolerance: float | None = ...) -> Legality: ...
     def scaled_hpwl(self, target_density: float = ...) -> dict[str, Any]: ...
@@ -156,6 +162,7 @@ def read_design(
     *,
     lef: _Path | Sequence[_Path] | None = ...,
     pl: _Path | None = ...,
+    net_weights: _Path | None = ...,
     pin_offset: str | None = ...,
     pin_position: str | None = ...,
     row_blockage: bool = ...,
@@ -199,6 +206,9 @@ def place(
     pipeline: str | None = ...,
     threads: int = ...,
     progress: Callable[[int, float, float], object] | None = ...,
+    on_iteration: Callable[[int, NDArray[np.float64], NDArray[np.float64]], ArrayLike | bool | None]
+    | None = ...,
+    on_iteration_every: int = ...,
 ) -> Placement: ...
 def legalize(design: Design, *, padding: int = ..., threads: int = ...) -> Placement: ...
 def refine(
