@@ -9,7 +9,7 @@ use crate::engine::{
 };
 use crate::grid::BinGrid;
 #[cfg(feature = "python")]
-use crate::place::{Backend, HostBackend};
+use crate::place::{Backend, HostBackend, Term};
 use crate::real::Precision;
 #[cfg(feature = "python")]
 use crate::wirelength::Netlist;
@@ -138,16 +138,21 @@ impl<T: EngineReal> DeviceEngine<T> {
     }
 }
 
-/// Opens the backend that places cells on an engine.
+/// Opens the backend that places cells on an engine. A CUDA engine takes no `terms`.
 #[cfg(feature = "python")]
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Arc<Charge>,
     netlist: &Netlist,
     device: Device,
     options: &EngineOptions,
+    terms: impl IntoIterator<Item: Term<T> + 'static>,
 ) -> Result<Box<dyn Backend>, EngineError> {
     match DeviceEngine::<T>::open(charge, device, options)? {
-        DeviceEngine::Cpu(engine) => Ok(Box::new(HostBackend::new(*engine, netlist)?)),
+        DeviceEngine::Cpu(engine) => {
+            let mut backend = HostBackend::new(*engine, netlist)?;
+            terms.into_iter().for_each(|term| backend.add_term(term));
+            Ok(Box::new(backend))
+        }
         #[cfg(feature = "cuda")]
         DeviceEngine::Cuda(engine) => {
             Ok(Box::new(crate::cuda::CudaBackend::new(*engine, netlist)?))

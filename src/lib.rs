@@ -65,6 +65,12 @@
 //! `spread_gpu` is a spreading loop that never leaves the GPU, with a kernel of its
 //! own (shown in `cuda::interop`).
 //!
+//! `timing` raises net weights between iterations until the longest path is shorter:
+//!
+#![doc = "```no_run"]
+#![doc = include_str!("../benchmarks/examples/timing.rs")]
+#![doc = "```"]
+//!
 //! `transform` uses one transform alone:
 //!
 #![doc = "```no_run"]

@@ -51,6 +51,7 @@
 #[cfg(feature = "python")]
 pub(crate) use super::device::CallersCapture;
 use super::device::{CudaError, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu};
+pub use super::place::{DeviceCells, DeviceTerm};
 pub use cudarc;
 #[cfg(feature = "python")]
 use cudarc::driver::result;

@@ -130,7 +130,7 @@ pub use device::{
 pub use engine::CudaEngine;
 pub use fft::RealFft;
 pub use peers::{BatchSolver, Peers, RankOptions, SlabSolver, Workload};
-pub use place::{CudaBackend, CudaWirelength, DeviceCells, DeviceTerm};
+pub use place::{CudaBackend, CudaWirelength};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use solve::HostSolve;
 pub use solve::{FieldSolver, Fields, solver};

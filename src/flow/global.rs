@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// [`Schedule::density_share`](crate::place::Schedule::density_share) of cells that are placed anew
+/// [`Schedule::density_weight`](crate::place::Schedule::density_weight) of cells that are placed anew
 /// beside macros: wires may shorten before the cells spread again. `benchmarks/experiments.md` has
 /// the measurements.
 const FIRST_SHARE: f64 = 1e-8;
@@ -54,7 +54,7 @@ impl Global {
         let mut reweighed = false;
         loop {
             host.follow(placer, &records)?;
-            let weights = host.net_weights(&mut Between { design, placer, settle })?;
+            let weights = host.between(&mut Between { design, placer, settle })?;
             if let (Some(weights), Some(nets)) = (weights, &mut design.nets) {
                 placer.set_net_weights(&weights).map_err(FlowError::from)?;
                 (nets.weight, reweighed) = (weights, true);
@@ -172,7 +172,7 @@ impl Global {
         let done = self.records.last().map_or(0, |record| record.iteration);
         let left = options.place.iterations.saturating_sub(done);
         let mut place = options.place.iterations(left).warm(true);
-        place.schedule.density_share = FIRST_SHARE;
+        place.schedule.density_weight = FIRST_SHARE;
         let (x, y) = (charge.initial_x(), charge.initial_y());
         let mut placer = Placer::new(&mut *backend, x, y, &place).map_err(FlowError::from)?;
         let first = *placer.last();

@@ -280,10 +280,15 @@ pub struct Between<'a, 'b> {
     settle: Settle<'a>,
 }
 
-impl Between<'_, '_> {
+impl<'b> Between<'_, 'b> {
     /// Returns the last iteration.
     pub fn last(&self) -> &Record {
         self.placer.last()
+    }
+
+    /// Returns the placer, to read the bodies' positions and maps from.
+    pub fn placer(&mut self) -> &mut Placer<'b> {
+        self.placer
     }
 
     /// Ends the descent: this placement is its result, and the later stages follow.
@@ -341,16 +346,13 @@ pub trait Host {
         Ok(())
     }
 
-    /// Called after [`Host::follow`]. Returns new weights of the design's nets, one for each in the
-    /// design's order, or `None` to go on with the present ones. The design then has them, also in
-    /// the later stages and seeds.
+    /// Called after [`Host::follow`], with the design. Returns new weights of the design's nets, one
+    /// for each in the design's order, or `None` to go on with the present ones. The design then has
+    /// them, also in the later stages and seeds.
     ///
     /// # Errors
     /// An error ends the placement without a result.
-    fn net_weights(
-        &mut self,
-        _between: &mut Between<'_, '_>,
-    ) -> Result<Option<Vec<f64>>, Self::Error> {
+    fn between(&mut self, _between: &mut Between<'_, '_>) -> Result<Option<Vec<f64>>, Self::Error> {
         Ok(None)
     }
 

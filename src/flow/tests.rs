@@ -47,10 +47,7 @@ impl Host for OnCpu {
         Ok(())
     }
 
-    fn net_weights(
-        &mut self,
-        between: &mut Between<'_, '_>,
-    ) -> Result<Option<Vec<f64>>, FlowError> {
+    fn between(&mut self, between: &mut Between<'_, '_>) -> Result<Option<Vec<f64>>, FlowError> {
         let iteration = between.last().iteration;
         if self.enough == Some(iteration) {
             between.stop();

@@ -35,7 +35,7 @@ pub use bins::{default_bins, placement_bins};
 pub use bounds::Bounds;
 pub use checkpoint::{Checkpoint, State};
 pub use host::HostBackend;
-pub use options::{BadOption, PlaceOptions, Schedule};
+pub use options::{BadOption, Number, PlaceOptions, Schedule};
 pub use placer::Placer;
 pub use record::Record;
 pub use standard::{OverflowParts, StandardCells};

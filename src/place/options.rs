@@ -47,7 +47,7 @@ pub struct PlaceOptions {
     pub iterations: usize,
     /// Whether the start is a placement that the result should stay near: the first weight of the
     /// density is then chosen by its overflow
-    /// ([`schedule::first_density_share`](super::schedule::first_density_share)) and not for a
+    /// ([`schedule::first_density_weight`](super::schedule::first_density_weight)) and not for a
     /// centred start.
     pub warm: bool,
     /// Least smoothed overflow that is assumed for a warm start when that weight is chosen; 0 by
@@ -74,7 +74,7 @@ pub struct PlaceOptions {
 #[non_exhaustive]
 pub struct Schedule {
     /// λ‖∇density‖₁ / ‖∇WA‖₁ at a centred start; 8e-5 by default.
-    pub density_share: f64,
+    pub density_weight: f64,
     /// Largest factor on λ in an iteration while cells are clumped (smoothed
     /// overflow above [`schedule::LATE`](super::schedule::LATE)).
     pub growth: f64,
@@ -83,7 +83,7 @@ pub struct Schedule {
     pub late_growth: f64,
     /// The rise of HPWL in an iteration at which λ is not changed, as a share of the estimated
     /// final HPWL.
-    pub reference_share: f64,
+    pub reference_rise: f64,
     /// Largest momentum once cells are nearly spread (smoothed overflow below
     /// [`schedule::SPREAD`](super::schedule::SPREAD)). Nesterov's momentum tends to 1, for an
     /// objective that does not change; the weights of this one do, and a long memory then carries
@@ -100,10 +100,10 @@ pub struct Schedule {
 impl Default for Schedule {
     fn default() -> Self {
         Schedule {
-            density_share: 8e-5,
+            density_weight: 8e-5,
             growth: 1.05,
             late_growth: 1.02,
-            reference_share: 0.01,
+            reference_rise: 0.01,
             momentum: 0.98,
             pressure: 1.5,
             gamma: 2.0,
@@ -124,24 +124,59 @@ impl Default for PlaceOptions {
     }
 }
 
+/// A number among [`PlaceOptions`], by the name that it has in every interface.
+pub struct Number {
+    /// Its name.
+    pub name: &'static str,
+    /// The values that it may have.
+    pub expected: &'static str,
+    /// Whether it may have a value.
+    pub holds: fn(f64) -> bool,
+    /// The number in some options.
+    pub of: fn(&mut PlaceOptions) -> &mut f64,
+}
+
+impl Number {
+    const fn share(name: &'static str, of: fn(&mut PlaceOptions) -> &mut f64) -> Self {
+        let holds = |v| (0.0..=1.0).contains(&v);
+        Number { name, expected: "a number from 0 to 1", holds, of }
+    }
+
+    /// Wide enough for any use, and far from the ends of single precision.
+    const fn factor(name: &'static str, of: fn(&mut PlaceOptions) -> &mut f64) -> Self {
+        let holds = |v| (1e-12..=1e6).contains(&v);
+        Number { name, expected: "a number from 1e-12 to 1e6", holds, of }
+    }
+
+    const fn growth(name: &'static str, of: fn(&mut PlaceOptions) -> &mut f64) -> Self {
+        let holds = |v| v > 1.0 && v <= 2.0;
+        Number { name, expected: "a number above 1 and at most 2", holds, of }
+    }
+}
+
 impl PlaceOptions {
-    /// Checks the values of all options.
-    pub(super) fn check(&self) -> Result<(), BadOption> {
-        let Schedule { growth, late_growth, momentum, .. } = self.schedule;
-        let Schedule { density_share, reference_share, pressure, gamma, .. } = self.schedule;
-        let at_least_0 = [("stop_overflow", self.stop_overflow)];
-        check_range(0.0..=f64::MAX, "a finite number, at least 0", &at_least_0)?;
-        let shares = [("warm_overflow", self.warm_overflow), ("momentum", momentum)];
-        check_range(0.0..=1.0, "a number from 0 to 1", &shares)?;
-        let factors = [("growth", growth), ("late_growth", late_growth)];
-        check_range(1.0..=f64::MAX, "a finite number, at least 1", &factors)?;
-        let above_0 = [
-            ("density_share", density_share),
-            ("reference_share", reference_share),
-            ("pressure", pressure),
-            ("gamma", gamma),
-        ];
-        check_range(f64::MIN_POSITIVE..=f64::MAX, "a finite number above 0", &above_0)
+    /// All numbers.
+    pub const NUMBERS: [Number; 9] = [
+        Number::share("stop_overflow", |options| &mut options.stop_overflow),
+        Number::share("warm_overflow", |options| &mut options.warm_overflow),
+        Number::factor("density_weight", |options| &mut options.schedule.density_weight),
+        Number::growth("growth", |options| &mut options.schedule.growth),
+        Number::growth("late_growth", |options| &mut options.schedule.late_growth),
+        Number::factor("reference_rise", |options| &mut options.schedule.reference_rise),
+        Number::share("momentum", |options| &mut options.schedule.momentum),
+        Number::factor("pressure", |options| &mut options.schedule.pressure),
+        Number::factor("gamma", |options| &mut options.schedule.gamma),
+    ];
+
+    /// Checks the values of all numbers.
+    pub(super) fn check(mut self) -> Result<(), BadOption> {
+        for Number { name: option, expected, holds, of } in Self::NUMBERS {
+            let value = *of(&mut self);
+            if !holds(value) {
+                return Err(BadOption { option, value, expected });
+            }
+        }
+        Ok(())
     }
 
     setters! {

@@ -84,13 +84,13 @@ impl<'b> Placer<'b> {
         let share = match options.warm {
             true => {
                 let overflow = overflow.max(options.warm_overflow);
-                schedule::first_density_share(overflow, schedule.density_share)
+                schedule::first_density_weight(overflow, schedule.density_weight)
             }
-            false => schedule.density_share,
+            false => schedule.density_weight,
         };
         let pulls = watch::pull(&first, pull.most);
         let from = if first.wirelength_norm > 0.0 { first.wirelength_norm } else { pulls };
-        let watch = Watch::new(schedule.pressure, schedule.density_share * from / pulls);
+        let watch = Watch::new(schedule.pressure, schedule.density_weight * from / pulls);
         if pull.most == 0.0 {
             // Nothing but the density counts.
             weights.lambda = 1.0 / (factor * mean_area(backend.charge()));
@@ -289,7 +289,7 @@ impl<'b> Placer<'b> {
         state.watch.follow(iteration, pressure, sample.hpwl);
         let remaining = state.watch.remaining(overflow);
         let final_hpwl = schedule::final_hpwl(sample.hpwl, overflow);
-        let reference = schedule.reference_share * final_hpwl;
+        let reference = schedule.reference_rise * final_hpwl;
         // As DREAMPlace does, from the second iteration on: the first follows no other.
         if iteration > 1 && reference > 0.0 {
             let late = remaining < schedule::LATE;

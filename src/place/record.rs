@@ -30,3 +30,30 @@ pub struct Record {
     #[serde(rename = "timings_ms")]
     pub times: StageSplit,
 }
+
+/// Name and value of a number of a [`Record`].
+type Column = (&'static str, fn(&Record) -> f64);
+
+impl Record {
+    /// Name and value of every number, in the order of tables.
+    pub const COLUMNS: [Column; 18] = [
+        ("iteration", |r| r.iteration as f64),
+        ("hpwl_weighted", |r| r.sample.hpwl),
+        ("wirelength", |r| r.sample.wirelength),
+        ("overflow_smoothed", |r| r.sample.density.overflow),
+        ("max_smoothed", |r| r.sample.density.max),
+        ("energy", |r| r.sample.energy),
+        ("gamma", |r| r.gamma),
+        ("lambda", |r| r.lambda),
+        ("step", |r| r.step),
+        ("tries", |r| f64::from(r.tries)),
+        ("wirelength_ms", |r| r.times.wirelength),
+        ("density_ms", |r| r.times.density),
+        ("solve_ms", |r| r.times.solve),
+        ("force_ms", |r| r.times.force),
+        ("step_ms", |r| r.times.step),
+        ("gradient_ms", |r| r.times.gradient),
+        ("other_ms", |r| r.times.other),
+        ("pressure", |r| r.pressure),
+    ];
+}

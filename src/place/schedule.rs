@@ -104,6 +104,6 @@ const CLUMPED: f64 = 0.9999;
 /// centred start, where nothing is spread, 1 where everything is, and the geometric mean of the two
 /// by overflow between. A given placement that is nearly spread would collapse under a weight meant
 /// for a centred start.
-pub fn first_density_share(overflow: f64, cold: f64) -> f64 {
+pub fn first_density_weight(overflow: f64, cold: f64) -> f64 {
     cold.powf(overflow.clamp(0.0, 1.0))
 }

@@ -15,20 +15,22 @@ use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_backend};
 use crate::flow::checkpoint::{Checkpoints, Subject};
 use crate::flow::{
-    self, Between, FlowOptions, Host, Part, Placed, Resumed, Stage, StageReport, Stages, TARGET_DENSITY,
+    self, Between, FlowOptions, Host, Part, Placed, Resumed, Stage, StageReport, Stages,
+    TARGET_DENSITY,
 };
 use crate::legalize::LegalizeOptions;
 use crate::place::routability::RoutabilityOptions;
-use crate::place::{Backend, Outcome, PlaceOptions, Placer, Record, Schedule, placement_bins};
-use crate::real::Precision;
+use crate::place::{Backend, Number, Outcome, PlaceOptions, Placer, Record, Term, placement_bins};
+use crate::real::{Precision, Real};
 use crate::refine::RefineOptions;
 use crate::wirelength::Netlist;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map as Object, Value, json};
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often Ctrl-C is asked for while other threads work.
@@ -56,6 +58,7 @@ struct Asked {
     /// Called with the positions every so many iterations.
     on_iteration: Option<Py<PyAny>>,
     on_iteration_every: usize,
+    terms: Vec<Py<PyAny>>,
 }
 
 /// The options of the stages after the global one.
@@ -95,31 +98,15 @@ impl After {
 
 impl Asked {
     fn of(options: &Options<'_, '_>) -> PyResult<Self> {
-        let factor = |name| {
-            options.number(name, "a number from 1e-12 to 1e6", |v| (1e-12..=1e6).contains(&v))
-        };
-        let share =
-            |name| options.number(name, "a number from 0 to 1", |v| (0.0..=1.0).contains(&v));
-        let growth =
-            |name| options.number(name, "a number above 1 and at most 2", |v| v > 1.0 && v <= 2.0);
-        let default = Schedule::default();
-        let schedule = Schedule {
-            gamma: factor("gamma")?.unwrap_or(default.gamma),
-            density_share: factor("density_weight")?.unwrap_or(default.density_share),
-            growth: growth("growth")?.unwrap_or(default.growth),
-            late_growth: growth("late_growth")?.unwrap_or(default.late_growth),
-            reference_share: factor("reference_rise")?.unwrap_or(default.reference_share),
-            momentum: share("momentum")?.unwrap_or(default.momentum),
-            pressure: factor("pressure")?.unwrap_or(default.pressure),
-        };
         let most_iterations = options.count("iterations", 0..=u64::from(u32::MAX))?;
-        let place = PlaceOptions::default();
-        let place = place
-            .stop_overflow(share("stop_overflow")?.unwrap_or(place.stop_overflow))
-            .iterations(most_iterations.map_or(place.iterations, |most| most as usize))
+        let mut place = PlaceOptions::default()
             .warm(options.word("init", &[("center", false), ("file", true)])?.unwrap_or(false))
-            .precondition(!options.flag("no_precondition")?)
-            .schedule(schedule);
+            .precondition(!options.flag("no_precondition")?);
+        place.iterations = most_iterations.map_or(place.iterations, |most| most as usize);
+        for Number { name, expected, holds, of } in PlaceOptions::NUMBERS {
+            let number = of(&mut place);
+            *number = options.number(name, expected, holds)?.unwrap_or(*number);
+        }
         let noise =
             options.number("noise", "a number from 0 to 1e6", |v| (0.0..=1e6).contains(&v))?;
         let large = options.count("ignore_net_degree", 2..=u64::from(u32::MAX))?;
@@ -155,6 +142,11 @@ impl Asked {
         let path = |name| Ok::<_, PyErr>(options.paths(name)?.pop());
         let (checkpoint, resume) = (path("checkpoint")?, path("resume")?);
         let on_iteration = options.get("on_iteration")?;
+        let terms = options.taken("terms", "a list of callables", |value| value.extract().ok())?;
+        let terms: Vec<Py<PyAny>> = terms.unwrap_or_default();
+        if !terms.is_empty() && options.device()? != Device::Cpu {
+            return Err(Failure::Value("terms need device=\"cpu\"".to_owned()).into());
+        }
         let kept = checkpoint.is_some() || resume.is_some();
         let conflict = if seeds > 1 && kept {
             Some("checkpoint and resume are for one seed")
@@ -188,6 +180,7 @@ impl Asked {
             progress: options.get("progress")?.map(Bound::unbind),
             on_iteration: on_iteration.map(Bound::unbind),
             on_iteration_every: every("on_iteration_every")?.unwrap_or(1) as usize,
+            terms,
         })
     }
 }
@@ -207,8 +200,11 @@ struct Beside<'a> {
     netlist: &'a Netlist,
     stop: &'a AtomicBool,
     checkpoints: Checkpoints,
-    /// Nets of the design.
+    /// Nets of the design, and its movable nodes, each with whether it is a macro.
     nets: usize,
+    nodes: Vec<(usize, bool)>,
+    /// The first exception of a term.
+    failed: Arc<Mutex<Option<PyErr>>>,
     /// Whether a descent has begun, and no iteration of it was done.
     begun: bool,
 }
@@ -219,6 +215,50 @@ const WEIGHTS: &str = "net weights that on_iteration returned";
 /// Whether the answer of a callback is `False`.
 fn is_false(answer: &Bound<'_, PyAny>) -> bool {
     answer.extract::<bool>().is_ok_and(|goes_on| !goes_on)
+}
+
+/// A callable as a term of the objective. An exception makes its value NaN, which ends the
+/// placement, and is raised then.
+struct AddedTerm {
+    term: Py<PyAny>,
+    charge: Arc<Charge>,
+    nodes: Arc<[i64]>,
+    failed: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl AddedTerm {
+    fn call<T: Real>(&self, x: &[T], y: &[T], gradient: [&mut [T]; 2]) -> PyResult<f64> {
+        let [from_x, from_y] = self.charge.origin();
+        let left = |(i, v): (usize, &T)| v.wide() + self.charge.margin(i) + from_x;
+        let x: Vec<f64> = x.iter().enumerate().map(left).collect();
+        let y: Vec<f64> = y.iter().map(|v| v.wide() + from_y).collect();
+        Python::attach(|py| {
+            let nodes = Array::column(self.nodes.to_vec()).numpy(py)?;
+            let at = (Array::column(x).numpy(py)?, Array::column(y).numpy(py)?, nodes);
+            let answer = self.term.bind(py).call1(at)?;
+            let (value, by_x, by_y): (f64, Bound<'_, PyAny>, Bound<'_, PyAny>) =
+                answer.extract()?;
+            for (sum, by) in gradient.into_iter().zip([by_x, by_y]) {
+                let by = ImportedArray::take(&by, "gradient of a term", 1)?;
+                by.check_shape(&[&[sum.len()]])?;
+                sum.iter_mut().zip(by.values::<f64>()?).for_each(|(sum, by)| *sum += T::of(*by));
+            }
+            Ok(value)
+        })
+    }
+}
+
+impl<T: Real> Term<T> for AddedTerm {
+    fn add(&mut self, x: &[T], y: &[T], gradient: [&mut [T]; 2]) -> f64 {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.is_some() {
+            return f64::NAN;
+        }
+        self.call(x, y, gradient).unwrap_or_else(|error| {
+            *failed = Some(error);
+            f64::NAN
+        })
+    }
 }
 
 impl Beside<'_> {
@@ -248,10 +288,21 @@ impl Host for Beside<'_> {
         charge: &Arc<Charge>,
         netlist: &Netlist,
     ) -> Result<Box<dyn Backend>, Failure> {
-        let Asked { device, engine, .. } = self.asked;
-        Ok(match self.asked.precision {
-            Precision::F32 => open_backend::<f32>(charge.clone(), netlist, *device, engine)?,
-            Precision::F64 => open_backend::<f64>(charge.clone(), netlist, *device, engine)?,
+        let Asked { device, engine, precision, terms, .. } = self.asked;
+        // Beside legal macros these do not move.
+        let movable = self.nodes.len() == charge.movable();
+        let nodes = self.nodes.iter().filter(|(_, is_macro)| movable || !is_macro);
+        let nodes: Arc<[i64]> = nodes.map(|(node, _)| *node as i64).collect();
+        let terms = terms.iter().map(|term| AddedTerm {
+            term: Python::attach(|py| term.clone_ref(py)),
+            charge: charge.clone(),
+            nodes: nodes.clone(),
+            failed: self.failed.clone(),
+        });
+        let charge = charge.clone();
+        Ok(match precision {
+            Precision::F32 => open_backend::<f32>(charge, netlist, *device, engine, terms)?,
+            Precision::F64 => open_backend::<f64>(charge, netlist, *device, engine, terms)?,
         })
     }
 
@@ -288,10 +339,7 @@ impl Host for Beside<'_> {
         Ok(())
     }
 
-    fn net_weights(
-        &mut self,
-        between: &mut Between<'_, '_>,
-    ) -> Result<Option<Vec<f64>>, Failure> {
+    fn between(&mut self, between: &mut Between<'_, '_>) -> Result<Option<Vec<f64>>, Failure> {
         let Some(on_iteration) = &self.asked.on_iteration else { return Ok(None) };
         let iteration = between.last().iteration;
         if !iteration.is_multiple_of(self.asked.on_iteration_every) {
@@ -444,6 +492,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     options.refine = asked.after.refine();
     options.refine.density = kept.as_ref();
     let (to, every, from) = asked.checkpoints.clone();
+    let macros: HashSet<usize> = design.movable_macros().into_iter().collect();
     let mut host = Beside {
         asked,
         name: &of.design.name,
@@ -452,9 +501,15 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         stop,
         checkpoints: Checkpoints::new(to, every, from),
         nets: design.nets.as_ref().map_or(0, Nets::len),
+        nodes: design.movable().map(|node| (node, macros.contains(&node))).collect(),
+        failed: Arc::default(),
         begun: false,
     };
-    let placed = flow::place(&mut design, &charge, &netlist, &options, &mut host)?;
+    let placed = flow::place(&mut design, &charge, &netlist, &options, &mut host);
+    if let Some(error) = host.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error.into());
+    }
+    let placed = placed?;
     warnings.extend(host.checkpoints.saved.err().map(|error| error.to_string()));
     warnings.extend(placed.left_out.map(str::to_owned));
     let Placed { global, stages, seed, seeds, rounds, limit, .. } = &placed;
@@ -465,19 +520,9 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         Outcome::Converged if is_missed => Outcome::OutOfIterations,
         outcome => outcome,
     };
-    let column =
-        |value: &dyn Fn(&Record) -> f64| -> Vec<f64> { global.records.iter().map(value).collect() };
-    let history = json!({
-        "iteration": column(&|r| r.iteration as f64),
-        "hpwl_weighted": column(&|r| r.sample.hpwl),
-        "wirelength": column(&|r| r.sample.wirelength),
-        "overflow_smoothed": column(&|r| r.sample.density.overflow),
-        "max_smoothed": column(&|r| r.sample.density.max),
-        "energy": column(&|r| r.sample.energy),
-        "gamma": column(&|r| r.gamma),
-        "lambda": column(&|r| r.lambda),
-        "step": column(&|r| r.step),
-    });
+    let column = |value: fn(&Record) -> f64| global.records.iter().map(value).collect::<Vec<f64>>();
+    let columns = Record::COLUMNS.map(|(name, value)| (name.to_owned(), json!(column(value))));
+    let history = Value::Object(Object::from_iter(columns));
     let report = json!({
         "status": status.status(),
         "iterations": global.records.last().map_or(0, |record| record.iteration),

@@ -588,3 +588,90 @@ fn cells_that_fit_nowhere_are_named() {
     placefield(padded).assert().code(3).stderr(said);
     assert!(out.exists());
 }
+
+#[test]
+fn net_weights_come_from_a_file() {
+    let tiny = Tiny::new();
+    let (weights, aux) = (tiny.folder().join("critical.txt"), tiny.aux());
+    // n1 weighs 2 in the design's own file, and keeps it.
+    std::fs::write(&weights, "# slack\nn0 7.5\nno_such_net 2\n").unwrap();
+    let plain = eval_json(&[&aux, &"--engine cpu"]);
+    let weighed = eval_json(&[&aux, &"--engine cpu --net-weights", &weights]);
+    let hpwl = |report: &Value, name: &str| report["wirelength"][name].as_f64().unwrap();
+    let [own, new] = [&plain, &weighed].map(|report| hpwl(report, "hpwl_weighted"));
+    let [all, same] = [&plain, &weighed].map(|report| hpwl(report, "hpwl"));
+    // HPWL of n0 and of n1: their sum, and with 1 and 2.
+    let (n1, n0) = (own - all, 2.0 * all - own);
+    assert!(all == same && (new - (7.5 * n0 + 2.0 * n1)).abs() < 1e-9, "{own} {new}");
+    let warnings = weighed["warnings"].to_string();
+    assert!(warnings.contains("critical.txt") && warnings.contains("no_such_net"), "{warnings}");
+
+    std::fs::write(&weights, "n0 1\nn1 heavy\n").unwrap();
+    let error = failure(&[&"eval", &aux, &"--net-weights", &weights]);
+    assert!(error.ends_with("critical.txt:2:4: expected a weight from 0 to 1e100, found `heavy`"));
+}
+
+#[test]
+fn heavy_nets_are_placed_shorter() {
+    let (folder, aux) = generated(300);
+    let (pl, weights) = (folder.path().join("out.pl"), folder.path().join("w.txt"));
+    let lines: String = (0..300).step_by(15).map(|e| format!("n{e} 20\n")).collect();
+    std::fs::write(&weights, lines).unwrap();
+    // With weights of 20 for 20 nets the weighted HPWL tells how long these are.
+    let critical = |more: &[&dyn Words]| {
+        place(&aux, &pl, more);
+        let eval: &[&dyn Words] = &[&aux, &"--pl", &pl, &"--engine cpu --net-weights", &weights];
+        let report = &eval_json(eval)["wirelength"];
+        let of = |name: &str| report[name].as_f64().unwrap();
+        (of("hpwl_weighted") - of("hpwl")) / 19.0
+    };
+    let (plain, weighed) = (critical(&[]), critical(&[&"--net-weights", &weights]));
+    assert!(weighed < 0.6 * plain && weighed > 0.0, "{weighed} {plain}");
+}
+
+/// A design of 400 cells, four of which are macros as high as ten rows.
+fn with_macros() -> (tempfile::TempDir, std::path::PathBuf) {
+    let (folder, aux) = generated(400);
+    let nodes = aux.with_extension("nodes");
+    let text = text_of(&nodes);
+    let lines = text.lines().map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [name @ ("o7" | "o99" | "o150" | "o301"), _, _] => format!("{name} 100 120\n"),
+            _ => format!("{line}\n"),
+        }
+    });
+    std::fs::write(&nodes, lines.collect::<String>()).unwrap();
+    (folder, aux)
+}
+
+#[test]
+fn frames_and_history_show_both_descents() {
+    let (folder, aux) = with_macros();
+    let file = |name: &str| folder.path().join(name);
+    let (pl, json, csv, frames) = (file("o.pl"), file("o.json"), file("o.csv"), file("frames"));
+    placefield(&[&"place", &aux, &"-o", &pl, &"--engine cpu --json", &json])
+        .args([&"--history" as &dyn Words, &csv, &"--frames", &frames].words())
+        .assert()
+        .success();
+    let text = text_of(&csv);
+    let rows: Vec<Vec<f64>> = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').map(|value| value.parse().unwrap()).collect())
+        .collect();
+    let iterations: Vec<f64> = rows.iter().map(|row| row[0]).collect();
+    assert!(iterations.iter().copied().eq((0..rows.len()).map(|k| k as f64)), "{iterations:?}");
+    // Where the second descent begins, λ is far less than where the first ended.
+    let lambda = text.lines().next().unwrap().split(',').position(|name| name == "lambda");
+    let lambda = rows.iter().map(|row| row[lambda.unwrap()]).collect::<Vec<f64>>();
+    let second = (1..rows.len()).find(|&k| lambda[k] < 1e-3 * lambda[k - 1]).unwrap();
+    assert!(second > 50 && second < rows.len() - 20, "{second} of {}", rows.len());
+    let shown = names_in(&frames).iter().filter_map(|name| {
+        name.strip_prefix("frame_")?.strip_suffix(".png")?.parse::<usize>().ok()
+    });
+    let (first, later): (Vec<usize>, Vec<usize>) = shown.partition(|&frame| frame < second);
+    assert!(first.len() > 5 && later.len() > 2, "{first:?} {later:?}");
+    assert_eq!(later.last(), Some(&(rows.len() - 1)));
+    assert_eq!(json_of(&json)["iterations"], serde_json::json!(rows.len() - 1));
+}

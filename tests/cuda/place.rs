@@ -8,8 +8,11 @@ use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
-use placefield::cuda::interop::on_stream;
-use placefield::cuda::{CudaBackend, CudaEngine, CudaReal, CudaWirelength, Gpu};
+use placefield::cuda::interop::cudarc::driver::sys;
+use placefield::cuda::interop::{self, DeviceCells, DeviceTerm, on_stream};
+use placefield::cuda::{
+    CudaBackend, CudaEngine, CudaError, CudaReal, CudaWirelength, DeviceVec, Gpu,
+};
 use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::{EngineOptions, MapKind};
 use placefield::grid::{BinGrid, Map};
@@ -395,6 +398,96 @@ fn fixed_cells_of_a_charge_do_not_move() {
         // Of the others some are held by the edge of the die.
         let free = (0..cells).filter(|&i| !fixed[i]);
         assert!(free.filter(stays).count() < cells / 20);
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn new_net_weights_are_those_of_a_new_backend() {
+    let gpu = gpu();
+    let design = design(2_000);
+    let charge = charge(&design, 32);
+    let new: Vec<f64> =
+        (0..design.nets.as_ref().unwrap().len()).map(|e| (e % 5) as f64 / 2.0).collect();
+    let mut other = design.clone();
+    other.nets.as_mut().unwrap().weight = new.clone();
+    let [x, y] = scattered(&charge, 6);
+    let weights = Weights { gamma: 50.0, lambda: 1e-3, pin_factor: 0.8, area_factor: 0.6 };
+    let of = |design: &Design| Netlist::from_design(design, 30).unwrap();
+    let mut replaced = device::<f64>(&gpu, &charge, &of(&design));
+    let mut anew = device::<f64>(&gpu, &charge, &of(&other));
+    // Graphs of proposals exist before the weights change.
+    replaced.start(&x, &y).unwrap();
+    let before = replaced.evaluate(&weights).unwrap();
+    for _ in 0..3 {
+        replaced.propose(1e-3, 0.1, &weights).unwrap();
+    }
+    replaced.set_net_weights(&new).unwrap();
+    assert!(replaced.propose(1e-3, 0.1, &weights).is_err(), "the gradient is of old weights");
+    anew.start(&x, &y).unwrap();
+    let after = replaced.evaluate(&weights).unwrap();
+    assert_eq!(after, anew.evaluate(&weights).unwrap());
+    assert!(after.hpwl != before.hpwl && after.gradient_squared != before.gradient_squared);
+    for _ in 0..3 {
+        let got = replaced.propose(1e-3, 0.1, &weights).unwrap();
+        assert_eq!(got, anew.propose(1e-3, 0.1, &weights).unwrap());
+        replaced.accept().unwrap();
+        anew.accept().unwrap();
+    }
+    assert_eq!(replaced.netlist(), anew.netlist());
+}
+
+/// Replaces the gradient along y, so that no kernel is needed.
+struct Replaced {
+    gradient: DeviceVec<f64>,
+    value: DeviceVec<f64>,
+}
+
+impl DeviceTerm for Replaced {
+    fn enqueue(&mut self, cells: &DeviceCells) -> Result<(), CudaError> {
+        assert_eq!(cells.cells, self.gradient.len());
+        let copies = [(cells.gradient[1], &self.gradient), (cells.value, &self.value)];
+        for (to, from) in copies {
+            let (from, bytes) = (interop::address(from), 8 * from.len());
+            // SAFETY: both are of so many bytes in memory of the device, which lives.
+            let done = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, cells.stream) };
+            assert_eq!(done, sys::CUresult::CUDA_SUCCESS);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn terms_of_the_caller_are_the_hosts() {
+    let gpu = gpu();
+    let design = design(1_500);
+    let charge = charge(&design, 32);
+    let netlist = Netlist::from_design(&design, 30).unwrap();
+    let pull: Vec<f64> = (0..charge.movable()).map(|i| (i % 3) as f64 - 0.5).collect();
+    let (mut cpu, mut cuda) =
+        (host::<f64>(&charge, &netlist), device::<f64>(&gpu, &charge, &netlist));
+    let (gradient, value) = (gpu.upload(&pull).unwrap(), gpu.upload(&[12.5]).unwrap());
+    cuda.add_term(Replaced { gradient, value }).unwrap();
+    cpu.add_term(move |_: &[f64], _: &[f64], [_, gradient_y]: [&mut [f64]; 2]| {
+        gradient_y.copy_from_slice(&pull);
+        12.5
+    });
+    let [x, y] = scattered(&charge, 9);
+    let weights = Weights { gamma: 50.0, lambda: 1e-3, pin_factor: 1.0, area_factor: 1.0 };
+    cpu.start(&x, &y).unwrap();
+    cuda.start(&x, &y).unwrap();
+    let want = cpu.evaluate(&weights).unwrap();
+    samples_agree("the start", &cuda.evaluate(&weights).unwrap(), &want, 1e-8);
+    assert_eq!(want.terms, 12.5);
+    // The first proposal as plain launches, the others as graphs.
+    for k in 0..4 {
+        let want = cpu.propose(0.1, 0.3, &weights).unwrap();
+        let got = cuda.propose(0.1, 0.3, &weights).unwrap();
+        samples_agree(&format!("step {k}"), &got, &want, 1e-8);
+        assert_eq!(got.terms, 12.5);
+        cpu.accept().unwrap();
+        cuda.accept().unwrap();
     }
 }
 

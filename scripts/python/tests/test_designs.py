@@ -517,6 +517,88 @@ def test_a_placement_goes_on_from_a_checkpoint(aux, tmp_path):
     assert any("nowhere" in warning for warning in late.warnings)
 
 
+def test_net_weights_change_between_iterations(aux):
+    design, seen = placefield.read_design(aux), []
+    options = {**QUICK, "dtype": "float64", "until": "global"}
+
+    def heavier(iteration, x, y):
+        seen.append((iteration, hpwl(design, x, y)))
+        assert x.shape == y.shape == (41,) and not x.flags.writeable
+        return [50.0] + [1.0] * 39 if iteration == 10 else None
+
+    plain = placefield.place(design, **options)
+    placed = placefield.place(design, **options, on_iteration=heavier, on_iteration_every=5)
+    assert [iteration for iteration, _ in seen] == list(range(0, placed.iterations + 1, 5))
+    # Every net weighs 1 at first, so that lengths agree with the records.
+    assert placed.history["hpwl_weighted"][5] == pytest.approx(seen[1][1])
+    weights = numpy.ones(40)
+    weights[0] = 50.0
+    assert numpy.array_equal(placed.design.net_weight, weights)
+    first = [(xh - xl + yh - yl)[0] for made in (plain, placed)
+             for (xl, xh), (yl, yh) in [boxes(design, made.design.x, made.design.y)]]
+    assert first[1] < 0.5 * first[0]
+    assert placed.design.hpwl(weighted=True) == pytest.approx(hpwl(design, placed.design.x, placed.design.y, weights))
+    for wrong, text in [([1.0], "net weights"), ([float("nan")] * 40, "net `0`: NaN"), ("heavy", "expected numbers")]:
+        with pytest.raises((ValueError, TypeError), match=text):
+            placefield.place(design, **options, on_iteration=lambda *_: wrong)
+    with pytest.raises(ValueError, match="on_iteration is for one seed"):
+        placefield.place(design, **options, on_iteration=heavier, seeds=2)
+
+
+def test_a_callback_ends_the_descent(aux):
+    design = placefield.read_design(aux)
+    placed = placefield.place(design, **QUICK, progress=lambda iteration, *_: iteration < 12)
+    assert placed.iterations == 12 and placed.status == "stopped"
+    # The later stages follow.
+    assert placed.legality and list(placed.stages) == ["global", "legal", "detailed"]
+    same = placefield.place(design, **QUICK, on_iteration=lambda iteration, x, y: False if iteration == 12 else None)
+    assert numpy.array_equal(same.design.x, placed.design.x)
+
+
+def test_terms_join_the_objective(aux):
+    design = placefield.read_design(aux)
+    seen = []
+
+    def anchor(x, y, nodes):
+        """Pulls node 3 to the lower right corner."""
+        assert x.shape == y.shape == nodes.shape and not x.flags.writeable
+        at, by_x, by_y = numpy.flatnonzero(nodes == 3)[0], numpy.zeros_like(x), numpy.zeros_like(y)
+        far = x[at] - 100.0, y[at]
+        by_x[at], by_y[at] = 2.0 * far[0], 2.0 * far[1]
+        seen.append(nodes)
+        return far[0] ** 2 + far[1] ** 2, by_x, by_y
+
+    options = {**QUICK, "until": "global"}
+    for dtype in ("float32", "float64"):
+        plain = placefield.place(design, **options, dtype=dtype).design
+        pulled = placefield.place(design, **options, dtype=dtype, terms=[anchor]).design
+        far = [abs(of.x[3] - 100.0) + of.y[3] for of in (plain, pulled)]
+        assert far[1] < 5.0 < far[0]
+    assert all(numpy.array_equal(nodes, design.movable) for nodes in seen)
+
+    def broken(x, y, nodes):
+        raise KeyError("no gradient")
+
+    with pytest.raises(KeyError, match="no gradient"):
+        placefield.place(design, **options, terms=[anchor, broken])
+    with pytest.raises(ValueError, match="gradient of a term: expected shape"):
+        placefield.place(design, **options, terms=[lambda x, y, nodes: (0.0, x[1:], y)])
+    with pytest.raises(ValueError, match="terms need device"):
+        placefield.place(design, **options, terms=[anchor], device="cuda")
+
+
+def test_wirelength_takes_weights(aux):
+    design = placefield.read_design(aux)
+    x, y = design.x[design.movable], design.y[design.movable]
+    weights = numpy.arange(40.0)
+    found = design.wirelength(x, y, 1e-3, weights=weights)
+    assert found.hpwl_weighted == pytest.approx(hpwl(design, design.x, design.y, weights))
+    own = design.wirelength(x, y, 1e-3)
+    assert own.hpwl_weighted == pytest.approx(hpwl(design, design.x, design.y))
+    with pytest.raises(ValueError, match="weights: expected shape"):
+        design.wirelength(x, y, 1e-3, weights=[1.0])
+
+
 def test_an_exception_in_progress_ends_a_placement(aux):
     def progress(*_):
         raise KeyError("enough")
@@ -542,6 +624,12 @@ def run_example(name, *arguments):
     done = subprocess.run([sys.executable, str(EXAMPLES / name), *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+def test_the_example_of_timing_shortens_the_longest_path():
+    (own, own_hpwl), (driven, driven_hpwl) = [
+        [float(word.strip(",")) for word in line.split() if word.strip(",").isdigit()] for line in run_example("timing.py")]
+    assert driven < 0.85 * own and driven_hpwl < 1.2 * own_hpwl
 
 
 def test_the_example_of_an_evaluation_runs(spread, tmp_path):

@@ -16,15 +16,15 @@ pub(super) struct ExpertArgs {
         long,
         value_name = "BINS",
         default_value_t = Schedule::default().gamma,
-        value_parser = factor
+        value_parser = placing("gamma")
     )]
     gamma: f64,
     /// The density's share of the first gradient of a centred start
     #[arg(
         long,
         value_name = "SHARE",
-        default_value_t = Schedule::default().density_share,
-        value_parser = factor
+        default_value_t = Schedule::default().density_weight,
+        value_parser = placing("density_weight")
     )]
     density_weight: f64,
     /// Largest factor on the density's weight λ in an iteration, until cells are spread roughly
@@ -32,7 +32,7 @@ pub(super) struct ExpertArgs {
         long,
         value_name = "FACTOR",
         default_value_t = Schedule::default().growth,
-        value_parser = growth
+        value_parser = placing("growth")
     )]
     growth: f64,
     /// Largest factor on λ in an iteration from then on; a factor nearer to 1 takes longer and
@@ -41,7 +41,7 @@ pub(super) struct ExpertArgs {
         long,
         value_name = "FACTOR",
         default_value_t = Schedule::default().late_growth,
-        value_parser = growth
+        value_parser = placing("late_growth")
     )]
     late_growth: f64,
     /// The rise of HPWL in an iteration at which λ stays, as a share of the HPWL it is expected to
@@ -49,8 +49,8 @@ pub(super) struct ExpertArgs {
     #[arg(
         long,
         value_name = "SHARE",
-        default_value_t = Schedule::default().reference_share,
-        value_parser = factor
+        default_value_t = Schedule::default().reference_rise,
+        value_parser = placing("reference_rise")
     )]
     reference_rise: f64,
     /// Largest momentum once cells are nearly spread; 1 leaves it to Nesterov's rule
@@ -58,7 +58,7 @@ pub(super) struct ExpertArgs {
         long,
         value_name = "M",
         default_value_t = Schedule::default().momentum,
-        value_parser = share
+        value_parser = placing("momentum")
     )]
     momentum: f64,
     /// λ is held where its share of the gradient over the wirelength's is above this
@@ -66,7 +66,7 @@ pub(super) struct ExpertArgs {
         long,
         value_name = "RATIO",
         default_value_t = Schedule::default().pressure,
-        value_parser = factor
+        value_parser = placing("pressure")
     )]
     pressure: f64,
     /// Leave nets of more pins out of the objective, not out of the HPWL reported (DREAMPlace's
@@ -84,21 +84,15 @@ pub(super) struct ExpertArgs {
     pub(super) noise: f64,
 }
 
-/// Wide enough for any use, and far from the ends of single precision.
-fn factor(text: &str) -> Result<f64, String> {
-    number(text, |v| (1e-12..=1e6).contains(&v), "a number from 1e-12 to 1e6")
+/// Returns the parser of a number of [`PlaceOptions`].
+pub(super) fn placing(name: &'static str) -> impl Fn(&str) -> Result<f64, String> + Clone {
+    let numbers = PlaceOptions::NUMBERS;
+    let k = numbers.iter().position(|number| number.name == name).expect("the name of a number");
+    move |text| number(text, PlaceOptions::NUMBERS[k].holds, PlaceOptions::NUMBERS[k].expected)
 }
 
 fn noise(text: &str) -> Result<f64, String> {
     number(text, |v| (0.0..=1e6).contains(&v), "a number from 0 to 1e6")
-}
-
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    number(text, |v| (0.0..=1.0).contains(&v), "a number from 0 to 1")
-}
-
-fn growth(text: &str) -> Result<f64, String> {
-    number(text, |v| v > 1.0 && v <= 2.0, "a number above 1 and at most 2")
 }
 
 impl ExpertArgs {
@@ -106,10 +100,10 @@ impl ExpertArgs {
     pub(super) fn apply(&self, options: PlaceOptions) -> PlaceOptions {
         let schedule = Schedule {
             gamma: self.gamma,
-            density_share: self.density_weight,
+            density_weight: self.density_weight,
             growth: self.growth,
             late_growth: self.late_growth,
-            reference_share: self.reference_rise,
+            reference_rise: self.reference_rise,
             momentum: self.momentum,
             pressure: self.pressure,
         };

@@ -10,8 +10,9 @@ use crate::cli::views::{charge_of_cells, fixed_outlines, grid_over, over_die};
 use crate::cpu::density::CpuDensity;
 use crate::design::Design;
 use crate::engine::MapKind;
+use crate::flow::Between;
 use crate::grid::{Map, Rect};
-use crate::place::{Placer, Record};
+use crate::place::Record;
 use crate::plot::{Animation, FRAME_PIXELS, Film, FilmPanel, PlotError, Scale};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -41,7 +42,8 @@ pub(crate) struct Frames {
     worker: JoinHandle<Result<Option<PageFilm>, PlotError>>,
     /// Iterations from one frame to the next.
     every: usize,
-    movable: usize,
+    /// The movable nodes.
+    movable: Vec<usize>,
     /// Where the positions of a shot are counted from.
     origin: [f64; 2],
     /// φ of the last shot, where pictures are drawn.
@@ -80,21 +82,26 @@ impl Frames {
             .map_err(|e| format!("the thread that draws frames cannot be started: {e}"))?;
         let grid = charge.grid();
         let potential = wanted.folder.as_ref().map(|_| Map::filled(grid.nx(), grid.ny(), 0.0));
-        let movable = charge.movable();
+        let movable = design.movable().collect();
         let origin = charge.origin();
         Ok(Some(Frames { shots, worker, every, movable, origin, potential, last: None }))
     }
 
-    /// Has a frame made of the placement at hand when it is its turn.
-    pub(super) fn show(&mut self, placer: &mut Placer<'_>) -> Result<(), Failure> {
-        let Record { iteration, sample, .. } = *placer.last();
-        let due = self.is_due(iteration) || placer.outcome().is_some();
+    /// Makes a frame of the present placement when it is its turn. `before` iterations are of
+    /// earlier descents.
+    pub(super) fn show(
+        &mut self,
+        between: &mut Between<'_, '_>,
+        before: usize,
+    ) -> Result<(), Failure> {
+        let Record { iteration, sample, .. } = *between.last();
+        let iteration = before + iteration;
+        let due = self.is_due(iteration) || between.placer().outcome().is_some();
         if !due || self.last == Some(iteration) {
             return Ok(());
         }
-        let (x, y) = placer.positions()?;
         if let Some(potential) = &mut self.potential {
-            let backend = placer.backend();
+            let backend = between.placer().backend();
             let [nx, ny] = backend.charge().stacked_bins();
             let mut stacked = Map::filled(nx, ny, 0.0);
             backend.read_map(MapKind::Potential, &mut stacked)?;
@@ -102,14 +109,17 @@ impl Frames {
             *potential = stacked;
         }
         let said = format!("HPWL {:.4e}, overflow {:.4}", sample.hpwl, sample.density.overflow);
+        let at = &between.design()?.placement;
+        let of_cells = |column: &[f64]| self.movable.iter().map(|&node| column[node]).collect();
+        let (x, y): (Vec<f64>, Vec<f64>) = (of_cells(&at.x), of_cells(&at.y));
         self.take(iteration, said, &x, &y);
         Ok(())
     }
 
-    /// Has a frame made of these positions of all bodies.
+    /// Makes a frame of these positions of the movable cells, and maybe of more bodies.
     pub(crate) fn take(&mut self, iteration: usize, said: String, x: &[f64], y: &[f64]) {
         let round = |values: &[f64], origin: f64| {
-            values[..self.movable].iter().map(|&v| (v - origin) as f32).collect()
+            values[..self.movable.len()].iter().map(|&v| (v - origin) as f32).collect()
         };
         let potential = self.potential.clone();
         let (x, y) = (round(x, self.origin[0]), round(y, self.origin[1]));

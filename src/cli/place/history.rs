@@ -77,7 +77,7 @@ impl HistoryFile {
     ) -> Result<(), Failure> {
         match self {
             HistoryFile::Csv(path) => write_output(path, |out| {
-                writeln!(out, "{HEADER}")?;
+                writeln!(out, "{}", header())?;
                 summary.records().iter().try_for_each(|record| writeln!(out, "{}", line(record)))
             }),
             HistoryFile::Json(path) => {
@@ -94,34 +94,17 @@ impl HistoryFile {
 }
 
 /// The first line of a CSV file.
-const HEADER: &str = "iteration,hpwl_weighted,wirelength,overflow_smoothed,max_smoothed,energy,\
-                      gamma,lambda,step,tries,wirelength_ms,density_ms,solve_ms,force_ms,step_ms,\
-                      gradient_ms,other_ms,pressure";
+fn header() -> String {
+    Record::COLUMNS.map(|(name, _)| name).join(",")
+}
 
-/// Returns an iteration in the columns of [`HEADER`].
-fn line(r: &Record) -> String {
-    let (s, t) = (&r.sample, &r.times);
-    format!(
-        "{},{},{},{},{},{},{},{:e},{:e},{},{},{},{},{},{},{},{},{}",
-        r.iteration,
-        s.hpwl,
-        s.wirelength,
-        s.density.overflow,
-        s.density.max,
-        s.energy,
-        r.gamma,
-        r.lambda,
-        r.step,
-        r.tries,
-        t.wirelength,
-        t.density,
-        t.solve,
-        t.force,
-        t.step,
-        t.gradient,
-        t.other,
-        r.pressure
-    )
+/// Returns an iteration in the columns of [`header`].
+fn line(record: &Record) -> String {
+    let text = |value: f64| match value.abs() {
+        1e-4.. | 0.0 => value.to_string(),
+        _ => format!("{value:e}"),
+    };
+    Record::COLUMNS.map(|(_, value)| text(value(record))).join(",")
 }
 
 /// A CSV file that has a line for every iteration as soon as that is done, for those who follow it.
@@ -137,7 +120,7 @@ impl Live {
     /// Writes the iterations so far into the file, in place of what was in it.
     pub(super) fn begin(&mut self, records: &[Record]) {
         let written = File::create(&self.path).and_then(|mut file| {
-            let lines = std::iter::once(HEADER.to_owned()).chain(records.iter().map(line));
+            let lines = std::iter::once(header()).chain(records.iter().map(line));
             lines.into_iter().try_for_each(|line| file.write_all((line + "\n").as_bytes()))?;
             Ok(file)
         });

@@ -16,7 +16,7 @@ use crate::cli::stop;
 use crate::cpu::engine::milliseconds;
 use crate::engine::{Choice, Descriptor};
 use crate::flow::checkpoint::{Checkpoints, Subject};
-use crate::flow::{Host, Part, Resumed};
+use crate::flow::{Between, Host, Part, Resumed};
 use crate::legalize;
 use crate::place::routability::Round;
 use crate::place::{Backend, PlaceOptions, Placer, Record};
@@ -33,6 +33,8 @@ pub(super) struct Command<'a, T> {
     pub(super) options: &'a SolveArgs,
     pub(super) place: &'a PlaceOptions,
     pub(super) noise: f64,
+    /// Whether the cells are placed again beside legal macros.
+    pub(super) places_again: bool,
     /// The design's name.
     pub(super) name: String,
     pub(super) warnings: &'a [Warning],
@@ -56,21 +58,18 @@ pub(super) struct Ran {
     /// Milliseconds until the first seed began, and those of frames.
     pub(super) setup_ms: Option<f64>,
     pub(super) frames_ms: f64,
-    /// Whether descents have followed those that the live history has.
-    pub(super) went_on: bool,
+    /// Iterations of the descents before this one.
+    before: usize,
+    /// Iterations of this descent so far.
+    iterations: usize,
+    /// Whether a checkpoint was just read, so that nothing has been computed yet.
+    resumed: bool,
     notes: Vec<String>,
     /// Whether notes and warnings were told.
     told: bool,
     part: Option<Part>,
     progress: Option<Progress>,
     doing: Option<Doing>,
-}
-
-impl<T: EngineReal> Command<'_, T> {
-    /// Frames and lines of the history are of seeds; rounds go on from what those show.
-    fn is_shown(&self) -> bool {
-        matches!(self.ran.part, Some(Part::Seed(_)))
-    }
 }
 
 impl<T: EngineReal> Host for Command<'_, T> {
@@ -104,7 +103,11 @@ impl<T: EngineReal> Host for Command<'_, T> {
         self.ran.setup_ms.get_or_insert_with(|| milliseconds(self.setup));
         self.ran.part = Some(part);
         self.ran.doing = None;
-        self.ran.went_on |= matches!(part, Part::Beside(_) | Part::Round(_));
+        match part {
+            Part::Seed(_) => self.ran.before = 0,
+            Part::Beside(_) | Part::Round(_) => self.ran.before += self.ran.iterations,
+            Part::Legal | Part::Detailed => {}
+        }
         match part {
             Part::Seed(seed) => log::begin(&format!("spreading cells, seed {seed}")),
             Part::Legal => self.ran.doing = Some(Doing::begin("making the placement legal")),
@@ -121,27 +124,28 @@ impl<T: EngineReal> Host for Command<'_, T> {
         if !std::mem::replace(&mut self.ran.told, true) {
             tell(&self.ran.notes, self.warnings);
         }
-        // Where a checkpoint was gone on from, nothing has been computed yet.
-        let resumed = self.ran.progress.is_none() && records.len() > 1;
-        let is_shown = self.is_shown();
-        if let Some(history) = self.history.as_mut().filter(|_| is_shown) {
-            match (&self.ran.progress, records.last()) {
-                (Some(_), Some(record)) => history.add(record),
-                _ => history.begin(records),
+        self.ran.iterations = records.len();
+        let before = self.ran.before;
+        let last = Record { iteration: before + placer.last().iteration, ..*placer.last() };
+        self.ran.resumed = self.ran.progress.is_none() && records.len() > 1;
+        if let Some(history) = &mut self.history {
+            match self.ran.progress.is_none() && before == 0 {
+                true => history.begin(records),
+                false => history.add(&last),
             }
         }
         match &mut self.ran.progress {
-            Some(progress) => progress.show(placer.last()),
-            None => self.ran.progress = Some(Progress::new(self.place)),
+            Some(progress) => progress.show(&last),
+            None => {
+                let again = matches!(self.ran.part, Some(Part::Seed(_))) && self.places_again;
+                // Rounds have a limit of their own each.
+                let round = matches!(self.ran.part, Some(Part::Round(_)));
+                let most = self.place.iterations + if round { before } else { 0 };
+                self.ran.progress = Some(Progress::new(self.place, most, again));
+            }
         }
-        if let (Some(frames), None, true, false) =
-            (&mut self.frames, &self.ran.drawn, is_shown, resumed)
-        {
-            let begun = Instant::now();
-            self.ran.drawn = frames.show(placer).err();
-            self.ran.frames_ms += milliseconds(begun);
-        }
-        if is_shown {
+        // A checkpoint is of the first descent.
+        if matches!(self.ran.part, Some(Part::Seed(_))) {
             self.checkpoints.follow::<T>(placer, records)?;
         }
         if placer.outcome().is_some()
@@ -150,6 +154,16 @@ impl<T: EngineReal> Host for Command<'_, T> {
             progress.finish();
         }
         Ok(())
+    }
+
+    fn between(&mut self, between: &mut Between<'_, '_>) -> Result<Option<Vec<f64>>, Failure> {
+        let ran = &mut self.ran;
+        if let (Some(frames), None, false) = (&mut self.frames, &ran.drawn, ran.resumed) {
+            let begun = Instant::now();
+            ran.drawn = frames.show(between, ran.before).err();
+            ran.frames_ms += milliseconds(begun);
+        }
+        Ok(None)
     }
 
     fn is_asked_to_stop(&mut self) -> bool {

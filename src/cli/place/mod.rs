@@ -31,7 +31,7 @@ use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
-use experts::{ExpertArgs, share};
+use experts::{ExpertArgs, placing};
 use frames::{Frames, FramesWanted};
 pub(crate) use history::HistoryReport;
 use history::{HistoryFile, Live};
@@ -74,7 +74,12 @@ pub(crate) struct PlaceArgs {
     init: InitArg,
     /// Smoothed overflow at which the placement is done; where macros move, the other cells' own
     /// must be as low
-    #[arg(long, value_name = "OVERFLOW", default_value_t = 0.07, value_parser = share)]
+    #[arg(
+        long,
+        value_name = "OVERFLOW",
+        default_value_t = PlaceOptions::default().stop_overflow,
+        value_parser = placing("stop_overflow")
+    )]
     stop_overflow: f64,
     /// Be content with a higher target density than --target-density where the cells do not fit at
     /// that one; without it such a placement ends with exit code 3, though it is written
@@ -254,6 +259,7 @@ fn place<T: EngineReal>(
         options: &options,
         place: &place_options,
         noise: flow.noise,
+        places_again: args.until != Some(Stage::Global) && !charge.movable_macros().is_empty(),
         name: opened.design.name.clone(),
         warnings: &opened.warnings,
         charge: charge.clone(),
@@ -362,7 +368,7 @@ fn place<T: EngineReal>(
     let recorded = history.map_or(Ok(()), Live::finish);
     // A CSV file of one placement has all its lines already.
     if let Some(file) = &args.history
-        && (file.live().is_none() || placed.seeds.len() > 1 || ran.went_on)
+        && (file.live().is_none() || placed.seeds.len() > 1)
     {
         file.write(&summary, &opened.files, &files)?;
     }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 /// Iterations over which the overflow's fall is measured.
 const WINDOW: usize = 50;
+/// Time of the descent beside legal macros over that of the one before.
+const SECOND: f64 = 1.0;
 
 /// A bar with the iteration's numbers and the time left; where stderr is no terminal, what the
 /// lines
@@ -18,18 +20,23 @@ pub(super) struct Progress {
     iterations: usize,
     /// Overflow of the last iterations, and when they were done.
     recent: VecDeque<(f64, Instant)>,
+    begun: Instant,
+    /// Whether another descent follows.
+    again: bool,
 }
 
 impl Progress {
-    pub(super) fn new(options: &PlaceOptions) -> Self {
-        let bar = log::bar(options.iterations as u64);
+    /// Of a descent whose last iteration is `most` at the latest; `again` if the cells are placed
+    /// once more after it.
+    pub(super) fn new(options: &PlaceOptions, most: usize, again: bool) -> Self {
+        let bar = log::bar(most as u64);
         let template = "{bar:20} {pos}/{len} {msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         let recent = VecDeque::with_capacity(WINDOW + 1);
-        let PlaceOptions { stop_overflow, iterations, .. } = *options;
-        Progress { bar, stop_overflow, iterations, recent }
+        let (stop_overflow, begun) = (options.stop_overflow, Instant::now());
+        Progress { bar, stop_overflow, iterations: most, recent, begun, again }
     }
 
     pub(super) fn show(&mut self, record: &Record) {
@@ -53,14 +60,17 @@ impl Progress {
         }
     }
 
-    /// By the overflow's fall of late, and at most to the last iteration.
+    /// By the fall of overflow in the last iterations, and at most to the last iteration. A second
+    /// descent is expected to take [`SECOND`] times as long as the first.
     fn time_left(&self, iteration: usize) -> Option<Duration> {
         let (&(from, begun), &(now, ended)) = (self.recent.front()?, self.recent.back()?);
         let steps = self.recent.len().checked_sub(1).filter(|&n| n > 0)? as f64;
         let most = self.iterations.saturating_sub(iteration) as f64;
         let fall = (from - now) / steps;
         let left = if fall > 0.0 { ((now - self.stop_overflow) / fall).min(most) } else { most };
-        Some((ended - begun).mul_f64(left.max(0.0) / steps))
+        let left = (ended - begun).mul_f64(left.max(0.0) / steps);
+        let second = if self.again { SECOND } else { 0.0 };
+        Some(left + (self.begun.elapsed() + left).mul_f64(second))
     }
 
     pub(super) fn finish(&self) {

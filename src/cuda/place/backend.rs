@@ -192,7 +192,8 @@ impl<T: CudaReal> CudaBackend<T> {
         gpu.prepare::<T>(&units.map(|unit| (unit, &[][..]))).map(drop)
     }
 
-    /// Adds a term to the objective, before the placement begins.
+    /// Adds a term to the objective, before the placement begins. [`Sample::terms`] costs a copy from
+    /// the device in each evaluation.
     ///
     /// # Errors
     /// When the backend has several devices.

@@ -8,7 +8,7 @@ pub trait DeviceTerm: Send {
     /// Enqueues work on the stream of `cells` that adds the term's gradient and value. The first
     /// proposal of a backend, and every evaluation, calls this for plain launches. Two more calls
     /// are captured into graphs, which later proposals replay: the work must be the same each time,
-    /// allocate nothing, and wait for nothing.
+    /// allocate nothing, and wait for nothing. Other functions of this library must not be called.
     ///
     /// # Errors
     /// When the work cannot be enqueued.

@@ -100,7 +100,7 @@ fn a_warm_start_is_as_free_as_asked() {
     let [own, less, more, most] = [0.0, 0.1, 0.6, 1.0].map(&mut first);
     // An overflow below the start's own changes nothing.
     assert_eq!(own, less);
-    let cold = options.schedule.density_share;
+    let cold = options.schedule.density_weight;
     let ratio = most / more;
     assert!(more < own && (ratio / cold.powf(0.4) - 1.0).abs() < 1e-6, "{own} {more} {most}");
 }
@@ -146,20 +146,35 @@ fn options_outside_their_range_are_refused() {
     type Change = fn(&mut PlaceOptions, f64);
     let (finite, infinite) = ([f64::NAN, -1.0], f64::INFINITY);
     let changes: [(&str, Change, &str, &[f64]); 9] = [
-        ("stop_overflow", |o, v| o.stop_overflow = v, "a finite number, at least 0", &finite),
+        ("stop_overflow", |o, v| o.stop_overflow = v, "a number from 0 to 1", &finite),
         ("warm_overflow", |o, v| o.warm_overflow = v, "a number from 0 to 1", &[1.5, infinite]),
-        ("density_share", |o, v| o.schedule.density_share = v, "a finite number above 0", &[0.0]),
-        ("growth", |o, v| o.schedule.growth = v, "a finite number, at least 1", &[0.9, infinite]),
-        ("late_growth", |o, v| o.schedule.late_growth = v, "a finite number, at least 1", &finite),
         (
-            "reference_share",
-            |o, v| o.schedule.reference_share = v,
-            "a finite number above 0",
+            "density_weight",
+            |o, v| o.schedule.density_weight = v,
+            "a number from 1e-12 to 1e6",
+            &[0.0],
+        ),
+        (
+            "growth",
+            |o, v| o.schedule.growth = v,
+            "a number above 1 and at most 2",
+            &[0.9, infinite],
+        ),
+        (
+            "late_growth",
+            |o, v| o.schedule.late_growth = v,
+            "a number above 1 and at most 2",
+            &finite,
+        ),
+        (
+            "reference_rise",
+            |o, v| o.schedule.reference_rise = v,
+            "a number from 1e-12 to 1e6",
             &finite,
         ),
         ("momentum", |o, v| o.schedule.momentum = v, "a number from 0 to 1", &finite),
-        ("pressure", |o, v| o.schedule.pressure = v, "a finite number above 0", &[infinite]),
-        ("gamma", |o, v| o.schedule.gamma = v, "a finite number above 0", &[0.0, f64::NAN]),
+        ("pressure", |o, v| o.schedule.pressure = v, "a number from 1e-12 to 1e6", &[infinite]),
+        ("gamma", |o, v| o.schedule.gamma = v, "a number from 1e-12 to 1e6", &[0.0, f64::NAN]),
     ];
     let (mut backend, [x, y]) = generated::<f32>(1);
     let options = PlaceOptions::default();
@@ -499,7 +514,7 @@ fn lambda_grows_while_wirelength_stays() {
     machine.run();
     // The trial, then three iterations; the weight first changes after the second.
     let lambdas: Vec<f64> = machine.asked.iter().map(|a| a.1).collect();
-    let first = Schedule::default().density_share / 2.0;
+    let first = Schedule::default().density_weight / 2.0;
     let want = [first, first, first, 1.05 * first];
     assert!(lambdas.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-18), "{lambdas:?}");
 }

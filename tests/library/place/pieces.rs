@@ -81,12 +81,12 @@ fn the_final_hpwl_is_guessed_from_the_overflow() {
 }
 
 #[test]
-fn unspread_starts_get_the_centred_density_share() {
+fn unspread_starts_get_the_centred_density_weight() {
     let cold = 8e-5;
-    assert_eq!(schedule::first_density_share(1.0, cold), cold);
-    assert_eq!(schedule::first_density_share(1.3, cold), cold);
-    assert_eq!(schedule::first_density_share(0.0, cold), 1.0);
-    assert!(schedule::first_density_share(0.2, cold) > 0.1);
+    assert_eq!(schedule::first_density_weight(1.0, cold), cold);
+    assert_eq!(schedule::first_density_weight(1.3, cold), cold);
+    assert_eq!(schedule::first_density_weight(0.0, cold), 1.0);
+    assert!(schedule::first_density_weight(0.2, cold) > 0.1);
 }
 
 #[test]

@@ -10,6 +10,17 @@ use placefield::grid::BinGrid;
 use placefield::place::{Backend, Held, HostBackend, PlaceOptions, Placer, Weights, start};
 use placefield::wirelength::Netlist;
 
+#[allow(dead_code)]
+#[path = "../../../benchmarks/examples/timing.rs"]
+mod timing;
+
+#[test]
+fn the_example_shortens_the_longest_path() {
+    let [(own, own_hpwl), (driven, driven_hpwl)] = [false, true].map(|d| timing::place(d).unwrap());
+    assert!(driven < 0.85 * own, "{driven} after {own}");
+    assert!(driven_hpwl < 1.2 * own_hpwl, "{driven_hpwl} after {own_hpwl}");
+}
+
 /// 800 cells, a tenth of them fixed, so that some nets cannot change.
 fn design() -> Design {
     let mut design = generate(&Spec::with_cells(800)).unwrap();
@@ -103,10 +114,7 @@ fn operators_take_new_weights_in_place() {
     replaced.evaluate(&parameters).unwrap();
     replaced.set_net_weights(&weights).unwrap();
     // The gradient of the old weights is gone.
-    assert!(matches!(
-        replaced.propose(0.1, 0.0, &parameters),
-        Err(EngineError::OutOfOrder { .. })
-    ));
+    assert!(matches!(replaced.propose(0.1, 0.0, &parameters), Err(EngineError::OutOfOrder { .. })));
     assert_eq!(replaced.evaluate(&parameters).unwrap(), anew.evaluate(&parameters).unwrap());
     let step = (0.1, 0.5);
     assert_eq!(

@@ -357,7 +357,7 @@ def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, r
           checkpoint=None, checkpoint_every=100, resume=None, bins=None, target_density=None, row_blockage=False,
           seed=1000, gamma=None, density_weight=None, growth=None, late_growth=None, reference_rise=None, momentum=None,
           pressure=None, ignore_net_degree=None, no_fillers=False, no_precondition=False, noise=0.0, dtype="float32",
-          device="cpu", pipeline=None, threads=0, progress=None, on_iteration=None, on_iteration_every=1):
+          device="cpu", pipeline=None, threads=0, progress=None, on_iteration=None, on_iteration_every=1, terms=()):
     """Places a design: spreads its cells, makes them legal and shortens wires. Options are those of
     `placefield place`, by the same names and with its defaults; `device` and `dtype` stand for --engine and
     --precision. Frames, pages and pictures are the command's alone.
@@ -386,6 +386,10 @@ def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, r
         x and y are the lower-left corners of all nodes, shape (nodes,). It returns new net weights, shape (nets,),
         None to keep the present ones, or False as `progress` does. The later stages and the design that is returned
         have the last weights. For one seed, without checkpoint and resume.
+    terms : terms of the objective beside wirelength and density, on the CPU. Each is called at every evaluation with x
+        and y, the lower-left corners of the movable nodes, and the indices of these nodes; beside legal macros those
+        of the other nodes. It returns its value and its gradient by x and by y, in layout units times net weight. Its
+        gradient is added to the wirelength's before the preconditioner.
 
     Cells keep to their fences. Returns a Placement.
     """
@@ -395,8 +399,15 @@ def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, r
         answer = on_iteration(*at)
         return answer if answer is None or answer is False else doubles(answer, "net weights from on_iteration")
 
+    def added(term):
+        def call(*at):
+            value, by_x, by_y = term(*at)
+            return float(value), doubles(by_x, "gradient of a term"), doubles(by_y, "gradient of a term")
+        return call
+
     if on_iteration is not None:
         options["on_iteration"] = answered
+    options["terms"] = [added(term) for term in terms]
     return _placement(options.pop("design"), _placefield.place(design, options))
 
 

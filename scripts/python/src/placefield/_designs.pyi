@@ -10,6 +10,9 @@ from . import _placefield
 _Path = str | PathLike[str]
 _Bins = int | tuple[int, int] | None
 _Pair = tuple[float, float] | None
+_Term = Callable[
+    [NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]], tuple[float, ArrayLike, ArrayLike]
+]
 
 class Picture(bytes):
     def save(self, path: _Path) -> None: ...
@@ -209,6 +212,7 @@ def place(
     on_iteration: Callable[[int, NDArray[np.float64], NDArray[np.float64]], ArrayLike | bool | None]
     | None = ...,
     on_iteration_every: int = ...,
+    terms: Sequence[_Term] = ...,
 ) -> Placement: ...
 def legalize(design: Design, *, padding: int = ..., threads: int = ...) -> Placement: ...
 def refine(
