@@ -141,7 +141,8 @@ fn measure<T: Real>(
         let solve = time(|| _ = engine.solve(Pipeline::ThreePass).expect("a density"));
         let force = time(|| engine.compute_force().expect("fields"));
         let wire = time(|| {
-            pool.install(|| wirelength.evaluate(&x, &y, gamma, &mut gx, &mut gy));
+            pool.install(|| wirelength.evaluate(&x, &y, gamma, &mut gx, &mut gy))
+                .expect("finite positions");
         });
         let hpwl = time(|| _ = pool.install(|| std::hint::black_box(made.hpwl())));
         let run = [density, exact, solve, force, density + solve + force, wire, hpwl];

@@ -28,7 +28,7 @@
 //! let (mut x, mut y) = (vec![80.0, 90.0], vec![70.0, 80.0]);
 //! let first = engine.evaluate(&x, &y)?;
 //! for _ in 0..50 {
-//!     let (fx, fy) = engine.force();
+//!     let (fx, fy) = engine.force()?;
 //!     for i in 0..2 {
 //!         x[i] = (x[i] + 0.05 * fx[i]).clamp(0.0, 140.0);
 //!         y[i] = (y[i] + 0.05 * fy[i]).clamp(0.0, 140.0);

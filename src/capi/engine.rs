@@ -132,7 +132,9 @@ pub unsafe extern "C" fn placefield_engine_start_f64(
 
 /// Computes one step: density, solve and forces for the lower-left corners `x` and `y` (host
 /// memory, layout units, movable cells first, then fillers; `bodies` values each). `result` may be
-/// NULL. A body outside the die adds to no bin and feels no force. Waits until all is done.
+/// NULL. A body outside the die adds to no bin and feels no force. Waits until all is done. After
+/// an error the results of earlier positions are gone: asking for them is
+/// PLACEFIELD_STATUS_OUT_OF_ORDER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_evaluate_f32(
     engine: *mut EngineHandle,
@@ -322,6 +324,7 @@ unsafe fn evaluate<T: EngineReal>(
     error: *mut ErrorText,
 ) -> Status {
     on_engine::<T>(engine, error, |engine| {
+        engine.discard_positions();
         check_bodies(engine.charge(), bodies)?;
         let inputs = [Span::new(x, bodies, "x"), Span::new(y, bodies, "y")];
         let (x, y) = (values(x, bodies, "x")?, values(y, bodies, "y")?);

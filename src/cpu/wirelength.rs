@@ -20,6 +20,7 @@
 
 use super::matrix::SharedMatrix;
 use super::simd::vectorised;
+use crate::engine::{EngineError, check_lengths, check_positions};
 use crate::memory::filled;
 use crate::parallel::{self, chunks, chunks_mut, each_mut};
 use crate::real::Real;
@@ -133,8 +134,9 @@ impl<T: Real> CpuWirelength<T> {
     /// (layout units, above zero); writes its gradient by the movable cells' positions to
     /// `gradient_x`, `gradient_y`, and zeros after them.
     ///
-    /// # Panics
-    /// When the slices differ in length or have fewer entries than movable cells.
+    /// # Errors
+    /// When `x` has fewer entries than movable cells or another slice not as many as `x`, a movable
+    /// cell's position is not finite, or `gamma` is not a number above 0 with an inverse in `T`.
     pub fn evaluate(
         &mut self,
         x: &[T],
@@ -142,12 +144,24 @@ impl<T: Real> CpuWirelength<T> {
         gamma: f64,
         gradient_x: &mut [T],
         gradient_y: &mut [T],
-    ) -> Wirelength {
-        let bodies = x.len();
-        assert!(bodies + 1 >= self.body_start.len(), "positions of the movable cells");
-        assert_eq!([y.len(), gradient_x.len(), gradient_y.len()], [bodies; 3], "bodies");
+    ) -> Result<Wirelength, EngineError> {
         let CpuWirelength { nets, blocks, corners, gradient, .. } = self;
         let movable = corners.len() - 1;
+        check_lengths(
+            x.len().max(movable),
+            &[
+                ("x positions", x.len()),
+                ("y positions", y.len()),
+                ("x of the gradient", gradient_x.len()),
+                ("y of the gradient", gradient_y.len()),
+            ],
+        )?;
+        check_positions(&x[..movable], &y[..movable])?;
+        let inverse_gamma = T::of(1.0 / gamma);
+        if !(gamma.is_finite() && gamma > 0.0 && inverse_gamma.is_finite()) {
+            let precision = T::PRECISION.name();
+            return Err(EngineError::SmoothingLength { gamma, precision });
+        }
         let places = (
             chunks_mut(&mut corners[..movable], BODIES),
             chunks(&x[..movable], BODIES),
@@ -158,7 +172,6 @@ impl<T: Real> CpuWirelength<T> {
                 *corner = [x, y];
             }
         });
-        let inverse_gamma = T::of(1.0 / gamma);
         let pins = gradient.len();
         let gradients = SharedMatrix::new(gradient, pins.max(1));
         parallel::for_each(each_mut(blocks), |_, block| {
@@ -172,10 +185,10 @@ impl<T: Real> CpuWirelength<T> {
         });
         self.gather(gradient_x, gradient_y);
         let start = Wirelength { hpwl: self.fixed_hpwl, smooth: 0.0 };
-        self.blocks.iter().fold(start, |sum, block| Wirelength {
+        Ok(self.blocks.iter().fold(start, |sum, block| Wirelength {
             hpwl: sum.hpwl + block.sum.hpwl,
             smooth: sum.smooth + block.sum.smooth,
-        })
+        }))
     }
 
     /// Adds up the gradients of every body's pins. The loop has no branch that depends on how many

@@ -67,7 +67,7 @@ impl<T: Real> HostBackend<T> {
         let start = Instant::now();
         let [pull_x, pull_y] = pull;
         let (operator, gamma) = (&mut self.wirelength, weights.gamma);
-        let Wirelength { hpwl, smooth } = operator.evaluate(x, y, gamma, pull_x, pull_y);
+        let Wirelength { hpwl, smooth } = operator.evaluate(x, y, gamma, pull_x, pull_y)?;
         self.times.wirelength = milliseconds(start);
         self.times.density = stages.density;
         self.times.solve = stages.solve();
@@ -75,7 +75,7 @@ impl<T: Real> HostBackend<T> {
 
         let vectors = &mut self.vectors;
         let start = Instant::now();
-        let norms = vectors.combine(weights, self.engine.force().into());
+        let norms = vectors.combine(weights, self.engine.force()?.into());
         self.times.gradient = milliseconds(start);
         Ok(Sample {
             hpwl,

@@ -338,7 +338,7 @@ impl Design {
                 }
             };
             let found =
-                wirelength.evaluate(x.values()?, y.values()?, gamma, gradient_x, gradient_y);
+                wirelength.evaluate(x.values()?, y.values()?, gamma, gradient_x, gradient_y)?;
             Ok((found.smooth, found.hpwl))
         })
     }

@@ -9,7 +9,7 @@ use placefield::cpu::solve::{Fields, Solver};
 use placefield::cuda::{Bodies, MOST_STEPS_PER_ORDER};
 use placefield::cuda::{CudaEngine, CudaReal, Gpu};
 use placefield::engine::{
-    DensityStats, Engine, EngineError, EngineOptions, Evaluation, MapKind, Pipeline, Timed,
+    DensityStats, Engine, EngineError, EngineOptions, Evaluation, Layout, MapKind, Pipeline, Timed,
 };
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
@@ -493,15 +493,23 @@ fn stale_results_and_bad_shapes_are_refused() {
     assert_eq!(error.to_string(), format!("x forces: {} values, expected {n}", n - 1));
     let mut wrong = Map::filled(20, 23, 0.0);
     assert!(engine.read_map(MapKind::FieldX, &mut wrong).is_err());
+    // None of that took the forces away; new positions do, those that are refused too.
+    engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).unwrap();
     assert!(engine.evaluate(&x, &short).is_err());
     let mut bad = y.clone();
     bad[1] = f32::NAN;
     let error = engine.evaluate(&x, &bad).unwrap_err();
     assert_eq!(error.to_string(), "y of body 1: NaN: expected a finite number");
-    // None of that took the forces away; new positions do.
-    engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).unwrap();
-    engine.set_positions(&x, &y).unwrap();
-    assert!(engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).is_err());
+    for positions in [&bad, &y] {
+        engine.evaluate(&x, &y).unwrap();
+        assert_eq!(engine.set_positions(&x, positions).is_ok(), positions == &y);
+        assert!(engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).is_err());
+        assert!(engine.read_map(MapKind::Density, &mut map).is_err());
+    }
+    let corners = engine.gpu().upload(&x).unwrap();
+    engine.evaluate(&x, &y).unwrap();
+    assert!(engine.enqueue_energy(Layout::Halves, &corners).is_err());
+    assert!(engine.read_evaluation().is_err() && engine.potential_device().is_err());
     engine.evaluate(&x, &y).unwrap();
 }
 

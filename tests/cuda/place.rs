@@ -97,7 +97,7 @@ pub(crate) fn wirelength_is_the_cpus<T: CudaReal>(gpu: &Gpu, cells: u64) {
             let (found, gradient) = on_device(gpu, &mut operator, &at, gamma);
             let [x, y] = &at;
             let (mut gx, mut gy) = (vec![T::nan(); x.len()], vec![T::nan(); x.len()]);
-            let want = cpu.evaluate(x, y, gamma, &mut gx, &mut gy);
+            let want = cpu.evaluate(x, y, gamma, &mut gx, &mut gy).unwrap();
             let what = format!("{} large {large} gamma {gamma}", T::PRECISION);
             let bound = if T::PRECISION == Precision::F32 { 1e-5 } else { 1e-11 };
             close(&format!("{what}: HPWL"), found.hpwl, want.hpwl, 0.1 * bound);

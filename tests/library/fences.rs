@@ -123,7 +123,7 @@ fn gradients_over_all_regions_match_differences() {
     let (x, y) = charge.initial_positions::<f64>();
     engine.evaluate(&x, &y).unwrap();
     let (mut gx, mut gy) = (vec![0.0; CELLS], vec![0.0; CELLS]);
-    let potential = engine.fields().potential.clone();
+    let potential = engine.fields().unwrap().potential.clone();
     energy_gradient(&charge, &potential, [&x, &y], [&mut gx, &mut gy]).unwrap();
     let step = 1e-5;
     for body in [0, 1, 2, 3, 9, 12] {

@@ -19,7 +19,7 @@ fn spread(iterations: usize) -> Result<(f64, f64), EngineError> {
     let mut engine = CpuEngine::<f64>::new(charge, &EngineOptions::default())?;
     let start = engine.evaluate(&x, &y)?.density.overflow;
     for _ in 0..iterations {
-        let (fx, fy) = engine.force();
+        let (fx, fy) = engine.force()?;
         for i in 0..x.len() {
             x[i] =
                 (x[i] + 3.0 * fx[i] / area[i]).clamp(die.xl, die.xh - engine.charge().width()[i]);

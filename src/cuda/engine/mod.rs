@@ -460,7 +460,13 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.stages.path(pipeline).name()
     }
 
+    fn discard_positions(&mut self) {
+        self.forget();
+        self.done = Done::Nothing;
+    }
+
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
+        self.discard_positions();
         check_lengths(
             self.stages.bodies().len(),
             &[("x positions", x.len()), ("y positions", y.len())],
@@ -472,6 +478,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     fn set_positions_in(&mut self, layout: Layout, positions: &[T]) -> Result<(), EngineError> {
+        self.discard_positions();
         let bodies = self.stages.bodies().len();
         check_positions_in(bodies, layout, positions)?;
         match layout {

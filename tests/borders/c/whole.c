@@ -327,6 +327,12 @@ static void steps(void) {
     CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(strcmp(error.message, "y of body 1: inf: expected a finite number") == 0);
     y[1] = 1.0;
+    // Results of earlier positions are not taken for those of refused ones.
+    CHECK(placefield_engine_force_f64(engine, fx, fy, all, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force_f64(engine, fx, fy, all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate_f64(engine, x, NULL, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, rho, BINS, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
     CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_force_f64(engine, fx, fx, all, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(placefield_engine_map_f64(engine, 9, rho, BINS, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);

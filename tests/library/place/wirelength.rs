@@ -49,7 +49,7 @@ fn evaluate<T: Real>(design: &Design, large: usize, gamma: f64) -> (Wirelength, 
     let (x, y) = (of(&design.placement.x), of(&design.placement.y));
     // Not zero, to see that every entry is written.
     let (mut gx, mut gy) = (vec![T::one(); x.len()], vec![T::one(); x.len()]);
-    let lengths = CpuWirelength::new(&netlist).evaluate(&x, &y, gamma, &mut gx, &mut gy);
+    let lengths = CpuWirelength::new(&netlist).evaluate(&x, &y, gamma, &mut gx, &mut gy).unwrap();
     (lengths, [gx, gy].map(|g| g.iter().map(|v| v.wide()).collect()))
 }
 
@@ -154,6 +154,32 @@ fn smooth_wirelength_tends_to_hpwl_from_below() {
     assert!((sharp.smooth + unmoved(&design) - sharp.hpwl).abs() < 1e-2 * sharp.hpwl);
     let (smooth, _) = evaluate::<f64>(&design, 100, 5.0);
     assert!(smooth.smooth < 0.9 * sharp.smooth);
+}
+
+#[test]
+fn what_has_no_wirelength_is_refused() {
+    let design = tangle();
+    let netlist = Netlist::from_design(&design, LARGE_NET).unwrap();
+    let (mut operator, n) = (CpuWirelength::<f32>::new(&netlist), netlist.movable());
+    let mut refused = |lengths: [usize; 4], bad: Option<f32>, gamma: f64| {
+        let [mut x, y, mut gx, mut gy] = lengths.map(|length| vec![950.0; length]);
+        bad.into_iter().for_each(|bad| x[n - 1] = bad);
+        operator.evaluate(&x, &y, gamma, &mut gx, &mut gy).unwrap_err().to_string()
+    };
+    let all = [n; 4];
+    assert_eq!(refused([n - 1; 4], None, 1.0), "x positions: 31 values, expected 32");
+    assert_eq!(refused([n, n - 1, n, n], None, 1.0), "y positions: 31 values, expected 32");
+    assert_eq!(refused([n, n, n + 1, n], None, 1.0), "x of the gradient: 33 values, expected 32");
+    assert_eq!(refused([n, n, n, 0], None, 1.0), "y of the gradient: 0 values, expected 32");
+    for bad in [f32::NAN, f32::INFINITY] {
+        let want = format!("x of body 31: {bad}: expected a finite number");
+        assert_eq!(refused(all, Some(bad), 1.0), want);
+    }
+    for gamma in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-40] {
+        let want =
+            format!("smoothing length {gamma:e}: expected a number above 0 with an inverse in f32");
+        assert_eq!(refused(all, None, gamma), want);
+    }
 }
 
 #[test]

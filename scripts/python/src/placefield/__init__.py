@@ -179,10 +179,23 @@ class Engine:
 
         `positions` has shape (2, bodies) or (2 * bodies,): x of every body, then y, in host memory or on
         the engine's device, where `stream` is the one to work on (default: PyTorch's current one). A body
-        outside the die adds to no bin and feels no force. Waits, and returns an Evaluation.
+        outside the die adds to no bin and feels no force. Waits, and returns an Evaluation. After an error the
+        results of earlier positions are gone: asking for them raises RuntimeError.
         """
         positions = as_array(positions)
         return self._engine.evaluate(positions, stream=stream_of(positions, stream))
+
+    def evaluate_with_force(self, positions, out=None, *, stream=None):
+        """`evaluate` and `force` in one call, for threads that share an engine: an Evaluation, and the force at
+        `positions` whatever other threads evaluate meanwhile.
+
+        The force is of shape (2, bodies) in host memory unless `out` is given, which is written and returned.
+        """
+        positions = as_array(positions)
+        if out is None:
+            out = numpy.empty((2, self.bodies), self.dtype)
+        stream = stream_of(positions, stream)
+        return self._engine.evaluate(positions, force=as_array(out), stream=stream), out
 
     def region_of_bodies(self):
         """The region of every body: shape (bodies,)."""
