@@ -73,7 +73,8 @@ impl std::fmt::Display for Pipeline {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct DensityStats {
-    /// Σ over bins of max(0, area − T · bin area) / Σ movable area; fillers left out.
+    /// (Σ over bins of max(0, area − T · bin area) + movable area off the die) / Σ movable area;
+    /// fillers left out.
     #[serde(rename = "overflow_smoothed")]
     pub overflow: f64,
     /// Largest area of a bin over the bin area; fillers left out.
@@ -88,6 +89,9 @@ pub struct Evaluation {
     pub density: DensityStats,
     /// Σ φ·ρ over bins (no ½, no bin area), and over regions.
     pub energy: f64,
+    /// Area of the movable cells off the die at their exact sizes, layout units squared. No bin
+    /// holds it, and it counts as overflow.
+    pub area_off_die: f64,
 }
 
 /// A map an engine can hand out.
@@ -205,6 +209,9 @@ pub enum EngineError {
         /// The name of the precision.
         precision: &'static str,
     },
+    /// Positions from the charge's origin that single precision is too coarse for.
+    #[error("{0}: expected f64, or positions from an origin nearer to the die")]
+    CoarsePositions(#[source] ChargeError),
     /// A die or bin so large or small that areas times fields leave the range of the engine's
     /// precision.
     #[error(

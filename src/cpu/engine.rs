@@ -247,7 +247,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let (density, centered) = (&mut self.density, &mut self.centered);
         let stats = self.pool.install(|| density.smoothed_of_placed(centered));
         for (evaluation, of_region) in self.evaluations.iter_mut().zip(density.stats()) {
-            evaluation.density = of_region;
+            (evaluation.density, evaluation.area_off_die) = of_region;
         }
         self.times.density = milliseconds(start);
         self.done = Done::Density;
@@ -323,7 +323,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let density = self.compute_density()?;
         let energy = self.solve(self.choice.pipeline)?;
         self.compute_force()?;
-        Ok(Evaluation { density, energy })
+        Ok(Evaluation { density, energy, area_off_die: self.density.area_off_die() })
     }
 
     fn read_regions(&mut self, out: &mut [Evaluation]) -> Result<(), EngineError> {

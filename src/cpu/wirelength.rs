@@ -94,8 +94,12 @@ enum BlockNets {
 }
 
 impl<T: Real> CpuWirelength<T> {
-    /// Rounds `netlist` to `T` and allocates what [`CpuWirelength::evaluate`] works in.
-    pub fn new(netlist: &Netlist) -> Self {
+    /// Rounds `netlist` to `T` and allocates what [`CpuWirelength::evaluate`] works in. Positions
+    /// are counted from `origin`, x and y in layout units: the
+    /// [`Charge::origin`](crate::charge::Charge::origin) of the engine that takes the same
+    /// positions, or `[0.0; 2]`.
+    pub fn new(netlist: &Netlist, origin: [f64; 2]) -> Self {
+        let netlist = &*netlist.counted_from(origin);
         let mut made = Layout::new(netlist);
         let mut by_pins = vec![Vec::new(); MOST_GROUPED + 1];
         let mut others = Vec::new();
@@ -130,8 +134,8 @@ impl<T: Real> CpuWirelength<T> {
         }
     }
 
-    /// Returns the wirelength with the bodies' lower-left corners at `x`, `y`, smoothed by `gamma`
-    /// (layout units, above zero); writes its gradient by the movable cells' positions to
+    /// Returns the wirelength with the bodies' lower-left corners at `x`, `y`, counted from the
+    /// operator's origin, smoothed by `gamma` (layout units, above zero); writes its gradient by the movable cells' positions to
     /// `gradient_x`, `gradient_y`, and zeros after them.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ impl<T: Real> HostBackend<T> {
         let charge = engine.charge();
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
-            wirelength: CpuWirelength::new(&netlist.counted_from(charge.origin())),
+            wirelength: CpuWirelength::new(netlist, charge.origin()),
             pull: netlist.pull(),
             vectors: Vectors::new(charge, netlist),
             map: Map::filled(charge.stacked_bins()[0], charge.stacked_bins()[1], T::zero()),
@@ -62,7 +62,7 @@ impl<T: Real> HostBackend<T> {
         }
         let Vectors { points, pull, .. } = &mut self.vectors;
         let [x, y] = &points.proposed.v;
-        let Evaluation { density, energy } = self.engine.evaluate(x, y)?;
+        let Evaluation { density, energy, .. } = self.engine.evaluate(x, y)?;
         let stages = self.engine.times();
         let start = Instant::now();
         let [pull_x, pull_y] = pull;

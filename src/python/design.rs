@@ -334,7 +334,7 @@ impl Design {
                 Some(kept) if kept.0 == large => kept,
                 kept => {
                     let netlist = Netlist::from_design(&self.design, large)?;
-                    kept.insert((large, CpuWirelength::new(&netlist)))
+                    kept.insert((large, CpuWirelength::new(&netlist, [0.0; 2])))
                 }
             };
             let found =

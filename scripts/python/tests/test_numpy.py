@@ -187,6 +187,14 @@ def test_positions_that_do_not_fit(make, spoil, error, text):
     assert engine.evaluate(good).energy > 0.0
 
 
+def test_float32_is_refused_where_it_is_too_coarse(make):
+    far = 1e8
+    moved = {"die": (far, far, far + 40.0, far + 30.0), "x": None, "y": None, "fixed": None}
+    assert make(dtype="float64", **moved).start()[0, 0] == far
+    with pytest.raises(ValueError, match="f32 holds coordinates of 1.0.*e8 in steps of 11.9.*: expected f64, or"):
+        make(dtype="float32", **moved)
+
+
 def test_threads_that_share_an_engine_get_their_own_forces(make):
     engine, alone = make(), make()
     starts = [engine.start() + shift for shift in (0.0, 3.0)]

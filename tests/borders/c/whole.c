@@ -256,6 +256,22 @@ static placefield_bodies the_bodies(void) {
     return bodies;
 }
 
+// Floats have steps of 8 at 1e8.
+static void floats_are_too_coarse_far_away(void) {
+    placefield_grid grid = {1e8, 1e8, 1e8 + 2.0 * NX, 1e8 + 3.0 * NY, NX, NY};
+    placefield_bodies bodies = the_bodies();
+    bodies.fixed = 0;
+    placefield_error error;
+    for (int32_t precision = PLACEFIELD_PRECISION_F32; precision <= PLACEFIELD_PRECISION_F64; ++precision) {
+        placefield_options options = the_options(precision);
+        placefield_engine *engine = NULL;
+        placefield_status status = placefield_engine_new(&grid, &bodies, &options, &engine, &error);
+        CHECK(status == (precision == PLACEFIELD_PRECISION_F64 ? PLACEFIELD_STATUS_OK : PLACEFIELD_STATUS_BAD_ARGUMENT));
+        CHECK(engine != NULL || strstr(error.message, "expected f64, or positions from an origin nearer") != NULL);
+        CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
+    }
+}
+
 static void steps(void) {
     placefield_grid grid = the_grid();
     placefield_bodies bodies = the_bodies();
@@ -595,6 +611,7 @@ int main(void) {
     designs();
     solves();
     options_and_grids_are_checked();
+    floats_are_too_coarse_far_away();
     steps();
     changes();
     regions();

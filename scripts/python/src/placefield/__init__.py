@@ -84,7 +84,8 @@ class Engine:
     fillers : whether the free space is filled; or (count, width, height) of fillers of the caller's own,
         which with fences are the first region's
     seed : of the fillers' positions
-    dtype : "float32" or "float64": of positions, maps and forces
+    dtype : "float32" or "float64": of positions, maps and forces. Positions are on the die: on one so far from 0
+        that float32 would round them by a noticeable part of a row, float32 is refused with ValueError
     device : "cpu", "cuda" or "cuda:N"
     threads : on the CPU; 0 takes all there are
     pipeline : "row-column", "fused" or "three-pass" (default: the fastest)
