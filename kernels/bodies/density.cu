@@ -22,8 +22,8 @@
 // values) per body; in the caller's order they also write the corner. density_large: a block per tile. density_finish:
 // four bins a thread, which moves six values per bin (two sums read and set to zero, fixed area read, ρ written), and
 // one more block that tells the host how stale the order is (bodies.cuh). density_off_die: a block for every BLOCK large
-// bodies, then one for every chunk, which read a corner and a record per movable cell. Maps are [nx][ny], y contiguous. With
-// PF_REGIONS there is a map for each fence region, and density_large and density_finish have as many blocks more.
+// bodies, then one for every chunk, which read a corner and a record per movable cell. Maps are [nx][ny], y contiguous.
+// With PF_REGIONS there is a map for each fence region, and density_large and density_finish have as many blocks more.
 #include "bodies/large.cuh"
 #include "bodies/sums.cuh"
 #include "device/dependent_launch.cuh"
@@ -369,7 +369,7 @@ struct Rounding {
     double x, y;
 };
 
-/// What of a body's extent along one axis lies on the die, bins: all of it where only rounding moves it beyond.
+/// Length of a body along one axis that lies on the die, bins. Rounding alone takes nothing off the die.
 __device__ __forceinline__ double on_die(const Axis& axis, real position, real size, int bins, double rounding) {
     const Span span = span_of(axis, position, size, real(0));
     const double low = double(span.first) + double(span.start), high = low + double(size);
@@ -379,9 +379,9 @@ __device__ __forceinline__ double on_die(const Axis& axis, real position, real s
 
 /// Area off the die of a body, at its exact size, in fixed point like the overflow.
 __device__ __forceinline__ u64 off_die(const Plan& plan, const Rounding& rounding, real2 corner, real w, real h) {
-    const double inside = on_die(plan.x, corner.x, w, plan.nx, rounding.x) *
-                          on_die(plan.y, corner.y, h, plan.ny, rounding.y);
-    return u64((double(w) * double(h) - inside) * double(plan.excess_scale));
+    const double across = on_die(plan.x, corner.x, w, plan.nx, rounding.x);
+    const double up = on_die(plan.y, corner.y, h, plan.ny, rounding.y);
+    return u64((double(w) * double(h) - across * up) * double(plan.excess_scale));
 }
 
 /// Adds to the sum of all bodies, and with PF_REGIONS to that of their region.
@@ -416,14 +416,15 @@ PF_KERNEL(BLOCK) density_off_die(const Plan plan, const Rounding rounding, const
         const u32 k = blockIdx.x * BLOCK + threadIdx.x;
         if (k >= u32(plan.large) || !own_large(plan, k) || u32(large[k].id) >= u32(plan.movable_ids)) return;
         const u32 slot = plan.bodies + k;
-        add_off_die(sums, region_at(plan, regions, slot), off_die(plan, rounding, corners[slot], large[k].w, large[k].h));
+        const u64 area = off_die(plan, rounding, corners[slot], large[k].w, large[k].h);
+        add_off_die(sums, region_at(plan, regions, slot), area);
         return;
     }
     Chunk chunk = chunks[blockIdx.x - before];
     if (chunk.empty()) return;
     const u32 region = chunk.take_region();
     u64 area = 0;
-    for_each_body<DEPOSIT_AHEAD, SLOTS, true>(
+    for_each_body<1, SLOTS, true>(
         plan, chunk.half, chunk.movable_begin, chunk.movable_end, records, nullptr, corners,
         [&](u32, const Body& body) { area += off_die(plan, rounding, body.corner, body.w, body.h); });
     add_off_die(sums, region, area);

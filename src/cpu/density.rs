@@ -48,6 +48,7 @@ pub struct CpuDensity {
     targets: Option<Vec<f64>>,
     /// Overflowing density of all regions, summed over bins, to overflow.
     per_movable: f64,
+    movable_area: f64,
     /// Integers per bin area, in which the area off the die is added up.
     off_die_scale: f64,
     /// Integers per bin area: a power of two.
@@ -69,9 +70,12 @@ struct OfRegion {
     background: f64,
     /// [`CpuDensity::per_movable`] of the region's cells.
     per_movable: f64,
-    /// Statistics as last computed, and the movable area off the die, layout units squared.
+    /// Layout units squared, and in the integers of the area off the die.
+    movable_area: f64,
+    movable: u128,
+    /// Statistics as last computed, and the movable area off the die.
     stats: DensityStats,
-    area_off_die: f64,
+    off_die: u128,
 }
 
 /// Sums of bodies of one kind, each in the patch of its chunk.
@@ -116,12 +120,18 @@ impl CpuDensity {
         let scale = (62.0 - 1.0 - most).min(52.0).exp2();
         let chunks = bodies.movable.most_chunks().max(bodies.fillers.most_chunks());
         let per_movable = |movable: f64| if movable > 0.0 { area / movable } else { 0.0 };
+        // All of the movable area stays below 2^127.
+        let most = (charge.movable_area() / area).log2().ceil();
+        let off_die_scale = (126.0 - most).min(1e3).exp2();
+        let movable = bodies.movable.areas(off_die_scale);
         let of_region = |region| OfRegion {
             target: charge.region_target_density(region),
             background: backgrounds[region],
             per_movable: per_movable(charge.region_movable_area(region)),
+            movable_area: charge.region_movable_area(region),
+            movable: movable[region],
             stats: DensityStats::default(),
-            area_off_die: 0.0,
+            off_die: 0,
         };
         let regions = charge.regions();
         let fixed = (0..regions).flat_map(|region| charge.region_fixed(region).as_slice());
@@ -129,8 +139,8 @@ impl CpuDensity {
             regions: (0..regions).map(of_region).collect(),
             targets: charge.target_densities().map(|targets| targets.as_slice().to_vec()),
             per_movable: per_movable(charge.movable_area()),
-            // All of the movable area stays below 2^127.
-            off_die_scale: (126.0 - (charge.movable_area() / area).log2().ceil()).min(1e3).exp2(),
+            movable_area: charge.movable_area(),
+            off_die_scale,
             scale,
             fixed: fixed.map(|v| low_bits(v / area * scale) as i64).collect(),
             sums: vec![0; regions * nx * ny],
@@ -209,13 +219,16 @@ impl CpuDensity {
     /// Returns overflow and maximum of every region, as last computed, and the area of its movable
     /// cells off the die, layout units squared.
     pub(super) fn stats(&self) -> impl Iterator<Item = (DensityStats, f64)> + '_ {
-        self.regions.iter().map(|region| (region.stats, region.area_off_die))
+        self.regions.iter().map(|region| {
+            let share = share_off_die(std::slice::from_ref(region));
+            (region.stats, share * region.movable_area)
+        })
     }
 
     /// Returns the area of the movable cells off the die when a density was last computed, layout
     /// units squared.
     pub fn area_off_die(&self) -> f64 {
-        self.regions.iter().map(|region| region.area_off_die).sum()
+        share_off_die(&self.regions) * self.movable_area
     }
 
     /// Returns the backgrounds subtracted from the regions' maps.
@@ -293,13 +306,22 @@ impl CpuDensity {
             });
             let (over, max) = total(partial);
             let chunks = &patches.of_chunk[order.chunks_of(region)];
-            let off = chunks.iter().map(|of| of.off_die).sum::<u128>() as f64 / off_die_scale;
-            of.area_off_die = off * bins.area;
-            of.stats = DensityStats { overflow: (over + off) * of.per_movable, max };
+            of.off_die = chunks.iter().map(|of| of.off_die).sum();
+            let off_die = share_off_die(std::slice::from_ref(of));
+            of.stats = DensityStats { overflow: over * of.per_movable + off_die, max };
         });
         let (over, max) = total(partial);
-        let off = self.area_off_die() / self.bodies.bins.area;
-        DensityStats { overflow: (over + off) * self.per_movable, max }
+        let overflow = over * self.per_movable + share_off_die(regions);
+        DensityStats { overflow, max }
+    }
+}
+
+/// Returns the share of the movable area of regions that is off the die: 1 exactly for all of it.
+fn share_off_die(regions: &[OfRegion]) -> f64 {
+    let sum = |of: fn(&OfRegion) -> u128| regions.iter().map(of).sum::<u128>() as f64;
+    match sum(|of| of.movable) {
+        0.0 => 0.0,
+        movable => sum(|of| of.off_die) / movable,
     }
 }
 

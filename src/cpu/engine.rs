@@ -519,11 +519,56 @@ mod tests {
         assert!(e.evaluate(&[1.0, 3.0], &[2.0, 5.0]).is_ok());
     }
 
+    /// Cells wholly and partly off the die, a macro that counts its target density, and a cell that
+    /// only rounding moves beyond the die's edge: against areas by hand, and in f32.
+    #[test]
+    fn area_off_the_die_is_overflow() {
+        let grid = BinGrid::new(Rect::at(-3.0, 2.0, 7.4, 16.0), 8, 8).unwrap();
+        let (width, height) = ([1.0, 4.0, 3.0, 2.0], [1.5, 2.0, 5.0, 2.0]);
+        let at = |x: [f64; 4], y: [f64; 4]| {
+            let cells = Rectangles::movable(&width, &height, &x, &y)
+                .macros(&[false, false, true, false][..]);
+            let options = ChargeOptions::default().target_density(0.8);
+            let charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
+            let mut wide =
+                CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default()).unwrap();
+            let mut narrow =
+                CpuEngine::<f32>::new(charge.clone(), &EngineOptions::default()).unwrap();
+            let found = wide.evaluate(&x, &y).unwrap();
+            let [x32, y32] = [x, y].map(|values| values.map(|v| v as f32));
+            let single = narrow.evaluate(&x32, &y32).unwrap();
+            assert!((single.area_off_die - found.area_off_die).abs() < 1e-5);
+            assert_eq!(single.area_off_die == 0.0, found.area_off_die == 0.0);
+            let mut of_region = [Evaluation::default()];
+            wide.read_regions(&mut of_region).unwrap();
+            assert_eq!(of_region, [found]);
+            let exact = wide.exact_density().unwrap().overflow;
+            (found.area_off_die, found.density.overflow, exact, charge)
+        };
+        // On the die up to its edges; f32 rounds 3.4 up.
+        let inside = at([3.4, 0.0, 1.4, -3.0], [2.0, 16.0, 13.0, 2.0]);
+        assert_eq!(inside.0, 0.0);
+        // 1.5 of the first, three quarters of the second, 5 of the macro and none of the last.
+        let [x, y] = [[-4.0, -6.0, 2.4, 0.0], [3.0, 5.0, 9.0, 5.0]];
+        let (area, overflow, exact, charge) = at(x, y);
+        assert!((area - (1.5 + 6.0 + 5.0)).abs() < 1e-12, "{area}");
+        assert!((area - charge.clipped_area(&x, &y).area).abs() < 1e-12);
+        let share = area / charge.movable_area();
+        assert!(overflow >= share && exact >= share, "{overflow} {exact} {share}");
+        // Everything is off the die, near and far.
+        for far in [-20.0, -1e6] {
+            let (area, overflow, exact, charge) = at([far; 4], y);
+            for share in [area / charge.movable_area(), overflow, exact] {
+                assert!((share - 1.0).abs() < 1e-12, "{share}");
+            }
+        }
+    }
+
     fn is_out_of_order<R>(result: Result<R, EngineError>) -> bool {
         matches!(result, Err(EngineError::OutOfOrder { .. }))
     }
 
-    /// Whether nothing of earlier positions can be had.
+    /// Whether every result is out of order.
     fn has_no_results(e: &mut CpuEngine<f64>) -> bool {
         let (mut map, mut one) = (Map::filled(8, 8, 0.0), [Evaluation::default()]);
         let options = GradientOptions::default();

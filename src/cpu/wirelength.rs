@@ -135,8 +135,8 @@ impl<T: Real> CpuWirelength<T> {
     }
 
     /// Returns the wirelength with the bodies' lower-left corners at `x`, `y`, counted from the
-    /// operator's origin, smoothed by `gamma` (layout units, above zero); writes its gradient by the movable cells' positions to
-    /// `gradient_x`, `gradient_y`, and zeros after them.
+    /// operator's origin, smoothed by `gamma` (layout units, above zero); writes its gradient by the
+    /// movable cells' positions to `gradient_x`, `gradient_y`, and zeros after them.
     ///
     /// # Errors
     /// When `x` has fewer entries than movable cells or another slice not as many as `x`, a movable

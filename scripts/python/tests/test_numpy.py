@@ -195,6 +195,20 @@ def test_float32_is_refused_where_it_is_too_coarse(make):
         make(dtype="float32", **moved)
 
 
+def test_area_off_the_die_is_overflow(make, cells):
+    engine = make(fixed=None)
+    area = cells["width"] * cells["height"]
+    on_die = engine.evaluate(engine.start())
+    away = engine.start()
+    away[0, 3] = -1e6
+    step = engine.evaluate(away)
+    assert step.area_off_die == pytest.approx(area[3] + on_die.area_off_die)
+    assert step.overflow >= step.area_off_die / area.sum()
+    step = engine.evaluate(engine.start() - 1e6)
+    assert (step.overflow, step.area_off_die) == pytest.approx((1.0, area.sum()))
+    assert engine.exact()[0] == pytest.approx(1.0) and "area_off_die" in repr(step)
+
+
 def test_threads_that_share_an_engine_get_their_own_forces(make):
     engine, alone = make(), make()
     starts = [engine.start() + shift for shift in (0.0, 3.0)]

@@ -179,6 +179,17 @@ impl Order {
         Some(Footprint { x, y, weight: self.weights(extent)[slot] })
     }
 
+    /// Returns the area of the bodies of every region, at their exact sizes, in units of 1/`scale`
+    /// bins.
+    pub(in crate::cpu) fn areas(&self, scale: f64) -> Vec<u128> {
+        let mut areas = vec![0; self.regions];
+        for (i, body) in self.bodies.iter().enumerate() {
+            let region = self.region.get(i).map_or(0, |&region| region as usize);
+            areas[region] += (body.width * body.height * scale) as u128;
+        }
+        areas
+    }
+
     /// Returns the area of the bodies in `slots` that lies off the die, at their exact sizes, in
     /// units of 1/`scale` bins. A body counts as on the die where rounding alone may have moved its
     /// edge beyond it. One without a position is off the die.

@@ -446,7 +446,7 @@ impl<T: CudaReal> Density<T> {
         bodies.check_ordered()?;
         let corners = slots.unwrap_or(&bodies.staged);
         bodies.check_corners(corners.as_view())?;
-        // Sums of a graph would be those of its own runs.
+        // A capture would take this launch into the caller's graph.
         self.gpu.stream_guard()?.check_not_capturing()?;
         self.gpu.clear(&mut self.off_die_sums)?;
         let regions = &bodies.region_tables();

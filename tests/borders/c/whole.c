@@ -291,8 +291,15 @@ static void steps(void) {
     CHECK(x[2] == 20.0 && y[2] == 4.0);
     placefield_evaluation result;
     CHECK(placefield_engine_evaluate_f64(engine, x, y, all, &result, &error) == PLACEFIELD_STATUS_OK);
-    CHECK(result.overflow > 0.0 && result.max_density > 0.8 && result.energy > 0.0);
+    CHECK(result.overflow > 0.0 && result.max_density > 0.8 && result.energy > 0.0 && result.area_off_die == 0.0);
     CHECK(placefield_engine_force_f64(engine, fx, fy, all, NULL) == PLACEFIELD_STATUS_OK);
+    // Half of cell 0, of 4 x 3, off the die is overflow, of 36 in all.
+    x[0] = 3.0;
+    placefield_evaluation off;
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all, &off, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(fabs(off.area_off_die - 6.0) < 1e-9 && off.overflow > 6.0 / 36.0);
+    x[0] = 9.0;
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
     double *gradient = malloc(2 * all * sizeof *gradient);
     CHECK(gradient != NULL);
     for (size_t i = 0; i < 2 * all; ++i) gradient[i] = 1.0;
