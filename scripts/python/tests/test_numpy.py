@@ -187,12 +187,16 @@ def test_positions_that_do_not_fit(make, spoil, error, text):
     assert engine.evaluate(good).energy > 0.0
 
 
-def test_float32_is_refused_where_it_is_too_coarse(make):
+def test_float32_is_refused_where_it_is_too_coarse(cells):
     far = 1e8
-    moved = {"die": (far, far, far + 40.0, far + 30.0), "x": None, "y": None, "fixed": None}
-    assert make(dtype="float64", **moved).start()[0, 0] == far
+
+    def make(dtype):
+        die = (far, far, far + 40.0, far + 30.0)
+        return placefield.Engine(die, (20, 15), cells["width"], cells["height"], dtype=dtype)
+
+    assert make("float64").start()[0, 0] == far
     with pytest.raises(ValueError, match="f32 holds coordinates of 1.0.*e8 in steps of 11.9.*: expected f64, or"):
-        make(dtype="float32", **moved)
+        make("float32")
 
 
 def test_area_off_the_die_is_overflow(make, cells):

@@ -63,6 +63,15 @@ impl RawStatistics {
             off_die: self.off_die + other.off_die,
         }
     }
+
+    /// Returns what these say of bodies of this movable area, sums being of so much area a unit.
+    fn interpreted(self, unit: f64, movable_area: f64) -> DensityReport {
+        let area_off_die = self.off_die as f64 * unit;
+        let excess = self.excess as f64 * unit + area_off_die;
+        let overflow = if movable_area > 0.0 { excess / movable_area } else { 0.0 };
+        let stats = DensityStats { overflow, max: f64::from_bits(self.max) };
+        DensityReport { stats, area_off_die, outside_halo: self.outside_halo }
+    }
 }
 
 /// `Rounding` in `kernels/bodies/density.cu`.
@@ -424,14 +433,15 @@ impl<T: CudaReal> Density<T> {
         mut take: impl FnMut(usize, DensityReport),
     ) -> Result<(), CudaError> {
         self.add_off_die(bodies, slots)?;
-        let off_die = self.received_off_die.receive(&self.off_die_sums)?.to_vec();
-        let found = self.received.receive(&self.stats)?.to_vec();
+        let (unit, areas) = (self.unit(), &self.movable_areas);
+        let off_die = self.received_off_die.receive(&self.off_die_sums)?;
+        let found = self.received.receive(&self.stats)?;
         // After those of all bodies, where these are others.
-        let first = off_die.len() - self.movable_areas.len();
-        let of_regions = found[3 * first..].chunks_exact(3).zip(&off_die[first..]);
-        for (region, (raw, &off_die)) in of_regions.enumerate() {
+        let first = off_die.len() - areas.len();
+        let of_regions = found[3 * first..].chunks_exact(3).zip(&off_die[first..]).zip(areas);
+        for (region, ((raw, &off_die), &area)) in of_regions.enumerate() {
             let raw = RawStatistics { off_die, ..[raw[0], raw[1], raw[2]].into() };
-            take(region, self.interpreted(raw, self.movable_areas[region]));
+            take(region, raw.interpreted(unit, area));
         }
         Ok(())
     }
@@ -477,15 +487,11 @@ impl<T: CudaReal> Density<T> {
     /// Returns the report in the first three of [`Density::statistics`]' values, without the area
     /// off the die: the overflow is right where all cells are on the die.
     pub fn report_of(&self, raw: RawStatistics) -> DensityReport {
-        self.interpreted(raw, self.movable_area)
+        raw.interpreted(self.unit(), self.movable_area)
     }
 
-    fn interpreted(&self, raw: RawStatistics, movable_area: f64) -> DensityReport {
-        let area = |sum: u64| sum as f64 * self.excess_unit * self.bin_area;
-        let area_off_die = area(raw.off_die);
-        let excess = area(raw.excess) + area_off_die;
-        let overflow = if movable_area > 0.0 { excess / movable_area } else { 0.0 };
-        let stats = DensityStats { overflow, max: f64::from_bits(raw.max) };
-        DensityReport { stats, area_off_die, outside_halo: raw.outside_halo }
+    /// Returns the area of one unit of the fixed-point sums, layout units squared.
+    fn unit(&self) -> f64 {
+        self.excess_unit * self.bin_area
     }
 }
