@@ -124,7 +124,7 @@ fn measure<T: Real>(
     let options = EngineOptions::default().threads(threads);
     let mut engine = CpuEngine::<T>::new(charge.clone(), &options).expect("an engine");
     let pool = thread_pool(threads).expect("threads");
-    let mut wirelength = CpuWirelength::<T>::new(netlist);
+    let mut wirelength = CpuWirelength::<T>::new(netlist, charge.origin());
     let (mut gx, mut gy) = (vec![T::zero(); x.len()], vec![T::zero(); x.len()]);
     let gamma = 4.0 * grid.bin_x();
     let mut times = [const { Vec::new() }; STAGES.len()];
@@ -141,7 +141,8 @@ fn measure<T: Real>(
         let solve = time(|| _ = engine.solve(Pipeline::ThreePass).expect("a density"));
         let force = time(|| engine.compute_force().expect("fields"));
         let wire = time(|| {
-            pool.install(|| wirelength.evaluate(&x, &y, gamma, &mut gx, &mut gy));
+            pool.install(|| wirelength.evaluate(&x, &y, gamma, &mut gx, &mut gy))
+                .expect("finite positions");
         });
         let hpwl = time(|| _ = pool.install(|| std::hint::black_box(made.hpwl())));
         let run = [density, exact, solve, force, density + solve + force, wire, hpwl];

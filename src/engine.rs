@@ -73,7 +73,8 @@ impl std::fmt::Display for Pipeline {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct DensityStats {
-    /// Σ over bins of max(0, area − T · bin area) / Σ movable area; fillers left out.
+    /// (Σ over bins of max(0, area − T · bin area) + movable area off the die) / Σ movable area;
+    /// fillers left out.
     #[serde(rename = "overflow_smoothed")]
     pub overflow: f64,
     /// Largest area of a bin over the bin area; fillers left out.
@@ -88,6 +89,9 @@ pub struct Evaluation {
     pub density: DensityStats,
     /// Σ φ·ρ over bins (no ½, no bin area), and over regions.
     pub energy: f64,
+    /// Area of the movable cells off the die at their exact sizes, layout units squared. No bin
+    /// holds it, and it counts as overflow.
+    pub area_off_die: f64,
 }
 
 /// A map an engine can hand out.
@@ -205,6 +209,9 @@ pub enum EngineError {
         /// The name of the precision.
         precision: &'static str,
     },
+    /// Positions from the charge's origin that single precision is too coarse for.
+    #[error("{0}: expected f64, or positions from an origin nearer to the die")]
+    CoarsePositions(#[source] ChargeError),
     /// A die or bin so large or small that areas times fields leave the range of the engine's
     /// precision.
     #[error(
@@ -242,6 +249,14 @@ pub enum EngineError {
     /// A charge of so many fence regions, of which a device takes at most 65535.
     #[error("a charge of {0} fence regions: the CUDA engine takes at most 65535")]
     Regions(usize),
+    /// A length γ by which no wirelength can be smoothed.
+    #[error("smoothing length {gamma:e}: expected a number above 0 with an inverse in {precision}")]
+    SmoothingLength {
+        /// The length, layout units.
+        gamma: f64,
+        /// The name of the precision.
+        precision: &'static str,
+    },
     /// A gradient's weight that is not finite in the engine's precision.
     #[error("weight of the gradient: {0}: expected a finite number")]
     Weight(f64),
@@ -299,7 +314,8 @@ pub(crate) fn out_of_memory(needed: usize, free: usize) -> String {
 /// Density → field → force, in precision `T`.
 ///
 /// Stages run in this order and may be run one by one; [`Engine::evaluate`]
-/// runs them all. None of them allocates. An error leaves the engine usable.
+/// runs them all. None of them allocates. An error leaves the engine usable. After an error in
+/// positions there are none, and results are [`EngineError::OutOfOrder`] until new ones are given.
 ///
 /// With fences ([`Charge::set_fences`]) every region has a density, a field and an energy of its
 /// own, computed together; the force on a body is that of its region's field. Overflow is then that
@@ -332,11 +348,15 @@ pub trait Engine<T: Real> {
         pipeline.name()
     }
 
+    /// Discards the positions and all results: they are [`EngineError::OutOfOrder`] until new
+    /// positions are given. For callers that refuse positions themselves.
+    fn discard_positions(&mut self);
+
     /// Takes lower-left corners, layout units: movable cells, then fillers.
     ///
     /// # Errors
     /// When `x` or `y` does not have one value per body, a value is not finite,
-    /// or the device failed.
+    /// or the device failed. The positions before are then discarded.
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError>;
 
     /// Sets the positions from one array with two values per body, arranged by `layout`

@@ -28,16 +28,18 @@
 //! let (mut x, mut y) = (vec![80.0, 90.0], vec![70.0, 80.0]);
 //! let first = engine.evaluate(&x, &y)?;
 //! for _ in 0..50 {
-//!     let (fx, fy) = engine.force();
+//!     let (fx, fy) = engine.force()?;
 //!     for i in 0..2 {
-//!         x[i] = (x[i] + 0.05 * fx[i]).clamp(0.0, 140.0);
-//!         y[i] = (y[i] + 0.05 * fy[i]).clamp(0.0, 140.0);
+//!         // Divided by the area, the force is the mean field under the cell, in bin widths.
+//!         let [dx, dy] = [fx[i], fy[i]].map(|force| 10.0 * (force / 400.0).clamp(-1.0, 1.0));
+//!         x[i] = (x[i] + dx).clamp(0.0, 140.0);
+//!         y[i] = (y[i] + dy).clamp(0.0, 140.0);
 //!     }
 //!     engine.evaluate(&x, &y)?;
 //! }
 //! let last = engine.evaluate(&x, &y)?;
 //! assert!(first.density.overflow > 0.1 && last.density.overflow < 0.01);
-//! assert!(last.energy < first.energy);
+//! assert!(last.energy < first.energy && last.area_off_die == 0.0);
 //! # Ok::<(), placefield::engine::EngineError>(())
 //! ```
 //!

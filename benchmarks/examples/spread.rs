@@ -35,7 +35,7 @@ fn main() -> Result<(), EngineError> {
         // The force is the direction that spreads. Divided by the cell's area it is the mean
         // field under the cell, in bin widths; here it is followed directly, while a placer adds
         // the pull of the wires and takes its steps by Nesterov's method.
-        let (force_x, force_y) = engine.force();
+        let (force_x, force_y) = engine.force()?;
         for i in 0..x.len() {
             let area = width[i] * height[i];
             x[i] = (x[i] + 2.0 * force_x[i] / area).clamp(die.xl, die.xh - width[i]);

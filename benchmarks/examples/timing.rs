@@ -111,7 +111,8 @@ fn pipeline() -> Design {
         nodes: Nodes {
             width: of(4.0, 1.0),
             height: of(10.0, 10.0),
-            kind: [vec![NodeKind::Movable; cells], vec![NodeKind::FixedNoImage; pads]].concat(),
+            kind: [vec![NodeKind::Movable; cells], vec![NodeKind::FixedOverlappable; pads]]
+                .concat(),
             ..Nodes::default()
         },
         placement,

@@ -9,6 +9,7 @@
 //                   movable; leaves the sums at zero for the next step. ρ and fixed are
 //                   centered: less the background, which is taken off before anything is
 //                   rounded
+//   density_off_die area of movable cells off the die, for a host that reads the overflow
 //
 // All sums are integers: a contribution is rounded once to 1/scale of a bin, in the same way wherever it is added, so
 // the same positions give the same bits whatever order the device works in. A block adds its chunk's bodies to a patch
@@ -20,8 +21,9 @@
 // list of bodies outside their halo. They read a corner (2 values) and, but for fillers of one size, a record (4
 // values) per body; in the caller's order they also write the corner. density_large: a block per tile. density_finish:
 // four bins a thread, which moves six values per bin (two sums read and set to zero, fixed area read, ρ written), and
-// one more block that tells the host how stale the order is (bodies.cuh). Maps are [nx][ny], y contiguous. With
-// PF_REGIONS there is a map for each fence region, and density_large and density_finish have as many blocks more.
+// one more block that tells the host how stale the order is (bodies.cuh). density_off_die: a block for every BLOCK large
+// bodies, then one for every chunk, which read a corner and a record per movable cell. Maps are [nx][ny], y contiguous.
+// With PF_REGIONS there is a map for each fence region, and density_large and density_finish have as many blocks more.
 #include "bodies/large.cuh"
 #include "bodies/sums.cuh"
 #include "device/dependent_launch.cuh"
@@ -362,6 +364,33 @@ __device__ __forceinline__ void finish(const Plan& plan, const real* fixed, cons
 #endif
 }
 
+/// How far beyond the die, in bins, rounding alone may move an edge. Same layout as `Rounding` in src/cuda.
+struct Rounding {
+    double x, y;
+};
+
+/// Length of a body along one axis that lies on the die, bins. Rounding alone takes nothing off the die.
+__device__ __forceinline__ double on_die(const Axis& axis, real position, real size, int bins, double rounding) {
+    const Span span = span_of(axis, position, size, real(0));
+    const double low = double(span.first) + double(span.start), high = low + double(size);
+    if (low >= -rounding && high <= bins + rounding) return size;
+    return fmax(fmin(high, double(bins)) - fmax(low, 0.0), 0.0);
+}
+
+/// Area off the die of a body, at its exact size, in fixed point like the overflow.
+__device__ __forceinline__ u64 off_die(const Plan& plan, const Rounding& rounding, real2 corner, real w, real h) {
+    const double across = on_die(plan.x, corner.x, w, plan.nx, rounding.x);
+    const double up = on_die(plan.y, corner.y, h, plan.ny, rounding.y);
+    return u64((double(w) * double(h) - across * up) * double(plan.excess_scale));
+}
+
+/// Adds to the sum of all bodies, and with PF_REGIONS to that of their region.
+__device__ __forceinline__ void add_off_die(u64* sums, u32 region, u64 area) {
+    if (!area) return;
+    atomicAdd(sums, area);
+    if (REGIONS) atomicAdd(sums + 1 + region, area);
+}
+
 #define PF_DENSITY_BODIES(SUFFIX, ORDER)                                                                               \
     PF_KERNEL(BLOCK, DEPOSIT_BLOCKS) density_##SUFFIX(const Plan plan, const Chunk* chunks, const Record* large,       \
                                                       const Record* records, const u32* id_of, const real2* corners,   \
@@ -378,6 +407,27 @@ PF_DENSITY_BODIES(halves, HALVES)
 PF_KERNEL(BLOCK) density_large(const Plan plan, Sum* values, u64* rest, u64* differences, u32* flags) {
     const u32 bin = REGIONS ? first_bin(plan, blockIdx.x / tiles_of(plan)) : 0;
     add_large(plan, {values + bin, rest + bin, nullptr, differences, flags, all_bins(plan)});
+}
+
+PF_KERNEL(BLOCK) density_off_die(const Plan plan, const Rounding rounding, const Chunk* chunks, const Record* large,
+                                 const Record* records, const real2* corners, u64* sums, const Regions regions) {
+    const u32 before = (u32(plan.large) + BLOCK - 1) / BLOCK;
+    if (blockIdx.x < before) {
+        const u32 k = blockIdx.x * BLOCK + threadIdx.x;
+        if (k >= u32(plan.large) || !own_large(plan, k) || u32(large[k].id) >= u32(plan.movable_ids)) return;
+        const u32 slot = plan.bodies + k;
+        const u64 area = off_die(plan, rounding, corners[slot], large[k].w, large[k].h);
+        add_off_die(sums, region_at(plan, regions, slot), area);
+        return;
+    }
+    Chunk chunk = chunks[blockIdx.x - before];
+    if (chunk.empty()) return;
+    const u32 region = chunk.take_region();
+    u64 area = 0;
+    for_each_body<1, SLOTS, true>(
+        plan, chunk.half, chunk.movable_begin, chunk.movable_end, records, nullptr, corners,
+        [&](u32, const Body& body) { area += off_die(plan, rounding, body.corner, body.w, body.h); });
+    add_off_die(sums, region, area);
 }
 
 #define PF_DENSITY_FINISH(NAME, TARGETS)                                                                               \

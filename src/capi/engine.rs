@@ -18,12 +18,15 @@ pub struct EngineHandle;
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluationResult {
     /// Smoothed overflow, what placers log: Σ max(0, area − target density · bin area) over bins,
-    /// over the movable area; fillers left out.
+    /// and the area off the die, over the movable area; fillers left out.
     pub overflow: f64,
     /// Largest area of a bin over the bin area, smoothed; fillers left out.
     pub max_density: f64,
     /// Σ φ·ρ over bins (no ½, no bin area).
     pub energy: f64,
+    /// Area of the movable cells off the die at their exact sizes, layout units squared. No bin
+    /// holds it, and it counts as overflow.
+    pub area_off_die: f64,
 }
 
 impl From<Evaluation> for EvaluationResult {
@@ -32,6 +35,7 @@ impl From<Evaluation> for EvaluationResult {
             overflow: evaluation.density.overflow,
             max_density: evaluation.density.max,
             energy: evaluation.energy,
+            area_off_die: evaluation.area_off_die,
         }
     }
 }
@@ -50,7 +54,9 @@ pub enum MapName {
     FieldY = 3,
 }
 
-/// Makes an engine. Freed by placefield_engine_free.
+/// Makes an engine. Freed by placefield_engine_free. Positions are on the die: floats are refused
+/// where the die is so far from 0 that they would be rounded by a noticeable part of a row's
+/// height. Doubles, or a die moved to 0 by its caller, are right there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_new(
     grid: *const Grid,
@@ -132,7 +138,9 @@ pub unsafe extern "C" fn placefield_engine_start_f64(
 
 /// Computes one step: density, solve and forces for the lower-left corners `x` and `y` (host
 /// memory, layout units, movable cells first, then fillers; `bodies` values each). `result` may be
-/// NULL. A body outside the die adds to no bin and feels no force. Waits until all is done.
+/// NULL. A body outside the die adds to no bin and feels no force; its area is overflow. Waits until all is done. After
+/// an error the results of earlier positions are gone: asking for them is
+/// PLACEFIELD_STATUS_OUT_OF_ORDER.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_evaluate_f32(
     engine: *mut EngineHandle,
@@ -322,6 +330,7 @@ unsafe fn evaluate<T: EngineReal>(
     error: *mut ErrorText,
 ) -> Status {
     on_engine::<T>(engine, error, |engine| {
+        engine.discard_positions();
         check_bodies(engine.charge(), bodies)?;
         let inputs = [Span::new(x, bodies, "x"), Span::new(y, bodies, "y")];
         let (x, y) = (values(x, bodies, "x")?, values(y, bodies, "y")?);

@@ -13,7 +13,8 @@
 // so that one that was freed, or never was one, is PLACEFIELD_STATUS_BAD_HANDLE.
 //
 // Threads. Any thread may call any function. Threads that use one handle at a time wait for one
-// another; different handles share nothing.
+// another; different handles share nothing. Between two calls of one thread, such as an evaluation
+// and the reading of its forces, another thread's call on the same handle may come.
 //
 // Maps are [nx][ny]: x slow, y contiguous; bin (i, j) stands at i * ny + j. Positions are lower-left
 // corners in layout units. phi is in bin widths squared and E in bin widths: multiply by bin_x^2 and
@@ -278,12 +279,15 @@ typedef struct placefield_design_counts {
 // Results of one step besides maps and forces.
 typedef struct placefield_evaluation {
     // Smoothed overflow, what placers log: Σ max(0, area − target density · bin area) over bins,
-    // over the movable area; fillers left out.
+    // and the area off the die, over the movable area; fillers left out.
     double overflow;
     // Largest area of a bin over the bin area, smoothed; fillers left out.
     double max_density;
     // Σ φ·ρ over bins (no ½, no bin area).
     double energy;
+    // Area of the movable cells off the die at their exact sizes, layout units squared. No bin
+    // holds it, and it counts as overflow.
+    double area_off_die;
 } placefield_evaluation;
 
 // A die divided evenly into nx × ny bins, which need not be square nor powers of two.
@@ -484,7 +488,9 @@ placefield_status placefield_engine_order_if_due(struct placefield_engine *engin
                                                  void *stream,
                                                  struct placefield_error *error);
 
-// Makes an engine. Freed by placefield_engine_free.
+// Makes an engine. Freed by placefield_engine_free. Positions are on the die: floats are refused
+// where the die is so far from 0 that they would be rounded by a noticeable part of a row's
+// height. Doubles, or a die moved to 0 by its caller, are right there.
 placefield_status placefield_engine_new(const struct placefield_grid *grid,
                                         const struct placefield_bodies *bodies,
                                         const struct placefield_options *options,
@@ -518,7 +524,9 @@ placefield_status placefield_engine_start_f64(const struct placefield_engine *en
 
 // Computes one step: density, solve and forces for the lower-left corners `x` and `y` (host
 // memory, layout units, movable cells first, then fillers; `bodies` values each). `result` may be
-// NULL. A body outside the die adds to no bin and feels no force. Waits until all is done.
+// NULL. A body outside the die adds to no bin and feels no force; its area is overflow. Waits until all is done. After
+// an error the results of earlier positions are gone: asking for them is
+// PLACEFIELD_STATUS_OUT_OF_ORDER.
 placefield_status placefield_engine_evaluate_f32(struct placefield_engine *engine,
                                                  const float *x,
                                                  const float *y,

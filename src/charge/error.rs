@@ -34,7 +34,7 @@ pub enum ChargeError {
         "f32 holds coordinates of {farthest:e} in steps of {step:.1}, for rows that are {row} high"
     )]
     Coarse {
-        /// The longer side of the die.
+        /// The largest coordinate, or the longer side of the die.
         farthest: f64,
         /// From one number to the next there.
         step: f64,

@@ -24,24 +24,39 @@ pub fn origin_for(
     precision: Precision,
 ) -> Result<[f64; 2], ChargeError> {
     let (Some(row), Precision::F32) = (row_height, precision) else { return Ok([0.0; 2]) };
-    let step = |farthest: f64| farthest * f64::from(f32::EPSILON);
-    let farthest = [die.xl, die.yl, die.xh, die.yh].map(f64::abs).into_iter().fold(0.0, f64::max);
     let longer = die.width().max(die.height());
-    match [farthest, longer].map(|most| step(most) <= COARSEST * row) {
-        [true, _] => Ok([0.0; 2]),
-        [_, true] => Ok([die.xl, die.yl]),
-        _ => Err(ChargeError::Coarse { farthest: longer, step: step(longer), row }),
+    match check_steps(farthest(die), row) {
+        Ok(()) => Ok([0.0; 2]),
+        Err(_) => check_steps(longer, row).map(|()| [die.xl, die.yl]),
     }
+}
+
+/// Returns the largest magnitude of the coordinates of `die`.
+fn farthest(die: &Rect) -> f64 {
+    [die.xl, die.yl, die.xh, die.yh].map(f64::abs).into_iter().fold(0.0, f64::max)
+}
+
+/// Fails where single precision rounds coordinates as large as `farthest` by too much for rows.
+fn check_steps(farthest: f64, row: f64) -> Result<(), ChargeError> {
+    let step = farthest * f64::from(f32::EPSILON);
+    if step <= COARSEST * row { Ok(()) } else { Err(ChargeError::Coarse { farthest, step, row }) }
 }
 
 impl Charge {
     /// Returns where positions in an engine's precision are counted from, x and y in layout units;
-    /// (0, 0) unless set. Whatever an engine takes or gives as a position is from there.
+    /// (0, 0) unless set. Every position that an engine takes or gives is from there.
     pub fn origin(&self) -> [f64; 2] {
         self.origin
     }
 
     /// Sets the origin of positions in an engine's precision to that of [`origin_for`].
+    ///
+    /// An engine cannot subtract the origin itself: positions reach it in its own precision, rounded
+    /// already. Callers therefore subtract the origin in double precision before they round, as
+    /// [`Charge::initial_positions`] does. A wirelength operator takes the same origin when it is
+    /// made ([`CpuWirelength::new`](crate::cpu::wirelength::CpuWirelength::new)). An engine is not
+    /// made where f32 is too coarse for positions from the charge's origin
+    /// ([`EngineError::CoarsePositions`](crate::engine::EngineError::CoarsePositions)).
     ///
     /// # Errors
     /// When a number is not finite. The charge is then as it was.
@@ -52,6 +67,25 @@ impl Charge {
         }
         self.origin = origin;
         Ok(())
+    }
+
+    /// Fails where the precision is too coarse for positions from the origin: the rounding exceeds a
+    /// small part of a row's height, or of the cells' median height where rows are not known.
+    pub(crate) fn check_origin(&self, precision: Precision) -> Result<(), ChargeError> {
+        let row = self.source.row_height;
+        match precision {
+            Precision::F32 if row > 0.0 => {
+                check_steps(farthest(&self.grid_from_origin().die()), row)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns how far in bins, along x and y, the rounding to numbers with this relative step may
+    /// move the edge of a body beyond the die.
+    pub(crate) fn rounding_at_edges(&self, step: f64) -> [f64; 2] {
+        let rounding = 2.0 * step * farthest(&self.grid_from_origin().die());
+        [rounding / self.grid.bin_x(), rounding / self.grid.bin_y()]
     }
 
     /// Returns the bins, where positions from [`Charge::origin`] have them.

@@ -153,8 +153,8 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
             deterministic: options.deterministic,
         },
         density: DensityReport {
-            overflow_smoothed: smoothed.overflow + overflow_off_die,
-            overflow_exact: exact.overflow + overflow_off_die,
+            overflow_smoothed: smoothed.overflow,
+            overflow_exact: exact.overflow,
             overflow_off_die,
             max_smoothed: smoothed.max,
             max_exact: exact.max,

@@ -2,8 +2,8 @@
 //!
 //! ρ(i, j) = (fixed area + Σ ratio · overlap of the body's stretched rectangle with the bin) / bin
 //! area, dimensionless (ePlace, Lu et al., TODAES 2015; DREAMPlace, Lin et al., TCAD 2021).
-//! Overflow is Σ max(0, ρ − T) · bin area over the movable area and the maximum is that of ρ, both
-//! before the fillers are added.
+//! Overflow is Σ max(0, ρ − T) · bin area, and the area of movable cells off the die, over the
+//! movable area. The maximum is that of ρ, both before the fillers are added.
 //!
 //! Bodies of several fence regions ([`Charge::set_fences`]) make a map each, of which the next
 //! follows the one before along x: all of them are one map of `regions · nx × ny` bins, and one
@@ -48,6 +48,9 @@ pub struct CpuDensity {
     targets: Option<Vec<f64>>,
     /// Overflowing density of all regions, summed over bins, to overflow.
     per_movable: f64,
+    movable_area: f64,
+    /// Integers per bin area, in which the area off the die is added up.
+    off_die_scale: f64,
     /// Integers per bin area: a power of two.
     scale: f64,
     /// Fixed density of every bin, then of that and what has been added so far; scaled.
@@ -67,8 +70,12 @@ struct OfRegion {
     background: f64,
     /// [`CpuDensity::per_movable`] of the region's cells.
     per_movable: f64,
-    /// Statistics as last computed.
+    /// Layout units squared, and in the integers of the area off the die.
+    movable_area: f64,
+    movable: u128,
+    /// Statistics as last computed, and the movable area off the die.
     stats: DensityStats,
+    off_die: u128,
 }
 
 /// Sums of bodies of one kind, each in the patch of its chunk.
@@ -81,9 +88,11 @@ struct Patches {
     of_chunk: Vec<Strays>,
 }
 
-/// Bodies of a chunk that are left to the strips.
+/// Bodies of a chunk that are left to the strips, and those off the die.
 #[derive(Clone, Copy, Debug)]
 struct Strays {
+    /// Area off the die ([`Order::off_die`]).
+    off_die: u128,
     count: u32,
     /// The columns of bins that they reach, first and last.
     columns: [usize; 2],
@@ -111,11 +120,18 @@ impl CpuDensity {
         let scale = (62.0 - 1.0 - most).min(52.0).exp2();
         let chunks = bodies.movable.most_chunks().max(bodies.fillers.most_chunks());
         let per_movable = |movable: f64| if movable > 0.0 { area / movable } else { 0.0 };
+        // All of the movable area stays below 2^127.
+        let most = (charge.movable_area() / area).log2().ceil();
+        let off_die_scale = (126.0 - most).min(1e3).exp2();
+        let movable = bodies.movable.areas(off_die_scale);
         let of_region = |region| OfRegion {
             target: charge.region_target_density(region),
             background: backgrounds[region],
             per_movable: per_movable(charge.region_movable_area(region)),
+            movable_area: charge.region_movable_area(region),
+            movable: movable[region],
             stats: DensityStats::default(),
+            off_die: 0,
         };
         let regions = charge.regions();
         let fixed = (0..regions).flat_map(|region| charge.region_fixed(region).as_slice());
@@ -123,6 +139,8 @@ impl CpuDensity {
             regions: (0..regions).map(of_region).collect(),
             targets: charge.target_densities().map(|targets| targets.as_slice().to_vec()),
             per_movable: per_movable(charge.movable_area()),
+            movable_area: charge.movable_area(),
+            off_die_scale,
             scale,
             fixed: fixed.map(|v| low_bits(v / area * scale) as i64).collect(),
             sums: vec![0; regions * nx * ny],
@@ -184,7 +202,7 @@ impl CpuDensity {
         let CpuDensity { bodies, patches, sums, scale, regions, .. } = self;
         let (order, extent) = (&bodies.fillers, Extent::Smoothed);
         let (bins, patches) = (&bodies.bins, &mut *patches);
-        patches.fill(order, bins, extent, *scale);
+        patches.fill(order, bins, extent, *scale, None);
         let patches = &*patches;
         let (map, strip) = (bins.nx * bins.ny, STRIP * bins.ny);
         let maps = (chunks_mut(sums, map), chunks_mut(rho.as_mut_slice(), map));
@@ -198,9 +216,19 @@ impl CpuDensity {
         stats
     }
 
-    /// Returns overflow and maximum of every region, as last computed.
-    pub(super) fn stats(&self) -> impl Iterator<Item = DensityStats> + '_ {
-        self.regions.iter().map(|region| region.stats)
+    /// Returns overflow and maximum of every region, as last computed, and the area of its movable
+    /// cells off the die, layout units squared.
+    pub(super) fn stats(&self) -> impl Iterator<Item = (DensityStats, f64)> + '_ {
+        self.regions.iter().map(|region| {
+            let share = share_off_die(std::slice::from_ref(region));
+            (region.stats, share * region.movable_area)
+        })
+    }
+
+    /// Returns the area of the movable cells off the die when a density was last computed, layout
+    /// units squared.
+    pub fn area_off_die(&self) -> f64 {
+        share_off_die(&self.regions) * self.movable_area
     }
 
     /// Returns the backgrounds subtracted from the regions' maps.
@@ -253,8 +281,8 @@ impl CpuDensity {
         let CpuDensity { bodies, patches, sums, fixed, partial, scale, regions, targets, .. } =
             self;
         let (targets, bins) = (targets.as_deref(), &bodies.bins);
-        let (order, scale) = (&bodies.movable, *scale);
-        patches.fill(order, bins, extent, scale);
+        let (order, scale, off_die_scale) = (&bodies.movable, *scale, self.off_die_scale);
+        patches.fill(order, bins, extent, scale, Some(off_die_scale));
         let (map, strip) = (bins.nx * bins.ny, STRIP * bins.ny);
         let patches = &*patches;
         let maps = (
@@ -277,10 +305,23 @@ impl CpuDensity {
                 };
             });
             let (over, max) = total(partial);
-            of.stats = DensityStats { overflow: over * of.per_movable, max };
+            let chunks = &patches.of_chunk[order.chunks_of(region)];
+            of.off_die = chunks.iter().map(|of| of.off_die).sum();
+            let off_die = share_off_die(std::slice::from_ref(of));
+            of.stats = DensityStats { overflow: over * of.per_movable + off_die, max };
         });
         let (over, max) = total(partial);
-        DensityStats { overflow: over * self.per_movable, max }
+        let overflow = over * self.per_movable + share_off_die(regions);
+        DensityStats { overflow, max }
+    }
+}
+
+/// Returns the share of the movable area of regions that is off the die: 1 exactly for all of it.
+fn share_off_die(regions: &[OfRegion]) -> f64 {
+    let sum = |of: fn(&OfRegion) -> u128| regions.iter().map(of).sum::<u128>() as f64;
+    match sum(|of| of.movable) {
+        0.0 => 0.0,
+        movable => sum(|of| of.off_die) / movable,
     }
 }
 
@@ -290,12 +331,20 @@ fn total(strips: &[(f64, f64)]) -> (f64, f64) {
 }
 
 impl Strays {
-    const NONE: Strays = Strays { count: 0, columns: [usize::MAX, 0] };
+    const NONE: Strays = Strays { off_die: 0, count: 0, columns: [usize::MAX, 0] };
 }
 
 impl Patches {
-    /// Adds up the bodies of `order`, each in the patch of its chunk.
-    fn fill(&mut self, order: &Order, bins: &Bins, extent: Extent, scale: f64) {
+    /// Adds up the bodies of `order`, each in the patch of its chunk, and with a scale for it their
+    /// area off the die.
+    fn fill(
+        &mut self,
+        order: &Order,
+        bins: &Bins,
+        extent: Extent,
+        scale: f64,
+        off_die_scale: Option<f64>,
+    ) {
         let room = (
             chunks_mut(&mut self.bins, PATCH * PATCH),
             chunks_mut(&mut self.outside, Order::MOST_SLOTS),
@@ -305,6 +354,9 @@ impl Patches {
             let chunk = &order.chunks()[chunk];
             patch.fill(0);
             *of_chunk = Strays::NONE;
+            if let Some(scale) = off_die_scale {
+                of_chunk.off_die = order.off_die(chunk.slots(), scale);
+            }
             let mut footprints = Footprints::<f64>::new();
             vectorised(
                 #[inline(always)]
@@ -360,7 +412,7 @@ impl Patches {
         }
         let part = Part { corner: [columns.start as i64, 0], columns: columns.len(), rows: ny };
         for c in order.chunks_of(region) {
-            let Strays { count, columns: [first, last] } = self.of_chunk[c];
+            let Strays { count, columns: [first, last], .. } = self.of_chunk[c];
             let outside = &self.outside[c * Order::MOST_SLOTS..];
             if first >= columns.end || last < columns.start {
                 continue;

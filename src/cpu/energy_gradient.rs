@@ -110,7 +110,7 @@ mod tests {
         let charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
         let mut engine = CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default()).unwrap();
         engine.evaluate(&x, &y).unwrap();
-        let potential = engine.fields().potential.clone();
+        let potential = engine.fields().unwrap().potential.clone();
         let (mut gx, mut gy) = ([0.0; 4], [0.0; 4]);
         energy_gradient(&charge, &potential, [&x, &y], [&mut gx, &mut gy]).unwrap();
         let step = 1e-3;

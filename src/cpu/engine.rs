@@ -104,20 +104,32 @@ impl<T: Real> CpuEngine<T> {
         self.pool.clone()
     }
 
-    /// Returns centered ρ, `nx × ny` for each region: ρ less [`Charge::backgrounds`], as last
-    /// computed. This map is solved; [`Engine::read_map`] gives ρ itself.
-    pub fn centered_density(&self) -> &Map<T> {
-        &self.centered
+    /// Returns centered ρ, `nx × ny` for each region: ρ less [`Charge::backgrounds`]. This map is
+    /// solved; [`Engine::read_map`] gives ρ itself.
+    ///
+    /// # Errors
+    /// When the density was not computed for the current positions.
+    pub fn centered_density(&self) -> Result<&Map<T>, EngineError> {
+        self.done.require("the density", Done::Density)?;
+        Ok(&self.centered)
     }
 
-    /// Returns φ, Ex and Ey as last solved, `nx × ny` for each region.
-    pub fn fields(&self) -> &Fields<T> {
-        &self.fields
+    /// Returns φ, Ex and Ey, `nx × ny` for each region.
+    ///
+    /// # Errors
+    /// When the field was not solved for the current positions.
+    pub fn fields(&self) -> Result<&Fields<T>, EngineError> {
+        self.done.require("the field", Done::Solve)?;
+        Ok(&self.fields)
     }
 
-    /// Returns the last forces along x and y, one per body.
-    pub fn force(&self) -> (&[T], &[T]) {
-        (&self.force_x, &self.force_y)
+    /// Returns the forces along x and y, one per body ([`Engine::read_force`]).
+    ///
+    /// # Errors
+    /// When the forces were not computed for the current positions.
+    pub fn force(&self) -> Result<(&[T], &[T]), EngineError> {
+        self.done.require("the forces", Done::Force)?;
+        Ok((&self.force_x, &self.force_y))
     }
 
     /// Makes the solvers of a pipeline, if they are not there yet.
@@ -200,7 +212,12 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         &self.choice
     }
 
+    fn discard_positions(&mut self) {
+        self.done = Done::Nothing;
+    }
+
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
+        self.discard_positions();
         check_lengths(self.charge.bodies(), &[("x positions", x.len()), ("y positions", y.len())])?;
         let density = &mut self.density;
         self.pool.install(|| {
@@ -213,6 +230,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     }
 
     fn set_positions_in(&mut self, layout: Layout, positions: &[T]) -> Result<(), EngineError> {
+        self.discard_positions();
         let (bodies, density) = (self.charge.bodies(), &mut self.density);
         self.pool.install(|| {
             check_positions_in(bodies, layout, positions)?;
@@ -229,7 +247,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let (density, centered) = (&mut self.density, &mut self.centered);
         let stats = self.pool.install(|| density.smoothed_of_placed(centered));
         for (evaluation, of_region) in self.evaluations.iter_mut().zip(density.stats()) {
-            evaluation.density = of_region;
+            (evaluation.density, evaluation.area_off_die) = of_region;
         }
         self.times.density = milliseconds(start);
         self.done = Done::Density;
@@ -244,6 +262,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
 
     fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {
         self.done.require("the field", Done::Density)?;
+        self.done = Done::Density;
         self.plan(pipeline);
         let solvers = &mut self.solvers[pipeline as usize];
         let (bins, each) =
@@ -304,7 +323,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let density = self.compute_density()?;
         let energy = self.solve(self.choice.pipeline)?;
         self.compute_force()?;
-        Ok(Evaluation { density, energy })
+        Ok(Evaluation { density, energy, area_off_die: self.density.area_off_die() })
     }
 
     fn read_regions(&mut self, out: &mut [Evaluation]) -> Result<(), EngineError> {
@@ -498,5 +517,87 @@ mod tests {
         let error = e.evaluate(&[1.0, 2.0], &[2.0, f64::NAN]).unwrap_err();
         assert_eq!(error.to_string(), "y of body 1: NaN: expected a finite number");
         assert!(e.evaluate(&[1.0, 3.0], &[2.0, 5.0]).is_ok());
+    }
+
+    /// Cells wholly and partly off the die, a macro that counts its target density, and a cell that
+    /// only rounding moves beyond the die's edge: against areas by hand, and in f32.
+    #[test]
+    fn area_off_the_die_is_overflow() {
+        let grid = BinGrid::new(Rect::at(-3.0, 2.0, 7.4, 16.0), 8, 8).unwrap();
+        let (width, height) = ([1.0, 4.0, 3.0, 2.0], [1.5, 2.0, 5.0, 2.0]);
+        let at = |x: [f64; 4], y: [f64; 4]| {
+            let cells = Rectangles::movable(&width, &height, &x, &y)
+                .macros(&[false, false, true, false][..]);
+            let options = ChargeOptions::default().target_density(0.8);
+            let charge = Charge::from_rectangles(grid, &cells, &options).unwrap();
+            let mut wide =
+                CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default()).unwrap();
+            let mut narrow =
+                CpuEngine::<f32>::new(charge.clone(), &EngineOptions::default()).unwrap();
+            let found = wide.evaluate(&x, &y).unwrap();
+            let [x32, y32] = [x, y].map(|values| values.map(|v| v as f32));
+            let single = narrow.evaluate(&x32, &y32).unwrap();
+            assert!((single.area_off_die - found.area_off_die).abs() < 1e-5);
+            assert_eq!(single.area_off_die == 0.0, found.area_off_die == 0.0);
+            let mut of_region = [Evaluation::default()];
+            wide.read_regions(&mut of_region).unwrap();
+            assert_eq!(of_region, [found]);
+            let exact = wide.exact_density().unwrap().overflow;
+            (found.area_off_die, found.density.overflow, exact, charge)
+        };
+        // On the die up to its edges; f32 rounds 3.4 up.
+        let inside = at([3.4, 0.0, 1.4, -3.0], [2.0, 16.0, 13.0, 2.0]);
+        assert_eq!(inside.0, 0.0);
+        // 1.5 of the first, three quarters of the second, 5 of the macro and none of the last.
+        let [x, y] = [[-4.0, -6.0, 2.4, 0.0], [3.0, 5.0, 9.0, 5.0]];
+        let (area, overflow, exact, charge) = at(x, y);
+        assert!((area - (1.5 + 6.0 + 5.0)).abs() < 1e-12, "{area}");
+        assert!((area - charge.clipped_area(&x, &y).area).abs() < 1e-12);
+        let share = area / charge.movable_area();
+        assert!(overflow >= share && exact >= share, "{overflow} {exact} {share}");
+        // Everything is off the die, near and far.
+        for far in [-20.0, -1e6] {
+            let (area, overflow, exact, charge) = at([far; 4], y);
+            for share in [area / charge.movable_area(), overflow, exact] {
+                assert!((share - 1.0).abs() < 1e-12, "{share}");
+            }
+        }
+    }
+
+    fn is_out_of_order<R>(result: Result<R, EngineError>) -> bool {
+        matches!(result, Err(EngineError::OutOfOrder { .. }))
+    }
+
+    /// Whether every result is out of order.
+    fn has_no_results(e: &mut CpuEngine<f64>) -> bool {
+        let (mut map, mut one) = (Map::filled(8, 8, 0.0), [Evaluation::default()]);
+        let options = GradientOptions::default();
+        MapKind::ALL.into_iter().all(|kind| is_out_of_order(e.read_map(kind, &mut map)))
+            && is_out_of_order(e.exact_density())
+            && is_out_of_order(e.read_regions(&mut one))
+            && is_out_of_order(e.read_force(&mut [0.0; 2], &mut [0.0; 2]))
+            && is_out_of_order(e.write_gradient(&mut [0.0; 4], &options))
+            && is_out_of_order(e.centered_density())
+            && is_out_of_order(e.fields())
+            && is_out_of_order(e.force())
+    }
+
+    #[test]
+    fn results_belong_to_the_positions_last_given() {
+        let mut e = engine();
+        assert!(has_no_results(&mut e), "before the first evaluation");
+        let refused: [(&[f64], &[f64]); 3] =
+            [(&[1.0], &[2.0, 5.0]), (&[1.0, f64::NAN], &[2.0, 5.0]), (&[1.0; 2], &[0.0; 3])];
+        for (x, y) in refused {
+            e.evaluate(&[1.0, 3.0], &[2.0, 5.0]).unwrap();
+            assert!(e.force().is_ok() && e.fields().is_ok() && e.centered_density().is_ok());
+            assert!(e.evaluate(x, y).is_err());
+            assert!(has_no_results(&mut e), "{x:?} {y:?}");
+        }
+        for positions in [&[1.0; 3][..], &[f64::INFINITY; 4]] {
+            e.evaluate(&[1.0, 3.0], &[2.0, 5.0]).unwrap();
+            assert!(e.set_positions_in(Layout::Pairs, positions).is_err());
+            assert!(has_no_results(&mut e), "{positions:?}");
+        }
     }
 }

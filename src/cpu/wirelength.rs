@@ -20,7 +20,7 @@
 
 use super::matrix::SharedMatrix;
 use super::simd::vectorised;
-use crate::engine::{EngineError, check_lengths};
+use crate::engine::{EngineError, check_lengths, check_positions};
 use crate::memory::filled;
 use crate::parallel::{self, chunks, chunks_mut, each_mut};
 use crate::real::Real;
@@ -100,8 +100,12 @@ enum BlockNets {
 }
 
 impl<T: Real> CpuWirelength<T> {
-    /// Rounds `netlist` to `T` and allocates what [`CpuWirelength::evaluate`] works in.
-    pub fn new(netlist: &Netlist) -> Self {
+    /// Rounds `netlist` to `T` and allocates what [`CpuWirelength::evaluate`] works in. Positions
+    /// are counted from `origin`, x and y in layout units: the
+    /// [`Charge::origin`](crate::charge::Charge::origin) of the engine that takes the same
+    /// positions, or `[0.0; 2]`.
+    pub fn new(netlist: &Netlist, origin: [f64; 2]) -> Self {
+        let netlist = &*netlist.counted_from(origin);
         let mut made = Layout::new(netlist);
         let mut by_pins = vec![Vec::new(); MOST_GROUPED + 1];
         let mut others = Vec::new();
@@ -150,12 +154,13 @@ impl<T: Real> CpuWirelength<T> {
         Ok(())
     }
 
-    /// Returns the wirelength with the bodies' lower-left corners at `x`, `y`, smoothed by `gamma`
-    /// (layout units, above zero); writes its gradient by the movable cells' positions to
-    /// `gradient_x`, `gradient_y`, and zeros after them.
+    /// Returns the wirelength with the bodies' lower-left corners at `x`, `y`, counted from the
+    /// operator's origin, smoothed by `gamma` (layout units, above zero); writes its gradient by the
+    /// movable cells' positions to `gradient_x`, `gradient_y`, and zeros after them.
     ///
-    /// # Panics
-    /// When the slices differ in length or have fewer entries than movable cells.
+    /// # Errors
+    /// When `x` has fewer entries than movable cells or another slice not as many as `x`, a movable
+    /// cell's position is not finite, or `gamma` is not a number above 0 with an inverse in `T`.
     pub fn evaluate(
         &mut self,
         x: &[T],
@@ -163,12 +168,24 @@ impl<T: Real> CpuWirelength<T> {
         gamma: f64,
         gradient_x: &mut [T],
         gradient_y: &mut [T],
-    ) -> Wirelength {
-        let bodies = x.len();
-        assert!(bodies + 1 >= self.body_start.len(), "positions of the movable cells");
-        assert_eq!([y.len(), gradient_x.len(), gradient_y.len()], [bodies; 3], "bodies");
+    ) -> Result<Wirelength, EngineError> {
         let CpuWirelength { nets, blocks, corners, gradient, .. } = self;
         let movable = corners.len() - 1;
+        check_lengths(
+            x.len().max(movable),
+            &[
+                ("x positions", x.len()),
+                ("y positions", y.len()),
+                ("x of the gradient", gradient_x.len()),
+                ("y of the gradient", gradient_y.len()),
+            ],
+        )?;
+        check_positions(&x[..movable], &y[..movable])?;
+        let inverse_gamma = T::of(1.0 / gamma);
+        if !(gamma.is_finite() && gamma > 0.0 && inverse_gamma.is_finite()) {
+            let precision = T::PRECISION.name();
+            return Err(EngineError::SmoothingLength { gamma, precision });
+        }
         let places = (
             chunks_mut(&mut corners[..movable], BODIES),
             chunks(&x[..movable], BODIES),
@@ -179,7 +196,6 @@ impl<T: Real> CpuWirelength<T> {
                 *corner = [x, y];
             }
         });
-        let inverse_gamma = T::of(1.0 / gamma);
         let pins = gradient.len();
         let gradients = SharedMatrix::new(gradient, pins.max(1));
         parallel::for_each(each_mut(blocks), |_, block| {
@@ -193,10 +209,10 @@ impl<T: Real> CpuWirelength<T> {
         });
         self.gather(gradient_x, gradient_y);
         let start = Wirelength { hpwl: self.fixed_hpwl, smooth: 0.0 };
-        self.blocks.iter().fold(start, |sum, block| Wirelength {
+        Ok(self.blocks.iter().fold(start, |sum, block| Wirelength {
             hpwl: sum.hpwl + block.sum.hpwl,
             smooth: sum.smooth + block.sum.smooth,
-        })
+        }))
     }
 
     /// Adds up the gradients of every body's pins. The loop has no branch that depends on how many

@@ -103,11 +103,13 @@ fn areas(precision: Precision) -> RangeInclusive<f64> {
     }
 }
 
-/// Whether `T` can hold every size and starting position, and areas, as engines ask of a charge.
+/// Whether `T` can hold every size and starting position, and areas, as engines ask of a charge,
+/// and distinguish positions from the charge's origin finely enough.
 ///
 /// # Errors
-/// At the first one that it cannot hold.
+/// At the first one that it cannot hold, and for positions that are too coarse.
 pub fn check_range<T: Real>(charge: &Charge) -> Result<(), EngineError> {
+    charge.check_origin(T::PRECISION).map_err(EngineError::CoarsePositions)?;
     let [x, y] = [charge.initial_x(), charge.initial_y()];
     check_range_of::<T>(&charge.grid(), [charge.width(), charge.height(), x, y])
 }

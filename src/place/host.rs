@@ -42,7 +42,7 @@ impl<T: Real> HostBackend<T> {
         let charge = engine.charge();
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         Ok(HostBackend {
-            wirelength: CpuWirelength::new(&netlist.counted_from(charge.origin())),
+            wirelength: CpuWirelength::new(netlist, charge.origin()),
             netlist: netlist.clone(),
             vectors: Vectors::new(charge, netlist),
             terms: Vec::new(),
@@ -70,12 +70,12 @@ impl<T: Real> HostBackend<T> {
         }
         let Vectors { points, pull, .. } = &mut self.vectors;
         let [x, y] = &points.proposed.v;
-        let Evaluation { density, energy } = self.engine.evaluate(x, y)?;
+        let Evaluation { density, energy, .. } = self.engine.evaluate(x, y)?;
         let stages = self.engine.times();
         let start = Instant::now();
         let [pull_x, pull_y] = pull;
         let (operator, gamma) = (&mut self.wirelength, weights.gamma);
-        let Wirelength { hpwl, smooth } = operator.evaluate(x, y, gamma, pull_x, pull_y);
+        let Wirelength { hpwl, smooth } = operator.evaluate(x, y, gamma, pull_x, pull_y)?;
         let cells = ..self.netlist.movable();
         let mut terms = 0.0;
         for term in &mut self.terms {
@@ -88,7 +88,7 @@ impl<T: Real> HostBackend<T> {
 
         let vectors = &mut self.vectors;
         let start = Instant::now();
-        let norms = vectors.combine(weights, self.engine.force().into());
+        let norms = vectors.combine(weights, self.engine.force()?.into());
         self.times.gradient = milliseconds(start);
         Ok(Sample {
             hpwl,

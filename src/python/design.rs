@@ -338,7 +338,7 @@ impl Design {
                 Some(kept) if kept.0 == large => kept,
                 kept => {
                     let netlist = Netlist::from_design(&self.design, large)?;
-                    let wirelength = CpuWirelength::new(&netlist);
+                    let wirelength = CpuWirelength::new(&netlist, [0.0; 2]);
                     kept.insert((large, netlist, wirelength))
                 }
             };
@@ -352,7 +352,7 @@ impl Design {
             })?;
             wirelength.set_weights(netlist)?;
             let found =
-                wirelength.evaluate(x.values()?, y.values()?, gamma, gradient_x, gradient_y);
+                wirelength.evaluate(x.values()?, y.values()?, gamma, gradient_x, gradient_y)?;
             Ok((found.smooth, found.hpwl))
         })
     }

@@ -39,17 +39,50 @@ impl Inner {
         array.check_shape(&[&[2, self.bodies], &[2 * self.bodies]])
     }
 
-    /// One step at positions in host memory.
+    /// One step at positions in host memory, or in that of the engine's `device`.
     fn evaluate(
         &mut self,
         positions: &ImportedArray,
+        device: Device,
+        stream: usize,
     ) -> Result<crate::engine::Evaluation, Failure> {
         self.generation += 1;
         let bodies = self.bodies;
-        Ok(with_engine!(&mut self.engine, engine => {
-            let (x, y) = positions.values()?.split_at(bodies);
-            engine.settled()?.evaluate(x, y)?
+        Ok(with_engine!(&mut self.engine, engine => match positions.place {
+            Device::Cpu => {
+                let (x, y) = positions.values()?.split_at(bodies);
+                engine.settled()?.evaluate(x, y)?
+            }
+            Device::Cuda(_) => {
+                positions.check_place(device)?;
+                // SAFETY: the array's owner, kept by the caller, keeps its memory until the step
+                // has been waited for; the stream is a live one, as the caller says.
+                unsafe {
+                    engine.enqueue_energy(positions.address as u64, None, stream)?;
+                    engine.read_evaluation(stream)?
+                }
+            }
         }))
+    }
+
+    /// Writes the gradient of the last step to `out`, host memory or that of the engine's `device`.
+    fn gradient(
+        &mut self,
+        out: &mut ImportedArray,
+        options: &GradientOptions,
+        device: Device,
+        stream: usize,
+    ) -> Result<(), Failure> {
+        with_engine!(&mut self.engine, engine => match out.place {
+            Device::Cpu => engine.settled()?.write_gradient(out.values_mut()?, options)?,
+            Device::Cuda(_) => {
+                out.check_place(device)?;
+                // SAFETY: memory of the array's, which its owner frees in the order of the
+                // stream that it is used on.
+                unsafe { engine.enqueue_gradient(options, None, out.address as u64, stream) }?;
+            }
+        });
+        Ok(())
     }
 
     /// For arrays that the package has looked at: an error where the engine has other bodies by
@@ -94,6 +127,16 @@ impl Engine {
     fn lock(&self) -> Result<MutexGuard<'_, Inner>, Failure> {
         self.inner.lock().map_err(|_| {
             Failure::Runtime("an earlier call on this engine was a fault of placefield".to_owned())
+        })
+    }
+
+    /// Discards the positions and results before an evaluation, which may refuse new ones.
+    fn discard_positions(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || {
+            let mut inner = self.lock()?;
+            inner.generation += 1;
+            with_engine!(&mut inner.engine, engine => engine.as_dyn().discard_positions());
+            Ok(())
         })
     }
 
@@ -359,29 +402,29 @@ impl Engine {
     }
 
     /// One step at `positions`: x of all bodies, then y; host memory, or of the engine's device.
-    #[pyo3(signature = (positions, *, stream=1))]
+    /// The force is written to `force`, if given, before another thread may use the engine.
+    #[pyo3(signature = (positions, *, force=None, stream=1))]
     fn evaluate(
         &self,
         py: Python<'_>,
         positions: &Bound<'_, PyAny>,
+        force: Option<&Bound<'_, PyAny>>,
         stream: usize,
     ) -> PyResult<Evaluation> {
+        self.discard_positions(py)?;
         let positions = ImportedArray::take(positions, "positions", stream)?;
+        let mut force = force.map(|out| ImportedArray::take(out, "out", stream)).transpose()?;
         detached(py, || {
-            let mut inner = self.lock_for([&positions])?;
-            if positions.place == Device::Cpu {
-                return Ok(inner.evaluate(&positions)?.into());
+            if let Some(out) = &force {
+                out.check_writable(&[&positions])?;
             }
-            positions.check_place(self.device)?;
-            inner.generation += 1;
-            let evaluation = with_engine!(&mut inner.engine, engine => {
-                // SAFETY: the array's owner, kept here, keeps its memory until the step has been
-                // waited for; the stream is a live one, as the caller says.
-                unsafe {
-                    engine.enqueue_energy(positions.address as u64, None, stream)?;
-                    engine.read_evaluation(stream)?
-                }
-            });
+            let arrays = [Some(&positions), force.as_ref()];
+            let mut inner = self.lock_for(arrays.into_iter().flatten())?;
+            let evaluation = inner.evaluate(&positions, self.device, stream)?;
+            if let Some(out) = &mut force {
+                let options = GradientOptions::default().layout(Layout::Halves).weight(1.0);
+                inner.gradient(out, &options, self.device, stream)?;
+            }
             Ok(evaluation.into())
         })
     }
@@ -406,17 +449,7 @@ impl Engine {
                 .weight(weight)
                 .region_weights(&region_weights)
                 .accumulate(accumulate);
-            let mut inner = self.lock_for([&out])?;
-            with_engine!(&mut inner.engine, engine => match out.place {
-                Device::Cpu => engine.settled()?.write_gradient(out.values_mut()?, &options)?,
-                Device::Cuda(_) => {
-                    out.check_place(self.device)?;
-                    // SAFETY: memory of the array's, which its owner frees in the order of the
-                    // stream that it is used on.
-                    unsafe { engine.enqueue_gradient(&options, None, out.address as u64, stream) }?;
-                }
-            });
-            Ok(())
+            self.lock_for([&out])?.gradient(&mut out, &options, self.device, stream)
         })
     }
 
@@ -430,6 +463,7 @@ impl Engine {
         out: Option<&Bound<'_, PyAny>>,
         weight: Option<f64>,
     ) -> PyResult<f64> {
+        self.discard_positions(py)?;
         let positions = ImportedArray::take(positions, "positions", 1)?;
         let mut out = out.map(|out| ImportedArray::take(out, "out", 1)).transpose()?;
         detached(py, || {
@@ -438,7 +472,7 @@ impl Engine {
             }
             let arrays = [Some(&positions), out.as_ref()];
             let mut inner = self.lock_for(arrays.into_iter().flatten())?;
-            let evaluation = inner.evaluate(&positions)?;
+            let evaluation = inner.evaluate(&positions, self.device, 1)?;
             let Some(out) = &mut out else { return Ok(evaluation.energy) };
             with_engine!(&mut inner.engine, engine => match weight {
                 None => write_exact(engine, &positions, out)?,

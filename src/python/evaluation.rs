@@ -13,12 +13,14 @@ use pyo3::prelude::*;
 #[pyclass(frozen, get_all, module = "placefield")]
 #[derive(Clone)]
 pub(super) struct Evaluation {
-    /// Smoothed overflow, what placers log.
+    /// Smoothed overflow, what placers log, with the area off the die.
     overflow: f64,
     /// Largest area of a bin over the bin area, smoothed.
     max_density: f64,
     /// Σ φ·ρ over bins.
     energy: f64,
+    /// Area of the movable cells off the die, layout units squared.
+    area_off_die: f64,
 }
 
 impl From<crate::engine::Evaluation> for Evaluation {
@@ -27,6 +29,7 @@ impl From<crate::engine::Evaluation> for Evaluation {
             overflow: evaluation.density.overflow,
             max_density: evaluation.density.max,
             energy: evaluation.energy,
+            area_off_die: evaluation.area_off_die,
         }
     }
 }
@@ -34,9 +37,10 @@ impl From<crate::engine::Evaluation> for Evaluation {
 #[pymethods]
 impl Evaluation {
     fn __repr__(&self) -> String {
-        let Evaluation { overflow, max_density, energy } = self;
+        let Evaluation { overflow, max_density, energy, area_off_die } = self;
         format!(
-            "Evaluation(overflow={overflow:.6}, max_density={max_density:.4}, energy={energy:.6e})"
+            "Evaluation(overflow={overflow:.6}, max_density={max_density:.4}, \
+             energy={energy:.6e}, area_off_die={area_off_die})"
         )
     }
 }

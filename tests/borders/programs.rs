@@ -119,6 +119,13 @@ fn a_c_program_goes_through_every_function() {
 }
 
 #[test]
+fn the_example_in_c_spreads_its_cells() {
+    let program = compile("../package/spread.c", Link::Dynamic, &[], "spread");
+    let said = succeeded(Command::new(program).output().unwrap(), "the example");
+    assert!(said.contains("after 200 steps 0.0"), "{said}");
+}
+
+#[test]
 fn the_openroad_adapter_solves_poissons_equation() {
     compiles_and_runs("openroad.cpp", Link::Static, "openroad-static");
     under_address_sanitizer("openroad.cpp", Link::Dynamic, "openroad-asan");

@@ -667,7 +667,7 @@ fn frames_and_history_show_both_descents() {
     let lambda = rows.iter().map(|row| row[lambda.unwrap()]).collect::<Vec<f64>>();
     let second = (1..rows.len()).find(|&k| lambda[k] < 1e-3 * lambda[k - 1]).unwrap();
     assert!(second > 50 && second < rows.len() - 20, "{second} of {}", rows.len());
-    let shown = names_in(&frames).iter().filter_map(|name| {
+    let shown = names_in(&frames).into_iter().filter_map(|name| {
         name.strip_prefix("frame_")?.strip_suffix(".png")?.parse::<usize>().ok()
     });
     let (first, later): (Vec<usize>, Vec<usize>) = shown.partition(|&frame| frame < second);

@@ -90,7 +90,7 @@ fn goes_on<T: CudaReal>(gpu: &Gpu) {
         engine.read_force(fx, fy).unwrap();
         fresh.read_force(want_x, want_y).unwrap();
         assert!(fx == want_x && fy == want_y, "{what}: forces");
-        let (cpu_x, cpu_y) = cpu.force();
+        let (cpu_x, cpu_y) = cpu.force().unwrap();
         assert!(relative_rms(&wide(fx), cpu_x) < 2.0 * bound, "{what}: force along x");
         assert!(relative_rms(&wide(fy), cpu_y) < 2.0 * bound, "{what}: force along y");
         let stay = (0..charge.movable()).filter(|&i| charge.is_fixed(i));

@@ -8,7 +8,7 @@ use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cpu::density::CpuDensity;
 use placefield::cuda::Bodies;
 use placefield::cuda::internals::{Density, Force, PositionLayout};
-use placefield::cuda::{CudaReal, Gpu};
+use placefield::cuda::{CudaReal, DeviceVec, Gpu};
 use placefield::engine::{DensityStats, Layout};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
@@ -82,13 +82,16 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
         let now = [charge.initial_x(), charge.initial_y()].map(|v| rounded::<T>(v, shift, 3));
         let want = reference(charge, &wide(&now[0]), &wide(&now[1]), &field);
         let corners = gpu.upload(&pairs(&now[0], &now[1])).unwrap();
-        let check_density = |density: &Density<T>, rho: &[T], expected: &DensityStats| {
+        let check_density = |density: &mut Density<T>,
+                             (bodies, slots): (&Bodies<T>, Option<&DeviceVec<T>>),
+                             rho: &[T],
+                             expected: &DensityStats| {
             if std::ptr::eq(expected, &want.smoothed) {
                 let rho: Vec<f64> = rho.iter().map(|v| v.wide() + background).collect();
                 let error = relative_rms(&rho, &want.rho);
                 assert!(error < bound, "rho of {nx} x {ny}: {error:e}");
             }
-            let found = density.report().unwrap();
+            let found = density.report(bodies, slots).unwrap();
             close("overflow", found.stats.overflow, expected.overflow, 20.0 * bound);
             // Shares of a bin are rounded to a fixed part of the bin, however thin the map.
             let thin = expected.max.min(1.0);
@@ -98,7 +101,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
 
         density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
         let first = gpu.download(&rho).unwrap();
-        let outside = check_density(&density, &first, &want.smoothed);
+        let outside = check_density(&mut density, (&bodies, None), &first, &want.smoothed);
         let some = shift > 0.0 && (nx > 40 || ny > 40);
         assert!(outside == 0 || some, "{outside} outside");
         assert!(outside > 0 || !some || begin == Start::Heap, "no outside");
@@ -109,7 +112,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
         assert!(error < 2.0 * bound, "force of {nx} x {ny}: {error:e}");
 
         density.run_exact(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
-        check_density(&density, &[], &want.own_size);
+        check_density(&mut density, (&bodies, None), &[], &want.own_size);
 
         // The same in slot order, and once more in a new one.
         let mut slots = gpu.zeros::<T>(2 * n).unwrap();
@@ -126,7 +129,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
             }
             density.run(&mut bodies, PositionLayout::Slots, &slots, &mut rho).unwrap();
             let map = gpu.download(&rho).unwrap();
-            check_density(&density, &map, &want.smoothed);
+            check_density(&mut density, (&bodies, Some(&slots)), &map, &want.smoothed);
             assert!(map == first, "the same bits in every order");
             force.run_slots(&bodies, &slots, (&ex, &ey), &mut forces).unwrap();
             let mut home = gpu.zeros::<T>(2 * n).unwrap();

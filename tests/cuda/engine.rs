@@ -9,7 +9,7 @@ use placefield::cpu::solve::{Fields, Solver};
 use placefield::cuda::{Bodies, MOST_STEPS_PER_ORDER};
 use placefield::cuda::{CudaEngine, CudaReal, Gpu};
 use placefield::engine::{
-    DensityStats, Engine, EngineError, EngineOptions, Evaluation, MapKind, Pipeline, Timed,
+    DensityStats, Engine, EngineError, EngineOptions, Evaluation, Layout, MapKind, Pipeline, Timed,
 };
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::{Precision, Real};
@@ -125,11 +125,53 @@ pub(crate) fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
             for (want, got) in regions[0].iter().zip(&regions[1]) {
                 stats_near(&what, got.density, want.density, bound::<T>());
                 close(&what, got.energy, want.energy, 4.0 * bound::<T>());
+                close(&what, got.area_off_die, want.area_off_die, 4.0 * bound::<T>());
             }
             let times = engine.times();
             assert!(times.density > 0.0 && times.forward > 0.0 && times.inverse > 0.0);
             assert!(times.force > 0.0 && times.scaling == 0.0);
         }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn area_off_the_die_is_overflow_wherever_positions_are() {
+    let gpu = gpu();
+    let charge = mixed(64, 64, 100, 1.0);
+    let (n, die) = (charge.bodies(), charge.grid().die());
+    let mut cpu = CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default()).unwrap();
+    let mut engine =
+        CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
+    let all = charge.movable_area();
+    let on_die = |low: f64, high: f64, size: &[f64], at: &[f32]| -> Vec<f32> {
+        let clamped =
+            at.iter().zip(size).map(|(at, size)| at.clamp(low as f32, (high - size) as f32));
+        clamped.collect()
+    };
+    let [x, y] = positions::<f32>(&charge, 20.0, 4);
+    let clamped =
+        [on_die(die.xl, die.xh, charge.width(), &x), on_die(die.yl, die.yh, charge.height(), &y)];
+    let far = [vec![-1e6; n], y.clone()];
+    for (at, share) in [([x, y], None), (clamped, Some(0.0)), (far, Some(1.0))] {
+        let want = cpu.evaluate(&wide(&at[0]), &wide(&at[1])).unwrap();
+        let found = engine.evaluate(&at[0], &at[1]).unwrap();
+        match share {
+            Some(0.0) => assert_eq!(found.area_off_die, 0.0),
+            Some(share) => close("area", found.area_off_die, share * all, 1e-6),
+            None => assert!(want.area_off_die > 0.0 && want.area_off_die < all),
+        }
+        close("area off the die", found.area_off_die, want.area_off_die, 2e-6);
+        close("overflow", found.density.overflow, want.density.overflow, 2e-5);
+        let exact = engine.exact_density().unwrap();
+        close("exact", exact.overflow, cpu.exact_density().unwrap().overflow, 2e-5);
+        // The same from slot order, and from an array of the caller's.
+        engine.use_slots(true).unwrap();
+        assert_eq!(engine.evaluate_on_device().unwrap(), found);
+        engine.use_slots(false).unwrap();
+        let corners = gpu.upload(&[&at[0][..], &at[1]].concat()).unwrap();
+        engine.enqueue_energy(Layout::Halves, &corners).unwrap();
+        assert_eq!(engine.read_evaluation().unwrap(), found);
     }
 }
 
@@ -487,21 +529,30 @@ fn stale_results_and_bad_shapes_are_refused() {
     assert_eq!(error.to_string(), "field_x was asked for before the field was solved");
     let energy = engine.solve(Pipeline::Fused).unwrap();
     assert!(engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).is_err());
-    assert_eq!(engine.read_evaluation().unwrap(), Evaluation { density, energy });
+    let found = engine.read_evaluation().unwrap();
+    assert_eq!((found.density, found.energy), (density, energy));
     engine.compute_force().unwrap();
     let error = engine.read_force(&mut short, &mut vec![0.0; n]).unwrap_err();
     assert_eq!(error.to_string(), format!("x forces: {} values, expected {n}", n - 1));
     let mut wrong = Map::filled(20, 23, 0.0);
     assert!(engine.read_map(MapKind::FieldX, &mut wrong).is_err());
+    // None of that took the forces away; new positions do, those that are refused too.
+    engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).unwrap();
     assert!(engine.evaluate(&x, &short).is_err());
     let mut bad = y.clone();
     bad[1] = f32::NAN;
     let error = engine.evaluate(&x, &bad).unwrap_err();
     assert_eq!(error.to_string(), "y of body 1: NaN: expected a finite number");
-    // None of that took the forces away; new positions do.
-    engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).unwrap();
-    engine.set_positions(&x, &y).unwrap();
-    assert!(engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).is_err());
+    for positions in [&bad, &y] {
+        engine.evaluate(&x, &y).unwrap();
+        assert_eq!(engine.set_positions(&x, positions).is_ok(), positions == &y);
+        assert!(engine.read_force(&mut vec![0.0; n], &mut vec![0.0; n]).is_err());
+        assert!(engine.read_map(MapKind::Density, &mut map).is_err());
+    }
+    let corners = engine.gpu().upload(&x).unwrap();
+    engine.evaluate(&x, &y).unwrap();
+    assert!(engine.enqueue_energy(Layout::Halves, &corners).is_err());
+    assert!(engine.read_evaluation().is_err() && engine.potential_device().is_err());
     engine.evaluate(&x, &y).unwrap();
 }
 

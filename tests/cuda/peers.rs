@@ -99,7 +99,10 @@ pub(crate) fn steps_like_one<T: CudaReal>(gpu: &Gpu, devices: &[usize], charge: 
             let density = engine.compute_density().unwrap();
             let energy = engine.solve(pipeline).unwrap();
             engine.compute_force().unwrap();
-            (see(engine), Evaluation { density, energy })
+            let mut found = [Evaluation::default()];
+            engine.read_regions(&mut found).unwrap();
+            assert_eq!((found[0].density, found[0].energy), (density, energy));
+            (see(engine), found[0])
         };
         let (wanted, want) = stages(&mut one);
         let (seen, now) = stages(&mut ranks);
@@ -274,9 +277,10 @@ fn gradients_like_one<T: CudaReal>(devices: &[usize], charge: &Charge) {
                 let mut to = first.upload(&before::<T>(2 * charge.bodies())).unwrap();
                 engine.enqueue_gradient(&options, Some(factor.as_view()), &mut to).unwrap();
                 found.push(bits(&first.download(&to).unwrap()));
-                let Evaluation { density, energy } = engine.read_evaluation().unwrap();
+                let Evaluation { density, energy, area_off_die } =
+                    engine.read_evaluation().unwrap();
                 found.push(vec![density.overflow.to_bits(), density.max.to_bits()]);
-                found.push(vec![energy.to_bits()]);
+                found.push(vec![energy.to_bits(), area_off_die.to_bits()]);
                 engine.compute_force().unwrap();
                 found.extend(see(engine).force.iter().map(|of| bits(of)));
                 found

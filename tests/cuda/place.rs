@@ -93,14 +93,15 @@ pub(crate) fn wirelength_is_the_cpus<T: CudaReal>(gpu: &Gpu, cells: u64) {
         );
         let pins = netlist.body_start().windows(2).map(|w| w[1] - w[0]);
         assert!(pins.max().unwrap() > 64, "there is a cell of many pins");
-        let mut operator = CudaWirelength::<T>::new(gpu, &netlist, charge.bodies()).unwrap();
-        let mut cpu = CpuWirelength::<T>::new(&netlist);
+        let mut operator =
+            CudaWirelength::<T>::new(gpu, &netlist, charge.bodies(), [0.0; 2]).unwrap();
+        let mut cpu = CpuWirelength::<T>::new(&netlist, [0.0; 2]);
         for (seed, gamma) in [(1, 3.0), (2, 40.0), (3, 1e4), (4, 1e-3)] {
             let at = scattered(&charge, seed).map(|values| rounded::<T>(&values));
             let (found, gradient) = on_device(gpu, &mut operator, &at, gamma);
             let [x, y] = &at;
             let (mut gx, mut gy) = (vec![T::nan(); x.len()], vec![T::nan(); x.len()]);
-            let want = cpu.evaluate(x, y, gamma, &mut gx, &mut gy);
+            let want = cpu.evaluate(x, y, gamma, &mut gx, &mut gy).unwrap();
             let what = format!("{} large {large} gamma {gamma}", T::PRECISION);
             let bound = if T::PRECISION == Precision::F32 { 1e-5 } else { 1e-11 };
             close(&format!("{what}: HPWL"), found.hpwl, want.hpwl, 0.1 * bound);
@@ -129,7 +130,8 @@ fn hpwl_matches_the_designs() {
     let design = design(3000);
     let charge = charge(&design, 32);
     let netlist = Netlist::from_design(&design, 30).unwrap();
-    let mut operator = CudaWirelength::<f64>::new(&gpu, &netlist, charge.bodies()).unwrap();
+    let mut operator =
+        CudaWirelength::<f64>::new(&gpu, &netlist, charge.bodies(), [0.0; 2]).unwrap();
     let at = [charge.initial_x().to_vec(), charge.initial_y().to_vec()];
     let (found, _) = on_device(&gpu, &mut operator, &at, 10.0);
     close("HPWL", found.hpwl, design.hpwl().unwrap().weighted, 1e-12);
@@ -182,7 +184,7 @@ fn wirelength_matches_golden_values() {
     let want: Vec<[f64; 2]> = serde_json::from_value(case["grad_xy"].clone()).unwrap();
     let gpu = gpu();
     let netlist = bare_netlist(&nets, &weights, pins.len());
-    let mut operator = CudaWirelength::<f64>::new(&gpu, &netlist, pins.len()).unwrap();
+    let mut operator = CudaWirelength::<f64>::new(&gpu, &netlist, pins.len(), [0.0; 2]).unwrap();
     let at = [0, 1].map(|axis| pins.iter().map(|p| p[axis]).collect::<Vec<f64>>());
     let gamma = case["gamma"].as_f64().unwrap();
     let (found, gradient) = on_device(&gpu, &mut operator, &at, gamma);
@@ -203,7 +205,8 @@ fn the_gradient_is_the_slope_of_the_wirelength() {
     let design = design(2000);
     let charge = charge(&design, 24);
     let netlist = Netlist::from_design(&design, 100).unwrap();
-    let mut operator = CudaWirelength::<f64>::new(&gpu, &netlist, charge.bodies()).unwrap();
+    let mut operator =
+        CudaWirelength::<f64>::new(&gpu, &netlist, charge.bodies(), [0.0; 2]).unwrap();
     let mut at = scattered(&charge, 5);
     let (gamma, shift) = (60.0, 1e-3);
     let (_, gradient) = on_device(&gpu, &mut operator, &at, gamma);

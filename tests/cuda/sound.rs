@@ -117,11 +117,11 @@ fn a_density_refused_leaves_nothing_behind() {
     let mut density = Density::new(&bodies, 0.0).unwrap();
     let (mut rho, mut theirs) = (gpu.zeros(40 * 50).unwrap(), other.zeros(40 * 50).unwrap());
     density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
-    let (want, report) = (gpu.download(&rho).unwrap(), density.report().unwrap());
+    let (want, report) = (gpu.download(&rho).unwrap(), density.report(&bodies, None).unwrap());
     assert!(is_other_gpu(density.run(&mut bodies, Layout::Pairs, &corners, &mut theirs)));
     density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
     assert!(gpu.download(&rho).unwrap() == want);
-    assert_eq!(density.report().unwrap(), report);
+    assert_eq!(density.report(&bodies, None).unwrap(), report);
 }
 
 /// Tiles of 2047 cells and as many fillers are two chunks, the first of 1024 of either:
@@ -153,7 +153,7 @@ fn all_bodies_of_full_chunks_may_leave_the_halo() {
     let mut found = [&start, &moved].map(|order| {
         bodies.order(order).unwrap();
         density.run(&mut bodies, Layout::Pairs, &moved, &mut rho).unwrap();
-        (gpu.download(&rho).unwrap(), density.report().unwrap())
+        (gpu.download(&rho).unwrap(), density.report(&bodies, None).unwrap())
     });
     assert_eq!((found[0].1.outside_halo, found[1].1.outside_halo), (x.len() as u64, 0));
     found[0].1.outside_halo = 0;

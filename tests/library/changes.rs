@@ -77,7 +77,7 @@ fn evaluate<T: Real>(engine: &mut CpuEngine<T>) -> Found<T> {
     let evaluation = engine.evaluate(&x, &y).unwrap();
     let mut map = Map::filled(BINS[0], BINS[1], T::zero());
     engine.read_map(MapKind::Density, &mut map).unwrap();
-    let (fx, fy) = engine.force();
+    let (fx, fy) = engine.force().unwrap();
     let force = [fx.to_vec(), fy.to_vec()];
     let exact = engine.exact_density().unwrap().overflow;
     Found { evaluation, exact, rho: map.as_slice().to_vec(), force }

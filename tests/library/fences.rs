@@ -114,6 +114,35 @@ fn an_engine_goes_on_with_other_regions() {
     goes_on_with_other_regions::<f64>(|charge| open(charge, 2));
 }
 
+/// A region's area off the die is overflow in that region alone.
+#[test]
+fn area_off_the_die_counts_in_its_region() {
+    let charge = Cells::new().together(&options());
+    let mut engine = open(charge.clone(), 2);
+    let (mut x, y) = charge.initial_positions::<f64>();
+    let mut before = vec![Evaluation::default(); charge.regions()];
+    let all_before = engine.evaluate(&x, &y).unwrap();
+    engine.read_regions(&mut before).unwrap();
+    let moved: Vec<usize> = (0..charge.movable()).filter(|&i| charge.region(i) == 1).collect();
+    moved.iter().for_each(|&i| x[i] = -1e4);
+    let all = engine.evaluate(&x, &y).unwrap();
+    let mut found = vec![Evaluation::default(); charge.regions()];
+    engine.read_regions(&mut found).unwrap();
+    let area = charge.region_movable_area(1);
+    for (region, (found, before)) in found.iter().zip(&before).enumerate() {
+        match region {
+            1 => {
+                assert_eq!(found.area_off_die, area);
+                assert!((found.density.overflow - 1.0).abs() < 1e-9, "{found:?}");
+            }
+            _ => assert_eq!(found, before, "{region}"),
+        }
+    }
+    let added = area - before[1].area_off_die;
+    assert!(added > 0.0);
+    assert!((all.area_off_die - all_before.area_off_die - added).abs() < 1e-9 * area);
+}
+
 /// Against central differences of the energy in sum.
 #[test]
 fn gradients_over_all_regions_match_differences() {
@@ -123,7 +152,7 @@ fn gradients_over_all_regions_match_differences() {
     let (x, y) = charge.initial_positions::<f64>();
     engine.evaluate(&x, &y).unwrap();
     let (mut gx, mut gy) = (vec![0.0; CELLS], vec![0.0; CELLS]);
-    let potential = engine.fields().potential.clone();
+    let potential = engine.fields().unwrap().potential.clone();
     energy_gradient(&charge, &potential, [&x, &y], [&mut gx, &mut gy]).unwrap();
     let step = 1e-5;
     for body in [0, 1, 2, 3, 9, 12] {

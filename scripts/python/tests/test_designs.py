@@ -640,6 +640,17 @@ def test_the_example_of_an_evaluation_runs(spread, tmp_path):
         png_size((tmp_path / "pictures" / name).read_bytes())
 
 
+def test_the_loop_of_the_readme_spreads_the_cells(aux):
+    readme = (EXAMPLES.parent / "README.md").read_text()
+    (loop,) = [block.split("```")[0] for block in readme.split("```python\n") if "for _ in" in block]
+    names = {"placefield": placefield, "design": placefield.read_design(aux)}
+    exec(loop, names)
+    engine, positions = names["engine"], names["positions"]
+    assert engine.evaluate(engine.start()).overflow > 0.5
+    step = engine.evaluate(positions)
+    assert step.overflow < 0.1 and step.area_off_die == 0.0
+
+
 def test_the_example_of_a_spreading_placer_runs(aux, tmp_path):
     lines = run_example("spread.py", aux, tmp_path / "out.pl")
     overflows = [float(line.split("overflow")[1].split()[0]) for line in lines if "overflow" in line]

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
@@ -176,9 +177,63 @@ def test_changes_that_do_not_fit(make):
 def test_positions_that_do_not_fit(make, spoil, error, text):
     engine = make()
     good = engine.start()
+    engine.evaluate(good)
     with pytest.raises(error, match=text and text.replace("[", r"\[")):
         engine.evaluate(spoil(good))
+    # Results of the positions before are not taken for those of the refused ones.
+    for result in engine.force, engine.density, engine.potential, engine.field, engine.exact, engine.evaluations:
+        with pytest.raises(RuntimeError, match="was asked for before"):
+            result()
     assert engine.evaluate(good).energy > 0.0
+
+
+def test_float32_is_refused_where_it_is_too_coarse(cells):
+    far = 1e8
+
+    def make(dtype):
+        die = (far, far, far + 40.0, far + 30.0)
+        return placefield.Engine(die, (20, 15), cells["width"], cells["height"], dtype=dtype)
+
+    assert make("float64").start()[0, 0] == far
+    with pytest.raises(ValueError, match="f32 holds coordinates of 1.0.*e8 in steps of 11.9.*: expected f64, or"):
+        make("float32")
+
+
+def test_area_off_the_die_is_overflow(make, cells):
+    engine = make(fixed=None)
+    area = cells["width"] * cells["height"]
+    on_die = engine.evaluate(engine.start())
+    away = engine.start()
+    away[0, 3] = -1e6
+    step = engine.evaluate(away)
+    assert step.area_off_die == pytest.approx(area[3] + on_die.area_off_die)
+    assert step.overflow >= step.area_off_die / area.sum()
+    step = engine.evaluate(engine.start() - 1e6)
+    assert (step.overflow, step.area_off_die) == pytest.approx((1.0, area.sum()))
+    assert engine.exact()[0] == pytest.approx(1.0) and "area_off_die" in repr(step)
+
+
+def test_threads_that_share_an_engine_get_their_own_forces(make):
+    engine, alone = make(), make()
+    starts = [engine.start() + shift for shift in (0.0, 3.0)]
+    want = []
+    for at in starts:
+        step = alone.evaluate(at)
+        want.append((step.energy, alone.force()))
+    assert not numpy.array_equal(want[0][1], want[1][1])
+
+    def run(which):
+        out = numpy.empty_like(starts[which])
+        for _ in range(200):
+            step, force = engine.evaluate_with_force(starts[which], out)
+            energy, of_alone = want[which]
+            assert force is out and step.energy == energy and numpy.array_equal(force, of_alone)
+
+    with ThreadPoolExecutor(2) as threads:
+        for done in [threads.submit(run, which) for which in (0, 1)]:
+            done.result()
+    with pytest.raises(ValueError, match="out: it shares memory with positions"):
+        engine.evaluate_with_force(starts[0], starts[0])
 
 
 def test_outputs_that_do_not_fit(make):

@@ -82,6 +82,8 @@ pub(super) struct Bins {
     pub(super) area: f64,
     pub(super) x: Axis,
     pub(super) y: Axis,
+    /// [`Charge::rounding_at_edges`] of numbers with a relative step of 1.
+    rounding: [f64; 2],
 }
 
 /// All bodies, movable cells and fillers each in an order of their own.
@@ -96,7 +98,8 @@ impl Bodies {
     pub(super) fn new(charge: &Charge) -> Self {
         let grid = charge.grid();
         let (x, y) = Axis::of(&charge.grid_from_origin());
-        let bins = Bins { nx: grid.nx(), ny: grid.ny(), area: grid.bin_area(), x, y };
+        let (nx, ny, area) = (grid.nx(), grid.ny(), grid.bin_area());
+        let bins = Bins { nx, ny, area, x, y, rounding: charge.rounding_at_edges(1.0) };
         let mut bodies: Vec<Body> = (0..charge.bodies())
             .map(|i| {
                 // One that stays where it is counts with what is fixed.

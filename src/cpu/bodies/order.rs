@@ -72,6 +72,8 @@ pub(in crate::cpu) struct Order {
     height: Vec<f64>,
     ratio: Vec<f64>,
     own: Vec<f64>,
+    /// How far beyond the die an edge may lie by rounding, bins along x and y.
+    rounding: [f64; 2],
     /// By region, by tile, and within it by slot.
     chunks: Vec<Chunk>,
     /// The first chunk of every column of tiles of every region, and their number at the end.
@@ -96,6 +98,7 @@ impl Order {
             height: column(),
             ratio: column(),
             own: column(),
+            rounding: [0.0; 2],
             chunks: Vec::new(),
             column_chunk: vec![0; regions * bins.nx.div_ceil(TILE) + 1],
             counts: Vec::new(),
@@ -176,6 +179,46 @@ impl Order {
         Some(Footprint { x, y, weight: self.weights(extent)[slot] })
     }
 
+    /// Returns the area of the bodies of every region, at their exact sizes, in units of 1/`scale`
+    /// bins.
+    pub(in crate::cpu) fn areas(&self, scale: f64) -> Vec<u128> {
+        let mut areas = vec![0; self.regions];
+        for (i, body) in self.bodies.iter().enumerate() {
+            let region = self.region.get(i).map_or(0, |&region| region as usize);
+            areas[region] += (body.width * body.height * scale) as u128;
+        }
+        areas
+    }
+
+    /// Returns the area of the bodies in `slots` that lies off the die, at their exact sizes, in
+    /// units of 1/`scale` bins. A body counts as on the die where rounding alone may have moved its
+    /// edge beyond it. One without a position is off the die.
+    pub(in crate::cpu) fn off_die(&self, slots: Range<usize>, scale: f64) -> u128 {
+        let [slack_x, slack_y] = self.rounding;
+        let [most_x, most_y] = [self.bins.nx as f64, self.bins.ny as f64];
+        let within = |low: f64, size: f64, slack: f64, most: f64| {
+            (low >= -slack) & (low + size <= most + slack)
+        };
+        let is_on = |i: usize| {
+            within(self.x[i], self.width[i], slack_x, most_x)
+                & within(self.y[i], self.height[i], slack_y, most_y)
+        };
+        // No exit within the slots, so that the usual case, all on the die, is vectorised.
+        if slots.clone().fold(true, |all, i| all & is_on(i)) {
+            return 0;
+        }
+        let inside = |low: f64, size: f64, most: f64| match low + size > 0.0 && low < most {
+            true => ((low + size).min(most) - low.max(0.0)).min(size),
+            false => 0.0,
+        };
+        let off = slots.filter(|&i| !is_on(i)).map(|i| {
+            let (width, height) = (self.width[i], self.height[i]);
+            let on = inside(self.x[i], width, most_x) * inside(self.y[i], height, most_y);
+            ((width * height - on) * scale) as u128
+        });
+        off.sum()
+    }
+
     fn weights(&self, extent: Extent) -> &[f64] {
         match extent {
             Extent::Smoothed => &self.ratio,
@@ -189,6 +232,7 @@ impl Order {
         if self.len() == 0 {
             return;
         }
+        self.rounding = self.bins.rounding.map(|rounding| rounding * T::epsilon().wide());
         if self.chunks.is_empty() {
             self.sort(at);
         }

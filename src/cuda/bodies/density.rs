@@ -8,15 +8,14 @@ use super::bodies::Bodies;
 use super::order::PositionLayout;
 use super::plan::{Plan, TILE};
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap,
-    Pinned, blocks_for, check_length, function, grid_of,
+    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
+    Launch, Overlap, Pinned, blocks_for, check_length, function, grid_of,
 };
 use crate::cuda::solve::with_total;
 use crate::engine::DensityStats;
 use crate::real::Precision;
 use cudarc::driver::CudaFunction;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 /// Bins whose excess a block of density_finish adds up.
 pub(in crate::cuda) const BINS_PER_BLOCK: usize = 4 * BLOCK as usize;
@@ -26,6 +25,8 @@ pub(in crate::cuda) const BINS_PER_BLOCK: usize = 4 * BLOCK as usize;
 pub struct DensityReport {
     /// Overflow and maximum without fillers.
     pub stats: DensityStats,
+    /// Area of the movable cells off the die, layout units squared, which is overflow.
+    pub area_off_die: f64,
     /// Bodies that reached beyond the halo of the tile they stood in when they were ordered. They
     /// count all the same, but more slowly: [`Bodies::order_is_due`] says when a new order pays.
     pub outside_halo: u64,
@@ -40,11 +41,14 @@ pub struct RawStatistics {
     /// The largest density, as the bits of an f64.
     max: u64,
     outside_halo: u64,
+    /// Movable area off the die, in the fixed point of the excess; counted apart.
+    off_die: u64,
 }
 
 impl From<[u64; 3]> for RawStatistics {
+    /// With no area off the die.
     fn from([excess, max, outside_halo]: [u64; 3]) -> Self {
-        RawStatistics { excess, max, outside_halo }
+        RawStatistics { excess, max, outside_halo, off_die: 0 }
     }
 }
 
@@ -56,9 +60,27 @@ impl RawStatistics {
             // The bits order as the numbers do, which are not negative.
             max: self.max.max(other.max),
             outside_halo: self.outside_halo + other.outside_halo,
+            off_die: self.off_die + other.off_die,
         }
     }
+
+    /// Returns what these say of bodies of this movable area, sums being of so much area a unit.
+    fn interpreted(self, unit: f64, movable_area: f64) -> DensityReport {
+        let area_off_die = self.off_die as f64 * unit;
+        let excess = self.excess as f64 * unit + area_off_die;
+        let overflow = if movable_area > 0.0 { excess / movable_area } else { 0.0 };
+        let stats = DensityStats { overflow, max: f64::from_bits(self.max) };
+        DensityReport { stats, area_off_die, outside_halo: self.outside_halo }
+    }
 }
+
+/// `Rounding` in `kernels/bodies/density.cu`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Rounding([f64; 2]);
+
+// SAFETY: two numbers in C order, as the kernel declares them.
+unsafe impl KernelArgument for Rounding {}
 
 /// The density stage for the bodies it was made for.
 pub struct Density<T: CudaReal> {
@@ -69,6 +91,8 @@ pub struct Density<T: CudaReal> {
     deposit: [CudaFunction; 3],
     spread: CudaFunction,
     finish: CudaFunction,
+    off_die: CudaFunction,
+    rounding: Rounding,
     /// One for each region.
     backgrounds: Vec<f64>,
     /// Maps of every region, as all maps here. Fixed area per bin over the bin area, less the
@@ -92,7 +116,11 @@ pub struct Density<T: CudaReal> {
     outside_halo: DeviceVec<u32>,
     /// The three values of [`RawStatistics`], of all bodies and with several regions then of each.
     stats: DeviceVec<u64>,
-    received: Mutex<Pinned<u64>>,
+    received: Pinned<u64>,
+    /// Movable area off the die, of all bodies and with several regions then of each, in the fixed
+    /// point of the excess.
+    off_die_sums: DeviceVec<u64>,
+    received_off_die: Pinned<u64>,
     overlap: Overlap,
     excess_unit: f64,
     movable_area: f64,
@@ -148,6 +176,8 @@ impl<T: CudaReal> Density<T> {
                 Some(_) => load("density_finish_targets")?,
                 None => load("density_finish")?,
             },
+            off_die: load("density_off_die")?,
+            rounding: Rounding(charge.rounding_at_edges(T::epsilon().wide())),
             backgrounds,
             fixed: gpu.upload(&fixed)?,
             targets: gpu.upload(&targets)?,
@@ -159,7 +189,9 @@ impl<T: CudaReal> Density<T> {
             flags: gpu.zeros(bodies.tiles())?,
             outside_halo: gpu.zeros(1)?,
             stats: gpu.zeros(3 * with_total(charge.regions()))?,
-            received: Mutex::new(Pinned::zeros(&gpu, 3 * with_total(charge.regions()))?),
+            received: Pinned::zeros(&gpu, 3 * with_total(charge.regions()))?,
+            off_die_sums: gpu.zeros(with_total(charge.regions()))?,
+            received_off_die: Pinned::zeros(&gpu, with_total(charge.regions()))?,
             excess_unit: bodies.plan.excess_unit(),
             movable_area: charge.movable_area(),
             movable_areas: (0..charge.regions()).map(|r| charge.region_movable_area(r)).collect(),
@@ -362,38 +394,88 @@ impl<T: CudaReal> Density<T> {
         &self.backgrounds
     }
 
-    /// Returns the statistics of the last evaluation; waits for it.
+    /// Returns the statistics of the last evaluation of `bodies`; waits for it. `slots` are the
+    /// corners that it was run at if they were in slot order.
     ///
     /// # Errors
-    /// The failure of the device since the last wait.
-    pub fn report(&self) -> Result<DensityReport, CudaError> {
-        Ok(self.report_of(self.raw()?))
+    /// When the bodies are not those it was made for, `slots` has the wrong length, the stream is
+    /// being captured, or the device failed since the last wait.
+    pub fn report(
+        &mut self,
+        bodies: &Bodies<T>,
+        slots: Option<&DeviceVec<T>>,
+    ) -> Result<DensityReport, CudaError> {
+        let raw = self.raw(bodies, slots)?;
+        Ok(self.report_of(raw))
     }
 
-    /// Returns the statistics as the device holds them.
-    pub(in crate::cuda) fn raw(&self) -> Result<RawStatistics, CudaError> {
-        let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = received.receive(&self.stats)?;
-        Ok([found[0], found[1], found[2]].into())
+    /// Returns the statistics as the device holds them, with the area off the die.
+    pub(in crate::cuda) fn raw(
+        &mut self,
+        bodies: &Bodies<T>,
+        slots: Option<&DeviceVec<T>>,
+    ) -> Result<RawStatistics, CudaError> {
+        self.add_off_die(bodies, slots)?;
+        let off_die = self.received_off_die.receive(&self.off_die_sums)?[0];
+        let found = self.received.receive(&self.stats)?;
+        Ok(RawStatistics { off_die, ..[found[0], found[1], found[2]].into() })
     }
 
-    /// Gives overflow and maximum of every region in the last evaluation to `take`, with its index;
-    /// waits for it.
+    /// Gives overflow and maximum of every region in the last evaluation, and its movable area off
+    /// the die (layout units squared), to `take`, with its index; else like [`Density::report`].
     ///
     /// # Errors
-    /// The failure of the device since the last wait.
+    /// Those of [`Density::report`].
     pub fn report_regions(
-        &self,
-        mut take: impl FnMut(usize, DensityStats),
+        &mut self,
+        bodies: &Bodies<T>,
+        slots: Option<&DeviceVec<T>>,
+        mut take: impl FnMut(usize, DensityReport),
     ) -> Result<(), CudaError> {
-        let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = received.receive(&self.stats)?;
+        self.add_off_die(bodies, slots)?;
+        let (unit, areas) = (self.unit(), &self.movable_areas);
+        let off_die = self.received_off_die.receive(&self.off_die_sums)?;
+        let found = self.received.receive(&self.stats)?;
         // After those of all bodies, where these are others.
-        let of_regions = found[found.len() - 3 * self.movable_areas.len()..].chunks_exact(3);
-        for (region, (raw, &area)) in of_regions.zip(&self.movable_areas).enumerate() {
-            take(region, self.stats_of([raw[0], raw[1], raw[2]].into(), area));
+        let first = off_die.len() - areas.len();
+        let of_regions = found[3 * first..].chunks_exact(3).zip(&off_die[first..]).zip(areas);
+        for (region, ((raw, &off_die), &area)) in of_regions.enumerate() {
+            let raw = RawStatistics { off_die, ..[raw[0], raw[1], raw[2]].into() };
+            take(region, raw.interpreted(unit, area));
         }
         Ok(())
+    }
+
+    /// Enqueues the sums of the area off the die at the positions that were last seen.
+    fn add_off_die(
+        &mut self,
+        bodies: &Bodies<T>,
+        slots: Option<&DeviceVec<T>>,
+    ) -> Result<(), CudaError> {
+        bodies.check_own("a density", self.bodies)?;
+        bodies.check_ordered()?;
+        let corners = slots.unwrap_or(&bodies.staged);
+        bodies.check_corners(corners.as_view())?;
+        // A capture would take this launch into the caller's graph.
+        self.gpu.stream_guard()?.check_not_capturing()?;
+        self.gpu.clear(&mut self.off_die_sums)?;
+        let regions = &bodies.region_tables();
+        let large = (bodies.plan.large as u32).div_ceil(BLOCK) as i32;
+        // SAFETY: arguments are those of density_off_die; chunks and slots come from an order of
+        // these bodies, which `corners` and `staged` hold a pair of each in; there are as many sums
+        // as regions, and one more before those of several.
+        unsafe {
+            Launch::new(&self.gpu, &self.off_die)
+                .arg(&bodies.plan)
+                .arg(&self.rounding)
+                .arg(&bodies.chunks)
+                .arg(&bodies.large)
+                .arg(&bodies.records)
+                .arg(corners)
+                .arg(&self.off_die_sums)
+                .arg(regions)
+                .launch(bodies.config(large, 0))
+        }
     }
 
     /// Returns the values that [`Density::report`] reads: the three of [`RawStatistics`], and with
@@ -402,15 +484,14 @@ impl<T: CudaReal> Density<T> {
         &self.stats
     }
 
-    /// Returns the report in the first three of [`Density::statistics`]' values.
+    /// Returns the report in the first three of [`Density::statistics`]' values, without the area
+    /// off the die: the overflow is right where all cells are on the die.
     pub fn report_of(&self, raw: RawStatistics) -> DensityReport {
-        let stats = self.stats_of(raw, self.movable_area);
-        DensityReport { stats, outside_halo: raw.outside_halo }
+        raw.interpreted(self.unit(), self.movable_area)
     }
 
-    fn stats_of(&self, raw: RawStatistics, movable_area: f64) -> DensityStats {
-        let excess = raw.excess as f64 * self.excess_unit * self.bin_area;
-        let overflow = if movable_area > 0.0 { excess / movable_area } else { 0.0 };
-        DensityStats { overflow, max: f64::from_bits(raw.max) }
+    /// Returns the area of one unit of the fixed-point sums, layout units squared.
+    fn unit(&self) -> f64 {
+        self.excess_unit * self.bin_area
     }
 }

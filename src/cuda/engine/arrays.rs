@@ -114,6 +114,7 @@ impl<T: CudaReal> CudaEngine<T> {
         positions: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<(), EngineError> {
         let positions = positions.into();
+        self.forget();
         self.begin_step_in(layout, positions)?;
         self.stages.density_in(layout, positions)?;
         let solve = self.stages.solve(self.choice.pipeline);
@@ -148,7 +149,6 @@ impl<T: CudaReal> CudaEngine<T> {
                 self.outside_halo = 0;
             }
         }
-        self.forget();
         Ok(())
     }
 
@@ -169,6 +169,7 @@ impl<T: CudaReal> CudaEngine<T> {
         energy: impl Into<DeviceSliceMut<'a, T>>,
         gradient: Option<DeviceSliceMut<'_, T>>,
     ) -> Result<(), EngineError> {
+        self.forget();
         check_weight::<T>(options, self.stages.regions())?;
         let (positions, energy, layout) = (positions.into(), energy.into(), options.layout);
         // Before anything is enqueued.

@@ -22,7 +22,7 @@ mod resident;
 mod stages;
 
 use crate::charge::Charge;
-use crate::cuda::bodies::{Bodies, MOST_RANKS};
+use crate::cuda::bodies::{Bodies, DensityReport, MOST_RANKS};
 use crate::cuda::device::{CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
 use crate::cuda::peers::Peers;
 use crate::engine::{
@@ -128,8 +128,8 @@ pub struct CudaEngine<T: CudaReal> {
     /// A bit for each rank whose forces were given out since the last step, as they were before
     /// its positions are written.
     given: u16,
-    /// Statistics of the current density, once it has been read.
-    density: Option<DensityStats>,
+    /// Statistics of the current density and the area off the die, once they have been read.
+    density: Option<(DensityStats, f64)>,
     /// As last read.
     outside_halo: u64,
     /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that nothing is
@@ -383,14 +383,13 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    fn read_density(&mut self) -> Result<DensityStats, CudaError> {
-        if let Some(stats) = self.density.filter(|_| !self.captured) {
-            return Ok(stats);
+    fn read_density(&mut self) -> Result<(DensityStats, f64), CudaError> {
+        if let Some(density) = self.density.filter(|_| !self.captured) {
+            return Ok(density);
         }
-        let report = self.stages.report()?;
-        self.outside_halo = report.outside_halo;
-        self.density = Some(report.stats);
-        Ok(report.stats)
+        let DensityReport { stats, area_off_die, outside_halo } = self.stages.report()?;
+        self.outside_halo = outside_halo;
+        Ok(*self.density.insert((stats, area_off_die)))
     }
 
     /// Enqueues `body` between the marks of a stopwatch.
@@ -460,7 +459,13 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.stages.path(pipeline).name()
     }
 
+    fn discard_positions(&mut self) {
+        self.forget();
+        self.done = Done::Nothing;
+    }
+
     fn set_positions(&mut self, x: &[T], y: &[T]) -> Result<(), EngineError> {
+        self.discard_positions();
         check_lengths(
             self.stages.bodies().len(),
             &[("x positions", x.len()), ("y positions", y.len())],
@@ -472,6 +477,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     fn set_positions_in(&mut self, layout: Layout, positions: &[T]) -> Result<(), EngineError> {
+        self.discard_positions();
         let bodies = self.stages.bodies().len();
         check_positions_in(bodies, layout, positions)?;
         match layout {
@@ -492,7 +498,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
             engine.prepare()?;
             engine.stages.enqueue_with_barrier(&Stages::<T>::density(false))
         })?;
-        let stats = self.read_density()?;
+        let (stats, _) = self.read_density()?;
         self.times.density = self.watches[0].elapsed_ms()?;
         self.aged();
         self.done = Done::Density;
@@ -552,7 +558,9 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
             *only = self.read_evaluation()?;
             return Ok(());
         }
-        self.stages.report_regions(|region, density| out[region].density = density)?;
+        self.stages.report_regions(|region, found| {
+            (out[region].density, out[region].area_off_die) = (found.stats, found.area_off_die);
+        })?;
         let energies = self.stages.read_energies()?;
         out.iter_mut().zip(energies).for_each(|(out, &energy)| out.energy = energy);
         Ok(())

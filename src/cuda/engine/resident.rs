@@ -168,7 +168,9 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Returns the evaluation of the last step from the first of what
-    /// [`CudaEngine::evaluation_device`] held after it, of all ranks together.
+    /// [`CudaEngine::evaluation_device`] held after it, of all ranks together. Area off the die is
+    /// not among these values: the overflow is right where the caller keeps its cells on the die.
+    /// [`CudaEngine::read_evaluation`] counts that area too.
     ///
     /// # Errors
     /// When nothing was solved for the current positions.
@@ -180,8 +182,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.require_evaluation()?;
         let report = self.stages.report_of(statistics);
         self.outside_halo = report.outside_halo;
-        self.density = Some(report.stats);
-        Ok(Evaluation { density: report.stats, energy })
+        Ok(Evaluation { density: report.stats, energy, area_off_die: 0.0 })
     }
 
     /// Refuses to read back what is not there yet.
@@ -196,7 +197,8 @@ impl<T: CudaReal> CudaEngine<T> {
     /// When nothing was solved for the current positions, or a device failed.
     pub fn read_evaluation(&mut self) -> Result<Evaluation, EngineError> {
         self.require_evaluation()?;
-        Ok(Evaluation { density: self.read_density()?, energy: self.stages.read_energy()? })
+        let (density, area_off_die) = self.read_density()?;
+        Ok(Evaluation { density, energy: self.stages.read_energy()?, area_off_die })
     }
 
     /// [`CudaEngine::enqueue_step`] and [`CudaEngine::read_evaluation`].

@@ -86,7 +86,6 @@ struct Rest<T: CudaReal> {
 impl<T: CudaReal> Rest<T> {
     fn new(gpus: &[&Gpu], charge: &Charge, netlist: &Netlist) -> Result<Self, EngineError> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
-        let netlist = &*netlist.counted_from(charge.origin());
         let bounds = Bounds::of(charge);
         let (width, height) = (charge.width(), charge.height());
         let area = parallel::map(charge.bodies(), |i| T::of(width[i] * height[i]));
@@ -99,7 +98,7 @@ impl<T: CudaReal> Rest<T> {
             pin_weight: &pin_weight,
         };
         let descents = Descent::on_each(gpus, &bodies)?;
-        let wirelengths = CudaWirelength::on_each(gpus, netlist, charge.bodies())?;
+        let wirelengths = CudaWirelength::on_each(gpus, netlist, charge.bodies(), charge.origin())?;
         let rank = |((gpu, descent), wirelength): ((&&Gpu, _), _)| Rank {
             gpu: Gpu::clone(gpu),
             descent,

@@ -106,13 +106,21 @@ const _: () = assert!(size_of::<LengthSums>() == 40); // as there
 unsafe impl KernelArgument for LengthSums {}
 
 impl<T: CudaReal> CudaWirelength<T> {
-    /// Uploads a netlist whose movable cells are the first of `bodies` bodies.
+    /// Uploads a netlist whose movable cells are the first of `bodies` bodies. Positions are counted
+    /// from `origin`, x and y in layout units: the
+    /// [`Charge::origin`](crate::charge::Charge::origin) of the engine that takes the same
+    /// positions, or `[0.0; 2]`.
     ///
     /// # Errors
     /// [`CudaError::Length`] when the netlist has more movable cells than there are bodies; when
     /// there are 2³² − 256 pins or more, kernels cannot be compiled or memory runs out.
-    pub fn new(gpu: &Gpu, netlist: &Netlist, bodies: usize) -> Result<Self, CudaError> {
-        Ok(Self::on_each(&[gpu], netlist, bodies)?.remove(0))
+    pub fn new(
+        gpu: &Gpu,
+        netlist: &Netlist,
+        bodies: usize,
+        origin: [f64; 2],
+    ) -> Result<Self, CudaError> {
+        Ok(Self::on_each(&[gpu], netlist, bodies, origin)?.remove(0))
     }
 
     /// Makes the operators of several devices that reach each other's memory.
@@ -120,7 +128,9 @@ impl<T: CudaReal> CudaWirelength<T> {
         gpus: &[&Gpu],
         netlist: &Netlist,
         bodies: usize,
+        origin: [f64; 2],
     ) -> Result<Vec<Self>, CudaError> {
+        let netlist = &*netlist.counted_from(origin);
         let cells = netlist.movable();
         if cells > bodies {
             return Err(CudaError::Length {
@@ -208,8 +218,9 @@ impl<T: CudaReal> CudaWirelength<T> {
     }
 
     /// Enqueues HPWL, WA and its gradient for the lower-left `corners` of the bodies, x and y of
-    /// each side by side, with the smoothing length γ (one number, layout units) read
-    /// from device memory when the kernels run.
+    /// each side by side, with the smoothing length γ (one number above 0, layout units) read
+    /// from device memory when the kernels run. The host cannot check numbers that are there: a
+    /// position that is not finite, or a γ that is not above 0, makes WA NaN or meaningless.
     ///
     /// # Errors
     /// When an array has the wrong length, or a launch fails.

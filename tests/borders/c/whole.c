@@ -256,6 +256,22 @@ static placefield_bodies the_bodies(void) {
     return bodies;
 }
 
+// Floats have steps of 8 at 1e8.
+static void floats_are_too_coarse_far_away(void) {
+    placefield_grid grid = {1e8, 1e8, 1e8 + 2.0 * NX, 1e8 + 3.0 * NY, NX, NY};
+    placefield_bodies bodies = the_bodies();
+    bodies.fixed = 0;
+    placefield_error error;
+    for (int32_t precision = PLACEFIELD_PRECISION_F32; precision <= PLACEFIELD_PRECISION_F64; ++precision) {
+        placefield_options options = the_options(precision);
+        placefield_engine *engine = NULL;
+        placefield_status status = placefield_engine_new(&grid, &bodies, &options, &engine, &error);
+        CHECK(status == (precision == PLACEFIELD_PRECISION_F64 ? PLACEFIELD_STATUS_OK : PLACEFIELD_STATUS_BAD_ARGUMENT));
+        CHECK(engine != NULL || strstr(error.message, "expected f64, or positions from an origin nearer") != NULL);
+        CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
+    }
+}
+
 static void steps(void) {
     placefield_grid grid = the_grid();
     placefield_bodies bodies = the_bodies();
@@ -275,8 +291,15 @@ static void steps(void) {
     CHECK(x[2] == 20.0 && y[2] == 4.0);
     placefield_evaluation result;
     CHECK(placefield_engine_evaluate_f64(engine, x, y, all, &result, &error) == PLACEFIELD_STATUS_OK);
-    CHECK(result.overflow > 0.0 && result.max_density > 0.8 && result.energy > 0.0);
+    CHECK(result.overflow > 0.0 && result.max_density > 0.8 && result.energy > 0.0 && result.area_off_die == 0.0);
     CHECK(placefield_engine_force_f64(engine, fx, fy, all, NULL) == PLACEFIELD_STATUS_OK);
+    // Half of cell 0, of 4 x 3, off the die is overflow, of 36 in all.
+    x[0] = 3.0;
+    placefield_evaluation off;
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all, &off, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(fabs(off.area_off_die - 6.0) < 1e-9 && off.overflow > 6.0 / 36.0);
+    x[0] = 9.0;
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
     double *gradient = malloc(2 * all * sizeof *gradient);
     CHECK(gradient != NULL);
     for (size_t i = 0; i < 2 * all; ++i) gradient[i] = 1.0;
@@ -327,6 +350,12 @@ static void steps(void) {
     CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(strcmp(error.message, "y of body 1: inf: expected a finite number") == 0);
     y[1] = 1.0;
+    // Results of earlier positions are not taken for those of refused ones.
+    CHECK(placefield_engine_force_f64(engine, fx, fy, all, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
+    CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force_f64(engine, fx, fy, all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate_f64(engine, x, NULL, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_map_f64(engine, PLACEFIELD_MAP_DENSITY, rho, BINS, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
     CHECK(placefield_engine_evaluate_f64(engine, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_force_f64(engine, fx, fx, all, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(placefield_engine_map_f64(engine, 9, rho, BINS, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
@@ -589,6 +618,7 @@ int main(void) {
     designs();
     solves();
     options_and_grids_are_checked();
+    floats_are_too_coarse_far_away();
     steps();
     changes();
     regions();

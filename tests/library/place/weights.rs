@@ -10,7 +10,7 @@ use placefield::grid::BinGrid;
 use placefield::place::{Backend, Held, HostBackend, PlaceOptions, Placer, Weights, start};
 use placefield::wirelength::Netlist;
 
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub)]
 #[path = "../../../benchmarks/examples/timing.rs"]
 mod timing;
 
@@ -92,18 +92,18 @@ fn operators_take_new_weights_in_place() {
     let mut netlist = Netlist::from_design(&design, 20).unwrap();
     let (x, y) = (charge.initial_x(), charge.initial_y());
 
-    let mut operator = CpuWirelength::<f64>::new(&netlist);
+    let mut operator = CpuWirelength::<f64>::new(&netlist, [0.0; 2]);
     let evaluate = |operator: &mut CpuWirelength<f64>| {
         let mut gradient = [vec![0.0; x.len()], vec![0.0; x.len()]];
         let [gx, gy] = &mut gradient;
-        (operator.evaluate(x, y, 20.0, gx, gy), gradient)
+        (operator.evaluate(x, y, 20.0, gx, gy).unwrap(), gradient)
     };
     let before = evaluate(&mut operator);
     let mut replaced = backend(&charge, &netlist);
     netlist.set_weights(&weights).unwrap();
     operator.set_weights(&netlist).unwrap();
     let after = evaluate(&mut operator);
-    assert!(after != before && after == evaluate(&mut CpuWirelength::new(&want)));
+    assert!(after != before && after == evaluate(&mut CpuWirelength::new(&want, [0.0; 2])));
     let fewer = Netlist::from_design(&generate(&Spec::with_cells(100)).unwrap(), 20).unwrap();
     assert!(matches!(operator.set_weights(&fewer), Err(EngineError::Length { .. })));
 

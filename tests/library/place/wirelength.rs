@@ -1,10 +1,14 @@
 //! Weighted-average wirelength, its gradient and HPWL.
 
 use crate::common::{golden, numbers};
-use placefield::Real;
+use placefield::charge::{Charge, ChargeOptions, origin_for};
+use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::wirelength::CpuWirelength;
 use placefield::design::{Design, Names, Nets, NodeKind, Nodes, Orientation, Placement};
+use placefield::engine::EngineOptions;
+use placefield::grid::{BinGrid, Rect};
 use placefield::wirelength::{FIXED_PIN, LARGE_NET, Netlist, Wirelength};
+use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -49,7 +53,8 @@ fn evaluate<T: Real>(design: &Design, large: usize, gamma: f64) -> (Wirelength, 
     let (x, y) = (of(&design.placement.x), of(&design.placement.y));
     // Not zero, to see that every entry is written.
     let (mut gx, mut gy) = (vec![T::one(); x.len()], vec![T::one(); x.len()]);
-    let lengths = CpuWirelength::new(&netlist).evaluate(&x, &y, gamma, &mut gx, &mut gy);
+    let lengths =
+        CpuWirelength::new(&netlist, [0.0; 2]).evaluate(&x, &y, gamma, &mut gx, &mut gy).unwrap();
     (lengths, [gx, gy].map(|g| g.iter().map(|v| v.wide()).collect()))
 }
 
@@ -154,6 +159,63 @@ fn smooth_wirelength_tends_to_hpwl_from_below() {
     assert!((sharp.smooth + unmoved(&design) - sharp.hpwl).abs() < 1e-2 * sharp.hpwl);
     let (smooth, _) = evaluate::<f64>(&design, 100, 5.0);
     assert!(smooth.smooth < 0.9 * sharp.smooth);
+}
+
+/// A cell 64 and 36 units from a fixed pin, on a die 1e8 away, where f32 has steps of 8.
+#[test]
+fn wires_and_charge_count_positions_from_one_origin() {
+    const FAR: f64 = 1e8;
+    let mut design = points(&[[FAR + 100.0; 2], [FAR + 164.0, FAR + 136.0]], &[vec![0, 1]], &[1.0]);
+    design.nodes.kind[1] = NodeKind::Fixed;
+    (design.nodes.width[0], design.nodes.height[0]) = (10.0, 12.0);
+    design.nets.as_mut().unwrap().pin_dx[0] = -5.0;
+    design.nets.as_mut().unwrap().pin_dy[0] = -6.0;
+    let grid = BinGrid::new(Rect::at(FAR, FAR, 1024.0, 1024.0), 8, 8).unwrap();
+    let mut charge = Charge::from_design(&design, grid, &ChargeOptions::default()).unwrap();
+    let open = |charge: &Charge| CpuEngine::<f32>::new(charge.clone(), &EngineOptions::default());
+    let error = open(&charge).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "f32 holds coordinates of 1.00001024e8 in steps of 11.9, for rows that are 12 high: \
+         expected f64, or positions from an origin nearer to the die"
+    );
+    CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default()).unwrap();
+
+    charge.set_origin(origin_for(&grid.die(), Some(12.0), Precision::F32).unwrap()).unwrap();
+    open(&charge).unwrap();
+    let (x, y) = charge.initial_positions::<f32>();
+    let netlist = Netlist::from_design(&design, LARGE_NET).unwrap();
+    let mut operator = CpuWirelength::<f32>::new(&netlist, charge.origin());
+    let (mut gx, mut gy) = ([0.0], [0.0]);
+    let found = operator.evaluate(&x, &y, 1.0, &mut gx, &mut gy).unwrap();
+    assert_eq!(found.hpwl, 100.0);
+    assert_eq!(design.hpwl().unwrap().weighted, 100.0);
+}
+
+#[test]
+fn what_has_no_wirelength_is_refused() {
+    let design = tangle();
+    let netlist = Netlist::from_design(&design, LARGE_NET).unwrap();
+    let (mut operator, n) = (CpuWirelength::<f32>::new(&netlist, [0.0; 2]), netlist.movable());
+    let mut refused = |lengths: [usize; 4], bad: Option<f32>, gamma: f64| {
+        let [mut x, y, mut gx, mut gy] = lengths.map(|length| vec![950.0; length]);
+        bad.into_iter().for_each(|bad| x[n - 1] = bad);
+        operator.evaluate(&x, &y, gamma, &mut gx, &mut gy).unwrap_err().to_string()
+    };
+    let all = [n; 4];
+    assert_eq!(refused([n - 1; 4], None, 1.0), "x positions: 31 values, expected 32");
+    assert_eq!(refused([n, n - 1, n, n], None, 1.0), "y positions: 31 values, expected 32");
+    assert_eq!(refused([n, n, n + 1, n], None, 1.0), "x of the gradient: 33 values, expected 32");
+    assert_eq!(refused([n, n, n, 0], None, 1.0), "y of the gradient: 0 values, expected 32");
+    for bad in [f32::NAN, f32::INFINITY] {
+        let want = format!("x of body 31: {bad}: expected a finite number");
+        assert_eq!(refused(all, Some(bad), 1.0), want);
+    }
+    for gamma in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-40] {
+        let want =
+            format!("smoothing length {gamma:e}: expected a number above 0 with an inverse in f32");
+        assert_eq!(refused(all, None, gamma), want);
+    }
 }
 
 #[test]

@@ -84,7 +84,8 @@ class Engine:
     fillers : whether the free space is filled; or (count, width, height) of fillers of the caller's own,
         which with fences are the first region's
     seed : of the fillers' positions
-    dtype : "float32" or "float64": of positions, maps and forces
+    dtype : "float32" or "float64": of positions, maps and forces. Positions are on the die: on one so far from 0
+        that float32 would round them by a noticeable part of a row, float32 is refused with ValueError
     device : "cpu", "cuda" or "cuda:N"
     threads : on the CPU; 0 takes all there are
     pipeline : "row-column", "fused" or "three-pass" (default: the fastest)
@@ -179,10 +180,23 @@ class Engine:
 
         `positions` has shape (2, bodies) or (2 * bodies,): x of every body, then y, in host memory or on
         the engine's device, where `stream` is the one to work on (default: PyTorch's current one). A body
-        outside the die adds to no bin and feels no force. Waits, and returns an Evaluation.
+        outside the die adds to no bin and feels no force. Waits, and returns an Evaluation. After an error the
+        results of earlier positions are gone: asking for them raises RuntimeError.
         """
         positions = as_array(positions)
         return self._engine.evaluate(positions, stream=stream_of(positions, stream))
+
+    def evaluate_with_force(self, positions, out=None, *, stream=None):
+        """`evaluate` and `force` in one call, for threads that share an engine: an Evaluation, and the force at
+        `positions` whatever other threads evaluate meanwhile.
+
+        The force is of shape (2, bodies) in host memory unless `out` is given, which is written and returned.
+        """
+        positions = as_array(positions)
+        if out is None:
+            out = numpy.empty((2, self.bodies), self.dtype)
+        stream = stream_of(positions, stream)
+        return self._engine.evaluate(positions, force=as_array(out), stream=stream), out
 
     def region_of_bodies(self):
         """The region of every body: shape (bodies,)."""

@@ -6,9 +6,7 @@ use crate::cuda::bodies::{Bodies, DensityReport, Outputs, RawStatistics};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, check_length,
 };
-use crate::engine::{
-    DensityStats, Done, EngineError, GradientOptions, Layout, MapKind, Pipeline, Progress,
-};
+use crate::engine::{Done, EngineError, GradientOptions, Layout, MapKind, Pipeline, Progress};
 
 impl<T: CudaReal> Stages<T> {
     /// Brings the first rank's positions to the others.
@@ -200,11 +198,12 @@ impl<T: CudaReal> Stages<T> {
 
     /// Returns overflow and maximum of the last density, and bodies outside their halos, of all
     /// ranks; waits for it.
-    pub(in super::super) fn report(&self) -> Result<DensityReport, CudaError> {
+    pub(in super::super) fn report(&mut self) -> Result<DensityReport, CudaError> {
         self.wait_for_ranks()?;
         let mut all = RawStatistics::default();
-        for rank in &self.ranks {
-            all = all.and(rank.density.raw()?);
+        for Rank { bodies, density, corners, .. } in &mut self.ranks {
+            let slots = self.in_slots.then_some(&*corners);
+            all = all.and(density.raw(bodies, slots)?);
         }
         Ok(self.report_of(all))
     }
@@ -214,12 +213,14 @@ impl<T: CudaReal> Stages<T> {
         self.ranks[0].density.report_of(raw)
     }
 
-    /// Gives overflow and maximum of every region in the last density to `take`; waits for it.
+    /// Gives the report of every region in the last density to `take`; waits for it.
     pub(in super::super) fn report_regions(
-        &self,
-        take: impl FnMut(usize, DensityStats),
+        &mut self,
+        take: impl FnMut(usize, DensityReport),
     ) -> Result<(), CudaError> {
-        self.ranks[0].density.report_regions(take)
+        let Rank { bodies, density, corners, .. } = &mut self.ranks[0];
+        let slots = self.in_slots.then_some(&*corners);
+        density.report_regions(bodies, slots, take)
     }
 
     /// Returns a map, if what is `done` includes it: that of the density is ρ less the background.
