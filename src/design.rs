@@ -17,9 +17,10 @@ pub use floorplan::{
     Blockage, BlockageKind, EdgeSpacing, Fence, Halo, Master, MasterClass, Row, StandsOn, Symmetry,
 };
 pub use names::{Names, NamesTooLong};
+use serde::{Deserialize, Serialize};
 
 /// Whether a placer may move a node, and whether the node blocks the area under it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NodeKind {
     /// A placer may move it.
     Movable,
@@ -30,7 +31,7 @@ pub enum NodeKind {
 }
 
 /// Orientation of a node: a rotation by quarter turns, flipped or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)] // the eight compass names of the format
 pub enum Orientation {
     #[default]
@@ -129,7 +130,7 @@ impl Orientation {
 }
 
 /// Cells, macros and pads, by column.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Nodes {
     /// Names, unique.
     pub names: Names,
@@ -174,7 +175,7 @@ impl Nodes {
 }
 
 /// Where each node lies: lower-left corners and orientations, by node.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
     /// Left edges.
     pub x: Vec<f64>,
@@ -186,7 +187,7 @@ pub struct Placement {
 
 /// Nets and their pins in compressed rows: net `e` owns the pins
 /// `net_start[e]..net_start[e + 1]`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Nets {
     /// Names; nets the file leaves unnamed have an empty one.
     pub names: Names,
@@ -225,7 +226,7 @@ impl Nets {
 }
 
 /// A design: what is placed, where it lies, what connects it and where it may go.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Design {
     /// Name, for titles and reports.
     pub name: String,

@@ -47,7 +47,7 @@ def test_columns_are_numpys_and_cannot_be_written(spread):
     design = placefield.read_design(spread)
     assert (design.name, design.nodes, design.nets) == ("s", 61, 80)
     assert design.die == (20.0, -30.0, 140.0, 30.0)
-    assert design.names[::30] == ["c0", "c30", "f"] and design.net_names[79] == "n79"
+    assert design.names[::30] == ("c0", "c30", "f") and design.net_names[79] == "n79"
     assert design.movable.tolist() == list(range(60)) and design.fixed.tolist() == [60]
     assert design.x[60] + 1.0 == 91.0 and len(design.y) == 61 and (2.0 * design.y[58:])[2] == 0.0
     assert design.orientation[60] == "N" and set(design.orientation) == {"N", "S", "FN", "E", "FW"}
@@ -336,7 +336,7 @@ def test_plots_are_pictures(spread, tmp_path):
             placefield.heat_map(numpy.ones((4, 4)), **options)
     with pytest.raises(ValueError, match="values: expected two axes, found 1"):
         placefield.heat_map(numpy.ones(4))
-    with pytest.raises(ValueError, match="kinds: expected some of"):
+    with pytest.raises(ValueError, match="picture: expected field, density"):
         design.plot("histogram")
 
 
@@ -558,3 +558,66 @@ def test_the_example_of_a_spreading_placer_runs(aux, tmp_path):
     assert overflows[-1] < 0.5 * overflows[0]
     again = placefield.read_design(aux, pl=tmp_path / "out.pl")
     assert again.legality() and f"HPWL {again.hpwl():.6e}" in lines[-1]
+
+
+COLUMNS = ("x", "y", "width", "height", "movable", "fixed", "net_start", "net_weight", "pin_node", "pin_dx", "pin_dy")
+
+
+def test_designs_cannot_be_changed(spread):
+    design = placefield.read_design(spread)
+    for name in COLUMNS:
+        column = getattr(design, name)
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            column.flags.writeable = True
+    for name in (*COLUMNS, "names", "net_names", "orientation", "warnings", "name", "die", "units_per_micron", "typo"):
+        with pytest.raises(AttributeError, match=f"{name}: a design cannot be changed"):
+            setattr(design, name, 2.0)
+        with pytest.raises(AttributeError, match=name):
+            delattr(design, name)
+    for name in ("names", "net_names", "orientation", "warnings"):
+        assert isinstance(getattr(design, name), tuple)
+
+
+def test_options_of_reading_that_would_be_ignored_are_refused(spread):
+    with pytest.raises(ValueError, match="keep_fillers is for .def designs"):
+        placefield.read_design(spread, keep_fillers=True)
+    with pytest.raises(ValueError, match="pl: expected one path, found"):
+        placefield.read_design(spread, pl=[spread.parent / "s.pl", spread.parent / "s.pl"])
+
+
+def test_pictures_are_refused_in_the_callers_words(spread, tmp_path):
+    design = placefield.read_design(spread)
+    for options, text in [
+        ({"picture": "heat"}, "picture: expected field, density, .*, found 'heat'"),
+        ({"bins": "many"}, "bins: expected a whole number, or two"),
+        ({"bins": (1, 2, 3)}, "bins: expected a whole number, or two"),
+        ({"font_size": 8}, "font_size: expected a width too"),
+        ({"format": "jpg"}, "format: expected png, svg, pdf"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            design.plot(**options)
+    values = numpy.ones((4, 6))
+    for options, text in [
+        ({"die": (0, 0, 1)}, "die: expected four numbers"),
+        ({"arrows": values[None]}, "arrows: expected two maps, along x and y, found 1"),
+        ({"outlines": [(1, 2, 3)]}, r"outlines: expected shape \[n, 4\], found \[1, 3\]"),
+        ({"font_size": 8}, "font_size: expected a width too"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            placefield.heat_map(values, **options)
+    assert placefield.heat_map(values, outlines=[]) == placefield.heat_map(values)
+
+
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_pictures_are_saved_under_names_of_their_format(tmp_path, format):
+    picture = placefield.heat_map(numpy.ones((2, 3)), format=format)
+    assert picture.format == format
+    for ending in {"png", "svg", "pdf", "jpg"} - {format}:
+        with pytest.raises(ValueError, match=f"a.{ending}: expected a name that ends in .{format}"):
+            picture.save(tmp_path / f"a.{ending}")
+    for name in (f"a.{format}", f"b.{format.upper()}", "c"):
+        picture.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == picture
+    assert len(list(tmp_path.iterdir())) == 3

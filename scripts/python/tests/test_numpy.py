@@ -330,3 +330,69 @@ def test_the_stubs_name_what_there_is():
                 for member in node.body:
                     if isinstance(member, ast.FunctionDef) and member.name != "__init__":
                         assert hasattr(getattr(module, node.name), member.name), (node.name, member.name)
+
+
+def test_outputs_that_the_caller_would_not_see_are_refused(make):
+    engine = make()
+    engine.evaluate(engine.start())
+    rows = [[0.0] * 40, [0.0] * 40]
+    for call in (lambda: engine.force(rows), lambda: engine.gradient(out=rows), lambda: engine.force(tuple(rows))):
+        with pytest.raises(TypeError, match="out: expected an array .*, found (list|tuple)"):
+            call()
+    assert rows == [[0.0] * 40, [0.0] * 40]
+    masked = numpy.ma.zeros((2, 40))
+    for call in (lambda: engine.force(masked), lambda: engine.evaluate(masked), lambda: engine.set_sizes(masked, masked)):
+        with pytest.raises(TypeError, match="expected an array without a mask"):
+            call()
+
+
+def test_streams_are_for_device_memory(make):
+    engine = make()
+    at = engine.start()
+    engine.evaluate(at)
+    for call in (lambda: engine.evaluate(at, stream=1), lambda: engine.force(stream=1),
+                 lambda: engine.read_evaluation(stream=1), lambda: placefield.dct([1.0], stream=1),
+                 lambda: placefield.solve(numpy.ones((2, 2)), stream=1)):
+        with pytest.raises(ValueError, match="stream: expected none, for the arrays are in host memory"):
+            call()
+
+
+def test_engines_cannot_be_assigned_to(make):
+    engine = make()
+    for name in ("bins", "die", "dtype", "warnings", "typo"):
+        with pytest.raises(AttributeError):
+            setattr(engine, name, 1)
+    assert isinstance(engine.warnings, tuple)
+    with pytest.raises(AttributeError):
+        engine.evaluate(engine.start()).energy = 0.0
+
+
+@pytest.mark.parametrize("options, error, text", [
+    ({"fixed": [(1.0, 2.0), (3.0,)]}, ValueError, "fixed: "),
+    ({"fixed": (1.0, 2.0, 3.0, 4.0)}, ValueError, r"fixed: expected shape \[n, 4\], found \[4\]"),
+    ({"fixed": [("a", "b", "c", "d")]}, TypeError, "fixed: expected numbers, found <U1"),
+    ({"fillers": 3}, ValueError, r"fillers: expected True, False or \(count, width, height\), found 3"),
+    ({"fillers": (2, 1.0)}, ValueError, r"fillers: expected True, False or .*, found \(2, 1.0\)"),
+    ({"fillers": (2.5, 1.0, 1.0)}, ValueError, "fillers: expected True, False or"),
+    ({"fillers": (-1, 1.0, 1.0)}, ValueError, "fillers: expected True, False or"),
+    ({"fillers": "yes"}, ValueError, "fillers: expected True, False or"),
+    ({"regions": [0.5] * 40}, TypeError, "regions: expected whole numbers, found float64"),
+    ({"regions": [0] * 39 + [-1]}, ValueError, "regions 39: -1: expected a whole number from 0 to 4294967295"),
+    ({"regions": 1}, ValueError, "regions: expected one axis, found 0"),
+    ({"fences": [(1.0, 2.0, 3.0, 4.0)]}, ValueError, r"fences: expected shape \[n, 4\], found \[4\]"),
+    ({"macros": [7] * 40}, ValueError, "macros: expected a truth value for each cell"),
+    ({"macros": ["no"] * 40}, TypeError, "macros: expected numbers"),
+])
+def test_arguments_are_refused_in_the_callers_words(make, options, error, text):
+    with pytest.raises(error, match=text):
+        make(**options)
+
+
+def test_other_spellings_of_arguments_are_taken(make, cells):
+    assert make(fillers=numpy.True_, target_density=0.9).bodies > 40 == make(fillers=numpy.False_).bodies
+    assert make(fillers=[numpy.int32(3), 1, 2]).bodies == 43
+    assert make(fixed=[]).bodies == make(fixed=numpy.empty((0, 4))).bodies == 40
+    with pytest.raises(ValueError, match=r"die: expected four numbers, xl, yl, xh and yh, found \(1, 2, 3\)"):
+        placefield.Engine((1, 2, 3), 4, **cells)
+    with pytest.raises(ValueError, match="fixed: expected a truth value for each cell"):
+        make().set_fixed_cells([7] * 40, cells["x"], cells["y"])

@@ -146,7 +146,7 @@ pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
     let axes = chosen_axes(args, &array.shape)?;
     let precision = args.array.precision(&array);
     // The array, its copy in the working precision, what comes out, and what is worked in.
-    memory::check(&format!("{} values", sizes(&array.shape)), 32 * array.values.len() as u64)?;
+    memory::require(&format!("{} values", sizes(&array.shape)), 32 * array.values.len() as u64)?;
     with_precision!(precision, T => transform::<T>(args, &array, axes))
 }
 

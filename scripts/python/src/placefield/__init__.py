@@ -27,7 +27,20 @@ from typing import NamedTuple
 import numpy
 
 from . import _placefield
-from ._arrays import as_array, doubles, empty, is_torch, lent, on_device, stream_of
+from ._arrays import (
+    as_array,
+    box,
+    doubles,
+    empty,
+    is_torch,
+    lent,
+    marks,
+    on_device,
+    output,
+    rectangles,
+    stream_of,
+    whole_numbers,
+)
 from ._designs import (
     Design,
     Diff,
@@ -99,21 +112,29 @@ class Engine:
                  fences=(), regions=None, target_density=1.0, fillers=False, seed=1000, dtype="float32", device="cpu",
                  threads=0, pipeline=None):
         self._torch = None      # what placefield.torch has found out
-        options = {"bins": bins, "target_density": target_density, "fillers": fillers is True, "seed": seed,
-                   "dtype": str(numpy.dtype(dtype)), "device": str(device), "threads": threads, "pipeline": pipeline}
-        width = doubles(width, "width")
+        own = None
+        if not isinstance(fillers, (bool, numpy.bool_)):
+            try:
+                count, *size = fillers
+                own = (*whole_numbers([count], "fillers"), *map(float, size))
+            except (TypeError, ValueError):
+                own = ()
+            if len(own) != 3:
+                raise ValueError(f"fillers: expected True, False or (count, width, height), found {fillers!r}")
+        options = {"bins": bins, "target_density": target_density, "fillers": own is None and bool(fillers),
+                   "seed": seed, "dtype": str(numpy.dtype(dtype)), "device": str(device), "threads": threads,
+                   "pipeline": pipeline}
+        width, die = doubles(width, "width"), box(die, "die")
 
         def column(values, default, name):
             return numpy.full(width.shape, default, numpy.float64) if values is None else doubles(values, name)
 
-        rects = numpy.empty((0, 4)) if fixed is None else doubles(fixed, "fixed")
         self._engine = _placefield.Engine(
-            tuple(map(float, die)), width, column(height, 0.0, "height"), column(x, float(die[0]), "x"),
-            column(y, float(die[1]), "y"), rects, row_height,
-            None if macros is None else [bool(mark) for mark in macros],
-            [[tuple(map(float, rect)) for rect in rects] for rects in fences],
-            None if regions is None else [int(region) for region in regions],
-            None if isinstance(fillers, bool) else tuple(fillers), options)
+            die, width, column(height, 0.0, "height"), column(x, die[0], "x"), column(y, die[1], "y"),
+            rectangles(() if fixed is None else fixed, "fixed"), row_height,
+            None if macros is None else marks(macros, "macros"),
+            [rectangles(rects, "fences").tolist() for rects in fences],
+            None if regions is None else whole_numbers(regions, "regions"), own, options)
 
     @classmethod
     def from_design(cls, design, bins=None, *, target_density=1.0, fillers=False, row_blockage=False, seed=1000,
@@ -137,7 +158,7 @@ class Engine:
     dtype = property(lambda self: numpy.dtype(self._engine.dtype), doc="Of positions, maps and forces.")
     device = property(lambda self: self._engine.device, doc='"cpu" or "cuda:N".')
     pipeline = property(lambda self: self._engine.pipeline, doc="How the field is solved.")
-    warnings = property(lambda self: self._engine.warnings, doc="What was odd about the cells, one line each.")
+    warnings = property(lambda self: tuple(self._engine.warnings), doc="What was odd about the cells, one line each.")
 
     # What changes while a placer runs. It takes effect at the next evaluation, which gives what a new engine
     # would; plans and kernels are kept. After an error the engine is as it was.
@@ -151,8 +172,7 @@ class Engine:
     def set_fixed_cells(self, fixed, x, y):
         """Has the movable cells that are marked in `fixed` stay at `x`, `y` from now on, and the others move:
         shape (movable,) each. Those that stay are bodies all the same, which feel no force."""
-        self._engine.set_fixed_cells([bool(mark) for mark in fixed], doubles(x, "x"),
-                                     doubles(y, "y"))
+        self._engine.set_fixed_cells(marks(fixed, "fixed"), doubles(x, "x"), doubles(y, "y"))
 
     def set_blocked_area(self, area):
         """Area that is taken in every bin besides fixed cells, shape (nx, ny), layout units squared; None: none."""
@@ -195,7 +215,7 @@ class Engine:
     def force(self, out=None, *, stream=None):
         """The force on every body, the direction that spreads: layout area times bin widths.
 
-        Of shape (2, bodies) unless `out` is given, which is written and returned.
+        Of shape (2, bodies) unless `out`, an array of the engine's dtype, is given, which is written and returned.
         """
         return self.gradient(out, weight=1.0, stream=stream)
 
@@ -208,7 +228,7 @@ class Engine:
         weights = [] if numpy.ndim(weight) == 0 else [float(of_region) for of_region in weight]
         if out is None:
             out = numpy.zeros((2, self.bodies), self.dtype)
-        target = as_array(out)
+        target = output(out)
         self._engine.gradient(target, weight=1.0 if weights else weight, region_weights=weights,
                               accumulate=accumulate, stream=stream_of(target, stream))
         return out
@@ -278,14 +298,15 @@ def solve(density, bin_size=(1.0, 1.0), *, device=None, pipeline=None, threads=0
     if len(density.shape) != 2:
         raise ValueError(f"density: expected two axes, found {len(density.shape)}")
     bin_size = tuple(map(float, bin_size))
+    stream = stream_of(density, stream)
     if on_device(density):
-        if device is not None and is_torch(density) and str(device) not in (density.device.type, str(density.device)):
-            raise ValueError(f"device: {device}, but the density is on {density.device}")
+        place = ("cuda", f"cuda:{density.__dlpack_device__()[1]}") if hasattr(density, "__dlpack_device__") else ("cuda",)
+        if device is not None and str(device) not in place:
+            raise ValueError(f"device: {device}, but the density is on {place[-1]}")
         out = []
         if is_torch(density):
             energy = density.new_empty((), dtype=sys.modules["torch"].float64)
             out = [density.new_empty(density.shape) for _ in range(3)] + [energy]
-        stream = stream_of(density, stream)
         made = _placefield.solve_on_device(density, out, bin_size, {"pipeline": pipeline}, stream=stream)
         return Field(*(out or lent(density, made)))
     out = empty(density, (3, *density.shape))
@@ -296,9 +317,10 @@ def solve(density, bin_size=(1.0, 1.0), *, device=None, pipeline=None, threads=0
 
 def _transform(kind, x, threads, stream):
     x = as_array(x)
+    stream = stream_of(x, stream)
     if on_device(x):
         out = [x.new_empty(x.shape)] if is_torch(x) else []
-        made = _placefield.transform_on_device(kind, x, out, stream=stream_of(x, stream))
+        made = _placefield.transform_on_device(kind, x, out, stream=stream)
         return (out or lent(x, made))[0]
     out = empty(x, tuple(x.shape))
     _placefield.transform(kind, x, out, {"threads": threads})
