@@ -1,9 +1,12 @@
 """The package with NumPy alone."""
 
+import json
+import pathlib
 import subprocess
 import sys
 import textwrap
 import threading
+import timeit
 
 import numpy
 import pytest
@@ -396,3 +399,90 @@ def test_other_spellings_of_arguments_are_taken(make, cells):
         placefield.Engine((1, 2, 3), 4, **cells)
     with pytest.raises(ValueError, match="fixed: expected a truth value for each cell"):
         make().set_fixed_cells([7] * 40, cells["x"], cells["y"])
+
+
+# By SciPy 1.17.1: dctn and idctn of these numbers along these axes.
+GOLDEN = pathlib.Path(__file__).parents[3] / "tests" / "data" / "scipy_dctn.json"
+
+
+@pytest.mark.parametrize("dtype, close", [("float64", 1e-14), ("float32", 1e-6)])
+def test_dctn_is_scipys(dtype, close):
+    for case in json.loads(GOLDEN.read_text())["cases"]:
+        shape, axes = case["shape"], case["axes"]
+        x = numpy.array(case["x"]).reshape(shape).astype(dtype)
+        for name in ("dctn", "idctn"):
+            for norm, want in case[name].items():
+                want = numpy.array(want).reshape(shape)
+                got = getattr(placefield, name)(x, axes=axes, norm=norm)
+                assert got.dtype == dtype and got.shape == want.shape and got.flags.c_contiguous
+                assert abs(got - want).max() <= close * abs(want).max(), (name, norm, shape, axes)
+                out = numpy.zeros_like(x)
+                assert getattr(placefield, name)(x, axes=axes, norm=norm, out=out) is out
+                assert numpy.array_equal(out, got)
+            default = getattr(placefield, name)(x, axes=axes)
+            assert numpy.array_equal(default, getattr(placefield, name)(x, axes=axes, norm="backward"))
+
+
+def test_dctn_takes_what_scipys_takes():
+    x = numpy.random.default_rng(5).normal(size=(3, 4, 5))
+    before = x.copy()
+    for norm in (None, "forward", "ortho"):
+        back = placefield.idctn(placefield.dctn(x, norm=norm), norm=norm)
+        assert abs(back - x).max() < 1e-14 and numpy.array_equal(x, before)
+    assert numpy.allclose(placefield.dctn(x, axes=-1), 2 * placefield.dct(x), rtol=1e-14)
+    assert numpy.array_equal(placefield.dctn(x, axes=(2, 0)), placefield.dctn(x, axes=(-3, -1)))
+    assert numpy.array_equal(placefield.dctn(x, axes=()), x)
+    assert numpy.array_equal(placefield.dctn([[1, 2], [3, 4]]), placefield.dctn(numpy.array([[1.0, 2.0], [3.0, 4.0]])))
+    # Any memory, also that of the input.
+    want, turned = placefield.dctn(x, axes=0), numpy.zeros((5, 4, 3)).T
+    placefield.dctn(x.T.copy().T, axes=0, out=turned)
+    assert numpy.array_equal(turned, want)
+    assert placefield.dctn(x, axes=0, out=x) is x and numpy.array_equal(x, want)
+    large = numpy.random.default_rng(6).normal(size=(300, 200))
+    assert numpy.array_equal(placefield.dctn(large, threads=1), placefield.dctn(large, threads=3))
+
+
+@pytest.mark.parametrize("options, error, text", [
+    ({"axes": 2}, ValueError, r"axes: expected different axes of 2, found \[2\]"),
+    ({"axes": (0, -2)}, ValueError, r"axes: expected different axes of 2, found \[0, -2\]"),
+    ({"axes": 0.5}, TypeError, "axes: expected whole numbers, found 0.5"),
+    ({"norm": "orthogonal"}, ValueError, "norm: expected backward, forward, ortho or None, found 'orthogonal'"),
+    ({"out": [[0.0] * 3] * 2}, TypeError, "out: expected an array, found list"),
+    ({"out": numpy.zeros((3, 2))}, ValueError, r"out: expected shape \[2, 3\] of float64, found \[3, 2\] of float64"),
+    ({"out": numpy.zeros((2, 3), "float32")}, ValueError, "out: expected shape .* of float64, found .* of float32"),
+    ({"out": numpy.broadcast_to(0.0, (2, 3))}, ValueError, "out: it is read-only"),
+    ({"x": numpy.ones((2, 3), complex)}, TypeError, "x: expected numbers, found complex128"),
+    ({"x": numpy.ones((2, 3), numpy.longdouble)}, TypeError, "x: expected float64 or a shorter type"),
+    ({"x": numpy.ones((2, 0))}, ValueError, "expected sizes of at least 1"),
+])
+def test_dctn_refuses(options, error, text):
+    for transform in (placefield.dctn, placefield.idctn):
+        with pytest.raises(error, match=text):
+            transform(**{"x": numpy.ones((2, 3)), **options})
+
+
+def test_threads_share_plans():
+    """Several lengths, so that plans are dropped and made again, from threads at once."""
+    inputs = [numpy.random.default_rng(n).normal(size=n) for n in (*range(5, 25), 20000)]
+    want = [by_definition("dct", x) if len(x) < 100 else placefield.dct(x) for x in inputs]
+    wrong = []
+
+    def work():
+        for _ in range(10):
+            for x, result in zip(inputs, want):
+                if abs(placefield.dct(x, threads=2) - result).max() > 1e-10:
+                    wrong.append(len(x))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not wrong
+
+
+def test_small_transforms_take_little_time():
+    """A plan and its threads are made once: making them takes longer than the bound."""
+    x = numpy.ones(64)
+    for transform in (placefield.dct, placefield.dctn):
+        transform(x)
+        least = min(timeit.repeat(lambda: transform(x), number=100, repeat=20)) / 100
+        assert least < 60e-6, f"{least} s"

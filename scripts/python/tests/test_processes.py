@@ -124,7 +124,7 @@ def test_refused_memory_is_a_memory_error(spread, work):
         placefield.dct2(numpy.ones((64, 64)))
         flat = numpy.ones((10000, 10000)) if "flat" in {work!r} else None
         size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + 900_000_000,) * 2)
+        resource.setrlimit(resource.RLIMIT_AS, (size + 700_000_000,) * 2)
         try:
             {work}
         except MemoryError as error:

@@ -21,6 +21,8 @@ Work on arrays in device memory goes to the current stream of PyTorch or CuPy, o
 Options have the names of the program's, with _ for -. One that does not fit is a ValueError with its name.
 """
 
+import math
+import operator
 import sys
 from typing import NamedTuple
 
@@ -35,6 +37,7 @@ from ._arrays import (
     is_torch,
     lent,
     marks,
+    numbers,
     on_device,
     output,
     rectangles,
@@ -63,8 +66,8 @@ from ._placefield import Array, Evaluation, __version__, cuda_devices
 
 __all__ = (
     "Array", "Design", "Diff", "Displacement", "Engine", "Evaluation", "Field", "Legality", "Moved", "Picture",
-    "Placement", "Violation", "Wirelength", "cuda_devices", "dct", "dct2", "diff", "heat_map", "idct", "idct2",
-    "idct_idxst", "idxst", "idxst_idct", "legalize", "maps", "place", "read_design", "refine", "solve",
+    "Placement", "Violation", "Wirelength", "cuda_devices", "dct", "dct2", "dctn", "diff", "heat_map", "idct", "idct2",
+    "idct_idxst", "idctn", "idxst", "idxst_idct", "legalize", "maps", "place", "read_design", "refine", "solve",
 )
 
 
@@ -365,3 +368,72 @@ def idct_idxst(x, *, threads=0, stream=None):
 def idxst_idct(x, *, threads=0, stream=None):
     """The IDXST along x (the second last axis), the IDCT along y (the last one): gives E along x."""
     return _transform("idxst_idct", x, threads, stream)
+
+
+def _transform_n(kind, x, axes, norm, out, threads):
+    array = numbers(x, "x")
+    if array.dtype.itemsize > 8:
+        raise TypeError(f"x: expected float64 or a shorter type, found {array.dtype}")
+    if norm not in (None, "backward", "forward", "ortho"):
+        raise ValueError(f"norm: expected backward, forward, ortho or None, found {norm!r}")
+    dtype = array.dtype if array.dtype == "float32" else numpy.dtype("float64")
+    count = array.ndim
+    try:
+        axes = range(count) if axes is None else [operator.index(axis) for axis in numpy.atleast_1d(axes).tolist()]
+    except TypeError:
+        raise TypeError(f"axes: expected whole numbers, found {axes!r}") from None
+    if not all(-count <= axis < count for axis in axes) or len({axis % count for axis in axes}) < len(axes):
+        raise ValueError(f"axes: expected different axes of {count}, found {list(axes)}")
+    to = out.detach().numpy() if is_torch(out) else out
+    if out is not None:
+        if not isinstance(to, numpy.ndarray):
+            raise TypeError(f"out: expected an array, found {type(out).__name__}")
+        if (to.shape, to.dtype) != (array.shape, dtype):
+            raise ValueError(f"out: expected shape {list(array.shape)} of {dtype}, "
+                             f"found {list(to.shape)} of {to.dtype}")
+        if not to.flags.writeable:
+            raise ValueError("out: it is read-only")
+
+    last = range(count - len(axes), count)
+    values = numpy.array(numpy.moveaxis(array, axes, last), dtype, order="C")
+    lengths = [values.shape[axis] for axis in last]
+    forward, ortho = kind == "dctn", norm == "ortho"
+
+    def scale_first(values, factor):
+        for axis in last:
+            numpy.moveaxis(values, axis, 0)[:1] *= factor
+
+    if ortho and not forward:
+        scale_first(values, math.sqrt(2))
+    made = numpy.empty_like(values) if lengths else values
+    if lengths:
+        _placefield.transform(kind, values, made, {"threads": threads, "axes": len(lengths)})
+    if ortho:
+        made *= math.sqrt(math.prod(2 / n for n in lengths))
+    else:
+        made *= 2.0 ** len(lengths) if forward == (norm != "forward") else 1 / math.prod(lengths)
+    if ortho and forward:
+        scale_first(made, math.sqrt(0.5))
+    made = numpy.moveaxis(made, last, axes)
+    if out is not None:
+        numpy.copyto(to, made)
+        return out
+    made = numpy.ascontiguousarray(made)
+    return sys.modules["torch"].from_numpy(made) if is_torch(x) else made
+
+
+def dctn(x, *, axes=None, norm=None, out=None, threads=0):
+    """The DCT along several axes: scipy.fft.dctn(x, 2, axes=axes, norm=norm).
+
+    x : numbers in host memory; float32 and float64 stay what they are, others become float64
+    axes : one or several, negative ones counted from the last (default: all)
+    norm : "backward" (the default, or None), "forward" or "ortho", by SciPy's definitions; "backward" is
+        2**len(axes) times what `dct` gives along each axis
+    out : an array of the shape and type of the result, which is written and returned; it may be `x`
+    """
+    return _transform_n("dctn", x, axes, norm, out, threads)
+
+
+def idctn(x, *, axes=None, norm=None, out=None, threads=0):
+    """The inverse of `dctn` with the same `axes` and `norm`: scipy.fft.idctn(x, 2, axes=axes, norm=norm)."""
+    return _transform_n("idctn", x, axes, norm, out, threads)

@@ -135,3 +135,19 @@ def dct2(x: Any, *, threads: int = ..., stream: int | None = ...) -> Any: ...
 def idct2(x: Any, *, threads: int = ..., stream: int | None = ...) -> Any: ...
 def idct_idxst(x: Any, *, threads: int = ..., stream: int | None = ...) -> Any: ...
 def idxst_idct(x: Any, *, threads: int = ..., stream: int | None = ...) -> Any: ...
+def dctn(
+    x: Any,
+    *,
+    axes: int | Sequence[int] | None = ...,
+    norm: str | None = ...,
+    out: Any = ...,
+    threads: int = ...,
+) -> Any: ...
+def idctn(
+    x: Any,
+    *,
+    axes: int | Sequence[int] | None = ...,
+    norm: str | None = ...,
+    out: Any = ...,
+    threads: int = ...,
+) -> Any: ...
