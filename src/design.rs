@@ -97,6 +97,17 @@ impl Orientation {
         }
     }
 
+    /// Returns the orientation that takes a node in this one back to `N`.
+    #[cfg(feature = "python")]
+    pub(crate) fn inverse(self) -> Orientation {
+        match self {
+            Orientation::E => Orientation::W,
+            Orientation::W => Orientation::E,
+            // Half a turn and mirrors undo themselves.
+            other => other,
+        }
+    }
+
     /// Returns whether the node's width lies along y, as in `W`, `E`, `FW` and `FE`.
     pub fn swaps_axes(self) -> bool {
         matches!(self, Orientation::E | Orientation::W | Orientation::FE | Orientation::FW)
@@ -214,6 +225,11 @@ impl Nets {
         self.weight.is_empty()
     }
 
+    /// Returns the name of net `e`; empty if it has none.
+    pub(crate) fn name(&self, e: usize) -> &str {
+        if self.names.is_empty() { "" } else { self.names.get(e) }
+    }
+
     /// Returns the number of pins.
     pub fn pins(&self) -> usize {
         self.pin_node.len()
@@ -327,6 +343,14 @@ pub enum DesignError {
         named: usize,
         /// How many there are.
         count: usize,
+    },
+    /// A node that does not exist.
+    #[error("there is no node {node}: the design has {nodes}")]
+    NoNode {
+        /// The node.
+        node: usize,
+        /// Nodes there are.
+        nodes: usize,
     },
     /// More nodes, nets or pins than 32 bits count.
     #[error("{count} {what}: at most {} are possible", MAX_COUNT)]
@@ -615,6 +639,22 @@ impl Design {
     /// Returns the indices of the movable nodes, in order.
     pub fn movable(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
+    }
+
+    /// Makes node `node` movable, or fixes it where it lies. A fixed node that cells may lie over
+    /// stays one if it is fixed again.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn set_movable(&mut self, node: usize, movable: bool) -> Result<(), DesignError> {
+        let nodes = self.nodes.len();
+        let kind = self.nodes.kind.get_mut(node).ok_or(DesignError::NoNode { node, nodes })?;
+        match (movable, *kind) {
+            (true, _) => *kind = NodeKind::Movable,
+            (false, NodeKind::Movable) => *kind = NodeKind::Fixed,
+            (false, NodeKind::Fixed | NodeKind::FixedOverlappable) => (),
+        }
+        Ok(())
     }
 
     /// Fixes `nodes`, and returns the kinds that all nodes had before.

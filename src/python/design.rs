@@ -104,6 +104,15 @@ pub(super) fn read_design(
     })
 }
 
+impl Source {
+    /// Returns that of a design that no file has.
+    pub(super) fn of_memory(design: &Core) -> Self {
+        let home = (design.placement.clone(), design.nodes.kind.clone());
+        let (path, warnings) = (PathBuf::new(), Vec::new());
+        Source { path, warnings, home, layers: Vec::new(), gcell_grid: Vec::new() }
+    }
+}
+
 /// The version that wrote a pickled design, which is read by the same version alone.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -134,7 +143,7 @@ pub(super) fn design_of_state(py: Python<'_>, state: &[u8]) -> PyResult<Design> 
 }
 
 impl Design {
-    fn new_of(design: Arc<Core>, source: Arc<Source>, unplaced: Vec<u32>) -> Self {
+    pub(super) fn new_of(design: Arc<Core>, source: Arc<Source>, unplaced: Vec<u32>) -> Self {
         Design {
             design,
             source,
@@ -426,6 +435,13 @@ impl Design {
     /// Writes the placement to a .pl file; the file appears whole or not at all.
     fn write_pl(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         detached(py, || Ok(crate::bookshelf::write_pl(&path, &self.design)?))
+    }
+
+    /// Writes the design as Bookshelf files: the .aux file, and beside it, with its name, .nodes,
+    /// .nets, .wts, .pl and .scl. They appear together once all are written. Fences, blockages,
+    /// halos, the die area and library cells are left out: the format has none.
+    fn write_bookshelf(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || Ok(crate::bookshelf::write_design(&path, &self.design).map(drop)?))
     }
 
     /// Writes the .def file that the design was read from, with its movable cells where they are

@@ -78,14 +78,35 @@ def marks(array, name):
     return array.astype(bool).tolist()
 
 
-def rectangles(array, name):
-    """Rectangles, shape (n, 4), as float64; none of an empty list."""
+def rectangles(array, name, columns=4):
+    """Rectangles, shape (n, 4), or other things of so many numbers, as float64; none of an empty list."""
     array = doubles(array, name)
     if array.shape == (0,):
-        return array.reshape(0, 4)
-    if array.ndim != 2 or array.shape[1] != 4:
-        raise ValueError(f"{name}: expected shape [n, 4], found {list(array.shape)}")
+        return array.reshape(0, columns)
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise ValueError(f"{name}: expected shape [n, {columns}], found {list(array.shape)}")
     return array
+
+
+def texts(values, name, count):
+    """So many texts, as a list."""
+    values = list(values)
+    for at, value in enumerate(values):
+        if not isinstance(value, str):
+            raise TypeError(f"{name} {at}: expected text, found {type(value).__name__}")
+    if len(values) != count:
+        raise ValueError(f"{name}: expected {count} values, found {len(values)}")
+    return values
+
+
+def column(values, name, count, default=None):
+    """So many numbers, shape (count,), as float64; `default` where `values` is None."""
+    if values is None and default is not None:
+        return numpy.full(count, default, numpy.float64)
+    values = doubles(values, name)
+    if values.shape != (count,):
+        raise ValueError(f"{name}: expected shape [{count}], found {list(values.shape)}")
+    return values
 
 
 def box(values, name):

@@ -10,7 +10,20 @@ from typing import NamedTuple
 import numpy
 
 from . import _placefield
-from ._arrays import as_array, both_doubles, box, doubles, is_torch, lent, on_device, rectangles, stream_of
+from ._arrays import (
+    as_array,
+    both_doubles,
+    box,
+    column,
+    doubles,
+    is_torch,
+    lent,
+    on_device,
+    rectangles,
+    stream_of,
+    texts,
+    whole_numbers,
+)
 
 
 class Picture(bytes):
@@ -175,6 +188,71 @@ class Design(_placefield.Design):
     def orientation(self):
         """How the nodes lie, a tuple: N, S, E, W, FN, FS, FE or FW."""
         return tuple(self._orientations())
+
+    @classmethod
+    def from_arrays(cls, width, height, x=None, y=None, *, orientation=None, fixed=(), overlappable=(), names=None,
+                    net_start=None, pin_node=None, pin_dx=None, pin_dy=None, net_weight=None, net_names=None, rows=(),
+                    row_orientation=None, die=None, name="design", units_per_micron=None, row_blockage=False):
+        """A design of the caller's, without files. Arguments are as the attributes of the same names.
+
+        width, height : as the nodes lie, shape (nodes,)
+        x, y : lower-left corners, shape (nodes,) (default: the corner of the die, unless there are fixed nodes)
+        orientation : how the nodes lie, N, S, E, W, FN, FS, FE or FW (default: N)
+        fixed : indices of the nodes that stay and block the area under them
+        overlappable : indices of the nodes that stay, and that others may lie over
+        names : of the nodes, each its own (default: none, and then no placement of it can be written)
+        net_start, pin_node : first pin of every net and the number of pins, shape (nets + 1,); the node of every pin,
+            shape (pins,) (default: the nets are not known)
+        pin_dx, pin_dy : from the centre of the pin's node, as the node lies, shape (pins,) (default: 0)
+        net_weight, net_names : shape (nets,) (default: 1; no names)
+        rows : x, y, height, width of a site and number of sites, shape (rows, 5)
+        row_orientation : of the sites (default: N)
+        die : the area of the design, (xl, yl, xh, yh); `Design.die` is the bounding box of the rows, if there are some
+        name, units_per_micron, row_blockage : as of `read_design`
+
+        Lengths are layout units. Raises ValueError or TypeError, with the argument's name, for what does not fit.
+        """
+        width = doubles(width, "width")
+        if width.ndim != 1:
+            raise ValueError(f"width: expected shape [nodes], found {list(width.shape)}")
+        count = len(width)
+        rows, die = rectangles(rows, "rows", 5), None if die is None else box(die, "die")
+        fixed, overlappable = whole_numbers(fixed, "fixed"), whole_numbers(overlappable, "overlappable")
+        if (x is None) != (y is None):
+            raise ValueError("x, y: expected both or none of them")
+        if x is None and (fixed or overlappable):
+            raise ValueError("x, y: expected positions, for some nodes are fixed")
+        corner = rows[:, :2].min(axis=0) if len(rows) else die or (0.0, 0.0)
+        arrays = {
+            "name": name, "width": width, "height": column(height, "height", count),
+            "x": column(x, "x", count, corner[0]), "y": column(y, "y", count, corner[1]), "placed": x is not None,
+            "orientation": ["N"] * count if orientation is None else texts(orientation, "orientation", count),
+            "fixed": fixed, "overlappable": overlappable,
+            "names": [] if names is None else texts(names, "names", count),
+            "rows": rows, "die": die, "units_per_micron": units_per_micron, "row_blockage": row_blockage,
+            "row_orientation": ["N"] * len(rows) if row_orientation is None
+                               else texts(row_orientation, "row_orientation", len(rows)),
+            "pin_node": None,
+        }
+        of_nets = {"net_start": net_start, "pin_dx": pin_dx, "pin_dy": pin_dy, "net_weight": net_weight,
+                   "net_names": net_names}
+        if pin_node is None:
+            for given, value in of_nets.items():
+                if value is not None:
+                    raise ValueError(f"{given}: expected pin_node too")
+        else:
+            pin_node = whole_numbers(pin_node, "pin_node")
+            net_start = whole_numbers(() if net_start is None else net_start, "net_start")
+            if net_start[:1] != [0] or net_start[-1] != len(pin_node) or sorted(net_start) != net_start:
+                raise ValueError(f"net_start: expected numbers that rise from 0 to the number of pins, {len(pin_node)}")
+            nets, pins = len(net_start) - 1, len(pin_node)
+            arrays |= {
+                "net_start": net_start, "pin_node": pin_node, "pin_dx": column(pin_dx, "pin_dx", pins, 0.0),
+                "pin_dy": column(pin_dy, "pin_dy", pins, 0.0),
+                "net_weight": column(net_weight, "net_weight", nets, 1.0),
+                "net_names": [] if net_names is None else texts(net_names, "net_names", nets),
+            }
+        return cls(_placefield.design_of_arrays(arrays))
 
     def __setattr__(self, name, value):
         raise AttributeError(f"{name}: a design cannot be changed: `with_positions` returns another one")

@@ -100,6 +100,31 @@ class Design(_placefield.Design):
     def net_names(self) -> tuple[str, ...]: ...
     @property
     def orientation(self) -> tuple[str, ...]: ...
+    @classmethod
+    def from_arrays(
+        cls,
+        width: ArrayLike,
+        height: ArrayLike,
+        x: ArrayLike | None = ...,
+        y: ArrayLike | None = ...,
+        *,
+        orientation: Sequence[str] | None = ...,
+        fixed: ArrayLike = ...,
+        overlappable: ArrayLike = ...,
+        names: Sequence[str] | None = ...,
+        net_start: ArrayLike | None = ...,
+        pin_node: ArrayLike | None = ...,
+        pin_dx: ArrayLike | None = ...,
+        pin_dy: ArrayLike | None = ...,
+        net_weight: ArrayLike | None = ...,
+        net_names: Sequence[str] | None = ...,
+        rows: ArrayLike = ...,
+        row_orientation: Sequence[str] | None = ...,
+        die: tuple[float, float, float, float] | None = ...,
+        name: str = ...,
+        units_per_micron: float | None = ...,
+        row_blockage: bool = ...,
+    ) -> Design: ...
     def with_positions(self, x: ArrayLike, y: ArrayLike) -> Design: ...
     def hpwl(self, x: ArrayLike | None = ..., y: ArrayLike | None = ..., *, weighted: bool = ...) -> float | None: ...
     def wirelength(
