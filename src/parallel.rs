@@ -19,9 +19,9 @@ thread_local! {
 }
 
 /// Runs `work` on this thread alone. Small work takes less time than other threads take to wake.
-#[cfg(feature = "python")]
+#[cfg(any(test, feature = "python"))]
 pub(crate) fn alone<R>(work: impl FnOnce() -> R) -> R {
-    /// Sets what was set before, also after a panic.
+    /// Restores the flag, also after a panic.
     struct Restore(bool);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -296,7 +296,6 @@ impl<S> PerThread<S> {
 mod tests {
     use super::*;
 
-    #[cfg(feature = "python")]
     #[test]
     fn a_thread_works_alone_where_it_is_told_so() {
         let own = std::thread::current().id();

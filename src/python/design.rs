@@ -11,7 +11,7 @@ use crate::displacement::{self, Displacement};
 use crate::formats::{self, Format, ReadOptions};
 use crate::lefdef::{self, GcellGrid, PinPosition, RoutingLayer};
 use crate::legality::{self, LegalityOptions, LegalityReport};
-use crate::memory::require;
+use crate::memory::{OutOfMemory, require};
 use crate::plot::views::outlines;
 use crate::scaled_hpwl;
 use crate::wirelength::Netlist;
@@ -184,15 +184,16 @@ impl Design {
     }
 }
 
-/// Returns a copy of `design`.
-///
-/// # Errors
-/// If there is not enough memory for its nodes, nets and pins.
-fn copied(design: &Core) -> Result<Core, Failure> {
+/// Checks that there is memory for another `design`: its nodes, nets and pins.
+fn check_memory(design: &Core) -> Result<(), OutOfMemory> {
     let names = |names: &Names| names.text().len() + 4 * names.len();
     let nodes = 56 * design.nodes.len() + names(&design.nodes.names);
     let nets = |nets: &Nets| 20 * nets.pins() + 12 * nets.len() + names(&nets.names);
-    require("the nodes and nets", (nodes + design.nets.as_ref().map_or(0, nets)) as u64)?;
+    require("the nodes and nets", (nodes + design.nets.as_ref().map_or(0, nets)) as u64)
+}
+
+fn copied(design: &Core) -> Result<Core, Failure> {
+    check_memory(design)?;
     Ok(design.clone())
 }
 
@@ -284,7 +285,10 @@ impl Design {
     /// All of the design, for `pickle`: [`design_of_state`] makes it again.
     fn _state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = (VERSION, &*self.design, &*self.source, &self.unplaced);
-        let bytes = detached(py, || postcard::to_allocvec(&state).map_err(unfit))?;
+        let bytes = detached(py, || {
+            check_memory(&self.design)?;
+            postcard::to_allocvec(&state).map_err(unfit)
+        })?;
         Ok(PyBytes::new(py, &bytes))
     }
 

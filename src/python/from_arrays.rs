@@ -1,5 +1,5 @@
-//! Designs from arrays of the caller's. The package has looked at types and lengths; [`Core::check`]
-//! and what is here look at the rest.
+//! Designs from arrays of the caller's. The package checks types and lengths; values are checked
+//! here, and by [`Core::check`].
 
 use super::design::{Design, Source};
 use super::dlpack::ImportedArray;
@@ -92,8 +92,10 @@ pub(super) fn design_of_arrays(py: Python<'_>, arrays: &Bound<'_, PyDict>) -> Py
     let (mut width, mut height) = (arrays.not_negative("width")?, arrays.not_negative("height")?);
     let (x, y) = (arrays.finite("x")?, arrays.finite("y")?);
     let orientation = arrays.orientations("orientation")?;
-    for (i, _) in orientation.iter().enumerate().filter(|(_, of)| of.swaps_axes()) {
-        std::mem::swap(&mut width[i], &mut height[i]);
+    for ((width, height), of) in width.iter_mut().zip(&mut height).zip(&orientation) {
+        if of.swaps_axes() {
+            std::mem::swap(width, height);
+        }
     }
     let mut kind = vec![NodeKind::Movable; width.len()];
     for (name, of) in [("fixed", NodeKind::Fixed), ("overlappable", NodeKind::FixedOverlappable)] {
@@ -148,14 +150,13 @@ pub(super) fn design_of_arrays(py: Python<'_>, arrays: &Bound<'_, PyDict>) -> Py
             pin_dy: arrays.finite("pin_dy")?,
             pin_node,
         };
-        for p in 0..nets.pins() {
-            let node = nets.pin_node[p] as usize;
-            let orientation = design.placement.orientation.get(node).ok_or_else(|| {
+        let offsets = nets.pin_dx.iter_mut().zip(&mut nets.pin_dy);
+        for (p, (&node, (dx, dy))) in nets.pin_node.iter().zip(offsets).enumerate() {
+            let orientation = design.placement.orientation.get(node as usize).ok_or_else(|| {
                 let nodes = design.nodes.len();
                 Failure::Value(format!("pin_node {p}: {node}: expected a node below {nodes}"))
             })?;
-            let offset = orientation.inverse().turn((nets.pin_dx[p], nets.pin_dy[p]));
-            (nets.pin_dx[p], nets.pin_dy[p]) = offset;
+            (*dx, *dy) = orientation.inverse().turn((*dx, *dy));
         }
         design.nets = Some(nets);
     }

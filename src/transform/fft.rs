@@ -52,7 +52,7 @@ impl<T: Real> RealFft<T> {
         self.n
     }
 
-    /// Returns the number of complex numbers of working memory for what is planned.
+    /// Returns the number of complex numbers of working memory for the planned ways.
     pub(crate) fn scratch_len(&self) -> usize {
         let forward = self.forward.as_ref().map_or(0, |fft| fft.get_scratch_len());
         self.inverse.as_ref().map_or(forward, |fft| forward.max(fft.get_scratch_len()))

@@ -425,7 +425,7 @@ def _transform_n(kind, x, axes, norm, out, threads):
 def dctn(x, *, axes=None, norm=None, out=None, threads=0):
     """The DCT along several axes: scipy.fft.dctn(x, 2, axes=axes, norm=norm).
 
-    x : numbers in host memory; float32 and float64 stay what they are, others become float64
+    x : numbers in host memory; all but float32 are transformed as float64
     axes : one or several, negative ones counted from the last (default: all)
     norm : "backward" (the default, or None), "forward" or "ortho", by SciPy's definitions; "backward" is
         2**len(axes) times what `dct` gives along each axis

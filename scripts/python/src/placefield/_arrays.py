@@ -33,6 +33,8 @@ def as_array(array):
 
 def output(array):
     """An array that a call writes to. A list stays a list, which is refused: the result would go to a copy of it."""
+    if library(array) in ("jax", "jaxlib"):
+        raise TypeError("out: expected an array that can be written, found one of JAX's")
     has_memory = is_torch(array) or isinstance(array, numpy.ndarray)
     return as_array(array) if has_memory else array
 
