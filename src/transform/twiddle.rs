@@ -1,5 +1,6 @@
 //! Twiddle factors, computed in `f64` and rounded once.
 
+use crate::memory::filled;
 use crate::real::Real;
 use num_complex::Complex;
 
@@ -28,7 +29,7 @@ fn table<C: Copy>(n: usize, of: impl Fn(Complex<f64>) -> C) -> Vec<C> {
         (-2.0 * half * half, angle(k).sin())
     };
     let turns: Vec<(f64, f64)> = (0..size).map(turn).collect();
-    let mut waves = vec![of(Complex::new(1.0, 0.0)); n + 1];
+    let mut waves = filled(n + 1, of(Complex::new(1.0, 0.0)));
     for first in (0..=n / 2).step_by(size) {
         let (sin, cos) = angle(first).sin_cos();
         for (k, (re, im)) in (first..=n / 2).zip(&turns) {
