@@ -641,8 +641,8 @@ impl Design {
         (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
     }
 
-    /// Makes node `node` movable, or fixes it where it lies. A fixed node that cells may lie over
-    /// stays one if it is fixed again.
+    /// Makes node `node` movable, or fixes it at its position. Fixing a node that cells may overlap
+    /// changes nothing.
     ///
     /// # Errors
     /// If there is no such node.

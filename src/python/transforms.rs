@@ -159,8 +159,8 @@ pub(super) fn transform(
 /// Values up to which one thread transforms faster than others take to wake.
 const SMALL: usize = 1 << 14;
 
-/// Plans that are kept at most, and the values of the largest one: a plan has memory of about the
-/// size of what it transforms.
+/// Most plans that are kept, and most values of one of them: a plan has about as much memory as its
+/// input.
 const MOST_PLANS: usize = 8;
 const MOST_VALUES: usize = 1 << 20;
 
@@ -177,7 +177,7 @@ struct HostKey {
 /// Plans that no call uses, the last used first.
 static PLANS: Mutex<Vec<(HostKey, Box<dyn Any + Send>)>> = Mutex::new(Vec::new());
 
-/// The last pool used, and the number of threads that was asked for.
+/// The pool of the last call, by the number of threads in its options.
 static POOL: Mutex<Option<(usize, Arc<ThreadPool>)>> = Mutex::new(None);
 
 /// Returns a pool of `threads` threads, or of as many as there are for 0.

@@ -344,7 +344,8 @@ def test_outputs_that_the_caller_would_not_see_are_refused(make):
             call()
     assert rows == [[0.0] * 40, [0.0] * 40]
     masked = numpy.ma.zeros((2, 40))
-    for call in (lambda: engine.force(masked), lambda: engine.evaluate(masked), lambda: engine.set_sizes(masked, masked)):
+    for call in (lambda: engine.force(masked), lambda: engine.evaluate(masked),
+                 lambda: engine.set_sizes(masked, masked)):
         with pytest.raises(TypeError, match="expected an array without a mask"):
             call()
 
@@ -480,7 +481,7 @@ def test_threads_share_plans():
 
 
 def test_plans_are_kept():
-    """With its plan at hand a transform takes less than half the time of one that plans anew."""
+    """A transform whose plan is kept takes less than half the time of one that makes its plan."""
     x, others = numpy.ones(10007), [numpy.ones(n) for n in range(2, 12)]    # a prime takes long to plan
 
     def least(drop):

@@ -303,9 +303,11 @@ def solve(density, bin_size=(1.0, 1.0), *, device=None, pipeline=None, threads=0
     bin_size = tuple(map(float, bin_size))
     stream = stream_of(density, stream)
     if on_device(density):
-        place = ("cuda", f"cuda:{density.__dlpack_device__()[1]}") if hasattr(density, "__dlpack_device__") else ("cuda",)
-        if device is not None and str(device) not in place:
-            raise ValueError(f"device: {device}, but the density is on {place[-1]}")
+        places = ["cuda"]
+        if hasattr(density, "__dlpack_device__"):
+            places.append(f"cuda:{density.__dlpack_device__()[1]}")
+        if device is not None and str(device) not in places:
+            raise ValueError(f"device: {device}, but the density is on {places[-1]}")
         out = []
         if is_torch(density):
             energy = density.new_empty((), dtype=sys.modules["torch"].float64)
