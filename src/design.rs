@@ -17,9 +17,10 @@ pub use floorplan::{
     Blockage, BlockageKind, EdgeSpacing, Fence, Halo, Master, MasterClass, Row, StandsOn, Symmetry,
 };
 pub use names::{Names, NamesTooLong};
+use serde::{Deserialize, Serialize};
 
 /// Whether a placer may move a node, and whether the node blocks the area under it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NodeKind {
     /// A placer may move it.
     Movable,
@@ -30,7 +31,7 @@ pub enum NodeKind {
 }
 
 /// Orientation of a node: a rotation by quarter turns, flipped or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)] // the eight compass names of the format
 pub enum Orientation {
     #[default]
@@ -96,6 +97,17 @@ impl Orientation {
         }
     }
 
+    /// Returns the orientation that takes a node in this one back to `N`.
+    #[cfg(feature = "python")]
+    pub(crate) fn inverse(self) -> Orientation {
+        match self {
+            Orientation::E => Orientation::W,
+            Orientation::W => Orientation::E,
+            // Half a turn and mirrors undo themselves.
+            other => other,
+        }
+    }
+
     /// Returns whether the node's width lies along y, as in `W`, `E`, `FW` and `FE`.
     pub fn swaps_axes(self) -> bool {
         matches!(self, Orientation::E | Orientation::W | Orientation::FE | Orientation::FW)
@@ -129,7 +141,7 @@ impl Orientation {
 }
 
 /// Cells, macros and pads, by column.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Nodes {
     /// Names, unique.
     pub names: Names,
@@ -174,7 +186,7 @@ impl Nodes {
 }
 
 /// Where each node lies: lower-left corners and orientations, by node.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
     /// Left edges.
     pub x: Vec<f64>,
@@ -186,7 +198,7 @@ pub struct Placement {
 
 /// Nets and their pins in compressed rows: net `e` owns the pins
 /// `net_start[e]..net_start[e + 1]`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Nets {
     /// Names; nets the file leaves unnamed have an empty one.
     pub names: Names,
@@ -213,6 +225,11 @@ impl Nets {
         self.weight.is_empty()
     }
 
+    /// Returns the name of net `e`; empty if it has none.
+    pub(crate) fn name(&self, e: usize) -> &str {
+        if self.names.is_empty() { "" } else { self.names.get(e) }
+    }
+
     /// Returns the number of pins.
     pub fn pins(&self) -> usize {
         self.pin_node.len()
@@ -225,7 +242,7 @@ impl Nets {
 }
 
 /// A design: what is placed, where it lies, what connects it and where it may go.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Design {
     /// Name, for titles and reports.
     pub name: String,
@@ -326,6 +343,14 @@ pub enum DesignError {
         named: usize,
         /// How many there are.
         count: usize,
+    },
+    /// A node that does not exist.
+    #[error("there is no node {node}: the design has {nodes}")]
+    NoNode {
+        /// The node.
+        node: usize,
+        /// Nodes there are.
+        nodes: usize,
     },
     /// More nodes, nets or pins than 32 bits count.
     #[error("{count} {what}: at most {} are possible", MAX_COUNT)]
@@ -614,6 +639,22 @@ impl Design {
     /// Returns the indices of the movable nodes, in order.
     pub fn movable(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
+    }
+
+    /// Makes node `node` movable, or fixes it at its position. Fixing a node that cells may overlap
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn set_movable(&mut self, node: usize, movable: bool) -> Result<(), DesignError> {
+        let nodes = self.nodes.len();
+        let kind = self.nodes.kind.get_mut(node).ok_or(DesignError::NoNode { node, nodes })?;
+        match (movable, *kind) {
+            (true, _) => *kind = NodeKind::Movable,
+            (false, NodeKind::Movable) => *kind = NodeKind::Fixed,
+            (false, NodeKind::Fixed | NodeKind::FixedOverlappable) => (),
+        }
+        Ok(())
     }
 
     /// Fixes `nodes`, and returns the kinds that all nodes had before.

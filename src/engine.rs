@@ -30,6 +30,7 @@ pub use options::{Choice, EngineOptions, GradientOptions, Layout};
 use crate::charge::{Charge, ChargeError};
 use crate::design::DesignError;
 use crate::grid::{BinGrid, GridError, Map};
+use crate::memory::OutOfMemory;
 use crate::real::Real;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -286,6 +287,9 @@ pub enum EngineError {
         /// The system's reason.
         reason: String,
     },
+    /// The host has not enough memory.
+    #[error(transparent)]
+    HostMemory(#[from] OutOfMemory),
     /// Device memory ran out.
     #[error("{}", out_of_memory(*.needed, *.free))]
     OutOfMemory {

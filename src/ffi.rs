@@ -8,6 +8,7 @@ use crate::engine::{
     Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Pipeline, check_finite,
 };
 use crate::grid::BinGrid;
+use crate::memory::require;
 #[cfg(feature = "python")]
 use crate::place::{Backend, HostBackend, Term};
 use crate::real::Precision;
@@ -44,6 +45,7 @@ pub(crate) fn open_solver<T: EngineReal>(
     let pipeline = options.pipeline.unwrap_or(Pipeline::ThreePass);
     Ok(match device {
         Device::Cpu => {
+            require("the bins", (4 * size_of::<T>() * grid.bins()) as u64)?;
             let pool = thread_pool(options.threads)?;
             let solver = Solver::new(grid, pipeline, pool.current_num_threads());
             Box::new(OnCpu { pool, solver })
@@ -87,7 +89,10 @@ impl AnyEngine {
         &mut self,
         change: impl FnOnce(&mut Charge) -> Result<(), ChargeError>,
     ) -> Result<(), E> {
-        let mut charge = self.charge().clone();
+        let charge = self.charge();
+        let bytes = 8 * charge.grid().bins() * charge.regions() + 64 * charge.bodies();
+        require("the bins and bodies", bytes as u64).map_err(EngineError::from)?;
+        let mut charge = charge.clone();
         change(&mut charge)?;
         Ok(with_engine!(self, engine => engine.settled()?.set_charge(Arc::new(charge)))?)
     }

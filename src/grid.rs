@@ -4,11 +4,11 @@
 //! `i`-th column of bins from the left and the `j`-th row from the bottom, and
 //! stands at `i * ny + j`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
 /// An axis-aligned rectangle in layout units, lower-left to upper-right.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rect {
     /// Left edge.
     pub xl: f64,

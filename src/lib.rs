@@ -127,6 +127,7 @@ pub mod transform;
 pub mod warning;
 pub mod wirelength;
 
+pub use memory::OutOfMemory;
 pub use real::{Precision, Real};
 
 // The README's example compiles.

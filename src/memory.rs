@@ -1,7 +1,78 @@
-//! Buffers: large ones on large pages, complex ones as real ones.
+//! Memory: whether there is enough before a stage begins, and buffers: large ones on large pages,
+//! complex ones as real ones.
+//!
+//! The standard library ends the process if memory is refused. A stage whose need depends on the
+//! caller therefore asks [`require`] first, once, for all that it takes.
 
 use crate::real::Real;
 use num_complex::Complex;
+
+/// Below this size the system is not asked how much memory it has: 1 GiB.
+const ALWAYS: u64 = 1 << 30;
+
+/// More memory than the system has, or gives to this process.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{what} need about {} of memory, and {} available",
+    gigabytes(*.needed),
+    .available.map_or("less is".to_owned(), |there| format!("{} are", gigabytes(there)))
+)]
+pub struct OutOfMemory {
+    what: String,
+    needed: u64,
+    available: Option<u64>,
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+/// Checks that `needed` more bytes, for `what` in the plural, can be allocated.
+///
+/// # Errors
+/// If they are more than the system has available, or than it gives to this process.
+pub(crate) fn require(what: &str, needed: u64) -> Result<(), OutOfMemory> {
+    let missing = |available| Err(OutOfMemory { what: what.to_owned(), needed, available });
+    if let Some(there) = (needed > ALWAYS).then(available).flatten().filter(|&there| needed > there)
+    {
+        return missing(Some(there));
+    }
+    let mut probe = Vec::<u8>::new();
+    let bytes = usize::try_from(needed).unwrap_or(usize::MAX);
+    let refused = bytes >= LARGE && probe.try_reserve_exact(bytes).is_err();
+    // Else the compiler leaves the allocation out, for it is not used.
+    std::hint::black_box(&probe);
+    if refused { missing(None) } else { Ok(()) }
+}
+
+/// Returns the bytes that this process could still take, where the system says.
+#[cfg(target_os = "linux")]
+pub(crate) fn available() -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
+    let field = |text: &str, key: &str| -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        line.split_whitespace().next()?.parse().ok()
+    };
+    let memory = field(&read("/proc/meminfo")?, "MemAvailable:")? * 1024;
+    // A control group may allow less (the second version's files), and so may `ulimit -v`.
+    let group = || {
+        let limit = number("/sys/fs/cgroup/memory.max")?;
+        Some(limit.saturating_sub(number("/sys/fs/cgroup/memory.current")?))
+    };
+    let address_space = || {
+        let limits = read("/proc/self/limits")?;
+        let limit = field(&limits, "Max address space")?;
+        let taken = field(&read("/proc/self/status")?, "VmSize:")? * 1024;
+        Some(limit.saturating_sub(taken))
+    };
+    [Some(memory), group(), address_space()].into_iter().flatten().min()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn available() -> Option<u64> {
+    None
+}
 
 /// Bytes from which on a buffer asks for large pages, and a map begins with a cache line.
 const LARGE: usize = 4 << 20;
@@ -74,6 +145,14 @@ pub(crate) fn reals_mut<T: Real>(z: &mut [Complex<T>]) -> &mut [T] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn too_much_memory_is_refused_with_its_size() {
+        assert!(require("nothing", 0).is_ok() && require("little", 1 << 20).is_ok());
+        let error = require("all", 1 << 60).unwrap_err().to_string();
+        assert!(error.starts_with("all need about 1152921504.6 GB of memory, and "), "{error}");
+        assert!(require("all", u64::MAX).is_err());
+    }
 
     #[test]
     fn small_and_large_buffers_are_filled() {

@@ -6,17 +6,43 @@
 //! [`map`] and [`first`] take many elements at once.
 
 use rayon::prelude::*;
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+thread_local! {
+    /// Whether this thread does all work itself ([`alone`]).
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work` on this thread alone. Small work takes less time than other threads take to wake.
+#[cfg(any(test, feature = "python"))]
+pub(crate) fn alone<R>(work: impl FnOnce() -> R) -> R {
+    /// Restores the flag, also after a panic.
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _restore = Restore(ALONE.replace(true));
+    work()
+}
+
+/// Returns the number of threads that work is divided among.
+pub(crate) fn threads() -> usize {
+    if ALONE.get() { 1 } else { rayon::current_num_threads() }
+}
+
 /// Calls `work(i)` for each `i` of `0..count`.
 pub(crate) fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {
     match count {
         0 => (),
         1 => work(0),
+        _ if ALONE.get() => (0..count).for_each(work),
         _ => (0..count).into_par_iter().for_each(work),
     }
 }
@@ -94,7 +120,7 @@ pub(crate) fn first<R: Send>(count: usize, of: impl Fn(usize) -> Option<R> + Syn
 /// Returns how many of `count` elements a task takes: eight tasks a thread, so that all end at
 /// about the same time, and no more than a thousand elements.
 fn at_once(count: usize) -> usize {
-    (count / (8 * rayon::current_num_threads())).clamp(1, 1024)
+    (count / (8 * threads())).clamp(1, 1024)
 }
 
 /// A list of items that tasks work on, one each.
@@ -269,6 +295,15 @@ impl<S> PerThread<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_works_alone_where_it_is_told_so() {
+        let own = std::thread::current().id();
+        let here = |count| map(count, |_| std::thread::current().id() == own);
+        assert!(alone(|| here(5000)).into_iter().all(|same| same) && alone(threads) == 1);
+        assert!(std::panic::catch_unwind(|| alone(|| panic!("once"))).is_err());
+        assert!(here(1 << 20).into_iter().any(|same| !same), "threads of the pool work again");
+    }
 
     #[test]
     fn each_item_is_worked_on_once() {

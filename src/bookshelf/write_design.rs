@@ -107,7 +107,7 @@ pub(crate) fn check(design: &Design) -> Result<(), ErrorKind> {
         let found = format!("`{}`", name.escape_debug());
         return Err(ErrorKind::Unwritable { expected: "a net's name of one word", found });
     }
-    match (0..nets.len()).find(|&e| nets.weight[e] != 1.0 && nets.names.get(e).is_empty()) {
+    match (0..nets.len()).find(|&e| nets.weight[e] != 1.0 && nets.name(e).is_empty()) {
         Some(net) => {
             let found = format!("none for net {net}, of weight {}", nets.weight[net]);
             Err(ErrorKind::Unwritable { expected: "a name for a net with a weight", found })
@@ -154,7 +154,7 @@ fn nets(design: &Design, nets: &Nets, out: &mut dyn Write) -> io::Result<()> {
     blocks(out, nets.len(), |e, text| {
         let pins = nets.pins_of(e);
         write!(text, "NetDegree : {}", pins.len())?;
-        match nets.names.get(e) {
+        match nets.name(e) {
             "" => writeln!(text)?,
             name => writeln!(text, "\t{name}")?,
         }
@@ -176,7 +176,7 @@ fn nets(design: &Design, nets: &Nets, out: &mut dyn Write) -> io::Result<()> {
 fn weights(nets: &Nets, out: &mut dyn Write) -> io::Result<()> {
     header(out, "wts")?;
     for (e, &weight) in nets.weight.iter().enumerate().filter(|(_, w)| **w != 1.0) {
-        writeln!(out, "\t{}\t{}", nets.names.get(e), Shortest(weight))?;
+        writeln!(out, "\t{}\t{}", nets.name(e), Shortest(weight))?;
     }
     Ok(())
 }

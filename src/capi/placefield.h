@@ -60,7 +60,7 @@ enum placefield_status
     PLACEFIELD_STATUS_OUT_OF_ORDER = 6,
     // CUDA cannot be used: the message names what is missing.
     PLACEFIELD_STATUS_NO_DEVICE = 7,
-    // Memory of the device ran out.
+    // Memory of the device or of the host ran out.
     PLACEFIELD_STATUS_OUT_OF_MEMORY = 8,
     // The device or one of its libraries failed.
     PLACEFIELD_STATUS_DEVICE_FAILED = 9,

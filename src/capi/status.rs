@@ -27,7 +27,7 @@ pub enum Status {
     OutOfOrder = 6,
     /// CUDA cannot be used: the message names what is missing.
     NoDevice = 7,
-    /// Memory of the device ran out.
+    /// Memory of the device or of the host ran out.
     OutOfMemory = 8,
     /// The device or one of its libraries failed.
     DeviceFailed = 9,
@@ -96,6 +96,7 @@ impl From<ChargeError> for Failure {
     fn from(error: ChargeError) -> Self {
         let status = match error {
             ChargeError::Length { .. } => Status::BadLength,
+            ChargeError::Memory(_) => Status::OutOfMemory,
             _ => Status::BadArgument,
         };
         Failure::new(status, error.to_string())
@@ -107,7 +108,7 @@ impl From<EngineError> for Failure {
         let status = match &error {
             EngineError::Length { .. } => Status::BadLength,
             EngineError::OutOfOrder { .. } => Status::OutOfOrder,
-            EngineError::OutOfMemory { .. } => Status::OutOfMemory,
+            EngineError::OutOfMemory { .. } | EngineError::HostMemory(_) => Status::OutOfMemory,
             EngineError::Device(_) if crate::ffi::is_missing(&error) => Status::NoDevice,
             EngineError::Device(_) if crate::ffi::is_the_callers(&error) => Status::BadArgument,
             EngineError::Device(_) => Status::DeviceFailed,
@@ -166,6 +167,17 @@ mod tests {
         }
         assert_eq!(name(2), c"PLACEFIELD_STATUS_BAD_HANDLE");
         assert_eq!(name(-1), c"unknown");
+    }
+
+    #[test]
+    fn missing_memory_of_the_host_has_its_status() {
+        let missing = || crate::memory::require("all", u64::MAX).unwrap_err();
+        let failures: [Failure; 2] =
+            [EngineError::from(missing()).into(), ChargeError::from(missing()).into()];
+        for failure in failures {
+            assert_eq!(failure.status, Status::OutOfMemory);
+            assert!(failure.message.starts_with("all need about "), "{}", failure.message);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{
     rectangles, smoothing,
 };
 use crate::grid::{Map, Rect};
+use crate::memory::require;
 use crate::parallel;
 use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
@@ -207,6 +208,9 @@ impl Charge {
 
     /// Runs [`Charge::derive`] and makes all fillers; none from before is kept.
     pub(super) fn fill(&mut self) -> Result<(), ChargeError> {
+        // The fixed area of every region, and working memory for one of them.
+        let bytes = self.grid.bins() * (8 * self.regions() + 16);
+        require("the bins", bytes as u64)?;
         let movable = self.movable;
         for column in [
             &mut self.width,

@@ -3,6 +3,7 @@
 use super::{MAX_BODIES, MAX_FILLERS};
 use crate::design::DesignError;
 use crate::grid::{MAX_BINS, Rect};
+use crate::memory::OutOfMemory;
 
 /// Why a [`Charge`](super::Charge) could not be made or enlarged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -11,6 +12,9 @@ pub enum ChargeError {
     /// The design's columns do not fit together.
     #[error(transparent)]
     Design(#[from] DesignError),
+    /// There is not enough memory for the bins or the bodies.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
     /// The target density is not in (0, 1].
     #[error("target density {0}: expected a number above 0 and at most 1")]
     TargetDensity(f64),

@@ -9,6 +9,7 @@
 use super::smoothing::LEAST_EXTENT;
 use super::{Charge, ChargeError, MAX_FILLERS};
 use crate::grid::{BinGrid, Rect};
+use crate::memory::require;
 use crate::parallel::{self, chunks_mut};
 use crate::warning::{Warning, WarningCode};
 use rand::{RngExt, SeedableRng};
@@ -102,6 +103,8 @@ pub(super) fn add(
     if count > MAX_FILLERS as f64 {
         return Err(ChargeError::TooManyFillers { count, width, height });
     }
+    // Their positions, and those again while they are sorted.
+    require("the fillers", 56 * count as u64)?;
     // One sequence of random numbers, two a filler, whose blocks are drawn in parallel.
     const BLOCK: usize = 1 << 16;
     let random = Pcg64::seed_from_u64(seed.wrapping_add(region as u64));

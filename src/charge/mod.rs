@@ -24,6 +24,7 @@ pub use smoothing::stretch;
 
 use crate::design::{Design, NodeKind, Row};
 use crate::grid::{BinGrid, Map, Rect};
+use crate::memory::require;
 use crate::parallel::{self, each_mut};
 use crate::real::Real;
 use crate::setters::setters;
@@ -419,6 +420,8 @@ impl Charge {
         rectangles::check_all(names, x.len(), |i| [width, height, x[i], y[i]])?;
         let bodies = self.bodies().saturating_add(x.len());
         check_bodies(bodies)?;
+        // Five columns, which may have to be copied as they grow.
+        require("the fillers", 80 * x.len() as u64)?;
         check_total("fillers", self.filler_area() + x.len() as f64 * (width * height))?;
         if regions > 1 {
             self.region.resize(bodies, region as u32);

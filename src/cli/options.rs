@@ -1,7 +1,6 @@
 //! The options that subcommands share.
 
 use super::failure::{Failure, usage};
-use super::memory;
 use super::outputs::one_standard_input;
 use crate::Precision;
 use crate::bookshelf::PinOffset;
@@ -12,6 +11,7 @@ use crate::flow::many_fillers;
 use crate::formats::{self, Format, ReadOptions};
 use crate::grid::{BinGrid, Rect};
 use crate::lefdef::PinPosition;
+use crate::memory;
 use crate::text::compression::{MOST_UNPACKED, set_most_unpacked};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

@@ -10,6 +10,7 @@ use crate::engine::{
     check_range, check_same_grid, check_weight,
 };
 use crate::grid::Map;
+use crate::memory::require;
 use crate::parallel::{self, chunks, chunks_mut, each_mut};
 use crate::real::Real;
 use rayon::ThreadPool;
@@ -59,14 +60,16 @@ impl<T: Real> CpuEngine<T> {
     /// than that of [`Engine::choice`], which are planned on first use.
     ///
     /// # Errors
-    /// When a size or starting position is beyond what `T` can hold, and when
-    /// the threads cannot be started or are more than [`MAX_THREADS`].
+    /// When a size or starting position is beyond what `T` can hold, when there is not enough
+    /// memory, and when the threads cannot be started or are more than [`MAX_THREADS`].
     pub fn new(
         charge: impl Into<Arc<Charge>>,
         options: &EngineOptions,
     ) -> Result<Self, EngineError> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
+        // Not the map of the charge, nor the copies of four maps.
+        Self::check_memory(&charge, Self::BYTES_PER_BIN - 8 - 4 * size_of::<T>())?;
         let pool = thread_pool(options.threads)?;
         let [nx, ny] = charge.stacked_bins();
         let (density, [force_x, force_y]) = Self::parts(&charge);
@@ -86,6 +89,13 @@ impl<T: Real> CpuEngine<T> {
         };
         engine.plan(engine.choice.pipeline);
         Ok(engine)
+    }
+
+    /// Checks that there is memory for the bodies of `charge` and so many bytes for each bin of
+    /// every region.
+    fn check_memory(charge: &Charge, each: usize) -> Result<(), EngineError> {
+        let [nx, ny] = charge.stacked_bins();
+        Ok(require("the bins and bodies", (nx * ny * each + charge.bodies() * BODY) as u64)?)
     }
 
     /// Returns the parts made from a charge: the density, and buffers for forces along x and y.
@@ -140,6 +150,9 @@ impl<T: Real> CpuEngine<T> {
     }
 }
 
+/// Bytes of a body in an engine, about.
+const BODY: usize = 80;
+
 /// Bodies whose gradient or force one task writes, at least.
 const AT_ONCE: usize = 1 << 14;
 
@@ -186,6 +199,8 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError> {
         check_same_grid(&self.charge, &charge)?;
         check_range::<T>(&charge)?;
+        let maps = if charge.regions() == self.charge.regions() { 0 } else { 4 * size_of::<T>() };
+        Self::check_memory(&charge, 16 + maps)?;
         let (density, [force_x, force_y]) = self.pool.install(|| Self::parts(&charge));
         (self.density, self.force_x, self.force_y) = (density, force_x, force_y);
         if charge.regions() != self.charge.regions() {

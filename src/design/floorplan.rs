@@ -2,9 +2,10 @@
 
 use super::Orientation;
 use crate::grid::Rect;
+use serde::{Deserialize, Serialize};
 
 /// A span of placement sites (one subrow): `sites` sites from `x`, `pitch` apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Left edge of the first site.
     pub x: f64,
@@ -28,7 +29,7 @@ pub struct Row {
 }
 
 /// How a cell may lie on a site besides as the site does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Symmetry {
     /// Mirrored upside down, by the x axis.
     pub x: bool,
@@ -68,7 +69,7 @@ impl Row {
 }
 
 /// A library cell: where its instances may stand on rows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Master {
     /// Its name in the library.
     pub name: String,
@@ -92,7 +93,7 @@ pub struct Master {
 }
 
 /// The class of a library cell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MasterClass {
     /// A standard cell.
     #[default]
@@ -105,11 +106,30 @@ pub enum MasterClass {
 
 /// Spacings that facing edges of neighbouring cells in a row keep, by their edge types (LEF:
 /// `LEF58_CELLEDGESPACINGTABLE`).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Table")]
 pub struct EdgeSpacing {
     types: usize,
     /// Of each pair of types: the spacing, and whether the edges may abut all the same.
     table: Vec<(f64, bool)>,
+}
+
+/// An [`EdgeSpacing`] that was not checked yet.
+#[derive(Deserialize)]
+struct Table {
+    types: usize,
+    table: Vec<(f64, bool)>,
+}
+
+impl TryFrom<Table> for EdgeSpacing {
+    type Error = &'static str;
+
+    fn try_from(Table { types, table }: Table) -> Result<Self, Self::Error> {
+        match types.checked_mul(types) == Some(table.len()) {
+            true => Ok(EdgeSpacing { types, table }),
+            false => Err("a table of edge spacings that is not square"),
+        }
+    }
 }
 
 impl EdgeSpacing {
@@ -181,7 +201,7 @@ impl Master {
 /// Neighbouring rows share a rail. A cell of an odd number of rows has different rails at its
 /// bottom and its top, and is turned upside down where the row asks; one of an even number has the
 /// same rail at both, so that turning it does not help.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum StandsOn {
     /// Any row.
     #[default]
@@ -204,7 +224,7 @@ impl StandsOn {
 }
 
 /// An area that its members have to lie in (DEF: a region of type `FENCE`, or without a type).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fence {
     /// Its name.
     pub name: String,
@@ -215,7 +235,7 @@ pub struct Fence {
 }
 
 /// An area that cells may not lie in, or may not fill.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blockage {
     /// The area that it covers.
     pub rect: Rect,
@@ -224,7 +244,7 @@ pub struct Blockage {
 }
 
 /// Rule of a [`Blockage`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum BlockageKind {
     /// No cell may lie there.
     Hard,
@@ -236,7 +256,7 @@ pub enum BlockageKind {
 
 /// Space that a node keeps free of cells on each side of it, as it lies with orientation `N`.
 /// That of a fixed node is blocked; that of a movable one moves with it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)] // the four sides
 pub struct Halo {
     /// The node, by its index.

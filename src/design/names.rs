@@ -1,10 +1,33 @@
 //! Names of nodes and nets.
 
+use serde::{Deserialize, Serialize};
+
 /// Many short names in one allocation, named by index.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct Names {
     text: String,
     ends: Vec<u32>,
+}
+
+/// [`Names`] that were not checked yet.
+#[derive(Deserialize)]
+struct Parts {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl TryFrom<Parts> for Names {
+    type Error = &'static str;
+
+    fn try_from(Parts { text, ends }: Parts) -> Result<Self, Self::Error> {
+        let last = ends.last().map_or(0, |&end| end as usize);
+        let is_end = |&end: &u32| text.is_char_boundary(end as usize);
+        match last == text.len() && ends.is_sorted() && ends.iter().all(is_end) {
+            true => Ok(Names { text, ends }),
+            false => Err("names whose ends are not those of their text"),
+        }
+    }
 }
 
 impl Names {
@@ -46,10 +69,7 @@ impl Names {
     /// When they are not such names.
     pub(crate) fn from_parts(text: Vec<u8>, ends: Vec<u32>) -> Self {
         let text = String::from_utf8(text).expect("names are UTF-8");
-        let names = Names { text, ends };
-        let last = names.ends.last().map_or(0, |&end| end as usize);
-        assert!(last == names.text.len() && names.ends.is_sorted(), "ends of names");
-        names
+        Names::try_from(Parts { text, ends }).expect("ends of names")
     }
 
     /// Returns the number of names.

@@ -43,7 +43,7 @@ use lef::Library;
 use lexer::Read;
 use nets::{CellPins, Netlist, UNPLACED};
 use read::{Gathered, PART, Parts, Source, room_for_nets};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statements::{Known, Section, Status};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ pub struct LefSummary {
 }
 
 /// Lines of a routing grid: `count` lines from `start`, `step` apart, in layout units.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GcellGrid {
     /// Along which axis the lines follow one another.
     pub axis: GridAxis,
@@ -114,7 +114,7 @@ pub struct GcellGrid {
 }
 
 /// An axis of a [`GcellGrid`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum GridAxis {
     X,
@@ -122,7 +122,7 @@ pub enum GridAxis {
 }
 
 /// A routing layer of LEF, in micrometres.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoutingLayer {
     /// Its name.
     pub name: String,
@@ -135,7 +135,7 @@ pub struct RoutingLayer {
 }
 
 /// How wires run on a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerDirection {
     /// Along x.

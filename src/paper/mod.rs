@@ -75,7 +75,7 @@ impl<T: Real> Dct2d<T> {
     ) -> Result<Self, ShapeError> {
         let values = check_shape(&[nx, ny], 1)?;
         let maps = FusedMaps::new(nx, ny);
-        let scratch = Scratch::for_this_pool(maps.scratch_len(1));
+        let scratch = Scratch::for_this_pool(maps.scratch_len(1))?;
         Ok(Dct2d { values, maps, reorder, post, scratch })
     }
 

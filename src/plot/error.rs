@@ -1,6 +1,14 @@
 //! Why a picture could not be made.
 
+use crate::memory::{OutOfMemory, require};
 use std::path::PathBuf;
+
+/// Most pixels of a picture, whatever its format (2^28: 16384 x 16384).
+pub const MAX_PIXELS: usize = 1 << 28;
+
+/// Bytes of a pixel while a picture is drawn: its value, its colour as drawn, as kept and as
+/// filtered.
+const BYTES_PER_PIXEL: u64 = 24;
 
 /// Why a picture could not be drawn or written.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +25,20 @@ pub enum PlotError {
         /// Points.
         font: f64,
     },
+    /// More pixels than a picture may have.
+    #[error(
+        "{width} x {height} pixels: expected at most {MAX_PIXELS} in all: choose fewer dots per \
+         inch or a smaller width"
+    )]
+    Pixels {
+        /// Pixels along x.
+        width: usize,
+        /// Pixels along y.
+        height: usize,
+    },
+    /// There is not enough memory for the pixels.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
     /// A font that leaves no room for the picture.
     #[error("{width} mm have no room for a font of {font} pt: expected at most {most:.1} pt")]
     Font {
@@ -52,4 +74,12 @@ pub enum PlotError {
     /// A back end failed.
     #[error("cannot draw the picture: {0}")]
     Draw(String),
+}
+
+/// Checks that a picture of so many pixels may be drawn.
+pub(super) fn check_pixels(width: usize, height: usize) -> Result<(), PlotError> {
+    match width.checked_mul(height).filter(|&pixels| pixels <= MAX_PIXELS) {
+        Some(pixels) => Ok(require("the pixels", BYTES_PER_PIXEL * pixels as u64)?),
+        None => Err(PlotError::Pixels { width, height }),
+    }
 }

@@ -4,7 +4,7 @@ use super::arrows::{self, Arrows};
 use super::axis::{Axis, short};
 use super::color::{ABSENT, Colors, GREY, INK, Look, NOT_FINITE, Palette, Scale, Shading, WHITE};
 use super::drawing::{Align, Drawing, Pixels, Text};
-use super::error::PlotError;
+use super::error::{PlotError, check_pixels};
 use super::font::CAPITALS;
 use super::geometry::Area;
 use super::picture::Picture;
@@ -110,7 +110,8 @@ impl<'a, T: Real> HeatMap<'a, T> {
     /// Lays out the picture.
     ///
     /// # Errors
-    /// When a map does not have the grid's bins.
+    /// When a map does not have the grid's bins, or the picture would have more pixels than
+    /// [`MAX_PIXELS`](super::MAX_PIXELS) or than fit into memory.
     pub fn draw(&self) -> Result<Picture, PlotError> {
         self.check()?;
         let (width, height) = drawn_size(&self.grid);
@@ -123,7 +124,9 @@ impl<'a, T: Real> HeatMap<'a, T> {
             true => on_screen,
             false => {
                 let pixels = |units: f64| ((units * self.size.scale).round() as usize).max(1);
-                shrink(self.values, pixels(layout.map.width()), pixels(layout.map.height()))
+                let (width, height) = (pixels(layout.map.width()), pixels(layout.map.height()));
+                check_pixels(width, height)?;
+                shrink(self.values, width, height)
             }
         };
 

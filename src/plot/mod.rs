@@ -40,7 +40,7 @@ pub use bars::{BarSeries, Bars};
 pub(crate) use color::{COLORS, SHADINGS};
 pub use color::{Colors, Scale, Shading};
 pub use curves::{Curves, Series};
-pub use error::PlotError;
+pub use error::{MAX_PIXELS, PlotError};
 pub use file::Format;
 pub use film::{Animation, Film, FilmPanel, Frame};
 pub use heat_map::HeatMap;

@@ -66,7 +66,7 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
                 let name = format!("I{}", images.len());
                 content.save_state().transform([w, 0.0, 0.0, -h, x, y]);
                 content.x_object(Name(name.as_bytes())).restore_state();
-                images.push((name, raster::on_paper(area, pixels, drawing.size.scale)));
+                images.push((name, raster::on_paper(area, pixels, drawing.size.scale)?));
             }
         }
     }

@@ -19,7 +19,8 @@ impl Picture {
     /// Returns the bytes of a file in `format`.
     ///
     /// # Errors
-    /// When a back end fails.
+    /// When a back end fails, or there are more pixels than [`MAX_PIXELS`](super::MAX_PIXELS) or
+    /// than fit into memory.
     pub fn encode(&self, format: Format) -> Result<Vec<u8>, PlotError> {
         match format {
             Format::Png => raster::encode(&self.0),

@@ -2,7 +2,7 @@
 
 use super::color::Rgb;
 use super::drawing::{Align, Drawing, Item, Pixels, Text, failed};
-use super::error::PlotError;
+use super::error::{PlotError, check_pixels};
 use super::font::{self, Segment};
 use super::geometry::{Area, Point};
 use tiny_skia::{
@@ -45,6 +45,7 @@ pub(super) fn png(
 pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<Pixels, PlotError> {
     let pixels = |units: f64| ((units * scale).round() as u32).max(1);
     let (width, height) = (pixels(drawing.width), pixels(drawing.height));
+    check_pixels(width as usize, height as usize)?;
     let too_large = || failed(format!("{width} x {height} pixels are too many"));
     let mut canvas = Pixmap::new(width, height).ok_or_else(too_large)?;
     canvas.fill(tiny_skia::Color::WHITE);
@@ -69,7 +70,7 @@ pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<Pixels, PlotError>
                 }
             }
             Item::Text(text) => write(&mut canvas, text, to_pixels),
-            Item::Image { area, pixels } => blit(&mut canvas, area, pixels, scale),
+            Item::Image { area, pixels } => blit(&mut canvas, area, pixels, scale)?,
         }
     }
     let colors = canvas.pixels().iter().map(|p| [p.red(), p.green(), p.blue()]).collect();
@@ -141,15 +142,19 @@ fn span(from: f64, to: f64, scale: f64) -> (usize, usize) {
 }
 
 /// Returns an image with the pixels that `area` has, so many to the unit.
-pub(super) fn on_paper(area: &Area, pixels: &Pixels, scale: f64) -> Pixels {
+///
+/// # Errors
+/// If these are too many.
+pub(super) fn on_paper(area: &Area, pixels: &Pixels, scale: f64) -> Result<Pixels, PlotError> {
     let (left, right) = span(area.left, area.right, scale);
     let (top, bottom) = span(area.top, area.bottom, scale);
-    stretched(pixels, right - left, bottom - top)
+    check_pixels(right - left, bottom - top)?;
+    Ok(stretched(pixels, right - left, bottom - top))
 }
 
 /// Stretches `pixels` over `area`.
-fn blit(canvas: &mut Pixmap, area: &Area, pixels: &Pixels, scale: f64) {
-    let image = on_paper(area, pixels, scale);
+fn blit(canvas: &mut Pixmap, area: &Area, pixels: &Pixels, scale: f64) -> Result<(), PlotError> {
+    let image = on_paper(area, pixels, scale)?;
     let (left, top) = (span(area.left, area.right, scale).0, span(area.top, area.bottom, scale).0);
     let opaque = |&[r, g, b]: &Rgb| {
         PremultipliedColorU8::from_rgba(r, g, b, 255).expect("what is opaque is premultiplied")
@@ -160,6 +165,7 @@ fn blit(canvas: &mut Pixmap, area: &Area, pixels: &Pixels, scale: f64) {
         let line = line.iter_mut().skip(left);
         line.zip(row).for_each(|(pixel, color)| *pixel = opaque(color));
     }
+    Ok(())
 }
 
 /// Returns the pixel or bin, of `count` along `length` pixels, under the centre of pixel `at`.

@@ -121,7 +121,7 @@ fn escaped(text: &str) -> String {
 /// bins stay crisp in all of them. Repeated rows cost next to nothing, being
 /// zero once each is written as its difference from the one above.
 fn image(area: &Area, pixels: &Pixels, scale: f64) -> Result<String, PlotError> {
-    let enlarged = raster::on_paper(area, pixels, scale);
+    let enlarged = raster::on_paper(area, pixels, scale)?;
     let repeated = pixels.height * 2 <= enlarged.height;
     let filter = if repeated { png::Filter::Up } else { png::Filter::NoFilter };
     let data = STANDARD.encode(raster::png(&enlarged, filter, None)?);

@@ -6,17 +6,19 @@ use super::errors::{Failure, detached, plain};
 use super::options::Options;
 use crate::bookshelf::{self, PinOffset};
 use crate::cpu::wirelength::CpuWirelength;
-use crate::design::{Design as Core, Nets, NodeKind, Placement};
+use crate::design::{Design as Core, Names, Nets, NodeKind, Placement};
 use crate::displacement::{self, Displacement};
 use crate::formats::{self, Format, ReadOptions};
 use crate::lefdef::{self, GcellGrid, PinPosition, RoutingLayer};
 use crate::legality::{self, LegalityOptions, LegalityReport};
+use crate::memory::{OutOfMemory, require};
 use crate::plot::views::outlines;
 use crate::scaled_hpwl;
 use crate::wirelength::Netlist;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,6 +40,7 @@ pub(super) struct Design {
 }
 
 /// The files that were read.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Source {
     pub(super) path: PathBuf,
     warnings: Vec<String>,
@@ -63,9 +66,13 @@ pub(super) fn read_design(
     let row_blockage = options.flag("row_blockage")?;
     let keep_fillers = options.flag("keep_fillers")?;
     let is_def = Format::of(&path) == Format::Def;
-    let beside = [("pin_offset", is_def, ".aux"), ("pin_position", !is_def, ".def")];
-    for (name, is_other, kind) in beside {
-        if is_other && options.get(name)?.is_some() {
+    let beside = [
+        ("pin_offset", pin_offset.is_some() && is_def, ".aux"),
+        ("pin_position", pin_position.is_some() && !is_def, ".def"),
+        ("keep_fillers", keep_fillers && !is_def, ".def"),
+    ];
+    for (name, is_wrong, kind) in beside {
+        if is_wrong {
             let text = format!("{name} is for {kind} designs: {}", path.display());
             return Err(PyValueError::new_err(text));
         }
@@ -75,8 +82,8 @@ pub(super) fn read_design(
         .pin_offset(pin_offset.unwrap_or_default())
         .pin_position(pin_position.unwrap_or_default())
         .keep_fillers(keep_fillers);
-    reading.placement = options.paths("pl")?.pop();
-    reading.net_weights = options.paths("net_weights")?.pop();
+    reading.placement = options.taken("pl", "one path", |value| value.extract().ok())?;
+    reading.net_weights = options.taken("net_weights", "one path", |value| value.extract().ok())?;
     detached(py, move || {
         let loaded = formats::read_design(&path, &reading)?;
         let (mut design, mut warnings) = (loaded.design, loaded.warnings);
@@ -98,8 +105,46 @@ pub(super) fn read_design(
     })
 }
 
+impl Source {
+    /// Returns that of a design that no file has.
+    pub(super) fn of_memory(design: &Core) -> Self {
+        let home = (design.placement.clone(), design.nodes.kind.clone());
+        let (path, warnings) = (PathBuf::new(), Vec::new());
+        Source { path, warnings, home, layers: Vec::new(), gcell_grid: Vec::new() }
+    }
+}
+
+/// The version that wrote a pickled design, which is read by the same version alone.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn unfit(error: postcard::Error) -> Failure {
+    Failure::Value(format!("the pickled design cannot be read: {error}"))
+}
+
+/// The design of a `_state`.
+#[pyfunction]
+pub(super) fn design_of_state(py: Python<'_>, state: &[u8]) -> PyResult<Design> {
+    detached(py, || {
+        let (version, rest) = postcard::take_from_bytes::<&str>(state).map_err(unfit)?;
+        if version != VERSION {
+            let text = format!("the design was pickled by placefield {version}, not {VERSION}");
+            return Err(Failure::Value(text));
+        }
+        let (design, source, unplaced): (Core, Source, Vec<u32>) =
+            postcard::from_bytes(rest).map_err(unfit)?;
+        design.check()?;
+        let (home, kinds) = &source.home;
+        let nodes = design.nodes.len();
+        home.check(nodes)?;
+        if kinds.len() != nodes || unplaced.iter().any(|&node| node as usize >= nodes) {
+            return Err(unfit(postcard::Error::DeserializeBadEncoding));
+        }
+        Ok(Design::new_of(Arc::new(design), Arc::new(source), unplaced))
+    })
+}
+
 impl Design {
-    fn new_of(design: Arc<Core>, source: Arc<Source>, unplaced: Vec<u32>) -> Self {
+    pub(super) fn new_of(design: Arc<Core>, source: Arc<Source>, unplaced: Vec<u32>) -> Self {
         Design {
             design,
             source,
@@ -129,12 +174,28 @@ impl Design {
             _ => return Err(Failure::Value("x, y: expected both or none of them".to_owned())),
         };
         let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
-        let design = elsewhere.get_or_insert_with(|| Box::new((*self.design).clone()));
+        if elsewhere.is_none() {
+            *elsewhere = Some(Box::new(copied(&self.design)?));
+        }
+        let design = elsewhere.as_mut().expect("made above");
         design.placement.x.clone_from(&self.design.placement.x);
         design.placement.y.clone_from(&self.design.placement.y);
         put(design, x, y)?;
         work(design)
     }
+}
+
+/// Checks that there is memory for another `design`: its nodes, nets and pins.
+fn check_memory(design: &Core) -> Result<(), OutOfMemory> {
+    let names = |names: &Names| names.text().len() + 4 * names.len();
+    let nodes = 56 * design.nodes.len() + names(&design.nodes.names);
+    let nets = |nets: &Nets| 20 * nets.pins() + 12 * nets.len() + names(&nets.names);
+    require("the nodes and nets", (nodes + design.nets.as_ref().map_or(0, nets)) as u64)
+}
+
+fn copied(design: &Core) -> Result<Core, Failure> {
+    check_memory(design)?;
+    Ok(design.clone())
 }
 
 /// Puts the nodes of `design`, all or the movable ones, at `x`, `y`.
@@ -218,8 +279,18 @@ impl Design {
 
     /// Warnings about the files, one line each.
     #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.source.warnings.clone()
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.source.warnings)
+    }
+
+    /// All of the design, for `pickle`: [`design_of_state`] makes it again.
+    fn _state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let state = (VERSION, &*self.design, &*self.source, &self.unplaced);
+        let bytes = detached(py, || {
+            check_memory(&self.design)?;
+            postcard::to_allocvec(&state).map_err(unfit)
+        })?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// Names of the nodes.
@@ -287,7 +358,7 @@ impl Design {
     ) -> PyResult<Design> {
         let (x, y) = (ImportedArray::take(x, "x", 1)?, ImportedArray::take(y, "y", 1)?);
         detached(py, || {
-            let mut design = (*self.design).clone();
+            let mut design = copied(&self.design)?;
             put(&mut design, &x, &y)?;
             Ok(self.placed(design))
         })
@@ -384,6 +455,13 @@ impl Design {
         detached(py, || Ok(crate::bookshelf::write_pl(&path, &self.design)?))
     }
 
+    /// Writes the design as Bookshelf files: the .aux file, and beside it, with its name, .nodes,
+    /// .nets, .wts, .pl and .scl. They appear together once all are written. Fences, blockages,
+    /// halos, the die area and library cells are left out: the format has none.
+    fn write_bookshelf(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || Ok(crate::bookshelf::write_design(&path, &self.design).map(drop)?))
+    }
+
     /// Writes the .def file that the design was read from, with its movable cells where they are
     /// now, all else as it was; compressed where the path ends in .gz. The file appears whole or
     /// not at all.
@@ -415,7 +493,7 @@ impl Design {
         let found = match design.nodes.kind == *kinds {
             true => legality::check(design, &options)?,
             false => {
-                let mut design = design.clone();
+                let mut design = copied(design)?;
                 design.nodes.kind.clone_from(kinds);
                 legality::check(&design, &options)?
             }

@@ -8,6 +8,7 @@ use crate::charge::{Charge, ChargeError, MAX_BODIES, Rectangles};
 use crate::engine::{EngineOptions, GradientOptions, Layout};
 use crate::ffi::{AnyEngine, Device, open_any_engine, with_engine};
 use crate::grid::{BinGrid, Map, Rect};
+use crate::memory::require;
 use crate::real::Precision;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -168,6 +169,7 @@ impl Engine {
         let (map, (nx, ny)) =
             (ImportedArray::take(map, what, 1)?, (self.grid.nx(), self.grid.ny()));
         map.check_shape(&[&[nx, ny]])?;
+        require("the bins", 8 * map.len() as u64).map_err(Failure::from)?;
         Ok(Some(Map::from_vec(nx, ny, map.values()?.to_vec())))
     }
 
@@ -201,7 +203,7 @@ impl Engine {
         fixed: &Bound<'_, PyAny>,
         row_height: Option<f64>,
         macros: Option<Vec<bool>>,
-        fences: Vec<Vec<(f64, f64, f64, f64)>>,
+        fences: Vec<Vec<[f64; 4]>>,
         regions: Option<Vec<u32>>,
         filler: Option<(usize, f64, f64)>,
         options: &Bound<'_, PyDict>,
@@ -228,7 +230,7 @@ impl Engine {
                     .macros(macros.as_deref());
             let mut charge = Charge::from_rectangles(grid, &cells, &charging.options)?;
             if !fences.is_empty() || regions.is_some() {
-                let rect = |&(x, y, width, height): &_| Rect::at(x, y, width, height);
+                let rect = |&[x, y, width, height]: &[f64; 4]| Rect::at(x, y, width, height);
                 let fences: Vec<Vec<Rect>> =
                     fences.iter().map(|rects| rects.iter().map(rect).collect()).collect();
                 let none = || vec![fences.len() as u32; charge.movable()];
@@ -238,6 +240,7 @@ impl Engine {
                 if count > MAX_BODIES {
                     return Err(ChargeError::TooManyBodies(count).into());
                 }
+                require("the fillers", 16 * count as u64)?;
                 // They start in the die's corner: whoever brings fillers has places for them.
                 charge.add_fillers(width, height, &vec![die.0; count], &vec![die.1; count])?;
             }

@@ -9,6 +9,7 @@ use crate::flow::checkpoint::CheckpointError;
 use crate::formats::{ErrorKind, FileError};
 use crate::grid::GridError;
 use crate::legality::LegalityError;
+use crate::memory::OutOfMemory;
 use crate::place::PlaceError;
 use crate::place::routability::RoutabilityError;
 use crate::plot::PlotError;
@@ -20,6 +21,7 @@ use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::fmt::Display;
+use std::sync::OnceLock;
 
 /// Errors that arise outside Python.
 pub(super) enum Failure {
@@ -73,7 +75,7 @@ impl From<EngineError> for Failure {
             return Failure::Value(text);
         }
         match error {
-            EngineError::OutOfMemory { .. } => Failure::Memory(text),
+            EngineError::OutOfMemory { .. } | EngineError::HostMemory(_) => Failure::Memory(text),
             EngineError::OutOfOrder { .. } => {
                 Failure::Runtime(format!("{text}: call evaluate(positions) first"))
             }
@@ -94,6 +96,7 @@ impl From<PlaceError> for Failure {
     fn from(error: PlaceError) -> Self {
         match error {
             PlaceError::Engine(error) => error.into(),
+            PlaceError::Charge(error) => error.into(),
             other => Failure::Value(other.to_string()),
         }
     }
@@ -103,6 +106,7 @@ impl From<FlowError> for Failure {
     fn from(error: FlowError) -> Self {
         match error {
             FlowError::Place(error) => error.into(),
+            FlowError::Charge(error) => error.into(),
             other => Failure::Value(other.to_string()),
         }
     }
@@ -120,6 +124,39 @@ impl From<FileError> for Failure {
     }
 }
 
+impl From<OutOfMemory> for Failure {
+    fn from(error: OutOfMemory) -> Self {
+        Failure::Memory(error.to_string())
+    }
+}
+
+impl From<ChargeError> for Failure {
+    fn from(error: ChargeError) -> Self {
+        match error {
+            ChargeError::Memory(error) => error.into(),
+            other => Failure::Value(other.to_string()),
+        }
+    }
+}
+
+impl From<ShapeError> for Failure {
+    fn from(error: ShapeError) -> Self {
+        match error {
+            ShapeError::Memory(error) => error.into(),
+            other => Failure::Value(other.to_string()),
+        }
+    }
+}
+
+impl From<PlotError> for Failure {
+    fn from(error: PlotError) -> Self {
+        match error {
+            PlotError::Memory(error) => error.into(),
+            other => Failure::Value(other.to_string()),
+        }
+    }
+}
+
 macro_rules! values {
     ($($error:ty),*) => {
         $(impl From<$error> for Failure {
@@ -132,17 +169,14 @@ macro_rules! values {
 
 values!(
     GridError,
-    ChargeError,
     CongestionError,
     DesignError,
     LegalityError,
     RowsError,
     LengthError,
-    PlotError,
     RefineError,
     RoutabilityError,
-    ScoreError,
-    ShapeError
+    ScoreError
 );
 
 /// Returns a value of the library as Python's own lists, dictionaries and numbers.
@@ -151,10 +185,25 @@ pub(super) fn plain<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bo
     py.import("json")?.call_method1("loads", (text,))
 }
 
+/// The process that placefield has worked in first.
+static FIRST_PROCESS: OnceLock<u32> = OnceLock::new();
+
 /// Runs `body` without the interpreter.
+///
+/// # Errors
+/// That of `body`. In a process that was forked after placefield had worked: a fork copies neither
+/// its threads nor the state of CUDA, so work would wait for them for ever.
 pub(super) fn detached<R: Send>(
     py: Python<'_>,
     body: impl FnOnce() -> Result<R, Failure> + Send,
 ) -> PyResult<R> {
+    let process = std::process::id();
+    if *FIRST_PROCESS.get_or_init(|| process) != process {
+        return Err(PyRuntimeError::new_err(
+            "this process was forked from one in which placefield had worked, and a fork does not \
+             copy its threads: start processes by multiprocessing's method \"spawn\" or \
+             \"forkserver\", or fork before the first use of placefield",
+        ));
+    }
     py.detach(body).map_err(PyErr::from)
 }

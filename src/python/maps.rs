@@ -15,6 +15,7 @@ use crate::cpu::engine::CpuEngine;
 use crate::design::Design as Core;
 use crate::engine::{Engine, EngineOptions, MapKind};
 use crate::grid::{BinGrid, Map, Rect};
+use crate::memory::require;
 use crate::plot::views::{cells_and_overflow, charge_of_cells, over_die};
 use crate::plot::{Arrows, COLORS, Format, HeatMap, SHADINGS, Scale, Shading, Size};
 use crate::real::{Precision, Real};
@@ -56,8 +57,15 @@ impl Kind {
 
 /// Returns the title of a picture of a map or of the "field", and the label of its colours.
 #[pyfunction]
-pub(super) fn map_label(name: &str, convention: &str) -> (String, String) {
-    let found = Kind::all().into_iter().find(|(known, _)| *known == name).map(|(_, kind)| kind);
+pub(super) fn map_label(picture: &str, convention: &str) -> PyResult<(String, String)> {
+    let all = Kind::all();
+    let found = all.iter().find(|(known, _)| *known == picture).map(|(_, kind)| *kind);
+    if found.is_none() && picture != "field" {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        let names = names.join(", ");
+        let text = format!("picture: expected field, {names}, found '{picture}'");
+        return Err(PyValueError::new_err(text));
+    }
     let of = Convention::ALL.into_iter().find(|of| of.name() == convention).unwrap_or_default();
     let (title, label) = match found {
         Some(Kind::Engine(MapKind::Density)) => ("density", "density ρ (area / bin area)"),
@@ -71,7 +79,7 @@ pub(super) fn map_label(name: &str, convention: &str) -> (String, String) {
         Some(Kind::DemandVertical) => ("vertical demand", "wires / layout unit"),
         None => ("field", "|E| (bin widths)"),
     };
-    (title.to_owned(), label.to_owned())
+    Ok((title.to_owned(), label.to_owned()))
 }
 
 /// How maps are made.
@@ -151,13 +159,15 @@ impl Making {
         let kinds = kinds.iter().map(kind).collect::<PyResult<Vec<Kind>>>()?;
         let conventions = Convention::ALL.map(|convention| (convention.name(), convention));
         let convention = options.word("convention", &conventions)?.unwrap_or_default();
+        // `Design.plot` calls them bins.
+        let bins = if options.get("bins")?.is_some() { "bins" } else { "grid" };
         let gcells = options.get("grid")?.is_some_and(|grid| grid.extract::<&str>().is_ok());
         let charging = match gcells {
             true => {
                 options.word("grid", &[("gcells", ())])?;
                 Charging { bins: None, options: options.charge()? }
             }
-            false => Charging::of(&options, "grid")?,
+            false => Charging::of(&options, bins)?,
         };
         if gcells && kinds.iter().any(|kind| !kind.is_congestion()) {
             let text = "grid: gcells are for maps of congestion alone";
@@ -185,6 +195,11 @@ impl Making {
         super::arrays::Memory: From<Vec<T>>,
     {
         let grid = self.grid(of, design)?;
+        let has = |any: fn(&Kind) -> bool| self.kinds.iter().any(any);
+        let each = size_of::<T>() * self.kinds.len()
+            + if has(|kind| kind.is_congestion()) { 96 } else { 0 }
+            + if has(|kind| matches!(kind, Kind::Cells | Kind::Overflow)) { 40 } else { 0 };
+        require("the maps", (grid.nx() * grid.ny()) as u64 * each as u64)?;
         let congestion = match self.kinds.iter().any(|kind| kind.is_congestion()) {
             true => Some(self.congestion(of, design, &grid)?),
             false => None,
@@ -327,6 +342,7 @@ pub(super) fn heat_map<'py>(
             };
             let map = |array: &ImportedArray| -> Result<Map<f64>, Failure> {
                 array.check_shape(&[&[nx, ny]])?;
+                require("the values", 8 * array.len() as u64)?;
                 let wide = match array.bits {
                     32 => array.values::<f32>()?.iter().map(|v| f64::from(*v)).collect(),
                     _ => array.values::<f64>()?.to_vec(),
@@ -352,6 +368,10 @@ pub(super) fn heat_map<'py>(
             };
             let size = match width {
                 Some(width) => Size::print(width, font.unwrap_or(8.0))?,
+                None if font.is_some() => {
+                    let text = "font_size: expected a width too, the millimetres of the picture";
+                    return Err(Failure::Value(text.to_owned()));
+                }
                 None => Size::default(),
             };
             let picture = HeatMap {

@@ -14,6 +14,7 @@ mod dlpack;
 mod engine;
 mod errors;
 mod evaluation;
+mod from_arrays;
 mod maps;
 #[cfg(feature = "cuda")]
 mod on_device;
@@ -37,6 +38,8 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(transforms::solve_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(transforms::transform_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(design::read_design, module)?)?;
+    module.add_function(wrap_pyfunction!(design::design_of_state, module)?)?;
+    module.add_function(wrap_pyfunction!(from_arrays::design_of_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(design::diff, module)?)?;
     module.add_function(wrap_pyfunction!(place::place, module)?)?;
     module.add_function(wrap_pyfunction!(place::legalize, module)?)?;

@@ -8,12 +8,17 @@ use super::errors::{Failure, detached};
 use super::options::Options;
 use crate::cpu::engine::thread_pool;
 use crate::cpu::solve::FieldSlices;
+use crate::cpu::transforms::{Plan1d, Plan2d, PlanNd};
 use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_solver};
 use crate::grid::{BinGrid, Rect};
-use crate::transform::{Method, Transform, Transform1d};
+use crate::parallel::{self, alone};
+use crate::transform::{LengthError, Method, Transform, Transform1d, TransformNd};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rayon::ThreadPool;
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The field of `density`, shape (nx, ny): potential, field_x and field_y are written to `out`,
 /// shape (3, nx, ny). Returns the energy.
@@ -119,8 +124,9 @@ fn run<T: EngineReal>(
     Ok(solver.solve(rho, FieldSlices { potential, field_x, field_y })?)
 }
 
-/// Transforms the last one or two axes of `input` to `out`, of the same shape: "dct", "idct" and
-/// "idxst" of lines; "dct2", "idct2", "idct_idxst" and "idxst_idct" of maps. On the CPU.
+/// Transforms the last axes of `input` to `out`, of the same shape: "dct", "idct" and
+/// "idxst" of lines; "dct2", "idct2", "idct_idxst" and "idxst_idct" of maps; "dctn" and "idctn" of
+/// the last `axes` axes, an option. On the CPU.
 #[pyfunction]
 pub(super) fn transform(
     py: Python<'_>,
@@ -129,19 +135,89 @@ pub(super) fn transform(
     out: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<()> {
-    let (kind, threads) = (Kind::of(kind)?, Options(options).threads()?);
+    let options = Options(options);
+    let axes = options.count("axes", 1..=u64::from(u8::MAX))?.unwrap_or(1) as usize;
+    let (kind, threads) = (Kind::of(kind, axes)?, options.threads()?);
     let input = ImportedArray::take(input, "input", 1)?;
     let mut out = ImportedArray::take(out, "out", 1)?;
     detached(py, move || {
         out.check_shape(&[&input.shape[..]])?;
         out.check_type(input.bits)?;
         out.check_writable(&[&input])?;
-        let pool = thread_pool(threads)?;
-        pool.install(|| match input.bits {
+        let run = || match input.bits {
             32 => kind.run::<f32>(&input, &mut out),
             _ => kind.run::<f64>(&input, &mut out),
-        })
+        };
+        // The values do not depend on the number of threads.
+        match threads == 1 || input.len() <= SMALL {
+            true => alone(run),
+            false => pool(threads)?.install(run),
+        }
     })
+}
+
+/// Values up to which one thread transforms faster than others take to wake.
+const SMALL: usize = 1 << 14;
+
+/// Most plans that are kept, and most values of one of them: a plan has about as much memory as its
+/// input.
+const MOST_PLANS: usize = 8;
+const MOST_VALUES: usize = 1 << 20;
+
+/// A transform, by which its plan is found again.
+#[derive(PartialEq)]
+struct HostKey {
+    kind: Kind,
+    shape: Vec<usize>,
+    batch: usize,
+    bits: u8,
+    threads: usize,
+}
+
+/// Plans that no call uses, the last used first.
+static PLANS: Mutex<Vec<(HostKey, Box<dyn Any + Send>)>> = Mutex::new(Vec::new());
+
+/// The pool of the last call, by the number of threads in its options.
+static POOL: Mutex<Option<(usize, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// Returns a pool of `threads` threads, or of as many as there are for 0.
+fn pool(threads: usize) -> Result<Arc<ThreadPool>, Failure> {
+    let mut last = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((count, pool)) = &*last
+        && *count == threads
+    {
+        return Ok(pool.clone());
+    }
+    let pool = Arc::new(thread_pool(threads)?);
+    *last = Some((threads, pool.clone()));
+    Ok(pool)
+}
+
+enum HostPlan<T: EngineReal> {
+    Lines(Plan1d<T>),
+    Maps(Plan2d<T>),
+    Arrays(PlanNd<T>),
+}
+
+impl<T: EngineReal> HostPlan<T> {
+    fn new(kind: Kind, shape: &[usize], batch: usize) -> Result<Self, Failure> {
+        let method = Method::default();
+        Ok(match kind {
+            Kind::Line(kind) => HostPlan::Lines(Plan1d::batched(kind, shape[0], batch)?),
+            Kind::Map(kind) => {
+                HostPlan::Maps(Plan2d::batched(kind, shape[0], shape[1], method, batch)?)
+            }
+            Kind::Array(kind, _) => HostPlan::Arrays(PlanNd::batched(kind, shape, method, batch)?),
+        })
+    }
+
+    fn run(&mut self, from: &[T], to: &mut [T]) -> Result<(), LengthError> {
+        match self {
+            HostPlan::Lines(plan) => plan.run(from, to),
+            HostPlan::Maps(plan) => plan.run(from, to),
+            HostPlan::Arrays(plan) => plan.run(from, to),
+        }
+    }
 }
 
 /// Transforms in device memory, enqueued to `stream`. The result is written to the one array of
@@ -155,7 +231,7 @@ pub(super) fn transform_on_device(
     out: Vec<Bound<'_, PyAny>>,
     stream: usize,
 ) -> PyResult<Vec<Array>> {
-    let kind = Kind::of(kind)?;
+    let kind = Kind::of(kind, 1)?;
     let input = ImportedArray::take(input, "input", stream)?;
     let out = outputs(&out, 1, stream)?;
     detached(py, move || {
@@ -163,19 +239,24 @@ pub(super) fn transform_on_device(
         let work = match kind {
             Kind::Line(kind) => PlanKey::Lines { kind, n: shape[0], batch },
             Kind::Map(kind) => PlanKey::Maps { kind, shape: [shape[0], shape[1]], batch },
+            Kind::Array(..) => {
+                return Err(Failure::Value("input: expected host memory".to_owned()));
+            }
         };
         on_device(work, &input, &out, &[&input.shape], stream)
     })
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Line(Transform1d),
     Map(Transform),
+    /// Of so many axes.
+    Array(TransformNd, usize),
 }
 
 impl Kind {
-    fn of(name: &str) -> PyResult<Self> {
+    fn of(name: &str, axes: usize) -> PyResult<Self> {
         Ok(match name {
             "dct" => Kind::Line(Transform1d::Dct),
             "idct" => Kind::Line(Transform1d::Idct),
@@ -184,6 +265,8 @@ impl Kind {
             "idct2" => Kind::Map(Transform::Idct),
             "idct_idxst" => Kind::Map(Transform::IdctIdxst),
             "idxst_idct" => Kind::Map(Transform::IdxstIdct),
+            "dctn" => Kind::Array(TransformNd::Dct, axes),
+            "idctn" => Kind::Array(TransformNd::Idct, axes),
             other => {
                 let text = format!("kind: no transform is called {other}");
                 return Err(Failure::Value(text).into());
@@ -196,6 +279,7 @@ impl Kind {
         let axes = match self {
             Kind::Line(_) => 1,
             Kind::Map(_) => 2,
+            Kind::Array(_, axes) => axes,
         };
         let Some(leading) = input.shape.len().checked_sub(axes) else {
             let found = input.shape.len();
@@ -212,17 +296,24 @@ impl Kind {
         input: &ImportedArray,
         out: &mut ImportedArray,
     ) -> Result<(), Failure> {
-        use crate::cpu::transforms::{Plan1d, Plan2d};
         let (batch, shape) = self.split(input)?;
         let (from, to) = (input.values::<T>()?, out.values_mut::<T>()?);
-        match self {
-            Kind::Line(kind) => {
-                Plan1d::batched(kind, shape[0], batch)?.run(from, to)?;
-            }
-            Kind::Map(kind) => {
-                let method = Method::default();
-                Plan2d::batched(kind, shape[0], shape[1], method, batch)?.run(from, to)?;
-            }
+        let (bits, threads) = (input.bits, parallel::threads());
+        let key = HostKey { kind: self, shape: shape.to_vec(), batch, bits, threads };
+        let plans = || PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = {
+            let mut plans = plans();
+            plans.iter().position(|(of, _)| *of == key).map(|at| plans.remove(at).1)
+        };
+        let mut plan = match kept {
+            Some(plan) => plan.downcast::<HostPlan<T>>().expect("the key names the type"),
+            None => Box::new(HostPlan::new(self, shape, batch)?),
+        };
+        plan.run(from, to)?;
+        if from.len() <= MOST_VALUES {
+            let mut plans = plans();
+            plans.insert(0, (key, plan));
+            plans.truncate(MOST_PLANS);
         }
         Ok(())
     }

@@ -1,25 +1,50 @@
 //! FFTs of one line, as all algorithms here take them: unnormalised, and from
 //! working memory that the caller keeps. The one place that names the FFT library.
 
+use super::Transform1d;
 use crate::real::Real;
 use num_complex::Complex;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 
+/// Which of an FFT and its inverse are planned: the tables of either take as long as the other's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ways {
+    Forward,
+    Inverse,
+    Both,
+}
+
+impl From<Transform1d> for Ways {
+    fn from(kind: Transform1d) -> Self {
+        match kind {
+            Transform1d::Dct => Ways::Forward,
+            Transform1d::Idct | Transform1d::Idxst => Ways::Inverse,
+        }
+    }
+}
+
 /// The real FFT of a line of `n` values and its inverse; the spectrum is its first `n/2 + 1`
 /// numbers.
 pub(crate) struct RealFft<T: Real> {
     n: usize,
-    forward: Arc<dyn RealToComplex<T>>,
-    inverse: Arc<dyn ComplexToReal<T>>,
+    forward: Option<Arc<dyn RealToComplex<T>>>,
+    inverse: Option<Arc<dyn ComplexToReal<T>>>,
 }
 
 impl<T: Real> RealFft<T> {
     /// Plans both for lines of `n` values, `n ≥ 1`.
     pub(crate) fn new(n: usize) -> Self {
+        RealFft::of(n, Ways::Both)
+    }
+
+    /// Plans one of them, or both.
+    pub(crate) fn of(n: usize, ways: Ways) -> Self {
         let mut planner = RealFftPlanner::new();
-        RealFft { n, forward: planner.plan_fft_forward(n), inverse: planner.plan_fft_inverse(n) }
+        let forward = (ways != Ways::Inverse).then(|| planner.plan_fft_forward(n));
+        let inverse = (ways != Ways::Forward).then(|| planner.plan_fft_inverse(n));
+        RealFft { n, forward, inverse }
     }
 
     /// Returns the number of values of a line.
@@ -27,15 +52,16 @@ impl<T: Real> RealFft<T> {
         self.n
     }
 
-    /// Returns the number of complex numbers of working memory for either.
+    /// Returns the number of complex numbers of working memory for the planned ways.
     pub(crate) fn scratch_len(&self) -> usize {
-        self.forward.get_scratch_len().max(self.inverse.get_scratch_len())
+        let forward = self.forward.as_ref().map_or(0, |fft| fft.get_scratch_len());
+        self.inverse.as_ref().map_or(forward, |fft| forward.max(fft.get_scratch_len()))
     }
 
     /// `spectrum` = FFT of `line`, which is destroyed.
     ///
     /// # Panics
-    /// When a slice is not of the planned length, or `scratch` is too short.
+    /// When a slice is not of the planned length, `scratch` is too short, or it is not planned.
     #[inline(always)]
     pub(crate) fn forward(
         &self,
@@ -43,7 +69,8 @@ impl<T: Real> RealFft<T> {
         spectrum: &mut [Complex<T>],
         scratch: &mut [Complex<T>],
     ) {
-        let done = self.forward.process_with_scratch(line, spectrum, scratch);
+        let fft = self.forward.as_ref().expect("the FFT is planned");
+        let done = fft.process_with_scratch(line, spectrum, scratch);
         done.expect("buffers are made for this length");
     }
 
@@ -53,7 +80,7 @@ impl<T: Real> RealFft<T> {
     /// they are in exact arithmetic.
     ///
     /// # Panics
-    /// When a slice is not of the planned length, or `scratch` is too short.
+    /// When a slice is not of the planned length, `scratch` is too short, or it is not planned.
     #[inline(always)]
     pub(crate) fn inverse(
         &self,
@@ -65,7 +92,8 @@ impl<T: Real> RealFft<T> {
         if self.n.is_multiple_of(2) {
             spectrum[self.n / 2].im = T::zero();
         }
-        let done = self.inverse.process_with_scratch(spectrum, line, scratch);
+        let fft = self.inverse.as_ref().expect("the inverse is planned");
+        let done = fft.process_with_scratch(spectrum, line, scratch);
         done.expect("buffers are made for this length");
     }
 }

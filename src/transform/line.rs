@@ -1,6 +1,6 @@
 //! N-point DCT, IDCT and IDXST of one line over a real FFT of N values.
 
-use super::fft::RealFft;
+use super::fft::{RealFft, Ways};
 use super::{InputElement, permutation, twiddle};
 use crate::memory::reals_mut;
 use crate::real::Real;
@@ -23,8 +23,8 @@ pub(crate) enum Wave {
 
 impl<T: Real> Line<T> {
     /// Returns a plan for lines of `n` values, `n ≥ 1`.
-    pub(crate) fn new(n: usize) -> Self {
-        Line { n, fft: RealFft::new(n), twiddle: twiddle::scaled_quarter_wave(n, 1.0) }
+    pub(crate) fn new(n: usize, ways: Ways) -> Self {
+        Line { n, fft: RealFft::of(n, ways), twiddle: twiddle::scaled_quarter_wave(n, 1.0) }
     }
 
     /// Returns the number of values in a line.
@@ -118,7 +118,7 @@ mod tests {
     fn small_lengths_agree_with_the_definitions() {
         for n in 1..=if cfg!(miri) { 9 } else { 64 } {
             let x: Vec<f64> = (0..n).map(|i| ((i * i * 31 + 7 * i) % 17) as f64 - 6.5).collect();
-            let line = Line::new(n);
+            let line = Line::new(n, Ways::Both);
             let mut s = vec![Complex::default(); line.scratch_len()];
             let mut out = vec![0.0; n];
             let close = |got: &[f64], want: &[f64], name: &str| {

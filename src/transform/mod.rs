@@ -29,6 +29,8 @@ pub(crate) mod variants;
 
 pub use crate::real::InputElement;
 
+use crate::memory::{OutOfMemory, require};
+
 /// A two-dimensional transform of an `nx × ny` map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -123,26 +125,41 @@ pub struct LengthError {
 
 /// A shape that no plan is made for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{batch} arrays of {shape:?} values: expected sizes of at least 1 and at most 2^48 values in \
-     all"
-)]
-pub struct ShapeError {
-    /// Sizes, slowest axis first.
-    pub shape: Vec<usize>,
-    /// Number of arrays.
-    pub batch: usize,
+#[non_exhaustive]
+pub enum ShapeError {
+    /// There is no axis, a size or the batch is zero, or there are too many values.
+    #[error(
+        "{batch} arrays of {shape:?} values: expected sizes of at least 1 and at most 2^48 values \
+         in all"
+    )]
+    Size {
+        /// Sizes, slowest axis first.
+        shape: Vec<usize>,
+        /// Number of arrays.
+        batch: usize,
+    },
+    /// There is not enough memory for the plan's tables or working memory.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
 }
+
+/// Bytes of tables for each value of an axis, at most about: twiddle factors in both precisions,
+/// and those of FFTs that are padded to another length.
+const TABLES: u64 = 128;
 
 /// Returns the number of values of `batch` arrays of one shape.
 ///
 /// # Errors
-/// When there is no axis, a size or the batch is zero, or there are more than 2^48 values.
+/// When there is no axis, a size or the batch is zero, there are more than 2^48 values, or there
+/// is no memory for tables of every axis.
 pub(crate) fn check_shape(shape: &[usize], batch: usize) -> Result<usize, ShapeError> {
     let values = shape.iter().try_fold(batch, |product, &n| product.checked_mul(n));
     match values {
-        Some(values) if values > 0 && !shape.is_empty() && values <= 1 << 48 => Ok(values),
-        _ => Err(ShapeError { shape: shape.to_vec(), batch }),
+        Some(values) if values > 0 && !shape.is_empty() && values <= 1 << 48 => {
+            require("the tables of the plan", TABLES * shape.iter().sum::<usize>() as u64)?;
+            Ok(values)
+        }
+        _ => Err(ShapeError::Size { shape: shape.to_vec(), batch }),
     }
 }
 

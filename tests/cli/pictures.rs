@@ -177,6 +177,11 @@ fn pictures_for_papers_have_width_and_font() {
     }
     let large = crate::placefield(&[&base, &"--width 30 --font-size 12"]).assert().code(2);
     assert!(crate::said(&large).contains("at most 3.8"));
+    for format in ["png", "svg", "pdf"] {
+        let paper = format!("--width 2000 --font-size 2 --dpi 2400 --format {format}");
+        let large = crate::placefield(&[&base, &paper]).assert().code(1);
+        assert!(crate::said(&large).contains("pixels: expected at most 268435456 in all"));
+    }
 }
 
 #[test]

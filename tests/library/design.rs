@@ -39,6 +39,24 @@ mod columns {
     }
 
     #[test]
+    fn nodes_are_fixed_and_made_movable() {
+        use NodeKind::*;
+        let nodes =
+            Nodes { kind: vec![Movable, Fixed, FixedOverlappable, Movable], ..Nodes::default() };
+        let mut design = Design { nodes, ..Design::default() };
+        for node in 0..3 {
+            design.set_movable(node, false).unwrap();
+        }
+        assert_eq!(design.nodes.kind, [Fixed, Fixed, FixedOverlappable, Movable]);
+        for node in 1..4 {
+            design.set_movable(node, true).unwrap();
+        }
+        assert_eq!(design.movable().collect::<Vec<_>>(), [1, 2, 3]);
+        let error = design.set_movable(4, true).unwrap_err();
+        assert_eq!(error.to_string(), "there is no node 4: the design has 4");
+    }
+
+    #[test]
     fn the_die_holds_all_rows_with_their_pitch() {
         let row = Row {
             x: -5.0,

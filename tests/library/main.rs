@@ -17,6 +17,7 @@ mod history;
 mod layouts;
 mod lefdef;
 mod legalize;
+mod memory;
 mod place;
 #[cfg(feature = "cli")]
 mod placer;

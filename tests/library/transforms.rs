@@ -8,7 +8,9 @@ use crate::common::{limit, relative_rms};
 use placefield::Real;
 use placefield::cpu::transforms::{InputElement, Plan1d, Plan2d, Plan3d, PlanNd};
 use placefield::grid::Map;
-use placefield::transform::{LengthError, Method, Transform, Transform1d, TransformNd, oracle};
+use placefield::transform::{
+    LengthError, Method, ShapeError, Transform, Transform1d, TransformNd, oracle,
+};
 
 const LENGTHS: [usize; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 31, 64, 97, 100, 128, 255];
 
@@ -335,7 +337,7 @@ fn shapes_without_values_are_errors() {
     assert!(Plan2d::<f32>::new(Transform::Dct, usize::MAX, 2).is_err());
     assert!(Plan3d::<f32>::new(TransformNd::Dct, [1, 0, 1]).is_err());
     let error = PlanNd::<f32>::new(TransformNd::Dct, &[]).err().unwrap();
-    assert_eq!((error.shape, error.batch), (vec![], 1));
+    assert_eq!(error, ShapeError::Size { shape: vec![], batch: 1 });
 }
 
 /// Long columns go through in tiles, whose number follows that of the threads.

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import os
 import pathlib
+import pickle
 import signal
 import struct
 import subprocess
@@ -47,7 +48,7 @@ def test_columns_are_numpys_and_cannot_be_written(spread):
     design = placefield.read_design(spread)
     assert (design.name, design.nodes, design.nets) == ("s", 61, 80)
     assert design.die == (20.0, -30.0, 140.0, 30.0)
-    assert design.names[::30] == ["c0", "c30", "f"] and design.net_names[79] == "n79"
+    assert design.names[::30] == ("c0", "c30", "f") and design.net_names[79] == "n79"
     assert design.movable.tolist() == list(range(60)) and design.fixed.tolist() == [60]
     assert design.x[60] + 1.0 == 91.0 and len(design.y) == 61 and (2.0 * design.y[58:])[2] == 0.0
     assert design.orientation[60] == "N" and set(design.orientation) == {"N", "S", "FN", "E", "FW"}
@@ -336,7 +337,7 @@ def test_plots_are_pictures(spread, tmp_path):
             placefield.heat_map(numpy.ones((4, 4)), **options)
     with pytest.raises(ValueError, match="values: expected two axes, found 1"):
         placefield.heat_map(numpy.ones(4))
-    with pytest.raises(ValueError, match="kinds: expected some of"):
+    with pytest.raises(ValueError, match="picture: expected field, density"):
         design.plot("histogram")
 
 
@@ -657,3 +658,159 @@ def test_the_example_of_a_spreading_placer_runs(aux, tmp_path):
     assert overflows[-1] < 0.5 * overflows[0]
     again = placefield.read_design(aux, pl=tmp_path / "out.pl")
     assert again.legality() and f"HPWL {again.hpwl():.6e}" in lines[-1]
+
+
+COLUMNS = ("x", "y", "width", "height", "movable", "fixed", "net_start", "net_weight", "pin_node", "pin_dx", "pin_dy")
+
+
+def test_designs_cannot_be_changed(spread):
+    design = placefield.read_design(spread)
+    for name in COLUMNS:
+        column = getattr(design, name)
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            column.flags.writeable = True
+    for name in (*COLUMNS, "names", "net_names", "orientation", "warnings", "name", "die", "units_per_micron", "typo"):
+        with pytest.raises(AttributeError, match=f"{name}: a design cannot be changed"):
+            setattr(design, name, 2.0)
+        with pytest.raises(AttributeError, match=name):
+            delattr(design, name)
+    for name in ("names", "net_names", "orientation", "warnings"):
+        assert isinstance(getattr(design, name), tuple)
+
+
+def test_options_of_reading_that_would_be_ignored_are_refused(spread):
+    with pytest.raises(ValueError, match="keep_fillers is for .def designs"):
+        placefield.read_design(spread, keep_fillers=True)
+    with pytest.raises(ValueError, match="pl: expected one path, found"):
+        placefield.read_design(spread, pl=[spread.parent / "s.pl", spread.parent / "s.pl"])
+
+
+def test_pictures_are_refused_in_the_callers_words(spread, tmp_path):
+    design = placefield.read_design(spread)
+    for options, text in [
+        ({"picture": "heat"}, "picture: expected field, density, .*, found 'heat'"),
+        ({"bins": "many"}, "bins: expected a whole number, or two"),
+        ({"bins": (1, 2, 3)}, "bins: expected a whole number, or two"),
+        ({"font_size": 8}, "font_size: expected a width too"),
+        ({"format": "jpg"}, "format: expected png, svg, pdf"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            design.plot(**options)
+    values = numpy.ones((4, 6))
+    for options, text in [
+        ({"die": (0, 0, 1)}, "die: expected four numbers"),
+        ({"arrows": values[None]}, "arrows: expected two maps, along x and y, found 1"),
+        ({"outlines": [(1, 2, 3)]}, r"outlines: expected shape \[n, 4\], found \[1, 3\]"),
+        ({"font_size": 8}, "font_size: expected a width too"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            placefield.heat_map(values, **options)
+    assert placefield.heat_map(values, outlines=[]) == placefield.heat_map(values)
+
+
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_pictures_are_saved_under_names_of_their_format(tmp_path, format):
+    picture = placefield.heat_map(numpy.ones((2, 3)), format=format)
+    assert picture.format == format
+    for ending in {"png", "svg", "pdf", "jpg"} - {format}:
+        with pytest.raises(ValueError, match=f"a.{ending}: expected a name that ends in .{format}"):
+            picture.save(tmp_path / f"a.{ending}")
+    for name in (f"a.{format}", f"b.{format.upper()}", "c"):
+        picture.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == picture
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def as_arrays(design):
+    """What `from_arrays` takes to make this design of the fixture `spread`."""
+    columns = {name: getattr(design, name) for name in COLUMNS if name != "movable"}
+    return {**columns, "orientation": design.orientation, "names": design.names, "net_names": design.net_names,
+            "name": design.name, "rows": [(20.0, -30.0 + 10.0 * r, 10.0, 1.0, 120) for r in range(6)]}
+
+
+def test_designs_are_made_of_arrays(spread, tmp_path):
+    read = placefield.read_design(spread)
+    made = placefield.Design.from_arrays(**as_arrays(read))
+    made.write_bookshelf(tmp_path / "again.aux")
+    written = {path.suffix for path in tmp_path.glob("again.*")}
+    assert written == {".aux", ".nets", ".nodes", ".pl", ".scl", ".wts"}
+    for design in (made, placefield.read_design(tmp_path / "again.aux"), pickle.loads(pickle.dumps(made))):
+        assert type(design) is placefield.Design
+        for name in COLUMNS:
+            assert numpy.allclose(getattr(design, name), getattr(read, name), rtol=0, atol=1e-12), name
+        for name in ("names", "net_names", "orientation", "die", "nodes", "nets", "pins", "warnings"):
+            assert getattr(design, name) == getattr(read, name), name
+        assert design.hpwl() == pytest.approx(read.hpwl(), rel=1e-14)
+        assert design.hpwl(weighted=True) == pytest.approx(read.hpwl(weighted=True), rel=1e-14)
+        assert design.legality() == read.legality()
+        one, two = (placefield.maps(of, kinds="density", grid=8, dtype="float64") for of in (design, read))
+        assert abs(one - two).max() < 1e-12
+    assert made.name == "s" and made.units_per_micron is None
+    assert placefield.diff(made, read).displacement.moved == 0
+
+
+def test_designs_of_arrays_need_only_sizes():
+    small = placefield.Design.from_arrays([1, 2, 3], [1, 1, 1], die=(5, 6, 25, 16), name="small", units_per_micron=1000)
+    assert small.x.tolist() == [5.0] * 3 and small.y.tolist() == [6.0] * 3 and small.die == (5.0, 6.0, 25.0, 16.0)
+    assert (small.name, small.names, small.hpwl(), small.units_per_micron) == ("small", (), None, 1000.0)
+    assert small.movable.tolist() == [0, 1, 2] and small.legality().unplaced == 3
+    assert placefield.Engine.from_design(small, 4).bodies == 3
+    with pytest.raises(ValueError, match="expected a name of one word, found nodes without names"):
+        small.write_pl("out.pl")
+    netted = placefield.Design.from_arrays([2, 4], [2, 2], [0, 10], [0, 0], net_start=[0, 2], pin_node=[0, 1],
+                                           fixed=[1])
+    assert netted.hpwl() == 11.0 and netted.fixed.tolist() == [1] and netted.movable.tolist() == [0]
+    assert placefield.Design.from_arrays([], []).nodes == 0
+
+
+def test_designs_of_arrays_are_placed(tmp_path):
+    cells, rows = 40, [(0.0, 10.0 * r, 10.0, 1.0, 60) for r in range(6)]
+    chain = numpy.stack([numpy.arange(cells), numpy.roll(numpy.arange(cells), 1)], axis=1).ravel()
+    design = placefield.Design.from_arrays(
+        numpy.full(cells, 3.0), numpy.full(cells, 10.0), rows=rows, names=[f"c{k}" for k in range(cells)],
+        net_start=range(0, 2 * cells + 1, 2), pin_node=chain)
+    placed = placefield.place(design, **QUICK)
+    assert placed.legality and placed.hpwl > 0.0
+    placed.design.write_bookshelf(tmp_path / "placed.aux")      # nets without names
+    again = placefield.read_design(tmp_path / "placed.aux")
+    assert numpy.array_equal(again.x, placed.design.x) and again.legality()
+
+
+@pytest.mark.parametrize("change, error, text", [
+    ({"width": [[1.0]]}, ValueError, r"width: expected shape \[nodes\], found \[1, 1\]"),
+    ({"height": [1.0]}, ValueError, r"height: expected shape \[61\], found \[1\]"),
+    ({"height": ["a"] * 61}, TypeError, "height: expected numbers"),
+    ({"height": [-1.0] * 61}, ValueError, "height 0: -1: expected a finite number, not negative"),
+    ({"y": None}, ValueError, "x, y: expected both or none"),
+    ({"x": None, "y": None}, ValueError, "x, y: expected positions, for some nodes are fixed"),
+    ({"x": [numpy.nan] * 61}, ValueError, "x 0: NaN: expected a finite number"),
+    ({"orientation": ["N"]}, ValueError, "orientation: expected 61 values, found 1"),
+    ({"orientation": ["R0"] * 61}, ValueError, "orientation 0: expected N, S, E, W, FN, FS, FE, FW, found 'R0'"),
+    ({"fixed": [61]}, ValueError, "fixed 0: 61 is no node"),
+    ({"fixed": [3, 3]}, ValueError, "fixed 1: 3 is named before"),
+    ({"overlappable": [60]}, ValueError, "overlappable 0: 60 is named before"),
+    ({"fixed": [True] * 61}, TypeError, "fixed: expected whole numbers, found bool"),
+    ({"names": ["a"] * 61}, ValueError, "names 1: 'a' is also number 0"),
+    ({"names": [b"a"] * 61}, TypeError, "names 0: expected text, found bytes"),
+    ({"net_names": ["a"]}, ValueError, "net_names: expected 80 values, found 1"),
+    ({"net_start": [0, 1]}, ValueError, "net_start: expected numbers that rise from 0 to the number of pins"),
+    ({"net_start": None}, ValueError, "net_start: expected numbers that rise"),
+    ({"net_weight": [-1.0] * 80}, ValueError, "net_weight 0: -1: expected a finite number, not negative"),
+    ({"pin_dx": [0.0]}, ValueError, r"pin_dx: expected shape \["),
+    ({"pin_node": None}, ValueError, "net_start: expected pin_node too"),
+    ({"rows": [(1.0, 2.0)]}, ValueError, r"rows: expected shape \[n, 5\], found \[1, 2\]"),
+    ({"rows": [(0.0, 0.0, 0.0, 1.0, 3)]}, ValueError, r"rows 0: .*: expected x, y, a height and a site width above 0"),
+    ({"rows": [(0.0, 0.0, 1.0, 1.0, 2.5)]}, ValueError, "rows 0: .* a whole number of sites"),
+    ({"row_orientation": ["N"]}, ValueError, "row_orientation: expected 6 values, found 1"),
+    ({"die": (0.0, 0.0, 0.0, 1.0)}, ValueError, "die: .* has no area"),
+    ({"die": 3}, ValueError, "die: expected four numbers"),
+])
+def test_arrays_that_make_no_design(spread, change, error, text):
+    arrays = as_arrays(placefield.read_design(spread))
+    with pytest.raises(error, match=text):
+        placefield.Design.from_arrays(**{**arrays, **change})
+    pins = {**arrays, "pin_node": numpy.where(arrays["pin_node"] == 5, 61, arrays["pin_node"])}
+    with pytest.raises(ValueError, match="pin_node .*: 61: expected a node below 61"):
+        placefield.Design.from_arrays(**pins)

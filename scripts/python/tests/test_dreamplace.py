@@ -37,7 +37,7 @@ def test_the_copy_is_the_design_in_words_that_dreamplace_reads(odd, script, tmp_
     assert copy.movable.tolist() == [0, 1, 2, 4] and copy.fixed.tolist() == [3]
     # A name that is taken already is not given again.
     names = copy.names
-    assert names[0] == "a1" and names[2:4] == ["odd1", "p1"] and len(set(names)) == 5
+    assert names[0] == "a1" and names[2:4] == ("odd1", "p1") and len(set(names)) == 5
     assert "1|b" not in names and "end" not in names
     columns = [column.tolist() for column in (copy.width, copy.height, copy.x, copy.y)]
     assert columns == [[8.0, 5.0, 2.0, 1.0, 2.0], [4.0, 4.0, 4.0, 1.0, 4.0], [0.0, 20.0, 10.0, -4.0, 0.0],

@@ -43,6 +43,15 @@ def test_positions_that_fit_no_engine_are_errors(make, density_energy):
         jax.block_until_ready(energy(jax.numpy.zeros((2, 3))))
 
 
+def test_arrays_of_jax_are_not_written(make):
+    engine = make()
+    engine.evaluate(engine.start())
+    out = jax.numpy.zeros((2, 40))
+    with pytest.raises(TypeError, match="out: expected an array that can be written, found one of JAX's"):
+        engine.force(out)
+    assert not out.any()
+
+
 def test_the_example_of_jax_runs(aux, tmp_path):
     command = [sys.executable, str(EXAMPLE), str(aux), str(tmp_path / "out.pl")]
     done = subprocess.run(command, capture_output=True, text=True)

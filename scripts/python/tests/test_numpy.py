@@ -1,9 +1,12 @@
 """The package with NumPy alone."""
 
+import json
+import pathlib
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy
@@ -385,3 +388,165 @@ def test_the_stubs_name_what_there_is():
                 for member in node.body:
                     if isinstance(member, ast.FunctionDef) and member.name != "__init__":
                         assert hasattr(getattr(module, node.name), member.name), (node.name, member.name)
+
+
+def test_outputs_that_the_caller_would_not_see_are_refused(make):
+    engine = make()
+    engine.evaluate(engine.start())
+    rows = [[0.0] * 40, [0.0] * 40]
+    for call in (lambda: engine.force(rows), lambda: engine.gradient(out=rows), lambda: engine.force(tuple(rows))):
+        with pytest.raises(TypeError, match="out: expected an array .*, found (list|tuple)"):
+            call()
+    assert rows == [[0.0] * 40, [0.0] * 40]
+    masked = numpy.ma.zeros((2, 40))
+    for call in (lambda: engine.force(masked), lambda: engine.evaluate(masked),
+                 lambda: engine.set_sizes(masked, masked)):
+        with pytest.raises(TypeError, match="expected an array without a mask"):
+            call()
+
+
+def test_streams_are_for_device_memory(make):
+    engine = make()
+    at = engine.start()
+    engine.evaluate(at)
+    for call in (lambda: engine.evaluate(at, stream=1), lambda: engine.force(stream=1),
+                 lambda: engine.read_evaluation(stream=1), lambda: placefield.dct([1.0], stream=1),
+                 lambda: placefield.solve(numpy.ones((2, 2)), stream=1)):
+        with pytest.raises(ValueError, match="stream: expected none, for the arrays are in host memory"):
+            call()
+
+
+def test_engines_cannot_be_assigned_to(make):
+    engine = make()
+    for name in ("bins", "die", "dtype", "warnings", "typo"):
+        with pytest.raises(AttributeError):
+            setattr(engine, name, 1)
+    assert isinstance(engine.warnings, tuple)
+    with pytest.raises(AttributeError):
+        engine.evaluate(engine.start()).energy = 0.0
+
+
+@pytest.mark.parametrize("options, error, text", [
+    ({"fixed": [(1.0, 2.0), (3.0,)]}, ValueError, "fixed: "),
+    ({"fixed": (1.0, 2.0, 3.0, 4.0)}, ValueError, r"fixed: expected shape \[n, 4\], found \[4\]"),
+    ({"fixed": [("a", "b", "c", "d")]}, TypeError, "fixed: expected numbers, found <U1"),
+    ({"fillers": 3}, ValueError, r"fillers: expected True, False or \(count, width, height\), found 3"),
+    ({"fillers": (2, 1.0)}, ValueError, r"fillers: expected True, False or .*, found \(2, 1.0\)"),
+    ({"fillers": (2.5, 1.0, 1.0)}, ValueError, "fillers: expected True, False or"),
+    ({"fillers": (-1, 1.0, 1.0)}, ValueError, "fillers: expected True, False or"),
+    ({"fillers": "yes"}, ValueError, "fillers: expected True, False or"),
+    ({"regions": [0.5] * 40}, TypeError, "regions: expected whole numbers, found float64"),
+    ({"regions": [0] * 39 + [-1]}, ValueError, "regions 39: -1: expected a whole number from 0 to 4294967295"),
+    ({"regions": 1}, ValueError, "regions: expected one axis, found 0"),
+    ({"fences": [(1.0, 2.0, 3.0, 4.0)]}, ValueError, r"fences: expected shape \[n, 4\], found \[4\]"),
+    ({"macros": [7] * 40}, ValueError, "macros: expected a truth value for each cell"),
+    ({"macros": ["no"] * 40}, TypeError, "macros: expected numbers"),
+])
+def test_arguments_are_refused_in_the_callers_words(make, options, error, text):
+    with pytest.raises(error, match=text):
+        make(**options)
+
+
+def test_other_spellings_of_arguments_are_taken(make, cells):
+    assert make(fillers=numpy.True_, target_density=0.9).bodies > 40 == make(fillers=numpy.False_).bodies
+    assert make(fillers=[numpy.int32(3), 1, 2]).bodies == 43
+    assert make(fixed=[]).bodies == make(fixed=numpy.empty((0, 4))).bodies == 40
+    with pytest.raises(ValueError, match=r"die: expected four numbers, xl, yl, xh and yh, found \(1, 2, 3\)"):
+        placefield.Engine((1, 2, 3), 4, **cells)
+    with pytest.raises(ValueError, match="fixed: expected a truth value for each cell"):
+        make().set_fixed_cells([7] * 40, cells["x"], cells["y"])
+
+
+# By SciPy 1.17.1: dctn and idctn of these numbers along these axes.
+GOLDEN = pathlib.Path(__file__).parents[3] / "tests" / "data" / "scipy_dctn.json"
+
+
+@pytest.mark.parametrize("dtype, close", [("float64", 1e-14), ("float32", 1e-6)])
+def test_dctn_is_scipys(dtype, close):
+    for case in json.loads(GOLDEN.read_text())["cases"]:
+        shape, axes = case["shape"], case["axes"]
+        x = numpy.array(case["x"]).reshape(shape).astype(dtype)
+        for name in ("dctn", "idctn"):
+            for norm, want in case[name].items():
+                want = numpy.array(want).reshape(shape)
+                got = getattr(placefield, name)(x, axes=axes, norm=norm)
+                assert got.dtype == dtype and got.shape == want.shape and got.flags.c_contiguous
+                assert abs(got - want).max() <= close * abs(want).max(), (name, norm, shape, axes)
+                out = numpy.zeros_like(x)
+                assert getattr(placefield, name)(x, axes=axes, norm=norm, out=out) is out
+                assert numpy.array_equal(out, got)
+            default = getattr(placefield, name)(x, axes=axes)
+            assert numpy.array_equal(default, getattr(placefield, name)(x, axes=axes, norm="backward"))
+
+
+def test_dctn_takes_what_scipys_takes():
+    x = numpy.random.default_rng(5).normal(size=(3, 4, 5))
+    before = x.copy()
+    for norm in (None, "forward", "ortho"):
+        back = placefield.idctn(placefield.dctn(x, norm=norm), norm=norm)
+        assert abs(back - x).max() < 1e-14 and numpy.array_equal(x, before)
+    assert numpy.allclose(placefield.dctn(x, axes=-1), 2 * placefield.dct(x), rtol=1e-14)
+    assert numpy.array_equal(placefield.dctn(x, axes=(2, 0)), placefield.dctn(x, axes=(-3, -1)))
+    assert numpy.array_equal(placefield.dctn(x, axes=()), x)
+    assert numpy.array_equal(placefield.dctn([[1, 2], [3, 4]]), placefield.dctn(numpy.array([[1.0, 2.0], [3.0, 4.0]])))
+    # Any memory, also that of the input.
+    want, turned = placefield.dctn(x, axes=0), numpy.zeros((5, 4, 3)).T
+    placefield.dctn(x.T.copy().T, axes=0, out=turned)
+    assert numpy.array_equal(turned, want)
+    assert placefield.dctn(x, axes=0, out=x) is x and numpy.array_equal(x, want)
+    large = numpy.random.default_rng(6).normal(size=(300, 200))
+    assert numpy.array_equal(placefield.dctn(large, threads=1), placefield.dctn(large, threads=3))
+
+
+@pytest.mark.parametrize("options, error, text", [
+    ({"axes": 2}, ValueError, r"axes: expected different axes of 2, found \[2\]"),
+    ({"axes": (0, -2)}, ValueError, r"axes: expected different axes of 2, found \[0, -2\]"),
+    ({"axes": 0.5}, TypeError, "axes: expected whole numbers, found 0.5"),
+    ({"norm": "orthogonal"}, ValueError, "norm: expected backward, forward, ortho or None, found 'orthogonal'"),
+    ({"out": [[0.0] * 3] * 2}, TypeError, "out: expected an array, found list"),
+    ({"out": numpy.zeros((3, 2))}, ValueError, r"out: expected shape \[2, 3\] of float64, found \[3, 2\] of float64"),
+    ({"out": numpy.zeros((2, 3), "float32")}, ValueError, "out: expected shape .* of float64, found .* of float32"),
+    ({"out": numpy.broadcast_to(0.0, (2, 3))}, ValueError, "out: it is read-only"),
+    ({"x": numpy.ones((2, 3), complex)}, TypeError, "x: expected numbers, found complex128"),
+    ({"x": numpy.ones((2, 3), numpy.longdouble)}, TypeError, "x: expected float64 or a shorter type"),
+    ({"x": numpy.ones((2, 0))}, ValueError, "expected sizes of at least 1"),
+])
+def test_dctn_refuses(options, error, text):
+    for transform in (placefield.dctn, placefield.idctn):
+        with pytest.raises(error, match=text):
+            transform(**{"x": numpy.ones((2, 3)), **options})
+
+
+def test_threads_share_plans():
+    """Several lengths, so that plans are dropped and made again, from threads at once."""
+    inputs = [numpy.random.default_rng(n).normal(size=n) for n in (*range(5, 25), 20000)]
+    want = [by_definition("dct", x) if len(x) < 100 else placefield.dct(x) for x in inputs]
+    wrong = []
+
+    def work():
+        for _ in range(10):
+            for x, result in zip(inputs, want):
+                if abs(placefield.dct(x, threads=2) - result).max() > 1e-10:
+                    wrong.append(len(x))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not wrong
+
+
+def test_plans_are_kept():
+    """A transform whose plan is kept takes less than half the time of one that makes its plan."""
+    x, others = numpy.ones(10007), [numpy.ones(n) for n in range(2, 12)]    # a prime takes long to plan
+
+    def least(drop):
+        times = []
+        for _ in range(30):
+            if drop:
+                [placefield.dct(other) for other in others]     # more than are kept
+            start = time.perf_counter()
+            placefield.dct(x)
+            times.append(time.perf_counter() - start)
+        return min(times[1:])
+
+    assert least(drop=False) < least(drop=True) / 2

@@ -7,7 +7,6 @@ use crate::cli::engines::{Chosen, decide, on_cpu, with_precision};
 use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
 use crate::cli::maps::{Element, write_npy};
-use crate::cli::memory;
 #[cfg(feature = "cuda")]
 use crate::cli::options::EngineChoice;
 use crate::cli::options::has_repeats;
@@ -15,6 +14,7 @@ use crate::cli::outputs::Outputs;
 use crate::cli::results::{list, tell};
 use crate::cli::terminal::stdout;
 use crate::engine::Descriptor;
+use crate::memory;
 use crate::transform::{Method, Transform, Transform1d};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
@@ -146,7 +146,7 @@ pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
     let axes = chosen_axes(args, &array.shape)?;
     let precision = args.array.precision(&array);
     // The array, its copy in the working precision, what comes out, and what is worked in.
-    memory::check(&format!("{} values", sizes(&array.shape)), 32 * array.values.len() as u64)?;
+    memory::require(&format!("{} values", sizes(&array.shape)), 32 * array.values.len() as u64)?;
     with_precision!(precision, T => transform::<T>(args, &array, axes))
 }
 
@@ -266,7 +266,7 @@ struct OnCpu;
 impl<T: Element> Transforms<T> for OnCpu {
     fn run(&self, step: Step, shape: &[usize], batch: usize, x: &[T]) -> Result<Vec<T>, Failure> {
         use crate::cpu::transforms::{Plan1d, Plan2d};
-        let mut out = crate::memory::filled(x.len(), T::zero());
+        let mut out = memory::filled(x.len(), T::zero());
         match step {
             Step::Lines(kind) => {
                 Plan1d::batched(kind, shape[0], batch)?.run(x, &mut out)?;

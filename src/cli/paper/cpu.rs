@@ -31,7 +31,7 @@ pub fn cpu_target(threads: usize) -> Result<Target, BenchError> {
             software: None,
             timing: "wall-clock time of one run".to_owned(),
         },
-        free_memory: Box::new(|| crate::cli::memory::available().map(|bytes| bytes as f64)),
+        free_memory: Box::new(|| crate::memory::available().map(|bytes| bytes as f64)),
         peak_bandwidth: None,
         prepare: Box::new(move |work, precision| {
             // Plans take their working memory for the pool they are made in.

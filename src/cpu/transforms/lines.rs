@@ -5,6 +5,7 @@ use super::scratch::Threads;
 use crate::cpu::simd::vectorised;
 use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
+use crate::transform::fft::Ways;
 use crate::transform::line::{Line, Wave};
 use crate::transform::{InputElement, Transform1d};
 use num_complex::Complex;
@@ -40,8 +41,8 @@ fn for_lines<S: InputElement, T: Real>(
 pub(crate) struct Lines<T: Real>(Line<T>);
 
 impl<T: Real> Lines<T> {
-    pub(crate) fn new(n: usize) -> Self {
-        Lines(Line::new(n))
+    pub(crate) fn new(n: usize, ways: Ways) -> Self {
+        Lines(Line::new(n, ways))
     }
 
     /// Returns the number of values in a line.

@@ -29,12 +29,12 @@ impl<T: Real> Plan1d<T> {
     /// Plans `kind` of `batch` lines of `n` values, for the pool this is called in.
     ///
     /// # Errors
-    /// When `n` or `batch` is zero or they are beyond any memory.
+    /// When `n` or `batch` is zero, or there is not enough memory.
     pub fn batched(kind: Transform1d, n: usize, batch: usize) -> Result<Self, ShapeError> {
         check_shape(&[n], batch)?;
-        let lines = Lines::new(n);
+        let lines = Lines::new(n, kind.into());
         let scratch = ScratchLen { shared: 0, per_thread: lines.scratch_len() };
-        Ok(Plan1d { kind, batch, lines, scratch: Scratch::for_this_pool(scratch) })
+        Ok(Plan1d { kind, batch, lines, scratch: Scratch::for_this_pool(scratch)? })
     }
 
     /// Returns the transform.

@@ -30,7 +30,7 @@ impl<T: Real> Plan2d<T> {
     /// memory, for the pool this is called in.
     ///
     /// # Errors
-    /// When `nx`, `ny` or `batch` is zero or they are beyond any memory.
+    /// When `nx`, `ny` or `batch` is zero, or there is not enough memory.
     pub fn batched(
         kind: Transform,
         nx: usize,
@@ -41,7 +41,7 @@ impl<T: Real> Plan2d<T> {
         let shape = [nx, ny];
         check_shape(&shape, batch)?;
         let maps = MapBatch::new(kind, shape, method, batch);
-        let scratch = Scratch::for_this_pool(maps.scratch_len());
+        let scratch = Scratch::for_this_pool(maps.scratch_len())?;
         Ok(Plan2d { shape, batch, method, maps, scratch })
     }
 

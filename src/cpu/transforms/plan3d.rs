@@ -24,7 +24,7 @@ impl<T: Real> Plan3d<T> {
     /// called in.
     ///
     /// # Errors
-    /// When a size or the batch is zero or they are beyond any memory.
+    /// When a size or the batch is zero, or there is not enough memory.
     pub fn batched(
         kind: TransformNd,
         shape: [usize; 3],

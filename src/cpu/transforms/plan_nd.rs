@@ -33,7 +33,7 @@ impl<T: Real> PlanNd<T> {
     /// called in.
     ///
     /// # Errors
-    /// When there is no axis, a size or the batch is zero, or they are beyond any memory.
+    /// When there is no axis, a size or the batch is zero, or there is not enough memory.
     pub fn batched(
         kind: TransformNd,
         shape: &[usize],
@@ -42,7 +42,7 @@ impl<T: Real> PlanNd<T> {
     ) -> Result<Self, ShapeError> {
         check_shape(shape, batch)?;
         let rounds = Rounds::new(kind, shape, method, batch);
-        let scratch = Scratch::for_this_pool(rounds.scratch_len());
+        let scratch = Scratch::for_this_pool(rounds.scratch_len())?;
         Ok(PlanNd { kind, shape: shape.to_vec(), batch, method, rounds, scratch })
     }
 

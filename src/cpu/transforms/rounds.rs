@@ -26,7 +26,7 @@ pub(super) struct Rounds<T: Real> {
 
 /// The transform of all arrays of one round.
 enum Round<T: Real> {
-    Lines(Lines<T>),
+    Lines(Transform1d, Lines<T>),
     Maps(MapBatch<T>),
     Volumes(VolumeTransform<T>),
 }
@@ -35,9 +35,9 @@ impl<T: Real> Rounds<T> {
     /// Plans the rounds of `batch` arrays of `shape`, both checked.
     pub(super) fn new(kind: TransformNd, shape: &[usize], method: Method, batch: usize) -> Self {
         let values = batch * shape.iter().product::<usize>();
-        let map = match kind {
-            TransformNd::Dct => Transform::Dct,
-            TransformNd::Idct => Transform::Idct,
+        let (line, map) = match kind {
+            TransformNd::Dct => (Transform1d::Dct, Transform::Dct),
+            TransformNd::Idct => (Transform1d::Idct, Transform::Idct),
         };
         let mut rounds = Vec::new();
         let mut axes = shape;
@@ -50,7 +50,7 @@ impl<T: Real> Rounds<T> {
             let (rest, last) = axes.split_at(axes.len() - count);
             let arrays = values / last.iter().product::<usize>();
             rounds.push(match *last {
-                [n] => Round::Lines(Lines::new(n)),
+                [n] => Round::Lines(line, Lines::new(n, line.into())),
                 [nx, ny] => Round::Maps(MapBatch::new(map, [nx, ny], method, arrays)),
                 [n0, n1, n2] => Round::Volumes(VolumeTransform::new([n0, n1, n2])),
                 _ => unreachable!("a round has one to three axes"),
@@ -68,7 +68,7 @@ impl<T: Real> Rounds<T> {
     /// Dimensions of every round, in the order they are taken.
     pub(super) fn dimensions(&self) -> impl Iterator<Item = usize> {
         self.rounds.iter().map(|round| match round {
-            Round::Lines(_) => 1,
+            Round::Lines(..) => 1,
             Round::Maps(_) => 2,
             Round::Volumes(_) => 3,
         })
@@ -113,7 +113,7 @@ impl<T: Real> Round<T> {
     /// Returns the number of values of one array.
     fn size(&self) -> usize {
         match self {
-            Round::Lines(lines) => lines.n(),
+            Round::Lines(_, lines) => lines.n(),
             Round::Maps(maps) => maps.size(),
             Round::Volumes(volumes) => volumes.size(),
         }
@@ -121,7 +121,7 @@ impl<T: Real> Round<T> {
 
     fn scratch_len(&self) -> ScratchLen {
         match self {
-            Round::Lines(lines) => ScratchLen { shared: 0, per_thread: lines.scratch_len() },
+            Round::Lines(_, lines) => ScratchLen { shared: 0, per_thread: lines.scratch_len() },
             Round::Maps(maps) => maps.scratch_len(),
             Round::Volumes(volumes) => volumes.scratch_len(),
         }
@@ -135,13 +135,7 @@ impl<T: Real> Round<T> {
         s: &mut Parts<'_, T>,
     ) {
         match self {
-            Round::Lines(lines) => {
-                let kind = match kind {
-                    TransformNd::Dct => Transform1d::Dct,
-                    TransformNd::Idct => Transform1d::Idct,
-                };
-                lines.run(kind, input, output, s.threads);
-            }
+            Round::Lines(kind, lines) => lines.run(*kind, input, output, s.threads),
             Round::Maps(maps) => maps.run(input, &Threshold::none(), output, s),
             Round::Volumes(volumes) => volumes.run(kind, input, output, s),
         }

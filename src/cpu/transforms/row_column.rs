@@ -10,6 +10,7 @@ use super::scratch::{Parts, ScratchLen};
 use crate::memory::reals_mut;
 use crate::real::Real;
 use crate::transform::InputElement;
+use crate::transform::fft::Ways;
 
 /// Plans for maps of one size.
 pub(crate) struct RowColumnMaps<T: Real> {
@@ -19,7 +20,7 @@ pub(crate) struct RowColumnMaps<T: Real> {
 
 impl<T: Real> RowColumnMaps<T> {
     pub(crate) fn new(nx: usize, ny: usize) -> Self {
-        RowColumnMaps { along_x: Lines::new(nx), along_y: Lines::new(ny) }
+        RowColumnMaps { along_x: Lines::new(nx, Ways::Both), along_y: Lines::new(ny, Ways::Both) }
     }
 
     /// Returns the working memory for `maps` maps at once: two of them all.

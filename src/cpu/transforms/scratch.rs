@@ -1,7 +1,7 @@
 //! Working memory of a plan: made with it, used by one run at a time.
 
-use crate::memory::filled;
-use crate::parallel::PerThread;
+use crate::memory::{OutOfMemory, filled, require};
+use crate::parallel::{self, PerThread};
 use crate::real::Real;
 use num_complex::Complex;
 
@@ -45,8 +45,14 @@ impl<T: Real> Scratch<T> {
     }
 
     /// Returns the working memory for the pool this is called in.
-    pub(crate) fn for_this_pool(len: ScratchLen) -> Self {
-        Scratch::new(len, rayon::current_num_threads())
+    ///
+    /// # Errors
+    /// If there is not so much memory.
+    pub(crate) fn for_this_pool(len: ScratchLen) -> Result<Self, OutOfMemory> {
+        let threads = parallel::threads();
+        let numbers = len.shared as u64 + len.per_thread as u64 * threads as u64;
+        require("the arrays of the plan", numbers.saturating_mul(size_of::<Complex<T>>() as u64))?;
+        Ok(Scratch::new(len, threads))
     }
 
     /// Returns its parts.

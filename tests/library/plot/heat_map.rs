@@ -3,7 +3,7 @@
 use super::read::{area, assert_well_formed, embedded, png, svg};
 use crate::common::png::Png;
 use placefield::grid::{BinGrid, Map, Rect};
-use placefield::plot::{Arrows, Format, HeatMap, Scale, Shading, Size};
+use placefield::plot::{Arrows, Curves, Format, HeatMap, PlotError, Scale, Shading, Size};
 
 const DARK: [u8; 3] = [0x44, 0x01, 0x54];
 const BRIGHT: [u8; 3] = [0xfd, 0xe7, 0x25];
@@ -356,4 +356,19 @@ fn text_is_escaped() {
     assert!(text.contains("a&lt;b&gt; &amp; &quot;c&quot; &apos;d&apos;"));
     assert!(text.contains("ρ φ ²"), "letters beyond ASCII stay as they are");
     assert!(text.contains("font-family=\"DejaVu Sans"));
+}
+
+#[test]
+fn pictures_of_too_many_pixels_are_refused() {
+    // 2 m at 2400 dots to the inch are 189,000 pixels a side.
+    let map = Map::filled(2, 2, 1.0);
+    let mut picture = HeatMap::new(&map, grid(100.0, 100.0, 2, 2), Scale::Sequential);
+    picture.size = Size::print(2000.0, 8.0).unwrap().dpi(2400.0);
+    let error = picture.draw().unwrap_err();
+    assert!(matches!(error, PlotError::Pixels { .. }), "{error}");
+    // Curves have pixels in a PNG alone.
+    let curves = Curves { size: picture.size, ..Curves::default() }.draw();
+    let error = curves.encode(Format::Png).unwrap_err();
+    assert!(matches!(error, PlotError::Pixels { .. }), "{error}");
+    assert!(curves.encode(Format::Svg).is_ok());
 }

@@ -21,13 +21,29 @@ Work on arrays in device memory goes to the current stream of PyTorch or CuPy, o
 Options have the names of the program's, with _ for -. One that does not fit is a ValueError with its name.
 """
 
+import math
+import operator
 import sys
 from typing import NamedTuple
 
 import numpy
 
 from . import _placefield
-from ._arrays import as_array, doubles, empty, is_torch, lent, on_device, stream_of
+from ._arrays import (
+    as_array,
+    box,
+    doubles,
+    empty,
+    is_torch,
+    lent,
+    marks,
+    numbers,
+    on_device,
+    output,
+    rectangles,
+    stream_of,
+    whole_numbers,
+)
 from ._designs import (
     Design,
     Diff,
@@ -50,8 +66,8 @@ from ._placefield import Array, Evaluation, __version__, cuda_devices
 
 __all__ = (
     "Array", "Design", "Diff", "Displacement", "Engine", "Evaluation", "Field", "Legality", "Moved", "Picture",
-    "Placement", "Violation", "Wirelength", "cuda_devices", "dct", "dct2", "diff", "heat_map", "idct", "idct2",
-    "idct_idxst", "idxst", "idxst_idct", "legalize", "maps", "place", "read_design", "refine", "solve",
+    "Placement", "Violation", "Wirelength", "cuda_devices", "dct", "dct2", "dctn", "diff", "heat_map", "idct", "idct2",
+    "idct_idxst", "idctn", "idxst", "idxst_idct", "legalize", "maps", "place", "read_design", "refine", "solve",
 )
 
 
@@ -100,21 +116,29 @@ class Engine:
                  fences=(), regions=None, target_density=1.0, fillers=False, seed=1000, dtype="float32", device="cpu",
                  threads=0, pipeline=None):
         self._torch = None      # what placefield.torch has found out
-        options = {"bins": bins, "target_density": target_density, "fillers": fillers is True, "seed": seed,
-                   "dtype": str(numpy.dtype(dtype)), "device": str(device), "threads": threads, "pipeline": pipeline}
-        width = doubles(width, "width")
+        own = None
+        if not isinstance(fillers, (bool, numpy.bool_)):
+            try:
+                count, *size = fillers
+                own = (*whole_numbers([count], "fillers"), *map(float, size))
+            except (TypeError, ValueError):
+                own = ()
+            if len(own) != 3:
+                raise ValueError(f"fillers: expected True, False or (count, width, height), found {fillers!r}")
+        options = {"bins": bins, "target_density": target_density, "fillers": own is None and bool(fillers),
+                   "seed": seed, "dtype": str(numpy.dtype(dtype)), "device": str(device), "threads": threads,
+                   "pipeline": pipeline}
+        width, die = doubles(width, "width"), box(die, "die")
 
         def column(values, default, name):
             return numpy.full(width.shape, default, numpy.float64) if values is None else doubles(values, name)
 
-        rects = numpy.empty((0, 4)) if fixed is None else doubles(fixed, "fixed")
         self._engine = _placefield.Engine(
-            tuple(map(float, die)), width, column(height, 0.0, "height"), column(x, float(die[0]), "x"),
-            column(y, float(die[1]), "y"), rects, row_height,
-            None if macros is None else [bool(mark) for mark in macros],
-            [[tuple(map(float, rect)) for rect in rects] for rects in fences],
-            None if regions is None else [int(region) for region in regions],
-            None if isinstance(fillers, bool) else tuple(fillers), options)
+            die, width, column(height, 0.0, "height"), column(x, die[0], "x"), column(y, die[1], "y"),
+            rectangles(() if fixed is None else fixed, "fixed"), row_height,
+            None if macros is None else marks(macros, "macros"),
+            [rectangles(rects, "fences").tolist() for rects in fences],
+            None if regions is None else whole_numbers(regions, "regions"), own, options)
 
     @classmethod
     def from_design(cls, design, bins=None, *, target_density=1.0, fillers=False, row_blockage=False, seed=1000,
@@ -138,7 +162,7 @@ class Engine:
     dtype = property(lambda self: numpy.dtype(self._engine.dtype), doc="Of positions, maps and forces.")
     device = property(lambda self: self._engine.device, doc='"cpu" or "cuda:N".')
     pipeline = property(lambda self: self._engine.pipeline, doc="How the field is solved.")
-    warnings = property(lambda self: self._engine.warnings, doc="What was odd about the cells, one line each.")
+    warnings = property(lambda self: tuple(self._engine.warnings), doc="What was odd about the cells, one line each.")
 
     # What changes while a placer runs. It takes effect at the next evaluation, which gives what a new engine
     # would; plans and kernels are kept. After an error the engine is as it was.
@@ -152,8 +176,7 @@ class Engine:
     def set_fixed_cells(self, fixed, x, y):
         """Has the movable cells that are marked in `fixed` stay at `x`, `y` from now on, and the others move:
         shape (movable,) each. Those that stay are bodies all the same, which feel no force."""
-        self._engine.set_fixed_cells([bool(mark) for mark in fixed], doubles(x, "x"),
-                                     doubles(y, "y"))
+        self._engine.set_fixed_cells(marks(fixed, "fixed"), doubles(x, "x"), doubles(y, "y"))
 
     def set_blocked_area(self, area):
         """Area that is taken in every bin besides fixed cells, shape (nx, ny), layout units squared; None: none."""
@@ -209,7 +232,7 @@ class Engine:
     def force(self, out=None, *, stream=None):
         """The force on every body, the direction that spreads: layout area times bin widths.
 
-        Of shape (2, bodies) unless `out` is given, which is written and returned.
+        Of shape (2, bodies) unless `out`, an array of the engine's dtype, is given, which is written and returned.
         """
         return self.gradient(out, weight=1.0, stream=stream)
 
@@ -222,7 +245,7 @@ class Engine:
         weights = [] if numpy.ndim(weight) == 0 else [float(of_region) for of_region in weight]
         if out is None:
             out = numpy.zeros((2, self.bodies), self.dtype)
-        target = as_array(out)
+        target = output(out)
         self._engine.gradient(target, weight=1.0 if weights else weight, region_weights=weights,
                               accumulate=accumulate, stream=stream_of(target, stream))
         return out
@@ -292,14 +315,17 @@ def solve(density, bin_size=(1.0, 1.0), *, device=None, pipeline=None, threads=0
     if len(density.shape) != 2:
         raise ValueError(f"density: expected two axes, found {len(density.shape)}")
     bin_size = tuple(map(float, bin_size))
+    stream = stream_of(density, stream)
     if on_device(density):
-        if device is not None and is_torch(density) and str(device) not in (density.device.type, str(density.device)):
-            raise ValueError(f"device: {device}, but the density is on {density.device}")
+        places = ["cuda"]
+        if hasattr(density, "__dlpack_device__"):
+            places.append(f"cuda:{density.__dlpack_device__()[1]}")
+        if device is not None and str(device) not in places:
+            raise ValueError(f"device: {device}, but the density is on {places[-1]}")
         out = []
         if is_torch(density):
             energy = density.new_empty((), dtype=sys.modules["torch"].float64)
             out = [density.new_empty(density.shape) for _ in range(3)] + [energy]
-        stream = stream_of(density, stream)
         made = _placefield.solve_on_device(density, out, bin_size, {"pipeline": pipeline}, stream=stream)
         return Field(*(out or lent(density, made)))
     out = empty(density, (3, *density.shape))
@@ -310,9 +336,10 @@ def solve(density, bin_size=(1.0, 1.0), *, device=None, pipeline=None, threads=0
 
 def _transform(kind, x, threads, stream):
     x = as_array(x)
+    stream = stream_of(x, stream)
     if on_device(x):
         out = [x.new_empty(x.shape)] if is_torch(x) else []
-        made = _placefield.transform_on_device(kind, x, out, stream=stream_of(x, stream))
+        made = _placefield.transform_on_device(kind, x, out, stream=stream)
         return (out or lent(x, made))[0]
     out = empty(x, tuple(x.shape))
     _placefield.transform(kind, x, out, {"threads": threads})
@@ -357,3 +384,72 @@ def idct_idxst(x, *, threads=0, stream=None):
 def idxst_idct(x, *, threads=0, stream=None):
     """The IDXST along x (the second last axis), the IDCT along y (the last one): gives E along x."""
     return _transform("idxst_idct", x, threads, stream)
+
+
+def _transform_n(kind, x, axes, norm, out, threads):
+    array = numbers(x, "x")
+    if array.dtype.itemsize > 8:
+        raise TypeError(f"x: expected float64 or a shorter type, found {array.dtype}")
+    if norm not in (None, "backward", "forward", "ortho"):
+        raise ValueError(f"norm: expected backward, forward, ortho or None, found {norm!r}")
+    dtype = array.dtype if array.dtype == "float32" else numpy.dtype("float64")
+    count = array.ndim
+    try:
+        axes = range(count) if axes is None else [operator.index(axis) for axis in numpy.atleast_1d(axes).tolist()]
+    except TypeError:
+        raise TypeError(f"axes: expected whole numbers, found {axes!r}") from None
+    if not all(-count <= axis < count for axis in axes) or len({axis % count for axis in axes}) < len(axes):
+        raise ValueError(f"axes: expected different axes of {count}, found {list(axes)}")
+    to = out.detach().numpy() if is_torch(out) else out
+    if out is not None:
+        if not isinstance(to, numpy.ndarray):
+            raise TypeError(f"out: expected an array, found {type(out).__name__}")
+        if (to.shape, to.dtype) != (array.shape, dtype):
+            raise ValueError(f"out: expected shape {list(array.shape)} of {dtype}, "
+                             f"found {list(to.shape)} of {to.dtype}")
+        if not to.flags.writeable:
+            raise ValueError("out: it is read-only")
+
+    last = range(count - len(axes), count)
+    values = numpy.array(numpy.moveaxis(array, axes, last), dtype, order="C")
+    lengths = [values.shape[axis] for axis in last]
+    forward, ortho = kind == "dctn", norm == "ortho"
+
+    def scale_first(values, factor):
+        for axis in last:
+            numpy.moveaxis(values, axis, 0)[:1] *= factor
+
+    if ortho and not forward:
+        scale_first(values, math.sqrt(2))
+    made = numpy.empty_like(values) if lengths else values
+    if lengths:
+        _placefield.transform(kind, values, made, {"threads": threads, "axes": len(lengths)})
+    if ortho:
+        made *= math.sqrt(math.prod(2 / n for n in lengths))
+    else:
+        made *= 2.0 ** len(lengths) if forward == (norm != "forward") else 1 / math.prod(lengths)
+    if ortho and forward:
+        scale_first(made, math.sqrt(0.5))
+    made = numpy.moveaxis(made, last, axes)
+    if out is not None:
+        numpy.copyto(to, made)
+        return out
+    made = numpy.ascontiguousarray(made)
+    return sys.modules["torch"].from_numpy(made) if is_torch(x) else made
+
+
+def dctn(x, *, axes=None, norm=None, out=None, threads=0):
+    """The DCT along several axes: scipy.fft.dctn(x, 2, axes=axes, norm=norm).
+
+    x : numbers in host memory; all but float32 are transformed as float64
+    axes : one or several, negative ones counted from the last (default: all)
+    norm : "backward" (the default, or None), "forward" or "ortho", by SciPy's definitions; "backward" is
+        2**len(axes) times what `dct` gives along each axis
+    out : an array of the shape and type of the result, which is written and returned; it may be `x`
+    """
+    return _transform_n("dctn", x, axes, norm, out, threads)
+
+
+def idctn(x, *, axes=None, norm=None, out=None, threads=0):
+    """The inverse of `dctn` with the same `axes` and `norm`: scipy.fft.idctn(x, 2, axes=axes, norm=norm)."""
+    return _transform_n("idctn", x, axes, norm, out, threads)

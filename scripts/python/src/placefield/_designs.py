@@ -10,23 +10,47 @@ from typing import NamedTuple
 import numpy
 
 from . import _placefield
-from ._arrays import as_array, both_doubles, doubles, is_torch, lent, on_device, stream_of
+from ._arrays import (
+    as_array,
+    both_doubles,
+    box,
+    column,
+    doubles,
+    is_torch,
+    lent,
+    on_device,
+    rectangles,
+    stream_of,
+    texts,
+    whole_numbers,
+)
 
 
 class Picture(bytes):
     """The bytes of a picture file. A notebook shows it; `save(path)` writes it."""
 
+    @property
+    def format(self):
+        """"png", "svg" or "pdf"."""
+        return "png" if self.startswith(b"\x89PNG") else "pdf" if self.startswith(b"%PDF") else "svg"
+
     def save(self, path):
-        pathlib.Path(path).write_bytes(self)
+        """Writes the file. Raises ValueError if the path has an ending of another format."""
+        path = pathlib.Path(path)
+        ending = path.suffix.lower()
+        if ending not in ("", f".{self.format}"):
+            raise ValueError(f'{path}: expected a name that ends in .{self.format}, for the picture is of that format: '
+                             f'other formats are drawn by the argument format="png", "svg" or "pdf"')
+        path.write_bytes(self)
 
     def _repr_png_(self):
-        return bytes(self) if self.startswith(b"\x89PNG") else None
+        return bytes(self) if self.format == "png" else None
 
     def _repr_svg_(self):
-        return self.decode() if b"<svg" in self[:200] else None
+        return self.decode() if self.format == "svg" else None
 
     def __repr__(self):
-        return f"<placefield.Picture of {len(self)} bytes>"
+        return f"<placefield.Picture of {len(self)} bytes, {self.format}>"
 
 
 class Violation(NamedTuple):
@@ -152,18 +176,92 @@ class Design(_placefield.Design):
 
     @functools.cached_property
     def names(self):
-        """Names of the nodes, a list."""
-        return self._names()
+        """Names of the nodes, a tuple; empty if they have none."""
+        return tuple(self._names())
 
     @functools.cached_property
     def net_names(self):
-        """Names of the nets, a list; empty where the files give none."""
-        return self._net_names()
+        """Names of the nets, a tuple; empty where the files give none."""
+        return tuple(self._net_names())
 
     @functools.cached_property
     def orientation(self):
-        """How the nodes lie, a list: N, S, E, W, FN, FS, FE or FW."""
-        return self._orientations()
+        """How the nodes lie, a tuple: N, S, E, W, FN, FS, FE or FW."""
+        return tuple(self._orientations())
+
+    @classmethod
+    def from_arrays(cls, width, height, x=None, y=None, *, orientation=None, fixed=(), overlappable=(), names=None,
+                    net_start=None, pin_node=None, pin_dx=None, pin_dy=None, net_weight=None, net_names=None, rows=(),
+                    row_orientation=None, die=None, name="design", units_per_micron=None, row_blockage=False):
+        """A design of the caller's, without files. Arguments are as the attributes of the same names.
+
+        width, height : as the nodes lie, shape (nodes,)
+        x, y : lower-left corners, shape (nodes,) (default: the corner of the die, unless there are fixed nodes)
+        orientation : how the nodes lie, N, S, E, W, FN, FS, FE or FW (default: N)
+        fixed : indices of the nodes that stay and block the area under them
+        overlappable : indices of the nodes that stay, and that others may lie over
+        names : of the nodes, each its own (default: none, and then no placement of it can be written)
+        net_start, pin_node : first pin of every net and the number of pins, shape (nets + 1,); the node of every pin,
+            shape (pins,) (default: the nets are not known)
+        pin_dx, pin_dy : from the centre of the pin's node, as the node lies, shape (pins,) (default: 0)
+        net_weight, net_names : shape (nets,) (default: 1; no names)
+        rows : x, y, height, width of a site and number of sites, shape (rows, 5)
+        row_orientation : of the sites (default: N)
+        die : the area of the design, (xl, yl, xh, yh); `Design.die` is the bounding box of the rows, if there are some
+        name, units_per_micron, row_blockage : as of `read_design`
+
+        Lengths are layout units. Raises ValueError or TypeError, with the argument's name, for what does not fit.
+        """
+        width = doubles(width, "width")
+        if width.ndim != 1:
+            raise ValueError(f"width: expected shape [nodes], found {list(width.shape)}")
+        count = len(width)
+        rows, die = rectangles(rows, "rows", 5), None if die is None else box(die, "die")
+        fixed, overlappable = whole_numbers(fixed, "fixed"), whole_numbers(overlappable, "overlappable")
+        if (x is None) != (y is None):
+            raise ValueError("x, y: expected both or none of them")
+        if x is None and (fixed or overlappable):
+            raise ValueError("x, y: expected positions, for some nodes are fixed")
+        corner = rows[:, :2].min(axis=0) if len(rows) else die or (0.0, 0.0)
+        arrays = {
+            "name": name, "width": width, "height": column(height, "height", count),
+            "x": column(x, "x", count, corner[0]), "y": column(y, "y", count, corner[1]), "placed": x is not None,
+            "orientation": ["N"] * count if orientation is None else texts(orientation, "orientation", count),
+            "fixed": fixed, "overlappable": overlappable,
+            "names": [] if names is None else texts(names, "names", count),
+            "rows": rows, "die": die, "units_per_micron": units_per_micron, "row_blockage": row_blockage,
+            "row_orientation": ["N"] * len(rows) if row_orientation is None
+                               else texts(row_orientation, "row_orientation", len(rows)),
+            "pin_node": None,
+        }
+        of_nets = {"net_start": net_start, "pin_dx": pin_dx, "pin_dy": pin_dy, "net_weight": net_weight,
+                   "net_names": net_names}
+        if pin_node is None:
+            for given, value in of_nets.items():
+                if value is not None:
+                    raise ValueError(f"{given}: expected pin_node too")
+        else:
+            pin_node = whole_numbers(pin_node, "pin_node")
+            net_start = whole_numbers(() if net_start is None else net_start, "net_start")
+            if net_start[:1] != [0] or net_start[-1] != len(pin_node) or sorted(net_start) != net_start:
+                raise ValueError(f"net_start: expected numbers that rise from 0 to the number of pins, {len(pin_node)}")
+            nets, pins = len(net_start) - 1, len(pin_node)
+            arrays |= {
+                "net_start": net_start, "pin_node": pin_node, "pin_dx": column(pin_dx, "pin_dx", pins, 0.0),
+                "pin_dy": column(pin_dy, "pin_dy", pins, 0.0),
+                "net_weight": column(net_weight, "net_weight", nets, 1.0),
+                "net_names": [] if net_names is None else texts(net_names, "net_names", nets),
+            }
+        return cls(_placefield.design_of_arrays(arrays))
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"{name}: a design cannot be changed: `with_positions` returns another one")
+
+    def __reduce__(self):
+        return _unpickled, (type(self), self._state())
+
+    def __delattr__(self, name):
+        raise AttributeError(f"{name}: a design cannot be changed")
 
     def with_positions(self, x, y):
         """The design with its nodes at `x`, `y`: of the movable nodes in their order, shape (movable,), or of all
@@ -214,12 +312,12 @@ class Design(_placefield.Design):
 
         Options are those of `maps` and of `heat_map`. Returns a Picture, which a notebook shows.
         """
+        title, label = _placefield.map_label(picture, convention)
         bins = self._fine_bins() if picture == "cells" and bins is None else bins
         kinds = ["field_x", "field_y"] if picture == "field" else [picture]
-        made = maps(self, kinds=kinds, grid=bins, target_density=target_density, fillers=fillers,
-                    row_blockage=row_blockage, seed=seed, convention=convention, capacity=capacity,
-                    dtype="float64", threads=threads)
-        title, label = _placefield.map_label(picture, convention)
+        made = _placefield.maps(self, None, None, kinds, {
+            "bins": bins, "target_density": target_density, "fillers": fillers, "row_blockage": row_blockage,
+            "seed": seed, "convention": convention, "capacity": capacity, "dtype": "float64", "threads": threads})
         values, arrows = (numpy.hypot(*made), tuple(made)) if picture == "field" else (made[0], None)
         kind = {"density": "target", "cells": "target", "overflow": "overflow", "potential": "diverging",
                 "field_x": "diverging", "field_y": "diverging"}.get(picture, "magnitude")
@@ -243,6 +341,10 @@ class Design(_placefield.Design):
             "HPWL": "none" if self.nets == 0 else f"{self.hpwl():.6e} layout units",
             **{"warning": warning for warning in self.warnings[:1]},
         }, self)
+
+
+def _unpickled(kind, state):
+    return kind(_placefield.design_of_state(state))
 
 
 def _page(title, rows, design):
@@ -336,7 +438,7 @@ def read_design(path, *, lef=None, pl=None, net_weights=None, pin_offset=None, p
     """Reads a design: the Bookshelf files that an .aux file names, or a .def file (.gz, .xz) with its LEF files.
 
     lef : LEF file of a .def design, or a list of them, the one with the technology first
-    pl : a .pl or .def file whose placement is read in place of the design's own
+    pl : one .pl or .def file whose placement is read in place of the design's own
     net_weights : a file of net weights, a name and a weight on each line; other nets keep the design's
     pin_offset : where the .nets file counts pin offsets from, "center" (the default) or "lower-left", as
         IBM-PLACE and UMpack designs have it; `design.warnings` says where the other would suit better
@@ -464,12 +566,13 @@ def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_densit
     if dtype is None:
         found = str(getattr(x, "dtype", "float32")).split(".")[-1]
         dtype = found if found in ("float32", "float64") else "float32"
+    stream = stream_of(x if on_device(x) else y, stream)
     options = {"grid": grid, "target_density": target_density, "fillers": fillers, "row_blockage": row_blockage,
                "seed": seed, "convention": convention, "capacity": capacity, "dtype": str(numpy.dtype(dtype)),
                "pipeline": pipeline, "threads": threads}
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     if on_device(x) or on_device(y):
-        made = _placefield.maps_on_device(design, as_array(x), as_array(y), kinds, options, stream=stream_of(x, stream))
+        made = _placefield.maps_on_device(design, as_array(x), as_array(y), kinds, options, stream=stream)
         return lent(x, [made])[0]
     made = _placefield.maps(design, *both_doubles(x, y), kinds, options)
     if is_torch(x):
@@ -497,10 +600,12 @@ def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", labe
     Returns a Picture, which a notebook shows.
     """
     values = as_array(values)
-    arrows_x, arrows_y = (None, None) if arrows is None else map(as_array, arrows)
-    options = {"die": None if die is None else tuple(map(float, die)), "kind": kind, "title": title,
+    arrows = (None, None) if arrows is None else tuple(map(as_array, arrows))
+    if len(arrows) != 2:
+        raise ValueError(f"arrows: expected two maps, along x and y, found {len(arrows)}")
+    options = {"die": None if die is None else box(die, "die"), "kind": kind, "title": title,
                "subtitle": subtitle, "label": label, "mark": mark,
-               "outlines": None if outlines is None else doubles(outlines, "outlines"),
-               "arrows_x": arrows_x, "arrows_y": arrows_y, "format": format, "scale": scale, "range": range,
+               "outlines": None if outlines is None else rectangles(outlines, "outlines"),
+               "arrows_x": arrows[0], "arrows_y": arrows[1], "format": format, "scale": scale, "range": range,
                "colors": colors, "width": width, "font_size": font_size, "dpi": dpi, "no_title": no_title}
     return Picture(_placefield.heat_map(values, options))

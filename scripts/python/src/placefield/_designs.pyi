@@ -15,6 +15,8 @@ _Term = Callable[
 ]
 
 class Picture(bytes):
+    @property
+    def format(self) -> str: ...
     def save(self, path: _Path) -> None: ...
 
 class Violation(NamedTuple):
@@ -96,11 +98,36 @@ class Design(_placefield.Design):
     @property
     def pin_dy(self) -> NDArray[np.float64]: ...
     @property
-    def names(self) -> list[str]: ...
+    def names(self) -> tuple[str, ...]: ...
     @property
-    def net_names(self) -> list[str]: ...
+    def net_names(self) -> tuple[str, ...]: ...
     @property
-    def orientation(self) -> list[str]: ...
+    def orientation(self) -> tuple[str, ...]: ...
+    @classmethod
+    def from_arrays(
+        cls,
+        width: ArrayLike,
+        height: ArrayLike,
+        x: ArrayLike | None = ...,
+        y: ArrayLike | None = ...,
+        *,
+        orientation: Sequence[str] | None = ...,
+        fixed: ArrayLike = ...,
+        overlappable: ArrayLike = ...,
+        names: Sequence[str] | None = ...,
+        net_start: ArrayLike | None = ...,
+        pin_node: ArrayLike | None = ...,
+        pin_dx: ArrayLike | None = ...,
+        pin_dy: ArrayLike | None = ...,
+        net_weight: ArrayLike | None = ...,
+        net_names: Sequence[str] | None = ...,
+        rows: ArrayLike = ...,
+        row_orientation: Sequence[str] | None = ...,
+        die: tuple[float, float, float, float] | None = ...,
+        name: str = ...,
+        units_per_micron: float | None = ...,
+        row_blockage: bool = ...,
+    ) -> Design: ...
     def with_positions(self, x: ArrayLike, y: ArrayLike) -> Design: ...
     def hpwl(self, x: ArrayLike | None = ..., y: ArrayLike | None = ..., *, weighted: bool = ...) -> float | None: ...
     def wirelength(

@@ -42,6 +42,7 @@ use crate::cpu::simd::{Row, dispatch, vectorised};
 use crate::memory::filled;
 use crate::parallel::{self, PerThread, chunks_mut, each_mut};
 use crate::real::Real;
+use crate::transform::fft::Ways;
 use crate::transform::line::{Line, Wave};
 use crate::transform::{permutation, twiddle};
 use lines::{Dct, Green, Inverse, Write};
@@ -146,7 +147,7 @@ impl<T: Real> ThreePass<T> {
         let panel = 1 + (nx - 1).next_multiple_of(2 * T::LANES);
         let panels = || filled(ny.div_ceil(2 * T::LANES) * panel, T::ROW);
         let longest = along_x.fft.scratch_len().max(along_y.fft.scratch_len());
-        let line = Line::new(ny);
+        let line = Line::new(ny, Ways::Both);
         ThreePass {
             first: FirstLine {
                 coefficients: vec![T::zero(); ny],

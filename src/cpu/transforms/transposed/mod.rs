@@ -82,7 +82,7 @@ struct Tiles {
 impl Tiles {
     /// Makes tiles as few as W columns allow; where there are few, as many for every thread.
     fn new(ny: usize, maps: usize) -> Self {
-        let (fewest, threads) = (ny.div_ceil(W), rayon::current_num_threads());
+        let (fewest, threads) = (ny.div_ceil(W), parallel::threads());
         let count = match fewest * maps < MANY * threads {
             true => fewest.next_multiple_of(threads).min(ny.div_ceil(2)),
             false => fewest,
