@@ -61,7 +61,7 @@ fn cells_outside_the_die_are_clipped_and_counted() {
     assert!(number(&json, "/density/total_area") <= fixed * (1.0 + 1e-12));
     // Area off the die is overflow.
     assert_eq!(number(&json, "/density/overflow_off_die"), 1.0);
-    assert!((number(&json, "/density/overflow_exact") - 1.0).abs() < 1e-12);
+    assert_eq!(number(&json, "/density/overflow_exact"), 1.0);
 }
 
 #[test]
