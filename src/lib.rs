@@ -111,6 +111,8 @@ mod memory;
 mod output;
 pub mod paper;
 mod parallel;
+#[doc = include_str!("pitfalls.md")]
+pub mod pitfalls {}
 pub mod place;
 #[cfg(feature = "plot")]
 pub mod plot;
