@@ -19,7 +19,7 @@ const NETS: usize = CELLS + 1;
 /// Iterations between two looks at the paths.
 const EVERY: usize = 10;
 /// Largest weight of a net.
-const MOST: f64 = 16.0;
+const MOST: f64 = 4.0;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -50,7 +50,7 @@ impl Host for Timing {
         let paths = path_lengths(between.design()?);
         let longest = paths.iter().copied().fold(0.0, f64::max);
         for (path, length) in paths.iter().enumerate() {
-            let gain = 1.0 + 0.5 * (length / longest).powi(8);
+            let gain = 1.0 + 0.2 * (length / longest).powi(8);
             for weight in &mut self.weights[path * NETS..(path + 1) * NETS] {
                 *weight = (*weight * gain).min(MOST);
             }

@@ -597,7 +597,7 @@ fn net_weights_come_from_a_file() {
     std::fs::write(&weights, "# slack\nn0 7.5\nno_such_net 2\n").unwrap();
     let plain = eval_json(&[&aux, &"--engine cpu"]);
     let weighed = eval_json(&[&aux, &"--engine cpu --net-weights", &weights]);
-    let hpwl = |report: &Value, name: &str| report["wirelength"][name].as_f64().unwrap();
+    let hpwl = |report: &Value, name: &str| report[name].as_f64().unwrap();
     let [own, new] = [&plain, &weighed].map(|report| hpwl(report, "hpwl_weighted"));
     let [all, same] = [&plain, &weighed].map(|report| hpwl(report, "hpwl"));
     // HPWL of n0 and of n1: their sum, and with 1 and 2.
@@ -621,7 +621,7 @@ fn heavy_nets_are_placed_shorter() {
     let critical = |more: &[&dyn Words]| {
         place(&aux, &pl, more);
         let eval: &[&dyn Words] = &[&aux, &"--pl", &pl, &"--engine cpu --net-weights", &weights];
-        let report = &eval_json(eval)["wirelength"];
+        let report = eval_json(eval);
         let of = |name: &str| report[name].as_f64().unwrap();
         (of("hpwl_weighted") - of("hpwl")) / 19.0
     };
@@ -673,5 +673,5 @@ fn frames_and_history_show_both_descents() {
     let (first, later): (Vec<usize>, Vec<usize>) = shown.partition(|&frame| frame < second);
     assert!(first.len() > 5 && later.len() > 2, "{first:?} {later:?}");
     assert_eq!(later.last(), Some(&(rows.len() - 1)));
-    assert_eq!(json_of(&json)["iterations"], serde_json::json!(rows.len() - 1));
+    assert_eq!(json_of(&json)["outcome"]["iterations"], serde_json::json!(rows.len() - 1));
 }

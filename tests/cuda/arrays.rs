@@ -479,6 +479,9 @@ fn refused_arrays_leave_the_engine_usable() {
         assert!(matches!(long, CudaError::Length { .. }), "{long}");
         let theirs = other.upload(&host).unwrap();
         assert!(matches!(device(engine.enqueue_energy(layout, &theirs)), CudaError::OtherGpu));
+        // Results of earlier positions are gone.
+        assert!(matches!(engine.read_evaluation(), Err(EngineError::OutOfOrder { .. })));
+        engine.enqueue_energy(Layout::Pairs, &corners).unwrap();
         let options = options.layout(layout);
         let short = device(engine.enqueue_gradient(&options, None, gradient.slice_mut(0..n - 2)));
         assert!(matches!(short, CudaError::Length { .. }), "{short}");
@@ -493,13 +496,14 @@ fn refused_arrays_leave_the_engine_usable() {
     // Pairs are read two at a time, halves are not.
     let odd = device(engine.enqueue_energy(Layout::Pairs, long.slice(1..n + 1)));
     assert!(matches!(odd, CudaError::Misaligned { .. }), "{odd}");
+    engine.enqueue_energy(Layout::Pairs, &corners).unwrap();
     let odd = device(engine.enqueue_gradient(&options, None, gradient.slice_mut(1..n + 1)));
     assert!(matches!(odd, CudaError::Misaligned { .. }), "{odd}");
     let refused =
         engine.enqueue_gradient(&options.weight(f64::NAN), None, gradient.slice_mut(0..n));
     assert!(matches!(refused, Err(EngineError::Weight(_))));
     assert!(gpu.download(&gradient).unwrap().iter().all(|&g| g == 0.0), "nothing was written");
-    // None of it has left a trace: the positions at hand are those before.
+    // A refused gradient leaves the results.
     has(&mut engine, &want, "after what was refused");
     // Halves that begin at an odd value, both ways.
     let halves = [&[0.0], place[0].as_slice(), &place[1]].concat();

@@ -80,7 +80,14 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
     // Where they were ordered, then up to 10 bins from there.
     for shift in [0.0, 20.0 * charge.grid().bin_x()] {
         let now = [charge.initial_x(), charge.initial_y()].map(|v| rounded::<T>(v, shift, 3));
-        let want = reference(charge, &wide(&now[0]), &wide(&now[1]), &field);
+        let mut want = reference(charge, &wide(&now[0]), &wide(&now[1]), &field);
+        if T::PRECISION == Precision::F32 {
+            // Far from zero rounding alone takes cells off the die, and such area does not count.
+            let mut cpu = CpuDensity::new(charge, 0.0);
+            let mut rho = Map::filled(nx, ny, T::zero());
+            want.smoothed.overflow = cpu.smoothed(&now[0], &now[1], &mut rho).overflow;
+            want.own_size.overflow = cpu.exact(&now[0], &now[1]).overflow;
+        }
         let corners = gpu.upload(&pairs(&now[0], &now[1])).unwrap();
         let check_density = |density: &mut Density<T>,
                              (bodies, slots): (&Bodies<T>, Option<&DeviceVec<T>>),

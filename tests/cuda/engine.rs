@@ -161,7 +161,10 @@ fn area_off_the_die_is_overflow_wherever_positions_are() {
             Some(share) => close("area", found.area_off_die, share * all, 1e-6),
             None => assert!(want.area_off_die > 0.0 && want.area_off_die < all),
         }
-        close("area off the die", found.area_off_die, want.area_off_die, 2e-6);
+        // What rounding alone takes off the die counts in f64 only.
+        if share != Some(0.0) {
+            close("area off the die", found.area_off_die, want.area_off_die, 2e-6);
+        }
         close("overflow", found.density.overflow, want.density.overflow, 2e-5);
         let exact = engine.exact_density().unwrap();
         close("exact", exact.overflow, cpu.exact_density().unwrap().overflow, 2e-5);

@@ -53,8 +53,8 @@ def main():
             return None
         # A path's delay is taken as its length: the longer, the more its nets gain.
         long = paths(design, nets, x, y)
-        gain = 1 + 0.5 * (long / long.max()) ** 8
-        weights[:PATHS * NETS] = numpy.minimum(weights[:PATHS * NETS] * numpy.repeat(gain, NETS), 16)
+        gain = 1 + 0.2 * (long / long.max()) ** 8
+        weights[:PATHS * NETS] = numpy.minimum(weights[:PATHS * NETS] * numpy.repeat(gain, NETS), 4)
         weights[:] /= weights.min()
         return weights
 

@@ -630,7 +630,7 @@ def run_example(name, *arguments):
 def test_the_example_of_timing_shortens_the_longest_path():
     (own, own_hpwl), (driven, driven_hpwl) = [
         [float(word.strip(",")) for word in line.split() if word.strip(",").isdigit()] for line in run_example("timing.py")]
-    assert driven < 0.85 * own and driven_hpwl < 1.2 * own_hpwl
+    assert driven < 0.95 * own and driven_hpwl < 1.3 * own_hpwl
 
 
 def test_the_example_of_an_evaluation_runs(spread, tmp_path):

@@ -17,8 +17,8 @@ mod timing;
 #[test]
 fn the_example_shortens_the_longest_path() {
     let [(own, own_hpwl), (driven, driven_hpwl)] = [false, true].map(|d| timing::place(d).unwrap());
-    assert!(driven < 0.85 * own, "{driven} after {own}");
-    assert!(driven_hpwl < 1.2 * own_hpwl, "{driven_hpwl} after {own_hpwl}");
+    assert!(driven < 0.95 * own, "{driven} after {own}");
+    assert!(driven_hpwl < 1.3 * own_hpwl, "{driven_hpwl} after {own_hpwl}");
 }
 
 /// 800 cells, a tenth of them fixed, so that some nets cannot change.
