@@ -104,8 +104,9 @@ fn spread(charge: &Charge, netlist: &Netlist) -> Result<([Vec<f64>; 2], f64), Fa
                 at[axis][i] -= 0.2 * grid.bin_x() * step;
             }
         }
-        for i in 0..bodies {
-            (at[0][i], at[1][i]) = bounds.clamp(i, at[0][i], at[1][i]);
+        let [x, y] = &mut at;
+        for (i, (x, y)) in x.iter_mut().zip(y).enumerate() {
+            (*x, *y) = bounds.clamp(i, *x, *y);
         }
         gamma = base_gamma * schedule::gamma_factor(overflow);
         lambda *= 1.02;
