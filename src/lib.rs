@@ -67,6 +67,12 @@
 //! `spread_gpu` is a spreading loop that never leaves the GPU, with a kernel of its
 //! own (shown in `cuda::interop`).
 //!
+//! `adam` is a global placer with another optimiser, whose result ends legal and refined:
+//!
+#![doc = "```no_run"]
+#![doc = include_str!("../benchmarks/examples/adam.rs")]
+#![doc = "```"]
+//!
 //! `timing` raises net weights between iterations until the longest path is shorter:
 //!
 #![doc = "```no_run"]

@@ -266,7 +266,10 @@ fn print(args: &RefineArgs, opened: &Opened, report: &RefineReport<'_>) -> io::R
     if let (Some(hpwl), Some((was, is))) = (after.hpwl, weighted) {
         let change = 100.0 * (is / was - 1.0);
         let microns = in_microns(&opened.design, hpwl);
-        writeln!(out, "wirelength HPWL {hpwl:.6e}, weighted {is:.6e} ({change:+.2} %){microns}")?;
+        writeln!(
+            out,
+            "wirelength HPWL {hpwl:.6e}, weighted {is:.6e} ({change:+.2} % against given){microns}"
+        )?;
     }
     if let (Some(was), Some(is)) = (legal.overflow, after.overflow) {
         writeln!(out, "overflow   exact {:.4} (before: {:.4})", is.exact, was.exact)?;

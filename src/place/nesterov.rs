@@ -9,6 +9,26 @@
 //! (Lu et al., "ePlace", TODAES 2015, §5). How α is chosen is up to the caller:
 //! the placer backtracks ([`super::placer`]).
 //!
+//! ```
+//! use placefield::place::nesterov::{Nesterov, momentum};
+//!
+//! // The least of (x − 3)² + (y + 1)² in a box from −5 to 2.
+//! let clamp = |_: usize, x: f64, y: f64| (x.clamp(-5.0, 2.0), y.clamp(-5.0, 2.0));
+//! let mut points = Nesterov::new(1);
+//! points.start(&[-4.0], &[1.0], clamp);
+//! let mut a = 1.0;
+//! for _ in 0..50 {
+//!     let [x, y] = points.current.v.each_ref().map(|v| v[0]);
+//!     points.current.g = [vec![2.0 * (x - 3.0)], vec![2.0 * (y + 1.0)]];
+//!     let (momentum, next) = momentum(a);
+//!     points.walk(0.1, momentum, clamp);
+//!     points.accept();
+//!     a = next;
+//! }
+//! let [x, y] = points.current.v.each_ref().map(|v| v[0]);
+//! assert!((x - 2.0).abs() < 1e-3 && (y + 1.0).abs() < 1e-3);
+//! ```
+//!
 //! Parallel over the current rayon pool; sums are over fixed blocks, added in
 //! order in `f64`, so that they are the same bits for any number of threads.
 
@@ -19,33 +39,41 @@ use crate::real::Real;
 pub(super) const BLOCK: usize = 8192;
 
 /// One value per body and axis.
-pub(crate) type Pair<T> = [Vec<T>; 2];
+pub type Pair<T> = [Vec<T>; 2];
 
-/// Both coordinates of u, v and g.
+/// Both coordinates of u, v and g, one value per body each.
 #[derive(Clone, Debug)]
-pub(crate) struct Point<T> {
-    pub(crate) u: Pair<T>,
-    pub(crate) v: Pair<T>,
-    pub(crate) g: Pair<T>,
+pub struct Point<T> {
+    /// Nesterov's other sequence.
+    pub u: Pair<T>,
+    /// The reference point.
+    pub v: Pair<T>,
+    /// The gradient at v, which the caller computes.
+    pub g: Pair<T>,
 }
 
 /// The current point and the one proposed; after [`Nesterov::accept`] the one before.
 #[derive(Clone, Debug)]
-pub(crate) struct Nesterov<T> {
-    pub(crate) current: Point<T>,
-    pub(crate) proposed: Point<T>,
+pub struct Nesterov<T> {
+    /// Where the next step begins.
+    pub current: Point<T>,
+    /// Where the last step led; its gradient is still to be computed.
+    pub proposed: Point<T>,
 }
 
 impl<T: Real> Nesterov<T> {
-    /// Zeros for `bodies` bodies.
-    pub(crate) fn new(bodies: usize) -> Self {
+    /// Returns zeros for `bodies` bodies.
+    pub fn new(bodies: usize) -> Self {
         let zeros = || [vec![T::zero(); bodies], vec![T::zero(); bodies]];
         let point = Point { u: zeros(), v: zeros(), g: zeros() };
         Nesterov { current: point.clone(), proposed: point }
     }
 
-    /// u = v = (x, y), kept where `clamp(i, x, y)` lets body i be.
-    pub(crate) fn start(&mut self, x: &[f64], y: &[f64], clamp: impl Fn(usize, T, T) -> (T, T)) {
+    /// Sets u = v = (x, y), moved to where `clamp(i, x, y)` lets body i be.
+    ///
+    /// # Panics
+    /// When a slice has more values than there are bodies, or `y` fewer than `x`.
+    pub fn start(&mut self, x: &[f64], y: &[f64], clamp: impl Fn(usize, T, T) -> (T, T)) {
         let Point { u, v, .. } = &mut self.current;
         for i in 0..x.len() {
             let (x, y) = clamp(i, T::of(x[i]), T::of(y[i]));
@@ -55,19 +83,22 @@ impl<T: Real> Nesterov<T> {
     }
 
     /// Proposes to stay.
-    pub(super) fn stay(&mut self) {
+    pub fn stay(&mut self) {
         self.proposed.u.clone_from(&self.current.u);
         self.proposed.v.clone_from(&self.current.v);
     }
 
     /// Makes the proposal current.
-    pub(crate) fn accept(&mut self) {
+    pub fn accept(&mut self) {
         std::mem::swap(&mut self.current, &mut self.proposed);
     }
 
     /// Proposes u' = v − step · g and v' = clamp(u' + momentum (u' − u));
     /// returns Σ(v' − v)², which is NaN where u' has a value that is not finite.
-    pub(crate) fn walk(
+    ///
+    /// # Panics
+    /// When a vector has fewer values than there are bodies.
+    pub fn walk(
         &mut self,
         step: T,
         momentum: T,

@@ -1,4 +1,4 @@
-"""adam.py DESIGN.aux OUT.pl: PyTorch's Adam on wirelength plus density. Cells are then made legal and written."""
+"""adam.py DESIGN.aux OUT.pl: PyTorch's Adam on wirelength plus density. Cells are then made legal, refined and written."""
 
 import sys
 
@@ -35,5 +35,6 @@ for iteration in range(201):
         print(f"{iteration:4}  HPWL {design.hpwl(*positions.detach()[:, :movable]):.6e}  overflow {overflow:.4f}")
 
 legal = placefield.legalize(design.with_positions(*positions.detach()[:, :movable]))
-legal.design.write_pl(sys.argv[2])
-print(f"legal: {legal.legality.legal}, HPWL {legal.hpwl:.6e}")
+refined = placefield.refine(legal.design)
+refined.design.write_pl(sys.argv[2])
+print(f"legal: {refined.legality.legal}, HPWL {legal.hpwl:.6e}, refined {refined.hpwl:.6e}")

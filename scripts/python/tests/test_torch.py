@@ -603,4 +603,4 @@ def test_the_example_of_adam_runs(aux, tmp_path):
     overflows = [float(line.split("overflow")[1].split()[0]) for line in lines if "overflow" in line]
     assert overflows[-1] < 0.5 * overflows[0]
     again = placefield.read_design(aux, pl=tmp_path / "out.pl")
-    assert again.legality() and f"HPWL {again.hpwl():.6e}" in lines[-1]
+    assert again.legality() and f"refined {again.hpwl():.6e}" in lines[-1]

@@ -14,6 +14,25 @@ use placefield::wirelength::Netlist;
 #[path = "../../../benchmarks/examples/timing.rs"]
 mod timing;
 
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../benchmarks/examples/adam.rs"]
+mod adam;
+
+#[test]
+fn the_example_of_adam_ends_legal_and_refined() {
+    let (overflow, stages) = adam::place(20).unwrap();
+    assert!(overflow <= 0.08, "overflow {overflow}");
+    let hpwl = |report: Option<f64>| report.unwrap();
+    let [_, legal, refined] = stages.all().map(|(_, of)| hpwl(of.hpwl)).collect::<Vec<f64>>()[..]
+    else {
+        panic!("three stages")
+    };
+    assert!(stages.is_legal() && refined < legal, "{refined} {legal}");
+    // Side by side, each cell is about 6 x 10 from its neighbours.
+    let ideal = (19.0 * 20.0) * (6.0 + 10.0);
+    assert!(refined < 1.6 * ideal, "HPWL {refined}, side by side {ideal}");
+}
+
 #[test]
 fn the_example_shortens_the_longest_path() {
     let [(own, own_hpwl), (driven, driven_hpwl)] = [false, true].map(|d| timing::place(d).unwrap());
