@@ -193,7 +193,6 @@ impl<T: CudaReal> CudaEngine<T> {
         let EngineOptions { pipeline, deterministic, .. } = *options;
         let launching = peers.launch_lock();
         let (stages, planned) = Gpu::join(
-            &gpus,
             || Stages::new(peers, &charge, deterministic),
             || Planned::new(peers, &grid, regions, pipeline, deterministic),
         );

@@ -150,7 +150,6 @@ impl<T: CudaReal> CudaBackend<T> {
         peers.check_reach()?;
         let gpus = gpus(peers);
         let (rest, engine) = Gpu::join(
-            &gpus,
             || Rest::new(&gpus, &charge, netlist),
             || CudaEngine::on_peers(peers, charge.clone(), options),
         );
