@@ -113,9 +113,10 @@ impl<T: CudaReal> CudaBackend<T> {
     /// Places the bodies of `engine`'s charge, connected by `netlist`, on its devices.
     ///
     /// # Errors
-    /// When `netlist` has other movable cells than the charge, kernels cannot be
-    /// compiled, or device memory does not suffice.
+    /// When `engine` is in slot order ([`CudaEngine::use_slots`]), `netlist` has other movable cells
+    /// than the charge, kernels cannot be compiled, or device memory does not suffice.
     pub fn new(engine: CudaEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
+        engine.require_callers_order("a placement")?;
         let rest = Rest::new(&gpus(engine.peers()), engine.charge(), netlist)?;
         CudaBackend::of(engine, rest, netlist)
     }
