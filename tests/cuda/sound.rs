@@ -383,6 +383,24 @@ fn memory_dropped_in_a_capture_is_freed_after_it() {
     assert!(gpu.download(&again).unwrap().iter().all(|&v| v == 2.0));
 }
 
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn slots_asked_for_in_a_capture_that_never_runs_are_found_later() {
+    let (gpu, charge) = (gpu(), mixed(40, 50, 3000, 1.0));
+    let [x, y] = starts(&charge);
+    let mut bodies = Bodies::<f32>::new(&gpu, charge).unwrap();
+    bodies.order(&gpu.upload(&pairs(&x, &y)).unwrap()).unwrap();
+    // Other corners in slot order: the next order differs, and nobody asks it for slots.
+    let mut corners = gpu.upload(&pairs(&y, &x)).unwrap();
+    let mut from = bodies.permutation().unwrap();
+    bodies.order_slots(&mut corners, &mut from).unwrap();
+    // SAFETY: the graph is never launched.
+    drop(unsafe { Graph::capture::<CudaError>(&gpu, || bodies.slot_of().map(|_| ())) }.unwrap());
+    let slot_of = gpu.download(bodies.slot_of().unwrap().indices()).unwrap();
+    let id_of = gpu.download(bodies.id_of().indices()).unwrap();
+    assert!(id_of.iter().enumerate().all(|(slot, &id)| slot_of[id as usize] as usize == slot));
+}
+
 /// A small case for the sanitizers: positions that no placer should give, which device
 /// code may write without anyone having looked at them.
 #[test]
