@@ -46,6 +46,21 @@ fn an_exact_density_leaves_the_statistics_of_the_step() {
     assert_eq!(taken(&mut engine), step);
 }
 
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn timing_an_order_leaves_slot_order_to_the_caller() {
+    let (gpu, charge) = (gpu(), mixed(64, 96, 5000, 0.9));
+    let [x, y] = positions::<f32>(&charge, 40.0, 7);
+    let options = EngineOptions::default();
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options).unwrap();
+    engine.set_positions(&x, &y).unwrap();
+    assert!(engine.order_time(1).unwrap() > 0.0);
+    engine.use_slots(true).unwrap();
+    let slots = gpu.download(engine.positions_device(0)).unwrap();
+    assert!(matches!(engine.order_time(1), Err(EngineError::OutOfOrder { .. })));
+    assert!(engine.is_in_slots() && gpu.download(engine.positions_device(0)).unwrap() == slots);
+}
+
 /// Relative error allowed for sums of areas, and with it for all that follows.
 fn bound<T: Real>() -> f64 {
     if T::PRECISION == Precision::F32 { 2e-6 } else { 1e-12 }

@@ -339,16 +339,14 @@ impl Gpu {
             return Ok(result);
         }
         // The graph may run on any stream: what was enqueued before has to be over.
-        let lenient = Lenient::begin()?;
+        let _lenient = Lenient::begin()?;
+        // Dropped before `_lenient`, also if `body` panics: resources dropped meanwhile are freed,
+        // on the own stream, before waiting is forbidden again.
+        let _reserved = reserved;
         self.wait_for_streams()?;
         let of = Arc::as_ptr(&self.0);
         CURRENT.set(Some(Current { of, stream, capturing: true, for_caller: true }));
-        let result = body();
-        // Resources dropped meanwhile are freed, on the own stream, before waiting is forbidden
-        // again.
-        drop(reserved);
-        drop(lenient);
-        Ok(result)
+        Ok(body())
     }
 
     /// Gives back what is not used any more, once everything enqueued before has run. In a capture
@@ -616,6 +614,8 @@ mod tests {
         assert!(ran.recv_timeout(Duration::from_millis(50)).is_err(), "both wait");
         drop(first);
         assert_eq!([ran.recv(), ran.recv()], [Ok("capture"), Ok("work")]);
-        [capture, work].map(|thread| thread.join().unwrap());
+        for thread in [capture, work] {
+            thread.join().unwrap();
+        }
     }
 }
