@@ -277,6 +277,7 @@ impl<T: CudaReal> CudaBackend<T> {
         if missing {
             return Err(CudaError::Peers("a rank has waited for another in vain".into()).into());
         }
+        self.descents().for_each(Descent::arrived);
         let evaluation = self.work.engine.take_evaluation(found.statistics, found.energy)?;
         if has_marks {
             self.work.ranks[0].gpu.synchronize()?;
