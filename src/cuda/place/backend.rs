@@ -117,7 +117,9 @@ impl<T: CudaReal> CudaBackend<T> {
     /// than the charge, kernels cannot be compiled, or device memory does not suffice.
     pub fn new(engine: CudaEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
         engine.require_callers_order("a placement")?;
-        let rest = Rest::new(&gpus(engine.peers()), engine.charge(), netlist)?;
+        let peers = engine.peers().clone();
+        let _launching = peers.launch_lock();
+        let rest = Rest::new(&gpus(&peers), engine.charge(), netlist)?;
         CudaBackend::of(engine, rest, netlist)
     }
 
@@ -150,6 +152,7 @@ impl<T: CudaReal> CudaBackend<T> {
     ) -> Result<Self, EngineError> {
         peers.check_reach()?;
         let gpus = gpus(peers);
+        let _launching = peers.launch_lock();
         let (rest, engine) = Gpu::join(
             || Rest::new(&gpus, &charge, netlist),
             || CudaEngine::on_peers(peers, charge.clone(), options),
@@ -328,6 +331,11 @@ impl<T: CudaReal> Drop for CudaBackend<T> {
     fn drop(&mut self) {
         // Kernels that write into one rank's memory may run on another one's stream.
         let _ = self.wait_for_ranks();
+        // Giving back graphs and page-locked memory may wait for all of a device's work.
+        let peers = self.work.engine.peers().clone();
+        let _launching = peers.launch_lock();
+        self.proposals = None;
+        self.work.ranks.clear();
     }
 }
 
