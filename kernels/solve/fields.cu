@@ -15,6 +15,7 @@
 #define PF_BATCH 0
 #endif
 static_assert(Fft::BYTES * GROUPS == PF_BYTES, "the host counts shared memory otherwise");
+static_assert(THREADS >= 32, "a whole warp adds up the energy");
 
 /// Sums `partial` by one warp, in an order that depends on `count` alone.
 __device__ __forceinline__ void sum_energy(const double* __restrict__ partial, u32 count, double* __restrict__ energy) {

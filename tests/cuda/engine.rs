@@ -24,6 +24,43 @@ pub(crate) fn positions<T: Real>(charge: &Charge, shift: f64, seed: u64) -> [Vec
     })
 }
 
+/// Overflow and maximum as a caller reads them from the device.
+fn taken(engine: &mut CudaEngine<f32>) -> DensityStats {
+    let (statistics, energy) = engine.evaluation_device(0);
+    let first: [u64; 3] =
+        engine.gpu().download(statistics.slice(0..3)).unwrap().try_into().unwrap();
+    let energy = engine.gpu().download(energy).unwrap()[0];
+    engine.take_evaluation(first.into(), energy).unwrap().density
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn an_exact_density_leaves_the_statistics_of_the_step() {
+    let (gpu, charge) = (gpu(), mixed(64, 96, 5000, 0.9));
+    let [x, y] = positions::<f32>(&charge, 40.0, 7);
+    let options = EngineOptions::default();
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options).unwrap();
+    engine.evaluate(&x, &y).unwrap();
+    let step = taken(&mut engine);
+    assert_ne!(engine.exact_density().unwrap(), step);
+    assert_eq!(taken(&mut engine), step);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn timing_an_order_leaves_slot_order_to_the_caller() {
+    let (gpu, charge) = (gpu(), mixed(64, 96, 5000, 0.9));
+    let [x, y] = positions::<f32>(&charge, 40.0, 7);
+    let options = EngineOptions::default();
+    let mut engine = CudaEngine::<f32>::on(&gpu, charge, &options).unwrap();
+    engine.set_positions(&x, &y).unwrap();
+    assert!(engine.order_time(1).unwrap() > 0.0);
+    engine.use_slots(true).unwrap();
+    let slots = gpu.download(engine.positions_device(0)).unwrap();
+    assert!(matches!(engine.order_time(1), Err(EngineError::OutOfOrder { .. })));
+    assert!(engine.is_in_slots() && gpu.download(engine.positions_device(0)).unwrap() == slots);
+}
+
 /// Relative error allowed for sums of areas, and with it for all that follows.
 fn bound<T: Real>() -> f64 {
     if T::PRECISION == Precision::F32 { 2e-6 } else { 1e-12 }

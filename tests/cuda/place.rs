@@ -11,10 +11,10 @@ use placefield::cpu::wirelength::CpuWirelength;
 use placefield::cuda::interop::cudarc::driver::sys;
 use placefield::cuda::interop::{self, DeviceCells, DeviceTerm, on_stream};
 use placefield::cuda::{
-    CudaBackend, CudaEngine, CudaError, CudaReal, CudaWirelength, DeviceVec, Gpu,
+    CudaBackend, CudaEngine, CudaError, CudaReal, CudaWirelength, DeviceVec, Gpu, Graph,
 };
 use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
-use placefield::engine::{EngineOptions, MapKind};
+use placefield::engine::{Engine, EngineOptions, MapKind};
 use placefield::grid::{BinGrid, Map};
 use placefield::place::{
     Backend, Held, HostBackend, Outcome, PlaceOptions, Placer, Sample, Weights, start,
@@ -24,6 +24,9 @@ use placefield::{Precision, Real};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::Duration;
 
 /// A generated design of `cells` cells, in which one cell is on every 20th net, and all are on a
 /// net of their own.
@@ -492,6 +495,84 @@ fn terms_of_the_caller_are_the_hosts() {
         cpu.accept().unwrap();
         cuda.accept().unwrap();
     }
+}
+
+/// Drops memory of the device while another thread's capture waits for this one, and then begins a
+/// capture itself.
+struct Captures {
+    gpu: Gpu,
+    memory: Option<DeviceVec<f64>>,
+    waiting: Option<JoinHandle<bool>>,
+    refused: Sender<bool>,
+}
+
+/// Whether a graph of nothing can be captured.
+fn captures(gpu: &Gpu) -> Result<(), CudaError> {
+    // SAFETY: nothing is captured.
+    unsafe { Graph::capture(gpu, || Ok(())) }.map(drop)
+}
+
+impl DeviceTerm for Captures {
+    fn enqueue(&mut self, _: &DeviceCells) -> Result<(), CudaError> {
+        let Some(memory) = self.memory.take() else { return Ok(()) };
+        let gpu = self.gpu.clone();
+        self.waiting = Some(spawn(move || captures(&gpu).is_ok()));
+        sleep(Duration::from_millis(100));
+        drop(memory);
+        let refused = matches!(captures(&self.gpu), Err(CudaError::Enqueuing));
+        self.refused.send(refused).unwrap();
+        Ok(())
+    }
+}
+
+impl Drop for Captures {
+    fn drop(&mut self) {
+        let captured = self.waiting.take().is_some_and(|thread| thread.join().unwrap());
+        self.refused.send(captured).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn captures_beside_a_term_of_the_caller_block_no_thread() {
+    let gpu = gpu();
+    let design = design(1_500);
+    let charge = charge(&design, 32);
+    let netlist = Netlist::from_design(&design, 30).unwrap();
+    let [x, y] = scattered(&charge, 9);
+    let mut backend = device::<f64>(&gpu, &charge, &netlist);
+    let (refused, answers) = channel();
+    let memory = Some(gpu.zeros(1000).unwrap());
+    backend.add_term(Captures { gpu: gpu.clone(), memory, waiting: None, refused }).unwrap();
+    let placed = spawn(move || {
+        let weights = Weights { gamma: 50.0, lambda: 1e-3, pin_factor: 1.0, area_factor: 1.0 };
+        backend.start(&x, &y).unwrap();
+        backend.evaluate(&weights).unwrap();
+    });
+    // The term's capture is refused; that of the other thread succeeds.
+    for _ in 0..2 {
+        assert_eq!(answers.recv_timeout(Duration::from_secs(60)), Ok(true));
+    }
+    placed.join().unwrap();
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn an_engine_in_slot_order_is_refused() {
+    let gpu = gpu();
+    let design = design(1_500);
+    let charge = charge(&design, 32);
+    let netlist = Netlist::from_design(&design, 30).unwrap();
+    let [x, y] = scattered(&charge, 9);
+    let mut engine =
+        CudaEngine::<f64>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
+    engine.set_positions(&x, &y).unwrap();
+    engine.use_slots(true).unwrap();
+    let refused = CudaBackend::new(engine, &netlist).err().expect("not the caller's order");
+    assert_eq!(
+        refused.to_string(),
+        "a placement was asked for before the caller's order was asked for"
+    );
 }
 
 #[test]

@@ -164,6 +164,39 @@ fn graphs_of_all_ranks_run_in_step() {
     }
 }
 
+/// Making graphs may wait for all of a device's work, and so for a rank that waits for another.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn graphs_are_made_while_another_thread_solves() {
+    let _gpu = gpu_alone();
+    for devices in places(2) {
+        let peers = Peers::open(&devices).unwrap();
+        let rho = off_axis::<f32>(128, 64);
+        let make = || {
+            let solver = SlabSolver::<f32>::new(&peers, &grid(128, 64)).unwrap();
+            let (rho, fields) = (solver.upload(&rho).unwrap(), solver.fields().unwrap());
+            (solver, rho, fields)
+        };
+        let (mut solver, mut graphed) = (make(), make());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (solver, rho, fields) = &mut solver;
+                for _ in 0..2000 {
+                    solver.solve(rho, fields).unwrap();
+                    peers.synchronize().unwrap();
+                }
+            });
+            for _ in 0..50 {
+                let (solver, rho, fields) = &mut graphed;
+                solver.solve(rho, fields).unwrap();
+                // SAFETY: the graphs are never launched.
+                drop(unsafe { solver.graphs(rho, fields) }.unwrap());
+            }
+        });
+        peers.synchronize().expect("no rank has waited in vain");
+    }
+}
+
 /// A rank that is not asked to work: the others say so within the time that they wait.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]

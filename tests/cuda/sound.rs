@@ -9,6 +9,10 @@ use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cuda::Bodies;
 use placefield::cuda::internals::compile::Code;
 use placefield::cuda::internals::{Density, Descent, DescentBodies, Force};
+use placefield::cuda::interop;
+use placefield::cuda::interop::cudarc::driver::sys::{
+    CUgraphInstantiate_flags, CUstreamCaptureMode,
+};
 use placefield::cuda::transforms::Plan;
 use placefield::cuda::{
     CudaEngine, CudaError, CudaReal, Fields, Gpu, GpuOptions, Graph, RealFft, solver,
@@ -16,6 +20,7 @@ use placefield::cuda::{
 use placefield::engine::{Engine, EngineError, EngineOptions, Layout, MapKind, Pipeline};
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::transform::Transform;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
 
 fn starts(charge: &Charge) -> [Vec<f32>; 2] {
@@ -381,6 +386,79 @@ fn memory_dropped_in_a_capture_is_freed_after_it() {
     let again = gpu.upload(&vec![2f32; n]).unwrap();
     graph.launch().unwrap();
     assert!(gpu.download(&again).unwrap().iter().all(|&v| v == 2.0));
+}
+
+/// A plan waits before it is destroyed, which a capture by the caller forbids its thread.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_panic_in_a_capture_of_the_callers_does_not_break_it() {
+    let gpu = gpu();
+    let ones = gpu.upload(&vec![1f32; 1000]).unwrap();
+    let mut to = gpu.zeros::<f32>(1000).unwrap();
+    let plan = RealFft::<f32>::forward(&gpu, &[64], 1).unwrap();
+    // SAFETY: no memory is made through the context.
+    let stream = unsafe { interop::context(&gpu) }.new_stream().unwrap();
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL).unwrap();
+    let body = || {
+        gpu.copy(&ones, &mut to).unwrap();
+        drop(plan);
+        panic!("of the caller's");
+    };
+    // SAFETY: the stream lives, and `ones` and `to` outlive the graph.
+    let run = || unsafe { interop::on_stream(&gpu, stream.cu_stream(), body) };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    let graph = stream.end_capture(CUgraphInstantiate_flags(0)).expect("not broken");
+    graph.expect("a copy").launch().unwrap();
+    stream.synchronize().unwrap();
+    assert!(gpu.download(&to).unwrap().iter().all(|&v| v == 1.0));
+}
+
+/// An engine with steps in a caller's graph waits for the whole device before it is dropped.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn waits_for_the_device_do_not_break_captures_of_other_threads() {
+    let gpu = gpu();
+    let charge = mixed(64, 64, 1000, 1.0);
+    let [x, y] = starts(&charge);
+    let ones = gpu.upload(&vec![1f32; 1000]).unwrap();
+    let mut to = gpu.zeros::<f32>(1000).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..1000 {
+                let body = || {
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                    gpu.copy(&ones, &mut to)
+                };
+                // SAFETY: the graph is never launched.
+                drop(unsafe { Graph::capture::<CudaError>(&gpu, body) }.expect("not broken"));
+            }
+        });
+        let options = EngineOptions::default();
+        for _ in 0..20 {
+            let mut engine = CudaEngine::<f32>::on(&gpu, charge.clone(), &options).unwrap();
+            engine.evaluate(&x, &y).unwrap();
+            // SAFETY: the graph is never launched.
+            drop(unsafe { Graph::capture(&gpu, || engine.enqueue_step()) }.unwrap());
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn slots_asked_for_in_a_capture_that_never_runs_are_found_later() {
+    let (gpu, charge) = (gpu(), mixed(40, 50, 3000, 1.0));
+    let [x, y] = starts(&charge);
+    let mut bodies = Bodies::<f32>::new(&gpu, charge).unwrap();
+    bodies.order(&gpu.upload(&pairs(&x, &y)).unwrap()).unwrap();
+    // Other corners in slot order: the next order differs, and nobody asks it for slots.
+    let mut corners = gpu.upload(&pairs(&y, &x)).unwrap();
+    let mut from = bodies.permutation().unwrap();
+    bodies.order_slots(&mut corners, &mut from).unwrap();
+    // SAFETY: the graph is never launched.
+    drop(unsafe { Graph::capture::<CudaError>(&gpu, || bodies.slot_of().map(|_| ())) }.unwrap());
+    let slot_of = gpu.download(bodies.slot_of().unwrap().indices()).unwrap();
+    let id_of = gpu.download(bodies.id_of().indices()).unwrap();
+    assert!(id_of.iter().enumerate().all(|(slot, &id)| slot_of[id as usize] as usize == slot));
 }
 
 /// A small case for the sanitizers: positions that no placer should give, which device

@@ -484,6 +484,14 @@ impl<T: CudaReal> Density<T> {
         &self.stats
     }
 
+    /// Enqueues the copy of statistics that [`Density::statistics`] had before.
+    pub(in crate::cuda) fn restore_statistics(
+        &mut self,
+        before: &DeviceVec<u64>,
+    ) -> Result<(), CudaError> {
+        self.gpu.copy(before, &mut self.stats)
+    }
+
     /// Returns the report in the first three of [`Density::statistics`]' values, without the area
     /// off the die: the overflow is right where all cells are on the die.
     pub fn report_of(&self, raw: RawStatistics) -> DensityReport {

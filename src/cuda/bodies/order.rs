@@ -39,7 +39,7 @@ pub(super) struct Ordering {
     listed: DeviceVec<u32>,
     /// With several ranks two halves of `OwnSlots` in the kernels: the slots of this one's bodies.
     own: Option<DeviceVec<u32>>,
-    /// Slot of every body, when `inverted`.
+    /// Slot of every body of the current order, if `inverted`: work enqueued so far writes it.
     slot_of: DeviceVec<u32>,
     inverted: AtomicBool,
     /// The current half of the bodies' ids and records: 0 or 1.
@@ -225,7 +225,8 @@ impl Ordering {
                     .arg(&self.slot_of)
                     .launch(blocks_for(self.slot_of.len()))?;
             }
-            self.inverted.store(true, Relaxed);
+            // A captured launch has not run, and may never run.
+            self.inverted.store(!gpu.is_capturing(), Relaxed);
         }
         Ok(&self.slot_of)
     }

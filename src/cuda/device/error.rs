@@ -128,6 +128,13 @@ pub enum CudaError {
          memory, nor wait"
     )]
     Capturing,
+    /// A capture, or work on another stream, begun by a
+    /// [`DeviceTerm`](crate::cuda::interop::DeviceTerm) that enqueues its work.
+    #[error(
+        "a term of the objective is enqueuing its work on this thread: it can begin neither a \
+         capture nor work on another stream"
+    )]
+    Enqueuing,
     /// A stream of another context than the device's primary one.
     #[error("a stream of another CUDA context than the primary one of this device")]
     OtherContext,

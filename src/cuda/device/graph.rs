@@ -28,7 +28,7 @@ impl Graph {
     /// # Errors
     /// An error of `body`, or the driver's refusal to capture or to instantiate: work that waits
     /// cannot be captured. [`CudaError::Capturing`] inside another capture, and to `body` where it
-    /// asks for memory.
+    /// asks for memory; [`CudaError::Enqueuing`] inside a term of the objective.
     ///
     /// # Safety
     /// The graph keeps the addresses of every buffer, plan and mark `body` uses: they

@@ -2,9 +2,10 @@
 
 use cudarc::driver::sys;
 use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, DriverError};
+use parking_lot::RwLock;
 use std::ffi::c_void;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 
 /// The streams that work has gone to.
 pub(super) struct StreamOrder {

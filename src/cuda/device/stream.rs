@@ -12,13 +12,14 @@ use super::order::Unused;
 use super::probe::driver_version;
 use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
 use cudarc::driver::{CudaEvent, CudaStream, result};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::ptr::{null, null_mut};
 #[cfg(feature = "python")]
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, Scope};
 
 /// The stream of this thread's work for one device, when it is not the device's own, or during a
@@ -48,14 +49,45 @@ const NUMBERS_CAPTURES: (i32, i32) = (12, 3);
 
 thread_local! {
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
+    /// Number of [`NoCapture`]s of this thread, for any device.
+    static GUARDS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this thread has a device for itself or keeps other threads from capturing on one.
+fn blocks_others() -> bool {
+    GUARDS.get() > 0 || CURRENT.get().is_some()
+}
+
+/// Keeps other threads from capturing on a device. A thread may hold any number of them.
+struct NoCapture<'a> {
+    _lock: RwLockReadGuard<'a, ()>,
+}
+
+impl<'a> NoCapture<'a> {
+    /// Waits for the end of another thread's capture, and lets waiting captures go first. A waiting
+    /// capture may wait for this thread, which then goes before it.
+    fn new(capture_lock: &'a RwLock<()>) -> Self {
+        let lock = match blocks_others() {
+            true => capture_lock.read_recursive(),
+            false => capture_lock.read(),
+        };
+        GUARDS.set(GUARDS.get() + 1);
+        NoCapture { _lock: lock }
+    }
+}
+
+impl Drop for NoCapture<'_> {
+    fn drop(&mut self) {
+        GUARDS.set(GUARDS.get() - 1);
+    }
 }
 
 /// The stream that work goes to at present, with its context current on this thread, and no capture
-/// by another thread while this is held. Nothing that enters a second time may be called meanwhile.
+/// by another thread while this is held.
 pub(in crate::cuda) struct StreamGuard<'a> {
     stream: sys::CUstream,
     capturing: bool,
-    _capture_lock: Option<RwLockReadGuard<'a, ()>>,
+    _no_capture: Option<NoCapture<'a>>,
 }
 
 impl StreamGuard<'_> {
@@ -153,10 +185,10 @@ impl Gpu {
     pub(in crate::cuda) fn stream_guard(&self) -> Result<StreamGuard<'_>, CudaError> {
         if let Some(Current { stream, capturing, .. }) = self.current() {
             self.context().bind_to_thread()?;
-            return Ok(StreamGuard { stream, capturing, _capture_lock: None });
+            return Ok(StreamGuard { stream, capturing, _no_capture: None });
         }
         let stream_order = &self.0.stream_order;
-        let capture_lock = stream_order.capture_lock.read().unwrap_or_else(PoisonError::into_inner);
+        let no_capture = NoCapture::new(&stream_order.capture_lock);
         self.context().bind_to_thread()?;
         let stream = self.stream().cu_stream();
         if stream_order.other.load(SeqCst) {
@@ -165,18 +197,16 @@ impl Gpu {
             stream_order.other.store(false, SeqCst);
         }
         stream_order.own.store(true, SeqCst);
-        Ok(StreamGuard { stream, capturing: false, _capture_lock: Some(capture_lock) })
+        Ok(StreamGuard { stream, capturing: false, _no_capture: Some(no_capture) })
     }
 
-    /// Returns both results, computed at the same time by two threads that use these devices. Where
-    /// this thread has one of them for itself, another one would wait for it: then `beside` comes
-    /// first.
+    /// Returns both results, computed at the same time by two threads. If another thread might wait
+    /// for this one, `beside` runs here first.
     pub(in crate::cuda) fn join<A: Send, B>(
-        gpus: &[&Gpu],
         beside: impl FnOnce() -> A + Send,
         here: impl FnOnce() -> B,
     ) -> (A, B) {
-        if gpus.iter().any(|gpu| gpu.current().is_some()) {
+        if blocks_others() {
             return (beside(), here());
         }
         let beside = Mutex::new(Some(beside));
@@ -190,12 +220,12 @@ impl Gpu {
     }
 
     /// Returns the results of `make` on each of several devices, at the same time by a thread for
-    /// each; one after the other where there is one, or this thread has one of them for itself.
+    /// each; one after the other if there is one, or another thread might wait for this one.
     pub(in crate::cuda) fn on_each<R: Send, E: Send>(
         gpus: &[&Gpu],
         make: impl Fn(usize, &Gpu) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, E> {
-        if gpus.len() == 1 || gpus.iter().any(|gpu| gpu.current().is_some()) {
+        if gpus.len() == 1 || blocks_others() {
             return gpus.iter().enumerate().map(|(rank, gpu)| make(rank, gpu)).collect();
         }
         let made: Vec<_> = std::thread::scope(|scope| {
@@ -210,7 +240,9 @@ impl Gpu {
 
     /// Waits for everything on the device, on whichever stream.
     pub(in crate::cuda) fn wait_for_device(&self) -> Result<(), CudaError> {
-        self.stream_guard()?.check_not_capturing()?;
+        // Held during the wait, which would break another thread's capture.
+        let stream = self.stream_guard()?;
+        stream.check_not_capturing()?;
         Ok(self.context().synchronize()?)
     }
 
@@ -268,9 +300,9 @@ impl Gpu {
         let before = CURRENT.get();
         let of = Arc::as_ptr(&self.0);
         let lock = match before {
-            None => Some(
-                self.0.stream_order.capture_lock.write().unwrap_or_else(PoisonError::into_inner),
-            ),
+            // It would wait for this thread.
+            None if blocks_others() => return Err(CudaError::Enqueuing),
+            None => Some(self.0.stream_order.capture_lock.write()),
             // This thread has it for itself already.
             Some(current) if current.of == of && !current.capturing => None,
             Some(_) => return Err(CudaError::Capturing),
@@ -307,16 +339,14 @@ impl Gpu {
             return Ok(result);
         }
         // The graph may run on any stream: what was enqueued before has to be over.
-        let lenient = Lenient::begin()?;
+        let _lenient = Lenient::begin()?;
+        // Dropped before `_lenient`, also if `body` panics: resources dropped meanwhile are freed,
+        // on the own stream, before waiting is forbidden again.
+        let _reserved = reserved;
         self.wait_for_streams()?;
         let of = Arc::as_ptr(&self.0);
         CURRENT.set(Some(Current { of, stream, capturing: true, for_caller: true }));
-        let result = body();
-        // Resources dropped meanwhile are freed, on the own stream, before waiting is forbidden
-        // again.
-        drop(reserved);
-        drop(lenient);
-        Ok(result)
+        Ok(body())
     }
 
     /// Gives back what is not used any more, once everything enqueued before has run. In a capture
@@ -525,5 +555,67 @@ impl Drop for Lenient {
     fn drop(&mut self) {
         // SAFETY: as in `begin`.
         let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread::{sleep, spawn};
+    use std::time::Duration;
+
+    /// Ends a test that would wait for ever.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_waiting_capture_does_not_block_a_thread_that_it_waits_for() {
+        let lock = Arc::new(RwLock::new(()));
+        let (done, finished) = mpsc::channel();
+        spawn(move || {
+            let first = NoCapture::new(&lock);
+            let alone = lock.clone();
+            let capture = spawn(move || drop(alone.write()));
+            while lock.try_read().is_some() {
+                sleep(Duration::from_millis(1));
+            }
+            let second = NoCapture::new(&lock);
+            // The first may go before the second.
+            drop(first);
+            assert!(blocks_others() && !capture.is_finished());
+            drop(second);
+            assert!(!blocks_others());
+            capture.join().unwrap();
+            done.send(()).unwrap();
+        });
+        finished.recv_timeout(PATIENCE).expect("no deadlock");
+    }
+
+    #[test]
+    fn a_waiting_capture_goes_before_later_work_of_other_threads() {
+        let lock = Arc::new(RwLock::new(()));
+        let first = NoCapture::new(&lock);
+        let (order, ran) = mpsc::channel();
+        let start = |name: &'static str, run: fn(&RwLock<()>, &mut dyn FnMut())| {
+            let (lock, order) = (lock.clone(), order.clone());
+            spawn(move || run(&lock, &mut || order.send(name).unwrap()))
+        };
+        let capture = start("capture", |lock, ran| {
+            let _alone = lock.write();
+            ran();
+        });
+        while lock.try_read().is_some() {
+            sleep(Duration::from_millis(1));
+        }
+        let work = start("work", |lock, ran| {
+            let _no_capture = NoCapture::new(lock);
+            ran();
+        });
+        assert!(ran.recv_timeout(Duration::from_millis(50)).is_err(), "both wait");
+        drop(first);
+        assert_eq!([ran.recv(), ran.recv()], [Ok("capture"), Ok("work")]);
+        for thread in [capture, work] {
+            thread.join().unwrap();
+        }
     }
 }

@@ -292,7 +292,10 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Fails where bodies are in slots for the caller too.
-    fn require_callers_order(&self, stage: &'static str) -> Result<(), EngineError> {
+    pub(in crate::cuda) fn require_callers_order(
+        &self,
+        stage: &'static str,
+    ) -> Result<(), EngineError> {
         match self.stages.in_slots {
             false => Ok(()),
             true => {

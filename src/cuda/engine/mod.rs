@@ -193,7 +193,6 @@ impl<T: CudaReal> CudaEngine<T> {
         let EngineOptions { pipeline, deterministic, .. } = *options;
         let launching = peers.launch_lock();
         let (stages, planned) = Gpu::join(
-            &gpus,
             || Stages::new(peers, &charge, deterministic),
             || Planned::new(peers, &grid, regions, pipeline, deterministic),
         );
@@ -507,20 +506,11 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
 
     fn exact_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the exact density", Done::Positions)?;
-        if self.done >= Done::Density {
-            // The device keeps the statistics of one density, and these will take their place. No
-            // new order here: forces are to be gathered in the one that the density saw.
-            self.read_density()?;
-        } else {
+        if self.done < Done::Density {
+            // After a density no new order: forces are gathered in the order that it saw.
             self.prepare()?;
         }
-        self.stages.enqueue_with_barrier(&Stages::<T>::density(true))?;
-        let stats = self.stages.report()?.stats;
-        if (self.captured || self.stages.regions() > 1) && self.done >= Done::Density {
-            // Its statistics are read from the device each time.
-            self.stages.enqueue(&Stages::<T>::density(false))?;
-        }
-        Ok(stats)
+        Ok(self.stages.report_exact()?.stats)
     }
 
     fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {

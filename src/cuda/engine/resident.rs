@@ -315,14 +315,13 @@ impl<T: CudaReal> CudaEngine<T> {
     /// caller's order only.
     ///
     /// # Errors
-    /// When positions were never given, or a device failed.
+    /// When positions were never given or are in slot order, or a device failed.
     pub fn order_time(&mut self, repetitions: usize) -> Result<f64, EngineError> {
         self.require_own_positions("an order")?;
+        self.require_callers_order("the time of an order")?;
         if !self.spread {
             self.prepare()?;
         }
-        self.stages.use_slots(false)?;
-        self.steps = [const { None }; Pipeline::ALL.len()];
         let gpu = self.gpu().clone();
         let time = measure(&gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;
         self.outside_halo = 0;

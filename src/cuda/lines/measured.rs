@@ -183,6 +183,11 @@ mod tests {
         for row in wrong {
             assert_eq!(row.shape(LIMITS), None, "{row:?}");
         }
+        let shape = choose(Role::Fields, 4, (64, 32), LIMITS).unwrap();
+        let fields = Tuned::new(&shape, [1.0, 2.0], [10, 1]);
+        assert!(shape.groups > 1 && fields.shape(LIMITS).is_some());
+        let part_of_a_warp = Tuned { groups: 1, ..fields };
+        assert_eq!(part_of_a_warp.shape(LIMITS), None, "its energy is a whole warp's sum");
         let small = Limits { shared: 48 << 10, threads: 1024 };
         assert!(row.shape(LIMITS).is_some() && row.shape(small).is_none());
         let any = Tuned { resident: usize::MAX, ..row };

@@ -220,6 +220,8 @@ impl Shape {
             && (self.real == 4 || self.keep != SpectrumStorage::Separate)
             && self.room() <= most_elements(self.real)
             && self.threads() <= 1024
+            // One warp of a block of the fields adds up the energy.
+            && (self.role != Role::Fields || self.threads() >= WARP)
             // The barrier of a group of whole warps has a number of its own, of which there are 16.
             && (self.groups < 16 || !(self.per_line() * self.lanes).is_multiple_of(WARP))
             && self.bytes() <= limits.shared

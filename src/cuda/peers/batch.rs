@@ -20,6 +20,7 @@ impl<T: CudaReal> BatchSolver<T> {
     /// # Errors
     /// See [`solver`].
     pub fn new(peers: &Peers, grid: &BinGrid, pipeline: Pipeline) -> Result<Self, CudaError> {
+        let _launching = peers.launch_lock();
         let on = |rank| solver::<T>(peers.gpu(rank), grid, pipeline);
         let solvers = peers.local().map(on).collect::<Result<_, _>>()?;
         Ok(BatchSolver { peers: peers.clone(), solvers })

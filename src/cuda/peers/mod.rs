@@ -37,9 +37,10 @@ use crate::cuda::bodies::{Addresses, MOST_RANKS};
 use crate::cuda::device::{CudaError, Gpu, Graph};
 use crate::hash::Fnv1a;
 use nccl::{Messages, Transfer};
+use parking_lot::{ReentrantMutex, ReentrantMutexGuard};
 use signals::Signals;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Returns where each of `parts` intervals of `0..count` begins, and their end.
 fn divide(count: usize, parts: usize) -> Vec<usize> {
@@ -59,7 +60,7 @@ struct Ranks {
     first: usize,
     count: usize,
     /// Held while barriers are enqueued: every rank needs them in the same order.
-    launch_lock: Mutex<()>,
+    launch_lock: ReentrantMutex<()>,
 }
 
 /// How ranks come by what others have.
@@ -147,7 +148,7 @@ impl Peers {
     /// Returns the ranks on these devices: the first of them, and how many there are in all
     /// processes.
     fn linked(link: Link, gpus: Vec<Gpu>, (first, count): (usize, usize)) -> Peers {
-        let launch_lock = Mutex::default();
+        let launch_lock = ReentrantMutex::default();
         Peers(Arc::new(Ranks { link, gpus, first, count, launch_lock }))
     }
 
@@ -275,9 +276,9 @@ impl Peers {
 
     /// While this is held no other thread enqueues barriers: for calls where the driver may wait
     /// for all of a device's work, as loading code and making graphs, and so for a rank that waits
-    /// itself. Not for calls that enqueue barriers.
-    pub(in crate::cuda) fn launch_lock(&self) -> MutexGuard<'_, ()> {
-        self.0.launch_lock.lock().unwrap_or_else(PoisonError::into_inner)
+    /// itself. A thread may hold it more than once. `None` for one rank, which waits for no other.
+    pub(in crate::cuda) fn launch_lock(&self) -> Option<ReentrantMutexGuard<'_, ()>> {
+        (self.count() > 1).then(|| self.0.launch_lock.lock())
     }
 
     /// Enqueues the transfers between ranks, for each of this process's; not for ranks that reach

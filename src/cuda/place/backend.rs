@@ -113,10 +113,13 @@ impl<T: CudaReal> CudaBackend<T> {
     /// Places the bodies of `engine`'s charge, connected by `netlist`, on its devices.
     ///
     /// # Errors
-    /// When `netlist` has other movable cells than the charge, kernels cannot be
-    /// compiled, or device memory does not suffice.
+    /// When `engine` is in slot order ([`CudaEngine::use_slots`]), `netlist` has other movable cells
+    /// than the charge, kernels cannot be compiled, or device memory does not suffice.
     pub fn new(engine: CudaEngine<T>, netlist: &Netlist) -> Result<Self, EngineError> {
-        let rest = Rest::new(&gpus(engine.peers()), engine.charge(), netlist)?;
+        engine.require_callers_order("a placement")?;
+        let peers = engine.peers().clone();
+        let _launching = peers.launch_lock();
+        let rest = Rest::new(&gpus(&peers), engine.charge(), netlist)?;
         CudaBackend::of(engine, rest, netlist)
     }
 
@@ -149,8 +152,8 @@ impl<T: CudaReal> CudaBackend<T> {
     ) -> Result<Self, EngineError> {
         peers.check_reach()?;
         let gpus = gpus(peers);
+        let _launching = peers.launch_lock();
         let (rest, engine) = Gpu::join(
-            &gpus,
             || Rest::new(&gpus, &charge, netlist),
             || CudaEngine::on_peers(peers, charge.clone(), options),
         );
@@ -277,6 +280,7 @@ impl<T: CudaReal> CudaBackend<T> {
         if missing {
             return Err(CudaError::Peers("a rank has waited for another in vain".into()).into());
         }
+        self.descents().for_each(Descent::arrived);
         let evaluation = self.work.engine.take_evaluation(found.statistics, found.energy)?;
         if has_marks {
             self.work.ranks[0].gpu.synchronize()?;
@@ -327,6 +331,11 @@ impl<T: CudaReal> Drop for CudaBackend<T> {
     fn drop(&mut self) {
         // Kernels that write into one rank's memory may run on another one's stream.
         let _ = self.wait_for_ranks();
+        // Giving back graphs and page-locked memory may wait for all of a device's work.
+        let peers = self.work.engine.peers().clone();
+        let _launching = peers.launch_lock();
+        self.proposals = None;
+        self.work.ranks.clear();
     }
 }
 

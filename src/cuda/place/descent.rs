@@ -22,7 +22,7 @@ use crate::cuda::bodies::{BodyBlocks, BodyForces, Positions, RawStatistics};
 use crate::cuda::device::constants::{DESCENT_NUMBERS as NUMBERS, DESCENT_SUMS as SUMS};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap, Pinned,
-    check_aligned, check_length, function, grid_of,
+    Unused, check_aligned, check_length, function, grid_of,
 };
 use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::CUdeviceptr;
@@ -126,6 +126,9 @@ pub struct Descent<T: CudaReal> {
     /// the step.
     parts: Arc<DeviceVec<f64>>,
     parameters: DeviceVec<f64>,
+    /// The numbers last sent, and whether a copy to `parameters` may still read them.
+    sent: Box<[f64; SENT]>,
+    sending: bool,
     /// Evaluations so far.
     evaluations: u64,
     /// The numbers of an evaluation, and how many evaluations there had been, of each of
@@ -219,6 +222,8 @@ impl<T: CudaReal> Descent<T> {
             total,
             parts: parts.clone(),
             parameters: gpu.zeros(SENT)?,
+            sent: Box::default(),
+            sending: false,
             evaluations: 0,
             sample: Pinned::zeros(gpu, NUMBERS + SAMPLERS)?,
             gpu: gpu.clone(),
@@ -319,23 +324,29 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// Enqueues the copy of the numbers that kernels enqueued from here on, and
-    /// graphs replayed, work with.
+    /// graphs replayed, work with. Waits for the copy before, unless it is known to be done.
     ///
     /// # Errors
     /// When the copy fails.
     pub fn send(&mut self, parameters: &DescentParameters) -> Result<(), CudaError> {
+        if self.sending {
+            self.gpu.synchronize()?;
+        }
         self.next = self.other_than(self.kept.unwrap_or(self.current));
         let DescentParameters { gamma, lambda, pin_factor, area_factor, step, momentum } =
             *parameters;
         let [v, next_v, turn] = [self.current, self.next, self.turn].map(|k| k as f64);
         self.evaluations += 1;
         let number = self.evaluations as f64;
-        let values: [f64; SENT] =
+        *self.sent =
             [gamma, lambda, pin_factor, area_factor, step, momentum, v, next_v, turn, number];
-        // SAFETY: of memory that is not page-locked the driver copies the values before it returns
-        // ("API synchronization behavior" in the manual of its API). On an H100 an iteration at
+        self.sending = true;
+        // For pageable memory a copy only "might be synchronous with respect to host" ("API
+        // synchronization behavior" in NVIDIA's manual of the driver). On an H100 an iteration at
         // adaptec1's statistics took 3 µs longer with page-locked memory.
-        unsafe { self.gpu.write_later(&values, &mut self.parameters) }
+        // SAFETY: the values stay as they are until the copy is done: the next call waits unless
+        // they have arrived, and `drop` leaves them to `Gpu::free`, which waits.
+        unsafe { self.gpu.write_later(&self.sent[..], &mut self.parameters) }
     }
 
     /// γ among the numbers last sent, on the device.
@@ -510,6 +521,11 @@ impl<T: CudaReal> Descent<T> {
         Ok((sample, found[11] != 0.0))
     }
 
+    /// The numbers sent have arrived: all ranks have computed with them what the first received.
+    pub(super) fn arrived(&mut self) {
+        self.sending = false;
+    }
+
     /// Returns where the step's sums of blocks are.
     fn moved(&self) -> CUdeviceptr {
         self.parts.address() + (SUMS * self.blocks.blocks() * size_of::<f64>()) as CUdeviceptr
@@ -530,6 +546,16 @@ impl<T: CudaReal> Descent<T> {
             v: self.v.each_ref().map(pair),
             u: self.u.each_ref().map(pair),
             g: self.g.each_ref().map(pair),
+        }
+    }
+}
+
+impl<T: CudaReal> Drop for Descent<T> {
+    fn drop(&mut self) {
+        if self.sending {
+            let sent = std::mem::take(&mut self.sent);
+            // SAFETY: memory of the host, which nothing reads after the copy enqueued last.
+            unsafe { self.gpu.free(Unused::Other(Box::new(move || drop(sent)))) };
         }
     }
 }

@@ -208,6 +208,18 @@ impl<T: CudaReal> Stages<T> {
         Ok(self.report_of(all))
     }
 
+    /// Enqueues the density at exact sizes and returns its report; waits for it. The devices keep
+    /// the statistics of the density before.
+    pub(in super::super) fn report_exact(&mut self) -> Result<DensityReport, CudaError> {
+        let before = self.ranks.iter().map(|rank| rank.density.statistics().try_clone());
+        let before = before.collect::<Result<Vec<_>, _>>()?;
+        let exact = self.enqueue_with_barrier(&Self::density(true)).and_then(|()| self.report());
+        for (rank, before) in self.ranks.iter_mut().zip(&before) {
+            rank.density.restore_statistics(before)?;
+        }
+        exact
+    }
+
     /// Returns the report of all ranks' statistics.
     pub(in super::super) fn report_of(&self, raw: RawStatistics) -> DensityReport {
         self.ranks[0].density.report_of(raw)

@@ -102,9 +102,11 @@ impl<T: CudaReal> Stages<T> {
     /// Makes the solver of a pipeline, if it is not there yet.
     pub(in super::super) fn plan(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         if self.solvers[pipeline as usize].is_none() {
+            let peers = self.peers.clone();
+            let _launching = peers.launch_lock();
             let (grid, maps) = (self.bodies().grid(), self.regions());
             let asked_for = Some(pipeline);
-            let planned = Planned::new(&self.peers, grid, maps, asked_for, self.deterministic)?;
+            let planned = Planned::new(&peers, grid, maps, asked_for, self.deterministic)?;
             self.take(planned);
         }
         Ok(())

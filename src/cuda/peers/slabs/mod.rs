@@ -46,6 +46,7 @@ impl<T: CudaReal> SlabSolver<T> {
     /// fewer row pairs or panels of columns (128 bytes of complex numbers) than there are ranks;
     /// else when kernels cannot be compiled or memory runs out.
     pub fn new(peers: &Peers, grid: &BinGrid) -> Result<Self, CudaError> {
+        let _launching = peers.launch_lock();
         let (nx, ny, ranks) = (grid.nx(), grid.ny(), three_pass::make(peers, grid)?);
         // Zeros must be there before another rank writes.
         peers.synchronize()?;
@@ -206,9 +207,10 @@ impl<T: CudaReal> SlabSolver<T> {
     ) -> Result<Vec<Graph>, CudaError> {
         self.peers.check_reach()?;
         self.check(rho, fields)?;
+        let peers = self.peers.clone();
+        let _launching = peers.launch_lock();
         let mut graphs = Vec::new();
         for (rank, (rho, fields)) in rho.iter().zip(fields).enumerate() {
-            let peers = self.peers.clone();
             let passes = || {
                 self.first_pass(rank, &rho.as_view())?;
                 peers.barrier_on(rank)?;
