@@ -8,5 +8,6 @@ mod ordinary;
 mod pieces;
 #[cfg(feature = "cli")]
 mod small;
+#[cfg(feature = "cli")]
 mod weights;
 mod wirelength;
