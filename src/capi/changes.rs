@@ -30,7 +30,7 @@ pub unsafe extern "C" fn placefield_engine_sizes(
 /// given, or with fillers the least at which the region's cells fit if that is larger. If bins have
 /// target densities of their own, it is their mean.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_region_targets(
+pub unsafe extern "C" fn placefield_engine_region_target_densities(
     engine: *const EngineHandle,
     target_densities: *mut f64,
     regions: usize,

@@ -720,10 +720,10 @@ placefield_status placefield_engine_sizes(const struct placefield_engine *engine
 // Writes the target density of every region, `regions` of them (placefield_engine_regions): the one
 // given, or with fillers the least at which the region's cells fit if that is larger. If bins have
 // target densities of their own, it is their mean.
-placefield_status placefield_engine_region_targets(const struct placefield_engine *engine,
-                                                   double *target_densities,
-                                                   size_t regions,
-                                                   struct placefield_error *error);
+placefield_status placefield_engine_region_target_densities(const struct placefield_engine *engine,
+                                                            double *target_densities,
+                                                            size_t regions,
+                                                            struct placefield_error *error);
 
 // Gives every body another size, layout units: `bodies` widths and heights, movable cells first,
 // then fillers. Positions are lower-left corners: a cell that grows about its centre is moved by

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { NX = 12, NY = 10, BINS = NX * NY };
+enum { F32 = PLACEFIELD_PRECISION_F32, F64 = PLACEFIELD_PRECISION_F64 };
 static const double PI = 3.14159265358979323846;
 
 static placefield_grid the_grid(void) {
@@ -50,11 +51,11 @@ static double weighted(const placefield_design_options *reading) {
     placefield_design *design = NULL;
     placefield_wirelength *wires = NULL;
     placefield_wirelength_result found;
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_options options = the_options(F64);
     const double x[] = {400, 2000}, y[] = {0, 0};
     CHECK(placefield_design_new("chip.def", reading, &design, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_wirelength_new(design, 0, &options, &wires, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_wirelength_evaluate(wires, PLACEFIELD_PRECISION_F64, x, y, 2, 100, &found, NULL, NULL) ==
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, 2, 100, &found, NULL, NULL) ==
           PLACEFIELD_STATUS_OK);
     CHECK(placefield_wirelength_free(wires, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_design_free(design, NULL) == PLACEFIELD_STATUS_OK);
@@ -164,7 +165,7 @@ static void designs(void) {
     // No demand without a box; both cells share bins of 2000 x 1000 with their lower and upper halves.
     CHECK(maps[0] == 0);
     for (size_t bin = 0; bin < 8; ++bin) CHECK(fabs(maps[5 * 8 + bin] - (bin < 4 ? 0.2 : 0)) < 1e-12);
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_options options = the_options(F64);
     placefield_engine *engine = NULL;
     CHECK(placefield_design_engine(design, 8, 2, 1.0, 0, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);
     size_t movable = 0, bodies = 0;
@@ -199,14 +200,14 @@ static void solves(void) {
     }
     placefield_grid grid = the_grid();
     for (int32_t pipeline = PLACEFIELD_PIPELINE_FASTEST; pipeline <= PLACEFIELD_PIPELINE_THREE_PASS; ++pipeline) {
-        placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+        placefield_options options = the_options(F64);
         options.pipeline = pipeline;
         placefield_solver *solver = NULL;
         placefield_error error;
         CHECK(placefield_solver_new(&grid, &options, &solver, &error) == PLACEFIELD_STATUS_OK);
         CHECK(solver != NULL && error.status == PLACEFIELD_STATUS_OK && error.message[0] == 0);
         double energy = 0.0, want_energy = 0.0;
-        CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F64, rho, phi, ex, ey, BINS, &energy, &error) == PLACEFIELD_STATUS_OK);
+        CHECK(placefield_solver_solve(solver, F64, rho, phi, ex, ey, BINS, &energy, &error) == PLACEFIELD_STATUS_OK);
         double worst = 0.0;
         for (int i = 0; i < NX; ++i) {
             for (int j = 0; j < NY; ++j) {
@@ -224,11 +225,11 @@ static void solves(void) {
         CHECK(placefield_solver_free(solver, NULL) == PLACEFIELD_STATUS_OK);
     }
 
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F32);
+    placefield_options options = the_options(F32);
     placefield_solver *solver = NULL;
     placefield_error error;
     CHECK(placefield_solver_new(&grid, &options, &solver, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, phi_f, ex_f, ey_f, BINS, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_solver_solve(solver, F32, rho_f, phi_f, ex_f, ey_f, BINS, NULL, NULL) == PLACEFIELD_STATUS_OK);
     double worst = 0.0;
     for (int at = 0; at < BINS; ++at) {
         worst = fmax(worst, fmax(fabs(phi[at] - phi_f[at]), fmax(fabs(ex[at] - ex_f[at]), fabs(ey[at] - ey_f[at]))));
@@ -238,49 +239,49 @@ static void solves(void) {
     // A refused call leaves every output as it was.
     float before = phi_f[7];
     rho_f[13] = NAN;
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, phi_f, ex_f, ey_f, BINS, NULL, &error) ==
+    CHECK(placefield_solver_solve(solver, F32, rho_f, phi_f, ex_f, ey_f, BINS, NULL, &error) ==
           PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(strcmp(error.message, "density of bin 13: NaN: expected a finite number") == 0);
     CHECK(error.status == PLACEFIELD_STATUS_BAD_ARGUMENT && phi_f[7] == before);
     rho_f[13] = 1.0F;
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, NULL, phi_f, ex_f, ey_f, BINS, NULL, &error) ==
+    CHECK(placefield_solver_solve(solver, F32, NULL, phi_f, ex_f, ey_f, BINS, NULL, &error) ==
           PLACEFIELD_STATUS_NULL_POINTER);
     CHECK(strcmp(error.message, "density is NULL") == 0);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, NULL, ex_f, ey_f, BINS, NULL, NULL) ==
+    CHECK(placefield_solver_solve(solver, F32, rho_f, NULL, ex_f, ey_f, BINS, NULL, NULL) ==
           PLACEFIELD_STATUS_NULL_POINTER);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, phi_f, NULL, ey_f, BINS, NULL, NULL) ==
+    CHECK(placefield_solver_solve(solver, F32, rho_f, phi_f, NULL, ey_f, BINS, NULL, NULL) ==
           PLACEFIELD_STATUS_NULL_POINTER);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, phi_f, ex_f, NULL, BINS, NULL, NULL) ==
+    CHECK(placefield_solver_solve(solver, F32, rho_f, phi_f, ex_f, NULL, BINS, NULL, NULL) ==
           PLACEFIELD_STATUS_NULL_POINTER);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, phi_f, ex_f, ey_f, BINS + 1, NULL, &error) ==
+    CHECK(placefield_solver_solve(solver, F32, rho_f, phi_f, ex_f, ey_f, BINS + 1, NULL, &error) ==
           PLACEFIELD_STATUS_BAD_LENGTH);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, phi_f, ex_f, ey_f, (size_t)-1, NULL, NULL) ==
+    CHECK(placefield_solver_solve(solver, F32, rho_f, phi_f, ex_f, ey_f, (size_t)-1, NULL, NULL) ==
           PLACEFIELD_STATUS_BAD_LENGTH);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, rho_f + 1, ex_f, ey_f, BINS, NULL, NULL) ==
+    CHECK(placefield_solver_solve(solver, F32, rho_f, rho_f + 1, ex_f, ey_f, BINS, NULL, NULL) ==
           PLACEFIELD_STATUS_BAD_ARGUMENT);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, phi_f, ex_f, ex_f, BINS, NULL, &error) ==
+    CHECK(placefield_solver_solve(solver, F32, rho_f, phi_f, ex_f, ex_f, BINS, NULL, &error) ==
           PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(strcmp(error.message, "field_y overlaps field_x") == 0);
     const float *odd = (const float *)(const void *)((const char *)rho_f + 1);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, odd, phi_f, ex_f, ey_f, BINS, NULL, NULL) ==
+    CHECK(placefield_solver_solve(solver, F32, odd, phi_f, ex_f, ey_f, BINS, NULL, NULL) ==
           PLACEFIELD_STATUS_BAD_ARGUMENT);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F64, rho, phi, ex, ey, BINS, NULL, NULL) ==
+    CHECK(placefield_solver_solve(solver, F64, rho, phi, ex, ey, BINS, NULL, NULL) ==
           PLACEFIELD_STATUS_WRONG_PRECISION);
-    CHECK(placefield_solver_solve(NULL, PLACEFIELD_PRECISION_F32, rho_f, phi_f, ex_f, ey_f, BINS, NULL, NULL) ==
+    CHECK(placefield_solver_solve(NULL, F32, rho_f, phi_f, ex_f, ey_f, BINS, NULL, NULL) ==
           PLACEFIELD_STATUS_NULL_POINTER);
     // An engine's function, a pointer into the stack, a handle that was freed.
     CHECK(placefield_engine_free((placefield_engine *)(void *)solver, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
     CHECK(placefield_solver_free((placefield_solver *)(void *)&grid, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
     CHECK(placefield_solver_free(solver, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_solver_free(solver, &error) == PLACEFIELD_STATUS_BAD_HANDLE);
-    CHECK(placefield_solver_solve(solver, PLACEFIELD_PRECISION_F32, rho_f, phi_f, ex_f, ey_f, BINS, NULL, NULL) ==
+    CHECK(placefield_solver_solve(solver, F32, rho_f, phi_f, ex_f, ey_f, BINS, NULL, NULL) ==
           PLACEFIELD_STATUS_BAD_HANDLE);
     CHECK(placefield_solver_free(NULL, NULL) == PLACEFIELD_STATUS_OK);
 }
 
 static void options_and_grids_are_checked(void) {
     placefield_grid grid = the_grid();
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F32);
+    placefield_options options = the_options(F32);
     placefield_solver *solver = NULL;
     placefield_error error;
     CHECK(placefield_options_init(NULL, sizeof options, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
@@ -342,12 +343,12 @@ static void floats_are_too_coarse_far_away(void) {
     placefield_bodies bodies = the_bodies();
     bodies.fixed = 0;
     placefield_error error;
-    for (int32_t precision = PLACEFIELD_PRECISION_F32; precision <= PLACEFIELD_PRECISION_F64; ++precision) {
+    for (int32_t precision = F32; precision <= F64; ++precision) {
         placefield_options options = the_options(precision);
         placefield_engine *engine = NULL;
         placefield_status status = placefield_engine_new(&grid, &bodies, &options, &engine, &error);
-        CHECK(status == (precision == PLACEFIELD_PRECISION_F64 ? PLACEFIELD_STATUS_OK : PLACEFIELD_STATUS_BAD_ARGUMENT));
-        CHECK(engine != NULL || strstr(error.message, "expected f64, or positions from an origin nearer") != NULL);
+        CHECK(status == (precision == F64 ? PLACEFIELD_STATUS_OK : PLACEFIELD_STATUS_BAD_ARGUMENT));
+        CHECK(engine != NULL || strstr(error.message, "expected F64, or positions from an origin nearer") != NULL);
         CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
     }
 }
@@ -355,7 +356,7 @@ static void floats_are_too_coarse_far_away(void) {
 static void steps(void) {
     placefield_grid grid = the_grid();
     placefield_bodies bodies = the_bodies();
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_options options = the_options(F64);
     placefield_engine *engine = NULL;
     placefield_error error;
     CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, &error) == PLACEFIELD_STATUS_OK);
@@ -366,30 +367,30 @@ static void steps(void) {
     CHECK(x != NULL);
     double *y = x + all, *fx = y + all, *fy = fx + all;
     static double rho[BINS], phi[BINS], ex[BINS], ey[BINS];
-    CHECK(placefield_engine_force(engine, PLACEFIELD_PRECISION_F64, fx, fy, all, &error) == PLACEFIELD_STATUS_OUT_OF_ORDER);
-    CHECK(placefield_engine_start(engine, PLACEFIELD_PRECISION_F64, x, y, all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force(engine, F64, fx, fy, all, &error) == PLACEFIELD_STATUS_OUT_OF_ORDER);
+    CHECK(placefield_engine_start(engine, F64, x, y, all, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(x[2] == 20.0 && y[2] == 4.0);
     placefield_evaluation result;
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, all, &result, &error) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, all, &result, &error) == PLACEFIELD_STATUS_OK);
     CHECK(result.overflow > 0.0 && result.max_density > 0.8 && result.energy > 0.0 && result.area_off_die == 0.0);
-    CHECK(placefield_engine_force(engine, PLACEFIELD_PRECISION_F64, fx, fy, all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force(engine, F64, fx, fy, all, NULL) == PLACEFIELD_STATUS_OK);
     // Half of cell 0, of 4 x 3, off the die is overflow, of 36 in all.
     x[0] = 3.0;
     placefield_evaluation off;
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, all, &off, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, all, &off, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(fabs(off.area_off_die - 6.0) < 1e-9 && off.overflow > 6.0 / 36.0);
     x[0] = 9.0;
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
     double *gradient = malloc(2 * all * sizeof *gradient);
     CHECK(gradient != NULL);
     for (size_t i = 0; i < 2 * all; ++i) gradient[i] = 1.0;
-    CHECK(placefield_engine_gradient(engine, PLACEFIELD_PRECISION_F64, gradient, all, -2.0, 1, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_gradient(engine, F64, gradient, all, -2.0, 1, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(fabs(gradient[1] - (1.0 - 2.0 * fx[1])) < 1e-12 * fabs(fx[1]));
     CHECK(fabs(gradient[all + 2] - (1.0 - 2.0 * fy[2])) < 1e-12 * (1.0 + fabs(fy[2])));
-    CHECK(placefield_engine_gradient(engine, PLACEFIELD_PRECISION_F64, gradient, all, NAN, 0, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
-    CHECK(placefield_engine_gradient(engine, PLACEFIELD_PRECISION_F64, NULL, all, 1.0, 0, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
-    CHECK(placefield_engine_gradient(engine, PLACEFIELD_PRECISION_F64, gradient, 1, 1.0, 0, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
-    CHECK(placefield_engine_gradient(engine, PLACEFIELD_PRECISION_F32, NULL, all, 1.0, 0, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_gradient(engine, F64, gradient, all, NAN, 0, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_engine_gradient(engine, F64, NULL, all, 1.0, 0, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_gradient(engine, F64, gradient, 1, 1.0, 0, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_gradient(engine, F32, NULL, all, 1.0, 0, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
     free(gradient);
     // Device memory is for engines on a device.
     CHECK(placefield_engine_enqueue_energy(engine, x, all, NULL, NULL, &error) != PLACEFIELD_STATUS_OK);
@@ -402,10 +403,10 @@ static void steps(void) {
     CHECK(placefield_engine_exact(engine, &overflow, &largest, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_exact(engine, NULL, NULL, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(overflow > 0.0 && largest > 0.8);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, PLACEFIELD_MAP_DENSITY, rho, BINS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, PLACEFIELD_MAP_POTENTIAL, phi, BINS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, PLACEFIELD_MAP_FIELD_X, ex, BINS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, PLACEFIELD_MAP_FIELD_Y, ey, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_map(engine, F64, PLACEFIELD_MAP_DENSITY, rho, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_map(engine, F64, PLACEFIELD_MAP_POTENTIAL, phi, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_map(engine, F64, PLACEFIELD_MAP_FIELD_X, ex, BINS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_map(engine, F64, PLACEFIELD_MAP_FIELD_Y, ey, BINS, NULL) == PLACEFIELD_STATUS_OK);
     double energy = 0.0;
     for (int at = 0; at < BINS; ++at) energy += phi[at] * rho[at];
     CHECK(fabs(energy - result.energy) < 1e-9 * fabs(energy));
@@ -423,30 +424,31 @@ static void steps(void) {
     CHECK(fabs(fy[2] - want_y) < 1e-12 * (1.0 + fabs(want_y)));
     CHECK(fabs(want_x) > 1e-3 && fabs(want_x - want_y) > 1e-3);
 
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, all - 1, NULL, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, NULL, y, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, NULL, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, all - 1, NULL, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_evaluate(engine, F64, NULL, y, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_evaluate(engine, F64, x, NULL, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
     y[1] = INFINITY;
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, all, NULL, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, all, NULL, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(strcmp(error.message, "y of body 1: inf: expected a finite number") == 0);
     y[1] = 1.0;
     // Results of earlier positions are not taken for those of refused ones.
-    CHECK(placefield_engine_force(engine, PLACEFIELD_PRECISION_F64, fx, fy, all, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_force(engine, PLACEFIELD_PRECISION_F64, fx, fy, all, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, NULL, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, PLACEFIELD_MAP_DENSITY, rho, BINS, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_force(engine, PLACEFIELD_PRECISION_F64, fx, fx, all, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, 9, rho, BINS, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, PLACEFIELD_MAP_DENSITY, rho, NX, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, PLACEFIELD_MAP_DENSITY, NULL, BINS, NULL) ==
+    CHECK(placefield_engine_force(engine, F64, fx, fy, all, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force(engine, F64, fx, fy, all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, x, NULL, all, NULL, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
+    CHECK(placefield_engine_map(engine, F64, PLACEFIELD_MAP_DENSITY, rho, BINS, NULL) ==
+          PLACEFIELD_STATUS_OUT_OF_ORDER);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, all, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force(engine, F64, fx, fx, all, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_engine_map(engine, F64, 9, rho, BINS, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_engine_map(engine, F64, PLACEFIELD_MAP_DENSITY, rho, NX, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_map(engine, F64, PLACEFIELD_MAP_DENSITY, NULL, BINS, NULL) ==
           PLACEFIELD_STATUS_NULL_POINTER);
     float small[4];
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F32, small, small, all, NULL, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
-    CHECK(placefield_engine_force(engine, PLACEFIELD_PRECISION_F32, small, small, all, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
-    CHECK(placefield_engine_start(engine, PLACEFIELD_PRECISION_F32, small, small, all, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F32, 0, small, BINS, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_evaluate(engine, F32, small, small, all, NULL, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_force(engine, F32, small, small, all, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_start(engine, F32, small, small, all, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
+    CHECK(placefield_engine_map(engine, F32, 0, small, BINS, NULL) == PLACEFIELD_STATUS_WRONG_PRECISION);
     CHECK(placefield_engine_bodies(engine, NULL, &all, NULL) == PLACEFIELD_STATUS_NULL_POINTER);
     CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
@@ -473,11 +475,11 @@ static void steps(void) {
 // The energy at `x` and `y` of an engine that was made for `bodies`.
 static double energy_of(const placefield_bodies *bodies, const double *x, const double *y) {
     placefield_grid grid = the_grid();
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_options options = the_options(F64);
     placefield_engine *engine = NULL;
     placefield_evaluation result;
     CHECK(placefield_engine_new(&grid, bodies, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, bodies->movable, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, bodies->movable, &result, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
     return result.energy;
 }
@@ -487,7 +489,7 @@ static void changes(void) {
     placefield_grid grid = the_grid();
     placefield_bodies bodies = the_bodies();
     bodies.fillers = 0, bodies.target_density = 1.0;
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_options options = the_options(F64);
     const double x[CELLS] = {9, 10, 20}, y[CELLS] = {0, 1, 4};
     placefield_engine *engine = NULL;
     placefield_evaluation result;
@@ -496,8 +498,8 @@ static void changes(void) {
     const double width[CELLS] = {5, 3, 2}, height[CELLS] = {1, 2, 6};
     CHECK(placefield_engine_set_sizes(engine, width, height, CELLS, NULL) == PLACEFIELD_STATUS_OK);
     double fx[CELLS], fy[CELLS];
-    CHECK(placefield_engine_force(engine, PLACEFIELD_PRECISION_F64, fx, fy, CELLS, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force(engine, F64, fx, fy, CELLS, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
     placefield_bodies other = bodies;
     other.width = width, other.height = height;
     CHECK(result.energy == energy_of(&other, x, y));
@@ -516,14 +518,14 @@ static void changes(void) {
     taken[2 * NY + 1] = 3.0;
     const double before = result.energy, overflow = result.overflow;
     CHECK(placefield_engine_set_blocked_area(engine, taken, BINS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(result.energy != before);
     CHECK(placefield_engine_set_blocked_area(engine, NULL, BINS, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_set_target_densities(engine, targets, BINS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(result.overflow > overflow);
     CHECK(placefield_engine_set_target_densities(engine, NULL, BINS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(result.energy == before && result.overflow == overflow);
     CHECK(placefield_engine_set_blocked_area(engine, taken, NX, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
     targets[5] = 1.5;
@@ -532,11 +534,11 @@ static void changes(void) {
     // A cell that stays feels no force, wherever it is said to be.
     const uint8_t stays[CELLS] = {0, 1, 0};
     CHECK(placefield_engine_set_fixed_cells(engine, stays, x, y, CELLS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_force(engine, PLACEFIELD_PRECISION_F64, fx, fy, CELLS, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, x, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_force(engine, F64, fx, fy, CELLS, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(fx[1] == 0.0 && fy[1] == 0.0 && fx[0] != 0.0);
     const double energy = result.energy, elsewhere[CELLS] = {9, 30, 20};
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, elsewhere, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, elsewhere, y, CELLS, &result, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(result.energy == energy);
     CHECK(placefield_engine_set_fixed_cells(engine, stays, x, y, 2, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
     CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
@@ -555,8 +557,8 @@ static void changes(void) {
     CHECK(placefield_engine_set_sizes(engine, sizes, sizes + some, some, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_sizes(engine, sizes, sizes, some, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(placefield_engine_sizes(engine, sizes, sizes + some, CELLS, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
-    CHECK(placefield_engine_region_targets(engine, &target, 1, NULL) == PLACEFIELD_STATUS_OK && target == 1.0);
-    CHECK(placefield_engine_region_targets(engine, &target, 2, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_engine_region_target_densities(engine, &target, 1, NULL) == PLACEFIELD_STATUS_OK && target == 1.0);
+    CHECK(placefield_engine_region_target_densities(engine, &target, 2, NULL) == PLACEFIELD_STATUS_BAD_LENGTH);
     free(sizes);
     CHECK(placefield_engine_set_blocked_area(engine, targets, BINS, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_refill(engine, NULL) == PLACEFIELD_STATUS_OK);
@@ -575,7 +577,7 @@ static void *evaluate_many(void *argument) {
     work *mine = argument;
     for (int i = 0; i < 20; ++i) {
         placefield_evaluation result;
-        if (placefield_engine_evaluate(mine->engine, PLACEFIELD_PRECISION_F32, mine->x, mine->y, CELLS, &result, NULL) !=
+        if (placefield_engine_evaluate(mine->engine, F32, mine->x, mine->y, CELLS, &result, NULL) !=
                 PLACEFIELD_STATUS_OK ||
             (i > 0 && result.energy != mine->energy)) {
             mine->energy = NAN;
@@ -591,7 +593,7 @@ static void threads(void) {
     placefield_grid grid = the_grid();
     placefield_bodies bodies = the_bodies();
     bodies.fillers = 0;
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F32);
+    placefield_options options = the_options(F32);
     work both[2] = {{NULL, {9, 10, 20}, {0, 1, 4}, 0}, {NULL, {9, 16, 20}, {0, 12, 4}, 0}};
     placefield_engine *engine = NULL;
     CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, NULL) == PLACEFIELD_STATUS_OK);
@@ -638,7 +640,7 @@ static void regions(void) {
     bodies.fence_width = fw;
     bodies.fence_height = fh;
     placefield_grid grid = the_grid();
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_options options = the_options(F64);
     placefield_engine *engine = NULL;
     CHECK(placefield_engine_new(&grid, &bodies, &options, &engine, &error) == PLACEFIELD_STATUS_OK);
     size_t movable = 0, all = 0, count = 0;
@@ -653,9 +655,9 @@ static void regions(void) {
 
     static double at[2 * 4096], gradient[2 * 4096], weighted[2 * 4096], maps[REGIONS * BINS];
     placefield_evaluation whole, parts[REGIONS];
-    CHECK(placefield_engine_start(engine, PLACEFIELD_PRECISION_F64, at, at + all, all, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_start(engine, F64, at, at + all, all, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_evaluations(engine, parts, REGIONS, NULL) == PLACEFIELD_STATUS_OUT_OF_ORDER);
-    CHECK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, at, at + all, all, &whole, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_evaluate(engine, F64, at, at + all, all, &whole, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_evaluations(engine, parts, REGIONS, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_engine_evaluations(engine, parts, 2, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
     CHECK(strcmp(error.message, "2 regions, expected 3") == 0);
@@ -663,27 +665,27 @@ static void regions(void) {
     CHECK(whole.max_density == fmax(parts[0].max_density, fmax(parts[1].max_density, parts[2].max_density)));
 
     // Outside its fence a region is full: the last column of bins for the first, the first one for the second.
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, PLACEFIELD_MAP_DENSITY, maps, REGIONS * BINS, NULL) ==
+    CHECK(placefield_engine_map(engine, F64, PLACEFIELD_MAP_DENSITY, maps, REGIONS * BINS, NULL) ==
           PLACEFIELD_STATUS_OK);
     CHECK(maps[(NX - 1) * NY] > 0.999 && maps[BINS] > 0.999);
-    CHECK(placefield_engine_map(engine, PLACEFIELD_PRECISION_F64, PLACEFIELD_MAP_DENSITY, maps, BINS, &error) ==
+    CHECK(placefield_engine_map(engine, F64, PLACEFIELD_MAP_DENSITY, maps, BINS, &error) ==
           PLACEFIELD_STATUS_BAD_LENGTH);
     CHECK(strcmp(error.message, "120 bins, expected 3 \xc3\x97 12 \xc3\x97 10") == 0);
 
     const double weights[REGIONS] = {-1.0, -3.0, 0.5};
-    CHECK(placefield_engine_gradient(engine, PLACEFIELD_PRECISION_F64, gradient, all, -1.0, 0, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_engine_region_gradient(engine, PLACEFIELD_PRECISION_F64, weighted, all, weights, REGIONS, 0, NULL) ==
+    CHECK(placefield_engine_gradient(engine, F64, gradient, all, -1.0, 0, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_engine_region_gradient(engine, F64, weighted, all, weights, REGIONS, 0, NULL) ==
           PLACEFIELD_STATUS_OK);
     for (size_t i = 0; i < all; ++i) {
         double weight = -weights[of_bodies[i]];
         CHECK(weighted[i] == weight * gradient[i] && weighted[all + i] == weight * gradient[all + i]);
     }
-    CHECK(placefield_engine_region_gradient(engine, PLACEFIELD_PRECISION_F64, weighted, all, weights, 2, 0, NULL) ==
+    CHECK(placefield_engine_region_gradient(engine, F64, weighted, all, weights, 2, 0, NULL) ==
           PLACEFIELD_STATUS_BAD_LENGTH);
-    CHECK(placefield_engine_region_gradient(engine, PLACEFIELD_PRECISION_F64, weighted, all, NULL, REGIONS, 0, NULL) ==
+    CHECK(placefield_engine_region_gradient(engine, F64, weighted, all, NULL, REGIONS, 0, NULL) ==
           PLACEFIELD_STATUS_NULL_POINTER);
     static float narrow[2 * 4096];
-    CHECK(placefield_engine_region_gradient(engine, PLACEFIELD_PRECISION_F32, narrow, all, weights, REGIONS, 0, NULL) ==
+    CHECK(placefield_engine_region_gradient(engine, F32, narrow, all, weights, REGIONS, 0, NULL) ==
           PLACEFIELD_STATUS_WRONG_PRECISION);
     CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
 
@@ -769,7 +771,7 @@ static void arrays(void) {
     CHECK(placefield_design_write(design, "made.pl", NULL) == PLACEFIELD_STATUS_FILE_FAILED);
     CHECK(placefield_design_free(design, NULL) == PLACEFIELD_STATUS_OK);
     // A placement is written with names.
-    char text[SMALL + 1][4];
+    char text[SMALL + 1][16];
     const char *names[SMALL + 1];
     placefield_design_arrays named = the_arrays();
     for (int i = 0; i <= SMALL; ++i) {
@@ -842,11 +844,10 @@ static void arrays(void) {
 // Wirelength, its gradient, and weights of the caller's.
 static void wirelengths(void) {
     placefield_design *design = the_design();
-    placefield_options options = the_options(PLACEFIELD_PRECISION_F64);
+    placefield_options options = the_options(F64);
     placefield_wirelength *wires = NULL;
     placefield_wirelength_result found, other;
     placefield_error error;
-    const int32_t f64 = PLACEFIELD_PRECISION_F64;
     enum { BODIES = SMALL + 3 };
     double x[BODIES] = {0}, y[BODIES] = {0}, gradient[2 * BODIES], unused[2 * BODIES], weights[SMALL_NETS], hpwl = 0;
     CHECK(placefield_design_cells(design, x, y, NULL, NULL, SMALL, NULL) == PLACEFIELD_STATUS_OK);
@@ -857,19 +858,19 @@ static void wirelengths(void) {
     CHECK(placefield_wirelength_new(design, 0, &options, &wires, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     options.device = PLACEFIELD_CPU;
     CHECK(placefield_wirelength_new(design, 0, &options, &wires, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, SMALL, 2, &found, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, SMALL, 2, &found, NULL, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_design_hpwl(design, &hpwl, NULL) == PLACEFIELD_STATUS_OK && fabs(found.hpwl - hpwl) < 1e-9 * hpwl);
     CHECK(found.smooth > 0 && found.smooth < found.hpwl);
     // Fillers have no part in it, and the gradient is the derivative.
     for (int i = 0; i < 2 * BODIES; ++i) gradient[i] = 9;
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, BODIES, 2, &other, gradient, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, BODIES, 2, &other, gradient, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(other.smooth == found.smooth && gradient[SMALL] == 0 && gradient[2 * BODIES - 1] == 0);
     for (int i = 0; i < SMALL; i += 13) {
         const double step = 1e-5;
         placefield_wirelength_result ends[2];
         for (int end = 0; end < 2; ++end) {
             y[i] += end == 0 ? step : -2 * step;
-            CHECK(placefield_wirelength_evaluate(wires, f64, x, y, BODIES, 2, &ends[end], unused, NULL) ==
+            CHECK(placefield_wirelength_evaluate(wires, F64, x, y, BODIES, 2, &ends[end], unused, NULL) ==
                   PLACEFIELD_STATUS_OK);
         }
         y[i] += step;
@@ -878,31 +879,31 @@ static void wirelengths(void) {
     // Twice the weights are twice the wirelength; NULL gives back the design's.
     for (int net = 0; net < SMALL_NETS; ++net) weights[net] = 2;
     CHECK(placefield_wirelength_set_weights(wires, weights, SMALL_NETS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, SMALL, 2, &other, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, SMALL, 2, &other, NULL, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(fabs(other.hpwl - 2 * found.hpwl) < 1e-9 * hpwl && fabs(other.smooth - 2 * found.smooth) < 1e-9 * hpwl);
     weights[3] = -1;
     CHECK(placefield_wirelength_set_weights(wires, weights, SMALL_NETS, &error) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(placefield_wirelength_set_weights(wires, weights, 5, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
     CHECK(placefield_wirelength_set_weights(wires, NULL, SMALL_NETS, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, SMALL, 2, &other, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, SMALL, 2, &other, NULL, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(other.hpwl == found.hpwl && other.smooth == found.smooth);
 
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, 5, 2, &other, NULL, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, 5, 2, &other, NULL, &error) == PLACEFIELD_STATUS_BAD_LENGTH);
     CHECK(strcmp(error.message, "5 bodies, expected 60 at least") == 0);
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, SIZE_MAX, 2, NULL, NULL, NULL) ==
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, SIZE_MAX, 2, NULL, NULL, NULL) ==
           PLACEFIELD_STATUS_BAD_LENGTH);
-    CHECK(placefield_wirelength_evaluate(wires, f64, NULL, y, SMALL, 2, NULL, NULL, NULL) ==
+    CHECK(placefield_wirelength_evaluate(wires, F64, NULL, y, SMALL, 2, NULL, NULL, NULL) ==
           PLACEFIELD_STATUS_NULL_POINTER);
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, SMALL, 0, NULL, NULL, NULL) ==
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, SMALL, 0, NULL, NULL, NULL) ==
           PLACEFIELD_STATUS_BAD_ARGUMENT);
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, SMALL, 2, NULL, x, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, SMALL, 2, NULL, x, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(placefield_wirelength_evaluate(wires, 5, x, y, SMALL, 2, NULL, NULL, &error) ==
           PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(strcmp(error.message, "precision 5: no such precision") == 0);
-    CHECK(placefield_wirelength_evaluate(wires, PLACEFIELD_PRECISION_F32, x, y, SMALL, 2, NULL, NULL, NULL) ==
+    CHECK(placefield_wirelength_evaluate(wires, F32, x, y, SMALL, 2, NULL, NULL, NULL) ==
           PLACEFIELD_STATUS_WRONG_PRECISION);
     x[4] = NAN;
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, SMALL, 2, NULL, NULL, NULL) ==
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, SMALL, 2, NULL, NULL, NULL) ==
           PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(placefield_wirelength_free(wires, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_wirelength_free(wires, NULL) == PLACEFIELD_STATUS_BAD_HANDLE);
@@ -911,9 +912,9 @@ static void wirelengths(void) {
     // Every net has two pins: none is in the weighted average of smaller ones only if one is the limit.
     float narrow_x[SMALL], narrow_y[SMALL];
     for (int i = 0; i < SMALL; ++i) narrow_x[i] = narrow_y[i] = (float)i;
-    options.precision = PLACEFIELD_PRECISION_F32;
+    options.precision = F32;
     CHECK(placefield_wirelength_new(design, 2, &options, &wires, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_wirelength_evaluate(wires, PLACEFIELD_PRECISION_F32, narrow_x, narrow_y, SMALL, 2, &found, NULL,
+    CHECK(placefield_wirelength_evaluate(wires, F32, narrow_x, narrow_y, SMALL, 2, &found, NULL,
                                          NULL) == PLACEFIELD_STATUS_OK);
     CHECK(found.smooth > 0);
     CHECK(placefield_wirelength_free(wires, NULL) == PLACEFIELD_STATUS_OK);
@@ -924,11 +925,11 @@ static void wirelengths(void) {
     placefield_design_arrays three = the_arrays();
     const uint32_t start[] = {0, 3}, pins[] = {0, 1, 2};
     three.nets = 1, three.net_start = start, three.pins = 3, three.pin_node = pins;
-    options.precision = f64;
+    options.precision = F64;
     x[4] = 0;
     CHECK(placefield_design_from_arrays(&three, &design, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_wirelength_new(design, 2, &options, &wires, NULL) == PLACEFIELD_STATUS_OK);
-    CHECK(placefield_wirelength_evaluate(wires, f64, x, y, SMALL, 2, &found, NULL, NULL) == PLACEFIELD_STATUS_OK);
+    CHECK(placefield_wirelength_evaluate(wires, F64, x, y, SMALL, 2, &found, NULL, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(found.smooth == 0 && found.hpwl > 0);
     CHECK(placefield_wirelength_free(wires, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_design_free(design, NULL) == PLACEFIELD_STATUS_OK);
@@ -936,7 +937,7 @@ static void wirelengths(void) {
     three.xl = three.yl = 1e9, three.xh = three.yh = 1e9 + 64;
     double rows[5] = {1e9, 1e9, 8, 1, 60};
     three.rows = 1, three.row = rows;
-    options.precision = PLACEFIELD_PRECISION_F32;
+    options.precision = F32;
     CHECK(placefield_design_from_arrays(&three, &design, NULL) == PLACEFIELD_STATUS_OK);
     CHECK(placefield_wirelength_new(design, 0, &options, &wires, NULL) == PLACEFIELD_STATUS_BAD_ARGUMENT);
     CHECK(placefield_design_free(design, NULL) == PLACEFIELD_STATUS_OK);
@@ -1023,7 +1024,8 @@ static int32_t watch(void *data, const placefield_iteration *iteration) {
     watcher *mine = data;
     placefield_design_counts counts;
     // The design can be used meanwhile.
-    if (placefield_design_count(mine->design, &counts, NULL) != PLACEFIELD_STATUS_OK || counts.movable != SMALL) return 1;
+    if (placefield_design_count(mine->design, &counts, NULL) != PLACEFIELD_STATUS_OK) return 1;
+    if (counts.movable != SMALL) return 1;
     mine->calls++;
     mine->last = iteration->iteration;
     mine->overflow = iteration->overflow;
@@ -1060,7 +1062,7 @@ static void places(void) {
     // The same input gives the same bits; doubles and another seed do not.
     how.progress = NULL;
     CHECK(placefield_place(design, &how, &again, NULL) == PLACEFIELD_STATUS_OK && again.hpwl == result.hpwl);
-    how.engine.precision = PLACEFIELD_PRECISION_F64;
+    how.engine.precision = F64;
     how.seed = 3, how.noise = 0.5;
     CHECK(placefield_place(design, &how, &again, NULL) == PLACEFIELD_STATUS_OK && again.legal == 1);
     // A stop ends global placement, and the later stages follow.

@@ -47,7 +47,10 @@ static placefield_design *generated(placefield_error *error) {
         int first = (int)(CELLS * uniform()), count = 2 + (int)(3.0 * uniform());
         net_start[net] = pins;
         pin_node[pins++] = net < 8 * PADS ? (uint32_t)(CELLS + net % PADS) : (uint32_t)first;
-        for (int k = 1; k < count; ++k) pin_node[pins++] = (uint32_t)((first + k * (1 + (int)(12.0 * uniform()))) % CELLS);
+        for (int k = 1; k < count; ++k) {
+            const int beside = first + k * (1 + (int)(12.0 * uniform()));
+            pin_node[pins++] = (uint32_t)(beside % CELLS);
+        }
     }
     net_start[NETS] = pins;
     for (int row = 0; row < ROWS; ++row) {
