@@ -348,7 +348,7 @@ static void floats_are_too_coarse_far_away(void) {
         placefield_engine *engine = NULL;
         placefield_status status = placefield_engine_new(&grid, &bodies, &options, &engine, &error);
         CHECK(status == (precision == F64 ? PLACEFIELD_STATUS_OK : PLACEFIELD_STATUS_BAD_ARGUMENT));
-        CHECK(engine != NULL || strstr(error.message, "expected F64, or positions from an origin nearer") != NULL);
+        CHECK(engine != NULL || strstr(error.message, "expected f64, or positions from an origin nearer") != NULL);
         CHECK(placefield_engine_free(engine, NULL) == PLACEFIELD_STATUS_OK);
     }
 }
