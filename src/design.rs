@@ -7,6 +7,8 @@
 //! A [`Design`] is plain data that anyone can fill. Code that reads it checks first that its
 //! columns fit together ([`Design::check`]).
 
+#[cfg(any(feature = "capi", feature = "python"))]
+pub(crate) mod columns;
 mod floorplan;
 mod names;
 
@@ -98,7 +100,7 @@ impl Orientation {
     }
 
     /// Returns the orientation that takes a node in this one back to `N`.
-    #[cfg(feature = "python")]
+    #[cfg(any(feature = "capi", feature = "python"))]
     pub(crate) fn inverse(self) -> Orientation {
         match self {
             Orientation::E => Orientation::W,

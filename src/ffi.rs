@@ -9,10 +9,8 @@ use crate::engine::{
 };
 use crate::grid::BinGrid;
 use crate::memory::require;
-#[cfg(feature = "python")]
 use crate::place::{Backend, HostBackend, Term};
 use crate::real::Precision;
-#[cfg(feature = "python")]
 use crate::wirelength::Netlist;
 use rayon::ThreadPool;
 use std::sync::Arc;
@@ -144,7 +142,6 @@ impl<T: EngineReal> DeviceEngine<T> {
 }
 
 /// Opens the backend that places cells on an engine. A CUDA engine takes no `terms`.
-#[cfg(feature = "python")]
 pub(crate) fn open_backend<T: EngineReal>(
     charge: Arc<Charge>,
     netlist: &Netlist,

@@ -1,10 +1,51 @@
 //! Changes of a design while its placer runs.
 
 use super::engine::{EngineHandle, check_bodies, check_count, on_any};
-use super::memory::values;
+use super::memory::{outputs, values};
 use super::solver::check_bins;
 use super::status::{ErrorText, Failure, Status};
 use crate::grid::{BinGrid, Map};
+
+/// Writes the sizes of every body, layout units: `bodies` widths and heights, movable cells first,
+/// then fillers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_sizes(
+    engine: *const EngineHandle,
+    width: *mut f64,
+    height: *mut f64,
+    bodies: usize,
+    error: *mut ErrorText,
+) -> Status {
+    on_any(engine, error, |engine| {
+        let charge = engine.charge();
+        check_bodies(charge, bodies)?;
+        let [width, height] = outputs([(width, "width"), (height, "height")], bodies, &[])?;
+        width.copy_from_slice(charge.width());
+        height.copy_from_slice(charge.height());
+        Ok(())
+    })
+}
+
+/// Writes the target density of every region, `regions` of them (placefield_engine_regions): the one
+/// given, or with fillers the least at which the region's cells fit if that is larger. If bins have
+/// target densities of their own, it is their mean.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn placefield_engine_region_target_densities(
+    engine: *const EngineHandle,
+    target_densities: *mut f64,
+    regions: usize,
+    error: *mut ErrorText,
+) -> Status {
+    on_any(engine, error, |engine| {
+        let charge = engine.charge();
+        check_count("regions", regions, charge.regions())?;
+        let [targets] = outputs([(target_densities, "target_densities")], regions, &[])?;
+        for (region, to) in targets.iter_mut().enumerate() {
+            *to = charge.region_target_density(region);
+        }
+        Ok(())
+    })
+}
 
 /// Gives every body another size, layout units: `bodies` widths and heights, movable cells first,
 /// then fillers. Positions are lower-left corners: a cell that grows about its centre is moved by
@@ -80,7 +121,7 @@ pub unsafe extern "C" fn placefield_engine_set_target_densities(
 }
 
 /// Makes new fillers, as many as fill the remaining space, at positions of their own
-/// (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
+/// (placefield_engine_start). The number of bodies changes (placefield_engine_bodies).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_refill(
     engine: *mut EngineHandle,

@@ -3,12 +3,13 @@ use super::bodies::Bodies;
 use super::memory::{Span, optional, output, outputs, plain, structure, values};
 use super::solver::{check_bins, wrong_precision};
 use super::status::{ErrorText, Failure, Status, call};
-use super::{Checked, Grid, Options, handles, options};
+use super::{Checked, Grid, Options, handles, in_precision, options};
 use crate::charge::Charge;
 use crate::engine::{Engine, Evaluation, GradientOptions, MapKind};
 use crate::ffi::{AnyEngine, DeviceEngine, EngineReal, open_any_engine, with_engine};
 use crate::grid::Map;
 use std::any::Any;
+use std::ffi::c_void;
 
 /// A density engine: made once for the bodies of a design, then used every iteration.
 pub struct EngineHandle;
@@ -114,81 +115,53 @@ pub unsafe extern "C" fn placefield_engine_bodies(
 /// Writes the lower-left corners at which the bodies start, `bodies` values each: the given ones of
 /// the movable cells, the drawn ones of the fillers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_start_f32(
+pub unsafe extern "C" fn placefield_engine_start(
     engine: *const EngineHandle,
-    x: *mut f32,
-    y: *mut f32,
+    precision: i32,
+    x: *mut c_void,
+    y: *mut c_void,
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    start(engine, x, y, bodies, error)
-}
-
-/// The variant of placefield_engine_start_f32 for doubles.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_start_f64(
-    engine: *const EngineHandle,
-    x: *mut f64,
-    y: *mut f64,
-    bodies: usize,
-    error: *mut ErrorText,
-) -> Status {
-    start(engine, x, y, bodies, error)
+    in_precision!(precision, error, T => {
+        start::<T>(engine, x.cast(), y.cast(), bodies, error)
+    })
 }
 
 /// Computes one step: density, solve and forces for the lower-left corners `x` and `y` (host
 /// memory, layout units, movable cells first, then fillers; `bodies` values each). `result` may be
-/// NULL. A body outside the die adds to no bin and feels no force; its area is overflow. Waits until all is done. After
-/// an error the results of earlier positions are gone: asking for them is
+/// NULL. A body outside the die adds to no bin and feels no force; its area is overflow. Waits until
+/// all is done. After an error the results of earlier positions are gone: asking for them is
 /// PLACEFIELD_STATUS_OUT_OF_ORDER.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_evaluate_f32(
+pub unsafe extern "C" fn placefield_engine_evaluate(
     engine: *mut EngineHandle,
-    x: *const f32,
-    y: *const f32,
+    precision: i32,
+    x: *const c_void,
+    y: *const c_void,
     bodies: usize,
     result: *mut EvaluationResult,
     error: *mut ErrorText,
 ) -> Status {
-    evaluate(engine, x, y, bodies, result, error)
-}
-
-/// The variant of placefield_engine_evaluate_f32 for doubles.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_evaluate_f64(
-    engine: *mut EngineHandle,
-    x: *const f64,
-    y: *const f64,
-    bodies: usize,
-    result: *mut EvaluationResult,
-    error: *mut ErrorText,
-) -> Status {
-    evaluate(engine, x, y, bodies, result, error)
+    in_precision!(precision, error, T => {
+        evaluate::<T>(engine, x.cast(), y.cast(), bodies, result, error)
+    })
 }
 
 /// Writes the force on every body at the positions last evaluated, the direction that spreads, in
 /// layout area × bin widths: minus the gradient that placers of the DREAMPlace kind descend by.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_force_f32(
+pub unsafe extern "C" fn placefield_engine_force(
     engine: *mut EngineHandle,
-    force_x: *mut f32,
-    force_y: *mut f32,
+    precision: i32,
+    force_x: *mut c_void,
+    force_y: *mut c_void,
     bodies: usize,
     error: *mut ErrorText,
 ) -> Status {
-    force(engine, force_x, force_y, bodies, error)
-}
-
-/// The variant of placefield_engine_force_f32 for doubles.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_force_f64(
-    engine: *mut EngineHandle,
-    force_x: *mut f64,
-    force_y: *mut f64,
-    bodies: usize,
-    error: *mut ErrorText,
-) -> Status {
-    force(engine, force_x, force_y, bodies, error)
+    in_precision!(precision, error, T => {
+        force::<T>(engine, force_x.cast(), force_y.cast(), bodies, error)
+    })
 }
 
 /// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x
@@ -196,28 +169,18 @@ pub unsafe extern "C" fn placefield_engine_force_f64(
 /// rises; -2 / (bin area · bin width) the derivative of the energy, except for the field's
 /// variation within a bin.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_gradient_f32(
+pub unsafe extern "C" fn placefield_engine_gradient(
     engine: *mut EngineHandle,
-    gradient: *mut f32,
+    precision: i32,
+    gradient: *mut c_void,
     bodies: usize,
     weight: f64,
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    write_gradient(engine, gradient, bodies, weight, accumulate, error)
-}
-
-/// The variant of placefield_engine_gradient_f32 for doubles.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_gradient_f64(
-    engine: *mut EngineHandle,
-    gradient: *mut f64,
-    bodies: usize,
-    weight: f64,
-    accumulate: i32,
-    error: *mut ErrorText,
-) -> Status {
-    write_gradient(engine, gradient, bodies, weight, accumulate, error)
+    in_precision!(precision, error, T => {
+        write_gradient::<T>(engine, gradient.cast(), bodies, weight, accumulate, error)
+    })
 }
 
 /// Writes overflow and largest density at the positions last evaluated with every cell at its exact
@@ -243,26 +206,17 @@ pub unsafe extern "C" fn placefield_engine_exact(
 /// Copies a map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous; with
 /// fences those of all regions, one after the other, `bins` = regions · nx · ny.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_map_f32(
+pub unsafe extern "C" fn placefield_engine_map(
     engine: *mut EngineHandle,
+    precision: i32,
     kind: i32,
-    map: *mut f32,
+    map: *mut c_void,
     bins: usize,
     error: *mut ErrorText,
 ) -> Status {
-    read_map(engine, kind, map, bins, error)
-}
-
-/// The variant of placefield_engine_map_f32 for doubles.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_map_f64(
-    engine: *mut EngineHandle,
-    kind: i32,
-    map: *mut f64,
-    bins: usize,
-    error: *mut ErrorText,
-) -> Status {
-    read_map(engine, kind, map, bins, error)
+    in_precision!(precision, error, T => {
+        read_map::<T>(engine, kind, map.cast(), bins, error)
+    })
 }
 
 /// Calls `body` with an engine of any precision.

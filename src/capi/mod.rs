@@ -23,6 +23,7 @@
 #[doc = include_str!("openroad.md")]
 pub mod openroad {}
 
+mod arrays;
 mod bodies;
 mod changes;
 mod design;
@@ -30,20 +31,25 @@ mod device;
 mod engine;
 mod handles;
 mod memory;
+mod place;
 mod regions;
 mod solver;
 mod status;
 #[cfg(test)]
 mod tests;
+mod wirelength;
 
+pub use arrays::*;
 pub use bodies::*;
 pub use changes::*;
 pub use design::*;
 pub use device::*;
 pub use engine::*;
+pub use place::*;
 pub use regions::*;
 pub use solver::*;
 pub use status::{ErrorText, Status};
+pub use wirelength::*;
 
 use crate::engine::{EngineOptions, Pipeline};
 use crate::ffi::Device;
@@ -114,6 +120,28 @@ pub struct Options {
     pub threads: u32,
 }
 
+/// Evaluates `$body` with `$real` the number type that a placefield_precision names. Another number
+/// is an error, which is written to `$error`.
+macro_rules! in_precision {
+    ($precision:expr, $error:expr, $real:ident => $body:expr) => {
+        match $precision {
+            p if p == $crate::capi::PrecisionName::F32 as i32 => {
+                type $real = f32;
+                $body
+            }
+            p if p == $crate::capi::PrecisionName::F64 as i32 => {
+                type $real = f64;
+                $body
+            }
+            other => $crate::capi::status::call($error, || {
+                let text = format!("precision {other}: no such precision");
+                Err($crate::capi::status::Failure::argument(text))
+            }),
+        }
+    };
+}
+use in_precision;
+
 impl Grid {
     fn checked(&self) -> Result<BinGrid, Failure> {
         let Grid { xl, yl, xh, yh, nx, ny } = *self;
@@ -129,6 +157,15 @@ struct Checked {
 }
 
 impl Options {
+    /// f32, the CPU, all threads, the fastest pipeline.
+    const DEFAULT: Options = Options {
+        struct_size: size_of::<Options>() as u32,
+        precision: PrecisionName::F32 as i32,
+        device: CPU,
+        pipeline: PipelineName::Fastest as i32,
+        threads: 0,
+    };
+
     fn checked(&self) -> Result<Checked, Failure> {
         let precision = match self.precision {
             0 => Precision::F32,
@@ -224,16 +261,7 @@ pub unsafe extern "C" fn placefield_options_init(
     struct_size: usize,
     error: *mut ErrorText,
 ) -> Status {
-    call(error, || {
-        let defaults = Options {
-            struct_size: size_of::<Options>() as u32,
-            precision: PrecisionName::F32 as i32,
-            device: CPU,
-            pipeline: PipelineName::Fastest as i32,
-            threads: 0,
-        };
-        memory::initialise(options, struct_size, "options", defaults)
-    })
+    call(error, || memory::initialise(options, struct_size, "options", Options::DEFAULT))
 }
 
 /// Returns the options a caller gave.

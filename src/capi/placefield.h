@@ -20,6 +20,10 @@
 // corners in layout units. phi is in bin widths squared and E in bin widths: multiply by bin_x^2 and
 // bin_x for layout units. The same input gives the same bits, for any number of threads.
 //
+// Precision. A function with a `precision`, a placefield_precision, takes arrays of `float` or of
+// `double` by it. It is that of the options that the handle was made with; another one is
+// PLACEFIELD_STATUS_WRONG_PRECISION. All other arrays of numbers with a fraction are `double`.
+//
 // Made from the source; do not edit.
 
 #ifndef PLACEFIELD_H
@@ -54,7 +58,7 @@ enum placefield_status
     PLACEFIELD_STATUS_BAD_ARGUMENT = 3,
     // A length that is not the grid's or the engine's.
     PLACEFIELD_STATUS_BAD_LENGTH = 4,
-    // A function for f32 was given a handle for f64, or the other way round.
+    // `precision` is not that of the handle.
     PLACEFIELD_STATUS_WRONG_PRECISION = 5,
     // A stage was called before the one it builds on.
     PLACEFIELD_STATUS_OUT_OF_ORDER = 6,
@@ -123,6 +127,117 @@ typedef int32_t placefield_map;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Numbers of `design_arrays.kind`: whether a node moves.
+enum placefield_node_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // A placer may move it.
+    PLACEFIELD_NODE_KIND_MOVABLE = 0,
+    // It stays and blocks the area under it.
+    PLACEFIELD_NODE_KIND_FIXED = 1,
+    // It stays and cells may overlap it.
+    PLACEFIELD_NODE_KIND_FIXED_OVERLAPPABLE = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_node_kind placefield_node_kind;
+#else
+typedef int32_t placefield_node_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Numbers of orientations: the eight of the DEF format, a rotation by quarter turns, flipped or not.
+enum placefield_orientation
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    PLACEFIELD_ORIENTATION_N = 0,
+    PLACEFIELD_ORIENTATION_S = 1,
+    PLACEFIELD_ORIENTATION_E = 2,
+    PLACEFIELD_ORIENTATION_W = 3,
+    PLACEFIELD_ORIENTATION_FN = 4,
+    PLACEFIELD_ORIENTATION_FS = 5,
+    PLACEFIELD_ORIENTATION_FE = 6,
+    PLACEFIELD_ORIENTATION_FW = 7,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_orientation placefield_orientation;
+#else
+typedef int32_t placefield_orientation;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Numbers of `place_result.outcome`: how a stage ended.
+enum placefield_outcome
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // The stage reached its goal.
+    PLACEFIELD_OUTCOME_CONVERGED = 0,
+    // The iterations were spent before.
+    PLACEFIELD_OUTCOME_OUT_OF_ITERATIONS = 1,
+    // The time limit was reached before.
+    PLACEFIELD_OUTCOME_OUT_OF_TIME = 2,
+    // The caller stopped the global stage.
+    PLACEFIELD_OUTCOME_STOPPED = 3,
+    // Overflow stopped falling, however much the density weighs.
+    PLACEFIELD_OUTCOME_PLATEAU = 4,
+    // Wirelength and overflow both grew.
+    PLACEFIELD_OUTCOME_DIVERGED = 5,
+    // A number was NaN or infinite.
+    PLACEFIELD_OUTCOME_NOT_FINITE = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_outcome placefield_outcome;
+#else
+typedef int32_t placefield_outcome;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Numbers of `design_options.pin_offset`: from where a .nets file counts pin offsets.
+enum placefield_pin_offset
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // From the centre of the node, as the format has it.
+    PLACEFIELD_PIN_OFFSET_CENTER = 0,
+    // From its lower-left corner.
+    PLACEFIELD_PIN_OFFSET_LOWER_LEFT = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_pin_offset placefield_pin_offset;
+#else
+typedef int32_t placefield_pin_offset;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Numbers of `design_options.pin_position`: where a pin of a LEF macro is.
+enum placefield_pin_position
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // In the centre of the bounding box of its shapes.
+    PLACEFIELD_PIN_POSITION_CENTER = 0,
+    // In the mean of the centres of its shapes.
+    PLACEFIELD_PIN_POSITION_MEAN = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_pin_position placefield_pin_position;
+#else
+typedef int32_t placefield_pin_position;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // Numbers of `options.pipeline`: how a solve is composed of transforms.
 enum placefield_pipeline
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -165,7 +280,28 @@ typedef int32_t placefield_precision;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// A design that was read from files: nodes, their placement, nets and rows.
+// Numbers of the stages of a placement, in their order.
+enum placefield_stage
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Cells are spread, and overlap here and there.
+    PLACEFIELD_STAGE_GLOBAL = 0,
+    // Cells are on rows and sites, without overlap.
+    PLACEFIELD_STAGE_LEGAL = 1,
+    // Wires are shorter, and cells are still legal.
+    PLACEFIELD_STAGE_DETAILED = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum placefield_stage placefield_stage;
+#else
+typedef int32_t placefield_stage;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// A design: nodes, their placement, nets and rows.
 typedef struct placefield_design placefield_design;
 
 // A density engine: made once for the bodies of a design, then used every iteration.
@@ -173,6 +309,9 @@ typedef struct placefield_engine placefield_engine;
 
 // A field solve planned for one grid, on one device, in one precision.
 typedef struct placefield_solver placefield_solver;
+
+// The nets of a design, to measure their wirelength at positions of the movable cells.
+typedef struct placefield_wirelength placefield_wirelength;
 
 // A status and its message, in the caller's memory.
 typedef struct placefield_error {
@@ -196,6 +335,62 @@ typedef struct placefield_options {
     // Threads on the CPU, at most 1024; 0 takes all there are.
     uint32_t threads;
 } placefield_options;
+
+// A design in arrays, in layout units. Filled by placefield_design_arrays_init, then changed.
+// Nothing of it is kept: the arrays can be freed once the design is made.
+typedef struct placefield_design_arrays {
+    // Set by placefield_design_arrays_init.
+    uint32_t struct_size;
+    // Not 0: area outside every row is blocked.
+    int32_t row_blockage;
+    // Number of nodes, the length of the next seven arrays.
+    size_t nodes;
+    // Widths of the nodes as they lie on the die.
+    const double *width;
+    // Heights.
+    const double *height;
+    // Lower-left corners; NULL: at 0.
+    const double *x;
+    // Likewise.
+    const double *y;
+    // For each node a placefield_node_kind; NULL: all are movable.
+    const uint8_t *kind;
+    // For each node a placefield_orientation; NULL: all are N.
+    const uint8_t *orientation;
+    // Names of the nodes in UTF-8, each its own; NULL: no names, and then no placement of the design
+    // can be written.
+    const char *const *names;
+    // Number of nets; 0: the design has none.
+    size_t nets;
+    // First pin of every net, and the number of pins: `nets` + 1 values.
+    const uint32_t *net_start;
+    // Weight of every net, at least 0: `nets` values; NULL: all are 1.
+    const double *net_weight;
+    // Number of pins, the length of the next three arrays.
+    size_t pins;
+    // The node of every pin.
+    const uint32_t *pin_node;
+    // Offsets of pins from the centres of their nodes as these lie on the die; NULL: 0.
+    const double *pin_dx;
+    // Likewise.
+    const double *pin_dy;
+    // Number of rows.
+    size_t rows;
+    // Five numbers for every row: x, y, height, site width, number of sites.
+    const double *row;
+    // For each row a placefield_orientation; NULL: all are N.
+    const uint8_t *row_orientation;
+    // Left edge of the die. All four edges 0: the die is the bounding box of the rows.
+    double xl;
+    // Bottom edge.
+    double yl;
+    // Right edge.
+    double xh;
+    // Top edge.
+    double yh;
+    // Layout units in a micrometre; 0: not known.
+    double units_per_micron;
+} placefield_design_arrays;
 
 // The rectangles of a design, in layout units. Filled by placefield_bodies_init, then changed.
 // Nothing of it is kept: the arrays can be freed once the engine is made.
@@ -254,6 +449,29 @@ typedef struct placefield_bodies {
     const double *fence_height;
 } placefield_bodies;
 
+// How a design is read. Filled by placefield_design_options_init, then changed. Nothing of it is
+// kept.
+typedef struct placefield_design_options {
+    // Set by placefield_design_options_init.
+    uint32_t struct_size;
+    // A placefield_pin_offset, of Bookshelf designs.
+    int32_t pin_offset;
+    // A placefield_pin_position, of .def designs.
+    int32_t pin_position;
+    // Not 0: area outside every row is blocked.
+    int32_t row_blockage;
+    // Not 0: filler cells of a .def design that are not fixed are movable cells like others.
+    int32_t keep_fillers;
+    // Number of LEF files, the length of the next array.
+    size_t lefs;
+    // The LEF files of a .def design, the one with the technology first.
+    const char *const *lef;
+    // A .pl or .def file that is read in place of the design's own placement; NULL: none.
+    const char *placement;
+    // A file of net weights in the format of a .wts file; NULL: none.
+    const char *net_weights;
+} placefield_design_options;
+
 // Counts of a design, and its die.
 typedef struct placefield_design_counts {
     // Cells, macros and pads.
@@ -306,6 +524,147 @@ typedef struct placefield_grid {
     uint32_t ny;
 } placefield_grid;
 
+// An iteration of global placement.
+typedef struct placefield_iteration {
+    // Its number; 0 is the start.
+    size_t iteration;
+    // Weighted half-perimeter wirelength, layout units.
+    double hpwl;
+    // Smoothed overflow.
+    double overflow;
+} placefield_iteration;
+
+// How a design is placed. Filled by placefield_place_options_init, then changed.
+//
+// Callbacks are called by one thread at a time, which need not be the caller's, while
+// placefield_place waits. A callback returns normally: it throws no exception and does not jump.
+// It may call any function of this library; the design has its old placement until the end.
+typedef struct placefield_place_options {
+    // Set by placefield_place_options_init.
+    uint32_t struct_size;
+    // The last stage, a placefield_stage. Without rows it is PLACEFIELD_STAGE_GLOBAL.
+    int32_t until;
+    // Device, precision and pipeline of global placement; threads of every stage.
+    struct placefield_options engine;
+    // Bins along x; 0, with `ny` 0: chosen for the design.
+    uint32_t nx;
+    // Bins along y.
+    uint32_t ny;
+    // The largest share of a bin that placement should fill, above 0 and at most 1. 0: the default
+    // of global placement, and no limit in detailed placement.
+    double target_density;
+    // Not 0: global placement starts from the positions that the design has; 0: from its middle.
+    int32_t warm;
+    // Most iterations of global placement.
+    uint32_t iterations;
+    // The smoothed overflow at which global placement ends, from 0 to 1.
+    double stop_overflow;
+    // Every cell is moved at the start by up to half of so many times its size: 0 to 1e6.
+    double noise;
+    // Seed of the start.
+    uint64_t seed;
+    // Nets of more pins are left out of the objective of global placement; 0 leaves out no net.
+    size_t ignore_net_degree;
+    // Sites that stay free on either side of every cell: 0 to 1000000.
+    uint32_t padding;
+    // Most rounds of detailed placement, at least 1.
+    uint32_t rounds;
+    // Not 0: detailed placement may mirror cells left and right.
+    int32_t mirror;
+    // How far a cell may move in each of the legal and the detailed stage, |Δx| + |Δy| in row
+    // heights; in a warm placement, from the start to the result. 0: no limit.
+    double max_displacement;
+    // Seconds after which the work ends with the best result so far, at most 1e9; 0: no limit.
+    double time_limit;
+    // Called with `data` after every iteration of global placement, if not NULL. Returns 0 to go
+    // on; another number ends global placement normally, and the later stages follow.
+    int32_t (*progress)(void *data, const struct placefield_iteration *iteration);
+    // Called with `data` after every iteration of global placement, if not NULL, to replace net
+    // weights. `x` and `y` are the lower-left corners of the movable cells, layout units, `movable`
+    // values each. `weights` has the present weights, `nets` values in the design's order. If the
+    // result is not 0, the values there, each finite and not negative, are the weights from now on;
+    // the design then has them after the placement.
+    int32_t (*net_weights)(void *data,
+                           const struct placefield_iteration *iteration,
+                           const double *x,
+                           const double *y,
+                           size_t movable,
+                           double *weights,
+                           size_t nets);
+    // The first argument of the callbacks.
+    void *data;
+} placefield_place_options;
+
+// Result of a placement besides positions, which the design has.
+typedef struct placefield_place_result {
+    // The last stage that was run, a placefield_stage.
+    int32_t stage;
+    // How global placement ended, or the one stage that was asked for: a placefield_outcome.
+    int32_t outcome;
+    // 1 if the placement is legal, 0 if it is not or global placement is the last stage.
+    int32_t legal;
+    // Cells without a legal place, or farther from their place than `max_displacement`.
+    size_t failed;
+    // Iterations of global placement; rounds of placefield_design_refine.
+    size_t iterations;
+    // Half-perimeter wirelength, layout units; NaN without nets.
+    double hpwl;
+    // The same with net weights.
+    double hpwl_weighted;
+    // Smoothed overflow of the result; NaN for placefield_design_legalize.
+    double overflow;
+    // Overflow of the result with every cell at its exact size; NaN as well.
+    double overflow_exact;
+    // The target density that was used, above that of the options if the cells need more; NaN as
+    // well.
+    double target_density;
+} placefield_place_result;
+
+// How many faults of every kind a placement has.
+typedef struct placefield_legality {
+    // 1 if there is no fault, else 0.
+    int32_t legal;
+    // Pairs of cells that share area, one of them movable.
+    uint64_t overlaps;
+    // The area that they share, layout units squared.
+    double overlap_area;
+    // Movable cells whose bottom edge is on no row.
+    size_t off_row;
+    // Movable cells whose left edge is on no site.
+    size_t off_site;
+    // Movable cells beyond the die.
+    size_t outside_die;
+    // Movable cells beyond the sites of a row they cover.
+    size_t outside_row;
+    // Cells that are not turned as their row asks or as they may be.
+    size_t orientation;
+    // Fixed cells that are elsewhere than in the design's own placement, or turned.
+    size_t fixed_moved;
+    // Cells on the wrong side of a fence.
+    size_t fence;
+    // Cells in hard blockages.
+    size_t blocked;
+    // Cells in halos.
+    size_t halo;
+    // Cells on rows whose rails or sites do not suit them.
+    size_t wrong_row;
+    // Cells without a position.
+    size_t unplaced;
+    // Pairs of neighbours that are nearer than their edge types allow.
+    size_t edge_spacing;
+    // Partial blockages that hold more cell area than they allow.
+    size_t overfilled;
+} placefield_legality;
+
+// Wirelength of the nets at positions of the movable cells.
+typedef struct placefield_wirelength_result {
+    // Weighted-average wirelength, Σ over the nets of net weight · smoothed half-perimeter, layout
+    // units. Nets of more pins than `ignore_net_degree` are left out.
+    double smooth;
+    // Half-perimeter wirelength, Σ over all nets of net weight · half-perimeter, layout units.
+    double hpwl;
+} placefield_wirelength_result;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -333,11 +692,38 @@ placefield_status placefield_options_init(struct placefield_options *options,
                                           size_t struct_size,
                                           struct placefield_error *error);
 
+// Fills `design_arrays` with the defaults: no nodes, nets or rows. `struct_size` is
+// sizeof(placefield_design_arrays).
+placefield_status placefield_design_arrays_init(struct placefield_design_arrays *design_arrays,
+                                                size_t struct_size,
+                                                struct placefield_error *error);
+
+// Makes a design from arrays. Freed by placefield_design_free.
+placefield_status placefield_design_from_arrays(const struct placefield_design_arrays *design_arrays,
+                                                struct placefield_design **design,
+                                                struct placefield_error *error);
+
 // Fills `bodies` with the defaults: none, target density 1, no fillers, seed 1000.
 // `struct_size` is sizeof(placefield_bodies).
 placefield_status placefield_bodies_init(struct placefield_bodies *bodies,
                                          size_t struct_size,
                                          struct placefield_error *error);
+
+// Writes the sizes of every body, layout units: `bodies` widths and heights, movable cells first,
+// then fillers.
+placefield_status placefield_engine_sizes(const struct placefield_engine *engine,
+                                          double *width,
+                                          double *height,
+                                          size_t bodies,
+                                          struct placefield_error *error);
+
+// Writes the target density of every region, `regions` of them (placefield_engine_regions): the one
+// given, or with fillers the least at which the region's cells fit if that is larger. If bins have
+// target densities of their own, it is their mean.
+placefield_status placefield_engine_region_target_densities(const struct placefield_engine *engine,
+                                                            double *target_densities,
+                                                            size_t regions,
+                                                            struct placefield_error *error);
 
 // Gives every body another size, layout units: `bodies` widths and heights, movable cells first,
 // then fillers. Positions are lower-left corners: a cell that grows about its centre is moved by
@@ -377,19 +763,37 @@ placefield_status placefield_engine_set_target_densities(struct placefield_engin
                                                          struct placefield_error *error);
 
 // Makes new fillers, as many as fill the remaining space, at positions of their own
-// (placefield_engine_start_f32). The number of bodies changes (placefield_engine_bodies).
+// (placefield_engine_start). The number of bodies changes (placefield_engine_bodies).
 placefield_status placefield_engine_refill(struct placefield_engine *engine,
                                            struct placefield_error *error);
 
-// Reads a design: the Bookshelf files that an .aux file names, or a .def file with `lefs` LEF
-// files, the one with the technology first. `placement`, which may be NULL, is a .pl or .def file
-// that is read in place of the design's own placement. Freed by placefield_design_free.
+// Fills `design_options` with the defaults: no LEF files, pin offsets and positions from centres,
+// the design's own placement and net weights. `struct_size` is sizeof(placefield_design_options).
+placefield_status placefield_design_options_init(struct placefield_design_options *design_options,
+                                                 size_t struct_size,
+                                                 struct placefield_error *error);
+
+// Reads a design: the Bookshelf files that an .aux file names, or a .def file with the LEF files
+// of `design_options`, which may be NULL: the defaults. Freed by placefield_design_free.
 placefield_status placefield_design_new(const char *file,
-                                        const char *const *lef,
-                                        size_t lefs,
-                                        const char *placement,
+                                        const struct placefield_design_options *design_options,
                                         struct placefield_design **design,
                                         struct placefield_error *error);
+
+// Writes the number of warnings: those of reading the design, then those of placefield_place.
+placefield_status placefield_design_warnings(const struct placefield_design *design,
+                                             size_t *warnings,
+                                             struct placefield_error *error);
+
+// Copies warning `index`, counted from 0, to `message`, which has room for `size` bytes: one line,
+// ended by a zero, cut at a character's end if it is too long. `length`, if not NULL, gets the
+// bytes of the whole line without the zero; with `size` 0 nothing else is written.
+placefield_status placefield_design_warning(const struct placefield_design *design,
+                                            size_t index,
+                                            char *message,
+                                            size_t size,
+                                            size_t *length,
+                                            struct placefield_error *error);
 
 // Frees a design. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
 placefield_status placefield_design_free(struct placefield_design *design,
@@ -439,6 +843,16 @@ placefield_status placefield_design_move(struct placefield_design *design,
                                          const double *y,
                                          size_t movable,
                                          struct placefield_error *error);
+
+// Writes the lower-left corners, widths and heights of the movable nodes of a design as they lie,
+// layout units: `movable` values each. An array that is NULL is not wanted.
+placefield_status placefield_design_cells(const struct placefield_design *design,
+                                          double *x,
+                                          double *y,
+                                          double *width,
+                                          double *height,
+                                          size_t movable,
+                                          struct placefield_error *error);
 
 // Writes the placement of a design: a path that ends in .def or .def.gz gets a copy of the .def
 // file that it was read from, with its movable cells placed; any other a .pl file. Whole or not at
@@ -509,72 +923,46 @@ placefield_status placefield_engine_bodies(const struct placefield_engine *engin
 
 // Writes the lower-left corners at which the bodies start, `bodies` values each: the given ones of
 // the movable cells, the drawn ones of the fillers.
-placefield_status placefield_engine_start_f32(const struct placefield_engine *engine,
-                                              float *x,
-                                              float *y,
-                                              size_t bodies,
-                                              struct placefield_error *error);
-
-// The variant of placefield_engine_start_f32 for doubles.
-placefield_status placefield_engine_start_f64(const struct placefield_engine *engine,
-                                              double *x,
-                                              double *y,
-                                              size_t bodies,
-                                              struct placefield_error *error);
+placefield_status placefield_engine_start(const struct placefield_engine *engine,
+                                          int32_t precision,
+                                          void *x,
+                                          void *y,
+                                          size_t bodies,
+                                          struct placefield_error *error);
 
 // Computes one step: density, solve and forces for the lower-left corners `x` and `y` (host
 // memory, layout units, movable cells first, then fillers; `bodies` values each). `result` may be
-// NULL. A body outside the die adds to no bin and feels no force; its area is overflow. Waits until all is done. After
-// an error the results of earlier positions are gone: asking for them is
+// NULL. A body outside the die adds to no bin and feels no force; its area is overflow. Waits until
+// all is done. After an error the results of earlier positions are gone: asking for them is
 // PLACEFIELD_STATUS_OUT_OF_ORDER.
-placefield_status placefield_engine_evaluate_f32(struct placefield_engine *engine,
-                                                 const float *x,
-                                                 const float *y,
-                                                 size_t bodies,
-                                                 struct placefield_evaluation *result,
-                                                 struct placefield_error *error);
-
-// The variant of placefield_engine_evaluate_f32 for doubles.
-placefield_status placefield_engine_evaluate_f64(struct placefield_engine *engine,
-                                                 const double *x,
-                                                 const double *y,
-                                                 size_t bodies,
-                                                 struct placefield_evaluation *result,
-                                                 struct placefield_error *error);
+placefield_status placefield_engine_evaluate(struct placefield_engine *engine,
+                                             int32_t precision,
+                                             const void *x,
+                                             const void *y,
+                                             size_t bodies,
+                                             struct placefield_evaluation *result,
+                                             struct placefield_error *error);
 
 // Writes the force on every body at the positions last evaluated, the direction that spreads, in
 // layout area × bin widths: minus the gradient that placers of the DREAMPlace kind descend by.
-placefield_status placefield_engine_force_f32(struct placefield_engine *engine,
-                                              float *force_x,
-                                              float *force_y,
-                                              size_t bodies,
-                                              struct placefield_error *error);
-
-// The variant of placefield_engine_force_f32 for doubles.
-placefield_status placefield_engine_force_f64(struct placefield_engine *engine,
-                                              double *force_x,
-                                              double *force_y,
-                                              size_t bodies,
-                                              struct placefield_error *error);
+placefield_status placefield_engine_force(struct placefield_engine *engine,
+                                          int32_t precision,
+                                          void *force_x,
+                                          void *force_y,
+                                          size_t bodies,
+                                          struct placefield_error *error);
 
 // Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x
 // of every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
 // rises; -2 / (bin area · bin width) the derivative of the energy, except for the field's
 // variation within a bin.
-placefield_status placefield_engine_gradient_f32(struct placefield_engine *engine,
-                                                 float *gradient,
-                                                 size_t bodies,
-                                                 double weight,
-                                                 int32_t accumulate,
-                                                 struct placefield_error *error);
-
-// The variant of placefield_engine_gradient_f32 for doubles.
-placefield_status placefield_engine_gradient_f64(struct placefield_engine *engine,
-                                                 double *gradient,
-                                                 size_t bodies,
-                                                 double weight,
-                                                 int32_t accumulate,
-                                                 struct placefield_error *error);
+placefield_status placefield_engine_gradient(struct placefield_engine *engine,
+                                             int32_t precision,
+                                             void *gradient,
+                                             size_t bodies,
+                                             double weight,
+                                             int32_t accumulate,
+                                             struct placefield_error *error);
 
 // Writes overflow and largest density at the positions last evaluated with every cell at its exact
 // size, not smoothed; either may be NULL.
@@ -585,18 +973,53 @@ placefield_status placefield_engine_exact(struct placefield_engine *engine,
 
 // Copies a map of the last step, a placefield_map, `bins` = nx · ny values, y contiguous; with
 // fences those of all regions, one after the other, `bins` = regions · nx · ny.
-placefield_status placefield_engine_map_f32(struct placefield_engine *engine,
-                                            int32_t kind,
-                                            float *map,
-                                            size_t bins,
-                                            struct placefield_error *error);
+placefield_status placefield_engine_map(struct placefield_engine *engine,
+                                        int32_t precision,
+                                        int32_t kind,
+                                        void *map,
+                                        size_t bins,
+                                        struct placefield_error *error);
 
-// The variant of placefield_engine_map_f32 for doubles.
-placefield_status placefield_engine_map_f64(struct placefield_engine *engine,
-                                            int32_t kind,
-                                            double *map,
-                                            size_t bins,
-                                            struct placefield_error *error);
+// Fills `place_options` with the defaults: all stages, the defaults of placefield_options_init,
+// bins chosen for the design, a start in the middle, seed 1000, no padding, no limits, no
+// callbacks. `struct_size` is sizeof(placefield_place_options).
+placefield_status placefield_place_options_init(struct placefield_place_options *place_options,
+                                                size_t struct_size,
+                                                struct placefield_error *error);
+
+// Moves every movable cell of a design to a nearby legal place, in place of the present positions
+// (placefield_design_move, placefield_design_cells). Uses `padding`, `max_displacement`,
+// `time_limit` and the threads of `place_options`. `result` may be NULL. Cells that find no legal
+// place are counted in `result.failed`: that is no error.
+// PLACEFIELD_STATUS_BAD_ARGUMENT if the design has no rows; the design is then unchanged.
+placefield_status placefield_design_legalize(struct placefield_design *design,
+                                             const struct placefield_place_options *place_options,
+                                             struct placefield_place_result *result,
+                                             struct placefield_error *error);
+
+// Shortens the wires of a design that is placed legally, in place. Uses `padding`, `rounds`,
+// `mirror`, `max_displacement`, `time_limit`, `target_density`, the bins and the threads of
+// `place_options`. `result` may be NULL. PLACEFIELD_STATUS_BAD_ARGUMENT if the placement is not
+// legal or the design has no nets; the design is then unchanged.
+placefield_status placefield_design_refine(struct placefield_design *design,
+                                           const struct placefield_place_options *place_options,
+                                           struct placefield_place_result *result,
+                                           struct placefield_error *error);
+
+// Counts the faults of a design's placement.
+placefield_status placefield_design_legality(const struct placefield_design *design,
+                                             struct placefield_legality *legality,
+                                             struct placefield_error *error);
+
+// Places the movable cells of a design, stage by stage, and gives them the result's positions.
+// `result` may be NULL. Warnings about the placement are added to those of the design
+// (placefield_design_warnings). A placement that stops before its goal or is not legal is no error:
+// `result` says so. Calls of other threads that change the design meanwhile are lost. After an
+// error the design is unchanged.
+placefield_status placefield_place(struct placefield_design *design,
+                                   const struct placefield_place_options *place_options,
+                                   struct placefield_place_result *result,
+                                   struct placefield_error *error);
 
 // Writes the number of regions, each of which has a density of its own: one without fences, else
 // the number of fences, and one more where a cell is in none. `of_bodies`, which may be NULL, gets
@@ -614,24 +1037,16 @@ placefield_status placefield_engine_evaluations(struct placefield_engine *engine
                                                 size_t regions,
                                                 struct placefield_error *error);
 
-// Writes or adds the gradient of placefield_engine_gradient_f32 with a weight for the bodies of
+// Writes or adds the gradient of placefield_engine_gradient with a weight for the bodies of
 // every region: `weights` has `regions` values.
-placefield_status placefield_engine_region_gradient_f32(struct placefield_engine *engine,
-                                                        float *gradient,
-                                                        size_t bodies,
-                                                        const double *weights,
-                                                        size_t regions,
-                                                        int32_t accumulate,
-                                                        struct placefield_error *error);
-
-// The variant of placefield_engine_region_gradient_f32 for doubles.
-placefield_status placefield_engine_region_gradient_f64(struct placefield_engine *engine,
-                                                        double *gradient,
-                                                        size_t bodies,
-                                                        const double *weights,
-                                                        size_t regions,
-                                                        int32_t accumulate,
-                                                        struct placefield_error *error);
+placefield_status placefield_engine_region_gradient(struct placefield_engine *engine,
+                                                    int32_t precision,
+                                                    void *gradient,
+                                                    size_t bodies,
+                                                    const double *weights,
+                                                    size_t regions,
+                                                    int32_t accumulate,
+                                                    struct placefield_error *error);
 
 // Plans the solve of densities on `grid`. Freed by placefield_solver_free.
 placefield_status placefield_solver_new(const struct placefield_grid *grid,
@@ -646,24 +1061,54 @@ placefield_status placefield_solver_free(struct placefield_solver *solver,
 // Computes φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not
 // overlap. `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL,
 // is Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
-placefield_status placefield_solver_solve_f32(struct placefield_solver *solver,
-                                              const float *density,
-                                              float *potential,
-                                              float *field_x,
-                                              float *field_y,
-                                              size_t bins,
-                                              double *energy,
-                                              struct placefield_error *error);
+placefield_status placefield_solver_solve(struct placefield_solver *solver,
+                                          int32_t precision,
+                                          const void *density,
+                                          void *potential,
+                                          void *field_x,
+                                          void *field_y,
+                                          size_t bins,
+                                          double *energy,
+                                          struct placefield_error *error);
 
-// The variant of placefield_solver_solve_f32 for doubles.
-placefield_status placefield_solver_solve_f64(struct placefield_solver *solver,
-                                              const double *density,
-                                              double *potential,
-                                              double *field_x,
-                                              double *field_y,
-                                              size_t bins,
-                                              double *energy,
-                                              struct placefield_error *error);
+// Prepares the wirelength of a design's nets. Nets of more than `ignore_net_degree` pins are left
+// out of the weighted average; 0 leaves out no net. `options` has the precision of positions and
+// gradients and the threads; its device is PLACEFIELD_CPU. Freed by placefield_wirelength_free; it
+// does not need the design any more. Floats are refused where they round positions on the die by a
+// noticeable part of a row's height.
+placefield_status placefield_wirelength_new(const struct placefield_design *design,
+                                            size_t ignore_net_degree,
+                                            const struct placefield_options *options,
+                                            struct placefield_wirelength **wirelength,
+                                            struct placefield_error *error);
+
+// Frees a wirelength. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+placefield_status placefield_wirelength_free(struct placefield_wirelength *wirelength,
+                                             struct placefield_error *error);
+
+// Replaces the net weights: `nets` values in the design's order, each finite and not negative;
+// NULL: the design's own. The design keeps its weights. After an error the weights are unchanged.
+placefield_status placefield_wirelength_set_weights(struct placefield_wirelength *wirelength,
+                                                    const double *weights,
+                                                    size_t nets,
+                                                    struct placefield_error *error);
+
+// Computes the wirelength with the lower-left corners of the movable cells at `x` and `y`, layout
+// units: `bodies` values each, at least as many as the design has movable cells. Values after
+// those of the movable cells, such as the fillers', are ignored. `gamma` is the smoothing length,
+// layout units, above 0. `gradient`, if not NULL, gets the derivative of the weighted average: x of
+// every body, then y, 2 · `bodies` values, 0 for other bodies than movable cells.
+// placefield_engine_gradient adds the density's. `precision` is the placefield_precision of `x`,
+// `y` and `gradient`, which is that of the options.
+placefield_status placefield_wirelength_evaluate(struct placefield_wirelength *wirelength,
+                                                 int32_t precision,
+                                                 const void *x,
+                                                 const void *y,
+                                                 size_t bodies,
+                                                 double gamma,
+                                                 struct placefield_wirelength_result *result,
+                                                 void *gradient,
+                                                 struct placefield_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

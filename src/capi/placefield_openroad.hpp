@@ -111,8 +111,8 @@ class FftBackend final : public Base
     }
     const std::size_t bins = static_cast<std::size_t>(bin_cnt_x_) * bin_cnt_y_;
     placefield_error error;
-    check(placefield_solver_solve_f32(
-              solver_, density.data, phi.data, field_x.data, field_y.data, bins, nullptr, &error),
+    check(placefield_solver_solve(solver_, PLACEFIELD_PRECISION_F32, density.data, phi.data, field_x.data,
+                                  field_y.data, bins, nullptr, &error),
           error);
   }
 
@@ -176,8 +176,11 @@ class DensityGradientBackend final : public Base
     }
     placefield_error error;
     fields_read_ = false;
-    check(placefield_engine_evaluate_f32(engine_, x_.data(), y_.data(), count, nullptr, &error), error);
-    check(placefield_engine_force_f32(engine_, x_.data(), y_.data(), count, &error), error);
+    check(placefield_engine_evaluate(engine_, PLACEFIELD_PRECISION_F32, x_.data(), y_.data(), count, nullptr,
+                                     &error),
+          error);
+    check(placefield_engine_force(engine_, PLACEFIELD_PRECISION_F32, x_.data(), y_.data(), count, &error),
+          error);
     for (std::size_t i = 0; i < count; ++i) {
       // gpl's density is a share of the target density; it counts macros by the target density in the
       // density, as the engine does, but not in their gradient.
@@ -199,9 +202,11 @@ class DensityGradientBackend final : public Base
       placefield_error error;
       field_x_.resize(bins_);
       field_y_.resize(bins_);
-      check(placefield_engine_map_f32(engine_, PLACEFIELD_MAP_FIELD_X, field_x_.data(), bins_, &error),
+      check(placefield_engine_map(engine_, PLACEFIELD_PRECISION_F32, PLACEFIELD_MAP_FIELD_X,
+                                  field_x_.data(), bins_, &error),
             error);
-      check(placefield_engine_map_f32(engine_, PLACEFIELD_MAP_FIELD_Y, field_y_.data(), bins_, &error),
+      check(placefield_engine_map(engine_, PLACEFIELD_PRECISION_F32, PLACEFIELD_MAP_FIELD_Y,
+                                  field_y_.data(), bins_, &error),
             error);
       fields_read_ = true;
     }

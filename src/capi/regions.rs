@@ -1,13 +1,14 @@
 //! Results of an engine for each fence region.
 
-use super::EngineHandle;
 use super::engine::{
     EvaluationResult, check_bodies, check_count, gradient_options, on_any, on_engine,
 };
 use super::memory::{Span, output, outputs, values};
 use super::status::{ErrorText, Status};
+use super::{EngineHandle, in_precision};
 use crate::engine::Evaluation;
 use crate::ffi::{EngineReal, with_engine};
+use std::ffi::c_void;
 
 /// Writes the number of regions, each of which has a density of its own: one without fences, else
 /// the number of fences, and one more where a cell is in none. `of_bodies`, which may be NULL, gets
@@ -54,33 +55,22 @@ pub unsafe extern "C" fn placefield_engine_evaluations(
     })
 }
 
-/// Writes or adds the gradient of placefield_engine_gradient_f32 with a weight for the bodies of
+/// Writes or adds the gradient of placefield_engine_gradient with a weight for the bodies of
 /// every region: `weights` has `regions` values.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_region_gradient_f32(
+pub unsafe extern "C" fn placefield_engine_region_gradient(
     engine: *mut EngineHandle,
-    gradient: *mut f32,
+    precision: i32,
+    gradient: *mut c_void,
     bodies: usize,
     weights: *const f64,
     regions: usize,
     accumulate: i32,
     error: *mut ErrorText,
 ) -> Status {
-    write_gradient(engine, gradient, bodies, weights, regions, accumulate, error)
-}
-
-/// The variant of placefield_engine_region_gradient_f32 for doubles.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_engine_region_gradient_f64(
-    engine: *mut EngineHandle,
-    gradient: *mut f64,
-    bodies: usize,
-    weights: *const f64,
-    regions: usize,
-    accumulate: i32,
-    error: *mut ErrorText,
-) -> Status {
-    write_gradient(engine, gradient, bodies, weights, regions, accumulate, error)
+    in_precision!(precision, error, T => {
+        write_gradient::<T>(engine, gradient.cast(), bodies, weights, regions, accumulate, error)
+    })
 }
 
 unsafe fn write_gradient<T: EngineReal>(

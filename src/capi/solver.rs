@@ -2,17 +2,18 @@
 
 use super::memory::{Span, optional, output, outputs, plain, values};
 use super::status::{ErrorText, Failure, Status, call};
-use super::{Checked, Grid, Options, handles, options};
+use super::{Checked, Grid, Options, handles, in_precision, options};
 use crate::cpu::solve::FieldSlices;
 use crate::ffi::{EngineReal, HostSolver, open_solver};
 use crate::grid::BinGrid;
-use crate::real::Precision;
+use crate::real::{Precision, Real};
 use std::any::Any;
+use std::ffi::c_void;
 
 /// A field solve planned for one grid, on one device, in one precision.
 pub struct SolverHandle;
 
-pub(super) fn wrong_precision<T: EngineReal>(what: &str) -> Failure {
+pub(super) fn wrong_precision<T: Real>(what: &str) -> Failure {
     let message = format!("the {what} was not made for {}", T::PRECISION);
     Failure::new(Status::WrongPrecision, message)
 }
@@ -59,32 +60,21 @@ pub unsafe extern "C" fn placefield_solver_free(
 /// overlap. `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL,
 /// is Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_solver_solve_f32(
+pub unsafe extern "C" fn placefield_solver_solve(
     solver: *mut SolverHandle,
-    density: *const f32,
-    potential: *mut f32,
-    field_x: *mut f32,
-    field_y: *mut f32,
+    precision: i32,
+    density: *const c_void,
+    potential: *mut c_void,
+    field_x: *mut c_void,
+    field_y: *mut c_void,
     bins: usize,
     energy: *mut f64,
     error: *mut ErrorText,
 ) -> Status {
-    solve(solver, density, [potential, field_x, field_y], bins, energy, error)
-}
-
-/// The variant of placefield_solver_solve_f32 for doubles.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn placefield_solver_solve_f64(
-    solver: *mut SolverHandle,
-    density: *const f64,
-    potential: *mut f64,
-    field_x: *mut f64,
-    field_y: *mut f64,
-    bins: usize,
-    energy: *mut f64,
-    error: *mut ErrorText,
-) -> Status {
-    solve(solver, density, [potential, field_x, field_y], bins, energy, error)
+    in_precision!(precision, error, T => {
+        let fields = [potential.cast(), field_x.cast(), field_y.cast()];
+        solve::<T>(solver, density.cast(), fields, bins, energy, error)
+    })
 }
 
 unsafe fn solve<T: EngineReal>(

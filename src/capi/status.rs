@@ -1,6 +1,7 @@
 //! Status codes of functions, and the message beside them.
 
 use crate::charge::ChargeError;
+use crate::design::DesignError;
 use crate::engine::EngineError;
 use crate::grid::GridError;
 use std::ffi::{CStr, c_char};
@@ -21,7 +22,7 @@ pub enum Status {
     BadArgument = 3,
     /// A length that is not the grid's or the engine's.
     BadLength = 4,
-    /// A function for f32 was given a handle for f64, or the other way round.
+    /// `precision` is not that of the handle.
     WrongPrecision = 5,
     /// A stage was called before the one it builds on.
     OutOfOrder = 6,
@@ -103,6 +104,16 @@ impl From<ChargeError> for Failure {
     }
 }
 
+impl From<DesignError> for Failure {
+    fn from(error: DesignError) -> Self {
+        let status = match error {
+            DesignError::Length { .. } => Status::BadLength,
+            _ => Status::BadArgument,
+        };
+        Failure::new(status, error.to_string())
+    }
+}
+
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         let status = match &error {
@@ -150,10 +161,18 @@ pub(super) unsafe fn say(error: *mut ErrorText, status: Status, message: &str) {
     // SAFETY: the caller's promise.
     let Some(error) = (unsafe { error.as_mut() }) else { return };
     error.status = status as i32;
-    let cut = message.floor_char_boundary(error.message.len() - 1);
-    let bytes = message.as_bytes()[..cut].iter().filter(|&&byte| byte != 0);
     error.message.fill(0);
-    error.message.iter_mut().zip(bytes).for_each(|(to, &byte)| *to = byte as c_char);
+    write_text(&mut error.message, message);
+}
+
+/// Writes `message` to memory that is as long, and a zero; cut at a character's end where it is too
+/// long. Memory without room for the zero is left as it is.
+pub(super) fn write_text(to: &mut [c_char], message: &str) {
+    let Some(room) = to.len().checked_sub(1) else { return };
+    let cut = message.floor_char_boundary(room);
+    let bytes = message.as_bytes()[..cut].iter().filter(|&&byte| byte != 0);
+    let ended = bytes.chain([&0]);
+    to.iter_mut().zip(ended).for_each(|(to, &byte)| *to = byte as c_char);
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::*;
 use std::ptr::null_mut;
 
 const CELLS: usize = 4;
+const F64: i32 = PrecisionName::F64 as i32;
 
 /// Returns an engine of four cells in two fence regions.
 fn engine() -> *mut EngineHandle {
@@ -18,7 +19,7 @@ fn engine() -> *mut EngineHandle {
         let (a, b) = (size_of::<Options>(), size_of::<Bodies>());
         assert_eq!(placefield_options_init(&mut options, a, null_mut()), Status::Ok);
         assert_eq!(placefield_bodies_init(&mut bodies, b, null_mut()), Status::Ok);
-        options.precision = PrecisionName::F64 as i32;
+        options.precision = F64;
         (bodies.movable, bodies.fences, bodies.fence_rects) = (CELLS, 1, 1);
         (bodies.width, bodies.height) = (width.as_ptr(), height.as_ptr());
         bodies.region = region.as_ptr();
@@ -59,28 +60,31 @@ fn overlapping_outputs_are_refused_untouched() {
             placefield_engine_bodies(engine, at.cast(), at.cast(), error)
         });
         check("result overlaps x", |at, error| {
-            placefield_engine_evaluate_f64(engine, at, at.add(CELLS), CELLS, at.cast(), error)
+            let y = at.add(CELLS).cast();
+            placefield_engine_evaluate(engine, F64, at.cast(), y, CELLS, at.cast(), error)
         });
         check("result overlaps y", |at, error| {
             let result = at.add(2 * CELLS - 1).cast();
-            placefield_engine_evaluate_f64(engine, at, at.add(CELLS), CELLS, result, error)
+            let y = at.add(CELLS).cast();
+            placefield_engine_evaluate(engine, F64, at.cast(), y, CELLS, result, error)
         });
         check("of_bodies overlaps regions", |at, error| {
             placefield_engine_regions(engine, at.cast(), at.cast(), CELLS, error)
         });
         let (x, y) = ([1.0; CELLS], [3.0; CELLS]);
-        let (x, y, none) = (x.as_ptr(), y.as_ptr(), null_mut());
-        let done = placefield_engine_evaluate_f64(engine, x, y, CELLS, none, null_mut());
+        let (x, y, none) = (x.as_ptr().cast(), y.as_ptr().cast(), null_mut());
+        let done = placefield_engine_evaluate(engine, F64, x, y, CELLS, none, null_mut());
         assert_eq!(done, Status::Ok);
         check("max_density overlaps overflow", |at, error| {
             placefield_engine_exact(engine, at, at, error)
         });
         check("gradient overlaps weights", |at, error| {
             let weights = at.add(2 * CELLS - 1);
-            placefield_engine_region_gradient_f64(engine, at, CELLS, weights, 2, 0, error)
+            placefield_engine_region_gradient(engine, F64, at.cast(), CELLS, weights, 2, 0, error)
         });
         check("force_y overlaps force_x", |at, error| {
-            placefield_engine_force_f64(engine, at, at.add(1), CELLS, error)
+            let y = at.add(1).cast();
+            placefield_engine_force(engine, F64, at.cast(), y, CELLS, error)
         });
         assert_eq!(placefield_engine_free(engine, null_mut()), Status::Ok);
     }

@@ -384,6 +384,12 @@ impl Stages {
             .filter_map(|(stage, report)| Some((stage, report?)))
     }
 
+    /// Returns the nodes that had no turn before legalization was stopped, ascending.
+    #[cfg(feature = "capi")]
+    pub(crate) fn unplaced(&self) -> &[u32] {
+        &self.unplaced
+    }
+
     /// Whether every cell stands legally, so that wires can be shortened.
     pub fn is_legal(&self) -> bool {
         self.legality.as_ref().is_some_and(|legality| legality.legal)

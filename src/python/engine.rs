@@ -355,6 +355,24 @@ impl Engine {
         })
     }
 
+    /// The target density of every region: the given one, or the least at which its cells fit.
+    fn region_target_densities(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        detached(py, || {
+            let mut inner = self.lock()?;
+            let charge = inner.engine.charge();
+            Ok((0..charge.regions()).map(|region| charge.region_target_density(region)).collect())
+        })
+    }
+
+    /// Widths of all bodies, then heights.
+    fn sizes(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        detached(py, || {
+            let mut inner = self.lock()?;
+            let charge = inner.engine.charge();
+            Ok([charge.width(), charge.height()].concat())
+        })
+    }
+
     /// The evaluation of every region at the positions last evaluated.
     fn evaluations(&self, py: Python<'_>) -> PyResult<Vec<Evaluation>> {
         detached(py, || {

@@ -9,21 +9,35 @@ use std::path::Path;
 const FIRST_PAGE: &str = include_str!("first_page.txt");
 
 /// Names in Rust and in C.
-const TYPES: [(&str, &str); 14] = [
+const TYPES: [(&str, &str); 28] = [
     ("Bodies", "placefield_bodies"),
     ("ConventionName", "placefield_convention"),
+    ("DesignArrays", "placefield_design_arrays"),
     ("DesignCounts", "placefield_design_counts"),
     ("DesignHandle", "placefield_design"),
+    ("DesignOptions", "placefield_design_options"),
     ("EngineHandle", "placefield_engine"),
     ("ErrorText", "placefield_error"),
     ("EvaluationResult", "placefield_evaluation"),
     ("Grid", "placefield_grid"),
+    ("Iteration", "placefield_iteration"),
+    ("LegalityCounts", "placefield_legality"),
     ("MapName", "placefield_map"),
+    ("NodeKindName", "placefield_node_kind"),
     ("Options", "placefield_options"),
+    ("OrientationName", "placefield_orientation"),
+    ("OutcomeName", "placefield_outcome"),
+    ("PinOffsetName", "placefield_pin_offset"),
+    ("PinPositionName", "placefield_pin_position"),
     ("PipelineName", "placefield_pipeline"),
+    ("PlaceOptions", "placefield_place_options"),
+    ("PlaceResult", "placefield_place_result"),
     ("PrecisionName", "placefield_precision"),
     ("SolverHandle", "placefield_solver"),
+    ("StageName", "placefield_stage"),
     ("Status", "placefield_status"),
+    ("WirelengthHandle", "placefield_wirelength"),
+    ("WirelengthResult", "placefield_wirelength_result"),
 ];
 
 fn generated() -> String {

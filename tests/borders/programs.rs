@@ -126,6 +126,13 @@ fn the_example_in_c_spreads_its_cells() {
 }
 
 #[test]
+fn the_placer_in_c_ends_with_a_legal_placement() {
+    let program = compile("../package/adam.c", Link::Dynamic, &[], "adam");
+    let said = succeeded(Command::new(program).output().unwrap(), "the placer");
+    assert!(said.trim_end().ends_with(", legal"), "{said}");
+}
+
+#[test]
 fn the_openroad_adapter_solves_poissons_equation() {
     compiles_and_runs("openroad.cpp", Link::Static, "openroad-static");
     under_address_sanitizer("openroad.cpp", Link::Dynamic, "openroad-asan");

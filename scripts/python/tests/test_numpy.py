@@ -110,6 +110,20 @@ def test_results_are_the_same_for_any_number_of_threads(make):
     assert numpy.array_equal(one.force(), two.force())
 
 
+def test_sizes_of_cells_and_fillers_can_be_read_and_given_back(make, cells):
+    engine = make(fillers=True, target_density=0.9)
+    width, height = engine.sizes()
+    assert width.shape == (engine.bodies,) and engine.bodies > 40
+    assert numpy.array_equal(width[:40], cells["width"]) and numpy.array_equal(height[:40], cells["height"])
+    assert len({*zip(width[40:], height[40:])}) == 1 and (width[40:] > 0).all() and (height[40:] > 0).all()
+    before = engine.evaluate(engine.start()).energy
+    engine.set_sizes(width, height)
+    assert engine.evaluate(engine.start()).energy == before
+    assert list(engine.region_target_densities()) == [0.9]
+    # Cells that do not fit at the given density raise it.
+    assert make(fillers=True, target_density=0.01).region_target_densities()[0] > 0.01
+
+
 def test_a_changed_engine_is_as_one_made_so(make, cells):
     engine = make(fillers=False)
     at = engine.start()

@@ -115,12 +115,12 @@ static placefield_evaluation by_host(placefield_engine *engine, const numbers *p
     placefield_error error;
     if (positions->size == sizeof(float)) {
         const float *x = positions->host;
-        OK(placefield_engine_evaluate_f32(engine, x, x + bodies, bodies, &result, &error));
-        OK(placefield_engine_gradient_f32(engine, gradient->host, bodies, -1.0, 0, &error));
+        OK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F32, x, x + bodies, bodies, &result, &error));
+        OK(placefield_engine_gradient(engine, PLACEFIELD_PRECISION_F32, gradient->host, bodies, -1.0, 0, &error));
     } else {
         const double *x = positions->host;
-        OK(placefield_engine_evaluate_f64(engine, x, x + bodies, bodies, &result, &error));
-        OK(placefield_engine_gradient_f64(engine, gradient->host, bodies, -1.0, 0, &error));
+        OK(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F64, x, x + bodies, bodies, &result, &error));
+        OK(placefield_engine_gradient(engine, PLACEFIELD_PRECISION_F64, gradient->host, bodies, -1.0, 0, &error));
     }
     return result;
 }
@@ -148,10 +148,10 @@ static double *starts(placefield_engine *engine, size_t bodies, int32_t precisio
     CHECK(start != NULL && narrow != NULL);
     placefield_error error;
     if (precision == PLACEFIELD_PRECISION_F32) {
-        OK(placefield_engine_start_f32(engine, narrow, narrow + bodies, bodies, &error));
+        OK(placefield_engine_start(engine, PLACEFIELD_PRECISION_F32, narrow, narrow + bodies, bodies, &error));
         for (size_t k = 0; k < 2 * bodies; ++k) start[k] = narrow[k];
     } else {
-        OK(placefield_engine_start_f64(engine, start, start + bodies, bodies, &error));
+        OK(placefield_engine_start(engine, PLACEFIELD_PRECISION_F64, start, start + bodies, bodies, &error));
     }
     free(narrow);
     return start;

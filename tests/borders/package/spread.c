@@ -37,10 +37,10 @@ int main(void) {
     done(placefield_engine_new(&grid, &bodies, &options, &engine, &error), &error);
 
     placefield_evaluation first, last;
-    done(placefield_engine_evaluate_f32(engine, x, y, CELLS, &first, &error), &error);
+    done(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F32, x, y, CELLS, &first, &error), &error);
     last = first;
     for (int step = 0; step < 200; ++step) {
-        done(placefield_engine_force_f32(engine, force_x, force_y, CELLS, &error), &error);
+        done(placefield_engine_force(engine, PLACEFIELD_PRECISION_F32, force_x, force_y, CELLS, &error), &error);
         for (int i = 0; i < CELLS; ++i) {
             // Divided by the area, the force is the mean field under the cell, in bin widths (of 20). A step is
             // at most a bin, and ends on the die.
@@ -49,7 +49,7 @@ int main(void) {
             x[i] = fminf(fmaxf(x[i] + step_x, 0.0f), SIDE - 16.0f);
             y[i] = fminf(fmaxf(y[i] + step_y, 0.0f), SIDE - 16.0f);
         }
-        done(placefield_engine_evaluate_f32(engine, x, y, CELLS, &last, &error), &error);
+        done(placefield_engine_evaluate(engine, PLACEFIELD_PRECISION_F32, x, y, CELLS, &last, &error), &error);
     }
     done(placefield_engine_free(engine, &error), &error);
     printf("placefield %s: overflow %.4f, after 200 steps %.4f\n", placefield_version_text(), first.overflow,

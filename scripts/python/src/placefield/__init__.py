@@ -167,6 +167,15 @@ class Engine:
     # What changes while a placer runs. It takes effect at the next evaluation, which gives what a new engine
     # would; plans and kernels are kept. After an error the engine is as it was.
 
+    def sizes(self):
+        """Widths and heights of all bodies, movable cells, then fillers: shape (2, bodies), layout units."""
+        return numpy.array(self._engine.sizes()).reshape(2, -1)
+
+    def region_target_densities(self):
+        """The target density of every region, shape (regions,), one without fences: the given one, or with fillers
+        the least at which the cells fit if that is larger. If bins have their own, it is their mean."""
+        return numpy.array(self._engine.region_target_densities())
+
     def set_sizes(self, width, height):
         """Other sizes of all bodies, fillers included: shape (bodies,) each. Positions are lower-left corners,
         so move what is to grow about its centre."""
