@@ -514,13 +514,14 @@ fn captures(gpu: &Gpu) -> Result<(), CudaError> {
 
 impl DeviceTerm for Captures {
     fn enqueue(&mut self, _: &DeviceCells) -> Result<(), CudaError> {
-        let Some(memory) = self.memory.take() else { return Ok(()) };
-        let gpu = self.gpu.clone();
-        self.waiting = Some(spawn(move || captures(&gpu).is_ok()));
-        sleep(Duration::from_millis(100));
-        drop(memory);
-        let refused = matches!(captures(&self.gpu), Err(CudaError::Enqueuing));
-        self.refused.send(refused).unwrap();
+        if let Some(memory) = self.memory.take() {
+            let gpu = self.gpu.clone();
+            self.waiting = Some(spawn(move || captures(&gpu).is_ok()));
+            sleep(Duration::from_millis(100));
+            drop(memory);
+            let refused = matches!(captures(&self.gpu), Err(CudaError::Enqueuing));
+            self.refused.send(refused).unwrap();
+        }
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Memory that the system refuses: an error each, in a process with little of it.
 
+use crate::common::started_for;
 use placefield::charge::{Charge, ChargeError, ChargeOptions, Rectangles};
 use placefield::cpu::engine::CpuEngine;
 use placefield::cpu::transforms::{Plan1d, Plan2d, PlanNd};
@@ -33,9 +34,13 @@ fn charge(die: f64, bins: usize, options: &ChargeOptions) -> Result<Charge, Char
 #[cfg(target_os = "linux")]
 #[test]
 fn refused_memory_is_an_error() {
-    if std::env::var_os(LIMITED).is_none() {
-        return again_limited("memory::refused_memory_is_an_error");
+    match started_for(LIMITED) {
+        None => again_limited("memory::refused_memory_is_an_error"),
+        Some(_) => refused_memory(),
     }
+}
+
+fn refused_memory() {
     let no_memory = |result: Result<(), ShapeError>| {
         let error = result.unwrap_err();
         assert!(matches!(error, ShapeError::Memory(_)), "{error}");
