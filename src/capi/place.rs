@@ -594,6 +594,8 @@ fn whole(design: &mut Design, asked: &Asked) -> Result<(PlaceResult, Vec<String>
     options.bodies.large_net = asked.large_net;
     options.bodies.precision = asked.engine.precision;
     let (charge, netlist) = options.bodies.of(design)?;
+    // Cells beside legal macros have bins of their own unless these are given.
+    options.bodies.bins = asked.bins;
     (options.until, options.place, options.noise) = (Some(asked.until), asked.place, asked.noise);
     options.seed = asked.seed;
     options.end_at(asked.deadline, charge.movable());
