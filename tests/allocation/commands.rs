@@ -209,19 +209,22 @@ fn fault(design: &Design) -> Option<String> {
         if !on_site {
             return Some(format!("{name} is on no site: {cell:?}"));
         }
+        // Rows may overlap: those that reach above a height cover the cell up to the lowest top.
         let mut y = cell.yl;
         while y < cell.yh - tolerance {
+            let rows = design.rows.iter().map(|row| row.rect());
+            let rows: Vec<Rect> =
+                rows.filter(|row| row.yl <= y + tolerance && row.yh > y + tolerance).collect();
             let mut x = cell.xl;
-            while let Some(row) = of_row(y).map(|row| row.rect()).find(|row| {
+            while let Some(row) = rows.iter().find(|row| {
                 row.xl <= x + tolerance && row.xh > x + tolerance && x < cell.xh - tolerance
             }) {
                 x = row.xh;
             }
-            let height = of_row(y).map(|row| row.height).fold(0.0, f64::max);
-            if x < cell.xh - tolerance || height <= 0.0 {
+            if x < cell.xh - tolerance || rows.is_empty() {
                 return Some(format!("{name} has no sites at {x} {y}: {cell:?}"));
             }
-            y += height;
+            y = rows.iter().map(|row| row.yh).fold(f64::INFINITY, f64::min);
         }
         let other = cells.iter().find(|&&other| other != i && share(&rect(other), &cell));
         if let Some(&other) = other {
