@@ -195,8 +195,8 @@ impl<'b> Placer<'b> {
     /// Replaces the net weights: one for each net of the design, in its order. The descent goes on
     /// from its present point, with λ and the step in the unit of the new weights
     /// ([`Pull::per_pin`](crate::wirelength::Pull::per_pin)); the best placement is sought anew,
-    /// because wirelengths by other weights do not compare. Once the placement has ended, its result
-    /// stays. The last record keeps its numbers.
+    /// because wirelengths by other weights do not compare. [`Placer::last`] then has the sample by
+    /// the new weights. Once the placement has ended, its result stays.
     ///
     /// # Errors
     /// As [`Backend::set_net_weights`], and when the gradient is not finite.
