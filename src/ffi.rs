@@ -1,13 +1,15 @@
 //! Code that the C and the Python interface share: solvers and engines whose device and precision
-//! are chosen when the program runs.
+//! are chosen when the program runs, and the legality of a design that has moved.
 
 use crate::charge::{Charge, ChargeError};
 use crate::cpu::engine::{CpuEngine, thread_pool};
 use crate::cpu::solve::{FieldSlices, Solver};
+use crate::design::{Design, NodeKind, Placement};
 use crate::engine::{
     Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Pipeline, check_finite,
 };
 use crate::grid::BinGrid;
+use crate::legality::{self, LegalityError, LegalityOptions, LegalityReport};
 use crate::memory::require;
 use crate::place::{Backend, HostBackend, Term};
 use crate::real::Precision;
@@ -26,6 +28,26 @@ pub(crate) enum Device {
     Cpu,
     /// A device by its ordinal.
     Cuda(usize),
+}
+
+/// Returns the legality of a placement of a design. `home` has the design's own placement, where
+/// fixed cells belong, and the kinds of the nodes in it; `copy` copies a design whose kinds differ.
+pub(crate) fn judged<E: From<LegalityError>>(
+    design: &Design,
+    (home, kinds): &(Placement, Vec<NodeKind>),
+    options: &LegalityOptions<'_>,
+    copy: impl FnOnce(&Design) -> Result<Design, E>,
+) -> Result<LegalityReport, E> {
+    let options = options.reference(home);
+    let found = match design.nodes.kind == *kinds {
+        true => legality::check(design, &options)?,
+        false => {
+            let mut design = copy(design)?;
+            design.nodes.kind.clone_from(kinds);
+            legality::check(&design, &options)?
+        }
+    };
+    Ok(LegalityReport::of(design, &found))
 }
 
 /// ρ → φ, Ex, Ey from and to memory of the host, maps of `nx × ny`, y contiguous.

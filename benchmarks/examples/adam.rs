@@ -60,7 +60,7 @@ fn grid_of_cells(side: usize) -> Design {
     }
 }
 
-/// Returns the lower-left corners of all bodies where they are spread, and the overflow there.
+/// Returns the lower-left corners of the spread bodies, and their overflow.
 fn spread(charge: &Charge, netlist: &Netlist) -> Result<([Vec<f64>; 2], f64), Failure> {
     let grid = charge.grid();
     let mut engine = CpuEngine::<f64>::new(charge.clone(), &EngineOptions::default())?;

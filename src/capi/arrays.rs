@@ -142,7 +142,7 @@ pub unsafe extern "C" fn placefield_design_from_arrays(
 ) -> Status {
     call(error, || {
         let arrays = structure(design_arrays, "design_arrays", |a: &DesignArrays| a.struct_size)?;
-        // The lengths are checked here, before what they span.
+        // The lengths are checked here, before the memory of that length is listed.
         let columns = arrays.columns()?;
         let mut inputs = vec![Span::new(design_arrays, 1, "design_arrays")];
         inputs.extend(arrays.spans());

@@ -10,18 +10,19 @@ use crate::congestion::{
     Capacity, CongestionKind, CongestionMaps, CongestionOptions, Convention, RoutingGrid,
 };
 use crate::design::{Design, NodeKind, Placement};
+use crate::ffi;
 use crate::ffi::open_any_engine;
 use crate::formats::{self, FileError, Format, ReadOptions};
 use crate::grid::BinGrid;
 use crate::lefdef::PinPosition;
-use crate::legality::{self, LegalityOptions, LegalityReport};
+use crate::legality::{LegalityOptions, LegalityReport};
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
 /// A design: nodes, their placement, nets and rows.
 pub struct DesignHandle;
 
-/// A design, and what is known of it besides.
+/// A design with its file, its own placement and its warnings.
 pub(super) struct Read {
     pub(super) design: Design,
     /// The file that it was read from; empty if it was made from arrays.
@@ -66,17 +67,8 @@ impl Read {
         design: &Design,
         unplaced: &[u32],
     ) -> Result<LegalityReport, Failure> {
-        let (home, kinds) = &self.home;
-        let options = LegalityOptions::default().reference(home).unplaced(unplaced);
-        let found = match design.nodes.kind == *kinds {
-            true => legality::check(design, &options)?,
-            false => {
-                let mut design = design.clone();
-                design.nodes.kind.clone_from(kinds);
-                legality::check(&design, &options)?
-            }
-        };
-        Ok(LegalityReport::of(design, &found))
+        let options = LegalityOptions::default().unplaced(unplaced);
+        ffi::judged(design, &self.home, &options, |design| Ok(design.clone()))
     }
 }
 

@@ -302,7 +302,7 @@ struct Asked {
 #[derive(Clone, Copy)]
 struct Calls(PlaceOptions);
 
-// SAFETY: the caller was told that its functions are called with `data` on other threads, one at a
+// SAFETY: the header says that the functions are called with `data` on other threads, one at a
 // time; nothing else follows a pointer of it.
 unsafe impl Send for Calls {}
 // SAFETY: as above; a shared reference alone calls nothing, for calls need `&mut Calling`.

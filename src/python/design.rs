@@ -8,9 +8,10 @@ use crate::bookshelf::{self, PinOffset};
 use crate::cpu::wirelength::CpuWirelength;
 use crate::design::{Design as Core, Names, Nets, NodeKind, Placement};
 use crate::displacement::{self, Displacement};
+use crate::ffi;
 use crate::formats::{self, Format, ReadOptions};
 use crate::lefdef::{self, GcellGrid, PinPosition, RoutingLayer};
-use crate::legality::{self, LegalityOptions, LegalityReport};
+use crate::legality::{LegalityOptions, LegalityReport};
 use crate::memory::{OutOfMemory, require};
 use crate::plot::views::outlines;
 use crate::scaled_hpwl;
@@ -487,18 +488,9 @@ impl Design {
         tolerance: Option<f64>,
         unplaced: &[u32],
     ) -> Result<LegalityReport, Failure> {
-        let (home, kinds) = &self.source.home;
-        let options = LegalityOptions::default().reference(home).unplaced(unplaced);
+        let options = LegalityOptions::default().unplaced(unplaced);
         let options = tolerance.map_or(options, |tolerance| options.tolerance(tolerance));
-        let found = match design.nodes.kind == *kinds {
-            true => legality::check(design, &options)?,
-            false => {
-                let mut design = copied(design)?;
-                design.nodes.kind.clone_from(kinds);
-                legality::check(&design, &options)?
-            }
-        };
-        Ok(LegalityReport::of(design, &found))
+        ffi::judged(design, &self.source.home, &options, copied)
     }
 }
 
