@@ -14,17 +14,20 @@ mod instances;
 #[path = "../src/cuda/lines/shapes.rs"]
 mod shapes;
 
-/// Architectures, and the line lengths of which every one gets kernels here: each class of shared
-/// memory has all powers of two, others of the same class a few.
+/// Architectures, and the line lengths of which every one gets kernels here: sm_90 has all powers
+/// of two, every other class of shared memory the lengths of usual maps and its longest.
 const ARCHITECTURES: [(u32, &[usize]); 7] = [
-    (75, &[64, 256, 512, 1024, 2048, 4096]),
-    (80, &[64, 256, 512, 1024, 2048, 4096, 8192]),
-    (86, &[64, 256, 512, 1024, 2048, 4096]),
+    (75, &[512, 1024, 2048, 4096]),
+    (80, &[1024, 8192]),
+    (86, &[512, 2048, 4096]),
     (89, &[512]),
     (90, &[64, 128, 256, 512, 1024, 2048, 4096, 8192]),
     (100, &[512, 4096]),
     (120, &[512]),
 ];
+
+/// Lengths of which the solve's kernels for several maps and for several devices are compiled too.
+const ALL_FORMS: [usize; 2] = [512, 4096];
 
 /// A kernel file with its macros.
 struct Case {
@@ -70,14 +73,10 @@ fn cases(
     extent: Extent,
 ) -> Vec<Case> {
     let real = if precision == Precision::F64 { 8 } else { 4 };
-    let slabs = instances::slabs(2, 64 / real, 16 / real, true);
-    let [forward, columns, fields, _] = instances::solve(true);
-    let kernels: Vec<_> = instances::solve(false)
-        .into_iter()
-        .chain([forward, columns, fields])
-        .chain(transforms())
-        .chain(slabs)
-        .collect();
+    let slabs = instances::slabs(2, 64 / real, 16 / real);
+    let [single, batch] = [false, true].map(instances::solve);
+    let usual: Vec<_> = single.into_iter().chain(transforms()).collect();
+    let kernels = [usual.clone(), batch.into(), slabs.into()].concat();
     let with = |options| Case { unit, precision, sm, options, hot: true };
     let options = |defines: instances::Defines| -> Vec<String> {
         let option = |(name, value)| format!("--define-macro={name}={value}");
@@ -106,7 +105,9 @@ fn cases(
     }
     let limits = instances::limits_of(sm);
     let of_length = |n: usize| {
-        let of = instances::of_length(unit, &kernels, (real, n), limits);
+        let has_all = extent == Extent::All || ALL_FORMS.contains(&n);
+        let kernels = if has_all { &kernels } else { &usual };
+        let of = instances::of_length(unit, kernels, (real, n), limits);
         of.into_iter().map(move |defines| (n, defines))
     };
     let case = |(n, defines): (usize, instances::Defines)| {

@@ -1,11 +1,11 @@
 // The last of the three passes of the field solve (src/spectral.rs), along y: φ = IDCT(P), Ex = IDCT(Q) and
 // Ey = IDXST(w_y P): w_y is constant along a column, so φ and Ey share P.
 //
-// PF_POTENTIAL: 1: φ, Ex and Ey; 0: Ex and Ey; of a solve by slabs, 2: φ and Ey, 3: Ex. How lines are divided:
-// shape.cuh. A block takes GROUPS·C row pairs, those of a group neighbours and of one map; the groups of a row pair's
-// maps are neighbours: P's second reader finds it in L2. Two values are read and three written for each bin, without φ
-// two and two. Block 0 also adds up the energy. PF_BATCH: there is more than one solve; the first energy is then that
-// of all, before that of each.
+// A launch makes some of the three maps (FieldMaps). How lines are divided: shape.cuh. A block takes GROUPS·C row pairs,
+// those of a group neighbours and of one map; the groups of a row pair's maps are neighbours: P's second reader finds
+// it in L2. Two values are read and three written for each bin, without φ two and two, for φ alone one and one. Block 0
+// also adds up the energy. PF_BATCH: there is more than one solve; the first energy is then that of all, before that of
+// each.
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 #include "lines/places.cuh"
@@ -16,6 +16,16 @@
 #endif
 static_assert(Fft::BYTES * GROUPS == PF_BYTES, "the host counts shared memory otherwise");
 static_assert(THREADS >= 32, "a whole warp adds up the energy");
+
+enum Map { PHI, EX, EY };
+
+/// The maps that a launch makes: `count` of them, `step` apart, from `first` on. Same layout as `FieldMaps` in src/cuda.
+struct FieldMaps {
+    u32 first, step, count;
+
+    /// Of neighbouring lines each one's map.
+    __device__ __forceinline__ Map of(u32 line) const { return Map(first + line % count * step); }
+};
 
 /// Sums `partial` by one warp, in an order that depends on `count` alone.
 __device__ __forceinline__ void sum_energy(const double* __restrict__ partial, u32 count, double* __restrict__ energy) {
@@ -28,14 +38,12 @@ __device__ __forceinline__ void sum_energy(const double* __restrict__ partial, u
 PF_KERNEL(THREADS, PF_BLOCKS)
 fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict__ phi, real* __restrict__ ex,
        real* __restrict__ ey, const cplx* __restrict__ table, real step_y, u32 pairs,
-       const double* __restrict__ partial, u32 partials, double* __restrict__ energy) {
+       const double* __restrict__ partial, u32 partials, double* __restrict__ energy, const FieldMaps maps) {
     extern __shared__ double2 memory[];
     const ThreadCoord place = coord_in(memory);
     const u32 t = place.t, line = blockIdx.x * GROUPS + place.group;
-    enum Map { PHI, EX, EY };
-    constexpr u32 MAPS = PF_POTENTIAL == 1 ? 3 : PF_POTENTIAL == 3 ? 1 : 2;
-    const Map map = Map(PF_POTENTIAL == 2 ? line % MAPS * EY : line % MAPS + (PF_POTENTIAL != 1));
-    u32 pair = line / MAPS * C + place.lane;
+    const Map map = maps.of(line);
+    u32 pair = line / maps.count * C + place.lane;
     // Rows that are not there: threads work on the last ones, and store nothing.
     const bool present = PF_WHOLE || pair < pairs;
     if (!present) pair = pairs - 1;
@@ -62,7 +70,7 @@ fields(const cplx* __restrict__ p, const cplx* __restrict__ q, real* __restrict_
     Fft::run<1>(v, place, table);
     if (!EARLY) let_next_start();
     if (present) MapRows<Fft, false>(solve, pair, pairs, 0).store_neighbours(v, t, out, 1, map == EY ? -1 : 1);
-    if (blockIdx.x != 0 || threadIdx.x >= 32 || PF_POTENTIAL == 3) return;
+    if (blockIdx.x != 0 || threadIdx.x >= 32) return;
 #if PF_BATCH
     sum_energy(partial + solve * partials, partials, energy + 1 + solve);
     if (solve != 0) return;

@@ -425,6 +425,7 @@ fn device_positions_need_no_host_copies() {
         other.enqueue_step().unwrap();
         let forces = gpu.download(other.force_device(0).unwrap()).unwrap();
         assert!(forces == pairs(&want.force[0], &want.force[1]));
+        assert!(gpu.download(other.potential_device().unwrap()).unwrap() == want.maps[1]);
         assert!(gpu.download(other.field_device().unwrap().1).unwrap() == want.maps[3]);
         assert_eq!(other.read_evaluation().unwrap(), evaluation);
     }

@@ -14,6 +14,7 @@ use placefield::grid::BinGrid;
 use placefield::transform::Transform;
 
 /// φ, Ex, Ey and the energy, on the host.
+#[derive(PartialEq)]
 struct Solved {
     maps: [Vec<f64>; 3],
     energy: f64,
@@ -49,7 +50,8 @@ fn check(got: &Solved, want: &Solved, limit: f64, potential: bool, what: &str) {
     );
 }
 
-/// Solves with and without the potential, each twice: nothing may be left over.
+/// Solves with and without the potential, each twice: nothing may be left over. The potential made
+/// afterwards has the bits of that made at once.
 fn solves_like<T: CudaReal>(gpu: &Gpu, grid: &BinGrid, rho: &[T], want: &Solved, limit: f64) {
     let (nx, ny) = (grid.nx(), grid.ny());
     let rho = gpu.upload(rho).unwrap();
@@ -59,10 +61,13 @@ fn solves_like<T: CudaReal>(gpu: &Gpu, grid: &BinGrid, rho: &[T], want: &Solved,
         let what = format!("{nx} x {ny} {} turn {turn}", T::PRECISION);
         let mut fields = poisoned(gpu, nx * ny);
         solver.solve(&rho, &mut fields).unwrap();
-        check(&read(gpu, &fields), want, limit, true, &what);
+        let at_once = read(gpu, &fields);
+        check(&at_once, want, limit, true, &what);
         let mut fields = poisoned(gpu, nx * ny);
         solver.solve_field(&rho, &mut fields).unwrap();
         check(&read(gpu, &fields), want, limit, false, &format!("{what}, field only"));
+        solver.potential(&mut fields).unwrap();
+        assert!(read(gpu, &fields) == at_once, "{what}, potential afterwards");
     }
 }
 

@@ -117,10 +117,10 @@ impl<T: CudaReal> CudaEngine<T> {
         self.forget();
         self.begin_step_in(layout, positions)?;
         self.stages.density_in(layout, positions)?;
-        let solve = self.stages.solve(self.choice.pipeline);
+        let solve = self.stages.solve(self.choice.pipeline, self.gpu().is_capturing());
         self.stages.enqueue_with_barrier(&solve)?;
         self.aged();
-        self.done = Done::Solve;
+        self.solved(self.choice.pipeline)?;
         self.ran[0][layout as usize] = true;
         Ok(())
     }
@@ -190,9 +190,10 @@ impl<T: CudaReal> CudaEngine<T> {
         let replay = if plain { Replay::Plain } else { self.replays.next(&arrays) };
         let gpu = self.gpu().clone();
         let (stages, pipeline) = (&mut self.stages, self.choice.pipeline);
+        let solve = stages.solve(pipeline, capturing);
         match replay {
             Replay::Plain => {
-                stages.evaluate_in(pipeline, options, positions, energy, gradient)?;
+                stages.evaluate_in(&solve, options, positions, energy, gradient)?;
             }
             Replay::Capture => {
                 stages.bodies().slot_of()?; // no capture is to find it missing
@@ -201,7 +202,7 @@ impl<T: CudaReal> CudaEngine<T> {
                 // caller's alone, whose memory lives until that launch has run.
                 let graph = unsafe {
                     Graph::capture(&gpu, || {
-                        stages.evaluate_in(pipeline, options, positions, energy, gradient)
+                        stages.evaluate_in(&solve, options, positions, energy, gradient)
                     })
                 }?;
                 self.replays.add(arrays, graph);
@@ -213,7 +214,7 @@ impl<T: CudaReal> CudaEngine<T> {
             }
         }
         self.aged();
-        self.done = Done::Solve;
+        self.solved(pipeline)?;
         self.ran[0][layout as usize] = true;
         self.ran[self.returns(options)][layout as usize] |= forces;
         self.ran[3][layout as usize] = true;

@@ -23,7 +23,7 @@ mod stages;
 
 use crate::charge::Charge;
 use crate::cuda::bodies::{Bodies, DensityReport, MOST_RANKS};
-use crate::cuda::device::{CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
+use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, Stopwatch, measure};
 use crate::cuda::peers::Peers;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
@@ -123,6 +123,8 @@ pub struct CudaEngine<T: CudaReal> {
     peers: Peers,
     choice: Choice,
     done: Done,
+    /// The pipeline of the last solve, where it may have left φ out.
+    without_potential: Option<Pipeline>,
     /// Whether every rank has the positions of the bodies that it works on.
     spread: bool,
     /// A bit for each rank whose forces were given out since the last step, as they were before
@@ -208,6 +210,7 @@ impl<T: CudaReal> CudaEngine<T> {
             peers: peers.clone(),
             choice,
             done: Done::Nothing,
+            without_potential: None,
             spread: true,
             given: 0,
             density: None,
@@ -345,10 +348,38 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// A step has been enqueued.
-    fn stepped(&mut self) {
+    fn stepped(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         self.aged();
         self.forget();
+        self.solved(pipeline)?;
         self.done = Done::Force;
+        Ok(())
+    }
+
+    /// A solve has been enqueued, with φ in a capture and else without. Graphs of the caller's,
+    /// whose runs are not reported here, make φ: where there are any, other solves do as well.
+    fn solved(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        self.done = Done::Solve;
+        self.without_potential = Some(pipeline).filter(|_| !self.gpu().is_capturing());
+        if self.captured { self.complete_potential() } else { Ok(()) }
+    }
+
+    /// Enqueues φ where the last solve has left it out.
+    fn complete_potential(&mut self) -> Result<(), CudaError> {
+        if let Some(pipeline) = self.without_potential {
+            self.stages.enqueue(&[Command::Potential(pipeline)])?;
+            // A capture does not run it.
+            self.without_potential = self.without_potential.filter(|_| self.gpu().is_capturing());
+        }
+        Ok(())
+    }
+
+    /// Returns a map, of all regions, if it has been computed.
+    fn map(&mut self, kind: MapKind) -> Result<&DeviceVec<T>, EngineError> {
+        if kind == MapKind::Potential && self.done >= Done::Solve {
+            self.complete_potential()?;
+        }
+        self.stages.map(kind, self.done)
     }
 
     /// Enqueues a step in the current order.
@@ -359,13 +390,12 @@ impl<T: CudaReal> CudaEngine<T> {
             graphs => {
                 // Everything that a kernel's first launch loads is loaded by this one, so that
                 // nothing is left to be loaded during capture.
-                let step = self.stages.step(pipeline);
+                let step = self.stages.step(pipeline, false);
                 self.stages.enqueue(&step)?;
                 Self::capture(&mut self.stages, &step, graphs)?;
             }
         }
-        self.stepped();
-        Ok(())
+        self.stepped(pipeline)
     }
 
     /// Captures a step or a solve that has run before, for `graphs` of the same engine.
@@ -429,6 +459,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.replays = Replays::default();
         drop(launching);
         self.done = Done::Nothing;
+        self.without_potential = None;
         self.spread = true;
         self.given = 0;
         self.density = None;
@@ -523,7 +554,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         let energy = self.stages.read_energy()?;
         self.times.forward = self.watches[0].elapsed_ms()?;
         self.times.inverse = self.watches[1].elapsed_ms()?;
-        self.done = Done::Solve;
+        self.solved(pipeline)?;
         Ok(energy)
     }
 
@@ -557,9 +588,10 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
-        let map = self.stages.map(kind, self.done)?;
+        self.map(kind)?;
         check_bins(self.charge().stacked_bins(), out)?;
         self.stages.wait_for_ranks()?;
+        let map = self.stages.map(kind, self.done)?;
         self.gpu().read(map, out.as_mut_slice())?;
         let maps = out.as_mut_slice().chunks_mut(self.charge().grid().bins());
         let backgrounds = self.stages.backgrounds();
@@ -610,7 +642,8 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
             let time = measure(peers.gpu(0), repetitions.max(1), RUNS_PER_SAMPLE, run)?;
             Ok::<_, CudaError>(time.median / 1e3)
         };
-        let (step, solve) = (self.stages.step(pipeline), self.stages.solve(pipeline));
+        let step = self.stages.step(pipeline, false);
+        let solve = self.stages.solve(pipeline, true);
         let step_plain = median(&mut || self.stages.enqueue(&step))?;
         let solve_plain = median(&mut || self.stages.enqueue(&solve))?;
         for (graphs, commands) in [(&mut self.steps[p], &step), (&mut self.solves[p], &solve)] {
@@ -625,6 +658,7 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         let step_graph = replay(&mut self.steps[p])?;
         let solve_graph = replay(&mut self.solves[p])?;
         self.stages.wait_for_ranks()?;
+        self.without_potential = None;
         self.done = Done::Force;
         Ok(Some(StepTimes { step_graph, step_plain, solve_graph, solve_plain }))
     }

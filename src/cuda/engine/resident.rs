@@ -99,11 +99,10 @@ impl<T: CudaReal> CudaEngine<T> {
         if self.gpu().is_capturing() {
             self.require_one_device("the capture of a step")?;
             // A graph cannot hold one that is ready to run.
-            let step = self.stages.step(self.choice.pipeline);
+            let step = self.stages.step(self.choice.pipeline, true);
             self.stages.enqueue(&step)?;
             self.captured = true;
-            self.stepped();
-            return Ok(());
+            return Ok(self.stepped(self.choice.pipeline)?);
         }
         self.prepare()?;
         Ok(self.enqueue_by(self.choice.pipeline)?)
@@ -113,7 +112,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// others between them, writes positions in the caller's order and takes forces from
     /// [`CudaEngine::forces`]; a barrier has to follow.
     pub(in crate::cuda) fn commands(&self) -> [Vec<Command>; 3] {
-        let solve = self.stages.solve(self.choice.pipeline);
+        let solve = self.stages.solve(self.choice.pipeline, false);
         let force = vec![Command::Barrier, Command::PlacerForce];
         [Stages::<T>::density(false).to_vec(), solve, force]
     }
@@ -150,9 +149,9 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// The same, and all of [`CudaEngine::commands`] have been enqueued for them.
-    pub(in crate::cuda) fn step_enqueued(&mut self) {
+    pub(in crate::cuda) fn step_enqueued(&mut self) -> Result<(), CudaError> {
         self.positions_written();
-        self.stepped();
+        self.stepped(self.choice.pipeline)
     }
 
     /// Returns the arrays that [`CudaEngine::read_evaluation`] reads, on the device: the density's
@@ -225,12 +224,13 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(&self.stages.ranks[rank].forces)
     }
 
-    /// Returns φ on the device, `[nx][ny]` for each region, in bin widths squared.
+    /// Returns φ on the device, `[nx][ny]` for each region, in bin widths squared. The three-pass
+    /// solve leaves it out, except in a capture of the caller's: this enqueues it.
     ///
     /// # Errors
-    /// When it has not been computed for the current positions.
-    pub fn potential_device(&self) -> Result<&DeviceVec<T>, EngineError> {
-        self.stages.map(MapKind::Potential, self.done)
+    /// When the field has not been computed for the current positions, or the launch fails.
+    pub fn potential_device(&mut self) -> Result<&DeviceVec<T>, EngineError> {
+        self.map(MapKind::Potential)
     }
 
     /// Returns Ex and Ey on the device, `[nx][ny]` each for each region, in bin widths.

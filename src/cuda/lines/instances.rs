@@ -97,40 +97,33 @@ pub(crate) const FIRST: Pass<'static> = Pass {
 
 /// Returns the kernels of the solve of one map, or with `batch` of several at once: file, role and
 /// what it does.
-pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 4] {
+pub(crate) fn solve(batch: bool) -> [(&'static str, Role, Defines); 3] {
     let several = || if batch { vec![("PF_BATCH", "1".to_owned())] } else { Vec::new() };
-    let fields = |potential: &str| {
-        let does = [several(), vec![("PF_POTENTIAL", potential.to_owned())]].concat();
-        ("fields", Role::Fields, does)
-    };
     [
         ("transform", Role::Rows, Pass { batch, ..FIRST }.defines()),
         ("columns", Role::Solve, several()),
-        fields("1"),
-        fields("0"),
+        ("fields", Role::Fields, several()),
     ]
 }
 
 /// Returns the kernels of the solve by slabs on `ranks` devices: `read` columns a panel from the
-/// first pass to the second, `written` from there to the third; that one twice, first for φ and Ey
-/// and then for Ex, where `parted`.
+/// first pass to the second, `written` from there to the third.
 #[allow(dead_code)] // not precompiled
 pub(crate) fn slabs(
     ranks: usize,
     read: usize,
     written: usize,
-    parted: bool,
-) -> Vec<(&'static str, Role, Defines)> {
+) -> [(&'static str, Role, Defines); 3] {
     let of = |name, value: usize| (name, value.to_string());
     let panel = |columns| of("PF_PANEL", columns);
     let mut first = Pass { places: ["MapRows", "SlabPanelRows"], ..FIRST }.defines();
     first.extend([of("PF_PEERS", ranks), panel(read)]);
     let columns = vec![of("PF_PEERS", ranks), panel(read), of("PF_WRITTEN", written)];
-    let kernels = [("transform", Role::Rows, first), ("columns", Role::Solve, columns)];
-    let fields =
-        |potential| ("fields", Role::Fields, vec![of("PF_POTENTIAL", potential), panel(written)]);
-    let last: &[usize] = if parted { &[2, 3] } else { &[1] };
-    kernels.into_iter().chain(last.iter().copied().map(fields)).collect()
+    [
+        ("transform", Role::Rows, first),
+        ("columns", Role::Solve, columns),
+        ("fields", Role::Fields, vec![panel(written)]),
+    ]
 }
 
 /// Returns the limits of devices of architecture `sm` (ten times the compute capability): NVIDIA,

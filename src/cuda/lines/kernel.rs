@@ -65,8 +65,6 @@ pub(in crate::cuda) struct LineBatch {
     pub(in crate::cuda) n: usize,
     /// Pairs of real lines.
     pub(in crate::cuda) count: usize,
-    /// Maps that are made of each: several by the third pass of the solve.
-    pub(in crate::cuda) outputs: usize,
     pub(in crate::cuda) maps: usize,
 }
 
@@ -100,6 +98,8 @@ pub(in crate::cuda) struct LineKernel<T: CudaReal> {
     /// Groups of lines of a map: every group of threads of a block takes one, those of persistent
     /// blocks several.
     pub(in crate::cuda) units: u32,
+    /// Groups of threads in a block.
+    groups: u32,
 }
 
 impl<T: CudaReal> LineKernel<T> {
@@ -119,11 +119,12 @@ impl<T: CudaReal> LineKernel<T> {
     }
 
     fn new(gpu: &Gpu, instance: &Instance, module: &Arc<CudaModule>) -> Result<Self, CudaError> {
-        let &Instance { unit, shape, lines: LineBatch { count, outputs, maps, .. }, .. } = instance;
+        let &Instance { unit, shape, lines: LineBatch { count, maps, .. }, .. } = instance;
         let (threads, bytes) = (shape.threads() as u32, shape.bytes());
-        let units = (count.div_ceil(shape.lanes) * outputs) as u32;
+        let units = count.div_ceil(shape.lanes) as u32;
+        let groups = shape.groups as u32;
         let config = LaunchConfig {
-            grid_dim: (units.div_ceil(shape.groups as u32), maps as u32, 1),
+            grid_dim: (units.div_ceil(groups), maps as u32, 1),
             block_dim: (threads, 1, 1),
             shared_mem_bytes: bytes as u32,
         };
@@ -140,6 +141,13 @@ impl<T: CudaReal> LineKernel<T> {
         }
         let table: Vec<T::Complex> =
             twiddles(&shape).into_iter().map(|w| T::complex(w.re, w.im)).collect();
-        Ok(LineKernel { kernel, table: gpu.upload(&table)?, units })
+        Ok(LineKernel { kernel, table: gpu.upload(&table)?, units, groups })
+    }
+
+    /// Returns the launch that makes so many maps of each: several in the third pass of the solve.
+    pub(in crate::cuda) fn config_for(&self, outputs: u32) -> LaunchConfig {
+        let mut config = self.kernel.config;
+        config.grid_dim.0 = (self.units * outputs).div_ceil(self.groups);
+        config
     }
 }

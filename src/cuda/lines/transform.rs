@@ -175,7 +175,7 @@ impl Step {
             batch: self.maps > 1,
         };
         let (count, maps) = (self.lines as usize, self.maps as usize);
-        let lines = LineBatch { n: self.n, count, outputs: 1, maps };
+        let lines = LineBatch { n: self.n, count, maps };
         Instance::choose::<T>(shapes, ("transform", self.role, pass.defines()), lines)
     }
 }

@@ -248,7 +248,7 @@ impl<T: CudaReal> CudaBackend<T> {
             self.untimed = if is_timed { TIMED_EVERY } else { self.untimed } - 1;
             work.engine.order_if_due()?;
             peers.launch(if is_timed { timed } else { untimed })?;
-            work.engine.step_enqueued();
+            work.engine.step_enqueued()?;
             return Ok(is_timed);
         }
         work.enqueue_all(Task::Step, true)?;

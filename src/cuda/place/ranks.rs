@@ -109,8 +109,7 @@ impl<T: CudaReal> PlacerRanks<T> {
         self.place(&before)?;
         self.engine.order_if_due()?;
         [aside, ahead, after].iter().try_for_each(|tasks| self.enqueue_each(tasks))?;
-        self.engine.step_enqueued();
-        Ok(())
+        Ok(self.engine.step_enqueued()?)
     }
 
     /// Enqueues tasks that write positions.

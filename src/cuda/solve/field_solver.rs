@@ -117,6 +117,23 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     /// When a field has the wrong length or the launch fails.
     fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError>;
 
+    /// The same without φ, as far as the pipeline can leave it out: the energy needs none
+    /// (Parseval). [`FieldSolver::potential`] makes it later.
+    ///
+    /// # Errors
+    /// When a field has the wrong length or the launch fails.
+    fn inverse_field(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
+        self.inverse(fields)
+    }
+
+    /// Enqueues φ of the last solve, where [`FieldSolver::inverse_field`] has left it out.
+    ///
+    /// # Errors
+    /// When a field has the wrong length or the launch fails.
+    fn potential(&mut self, _fields: &mut Fields<T>) -> Result<(), CudaError> {
+        Ok(())
+    }
+
     /// Enqueues the whole solve.
     ///
     /// # Errors
@@ -124,6 +141,15 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     fn solve(&mut self, rho: &DeviceVec<T>, fields: &mut Fields<T>) -> Result<(), CudaError> {
         self.forward(rho)?;
         self.inverse(fields)
+    }
+
+    /// Enqueues the solve, φ left out as by [`FieldSolver::inverse_field`].
+    ///
+    /// # Errors
+    /// When a map has the wrong length or the launch fails.
+    fn solve_field(&mut self, rho: &DeviceVec<T>, fields: &mut Fields<T>) -> Result<(), CudaError> {
+        self.forward(rho)?;
+        self.inverse_field(fields)
     }
 
     /// Enqueues one transform of one map, both `[nx][ny]`; by default an error.
@@ -139,6 +165,27 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     ) -> Result<(), CudaError> {
         Err(CudaError::SolvesOnly(self.pipeline()))
     }
+}
+
+/// `struct FieldMaps` of `kernels/solve/fields.cu`, a kernel's argument by value: which of φ, Ex and
+/// Ey (0, 1 and 2) a launch of the third pass makes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(in crate::cuda) struct FieldMaps {
+    first: u32,
+    step: u32,
+    pub(in crate::cuda) count: u32,
+}
+
+// SAFETY: three numbers in C order, as the kernel declares them.
+unsafe impl KernelArgument for FieldMaps {}
+
+impl FieldMaps {
+    pub(in crate::cuda) const ALL: Self = FieldMaps { first: 0, step: 1, count: 3 };
+    pub(in crate::cuda) const POTENTIAL: Self = FieldMaps { first: 0, step: 1, count: 1 };
+    pub(in crate::cuda) const FIELD: Self = FieldMaps { first: 1, step: 1, count: 2 };
+    pub(in crate::cuda) const POTENTIAL_AND_Y: Self = FieldMaps { first: 0, step: 2, count: 2 };
+    pub(in crate::cuda) const X: Self = FieldMaps { first: 1, step: 1, count: 1 };
 }
 
 /// `struct Green` of `kernels/solve/green.cuh`, a kernel's argument by value.

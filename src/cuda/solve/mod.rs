@@ -12,7 +12,7 @@ pub use field_solver::{FieldSolver, Fields};
 pub use spectral::Spectral;
 pub use three_pass::ThreePass;
 
-pub(in crate::cuda) use field_solver::{Green, lend, with_total};
+pub(in crate::cuda) use field_solver::{FieldMaps, Green, lend, with_total};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use host::HostSolve;
 pub(in crate::cuda) use three_pass::SCALE;

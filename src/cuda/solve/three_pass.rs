@@ -12,7 +12,7 @@
 //! fit the device's shared memory and registers. [`ThreePass::new`] says so where they do not, and
 //! [`solver`](super::solver()) takes the fused pipeline then.
 
-use super::field_solver::{FieldSolver, Fields, Green, private};
+use super::field_solver::{FieldMaps, FieldSolver, Fields, Green, private};
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Overlap, check_length};
 use crate::cuda::lines::{
     Instance, LONGEST, LineBatch, LineKernel, Role, SHORTEST, Shapes, panel, solve,
@@ -35,8 +35,7 @@ pub struct ThreePass<T: CudaReal> {
     across: u32,
     rows: LineKernel<T>,
     columns: LineKernel<T>,
-    /// With and without φ.
-    fields: [LineKernel<T>; 2],
+    fields: LineKernel<T>,
     overlap: Overlap,
     green: Green<T>,
     /// P and Q, between the second and the third pass: `[panel][row pair][column]`, rows in pairs.
@@ -48,17 +47,17 @@ pub struct ThreePass<T: CudaReal> {
 }
 
 impl<T: CudaReal> ThreePass<T> {
-    /// Returns the kernels for `grid`: the first pass, the second, the third with and without φ.
+    /// Returns the kernels for `grid`: those of the three passes.
     pub(in crate::cuda) fn instances(
         shapes: &Shapes,
         grid: &BinGrid,
         maps: usize,
-    ) -> Result<[Instance; 4], CudaError> {
+    ) -> Result<[Instance; 3], CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let choose = |(unit, role, does), outputs| {
+        let choose = |(unit, role, does)| {
             // Columns along x, rows along y.
             let (n, across) = if role == Role::Solve { (nx, ny) } else { (ny, nx) };
-            let lines = LineBatch { n, count: across / 2, outputs, maps };
+            let lines = LineBatch { n, count: across / 2, maps };
             let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instance.ok_or_else(|| CudaError::NoThreePass {
                 nx,
@@ -71,9 +70,8 @@ impl<T: CudaReal> ThreePass<T> {
                 ),
             })
         };
-        let [rows, columns, with_potential, without] = solve(maps > 1);
-        let [rows, columns] = [choose(rows, 1)?, choose(columns, 1)?];
-        Ok([rows, columns, choose(with_potential, 3)?, choose(without, 2)?])
+        let [rows, columns, fields] = solve(maps > 1);
+        Ok([choose(rows)?, choose(columns)?, choose(fields)?])
     }
 
     /// Whether it is made for `grid`'s numbers of bins on this device.
@@ -100,8 +98,8 @@ impl<T: CudaReal> ThreePass<T> {
     ) -> Result<Self, CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
         let kernels = LineKernel::all(gpu, &Self::instances(shapes, grid, maps)?)?;
-        let [rows, columns, with_potential, without] =
-            <[_; 4]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
+        let [rows, columns, fields] =
+            <[_; 3]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
         let blocks = columns.kernel.config.grid_dim.0;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
         let overlap = match maps * grid.bins() <= OVERLAP {
@@ -117,7 +115,7 @@ impl<T: CudaReal> ThreePass<T> {
             across: nx as u32,
             rows,
             columns,
-            fields: [with_potential, without],
+            fields,
             overlap,
             green,
             p: gpu.zeros(between)?,
@@ -126,13 +124,11 @@ impl<T: CudaReal> ThreePass<T> {
         })
     }
 
-    /// Returns each kernel's usage of a multiprocessor: forward, columns, inverse, and inverse
-    /// without φ.
+    /// Returns each kernel's usage of a multiprocessor: forward, columns and inverse.
     ///
     /// # Errors
     /// When the driver refuses to say.
-    pub fn kernels(&self) -> Result<[KernelUse; 4], CudaError> {
-        let [with_potential, without] = &self.fields;
+    pub fn kernels(&self) -> Result<[KernelUse; 3], CudaError> {
         // Read and written by each: so many values per bin.
         let of = |name, LineKernel { kernel, .. }: &LineKernel<T>, values: usize| {
             let bytes = values * self.maps as usize * self.bins * size_of::<T>();
@@ -141,48 +137,36 @@ impl<T: CudaReal> ThreePass<T> {
         Ok([
             of("rows_forward", &self.rows, 2)?,
             of("columns", &self.columns, 3)?,
-            of("rows_inverse", with_potential, 5)?,
-            of("rows_inverse_field", without, 4)?,
+            of("rows_inverse", &self.fields, 5)?,
         ])
     }
 
-    /// Enqueues the solve without φ: Ex, Ey and the energy, which needs no φ
-    /// (Parseval). `fields.potential` is left as it is.
-    ///
-    /// # Errors
-    /// When a map has the wrong length or a launch fails.
-    pub fn solve_field(
-        &mut self,
-        rho: &DeviceVec<T>,
-        fields: &mut Fields<T>,
-    ) -> Result<(), CudaError> {
-        self.forward(rho)?;
-        self.inverse_maps(fields, false)
-    }
-
-    /// The second and third pass.
-    fn inverse_maps(&mut self, fields: &mut Fields<T>, potential: bool) -> Result<(), CudaError> {
-        fields.check(self.bins, self.maps as usize)?;
-        let ThreePass { gpu, p, q, green, partial, pairs, .. } = &*self;
-        let LineKernel { kernel, table, units } = &self.columns;
-        let blocks = &kernel.config.grid_dim.0;
+    /// The second pass.
+    fn columns(&self) -> Result<(), CudaError> {
+        let ThreePass { gpu, p, q, green, partial, .. } = self;
+        let LineKernel { kernel, table, units, .. } = &self.columns;
         let mut launch = kernel.on(gpu);
         launch.overlap(self.overlap).args(&[p, q, table, green, units, partial]);
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q hold a
         // complex number for two bins of whole panels of every map, the table was made for the
         // kernel's stages, `units` are all of a map's columns, `partial` has a number per block.
-        unsafe { launch.launch(kernel.config) }?;
-        let Fields { potential: phi, field_x, field_y, energy } = fields;
-        let [with_potential, without] = &self.fields;
-        let step_y = green.step_y();
-        let LineKernel { kernel, table, .. } = if potential { with_potential } else { without };
-        let mut launch = kernel.on(gpu);
-        launch.overlap(self.overlap).args(&[p, q, phi, field_x, field_y, table, &step_y]);
-        launch.args(&[pairs, partial, blocks, energy]);
-        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu, which without the
-        // potential leaves φ alone; fields hold `bins` values for every map and the energies have
-        // been checked too, and the rest is as above.
         unsafe { launch.launch(kernel.config) }
+    }
+
+    /// The third pass: `maps` of P and Q, which stay as they are, and the energy.
+    fn fields(&self, fields: &mut Fields<T>, maps: FieldMaps) -> Result<(), CudaError> {
+        fields.check(self.bins, self.maps as usize)?;
+        let ThreePass { gpu, p, q, green, partial, pairs, .. } = self;
+        let Fields { potential, field_x, field_y, energy } = fields;
+        let (step_y, blocks) = (green.step_y(), &self.columns.kernel.config.grid_dim.0);
+        let LineKernel { kernel, table, .. } = &self.fields;
+        let mut launch = kernel.on(gpu);
+        launch.overlap(self.overlap).args(&[p, q, potential, field_x, field_y, table, &step_y]);
+        launch.args(&[pairs, partial, blocks, energy, &maps]);
+        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; fields hold `bins`
+        // values for every map and the energies have been checked too, and the rest is as in
+        // `columns`.
+        unsafe { launch.launch(self.fields.config_for(maps.count)) }
     }
 }
 
@@ -206,7 +190,17 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
     }
 
     fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
-        self.inverse_maps(fields, true)
+        self.columns()?;
+        self.fields(fields, FieldMaps::ALL)
+    }
+
+    fn inverse_field(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
+        self.columns()?;
+        self.fields(fields, FieldMaps::FIELD)
+    }
+
+    fn potential(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
+        self.fields(fields, FieldMaps::POTENTIAL)
     }
 }
 

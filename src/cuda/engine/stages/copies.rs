@@ -6,7 +6,7 @@ use crate::cuda::bodies::{Bodies, DensityReport, Outputs, RawStatistics};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, check_length,
 };
-use crate::engine::{Done, EngineError, GradientOptions, Layout, MapKind, Pipeline, Progress};
+use crate::engine::{Done, EngineError, GradientOptions, Layout, MapKind, Progress};
 
 impl<T: CudaReal> Stages<T> {
     /// Brings the first rank's positions to the others.
@@ -90,18 +90,18 @@ impl<T: CudaReal> Stages<T> {
         Bodies::<T>::check_layout("forces", layout, *gradient.address())
     }
 
-    /// Density and solve at corners in an array of the caller's, and what is wanted of the gradient
-    /// and the energy, in arrays of the caller's.
+    /// Density at corners in an array of the caller's, the commands of a solve, and what is wanted of
+    /// the gradient and the energy, in arrays of the caller's.
     pub(in super::super) fn evaluate_in(
         &mut self,
-        pipeline: Pipeline,
+        solve: &[Command],
         options: &GradientOptions,
         corners: DeviceSlice<'_, T>,
         energy: DeviceSliceMut<'_, T>,
         gradient: Option<DeviceSliceMut<'_, T>>,
     ) -> Result<(), CudaError> {
         self.density_in(options.layout, corners)?;
-        self.enqueue(&self.solve(pipeline))?;
+        self.enqueue(solve)?;
         self.outputs(options, None, gradient, Some(energy))
     }
 

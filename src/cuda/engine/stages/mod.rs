@@ -68,10 +68,16 @@ pub(in crate::cuda) enum Command {
     },
     /// A pass of the solve by slabs.
     Pass(usize),
-    /// The whole solve, its forward transform, or what comes after that, by the first rank.
-    Solve(Pipeline),
+    /// The solve with φ or without it, as far as the pipeline can leave it out, its forward
+    /// transform, and what comes after that without φ; by the first rank.
+    Solve {
+        pipeline: Pipeline,
+        potential: bool,
+    },
     Forward(Pipeline),
     Inverse(Pipeline),
+    /// φ, where the solve before has left it out.
+    Potential(Pipeline),
     /// The force on a rank's bodies, to those that have them in their share.
     Force,
     /// The same, which on one rank stays in slot order ([`Stages::forces`]).
@@ -266,11 +272,11 @@ impl<T: CudaReal> Stages<T> {
         [Deposit { exact }, Barrier, SendSums, Barrier, Finish { exact }]
     }
 
-    /// Returns the commands for φ, Ex, Ey and the energy.
-    pub(super) fn solve(&self, pipeline: Pipeline) -> Vec<Command> {
+    /// Returns the commands for Ex, Ey, the energy and, where it is wanted, φ.
+    pub(super) fn solve(&self, pipeline: Pipeline, potential: bool) -> Vec<Command> {
         match self.slabs(pipeline) {
             Some(slabs) => self.passes(slabs),
-            None => vec![Command::Barrier, Command::Solve(pipeline)],
+            None => vec![Command::Barrier, Command::Solve { pipeline, potential }],
         }
     }
 
@@ -300,8 +306,8 @@ impl<T: CudaReal> Stages<T> {
     }
 
     /// Returns the commands for density, solve and force.
-    pub(super) fn step(&self, pipeline: Pipeline) -> Vec<Command> {
-        let solve = self.solve(pipeline);
+    pub(super) fn step(&self, pipeline: Pipeline, potential: bool) -> Vec<Command> {
+        let solve = self.solve(pipeline, potential);
         [&Self::density(false)[..], &solve, &FORCE, &[Command::Barrier]].concat()
     }
 
@@ -432,12 +438,23 @@ impl<T: CudaReal> Stages<T> {
             (Command::Inverse(pipeline), _) if rank == 0 => {
                 let solver = alone(solvers, pipeline);
                 let maps = fields.each_mut().map(|map| map.of_mut(0));
-                lend(maps, energy, |fields| solver.inverse(fields))
+                lend(maps, energy, |fields| solver.inverse_field(fields))
             }
-            (Command::Solve(pipeline), _) if rank == 0 => {
+            (Command::Potential(pipeline), _) if rank == 0 => match &mut solvers[pipeline as usize]
+            {
+                Some(Solver::Alone(solver)) => {
+                    let maps = fields.each_mut().map(|map| map.of_mut(0));
+                    lend(maps, energy, |fields| solver.potential(fields))
+                }
+                _ => Ok(()), // slabs leave nothing out
+            },
+            (Command::Solve { pipeline, potential }, _) if rank == 0 => {
                 let solver = alone(solvers, pipeline);
                 let maps = fields.each_mut().map(|map| map.of_mut(0));
-                lend(maps, energy, |fields| solver.solve(centered.of(0), fields))
+                lend(maps, energy, |fields| match potential {
+                    true => solver.solve(centered.of(0), fields),
+                    false => solver.solve_field(centered.of(0), fields),
+                })
             }
             (Command::PlacerForce, None) => {
                 force.run_staged(bodies, (fields[1].of(rank), fields[2].of(rank)))

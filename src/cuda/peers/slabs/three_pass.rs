@@ -16,7 +16,7 @@ use crate::cuda::device::{
     Branch, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
 };
 use crate::cuda::lines::{Instance, LineBatch, LineKernel, Role, Shapes, SpectrumStorage, slabs};
-use crate::cuda::solve::{Green, SCALE};
+use crate::cuda::solve::{FieldMaps, Green, SCALE};
 use crate::grid::BinGrid;
 use cudarc::driver::sys;
 
@@ -34,8 +34,7 @@ pub(super) struct RankState<T: CudaReal> {
     pairs: u32,
     rows: LineKernel<T>,
     columns: LineKernel<T>,
-    /// For all three maps, or for φ and Ey and then for Ex.
-    fields: Vec<LineKernel<T>>,
+    fields: LineKernel<T>,
     /// Its panels, `[panel][row pair][column]`, of all row pairs: ρ's transform along y.
     panels: DeviceVec<T::Complex>,
     /// P and Q of its row pairs, likewise, all panels.
@@ -140,21 +139,16 @@ pub(super) fn make<T: CudaReal>(
         let gpu = peers.gpu(rank);
         let own_pairs = first_pair[rank + 1] - first_pair[rank];
         let mut instances = Vec::new();
-        // Maps that each pass makes.
-        let maps: &[usize] = if parted { &[1, 1, 2, 1] } else { &[1, 1, 3] };
-        for ((unit, role, does), &outputs) in
-            slabs(count, width, written, parted).into_iter().zip(maps)
-        {
+        for (unit, role, does) in slabs(count, width, written) {
             let (n, count) =
                 if role == Role::Solve { (nx, columns_of(rank) / 2) } else { (ny, own_pairs) };
-            let lines = LineBatch { n, count, outputs, maps: 1 };
+            let lines = LineBatch { n, count, maps: 1 };
             let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instances.push(instance.ok_or_else(|| no(format!("no lines of {n}")))?);
         }
-        let mut kernels = LineKernel::all(gpu, &instances)?.into_iter();
-        let mut next = || kernels.next().expect("one for each instance");
-        let (rows, columns) = (next(), next());
-        let fields = kernels.collect();
+        let kernels = LineKernel::all(gpu, &instances)?;
+        let [rows, columns, fields] =
+            <[_; 3]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
         let own_panels = first_panel[rank + 1] - first_panel[rank];
         let own = panels * width * own_pairs;
         let others = if by_messages { division.others(rank) } else { 0 };
@@ -230,22 +224,22 @@ pub(super) fn make<T: CudaReal>(
 }
 
 impl<T: CudaReal> RankState<T> {
-    /// Enqueues that fields are made by one of the kernels for that.
+    /// Enqueues that some of the maps are made.
     fn fields_of(
         &self,
-        kernel: usize,
+        made: FieldMaps,
         [potential, field_x, field_y]: &[DeviceSliceMut<'_, T>; 3],
         energy: &DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
         let RankState { gpu, fields, p, q, partial, pairs, green, .. } = self;
-        let LineKernel { kernel, table, .. } = &fields[kernel];
+        let LineKernel { kernel, table, .. } = fields;
         let (parts, step_y) = (partial.len() as u32, green.step_y());
         let mut launch = kernel.on(gpu);
         launch.args(&[p, q, potential, field_x, field_y, table, &step_y]);
-        launch.args(&[pairs, partial, &parts, energy]);
+        launch.args(&[pairs, partial, &parts, energy, &made]);
         // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; every map holds
         // the rank's rows (checked by `SlabSolver`), P and Q whole panels of its row pairs.
-        unsafe { launch.launch(kernel.config) }
+        unsafe { launch.launch(fields.config_for(made.count)) }
     }
 
     /// Enqueues that other ranks get their Q.
@@ -274,8 +268,9 @@ impl<T: CudaReal> RankState<T> {
 
     /// From its columns to what the third pass of any rank reads.
     pub(super) fn second(&mut self) -> Result<(), CudaError> {
-        let RankState { gpu, columns: LineKernel { kernel, table, units }, slabs, green, .. } =
-            self;
+        let RankState {
+            gpu, columns: LineKernel { kernel, table, units, .. }, slabs, green, ..
+        } = self;
         // SAFETY: the arguments are those of columns in kernels/solve/columns.cu with PF_PEERS;
         // `units` are all of the rank's columns; P and Q hold whole panels of each rank's row
         // pairs, the parts of the energy a number for every block of every rank; they
@@ -289,9 +284,11 @@ impl<T: CudaReal> RankState<T> {
         maps: [DeviceSliceMut<'_, T>; 3],
         energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
-        let Some(later) = &self.later else { return self.fields_of(0, &maps, &energy) };
+        let Some(later) = &self.later else {
+            return self.fields_of(FieldMaps::ALL, &maps, &energy);
+        };
         let send = |rank: &mut &Self| rank.send_later();
-        let first = |rank: &mut &Self| rank.fields_of(0, &maps, &energy);
+        let first = |rank: &mut &Self| rank.fields_of(FieldMaps::POTENTIAL_AND_Y, &maps, &energy);
         // SAFETY: the data goes to Q of other ranks, which none reads before the next barrier, from
         // memory that the second pass alone writes.
         unsafe { later.branch.join(&mut &*self, send, first) }
@@ -308,7 +305,7 @@ impl<T: CudaReal> RankState<T> {
         maps: [DeviceSliceMut<'_, T>; 3],
         energy: DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
-        self.fields_of(1, &maps, &energy)
+        self.fields_of(FieldMaps::X, &maps, &energy)
     }
 
     /// Returns the messages after the first pass (0) and the second (1), where ranks send any.
