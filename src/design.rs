@@ -674,12 +674,27 @@ impl Design {
         }
     }
 
-    /// Moves the movable nodes to the lower-left corners `x`, `y` of a placer's bodies.
-    pub(crate) fn settle(&mut self, x: &[f64], y: &[f64]) {
-        let movable: Vec<usize> = self.movable().collect();
-        for ((node, &x), &y) in movable.into_iter().zip(x).zip(y) {
-            (self.placement.x[node], self.placement.y[node]) = (x, y);
-        }
+    /// Moves the movable nodes to lower-left corners, x and y, by their number among them.
+    pub(crate) fn settle(&mut self, corner: impl Fn(usize) -> (f64, f64) + Sync) {
+        const BLOCK: usize = 1 << 13;
+        let is_movable = |kind: &&NodeKind| **kind == NodeKind::Movable;
+        let kinds = || parallel::chunks(&self.nodes.kind, BLOCK);
+        let counts = parallel::map_items(kinds(), |_, of| of.iter().filter(is_movable).count());
+        let first: Vec<usize> = counts
+            .iter()
+            .scan(0, |end, count| {
+                *end += count;
+                Some(*end - count)
+            })
+            .collect();
+        let Placement { x, y, .. } = &mut self.placement;
+        let columns = (parallel::chunks_mut(x, BLOCK), parallel::chunks_mut(y, BLOCK), kinds());
+        parallel::for_each(columns, |block, (x, y, kinds)| {
+            let nodes = x.iter_mut().zip(y).zip(kinds).filter(|(_, kind)| is_movable(kind));
+            for (((x, y), _), number) in nodes.zip(first[block]..) {
+                (*x, *y) = corner(number);
+            }
+        });
     }
 
     /// Returns the half-perimeter wirelength over every net of two or more pins, layout units;

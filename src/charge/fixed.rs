@@ -6,6 +6,7 @@
 
 use super::overlap::Axis;
 use crate::grid::{BinGrid, Map, Rect};
+use crate::parallel::{self, chunks, chunks_mut};
 
 /// Returns the part of `rect` inside `die`; `None` when no area is left.
 pub(crate) fn clip(rect: &Rect, die: &Rect) -> Option<Rect> {
@@ -34,7 +35,7 @@ pub(super) fn map<'a>(
     rects: impl Iterator<Item = &'a Rect>,
     taken: Option<&Map<f64>>,
     grid: &BinGrid,
-    target: impl Fn(usize) -> f64,
+    target: impl Fn(usize) -> f64 + Sync,
 ) -> Map<f64> {
     let (ax, ay) = Axis::of(grid);
     let (nx, ny) = (grid.nx(), grid.ny());
@@ -62,15 +63,15 @@ pub(super) fn map<'a>(
         let bins = map.as_mut_slice().iter_mut().zip(taken.as_slice());
         bins.for_each(|(bin, area)| *bin += area / grid.bin_area());
     }
-    let columns = map.as_mut_slice().chunks_exact_mut(ny).zip(more.as_slice().chunks_exact(ny));
-    for (i, (column, more)) in columns.enumerate() {
+    let columns = (chunks_mut(map.as_mut_slice(), ny), chunks(more.as_slice(), ny));
+    parallel::for_each(columns, |i, (column, more)| {
         let mut covering = 0;
         for (j, (bin, more)) in column.iter_mut().zip(more).enumerate() {
             covering += more;
             let full = target(i * ny + j) * grid.bin_area();
             *bin = if covering > 0 { full } else { bin.min(1.0) * full };
         }
-    }
+    });
     map
 }
 

@@ -518,8 +518,7 @@ impl Charge {
     /// # Panics
     /// When `x` or `y` has fewer values than there are movable cells, or `design` more of them.
     pub fn settle(&self, design: &mut Design, x: &[f64], y: &[f64]) {
-        let of_cells: Vec<f64> = (0..self.movable).map(|i| x[i] + self.margin(i)).collect();
-        design.settle(&of_cells, y);
+        design.settle(|i| (x[i] + self.margin(i), y[i]));
     }
 
     /// Sets the first values of `x` and `y`, layout units, to the lower-left corners of the bodies

@@ -41,6 +41,9 @@ pub struct Placer<'b> {
     backend: &'b mut dyn Backend,
     options: PlaceOptions,
     base_gamma: f64,
+    /// Whether cells move beside macros that move.
+    beside_macros: bool,
+    /// Made when they are first needed: with as many bins as bodies they take a second.
     parts: Option<StandardCells>,
     state: State,
     outcome: Option<Outcome>,
@@ -132,7 +135,8 @@ impl<'b> Placer<'b> {
         let charge = backend.charge();
         Ok(Placer {
             base_gamma: first_gamma(charge, &options.schedule),
-            parts: StandardCells::where_needed(charge)?,
+            beside_macros: StandardCells::are_beside_macros(charge),
+            parts: None,
             options: *options,
             state,
             outcome: None,
@@ -399,7 +403,7 @@ impl<'b> Placer<'b> {
     /// Returns whether the overflow of every fence, and that of the cells beside movable macros, is
     /// low enough; computed in some iterations only.
     fn parts_are_spread(&mut self) -> Result<bool, PlaceError> {
-        if self.parts.is_none() {
+        if !self.beside_macros && self.backend.charge().regions() == 1 {
             return Ok(true);
         }
         if !self.state.last.iteration.is_multiple_of(PARTS_EVERY) {
@@ -408,17 +412,24 @@ impl<'b> Placer<'b> {
         let (x, y) = self.held(Held::Current)?;
         let overflow = self.standard_cells_overflow(Held::Current)?;
         self.state.last.overflow_standard_cells = overflow;
-        let of_regions = self.parts.as_mut().map(|parts| parts.of_regions(&x, &y));
-        let mut all = overflow.into_iter().chain(of_regions.into_iter().flatten());
+        let of_regions = self.parts()?.of_regions(&x, &y);
+        let mut all = overflow.into_iter().chain(of_regions);
         Ok(all.all(|overflow| overflow <= self.options.stop_overflow))
     }
 
     fn standard_cells_overflow(&mut self, held: Held) -> Result<Option<f64>, PlaceError> {
-        if !self.parts.as_ref().is_some_and(StandardCells::are_beside_macros) {
+        if !self.beside_macros {
             return Ok(None);
         }
         let (x, y) = self.held(held)?;
-        Ok(self.parts.as_mut().map(|cells| cells.overflow(&x, &y)))
+        Ok(Some(self.parts()?.overflow(&x, &y)))
+    }
+
+    fn parts(&mut self) -> Result<&mut StandardCells, PlaceError> {
+        if self.parts.is_none() {
+            self.parts = Some(StandardCells::of(self.backend.charge())?);
+        }
+        Ok(self.parts.as_mut().expect("made above"))
     }
 
     /// Returns the overflow of the standard cells in the result so far, if macros move too.

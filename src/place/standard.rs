@@ -53,22 +53,6 @@ impl StandardCells {
     /// # Errors
     /// None for a charge that exists.
     pub fn of(charge: &Charge) -> Result<Self, ChargeError> {
-        Self::with(charge)
-    }
-
-    /// Returns `None` without fences if there are no movable macros or no other cells: the overflow
-    /// of all bodies then says enough.
-    pub(super) fn where_needed(charge: &Charge) -> Result<Option<Self>, ChargeError> {
-        let cells = Self::with(charge)?;
-        Ok(Some(cells).filter(|cells| cells.are_beside_macros() || charge.regions() > 1))
-    }
-
-    /// Whether there are movable macros and other cells.
-    pub(super) fn are_beside_macros(&self) -> bool {
-        !self.macros().is_empty() && self.area > 0.0
-    }
-
-    fn with(charge: &Charge) -> Result<Self, ChargeError> {
         let mut is_macro = vec![false; charge.movable()];
         let all = charge.movable_macros().iter().map(|&i| i as usize);
         let macros: Vec<usize> = all.filter(|&i| !charge.is_fixed(i)).collect();
@@ -94,6 +78,16 @@ impl StandardCells {
             bin_area,
             area,
         })
+    }
+
+    /// Whether cells of `charge` move beside macros that move. Without such cells and without fences
+    /// the overflow of all bodies says enough.
+    pub(super) fn are_beside_macros(charge: &Charge) -> bool {
+        let macros = charge.movable_macros();
+        let is_standard = |&i: &usize| macros.binary_search(&(i as u32)).is_err();
+        let mut standard = (0..charge.movable()).filter(is_standard);
+        macros.iter().any(|&i| !charge.is_fixed(i as usize))
+            && standard.any(|i| !charge.is_fixed(i) && charge.width()[i] * charge.height()[i] > 0.0)
     }
 
     /// Returns the movable macros, by index, ascending.
@@ -195,7 +189,7 @@ mod tests {
     fn only_what_lies_on_standard_cells_counts() {
         let charge = charge(1.0);
         assert_eq!(charge.movable_macros(), [8]);
-        assert!(StandardCells::where_needed(&charge).unwrap().is_some());
+        assert!(StandardCells::are_beside_macros(&charge));
         let mut cells = StandardCells::of(&charge).unwrap();
         // All eight in one place, away from everything: spread over √2 x √2 bins, half of each is
         // in the bin in the middle, which has room for one of those four.
@@ -226,7 +220,7 @@ mod tests {
         let (width, height, at) = ([1.0, 2.0, 30.0], [1.0; 3], [0.0; 3]);
         let cells = Rectangles::movable(&width, &height, &at, &at);
         let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
-        assert!(StandardCells::where_needed(&charge).unwrap().is_none());
+        assert!(!StandardCells::are_beside_macros(&charge));
         assert!(StandardCells::of(&charge).unwrap().macros().is_empty());
     }
 }

@@ -216,7 +216,7 @@ fn put(design: &mut Core, x: &ImportedArray, y: &ImportedArray) -> Result<(), Fa
         design.placement.x.copy_from_slice(x);
         design.placement.y.copy_from_slice(y);
     } else {
-        design.settle(x, y);
+        design.settle(|i| (x[i], y[i]));
     }
     Ok(())
 }
