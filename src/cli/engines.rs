@@ -196,7 +196,7 @@ pub(crate) fn devices_named(devices: Devices) -> Result<Vec<usize>, crate::cuda:
 mod cuda {
     use super::*;
     use crate::cuda::CudaBackend;
-    use crate::cuda::{CudaEngine, CudaError, Gpu, Peers, Workload, probe};
+    use crate::cuda::{CudaEngine, CudaError, Gpu, Peers, Workload};
     use std::sync::mpsc::{Receiver, channel};
     use std::sync::{Mutex, PoisonError};
     use std::thread::JoinHandle;
@@ -210,6 +210,9 @@ mod cuda {
     }
 
     static AHEAD: Mutex<Option<Prefetch>> = Mutex::new(None);
+
+    /// The devices that are open, by ordinal.
+    static OPEN: Mutex<Vec<(usize, Gpu)>> = Mutex::new(Vec::new());
 
     pub(super) fn prefetch_device<T: EngineReal>(device: usize, to_place: bool) {
         let (send, opened) = channel();
@@ -239,21 +242,23 @@ mod cuda {
         ahead.into_iter().for_each(|ahead| drop(ahead.thread.join()));
     }
 
-    /// Returns the device, opened ahead or now.
+    /// Returns the device, opened before or now.
     fn gpu(device: usize) -> Result<Gpu, CudaError> {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, gpu)) = open.iter().find(|(ordinal, _)| *ordinal == device) {
+            return Ok(gpu.clone());
+        }
         let mut ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = ahead.as_mut().filter(|ahead| ahead.device == device);
         let opened = opened.and_then(|ahead| ahead.opened.take()?.recv().ok());
-        opened.unwrap_or_else(|| Gpu::open(device))
+        let gpu = opened.unwrap_or_else(|| Gpu::open(device))?;
+        open.push((device, gpu.clone()));
+        Ok(gpu)
     }
 
     /// Returns the name of a device that can be used, or what keeps it from that.
     pub(super) fn usable(device: usize) -> Result<String, String> {
-        let found = probe();
-        match (found.obstacle(device), found.devices.get(device)) {
-            (None, Some(device)) => Ok(device.name.clone()),
-            (why, _) => Err(why.map_or_else(String::new, |e| e.to_string())),
-        }
+        gpu(device).map(|gpu| gpu.info().name.clone()).map_err(|error| error.to_string())
     }
 
     pub(super) fn open<T: EngineReal>(
