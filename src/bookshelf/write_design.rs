@@ -87,6 +87,11 @@ pub(crate) fn check(design: &Design) -> Result<(), ErrorKind> {
     write::check(design)?;
     let nodes = &design.nodes;
     check_finite("node", [&nodes.width, &nodes.height])?;
+    // A line of pins that begins so would be read as the next net.
+    if let Some(name) = nodes.names.iter().find(|name| name.eq_ignore_ascii_case("NetDegree")) {
+        let expected = "node names other than NetDegree";
+        return Err(ErrorKind::Unwritable { expected, found: format!("`{name}`") });
+    }
     for (index, row) in design.rows.iter().enumerate() {
         let numbers = [row.x, row.y, row.height, row.site_width, row.pitch];
         finite("row", index, &numbers)?;

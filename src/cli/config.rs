@@ -2,6 +2,7 @@
 //! line.
 
 use super::failure::{Failure, named, usage};
+use crate::text::file::check_readable;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command};
 use std::ffi::{OsStr, OsString};
@@ -20,7 +21,8 @@ const CONFIG: &str = "--config";
 pub(crate) fn with_config(words: Vec<OsString>, cli: &Command) -> Result<Vec<OsString>, Failure> {
     let Some(path) = value_of(&words, CONFIG)? else { return Ok(words) };
     let path = Path::new(&path);
-    let bytes = std::fs::read(path).map_err(|e| named(path, e))?;
+    let bytes =
+        check_readable(path).and_then(|()| std::fs::read(path)).map_err(|e| named(path, e))?;
     let wrong = |at: usize, what: &str| -> Failure {
         let before = bytes.get(..at).unwrap_or(&bytes);
         let line = 1 + before.iter().filter(|b| **b == b'\n').count();

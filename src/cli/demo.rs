@@ -8,7 +8,7 @@ use super::generate::{Spec, generate, write_bookshelf};
 use super::input::{open_design, use_threads};
 use super::options::EngineChoice;
 use super::options::EvaluationArgs;
-use super::outputs::{DESIGN, Outputs};
+use super::outputs::{Names, Outputs};
 use super::place::{self, PlaceArgs};
 use super::report::page::Page;
 use super::results::tell;
@@ -36,13 +36,17 @@ pub(crate) struct DemoArgs {
     engine: EngineChoice,
 }
 
+/// The names of the files of a demo: the design, placements, pictures, pages and numbers.
+const FILES: Names =
+    Names::Ending(&["aux", "nodes", "nets", "wts", "pl", "scl", "png", "svg", "html", "json"]);
+
 /// Generates, writes, reads back, evaluates, draws, compares, places.
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     args.engine.only_one()?;
     use_threads(0)?;
     let design = generate(&Spec::with_cells(args.cells))
         .map_err(|e| usage(ErrorKind::ValueValidation, &e.to_string()))?;
-    Outputs::default().folder("--out", Some(&args.out), DESIGN).check(&[])?;
+    Outputs::default().folder("--out", Some(&args.out), FILES).check(&[])?;
     let mut out = stdout()?;
     writeln!(
         out,

@@ -64,7 +64,7 @@ use terminal::{print_error, raw_stdout};
 
 /// The electrostatic picture of a chip placement: density, potential, field and forces.
 #[derive(Parser)]
-#[command(name = "placefield", version, max_term_width = 100)]
+#[command(name = "placefield", bin_name = "placefield", version, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     log: log::LogArgs,

@@ -14,7 +14,7 @@ use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The files and folders that the options of a run name.
 #[derive(Default)]
@@ -148,7 +148,9 @@ impl<'a> Outputs<'a> {
 
     fn check_paths(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
         let inputs = inputs.iter().map(PathBuf::as_path).chain(log::config());
-        let inputs: Vec<Identity> = inputs.filter_map(identity).collect();
+        // Standard input may come from a file.
+        let named = |path| if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+        let inputs: Vec<Identity> = inputs.filter_map(|path| identity(named(path))).collect();
         for (option, path) in &self.files {
             check_no_pipe(option, path)?;
         }
@@ -174,7 +176,8 @@ impl<'a> Outputs<'a> {
                 let why = format!("is the folder of {other}, for files of the same names");
                 return refused(option, path, &why);
             }
-            let entries = path.read_dir().into_iter().flatten().flatten();
+            let entries = folder.iter().flat_map(|folder| folder.path.read_dir());
+            let entries = entries.flatten().flatten();
             let held: Vec<PathBuf> =
                 entries.filter(|e| names.holds(&e.file_name())).map(|e| e.path()).collect();
             held.iter().try_for_each(|path| check_no_pipe(option, path))?;
@@ -190,6 +193,9 @@ impl<'a> Outputs<'a> {
             }
             if let Some((other, ..)) = outputs.iter().find(|(_, _, file)| within(file)) {
                 return refused(option, path, &format!("holds what {other} writes"));
+            }
+            if let Some((other, ..)) = outputs.iter().find(|(_, _, f)| folder.as_ref() == Some(f)) {
+                return refused(option, path, &format!("is the file that {other} writes"));
             }
         }
         self.files.iter().try_for_each(|(_, path)| check_output(path))?;
@@ -244,8 +250,8 @@ impl PartialEq for Identity {
     }
 }
 
-/// Returns the file that a path leads to; none for standard input and output, devices and pipes,
-/// which nothing is written over.
+/// Returns the file that a path leads to; none for `-`, devices and pipes, which nothing is written
+/// over.
 pub(super) fn identity(path: &Path) -> Option<Identity> {
     if path == Path::new("-") {
         return None;
@@ -263,18 +269,34 @@ pub(super) fn identity(path: &Path) -> Option<Identity> {
             Some(Identity { path: path.canonicalize().ok()?, number })
         }
         Err(error) => {
-            let folder = match path.parent()? {
-                folder if folder.as_os_str().is_empty() => Path::new("."),
-                folder => folder,
-            };
             // A link that leads nowhere yet.
             if let (io::ErrorKind::NotFound, Ok(target)) = (error.kind(), path.read_link()) {
-                return identity(&folder.join(target));
+                return identity(&path.parent()?.join(target));
             }
-            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-            Some(Identity { path: folder.join(path.file_name()?), number: None })
+            let resolved = resolve(path);
+            match resolved != path && resolved.exists() {
+                true => identity(&resolved),
+                false => Some(Identity { path: resolved, number: None }),
+            }
         }
     }
+}
+
+/// Returns where a path will lead once the folders on its way are made.
+fn resolve(path: &Path) -> PathBuf {
+    let here = |folder: &Path| match folder.as_os_str().is_empty() {
+        true => Path::new(".").canonicalize(),
+        false => folder.canonicalize(),
+    };
+    let there = path.ancestors().find_map(|folder| Some((folder, here(folder).ok()?)));
+    let Some((folder, mut resolved)) = there else { return path.to_owned() };
+    for part in path.strip_prefix(folder).into_iter().flat_map(Path::components) {
+        match part {
+            Component::ParentDir => drop(resolved.pop()),
+            part => resolved.push(part),
+        }
+    }
+    resolved
 }
 
 /// Fails with a usage error when more than one of `inputs` is standard input, which is read but

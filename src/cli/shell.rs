@@ -17,6 +17,7 @@ pub(crate) struct CompletionsArgs {
 
 /// Writes a completion script to standard output.
 pub(crate) fn completions(args: &CompletionsArgs, mut command: Command) -> Result<(), Failure> {
+    Outputs::default().check(&[])?;
     let mut script = Vec::new();
     let name = command.get_name().to_owned();
     clap_complete::generate(args.shell, &mut command, name, &mut script);
@@ -34,10 +35,11 @@ pub(crate) struct ManArgs {
 
 /// Writes manual pages.
 pub(crate) fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
+    let pages = Names::Ending(&["1"]);
+    Outputs::default().folder("--out", args.out.as_ref(), pages).check(&[])?;
     let Some(folder) = &args.out else {
         return write_output(Path::new("-"), |out| clap_mangen::Man::new(command).render(out));
     };
-    Outputs::default().folder("--out", Some(folder), Names::Ending(&["1"])).check(&[])?;
     let mut pages = Vec::new();
     collect(command, String::new(), &mut pages);
     let mut files = Vec::new();

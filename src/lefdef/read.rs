@@ -52,8 +52,13 @@ impl<'a> Source<'a> {
             Source::Held(text, size) => {
                 let Range { start, end } = range(size);
                 let from = |place: usize| text.len() - boundary(&text[place..]).len();
-                let start = if start == 0 { 0 } else { from(start) };
-                (Cow::Borrowed(text), start..from(end))
+                // A part in which no entry begins is empty. Only the part before searches for the
+                // next entry, so that a long text without entries is searched once.
+                let start = match boundary_within(&text[start..], end - start) {
+                    _ if start == 0 => Some(0),
+                    found => found.map(|entry| text.len() - entry.len()),
+                };
+                (Cow::Borrowed(text), start.map_or(end..end, |start| start..from(end)))
             }
             Source::File(file) => {
                 let read = entries(file, range(PART), 0, boundary)?;
@@ -79,17 +84,24 @@ impl<'a> Source<'a> {
 }
 
 /// Returns the text from the next line that begins as an entry or a row does.
-fn boundary(mut i: &[u8]) -> &[u8] {
-    while let Some(end) = memchr(b'\n', i) {
-        i = &i[end + 1..];
-        let word = i.iter().position(|&b| b != b' ' && b != b'\t').unwrap_or(i.len());
-        match &i[word..] {
-            [b'-', blank, ..] if *blank <= b' ' => return i,
-            [b'R', b'O', b'W', b' ', ..] => return i,
+fn boundary(text: &[u8]) -> &[u8] {
+    boundary_within(text, text.len()).unwrap_or_default()
+}
+
+/// Returns the text of [`boundary`] if the line before it ends within `bytes` of `text`.
+fn boundary_within(text: &[u8], bytes: usize) -> Option<&[u8]> {
+    let mut at = 0;
+    while let Some(end) = memchr(b'\n', &text[at..bytes]) {
+        at += end + 1;
+        let line = &text[at..];
+        let word = line.iter().position(|&b| b != b' ' && b != b'\t').unwrap_or(line.len());
+        match &line[word..] {
+            [b'-', blank, ..] if *blank <= b' ' => return Some(line),
+            [b'R', b'O', b'W', b' ', ..] => return Some(line),
             _ => {}
         }
     }
-    &i[i.len()..]
+    None
 }
 
 /// Behind the last `END` that begins a line.
@@ -325,5 +337,23 @@ fn parse_piece<'a>(
     match (source, &piece.bytes) {
         (Source::Held(text, _), _) => parse(&text[piece.range.clone()], section, known, part),
         _ => parse(piece.text(), section, known, part).map_err(|_| Miss::not_held()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search from every part to the end of the text would take minutes.
+    #[test]
+    fn a_long_text_without_entries_is_searched_once() {
+        let text = [&[b' '; 4 << 20][..], b"\n- u1 inv ;\n"].concat();
+        let source = Source::Held(&text, 16);
+        let parts = source.parts();
+        let begun = std::time::Instant::now();
+        let lengths: Vec<usize> =
+            (0..parts).map(|k| source.part(k).unwrap().text().len()).filter(|n| *n > 0).collect();
+        assert_eq!(lengths, [(4 << 20) + 1, text.len() - (4 << 20) - 1]);
+        assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
     }
 }

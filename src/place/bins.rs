@@ -14,6 +14,10 @@ const PLACED_PER_BIN: f64 = 1.1;
 const MOST_BINS: f64 = 4096.0 * 4096.0;
 /// Most bins of all fence regions together.
 const MOST_IN_REGIONS: f64 = 4.0 * MOST_BINS;
+/// All fence regions together may have this number of bins for any number of cells.
+const FEW_IN_REGIONS: f64 = (1 << 22) as f64;
+/// Most bins of all fence regions together for each cell, if that is more.
+const PER_CELL_IN_REGIONS: f64 = 1024.0;
 /// Most bins for each cell: a few cells on a large die do not need a fine grid.
 const MOST_PER_CELL: f64 = 256.0;
 /// Most bins for each cell of a grid to place on.
@@ -25,8 +29,8 @@ const FEW_BINS: f64 = (1 << 14) as f64;
 /// which asks for 1 to 4 mean cells per bin. Movable macros are left out of the mean, so that bins
 /// are fine enough for the cells beside them, and there are at least 16 along the longer side, so
 /// that a few cells in one place do overflow. If no movable cell has an area, the fixed ones decide.
-/// There are at most 256 bins for each of these cells, and over all fence regions together at most
-/// 2^26, for each region has maps of its own.
+/// There are at most 256 bins for each of these cells. Each fence region needs its own maps: all
+/// regions together have at most 1024 bins for each cell, or 2^22, and never more than 2^26.
 pub fn default_bins(design: &Design, die: Rect, target_density: f64) -> [usize; 2] {
     if let Some(n) = ispd2005_bins(design) {
         return [n, n];
@@ -58,8 +62,9 @@ fn bins(
     };
     let mean = mean(&mut design.movable()).or_else(|| mean(&mut (0..design.nodes.len())));
     let ideal = mean.map_or(1.0, |(mean, _)| die.area() * target_density / mean);
-    let most = mean.map_or(MOST_BINS, |(_, cells)| most(cells as f64));
-    let most = most.min(MOST_BINS).min(MOST_IN_REGIONS / region_count(design) as f64);
+    let cells = mean.map_or(f64::INFINITY, |(_, cells)| cells as f64);
+    let in_regions = (PER_CELL_IN_REGIONS * cells).clamp(FEW_IN_REGIONS, MOST_IN_REGIONS);
+    let most = most(cells).min(MOST_BINS).min(in_regions / region_count(design) as f64);
     // The longer side takes a power of two times the bins of the shorter.
     let aspect = (die.width() / die.height()).log2().round().clamp(-12.0, 12.0);
     let (along_x, along_y) = if aspect >= 0.0 { (aspect, 0.0) } else { (0.0, -aspect) };
@@ -162,6 +167,7 @@ mod tests {
         assert_eq!(bins(many, 0), [4096 * 4096, 1024 * 1024]);
         assert_eq!(bins(many, 15), [2048 * 2048, 1024 * 1024]);
         assert_eq!(bins(many, 1000), [256 * 256; 2]);
+        assert_eq!(bins(1000, 1000), [64 * 64; 2], "few cells have few bins in all");
         assert_eq!(bins(few, 13), [32 * 32, 128 * 128], "fences are limited together");
     }
 }

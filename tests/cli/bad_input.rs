@@ -406,4 +406,5 @@ fn endless_devices_are_not_read() {
     let out = tempfile::tempdir().unwrap();
     let line = failure(&[&"solve /dev/zero --out", &out.path()]);
     assert_eq!(line, "placefield: /dev/zero: neither a file nor a pipe");
+    assert_eq!(failure(&[&"info --config /dev/zero"]), line);
 }

@@ -448,6 +448,15 @@ fn pins_of_one_name_convert_to_a_design_that_reads() {
     close("hpwl", hpwl(&[&aux]), hpwl(&[&design]), 1.0, 1e-9);
     let nodes = text_of(chip.file("b.nodes"));
     assert!(nodes.contains("\tin.3\t") && nodes.contains("\tin.4\t"), "{nodes}");
+    // A pin of this name would be read as the next net.
+    let cells = ["u0 inv + PLACED ( 0 0 ) N".to_owned(), "netDegree inv".to_owned()];
+    let other = chip.file("other.def");
+    std::fs::write(&other, def_of(2000, 40_000, rows, &cells, "")).unwrap();
+    let line = failure(&[&"convert", &other, &"--lef", &lef, &chip.file("o.aux")]);
+    assert!(
+        line.ends_with("expected node names other than NetDegree, found `netDegree`"),
+        "{line}"
+    );
     // A .pl file of this design would not read back.
     let line = failure(&[&"legalize", &design, &"-o", &chip.file("o.pl")]);
     assert!(line.contains("expected each name once for a .pl file, found `in` again"), "{line}");

@@ -99,6 +99,25 @@ fn outputs_never_damage_inputs_by_their_other_names() {
     assert_eq!(tiny.text("nets"), contents);
 }
 
+#[cfg(unix)]
+#[test]
+fn the_file_of_standard_input_is_an_input() {
+    let tiny = Tiny::new();
+    let read = tiny.folder().join("read.csv");
+    std::fs::copy(tiny.file("pl"), &read).unwrap();
+    let program = placefield(&[]).get_program().to_owned();
+    for args in ["eval --log", "eval --json", "place -o o.pl --history"] {
+        let mut command = std::process::Command::new(&program);
+        command.args(args.split(' ')).arg(&read).arg(tiny.aux()).args(["--pl", "-"]);
+        command.current_dir(tiny.folder()).stdin(std::fs::File::open(&read).unwrap());
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("is an input of the run"), "{said}");
+        assert_eq!(text_of(&read), tiny.text("pl"));
+    }
+}
+
 #[test]
 fn folders_of_the_same_names_are_not_shared() {
     let tiny = Tiny::new();
@@ -107,8 +126,35 @@ fn folders_of_the_same_names_are_not_shared() {
     let roundabout = tiny.folder().join("..").join(tiny.folder().file_name().unwrap()).join("both");
     refused(tiny.folder(), &[&place, &both], "is the folder of --plots");
     refused(tiny.folder(), &[&place, &roundabout], "is the folder of --plots");
+    // Through a folder that is not there yet.
+    let new = tiny.folder().join("new/../both");
+    refused(tiny.folder(), &[&place, &new], "is the folder of --plots");
+    let maps = tiny.folder().join("maps");
+    run(&[&"eval", &aux, &"--bins 8 --maps", &maps]);
+    let solve: &[&dyn Words] = &[&"solve", &maps.join("potential.npy"), &"--out"];
+    let new = tiny.folder().join("new/deeper/../../maps");
+    refused(tiny.folder(), &[&solve, &new], "has an input of the run in it");
+    // A file cannot have the name of a folder.
+    let one = tiny.folder().join("one");
+    refused(tiny.folder(), &[&"eval", &aux, &"--json", &one, &"--maps", &one], "--json writes");
+    let place: &[&dyn Words] = &[&"place", &aux, &"-o", &one, &"--report", &both, &"--frames"];
+    refused(tiny.folder(), &[&place, &both], "is the file that --report writes");
     // Arrays and pictures have different names.
     run(&[&"eval", &aux, &"--bins 8 --maps", &both, &"--plots", &both]);
+}
+
+#[test]
+fn a_demo_replaces_no_log_and_other_commands_have_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("eval.json");
+    std::fs::write(&log, "earlier\n").unwrap();
+    let demo: &[&dyn Words] = &[&"demo --cells 50 --iterations 1 --out", &folder.path()];
+    refused(folder.path(), &[&demo, &"--log", &log], "holds what --log writes");
+    for command in ["man", "completions bash", "schema eval"] {
+        run(&[&command, &"--log", &log]);
+    }
+    let lines = text_of(&log);
+    assert!(lines.contains(" man --log ") && lines.contains(" completions bash "), "{lines}");
 }
 
 #[cfg(unix)]
@@ -125,7 +171,9 @@ fn pipes_with_names_are_no_outputs() {
     let (csv, pl) = (pipe("p.csv"), pipe("p.pl"));
     std::fs::create_dir(tiny.folder().join("plots")).unwrap();
     pipe("plots/density.svg");
-    let cases: [&[&dyn Words]; 8] = [
+    pipe("plots/placed.html");
+    let cases: [&[&dyn Words]; 9] = [
+        &[&"demo --cells 50 --iterations 1 --out", &tiny.folder().join("plots")],
         &[&"eval", &aux, &"--json", &csv],
         &[&"eval", &aux, &"--csv", &csv],
         &[&"eval", &aux, &"--plots", &tiny.folder().join("plots")],
@@ -228,6 +276,15 @@ fn names_and_paths_print_no_control_characters() {
     let pl = tiny.folder().join(format!("{hidden}.pl"));
     let (_, said) = both(&[&"eval", &tiny.aux(), &"--pl", &pl]);
     assert!(said.contains(&format!("{shown}.pl: ")), "{said}");
+    // The name that the program was called by.
+    #[cfg(unix)]
+    for args in ["--help", "eval --help", "eval"] {
+        use std::os::unix::process::CommandExt;
+        let mut called = std::process::Command::new(placefield(&[]).get_program());
+        let output = called.arg0(hidden).args(args.split(' ')).output().unwrap();
+        let said = clean(&output.stdout) + &clean(&output.stderr);
+        assert!(said.contains("Usage: placefield"), "{said}");
+    }
     // In JSON they mean the same.
     std::fs::write(&pl, tiny.text("pl")).unwrap();
     let json = &[&"eval", &tiny.aux() as &dyn Words, &"--bins 8 --json - --pl", &pl];
