@@ -35,7 +35,8 @@ pub enum ChargeError {
     },
     /// A die so large against its rows that single precision does not tell cells apart on it.
     #[error(
-        "f32 holds coordinates of {farthest:e} in steps of {step:.1}, for rows that are {row} high"
+        "f32 holds coordinates of {farthest:e} in steps of {}, for rows that are {row} high",
+        rounded(*step)
     )]
     Coarse {
         /// The largest coordinate, or the longer side of the die.
@@ -177,4 +178,9 @@ impl ChargeError {
             other => other,
         }
     }
+}
+
+/// Returns the number with a digit after the point, or two digits if it is small.
+fn rounded(number: f64) -> String {
+    if number < 0.1 { format!("{number:.1e}") } else { format!("{number:.1}") }
 }
