@@ -22,7 +22,7 @@ pub use origin::origin_for;
 pub use rectangles::Rectangles;
 pub use smoothing::stretch;
 
-use crate::design::{Design, NodeKind, Row};
+use crate::design::{BlockageKind, Design, NodeKind, Row};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::memory::require;
 use crate::parallel::{self, each_mut};
@@ -295,7 +295,11 @@ impl Charge {
         }
         let [width, height, x, y] = &columns;
         let on_rows = design.row_blockage && !design.rows.is_empty();
-        let options = options.row_blockage(options.row_blockage || on_rows);
+        // Members of a fence may use soft blockages where there is no other room.
+        let any_soft = design.blockages.iter().any(|b| b.kind == BlockageKind::Soft);
+        let options = options
+            .row_blockage(options.row_blockage || on_rows)
+            .allow_overfull(options.allow_overfull || any_soft);
         let rows: Vec<Rect> =
             if options.row_blockage { row_rects(&design.rows) } else { Vec::new() };
         let blockages = blocked::of_design(design, &grid.die());

@@ -9,14 +9,15 @@ use super::options::{Bins, DesignArgs, at_least_one, seconds, target_density, th
 use super::outputs::{Outputs, check_names, check_placement_output, to_stdout};
 use super::report::{DesignReport, GridReport};
 use super::results::{in_microns, tell, write_farthest};
-use super::stages::{LimitArgs, asked, deadline, refined};
+use super::stages::{LimitArgs, asked, deadline, print_kept, refined};
 use super::stop;
 use super::terminal::stdout;
 use crate::charge::{Charge, ChargeOptions};
 use crate::design::Design;
 use crate::displacement;
-use crate::flow::{DetailedReport, DisplacementReport, Distances, StageReport, shorten};
-use crate::formats::write_placement;
+use crate::flow::{DetailedReport, DisplacementReport, Distances, Kept, KeptReport};
+use crate::flow::{StageReport, shorten};
+use crate::formats::{read_placement, write_placement};
 use crate::grid::BinGrid;
 use crate::legality::LegalityReport;
 use crate::place::default_bins;
@@ -47,6 +48,10 @@ pub(crate) struct RefineArgs {
     /// Sites that cells keep free on each side, as far as they do before
     #[arg(long, value_name = "SITES", default_value_t = 0)]
     padding: u32,
+    /// Keep cells that the design's own files place exactly where they are; with --pl only those
+    /// that it alone places move
+    #[arg(long)]
+    keep_placed: bool,
     #[command(flatten)]
     limits: LimitArgs,
     /// Target density, above 0 and at most 1: no bin is filled beyond it that was not before
@@ -80,6 +85,9 @@ pub(crate) struct RefineReport<'a> {
     stages: RefineStages,
     /// How legal the refined placement is.
     legality: LegalityReport,
+    /// Cells that kept their places, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<KeptReport>,
     /// How far the movable cells went.
     displacement: DisplacementReport,
     /// Milliseconds by what was done.
@@ -158,6 +166,8 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         return Err(not_legal(args, &mut opened)?);
     }
     check_names(&args.output, &opened.design)?;
+    let unplaced = args.keep_placed.then(|| own_unplaced(args, &opened)).transpose()?;
+    let mut kept = unplaced.map(|unplaced| Kept::new(&mut opened.design, &unplaced));
     let charge = charge(args, &opened.design)?;
     let before = StageReport::of(&opened.design, Some(&charge), None);
     if before.hpwl.is_none() {
@@ -180,6 +190,14 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let (detailed, found) = match shortened {
         Err(RefineError::NotLegal(_)) => return Err(not_legal(args, &mut opened)?),
         other => other?,
+    };
+    let kept_report = match &mut kept {
+        Some(kept) => {
+            let report = kept.report(&mut opened.design)?;
+            kept.swap(&mut opened.design);
+            Some(report)
+        }
+        None => None,
     };
     let (status, seconds) = (detailed.status, detailed.stage.seconds.unwrap_or(0.0));
     rounded_for(&args.output, &mut opened.design, &mut opened.warnings);
@@ -208,6 +226,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
             args.design.pin_position(),
             args.limits.no_one_site_gaps,
         )?,
+        kept: kept_report,
         timings_ms: RefineTimings {
             parse: opened.parse_ms,
             refine: 1e3 * seconds,
@@ -226,6 +245,12 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     refined(status, &args.output.display().to_string())
 }
 
+/// Returns the movable nodes that the design's own placement gives no position, ascending.
+fn own_unplaced(args: &RefineArgs, opened: &Opened) -> Result<Vec<u32>, Failure> {
+    let Some(own) = &opened.own_placement else { return Ok(opened.unplaced.clone()) };
+    Ok(read_placement(own, &opened.design.nodes, args.design.pin_position())?.unplaced)
+}
+
 /// Returns the error of a placement that is not legal.
 fn not_legal(args: &RefineArgs, opened: &mut Opened) -> Result<Failure, Failure> {
     let found = legality::judge(opened, args.design.pin_position(), false)?;
@@ -240,7 +265,8 @@ fn charge(args: &RefineArgs, design: &Design) -> Result<Charge, Failure> {
         Some(Bins(nx, ny)) => [nx, ny],
         None => default_bins(design, die, args.target_density),
     };
-    let options = ChargeOptions::default().target_density(args.target_density);
+    // The room of a fence counts without its soft blockages, but a legal placement may use them.
+    let options = ChargeOptions::default().target_density(args.target_density).allow_overfull(true);
     Ok(Charge::from_design(design, BinGrid::new(die, nx, ny)?, &options)?)
 }
 
@@ -277,6 +303,7 @@ fn print(args: &RefineArgs, opened: &Opened, report: &RefineReport<'_>) -> io::R
     let Distances { mean, p95, max } = report.displacement.distances;
     writeln!(out, "moved by   {mean:.1} on average, 95 % by at most {p95:.1}, at most {max:.1}")?;
     write_farthest(&mut out, &report.displacement.farthest)?;
+    print_kept(report.kept.as_ref(), &mut out)?;
     writeln!(out, "legality   {}", report.legality)?;
     writeln!(out, "{}", args.output.display())?;
     args.json.iter().try_for_each(|path| writeln!(out, "{}", path.display()))

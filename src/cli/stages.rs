@@ -7,7 +7,7 @@ use super::report::part::{Image, Part, Table};
 use super::results::{in_microns, write_farthest};
 use super::stop;
 use crate::design::{Design, Placement};
-use crate::flow::{FailedReport, Overflow, Stage, StageReport, Stages};
+use crate::flow::{FailedReport, KeptReport, Overflow, Stage, StageReport, Stages};
 use crate::legalize::{LegalizeOptions, Progress};
 use crate::place::Outcome;
 use crate::refine::RefineOptions;
@@ -159,13 +159,18 @@ pub(crate) fn print(
     if let Some(moved) = &stages.displacement {
         write_farthest(out, &moved.farthest)?;
     }
-    if let Some(kept) = &stages.kept {
-        writeln!(out, "kept       {} cells where they were: {}", kept.cells, kept.legality)?;
-    }
+    print_kept(stages.kept.as_ref(), out)?;
     if let Some(legality) = &stages.legality {
         writeln!(out, "legality   {legality}")?;
     }
     write_failed(&stages.failed, out)
+}
+
+/// Prints the cells that kept their places.
+pub(crate) fn print_kept(kept: Option<&KeptReport>, out: &mut impl Write) -> io::Result<()> {
+    kept.map_or(Ok(()), |kept| {
+        writeln!(out, "kept       {} cells where they were: {}", kept.cells, kept.legality)
+    })
 }
 
 /// Prints cells without a place within the options.

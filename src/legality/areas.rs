@@ -21,13 +21,14 @@ pub(super) struct Areas<'a> {
 }
 
 impl<'a> Areas<'a> {
-    /// `near` is what counts as no length.
-    pub(super) fn new(design: &'a Design, near: f64) -> Self {
+    /// `near` is what counts as no length. Nodes of `unplaced` have no halos.
+    pub(super) fn new(design: &'a Design, near: f64, unplaced: &[u32]) -> Self {
         let fences = (0u32..).zip(&design.fences).filter(|(_, fence)| !fence.admits_others);
         let fences = fences.flat_map(|(k, fence)| fence.rects.iter().map(move |rect| (*rect, k)));
         let hard = design.blockages.iter().filter(|b| b.kind == BlockageKind::Hard);
         let kind = |halo: &Halo| design.nodes.kind[halo.node as usize];
-        let kept = || design.halos.iter().filter(|halo| !halo.soft);
+        let is_placed = |halo: &&Halo| unplaced.binary_search(&halo.node).is_err();
+        let kept = || design.halos.iter().filter(|halo| !halo.soft).filter(is_placed);
         let solid = kept().filter(|halo| kind(halo) != NodeKind::FixedOverlappable);
         let around = |halo: &Halo| {
             let node = halo.node as usize;

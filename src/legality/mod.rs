@@ -321,7 +321,7 @@ pub fn check(design: &Design, options: &LegalityOptions<'_>) -> Result<Legality,
     let die = design.die().ok_or(LegalityError::NoRows)?;
     let rows = RowIndex::new(&design.rows, options.tolerance);
 
-    let areas = Areas::new(design, rows.tolerance());
+    let areas = Areas::new(design, rows.tolerance(), options.unplaced);
     let assigned = orientations_assigned(design, &rows);
     let blocks = parallel::map_blocks(nodes, BLOCK, |range| {
         let mut found = Found::default();
@@ -415,12 +415,15 @@ fn judge(
     if options.is_unplaced(i) {
         return add(Fault::Unplaced, rect.area());
     }
-    let outside = match design.die_area.is_empty() {
+    let outside = |rect: &Rect| match design.die_area.is_empty() {
         true => rect.area() - rect.overlap(die),
-        false => design.area_outside_die(&rect),
+        false => design.area_outside_die(rect),
     };
-    if outside > rows.tolerance() * rect.width().max(rect.height()) {
-        return add(Fault::OutsideDie, outside);
+    // Beyond the tolerance at each side. Sums of areas are rounded.
+    let [x, y] = [rect.width(), rect.height()].map(|side| rows.tolerance().min(0.25 * side));
+    let inner = Rect { xl: rect.xl + x, yl: rect.yl + y, xh: rect.xh - x, yh: rect.yh - y };
+    if outside(&inner) > 1e-9 * inner.area() {
+        return add(Fault::OutsideDie, outside(&rect));
     }
     areas.judge(i, &rect, found);
     let mut add = |fault, amount| {

@@ -519,6 +519,13 @@ fn cells_without_a_position_have_no_other_fault() {
     let counts = [Fault::Overlap, Fault::OffRow, Fault::Unplaced].map(|fault| one.count(fault));
     assert_eq!((counts, one.is_legal()), ([0, 1, 1], false));
     assert_eq!(one.worst[1].amount, 20.0);
+    // Nor has it a halo.
+    design.halos = vec![Halo { node: 1, left: 5.0, ..Halo::default() }];
+    let halos = |unplaced: &[u32]| {
+        let options = LegalityOptions::default().unplaced(unplaced);
+        super::check(&design, &options).unwrap().count(Fault::Halo)
+    };
+    assert_eq!((halos(&[]), halos(&[1])), (1, 0));
 }
 
 #[test]
@@ -547,6 +554,14 @@ fn the_die_area_and_not_the_rows_say_what_is_outside_the_die() {
     design.placement.x[1] = 4.0;
     let outside = found(&design);
     assert_eq!((outside.count(Fault::OutsideDie), outside.worst[0].amount), (1, 10.0));
+    // However long the cell is, it may not reach farther out of the die than the tolerance.
+    let mut design = two_rows();
+    design.rows.iter_mut().for_each(|row| row.sites = 1000);
+    (design.nodes.width[0], design.nodes.height[0]) = (1000.0, 20.0);
+    design.placement.x[0] = 0.01;
+    assert_eq!(found(&design).count(Fault::OutsideDie), 1);
+    design.placement.x[0] = 0.0005;
+    assert_eq!(found(&design).count(Fault::OutsideDie), 0);
 }
 
 /// A block of 6 × 20 whose upper right half is free: a cell may lie there, and nowhere else in it.

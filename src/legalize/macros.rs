@@ -4,14 +4,15 @@
 //! where they were. From there, and where that finds no way or rows are not all alike from where
 //! they were, one after the other goes to the nearest free place, and then each again to the
 //! nearest place that the others leave, until none gets nearer. That is done in several orders, and
-//! the best result is kept: most macros placed, then the least displacement times pins.
+//! the best result is kept: most macros placed, then the least displacement times pins. If there
+//! are cells without halos among them, the only order is the highest and widest first.
 
 use super::apart::{Block, apart};
 use super::outwards;
 use super::shelf::Wish;
 use super::spread::spread;
 use super::watch::Watch;
-use crate::design::{Design, Halo, NodeKind, Placement};
+use crate::design::{Design, Halo, NodeKind, Orientation, Placement};
 use crate::grid::Rect;
 use crate::rows::{Access, Cell, Cells, Run, SiteRow, Sites, orientation_on, shared, without};
 
@@ -47,6 +48,7 @@ pub(super) fn place(
     watch: &mut Watch<'_>,
 ) -> Vec<Cell> {
     let halo_of = halos(design);
+    let orientation = |node: usize| design.placement.orientation[node];
     let mut pins = vec![1.0; design.nodes.len()];
     for &node in design.nets.iter().flat_map(|nets| &nets.pin_node) {
         pins[node as usize] += 1.0;
@@ -62,9 +64,12 @@ pub(super) fn place(
             let node = cell.node as usize;
             let pad = pad(&cell);
             let wish = (design.placement.x[node] - pad, design.placement.y[node]);
-            let (width, height) = design.size(node);
+            // Rows turn cells that are no macros.
+            let turned = [Orientation::N, Orientation::S];
+            let ways = if cell.is_macro { &[orientation(node)][..] } else { &turned };
+            let (width, height) = design.nodes.size(node, ways[0]);
             let size = (width + 2.0 * pad, height);
-            Macro { cell, wish, size, halo: halo_of(node), pins: pins[node] }
+            Macro { cell, wish, size, halo: halo_of(node, ways), pins: pins[node] }
         })
         .collect();
     if macros.is_empty() {
@@ -72,10 +77,11 @@ pub(super) fn place(
     }
     let fixed: Vec<Obstacle> = (0..design.nodes.len())
         .filter(|&i| design.nodes.kind[i] == NodeKind::Fixed)
-        .map(|i| Obstacle { rect: design.rect(i), halo: halo_of(i) })
+        .map(|i| Obstacle { rect: design.rect(i), halo: halo_of(i, &[orientation(i)]) })
         .filter(|obstacle| obstacle.rect.area() > 0.0)
         .collect();
-    let few = macros.len() <= MOST_OF_ALL_ORDERS;
+    let any_other = macros.iter().any(|m| !m.cell.is_macro && m.halo == Halo::default());
+    let few = macros.len() <= MOST_OF_ALL_ORDERS && !any_other;
     let pushed = if few { pushed(sites, &macros, &fixed) } else { None };
     // Fixed nodes are off the free sites already; halos of macros keep off them too.
     let any_halo = macros.iter().any(|m| m.halo != Halo::default());
@@ -97,6 +103,11 @@ pub(super) fn place(
         by(&|m| -m.wish.1 - m.size.1),
     ];
     let mut wishes: Vec<(f64, f64)> = macros.iter().map(|m| m.wish).collect();
+    if any_other {
+        let mut highest = by(&|m| -m.size.0);
+        highest.sort_by(|&a, &b| macros[b].size.1.total_cmp(&macros[a].size.1));
+        orders = vec![highest];
+    }
     if !few {
         orders.truncate(1);
         spread_wishes(sites, cells, &mut wishes);
@@ -191,15 +202,15 @@ fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Obstacle]) -> Option<Vec<(f6
     Some(places[..macros.len()].iter().map(|&at| layout(at)).collect())
 }
 
-/// Returns the halo of each node as it lies.
-fn halos(design: &Design) -> impl Fn(usize) -> Halo {
+/// Returns the halo of each node in any of some orientations.
+fn halos(design: &Design) -> impl Fn(usize, &[Orientation]) -> Halo {
     let mut halos: Vec<Halo> = design.halos.iter().filter(|h| !h.soft).copied().collect();
     halos.sort_by_key(|halo| halo.node);
-    let orientation = design.placement.orientation.clone();
-    move |node| match halos.binary_search_by_key(&(node as u32), |halo| halo.node) {
+    move |node, ways| match halos.binary_search_by_key(&(node as u32), |halo| halo.node) {
         Ok(at) => {
-            let around = halos[at].around(&Rect::at(0.0, 0.0, 0.0, 0.0), orientation[node]);
-            let Rect { xl, yl, xh, yh } = around;
+            let point = Rect::at(0.0, 0.0, 0.0, 0.0);
+            let around = ways.iter().map(|way| halos[at].around(&point, *way));
+            let Rect { xl, yl, xh, yh } = around.fold(point, |a, b| a.union(&b));
             Halo { node: node as u32, left: -xl, bottom: -yl, right: xh, top: yh, soft: false }
         }
         Err(_) => Halo::default(),
@@ -237,7 +248,7 @@ impl MacroGrid<'_> {
         watch: &mut Watch<'_>,
     ) -> Vec<Option<(f64, f64)>> {
         let mut places: Vec<Option<(f64, f64)>> = vec![None; macros.len()];
-        let mut obstacles = Obstacles::new(macros, &self.fixed, self.sites.usual_height());
+        let mut obstacles = Obstacles::new(macros, &self.fixed, self.sites);
         let placed = |k: usize, at: (f64, f64)| {
             let m = &macros[k];
             Obstacle { rect: Rect::at(at.0, at.1, m.size.0, m.size.1), halo: m.halo }
@@ -364,17 +375,18 @@ struct Obstacles {
 }
 
 impl Obstacles {
-    /// The `fixed` ones, with slabs for `macros` on rows of this height.
-    fn new(macros: &[Macro], fixed: &[Obstacle], row: f64) -> Self {
+    /// The `fixed` ones, with slabs for `macros` on all rows of `sites`.
+    fn new(macros: &[Macro], fixed: &[Obstacle], sites: &Sites) -> Self {
         let halos = macros.iter().map(|m| &m.halo).chain(fixed.iter().map(|o| &o.halo));
         let halo = halos.map(|h| h.left.max(h.right).max(h.bottom).max(h.top)).fold(0.0, f64::max);
         let sizes = macros.iter().map(|m| m.size.0);
         let width = sizes.chain(fixed.iter().map(|o| o.rect.width())).fold(0.0, f64::max);
-        let edges = macros.iter().map(|m| m.wish.1).chain(fixed.iter().map(|o| o.rect.yl));
-        let (low, high) = edges
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
+        let (low, high) =
+            sites.rows().iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), row| {
+                (low.min(row.y), high.max(row.y))
+            });
         let mean = macros.iter().map(|m| m.size.1).sum::<f64>() / macros.len().max(1) as f64;
-        let height = mean.max(row).max((high - low) / 4096.0);
+        let height = mean.max(sites.usual_height()).max((high - low) / 4096.0);
         let count = ((high - low) / height).ceil().max(0.0) as usize + 1;
         let mut obstacles = Obstacles { low, height, slabs: vec![Vec::new(); count], halo, width };
         fixed.iter().for_each(|fixed| obstacles.insert(*fixed));
@@ -420,4 +432,19 @@ impl Obstacles {
 fn widened(runs: &[Run], m: &Macro) -> Vec<Run> {
     let fits = runs.iter().filter(|run| run.end - run.start >= m.cell.width);
     fits.map(|run| Run { end: run.end - m.cell.width + 1, ..*run }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::Row;
+
+    /// Macros that all lie at one point before are spread over all rows.
+    #[test]
+    fn obstacles_are_divided_over_all_rows() {
+        let row = Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 20, ..Row::default() };
+        let rows = (0..50).map(|k| Row { y: 10.0 * f64::from(k), ..row }).collect();
+        let sites = Sites::new(&Design { rows, ..Design::default() }).unwrap();
+        assert_eq!(Obstacles::new(&[], &[], &sites).slabs.len(), 50);
+    }
 }

@@ -57,13 +57,17 @@ mod spread;
 mod stage;
 mod watch;
 
-use crate::design::{Design, Placement};
+use crate::design::{Design, Halo, NodeKind, Placement};
 use crate::displacement;
 use crate::rows::{Cells, RowsError, Sites};
 use crate::setters::setters;
 use std::fmt;
 use std::ops::ControlFlow;
 use watch::Watch;
+
+/// Designs of more cells are not placed in one order of all cells where cells with halos leave too
+/// little room for others.
+const MOST_CELLS_IN_ONE_ORDER: usize = 1 << 14;
 
 /// How [`legalize`] works: the default, and what is to differ from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -209,8 +213,10 @@ struct WithMacros {
     standing: Vec<bool>,
 }
 
+/// Places the nodes of `first`.
 fn with_macros(
     design: &Design,
+    first: &[bool],
     padding: u32,
     watch: &mut Watch<'_>,
 ) -> Result<WithMacros, RowsError> {
@@ -219,7 +225,6 @@ fn with_macros(
     // Macros are placed on the first lattice that has rows for them, each once.
     let mut placed = vec![false; design.nodes.len()];
     let mut standing = vec![false; design.nodes.len()];
-    let first = first_nodes(design);
     for lattice in 0..sites.lattices().len() {
         let waiting = design.movable().filter(|&i| first[i] && !standing[i]);
         let cells = Cells::of_nodes(design, &sites, lattice, padding, waiting)?;
@@ -253,7 +258,8 @@ pub(crate) fn legalize_macros(
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Vec<usize>, RowsError> {
     let watch = &mut Watch::new(design.nodes.len(), watch);
-    let WithMacros { done, placed, .. } = with_macros(design, options.padding, watch)?;
+    let WithMacros { done, placed, .. } =
+        with_macros(design, &first_nodes(design), options.padding, watch)?;
     if !done.failed.is_empty() || watch.stopped() {
         return Ok(Vec::new());
     }
@@ -276,10 +282,40 @@ pub fn legalize(
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Legalized, RowsError> {
     let watch = &mut Watch::new(design.movable().count(), watch);
+    let mut done = legalize_after(design, &first_nodes(design), options, watch)?;
+    let is_halo_of_cell = |halo: &Halo| {
+        let node = halo.node as usize;
+        !halo.soft
+            && design.nodes.kind[node] == NodeKind::Movable
+            && !design.is_macro(node, design.usual_height())
+    };
+    let few = design.movable().count() <= MOST_CELLS_IN_ONE_ORDER;
+    if few && !done.failed.is_empty() && design.halos.iter().any(is_halo_of_cell) {
+        let all = vec![true; design.nodes.len()];
+        let other = legalize_after(design, &all, options, watch)?;
+        if other.failed.len() < done.failed.len() {
+            done = Legalized { macros: done.macros, ..other };
+        }
+    }
+    let limit = options.max_displacement;
+    done.too_far = too_far(design, &design.placement, &done.placement, limit);
+    let is_placed =
+        |far: &Failed| done.failed.binary_search_by_key(&far.node, |failed| failed.node).is_err();
+    done.too_far.retain(is_placed);
+    done.interrupted |= watch.stopped();
+    Ok(done)
+}
+
+/// Places the nodes of `first`, then all others beside them.
+fn legalize_after(
+    design: &Design,
+    first: &[bool],
+    options: &LegalizeOptions,
+    watch: &mut Watch<'_>,
+) -> Result<Legalized, RowsError> {
     let WithMacros { mut sites, mut done, mut placed, mut standing } =
-        with_macros(design, options.padding, watch)?;
+        with_macros(design, first, options.padding, watch)?;
     let lattices = sites.lattices().len();
-    let first = first_nodes(design);
     let homes = if lattices > 1 { Some(stage::homes(design, &sites)?) } else { None };
     for lattice in 0..lattices {
         let here = |i: &usize| homes.as_ref().is_none_or(|homes| homes[*i] == lattice as u32);
@@ -298,12 +334,6 @@ pub fn legalize(
     let rowless = design.movable().filter(|i| has_area(i) && !standing[*i]);
     done.failed.extend(rowless.map(|i| Failed { node: i as u32, reason: Reason::NoRow }));
     done.failed.sort_unstable_by_key(|failed| failed.node);
-    let limit = options.max_displacement;
-    done.too_far = too_far(design, &design.placement, &done.placement, limit);
-    let is_placed =
-        |far: &Failed| done.failed.binary_search_by_key(&far.node, |failed| failed.node).is_err();
-    done.too_far.retain(is_placed);
-    done.interrupted |= watch.stopped();
     Ok(done)
 }
 

@@ -54,8 +54,8 @@ impl<'b> Placer<'b> {
     /// first weights and the first step from it.
     ///
     /// # Errors
-    /// When an option is outside its range, there is nothing to move, the start's numbers are not
-    /// finite, or the engine failed.
+    /// When an option is outside its range, nothing is movable without [`PlaceOptions::warm`], the
+    /// start's numbers are not finite, or the engine failed. With it such a placement has converged.
     pub fn new(
         backend: &'b mut dyn Backend,
         x: &[f64],
@@ -63,12 +63,23 @@ impl<'b> Placer<'b> {
         options: &PlaceOptions,
     ) -> Result<Self, PlaceError> {
         options.check()?;
-        if backend.charge().movable() == 0 {
+        let nothing_moves = backend.charge().movable() == 0;
+        if nothing_moves && !options.warm {
             return Err(PlaceError::NothingMovable);
         }
         let schedule = &options.schedule;
         let base_gamma = first_gamma(backend.charge(), schedule);
         start_at(backend, x, y)?;
+        if nothing_moves {
+            let gamma = base_gamma;
+            let weights = Weights { gamma, lambda: 0.0, pin_factor: 1.0, area_factor: 1.0 };
+            let first = backend.evaluate(&weights)?;
+            let state = State::new(weights, first, Watch::new(schedule.pressure, 1.0));
+            let mut placer = Placer::on(backend, options, state)?;
+            placer.backend.keep()?;
+            placer.outcome = Some(Outcome::Converged);
+            return Ok(placer);
+        }
         // Cells that are fixed need a factor that is not zero.
         let factor = if options.precondition { 1.0 } else { f64::from(f32::MIN_POSITIVE) };
         let pull = backend.netlist().pull();

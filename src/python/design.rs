@@ -47,6 +47,8 @@ pub(super) struct Source {
     warnings: Vec<String>,
     /// Where the design's own placement has the nodes, and which of them it fixes.
     home: (Placement, Vec<NodeKind>),
+    /// Movable nodes that it gives no position, ascending.
+    unplaced: Vec<u32>,
     pub(super) layers: Vec<RoutingLayer>,
     pub(super) gcell_grid: Vec<GcellGrid>,
 }
@@ -91,27 +93,35 @@ pub(super) fn read_design(
         if !is_def {
             warnings.extend(bookshelf::pin_offset_hint(&design, reading.pin_offset));
         }
-        let home = match &loaded.own_placement {
+        let (home, unplaced) = match &loaded.own_placement {
             Some(own) => {
                 let own = formats::read_placement(own, &design.nodes, reading.pin_position)?;
-                (own.placement, own.kind)
+                ((own.placement, own.kind), own.unplaced)
             }
-            None => (design.placement.clone(), design.nodes.kind.clone()),
+            None => {
+                let home = (design.placement.clone(), design.nodes.kind.clone());
+                (home, loaded.unplaced.clone())
+            }
         };
         design.row_blockage |= row_blockage;
         let (layers, gcell_grid) = (loaded.layers, loaded.gcell_grid);
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        let source = Source { path, warnings, home, layers, gcell_grid };
+        let source = Source { path, warnings, home, unplaced, layers, gcell_grid };
         Ok(Design::new_of(Arc::new(design), Arc::new(source), loaded.unplaced))
     })
 }
 
 impl Source {
-    /// Returns that of a design that no file has.
-    pub(super) fn of_memory(design: &Core) -> Self {
+    /// Returns that of a design that no file has, with these nodes without a position.
+    pub(super) fn of_memory(design: &Core, unplaced: Vec<u32>) -> Self {
         let home = (design.placement.clone(), design.nodes.kind.clone());
         let (path, warnings) = (PathBuf::new(), Vec::new());
-        Source { path, warnings, home, layers: Vec::new(), gcell_grid: Vec::new() }
+        Source { path, warnings, home, unplaced, layers: Vec::new(), gcell_grid: Vec::new() }
+    }
+
+    /// Returns the movable nodes that the design's own placement gives no position, ascending.
+    pub(super) fn unplaced(&self) -> &[u32] {
+        &self.unplaced
     }
 }
 
@@ -137,7 +147,8 @@ pub(super) fn design_of_state(py: Python<'_>, state: &[u8]) -> PyResult<Design> 
         let (home, kinds) = &source.home;
         let nodes = design.nodes.len();
         home.check(nodes)?;
-        if kinds.len() != nodes || unplaced.iter().any(|&node| node as usize >= nodes) {
+        let mut all_unplaced = unplaced.iter().chain(&source.unplaced);
+        if kinds.len() != nodes || all_unplaced.any(|&node| node as usize >= nodes) {
             return Err(unfit(postcard::Error::DeserializeBadEncoding));
         }
         Ok(Design::new_of(Arc::new(design), Arc::new(source), unplaced))
@@ -155,6 +166,11 @@ impl Design {
             #[cfg(feature = "cuda")]
             congestion: Mutex::default(),
         }
+    }
+
+    /// Returns the movable nodes without a position, ascending.
+    pub(super) fn unplaced(&self) -> &[u32] {
+        &self.unplaced
     }
 
     /// Returns these files with another placement of the design.

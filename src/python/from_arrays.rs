@@ -97,7 +97,7 @@ pub(super) fn design_of_arrays(py: Python<'_>, arrays: &Bound<'_, PyDict>) -> Py
             true => Vec::new(),
             false => design.movable().map(|node| node as u32).collect(),
         };
-        let source = Source::of_memory(&design);
+        let source = Source::of_memory(&design, unplaced.clone());
         Ok(Design::new_of(design.into(), source.into(), unplaced))
     })
 }

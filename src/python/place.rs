@@ -15,14 +15,14 @@ use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_backend};
 use crate::flow::checkpoint::{Checkpoints, Subject};
 use crate::flow::{
-    self, Between, FlowOptions, Host, Part, Placed, Resumed, Stage, StageReport, Stages,
+    self, Between, FlowOptions, Host, Kept, Part, Placed, Resumed, Stage, StageReport, Stages,
     TARGET_DENSITY,
 };
 use crate::legalize::LegalizeOptions;
 use crate::place::routability::RoutabilityOptions;
 use crate::place::{Backend, Number, Outcome, PlaceOptions, Placer, Record, Term, placement_bins};
 use crate::real::{Precision, Real};
-use crate::refine::RefineOptions;
+use crate::refine::{RefineOptions, to_medians};
 use crate::wirelength::Netlist;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -69,6 +69,7 @@ struct After {
     mirror: bool,
     threads: usize,
     deadline: Option<Instant>,
+    keep_placed: bool,
 }
 
 impl After {
@@ -84,7 +85,13 @@ impl After {
             threads: options.threads()?,
             deadline: limit
                 .and_then(|limit| Instant::now().checked_add(Duration::from_secs_f64(limit))),
+            keep_placed: options.flag("keep_placed")?,
         })
+    }
+
+    /// Fixes the movable nodes of `design` that are not among `unplaced`, if that was asked for.
+    fn kept(&self, design: &mut Core, unplaced: &[u32]) -> Option<Kept> {
+        self.keep_placed.then(|| Kept::new(design, unplaced))
     }
 
     fn refine(&self) -> RefineOptions<'static> {
@@ -102,6 +109,8 @@ impl Asked {
         let mut place = PlaceOptions::default()
             .warm(options.word("init", &[("center", false), ("file", true)])?.unwrap_or(false))
             .precondition(!options.flag("no_precondition")?);
+        let after = After::of(options)?;
+        place.warm |= after.keep_placed;
         place.iterations = most_iterations.map_or(place.iterations, |most| most as usize);
         for Number { name, expected, holds, of } in PlaceOptions::NUMBERS {
             let number = of(&mut place);
@@ -129,7 +138,8 @@ impl Asked {
         }
         let noise = noise.unwrap_or(0.0);
         if seeds > 1 && place.warm && noise == 0.0 {
-            let text = "seeds needs starts that differ: init=\"file\" has one, without noise";
+            let text = "seeds needs starts that differ: init=\"file\" and keep_placed have one, \
+                        without noise";
             return Err(Failure::Value(text.to_owned()).into());
         }
         let mut charging = Charging::of(options, "bins")?;
@@ -151,7 +161,7 @@ impl Asked {
         let conflict = if seeds > 1 && kept {
             Some("checkpoint and resume are for one seed")
         } else if place.warm && resume.is_some() {
-            Some("resume says where cells start, so that init says nothing")
+            Some("resume says where cells start, so that init and keep_placed say nothing")
         } else if on_iteration.is_some() && (seeds > 1 || kept) {
             Some("on_iteration is for one seed, without checkpoint and resume")
         } else {
@@ -175,7 +185,7 @@ impl Asked {
             seeds,
             routability,
             until: options.word("until", &until)?,
-            after: After::of(options)?,
+            after,
             checkpoints: (checkpoint, checkpoint_every, resume),
             progress: options.get("progress")?.map(Bound::unbind),
             on_iteration: on_iteration.map(Bound::unbind),
@@ -438,9 +448,20 @@ impl<'a> Made<'a> {
     }
 }
 
+/// Returns the report on cells that kept their places, if that was asked for. They are movable in
+/// `design` again.
+fn report_of(kept: &mut Option<Kept>, design: &mut Core) -> Result<Object<String, Value>, Failure> {
+    let Some(kept) = kept else { return Ok(Object::new()) };
+    let report = json!(kept.report(design)?);
+    kept.swap(design);
+    Ok(Object::from_iter([("kept".to_owned(), report)]))
+}
+
 /// A charge without fillers on the bins of `charging`.
 fn bare(charging: &Charging, design: &Core) -> Result<Charge, Failure> {
-    let options = ChargeOptions::default().target_density(charging.options.target_density);
+    let options = ChargeOptions::default()
+        .target_density(charging.options.target_density)
+        .allow_overfull(true);
     Charging { options, ..*charging }.charge(design)
 }
 
@@ -459,14 +480,21 @@ pub(super) fn place<'py>(
 
 fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'a>, Failure> {
     let mut design = (*of.design).clone();
+    if asked.place.warm {
+        to_medians(&mut design, of.unplaced());
+    }
+    let mut kept = asked.after.kept(&mut design, of.unplaced());
     let mut charging = asked.charging;
-    let mut options = FlowOptions::default();
+    let mut options = FlowOptions { compare_start: kept.is_some(), ..FlowOptions::default() };
     options.bodies.bins = charging.bins.map(|(nx, ny)| [nx, ny]);
     options.bodies.charge = charging.options.padding(asked.after.padding);
     options.bodies.large_net = asked.large_net;
     options.bodies.precision = asked.precision;
     if let (None, Some(die)) = (charging.bins, design.die()) {
-        let [nx, ny] = placement_bins(&design, die, asked.target_density.unwrap_or(1.0));
+        let [nx, ny] = match &kept {
+            Some(kept) => kept.bins(&design, die, asked.target_density.unwrap_or(TARGET_DENSITY)),
+            None => placement_bins(&design, die, asked.target_density.unwrap_or(1.0)),
+        };
         charging.bins = Some((nx, ny));
     }
     let padding = asked.after.padding;
@@ -480,8 +508,8 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let layers =
         design.units_per_micron.and_then(|units| Capacity::of_lef(&of.source.layers, units));
-    let kept = asked.target_density.filter(|target| *target < 1.0);
-    let kept = kept.map(|_| bare(&asked.charging, &design)).transpose()?;
+    let room = asked.target_density.filter(|target| *target < 1.0);
+    let room = room.map(|_| bare(&asked.charging, &design)).transpose()?;
     (options.until, options.place, options.noise) = (asked.until, asked.place, asked.noise);
     (options.seed, options.seeds) = (charging.options.seed, asked.seeds);
     options.end_at(asked.after.deadline, charge.movable());
@@ -490,7 +518,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         .map(|asked| RoutabilityOptions { capacity: asked.capacity.or(layers), ..asked });
     options.legalize = LegalizeOptions::default().padding(asked.after.padding);
     options.refine = asked.after.refine();
-    options.refine.density = kept.as_ref();
+    options.refine.density = room.as_ref();
     let (to, every, from) = asked.checkpoints.clone();
     let macros: HashSet<usize> = design.movable_macros().into_iter().collect();
     let mut host = Beside {
@@ -513,7 +541,9 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     warnings.extend(host.checkpoints.saved.err().map(|error| error.to_string()));
     warnings.extend(placed.left_out.map(str::to_owned));
     let Placed { global, stages, seed, seeds, rounds, limit, .. } = &placed;
+    let kept = report_of(&mut kept, &mut design)?;
     let mut made = Made::of_stages(of, design, stages)?;
+    made.report.extend(kept);
     let asked_for = asked.target_density.filter(|_| !asked.raise_density);
     let is_missed = asked_for.is_some_and(|asked_for| charge.target_density() > asked_for);
     let status = match global.outcome {
@@ -558,16 +588,20 @@ pub(super) fn legalize<'py>(
     let made = detached(py, || {
         on_threads(after.threads, |stop| {
             let mut design = (*of.design).clone();
+            to_medians(&mut design, of.unplaced());
+            let mut kept = after.kept(&mut design, of.unplaced());
             let mut stages = Stages::of_global(StageReport::of(&design, None, None));
             let options = LegalizeOptions::default().padding(after.padding);
             stages.legalize(&mut design, &options, None, &mut |_| {
                 let ended = stop.load(Ordering::Relaxed) || after.is_late();
                 ended.then_some(Outcome::OutOfTime)
             })?;
+            let kept = report_of(&mut kept, &mut design)?;
             let is_done = stages.is_legal() && stages.failed.is_empty();
             let status = if is_done { "converged" } else { "stopped" };
             let mut made = Made::of_stages(of, design, &stages)?;
             made.say("status", json!(status));
+            made.report.extend(kept);
             Ok(made)
         })
     })?;
@@ -596,6 +630,7 @@ fn refined<'a>(
     stop: &AtomicBool,
 ) -> Result<Made<'a>, Failure> {
     let mut design = (*of.design).clone();
+    let mut kept = after.kept(&mut design, of.source.unplaced());
     let charge = bare(charging, &design)?;
     let mut options = after.refine();
     if charge.target_density() < 1.0 || charge.target_densities().is_some() {
@@ -606,8 +641,9 @@ fn refined<'a>(
         let ended = stop.load(Ordering::Relaxed) || after.is_late();
         ended.then_some(Outcome::OutOfTime)
     })?;
+    let kept = report_of(&mut kept, &mut design)?;
     let moved = displacement::between(&design, &found.placement, &design.placement)?;
-    let mut made = Made { of, design, report: Object::new() };
+    let mut made = Made { of, design, report: kept };
     made.say("status", json!(detailed.status.status()));
     made.say("stages", json!({"legal": legal, "detailed": detailed}));
     made.say("legality", json!(of.judged(&made.design, None, &[])?));

@@ -218,7 +218,7 @@ pub(crate) fn site_needed(master: &Master, kinds: &[u32]) -> Option<u32> {
 
 /// Returns the length at each side of a node that keeps its edges apart from all others, if these
 /// keep theirs: half of the largest spacing. A cell may be mirrored, so both sides get the larger.
-fn edge_padding(design: &Design, node: usize) -> f64 {
+pub(super) fn edge_padding(design: &Design, node: usize) -> f64 {
     let edges = design.master_of(node).map_or([None; 2], |master| master.edge);
     let spacings = edges.into_iter().flatten().map(|edge| design.edge_spacing.largest(edge));
     spacings.fold(0.0, f64::max) / 2.0

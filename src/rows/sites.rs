@@ -1,6 +1,8 @@
 //! The free sites of a design.
 
 use super::RowsError;
+use super::cells::edge_padding;
+use crate::charge::fixed::clip;
 use crate::design::{BlockageKind, Design, NodeKind, Orientation, Placement, Row, Symmetry};
 use crate::grid::Rect;
 use crate::lists::Lists;
@@ -411,10 +413,13 @@ impl Sites {
         };
         for i in (0..design.nodes.len()).filter(fixed) {
             let rect = rect_of(i);
+            let edges = edge_padding(design, i);
+            let mut take =
+                |part: Rect| take(&Rect { xl: part.xl - edges, xh: part.xh + edges, ..part });
             if rect.width() > 0.0 && rect.height() > 0.0 {
                 match placed(i) {
-                    true => take(&rect),
-                    false => design.solid_rects(i).for_each(|part| take(&part)),
+                    true => take(rect),
+                    false => design.solid_rects(i).for_each(take),
                 }
             }
         }
@@ -532,10 +537,11 @@ fn covered(rects: Vec<Rect>, (yl, yh): (f64, f64), near: f64) -> Vec<(f64, f64)>
     covered
 }
 
-/// Returns the partial blockages with area, each with the share that cells may fill.
+/// Returns the parts of partial blockages on the die, each with the share that cells may fill.
 fn partial_blockages(design: &Design) -> impl Iterator<Item = (Rect, f64)> {
-    design.blockages.iter().filter_map(|blockage| match blockage.kind {
-        BlockageKind::Partial(share) if blockage.rect.area() > 0.0 => Some((blockage.rect, share)),
+    let die = design.die();
+    design.blockages.iter().filter_map(move |blockage| match blockage.kind {
+        BlockageKind::Partial(share) => Some((clip(&blockage.rect, &die?)?, share)),
         _ => None,
     })
 }

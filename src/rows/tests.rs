@@ -206,8 +206,10 @@ fn areas_admit_some_cells_alone() {
 #[test]
 fn a_partial_blockage_keeps_its_share_free() {
     let mut design = design(8);
-    for share in [0.0, 0.4, 0.75, 1.0] {
-        let rect = Rect::at(0.0, 10.0, 50.0, 30.0);
+    // Only its part on the die counts.
+    let all = [(50.0, 0.0), (50.0, 0.4), (50.0, 0.75), (50.0, 1.0), (200.0, 0.4), (80.0, 0.75)];
+    for (width, share) in all {
+        let rect = Rect::at(0.0, 10.0, width, 30.0);
         design.blockages = vec![Blockage { rect, kind: BlockageKind::Partial(share) }];
         let sites = Sites::new(&design).unwrap();
         let free = |row: usize| sites.segments(ANY, row).iter().map(Run::sites).sum::<i32>();

@@ -192,6 +192,28 @@ fn eval_takes_a_fence_that_its_members_overfill() {
     assert!(refused.contains("fence `tight`"), "{refused}");
 }
 
+/// A fence that its two members fill, half of it under a soft blockage.
+#[test]
+fn members_of_a_fence_use_its_soft_blockage_if_they_have_to() {
+    let (files, lef) = (Files::new(), case("a.lef"));
+    let regions = "REGIONS 1 ;\n- tight ( 0 0 ) ( 1600 2000 ) + TYPE FENCE ;\nEND REGIONS\n";
+    let blockages =
+        "BLOCKAGES 1 ;\n- PLACEMENT + SOFT RECT ( 800 0 ) ( 1600 2000 ) ;\nEND BLOCKAGES\n";
+    let change = [
+        ("COMPONENTS 2", &*format!("{regions}COMPONENTS 2")),
+        ("nosuch", "tight"),
+        ("GROUPS 1", &*format!("{blockages}GROUPS 1")),
+    ];
+    let (mut def, out) = (files.write("d.def", &changed("grpu.def", &change)), files.path("o.def"));
+    for command in ["place --engine cpu", "legalize", "refine"] {
+        run(&[&command, &def, &"--lef", &lef, &"-o", &out]);
+        assert_eq!(eval(&out, &lef, &[])["legality"]["legal"], true, "{command}");
+        if command == "legalize" {
+            def = files.write("legal.def", &text_of(&out));
+        }
+    }
+}
+
 /// The library of `a.lef` with a filler, a tap and an end cap.
 fn with_fillers() -> String {
     let text = text_of(case("a.lef"));

@@ -235,8 +235,42 @@ fn given_placements_are_compared_and_unused_ones_named() {
     // Without a position for every cell there is nothing to compare with.
     let (_, report, _) = Grid::new(some_are_new).run("place --engine cpu");
     assert_eq!(report["given"], Value::Null);
-    let all = placefield(&[&"place", &def, &"--lef", &lef, &"-o o.def --engine cpu --keep-placed"]);
-    assert!({ all }.assert().code(1).get_output().stderr.ends_with(b"leaves nothing to place\n"));
+}
+
+#[test]
+fn all_cells_stay_if_all_have_a_position() {
+    let grid = Grid::new(placed);
+    for command in ["place --engine cpu", "legalize", "refine"] {
+        let (code, report, said) = grid.run(&format!("{command} --keep-placed"));
+        assert_eq!((code, &report["kept"]["cells"]), (0, &json!(ROWS * COLUMNS)), "{said}");
+        for (row, column) in cells() {
+            let [from, to] = ["in.def", "out.def"].map(|file| grid.component(file, row, column));
+            assert_eq!(from, to, "{command}");
+        }
+    }
+}
+
+/// Every cell of a row lies somewhere else in it; some have no position in the design's file.
+#[test]
+fn refine_moves_only_cells_that_the_design_does_not_place() {
+    let shuffled = |row, column| placed(row, column * 3 % COLUMNS);
+    let all = Grid::new(shuffled);
+    let grid = Grid::new(|row, column| match is_new(row, column) {
+        true => "UNPLACED".to_owned(),
+        false => shuffled(row, column),
+    });
+    let pl = all.file("in.def").display().to_string();
+    let (code, report, said) = grid.run(&format!("refine --keep-placed --pl {pl}"));
+    assert_eq!((code, &report["legality"]["legal"]), (0, &json!(true)), "{said}");
+    let stays = |&(row, column): &(usize, usize)| {
+        all.component("in.def", row, column) == grid.component("out.def", row, column)
+    };
+    let kept = cells().filter(|&(row, column)| !is_new(row, column));
+    assert_eq!(report["kept"]["cells"], kept.clone().count());
+    assert!(kept.clone().all(|cell| stays(&cell)));
+    assert!(!cells().all(|cell| stays(&cell)), "no cell moved");
+    let stages = &report["stages"];
+    assert!(stages["detailed"]["hpwl"].as_f64() < stages["legal"]["hpwl"].as_f64());
 }
 
 #[test]

@@ -208,6 +208,14 @@ fn time_of_23000_macros() {
     time("23,000 macros", &macros(23_000));
 }
 
+#[test]
+#[ignore = "takes time, which it prints"]
+fn time_of_23000_macros_at_one_point() {
+    let mut design = macros(23_000);
+    (design.placement.x, design.placement.y) = (vec![4000.0; 23_000], vec![4000.0; 23_000]);
+    time("23,000 macros at one point", &design);
+}
+
 /// Gaps of one site are as good as always removed, and the result stays legal.
 #[test]
 fn gaps_of_one_site_are_removed() {
@@ -361,15 +369,70 @@ fn edge_spacings_are_kept() {
     ];
     design.nodes.master = (0..400).map(|k| Some(k % 4)).collect();
     let legal = made_legal(&design, &LegalizeOptions::default());
-    let refined = refined(&legal, &RefineOptions::default());
-    for design in [&legal, &refined] {
+    let refined_of = |legal: &Design| refined(legal, &RefineOptions::default());
+    for design in [&legal, &refined_of(&legal)] {
         assert_eq!(found(design).count(Fault::EdgeSpacing), 0);
     }
+    // Fixed cells have edges, too.
+    let mut with_fixed = Design { placement: legal.placement.clone(), ..design.clone() };
+    (0..400).step_by(5).for_each(|node| with_fixed.nodes.kind[node] = NodeKind::Fixed);
+    let moves = |node: usize| with_fixed.nodes.kind[node] == NodeKind::Movable;
+    let moving: Vec<usize> = (0..400).filter(|&node| moves(node)).collect();
+    for node in moving {
+        with_fixed.placement.x[node] = design.placement.x[node];
+        with_fixed.placement.y[node] = design.placement.y[node];
+    }
+    let legal = made_legal(&with_fixed, &LegalizeOptions::default());
+    assert_eq!(found(&legal).count(Fault::EdgeSpacing), 0);
+    assert_eq!(found(&refined_of(&legal)).count(Fault::EdgeSpacing), 0);
     // Without regard to edges there are many too near.
     let careless = Design { edge_spacing: EdgeSpacing::default(), ..design.clone() };
     let careless = made_legal(&careless, &LegalizeOptions::default());
     let careless = Design { edge_spacing: design.edge_spacing, ..careless };
     assert!(found(&careless).count(Fault::EdgeSpacing) > 20);
+}
+
+/// One row of 12 sites for a cell of 8 and one of 1 that keeps one free at either side.
+#[test]
+fn cells_with_halos_leave_room_for_wider_ones() {
+    let row = Row { height: 10.0, site_width: 1.0, pitch: 1.0, sites: 12, ..Row::default() };
+    let design = Design {
+        nodes: Nodes {
+            width: vec![8.0, 1.0],
+            height: vec![10.0; 2],
+            kind: vec![NodeKind::Movable; 2],
+            ..Nodes::default()
+        },
+        placement: Placement {
+            x: vec![1.0, 5.0],
+            y: vec![0.0; 2],
+            orientation: vec![Orientation::N; 2],
+        },
+        rows: vec![row],
+        halos: vec![Halo { node: 1, left: 1.0, right: 1.0, ..Halo::default() }],
+        ..Design::default()
+    };
+    let result = legalized(&design);
+    assert_eq!((&result.failed, result.macros), (&Vec::new(), 1));
+    assert_eq!(faults(&design, &result.placement, &[], 0), [""; 0]);
+}
+
+/// Cells of three rows that lie on their side or upside down at first; rows say how they lie.
+#[test]
+fn halos_are_those_of_the_final_orientation() {
+    let mut design = open_design(20, 60, 8);
+    design.rows.iter_mut().step_by(2).for_each(|row| row.orientation = Orientation::FS);
+    for node in 0..60 {
+        (design.nodes.width[node], design.nodes.height[node]) = (4.0, 30.0);
+        design.placement.orientation[node] =
+            [Orientation::N, Orientation::FS, Orientation::E][node % 3];
+        design.halos.push(Halo { node: node as u32, left: 3.0, top: 10.0, ..Halo::default() });
+    }
+    let master = Master { symmetry: Symmetry { x: true, y: true, r90: true }, ..Master::default() };
+    (design.masters, design.nodes.master) = (vec![master], vec![Some(0); 60]);
+    let result = legalized(&design);
+    assert_eq!(result.failed, []);
+    assert_eq!(faults(&design, &result.placement, &[], 0), [""; 0]);
 }
 
 #[test]

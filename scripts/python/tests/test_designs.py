@@ -814,3 +814,23 @@ def test_arrays_that_make_no_design(spread, change, error, text):
     pins = {**arrays, "pin_node": numpy.where(arrays["pin_node"] == 5, 61, arrays["pin_node"])}
     with pytest.raises(ValueError, match="pin_node .*: 61: expected a node below 61"):
         placefield.Design.from_arrays(**pins)
+
+
+def test_cells_with_a_position_stay(aux, tmp_path):
+    whole = placefield.place(placefield.read_design(aux), **QUICK).design
+    whole.write_pl(tmp_path / "all.pl")
+    new = {f"c{k}" for k in range(0, 40, 5)}
+    lines = (tmp_path / "all.pl").read_text().splitlines(keepends=True)
+    (tmp_path / "d.pl").write_text("".join(line for line in lines if new.isdisjoint(line.split()[:1])))
+    some = placefield.read_design(aux)
+    assert some.legality().unplaced == 8
+    kept = [k for k in range(40) if k % 5]
+
+    def stay(made):
+        same = numpy.array_equal(made.design.x[kept], whole.x[kept]), numpy.array_equal(made.design.y[kept], whole.y[kept])
+        return made.legality and made.kept["cells"] == 32 and all(same)
+
+    for made in (placefield.legalize(some, keep_placed=True), placefield.place(some, keep_placed=True, **QUICK)):
+        assert stay(made) and stay(placefield.refine(made.design, keep_placed=True, bins=8))
+    again = placefield.place(whole, keep_placed=True, **QUICK)
+    assert again.status == "converged" and numpy.array_equal(again.design.x, whole.x)

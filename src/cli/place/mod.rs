@@ -201,10 +201,6 @@ fn place<T: EngineReal>(
     } else if args.resume.is_none() && args.evaluation.design.is_def() {
         opened.warnings.extend(not_used(&opened));
     }
-    if keeps && opened.unplaced.is_empty() {
-        let message = "every movable cell has a position: --keep-placed leaves nothing to place";
-        return Err(message.into());
-    }
     let mut kept = keeps.then(|| Kept::new(&mut opened.design, &opened.unplaced));
     let given = &args.evaluation.options;
     let target_density = given.target_density.unwrap_or(TARGET_DENSITY);

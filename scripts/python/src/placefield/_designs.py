@@ -368,6 +368,7 @@ class Placement:
     stages : what came out of "global", "legal" and "detailed", as far as they ran: HPWL, seconds and the like
     legality, displacement : Legality of the result; how far cells went from the global placement on, a Displacement
     failed : cells for which no legal place was found, and why
+    kept : with `keep_placed`, the number of cells that kept their places and their legality
     status : "converged", "stopped", "plateau" or "diverged", as the command says: of the global stage, or how
         `legalize` or `refine` ended
     iterations, iteration : those done, and the one whose placement is the result
@@ -388,6 +389,7 @@ class Placement:
     legality: Legality = None
     displacement: Displacement = None
     failed: list = None
+    kept: dict = None
     status: str = None
     iterations: int = None
     iteration: int = None
@@ -454,7 +456,7 @@ def read_design(path, *, lef=None, pl=None, net_weights=None, pin_offset=None, p
     return Design(_placefield.read_design(path, options))
 
 
-def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, raise_density=False, iterations=2000,
+def place(design, *, until=None, padding=0, keep_placed=False, init="center", stop_overflow=0.07, raise_density=False, iterations=2000,
           time_limit=None, seeds=1, routability=False, capacity=None, routability_rounds=None, routability_area=None,
           checkpoint=None, checkpoint_every=100, resume=None, bins=None, target_density=None, row_blockage=False,
           seed=1000, gamma=None, density_weight=None, growth=None, late_growth=None, reference_rise=None, momentum=None,
@@ -466,6 +468,7 @@ def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, r
 
     until : the last stage, "global", "legal" or "detailed" (default: the last there is)
     padding : sites that stay free at either side of every cell once it is legal
+    keep_placed : keep cells that have a position exactly where they are, and place only the others beside them
     init : where cells start, "center" of the die, or "file": where the design has them
     stop_overflow : smoothed overflow at which the global placement is done
     raise_density : be content with a higher target density than asked for where cells do not fit at that one
@@ -513,16 +516,19 @@ def place(design, *, until=None, padding=0, init="center", stop_overflow=0.07, r
     return _placement(options.pop("design"), _placefield.place(design, options))
 
 
-def legalize(design, *, padding=0, threads=0):
+def legalize(design, *, padding=0, keep_placed=False, threads=0):
     """Gives every movable cell a legal place near its own: rows, sites, fences, `padding` free sites at either side.
+    With `keep_placed` only cells without a position move. Cells without a position start at the median of their nets.
     Returns a Placement; cells for which there is no place stay where they were and are in `failed`."""
-    return _placement(design, _placefield.legalize(design, {"padding": padding, "threads": threads}))
+    options = {"padding": padding, "keep_placed": keep_placed, "threads": threads}
+    return _placement(design, _placefield.legalize(design, options))
 
 
-def refine(design, *, rounds=None, no_mirror=False, padding=0, target_density=1.0, bins=None, time_limit=None,
-           threads=0):
+def refine(design, *, rounds=None, no_mirror=False, padding=0, keep_placed=False, target_density=1.0, bins=None,
+           time_limit=None, threads=0):
     """Shortens the wires of a legal placement, which stays legal: detailed placement. Options are those of
-    `placefield refine`; no bin is filled beyond `target_density` that was not before. Returns a Placement.
+    `placefield refine`; no bin is filled beyond `target_density` that was not before. With `keep_placed` cells that the
+    files of the design place stay, and those move that got their positions later. Returns a Placement.
 
     Raises ValueError where the placement is not legal.
     """

@@ -171,6 +171,7 @@ class Placement:
     legality: Legality | None
     displacement: Displacement | None
     failed: list[dict[str, str]] | None
+    kept: dict[str, Any] | None
     status: str | None
     iterations: int | None
     iteration: int | None
@@ -203,6 +204,7 @@ def place(
     *,
     until: str | None = ...,
     padding: int = ...,
+    keep_placed: bool = ...,
     init: str = ...,
     stop_overflow: float = ...,
     raise_density: bool = ...,
@@ -241,13 +243,16 @@ def place(
     on_iteration_every: int = ...,
     terms: Sequence[_Term] = ...,
 ) -> Placement: ...
-def legalize(design: Design, *, padding: int = ..., threads: int = ...) -> Placement: ...
+def legalize(
+    design: Design, *, padding: int = ..., keep_placed: bool = ..., threads: int = ...
+) -> Placement: ...
 def refine(
     design: Design,
     *,
     rounds: int | None = ...,
     no_mirror: bool = ...,
     padding: int = ...,
+    keep_placed: bool = ...,
     target_density: float = ...,
     bins: _Bins = ...,
     time_limit: float | None = ...,
