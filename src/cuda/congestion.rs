@@ -1,8 +1,13 @@
 //! Congestion maps of a placement on a device: `kernels/congestion/congestion.cu`.
 
+use super::device::bindings::congestion::{
+    ArraysMap, ArraysPositions, Axis, Cells, CongestionCells, CongestionFinish,
+    CongestionIntegrate, CongestionLargeNets, CongestionMacros, CongestionNets, Finish, Grid,
+    Macros, NetSums, Nets, Sums,
+};
 use super::device::{
-    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel,
-    KernelArgument, MOST_BLOCKS, blocks_for, check_length,
+    Array, BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel,
+    MOST_BLOCKS, Pointer, blocks_for, check_length,
 };
 use crate::congestion::{
     CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
@@ -80,114 +85,13 @@ struct Scales {
 }
 
 struct Kernels {
-    nets: Kernel,
-    large_nets: Kernel,
-    cells: Kernel,
-    macros: Kernel,
-    integrate: Kernel,
-    finish: Kernel,
+    nets: Kernel<CongestionNets>,
+    large_nets: Kernel<CongestionLargeNets>,
+    cells: Kernel<CongestionCells>,
+    macros: Kernel<CongestionMacros>,
+    integrate: Kernel<CongestionIntegrate>,
+    finish: Kernel<CongestionFinish>,
 }
-
-/// `Axis` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Axis {
-    edges: CUdeviceptr,
-    per_bin: f64,
-    mean: f64,
-    bins: u32,
-    unused: u32,
-}
-
-/// `Grid` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Grid {
-    x: Axis,
-    y: Axis,
-    but_the_last: u32,
-    convention: u32,
-}
-
-/// `Sums` in `kernels/congestion/congestion.cu`: of bins, and second differences.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Sums([CUdeviceptr; 2]);
-
-/// `Nets` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Nets {
-    /// First pins, weights, nodes and offsets of pins, sizes of nodes, x and y.
-    addresses: [CUdeviceptr; 7],
-    wires_scale: f64,
-    pins_scale: f64,
-    least: [f64; 2],
-}
-
-/// `NetSums` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct NetSums {
-    wires: Sums,
-    within: CUdeviceptr,
-    pins: CUdeviceptr,
-}
-
-/// `Cells` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Cells {
-    /// Sizes, x, y and pins of nodes.
-    addresses: [CUdeviceptr; 4],
-    density: Sums,
-    pin_utilization: Sums,
-    density_scale: f64,
-    pins_scale: f64,
-    count: u32,
-    unused: u32,
-}
-
-/// `Macros` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Macros {
-    /// Sizes, x and y of nodes; nodes and halos of macros.
-    addresses: [CUdeviceptr; 5],
-    sums: Sums,
-    scale: f64,
-    count: u32,
-    unused: u32,
-}
-
-/// `Finish` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Finish {
-    nets: NetSums,
-    density: Sums,
-    pin_utilization: Sums,
-    macros: Sums,
-    /// Units of wires, pins, density, pin utilization and macros.
-    units: [f64; 5],
-    capacity: [f64; 2],
-    wire_percent: f64,
-    pin_capacity: f64,
-    maps: CUdeviceptr,
-}
-
-// SAFETY: addresses and numbers in C order without padding, as the kernels declare them.
-unsafe impl KernelArgument for Grid {}
-// SAFETY: as above.
-unsafe impl KernelArgument for Nets {}
-// SAFETY: as above.
-unsafe impl KernelArgument for NetSums {}
-// SAFETY: as above.
-unsafe impl KernelArgument for Cells {}
-// SAFETY: as above.
-unsafe impl KernelArgument for Macros {}
-// SAFETY: as above.
-unsafe impl KernelArgument for Finish {}
 
 /// Where each sum lies among all of them.
 struct Layout {
@@ -271,45 +175,46 @@ impl CudaCongestion {
             self.gpu.check_own(of.gpu())?;
         }
         if T::PRECISION == Precision::F64 && nodes.len() == all.len() {
-            return self.enqueue_at([*x.address(), *y.address()]);
+            return self.enqueue_at([x, y].map(|at| Pointer::at(*at.address())));
         }
         let unit = self.gpu.kernels::<T>("arrays")?;
-        let place = Kernel::new(&unit, "arrays_positions", blocks_for(nodes.len()))?;
+        let place = Kernel::new(&unit)?.with(blocks_for(nodes.len()));
         let count = nodes.len() as u32;
         for ((from, home), at) in [x, y].iter().zip(&self.home).zip(&mut self.at) {
             self.gpu.copy(home, &mut *at)?;
-            // SAFETY: the arguments are those of arrays_positions in kernels/congestion/arrays.cu:
-            // as many positions as `nodes`, which are numbers of nodes, and `at` has one of every
-            // node.
-            unsafe { place.launch(&self.gpu, &[&*at, from, nodes, &count]) }?;
+            let (to, from, nodes) = ((&*at).into(), from.into(), nodes.into());
+            // SAFETY: there are as many positions as `nodes`, which are numbers of nodes, and `at`
+            // has one of every node.
+            unsafe { place.launch(&self.gpu, &ArraysPositions { to, from, nodes, count }) }?;
         }
-        let at = self.at.each_ref().map(|at| *at.address());
-        self.enqueue_at(at)
+        self.enqueue_at(self.at.each_ref().map(Pointer::from))
     }
 
     /// Enqueues the maps with a double of every node at both addresses.
-    fn enqueue_at(&mut self, [x, y]: [CUdeviceptr; 2]) -> Result<(), CudaError> {
+    fn enqueue_at(&mut self, [x, y]: [Pointer<f64>; 2]) -> Result<(), CudaError> {
         self.gpu.clear(&mut self.sums)?;
         let Layout { nets: net_sums, density, pin_utilization, macros: macro_sums } = self.layout();
         let (tables, scales, kernels) = (&self.tables, &self.scales, &self.kernels);
-        let at = |values: &DeviceVec<u32>| *values.address();
-        let size = *tables.size.address();
+        let (grid, size) = (tables.grid, (&tables.size).into());
+        let [least_x, least_y] = scales.least;
         let nets = Nets {
-            addresses: [
-                at(&tables.net_start),
-                *tables.net_weight.address(),
-                at(&tables.pin_node),
-                *tables.pin_offset.address(),
-                size,
-                x,
-                y,
-            ],
+            start: (&tables.net_start).into(),
+            weight: (&tables.net_weight).into(),
+            pin_node: (&tables.pin_node).into(),
+            pin_offset: (&tables.pin_offset).into(),
+            size,
+            x,
+            y,
             wires_scale: scales.wires,
             pins_scale: scales.pins,
-            least: scales.least,
+            least_x,
+            least_y,
         };
         let cells = Cells {
-            addresses: [size, x, y, at(&tables.node_pins)],
+            size,
+            x,
+            y,
+            pins: (&tables.node_pins).into(),
             density,
             pin_utilization,
             density_scale: scales.density,
@@ -318,49 +223,57 @@ impl CudaCongestion {
             unused: 0,
         };
         let macros = Macros {
-            addresses: [size, x, y, at(&tables.macros), *tables.halo.address()],
+            size,
+            x,
+            y,
+            node: (&tables.macros).into(),
+            halo: (&tables.halo).into(),
             sums: macro_sums,
             scale: scales.macros,
             count: tables.macros.len() as u32,
             unused: 0,
         };
         let [few, many] = &tables.order;
-        let count = few.len() as u32;
-        // SAFETY: the arguments are those of the kernels in kernels/congestion/congestion.cu. Nets,
-        // pins and nodes are those of a design whose columns fit together (`Tables::of`), with a
+        let (count, sums) = (few.len() as u32, net_sums);
+        let few = CongestionNets { grid, nets, sums, order: few.into(), count };
+        let large = CongestionLargeNets { grid, nets, sums, order: many.into() };
+        // SAFETY: nets, pins and nodes are those of a design whose columns fit together (`Tables::of`), with a
         // position each (checked above); orders name nets, and macros nodes; sums have an entry for
         // every bin and one more along each axis (`layout`).
         unsafe {
-            kernels.nets.launch(&self.gpu, &[&tables.grid, &nets, &net_sums, few, &count])?;
+            kernels.nets.launch(&self.gpu, &few)?;
             if !many.is_empty() {
-                kernels.large_nets.launch(&self.gpu, &[&tables.grid, &nets, &net_sums, many])?;
+                kernels.large_nets.launch(&self.gpu, &large)?;
             }
-            kernels.cells.launch(&self.gpu, &[&tables.grid, &cells])?;
-            kernels.macros.launch(&self.gpu, &[&tables.grid, &macros])?;
+            kernels.cells.launch(&self.gpu, &CongestionCells { grid, cells })?;
+            kernels.macros.launch(&self.gpu, &CongestionMacros { grid, macros })?;
         }
         for (differences, numbers) in
             [(net_sums.wires, 2), (density, 1), (pin_utilization, 1), (macro_sums, 1)]
         {
             for number in 0..numbers {
-                self.integrate(differences.0[1] + 8 * number, numbers)?;
+                self.integrate(differences.differences.0 + 8 * number, numbers)?;
             }
         }
         let capacity = self.options.checked_capacity().ok().flatten();
-        let unit = |scale: f64| 1.0 / scale;
-        let finish = Finish {
+        let of = Finish {
             nets: net_sums,
             density,
             pin_utilization,
             macros: macro_sums,
-            units: [scales.wires, scales.pins, scales.density, scales.utilization, scales.macros]
-                .map(unit),
-            capacity: capacity.map_or([1.0; 2], |c| [c.horizontal, c.vertical]),
+            wires_unit: 1.0 / scales.wires,
+            pins_unit: 1.0 / scales.pins,
+            density_unit: 1.0 / scales.density,
+            utilization_unit: 1.0 / scales.utilization,
+            macros_unit: 1.0 / scales.macros,
+            horizontal: capacity.map_or(1.0, |c| c.horizontal),
+            vertical: capacity.map_or(1.0, |c| c.vertical),
             wire_percent: capacity.map_or(0.0, |c| 100.0 * c.wire_width()),
             pin_capacity: DREAMPLACE_PIN_CAPACITY,
-            maps: *self.maps.address(),
+            maps: (&self.maps).into(),
         };
         // SAFETY: as above; there are MAPS values for each bin.
-        unsafe { kernels.finish.launch(&self.gpu, &[&tables.grid, &finish]) }
+        unsafe { kernels.finish.launch(&self.gpu, &CongestionFinish { grid, of }) }
     }
 
     /// Enqueues that second differences become sums, along both axes. Of an entry's so many numbers
@@ -368,18 +281,16 @@ impl CudaCongestion {
     fn integrate(&self, address: CUdeviceptr, numbers: u64) -> Result<(), CudaError> {
         let [nx, ny] = self.bins.map(|bins| bins as u32 + 1);
         let column = numbers * u64::from(ny);
-        let values = Number(address);
+        let values = Array::at(address);
         for (lines, length, across, step) in [(nx, ny, column, numbers), (ny, nx, numbers, column)]
         {
             let config = LaunchConfig {
                 grid_dim: (lines.div_ceil(BLOCK / 32), 1, 1),
                 ..self.kernels.integrate.config
             };
-            let mut launch = self.kernels.integrate.on(&self.gpu);
-            launch.args(&[&values, &lines, &length, &across, &step]);
-            // SAFETY: the arguments are those of congestion_integrate in
-            // kernels/congestion/congestion.cu; lines of so many entries are within the sums.
-            unsafe { launch.launch(config) }?;
+            let arguments = CongestionIntegrate { values, lines, length, across, step };
+            // SAFETY: lines of so many entries are within the sums.
+            unsafe { self.kernels.integrate.launch_as(&self.gpu, config, &arguments) }?;
         }
         Ok(())
     }
@@ -425,12 +336,12 @@ impl CudaCongestion {
         let bins = self.bins[0] * self.bins[1];
         check_length("map", to.len(), bins)?;
         let unit = self.gpu.kernels::<T>("arrays")?;
-        let copy = Kernel::new(&unit, "arrays_map", blocks_for(bins))?;
+        let copy = Kernel::new(&unit)?.with(blocks_for(bins));
         let (a, two) = (self.maps_from(first, 1), u32::from(second.is_some()));
         let b = self.maps_from(second.unwrap_or(first), 1);
-        // SAFETY: the arguments are those of arrays_map in kernels/congestion/arrays.cu; all three
-        // have a value per bin.
-        unsafe { copy.launch(&self.gpu, &[&to, &a, &b, &two, &(bins as u32)]) }
+        let (to, a, b, count) = ((&to).into(), (&a).into(), (&b).into(), bins as u32);
+        // SAFETY: all three have a value per bin.
+        unsafe { copy.launch(&self.gpu, &ArraysMap { to, a, b, two, count }) }
     }
 
     /// Copies of all maps in host memory; waits for them.
@@ -465,22 +376,14 @@ impl CudaCongestion {
         let mut take = |numbers: usize| {
             let at = next;
             next += (numbers * entries * size_of::<u64>()) as CUdeviceptr;
-            at
+            Pointer::at(at)
         };
-        let wires = Sums([take(2), take(2)]);
+        let wires = Sums { bins: take(2), differences: take(2) };
         let nets = NetSums { wires, within: take(2), pins: take(2) };
-        let mut single = || Sums([take(1), take(1)]);
+        let mut single = || Sums { bins: take(1), differences: take(1) };
         Layout { nets, density: single(), pin_utilization: single(), macros: single() }
     }
 }
-
-/// An address as an argument of its own.
-#[repr(transparent)]
-#[derive(Clone, Copy)]
-struct Number(CUdeviceptr);
-
-// SAFETY: an address, as the kernel declares it.
-unsafe impl KernelArgument for Number {}
 
 impl DeviceTables {
     fn new(
@@ -491,7 +394,7 @@ impl DeviceTables {
     ) -> Result<Self, CudaError> {
         let (x_edges, y_edges) = (gpu.upload(grid.x_edges())?, gpu.upload(grid.y_edges())?);
         let axis = |edges: &DeviceVec<f64>, (per_bin, mean): (Option<f64>, f64)| Axis {
-            edges: *edges.address(),
+            edges: edges.into(),
             per_bin: per_bin.unwrap_or(0.0),
             mean,
             bins: edges.len() as u32 - 1,
@@ -530,23 +433,19 @@ impl DeviceTables {
 impl Kernels {
     fn new(gpu: &Gpu, tables: &DeviceTables, [nx, ny]: [usize; 2]) -> Result<Self, CudaError> {
         let module = gpu.kernels::<f64>("congestion")?;
-        let kernel =
-            |name: &str, config| Kernel::new(&module, format!("congestion_{name}"), config);
         let blocks = |x: usize, y: usize| LaunchConfig {
             grid_dim: (x.max(1) as u32, y as u32, 1),
             ..blocks_for(1)
         };
         let [few, many] = &tables.order;
         Ok(Kernels {
-            nets: kernel("nets", blocks_for(few.len()))?,
-            large_nets: kernel("large_nets", blocks(many.len(), 1))?,
-            cells: kernel("cells", blocks_for(tables.node_pins.len()))?,
-            macros: kernel("macros", blocks_for(tables.macros.len()))?,
-            integrate: kernel("integrate", blocks_for(1))?,
-            finish: kernel(
-                "finish",
-                blocks(ny.div_ceil(BLOCK as usize), nx.min(MOST_BLOCKS as usize)),
-            )?,
+            nets: Kernel::new(&module)?.with(blocks_for(few.len())),
+            large_nets: Kernel::new(&module)?.with(blocks(many.len(), 1)),
+            cells: Kernel::new(&module)?.with(blocks_for(tables.node_pins.len())),
+            macros: Kernel::new(&module)?.with(blocks_for(tables.macros.len())),
+            integrate: Kernel::new(&module)?,
+            finish: Kernel::new(&module)?
+                .with(blocks(ny.div_ceil(BLOCK as usize), nx.min(MOST_BLOCKS as usize))),
         })
     }
 }

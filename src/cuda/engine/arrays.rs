@@ -5,7 +5,8 @@
 //! [`CudaEngine::enqueue_energy_and_gradient`]. Neither allocates nor waits. How memory and a
 //! stream of another library become what these take is in [`interop`](crate::cuda::interop).
 
-use super::CudaEngine;
+use super::stages::PositionsIn;
+use super::{CudaEngine, Reports};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
 use crate::engine::{Done, EngineError, GradientOptions, Layout, Progress, check_weight};
 
@@ -137,7 +138,7 @@ impl<T: CudaReal> CudaEngine<T> {
         if self.gpu().is_capturing() {
             self.require_one_device("the capture of a step")?;
             require_run(self.ran[0][layout as usize])?;
-            self.captured = true;
+            self.reports = Reports::OfGraphs;
         } else if self.stages.is_shared() {
             self.stages.take_positions(layout, positions)?;
             self.positions_written();
@@ -208,7 +209,7 @@ impl<T: CudaReal> CudaEngine<T> {
                 self.replays.launch()?;
             }
             Replay::Ready => {
-                stages.elsewhere = true;
+                stages.positions_in = PositionsIn::Callers;
                 self.replays.launch()?;
             }
         }
@@ -296,7 +297,7 @@ impl<T: CudaReal> CudaEngine<T> {
         &self,
         stage: &'static str,
     ) -> Result<(), EngineError> {
-        match self.stages.in_slots {
+        match self.stages.in_slots() {
             false => Ok(()),
             true => {
                 let needs = "the caller's order was asked for";

@@ -34,7 +34,7 @@ use crate::engine::{
 use crate::grid::Map;
 use arrays::Replays;
 pub(in crate::cuda) use stages::Command;
-use stages::{FORCE, Planned, Rank, Stages};
+use stages::{FORCE, Planned, PositionsIn, Rank, Stages};
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
@@ -123,25 +123,37 @@ pub struct CudaEngine<T: CudaReal> {
     peers: Peers,
     choice: Choice,
     done: Done,
-    /// Whether every rank has the positions of the bodies that it works on.
-    spread: bool,
-    /// A bit for each rank whose forces were given out since the last step, as they were before
-    /// its positions are written.
-    given: u16,
-    /// Statistics of the current density and the area off the die, once they have been read.
-    density: Option<(DensityStats, f64)>,
+    sharing: Sharing,
+    reports: Reports,
     /// As last read.
     outside_halo: u64,
     /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that nothing is
     /// left to be loaded during a capture: density and solve, force, force by region, and the
     /// energy's copy.
     ran: [[bool; 2]; 4],
-    /// Whether a step is part of a graph of the caller's, whose runs are not reported here.
-    captured: bool,
     times: StageTimes,
 }
 
+/// Who has the current positions, where they are the engine's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sharing {
+    /// Every rank those of the bodies that it works on.
+    Sent,
+    /// Every rank those of its share. A bit for each rank whose forces were given out with them, as
+    /// they were before.
+    Written { given: u16 },
+}
+
 const _: () = assert!(MOST_RANKS <= u16::BITS as usize); // `given`
+
+/// What is known of the current density.
+#[derive(Clone, Copy, Debug)]
+enum Reports {
+    /// Its statistics and the area off the die, once they have been read.
+    OfSteps(Option<(DensityStats, f64)>),
+    /// Nothing for long: a step is part of a graph of the caller's, whose runs are not told here.
+    OfGraphs,
+}
 
 impl<T: CudaReal> CudaEngine<T> {
     /// Returns an engine for `charge` on device `ordinal`. Everything it will need is allocated
@@ -208,12 +220,10 @@ impl<T: CudaReal> CudaEngine<T> {
             peers: peers.clone(),
             choice,
             done: Done::Nothing,
-            spread: true,
-            given: 0,
-            density: None,
+            sharing: Sharing::Sent,
+            reports: Reports::OfSteps(None),
             outside_halo: 0,
             ran: [[false; 2]; 4],
-            captured: false,
             times: StageTimes::default(),
         })
     }
@@ -230,7 +240,10 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Waits for the device where a graph of the caller's holds steps of this engine: its runs,
     /// which are not reported here, must not overlap with other work or with freeing memory.
     pub(crate) fn wait_for_graphs(&self) -> Result<(), CudaError> {
-        if self.captured { self.gpu().wait_for_device() } else { Ok(()) }
+        match self.reports {
+            Reports::OfGraphs => self.gpu().wait_for_device(),
+            Reports::OfSteps(_) => Ok(()),
+        }
     }
 
     /// Returns the device that all work goes to; of several the first.
@@ -274,10 +287,10 @@ impl<T: CudaReal> CudaEngine<T> {
         let stages = &mut self.stages;
         // It costs each rank what it costs one device, of as many bodies.
         let each = stages.bodies().len().div_ceil(stages.ranks.len());
-        let ours = !stages.in_slots || !stages.bodies().is_ordered();
+        let ours = !stages.in_slots() || !stages.bodies().is_ordered();
         let mut due = false;
         for Rank { bodies, .. } in &mut stages.ranks {
-            if self.captured {
+            if let Reports::OfGraphs = self.reports {
                 bodies.staleness.stepped(); // there may have been a run
             }
             due |= bodies.staleness.decide(each);
@@ -285,7 +298,7 @@ impl<T: CudaReal> CudaEngine<T> {
         if due && ours {
             stages.order()?;
             self.outside_halo = 0;
-            if !self.stages.elsewhere {
+            if self.stages.positions_in != PositionsIn::Callers {
                 // Forces are gathered where a density has seen the bodies, in its order.
                 self.done = self.done.min(Done::Positions);
             }
@@ -297,32 +310,39 @@ impl<T: CudaReal> CudaEngine<T> {
     /// barrier of several ranks follows: one that was given more to do before does not keep others
     /// waiting in a graph.
     fn prepare(&mut self) -> Result<(), CudaError> {
-        if !self.spread {
+        if self.sharing != Sharing::Sent {
             self.stages.enqueue(&[Command::SendPositions])?;
         }
         self.stages.enqueue(&[Command::Barrier])?;
-        self.spread = true;
+        self.sharing = Sharing::Sent;
         self.order_if_due()
     }
 
     /// Results of the positions before are stale; the current ones are the engine's own.
-    fn moved(&mut self) {
+    fn moved(&mut self, sharing: Sharing) {
         self.forget();
         self.done = Done::Positions;
-        self.stages.elsewhere = false;
+        self.sharing = sharing;
+        if self.stages.positions_in == PositionsIn::Callers {
+            self.stages.positions_in = PositionsIn::Own;
+        }
     }
 
     /// Computed results are gone: the work that begins here may fail half way.
     fn forget(&mut self) {
         self.done = self.done.min(Done::Positions);
-        self.given = 0;
-        self.density = None;
+        if let Sharing::Written { given } = &mut self.sharing {
+            *given = 0;
+        }
+        if let Reports::OfSteps(read) = &mut self.reports {
+            *read = None;
+        }
     }
 
     /// Fails unless there are positions, and in the engine's own memory.
     fn require_own_positions(&self, stage: &'static str) -> Result<(), EngineError> {
         self.done.require(stage, Done::Positions)?;
-        if self.stages.elsewhere {
+        if self.stages.positions_in == PositionsIn::Callers {
             let needs = "positions were given to the engine itself";
             return Err(EngineError::OutOfOrder { stage, needs });
         }
@@ -383,12 +403,15 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     fn read_density(&mut self) -> Result<(DensityStats, f64), CudaError> {
-        if let Some(density) = self.density.filter(|_| !self.captured) {
+        if let Reports::OfSteps(Some(density)) = self.reports {
             return Ok(density);
         }
         let DensityReport { stats, area_off_die, outside_halo } = self.stages.report()?;
         self.outside_halo = outside_halo;
-        Ok(*self.density.insert((stats, area_off_die)))
+        if let Reports::OfSteps(read) = &mut self.reports {
+            *read = Some((stats, area_off_die));
+        }
+        Ok((stats, area_off_die))
     }
 
     /// Enqueues `body` between the marks of a stopwatch.
@@ -429,13 +452,11 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.replays = Replays::default();
         drop(launching);
         self.done = Done::Nothing;
-        self.spread = true;
-        self.given = 0;
-        self.density = None;
+        self.sharing = Sharing::Sent;
+        self.reports = Reports::OfSteps(None);
         self.outside_halo = 0;
         // The kernel of the overflow may be another one.
         self.ran = [[false; 2]; 4];
-        self.captured = false;
         Ok(())
     }
 
@@ -599,7 +620,7 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         self.require_own_positions("a step")?;
         // In the current order: repeated at one place, bodies outside their halos would call for
         // another.
-        if !self.spread || !self.stages.bodies().is_ordered() {
+        if self.sharing != Sharing::Sent || !self.stages.bodies().is_ordered() {
             self.prepare()?;
         }
         self.forget();

@@ -1,11 +1,11 @@
 //! The parts of an evaluation of a placer on devices: tasks, and how they are enqueued on every
 //! rank.
 
-use super::arguments::RankReports;
 use super::descent::{Descent, PointVector};
 use super::term::{DeviceCells, DeviceTerm};
 use super::wirelength::CudaWirelength;
-use crate::cuda::device::{Branch, CudaReal, DeviceVec, Gpu, Marks};
+use crate::cuda::device::bindings::place::RankReports;
+use crate::cuda::device::{Branch, CudaReal, DeviceVec, Gpu, Marks, pointers};
 use crate::cuda::engine::{Command, CudaEngine};
 use crate::engine::EngineError;
 use crate::place::Held;
@@ -163,12 +163,12 @@ impl<T: CudaReal> PlacerRanks<T> {
                 // SAFETY: positions of all ranks hold a pair for every body and can be reached from
                 // each (`Peers::open`); ranks have met since they were last read, and meet before
                 // they are read again (`tasks`, `exact_density`).
-                unsafe { rank.descent.place(vector, &to) }?;
+                unsafe { rank.descent.place(vector, to) }?;
             }
             Task::Step => {
                 let to = positions();
                 // SAFETY: as above.
-                unsafe { rank.descent.step_to(&to) }?;
+                unsafe { rank.descent.step_to(to) }?;
             }
             Task::Nets => {
                 let (gamma, positions) = (rank.descent.gamma(), engine.positions_device(number));
@@ -197,10 +197,12 @@ impl<T: CudaReal> PlacerRanks<T> {
             }
             Task::Sample { proposed } if first => {
                 let statistics = (0..count).map(|rank| engine.evaluation_device(rank).0);
-                let all = RankReports::of(statistics, engine.peers().missing());
+                let statistics = pointers(statistics);
+                let missing = engine.peers().missing();
+                let all = RankReports { statistics, missing, ranks: count as u32, unused: 0 };
                 let energy = engine.evaluation_device(0).1;
                 // SAFETY: statistics and signals are the engine's, which lives as long as this.
-                unsafe { rank.descent.sample(proposed, &rank.wirelength, energy, &all) }?;
+                unsafe { rank.descent.sample(proposed, &rank.wirelength, energy, all) }?;
             }
             Task::Mark(mark) if first => marks.set(mark)?,
             Task::Sample { .. } | Task::Mark(_) => {}

@@ -6,9 +6,8 @@
 //! solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over the spectrum, taken in `f64` in
 //! a fixed order.
 
-use crate::cuda::device::{
-    CudaError, CudaReal, DeviceValue, DeviceVec, Gpu, KernelArgument, check_length,
-};
+pub(in crate::cuda) use crate::cuda::device::bindings::solve::Green;
+use crate::cuda::device::{CudaError, CudaReal, DeviceValue, DeviceVec, Gpu, check_length};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
@@ -141,18 +140,6 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     }
 }
 
-/// `struct Green` of `kernels/solve/green.cuh`, a kernel's argument by value.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(in crate::cuda) struct Green<T> {
-    step_x: T,
-    step_y: T,
-    scale: T,
-}
-
-// SAFETY: three floating-point numbers in C order, as the kernels declare them.
-unsafe impl<T: CudaReal> KernelArgument for Green<T> {}
-
 impl<T: CudaReal> Green<T> {
     pub(in crate::cuda) fn new(grid: &BinGrid, scale: f64) -> Self {
         Green {
@@ -160,10 +147,5 @@ impl<T: CudaReal> Green<T> {
             step_y: T::of(PI / grid.ny() as f64 * (grid.bin_x() / grid.bin_y())),
             scale: T::of(scale),
         }
-    }
-
-    /// Returns (π/ny)·(bin_x/bin_y), a step of w_v.
-    pub(in crate::cuda) fn step_y(&self) -> T {
-        self.step_y
     }
 }

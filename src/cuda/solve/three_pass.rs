@@ -13,9 +13,13 @@
 //! [`solver`](super::solver()) takes the fused pipeline then.
 
 use super::field_solver::{FieldSolver, Fields, Green, private};
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Overlap, check_length};
+use crate::cuda::device::bindings::lines::Transform;
+use crate::cuda::device::bindings::solve::{self as kernels, Columns};
+use crate::cuda::device::{
+    Array, CudaError, CudaReal, DeviceVec, Function, Gpu, KernelUse, check_length,
+};
 use crate::cuda::lines::{
-    Instance, LONGEST, LineBatch, LineKernel, Role, SHORTEST, Shapes, panel, solve,
+    Instance, LONGEST, LineBatch, LineKernel, Role, SHORTEST, Shapes, compile, panel, solve,
 };
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
@@ -33,11 +37,10 @@ pub struct ThreePass<T: CudaReal> {
     /// Row pairs of the map, and its columns.
     pairs: u32,
     across: u32,
-    rows: LineKernel<T>,
-    columns: LineKernel<T>,
+    rows: LineKernel<T, Transform<T, Array<T::Complex>>>,
+    columns: LineKernel<T, Columns<T>>,
     /// With and without φ.
-    fields: [LineKernel<T>; 2],
-    overlap: Overlap,
+    fields: [LineKernel<T, kernels::Fields<T>>; 2],
     green: Green<T>,
     /// P and Q, between the second and the third pass: `[panel][row pair][column]`, rows in pairs.
     /// P first holds ρ's transform along y.
@@ -99,15 +102,13 @@ impl<T: CudaReal> ThreePass<T> {
         maps: usize,
     ) -> Result<Self, CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let kernels = LineKernel::all(gpu, &Self::instances(shapes, grid, maps)?)?;
-        let [rows, columns, with_potential, without] =
-            <[_; 4]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
+        let instances = Self::instances(shapes, grid, maps)?;
+        let modules = compile::<T>(gpu, &instances)?;
+        let of = |k: usize| (&instances[k], &modules[k]);
+        let overlaps = maps * grid.bins() <= OVERLAP;
+        let columns = LineKernel::new(gpu, of(1), overlaps)?;
         let blocks = columns.kernel.config.grid_dim.0;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
-        let overlap = match maps * grid.bins() <= OVERLAP {
-            true => Overlap::where_possible(&columns.kernel.function),
-            false => Overlap::None,
-        };
         let between = maps * (nx / 2) * ny.next_multiple_of(panel::<T>());
         Ok(ThreePass {
             gpu: gpu.clone(),
@@ -115,10 +116,12 @@ impl<T: CudaReal> ThreePass<T> {
             maps: maps as u32,
             pairs: nx as u32 / 2,
             across: nx as u32,
-            rows,
+            rows: LineKernel::new(gpu, of(0), overlaps)?,
             columns,
-            fields: [with_potential, without],
-            overlap,
+            fields: [
+                LineKernel::new(gpu, of(2), overlaps)?,
+                LineKernel::new(gpu, of(3), overlaps)?,
+            ],
             green,
             p: gpu.zeros(between)?,
             q: gpu.zeros(between)?,
@@ -134,15 +137,15 @@ impl<T: CudaReal> ThreePass<T> {
     pub fn kernels(&self) -> Result<[KernelUse; 4], CudaError> {
         let [with_potential, without] = &self.fields;
         // Read and written by each: so many values per bin.
-        let of = |name, LineKernel { kernel, .. }: &LineKernel<T>, values: usize| {
+        let of = |name, kernel: &Function, values: usize| {
             let bytes = values * self.maps as usize * self.bins * size_of::<T>();
             KernelUse::of(&self.gpu, name, kernel, bytes)
         };
         Ok([
-            of("rows_forward", &self.rows, 2)?,
-            of("columns", &self.columns, 3)?,
-            of("rows_inverse", with_potential, 5)?,
-            of("rows_inverse_field", without, 4)?,
+            of("rows_forward", &self.rows.kernel, 2)?,
+            of("columns", &self.columns.kernel, 3)?,
+            of("rows_inverse", &with_potential.kernel, 5)?,
+            of("rows_inverse_field", &without.kernel, 4)?,
         ])
     }
 
@@ -163,26 +166,33 @@ impl<T: CudaReal> ThreePass<T> {
     /// The second and third pass.
     fn inverse_maps(&mut self, fields: &mut Fields<T>, potential: bool) -> Result<(), CudaError> {
         fields.check(self.bins, self.maps as usize)?;
-        let ThreePass { gpu, p, q, green, partial, pairs, .. } = &*self;
+        let &mut ThreePass { ref gpu, green, pairs, .. } = self;
+        let (p, q, partial) = ((&self.p).into(), (&self.q).into(), (&self.partial).into());
         let LineKernel { kernel, table, units } = &self.columns;
-        let blocks = &kernel.config.grid_dim.0;
-        let mut launch = kernel.on(gpu);
-        launch.overlap(self.overlap).args(&[p, q, table, green, units, partial]);
-        // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q hold a
-        // complex number for two bins of whole panels of every map, the table was made for the
-        // kernel's stages, `units` are all of a map's columns, `partial` has a number per block.
-        unsafe { launch.launch(kernel.config) }?;
-        let Fields { potential: phi, field_x, field_y, energy } = fields;
+        let arguments = Columns { p, q, table: table.into(), green, units: *units, partial };
+        // SAFETY: P and Q hold a complex number for two bins of whole panels of every map, the
+        // table was made for the kernel's stages, `units` are all of a map's columns, `partial` has
+        // a number per block.
+        unsafe { kernel.launch(gpu, &arguments) }?;
+        let partials = kernel.config.grid_dim.0;
         let [with_potential, without] = &self.fields;
-        let step_y = green.step_y();
         let LineKernel { kernel, table, .. } = if potential { with_potential } else { without };
-        let mut launch = kernel.on(gpu);
-        launch.overlap(self.overlap).args(&[p, q, phi, field_x, field_y, table, &step_y]);
-        launch.args(&[pairs, partial, blocks, energy]);
-        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu, which without the
-        // potential leaves φ alone; fields hold `bins` values for every map and the energies have
-        // been checked too, and the rest is as above.
-        unsafe { launch.launch(kernel.config) }
+        let arguments = kernels::Fields {
+            p,
+            q,
+            phi: (&fields.potential).into(),
+            ex: (&fields.field_x).into(),
+            ey: (&fields.field_y).into(),
+            table: table.into(),
+            step_y: green.step_y,
+            pairs,
+            partial,
+            partials,
+            energy: (&fields.energy).into(),
+        };
+        // SAFETY: without the potential the kernel leaves φ alone; fields hold `bins` values for
+        // every map and the energies have been checked too, and the rest is as above.
+        unsafe { kernel.launch(gpu, &arguments) }
     }
 }
 
@@ -195,14 +205,22 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
 
     fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
         check_length("density map", rho.len(), self.maps as usize * self.bins)?;
-        let ThreePass { p, rows: LineKernel { kernel, table, .. }, pairs, across, .. } = &*self;
-        let mut launch = kernel.on(&self.gpu);
-        launch.overlap(self.overlap).args(&[rho, p, table, pairs, across, &0i32]);
-        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; of every map
-        // ρ holds `bins` values, P a complex number for two bins of whole panels, the table was
-        // made for the kernel's stages, and blocks cover the map's row pairs. It waits before its
-        // first access; what comes before need not let it start.
-        unsafe { launch.launch(kernel.config) }
+        let LineKernel { kernel, table, .. } = &self.rows;
+        let arguments = Transform {
+            r#in: Array::from(rho).cast(),
+            out: (&self.p).into(),
+            table: table.into(),
+            lines: self.pairs,
+            across: self.across,
+            epsilon: None,
+            kept: None,
+            parts: None,
+            sine: Some(0),
+        };
+        // SAFETY: of every map ρ holds `bins` values, P a complex number for two bins of whole
+        // panels, the table was made for the kernel's stages, and blocks cover the map's row pairs.
+        // It waits before its first access; what comes before need not let it start.
+        unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
     fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {

@@ -1,8 +1,9 @@
 //! One plan for every transform: lines, maps, volumes and arrays of more axes.
 
 use super::{Stage, check_shape};
+use crate::cuda::device::bindings::fft::Kept;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
+    CudaError, CudaReal, DeviceVec, Function, Gpu, Input, KernelUse, check_length,
 };
 use crate::cuda::fft::{Rounds, Sines, Threshold, TransformSpec};
 use crate::cuda::lines::{Arrays, LineTransform};
@@ -31,8 +32,8 @@ pub struct Plan<T: CudaReal, I: Input<T> = T> {
     shape: Vec<usize>,
     batch: usize,
     way: Implementation<T>,
-    /// Counter of a plan that is ready for thresholds: `Kept` of the kernels.
-    counter: Option<DeviceVec<u64>>,
+    /// Counter of a plan that is ready for thresholds.
+    counter: Option<DeviceVec<Kept>>,
     of: PhantomData<fn(I)>,
 }
 
@@ -175,7 +176,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
             Implementation::Rounds(..) if self.forward => {}
             _ => return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" }),
         }
-        self.counter = Some(self.gpu.zeros(2)?);
+        self.counter = Some(self.gpu.zeros(1)?);
         Ok(self)
     }
 
@@ -294,8 +295,8 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values() * size_of::<T>();
-        let of = |(kernel, bytes): (&Kernel, usize)| {
-            KernelUse::of(&self.gpu, kernel.name.clone(), kernel, bytes)
+        let of = |(kernel, bytes): (&Function, usize)| {
+            KernelUse::of(&self.gpu, kernel.name, kernel, bytes)
         };
         match &self.way {
             Implementation::Lines(lines) => lines.uses(size_of::<I>()),
