@@ -43,9 +43,17 @@ pub struct CudaCongestion {
     gpu: Gpu,
     bins: [usize; 2],
     options: CongestionOptions,
-    tables: DeviceTables,
-    scales: Scales,
     kernels: Kernels,
+    /// Arguments of the kernels, without the positions.
+    grid: Grid,
+    nets: Nets,
+    cells: Cells,
+    macros: Macros,
+    finish: Finish,
+    /// The memory that they lead to, that of positions, sums and maps left out.
+    _tables: DeviceTables,
+    /// Nets of few pins, and the others.
+    order: [DeviceVec<u32>; 2],
     /// Where the design has the nodes, and where a caller has them if not as doubles of all of
     /// them.
     home: [DeviceVec<f64>; 2],
@@ -57,31 +65,23 @@ pub struct CudaCongestion {
     maps: DeviceVec<f64>,
 }
 
-/// [`Tables`] in device memory.
+/// Arrays that do not change while nodes move.
+#[derive(Default)]
 struct DeviceTables {
-    /// Edges of the bins; `grid` has their addresses.
-    _edges: [DeviceVec<f64>; 2],
-    grid: Grid,
-    net_start: DeviceVec<u32>,
-    net_weight: DeviceVec<f64>,
-    pin_node: DeviceVec<u32>,
-    pin_offset: DeviceVec<f64>,
-    size: DeviceVec<f64>,
-    node_pins: DeviceVec<u32>,
-    macros: DeviceVec<u32>,
-    halo: DeviceVec<f64>,
-    /// Nets of few pins, and the others.
-    order: [DeviceVec<u32>; 2],
+    integers: Vec<DeviceVec<u32>>,
+    numbers: Vec<DeviceVec<f64>>,
 }
 
-/// Integers per unit of each sum.
-struct Scales {
-    least: [f64; 2],
-    wires: f64,
-    pins: f64,
-    density: f64,
-    utilization: f64,
-    macros: f64,
+impl DeviceTables {
+    fn integers(&mut self, gpu: &Gpu, values: &[u32]) -> Result<Pointer<u32>, CudaError> {
+        self.integers.push(gpu.upload(values)?);
+        Ok(self.integers.last().map_or(Pointer::NULL, Pointer::from))
+    }
+
+    fn numbers(&mut self, gpu: &Gpu, values: &[f64]) -> Result<Pointer<f64>, CudaError> {
+        self.numbers.push(gpu.upload(values)?);
+        Ok(self.numbers.last().map_or(Pointer::NULL, Pointer::from))
+    }
 }
 
 struct Kernels {
@@ -91,14 +91,6 @@ struct Kernels {
     macros: Kernel<CongestionMacros>,
     integrate: Kernel<CongestionIntegrate>,
     finish: Kernel<CongestionFinish>,
-}
-
-/// Where each sum lies among all of them.
-struct Layout {
-    nets: NetSums,
-    density: Sums,
-    pin_utilization: Sums,
-    macros: Sums,
 }
 
 /// Numbers of an entry of the sums, all sums together: wires of bins and their differences, wires
@@ -117,33 +109,115 @@ impl CudaCongestion {
         grid: &RoutingGrid,
         options: &CongestionOptions,
     ) -> Result<Self, CudaCongestionError> {
-        options.checked_capacity()?;
+        let capacity = options.checked_capacity()?;
         let tables = Tables::of(design, grid, options.convention).map_err(CongestionError::from)?;
-        let scales = Scales {
-            least: tables.least,
-            wires: tables.wires_scale,
-            pins: tables.pins_scale,
-            density: tables.density_scale,
-            utilization: tables.utilization_scale,
-            macros: tables.macros_scale,
-        };
         let bins = [grid.nx(), grid.ny()];
-        let tables = DeviceTables::new(gpu, grid, options.convention, &tables)?;
         let entries = (bins[0] + 1) * (bins[1] + 1);
+        let sums = gpu.zeros(NUMBERS * entries)?;
+        let maps = gpu.zeros(MAPS * bins[0] * bins[1])?;
+        let mut next = *sums.address();
+        let mut take = |numbers: usize| {
+            let at = next;
+            next += (numbers * entries * size_of::<u64>()) as CUdeviceptr;
+            Pointer::at(at)
+        };
+        let mut sums_of = |numbers| Sums { bins: take(numbers), differences: take(numbers) };
+        let (wires, density) = (sums_of(2), sums_of(1));
+        let (pin_utilization, macro_sums) = (sums_of(1), sums_of(1));
+        let net_sums = NetSums { wires, within: take(2), pins: take(2) };
+        let mut memory = DeviceTables::default();
+        let mut axis = |edges: &[f64], (per_bin, mean): (Option<f64>, f64)| {
+            let (bins, per_bin) = (edges.len() as u32 - 1, per_bin.unwrap_or(0.0));
+            let edges = memory.numbers(gpu, edges)?;
+            Ok::<_, CudaError>(Axis { edges, per_bin, mean, bins, unused: 0 })
+        };
+        let [along_x, along_y] = grid.widths();
+        let device_grid = Grid {
+            x: axis(grid.x_edges(), along_x)?,
+            y: axis(grid.y_edges(), along_y)?,
+            but_the_last: u32::from(options.convention == Convention::CircuitNet),
+            convention: options.convention as u32,
+        };
+        let size = memory.numbers(gpu, &tables.size)?;
+        let (x, y) = (Pointer::NULL, Pointer::NULL);
+        let [least_x, least_y] = tables.least;
+        let nets = Nets {
+            start: memory.integers(gpu, &tables.net_start)?,
+            weight: memory.numbers(gpu, &tables.net_weight)?,
+            pin_node: memory.integers(gpu, &tables.pin_node)?,
+            pin_offset: memory.numbers(gpu, &tables.pin_offset)?,
+            size,
+            x,
+            y,
+            wires_scale: tables.wires_scale,
+            pins_scale: tables.pins_scale,
+            least_x,
+            least_y,
+        };
+        let cells = Cells {
+            size,
+            x,
+            y,
+            pins: memory.integers(gpu, &tables.node_pins)?,
+            density,
+            pin_utilization,
+            density_scale: tables.density_scale,
+            pins_scale: tables.utilization_scale,
+            count: tables.node_pins.len() as u32,
+            unused: 0,
+        };
+        let macros = Macros {
+            size,
+            x,
+            y,
+            node: memory.integers(gpu, &tables.macros)?,
+            halo: memory.numbers(gpu, &tables.halo)?,
+            sums: macro_sums,
+            scale: tables.macros_scale,
+            count: tables.macros.len() as u32,
+            unused: 0,
+        };
+        let finish = Finish {
+            nets: net_sums,
+            density,
+            pin_utilization,
+            macros: macro_sums,
+            wires_unit: 1.0 / tables.wires_scale,
+            pins_unit: 1.0 / tables.pins_scale,
+            density_unit: 1.0 / tables.density_scale,
+            utilization_unit: 1.0 / tables.utilization_scale,
+            macros_unit: 1.0 / tables.macros_scale,
+            horizontal: capacity.map_or(1.0, |c| c.horizontal),
+            vertical: capacity.map_or(1.0, |c| c.vertical),
+            wire_percent: capacity.map_or(0.0, |c| 100.0 * c.wire_width()),
+            pin_capacity: DREAMPLACE_PIN_CAPACITY,
+            maps: (&maps).into(),
+        };
+        let pins = |net: &u32| {
+            let net = *net as usize;
+            tables.net_start[net + 1] - tables.net_start[net]
+        };
+        let (few, many): (Vec<u32>, Vec<u32>) =
+            (0..tables.net_weight.len() as u32).partition(|net| pins(net) <= MOST_PINS_OF_A_THREAD);
         let places = || -> Result<[DeviceVec<f64>; 2], CudaError> {
             Ok([gpu.upload(&design.placement.x)?, gpu.upload(&design.placement.y)?])
         };
         let all: Vec<u32> = (0..design.nodes.len() as u32).collect();
         let movable: Vec<u32> = design.movable().map(|node| node as u32).collect();
         Ok(CudaCongestion {
+            kernels: Kernels::new(gpu, [few.len(), many.len()], [cells.count, macros.count], bins)?,
+            grid: device_grid,
+            nets,
+            cells,
+            macros,
+            finish,
+            _tables: memory,
+            order: [gpu.upload(&few)?, gpu.upload(&many)?],
             home: places()?,
             at: places()?,
             nodes: [gpu.upload(&all)?, gpu.upload(&movable)?],
-            kernels: Kernels::new(gpu, &tables, bins)?,
-            tables,
-            scales,
-            sums: gpu.zeros(NUMBERS * entries)?,
-            maps: gpu.zeros(MAPS * bins[0] * bins[1])?,
+            sums,
+            maps,
             gpu: gpu.clone(),
             bins,
             options: *options,
@@ -152,7 +226,7 @@ impl CudaCongestion {
 
     /// Returns the number of nodes that have a position.
     pub fn nodes(&self) -> usize {
-        self.tables.node_pins.len()
+        self.cells.count as usize
     }
 
     /// Enqueues the maps with all nodes, or the movable ones, at `x` and `y`, lower-left corners in
@@ -193,87 +267,34 @@ impl CudaCongestion {
     /// Enqueues the maps with a double of every node at both addresses.
     fn enqueue_at(&mut self, [x, y]: [Pointer<f64>; 2]) -> Result<(), CudaError> {
         self.gpu.clear(&mut self.sums)?;
-        let Layout { nets: net_sums, density, pin_utilization, macros: macro_sums } = self.layout();
-        let (tables, scales, kernels) = (&self.tables, &self.scales, &self.kernels);
-        let (grid, size) = (tables.grid, (&tables.size).into());
-        let [least_x, least_y] = scales.least;
-        let nets = Nets {
-            start: (&tables.net_start).into(),
-            weight: (&tables.net_weight).into(),
-            pin_node: (&tables.pin_node).into(),
-            pin_offset: (&tables.pin_offset).into(),
-            size,
-            x,
-            y,
-            wires_scale: scales.wires,
-            pins_scale: scales.pins,
-            least_x,
-            least_y,
-        };
-        let cells = Cells {
-            size,
-            x,
-            y,
-            pins: (&tables.node_pins).into(),
-            density,
-            pin_utilization,
-            density_scale: scales.density,
-            pins_scale: scales.utilization,
-            count: self.nodes() as u32,
-            unused: 0,
-        };
-        let macros = Macros {
-            size,
-            x,
-            y,
-            node: (&tables.macros).into(),
-            halo: (&tables.halo).into(),
-            sums: macro_sums,
-            scale: scales.macros,
-            count: tables.macros.len() as u32,
-            unused: 0,
-        };
-        let [few, many] = &tables.order;
-        let (count, sums) = (few.len() as u32, net_sums);
-        let few = CongestionNets { grid, nets, sums, order: few.into(), count };
-        let large = CongestionLargeNets { grid, nets, sums, order: many.into() };
-        // SAFETY: nets, pins and nodes are those of a design whose columns fit together (`Tables::of`), with a
-        // position each (checked above); orders name nets, and macros nodes; sums have an entry for
-        // every bin and one more along each axis (`layout`).
+        let CudaCongestion { gpu, kernels, grid, finish, .. } = &*self;
+        let (grid, sums, of) = (*grid, finish.nets, *finish);
+        let nets = Nets { x, y, ..self.nets };
+        let cells = CongestionCells { grid, cells: Cells { x, y, ..self.cells } };
+        let macros = CongestionMacros { grid, macros: Macros { x, y, ..self.macros } };
+        let [few, many] = &self.order;
+        let (order, count) = (few.into(), few.len() as u32);
+        // SAFETY: nets, pins and nodes are those of a design whose columns fit together
+        // (`Tables::of`), with a position each (checked above); orders name nets, and macros nodes;
+        // sums have an entry for every bin and one more along each axis.
         unsafe {
-            kernels.nets.launch(&self.gpu, &few)?;
+            kernels.nets.launch(gpu, &CongestionNets { grid, nets, sums, order, count })?;
             if !many.is_empty() {
-                kernels.large_nets.launch(&self.gpu, &large)?;
+                let order = many.into();
+                kernels.large_nets.launch(gpu, &CongestionLargeNets { grid, nets, sums, order })?;
             }
-            kernels.cells.launch(&self.gpu, &CongestionCells { grid, cells })?;
-            kernels.macros.launch(&self.gpu, &CongestionMacros { grid, macros })?;
+            kernels.cells.launch(gpu, &cells)?;
+            kernels.macros.launch(gpu, &macros)?;
         }
         for (differences, numbers) in
-            [(net_sums.wires, 2), (density, 1), (pin_utilization, 1), (macro_sums, 1)]
+            [(sums.wires, 2), (of.density, 1), (of.pin_utilization, 1), (of.macros, 1)]
         {
             for number in 0..numbers {
                 self.integrate(differences.differences.0 + 8 * number, numbers)?;
             }
         }
-        let capacity = self.options.checked_capacity().ok().flatten();
-        let of = Finish {
-            nets: net_sums,
-            density,
-            pin_utilization,
-            macros: macro_sums,
-            wires_unit: 1.0 / scales.wires,
-            pins_unit: 1.0 / scales.pins,
-            density_unit: 1.0 / scales.density,
-            utilization_unit: 1.0 / scales.utilization,
-            macros_unit: 1.0 / scales.macros,
-            horizontal: capacity.map_or(1.0, |c| c.horizontal),
-            vertical: capacity.map_or(1.0, |c| c.vertical),
-            wire_percent: capacity.map_or(0.0, |c| 100.0 * c.wire_width()),
-            pin_capacity: DREAMPLACE_PIN_CAPACITY,
-            maps: (&self.maps).into(),
-        };
         // SAFETY: as above; there are MAPS values for each bin.
-        unsafe { kernels.finish.launch(&self.gpu, &CongestionFinish { grid, of }) }
+        unsafe { kernels.finish.launch(gpu, &CongestionFinish { grid, of }) }
     }
 
     /// Enqueues that second differences become sums, along both axes. Of an entry's so many numbers
@@ -369,80 +390,26 @@ impl CudaCongestion {
         let bins = self.bins[0] * self.bins[1];
         self.maps.slice(first * bins..(first + count) * bins)
     }
-
-    fn layout(&self) -> Layout {
-        let entries = (self.bins[0] + 1) * (self.bins[1] + 1);
-        let mut next = *self.sums.address();
-        let mut take = |numbers: usize| {
-            let at = next;
-            next += (numbers * entries * size_of::<u64>()) as CUdeviceptr;
-            Pointer::at(at)
-        };
-        let wires = Sums { bins: take(2), differences: take(2) };
-        let nets = NetSums { wires, within: take(2), pins: take(2) };
-        let mut single = || Sums { bins: take(1), differences: take(1) };
-        Layout { nets, density: single(), pin_utilization: single(), macros: single() }
-    }
-}
-
-impl DeviceTables {
-    fn new(
-        gpu: &Gpu,
-        grid: &RoutingGrid,
-        convention: Convention,
-        tables: &Tables,
-    ) -> Result<Self, CudaError> {
-        let (x_edges, y_edges) = (gpu.upload(grid.x_edges())?, gpu.upload(grid.y_edges())?);
-        let axis = |edges: &DeviceVec<f64>, (per_bin, mean): (Option<f64>, f64)| Axis {
-            edges: edges.into(),
-            per_bin: per_bin.unwrap_or(0.0),
-            mean,
-            bins: edges.len() as u32 - 1,
-            unused: 0,
-        };
-        let [along_x, along_y] = grid.widths();
-        let grid = Grid {
-            x: axis(&x_edges, along_x),
-            y: axis(&y_edges, along_y),
-            but_the_last: u32::from(convention == Convention::CircuitNet),
-            convention: convention as u32,
-        };
-        let pins = |net: &u32| {
-            let net = *net as usize;
-            tables.net_start[net + 1] - tables.net_start[net]
-        };
-        let nets = 0..tables.net_weight.len() as u32;
-        let (few, many): (Vec<u32>, Vec<u32>) =
-            nets.partition(|net| pins(net) <= MOST_PINS_OF_A_THREAD);
-        Ok(DeviceTables {
-            _edges: [x_edges, y_edges],
-            grid,
-            net_start: gpu.upload(&tables.net_start)?,
-            net_weight: gpu.upload(&tables.net_weight)?,
-            pin_node: gpu.upload(&tables.pin_node)?,
-            pin_offset: gpu.upload(&tables.pin_offset)?,
-            size: gpu.upload(&tables.size)?,
-            node_pins: gpu.upload(&tables.node_pins)?,
-            macros: gpu.upload(&tables.macros)?,
-            halo: gpu.upload(&tables.halo)?,
-            order: [gpu.upload(&few)?, gpu.upload(&many)?],
-        })
-    }
 }
 
 impl Kernels {
-    fn new(gpu: &Gpu, tables: &DeviceTables, [nx, ny]: [usize; 2]) -> Result<Self, CudaError> {
+    /// For nets of few pins and others, nodes, macros and bins.
+    fn new(
+        gpu: &Gpu,
+        [few, many]: [usize; 2],
+        [nodes, macros]: [u32; 2],
+        [nx, ny]: [usize; 2],
+    ) -> Result<Self, CudaError> {
         let module = gpu.kernels::<f64>("congestion")?;
         let blocks = |x: usize, y: usize| LaunchConfig {
             grid_dim: (x.max(1) as u32, y as u32, 1),
             ..blocks_for(1)
         };
-        let [few, many] = &tables.order;
         Ok(Kernels {
-            nets: Kernel::new(&module)?.with(blocks_for(few.len())),
-            large_nets: Kernel::new(&module)?.with(blocks(many.len(), 1)),
-            cells: Kernel::new(&module)?.with(blocks_for(tables.node_pins.len())),
-            macros: Kernel::new(&module)?.with(blocks_for(tables.macros.len())),
+            nets: Kernel::new(&module)?.with(blocks_for(few)),
+            large_nets: Kernel::new(&module)?.with(blocks(many, 1)),
+            cells: Kernel::new(&module)?.with(blocks_for(nodes as usize)),
+            macros: Kernel::new(&module)?.with(blocks_for(macros as usize)),
             integrate: Kernel::new(&module)?,
             finish: Kernel::new(&module)?
                 .with(blocks(ny.div_ceil(BLOCK as usize), nx.min(MOST_BLOCKS as usize))),

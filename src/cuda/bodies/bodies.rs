@@ -15,7 +15,7 @@
 //! order ([`PositionLayout::Caller`]), at the price of one random access per body, or be kept in
 //! slot order by the caller ([`PositionLayout::Slots`]).
 
-use super::order::{BodyOrder, OrderArrays, PositionLayout, first_own};
+use super::order::{BodyOrder, PositionLayout, first_own};
 use super::permute::{Moves, Permutation, PermutationView};
 use super::plan::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, SMALL_CHUNK, Units, defines, records};
 use super::shares::{BodyDivision, MOST_RANKS};
@@ -263,10 +263,17 @@ impl<T: CudaReal> Bodies<T> {
         worker: [Pointer<u8>; MOST_RANKS],
         blocks: BodyDivision,
     ) -> AllBodies<T> {
-        let ids = pointers(all.clone().map(|bodies| &bodies.ids));
-        let records = pointers(all.clone().map(|bodies| &bodies.records));
-        let shares = blocks.shares(all.clone().count());
-        AllBodies::of(all.map(|bodies| &bodies.order), ids, records, corners, worker, shares)
+        AllBodies {
+            counts: pointers(all.clone().map(|bodies| &bodies.order.counts)),
+            ids: pointers(all.clone().map(|bodies| &bodies.ids)),
+            records: pointers(all.clone().map(|bodies| &bodies.records)),
+            corners,
+            worker,
+            shares: blocks.shares(all.count()),
+            own: Pointer::NULL, // of the rank that makes its part
+            half: 0,
+            unused: 0,
+        }
     }
 
     /// Enqueues the first half of a new order on this rank: how many of its bodies are in every
@@ -283,9 +290,9 @@ impl<T: CudaReal> Bodies<T> {
         self.check_corners(corners)?;
         // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
-        let arrays = self.arrays_of(corners);
+        let corners = (PositionLayout::Caller(Layout::Pairs), corners.into());
         // SAFETY: as in `make_order`, and the caller's promise.
-        unsafe { self.order.count(&self.gpu, &arrays, Some(ranks)) }
+        unsafe { self.order.count(self, corners, Some(ranks)) }
     }
 
     /// The second half: tiles are divided among ranks anew, and this rank's bodies go to those that
@@ -295,19 +302,13 @@ impl<T: CudaReal> Bodies<T> {
     /// The same as for [`Bodies::count_own`], which came before it.
     pub(in crate::cuda) unsafe fn place_own(
         &mut self,
-        corners: &DeviceVec<T>,
         ranks: &AllBodies<T>,
     ) -> Result<(), CudaError> {
-        let arrays = self.arrays_of(corners);
         // SAFETY: as in `make_order`, and the caller's promise.
-        unsafe { self.order.place(&self.gpu, &arrays, Some(ranks)) }?;
+        unsafe { self.order.place(self, OrderOutputs::NONE, Some(ranks)) }?;
         self.order.made(false);
         self.staleness.ordered();
         Ok(())
-    }
-
-    fn arrays_of(&self, corners: &DeviceVec<T>) -> OrderArrays<'_, T> {
-        self.arrays((PositionLayout::Caller(Layout::Pairs), corners.into()), OrderOutputs::NONE)
     }
 
     pub(super) fn check_ordered(&self) -> Result<(), CudaError> {
@@ -400,35 +401,15 @@ impl<T: CudaReal> Bodies<T> {
     ) -> Result<(), CudaError> {
         // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
-        let arrays = self.arrays(corners, outputs);
         // SAFETY: corners and outputs were checked by the callers, the rest
         // was made of these lengths by `new`.
         unsafe {
-            self.order.count(&self.gpu, &arrays, None)?;
-            self.order.place(&self.gpu, &arrays, None)?;
+            self.order.count(self, corners, None)?;
+            self.order.place(self, outputs, None)?;
         }
         self.order.made(outputs.slot_of.0 != 0);
         self.staleness.ordered();
         Ok(())
-    }
-
-    fn arrays(
-        &self,
-        corners: (PositionLayout, Array<T>),
-        outputs: OrderOutputs<T>,
-    ) -> OrderArrays<'_, T> {
-        OrderArrays {
-            plan: self.plan,
-            ids: (&self.id_of().from).into(),
-            corners,
-            staged: &self.staged,
-            all_ids: &self.ids,
-            records: &self.records,
-            chunks: &self.chunks,
-            age: &self.staleness.age,
-            regions: self.region_tables(),
-            outputs,
-        }
     }
 
     /// Returns a permutation for [`Bodies::order_slots`] to write; to begin with it leaves

@@ -3,16 +3,15 @@
 //! An order is made from the one before: three kernels, of which each may start
 //! beside the end of the one before it.
 
+use super::bodies::Bodies;
 use super::plan::BodySizes;
-use super::shares::MOST_RANKS;
 use crate::cuda::device::bindings::bodies::{
-    Age, AllBodies, Chunk, OrderCountSlots, OrderInvert, OrderOutputs, OrderPlace, OrderTiles,
-    OwnSlots, Plan, Record, Regions, Shares, Tile,
+    AllBodies, OrderCountSlots, OrderInvert, OrderOutputs, OrderPlace, OrderTiles, OwnSlots, Plan,
+    Tile,
 };
 use crate::cuda::device::constants::ORDER_EACH as EACH;
 use crate::cuda::device::{
     Array, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Kernel, Overlap, Pointer, blocks_for,
-    pointers,
 };
 use crate::engine::Layout;
 use cudarc::driver::{CudaModule, LaunchConfig};
@@ -36,7 +35,7 @@ pub(super) struct BodyOrder<T: CudaReal> {
     invert: Kernel<OrderInvert>,
     threads: u32,
     /// By region, tile and class: bodies, all zero between orders; first slots.
-    counts: DeviceVec<u32>,
+    pub(super) counts: DeviceVec<u32>,
     cursors: DeviceVec<u32>,
     /// One more than there are tiles.
     listed: DeviceVec<Tile>,
@@ -83,22 +82,6 @@ impl<T: CudaReal> OrderOutputs<T> {
         OrderOutputs { slot_of: Pointer::NULL, from: Pointer::NULL, corners: Pointer::NULL };
 }
 
-impl<T: CudaReal> AllBodies<T> {
-    /// Combines the orders, bodies and records of the ranks.
-    pub(super) fn of<'a>(
-        orders: impl Iterator<Item = &'a BodyOrder<T>>,
-        ids: [Pointer<u32>; MOST_RANKS],
-        records: [Pointer<Record<T>>; MOST_RANKS],
-        corners: [Pointer<T>; MOST_RANKS],
-        worker: [Pointer<u8>; MOST_RANKS],
-        shares: Shares,
-    ) -> Self {
-        let counts = pointers(orders.map(|order| &order.counts));
-        let own = Pointer::NULL; // of the rank that makes its part
-        AllBodies { counts, ids, records, corners, worker, shares, own, half: 0, unused: 0 }
-    }
-}
-
 /// Returns the slots before the first order of the bodies in a share.
 pub(super) fn first_own(layout: &BodySizes, [cells, fillers]: [Range<usize>; 2]) -> OwnSlots {
     let (movable, bodies) = layout.slots();
@@ -113,21 +96,6 @@ pub(super) fn first_own(layout: &BodySizes, [cells, fillers]: [Range<usize>; 2])
         filler_begin: filler(fillers.start),
         filler_end: filler(fillers.end),
     }
-}
-
-/// Arrays that an order is made from or changes, besides [`BodyOrder`]'s own memory.
-pub(super) struct OrderArrays<'a, T: CudaReal> {
-    pub(super) plan: Plan<T>,
-    /// Bodies of slots, where the corners are in the caller's order.
-    pub(super) ids: Array<u32>,
-    pub(super) corners: (PositionLayout, Array<T>),
-    pub(super) staged: &'a DeviceVec<T>,
-    pub(super) all_ids: &'a DeviceVec<u32>,
-    pub(super) records: &'a DeviceVec<Record<T>>,
-    pub(super) chunks: &'a DeviceVec<Chunk>,
-    pub(super) age: &'a DeviceVec<Age>,
-    pub(super) regions: Regions<T>,
-    pub(super) outputs: OrderOutputs<T>,
 }
 
 impl<T: CudaReal> BodyOrder<T> {
@@ -217,62 +185,64 @@ impl<T: CudaReal> BodyOrder<T> {
     /// of this one's.
     ///
     /// # Safety
-    /// PositionLayout in the order named, and `staged` hold a pair per body, `all_ids` two values
-    /// per body, `ids` one (in `all_ids`) unless corners are in slots, `records` two records per
-    /// slot that has any, `chunks` 8 values for each of the plan's `max_chunks`, and the wanted
-    /// arrays one value (`corners` a pair) per body, and the regions' tables are those of the
-    /// bodies; all of it of `gpu`. `ranks` are given where there are several, each of which has
-    /// such arrays and lives until all of it has run; barriers follow this, and again after
-    /// [`BodyOrder::place`].
+    /// The order is that of `bodies`, and `corners` hold a pair per body, in this layout, in memory
+    /// of their device. `ranks` are given where there are several, each of which lives until all of
+    /// it has run; barriers follow this, and again after [`BodyOrder::place`].
     pub(super) unsafe fn count(
         &self,
-        gpu: &Gpu,
-        arrays: &OrderArrays<'_, T>,
+        bodies: &Bodies<T>,
+        (layout, corners): (PositionLayout, Array<T>),
         ranks: Option<&AllBodies<T>>,
     ) -> Result<(), CudaError> {
-        let &OrderArrays { plan, ids, corners: (layout, corners), staged, regions, .. } = arrays;
         let (config, local) = self.config(self.slot_of.len());
         let ranks = self.own_of(ranks);
         let counts = match &ranks {
             Some(_) => self.counts.slice(self.half() * self.cursors.len()..self.counts.len()),
             None => self.counts.as_view(),
         };
-        let (counts, staged) = ((&counts).into(), staged.into());
-        let arguments =
-            OrderCountSlots { plan, ids, corners, counts, staged, local, regions, ranks };
-        // SAFETY: arrays have the lengths the caller promises; counts hold one value per region,
-        // tile and class, with several ranks twice.
-        unsafe { self.count[layout.index()].launch_as(gpu, config, &arguments) }
+        let arguments = OrderCountSlots {
+            plan: bodies.plan,
+            ids: (&bodies.id_of().from).into(),
+            corners,
+            counts: (&counts).into(),
+            staged: (&bodies.staged).into(),
+            local,
+            regions: bodies.region_tables(),
+            ranks,
+        };
+        // SAFETY: arrays of the bodies have a value or a pair per body; counts hold one value per
+        // region, tile and class, with several ranks twice.
+        unsafe { self.count[layout.index()].launch_as(&bodies.gpu, config, &arguments) }
     }
 
     /// The second half: the bodies to their slots, and the list of chunks.
     ///
     /// # Safety
-    /// The same as for [`BodyOrder::count`], which came before it.
+    /// The same as for [`BodyOrder::count`], which came before it; `outputs` have a value
+    /// (`corners` a pair) per body.
     pub(super) unsafe fn place(
         &self,
-        gpu: &Gpu,
-        arrays: &OrderArrays<'_, T>,
+        bodies: &Bodies<T>,
+        outputs: OrderOutputs<T>,
         ranks: Option<&AllBodies<T>>,
     ) -> Result<(), CudaError> {
-        let &OrderArrays { plan, regions, outputs, .. } = arrays;
         let (config, local) = self.config(self.slot_of.len());
-        let ranks = self.own_of(ranks);
+        let (plan, ranks) = (bodies.plan, self.own_of(ranks));
         let (cursors, tiles) = ((&self.cursors).into(), (&self.listed).into());
-        let (counts, age) = ((&self.counts).into(), arrays.age.into());
+        let (counts, age) = ((&self.counts).into(), (&bodies.staleness.age).into());
         let list = OrderTiles { plan, counts, cursors, tiles, age, ranks };
         let place = OrderPlace {
             plan,
-            staged: arrays.staged.into(),
+            staged: (&bodies.staged).into(),
             cursors,
-            ids: arrays.all_ids.into(),
-            records: arrays.records.into(),
+            ids: (&bodies.ids).into(),
+            records: (&bodies.records).into(),
             half: self.half,
             outputs,
             tiles,
-            chunks: arrays.chunks.into(),
+            chunks: (&bodies.chunks).into(),
             local,
-            regions,
+            regions: bodies.region_tables(),
             ranks,
         };
         // SAFETY: as in `count`; cursors hold one value per region, tile and class. There is room
@@ -280,8 +250,8 @@ impl<T: CudaReal> BodyOrder<T> {
         // + 1. order_tiles waits before it reads; order_place may start once it has waited, and
         // reads before its own wait what order_count and the order before have written.
         unsafe {
-            self.tiles.launch(gpu, &list)?;
-            self.place.launch_as(gpu, config, &place)
+            self.tiles.launch(&bodies.gpu, &list)?;
+            self.place.launch_as(&bodies.gpu, config, &place)
         }
     }
 

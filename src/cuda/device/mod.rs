@@ -36,6 +36,7 @@ pub use value::DeviceValue;
 
 pub(in crate::cuda) use arguments::{Any, Arguments, Array, KernelArgument, Pointer, pointers};
 pub(in crate::cuda) use error::{check_aligned, check_length};
+pub(in crate::cuda) use graph::Captured;
 pub(in crate::cuda) use launch::{
     BLOCK, Function, Kernel, MOST_BLOCKS, MOST_PINS, Overlap, blocks_at_once, blocks_for,
     cover_for_sum, cover_lines, fit, grid_of, stacked,

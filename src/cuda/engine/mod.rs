@@ -1,7 +1,7 @@
 //! The CUDA engine: density, solve and force on one device or several.
 //!
 //! A step is density → solve → force. The first one by a pipeline runs as plain
-//! launches and is then captured in a graph; from then on a step is one launch
+//! launches, and the second is captured in a graph; from then on a step is one launch
 //! that allocates nothing and waits for nothing. Positions and forces cross to
 //! the host when they are given and asked for, and never otherwise.
 //!
@@ -23,7 +23,7 @@ mod stages;
 
 use crate::charge::Charge;
 use crate::cuda::bodies::{Bodies, DensityReport, MOST_RANKS};
-use crate::cuda::device::{CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
+use crate::cuda::device::{Captured, CudaError, CudaReal, Gpu, Graph, Stopwatch, measure};
 use crate::cuda::peers::Peers;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
@@ -113,8 +113,8 @@ const RUNS_PER_SAMPLE: usize = 10;
 pub struct CudaEngine<T: CudaReal> {
     // Graphs hold addresses of what `stages` owns, so they are dropped first.
     /// Steps, and solves alone, by [`Pipeline::ALL`]: a graph for each rank.
-    steps: [Option<Vec<Graph>>; Pipeline::ALL.len()],
-    solves: [Option<Vec<Graph>>; Pipeline::ALL.len()],
+    steps: Captures,
+    solves: Captures,
     replays: Replays,
     /// Dropped in the engine's own `drop`.
     stages: ManuallyDrop<Stages<T>>,
@@ -133,6 +133,9 @@ pub struct CudaEngine<T: CudaReal> {
     ran: [[bool; 2]; 4],
     times: StageTimes,
 }
+
+/// By [`Pipeline::ALL`].
+type Captures = [Captured<Vec<Graph>>; Pipeline::ALL.len()];
 
 /// Who has the current positions, where they are the engine's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,8 +215,8 @@ impl<T: CudaReal> CudaEngine<T> {
         let choice = stages.take(planned?);
         drop(launching);
         Ok(CudaEngine {
-            steps: [const { None }; Pipeline::ALL.len()],
-            solves: [const { None }; Pipeline::ALL.len()],
+            steps: Captures::default(),
+            solves: Captures::default(),
             replays: Replays::default(),
             stages: ManuallyDrop::new(stages),
             watches: [Stopwatch::new(gpus[0])?, Stopwatch::new(gpus[0])?],
@@ -374,32 +377,24 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Enqueues a step in the current order.
     fn enqueue_by(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         self.forget();
-        match &mut self.steps[pipeline as usize] {
-            Some(graphs) => self.peers.launch(graphs)?,
-            graphs => {
-                // Everything that a kernel's first launch loads is loaded by this one, so that
-                // nothing is left to be loaded during capture.
-                let step = self.stages.step(pipeline);
-                self.stages.enqueue(&step)?;
-                Self::capture(&mut self.stages, &step, graphs)?;
-            }
-        }
+        let CudaEngine { stages, steps, peers, .. } = self;
+        steps[pipeline as usize].run(
+            &mut **stages,
+            |stages| stages.enqueue(&stages.step(pipeline)),
+            |stages| Self::graphs(stages, &stages.step(pipeline)),
+            |_, graphs| peers.launch(graphs),
+        )?;
         self.stepped();
         Ok(())
     }
 
-    /// Captures a step or a solve that has run before, for `graphs` of the same engine.
-    fn capture(
-        stages: &mut Stages<T>,
-        commands: &[Command],
-        graphs: &mut Option<Vec<Graph>>,
-    ) -> Result<(), CudaError> {
-        // SAFETY: `graphs` are kept beside `stages`, whose buffers and plans
-        // stay where they are until they are dropped, and are dropped before them;
-        // all work of this engine goes to the one stream of each rank. A step begins with
-        // everything on the devices, so launches need nothing of the host.
-        *graphs = Some(unsafe { stages.graphs(commands) }?);
-        Ok(())
+    /// Returns the graphs of a step or a solve that has run before, for `steps` or `solves`.
+    fn graphs(stages: &mut Stages<T>, commands: &[Command]) -> Result<Vec<Graph>, CudaError> {
+        // SAFETY: the graphs are kept beside `stages`, whose buffers and plans stay where they are
+        // until they are dropped, and are dropped before them; all work of this engine goes to the
+        // one stream of each rank. A step begins with everything on the devices, so launches need
+        // nothing of the host.
+        unsafe { stages.graphs(commands) }
     }
 
     fn read_density(&mut self) -> Result<(DensityStats, f64), CudaError> {
@@ -447,8 +442,8 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         let launching = peers.launch_lock();
         self.stages.set_charge(&charge, self.choice.pipeline)?;
         // They hold addresses of what was before.
-        self.steps = [const { None }; Pipeline::ALL.len()];
-        self.solves = [const { None }; Pipeline::ALL.len()];
+        self.steps = Captures::default();
+        self.solves = Captures::default();
         self.replays = Replays::default();
         drop(launching);
         self.done = Done::Nothing;
@@ -634,17 +629,13 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         let (step, solve) = (self.stages.step(pipeline), self.stages.solve(pipeline));
         let step_plain = median(&mut || self.stages.enqueue(&step))?;
         let solve_plain = median(&mut || self.stages.enqueue(&solve))?;
-        for (graphs, commands) in [(&mut self.steps[p], &step), (&mut self.solves[p], &solve)] {
-            if graphs.is_none() {
-                Self::capture(&mut self.stages, commands, graphs)?;
-            }
-        }
-        self.stages.wait_for_ranks()?;
-        let replay = |graphs: &mut Option<Vec<Graph>>| {
-            median(&mut || graphs.as_mut().map_or(Ok(()), |graphs| peers.launch(graphs)))
+        let mut replay = |captured: &mut Captured<_>, commands: &[Command]| {
+            let graphs = captured.ready(|| Self::graphs(&mut self.stages, commands))?;
+            self.stages.wait_for_ranks()?;
+            median(&mut || peers.launch(graphs))
         };
-        let step_graph = replay(&mut self.steps[p])?;
-        let solve_graph = replay(&mut self.solves[p])?;
+        let step_graph = replay(&mut self.steps[p], &step)?;
+        let solve_graph = replay(&mut self.solves[p], &solve)?;
         self.stages.wait_for_ranks()?;
         self.done = Done::Force;
         Ok(Some(StepTimes { step_graph, step_plain, solve_graph, solve_plain }))
@@ -657,8 +648,8 @@ impl<T: CudaReal> Drop for CudaEngine<T> {
         // Giving back graphs and page-locked memory may wait for all of a device's work.
         let peers = self.peers.clone();
         let _launching = peers.launch_lock();
-        self.steps = [const { None }; Pipeline::ALL.len()];
-        self.solves = [const { None }; Pipeline::ALL.len()];
+        self.steps = Captures::default();
+        self.solves = Captures::default();
         self.replays = Replays::default();
         // SAFETY: nothing uses them after this.
         unsafe { ManuallyDrop::drop(&mut self.stages) };

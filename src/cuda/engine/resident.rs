@@ -5,7 +5,7 @@ use super::{Command, CudaEngine, RUNS_PER_SAMPLE, Rank, Reports, Sharing, Stages
 use crate::cuda::bodies::{BodyForces, Permutation, RawStatistics};
 use crate::cuda::device::bindings::bodies::Positions;
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, measure};
-use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline, Progress};
+use crate::engine::{Done, EngineError, Evaluation, MapKind, Progress};
 
 impl<T: CudaReal> CudaEngine<T> {
     /// Returns a rank's positions on its device (on one device rank 0's), lower-left corners in
@@ -273,7 +273,7 @@ impl<T: CudaReal> CudaEngine<T> {
         if in_slots != self.stages.in_slots() {
             self.order_if_due()?;
             // The kernels of a step are other ones.
-            self.steps = [const { None }; Pipeline::ALL.len()];
+            self.steps = Default::default();
             self.stages.use_slots(in_slots)?;
             self.moved(self.sharing);
         }

@@ -24,7 +24,7 @@ use super::ranks::{BEGIN, END, PlacerRanks, Rank, Task, vector};
 use super::term::DeviceTerm;
 use super::wirelength::CudaWirelength;
 use crate::charge::Charge;
-use crate::cuda::device::{Branch, CudaError, CudaReal, Gpu, Graph, Marks};
+use crate::cuda::device::{Branch, Captured, CudaError, CudaReal, Gpu, Graph, Marks};
 use crate::cuda::engine::CudaEngine;
 use crate::cuda::peers::Peers;
 use crate::engine::{
@@ -60,7 +60,7 @@ struct Proposals {
 /// Wirelength, density, steps and norms on one device or several.
 pub struct CudaBackend<T: CudaReal> {
     // Graphs hold addresses of what the others own, so they are dropped first.
-    proposals: Option<Proposals>,
+    proposals: Captured<Proposals>,
     /// Proposals to come before one is timed.
     untimed: u32,
     /// The wirelength's of each rank, beside the engine's stages. In one after the other an
@@ -165,7 +165,7 @@ impl<T: CudaReal> CudaBackend<T> {
         let [nx, ny] = engine.charge().stacked_bins();
         let branch = |rank: &Rank<T>| Branch::new(&rank.gpu);
         Ok(CudaBackend {
-            proposals: None,
+            proposals: Captured::New,
             untimed: 0,
             branches: ranks.iter().map(branch).collect::<Result<_, _>>()?,
             netlist: netlist.clone(),
@@ -204,7 +204,7 @@ impl<T: CudaReal> CudaBackend<T> {
             return Err(CudaError::Peers("terms of the objective are for one device".into()).into());
         }
         self.work.terms.push(Box::new(term));
-        self.proposals = None;
+        self.proposals = Captured::New;
         Ok(())
     }
 
@@ -238,33 +238,35 @@ impl<T: CudaReal> CudaBackend<T> {
         self.work.ranks.iter_mut().map(|rank| &mut rank.descent)
     }
 
-    /// Enqueues a proposal: the first one as plain launches, which load what a capture could not,
-    /// then as graphs. Returns whether it has marks.
+    /// Enqueues a proposal. Returns whether it has marks.
     fn enqueue_proposal(&mut self) -> Result<bool, EngineError> {
-        let CudaBackend { proposals, branches, work, .. } = self;
+        let CudaBackend { proposals, branches, work, untimed, .. } = self;
         let peers = work.engine.peers().clone();
-        if let Some(Proposals { untimed, timed }) = proposals {
-            let is_timed = self.untimed == 0;
-            self.untimed = if is_timed { TIMED_EVERY } else { self.untimed } - 1;
-            work.engine.order_if_due()?;
-            peers.launch(if is_timed { timed } else { untimed })?;
-            work.engine.step_enqueued();
-            return Ok(is_timed);
-        }
-        work.enqueue_all(Task::Step, true)?;
-        let _launching = peers.launch_lock();
-        let mut graphs = |timed: bool| {
-            let graph = |(rank, branch): (usize, &Branch)| {
-                // SAFETY: the graphs are kept beside `work`, whose device memory stays
-                // where it is until it is dropped, and are dropped before it; all work of
-                // this backend goes to the one stream of each rank. Nothing is ordered
-                // during capture.
-                unsafe { Graph::capture(peers.gpu(rank), || work.capture(rank, branch, timed)) }
+        let mut is_timed = true;
+        let capture = |work: &mut PlacerRanks<T>| {
+            let _launching = peers.launch_lock();
+            let mut graphs = |timed: bool| {
+                let graph = |(rank, branch): (usize, &Branch)| {
+                    // SAFETY: the graphs are kept beside `work`, whose device memory stays where
+                    // it is until it is dropped, and are dropped before it; all work of this
+                    // backend goes to the one stream of each rank. Nothing is ordered during
+                    // capture.
+                    unsafe { Graph::capture(peers.gpu(rank), || work.capture(rank, branch, timed)) }
+                };
+                branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()
             };
-            branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()
+            Ok(Proposals { untimed: graphs(false)?, timed: graphs(true)? })
         };
-        *proposals = Some(Proposals { untimed: graphs(false)?, timed: graphs(true)? });
-        Ok(true)
+        let replay = |work: &mut PlacerRanks<T>, graphs: &mut Proposals| {
+            is_timed = *untimed == 0;
+            *untimed = if is_timed { TIMED_EVERY } else { *untimed } - 1;
+            work.engine.order_if_due()?;
+            peers.launch(if is_timed { &mut graphs.timed } else { &mut graphs.untimed })?;
+            work.engine.step_enqueued();
+            Ok(())
+        };
+        proposals.run(work, |work| work.enqueue_all(Task::Step, true), capture, replay)?;
+        Ok(is_timed)
     }
 
     /// Waits for all ranks where there are several.
@@ -334,7 +336,7 @@ impl<T: CudaReal> Drop for CudaBackend<T> {
         // Giving back graphs and page-locked memory may wait for all of a device's work.
         let peers = self.work.engine.peers().clone();
         let _launching = peers.launch_lock();
-        self.proposals = None;
+        self.proposals = Captured::New;
         self.work.ranks.clear();
     }
 }

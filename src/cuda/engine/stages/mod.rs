@@ -393,9 +393,7 @@ impl<T: CudaReal> Stages<T> {
                 bodies.count_own(corners, &several.bodies)
             },
             // SAFETY: as above.
-            (Command::Order, Some(several)) => unsafe {
-                bodies.place_own(corners, &several.bodies)
-            },
+            (Command::Order, Some(several)) => unsafe { bodies.place_own(&several.bodies) },
             (Command::Order, None) => match here {
                 Some(_) => bodies.order(corners),
                 None => bodies.order_staged(&mut self.moved),
