@@ -130,7 +130,7 @@ fn shared(header: &str) -> String {
     code
 }
 
-/// A kernel file without comments, and what it declares.
+/// A kernel file: its text without comments and its includes.
 struct Source {
     /// Its path below `kernels`.
     path: String,
@@ -143,15 +143,18 @@ struct Declared {
     kind: String,
     is_pointer: bool,
     name: String,
-    /// Lengths of an array.
+    /// Of an array.
     length: Option<String>,
     /// Only some instances of the kernel have it.
     conditional: bool,
 }
 
-/// Returns the declarations of `text`, which are separated by commas; of those after the first
-/// that name no type it is the type of the first.
-fn declarations(text: &str) -> Vec<Declared> {
+/// Returns the declarations of `text`, which are separated by commas: `typed` ones with a type and a
+/// name each, else with the type of the one before where there is a name alone.
+///
+/// # Panics
+/// When one is of another form.
+fn declarations(text: &str, typed: bool) -> Vec<Declared> {
     let mut kind = String::new();
     let mut declared = Vec::new();
     for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
@@ -165,11 +168,15 @@ fn declarations(text: &str) -> Vec<Declared> {
         let qualifiers = ["const", "__restrict__", "__grid_constant__", "PF_ALONE"];
         let words: Vec<&str> =
             plain.split_whitespace().filter(|word| !qualifiers.contains(word)).collect();
-        if let [first, _] = words[..] {
-            first.clone_into(&mut kind);
-        }
-        let name = words.last().expect("a declaration has a name");
-        let name = if *name == "in" { "r#in" } else { name }.to_owned();
+        let name = match words[..] {
+            [of, name] => {
+                of.clone_into(&mut kind);
+                name
+            }
+            [name] if !typed && !kind.is_empty() => name,
+            _ => panic!("kernels: expected a type and a name: {one}"),
+        };
+        let name = if name == "in" { "r#in" } else { name }.to_owned();
         declared.push(Declared { kind: kind.clone(), is_pointer, name, length, conditional });
     }
     declared
@@ -177,7 +184,8 @@ fn declarations(text: &str) -> Vec<Declared> {
 
 impl Source {
     fn new(kernels: &Path, file: &Path) -> Source {
-        let path = file.strip_prefix(kernels).unwrap().to_str().expect("checked by `table`");
+        let path =
+            file.strip_prefix(kernels).unwrap().to_str().expect("a kernel file's name is UTF-8");
         let text = std::fs::read_to_string(file).unwrap();
         let quoted =
             |line: &str| Some(line.strip_prefix("#include \"")?.strip_suffix('"')?.to_owned());
@@ -211,7 +219,7 @@ impl Source {
                     statement.clear(); // a function
                 }
                 ';' if depth == 0 => {
-                    fields.extend(declarations(&std::mem::take(&mut statement)));
+                    fields.extend(declarations(&std::mem::take(&mut statement), false));
                 }
                 _ => statement.push(c),
             }
@@ -268,7 +276,7 @@ impl Source {
                     _ => plain.push_str(line),
                 }
             }
-            Some((name.trim().to_owned(), declarations(&plain)))
+            Some((name.trim().to_owned(), declarations(&plain, true)))
         };
         kernels.iter().filter_map(parse).collect()
     }
@@ -379,7 +387,7 @@ impl Bindings<'_> {
         )
     }
 
-    /// Returns the type of a field or parameter, of a pointer what it leads to.
+    /// Returns the type of a field or parameter; of a pointer the type that it points to.
     fn kind(&mut self, source: &Source, of: &Declared) -> Kind {
         let known = |name: &str, of_real| Kind::Known(name.to_owned(), of_real);
         match (of.kind.as_str(), of.is_pointer) {
@@ -424,10 +432,7 @@ impl Bindings<'_> {
             let (mut code, mut precise) = (String::new(), false);
             for field in fields {
                 let Kind::Known(kind, of_real) = self.kind(source, field) else {
-                    panic!(
-                        "kernels/{}: {name}::{} has no type of its own",
-                        source.path, field.name
-                    );
+                    panic!("kernels/{}: {name}::{} has no known type", source.path, field.name);
                 };
                 precise |= of_real;
                 let kind = if field.is_pointer { format!("Pointer<{kind}>") } else { kind };

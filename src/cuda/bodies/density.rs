@@ -159,18 +159,16 @@ impl<T: CudaReal> Density<T> {
         let module = bodies.kernels("density", false)?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
-        let deposit = ["density_slots", "density_pairs", "density_halves"]
-            .map(|name| Kernel::named(&module, name));
-        let [slots, pairs, halves] = deposit;
+        let names = ["density_slots", "density_pairs", "density_halves"];
+        let deposit = Kernel::each(&module, names)?;
         let finish = match charge.target_densities() {
             Some(_) => "density_finish_targets",
             None => "density_finish",
         };
-        let slots = slots?;
-        let overlap = Overlap::where_possible(&slots);
+        let overlap = Overlap::where_possible(&deposit[0]);
         let [x, y] = charge.rounding_at_edges(T::epsilon().wide());
         Ok(Density {
-            deposit: [slots, pairs?, halves?],
+            deposit,
             spread: Kernel::new(&module)?.with(grid_of(bodies.tiles())),
             finish: Kernel::named(&module, finish)?.overlapping(overlap),
             off_die: Kernel::new(&module)?,

@@ -64,16 +64,15 @@ impl<T: CudaReal> Force<T> {
         let slots = Kernel::new(&module)?;
         let overlap = Overlap::where_possible(&slots);
         let small = bodies.bins() <= OVERLAP;
-        let (pairs, halves) = ("force_pairs", "force_halves");
-        let by_region = |name| Kernel::named(&module, &format!("{name}_by_region"));
+        let by_region = ["force_pairs_by_region", "force_halves_by_region"];
         Ok(Force {
             by_region: match bodies.charge().regions() {
                 1 => None,
-                _ => Some([by_region(pairs)?, by_region(halves)?]),
+                _ => Some(Kernel::each(&module, by_region)?),
             },
             slots: slots.overlapping(if small { overlap } else { Overlap::None }),
-            pairs: Kernel::named(&module, pairs)?.overlapping(overlap),
-            halves: Kernel::named(&module, halves)?.overlapping(overlap),
+            pairs: Kernel::named(&module, "force_pairs")?.overlapping(overlap),
+            halves: Kernel::named(&module, "force_halves")?.overlapping(overlap),
             shares: match bodies.several {
                 true => Some(Kernel::new(&module)?),
                 false => None,

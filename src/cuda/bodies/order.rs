@@ -108,15 +108,13 @@ impl<T: CudaReal> BodyOrder<T> {
     ) -> Result<Self, CudaError> {
         let tiles = (plan.regions * plan.tiles_x) as usize * plan.tiles_y as usize;
         let bodies = (plan.bodies + plan.large) as usize;
-        let count = ["slots", "pairs", "halves"]
-            .map(|layout| Kernel::named(module, &format!("order_count_{layout}")));
-        let [slots, pairs, halves] = count;
-        let slots = slots?;
-        let overlap = Overlap::where_possible(&slots);
+        let names = ["order_count_slots", "order_count_pairs", "order_count_halves"];
+        let count = Kernel::each(module, names)?;
+        let overlap = Overlap::where_possible(&count[0]);
         let one =
             LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
         Ok(BodyOrder {
-            count: [slots, pairs?, halves?],
+            count,
             tiles: Kernel::new(module)?.with(one).overlapping(overlap),
             place: Kernel::new(module)?.overlapping(overlap),
             invert: Kernel::new(module)?.with(blocks_for(bodies)),

@@ -2,7 +2,7 @@
 
 use super::error::CudaError;
 use super::gpu::Gpu;
-use super::order::Unused;
+use super::order::Resource;
 use super::stream::CaptureGuard;
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUstreamCaptureMode};
@@ -78,7 +78,7 @@ impl Drop for Graph {
     fn drop(&mut self) {
         if let Some(graph) = self.graph.take() {
             // SAFETY: a graph of this device, which is not launched any more.
-            unsafe { self.gpu.free(Unused::Graph(graph)) };
+            unsafe { self.gpu.free(Resource::Graph(graph)) };
         }
     }
 }

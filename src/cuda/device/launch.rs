@@ -80,6 +80,22 @@ impl<A: Arguments> Kernel<A> {
         Ok(Kernel { function, of: PhantomData })
     }
 
+    /// Returns the kernels of these names.
+    ///
+    /// # Errors
+    /// See [`Kernel::named`].
+    ///
+    /// # Panics
+    /// See [`Kernel::named`].
+    pub(in crate::cuda) fn each<const N: usize>(
+        module: &Arc<CudaModule>,
+        names: [&str; N],
+    ) -> Result<[Self; N], CudaError> {
+        let kernels = names.into_iter().map(|name| Self::named(module, name));
+        let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
+        Ok(kernels.try_into().unwrap_or_else(|_| unreachable!("one for each name")))
+    }
+
     /// Returns the same for such a launch.
     pub(in crate::cuda) fn with(mut self, config: LaunchConfig) -> Self {
         self.function.config = config;

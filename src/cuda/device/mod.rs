@@ -42,7 +42,7 @@ pub(in crate::cuda) use launch::{
     cover_for_sum, cover_lines, fit, grid_of, stacked,
 };
 pub(in crate::cuda) use memory::{Pinned, reals};
-pub(in crate::cuda) use order::Unused;
+pub(in crate::cuda) use order::Resource;
 pub(in crate::cuda) use probe::check_cufft;
 #[cfg(feature = "python")]
 pub(crate) use stream::CallersCapture;

@@ -34,7 +34,7 @@ use crate::engine::{
 use crate::grid::Map;
 use arrays::Replays;
 pub(in crate::cuda) use stages::Command;
-use stages::{FORCE, Planned, PositionsIn, Rank, Stages};
+use stages::{FORCE, Planned, PositionsIn, RankStages, Stages};
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
@@ -137,24 +137,24 @@ pub struct CudaEngine<T: CudaReal> {
 /// By [`Pipeline::ALL`].
 type Captures = [Captured<Vec<Graph>>; Pipeline::ALL.len()];
 
-/// Who has the current positions, where they are the engine's own.
+/// Which ranks have the current positions, if these are the engine's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sharing {
-    /// Every rank those of the bodies that it works on.
+    /// Every rank has those of the bodies that it works on.
     Sent,
-    /// Every rank those of its share. A bit for each rank whose forces were given out with them, as
-    /// they were before.
+    /// Every rank has those of its share alone. A bit marks each rank whose forces, of the positions
+    /// before, were given out with them.
     Written { given: u16 },
 }
 
 const _: () = assert!(MOST_RANKS <= u16::BITS as usize); // `given`
 
-/// What is known of the current density.
+/// Statistics of the current density.
 #[derive(Clone, Copy, Debug)]
 enum Reports {
-    /// Its statistics and the area off the die, once they have been read.
+    /// They and the area off the die, once they have been read.
     OfSteps(Option<(DensityStats, f64)>),
-    /// Nothing for long: a step is part of a graph of the caller's, whose runs are not told here.
+    /// Read each time: a step is part of a graph of the caller's, whose runs are not reported here.
     OfGraphs,
 }
 
@@ -207,7 +207,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let (grid, regions) = (charge.grid(), charge.regions());
         let EngineOptions { pipeline, deterministic, .. } = *options;
         let launching = peers.launch_lock();
-        let (stages, planned) = Gpu::join(
+        let (stages, planned) = Gpu::in_parallel(
             || Stages::new(peers, &charge, deterministic),
             || Planned::new(peers, &grid, regions, pipeline, deterministic),
         );
@@ -292,7 +292,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let each = stages.bodies().len().div_ceil(stages.ranks.len());
         let ours = !stages.in_slots() || !stages.bodies().is_ordered();
         let mut due = false;
-        for Rank { bodies, .. } in &mut stages.ranks {
+        for RankStages { bodies, .. } in &mut stages.ranks {
             if let Reports::OfGraphs = self.reports {
                 bodies.staleness.stepped(); // there may have been a run
             }

@@ -1,7 +1,7 @@
 //! The CUDA engine's interface for a placer that lives on the device: positions and
 //! forces stay there, and steps are enqueued without the host waiting.
 
-use super::{Command, CudaEngine, RUNS_PER_SAMPLE, Rank, Reports, Sharing, Stages};
+use super::{Command, CudaEngine, RUNS_PER_SAMPLE, RankStages, Reports, Sharing, Stages};
 use crate::cuda::bodies::{BodyForces, Permutation, RawStatistics};
 use crate::cuda::device::bindings::bodies::Positions;
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, measure};
@@ -69,7 +69,7 @@ impl<T: CudaReal> CudaEngine<T> {
             }
         };
         self.moved(Sharing::Written { given: given | own });
-        let Rank { forces, corners, .. } = &mut self.stages.ranks[rank];
+        let RankStages { forces, corners, .. } = &mut self.stages.ranks[rank];
         Ok((forces.as_view(), corners.as_view_mut()))
     }
 

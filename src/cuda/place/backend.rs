@@ -20,7 +20,7 @@
 //! every new order, one in five iterations, would move ten more arrays.
 
 use super::descent::{Descent, DescentBodies, DescentParameters};
-use super::ranks::{BEGIN, END, PlacerRanks, Rank, Task, vector};
+use super::ranks::{BEGIN, END, PlacerRanks, RankPlacer, Task, vector};
 use super::term::DeviceTerm;
 use super::wirelength::CudaWirelength;
 use crate::charge::Charge;
@@ -78,12 +78,12 @@ pub struct CudaBackend<T: CudaReal> {
 }
 
 /// The parts of a backend besides its engine.
-struct Rest<T: CudaReal> {
+struct BackendParts<T: CudaReal> {
     bounds: Bounds<T>,
-    ranks: Vec<Rank<T>>,
+    ranks: Vec<RankPlacer<T>>,
 }
 
-impl<T: CudaReal> Rest<T> {
+impl<T: CudaReal> BackendParts<T> {
     fn new(gpus: &[&Gpu], charge: &Charge, netlist: &Netlist) -> Result<Self, EngineError> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         let bounds = Bounds::of(charge);
@@ -99,13 +99,13 @@ impl<T: CudaReal> Rest<T> {
         };
         let descents = Descent::on_each(gpus, &bodies)?;
         let wirelengths = CudaWirelength::on_each(gpus, netlist, charge.bodies(), charge.origin())?;
-        let rank = |((gpu, descent), wirelength): ((&&Gpu, _), _)| Rank {
+        let rank = |((gpu, descent), wirelength): ((&&Gpu, _), _)| RankPlacer {
             gpu: Gpu::clone(gpu),
             descent,
             wirelength,
         };
         let ranks = gpus.iter().zip(descents).zip(wirelengths).map(rank).collect();
-        Ok(Rest { bounds, ranks })
+        Ok(BackendParts { bounds, ranks })
     }
 }
 
@@ -119,8 +119,8 @@ impl<T: CudaReal> CudaBackend<T> {
         engine.require_callers_order("a placement")?;
         let peers = engine.peers().clone();
         let _launching = peers.launch_lock();
-        let rest = Rest::new(&gpus(&peers), engine.charge(), netlist)?;
-        CudaBackend::of(engine, rest, netlist)
+        let parts = BackendParts::new(&gpus(&peers), engine.charge(), netlist)?;
+        CudaBackend::of(engine, parts, netlist)
     }
 
     /// As [`CudaBackend::new`], with an engine of its own ([`CudaEngine::on`]) that is made at the
@@ -153,17 +153,21 @@ impl<T: CudaReal> CudaBackend<T> {
         peers.check_reach()?;
         let gpus = gpus(peers);
         let _launching = peers.launch_lock();
-        let (rest, engine) = Gpu::join(
-            || Rest::new(&gpus, &charge, netlist),
+        let (parts, engine) = Gpu::in_parallel(
+            || BackendParts::new(&gpus, &charge, netlist),
             || CudaEngine::on_peers(peers, charge.clone(), options),
         );
-        CudaBackend::of(engine?, rest?, netlist)
+        CudaBackend::of(engine?, parts?, netlist)
     }
 
-    fn of(engine: CudaEngine<T>, rest: Rest<T>, netlist: &Netlist) -> Result<Self, EngineError> {
-        let Rest { bounds, ranks } = rest;
+    fn of(
+        engine: CudaEngine<T>,
+        parts: BackendParts<T>,
+        netlist: &Netlist,
+    ) -> Result<Self, EngineError> {
+        let BackendParts { bounds, ranks } = parts;
         let [nx, ny] = engine.charge().stacked_bins();
-        let branch = |rank: &Rank<T>| Branch::new(&rank.gpu);
+        let branch = |rank: &RankPlacer<T>| Branch::new(&rank.gpu);
         Ok(CudaBackend {
             proposals: Captured::New,
             untimed: 0,

@@ -26,7 +26,7 @@ use crate::cuda::device::bindings::place::{
 use crate::cuda::device::constants::{DESCENT_NUMBERS as NUMBERS, DESCENT_SUMS as SUMS};
 use crate::cuda::device::{
     Array, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel, Overlap,
-    Pinned, Unused, check_aligned, check_length, grid_of,
+    Pinned, Resource, check_aligned, check_length, grid_of,
 };
 use std::mem::offset_of;
 use std::ops::Range;
@@ -547,7 +547,7 @@ impl<T: CudaReal> Drop for Descent<T> {
         if self.sending {
             let sent = std::mem::take(&mut self.sent);
             // SAFETY: memory of the host, which nothing reads after the copy enqueued last.
-            unsafe { self.gpu.free(Unused::Other(Box::new(move || drop(sent)))) };
+            unsafe { self.gpu.free(Resource::Other(Box::new(move || drop(sent)))) };
         }
     }
 }

@@ -113,7 +113,7 @@ impl<T: CudaReal> DeviceNets<T> {
 
 /// The order of a netlist's nets and pins on the device.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(super) struct NetLayout {
     /// Net of the netlist at every place, small ones first.
     net: Arc<Vec<u32>>,
     small: usize,
@@ -127,7 +127,7 @@ pub(super) struct Layout {
     pub(super) smooth_pins: usize,
 }
 
-impl Layout {
+impl NetLayout {
     pub(super) fn new(netlist: &Netlist) -> Self {
         let degree = |net: u32| netlist.pins_of(net as usize).len();
         let (mut net, wide): (Vec<u32>, Vec<u32>) =
@@ -149,7 +149,7 @@ impl Layout {
         let mut place_of = vec![0; net.len()];
         net.iter().zip(&net_start).for_each(|(&e, &start)| place_of[e as usize] = start);
         let smooth_pins = net_start[netlist.smooth()] as usize;
-        Layout { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
+        NetLayout { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
     }
 
     /// Place of pin `pin` of net `e`.
@@ -317,7 +317,7 @@ mod tests {
     use crate::design::Design;
 
     #[cfg(feature = "cli")]
-    fn degrees_of_small(layout: &Layout) -> Vec<u32> {
+    fn degrees_of_small(layout: &NetLayout) -> Vec<u32> {
         layout.net_start[..=layout.small].windows(2).map(|w| w[1] - w[0]).collect()
     }
 
@@ -327,7 +327,7 @@ mod tests {
         use crate::cli::generate::{Spec, generate};
         let design = generate(&Spec::with_cells(3000)).unwrap();
         let netlist = Netlist::from_design(&design, 30).unwrap();
-        let layout = Layout::new(&netlist);
+        let layout = NetLayout::new(&netlist);
         let pins_of = |e| netlist.pins_of(e).map(move |pin| (e, pin));
         let all_pins = (0..netlist.nets()).flat_map(pins_of);
         let mut places: Vec<u32> =
@@ -336,7 +336,7 @@ mod tests {
         assert!(places.iter().enumerate().all(|(k, &place)| place as usize == k));
         assert!(netlist.smooth() < netlist.nets());
         assert_eq!(layout.small, netlist.smooth(), "no net of less than 30 pins is wide");
-        let all = Layout::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
+        let all = NetLayout::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
         let degrees: Vec<u32> = all.net_start.windows(2).map(|w| w[1] - w[0]).collect();
         assert!(all.small < degrees.len());
         assert!(degrees[..all.small].iter().all(|d| *d <= 128));
@@ -380,7 +380,7 @@ mod tests {
         use crate::cli::generate::{Spec, generate};
         let design = generate(&Spec::with_cells(3000)).unwrap();
         let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
-        let layout = Layout::new(&netlist);
+        let layout = NetLayout::new(&netlist);
         // Wide nets and chunks: several of each to an interval, too.
         let (wide, chunks) = (netlist.nets() - layout.small, layout.chunk.len() - 1);
         let mut lists = layout.lists(&netlist);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     /// Of nets in an order of their own with so many pins each.
-    fn layout_of(pins: &[u32]) -> Layout {
+    fn layout_of(pins: &[u32]) -> NetLayout {
         let end = |end: &mut u32, pins: &u32| {
             *end += pins;
             Some(*end)
@@ -427,7 +427,7 @@ mod tests {
         let net_start = Vec::from_iter([0].into_iter().chain(pins.iter().scan(0, end)));
         let (net, place_of) = (Arc::default(), Vec::new());
         let chunk = vec![[0; 2]];
-        Layout { net, small: 1, chunk, net_start, place_of, smooth_pins: 0 }
+        NetLayout { net, small: 1, chunk, net_start, place_of, smooth_pins: 0 }
     }
 
     #[test]
@@ -461,7 +461,7 @@ mod tests {
     fn a_netlist_without_nets_has_a_layout() {
         let design = Design { nets: Some(Default::default()), ..Design::default() };
         let netlist = Netlist::from_design(&design, 100).unwrap();
-        let layout = Layout::new(&netlist);
+        let layout = NetLayout::new(&netlist);
         assert_eq!((layout.chunk, layout.net_start), (vec![[0; 2]], vec![0]));
     }
 }

@@ -8,7 +8,7 @@
 //! every run, and for any number of devices, of which each takes an interval of the nets and makes
 //! the sums of the cells in its share ([`BodyDivision`]).
 
-use super::nets::{DeviceNets, Layout, WARP};
+use super::nets::{DeviceNets, NetLayout, WARP};
 use crate::cuda::bodies::BodyDivision;
 use crate::cuda::device::bindings::place::{
     Average, LengthSums, NetLists, Piece, PinGradients, WirelengthGather, WirelengthHuge,
@@ -107,7 +107,7 @@ impl<T: CudaReal> CudaWirelength<T> {
             });
         }
         check_pins(netlist.pins())?;
-        let layout = Layout::new(netlist);
+        let layout = NetLayout::new(netlist);
         let lists = layout.lists(netlist);
         let parts = Arc::new(gpus[0].zeros(2 * lists.sums as usize)?);
         let division = BodyDivision::new(cells, bodies);
@@ -232,15 +232,15 @@ impl<T: CudaReal> CudaWirelength<T> {
         };
         // SAFETY: bodies of pins are below `cells`, at most the pairs of corners (`on_each` and
         // here); nets below `smooth` have their pins below the length of every pin_gradient; a
-        // chunk has at most WARP nets and CHUNK_PINS pins (`Layout`); the first rank's `parts` have
-        // two values per interval of all ranks.
+        // chunk has at most WARP nets and CHUNK_PINS pins (`NetLayout`); the first rank's `parts`
+        // have two values per interval of all ranks.
         let of_all = || unsafe { self.lengths_and_pins.launch(&self.gpu, &arguments) };
         let Some(huge) = &self.huge else { return of_all() };
         let (pieces, found, intervals) =
             ((&huge.pieces).into(), (&huge.found).into(), self.lists.sums);
         // SAFETY: there is a block for each of `pieces`, of which `found` has two averages each;
-        // their nets, pins and places among the sums are this rank's (`Layout::pieces`); the rest
-        // as above.
+        // their nets, pins and places among the sums are this rank's (`NetLayout::pieces`); the
+        // rest as above.
         let of_pieces = || unsafe {
             let first = WirelengthPieces { nets, corners, gamma, smooth, pieces, found };
             huge.sums.launch(&self.gpu, &first)?;
@@ -259,7 +259,7 @@ impl<T: CudaReal> CudaWirelength<T> {
         };
         // SAFETY: a net has pieces or is among the others; either side writes gradients at its own
         // nets' pins and its own sums.
-        unsafe { huge.branch.join(&mut (), |()| of_pieces(), |()| of_all()) }
+        unsafe { huge.branch.fork(&mut (), |()| of_pieces(), |()| of_all()) }
     }
 
     /// Enqueues the sums over the pins of the cells in this rank's share, and on the first rank
@@ -291,9 +291,10 @@ impl<T: CudaReal> CudaWirelength<T> {
             gx,
             gy,
         };
-        // SAFETY: body_start has one value more than there are cells, and the pins in body_pin belong to nets of the weighted average, each of
-        // which has a pair in pin_gradient; `parts` have two values per interval, `partial` per
-        // block that adds them, whose ticket is zero between launches.
+        // SAFETY: body_start has one value more than there are cells, and the pins in body_pin
+        // belong to nets of the weighted average, each of which has a pair in pin_gradient; `parts`
+        // have two values per interval, `partial` per block that adds them, whose ticket is zero
+        // between launches.
         unsafe { self.gather.launch_as(&self.gpu, config, &arguments) }
     }
 

@@ -64,12 +64,12 @@ pub(in crate::cuda) fn lend<T: CudaReal, R>(
     energy: &mut DeviceVec<f64>,
     body: impl FnOnce(&mut Fields<T>) -> R,
 ) -> R {
-    fn again<E: DeviceValue>(memory: &mut DeviceVec<E>) -> DeviceVec<E> {
+    fn borrowed<E: DeviceValue>(memory: &mut DeviceVec<E>) -> DeviceVec<E> {
         // SAFETY: the same memory, borrowed exclusively for as long as this lives; it is given up
         // below instead of dropped.
         unsafe { DeviceVec::from_raw(memory.gpu(), *memory.address(), memory.len()) }
     }
-    let ([potential, field_x, field_y], energy) = (maps.map(again), again(energy));
+    let ([potential, field_x, field_y], energy) = (maps.map(borrowed), borrowed(energy));
     let mut fields = ManuallyDrop::new(Fields { potential, field_x, field_y, energy });
     let outcome = body(&mut fields);
     let Fields { potential, field_x, field_y, energy } = ManuallyDrop::into_inner(fields);

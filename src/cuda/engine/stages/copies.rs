@@ -1,7 +1,7 @@
 //! Arrays of the host's and the caller's, to the stages and from them. Several ranks take positions
 //! from the first, and bring forces to it.
 
-use super::{COLLECT, Command, FORCE, PositionsIn, Rank, Stages};
+use super::{COLLECT, Command, FORCE, PositionsIn, RankStages, Stages};
 use crate::cuda::bodies::{Bodies, DensityReport, Outputs, RawStatistics};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, check_length,
@@ -23,7 +23,7 @@ impl<T: CudaReal> Stages<T> {
         if self.is_shared() {
             return self.enqueue(&Self::density(false));
         }
-        let Rank { bodies, density, .. } = &mut self.ranks[0];
+        let RankStages { bodies, density, .. } = &mut self.ranks[0];
         density.run(bodies, layout, corners, self.centered.of_mut(0))?;
         self.positions_in = PositionsIn::Callers;
         Ok(())
@@ -35,7 +35,7 @@ impl<T: CudaReal> Stages<T> {
         layout: Layout,
         positions: DeviceSlice<'_, T>,
     ) -> Result<(), CudaError> {
-        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
         match layout {
             Layout::Pairs => gpu.copy(positions, corners)?,
             Layout::Halves => {
@@ -59,7 +59,7 @@ impl<T: CudaReal> Stages<T> {
             self.enqueue(&FORCE)?;
             self.enqueue(&COLLECT)?;
         }
-        let Rank { bodies, force, corners, forces, energy: found, .. } = &mut self.ranks[0];
+        let RankStages { bodies, force, corners, forces, energy: found, .. } = &mut self.ranks[0];
         let outputs = Outputs { gradient, energy: energy.map(|energy| (&*found, energy)) };
         let Some(several) = &self.several else {
             let field = (self.fields[1].of(0), self.fields[2].of(0));
@@ -112,7 +112,7 @@ impl<T: CudaReal> Stages<T> {
 
     /// Brings own corners to slot order, or from there to the caller's; for one rank.
     pub(in super::super) fn use_slots(&mut self, in_slots: bool) -> Result<(), CudaError> {
-        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
         let from = if in_slots { bodies.id_of() } else { bodies.slot_of()? };
         bodies.rearrange_pairs(from, corners, &mut self.moved)?;
         // Corners stay where they are in memory: graphs hold their address.
@@ -124,7 +124,7 @@ impl<T: CudaReal> Stages<T> {
     /// Corners from x and y of the host, in the caller's order, on all ranks.
     pub(in super::super) fn receive(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
         let in_slots = self.in_slots();
-        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
         let (mut to_x, mut to_y) = self.moved.split_at_mut(bodies.len());
         gpu.write(x, to_x.reborrow())?;
         gpu.write(y, to_y.reborrow())?;
@@ -136,7 +136,7 @@ impl<T: CudaReal> Stages<T> {
     /// Like [`Stages::receive`], from pairs.
     pub(in super::super) fn receive_pairs(&mut self, pairs: &[T]) -> Result<(), CudaError> {
         let in_slots = self.in_slots();
-        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
         if in_slots {
             gpu.write(pairs, &mut self.moved)?;
             return bodies.rearrange_pairs(bodies.id_of(), &self.moved, corners);
@@ -151,7 +151,7 @@ impl<T: CudaReal> Stages<T> {
         x: &DeviceVec<T>,
         y: &DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        let Rank { bodies, corners, .. } = &mut self.ranks[0];
+        let RankStages { bodies, corners, .. } = &mut self.ranks[0];
         bodies.join(None, (x, y), corners)?;
         self.copy_positions()
     }
@@ -161,7 +161,7 @@ impl<T: CudaReal> Stages<T> {
         self.enqueue(&COLLECT)?;
         self.wait_for_ranks()?;
         let in_slots = self.in_slots();
-        let Rank { gpu, bodies, forces, .. } = &self.ranks[0];
+        let RankStages { gpu, bodies, forces, .. } = &self.ranks[0];
         let (mut from_x, mut from_y) = self.moved.split_at_mut(bodies.len());
         let from = if in_slots { Some(bodies.slot_of()?) } else { None };
         bodies.split(from, forces, (from_x.reborrow(), from_y.reborrow()))?;
@@ -207,7 +207,7 @@ impl<T: CudaReal> Stages<T> {
     pub(in super::super) fn report(&mut self) -> Result<DensityReport, CudaError> {
         self.wait_for_ranks()?;
         let (mut all, in_slots) = (RawStatistics::default(), self.in_slots());
-        for Rank { bodies, density, corners, .. } in &mut self.ranks {
+        for RankStages { bodies, density, corners, .. } in &mut self.ranks {
             let slots = in_slots.then_some(&*corners);
             all = all.and(density.raw(bodies, slots)?);
         }
@@ -237,7 +237,7 @@ impl<T: CudaReal> Stages<T> {
         take: impl FnMut(usize, DensityReport),
     ) -> Result<(), CudaError> {
         let in_slots = self.in_slots();
-        let Rank { bodies, density, corners, .. } = &mut self.ranks[0];
+        let RankStages { bodies, density, corners, .. } = &mut self.ranks[0];
         let slots = in_slots.then_some(&*corners);
         density.report_regions(bodies, slots, take)
     }

@@ -10,8 +10,8 @@
 //! makes ρ. The maps lie at one address for all ranks, rows in their owner's memory
 //! ([`SharedMap`]): the solve by slabs leaves the fields there, and a body that reaches into
 //! another rank's rows reads them over the link. The force on a body goes to the rank that has it
-//! in its share ([`BodyDivision`]), for good, and that moves it: the position goes from there to the
-//! rank that works on it. Shares are intervals of the bodies' order in the charge; where bodies
+//! in its share ([`BodyDivision`]), for good, and that moves it: the position goes from there to
+//! the rank that works on it. Shares are intervals of the bodies' order in the charge; where bodies
 //! that follow one another stand together, as fillers do, most are worked on by the rank that has
 //! them, and little goes over the link.
 //!
@@ -99,7 +99,7 @@ const COLLECT: [Command; 3] = [Command::Barrier, Command::CollectForces, Command
 
 /// Bodies of a rank, and what works on them. Arrays of bodies hold a pair (x, y) for each of all
 /// bodies.
-pub(super) struct Rank<T: CudaReal> {
+pub(super) struct RankStages<T: CudaReal> {
     gpu: Gpu,
     pub(super) bodies: Bodies<T>,
     pub(super) density: Density<T>,
@@ -129,7 +129,7 @@ struct Several<T: CudaReal> {
 /// Where the current positions are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PositionsIn {
-    /// In [`Rank::corners`], in the caller's order.
+    /// In [`RankStages::corners`], in the caller's order.
     Own,
     /// There, in slot order, as forces are then too.
     Slots,
@@ -140,7 +140,7 @@ pub(super) enum PositionsIn {
 /// Memory and kernels of all ranks for one charge.
 pub(super) struct Stages<T: CudaReal> {
     pub(super) peers: Peers,
-    pub(super) ranks: Vec<Rank<T>>,
+    pub(super) ranks: Vec<RankStages<T>>,
     several: Option<Several<T>>,
     blocks: BodyDivision,
     /// The first bin of each rank, and their number: those of which it makes ρ.
@@ -188,7 +188,7 @@ impl<T: CudaReal> Stages<T> {
             let (corners, forces) = (pairs()?, pairs()?);
             let energy = gpu.zeros(with_total(regions))?;
             let gpu = gpu.clone();
-            Ok((Rank { gpu, bodies, density, force, corners, forces, energy }, worker))
+            Ok((RankStages { gpu, bodies, density, force, corners, forces, energy }, worker))
         })?;
         let (ranks, worker): (Vec<_>, Vec<_>) = made.into_iter().unzip();
         let blocks = BodyDivision::new(charge.movable(), charge.bodies());
@@ -353,7 +353,7 @@ impl<T: CudaReal> Stages<T> {
             None if command.is_between_ranks() => return Ok(()),
             several => several.as_ref(),
         };
-        let Rank { gpu, bodies, density, force, corners, forces, energy } = &mut ranks[rank];
+        let RankStages { gpu, bodies, density, force, corners, forces, energy } = &mut ranks[rank];
         let here = match self.positions_in {
             PositionsIn::Own => Some((Layout::Pairs.into(), &*corners)),
             PositionsIn::Slots => Some((PositionLayout::Slots, &*corners)),
@@ -366,9 +366,9 @@ impl<T: CudaReal> Stages<T> {
                 let Some((blocks, config)) = launch else { return Ok(()) };
                 let arguments = SpreadPositions { blocks, all: several.positions(rank) };
                 let send = &several.send_positions[rank];
-                // SAFETY: every rank's corners hold a pair for each body, are replaced once all ranks have
-                // been waited for, can be reached from here (`Peers::open`), and are read after a
-                // barrier.
+                // SAFETY: every rank's corners hold a pair for each body, are replaced once all
+                // ranks have been waited for, can be reached from here (`Peers::open`), and are
+                // read after a barrier.
                 unsafe { send.launch_as(peers.gpu(rank), config, &arguments) }
             }
             (Command::CopyPositions, _) if rank > 0 => {
@@ -378,7 +378,7 @@ impl<T: CudaReal> Stages<T> {
             (Command::CollectForces, _) if rank == 0 => {
                 let count = ranks.len();
                 let (first, others) = ranks.split_first_mut().expect("a rank at least");
-                let collect = |(k, other): (usize, &Rank<T>)| {
+                let collect = |(k, other): (usize, &RankStages<T>)| {
                     blocks.share(k + 1, count).into_iter().try_for_each(|Range { start, end }| {
                         let from = other.forces.slice(2 * start..2 * end);
                         let to = first.forces.slice_mut(2 * start..2 * end);
@@ -461,7 +461,7 @@ impl<T: CudaReal> Stages<T> {
 
     /// Returns the forces that [`Command::PlacerForce`] leaves on a rank.
     pub(super) fn forces(&self, rank: usize) -> Result<BodyForces<'_, T>, CudaError> {
-        let Rank { bodies, force, forces, .. } = &self.ranks[rank];
+        let RankStages { bodies, force, forces, .. } = &self.ranks[rank];
         match self.several {
             None => force.staged(bodies),
             Some(_) => Ok(BodyForces { values: forces, slot_of: None }),
@@ -478,7 +478,7 @@ impl<T: CudaReal> Stages<T> {
 
     /// Like [`Stages::order`] in slot order; corners follow, and `from` says how.
     pub(super) fn order_slots(&mut self, from: &mut Permutation) -> Result<(), CudaError> {
-        let Rank { bodies, corners, .. } = &mut self.ranks[0];
+        let RankStages { bodies, corners, .. } = &mut self.ranks[0];
         bodies.order_slots(corners, from)
     }
 
@@ -502,7 +502,7 @@ impl<T: CudaReal> Several<T> {
     /// Each of `ranks` has the bodies that it works on by `worker`.
     fn new(
         peers: &Peers,
-        ranks: &[Rank<T>],
+        ranks: &[RankStages<T>],
         worker: Vec<DeviceVec<u8>>,
         blocks: BodyDivision,
         first: &[usize],
@@ -512,7 +512,7 @@ impl<T: CudaReal> Several<T> {
         let bodies = Bodies::together(all, corners, pointers(&worker), blocks);
         let of = pointers(ranks.iter().map(|rank| &rank.forces));
         let forces = AllForces { of, shares: bodies.shares };
-        let send = |rank: &Rank<T>| Kernel::new(&rank.gpu.kernels::<T>("spread")?);
+        let send = |rank: &RankStages<T>| Kernel::new(&rank.gpu.kernels::<T>("spread")?);
         let densities: Vec<&Density<T>> = ranks.iter().map(|rank| &rank.density).collect();
         Ok(Several {
             bodies,

@@ -290,10 +290,10 @@ impl<T: CudaReal> RankState<T> {
             parts: None,
             sine: Some(0),
         };
-        // SAFETY: ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold all row pairs
-        // of its columns, live as long as the solver, which waits for all ranks before it frees
-        // them, and are read in the second pass alone, before the next barrier; or else the target
-        // fits in the rank's own P (`Exchange`).
+        // SAFETY: ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold all
+        // row pairs of its columns, live as long as the solver, which waits for all ranks before it
+        // frees them, and are read in the second pass alone, before the next barrier; or else the
+        // target fits in the rank's own P (`Exchange`).
         unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
@@ -302,9 +302,9 @@ impl<T: CudaReal> RankState<T> {
         let LineKernel { kernel, table, units } = &self.columns;
         let (slabs, table) = (self.slabs[1].clone(), table.into());
         let arguments = ColumnsSlabs { slabs, table, green: self.green, units: *units };
-        // SAFETY: `units` are all of the rank's columns; P and Q hold whole panels of each rank's row
-        // pairs, the parts of the energy a number for every block of every rank; they
-        // live as the panels do, and are read in the third pass alone.
+        // SAFETY: `units` are all of the rank's columns; P and Q hold whole panels of each rank's
+        // row pairs, the parts of the energy a number for every block of every rank; they live as
+        // the panels do, and are read in the third pass alone.
         unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
@@ -319,7 +319,7 @@ impl<T: CudaReal> RankState<T> {
         let first = |rank: &mut &Self| rank.fields_of(0, &maps, &energy);
         // SAFETY: the data goes to Q of other ranks, which none reads before the next barrier, from
         // memory that the second pass alone writes.
-        unsafe { later.branch.join(&mut &*self, send, first) }
+        unsafe { later.branch.fork(&mut &*self, send, first) }
     }
 
     /// Whether a part of that is left for a fourth pass, before which there is a barrier as well.
