@@ -69,7 +69,7 @@ struct Plan {
 };
 static_assert(sizeof(Plan) == (F64 ? 224 : 144), "as in src/cuda");
 
-/// Values that differ between fence regions, read only with PF_REGIONS. Same layout as `RegionTables` in src/cuda.
+/// Values that differ between fence regions, read only with PF_REGIONS.
 struct Regions {
     const u32* starts;    // first slots of the regions' movable cells, fillers, large movable cells and large fillers
     const real* fillers;  // of each region: `filler_w`, `filler_h` and `filler_ratio` of the plan

@@ -219,7 +219,7 @@ __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Reco
     forces.put_large(plan.bodies + k, u32(body.id), force);
 }
 
-/// Factors of the forces of some regions, the one numbered `first` and those after it. `WeightsOf` in src/cuda.
+/// Factors of the forces of some regions, the one numbered `first` and those after it.
 struct Weights {
     u32 first, count;
     real of[MOST_WEIGHTS];

@@ -21,7 +21,7 @@
 //
 // Bytes per body, with v those of a value: order_count reads a corner (2v) and, where corners are the caller's, an
 // index (4), and writes the corner (2v); order_place reads corner and index (2v + 4), and writes the index (4), the
-// other wanted arrays (4 each for slots, 2v for corners), and moves every record (4v in, 4v out).
+// other outputs (4 each for slots, 2v for corners), and moves every record (4v in, 4v out).
 //
 // The order within a tile comes from atomic counters and differs from run to run. Neither
 // the density (integer sums) nor a force (a sum over one body's bins) depends on it.
@@ -316,20 +316,20 @@ __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __rest
     for (u32 at = tiles[size].chunk + thread; at < u32(plan.max_chunks); at += threads) chunks[at] = Chunk{};
 }
 
-/// The results of an order beside the order itself, each null where not wanted. Same layout as in src/cuda.
-struct Wanted {
+/// The results of an order beside the order itself, each null where not asked for. Same layout as in src/cuda.
+struct OrderOutputs {
     u32* slot_of;    // slot of every body
     u32* from;       // slot before of the body in every slot
     real2* corners;  // corners in the new slots
 };
-static_assert(sizeof(Wanted) == 24, "as in src/cuda");
+static_assert(sizeof(OrderOutputs) == 24, "as in src/cuda");
 
 /// Netlist indices and records to their new slots. A block counts its bodies by
 /// tile, then takes as many slots from each cursor.
 __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __restrict__ staged, u32* cursors,
                                              const u32* __restrict__ ids, u32* __restrict__ new_ids,
                                              const Record* __restrict__ records, Record* __restrict__ new_records,
-                                             const Wanted& wanted, const Tile* tiles, bool local,
+                                             const OrderOutputs& outputs, const Tile* tiles, bool local,
                                              const Regions& regions, const AllBodies& ranks) {
     const Histogram histogram = clear_histogram(local ? 2 * all_tiles(plan) : 0);
     if (!local) wait_for_previous();
@@ -401,9 +401,9 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
         }
 #endif
         new_ids[place[k]] = id[k];
-        if (wanted.slot_of) wanted.slot_of[id[k]] = place[k];
-        if (wanted.from) wanted.from[place[k]] = slot;
-        if (wanted.corners && slot < plan.bodies) wanted.corners[place[k]] = corner[k];
+        if (outputs.slot_of) outputs.slot_of[id[k]] = place[k];
+        if (outputs.from) outputs.from[place[k]] = slot;
+        if (outputs.corners && slot < plan.bodies) outputs.corners[place[k]] = corner[k];
     }
 }
 
@@ -422,11 +422,11 @@ PF_KERNEL(1024) order_tiles(const Plan plan, uint2* counts, uint2* cursors, Tile
 }
 
 PF_KERNEL(512, 8 / sizeof(real)) order_place(const Plan plan, const real2* staged, u32* cursors, u32* ids,
-                                             Record* records, u32 half, const Wanted wanted, const Tile* tiles,
+                                             Record* records, u32 half, const OrderOutputs outputs, const Tile* tiles,
                                              Chunk* chunks, int local, const Regions regions PF_ALL_BODIES) {
     const u32 count = plan.bodies + plan.large, other = half ^ 1;
     place_bodies(plan, staged, cursors, ids + half * count, ids + other * count, records + half * plan.records,
-                 records + other * plan.records, wanted, tiles, local != 0, regions, ranks);
+                 records + other * plan.records, outputs, tiles, local != 0, regions, ranks);
     list_chunks(plan, tiles, chunks, other, ranks);
 }
 
@@ -440,9 +440,9 @@ PF_KERNEL(BLOCK) order_move(u32 count, const u32* from, const real* values, real
     if (at < count) moved[at] = values[from[at]];
 }
 
-PF_KERNEL(BLOCK) order_move_pairs(u32 count, const u32* from, const real2* pairs, real2* moved) {
+PF_KERNEL(BLOCK) order_move_pairs(u32 count, const u32* from, const real2* values, real2* moved) {
     const u32 at = blockIdx.x * blockDim.x + threadIdx.x;
-    if (at < count) moved[at] = pairs[from[at]];
+    if (at < count) moved[at] = values[from[at]];
 }
 
 PF_KERNEL(BLOCK) order_join(u32 count, const u32* from, const real* x, const real* y, real2* pairs) {

@@ -37,7 +37,7 @@ __device__ __forceinline__ u32 rank_of_body(const Shares& shares, u32 body) {
     return rank;
 }
 
-/// How bodies are divided among blocks, and which of these run here. Same layout as `RankBlocks` in src/cuda.
+/// How bodies are divided among blocks, and which of these run here.
 struct BodyBlocks {
     u32 cells, bodies;
     u32 cells_each, fillers_each;  // of a group

@@ -93,7 +93,7 @@ PF_KERNEL(BLOCK) reorder_gather(const Input* __restrict__ in, real* __restrict__
 }
 
 /// For real numbers only.
-PF_KERNEL(BLOCK) reorder_wide(const real* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n) {
+PF_KERNEL(BLOCK) reorder_wide(const Input* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n) {
     each_piece(l, m, n, [&](u32 z, u32 i, u32 j, size_t to_even, size_t to_odd) {
         const Pack* source = reinterpret_cast<const Pack*>(in + (size_t(z) * m + i) * n + j);
         Pack low = source[0], high = source[1], even, odd;

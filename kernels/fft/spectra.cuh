@@ -203,7 +203,8 @@ PF_KERNEL(BLOCK, LEAST_BLOCKS) idct_pre(const Input* __restrict__ in, cplx* __re
 #if PF_RANK == 2
 /// The naive form, for comparison: one thread per output, every element of the spectrum read four times.
 PF_KERNEL(BLOCK) dct_post_naive(const cplx* __restrict__ in, real* __restrict__ out, u32 l, u32 m, u32 n,
-                                const cplx*, const cplx* __restrict__ wm, const cplx* __restrict__ wn, int) {
+                                const cplx* wl, const cplx* __restrict__ wm, const cplx* __restrict__ wn,
+                                int cached) {
     const Index c = first_index();
     const u32 v = c.j, h = n / 2 + 1;
     if (v >= n) return;

@@ -12,7 +12,7 @@
 /// Where a rank's signals stand, in units of SIGNAL_WORDS.
 enum Signal : u32 { GENERATION, MISSING, ANNOUNCED };
 
-/// Every rank's signals: same layout as `Addresses` in src/cuda.
+/// Every rank's signals.
 struct Signals {
     u32* of[MOST_RANKS];
 };

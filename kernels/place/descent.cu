@@ -23,18 +23,18 @@
 #include "device/dependent_launch.cuh"
 #include "device/reduce.cuh"
 
-/// `Parameters` in src/cuda. The last four are whole numbers: which v is the current one and
+/// Numbers of an evaluation. The last four are whole numbers: which v is the current one and
 /// which the next, which u and g are the current ones, and the evaluation's number.
 struct Parameters {
     double gamma, lambda, pin_factor, area_factor, step, momentum, v, next_v, turn, number;
 };
 
-/// One value per body and coordinate: `Pair` in src/cuda.
+/// One value per body and coordinate.
 struct Vector {
     real *x, *y;
 };
 
-/// The vectors of a descent: `Addresses` in src/cuda.
+/// The vectors of a descent.
 struct Vectors {
     Vector v[3], u[2], g[2];
 };
@@ -44,7 +44,7 @@ __device__ __forceinline__ Vector one_of(const Vector (&v)[3], double k) {
 }
 __device__ __forceinline__ Vector one_of(const Vector (&v)[2], bool second) { return second ? v[1] : v[0]; }
 
-/// The data that stay the same: `Bodies` in src/cuda.
+/// The data that stay the same.
 struct Bodies {
     const real *high_x, *high_y;  // largest lower-left corner inside the die
     const real* area;

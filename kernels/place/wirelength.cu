@@ -60,17 +60,17 @@ constexpr int NETS_BLOCKS = F64 ? 2 : SEVERAL ? 4 : 6;
 constexpr int NETS_BLOCKS = F64 ? 2 : 4;
 #endif
 
-/// The nets between bodies. Same layout as `NetAddresses` in src/cuda.
+/// The nets between bodies.
 struct Nets {
     const u32* net_start;
     const real* weight;
     const u32* pin_body;
-    const cplx* pin_offset;
+    const real2* pin_offset;
 };
 
 /// Where the gradients of pins go. Same layout as `PinGradients` in src/cuda.
 struct PinGradients {
-    cplx* of[MOST_RANKS];  // every rank's, of all pins
+    real2* of[MOST_RANKS];  // every rank's, of all pins
     Shares shares;
     u32 rank, unused;
 
@@ -427,7 +427,7 @@ __device__ __forceinline__ void leave(Lengths total, u32 at, const NetLists& of,
 /// Small nets stand first, wide ones from `small` on; those below `smooth` take part in WA. `chunk` has the first net
 /// of each chunk and its first pin, and their end. `gamma` is one number; HPWL of every interval goes to `sums`, then
 /// WA.
-PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
+PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const real2* __restrict__ corners, const double* gamma,
                                               u32 small, u32 smooth, const uint2* __restrict__ chunk,
                                               const __grid_constant__ PinGradients gradients,
                                               const __grid_constant__ NetLists of, double* sums) {
@@ -480,7 +480,7 @@ static_assert(PIECE_PINS == Kept::KEPT, "the pins of a piece stay in shared memo
 
 /// The edges of every piece along both axes and, of nets below `smooth`, its sums with respect to them. Grid: a block
 /// for each piece.
-PF_KERNEL(BLOCK, 2) wirelength_pieces(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
+PF_KERNEL(BLOCK, 2) wirelength_pieces(const Nets nets, const real2* __restrict__ corners, const double* gamma,
                                       u32 smooth, const Piece* __restrict__ pieces, Average* found) {
     __shared__ real x[PIECE_PINS], y[PIECE_PINS];
     __shared__ alignas(16) real parts[BLOCK / 32][8];
@@ -520,7 +520,7 @@ __device__ __forceinline__ Average joined(const Average* __restrict__ pieces, u3
 
 /// The lengths of every net with pieces, and the gradient at their pins, from what wirelength_pieces `found`. Grid: a
 /// block for each piece.
-PF_KERNEL(BLOCK, 2) wirelength_huge(const Nets nets, const cplx* __restrict__ corners, const double* gamma,
+PF_KERNEL(BLOCK, 2) wirelength_huge(const Nets nets, const real2* __restrict__ corners, const double* gamma,
                                     u32 smooth, const Piece* __restrict__ pieces, const Average* __restrict__ found,
                                     const __grid_constant__ PinGradients gradients, u32 intervals, double* sums) {
     __shared__ Average whole[2];
@@ -581,7 +581,7 @@ __device__ __forceinline__ void add_lengths(const LengthSums& of) {
 PF_KERNEL(BLOCK) wirelength_gather(const LengthSums lengths, u32 first, u32 cells, u32 light, u32 heavies,
                                    const u32* __restrict__ heavy,
                                    const u32* __restrict__ body_start, const u32* __restrict__ body_pin,
-                                   const cplx* __restrict__ pin_gradient, real* __restrict__ gx,
+                                   const real2* __restrict__ pin_gradient, real* __restrict__ gx,
                                    real* __restrict__ gy) {
     if (blockIdx.x < lengths.blocks) return add_lengths(lengths);
     const u32 block = blockIdx.x - lengths.blocks;

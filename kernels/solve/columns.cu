@@ -31,7 +31,7 @@ __device__ __forceinline__ void solve_columns(const Columns& columns, const cplx
 
 #if PF_PEERS
 PF_KERNEL(THREADS, PF_BLOCKS)
-columns(const __grid_constant__ Slabs slabs, const cplx* table, Green green, u32 units) {
+columns_slabs(const __grid_constant__ Slabs slabs, const cplx* table, Green green, u32 units) {
     solve_columns(SlabColumns{slabs}, table, green, units);
 }
 #else

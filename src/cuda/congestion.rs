@@ -1,8 +1,13 @@
 //! Congestion maps of a placement on a device: `kernels/congestion/congestion.cu`.
 
+use super::device::bindings::congestion::{
+    ArraysMap, ArraysPositions, Axis, Cells, CongestionCells, CongestionFinish,
+    CongestionIntegrate, CongestionLargeNets, CongestionMacros, CongestionNets, Finish, Grid,
+    Macros, NetSums, Nets, Sums,
+};
 use super::device::{
-    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel,
-    KernelArgument, MOST_BLOCKS, blocks_for, check_length,
+    Array, BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel,
+    MOST_BLOCKS, Pointer, blocks_for, check_length,
 };
 use crate::congestion::{
     CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
@@ -38,9 +43,17 @@ pub struct CudaCongestion {
     gpu: Gpu,
     bins: [usize; 2],
     options: CongestionOptions,
-    tables: DeviceTables,
-    scales: Scales,
     kernels: Kernels,
+    /// Arguments of the kernels, without the positions.
+    grid: Grid,
+    nets: Nets,
+    cells: Cells,
+    macros: Macros,
+    finish: Finish,
+    /// The memory that they lead to, that of positions, sums and maps left out.
+    _tables: DeviceTables,
+    /// Nets of few pins, and the others.
+    order: [DeviceVec<u32>; 2],
     /// Where the design has the nodes, and where a caller has them if not as doubles of all of
     /// them.
     home: [DeviceVec<f64>; 2],
@@ -52,149 +65,32 @@ pub struct CudaCongestion {
     maps: DeviceVec<f64>,
 }
 
-/// [`Tables`] in device memory.
+/// Arrays that do not change while nodes move.
+#[derive(Default)]
 struct DeviceTables {
-    /// Edges of the bins; `grid` has their addresses.
-    _edges: [DeviceVec<f64>; 2],
-    grid: Grid,
-    net_start: DeviceVec<u32>,
-    net_weight: DeviceVec<f64>,
-    pin_node: DeviceVec<u32>,
-    pin_offset: DeviceVec<f64>,
-    size: DeviceVec<f64>,
-    node_pins: DeviceVec<u32>,
-    macros: DeviceVec<u32>,
-    halo: DeviceVec<f64>,
-    /// Nets of few pins, and the others.
-    order: [DeviceVec<u32>; 2],
+    integers: Vec<DeviceVec<u32>>,
+    numbers: Vec<DeviceVec<f64>>,
 }
 
-/// Integers per unit of each sum.
-struct Scales {
-    least: [f64; 2],
-    wires: f64,
-    pins: f64,
-    density: f64,
-    utilization: f64,
-    macros: f64,
+impl DeviceTables {
+    fn integers(&mut self, gpu: &Gpu, values: &[u32]) -> Result<Pointer<u32>, CudaError> {
+        self.integers.push(gpu.upload(values)?);
+        Ok(self.integers.last().map_or(Pointer::NULL, Pointer::from))
+    }
+
+    fn numbers(&mut self, gpu: &Gpu, values: &[f64]) -> Result<Pointer<f64>, CudaError> {
+        self.numbers.push(gpu.upload(values)?);
+        Ok(self.numbers.last().map_or(Pointer::NULL, Pointer::from))
+    }
 }
 
 struct Kernels {
-    nets: Kernel,
-    large_nets: Kernel,
-    cells: Kernel,
-    macros: Kernel,
-    integrate: Kernel,
-    finish: Kernel,
-}
-
-/// `Axis` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Axis {
-    edges: CUdeviceptr,
-    per_bin: f64,
-    mean: f64,
-    bins: u32,
-    unused: u32,
-}
-
-/// `Grid` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Grid {
-    x: Axis,
-    y: Axis,
-    but_the_last: u32,
-    convention: u32,
-}
-
-/// `Sums` in `kernels/congestion/congestion.cu`: of bins, and second differences.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Sums([CUdeviceptr; 2]);
-
-/// `Nets` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Nets {
-    /// First pins, weights, nodes and offsets of pins, sizes of nodes, x and y.
-    addresses: [CUdeviceptr; 7],
-    wires_scale: f64,
-    pins_scale: f64,
-    least: [f64; 2],
-}
-
-/// `NetSums` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct NetSums {
-    wires: Sums,
-    within: CUdeviceptr,
-    pins: CUdeviceptr,
-}
-
-/// `Cells` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Cells {
-    /// Sizes, x, y and pins of nodes.
-    addresses: [CUdeviceptr; 4],
-    density: Sums,
-    pin_utilization: Sums,
-    density_scale: f64,
-    pins_scale: f64,
-    count: u32,
-    unused: u32,
-}
-
-/// `Macros` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Macros {
-    /// Sizes, x and y of nodes; nodes and halos of macros.
-    addresses: [CUdeviceptr; 5],
-    sums: Sums,
-    scale: f64,
-    count: u32,
-    unused: u32,
-}
-
-/// `Finish` in `kernels/congestion/congestion.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Finish {
-    nets: NetSums,
-    density: Sums,
-    pin_utilization: Sums,
-    macros: Sums,
-    /// Units of wires, pins, density, pin utilization and macros.
-    units: [f64; 5],
-    capacity: [f64; 2],
-    wire_percent: f64,
-    pin_capacity: f64,
-    maps: CUdeviceptr,
-}
-
-// SAFETY: addresses and numbers in C order without padding, as the kernels declare them.
-unsafe impl KernelArgument for Grid {}
-// SAFETY: as above.
-unsafe impl KernelArgument for Nets {}
-// SAFETY: as above.
-unsafe impl KernelArgument for NetSums {}
-// SAFETY: as above.
-unsafe impl KernelArgument for Cells {}
-// SAFETY: as above.
-unsafe impl KernelArgument for Macros {}
-// SAFETY: as above.
-unsafe impl KernelArgument for Finish {}
-
-/// Where each sum lies among all of them.
-struct Layout {
-    nets: NetSums,
-    density: Sums,
-    pin_utilization: Sums,
-    macros: Sums,
+    nets: Kernel<CongestionNets>,
+    large_nets: Kernel<CongestionLargeNets>,
+    cells: Kernel<CongestionCells>,
+    macros: Kernel<CongestionMacros>,
+    integrate: Kernel<CongestionIntegrate>,
+    finish: Kernel<CongestionFinish>,
 }
 
 /// Numbers of an entry of the sums, all sums together: wires of bins and their differences, wires
@@ -213,33 +109,115 @@ impl CudaCongestion {
         grid: &RoutingGrid,
         options: &CongestionOptions,
     ) -> Result<Self, CudaCongestionError> {
-        options.checked_capacity()?;
+        let capacity = options.checked_capacity()?;
         let tables = Tables::of(design, grid, options.convention).map_err(CongestionError::from)?;
-        let scales = Scales {
-            least: tables.least,
-            wires: tables.wires_scale,
-            pins: tables.pins_scale,
-            density: tables.density_scale,
-            utilization: tables.utilization_scale,
-            macros: tables.macros_scale,
-        };
         let bins = [grid.nx(), grid.ny()];
-        let tables = DeviceTables::new(gpu, grid, options.convention, &tables)?;
         let entries = (bins[0] + 1) * (bins[1] + 1);
+        let sums = gpu.zeros(NUMBERS * entries)?;
+        let maps = gpu.zeros(MAPS * bins[0] * bins[1])?;
+        let mut next = *sums.address();
+        let mut take = |numbers: usize| {
+            let at = next;
+            next += (numbers * entries * size_of::<u64>()) as CUdeviceptr;
+            Pointer::at(at)
+        };
+        let mut sums_of = |numbers| Sums { bins: take(numbers), differences: take(numbers) };
+        let (wires, density) = (sums_of(2), sums_of(1));
+        let (pin_utilization, macro_sums) = (sums_of(1), sums_of(1));
+        let net_sums = NetSums { wires, within: take(2), pins: take(2) };
+        let mut memory = DeviceTables::default();
+        let mut axis = |edges: &[f64], (per_bin, mean): (Option<f64>, f64)| {
+            let (bins, per_bin) = (edges.len() as u32 - 1, per_bin.unwrap_or(0.0));
+            let edges = memory.numbers(gpu, edges)?;
+            Ok::<_, CudaError>(Axis { edges, per_bin, mean, bins, unused: 0 })
+        };
+        let [along_x, along_y] = grid.widths();
+        let device_grid = Grid {
+            x: axis(grid.x_edges(), along_x)?,
+            y: axis(grid.y_edges(), along_y)?,
+            but_the_last: u32::from(options.convention == Convention::CircuitNet),
+            convention: options.convention as u32,
+        };
+        let size = memory.numbers(gpu, &tables.size)?;
+        let (x, y) = (Pointer::NULL, Pointer::NULL);
+        let [least_x, least_y] = tables.least;
+        let nets = Nets {
+            start: memory.integers(gpu, &tables.net_start)?,
+            weight: memory.numbers(gpu, &tables.net_weight)?,
+            pin_node: memory.integers(gpu, &tables.pin_node)?,
+            pin_offset: memory.numbers(gpu, &tables.pin_offset)?,
+            size,
+            x,
+            y,
+            wires_scale: tables.wires_scale,
+            pins_scale: tables.pins_scale,
+            least_x,
+            least_y,
+        };
+        let cells = Cells {
+            size,
+            x,
+            y,
+            pins: memory.integers(gpu, &tables.node_pins)?,
+            density,
+            pin_utilization,
+            density_scale: tables.density_scale,
+            pins_scale: tables.utilization_scale,
+            count: tables.node_pins.len() as u32,
+            unused: 0,
+        };
+        let macros = Macros {
+            size,
+            x,
+            y,
+            node: memory.integers(gpu, &tables.macros)?,
+            halo: memory.numbers(gpu, &tables.halo)?,
+            sums: macro_sums,
+            scale: tables.macros_scale,
+            count: tables.macros.len() as u32,
+            unused: 0,
+        };
+        let finish = Finish {
+            nets: net_sums,
+            density,
+            pin_utilization,
+            macros: macro_sums,
+            wires_unit: 1.0 / tables.wires_scale,
+            pins_unit: 1.0 / tables.pins_scale,
+            density_unit: 1.0 / tables.density_scale,
+            utilization_unit: 1.0 / tables.utilization_scale,
+            macros_unit: 1.0 / tables.macros_scale,
+            horizontal: capacity.map_or(1.0, |c| c.horizontal),
+            vertical: capacity.map_or(1.0, |c| c.vertical),
+            wire_percent: capacity.map_or(0.0, |c| 100.0 * c.wire_width()),
+            pin_capacity: DREAMPLACE_PIN_CAPACITY,
+            maps: (&maps).into(),
+        };
+        let pins = |net: &u32| {
+            let net = *net as usize;
+            tables.net_start[net + 1] - tables.net_start[net]
+        };
+        let (few, many): (Vec<u32>, Vec<u32>) =
+            (0..tables.net_weight.len() as u32).partition(|net| pins(net) <= MOST_PINS_OF_A_THREAD);
         let places = || -> Result<[DeviceVec<f64>; 2], CudaError> {
             Ok([gpu.upload(&design.placement.x)?, gpu.upload(&design.placement.y)?])
         };
         let all: Vec<u32> = (0..design.nodes.len() as u32).collect();
         let movable: Vec<u32> = design.movable().map(|node| node as u32).collect();
         Ok(CudaCongestion {
+            kernels: Kernels::new(gpu, [few.len(), many.len()], [cells.count, macros.count], bins)?,
+            grid: device_grid,
+            nets,
+            cells,
+            macros,
+            finish,
+            _tables: memory,
+            order: [gpu.upload(&few)?, gpu.upload(&many)?],
             home: places()?,
             at: places()?,
             nodes: [gpu.upload(&all)?, gpu.upload(&movable)?],
-            kernels: Kernels::new(gpu, &tables, bins)?,
-            tables,
-            scales,
-            sums: gpu.zeros(NUMBERS * entries)?,
-            maps: gpu.zeros(MAPS * bins[0] * bins[1])?,
+            sums,
+            maps,
             gpu: gpu.clone(),
             bins,
             options: *options,
@@ -248,7 +226,7 @@ impl CudaCongestion {
 
     /// Returns the number of nodes that have a position.
     pub fn nodes(&self) -> usize {
-        self.tables.node_pins.len()
+        self.cells.count as usize
     }
 
     /// Enqueues the maps with all nodes, or the movable ones, at `x` and `y`, lower-left corners in
@@ -271,96 +249,52 @@ impl CudaCongestion {
             self.gpu.check_own(of.gpu())?;
         }
         if T::PRECISION == Precision::F64 && nodes.len() == all.len() {
-            return self.enqueue_at([*x.address(), *y.address()]);
+            return self.enqueue_at([x, y].map(|at| Pointer::at(*at.address())));
         }
         let unit = self.gpu.kernels::<T>("arrays")?;
-        let place = Kernel::new(&unit, "arrays_positions", blocks_for(nodes.len()))?;
+        let place = Kernel::new(&unit)?.with(blocks_for(nodes.len()));
         let count = nodes.len() as u32;
         for ((from, home), at) in [x, y].iter().zip(&self.home).zip(&mut self.at) {
             self.gpu.copy(home, &mut *at)?;
-            // SAFETY: the arguments are those of arrays_positions in kernels/congestion/arrays.cu:
-            // as many positions as `nodes`, which are numbers of nodes, and `at` has one of every
-            // node.
-            unsafe { place.launch(&self.gpu, &[&*at, from, nodes, &count]) }?;
+            let (to, from, nodes) = ((&*at).into(), from.into(), nodes.into());
+            // SAFETY: there are as many positions as `nodes`, which are numbers of nodes, and `at`
+            // has one of every node.
+            unsafe { place.launch(&self.gpu, &ArraysPositions { to, from, nodes, count }) }?;
         }
-        let at = self.at.each_ref().map(|at| *at.address());
-        self.enqueue_at(at)
+        self.enqueue_at(self.at.each_ref().map(Pointer::from))
     }
 
     /// Enqueues the maps with a double of every node at both addresses.
-    fn enqueue_at(&mut self, [x, y]: [CUdeviceptr; 2]) -> Result<(), CudaError> {
+    fn enqueue_at(&mut self, [x, y]: [Pointer<f64>; 2]) -> Result<(), CudaError> {
         self.gpu.clear(&mut self.sums)?;
-        let Layout { nets: net_sums, density, pin_utilization, macros: macro_sums } = self.layout();
-        let (tables, scales, kernels) = (&self.tables, &self.scales, &self.kernels);
-        let at = |values: &DeviceVec<u32>| *values.address();
-        let size = *tables.size.address();
-        let nets = Nets {
-            addresses: [
-                at(&tables.net_start),
-                *tables.net_weight.address(),
-                at(&tables.pin_node),
-                *tables.pin_offset.address(),
-                size,
-                x,
-                y,
-            ],
-            wires_scale: scales.wires,
-            pins_scale: scales.pins,
-            least: scales.least,
-        };
-        let cells = Cells {
-            addresses: [size, x, y, at(&tables.node_pins)],
-            density,
-            pin_utilization,
-            density_scale: scales.density,
-            pins_scale: scales.utilization,
-            count: self.nodes() as u32,
-            unused: 0,
-        };
-        let macros = Macros {
-            addresses: [size, x, y, at(&tables.macros), *tables.halo.address()],
-            sums: macro_sums,
-            scale: scales.macros,
-            count: tables.macros.len() as u32,
-            unused: 0,
-        };
-        let [few, many] = &tables.order;
-        let count = few.len() as u32;
-        // SAFETY: the arguments are those of the kernels in kernels/congestion/congestion.cu. Nets,
-        // pins and nodes are those of a design whose columns fit together (`Tables::of`), with a
-        // position each (checked above); orders name nets, and macros nodes; sums have an entry for
-        // every bin and one more along each axis (`layout`).
+        let CudaCongestion { gpu, kernels, grid, finish, .. } = &*self;
+        let (grid, sums, of) = (*grid, finish.nets, *finish);
+        let nets = Nets { x, y, ..self.nets };
+        let cells = CongestionCells { grid, cells: Cells { x, y, ..self.cells } };
+        let macros = CongestionMacros { grid, macros: Macros { x, y, ..self.macros } };
+        let [few, many] = &self.order;
+        let (order, count) = (few.into(), few.len() as u32);
+        // SAFETY: nets, pins and nodes are those of a design whose columns fit together
+        // (`Tables::of`), with a position each (checked above); orders name nets, and macros nodes;
+        // sums have an entry for every bin and one more along each axis.
         unsafe {
-            kernels.nets.launch(&self.gpu, &[&tables.grid, &nets, &net_sums, few, &count])?;
+            kernels.nets.launch(gpu, &CongestionNets { grid, nets, sums, order, count })?;
             if !many.is_empty() {
-                kernels.large_nets.launch(&self.gpu, &[&tables.grid, &nets, &net_sums, many])?;
+                let order = many.into();
+                kernels.large_nets.launch(gpu, &CongestionLargeNets { grid, nets, sums, order })?;
             }
-            kernels.cells.launch(&self.gpu, &[&tables.grid, &cells])?;
-            kernels.macros.launch(&self.gpu, &[&tables.grid, &macros])?;
+            kernels.cells.launch(gpu, &cells)?;
+            kernels.macros.launch(gpu, &macros)?;
         }
         for (differences, numbers) in
-            [(net_sums.wires, 2), (density, 1), (pin_utilization, 1), (macro_sums, 1)]
+            [(sums.wires, 2), (of.density, 1), (of.pin_utilization, 1), (of.macros, 1)]
         {
             for number in 0..numbers {
-                self.integrate(differences.0[1] + 8 * number, numbers)?;
+                self.integrate(differences.differences.0 + 8 * number, numbers)?;
             }
         }
-        let capacity = self.options.checked_capacity().ok().flatten();
-        let unit = |scale: f64| 1.0 / scale;
-        let finish = Finish {
-            nets: net_sums,
-            density,
-            pin_utilization,
-            macros: macro_sums,
-            units: [scales.wires, scales.pins, scales.density, scales.utilization, scales.macros]
-                .map(unit),
-            capacity: capacity.map_or([1.0; 2], |c| [c.horizontal, c.vertical]),
-            wire_percent: capacity.map_or(0.0, |c| 100.0 * c.wire_width()),
-            pin_capacity: DREAMPLACE_PIN_CAPACITY,
-            maps: *self.maps.address(),
-        };
         // SAFETY: as above; there are MAPS values for each bin.
-        unsafe { kernels.finish.launch(&self.gpu, &[&tables.grid, &finish]) }
+        unsafe { kernels.finish.launch(gpu, &CongestionFinish { grid, of }) }
     }
 
     /// Enqueues that second differences become sums, along both axes. Of an entry's so many numbers
@@ -368,18 +302,16 @@ impl CudaCongestion {
     fn integrate(&self, address: CUdeviceptr, numbers: u64) -> Result<(), CudaError> {
         let [nx, ny] = self.bins.map(|bins| bins as u32 + 1);
         let column = numbers * u64::from(ny);
-        let values = Number(address);
+        let values = Array::at(address);
         for (lines, length, across, step) in [(nx, ny, column, numbers), (ny, nx, numbers, column)]
         {
             let config = LaunchConfig {
                 grid_dim: (lines.div_ceil(BLOCK / 32), 1, 1),
                 ..self.kernels.integrate.config
             };
-            let mut launch = self.kernels.integrate.on(&self.gpu);
-            launch.args(&[&values, &lines, &length, &across, &step]);
-            // SAFETY: the arguments are those of congestion_integrate in
-            // kernels/congestion/congestion.cu; lines of so many entries are within the sums.
-            unsafe { launch.launch(config) }?;
+            let arguments = CongestionIntegrate { values, lines, length, across, step };
+            // SAFETY: lines of so many entries are within the sums.
+            unsafe { self.kernels.integrate.launch_as(&self.gpu, config, &arguments) }?;
         }
         Ok(())
     }
@@ -425,12 +357,12 @@ impl CudaCongestion {
         let bins = self.bins[0] * self.bins[1];
         check_length("map", to.len(), bins)?;
         let unit = self.gpu.kernels::<T>("arrays")?;
-        let copy = Kernel::new(&unit, "arrays_map", blocks_for(bins))?;
+        let copy = Kernel::new(&unit)?.with(blocks_for(bins));
         let (a, two) = (self.maps_from(first, 1), u32::from(second.is_some()));
         let b = self.maps_from(second.unwrap_or(first), 1);
-        // SAFETY: the arguments are those of arrays_map in kernels/congestion/arrays.cu; all three
-        // have a value per bin.
-        unsafe { copy.launch(&self.gpu, &[&to, &a, &b, &two, &(bins as u32)]) }
+        let (to, a, b, count) = ((&to).into(), (&a).into(), (&b).into(), bins as u32);
+        // SAFETY: all three have a value per bin.
+        unsafe { copy.launch(&self.gpu, &ArraysMap { to, a, b, two, count }) }
     }
 
     /// Copies of all maps in host memory; waits for them.
@@ -458,95 +390,29 @@ impl CudaCongestion {
         let bins = self.bins[0] * self.bins[1];
         self.maps.slice(first * bins..(first + count) * bins)
     }
-
-    fn layout(&self) -> Layout {
-        let entries = (self.bins[0] + 1) * (self.bins[1] + 1);
-        let mut next = *self.sums.address();
-        let mut take = |numbers: usize| {
-            let at = next;
-            next += (numbers * entries * size_of::<u64>()) as CUdeviceptr;
-            at
-        };
-        let wires = Sums([take(2), take(2)]);
-        let nets = NetSums { wires, within: take(2), pins: take(2) };
-        let mut single = || Sums([take(1), take(1)]);
-        Layout { nets, density: single(), pin_utilization: single(), macros: single() }
-    }
-}
-
-/// An address as an argument of its own.
-#[repr(transparent)]
-#[derive(Clone, Copy)]
-struct Number(CUdeviceptr);
-
-// SAFETY: an address, as the kernel declares it.
-unsafe impl KernelArgument for Number {}
-
-impl DeviceTables {
-    fn new(
-        gpu: &Gpu,
-        grid: &RoutingGrid,
-        convention: Convention,
-        tables: &Tables,
-    ) -> Result<Self, CudaError> {
-        let (x_edges, y_edges) = (gpu.upload(grid.x_edges())?, gpu.upload(grid.y_edges())?);
-        let axis = |edges: &DeviceVec<f64>, (per_bin, mean): (Option<f64>, f64)| Axis {
-            edges: *edges.address(),
-            per_bin: per_bin.unwrap_or(0.0),
-            mean,
-            bins: edges.len() as u32 - 1,
-            unused: 0,
-        };
-        let [along_x, along_y] = grid.widths();
-        let grid = Grid {
-            x: axis(&x_edges, along_x),
-            y: axis(&y_edges, along_y),
-            but_the_last: u32::from(convention == Convention::CircuitNet),
-            convention: convention as u32,
-        };
-        let pins = |net: &u32| {
-            let net = *net as usize;
-            tables.net_start[net + 1] - tables.net_start[net]
-        };
-        let nets = 0..tables.net_weight.len() as u32;
-        let (few, many): (Vec<u32>, Vec<u32>) =
-            nets.partition(|net| pins(net) <= MOST_PINS_OF_A_THREAD);
-        Ok(DeviceTables {
-            _edges: [x_edges, y_edges],
-            grid,
-            net_start: gpu.upload(&tables.net_start)?,
-            net_weight: gpu.upload(&tables.net_weight)?,
-            pin_node: gpu.upload(&tables.pin_node)?,
-            pin_offset: gpu.upload(&tables.pin_offset)?,
-            size: gpu.upload(&tables.size)?,
-            node_pins: gpu.upload(&tables.node_pins)?,
-            macros: gpu.upload(&tables.macros)?,
-            halo: gpu.upload(&tables.halo)?,
-            order: [gpu.upload(&few)?, gpu.upload(&many)?],
-        })
-    }
 }
 
 impl Kernels {
-    fn new(gpu: &Gpu, tables: &DeviceTables, [nx, ny]: [usize; 2]) -> Result<Self, CudaError> {
+    /// For nets of few pins and others, nodes, macros and bins.
+    fn new(
+        gpu: &Gpu,
+        [few, many]: [usize; 2],
+        [nodes, macros]: [u32; 2],
+        [nx, ny]: [usize; 2],
+    ) -> Result<Self, CudaError> {
         let module = gpu.kernels::<f64>("congestion")?;
-        let kernel =
-            |name: &str, config| Kernel::new(&module, format!("congestion_{name}"), config);
         let blocks = |x: usize, y: usize| LaunchConfig {
             grid_dim: (x.max(1) as u32, y as u32, 1),
             ..blocks_for(1)
         };
-        let [few, many] = &tables.order;
         Ok(Kernels {
-            nets: kernel("nets", blocks_for(few.len()))?,
-            large_nets: kernel("large_nets", blocks(many.len(), 1))?,
-            cells: kernel("cells", blocks_for(tables.node_pins.len()))?,
-            macros: kernel("macros", blocks_for(tables.macros.len()))?,
-            integrate: kernel("integrate", blocks_for(1))?,
-            finish: kernel(
-                "finish",
-                blocks(ny.div_ceil(BLOCK as usize), nx.min(MOST_BLOCKS as usize)),
-            )?,
+            nets: Kernel::new(&module)?.with(blocks_for(few)),
+            large_nets: Kernel::new(&module)?.with(blocks(many, 1)),
+            cells: Kernel::new(&module)?.with(blocks_for(nodes as usize)),
+            macros: Kernel::new(&module)?.with(blocks_for(macros as usize)),
+            integrate: Kernel::new(&module)?,
+            finish: Kernel::new(&module)?
+                .with(blocks(ny.div_ceil(BLOCK as usize), nx.min(MOST_BLOCKS as usize))),
         })
     }
 }

@@ -74,7 +74,7 @@ pub unsafe fn context(gpu: &Gpu) -> Arc<CudaContext> {
 /// Returns the stream that all work of a [`Gpu`] goes to.
 ///
 /// # Safety
-/// While any thread captures a [`Graph`](super::Graph) on this `Gpu` (the first step of an engine
+/// While any thread captures a [`Graph`](super::Graph) on this `Gpu` (the second step of an engine
 /// by a pipeline is captured), nothing is enqueued to the stream from other threads and no thread
 /// waits for it. Memory that work on it uses lives until the work has run. The stream is not
 /// captured but by [`Graph::capture`](super::Graph::capture). Work of `gpu` in [`on_stream`] goes

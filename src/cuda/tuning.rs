@@ -7,7 +7,7 @@
 use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, measure};
 use crate::cuda::lines::measured::Tuned;
 use crate::cuda::lines::{
-    Arrays, Instance, LineKernel, LineTransform, Role, Shape, Shapes, SpectrumStorage, candidates,
+    Arrays, Instance, LineTransform, Role, Shape, Shapes, SpectrumStorage, candidates, compile,
 };
 use crate::cuda::solve::{FieldSolver, Fields, ThreePass};
 use crate::grid::{BinGrid, Rect};
@@ -199,7 +199,7 @@ impl<T: CudaReal> Trial<'_, T> {
             let of = |shape| Subject::<T>::instances(self.role, &self.with(shape), self.grid);
             let instances: Vec<_> = some.iter().flat_map(of).collect();
             // Candidates that fail do so again when they are launched.
-            let _ = LineKernel::<T>::compile(self.gpu, &instances);
+            let _ = compile::<T>(self.gpu, &instances);
             for shape in some {
                 match self.candidate(shape) {
                     Ok(Some(microseconds)) => self.timed.push((microseconds, *shape)),

@@ -245,7 +245,7 @@ fn step_bits(engine: &mut CudaEngine<f32>, x: &[f32], y: &[f32]) -> Vec<u32> {
     all.map(|v| v.to_bits()).collect()
 }
 
-/// Engines capture their first step: were the others' launches to land in it, or the
+/// Engines capture their second step: were the others' launches to land in it, or the
 /// capture to break, bits would differ or calls fail.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]

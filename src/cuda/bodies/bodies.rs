@@ -15,21 +15,22 @@
 //! order ([`PositionLayout::Caller`]), at the price of one random access per body, or be kept in
 //! slot order by the caller ([`PositionLayout::Slots`]).
 
-use super::order::{AllBodies, Ordering, Parts, PositionLayout, Wanted, first_own};
-use super::permute::{self, Moves, Permutation, PermutationView};
-use super::plan::{
-    BUSY, BodySizes, LARGEST_CHUNK, PATCH, Plan, RegionTables, SMALL_CHUNK, Units, defines, records,
-};
-use super::shares::{Addresses, BodyBlocks};
+use super::order::{BodyOrder, PositionLayout, first_own};
+use super::permute::{Moves, Permutation, PermutationView};
+use super::plan::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, SMALL_CHUNK, Units, defines, records};
+use super::shares::{BodyDivision, MOST_RANKS};
 use super::staleness::OrderStaleness;
 use crate::charge::Charge;
+use crate::cuda::device::bindings::bodies::{
+    AllBodies, Chunk, OrderJoin, OrderMove, OrderOutputs, OrderSplit, Plan, Record, Regions,
+};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu, KernelArgument,
-    MOST_BLOCKS, check_aligned, check_length, grid_of,
+    Array, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu, Kernel,
+    MOST_BLOCKS, Pointer, check_aligned, check_length, grid_of, pointers,
 };
 use crate::engine::Layout;
 use crate::grid::BinGrid;
-use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
+use cudarc::driver::{CudaModule, LaunchConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -43,20 +44,20 @@ pub struct Bodies<T: CudaReal> {
     pub(super) plan: Plan<T>,
     count: u32,
     pub(in crate::cuda) staleness: OrderStaleness,
-    ordering: Ordering,
+    order: BodyOrder<T>,
     /// Whether ranks share them.
     pub(super) several: bool,
-    moves: Moves,
+    moves: Moves<T>,
     /// First slots of the regions, and the sizes of their fillers.
     starts: DeviceVec<u32>,
     fillers: DeviceVec<T>,
     /// One record per large body.
-    pub(super) large: DeviceVec<u8>,
+    pub(super) large: DeviceVec<Record<T>>,
     /// Bodies of the slots, and records of those that have any: two halves each, of which
-    /// [`Ordering::half`] holds the current order.
+    /// [`BodyOrder::half`] holds the current order.
     pub(super) ids: DeviceVec<u32>,
-    pub(super) records: DeviceVec<u8>,
-    pub(super) chunks: DeviceVec<u32>,
+    pub(super) records: DeviceVec<Record<T>>,
+    pub(super) chunks: DeviceVec<Chunk>,
     /// Positions as pairs in slot order: for the force where the caller keeps its
     /// own order, and while an order is made.
     pub(super) staged: DeviceVec<T>,
@@ -141,7 +142,7 @@ impl<T: CudaReal> Bodies<T> {
         }
         let [rank, ranks] = of_ranks.unwrap_or([0, 1]);
         let plan = layout.plan::<T>(&charge, units).of_rank(rank, ranks);
-        let share = BodyBlocks::new(charge.movable(), count).share(rank, ranks);
+        let share = BodyDivision::new(charge.movable(), count).share(rank, ranks);
         let own = of_ranks.map(|_| first_own(layout, share));
 
         let ids = &layout.first_ids;
@@ -153,15 +154,15 @@ impl<T: CudaReal> Bodies<T> {
             gpu: gpu.clone(),
             count: count as u32,
             staleness: OrderStaleness::new(gpu)?,
-            ordering: Ordering::new(gpu, &module, &plan, count < Self::busy(gpu), own)?,
+            order: BodyOrder::new(gpu, &module, &plan, count < Self::busy(gpu), own)?,
             several: own.is_some(),
-            moves: Moves::new(&module)?,
+            moves: Moves::new(&module, count)?,
             starts: gpu.upload(&layout.starts)?,
             fillers: gpu.upload(&layout.fillers::<T>())?,
             large: gpu.upload(&large)?,
             ids: first_half(gpu, ids)?,
             records: first_half(gpu, &slots)?,
-            chunks: gpu.zeros(8 * plan.max_chunks as usize)?,
+            chunks: gpu.zeros(plan.max_chunks as usize)?,
             staged: gpu.zeros(2 * count)?,
             plan,
             grid: charge.grid(),
@@ -227,8 +228,8 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// Returns the regions' tables, as kernels take them.
-    pub(super) fn region_tables(&self) -> RegionTables {
-        RegionTables { starts: *self.starts.address(), fillers: *self.fillers.address() }
+    pub(super) fn region_tables(&self) -> Regions<T> {
+        Regions { starts: (&self.starts).into(), fillers: (&self.fillers).into() }
     }
 
     /// Refuses lower-left corners of other bodies or another device.
@@ -258,14 +259,21 @@ impl<T: CudaReal> Bodies<T> {
     /// that works on it.
     pub(in crate::cuda) fn together<'a>(
         all: impl Iterator<Item = &'a Self> + Clone,
-        corners: Addresses,
-        worker: Addresses,
-        blocks: BodyBlocks,
-    ) -> AllBodies {
-        let ids = Addresses::of(all.clone().map(|bodies| &bodies.ids));
-        let records = Addresses::of(all.clone().map(|bodies| &bodies.records));
-        let shares = blocks.shares(all.clone().count());
-        AllBodies::of(all.map(|bodies| &bodies.ordering), ids, records, [corners, worker], shares)
+        corners: [Pointer<T>; MOST_RANKS],
+        worker: [Pointer<u8>; MOST_RANKS],
+        blocks: BodyDivision,
+    ) -> AllBodies<T> {
+        AllBodies {
+            counts: pointers(all.clone().map(|bodies| &bodies.order.counts)),
+            ids: pointers(all.clone().map(|bodies| &bodies.ids)),
+            records: pointers(all.clone().map(|bodies| &bodies.records)),
+            corners,
+            worker,
+            shares: blocks.shares(all.count()),
+            own: Pointer::NULL, // of the rank that makes its part
+            half: 0,
+            unused: 0,
+        }
     }
 
     /// Enqueues the first half of a new order on this rank: how many of its bodies are in every
@@ -277,14 +285,14 @@ impl<T: CudaReal> Bodies<T> {
     pub(in crate::cuda) unsafe fn count_own(
         &mut self,
         corners: &DeviceVec<T>,
-        ranks: &AllBodies,
+        ranks: &AllBodies<T>,
     ) -> Result<(), CudaError> {
         self.check_corners(corners)?;
         // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
-        let parts = self.parts_of(corners);
+        let corners = (PositionLayout::Caller(Layout::Pairs), corners.into());
         // SAFETY: as in `make_order`, and the caller's promise.
-        unsafe { self.ordering.count(&self.gpu, &parts, Some(ranks)) }
+        unsafe { self.order.count(self, corners, Some(ranks)) }
     }
 
     /// The second half: tiles are divided among ranks anew, and this rank's bodies go to those that
@@ -294,19 +302,13 @@ impl<T: CudaReal> Bodies<T> {
     /// The same as for [`Bodies::count_own`], which came before it.
     pub(in crate::cuda) unsafe fn place_own(
         &mut self,
-        corners: &DeviceVec<T>,
-        ranks: &AllBodies,
+        ranks: &AllBodies<T>,
     ) -> Result<(), CudaError> {
-        let parts = self.parts_of(corners);
         // SAFETY: as in `make_order`, and the caller's promise.
-        unsafe { self.ordering.place(&self.gpu, &parts, Some(ranks)) }?;
-        self.ordering.made(false);
+        unsafe { self.order.place(self, OrderOutputs::NONE, Some(ranks)) }?;
+        self.order.made(false);
         self.staleness.ordered();
         Ok(())
-    }
-
-    fn parts_of(&self, corners: &DeviceVec<T>) -> Parts<'_, T> {
-        self.parts((PositionLayout::Caller(Layout::Pairs), *corners.address()), Wanted::NOTHING)
     }
 
     pub(super) fn check_ordered(&self) -> Result<(), CudaError> {
@@ -347,9 +349,9 @@ impl<T: CudaReal> Bodies<T> {
         let corners = corners.into();
         self.check_corners(corners)?;
         Self::check_layout("lower-left corners", layout, *corners.address())?;
-        let slot_of = self.ordering.slot_of_address();
-        let wanted = Wanted { slot_of, from: 0, corners: 0 };
-        self.make_order((PositionLayout::Caller(layout), *corners.address()), wanted)
+        let slot_of = self.order.slot_of_pointer();
+        let outputs = OrderOutputs { slot_of, ..OrderOutputs::NONE };
+        self.make_order((PositionLayout::Caller(layout), (&corners).into()), outputs)
     }
 
     /// Like [`Bodies::order`], from where the last density in the caller's order saw the bodies,
@@ -360,9 +362,9 @@ impl<T: CudaReal> Bodies<T> {
     ) -> Result<(), CudaError> {
         self.check_corners(&*spare)?;
         self.check_ordered()?;
-        let slot_of = self.ordering.slot_of_address();
-        let wanted = Wanted { slot_of, from: 0, corners: *spare.address() };
-        self.make_order((PositionLayout::Slots, *self.staged.address()), wanted)?;
+        let (slot_of, corners) = (self.order.slot_of_pointer(), (&*spare).into());
+        let outputs = OrderOutputs { slot_of, from: Pointer::NULL, corners };
+        self.make_order((PositionLayout::Slots, (&self.staged).into()), outputs)?;
         // Large bodies keep their slots, which are the last, and are not brought along.
         let moved = 2 * self.plan.bodies as usize;
         self.gpu.copy(spare.slice(0..moved), self.staged.slice_mut(0..moved))
@@ -383,45 +385,31 @@ impl<T: CudaReal> Bodies<T> {
         self.check_corners(&*corners)?;
         self.check_ordered()?;
         self.check_own("a permutation", from.bodies)?;
-        let (corners, from) = (*corners.address(), *from.from.address());
         // Most callers in slots never ask for slots of bodies, and it takes as long as half an
         // order.
-        self.make_order((PositionLayout::Slots, corners), Wanted { slot_of: 0, from, corners })
+        let slot_of = Pointer::NULL;
+        let outputs =
+            OrderOutputs { slot_of, from: (&from.from).into(), corners: (&*corners).into() };
+        self.make_order((PositionLayout::Slots, (&*corners).into()), outputs)
     }
 
     /// From corners at an address. Lengths and devices have been checked.
     fn make_order(
         &mut self,
-        corners: (PositionLayout, u64),
-        wanted: Wanted,
+        corners: (PositionLayout, Array<T>),
+        outputs: OrderOutputs<T>,
     ) -> Result<(), CudaError> {
         // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
-        let parts = self.parts(corners, wanted);
-        // SAFETY: corners and what is wanted were checked by the callers, the rest
+        // SAFETY: corners and outputs were checked by the callers, the rest
         // was made of these lengths by `new`.
         unsafe {
-            self.ordering.count(&self.gpu, &parts, None)?;
-            self.ordering.place(&self.gpu, &parts, None)?;
+            self.order.count(self, corners, None)?;
+            self.order.place(self, outputs, None)?;
         }
-        self.ordering.made(wanted.slot_of != 0);
+        self.order.made(outputs.slot_of.0 != 0);
         self.staleness.ordered();
         Ok(())
-    }
-
-    fn parts(&self, corners: (PositionLayout, u64), wanted: Wanted) -> Parts<'_, T> {
-        Parts {
-            plan: &self.plan,
-            ids: *self.id_of().from.address(),
-            corners,
-            staged: &self.staged,
-            all_ids: &self.ids,
-            records: &self.records,
-            chunks: &self.chunks,
-            staleness: &self.staleness.device,
-            regions: self.region_tables(),
-            wanted,
-        }
     }
 
     /// Returns a permutation for [`Bodies::order_slots`] to write; to begin with it leaves
@@ -440,14 +428,14 @@ impl<T: CudaReal> Bodies<T> {
     /// # Errors
     /// When the launch fails.
     pub fn slot_of(&self) -> Result<PermutationView<'_>, CudaError> {
-        let slots = self.ordering.slot_of(&self.gpu, &self.id_of().from)?;
+        let slots = self.order.slot_of(&self.gpu, self.id_of().from)?;
         Ok(PermutationView { bodies: self.id, from: slots.as_view() })
     }
 
     /// Returns the body of every slot: `rearrange` with it brings values in the caller's order to
     /// slot order. The next order is written to other memory.
     pub fn id_of(&self) -> PermutationView<'_> {
-        let begin = self.ordering.half() * self.len();
+        let begin = self.order.half() * self.len();
         PermutationView { bodies: self.id, from: self.ids.slice(begin..begin + self.len()) }
     }
 
@@ -481,7 +469,7 @@ impl<T: CudaReal> Bodies<T> {
 
     fn rearrange_as(
         &self,
-        kernel: &CudaFunction,
+        kernel: &Kernel<OrderMove<T>>,
         values_per_body: usize,
         from: PermutationView<'_>,
         values: &DeviceVec<T>,
@@ -489,8 +477,10 @@ impl<T: CudaReal> Bodies<T> {
     ) -> Result<(), CudaError> {
         check_length("values to move", values.len(), values_per_body * self.len())?;
         check_length("moved values", moved.len(), values_per_body * self.len())?;
+        let (from, values, moved) = (self.indices(Some(from))?, values.into(), (&*moved).into());
+        let arguments = OrderMove { count: self.count, from, values, moved };
         // SAFETY: both arrays have as many values as the kernel moves.
-        unsafe { self.permute(kernel, Some(from), [values, moved]) }
+        unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
     /// Enqueues `pairs[k] = (x[f], y[f])` for every body, where f is `from[k]`
@@ -509,8 +499,10 @@ impl<T: CudaReal> Bodies<T> {
         check_length("x of bodies", x.len(), self.len())?;
         check_length("y of bodies", y.len(), self.len())?;
         check_length("pairs", pairs.len(), 2 * self.len())?;
+        let (x, y, pairs) = ((&x).into(), (&y).into(), (&*pairs).into());
+        let arguments = OrderJoin { count: self.count, from: self.indices(from)?, x, y, pairs };
         // SAFETY: the arrays hold a value each, and a pair, per body.
-        unsafe { self.permute(&self.moves.join, from, [&x, &y, pairs]) }
+        unsafe { self.moves.join.launch(&self.gpu, &arguments) }
     }
 
     /// Enqueues `(x[k], y[k]) = pairs[f]` for every body, f as in [`Bodies::join`].
@@ -527,24 +519,18 @@ impl<T: CudaReal> Bodies<T> {
         check_length("pairs", pairs.len(), 2 * self.len())?;
         check_length("x of bodies", x.len(), self.len())?;
         check_length("y of bodies", y.len(), self.len())?;
+        let (pairs, x, y) = (pairs.into(), (&x).into(), (&y).into());
+        let arguments = OrderSplit { count: self.count, from: self.indices(from)?, pairs, x, y };
         // SAFETY: as in `join`.
-        unsafe { self.permute(&self.moves.split, from, [pairs, &x, &y]) }
+        unsafe { self.moves.split.launch(&self.gpu, &arguments) }
     }
 
-    /// # Safety
-    /// The arrays are those of the kernel, of these bodies.
-    unsafe fn permute<const N: usize>(
-        &self,
-        kernel: &CudaFunction,
-        from: Option<PermutationView<'_>>,
-        arrays: [&dyn KernelArgument; N],
-    ) -> Result<(), CudaError> {
+    /// Returns the indices of a permutation of these bodies, one per body and each below their
+    /// number, for only orders of theirs write it.
+    fn indices(&self, from: Option<PermutationView<'_>>) -> Result<Array<u32>, CudaError> {
         if let Some(from) = &from {
             self.check_own("a permutation", from.bodies)?;
         }
-        let from = from.as_ref().map(|from| &from.from);
-        // SAFETY: the caller's promise; a permutation of these bodies has one index
-        // per body, each below their number, for only orders of theirs write it.
-        unsafe { permute::launch(&self.gpu, kernel, &self.count, from, arrays) }
+        Ok(from.as_ref().map(|from| &from.from).into())
     }
 }

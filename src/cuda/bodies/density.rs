@@ -6,15 +6,17 @@
 
 use super::bodies::Bodies;
 use super::order::PositionLayout;
-use super::plan::{Plan, TILE};
+use super::plan::TILE;
+use crate::cuda::device::bindings::bodies::{
+    DensityFinish, DensityLarge, DensityOffDie, DensitySlots, Plan, Rounding,
+};
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
-    Launch, Overlap, Pinned, blocks_for, check_length, function, grid_of,
+    Array, BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel,
+    Overlap, Pinned, blocks_for, check_length, grid_of,
 };
 use crate::cuda::solve::with_total;
 use crate::engine::DensityStats;
 use crate::real::Precision;
-use cudarc::driver::CudaFunction;
 use std::ops::Range;
 
 /// Bins whose excess a block of density_finish adds up.
@@ -74,24 +76,16 @@ impl RawStatistics {
     }
 }
 
-/// `Rounding` in `kernels/bodies/density.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Rounding([f64; 2]);
-
-// SAFETY: two numbers in C order, as the kernel declares them.
-unsafe impl KernelArgument for Rounding {}
-
 /// The density stage for the bodies it was made for.
 pub struct Density<T: CudaReal> {
     gpu: Gpu,
     /// [`Bodies`]' own number.
     bodies: u64,
     /// For corners in each of [`PositionLayout`].
-    deposit: [CudaFunction; 3],
-    spread: CudaFunction,
-    finish: CudaFunction,
-    off_die: CudaFunction,
+    deposit: [Kernel<DensitySlots<T>>; 3],
+    spread: Kernel<DensityLarge<T>>,
+    finish: Kernel<DensityFinish<T>>,
+    off_die: Kernel<DensityOffDie<T>>,
     rounding: Rounding,
     /// One for each region.
     backgrounds: Vec<f64>,
@@ -103,9 +97,9 @@ pub struct Density<T: CudaReal> {
     targets: DeviceVec<T>,
     /// For each region its target density less the background, and the background.
     levels: DeviceVec<T>,
-    /// Sums of the movable cells, then of the fillers, 4 bytes each in f32 and 8
-    /// in f64. These and the next four are zero between steps.
-    sums: DeviceVec<u32>,
+    /// Sums of the movable cells, then of the fillers. These and the next four are zero between
+    /// steps.
+    sums: DeviceVec<T::Word>,
     /// The parts of sums beyond 4 bytes.
     rest: DeviceVec<u64>,
     /// Weight of the bodies outside their halo that began in each tile.
@@ -121,7 +115,6 @@ pub struct Density<T: CudaReal> {
     /// point of the excess.
     off_die_sums: DeviceVec<u64>,
     received_off_die: Pinned<u64>,
-    overlap: Overlap,
     excess_unit: f64,
     movable_area: f64,
     /// One for each region.
@@ -166,23 +159,25 @@ impl<T: CudaReal> Density<T> {
         let module = bodies.kernels("density", false)?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
-        let load = |name: &str| function(&module, name);
-        let deposit = [load("density_slots")?, load("density_pairs")?, load("density_halves")?];
+        let names = ["density_slots", "density_pairs", "density_halves"];
+        let deposit = Kernel::each(&module, names)?;
+        let finish = match charge.target_densities() {
+            Some(_) => "density_finish_targets",
+            None => "density_finish",
+        };
+        let overlap = Overlap::where_possible(&deposit[0]);
+        let [x, y] = charge.rounding_at_edges(T::epsilon().wide());
         Ok(Density {
-            overlap: Overlap::where_possible(&deposit[0]),
             deposit,
-            spread: function(&module, "density_large")?,
-            finish: match charge.target_densities() {
-                Some(_) => load("density_finish_targets")?,
-                None => load("density_finish")?,
-            },
-            off_die: load("density_off_die")?,
-            rounding: Rounding(charge.rounding_at_edges(T::epsilon().wide())),
+            spread: Kernel::new(&module)?.with(grid_of(bodies.tiles())),
+            finish: Kernel::named(&module, finish)?.overlapping(overlap),
+            off_die: Kernel::new(&module)?,
+            rounding: Rounding { x, y },
             backgrounds,
             fixed: gpu.upload(&fixed)?,
             targets: gpu.upload(&targets)?,
             levels: gpu.upload(&levels)?,
-            sums: gpu.zeros(2 * bodies.bins() * size_of::<T>() / 4)?,
+            sums: gpu.zeros(2 * bodies.bins())?,
             rest: gpu.zeros(if narrow { 2 * bodies.bins() } else { 0 })?,
             outside_weight: gpu.zeros(bodies.tiles())?,
             differences: gpu.zeros(2 * tiled)?,
@@ -285,7 +280,7 @@ impl<T: CudaReal> Density<T> {
 
     /// Returns the sums of every bin between the two halves of a density, and their parts beyond 4
     /// bytes: movable cells', then fillers'.
-    pub(in crate::cuda) fn sums(&self) -> (&DeviceVec<u32>, &DeviceVec<u64>) {
+    pub(in crate::cuda) fn sums(&self) -> (&DeviceVec<T::Word>, &DeviceVec<u64>) {
         (&self.sums, &self.rest)
     }
 
@@ -304,48 +299,40 @@ impl<T: CudaReal> Density<T> {
         bodies.check_own("a density", self.bodies)?;
         bodies.check_ordered()?;
         bodies.check_corners(corners)?;
-        let kernel = &self.deposit[layout.index()];
-        let regions = &bodies.region_tables();
         // A warp for each large body. A class's patch has one 32-bit value
         // per bin in f32, two limbs in f64.
         let warps = BLOCK as usize / 32;
         let large = (plan.large as usize).div_ceil(warps) as i32;
         let config = bodies.config(large, 2 * size_of::<T>() / 4);
-        // SAFETY: arguments are those of kernels/bodies/density.cu; these are the bodies that the
-        // arrays were made for: arrays of bodies hold one value (`corners` and `staged` a pair) per
-        // body, maps one per bin (`sums` and, where it is used, `rest` two), `differences` two per
-        // bin of every tile where there are large bodies, `flags` and `outside_weight` one per
-        // tile, all of them for every region; chunks and slots come from an order of these bodies.
-        unsafe {
-            Launch::new(&self.gpu, kernel)
-                .arg(plan)
-                .arg(&bodies.chunks)
-                .arg(&bodies.large)
-                .arg(&bodies.records)
-                .arg(&bodies.ids)
-                .arg(&corners)
-                .arg(&bodies.staged)
-                .arg(&self.sums)
-                .arg(&self.rest)
-                .arg(&self.outside_weight)
-                .arg(&self.differences)
-                .arg(&self.flags)
-                .arg(&self.outside_halo)
-                .arg(&self.stats)
-                .arg(regions)
-                .launch(config)?;
-        }
+        let (plan, values, rest) = (*plan, (&self.sums).into(), (&self.rest).into());
+        let (differences, flags) = ((&self.differences).into(), (&self.flags).into());
+        let arguments = DensitySlots {
+            plan,
+            chunks: (&bodies.chunks).into(),
+            large: (&bodies.large).into(),
+            records: (&bodies.records).into(),
+            id_of: (&bodies.ids).into(),
+            corners: (&corners).into(),
+            staged: (&bodies.staged).into(),
+            values,
+            rest,
+            outside_weight: (&self.outside_weight).into(),
+            differences,
+            flags,
+            outside: (&self.outside_halo).into(),
+            stats: Array::from(&self.stats).cast(),
+            regions: bodies.region_tables(),
+        };
+        // SAFETY: these are the bodies that the arrays were made for: arrays of bodies hold one
+        // value (`corners` and `staged` a pair) per body, maps one per bin (`sums` and, where it is
+        // used, `rest` two), `differences` two per bin of every tile where there are large bodies,
+        // `flags` and `outside_weight` one per tile, all of them for every region; chunks and slots
+        // come from an order of these bodies.
+        unsafe { self.deposit[layout.index()].launch_as(&self.gpu, config, &arguments) }?;
         if plan.large > 0 {
+            let arguments = DensityLarge { plan, values, rest, differences, flags };
             // SAFETY: as above.
-            unsafe {
-                Launch::new(&self.gpu, &self.spread)
-                    .arg(plan)
-                    .arg(&self.sums)
-                    .arg(&self.rest)
-                    .arg(&self.differences)
-                    .arg(&self.flags)
-                    .launch(grid_of(bodies.tiles()))?;
-            }
+            unsafe { self.spread.launch(&self.gpu, &arguments) }?;
         }
         Ok(())
     }
@@ -357,36 +344,31 @@ impl<T: CudaReal> Density<T> {
         bins: Range<usize>,
         rho: &DeviceSliceMut<'_, T>,
     ) -> Result<(), CudaError> {
-        let post = bodies.staleness.post();
-        let (first, end) = (bins.start as u32, bins.end as u32);
         // Four bins per thread, and a block for the bodies outside their halos; for every region.
         let mut config = blocks_for(bins.len().div_ceil(4));
         config.grid_dim.0 += 1;
         config.grid_dim.1 = self.backgrounds.len() as u32;
-        // SAFETY: arguments are those of density_finish and density_finish_targets, of which the
-        // latter is taken where there is a target per bin, arrays as in `deposit`, ρ as the sums
-        // have it; before it waits the kernel reads the fixed area and levels alone, which are
-        // never written. `post` is one value of memory that host and device share and that the
-        // bodies keep until all work has run.
-        unsafe {
-            Launch::new(&self.gpu, &self.finish)
-                .overlap(self.overlap)
-                .arg(plan)
-                .arg(&self.fixed)
-                .arg(&self.targets)
-                .arg(&self.sums)
-                .arg(&self.rest)
-                .arg(&self.outside_weight)
-                .arg(&first)
-                .arg(&end)
-                .arg(rho)
-                .arg(&self.outside_halo)
-                .arg(&self.stats)
-                .arg(&bodies.staleness.device)
-                .arg(&post)
-                .arg(&self.levels)
-                .launch(config)
-        }
+        let arguments = DensityFinish {
+            plan: *plan,
+            fixed: (&self.fixed).into(),
+            targets: (&self.targets).into(),
+            values: (&self.sums).into(),
+            rest: (&self.rest).into(),
+            outside_weight: (&self.outside_weight).into(),
+            first: bins.start as u32,
+            end: bins.end as u32,
+            rho: rho.into(),
+            outside: (&self.outside_halo).into(),
+            stats: Array::from(&self.stats).cast(),
+            age: (&bodies.staleness.age).into(),
+            posted: bodies.staleness.post(),
+            levels: (&self.levels).into(),
+        };
+        // SAFETY: density_finish_targets is taken where there is a target per bin; arrays are as in
+        // `deposit`, ρ as the sums have it; before it waits the kernel reads the fixed area and
+        // levels alone, which are never written. `posted` is one value of memory that host and
+        // device share and that the bodies keep until all work has run.
+        unsafe { self.finish.launch_as(&self.gpu, config, &arguments) }
     }
 
     /// Returns the background subtracted from each region's map.
@@ -459,23 +441,21 @@ impl<T: CudaReal> Density<T> {
         // A capture would take this launch into the caller's graph.
         self.gpu.stream_guard()?.check_not_capturing()?;
         self.gpu.clear(&mut self.off_die_sums)?;
-        let regions = &bodies.region_tables();
         let large = (bodies.plan.large as u32).div_ceil(BLOCK) as i32;
-        // SAFETY: arguments are those of density_off_die; chunks and slots come from an order of
-        // these bodies, which `corners` and `staged` hold a pair of each in; there are as many sums
-        // as regions, and one more before those of several.
-        unsafe {
-            Launch::new(&self.gpu, &self.off_die)
-                .arg(&bodies.plan)
-                .arg(&self.rounding)
-                .arg(&bodies.chunks)
-                .arg(&bodies.large)
-                .arg(&bodies.records)
-                .arg(corners)
-                .arg(&self.off_die_sums)
-                .arg(regions)
-                .launch(bodies.config(large, 0))
-        }
+        let arguments = DensityOffDie {
+            plan: bodies.plan,
+            rounding: self.rounding,
+            chunks: (&bodies.chunks).into(),
+            large: (&bodies.large).into(),
+            records: (&bodies.records).into(),
+            corners: corners.into(),
+            sums: (&self.off_die_sums).into(),
+            regions: bodies.region_tables(),
+        };
+        // SAFETY: chunks and slots come from an order of these bodies, which `corners` and `staged`
+        // hold a pair of each in; there are as many sums as regions, and one more before those of
+        // several.
+        unsafe { self.off_die.launch_as(&self.gpu, bodies.config(large, 0), &arguments) }
     }
 
     /// Returns the values that [`Density::report`] reads: the three of [`RawStatistics`], and with

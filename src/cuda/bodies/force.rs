@@ -6,38 +6,16 @@
 
 use super::bodies::Bodies;
 use super::permute::Permutation;
-use super::shares::{Addresses, Shares};
+use crate::cuda::device::bindings::bodies::{
+    AllForces, ForcePairs, ForcePairsByRegion, ForceShares, ForceSlots, Weights,
+};
 use crate::cuda::device::constants::{MOST_WEIGHTS, RETURN_EACH};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument, Launch,
-    Overlap, blocks_for, check_length, function,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel, Overlap, blocks_for,
+    check_length,
 };
 use crate::engine::{GradientOptions, Layout};
-use cudarc::driver::CudaFunction;
-
-/// `Weights` in `kernels/bodies/force.cu`: factors of the force on bodies of some regions.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct WeightsOf<T> {
-    first: u32,
-    count: u32,
-    of: [T; MOST_WEIGHTS],
-}
-
-// SAFETY: plain numbers in C order, as the kernels declare them.
-unsafe impl<T: CudaReal> KernelArgument for WeightsOf<T> {}
-
-/// `AllForces` in `kernels/bodies/force.cu`: forces on all ranks, a pair for every body, of which a
-/// rank has those of its share.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(in crate::cuda) struct AllForces {
-    pub(in crate::cuda) of: Addresses,
-    pub(in crate::cuda) shares: Shares,
-}
-
-// SAFETY: addresses and numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for AllForces {}
+use cudarc::driver::LaunchConfig;
 
 /// Up to so many bins forces are gathered by a kernel whose launch overlaps with the end of the one
 /// before.
@@ -63,19 +41,16 @@ pub struct Force<T: CudaReal> {
     gpu: Gpu,
     /// [`Bodies`]' own number.
     bodies: u64,
-    slots: CudaFunction,
+    slots: Kernel<ForceSlots<T>>,
     /// To the caller's order, by [`Layout`].
-    pairs: CudaFunction,
-    halves: CudaFunction,
+    pairs: Kernel<ForcePairs<T>>,
+    halves: Kernel<ForcePairs<T>>,
     /// To all ranks, of bodies that they share.
-    shares: Option<CudaFunction>,
+    shares: Option<Kernel<ForceShares<T>>>,
     /// The same with a weight for each region, where there are several.
-    by_region: Option<[CudaFunction; 2]>,
+    by_region: Option<[Kernel<ForcePairsByRegion<T>>; 2]>,
     /// Forces in slot order, before they are brought to the caller's.
     in_slots: DeviceVec<T>,
-    overlap: Overlap,
-    /// For the kernel that gathers.
-    gather_overlap: Overlap,
 }
 
 impl<T: CudaReal> Force<T> {
@@ -86,25 +61,20 @@ impl<T: CudaReal> Force<T> {
     pub fn new(bodies: &Bodies<T>) -> Result<Self, CudaError> {
         let gpu = bodies.gpu.clone();
         let module = bodies.kernels("force", bodies.several)?;
-        let slots = function(&module, "force_slots")?;
-        let by_region = |name| function(&module, name);
+        let slots = Kernel::new(&module)?;
         let overlap = Overlap::where_possible(&slots);
         let small = bodies.bins() <= OVERLAP;
+        let by_region = ["force_pairs_by_region", "force_halves_by_region"];
         Ok(Force {
             by_region: match bodies.charge().regions() {
                 1 => None,
-                _ => Some([
-                    by_region("force_pairs_by_region")?,
-                    by_region("force_halves_by_region")?,
-                ]),
+                _ => Some(Kernel::each(&module, by_region)?),
             },
-            overlap,
-            gather_overlap: if small { overlap } else { Overlap::None },
-            slots,
-            pairs: function(&module, "force_pairs")?,
-            halves: function(&module, "force_halves")?,
+            slots: slots.overlapping(if small { overlap } else { Overlap::None }),
+            pairs: Kernel::named(&module, "force_pairs")?.overlapping(overlap),
+            halves: Kernel::named(&module, "force_halves")?.overlapping(overlap),
             shares: match bodies.several {
-                true => Some(function(&module, "force_shares")?),
+                true => Some(Kernel::new(&module)?),
                 false => None,
             },
             in_slots: gpu.zeros(if bodies.several { 0 } else { 2 * bodies.len() })?,
@@ -249,13 +219,13 @@ impl<T: CudaReal> Force<T> {
         factor: Option<DeviceSlice<'_, T>>,
         Outputs { mut gradient, energy }: Outputs<'_, T>,
     ) -> Result<(), CudaError> {
-        const NONE: u64 = 0;
         let mut forces = gradient.is_some() && !bodies.is_empty();
         if !forces && energy.is_none() {
             return Ok(());
         }
         let add = i32::from(options.accumulate);
-        let factor: &dyn KernelArgument = factor.as_ref().map_or(&NONE, |factor| factor);
+        let (plan, slot_of) = (bodies.plan, (&slot_of).into());
+        let (in_slots, factor) = (in_slots.into(), factor.as_ref().into());
         let config = |bodies: usize| blocks_for(bodies.div_ceil(RETURN_EACH));
         if let (Some([pairs, halves]), [_, ..], Some(to), true) =
             (&self.by_region, options.region_weights, &gradient, forces)
@@ -264,25 +234,26 @@ impl<T: CudaReal> Force<T> {
             let regions = bodies.region_tables();
             for (k, of_regions) in options.region_weights.chunks(MOST_WEIGHTS).enumerate() {
                 let (first, count) = ((k * MOST_WEIGHTS) as u32, of_regions.len() as u32);
-                let mut weights = WeightsOf { first, count, of: [T::of(0.0); MOST_WEIGHTS] };
+                let mut weights = Weights { first, count, of: [T::of(0.0); MOST_WEIGHTS] };
                 for (to, of) in weights.of.iter_mut().zip(of_regions) {
                     *to = T::of(options.weight * of);
                 }
-                // SAFETY: arguments are those of the kernels, which may read all there is when
-                // they start; arrays hold one value or two per body, the factor is one, and the
-                // tables are those of the bodies' regions.
-                unsafe {
-                    Launch::new(&self.gpu, kernel)
-                        .arg(&bodies.plan)
-                        .arg(&slot_of)
-                        .arg(in_slots)
-                        .arg(to)
-                        .arg(factor)
-                        .arg(&add)
-                        .arg(&regions)
-                        .arg(&weights)
-                        .launch(config(bodies.len()))?;
-                }
+                let back = to.into();
+                let forces = in_slots;
+                let arguments = ForcePairsByRegion {
+                    plan,
+                    slot_of,
+                    forces,
+                    back,
+                    factor,
+                    add,
+                    regions,
+                    weights,
+                };
+                // SAFETY: the kernels may read all there is when they start; arrays hold one value
+                // or two per body, the factor is one, and the tables are those of the bodies'
+                // regions.
+                unsafe { kernel.launch_as(&self.gpu, config(bodies.len()), &arguments) }?;
             }
             if energy.is_none() {
                 return Ok(());
@@ -293,25 +264,23 @@ impl<T: CudaReal> Force<T> {
             Layout::Pairs => &self.pairs,
             Layout::Halves => &self.halves,
         };
-        let weight = T::of(options.first_weight());
-        let one = 1u32; // the first energy is that of all regions
-        let mut launch = Launch::new(&self.gpu, kernel);
-        launch.overlap(self.overlap);
-        launch.arg(&bodies.plan).arg(&slot_of).arg(in_slots);
-        match &gradient {
-            Some(gradient) => launch.arg(gradient),
-            None => launch.arg(&NONE),
+        let arguments = ForcePairs {
+            plan,
+            slot_of,
+            forces: in_slots,
+            back: gradient.as_ref().into(),
+            weight: T::of(options.first_weight()),
+            factor,
+            add,
+            energies: energy.as_ref().map(|(found, _)| *found).into(),
+            count: 1, // the first energy is that of all regions
+            energy: energy.as_ref().map(|(_, energy)| energy).into(),
         };
-        launch.arg(&weight).arg(factor).arg(&add);
-        match &energy {
-            Some((found, energy)) => launch.arg(*found).arg(&one).arg(energy),
-            None => launch.arg(&NONE).arg(&one).arg(&NONE),
-        };
-        // SAFETY: arguments are those of force_pairs and force_halves; arrays hold one value or two
-        // per body, the factor is one, the energy one and what it is copied from one at least.
-        // Before it waits the kernel reads slots, the factor and the gradient, which the one before
-        // it does not write.
-        unsafe { launch.launch(config(if forces { bodies.len() } else { 1 })) }
+        let config = config(if forces { bodies.len() } else { 1 });
+        // SAFETY: arrays hold one value or two per body, the factor is one, the energy one and what
+        // it is copied from one at least. Before it waits the kernel reads slots, the factor and
+        // the gradient, which the one before it does not write.
+        unsafe { kernel.launch_as(&self.gpu, config, &arguments) }
     }
 
     /// Like [`Force::run`] for this rank's bodies, where there are several ranks: the force on each
@@ -324,29 +293,27 @@ impl<T: CudaReal> Force<T> {
         &mut self,
         bodies: &Bodies<T>,
         (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
-        all: &AllForces,
+        all: AllForces<T>,
     ) -> Result<(), CudaError> {
         self.check_bodies(bodies, (ex, ey))?;
         let Some(kernel) = &self.shares else {
             return Err(CudaError::OtherBodies("forces of several ranks"));
         };
-        let regions = bodies.region_tables();
-        // SAFETY: the arguments are those of force_shares, as those of force_slots (`gather`);
-        // there are two ids for each body; the rest is the caller's promise.
-        unsafe {
-            Launch::new(&self.gpu, kernel)
-                .arg(&bodies.plan)
-                .arg(&bodies.chunks)
-                .arg(&bodies.large)
-                .arg(&bodies.records)
-                .arg(&bodies.staged)
-                .arg(ex)
-                .arg(ey)
-                .arg(&bodies.ids)
-                .arg(all)
-                .arg(&regions)
-                .launch(bodies.config(bodies.plan.large, 2 * size_of::<T>() / 4))
-        }
+        let arguments = ForceShares {
+            plan: bodies.plan,
+            chunks: (&bodies.chunks).into(),
+            large: (&bodies.large).into(),
+            records: (&bodies.records).into(),
+            corners: (&bodies.staged).into(),
+            ex: ex.into(),
+            ey: ey.into(),
+            ids: (&bodies.ids).into(),
+            all,
+            regions: bodies.region_tables(),
+        };
+        // SAFETY: arrays are as in `gather`; there are two ids for each body; the rest is the
+        // caller's promise.
+        unsafe { kernel.launch_as(&self.gpu, Self::gather_config(bodies), &arguments) }
     }
 
     /// Like [`Force::run`], for lower-left corners in slot order; forces come in slot order too.
@@ -374,25 +341,26 @@ impl<T: CudaReal> Force<T> {
         (ex, ey): (&DeviceVec<T>, &DeviceVec<T>),
         forces: &DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        let regions = bodies.region_tables();
-        // SAFETY: arguments are those of force_slots; chunks and slots come from an
-        // order of these bodies, corners and forces hold a pair per body, the maps
-        // one value per bin of every region. The kernel waits before its first access.
-        unsafe {
-            Launch::new(&self.gpu, &self.slots)
-                .overlap(self.gather_overlap)
-                .arg(&bodies.plan)
-                .arg(&bodies.chunks)
-                .arg(&bodies.large)
-                .arg(&bodies.records)
-                .arg(corners)
-                .arg(ex)
-                .arg(ey)
-                .arg(forces)
-                .arg(&regions)
-                // A pair per bin of the patch.
-                .launch(bodies.config(bodies.plan.large, 2 * size_of::<T>() / 4))
-        }
+        let arguments = ForceSlots {
+            plan: bodies.plan,
+            chunks: (&bodies.chunks).into(),
+            large: (&bodies.large).into(),
+            records: (&bodies.records).into(),
+            corners: corners.into(),
+            ex: ex.into(),
+            ey: ey.into(),
+            forces: forces.into(),
+            regions: bodies.region_tables(),
+        };
+        // SAFETY: chunks and slots come from an order of these bodies, corners and forces hold a
+        // pair per body, the maps one value per bin of every region. The kernel waits before its
+        // first access.
+        unsafe { self.slots.launch_as(&self.gpu, Self::gather_config(bodies), &arguments) }
+    }
+
+    /// With a pair for each bin of the patch.
+    fn gather_config(bodies: &Bodies<T>) -> LaunchConfig {
+        bodies.config(bodies.plan.large, 2 * size_of::<T>() / 4)
     }
 
     fn check_bodies(

@@ -3,15 +3,18 @@
 //! An order is made from the one before: three kernels, of which each may start
 //! beside the end of the one before it.
 
-use super::plan::{BodySizes, Plan, RegionTables};
-use super::shares::{Addresses, Shares};
+use super::bodies::Bodies;
+use super::plan::BodySizes;
+use crate::cuda::device::bindings::bodies::{
+    AllBodies, OrderCountSlots, OrderInvert, OrderOutputs, OrderPlace, OrderTiles, OwnSlots, Plan,
+    Tile,
+};
 use crate::cuda::device::constants::ORDER_EACH as EACH;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, Launch, Overlap, blocks_for, function,
+    Array, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Kernel, Overlap, Pointer, blocks_for,
 };
 use crate::engine::Layout;
-use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
+use cudarc::driver::{CudaModule, LaunchConfig};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -24,21 +27,20 @@ const FEW_THREADS: u32 = 128;
 const HISTOGRAM_BYTES: usize = (48 << 10) - 64;
 
 /// Kernels that make an order, and the memory that they alone use.
-pub(super) struct Ordering {
+pub(super) struct BodyOrder<T: CudaReal> {
     /// For corners in each of [`PositionLayout`].
-    count: [CudaFunction; 3],
-    tiles: CudaFunction,
-    place: CudaFunction,
-    invert: CudaFunction,
+    count: [Kernel<OrderCountSlots<T>>; 3],
+    tiles: Kernel<OrderTiles<T>>,
+    place: Kernel<OrderPlace<T>>,
+    invert: Kernel<OrderInvert>,
     threads: u32,
-    overlap: Overlap,
     /// By region, tile and class: bodies, all zero between orders; first slots.
-    counts: DeviceVec<u32>,
+    pub(super) counts: DeviceVec<u32>,
     cursors: DeviceVec<u32>,
-    /// `Tile` in the kernels, one more than there are.
-    listed: DeviceVec<u32>,
-    /// With several ranks two halves of `OwnSlots` in the kernels: the slots of this one's bodies.
-    own: Option<DeviceVec<u32>>,
+    /// One more than there are tiles.
+    listed: DeviceVec<Tile>,
+    /// With several ranks two halves: the slots of this one's bodies.
+    own: Option<DeviceVec<OwnSlots>>,
     /// Slot of every body of the current order, if `inverted`: work enqueued so far writes it.
     slot_of: DeviceVec<u32>,
     inverted: AtomicBool,
@@ -75,117 +77,52 @@ impl PositionLayout {
     }
 }
 
-/// The parts of an order that a caller asks for: `Wanted` in `kernels/bodies/order.cu`, addresses
-/// or 0.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Wanted {
-    pub(super) slot_of: CUdeviceptr,
-    pub(super) from: CUdeviceptr,
-    pub(super) corners: CUdeviceptr,
+impl<T: CudaReal> OrderOutputs<T> {
+    pub(super) const NONE: Self =
+        OrderOutputs { slot_of: Pointer::NULL, from: Pointer::NULL, corners: Pointer::NULL };
 }
 
-impl Wanted {
-    pub(super) const NOTHING: Self = Wanted { slot_of: 0, from: 0, corners: 0 };
-}
-
-const _: () = assert!(size_of::<Wanted>() == 24); // as in kernels/bodies/order.cu
-
-// SAFETY: three addresses in C order, as the kernels declare them.
-unsafe impl KernelArgument for Wanted {}
-
-/// `AllBodies` in `kernels/bodies/order.cu`: what orders on several ranks are made from and written
-/// to.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(in crate::cuda) struct AllBodies {
-    pub(super) counts: Addresses,
-    pub(super) ids: Addresses,
-    pub(super) records: Addresses,
-    /// Lower-left corners, a pair per body, in the caller's order.
-    pub(in crate::cuda) corners: Addresses,
-    /// For each body of a rank's share the rank that works on it.
-    pub(in crate::cuda) worker: Addresses,
-    pub(in crate::cuda) shares: Shares,
-    /// `OwnSlots` of the rank that makes its part.
-    own: CUdeviceptr,
-    half: u32,
-    unused: u32,
-}
-
-const _: () =
-    assert!(size_of::<AllBodies>() == 5 * size_of::<Addresses>() + size_of::<Shares>() + 16);
-
-// SAFETY: addresses and numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for AllBodies {}
-
-impl AllBodies {
-    /// Combines the orders, bodies and records of the ranks.
-    pub(super) fn of<'a>(
-        orders: impl Iterator<Item = &'a Ordering>,
-        ids: Addresses,
-        records: Addresses,
-        [corners, worker]: [Addresses; 2],
-        shares: Shares,
-    ) -> Self {
-        let counts = Addresses::of(orders.map(|order| &order.counts));
-        AllBodies { counts, ids, records, corners, worker, shares, own: 0, half: 0, unused: 0 }
-    }
-}
-
-/// Returns the slots before the first order of the bodies in a share, `OwnSlots` in the kernels.
-pub(super) fn first_own(layout: &BodySizes, [cells, fillers]: [Range<usize>; 2]) -> [u32; 4] {
+/// Returns the slots before the first order of the bodies in a share.
+pub(super) fn first_own(layout: &BodySizes, [cells, fillers]: [Range<usize>; 2]) -> OwnSlots {
     let (movable, bodies) = layout.slots();
     let ids = &layout.first_ids;
     let slot = |begin: usize, end: usize, id: usize| {
         (begin + ids[begin..end].partition_point(|&other| (other as usize) < id)) as u32
     };
     let (cell, filler) = (|id| slot(0, movable, id), |id| slot(movable, bodies, id));
-    [cell(cells.start), cell(cells.end), filler(fillers.start), filler(fillers.end)]
+    OwnSlots {
+        movable_begin: cell(cells.start),
+        movable_end: cell(cells.end),
+        filler_begin: filler(fillers.start),
+        filler_end: filler(fillers.end),
+    }
 }
 
-/// Arrays that an order is made from or changes, besides [`Ordering`]'s own memory.
-pub(super) struct Parts<'a, T: CudaReal> {
-    pub(super) plan: &'a Plan<T>,
-    /// Bodies of slots, where the corners are in the caller's order.
-    pub(super) ids: CUdeviceptr,
-    pub(super) corners: (PositionLayout, CUdeviceptr),
-    pub(super) staged: &'a DeviceVec<T>,
-    pub(super) all_ids: &'a DeviceVec<u32>,
-    pub(super) records: &'a DeviceVec<u8>,
-    pub(super) chunks: &'a DeviceVec<u32>,
-    pub(super) staleness: &'a DeviceVec<u64>,
-    pub(super) regions: RegionTables,
-    pub(super) wanted: Wanted,
-}
-
-impl Ordering {
-    pub(super) fn new<T: CudaReal>(
+impl<T: CudaReal> BodyOrder<T> {
+    pub(super) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
         plan: &Plan<T>,
         few: bool,
-        own: Option<[u32; 4]>,
+        own: Option<OwnSlots>,
     ) -> Result<Self, CudaError> {
-        let load = |name: &str| function(module, name);
         let tiles = (plan.regions * plan.tiles_x) as usize * plan.tiles_y as usize;
         let bodies = (plan.bodies + plan.large) as usize;
-        let count =
-            [load("order_count_slots")?, load("order_count_pairs")?, load("order_count_halves")?];
-        Ok(Ordering {
-            overlap: Overlap::where_possible(&count[0]),
+        let names = ["order_count_slots", "order_count_pairs", "order_count_halves"];
+        let count = Kernel::each(module, names)?;
+        let overlap = Overlap::where_possible(&count[0]);
+        let one =
+            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
+        Ok(BodyOrder {
             count,
-            tiles: load("order_tiles")?,
-            place: load("order_place")?,
-            invert: load("order_invert")?,
+            tiles: Kernel::new(module)?.with(one).overlapping(overlap),
+            place: Kernel::new(module)?.overlapping(overlap),
+            invert: Kernel::new(module)?.with(blocks_for(bodies)),
             threads: if few { FEW_THREADS } else { THREADS },
             counts: gpu.zeros(if own.is_some() { 4 } else { 2 } * tiles)?,
             cursors: gpu.zeros(2 * tiles)?,
-            listed: gpu.zeros(4 * (tiles + 1))?,
-            own: match own {
-                Some([a, b, c, d]) => Some(gpu.upload(&[a, b, c, d, 0, 0, 0, 0])?),
-                None => None,
-            },
+            listed: gpu.zeros(tiles + 1)?,
+            own: own.map(|own| gpu.upload(&[own, own])).transpose()?,
             slot_of: gpu.zeros(bodies)?,
             inverted: AtomicBool::new(false),
             half: 0,
@@ -197,9 +134,9 @@ impl Ordering {
         self.half as usize
     }
 
-    /// Returns the address where an order asked for it writes the slot of every body.
-    pub(super) fn slot_of_address(&self) -> CUdeviceptr {
-        *self.slot_of.address()
+    /// Returns where an order asked for it writes the slot of every body.
+    pub(super) fn slot_of_pointer(&self) -> Pointer<u32> {
+        (&self.slot_of).into()
     }
 
     /// An order has been enqueued, which has written the slot of every body or not.
@@ -212,19 +149,15 @@ impl Ordering {
     pub(super) fn slot_of(
         &self,
         gpu: &Gpu,
-        ids: &impl KernelArgument,
+        ids: DeviceSlice<'_, u32>,
     ) -> Result<&DeviceVec<u32>, CudaError> {
         if !self.inverted.load(Relaxed) {
             let count = self.slot_of.len() as u32;
-            // SAFETY: arguments are those of order_invert; both arrays hold one
-            // value per body. Only work enqueued before this reads the old values.
-            unsafe {
-                Launch::new(gpu, &self.invert)
-                    .arg(&count)
-                    .arg(ids)
-                    .arg(&self.slot_of)
-                    .launch(blocks_for(self.slot_of.len()))?;
-            }
+            let arguments =
+                OrderInvert { count, id_of: (&ids).into(), slot_of: (&self.slot_of).into() };
+            // SAFETY: both arrays hold one value per body. Only work enqueued before this reads the
+            // old values.
+            unsafe { self.invert.launch(gpu, &arguments) }?;
             // A captured launch has not run, and may never run.
             self.inverted.store(!gpu.is_capturing(), Relaxed);
         }
@@ -250,78 +183,79 @@ impl Ordering {
     /// of this one's.
     ///
     /// # Safety
-    /// PositionLayout in the order named, and `staged` hold a pair per body, `all_ids` two values
-    /// per body, `ids` one (in `all_ids`) unless corners are in slots, `records` two records per
-    /// slot that has any, `chunks` 8 values for each of the plan's `max_chunks`, and the wanted
-    /// arrays one value (`corners` a pair) per body, and the regions' tables are those of the
-    /// bodies; all of it of `gpu`. `ranks` are given where there are several, each of which has
-    /// such arrays and lives until all of it has run; barriers follow this, and again after
-    /// [`Ordering::place`].
-    pub(super) unsafe fn count<T: CudaReal>(
+    /// The order is that of `bodies`, and `corners` hold a pair per body, in this layout, in memory
+    /// of their device. `ranks` are given where there are several, each of which lives until all of
+    /// it has run; barriers follow this, and again after [`BodyOrder::place`].
+    pub(super) unsafe fn count(
         &self,
-        gpu: &Gpu,
-        parts: &Parts<'_, T>,
-        ranks: Option<&AllBodies>,
+        bodies: &Bodies<T>,
+        (layout, corners): (PositionLayout, Array<T>),
+        ranks: Option<&AllBodies<T>>,
     ) -> Result<(), CudaError> {
-        let Parts { plan, ids, corners, staged, regions, .. } = parts;
-        let (order, corners) = corners;
         let (config, local) = self.config(self.slot_of.len());
         let ranks = self.own_of(ranks);
         let counts = match &ranks {
             Some(_) => self.counts.slice(self.half() * self.cursors.len()..self.counts.len()),
             None => self.counts.as_view(),
         };
-        let mut launch = Launch::new(gpu, &self.count[order.index()]);
-        let arguments = launch.arg(*plan).arg(ids).arg(corners).arg(&counts).arg(*staged);
-        arguments.arg(&local).arg(regions);
-        if let Some(ranks) = &ranks {
-            launch.arg(ranks);
-        }
-        // SAFETY: arguments are those of kernels/bodies/order.cu, of the lengths the caller
-        // promises; counts hold one value per region, tile and class, with several ranks twice.
-        unsafe { launch.launch(config) }
+        let arguments = OrderCountSlots {
+            plan: bodies.plan,
+            ids: (&bodies.id_of().from).into(),
+            corners,
+            counts: (&counts).into(),
+            staged: (&bodies.staged).into(),
+            local,
+            regions: bodies.region_tables(),
+            ranks,
+        };
+        // SAFETY: arrays of the bodies have a value or a pair per body; counts hold one value per
+        // region, tile and class, with several ranks twice.
+        unsafe { self.count[layout.index()].launch_as(&bodies.gpu, config, &arguments) }
     }
 
     /// The second half: the bodies to their slots, and the list of chunks.
     ///
     /// # Safety
-    /// The same as for [`Ordering::count`], which came before it.
-    pub(super) unsafe fn place<T: CudaReal>(
+    /// The same as for [`BodyOrder::count`], which came before it; `outputs` have a value
+    /// (`corners` a pair) per body.
+    pub(super) unsafe fn place(
         &self,
-        gpu: &Gpu,
-        parts: &Parts<'_, T>,
-        ranks: Option<&AllBodies>,
+        bodies: &Bodies<T>,
+        outputs: OrderOutputs<T>,
+        ranks: Option<&AllBodies<T>>,
     ) -> Result<(), CudaError> {
-        let Parts { plan, staged, all_ids, records, chunks, staleness, regions, wanted, .. } =
-            parts;
         let (config, local) = self.config(self.slot_of.len());
-        let one =
-            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
-        let ranks = self.own_of(ranks);
-        let mut tiles = Launch::new(gpu, &self.tiles);
-        let arguments = tiles.overlap(self.overlap).arg(*plan).arg(&self.counts);
-        arguments.arg(&self.cursors).arg(&self.listed).arg(*staleness);
-        let mut place = Launch::new(gpu, &self.place);
-        let arguments = place.overlap(self.overlap).arg(*plan).arg(*staged).arg(&self.cursors);
-        let arguments = arguments.arg(*all_ids).arg(*records).arg(&self.half).arg(wanted);
-        arguments.arg(&self.listed).arg(*chunks).arg(&local).arg(regions);
-        if let Some(ranks) = &ranks {
-            tiles.arg(ranks);
-            place.arg(ranks);
-        }
+        let (plan, ranks) = (bodies.plan, self.own_of(ranks));
+        let (cursors, tiles) = ((&self.cursors).into(), (&self.listed).into());
+        let (counts, age) = ((&self.counts).into(), (&bodies.staleness.age).into());
+        let list = OrderTiles { plan, counts, cursors, tiles, age, ranks };
+        let place = OrderPlace {
+            plan,
+            staged: (&bodies.staged).into(),
+            cursors,
+            ids: (&bodies.ids).into(),
+            records: (&bodies.records).into(),
+            half: self.half,
+            outputs,
+            tiles,
+            chunks: (&bodies.chunks).into(),
+            local,
+            regions: bodies.region_tables(),
+            ranks,
+        };
         // SAFETY: as in `count`; cursors hold one value per region, tile and class. There is room
         // for max_chunks chunks, and no order makes more: a tile of n bodies has at most n / chunk
         // + 1. order_tiles waits before it reads; order_place may start once it has waited, and
         // reads before its own wait what order_count and the order before have written.
         unsafe {
-            tiles.launch(one)?;
-            place.launch(config)
+            self.tiles.launch(&bodies.gpu, &list)?;
+            self.place.launch_as(&bodies.gpu, config, &place)
         }
     }
 
     /// Returns the arguments of this rank's kernels, where there are several ranks.
-    fn own_of(&self, ranks: Option<&AllBodies>) -> Option<AllBodies> {
+    fn own_of(&self, ranks: Option<&AllBodies<T>>) -> Option<AllBodies<T>> {
         let own = self.own.as_ref().zip(ranks);
-        own.map(|(own, ranks)| AllBodies { own: *own.address(), half: self.half, ..*ranks })
+        own.map(|(own, ranks)| AllBodies { own: own.into(), half: self.half, ..*ranks })
     }
 }

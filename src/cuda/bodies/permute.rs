@@ -1,9 +1,8 @@
 //! Values of bodies from one order to another, and pairs from two arrays.
 
-use crate::cuda::device::{
-    CudaError, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch, blocks_for, function,
-};
-use cudarc::driver::{CudaFunction, CudaModule};
+use crate::cuda::device::bindings::bodies::{OrderJoin, OrderMove, OrderSplit};
+use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceVec, Kernel, blocks_for};
+use cudarc::driver::CudaModule;
 use std::sync::Arc;
 
 /// Which body's value goes where when values are rearranged: one index per body, each below their
@@ -42,49 +41,23 @@ impl<'a> From<&'a Permutation> for PermutationView<'a> {
     }
 }
 
-/// Kernels of `kernels/bodies/order.cu` that only move values.
-pub(super) struct Moves {
-    pub(super) single: CudaFunction,
-    pub(super) pairs: CudaFunction,
-    pub(super) join: CudaFunction,
-    pub(super) split: CudaFunction,
+/// Kernels that only move values.
+pub(super) struct Moves<T: CudaReal> {
+    pub(super) single: Kernel<OrderMove<T>>,
+    pub(super) pairs: Kernel<OrderMove<T>>,
+    pub(super) join: Kernel<OrderJoin<T>>,
+    pub(super) split: Kernel<OrderSplit<T>>,
 }
 
-impl Moves {
-    pub(super) fn new(order: &Arc<CudaModule>) -> Result<Self, CudaError> {
-        let load = |name: &str| function(order, name);
+impl<T: CudaReal> Moves<T> {
+    /// Of so many bodies.
+    pub(super) fn new(order: &Arc<CudaModule>, bodies: usize) -> Result<Self, CudaError> {
+        let config = blocks_for(bodies);
         Ok(Moves {
-            single: load("order_move")?,
-            pairs: load("order_move_pairs")?,
-            join: load("order_join")?,
-            split: load("order_split")?,
+            single: Kernel::new(order)?.with(config),
+            pairs: Kernel::named(order, "order_move_pairs")?.with(config),
+            join: Kernel::new(order)?.with(config),
+            split: Kernel::new(order)?.with(config),
         })
     }
-}
-
-/// Launches one of them for `count` bodies.
-///
-/// # Safety
-/// `arrays` are those that the kernel declares, of `count` bodies, and so is `from`, of indices
-/// below `count`; what is written is borrowed by the caller alone.
-pub(super) unsafe fn launch<'a, const N: usize>(
-    gpu: &'a Gpu,
-    kernel: &'a CudaFunction,
-    count: &'a u32,
-    from: Option<&'a DeviceSlice<'_, u32>>,
-    arrays: [&'a dyn KernelArgument; N],
-) -> Result<(), CudaError> {
-    const NO_PERMUTATION: u64 = 0;
-    let mut launch = Launch::new(gpu, kernel);
-    launch.arg(count);
-    match from {
-        Some(from) => launch.arg(from),
-        None => launch.arg(&NO_PERMUTATION),
-    };
-    for array in arrays {
-        launch.arg(array);
-    }
-    // SAFETY: the caller's promise: order_move, order_move_pairs, order_join and
-    // order_split take the number of bodies, the permutation or null, and arrays.
-    unsafe { launch.launch(blocks_for(*count as usize)) }
 }

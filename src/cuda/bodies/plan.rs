@@ -3,11 +3,11 @@
 
 use crate::charge::Charge;
 use crate::charge::smoothing::LEAST_EXTENT;
+use crate::cuda::device::CudaReal;
+use crate::cuda::device::bindings::bodies::{Axis, Plan, Record};
 pub(super) use crate::cuda::device::constants::{LARGEST_CHUNK, PATCH, TILE};
-use crate::cuda::device::{CudaReal, KernelArgument};
-use crate::parallel::{self, chunks, chunks_mut};
+use crate::parallel;
 use crate::real::Precision;
-use cudarc::driver::sys::CUdeviceptr;
 use rayon::slice::ParallelSliceMut;
 use std::ops::Range;
 
@@ -21,65 +21,16 @@ pub(super) const SMALL_CHUNK: usize = 1023;
 /// Bodies per multiprocessor from which on [`LARGEST_CHUNK`] is taken.
 pub(super) const BUSY: usize = 4096;
 
-/// `Axis` in `kernels/bodies/bodies.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct PlanAxis<T> {
-    origin: [T; 2],
-    bin: [T; 2],
-    inverse: T,
-}
-
-impl<T: CudaReal> PlanAxis<T> {
+impl<T: CudaReal> Axis<T> {
     fn new(origin: f64, bin: f64) -> Self {
         let split = |value: f64| {
             let near = T::of(value);
             [near, T::of(value - near.wide())]
         };
-        PlanAxis { origin: split(origin), bin: split(bin), inverse: T::of(1.0 / bin) }
+        let ([origin_hi, origin_lo], [bin_hi, bin_lo]) = (split(origin), split(bin));
+        Axis { origin_hi, origin_lo, bin_hi, bin_lo, inverse: T::of(1.0 / bin) }
     }
 }
-
-/// `Plan` in `kernels/bodies/bodies.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Plan<T> {
-    x: PlanAxis<T>,
-    y: PlanAxis<T>,
-    stretch: T,
-    filler_w: T,
-    filler_h: T,
-    filler_ratio: T,
-    scale: T,
-    unscale: T,
-    target: T,
-    background: T,
-    force_unit: T,
-    excess_scale: T,
-    nx: i32,
-    ny: i32,
-    pub(super) bodies: i32,
-    movable: i32,
-    pub(super) records: i32,
-    exact_size: i32,
-    pub(super) large: i32,
-    movable_ids: i32,
-    pub(super) max_chunks: i32,
-    pub(super) tiles_x: i32,
-    pub(super) tiles_y: i32,
-    chunk: i32,
-    limb_bits: i32,
-    pub(super) regions: i32,
-    rank: i32,
-    ranks: i32,
-}
-
-// As in kernels/bodies/bodies.cuh.
-const _: () = assert!(size_of::<Plan<f32>>() == 144 && size_of::<Plan<f64>>() == 224);
-
-// SAFETY: plain numbers, laid out as the C++ struct of that name (both sides
-// follow the C rules); kernels take it by value.
-unsafe impl<T: CudaReal> KernelArgument for Plan<T> {}
 
 impl<T: CudaReal> Plan<T> {
     /// Returns the bin areas in one unit of the overflow's fixed-point sum.
@@ -269,8 +220,8 @@ impl BodySizes {
         let regions = charge.regions();
         let tile_count = regions * tiles(grid.nx()) * tiles(grid.ny());
         Plan {
-            x: PlanAxis::new(die.xl, grid.bin_x()),
-            y: PlanAxis::new(die.yl, grid.bin_y()),
+            x: Axis::new(die.xl, grid.bin_x()),
+            y: Axis::new(die.yl, grid.bin_y()),
             stretch: T::of(LEAST_EXTENT),
             filler_w: T::of(filler.w),
             filler_h: T::of(filler.h),
@@ -313,20 +264,6 @@ fn fillers(sizes: &[Sizes], charge: &Charge) -> Option<Vec<Sizes>> {
     fillers.all(same).then(|| first.into_iter().map(|size| size.unwrap_or(NO_SIZE)).collect())
 }
 
-/// `Regions` in `kernels/bodies/bodies.cuh`: addresses of [`BodySizes::starts`] and
-/// [`BodySizes::fillers`].
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct RegionTables {
-    pub(super) starts: CUdeviceptr,
-    pub(super) fillers: CUdeviceptr,
-}
-
-const _: () = assert!(size_of::<RegionTables>() == 16); // as in kernels/bodies/bodies.cuh
-
-// SAFETY: two addresses in C order, as the kernels declare them.
-unsafe impl KernelArgument for RegionTables {}
-
 /// Returns the macros of kernels for the bodies of a charge, shared by several ranks or not.
 pub(super) fn defines(charge: &Charge, several: bool) -> Vec<(&'static str, String)> {
     let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
@@ -343,34 +280,12 @@ pub(super) fn defines(charge: &Charge, several: bool) -> Vec<(&'static str, Stri
     wanted.into_iter().flatten().collect()
 }
 
-/// Returns the number of bytes of a `Record` in `kernels/bodies/bodies.cuh`: three numbers, and an
-/// index as wide as one.
-fn record_bytes<T: CudaReal>() -> usize {
-    4 * size_of::<T>()
-}
-
-/// Returns the records of the bodies `ids`, as bytes.
-pub(super) fn records<T: CudaReal>(sizes: &[Sizes], ids: &[u32]) -> Vec<u8> {
-    let each = record_bytes::<T>();
-    let mut bytes = vec![0; each * ids.len()];
-    let blocks = (chunks_mut(&mut bytes, each * BLOCK), chunks(ids, BLOCK));
-    parallel::for_each(blocks, |_, (bytes, ids)| {
-        for (record, &id) in bytes.chunks_exact_mut(each).zip(ids) {
-            let Sizes { w, h, ratio } = sizes[id as usize];
-            for (to, value) in record.chunks_exact_mut(each / 4).zip([w, h, ratio]) {
-                match T::PRECISION {
-                    Precision::F32 => to.copy_from_slice(&(value as f32).to_ne_bytes()),
-                    Precision::F64 => to.copy_from_slice(&value.to_ne_bytes()),
-                }
-            }
-            let to = &mut record[3 * each / 4..];
-            match T::PRECISION {
-                Precision::F32 => to.copy_from_slice(&id.to_ne_bytes()),
-                Precision::F64 => to.copy_from_slice(&u64::from(id).to_ne_bytes()),
-            }
-        }
-    });
-    bytes
+/// Returns the records of the bodies `ids`.
+pub(super) fn records<T: CudaReal>(sizes: &[Sizes], ids: &[u32]) -> Vec<Record<T>> {
+    parallel::map(ids.len(), |k| {
+        let Sizes { w, h, ratio } = sizes[ids[k] as usize];
+        Record { w: T::of(w), h: T::of(h), ratio: T::of(ratio), id: ids[k].into() }
+    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The division of bodies among blocks that sum over them, and these among ranks:
 //! `kernels/bodies/shares.cuh`.
 
+use crate::cuda::device::bindings::bodies::{BodyBlocks, Positions, Shares};
 pub(in crate::cuda) use crate::cuda::device::constants::MOST_RANKS;
-use crate::cuda::device::{DeviceValue, DeviceVec, KernelArgument, grid_of};
+use crate::cuda::device::{CudaReal, DeviceVec, Pointer, grid_of};
 use cudarc::driver::LaunchConfig;
-use cudarc::driver::sys::CUdeviceptr;
 use std::ops::Range;
 
 /// Most groups of blocks: many ranks divide them evenly.
@@ -18,7 +18,7 @@ const LEAST_EACH: usize = 510;
 /// Bodies, movable cells first, and how they are divided among blocks, which depends on their
 /// numbers alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cuda) struct BodyBlocks {
+pub(in crate::cuda) struct BodyDivision {
     cells: usize,
     bodies: usize,
     groups: usize,
@@ -28,107 +28,30 @@ pub(in crate::cuda) struct BodyBlocks {
     fillers_each: usize,
 }
 
-/// `BodyBlocks` in the kernels: those that one rank takes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cuda) struct RankBlocks {
-    cells: u32,
-    bodies: u32,
-    each: [u32; 2],
-    group: u32,
-    first: u32,
-    blocks: u32,
-}
-
-// SAFETY: plain numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for RankBlocks {}
-
-/// `Shares` in the kernels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cuda) struct Shares {
-    first_cell: [u32; MOST_RANKS],
-    first_filler: [u32; MOST_RANKS],
-    cells: u32,
-    ranks: u32,
-}
-
-// SAFETY: as above.
-unsafe impl KernelArgument for Shares {}
-
-/// An array of every rank's: addresses of them.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cuda) struct Addresses(pub(in crate::cuda) [CUdeviceptr; MOST_RANKS]);
-
-// SAFETY: as many addresses as the kernels declare.
-unsafe impl KernelArgument for Addresses {}
-
-impl Addresses {
-    /// Addresses for no rank.
-    pub(in crate::cuda) const NONE: Self = Addresses([0; MOST_RANKS]);
-
-    /// Returns the address of an array of the only rank.
-    pub(in crate::cuda) fn alone(address: CUdeviceptr) -> Self {
-        let mut addresses = Self::NONE;
-        addresses.0[0] = address;
-        addresses
-    }
-
-    /// Returns the addresses of arrays of the ranks.
-    pub(in crate::cuda) fn of<'a, E: DeviceValue>(
-        arrays: impl IntoIterator<Item = &'a DeviceVec<E>>,
-    ) -> Self {
-        let mut addresses = Self::NONE;
-        for (to, array) in addresses.0.iter_mut().zip(arrays) {
-            *to = *array.address();
-        }
-        addresses
-    }
-}
-
-/// `Positions` in the kernels: a pair for every body on every rank, and who needs those of a rank's
-/// share.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(in crate::cuda) struct Positions {
-    of: Addresses,
-    worker: CUdeviceptr,
-    nets: CUdeviceptr,
-    cells: u32,
-    rank: u32,
-    ranks: u32,
-    unused: u32,
-}
-
-// SAFETY: as above.
-unsafe impl KernelArgument for Positions {}
-
-// As in kernels/bodies/shares.cuh.
-const _: () = assert!(size_of::<Positions>() == (MOST_RANKS + 4) * 8);
-
-impl Positions {
+impl<T: CudaReal> Positions<T> {
     /// Returns the positions of the only device.
-    pub(in crate::cuda) fn alone(address: CUdeviceptr) -> Self {
-        let of = Addresses::alone(address);
-        Positions { of, worker: 0, nets: 0, cells: 0, rank: 0, ranks: 1, unused: 0 }
+    pub(in crate::cuda) fn alone(own: Pointer<T>) -> Self {
+        let mut of = [Pointer::NULL; MOST_RANKS];
+        of[0] = own;
+        let (worker, nets) = (Pointer::NULL, Pointer::NULL);
+        Positions { of, worker, nets, cells: 0, rank: 0, ranks: 1, unused: 0 }
     }
 
     /// Returns the positions of all ranks for one that writes them, with for each body the rank
     /// that works on it.
     pub(in crate::cuda) fn on_rank(
-        of: Addresses,
+        of: [Pointer<T>; MOST_RANKS],
         worker: &DeviceVec<u8>,
         [rank, ranks]: [usize; 2],
     ) -> Self {
-        let worker = *worker.address();
+        let (worker, nets) = (worker.into(), Pointer::NULL);
         let (rank, ranks) = (rank as u32, ranks as u32);
-        Positions { of, worker, nets: 0, cells: 0, rank, ranks, unused: 0 }
+        Positions { of, worker, nets, cells: 0, rank, ranks, unused: 0 }
     }
 
     /// The same, and of the movable cells also for the ranks in `nets`, a bit for each.
     pub(in crate::cuda) fn needed_by_nets(self, nets: &DeviceVec<u16>) -> Self {
-        Positions { nets: *nets.address(), cells: nets.len() as u32, ..self }
+        Positions { nets: nets.into(), cells: nets.len() as u32, ..self }
     }
 }
 
@@ -137,7 +60,7 @@ pub(in crate::cuda) fn blocks_of(blocks: usize, rank: usize, count: usize) -> Ra
     blocks * rank / count..blocks * (rank + 1) / count
 }
 
-impl BodyBlocks {
+impl BodyDivision {
     /// Divides `bodies` bodies, the first `cells` of which are movable cells.
     pub(in crate::cuda) fn new(cells: usize, bodies: usize) -> Self {
         let blocks = bodies.div_ceil(LEAST_EACH).clamp(1, MOST_GROUPS * MOST_OF_A_GROUP);
@@ -145,7 +68,7 @@ impl BodyBlocks {
         let (cells_each, fillers_each) =
             (cells.div_ceil(groups), (bodies - cells).div_ceil(groups));
         let of_a_group = blocks.div_ceil(groups);
-        BodyBlocks { cells, bodies, groups, of_a_group, cells_each, fillers_each }
+        BodyDivision { cells, bodies, groups, of_a_group, cells_each, fillers_each }
     }
 
     /// Returns the number of blocks of all ranks.
@@ -172,12 +95,13 @@ impl BodyBlocks {
         &self,
         rank: usize,
         count: usize,
-    ) -> Option<(RankBlocks, LaunchConfig)> {
+    ) -> Option<(BodyBlocks, LaunchConfig)> {
         let groups = blocks_of(self.groups, rank, count);
-        let own = RankBlocks {
+        let own = BodyBlocks {
             cells: self.cells as u32,
             bodies: self.bodies as u32,
-            each: [self.cells_each as u32, self.fillers_each as u32],
+            cells_each: self.cells_each as u32,
+            fillers_each: self.fillers_each as u32,
             group: self.of_a_group as u32,
             first: (groups.start * self.of_a_group) as u32,
             blocks: self.blocks() as u32,
@@ -209,7 +133,7 @@ mod tests {
     #[test]
     fn shares_split_all_bodies_evenly() {
         for (cells, bodies) in [(0, 0), (1, 1), (3, 900), (900, 900), (1_000_000, 3_000_001)] {
-            let all = BodyBlocks::new(cells, bodies);
+            let all = BodyDivision::new(cells, bodies);
             for count in [1, 2, 3, 16] {
                 let shares: Vec<_> = (0..count).map(|rank| all.share(rank, count)).collect();
                 for (kind, range) in [(0, 0..cells), (1, cells..bodies)] {

@@ -7,7 +7,8 @@
 //! an order costs, one is due. The host reads the sum as it finds it and waits for nothing: it is
 //! that of the last step that has run, which is the one before where the host waits once a step.
 
-use crate::cuda::device::{CudaError, DeviceVec, Gpu, Pinned};
+use crate::cuda::device::bindings::bodies::Age;
+use crate::cuda::device::{Array, CudaError, DeviceVec, Gpu, Pinned};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An order is due when the bodies outside their halos in all steps since the last
@@ -22,8 +23,7 @@ pub const MOST_STEPS_PER_ORDER: u32 = 256;
 
 /// How stale the current order is; one lasts through all orders of its bodies.
 pub(in crate::cuda) struct OrderStaleness {
-    /// `Age` in `kernels/bodies/bodies.cuh`.
-    pub(super) device: DeviceVec<u64>,
+    pub(super) age: DeviceVec<Age>,
     /// One value, which the device writes.
     posted: Pinned<u64>,
     /// Orders enqueued, steps since the last of them.
@@ -35,10 +35,9 @@ pub(in crate::cuda) struct OrderStaleness {
 
 impl OrderStaleness {
     pub(super) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
-        // No order yet; fewest outside: more than there can be; no excess.
-        let device = gpu.upload(&[u64::from(u32::MAX) << 32, 0])?;
+        // Fewest outside: more than there can be.
         Ok(OrderStaleness {
-            device,
+            age: gpu.upload(&[Age { order: 0, least: u32::MAX, excess: 0 }])?,
             posted: Pinned::zeros(gpu, 1)?,
             orders: 0,
             steps: 0,
@@ -47,8 +46,8 @@ impl OrderStaleness {
     }
 
     /// Returns the address that the device posts at.
-    pub(super) fn post(&self) -> u64 {
-        self.posted.address()
+    pub(super) fn post(&self) -> Array<u64> {
+        Array::at(self.posted.address())
     }
 
     /// An order has been enqueued.

@@ -167,6 +167,11 @@ impl Gpu {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Returns a number that clones of one opened device share.
+    pub(super) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     /// Refuses memory that belongs to another one.
     pub(in crate::cuda) fn check_own(&self, owner: &Gpu) -> Result<(), CudaError> {
         if self.is(owner) { Ok(()) } else { Err(CudaError::OtherGpu) }

@@ -2,7 +2,7 @@
 
 use super::error::CudaError;
 use super::gpu::Gpu;
-use super::order::Unused;
+use super::order::Resource;
 use super::stream::CaptureGuard;
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUstreamCaptureMode};
@@ -78,8 +78,55 @@ impl Drop for Graph {
     fn drop(&mut self) {
         if let Some(graph) = self.graph.take() {
             // SAFETY: a graph of this device, which is not launched any more.
-            unsafe { self.gpu.free(Unused::Graph(graph)) };
+            unsafe { self.gpu.free(Resource::Graph(graph)) };
         }
+    }
+}
+
+/// Work that runs more than once: first as plain launches, which load what a capture cannot; the
+/// second time it is captured, and replayed from then on.
+#[derive(Default)]
+pub(in crate::cuda) enum Captured<G> {
+    #[default]
+    New,
+    Ran,
+    Ready(G),
+}
+
+impl<G> Captured<G> {
+    /// Runs the work of `on` in the way that is due.
+    ///
+    /// # Errors
+    /// That of the function called; the same one is due the next time.
+    pub(in crate::cuda) fn run<C: ?Sized, E>(
+        &mut self,
+        on: &mut C,
+        plain: impl FnOnce(&mut C) -> Result<(), E>,
+        capture: impl FnOnce(&mut C) -> Result<G, E>,
+        replay: impl FnOnce(&mut C, &mut G) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Captured::New = self {
+            plain(on)?;
+            *self = Captured::Ran;
+            return Ok(());
+        }
+        let graph = self.ready(|| capture(on))?;
+        replay(on, graph)
+    }
+
+    /// Returns the graph of work that has run, made by `capture` if there is none.
+    ///
+    /// # Errors
+    /// That of `capture`.
+    pub(in crate::cuda) fn ready<E>(
+        &mut self,
+        capture: impl FnOnce() -> Result<G, E>,
+    ) -> Result<&mut G, E> {
+        if !matches!(self, Captured::Ready(_)) {
+            *self = Captured::Ready(capture()?);
+        }
+        let Captured::Ready(graph) = self else { unreachable!("made above") };
+        Ok(graph)
     }
 }
 
@@ -118,6 +165,24 @@ impl Drop for Capture<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_runs_plainly_then_is_captured_once_and_replayed() {
+        let mut work = Captured::New;
+        let mut calls = Vec::new();
+        let mut run = |fails: bool| {
+            let outcome = |name| if fails { Err(name) } else { Ok(()) };
+            work.run(
+                &mut calls,
+                |calls| outcome("plain").inspect(|()| calls.push("plain")),
+                |calls| outcome("capture").inspect(|()| calls.push("capture")),
+                |calls, ()| outcome("replay").inspect(|()| calls.push("replay")),
+            )
+        };
+        let fails = [true, false, true, false, true, false].map(|fails| run(fails).err());
+        assert_eq!(fails, [Some("plain"), None, Some("capture"), None, Some("replay"), None]);
+        assert_eq!(calls, ["plain", "capture", "replay", "replay"]);
+    }
 
     #[test]
     fn a_graph_can_be_sent_to_another_thread() {

@@ -1,14 +1,14 @@
-//! Launches: their shapes, their arguments, and what kernels that sum over a grid share.
+//! Kernels and their launches, and what kernels that sum over a grid share.
 
+use super::arguments::{ArgumentList, Arguments};
 use super::constants;
 use super::error::CudaError;
 use super::gpu::Gpu;
-use super::memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
-use super::value::DeviceValue;
+use super::probe::driver_version;
 use cudarc::driver::sys::{self, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaFunction, CudaModule, DriverError, LaunchConfig};
-use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Threads in a block.
@@ -28,59 +28,170 @@ fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     }
 }
 
-/// A kernel and the launch that it is made for.
-pub(in crate::cuda) struct Kernel {
+/// A kernel in a module, and the launch that it is made for.
+pub(in crate::cuda) struct Function {
     /// Its name in its file.
-    pub(in crate::cuda) name: String,
-    pub(in crate::cuda) function: CudaFunction,
+    pub(in crate::cuda) name: &'static str,
+    pub(in crate::cuda) code: CudaFunction,
     pub(in crate::cuda) config: LaunchConfig,
+    overlap: Overlap,
+    /// Bytes of its parameters, where the driver tells them.
+    parameters: Option<Vec<usize>>,
 }
 
-impl Kernel {
-    /// Returns a launch of it; its shape is `config`.
-    pub(in crate::cuda) fn on<'a>(&'a self, gpu: &'a Gpu) -> Launch<'a> {
-        Launch::new(gpu, &self.function)
+/// A kernel that takes the arguments `A`.
+pub(in crate::cuda) struct Kernel<A> {
+    function: Function,
+    of: PhantomData<fn(A)>,
+}
+
+impl<A> Deref for Kernel<A> {
+    type Target = Function;
+
+    fn deref(&self) -> &Function {
+        &self.function
+    }
+}
+
+impl<A: Arguments> Kernel<A> {
+    /// Returns the first kernel in `module` that takes such arguments, in one block.
+    ///
+    /// # Errors
+    /// [`CudaError::NoKernel`] when it is not there.
+    pub(in crate::cuda) fn new(module: &Arc<CudaModule>) -> Result<Self, CudaError> {
+        Self::named(module, A::NAMES[0])
+    }
+
+    /// Returns the kernel of this name.
+    ///
+    /// # Errors
+    /// [`CudaError::NoKernel`] when it is not there.
+    ///
+    /// # Panics
+    /// When it takes other arguments.
+    pub(in crate::cuda) fn named(module: &Arc<CudaModule>, name: &str) -> Result<Self, CudaError> {
+        let name = A::NAMES.iter().find(|&&of| of == name).expect("a kernel with these arguments");
+        let code = module.load_function(name).map_err(|error| match error.0 {
+            CUresult::CUDA_ERROR_NOT_FOUND => CudaError::NoKernel((*name).into()),
+            _ => error.into(),
+        })?;
+        let (config, overlap, parameters) = (grid_of(1), Overlap::None, parameters(&code));
+        let function = Function { name, code, config, overlap, parameters };
+        Ok(Kernel { function, of: PhantomData })
+    }
+
+    /// Returns the kernels of these names.
+    ///
+    /// # Errors
+    /// See [`Kernel::named`].
+    ///
+    /// # Panics
+    /// See [`Kernel::named`].
+    pub(in crate::cuda) fn each<const N: usize>(
+        module: &Arc<CudaModule>,
+        names: [&str; N],
+    ) -> Result<[Self; N], CudaError> {
+        let kernels = names.into_iter().map(|name| Self::named(module, name));
+        let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
+        Ok(kernels.try_into().unwrap_or_else(|_| unreachable!("one for each name")))
+    }
+
+    /// Returns the same for such a launch.
+    pub(in crate::cuda) fn with(mut self, config: LaunchConfig) -> Self {
+        self.function.config = config;
+        self
+    }
+
+    /// Returns the same with a start that may overlap with this work.
+    pub(in crate::cuda) fn overlapping(mut self, overlap: Overlap) -> Self {
+        self.function.overlap = overlap;
+        self
     }
 
     /// Enqueues it.
     ///
     /// # Errors
-    /// See [`Launch::launch`].
+    /// When an argument belongs to another device, a block would have more shared memory
+    /// than the device or its limit allows, or the driver refuses.
     ///
     /// # Safety
-    /// See [`Launch::launch`].
-    pub(in crate::cuda) unsafe fn launch(
-        &self,
-        gpu: &Gpu,
-        arguments: &[&dyn KernelArgument],
-    ) -> Result<(), CudaError> {
+    /// Memory lives and is as large as the kernel counts on; memory that the kernel writes is used
+    /// elsewhere only in the stream's order; with [`Overlap::Previous`] the kernel waits before its
+    /// first access to memory that the kernel before it writes, or that this one writes and that
+    /// one reads.
+    ///
+    /// # Panics
+    /// Where the driver knows that the kernel's parameters are of other sizes, or more or fewer: an
+    /// argument that only some instances have is missing, or not one of this instance.
+    pub(in crate::cuda) unsafe fn launch(&self, gpu: &Gpu, arguments: &A) -> Result<(), CudaError> {
         // SAFETY: the caller's promise.
-        unsafe { self.on(gpu).args(arguments).launch(self.config) }
+        unsafe { self.launch_as(gpu, self.config, arguments) }
     }
 
-    /// Returns the kernel of this name in `module`.
-    pub(in crate::cuda) fn new(
-        module: &Arc<CudaModule>,
-        name: impl Into<String>,
+    /// Enqueues it in another launch.
+    ///
+    /// # Errors
+    /// See [`Kernel::launch`].
+    ///
+    /// # Safety
+    /// See [`Kernel::launch`].
+    pub(in crate::cuda) unsafe fn launch_as(
+        &self,
+        gpu: &Gpu,
         config: LaunchConfig,
-    ) -> Result<Kernel, CudaError> {
-        let name = name.into();
-        Ok(Kernel { function: function(module, &name)?, name, config })
+        arguments: &A,
+    ) -> Result<(), CudaError> {
+        let mut list = ArgumentList::of(gpu, arguments)?;
+        if let Some(parameters) = &self.parameters {
+            assert_eq!(list.sizes(), parameters, "bytes of the parameters of {}", self.name);
+        }
+        // The driver knows the device's own limit alone.
+        if config.shared_mem_bytes as usize > gpu.shared_memory_limit() {
+            return Err(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE).into());
+        }
+        let value = sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
+        let mut attribute = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: Default::default(),
+            value,
+        };
+        let stream = gpu.stream_guard()?;
+        let config = sys::CUlaunchConfig {
+            gridDimX: config.grid_dim.0,
+            gridDimY: config.grid_dim.1,
+            gridDimZ: config.grid_dim.2,
+            blockDimX: config.block_dim.0,
+            blockDimY: config.block_dim.1,
+            blockDimZ: config.block_dim.2,
+            sharedMemBytes: config.shared_mem_bytes,
+            hStream: stream.raw(),
+            attrs: &mut attribute,
+            numAttrs: u32::from(self.overlap == Overlap::Previous),
+        };
+        let (function, list) = (self.code.cu_function(), list.pointers());
+        // SAFETY: stream and function belong to the context that is current; the attribute and the
+        // arguments, which are of the kernel's types, outlive the call; the rest is the caller's
+        // promise.
+        unsafe { sys::cuLaunchKernelEx(&config, function, list, std::ptr::null_mut()) }.result()?;
+        Ok(())
     }
 }
 
-/// Returns the kernel of this name in `module`.
-///
-/// # Errors
-/// [`CudaError::NoKernel`] when there is none.
-pub(in crate::cuda) fn function(
-    module: &Arc<CudaModule>,
-    name: &str,
-) -> Result<CudaFunction, CudaError> {
-    module.load_function(name).map_err(|error| match error.0 {
-        CUresult::CUDA_ERROR_NOT_FOUND => CudaError::NoKernel(name.into()),
-        _ => error.into(),
-    })
+/// The first driver that tells the sizes of a kernel's parameters.
+const TELLS_PARAMETERS: (i32, i32) = (12, 4);
+
+/// Returns the bytes of a kernel's parameters, where the driver tells them.
+fn parameters(code: &CudaFunction) -> Option<Vec<usize>> {
+    driver_version().filter(|version| *version >= TELLS_PARAMETERS)?;
+    let size = |k| {
+        let (mut offset, mut size) = (0, 0);
+        // SAFETY: the function is of the context that is current; two numbers are written, if there
+        // is such a parameter.
+        let told =
+            unsafe { sys::cuFuncGetParamInfo(code.cu_function(), k, &mut offset, &mut size) };
+        told.result().ok().map(|()| size)
+    };
+    Some((0..).map_while(size).collect())
 }
 
 /// Most pins of a netlist: kernels count them in 32 bits, a block's stride beyond the
@@ -129,10 +240,10 @@ const TURNS: u32 = 8;
 /// times the blocks. At 4096², where a thread would take 26 turns, 1 % slower: hence [`TURNS`].)
 pub(in crate::cuda) fn cover_for_sum(
     gpu: &Gpu,
-    kernel: &CudaFunction,
+    kernel: &Function,
     cells: (usize, usize),
 ) -> Result<LaunchConfig, CudaError> {
-    let each = kernel.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
+    let each = kernel.code.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
     let at_once = each * gpu.info().multiprocessors as u32;
     Ok(at_most(at_once, cover(64, cells)))
 }
@@ -161,159 +272,12 @@ impl Overlap {
     /// [`Overlap::Previous`] for a kernel whose code waits, as that compiled for 9.0 or
     /// later does (`wait_for_previous` in `kernels/device`). Older PTX that the driver
     /// makes code of for a newer device does not.
-    pub(in crate::cuda) fn where_possible(kernel: &CudaFunction) -> Overlap {
+    pub(in crate::cuda) fn where_possible(kernel: &Function) -> Overlap {
         let compiled_for = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
-        match kernel.get_attribute(compiled_for) {
+        match kernel.code.get_attribute(compiled_for) {
             Ok(sm) if sm >= 90 => Overlap::Previous,
             _ => Overlap::None,
         }
-    }
-}
-
-/// A type that kernels take by value: a number, a structure or the address of memory.
-///
-/// # Safety
-/// `pointer` leads to a value of the type that the kernel declares for it, laid out as in C++;
-/// addresses in it are of memory that `check` checks, or that the caller of the launch ensures.
-pub(in crate::cuda) unsafe trait KernelArgument {
-    /// Refuses memory of another device.
-    fn check(&self, _gpu: &Gpu) -> Result<(), CudaError> {
-        Ok(())
-    }
-
-    /// Returns where the value is. It is only read.
-    fn pointer(&self) -> *mut c_void {
-        std::ptr::from_ref(self).cast_mut().cast()
-    }
-}
-
-// SAFETY: numbers are alike on both sides.
-unsafe impl<E: DeviceValue> KernelArgument for E {}
-
-macro_rules! memory {
-    ($([$($lifetime:lifetime)?] $memory:ty),*) => {
-        // SAFETY: an address is passed as a pointer to values of this type.
-        $(unsafe impl<$($lifetime,)? E: DeviceValue> KernelArgument for $memory {
-            fn check(&self, gpu: &Gpu) -> Result<(), CudaError> {
-                gpu.check_own(self.gpu())
-            }
-
-            fn pointer(&self) -> *mut c_void {
-                std::ptr::from_ref(self.address()).cast_mut().cast()
-            }
-        })*
-    };
-}
-memory!([] DeviceVec<E>, ['a] DeviceSlice<'a, E>, ['a] DeviceSliceMut<'a, E>);
-
-/// Most arguments of a kernel.
-const MOST_ARGUMENTS: usize = 20;
-
-/// A launch and its arguments, gathered without allocating.
-pub(in crate::cuda) struct Launch<'a> {
-    gpu: &'a Gpu,
-    function: &'a CudaFunction,
-    overlap: Overlap,
-    arguments: [*mut c_void; MOST_ARGUMENTS],
-    count: usize,
-    /// The error of the first argument that was refused.
-    refused: Option<CudaError>,
-    of: PhantomData<&'a ()>,
-}
-
-impl<'a> Launch<'a> {
-    /// Prepares a launch that begins when all work before it is done.
-    pub(in crate::cuda) fn new(gpu: &'a Gpu, function: &'a CudaFunction) -> Self {
-        Launch {
-            gpu,
-            function,
-            overlap: Overlap::None,
-            arguments: [std::ptr::null_mut(); MOST_ARGUMENTS],
-            count: 0,
-            refused: None,
-            of: PhantomData,
-        }
-    }
-
-    /// Sets the work that the kernel's start may overlap with.
-    pub(in crate::cuda) fn overlap(&mut self, overlap: Overlap) -> &mut Self {
-        self.overlap = overlap;
-        self
-    }
-
-    /// Adds the next argument, in the order in which the kernel declares them.
-    ///
-    /// # Panics
-    /// When there are too many.
-    pub(in crate::cuda) fn arg(
-        &mut self,
-        argument: &'a (impl KernelArgument + ?Sized),
-    ) -> &mut Self {
-        if let Err(error) = argument.check(self.gpu) {
-            self.refused.get_or_insert(error);
-        }
-        self.arguments[self.count] = argument.pointer();
-        self.count += 1;
-        self
-    }
-
-    /// Adds the next arguments.
-    ///
-    /// # Panics
-    /// When there are too many.
-    pub(in crate::cuda) fn args(&mut self, arguments: &[&'a dyn KernelArgument]) -> &mut Self {
-        for &argument in arguments {
-            self.arg(argument);
-        }
-        self
-    }
-
-    /// Enqueues it.
-    ///
-    /// # Errors
-    /// When an argument belongs to another device, a block would have more shared memory
-    /// than the device or its limit allows, or the driver refuses.
-    ///
-    /// # Safety
-    /// The arguments are of the types the kernel declares, in its order; memory is as large as the
-    /// kernel counts on; memory that the kernel writes is used elsewhere only in the stream's
-    /// order; with [`Overlap::Previous`] the kernel waits before its first access to memory that
-    /// the kernel before it writes, or that this one writes and that one reads.
-    pub(in crate::cuda) unsafe fn launch(&mut self, config: LaunchConfig) -> Result<(), CudaError> {
-        if let Some(error) = self.refused.take() {
-            return Err(error);
-        }
-        // The driver knows the device's own limit alone.
-        if config.shared_mem_bytes as usize > self.gpu.shared_memory_limit() {
-            return Err(DriverError(CUresult::CUDA_ERROR_INVALID_VALUE).into());
-        }
-        let value = sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 };
-        let mut attribute = sys::CUlaunchAttribute {
-            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-            pad: Default::default(),
-            value,
-        };
-        let stream = self.gpu.stream_guard()?;
-        let config = sys::CUlaunchConfig {
-            gridDimX: config.grid_dim.0,
-            gridDimY: config.grid_dim.1,
-            gridDimZ: config.grid_dim.2,
-            blockDimX: config.block_dim.0,
-            blockDimY: config.block_dim.1,
-            blockDimZ: config.block_dim.2,
-            sharedMemBytes: config.shared_mem_bytes,
-            hStream: stream.raw(),
-            attrs: &mut attribute,
-            numAttrs: u32::from(self.overlap == Overlap::Previous),
-        };
-        let (function, arguments) = (self.function.cu_function(), self.arguments.as_mut_ptr());
-        // SAFETY: stream and function belong to the context that is current; the
-        // attribute outlives the call, and so do the arguments, borrowed for as
-        // long as `self`; the rest is the caller's promise.
-        unsafe {
-            sys::cuLaunchKernelEx(&config, function, arguments, std::ptr::null_mut()).result()
-        }?;
-        Ok(())
     }
 }
 
@@ -330,10 +294,10 @@ pub(in crate::cuda) fn blocks_for(elements: usize) -> LaunchConfig {
 /// At most `blocks` blocks of [`BLOCK`] threads, and no more than the device runs at once.
 pub(in crate::cuda) fn blocks_at_once(
     gpu: &Gpu,
-    kernel: &CudaFunction,
+    kernel: &Function,
     blocks: usize,
 ) -> Result<LaunchConfig, CudaError> {
-    let each = kernel.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
+    let each = kernel.code.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
     let most = (each * gpu.info().multiprocessors.max(1) as u32).max(1);
     Ok(grid_of(blocks.max(1).min(most as usize)))
 }

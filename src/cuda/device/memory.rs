@@ -9,7 +9,7 @@
 
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
-use super::order::Unused;
+use super::order::Resource;
 use super::real::CudaReal;
 use super::stream::StreamGuard;
 use super::value::DeviceValue;
@@ -179,7 +179,7 @@ impl<E: DeviceValue> Drop for DeviceVec<E> {
     fn drop(&mut self) {
         // SAFETY: the address came from `Gpu::allocate`, or as `from_raw` asks,
         // and nothing uses it after this; work enqueued before runs before.
-        unsafe { self.gpu.free(Unused::Device(self.address)) };
+        unsafe { self.gpu.free(Resource::Device(self.address)) };
     }
 }
 
@@ -542,7 +542,7 @@ impl Pinned<f64> {
 impl<E: DeviceValue> Drop for Pinned<E> {
     fn drop(&mut self) {
         // SAFETY: allocated by `malloc_host`, and used by nothing that is enqueued later.
-        unsafe { self.gpu.free(Unused::Host(self.start.as_ptr().cast())) };
+        unsafe { self.gpu.free(Resource::Host(self.start.as_ptr().cast())) };
     }
 }
 

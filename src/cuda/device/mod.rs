@@ -1,6 +1,8 @@
 //! A device and what all work on it shares: opening it, its memory, kernels
 //! compiled and cached, launches, graphs, times and errors.
 
+mod arguments;
+pub(in crate::cuda) mod bindings;
 pub mod compile;
 pub(in crate::cuda) mod constants;
 mod error;
@@ -32,13 +34,15 @@ pub use timing::{Marks, Quartiles, Stopwatch, measure};
 pub use usage::KernelUse;
 pub use value::DeviceValue;
 
+pub(in crate::cuda) use arguments::{Any, Arguments, Array, KernelArgument, Pointer, pointers};
 pub(in crate::cuda) use error::{check_aligned, check_length};
+pub(in crate::cuda) use graph::Captured;
 pub(in crate::cuda) use launch::{
-    BLOCK, Kernel, KernelArgument, Launch, MOST_BLOCKS, MOST_PINS, Overlap, blocks_at_once,
-    blocks_for, cover_for_sum, cover_lines, fit, function, grid_of, stacked,
+    BLOCK, Function, Kernel, MOST_BLOCKS, MOST_PINS, Overlap, blocks_at_once, blocks_for,
+    cover_for_sum, cover_lines, fit, grid_of, stacked,
 };
 pub(in crate::cuda) use memory::{Pinned, reals};
-pub(in crate::cuda) use order::Unused;
+pub(in crate::cuda) use order::Resource;
 pub(in crate::cuda) use probe::check_cufft;
 #[cfg(feature = "python")]
 pub(crate) use stream::CallersCapture;

@@ -13,7 +13,7 @@ pub(super) struct StreamOrder {
     /// written during a capture and while work goes to another stream.
     pub(super) capture_lock: RwLock<()>,
     /// Dropped during a capture, to be freed after it.
-    pub(super) unused: Mutex<Vec<Unused>>,
+    pub(super) to_free: Mutex<Vec<Resource>>,
     /// Whether work has gone to the own stream that no other stream has waited for.
     pub(super) own: AtomicBool,
     /// Whether work has gone to another stream that the own one has not waited for.
@@ -27,7 +27,7 @@ impl StreamOrder {
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
         Ok(StreamOrder {
             capture_lock: RwLock::default(),
-            unused: Mutex::default(),
+            to_free: Mutex::default(),
             own: AtomicBool::new(true),
             other: AtomicBool::new(false),
             after_own: context.new_event(None)?,
@@ -37,7 +37,7 @@ impl StreamOrder {
 }
 
 /// Resources of the driver, to be returned to it.
-pub(in crate::cuda) enum Unused {
+pub(in crate::cuda) enum Resource {
     /// Memory of the device.
     Device(sys::CUdeviceptr),
     /// Page-locked memory of the host.
@@ -50,4 +50,4 @@ pub(in crate::cuda) enum Unused {
 
 // SAFETY: addresses that nothing uses any more, and a graph that is only destroyed; the driver
 // takes both from any thread.
-unsafe impl Send for Unused {}
+unsafe impl Send for Resource {}

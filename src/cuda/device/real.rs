@@ -9,6 +9,8 @@ use num_complex::Complex;
 pub trait CudaReal: Real + DeviceValue + Input<Self> + private::Cufft<Self::Complex> {
     /// A complex number: real part, imaginary part.
     type Complex: DeviceValue;
+    /// An unsigned integer as wide as it.
+    type Word: DeviceValue + From<u32>;
 
     /// Rounds a complex number held in `f64`.
     fn complex(re: f64, im: f64) -> Self::Complex;
@@ -105,6 +107,7 @@ pub(in crate::cuda) mod private {
 
 impl CudaReal for f32 {
     type Complex = Complex<f32>;
+    type Word = u32;
     fn complex(re: f64, im: f64) -> Complex<f32> {
         Complex::new(re as f32, im as f32)
     }
@@ -112,6 +115,7 @@ impl CudaReal for f32 {
 
 impl CudaReal for f64 {
     type Complex = Complex<f64>;
+    type Word = u64;
     fn complex(re: f64, im: f64) -> Complex<f64> {
         Complex::new(re, im)
     }

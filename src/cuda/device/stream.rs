@@ -7,7 +7,7 @@
 
 use super::error::CudaError;
 use super::gpu::{Gpu, Shared};
-use super::order::Unused;
+use super::order::Resource;
 #[cfg(feature = "python")]
 use super::probe::driver_version;
 use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
@@ -172,7 +172,7 @@ impl Drop for CaptureGuard<'_> {
     fn drop(&mut self) {
         CURRENT.set(self.before);
         drop(self.lock.take());
-        self.gpu.free_unused();
+        self.gpu.free_resources();
     }
 }
 
@@ -201,21 +201,21 @@ impl Gpu {
     }
 
     /// Returns both results, computed at the same time by two threads. If another thread might wait
-    /// for this one, `beside` runs here first.
-    pub(in crate::cuda) fn join<A: Send, B>(
-        beside: impl FnOnce() -> A + Send,
+    /// for this one, `first` runs here before `here`.
+    pub(in crate::cuda) fn in_parallel<A: Send, B>(
+        first: impl FnOnce() -> A + Send,
         here: impl FnOnce() -> B,
     ) -> (A, B) {
         if blocks_others() {
-            return (beside(), here());
+            return (first(), here());
         }
-        let beside = Mutex::new(Some(beside));
-        let take = || beside.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let first = Mutex::new(Some(first));
+        let take = || first.lock().unwrap_or_else(PoisonError::into_inner).take();
         std::thread::scope(|scope| {
-            let run = || take().map(|beside| beside());
-            let beside = in_a_thread(scope, run);
+            let run = || take().map(|first| first());
+            let first = in_a_thread(scope, run);
             let here = here();
-            (beside().expect("it has run once"), here)
+            (first().expect("it has run once"), here)
         })
     }
 
@@ -355,27 +355,27 @@ impl Gpu {
     ///
     /// # Safety
     /// It was made on this device and is not used again by what is enqueued later.
-    pub(in crate::cuda) unsafe fn free(&self, unused: Unused) {
+    pub(in crate::cuda) unsafe fn free(&self, resource: Resource) {
         if self.is_capturing() {
-            let all = &self.0.stream_order.unused;
-            return all.lock().unwrap_or_else(PoisonError::into_inner).push(unused);
+            let all = &self.0.stream_order.to_free;
+            return all.lock().unwrap_or_else(PoisonError::into_inner).push(resource);
         }
         let Ok(stream) = self.stream_guard() else { return };
         // SAFETY: the caller's promise; the context is current, and the stream is waited for where
         // the driver does not do it.
         let freed = unsafe {
-            match unused {
-                Unused::Device(address) if self.context().has_async_alloc() => {
+            match resource {
+                Resource::Device(address) if self.context().has_async_alloc() => {
                     result::free_async(address, stream.raw())
                 }
-                Unused::Device(address) => result::stream::synchronize(stream.raw())
+                Resource::Device(address) => result::stream::synchronize(stream.raw())
                     .and_then(|()| result::free_sync(address)),
-                Unused::Host(start) => result::stream::synchronize(stream.raw())
+                Resource::Host(start) => result::stream::synchronize(stream.raw())
                     .and_then(|()| result::free_host(start)),
-                Unused::Graph(graph) => {
+                Resource::Graph(graph) => {
                     result::stream::synchronize(stream.raw()).map(|()| drop(graph))
                 }
-                Unused::Other(destroy) => {
+                Resource::Other(destroy) => {
                     result::stream::synchronize(stream.raw()).map(|()| destroy())
                 }
             }
@@ -384,15 +384,15 @@ impl Gpu {
     }
 
     /// Frees what was dropped during a capture that has ended.
-    fn free_unused(&self) {
+    fn free_resources(&self) {
         if self.is_capturing() {
             return;
         }
-        let all = &self.0.stream_order.unused;
+        let all = &self.0.stream_order.to_free;
         let all = std::mem::take(&mut *all.lock().unwrap_or_else(PoisonError::into_inner));
-        for unused in all {
+        for resource in all {
             // SAFETY: as promised when it was dropped.
-            unsafe { self.free(unused) };
+            unsafe { self.free(resource) };
         }
     }
 
@@ -463,24 +463,24 @@ impl Branch {
         Ok(Branch { gpu: gpu.clone(), stream, begun, ended })
     }
 
-    /// Enqueues what `aside` and `ahead` enqueue, both `on` the same: in a capture as two branches
-    /// of the graph, which may run at the same time and are both waited for by what follows; else
-    /// one after the other.
+    /// Enqueues what `branched` and `straight` enqueue, both `on` the same: in a capture as two
+    /// branches of the graph, which may run at the same time and are both waited for by what
+    /// follows; else one after the other.
     ///
     /// # Errors
-    /// The error of `aside`, else of `ahead`, or of the driver.
+    /// The error of `branched`, else of `straight`, or of the driver.
     ///
     /// # Safety
     /// Nothing that one of them enqueues writes what something of the other reads or writes.
-    pub(in crate::cuda) unsafe fn join<C, E: From<CudaError>>(
+    pub(in crate::cuda) unsafe fn fork<C, E: From<CudaError>>(
         &self,
         on: &mut C,
-        aside: impl FnOnce(&mut C) -> Result<(), E>,
-        ahead: impl FnOnce(&mut C) -> Result<(), E>,
+        branched: impl FnOnce(&mut C) -> Result<(), E>,
+        straight: impl FnOnce(&mut C) -> Result<(), E>,
     ) -> Result<(), E> {
         let Some(current) = self.gpu.current().filter(|current| current.capturing) else {
-            aside(on)?;
-            return ahead(on);
+            branched(on)?;
+            return straight(on);
         };
         let stream = self.stream.cu_stream();
         self.gpu.stream_guard()?.record(&self.begun)?;
@@ -488,11 +488,11 @@ impl Branch {
         let outcome = {
             let _back = CaptureGuard { gpu: &self.gpu, before: Some(current), lock: None };
             CURRENT.set(Some(Current { stream, ..current }));
-            let outcome = aside(on);
+            let outcome = branched(on);
             self.gpu.stream_guard()?.record(&self.ended)?;
             outcome
         };
-        let outcome = outcome.and_then(|()| ahead(on));
+        let outcome = outcome.and_then(|()| straight(on));
         // Also where one has failed: a capture ends with all its branches.
         wait_for(&self.ended, current.stream)?;
         outcome

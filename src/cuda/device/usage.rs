@@ -2,7 +2,7 @@
 
 use super::error::CudaError;
 use super::gpu::Gpu;
-use super::launch::Kernel;
+use super::launch::Function;
 use cudarc::driver::sys::CUdevice_attribute;
 use serde::Serialize;
 
@@ -34,10 +34,10 @@ impl KernelUse {
     pub(in crate::cuda) fn of(
         gpu: &Gpu,
         name: impl Into<String>,
-        kernel: &Kernel,
+        kernel: &Function,
         bytes: usize,
     ) -> Result<Self, CudaError> {
-        let Kernel { function, config, .. } = kernel;
+        let Function { code: function, config, .. } = kernel;
         let (width, height, _) = config.block_dim;
         let threads = width * height;
         let dynamic = config.shared_mem_bytes;

@@ -5,9 +5,11 @@ use num_complex::Complex;
 mod sealed {
     pub trait Sealed {}
 }
+pub(super) use sealed::Sealed;
 
-/// A type whose values lie in device memory: numbers, and complex numbers as real and imaginary
-/// part. Sealed: kernels and copies rely on every pattern of bits being a value.
+/// A type whose values lie in device memory: numbers, complex numbers as real and imaginary part,
+/// and structures of them that the crate keeps to itself. Sealed: kernels and copies rely on every
+/// pattern of bits being a value.
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy)]
@@ -18,7 +20,7 @@ pub trait DeviceValue: sealed::Sealed + Copy + Send + Sync + 'static {}
 
 macro_rules! device_values {
     ($($value:ty),*) => {
-        $(impl sealed::Sealed for $value {}
+        $(impl Sealed for $value {}
         impl DeviceValue for $value {})*
     };
 }

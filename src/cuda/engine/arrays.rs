@@ -5,22 +5,18 @@
 //! [`CudaEngine::enqueue_energy_and_gradient`]. Neither allocates nor waits. How memory and a
 //! stream of another library become what these take is in [`interop`](crate::cuda::interop).
 
-use super::CudaEngine;
-use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
+use super::stages::{PositionsIn, Stages};
+use super::{CudaEngine, Reports};
+use crate::cuda::device::{Captured, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
 use crate::engine::{Done, EngineError, GradientOptions, Layout, Progress, check_weight};
 
-/// Steps on arrays of the caller's, each captured for the addresses that it was given the second
-/// time. A caller that gives the same ones in turn, as an optimiser in PyTorch does, has a step in
+/// Steps on arrays of the caller's, by their addresses, at most [`MOST_REPLAYS`], the last used
+/// first. A caller that gives the same ones in turn, as an optimiser in PyTorch does, has a step in
 /// one launch.
 #[derive(Default)]
-pub(super) struct Replays {
-    /// At most [`MOST_REPLAYS`], the last used first.
-    graphs: Vec<(Arrays, Graph)>,
-    /// The arrays of as many later steps without a graph, the last first.
-    seen: Vec<Arrays>,
-}
+pub(super) struct Replays(Vec<(Arrays, Captured<Graph>)>);
 
-/// Graphs that are kept. Addresses that return after more others than these are never captured.
+/// Steps that are kept. Addresses that return after as many others are never captured.
 const MOST_REPLAYS: usize = 8;
 
 /// The arguments of a captured step.
@@ -43,43 +39,23 @@ impl Arrays {
     }
 }
 
-/// The work to be done for a step on some arrays.
-enum Replay {
-    /// The first graph is theirs.
-    Ready,
-    Capture,
-    Plain,
-}
-
 impl Replays {
-    fn next(&mut self, arrays: &Arrays) -> Replay {
-        if let Some(at) = self.graphs.iter().position(|(of, _)| of == arrays) {
-            self.graphs[..=at].rotate_right(1);
-            return Replay::Ready;
-        }
-        if let Some(at) = self.seen.iter().position(|of| of == arrays) {
-            self.seen.remove(at);
-            return Replay::Capture;
-        }
-        self.seen.insert(0, *arrays);
-        self.seen.truncate(MOST_REPLAYS);
-        Replay::Plain
-    }
-
-    fn add(&mut self, arrays: Arrays, graph: Graph) {
-        self.graphs.insert(0, (arrays, graph));
-        self.graphs.truncate(MOST_REPLAYS);
-    }
-
-    /// Enqueues the first graph.
-    fn launch(&mut self) -> Result<(), CudaError> {
-        self.graphs.first_mut().map_or(Ok(()), |(_, graph)| graph.launch())
+    /// Returns the step on these arrays.
+    fn of(&mut self, arrays: Arrays) -> &mut Captured<Graph> {
+        let found = self.0.iter().position(|(of, _)| *of == arrays);
+        let at = found.unwrap_or_else(|| {
+            self.0.truncate(MOST_REPLAYS - 1);
+            self.0.push((arrays, Captured::New));
+            self.0.len() - 1
+        });
+        self.0[..=at].rotate_right(1);
+        &mut self.0[0].1
     }
 
     /// Whether a graph is kept for these arrays.
     #[cfg(feature = "python")]
     fn holds(&self, arrays: &Arrays) -> bool {
-        self.graphs.iter().any(|(of, _)| of == arrays)
+        self.0.iter().any(|(of, step)| of == arrays && matches!(step, Captured::Ready(_)))
     }
 }
 
@@ -137,7 +113,7 @@ impl<T: CudaReal> CudaEngine<T> {
         if self.gpu().is_capturing() {
             self.require_one_device("the capture of a step")?;
             require_run(self.ran[0][layout as usize])?;
-            self.captured = true;
+            self.reports = Reports::OfGraphs;
         } else if self.stages.is_shared() {
             self.stages.take_positions(layout, positions)?;
             self.positions_written();
@@ -187,31 +163,31 @@ impl<T: CudaReal> CudaEngine<T> {
         let to = gradient.as_ref().map_or(0, |gradient| *gradient.address());
         let arrays = Arrays::of(options, *positions.address(), *energy.address(), to);
         let plain = capturing || !options.region_weights.is_empty() || self.stages.is_shared();
-        let replay = if plain { Replay::Plain } else { self.replays.next(&arrays) };
         let gpu = self.gpu().clone();
-        let (stages, pipeline) = (&mut self.stages, self.choice.pipeline);
+        let (stages, pipeline) = (&mut *self.stages, self.choice.pipeline);
         let solve = stages.solve(pipeline, capturing);
-        match replay {
-            Replay::Plain => {
-                stages.evaluate_in(&solve, options, positions, energy, gradient)?;
-            }
-            Replay::Capture => {
-                stages.bodies().slot_of()?; // no capture is to find it missing
-                // SAFETY: the graph is kept beside `stages`, whose buffers and plans it uses, and
-                // given up before them or when they are; it is launched for these addresses of the
-                // caller's alone, whose memory lives until that launch has run.
-                let graph = unsafe {
-                    Graph::capture(&gpu, || {
-                        stages.evaluate_in(&solve, options, positions, energy, gradient)
-                    })
-                }?;
-                self.replays.add(arrays, graph);
-                self.replays.launch()?;
-            }
-            Replay::Ready => {
-                stages.elsewhere = true;
-                self.replays.launch()?;
-            }
+        let (mut energy, mut gradient) = (energy, gradient);
+        let mut evaluate = |stages: &mut Stages<T>| {
+            let gradient = gradient.as_mut().map(DeviceSliceMut::reborrow);
+            stages.evaluate_in(&solve, options, positions, energy.reborrow(), gradient)
+        };
+        match plain {
+            true => evaluate(stages)?,
+            false => self.replays.of(arrays).run(
+                &mut (stages, evaluate),
+                |(stages, evaluate)| evaluate(stages),
+                |(stages, evaluate)| {
+                    stages.bodies().slot_of()?; // no capture is to find it missing
+                    // SAFETY: the graph is kept beside `stages`, whose buffers and plans it uses,
+                    // and given up before them or when they are; it is launched for these addresses
+                    // of the caller's alone, whose memory lives until that launch has run.
+                    unsafe { Graph::capture(&gpu, || evaluate(stages)) }
+                },
+                |(stages, _), graph| {
+                    stages.positions_in = PositionsIn::Callers;
+                    graph.launch()
+                },
+            )?,
         }
         self.aged();
         self.solved(pipeline)?;
@@ -297,7 +273,7 @@ impl<T: CudaReal> CudaEngine<T> {
         &self,
         stage: &'static str,
     ) -> Result<(), EngineError> {
-        match self.stages.in_slots {
+        match self.stages.in_slots() {
             false => Ok(()),
             true => {
                 let needs = "the caller's order was asked for";

@@ -1,7 +1,7 @@
 //! The CUDA engine: density, solve and force on one device or several.
 //!
 //! A step is density → solve → force. The first one by a pipeline runs as plain
-//! launches and is then captured in a graph; from then on a step is one launch
+//! launches, and the second is captured in a graph; from then on a step is one launch
 //! that allocates nothing and waits for nothing. Positions and forces cross to
 //! the host when they are given and asked for, and never otherwise.
 //!
@@ -23,7 +23,9 @@ mod stages;
 
 use crate::charge::Charge;
 use crate::cuda::bodies::{Bodies, DensityReport, MOST_RANKS};
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, Stopwatch, measure};
+use crate::cuda::device::{
+    Captured, CudaError, CudaReal, DeviceVec, Gpu, Graph, Stopwatch, measure,
+};
 use crate::cuda::peers::Peers;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
@@ -34,7 +36,7 @@ use crate::engine::{
 use crate::grid::Map;
 use arrays::Replays;
 pub(in crate::cuda) use stages::Command;
-use stages::{FORCE, Planned, Rank, Stages};
+use stages::{FORCE, Planned, PositionsIn, RankStages, Stages};
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
@@ -113,8 +115,8 @@ const RUNS_PER_SAMPLE: usize = 10;
 pub struct CudaEngine<T: CudaReal> {
     // Graphs hold addresses of what `stages` owns, so they are dropped first.
     /// Steps, and solves alone, by [`Pipeline::ALL`]: a graph for each rank.
-    steps: [Option<Vec<Graph>>; Pipeline::ALL.len()],
-    solves: [Option<Vec<Graph>>; Pipeline::ALL.len()],
+    steps: Captures,
+    solves: Captures,
     replays: Replays,
     /// Dropped in the engine's own `drop`.
     stages: ManuallyDrop<Stages<T>>,
@@ -125,25 +127,40 @@ pub struct CudaEngine<T: CudaReal> {
     done: Done,
     /// The pipeline of the last solve, where it may have left φ out.
     without_potential: Option<Pipeline>,
-    /// Whether every rank has the positions of the bodies that it works on.
-    spread: bool,
-    /// A bit for each rank whose forces were given out since the last step, as they were before
-    /// its positions are written.
-    given: u16,
-    /// Statistics of the current density and the area off the die, once they have been read.
-    density: Option<(DensityStats, f64)>,
+    sharing: Sharing,
+    reports: Reports,
     /// As last read.
     outside_halo: u64,
     /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that nothing is
     /// left to be loaded during a capture: density and solve, force, force by region, and the
     /// energy's copy.
     ran: [[bool; 2]; 4],
-    /// Whether a step is part of a graph of the caller's, whose runs are not reported here.
-    captured: bool,
     times: StageTimes,
 }
 
+/// By [`Pipeline::ALL`].
+type Captures = [Captured<Vec<Graph>>; Pipeline::ALL.len()];
+
+/// Which ranks have the current positions, if these are the engine's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sharing {
+    /// Every rank has those of the bodies that it works on.
+    Sent,
+    /// Every rank has those of its share alone. A bit marks each rank whose forces, of the positions
+    /// before, were given out with them.
+    Written { given: u16 },
+}
+
 const _: () = assert!(MOST_RANKS <= u16::BITS as usize); // `given`
+
+/// Statistics of the current density.
+#[derive(Clone, Copy, Debug)]
+enum Reports {
+    /// They and the area off the die, once they have been read.
+    OfSteps(Option<(DensityStats, f64)>),
+    /// Read each time: a step is part of a graph of the caller's, whose runs are not reported here.
+    OfGraphs,
+}
 
 impl<T: CudaReal> CudaEngine<T> {
     /// Returns an engine for `charge` on device `ordinal`. Everything it will need is allocated
@@ -194,7 +211,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let (grid, regions) = (charge.grid(), charge.regions());
         let EngineOptions { pipeline, deterministic, .. } = *options;
         let launching = peers.launch_lock();
-        let (stages, planned) = Gpu::join(
+        let (stages, planned) = Gpu::in_parallel(
             || Stages::new(peers, &charge, deterministic),
             || Planned::new(peers, &grid, regions, pipeline, deterministic),
         );
@@ -202,8 +219,8 @@ impl<T: CudaReal> CudaEngine<T> {
         let choice = stages.take(planned?);
         drop(launching);
         Ok(CudaEngine {
-            steps: [const { None }; Pipeline::ALL.len()],
-            solves: [const { None }; Pipeline::ALL.len()],
+            steps: Captures::default(),
+            solves: Captures::default(),
             replays: Replays::default(),
             stages: ManuallyDrop::new(stages),
             watches: [Stopwatch::new(gpus[0])?, Stopwatch::new(gpus[0])?],
@@ -211,12 +228,10 @@ impl<T: CudaReal> CudaEngine<T> {
             choice,
             done: Done::Nothing,
             without_potential: None,
-            spread: true,
-            given: 0,
-            density: None,
+            sharing: Sharing::Sent,
+            reports: Reports::OfSteps(None),
             outside_halo: 0,
             ran: [[false; 2]; 4],
-            captured: false,
             times: StageTimes::default(),
         })
     }
@@ -233,7 +248,10 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Waits for the device where a graph of the caller's holds steps of this engine: its runs,
     /// which are not reported here, must not overlap with other work or with freeing memory.
     pub(crate) fn wait_for_graphs(&self) -> Result<(), CudaError> {
-        if self.captured { self.gpu().wait_for_device() } else { Ok(()) }
+        match self.reports {
+            Reports::OfGraphs => self.gpu().wait_for_device(),
+            Reports::OfSteps(_) => Ok(()),
+        }
     }
 
     /// Returns the device that all work goes to; of several the first.
@@ -277,10 +295,10 @@ impl<T: CudaReal> CudaEngine<T> {
         let stages = &mut self.stages;
         // It costs each rank what it costs one device, of as many bodies.
         let each = stages.bodies().len().div_ceil(stages.ranks.len());
-        let ours = !stages.in_slots || !stages.bodies().is_ordered();
+        let ours = !stages.in_slots() || !stages.bodies().is_ordered();
         let mut due = false;
-        for Rank { bodies, .. } in &mut stages.ranks {
-            if self.captured {
+        for RankStages { bodies, .. } in &mut stages.ranks {
+            if let Reports::OfGraphs = self.reports {
                 bodies.staleness.stepped(); // there may have been a run
             }
             due |= bodies.staleness.decide(each);
@@ -288,7 +306,7 @@ impl<T: CudaReal> CudaEngine<T> {
         if due && ours {
             stages.order()?;
             self.outside_halo = 0;
-            if !self.stages.elsewhere {
+            if self.stages.positions_in != PositionsIn::Callers {
                 // Forces are gathered where a density has seen the bodies, in its order.
                 self.done = self.done.min(Done::Positions);
             }
@@ -300,32 +318,39 @@ impl<T: CudaReal> CudaEngine<T> {
     /// barrier of several ranks follows: one that was given more to do before does not keep others
     /// waiting in a graph.
     fn prepare(&mut self) -> Result<(), CudaError> {
-        if !self.spread {
+        if self.sharing != Sharing::Sent {
             self.stages.enqueue(&[Command::SendPositions])?;
         }
         self.stages.enqueue(&[Command::Barrier])?;
-        self.spread = true;
+        self.sharing = Sharing::Sent;
         self.order_if_due()
     }
 
     /// Results of the positions before are stale; the current ones are the engine's own.
-    fn moved(&mut self) {
+    fn moved(&mut self, sharing: Sharing) {
         self.forget();
         self.done = Done::Positions;
-        self.stages.elsewhere = false;
+        self.sharing = sharing;
+        if self.stages.positions_in == PositionsIn::Callers {
+            self.stages.positions_in = PositionsIn::Own;
+        }
     }
 
     /// Computed results are gone: the work that begins here may fail half way.
     fn forget(&mut self) {
         self.done = self.done.min(Done::Positions);
-        self.given = 0;
-        self.density = None;
+        if let Sharing::Written { given } = &mut self.sharing {
+            *given = 0;
+        }
+        if let Reports::OfSteps(read) = &mut self.reports {
+            *read = None;
+        }
     }
 
     /// Fails unless there are positions, and in the engine's own memory.
     fn require_own_positions(&self, stage: &'static str) -> Result<(), EngineError> {
         self.done.require(stage, Done::Positions)?;
-        if self.stages.elsewhere {
+        if self.stages.positions_in == PositionsIn::Callers {
             let needs = "positions were given to the engine itself";
             return Err(EngineError::OutOfOrder { stage, needs });
         }
@@ -361,7 +386,10 @@ impl<T: CudaReal> CudaEngine<T> {
     fn solved(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         self.done = Done::Solve;
         self.without_potential = Some(pipeline).filter(|_| !self.gpu().is_capturing());
-        if self.captured { self.complete_potential() } else { Ok(()) }
+        match self.reports {
+            Reports::OfGraphs => self.complete_potential(),
+            Reports::OfSteps(_) => Ok(()),
+        }
     }
 
     /// Enqueues φ where the last solve has left it out.
@@ -385,40 +413,35 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Enqueues a step in the current order.
     fn enqueue_by(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         self.forget();
-        match &mut self.steps[pipeline as usize] {
-            Some(graphs) => self.peers.launch(graphs)?,
-            graphs => {
-                // Everything that a kernel's first launch loads is loaded by this one, so that
-                // nothing is left to be loaded during capture.
-                let step = self.stages.step(pipeline, false);
-                self.stages.enqueue(&step)?;
-                Self::capture(&mut self.stages, &step, graphs)?;
-            }
-        }
+        let CudaEngine { stages, steps, peers, .. } = self;
+        steps[pipeline as usize].run(
+            &mut **stages,
+            |stages| stages.enqueue(&stages.step(pipeline, false)),
+            |stages| Self::graphs(stages, &stages.step(pipeline, false)),
+            |_, graphs| peers.launch(graphs),
+        )?;
         self.stepped(pipeline)
     }
 
-    /// Captures a step or a solve that has run before, for `graphs` of the same engine.
-    fn capture(
-        stages: &mut Stages<T>,
-        commands: &[Command],
-        graphs: &mut Option<Vec<Graph>>,
-    ) -> Result<(), CudaError> {
-        // SAFETY: `graphs` are kept beside `stages`, whose buffers and plans
-        // stay where they are until they are dropped, and are dropped before them;
-        // all work of this engine goes to the one stream of each rank. A step begins with
-        // everything on the devices, so launches need nothing of the host.
-        *graphs = Some(unsafe { stages.graphs(commands) }?);
-        Ok(())
+    /// Returns the graphs of a step or a solve that has run before, for `steps` or `solves`.
+    fn graphs(stages: &mut Stages<T>, commands: &[Command]) -> Result<Vec<Graph>, CudaError> {
+        // SAFETY: the graphs are kept beside `stages`, whose buffers and plans stay where they are
+        // until they are dropped, and are dropped before them; all work of this engine goes to the
+        // one stream of each rank. A step begins with everything on the devices, so launches need
+        // nothing of the host.
+        unsafe { stages.graphs(commands) }
     }
 
     fn read_density(&mut self) -> Result<(DensityStats, f64), CudaError> {
-        if let Some(density) = self.density.filter(|_| !self.captured) {
+        if let Reports::OfSteps(Some(density)) = self.reports {
             return Ok(density);
         }
         let DensityReport { stats, area_off_die, outside_halo } = self.stages.report()?;
         self.outside_halo = outside_halo;
-        Ok(*self.density.insert((stats, area_off_die)))
+        if let Reports::OfSteps(read) = &mut self.reports {
+            *read = Some((stats, area_off_die));
+        }
+        Ok((stats, area_off_die))
     }
 
     /// Enqueues `body` between the marks of a stopwatch.
@@ -454,19 +477,17 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         let launching = peers.launch_lock();
         self.stages.set_charge(&charge, self.choice.pipeline)?;
         // They hold addresses of what was before.
-        self.steps = [const { None }; Pipeline::ALL.len()];
-        self.solves = [const { None }; Pipeline::ALL.len()];
+        self.steps = Captures::default();
+        self.solves = Captures::default();
         self.replays = Replays::default();
         drop(launching);
         self.done = Done::Nothing;
         self.without_potential = None;
-        self.spread = true;
-        self.given = 0;
-        self.density = None;
+        self.sharing = Sharing::Sent;
+        self.reports = Reports::OfSteps(None);
         self.outside_halo = 0;
         // The kernel of the overflow may be another one.
         self.ran = [[false; 2]; 4];
-        self.captured = false;
         Ok(())
     }
 
@@ -631,7 +652,7 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         self.require_own_positions("a step")?;
         // In the current order: repeated at one place, bodies outside their halos would call for
         // another.
-        if !self.spread || !self.stages.bodies().is_ordered() {
+        if self.sharing != Sharing::Sent || !self.stages.bodies().is_ordered() {
             self.prepare()?;
         }
         self.forget();
@@ -646,17 +667,13 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         let solve = self.stages.solve(pipeline, true);
         let step_plain = median(&mut || self.stages.enqueue(&step))?;
         let solve_plain = median(&mut || self.stages.enqueue(&solve))?;
-        for (graphs, commands) in [(&mut self.steps[p], &step), (&mut self.solves[p], &solve)] {
-            if graphs.is_none() {
-                Self::capture(&mut self.stages, commands, graphs)?;
-            }
-        }
-        self.stages.wait_for_ranks()?;
-        let replay = |graphs: &mut Option<Vec<Graph>>| {
-            median(&mut || graphs.as_mut().map_or(Ok(()), |graphs| peers.launch(graphs)))
+        let mut replay = |captured: &mut Captured<_>, commands: &[Command]| {
+            let graphs = captured.ready(|| Self::graphs(&mut self.stages, commands))?;
+            self.stages.wait_for_ranks()?;
+            median(&mut || peers.launch(graphs))
         };
-        let step_graph = replay(&mut self.steps[p])?;
-        let solve_graph = replay(&mut self.solves[p])?;
+        let step_graph = replay(&mut self.steps[p], &step)?;
+        let solve_graph = replay(&mut self.solves[p], &solve)?;
         self.stages.wait_for_ranks()?;
         self.without_potential = None;
         self.done = Done::Force;
@@ -670,8 +687,8 @@ impl<T: CudaReal> Drop for CudaEngine<T> {
         // Giving back graphs and page-locked memory may wait for all of a device's work.
         let peers = self.peers.clone();
         let _launching = peers.launch_lock();
-        self.steps = [const { None }; Pipeline::ALL.len()];
-        self.solves = [const { None }; Pipeline::ALL.len()];
+        self.steps = Captures::default();
+        self.solves = Captures::default();
         self.replays = Replays::default();
         // SAFETY: nothing uses them after this.
         unsafe { ManuallyDrop::drop(&mut self.stages) };

@@ -1,10 +1,11 @@
 //! The CUDA engine's interface for a placer that lives on the device: positions and
 //! forces stay there, and steps are enqueued without the host waiting.
 
-use super::{Command, CudaEngine, RUNS_PER_SAMPLE, Rank, Stages};
-use crate::cuda::bodies::{BodyForces, Permutation, Positions, RawStatistics};
+use super::{Command, CudaEngine, RUNS_PER_SAMPLE, RankStages, Reports, Sharing, Stages};
+use crate::cuda::bodies::{BodyForces, Permutation, RawStatistics};
+use crate::cuda::device::bindings::bodies::Positions;
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, measure};
-use crate::engine::{Done, EngineError, Evaluation, MapKind, Pipeline, Progress};
+use crate::engine::{Done, EngineError, Evaluation, MapKind, Progress};
 
 impl<T: CudaReal> CudaEngine<T> {
     /// Returns a rank's positions on its device (on one device rank 0's), lower-left corners in
@@ -32,8 +33,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// # Panics
     /// When there is no such rank.
     pub fn positions_device_mut(&mut self, rank: usize) -> DeviceSliceMut<'_, T> {
-        self.moved();
-        self.spread = false;
+        self.moved(Sharing::Written { given: 0 });
         self.stages.ranks[rank].corners.as_view_mut()
     }
 
@@ -60,14 +60,16 @@ impl<T: CudaReal> CudaEngine<T> {
         &mut self,
         rank: usize,
     ) -> Result<(DeviceSlice<'_, T>, DeviceSliceMut<'_, T>), EngineError> {
-        let (given, own) = (self.given, 1 << rank);
-        if given == 0 || given & own != 0 {
-            self.done.require("the forces", Done::Force)?;
-        }
-        self.moved();
-        self.spread = false;
-        self.given = given | own;
-        let Rank { forces, corners, .. } = &mut self.stages.ranks[rank];
+        let own = 1 << rank;
+        let given = match self.sharing {
+            Sharing::Written { given } if given != 0 && given & own == 0 => given,
+            _ => {
+                self.done.require("the forces", Done::Force)?;
+                0
+            }
+        };
+        self.moved(Sharing::Written { given: given | own });
+        let RankStages { forces, corners, .. } = &mut self.stages.ranks[rank];
         Ok((forces.as_view(), corners.as_view_mut()))
     }
 
@@ -101,7 +103,7 @@ impl<T: CudaReal> CudaEngine<T> {
             // A graph cannot hold one that is ready to run.
             let step = self.stages.step(self.choice.pipeline, true);
             self.stages.enqueue(&step)?;
-            self.captured = true;
+            self.reports = Reports::OfGraphs;
             return Ok(self.stepped(self.choice.pipeline)?);
         }
         self.prepare()?;
@@ -132,7 +134,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Returns where a rank is to write positions, for all that need them.
-    pub(in crate::cuda) fn positions(&self, rank: usize) -> Positions {
+    pub(in crate::cuda) fn positions(&self, rank: usize) -> Positions<T> {
         self.stages.positions(rank)
     }
 
@@ -144,8 +146,7 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Positions have been written where [`CudaEngine::positions`] says.
     pub(in crate::cuda) fn positions_written(&mut self) {
-        self.moved();
-        self.spread = true;
+        self.moved(Sharing::Sent);
     }
 
     /// The same, and all of [`CudaEngine::commands`] have been enqueued for them.
@@ -254,7 +255,7 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Whether positions and forces on the device are in slot order, not in the caller's.
     pub fn is_in_slots(&self) -> bool {
-        self.stages.in_slots
+        self.stages.in_slots()
     }
 
     /// Keeps positions and forces on the device in slot order from now on, or in the caller's. In
@@ -269,12 +270,12 @@ impl<T: CudaReal> CudaEngine<T> {
         self.require_one_device("slot order")?;
         self.require_own_positions("slot order")?;
         self.gpu().stream_guard()?.check_not_capturing()?;
-        if in_slots != self.stages.in_slots {
+        if in_slots != self.stages.in_slots() {
             self.order_if_due()?;
             // The kernels of a step are other ones.
-            self.steps = [const { None }; Pipeline::ALL.len()];
+            self.steps = Default::default();
             self.stages.use_slots(in_slots)?;
-            self.moved();
+            self.moved(self.sharing);
         }
         Ok(())
     }
@@ -288,7 +289,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// When positions are not in slot order, `from` is of other
     /// bodies, or a launch fails.
     pub fn reorder_slots(&mut self, from: &mut Permutation) -> Result<(), EngineError> {
-        if !self.stages.in_slots {
+        if !self.stages.in_slots() {
             let needs = "slot order was asked for";
             return Err(EngineError::OutOfOrder { stage: "a new order of slots", needs });
         }
@@ -319,13 +320,13 @@ impl<T: CudaReal> CudaEngine<T> {
     pub fn order_time(&mut self, repetitions: usize) -> Result<f64, EngineError> {
         self.require_own_positions("an order")?;
         self.require_callers_order("the time of an order")?;
-        if !self.spread {
+        if self.sharing != Sharing::Sent {
             self.prepare()?;
         }
         let gpu = self.gpu().clone();
         let time = measure(&gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;
         self.outside_halo = 0;
-        self.moved();
+        self.moved(Sharing::Sent);
         Ok(time.median / 1e3)
     }
 }

@@ -2,7 +2,7 @@
 //! when a transform runs.
 
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, StreamGuard, Unused,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Resource, StreamGuard,
     check_aligned, check_cufft,
 };
 use crate::transform::check_shape;
@@ -22,7 +22,7 @@ pub struct RealFft<T: CudaReal> {
     forward: bool,
     /// Takes real numbers, or complex ones for a last axis of one value; none for an FFT of one
     /// value, of which cuFFT 12 has no plans.
-    plan: Option<Plan>,
+    plan: Option<CufftPlan>,
     work: Option<Arc<DeviceVec<u8>>>,
     /// Real elements of one run, all batches.
     reals: usize,
@@ -32,7 +32,7 @@ pub struct RealFft<T: CudaReal> {
 }
 
 /// A cuFFT plan; destroyed when dropped.
-struct Plan {
+struct CufftPlan {
     gpu: Gpu,
     handle: cufftHandle,
     /// Whether it is of complex numbers in place.
@@ -42,14 +42,14 @@ struct Plan {
     stream: AtomicPtr<sys::CUstream_st>,
 }
 
-impl Plan {
+impl CufftPlan {
     /// Plans FFTs of dense arrays one after the other, without a work area.
     fn new<T: CudaReal>(
         gpu: &Gpu,
         kind: cufftType,
         shape: &[usize],
         batch: usize,
-    ) -> Result<Plan, CudaError> {
+    ) -> Result<CufftPlan, CudaError> {
         let fail = |answer: CufftError| {
             CudaError::cufft(format!("plan of {batch} transforms of {shape:?}"), answer)
         };
@@ -64,7 +64,7 @@ impl Plan {
         let mut lengths = shape.iter().map(|&n| integer(n)).collect::<Result<Vec<i32>, _>>()?;
         let (rank, count) = (lengths.len() as i32, integer(batch)?);
         let stream = gpu.stream_guard()?;
-        let mut plan = Plan {
+        let mut plan = CufftPlan {
             gpu: gpu.clone(),
             handle: result::create().map_err(fail)?,
             complex: kind == T::COMPLEX,
@@ -103,7 +103,7 @@ fn failure(answer: CufftError) -> CudaError {
     CudaError::cufft("transform", answer)
 }
 
-impl Drop for Plan {
+impl Drop for CufftPlan {
     fn drop(&mut self) {
         let handle = self.handle;
         let destroy = move || {
@@ -111,7 +111,7 @@ impl Drop for Plan {
             let _ = unsafe { result::destroy(handle) };
         };
         // SAFETY: a plan of this device, which is not run any more.
-        unsafe { self.gpu.free(Unused::Other(Box::new(destroy))) };
+        unsafe { self.gpu.free(Resource::Other(Box::new(destroy))) };
     }
 }
 
@@ -156,7 +156,7 @@ impl<T: CudaReal> RealFft<T> {
             (_, true) => T::FORWARD,
             (_, false) => T::INVERSE,
         };
-        let plan = (!lengths.is_empty()).then(|| Plan::new::<T>(gpu, kind, &lengths, batch));
+        let plan = (!lengths.is_empty()).then(|| CufftPlan::new::<T>(gpu, kind, &lengths, batch));
         let complexes = reals / last * (last / 2 + 1);
         let (gpu, plan, of) = (gpu.clone(), plan.transpose()?, PhantomData);
         Ok(RealFft { gpu, forward, plan, work: None, reals, complexes, of })
@@ -207,7 +207,7 @@ impl<T: CudaReal> RealFft<T> {
         let stream = self.gpu.enter_with(input)?;
         let (from, to) = (*input.address(), *output.address());
         let reals = (size_of::<T>(), self.reals);
-        if let Some(plan @ Plan { complex: false, .. }) = &self.plan {
+        if let Some(plan @ CufftPlan { complex: false, .. }) = &self.plan {
             let (handle, from, to) = (plan.on(&stream)?, from as *mut T, to as *mut T::Complex);
             // SAFETY: the plan is live and of this type, its context is current and
             // the buffers are as long as it needs (asserted above); a transform out
@@ -244,7 +244,7 @@ impl<T: CudaReal> RealFft<T> {
         let stream = self.gpu.enter_with(input.as_view())?;
         let (from, to) = (*input.address(), *output.address());
         let reals = (size_of::<T>(), self.reals);
-        if let Some(plan @ Plan { complex: false, .. }) = &self.plan {
+        if let Some(plan @ CufftPlan { complex: false, .. }) = &self.plan {
             let (handle, from, to) = (plan.on(&stream)?, from as *mut T::Complex, to as *mut T);
             // SAFETY: the plan is live and of this type, its context is current and
             // the buffers are as long as it needs (asserted above).
@@ -263,7 +263,7 @@ impl<T: CudaReal> RealFft<T> {
         forward: bool,
         stream: &StreamGuard<'_>,
     ) -> Result<(), CudaError> {
-        let Some(plan @ Plan { complex: true, .. }) = &self.plan else { return Ok(()) };
+        let Some(plan @ CufftPlan { complex: true, .. }) = &self.plan else { return Ok(()) };
         let (handle, values) = (plan.on(stream)?, values as *mut T::Complex);
         // SAFETY: as above; such an FFT may be in place.
         unsafe { T::run_complex(handle, values, forward) }.map_err(failure)

@@ -6,9 +6,12 @@
 //! each axis between them.
 
 use super::cufft::RealFft;
+use crate::cuda::device::bindings::fft::{
+    DctPost, DctPostThreshold, IdctPre, Kept, ReorderScatter, RestoreScatter,
+};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Input, Kernel,
-    KernelArgument, MOST_BLOCKS, check_aligned, check_length, cover_lines, fit, stacked,
+    Array, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Function, Gpu, Input,
+    Kernel, MOST_BLOCKS, check_aligned, check_length, cover_lines, fit, stacked,
 };
 use crate::cuda::lines::spectral;
 use crate::transform::Transform;
@@ -63,15 +66,7 @@ impl Sines {
 pub(in crate::cuda) struct Threshold<'a, T> {
     pub(in crate::cuda) epsilon: T,
     pub(in crate::cuda) kept: &'a mut DeviceVec<u64>,
-    /// `Kept` in the kernels.
-    pub(in crate::cuda) parts: &'a mut DeviceVec<u64>,
-}
-
-impl<T: CudaReal> Threshold<'_, T> {
-    /// Returns the arguments of kernels, after those without a threshold.
-    pub(in crate::cuda) fn arguments(&self) -> [&dyn KernelArgument; 3] {
-        [&self.epsilon, &*self.kept, &*self.parts]
-    }
+    pub(in crate::cuda) parts: &'a mut DeviceVec<Kept>,
 }
 
 /// Returns e^{-jπk/2n} for k = 0…n, computed in `f64` and rounded once.
@@ -118,12 +113,12 @@ pub(in crate::cuda) struct FusedTransform<T: CudaReal> {
     /// `None` in a direction that it was not made for.
     forward: Option<RealFft<T>>,
     inverse: Option<RealFft<T>>,
-    reorder: Kernel,
-    post: Kernel,
+    reorder: Kernel<ReorderScatter<T>>,
+    post: Kernel<DctPost<T>>,
     /// `post` with a threshold, of single transforms.
-    threshold: Option<Kernel>,
-    pre: Kernel,
-    restore: Kernel,
+    threshold: Option<Kernel<DctPostThreshold<T>>>,
+    pre: Kernel<IdctPre<T>>,
+    restore: Kernel<RestoreScatter<T>>,
     /// [`Input::TYPE`] of what is transformed.
     input: &'static str,
 }
@@ -152,7 +147,6 @@ impl<T: CudaReal> FusedTransform<T> {
             true => RealFft::new(gpu, forward, shape, batch).map(Some),
             false => Ok(None),
         };
-        let kernel = |name: &str, config| Kernel::new(&module, name, config);
         // One thread for all that is at a place and at its mirror images.
         let images = (n / 2 + 1, if shape.len() == 1 { m } else { m / 2 + 1 });
         let over_slices = |config| stacked(config, batch_of_maps * (l / 2 + 1));
@@ -186,13 +180,14 @@ impl<T: CudaReal> FusedTransform<T> {
             cached: i32::from(cached),
             forward: fft(true)?,
             inverse: fft(false)?,
-            reorder: kernel(there, maps(width_there))?,
-            post: kernel(post, config)?,
-            threshold: (unit == "transforms")
-                .then(|| kernel("dct_post_threshold", all))
-                .transpose()?,
-            pre: kernel("idct_pre", all)?,
-            restore: kernel(back, maps(width_back))?,
+            reorder: Kernel::named(&module, there)?.with(maps(width_there)),
+            post: Kernel::named(&module, post)?.with(config),
+            threshold: match unit {
+                "transforms" => Some(Kernel::new(&module)?.with(all)),
+                _ => None,
+            },
+            pre: Kernel::new(&module)?.with(all),
+            restore: Kernel::named(&module, back)?.with(maps(width_back)),
             input,
             module,
         })
@@ -204,13 +199,12 @@ impl<T: CudaReal> FusedTransform<T> {
     }
 
     /// Returns the lengths and twiddles, as kernels around its FFTs take them.
-    pub(in crate::cuda) fn axes(&self) -> [&dyn KernelArgument; 6] {
-        let ([l, m, n], [wl, wm, wn]) = (&self.lengths, &self.twiddles);
-        [l, m, n, wl, wm, wn]
+    pub(in crate::cuda) fn axes(&self) -> ([u32; 3], [Array<T::Complex>; 3]) {
+        (self.lengths, self.twiddles.each_ref().map(Array::from))
     }
 
     /// Returns the kernels before and after the FFT.
-    pub(in crate::cuda) fn kernels(&self, forward: bool) -> [&Kernel; 2] {
+    pub(in crate::cuda) fn kernels(&self, forward: bool) -> [&Function; 2] {
         if forward { [&self.reorder, &self.post] } else { [&self.pre, &self.restore] }
     }
 
@@ -261,11 +255,13 @@ impl<T: CudaReal> FusedTransform<T> {
         assert!(output.len() >= self.values && I::TYPE == self.input);
         assert!(output.address().is_multiple_of(16), "the wide form needs 16-byte boundaries");
         check_aligned("array to transform", *input.address(), self.boundary())?;
-        let [l, m, n] = &self.lengths;
-        // SAFETY: the types are those of reorder_* in kernels/fft/reorder.cuh; both buffers hold
-        // every value, the input of the type the kernel was chosen for (checked above), and are
-        // distinct borrows, which begin where the kernel can read and write as many bytes at once.
-        unsafe { self.reorder.launch(&self.gpu, &[&input, &output, l, m, n]) }
+        let [l, m, n] = self.lengths;
+        let r#in = Array::from(&input).cast();
+        let arguments = ReorderScatter { r#in, out: (&output).into(), l, m, n };
+        // SAFETY: both buffers hold every value, the input of the type the kernel was chosen for
+        // (checked above), and are distinct borrows, which begin where the kernel can read and
+        // write as many bytes at once.
+        unsafe { self.reorder.launch(&self.gpu, &arguments) }
     }
 
     /// Enqueues the post-processing after a forward FFT.
@@ -277,19 +273,21 @@ impl<T: CudaReal> FusedTransform<T> {
     ) -> Result<(), CudaError> {
         check_length("transformed array", output.len(), self.values)?;
         assert!(spectra.len() >= self.half_spectra);
-        let kernel = match &threshold {
-            Some(_) => self.threshold.as_ref().expect("a kernel file of single transforms"),
-            None => &self.post,
-        };
-        let mut launch = kernel.on(&self.gpu);
-        launch.arg(spectra).arg(&*output).args(&self.axes()).arg(&self.cached);
-        if let Some(threshold) = &threshold {
-            launch.args(&threshold.arguments());
+        let ([l, m, n], [wl, wm, wn]) = self.axes();
+        let (r#in, out, cached) = (spectra.into(), (&*output).into(), self.cached);
+        // SAFETY: the buffers hold the spectra and all values (checked above), the tables an
+        // element more than each length.
+        unsafe {
+            let Some(Threshold { epsilon, kept, parts }) = threshold else {
+                let arguments = DctPost { r#in, out, l, m, n, wl, wm, wn, cached };
+                return self.post.launch(&self.gpu, &arguments);
+            };
+            let kernel = self.threshold.as_ref().expect("a kernel file of single transforms");
+            let (kept, parts) = ((&*kept).into(), (&*parts).into());
+            let arguments =
+                DctPostThreshold { r#in, out, l, m, n, wl, wm, wn, cached, epsilon, kept, parts };
+            kernel.launch(&self.gpu, &arguments)
         }
-        // SAFETY: the types are those of dct_post and its other forms in kernels/fft/spectra.cuh
-        // and kernels/fft/transforms.cu; the buffers hold the spectra and all values (checked
-        // above), the tables an element more than each length.
-        unsafe { launch.launch(kernel.config) }
     }
 
     /// Enqueues the pre-processing before an inverse FFT.
@@ -302,11 +300,11 @@ impl<T: CudaReal> FusedTransform<T> {
         check_length("array to transform", input.len(), self.values)?;
         assert!(spectra.len() >= self.half_spectra && I::TYPE == self.input);
         let sines = i32::from(sines.y) + 2 * i32::from(sines.x);
-        let mut launch = self.pre.on(&self.gpu);
-        launch.arg(input).arg(&*spectra).args(&self.axes()).arg(&sines);
-        // SAFETY: the types are those of idct_pre in kernels/fft/spectra.cuh, `input` of the type
-        // that it was compiled for; lengths as above.
-        unsafe { launch.launch(self.pre.config) }
+        let ([l, m, n], [wl, wm, wn]) = self.axes();
+        let (r#in, out) = (Array::from(input).cast(), (&*spectra).into());
+        let arguments = IdctPre { r#in, out, l, m, n, wl, wm, wn, sines };
+        // SAFETY: `input` is of the type that the kernel was compiled for; lengths as above.
+        unsafe { self.pre.launch(&self.gpu, &arguments) }
     }
 
     /// Enqueues the reordering after an inverse FFT. One output takes all
@@ -322,26 +320,23 @@ impl<T: CudaReal> FusedTransform<T> {
         let mut config = self.restore.config;
         assert!(input.len() >= MAPS * self.values && (MAPS == 1 || config.grid_dim.2 == 1));
         config.grid_dim.2 *= MAPS as u32;
-        let mut targets = [0u64; 3];
+        let mut targets = [Array::NULL; 3];
         for (target, output) in targets.iter_mut().zip(outputs.map(Into::into)) {
             check_length("transformed array", output.len(), self.values)?;
-            self.gpu.check_own(output.gpu())?;
             check_aligned("transformed array", *output.address(), self.boundary())?;
-            *target = *output.address();
+            *target = (&output).into();
         }
         let mask = |of: fn(&Sines) -> bool| {
             sines.iter().enumerate().map(|(k, s)| u32::from(of(s)) << k).sum::<u32>()
         };
         let (alternate_x, alternate_y) = (mask(|s| s.x), mask(|s| s.y));
-        let [l, m, n] = &self.lengths;
-        let mut launch = self.restore.on(&self.gpu);
-        launch.arg(input).args(&targets.each_ref().map(|target| target as _));
-        launch.args(&[l, m, n, &alternate_x, &alternate_y]);
-        // SAFETY: the types are those of restore_* in kernels/fft/reorder.cuh (addresses stand for
-        // pointers); `input` and the outputs hold the maps launched for (checked above), all
+        let ([l, m, n], [out0, out1, out2], r#in) = (self.lengths, targets, input.into());
+        let arguments =
+            RestoreScatter { r#in, out0, out1, out2, l, m, n, alternate_x, alternate_y };
+        // SAFETY: `input` and the outputs hold the maps launched for (checked above), all
         // distinct borrows; every map begins at a 16-byte boundary wherever the wide form is
         // chosen, for its rows then are multiples of 32 bytes. Without a second address, which is
         // zero then, the kernel takes the first for all maps.
-        unsafe { launch.launch(config) }
+        unsafe { self.restore.launch_as(&self.gpu, config, &arguments) }
     }
 }

@@ -8,26 +8,25 @@
 
 use super::cufft::share_work_area;
 use super::fused::{FusedTransform, Sines, Stage, Threshold, TransformSpec};
+use crate::cuda::device::bindings::fft::{self as kernels, TransposeThreshold};
 use crate::cuda::device::constants::TRANSPOSE_TILE;
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, MOST_BLOCKS, check_length,
+    BLOCK, CudaError, CudaReal, DeviceVec, Function, Gpu, Input, Kernel, MOST_BLOCKS, check_length,
 };
 use cudarc::driver::{CudaModule, LaunchConfig};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Side of a transpose's tile.
 const TILE: u32 = TRANSPOSE_TILE as u32;
 
 /// Transposes of `[rows][cols]` maps.
-pub(in crate::cuda) struct Transpose<T> {
+pub(in crate::cuda) struct Transpose<T: CudaReal> {
     gpu: Gpu,
     rows: u32,
     cols: u32,
     elements: usize,
-    kernel: Kernel,
-    threshold: Kernel,
-    of: PhantomData<fn(T)>,
+    kernel: Kernel<kernels::Transpose<T>>,
+    threshold: Kernel<TransposeThreshold<T>>,
 }
 
 impl<T: CudaReal> Transpose<T> {
@@ -54,9 +53,8 @@ impl<T: CudaReal> Transpose<T> {
             rows: rows as u32,
             cols: cols as u32,
             elements: maps * rows * cols,
-            kernel: Kernel::new(module, "transpose", config)?,
-            threshold: Kernel::new(module, "transpose_threshold", config)?,
-            of: PhantomData,
+            kernel: Kernel::new(module)?.with(config),
+            threshold: Kernel::new(module)?.with(config),
         })
     }
 
@@ -69,16 +67,21 @@ impl<T: CudaReal> Transpose<T> {
     ) -> Result<(), CudaError> {
         check_length("transformed map", output.len(), self.elements)?;
         assert!(input.len() == self.elements);
-        let kernel = if threshold.is_some() { &self.threshold } else { &self.kernel };
-        let mut launch = kernel.on(&self.gpu);
-        launch.args(&[input, output, &self.rows, &self.cols]);
-        if let Some(threshold) = &threshold {
-            launch.args(&threshold.arguments());
+        let (r#in, out, rows, cols) = (input.into(), (&*output).into(), self.rows, self.cols);
+        // SAFETY: lengths are checked above, and blocks are TILE × BLOCK / TILE threads.
+        unsafe {
+            match threshold {
+                None => {
+                    self.kernel.launch(&self.gpu, &kernels::Transpose { r#in, out, rows, cols })
+                }
+                Some(Threshold { epsilon, kept, parts }) => {
+                    let (kept, parts) = ((&*kept).into(), (&*parts).into());
+                    let arguments =
+                        TransposeThreshold { r#in, out, rows, cols, epsilon, kept, parts };
+                    self.threshold.launch(&self.gpu, &arguments)
+                }
+            }
         }
-        // SAFETY: the types are those of transpose and transpose_threshold in
-        // kernels/fft/transpose.cuh, lengths are checked above, and blocks are
-        // TILE × BLOCK / TILE threads.
-        unsafe { launch.launch(kernel.config) }
     }
 }
 
@@ -139,8 +142,8 @@ impl<T: CudaReal> Rounds<T> {
     }
 
     /// Returns the kernels between the FFTs in the order in which they run.
-    pub(in crate::cuda) fn kernels(&self, forward: bool) -> Vec<&Kernel> {
-        let transposes = self.transposes.iter().map(|t| Some(&t.kernel)).chain([None]);
+    pub(in crate::cuda) fn kernels(&self, forward: bool) -> Vec<&Function> {
+        let transposes = self.transposes.iter().map(|t| Some(&*t.kernel)).chain([None]);
         let rounds = self.rounds.iter().zip(transposes);
         rounds.flat_map(|(round, last)| round.kernels(forward).into_iter().chain(last)).collect()
     }

@@ -4,7 +4,7 @@ use super::instances::{Defines, instance};
 use super::measured::measured;
 use super::shapes::{Limits, Role, Shape, SpectrumStorage, choose};
 use super::twiddles::twiddles;
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Kernel};
+use crate::cuda::device::{Arguments, CudaError, CudaReal, DeviceVec, Gpu, Kernel, Overlap};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use cudarc::driver::{CudaModule, LaunchConfig};
 use std::sync::Arc;
@@ -91,9 +91,18 @@ impl Instance {
     }
 }
 
+/// Compiles instances side by side.
+pub(in crate::cuda) fn compile<T: CudaReal>(
+    gpu: &Gpu,
+    instances: &[Instance],
+) -> Result<Vec<Arc<CudaModule>>, CudaError> {
+    let wanted: Vec<_> = instances.iter().map(|i| (i.unit, &i.defines[..])).collect();
+    gpu.prepare::<T>(&wanted)
+}
+
 /// An instance on a device, with its launch and its table of twiddles.
-pub(in crate::cuda) struct LineKernel<T: CudaReal> {
-    pub(in crate::cuda) kernel: Kernel,
+pub(in crate::cuda) struct LineKernel<T: CudaReal, A> {
+    pub(in crate::cuda) kernel: Kernel<A>,
     pub(in crate::cuda) table: DeviceVec<T::Complex>,
     /// Groups of lines of a map: every group of threads of a block takes one, those of persistent
     /// blocks several.
@@ -102,46 +111,41 @@ pub(in crate::cuda) struct LineKernel<T: CudaReal> {
     groups: u32,
 }
 
-impl<T: CudaReal> LineKernel<T> {
-    /// Compiles all kernels of a plan side by side.
-    pub(in crate::cuda) fn all(gpu: &Gpu, instances: &[Instance]) -> Result<Vec<Self>, CudaError> {
-        let modules = Self::compile(gpu, instances)?;
-        instances.iter().zip(modules).map(|(instance, of)| Self::new(gpu, instance, &of)).collect()
-    }
-
-    /// Compiles instances side by side.
-    pub(in crate::cuda) fn compile(
+impl<T: CudaReal, A: Arguments> LineKernel<T, A> {
+    /// Returns the kernel of an instance that has been compiled, and whose start `overlaps` with
+    /// the end of the kernel before it where that is possible.
+    pub(in crate::cuda) fn new(
         gpu: &Gpu,
-        instances: &[Instance],
-    ) -> Result<Vec<Arc<CudaModule>>, CudaError> {
-        let wanted: Vec<_> = instances.iter().map(|i| (i.unit, &i.defines[..])).collect();
-        gpu.prepare::<T>(&wanted)
-    }
-
-    fn new(gpu: &Gpu, instance: &Instance, module: &Arc<CudaModule>) -> Result<Self, CudaError> {
-        let &Instance { unit, shape, lines: LineBatch { count, maps, .. }, .. } = instance;
+        (instance, module): (&Instance, &Arc<CudaModule>),
+        overlaps: bool,
+    ) -> Result<Self, CudaError> {
+        let &Instance { shape, lines: LineBatch { count, maps, .. }, .. } = instance;
         let (threads, bytes) = (shape.threads() as u32, shape.bytes());
         let units = count.div_ceil(shape.lanes) as u32;
         let groups = shape.groups as u32;
-        let config = LaunchConfig {
+        let mut config = LaunchConfig {
             grid_dim: (units.div_ceil(groups), maps as u32, 1),
             block_dim: (threads, 1, 1),
             shared_mem_bytes: bytes as u32,
         };
-        let mut kernel = Kernel::new(module, unit, config)?;
+        let mut kernel = Kernel::new(module)?;
+        if overlaps {
+            let overlap = Overlap::where_possible(&kernel);
+            kernel = kernel.overlapping(overlap);
+        }
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        kernel.function.set_attribute(most, bytes as i32)?;
+        kernel.code.set_attribute(most, bytes as i32)?;
         if shape.keep == SpectrumStorage::Separate {
             // Persistent: as many blocks as run at once.
-            let function = &kernel.function;
+            let code = &kernel.code;
             let on_each =
-                function.occupancy_max_active_blocks_per_multiprocessor(threads, bytes, None)?;
+                code.occupancy_max_active_blocks_per_multiprocessor(threads, bytes, None)?;
             let at_once = on_each.max(1) * gpu.info().multiprocessors as u32;
-            kernel.config.grid_dim.0 = units.min(at_once);
+            config.grid_dim.0 = units.min(at_once);
         }
         let table: Vec<T::Complex> =
             twiddles(&shape).into_iter().map(|w| T::complex(w.re, w.im)).collect();
-        Ok(LineKernel { kernel, table: gpu.upload(&table)?, units, groups })
+        Ok(LineKernel { kernel: kernel.with(config), table: gpu.upload(&table)?, units, groups })
     }
 
     /// Returns the launch that makes so many maps of each: several in the third pass of the solve.

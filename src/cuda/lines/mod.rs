@@ -15,7 +15,7 @@ mod transform;
 mod twiddles;
 
 pub(in crate::cuda) use instances::{slabs, solve, spectral};
-pub(in crate::cuda) use kernel::{Instance, LineBatch, LineKernel, Shapes};
+pub(in crate::cuda) use kernel::{Instance, LineBatch, LineKernel, Shapes, compile};
 pub(in crate::cuda) use shapes::{LONGEST, Role, SHORTEST, Shape, SpectrumStorage, candidates};
 #[cfg(test)]
 pub(in crate::cuda) use shapes::{Limits, choose};

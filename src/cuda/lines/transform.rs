@@ -10,10 +10,11 @@
 //! there are stages for (multiples of 4: `shapes.rs`), and fit the device's shared memory.
 
 use super::instances;
-use super::kernel::{Instance, LineBatch, LineKernel, Shapes};
+use super::kernel::{Instance, LineBatch, LineKernel, Shapes, compile};
 use super::shapes::{Role, Shape};
+use crate::cuda::device::bindings::lines::Transform;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Input, KernelUse, MOST_BLOCKS, check_length,
+    Any, Array, CudaError, CudaReal, DeviceVec, Gpu, Input, KernelUse, MOST_BLOCKS, check_length,
 };
 use crate::cuda::fft::Threshold;
 
@@ -29,14 +30,17 @@ pub(in crate::cuda) struct Arrays<'a> {
     pub(in crate::cuda) batch: usize,
 }
 
+/// A pass along one axis.
+type TransformKernel<T> = LineKernel<T, Transform<T, Array<Any>>>;
+
 /// The kernels of a transform of a batch of arrays.
 pub(in crate::cuda) struct LineTransform<T: CudaReal> {
     gpu: Gpu,
     shapes: Shapes,
     /// Launches along one axis each, in the order in which they run.
-    passes: Vec<(LineKernel<T>, Step)>,
+    passes: Vec<(TransformKernel<T>, Step)>,
     /// The last one's kernel of a DCT with a threshold.
-    with_threshold: Option<LineKernel<T>>,
+    with_threshold: Option<TransformKernel<T>>,
     /// [`Input::TYPE`] of what the first pass reads.
     input: &'static str,
     values: usize,
@@ -209,7 +213,9 @@ impl<T: CudaReal> LineTransform<T> {
         let Some((steps, instances)) = Self::instances::<I>(shapes, arrays) else {
             return Ok(None);
         };
-        let kernels = LineKernel::all(gpu, &instances)?;
+        let modules = compile::<T>(gpu, &instances)?;
+        let kernels = instances.iter().zip(&modules).map(|of| LineKernel::new(gpu, of, false));
+        let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
         let &Arrays { shape, batch, .. } = arrays;
         let values = batch * shape.iter().product::<usize>();
         let between = match *shape {
@@ -257,7 +263,8 @@ impl<T: CudaReal> LineTransform<T> {
         let (_, step) = self.passes.last().expect("a transform has an axis");
         let instance = step.instance::<T>(&self.shapes, true, I::TYPE, self.passes.len(), true);
         let instance = instance.expect("the pass has one without a threshold, of the same shape");
-        self.with_threshold = LineKernel::all(&self.gpu, &[instance])?.pop();
+        let module = &compile::<T>(&self.gpu, std::slice::from_ref(&instance))?[0];
+        self.with_threshold = Some(LineKernel::new(&self.gpu, (&instance, module), false)?);
         Ok(())
     }
 
@@ -278,28 +285,27 @@ impl<T: CudaReal> LineTransform<T> {
                 Some(_) => self.with_threshold.as_ref().expect("the plan is ready for a threshold"),
                 None => plain,
             };
-            let mut launch = kernel.on(&self.gpu);
-            match step.from {
-                Memory::Input => launch.arg(input),
-                Memory::Output => launch.arg(&*output),
-                Memory::Between => launch.arg(&self.between),
+            let memory = |of| match of {
+                Memory::Input => Array::from(input).cast(),
+                Memory::Output => Array::from(&*output).cast(),
+                Memory::Between => Array::from(&self.between).cast(),
             };
-            match step.to {
-                Memory::Between => launch.arg(&self.between),
-                _ => launch.arg(&*output),
+            let arguments = Transform {
+                r#in: memory(step.from),
+                out: memory(step.to),
+                table: table.into(),
+                lines: step.lines,
+                across: step.across,
+                sine: threshold.is_none().then_some(step.sine.into()),
+                epsilon: threshold.as_ref().map(|of| of.epsilon),
+                kept: threshold.as_ref().map(|of| (&*of.kept).into()),
+                parts: threshold.as_ref().map(|of| (&*of.parts).into()),
             };
-            let sine = i32::from(step.sine);
-            launch.args(&[table, &step.lines, &step.across]);
-            match &threshold {
-                Some(threshold) => launch.args(&threshold.arguments()),
-                None => launch.arg(&sine),
-            };
-            // SAFETY: the arguments are those of kernels/lines/transform.cu, in their order, for
-            // an instance that was compiled for this step; input and output hold `values` values
-            // (checked above), the input of the type it was compiled for (asserted), `between` a
-            // complex number for two values of whole panels, the table is that of the kernel's
-            // stages, and the blocks cover the lines of all maps.
-            unsafe { launch.launch(kernel.config) }?;
+            // SAFETY: for an instance that was compiled for this step; input and output hold
+            // `values` values (checked above), the input of the type it was compiled for
+            // (asserted), `between` a complex number for two values of whole panels, the table is
+            // that of the kernel's stages, and the blocks cover the lines of all maps.
+            unsafe { kernel.launch(&self.gpu, &arguments) }?;
         }
         Ok(())
     }
@@ -308,7 +314,7 @@ impl<T: CudaReal> LineTransform<T> {
     /// value that the first one reads.
     pub(in crate::cuda) fn uses(&self, input: usize) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values * size_of::<T>();
-        let of = |(LineKernel { kernel, .. }, step): &(LineKernel<T>, Step)| {
+        let of = |(LineKernel { kernel, .. }, step): &(TransformKernel<T>, Step)| {
             let reads = if step.from == Memory::Input { self.values * input } else { map };
             let name = format!("{} {}", step.role.name(), step.n);
             KernelUse::of(&self.gpu, name, kernel, reads + map)

@@ -33,8 +33,8 @@ pub use slabs::SlabSolver;
 pub(in crate::cuda) use slabs::first_rows;
 pub(in crate::cuda) use sums::SendSums;
 
-use crate::cuda::bodies::{Addresses, MOST_RANKS};
-use crate::cuda::device::{CudaError, Gpu, Graph};
+use crate::cuda::bodies::MOST_RANKS;
+use crate::cuda::device::{CudaError, Gpu, Graph, Pointer};
 use crate::hash::Fnv1a;
 use nccl::{Messages, Transfer};
 use parking_lot::{ReentrantMutex, ReentrantMutexGuard};
@@ -195,10 +195,10 @@ impl Peers {
 
     /// Returns where each rank writes whom it has waited for in vain: 0, or 1 and that rank.
     /// Nowhere where no rank waits on its device.
-    pub(in crate::cuda) fn missing(&self) -> Addresses {
+    pub(in crate::cuda) fn missing(&self) -> [Pointer<u32>; MOST_RANKS] {
         match &self.0.link {
             Link::Memory(signals) => signals.missing(),
-            Link::Messages(_) => Addresses::NONE,
+            Link::Messages(_) => [Pointer::NULL; MOST_RANKS],
         }
     }
 

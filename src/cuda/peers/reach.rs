@@ -1,6 +1,7 @@
 //! Whether devices reach each other's memory: asked, allowed and tried.
 
-use crate::cuda::device::{CudaError, DeviceVec, Gpu, Kernel, blocks_for};
+use crate::cuda::device::bindings::peers::{CheckPattern, WritePattern};
+use crate::cuda::device::{Array, CudaError, DeviceVec, Gpu, Kernel, blocks_for};
 use cudarc::driver::sys;
 
 /// Numbers that the test of a pair writes.
@@ -69,12 +70,11 @@ fn try_pair(from: &Gpu, to: &Gpu, seed: u32) -> Result<(), CudaError> {
     let there = to.zeros::<u32>(PATTERN as usize)?;
     to.synchronize()?;
     let config = blocks_for(PATTERN as usize);
-    let write = Kernel::new(&from.kernels::<f32>("meet")?, "write_pattern", config)?;
-    let address = *there.address();
-    // SAFETY: the arguments are those of write_pattern in kernels/peers/meet.cu; `there` holds
-    // PATTERN numbers, `from` may write them (`allow`), and nothing else uses them: both streams
-    // are waited for.
-    unsafe { write.on(from).arg(&address).arg(&PATTERN).arg(&seed).launch(config) }?;
+    let write = Kernel::new(&from.kernels::<f32>("meet")?)?.with(config);
+    let arguments = WritePattern { to: Array::at(*there.address()), count: PATTERN, seed };
+    // SAFETY: `there` holds PATTERN numbers, `from` may write them (`allow`), and nothing else uses
+    // them: both streams are waited for.
+    unsafe { write.launch(from, &arguments) }?;
     from.synchronize()?;
     let wrong = wrong(to, &there, seed)? + wrong(from, &there, seed)?;
     if wrong > 0 {
@@ -90,11 +90,11 @@ fn try_pair(from: &Gpu, to: &Gpu, seed: u32) -> Result<(), CudaError> {
 /// Returns how many of the numbers are wrong as `reader` sees them.
 fn wrong(reader: &Gpu, numbers: &DeviceVec<u32>, seed: u32) -> Result<u32, CudaError> {
     let config = blocks_for(PATTERN as usize);
-    let check = Kernel::new(&reader.kernels::<f32>("meet")?, "check_pattern", config)?;
-    let count = reader.zeros::<u32>(1)?;
-    let address = *numbers.address();
-    // SAFETY: the arguments are those of check_pattern in kernels/peers/meet.cu; `numbers` are
-    // PATTERN many, `reader` may read them (`allow`), and they are not written any more.
-    unsafe { check.on(reader).arg(&address).arg(&PATTERN).arg(&seed).arg(&count).launch(config) }?;
-    Ok(reader.download(&count)?[0])
+    let check = Kernel::new(&reader.kernels::<f32>("meet")?)?.with(config);
+    let found = reader.zeros::<u32>(1)?;
+    let (from, wrong) = (Array::at(*numbers.address()), (&found).into());
+    // SAFETY: `numbers` are PATTERN many, `reader` may read them (`allow`), and they are not
+    // written any more.
+    unsafe { check.launch(reader, &CheckPattern { from, count: PATTERN, seed, wrong }) }?;
+    Ok(reader.download(&found)?[0])
 }

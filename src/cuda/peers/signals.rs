@@ -2,10 +2,10 @@
 //! and elsewhere by events.
 
 use super::reach;
-use crate::cuda::bodies::Addresses;
-use crate::cuda::device::constants::SIGNAL_WORDS as WORDS;
-use crate::cuda::device::{CudaError, DeviceVec, Gpu, Launch, function};
-use cudarc::driver::{CudaEvent, CudaFunction, LaunchConfig};
+use crate::cuda::device::bindings::peers::{self as kernels, Meet};
+use crate::cuda::device::constants::{MOST_RANKS, SIGNAL_WORDS as WORDS};
+use crate::cuda::device::{CudaError, DeviceVec, Gpu, Kernel, Pointer, pointers};
+use cudarc::driver::{CudaEvent, LaunchConfig};
 use std::time::Duration;
 
 /// Index of the rank that one has waited for in vain: `MISSING` there.
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 pub(super) struct Signals(Vec<Own>);
 
 struct Own {
-    meet: CudaFunction,
+    meet: Kernel<Meet>,
     /// In units of [`WORDS`]: the number of the rank's barriers, whom it missed, and what each rank
     /// has announced.
     words: DeviceVec<u32>,
@@ -42,7 +42,9 @@ impl Signals {
             // They must be zero before another rank announces itself.
             gpu.synchronize()?;
             let reached = gpu.context().new_event(None)?;
-            Ok(Own { meet: function(&module, "meet")?, words, reached })
+            let one_warp =
+                LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
+            Ok(Own { meet: Kernel::new(&module)?.with(one_warp), words, reached })
         };
         let signals = Signals(gpus.iter().map(own).collect::<Result<_, CudaError>>()?);
         // A kernel's first launch may wait for all of a device's work: for none that waits itself.
@@ -83,30 +85,23 @@ impl Signals {
 
     /// Enqueues a barrier of the first `count` ranks.
     fn barrier_of(&self, gpu: &Gpu, rank: usize, count: usize) -> Result<(), CudaError> {
-        let signals = Addresses::of(self.0.iter().map(|own| &own.words));
-        let (number, count) = (rank as u32, count as u32);
-        let limit = PATIENCE.as_nanos() as u64;
-        let one_warp =
-            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
-        // SAFETY: the arguments are those of meet in kernels/peers/meet.cu; every rank's signals
-        // are as many as it counts on, live as long as `self`, whose owner waits for all ranks
-        // before they go, and can be reached from here (`Signals::new`); nothing but this kernel
-        // writes them.
-        unsafe {
-            Launch::new(gpu, &self.0[rank].meet)
-                .arg(&signals)
-                .arg(&number)
-                .arg(&count)
-                .arg(&limit)
-                .launch(one_warp)
-        }
+        let arguments = Meet {
+            signals: kernels::Signals { of: pointers(self.0.iter().map(|own| &own.words)) },
+            rank: rank as u32,
+            count: count as u32,
+            limit: PATIENCE.as_nanos() as u64,
+        };
+        // SAFETY: every rank's signals are as many as the kernel counts on, live as long as `self`,
+        // whose owner waits for all ranks before they go, and can be reached from here
+        // (`Signals::new`); nothing but this kernel writes them.
+        unsafe { self.0[rank].meet.launch(gpu, &arguments) }
     }
 
     /// Returns where each rank writes whom it has waited for in vain: 0, or 1 and that rank.
-    pub(super) fn missing(&self) -> Addresses {
-        let mut words = Addresses::of(self.0.iter().map(|own| &own.words));
-        for word in &mut words.0[..self.0.len()] {
-            *word += (MISSING * WORDS * size_of::<u32>()) as u64;
+    pub(super) fn missing(&self) -> [Pointer<u32>; MOST_RANKS] {
+        let mut words = [Pointer::NULL; MOST_RANKS];
+        for (word, own) in words.iter_mut().zip(&self.0) {
+            *word = (&own.words.slice(MISSING * WORDS..MISSING * WORDS + 1)).into();
         }
         words
     }

@@ -20,11 +20,11 @@
 //! every new order, one in five iterations, would move ten more arrays.
 
 use super::descent::{Descent, DescentBodies, DescentParameters};
-use super::ranks::{BEGIN, END, PlacerRanks, Rank, Task, vector};
+use super::ranks::{BEGIN, END, PlacerRanks, RankPlacer, Task, vector};
 use super::term::DeviceTerm;
 use super::wirelength::CudaWirelength;
 use crate::charge::Charge;
-use crate::cuda::device::{Branch, CudaError, CudaReal, Gpu, Graph, Marks};
+use crate::cuda::device::{Branch, Captured, CudaError, CudaReal, Gpu, Graph, Marks};
 use crate::cuda::engine::CudaEngine;
 use crate::cuda::peers::Peers;
 use crate::engine::{
@@ -60,7 +60,7 @@ struct Proposals {
 /// Wirelength, density, steps and norms on one device or several.
 pub struct CudaBackend<T: CudaReal> {
     // Graphs hold addresses of what the others own, so they are dropped first.
-    proposals: Option<Proposals>,
+    proposals: Captured<Proposals>,
     /// Proposals to come before one is timed.
     untimed: u32,
     /// The wirelength's of each rank, beside the engine's stages. In one after the other an
@@ -78,12 +78,12 @@ pub struct CudaBackend<T: CudaReal> {
 }
 
 /// The parts of a backend besides its engine.
-struct Rest<T: CudaReal> {
+struct BackendParts<T: CudaReal> {
     bounds: Bounds<T>,
-    ranks: Vec<Rank<T>>,
+    ranks: Vec<RankPlacer<T>>,
 }
 
-impl<T: CudaReal> Rest<T> {
+impl<T: CudaReal> BackendParts<T> {
     fn new(gpus: &[&Gpu], charge: &Charge, netlist: &Netlist) -> Result<Self, EngineError> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         let bounds = Bounds::of(charge);
@@ -99,13 +99,13 @@ impl<T: CudaReal> Rest<T> {
         };
         let descents = Descent::on_each(gpus, &bodies)?;
         let wirelengths = CudaWirelength::on_each(gpus, netlist, charge.bodies(), charge.origin())?;
-        let rank = |((gpu, descent), wirelength): ((&&Gpu, _), _)| Rank {
+        let rank = |((gpu, descent), wirelength): ((&&Gpu, _), _)| RankPlacer {
             gpu: Gpu::clone(gpu),
             descent,
             wirelength,
         };
         let ranks = gpus.iter().zip(descents).zip(wirelengths).map(rank).collect();
-        Ok(Rest { bounds, ranks })
+        Ok(BackendParts { bounds, ranks })
     }
 }
 
@@ -119,8 +119,8 @@ impl<T: CudaReal> CudaBackend<T> {
         engine.require_callers_order("a placement")?;
         let peers = engine.peers().clone();
         let _launching = peers.launch_lock();
-        let rest = Rest::new(&gpus(&peers), engine.charge(), netlist)?;
-        CudaBackend::of(engine, rest, netlist)
+        let parts = BackendParts::new(&gpus(&peers), engine.charge(), netlist)?;
+        CudaBackend::of(engine, parts, netlist)
     }
 
     /// As [`CudaBackend::new`], with an engine of its own ([`CudaEngine::on`]) that is made at the
@@ -153,19 +153,23 @@ impl<T: CudaReal> CudaBackend<T> {
         peers.check_reach()?;
         let gpus = gpus(peers);
         let _launching = peers.launch_lock();
-        let (rest, engine) = Gpu::join(
-            || Rest::new(&gpus, &charge, netlist),
+        let (parts, engine) = Gpu::in_parallel(
+            || BackendParts::new(&gpus, &charge, netlist),
             || CudaEngine::on_peers(peers, charge.clone(), options),
         );
-        CudaBackend::of(engine?, rest?, netlist)
+        CudaBackend::of(engine?, parts?, netlist)
     }
 
-    fn of(engine: CudaEngine<T>, rest: Rest<T>, netlist: &Netlist) -> Result<Self, EngineError> {
-        let Rest { bounds, ranks } = rest;
+    fn of(
+        engine: CudaEngine<T>,
+        parts: BackendParts<T>,
+        netlist: &Netlist,
+    ) -> Result<Self, EngineError> {
+        let BackendParts { bounds, ranks } = parts;
         let [nx, ny] = engine.charge().stacked_bins();
-        let branch = |rank: &Rank<T>| Branch::new(&rank.gpu);
+        let branch = |rank: &RankPlacer<T>| Branch::new(&rank.gpu);
         Ok(CudaBackend {
-            proposals: None,
+            proposals: Captured::New,
             untimed: 0,
             branches: ranks.iter().map(branch).collect::<Result<_, _>>()?,
             netlist: netlist.clone(),
@@ -204,7 +208,7 @@ impl<T: CudaReal> CudaBackend<T> {
             return Err(CudaError::Peers("terms of the objective are for one device".into()).into());
         }
         self.work.terms.push(Box::new(term));
-        self.proposals = None;
+        self.proposals = Captured::New;
         Ok(())
     }
 
@@ -238,33 +242,34 @@ impl<T: CudaReal> CudaBackend<T> {
         self.work.ranks.iter_mut().map(|rank| &mut rank.descent)
     }
 
-    /// Enqueues a proposal: the first one as plain launches, which load what a capture could not,
-    /// then as graphs. Returns whether it has marks.
+    /// Enqueues a proposal. Returns whether it has marks.
     fn enqueue_proposal(&mut self) -> Result<bool, EngineError> {
-        let CudaBackend { proposals, branches, work, .. } = self;
+        let CudaBackend { proposals, branches, work, untimed, .. } = self;
         let peers = work.engine.peers().clone();
-        if let Some(Proposals { untimed, timed }) = proposals {
-            let is_timed = self.untimed == 0;
-            self.untimed = if is_timed { TIMED_EVERY } else { self.untimed } - 1;
-            work.engine.order_if_due()?;
-            peers.launch(if is_timed { timed } else { untimed })?;
-            work.engine.step_enqueued()?;
-            return Ok(is_timed);
-        }
-        work.enqueue_all(Task::Step, true)?;
-        let _launching = peers.launch_lock();
-        let mut graphs = |timed: bool| {
-            let graph = |(rank, branch): (usize, &Branch)| {
-                // SAFETY: the graphs are kept beside `work`, whose device memory stays
-                // where it is until it is dropped, and are dropped before it; all work of
-                // this backend goes to the one stream of each rank. Nothing is ordered
-                // during capture.
-                unsafe { Graph::capture(peers.gpu(rank), || work.capture(rank, branch, timed)) }
+        let mut is_timed = true;
+        let capture = |work: &mut PlacerRanks<T>| {
+            let _launching = peers.launch_lock();
+            let mut graphs = |timed: bool| {
+                let graph = |(rank, branch): (usize, &Branch)| {
+                    // SAFETY: the graphs are kept beside `work`, whose device memory stays where
+                    // it is until it is dropped, and are dropped before it; all work of this
+                    // backend goes to the one stream of each rank. Nothing is ordered during
+                    // capture.
+                    unsafe { Graph::capture(peers.gpu(rank), || work.capture(rank, branch, timed)) }
+                };
+                branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()
             };
-            branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()
+            Ok(Proposals { untimed: graphs(false)?, timed: graphs(true)? })
         };
-        *proposals = Some(Proposals { untimed: graphs(false)?, timed: graphs(true)? });
-        Ok(true)
+        let replay = |work: &mut PlacerRanks<T>, graphs: &mut Proposals| {
+            is_timed = *untimed == 0;
+            *untimed = if is_timed { TIMED_EVERY } else { *untimed } - 1;
+            work.engine.order_if_due()?;
+            peers.launch(if is_timed { &mut graphs.timed } else { &mut graphs.untimed })?;
+            Ok(work.engine.step_enqueued()?)
+        };
+        proposals.run(work, |work| work.enqueue_all(Task::Step, true), capture, replay)?;
+        Ok(is_timed)
     }
 
     /// Waits for all ranks where there are several.
@@ -334,7 +339,7 @@ impl<T: CudaReal> Drop for CudaBackend<T> {
         // Giving back graphs and page-locked memory may wait for all of a device's work.
         let peers = self.work.engine.peers().clone();
         let _launching = peers.launch_lock();
-        self.proposals = None;
+        self.proposals = Captured::New;
         self.work.ranks.clear();
     }
 }

@@ -13,27 +13,27 @@
 //! kernel that adds the sums up writes them, 96 bytes, to memory of the host. Sums are in f64 in a
 //! fixed order: the same bits on every run, and for any number of devices.
 //!
-//! On several devices each moves the bodies of its share ([`BodyBlocks`]), writes their positions
+//! On several devices each moves the bodies of its share ([`BodyDivision`]), writes their positions
 //! to those that need them, and leaves its blocks' sums with the first, which adds them up.
 
-use super::arguments::{Constants, RankReports, Vector, Vectors, pair};
 use super::wirelength::CudaWirelength;
-use crate::cuda::bodies::{BodyBlocks, BodyForces, Positions, RawStatistics};
+use crate::cuda::bodies::{BodyDivision, BodyForces, RawStatistics};
+use crate::cuda::device::bindings::bodies::Positions;
+use crate::cuda::device::bindings::place::{
+    Bodies, DescentGradient, DescentPlace, DescentSample as Sample, DescentStep, Parameters,
+    RankReports, Vector, Vectors,
+};
 use crate::cuda::device::constants::{DESCENT_NUMBERS as NUMBERS, DESCENT_SUMS as SUMS};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Launch, Overlap, Pinned,
-    Unused, check_aligned, check_length, function, grid_of,
+    Array, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel, Overlap,
+    Pinned, Resource, check_aligned, check_length, grid_of,
 };
-use cudarc::driver::CudaFunction;
-use cudarc::driver::sys::CUdeviceptr;
+use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Blocks of the kernel that makes a sample: one for each sum, that of the step too.
 const SAMPLERS: usize = SUMS + 1;
-/// Numbers that are sent: those of [`DescentParameters`], which vectors take part, and which
-/// evaluation it is.
-const SENT: usize = 10;
 
 /// The properties of bodies that stay the same; one value per body each, and of
 /// `pin_weight` one per movable cell.
@@ -96,7 +96,7 @@ pub struct DescentSample {
 /// Nothing is allocated after creation.
 pub struct Descent<T: CudaReal> {
     gpu: Gpu,
-    blocks: BodyBlocks,
+    blocks: BodyDivision,
     /// Which rank this is, and of how many.
     rank: usize,
     ranks: usize,
@@ -117,17 +117,16 @@ pub struct Descent<T: CudaReal> {
     next: usize,
     kept: Option<usize>,
     turn: usize,
-    place: CudaFunction,
-    step: CudaFunction,
-    gradient: CudaFunction,
-    total: CudaFunction,
-    overlap: Overlap,
+    place: Kernel<DescentPlace<T>>,
+    step: Kernel<DescentStep<T>>,
+    gradient: Kernel<DescentGradient<T>>,
+    total: Kernel<Sample>,
     /// The sums of all ranks' blocks, in memory of the first: of the gradient, then Σ (v' − v)² of
     /// the step.
     parts: Arc<DeviceVec<f64>>,
-    parameters: DeviceVec<f64>,
+    parameters: DeviceVec<Parameters>,
     /// The numbers last sent, and whether a copy to `parameters` may still read them.
-    sent: Box<[f64; SENT]>,
+    sent: Box<[Parameters]>,
     sending: bool,
     /// Evaluations so far.
     evaluations: u64,
@@ -179,7 +178,7 @@ impl<T: CudaReal> Descent<T> {
         if i32::try_from(count).is_err() {
             return Err(CudaError::TooManyBodies(count));
         }
-        let blocks = BodyBlocks::new(movable, count);
+        let blocks = BodyDivision::new(movable, count);
         let parts = Arc::new(gpus[0].zeros(SAMPLERS * blocks.blocks())?);
         Gpu::on_each(gpus, |rank, gpu| {
             Self::of_rank(gpu, bodies, blocks, [rank, gpus.len()], &parts)
@@ -189,14 +188,14 @@ impl<T: CudaReal> Descent<T> {
     fn of_rank(
         gpu: &Gpu,
         bodies: &DescentBodies<'_, T>,
-        blocks: BodyBlocks,
+        blocks: BodyDivision,
         [rank, ranks]: [usize; 2],
         parts: &Arc<DeviceVec<f64>>,
     ) -> Result<Self, CudaError> {
         let (count, movable) = (bodies.area.len(), bodies.pin_weight.len());
         let module = gpu.kernels::<T>("descent")?;
-        let load = |name| function(&module, name);
-        let total = load("descent_sample")?;
+        let total = Kernel::new(&module)?;
+        let overlap = Overlap::where_possible(&total);
         let vector = || -> Result<_, CudaError> { Ok([gpu.zeros(count)?, gpu.zeros(count)?]) };
         let uniform = uniform_from([bodies.high_x, bodies.high_y, bodies.area]);
         let listed = count.min(uniform + 1);
@@ -215,13 +214,12 @@ impl<T: CudaReal> Descent<T> {
             next: 1,
             kept: None,
             turn: 0,
-            place: load("descent_place")?,
-            step: load("descent_step")?,
-            gradient: load("descent_gradient")?,
-            overlap: Overlap::where_possible(&total),
-            total,
+            place: Kernel::new(&module)?,
+            step: Kernel::new(&module)?,
+            gradient: Kernel::new(&module)?,
+            total: total.with(grid_of(SAMPLERS)).overlapping(overlap),
             parts: parts.clone(),
-            parameters: gpu.zeros(SENT)?,
+            parameters: gpu.zeros(1)?,
             sent: Box::default(),
             sending: false,
             evaluations: 0,
@@ -335,11 +333,19 @@ impl<T: CudaReal> Descent<T> {
         self.next = self.other_than(self.kept.unwrap_or(self.current));
         let DescentParameters { gamma, lambda, pin_factor, area_factor, step, momentum } =
             *parameters;
-        let [v, next_v, turn] = [self.current, self.next, self.turn].map(|k| k as f64);
         self.evaluations += 1;
-        let number = self.evaluations as f64;
-        *self.sent =
-            [gamma, lambda, pin_factor, area_factor, step, momentum, v, next_v, turn, number];
+        self.sent = Box::new([Parameters {
+            gamma,
+            lambda,
+            pin_factor,
+            area_factor,
+            step,
+            momentum,
+            v: self.current as f64,
+            next_v: self.next as f64,
+            turn: self.turn as f64,
+            number: self.evaluations as f64,
+        }]);
         self.sending = true;
         // For pageable memory a copy only "might be synchronous with respect to host" ("API
         // synchronization behavior" in NVIDIA's manual of the driver). On an H100 an iteration at
@@ -351,7 +357,9 @@ impl<T: CudaReal> Descent<T> {
 
     /// γ among the numbers last sent, on the device.
     pub fn gamma(&self) -> DeviceSlice<'_, f64> {
-        self.parameters.slice(0..1)
+        const { assert!(offset_of!(Parameters, gamma) == 0) };
+        // SAFETY: a number at the start of memory that is borrowed for as long.
+        unsafe { DeviceSlice::from_raw(&self.gpu, *self.parameters.address(), 1) }
     }
 
     /// Enqueues the step from the current point to u and v of the next, the
@@ -366,7 +374,7 @@ impl<T: CudaReal> Descent<T> {
         check_aligned("positions", *positions.address(), 2 * size_of::<T>())?;
         self.gpu.check_own(positions.gpu())?;
         // SAFETY: two values per body, borrowed exclusively, of this device (checked above).
-        unsafe { self.step_to(&Positions::alone(*positions.address())) }
+        unsafe { self.step_to(Positions::alone((&positions).into())) }
     }
 
     /// The same of the share, to this rank and the others that need them.
@@ -375,26 +383,22 @@ impl<T: CudaReal> Descent<T> {
     /// `to` is arrays with a pair for every body, in memory that this device reaches, and says of
     /// each body and cell who needs it; nothing reads what is written there before ranks have met,
     /// and nothing wrote or read it before that they have not met after.
-    pub(super) unsafe fn step_to(&mut self, to: &Positions) -> Result<(), CudaError> {
-        let Some((own, config)) = self.blocks.launch(self.rank, self.ranks) else {
+    pub(super) unsafe fn step_to(&mut self, to: Positions<T>) -> Result<(), CudaError> {
+        let Some((blocks, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
-        let constants = self.constants();
-        let vectors = self.addresses();
-        let moved = self.moved();
-        // SAFETY: arguments are those of descent_step (addresses stand for pointers); every vector
-        // has one value per body, what is in `to` two; bounds and areas reach to `uniform`; the
-        // first rank's `parts` have one value more per block of all ranks than the gradient's sums.
-        unsafe {
-            Launch::new(&self.gpu, &self.step)
-                .arg(&own)
-                .arg(&constants)
-                .arg(&self.parameters)
-                .arg(&vectors)
-                .arg(to)
-                .arg(&moved)
-                .launch(config)
-        }
+        let arguments = DescentStep {
+            blocks,
+            bodies: self.device_bodies(),
+            parameters: (&self.parameters).into(),
+            vectors: self.vectors(),
+            to,
+            moved: self.moved(),
+        };
+        // SAFETY: every vector has one value per body, what is in `to` two; bounds and areas reach
+        // to `uniform`; the first rank's `parts` have one value more per block of all ranks than
+        // the gradient's sums.
+        unsafe { self.step.launch_as(&self.gpu, config, &arguments) }
     }
 
     /// Enqueues the copy of a vector, one of this descent's, to positions, as [`Descent::step_to`].
@@ -404,15 +408,14 @@ impl<T: CudaReal> Descent<T> {
     pub(super) unsafe fn place(
         &self,
         vector: &[DeviceVec<T>; 2],
-        to: &Positions,
+        to: Positions<T>,
     ) -> Result<(), CudaError> {
-        let Some((own, config)) = self.blocks.launch(self.rank, self.ranks) else {
+        let Some((blocks, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
-        let vector = Vector(pair(vector));
-        // SAFETY: arguments are those of descent_place; the vector has one value per body; the rest
-        // is the caller's promise.
-        unsafe { Launch::new(&self.gpu, &self.place).arg(&own).arg(&vector).arg(to).launch(config) }
+        let arguments = DescentPlace { blocks, v: pointers(vector), to };
+        // SAFETY: the vector has one value per body; the rest is the caller's promise.
+        unsafe { self.place.launch_as(&self.gpu, config, &arguments) }
     }
 
     /// Enqueues g of the bodies of the share, at the point that the last step `proposed` or at the
@@ -430,39 +433,29 @@ impl<T: CudaReal> Descent<T> {
         let (wx, wy) = wirelength.gradient();
         check_length("wirelength's gradient", wx.len(), self.movable)?;
         check_length("forces", forces.values.len(), 2 * self.bodies)?;
-        let slot_of = match &forces.slot_of {
-            None => 0,
-            Some(slots) => {
-                check_length("slots of bodies", slots.len(), self.bodies)?;
-                *slots.address()
-            }
-        };
+        if let Some(slots) = &forces.slot_of {
+            check_length("slots of bodies", slots.len(), self.bodies)?;
+        }
         self.gpu.check_own(wx.gpu())?;
-        let Some((own, config)) = self.blocks.launch(self.rank, self.ranks) else {
+        let Some((blocks, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
-        let pull = Vector([*wx.address(), *wy.address()]);
-        let vectors = self.addresses();
-        let proposed = i32::from(proposed);
-        let constants = self.constants();
-        let parts = *self.parts.address();
-        // SAFETY: arguments are those of descent_gradient (addresses stand for pointers); vectors
-        // have one value per body, forces two, slots one, which is one of all bodies
-        // (`CudaEngine::forces`), wirelength's gradient and pin weights one per movable cell; areas
-        // reach to `uniform`; the first rank's `parts` have SUMS per block of all ranks.
-        unsafe {
-            Launch::new(&self.gpu, &self.gradient)
-                .arg(&own)
-                .arg(&constants)
-                .arg(&self.parameters)
-                .arg(&vectors)
-                .arg(&proposed)
-                .arg(&pull)
-                .arg(forces.values)
-                .arg(&slot_of)
-                .arg(&parts)
-                .launch(config)
-        }
+        let arguments = DescentGradient {
+            blocks,
+            bodies: self.device_bodies(),
+            parameters: (&self.parameters).into(),
+            vectors: self.vectors(),
+            proposed: i32::from(proposed),
+            wirelength: Vector { x: wx.into(), y: wy.into() },
+            forces: forces.values.into(),
+            slot_of: forces.slot_of.as_ref().into(),
+            parts: Array::at(*self.parts.address()), // of the first rank
+        };
+        // SAFETY: vectors have one value per body, forces two, slots one, which is one of all
+        // bodies (`CudaEngine::forces`), wirelength's gradient and pin weights one per movable
+        // cell; areas reach to `uniform`; the first rank's `parts` have SUMS per block of all
+        // ranks.
+        unsafe { self.gradient.launch_as(&self.gpu, config, &arguments) }
     }
 
     /// Enqueues, on the first rank once all have met after their gradients, the numbers that
@@ -476,28 +469,23 @@ impl<T: CudaReal> Descent<T> {
         proposed: bool,
         wirelength: &CudaWirelength<T>,
         energy: &DeviceVec<f64>,
-        all: &RankReports,
+        all: RankReports,
     ) -> Result<(), CudaError> {
         check_length("energy", energy.len().min(1), 1)?;
-        let (proposed, blocks) = (i32::from(proposed), self.blocks.blocks() as u32);
-        let moved = self.moved();
-        // SAFETY: arguments are those of descent_sample; `parts` have SUMS and one more for each of
-        // `blocks`, `sample` NUMBERS values and one for each of its SAMPLERS blocks, `parameters`
-        // SENT; it waits before it reads.
-        unsafe {
-            Launch::new(&self.gpu, &self.total)
-                .overlap(self.overlap)
-                .arg(&*self.parts)
-                .arg(&moved)
-                .arg(&blocks)
-                .arg(&proposed)
-                .arg(wirelength.lengths())
-                .arg(energy)
-                .arg(all)
-                .arg(&self.parameters)
-                .arg(&self.sample.address())
-                .launch(grid_of(SAMPLERS))
-        }
+        let arguments = Sample {
+            parts: (&*self.parts).into(),
+            moved: self.moved(),
+            blocks: self.blocks.blocks() as u32,
+            proposed: i32::from(proposed),
+            lengths: wirelength.lengths().into(),
+            energy: energy.into(),
+            all,
+            parameters: (&self.parameters).into(),
+            sample: Array::at(self.sample.address()),
+        };
+        // SAFETY: `parts` have SUMS and one more for each of `blocks`, `sample` NUMBERS values and
+        // one for each of its SAMPLERS blocks; it waits before it reads.
+        unsafe { self.total.launch(&self.gpu, &arguments) }
     }
 
     /// Returns the numbers of the last evaluation, of all ranks, and whether one of them has waited
@@ -527,25 +515,29 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// Returns where the step's sums of blocks are.
-    fn moved(&self) -> CUdeviceptr {
-        self.parts.address() + (SUMS * self.blocks.blocks() * size_of::<f64>()) as CUdeviceptr
+    fn moved(&self) -> Array<f64> {
+        let before = SUMS * self.blocks.blocks() * size_of::<f64>();
+        Array::at(self.parts.address() + before as u64)
     }
 
-    fn constants(&self) -> Constants<T> {
-        Constants {
-            high: pair(&self.high),
-            area: *self.area.address(),
-            pin_weight: *self.pin_weight.address(),
-            low: self.low,
+    fn device_bodies(&self) -> Bodies<T> {
+        let ([high_x, high_y], [low_x, low_y]) = (&self.high, self.low);
+        Bodies {
+            high_x: high_x.into(),
+            high_y: high_y.into(),
+            area: (&self.area).into(),
+            pin_weight: (&self.pin_weight).into(),
+            low_x,
+            low_y,
             uniform: self.uniform as u32,
         }
     }
 
-    fn addresses(&self) -> Vectors {
+    fn vectors(&self) -> Vectors<T> {
         Vectors {
-            v: self.v.each_ref().map(pair),
-            u: self.u.each_ref().map(pair),
-            g: self.g.each_ref().map(pair),
+            v: self.v.each_ref().map(pointers),
+            u: self.u.each_ref().map(pointers),
+            g: self.g.each_ref().map(pointers),
         }
     }
 }
@@ -555,9 +547,13 @@ impl<T: CudaReal> Drop for Descent<T> {
         if self.sending {
             let sent = std::mem::take(&mut self.sent);
             // SAFETY: memory of the host, which nothing reads after the copy enqueued last.
-            unsafe { self.gpu.free(Unused::Other(Box::new(move || drop(sent)))) };
+            unsafe { self.gpu.free(Resource::Other(Box::new(move || drop(sent)))) };
         }
     }
+}
+
+fn pointers<T: CudaReal>([x, y]: &[DeviceVec<T>; 2]) -> Vector<T> {
+    Vector { x: x.into(), y: y.into() }
 }
 
 /// Copies a share of the host's x and y to a vector on the device.

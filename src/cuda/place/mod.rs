@@ -1,7 +1,6 @@
 //! A placement on one device or several: wirelength, the descent's vectors, and the
 //! [`Backend`](crate::place::Backend) made of them and an engine.
 
-mod arguments;
 mod backend;
 mod descent;
 mod nets;

@@ -2,14 +2,14 @@
 //! and ranks, for `kernels/place/wirelength.cu`.
 
 use crate::cuda::bodies::blocks_of;
+use crate::cuda::device::bindings::place::{NetList, NetLists, Nets, Piece};
 use crate::cuda::device::constants::{self, CHUNK_PINS, PIECE_PINS};
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceVec, Gpu, KernelArgument, blocks_at_once, check_length,
+    BLOCK, CudaError, CudaReal, DeviceVec, Function, Gpu, blocks_at_once, check_length,
 };
 use crate::parallel::{self, cut};
 use crate::wirelength::{Netlist, blocks};
-use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use cudarc::driver::LaunchConfig;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
@@ -49,55 +49,31 @@ pub(super) struct DeviceNets<T: CudaReal> {
     pub(super) body_pin: DeviceVec<u32>,
 }
 
-/// `NetList` in `kernels/place/wirelength.cu`: so many nets or chunks, cut into intervals, and
-/// which of these are a rank's.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NetList {
-    count: u32,
-    each: u32,
-    intervals: [u32; 2],
-    sums: u32,
-}
-
-/// `NetLists` there. How they are cut depends on the nets alone.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NetLists {
-    wide: NetList,
-    chunks: NetList,
-    /// Place of the first net of more than one piece among the sums, which are so many.
-    huge_sums: u32,
-    pub(super) sums: u32,
-}
-
-// SAFETY: numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for NetLists {}
-
 impl NetList {
     /// So many, in intervals of one rank, of which there are `most` at most.
     fn new(count: usize, most: usize, sums: u32) -> Self {
         let each = count.div_ceil(most).max(1);
-        let intervals = [0, count.div_ceil(each) as u32];
-        NetList { count: count as u32, each: each as u32, intervals, sums }
+        let end = count.div_ceil(each) as u32;
+        NetList { count: count as u32, each: each as u32, begin: 0, end, sums }
     }
 
     pub(super) fn of_rank(self, rank: usize, ranks: usize) -> Self {
-        let Range { start, end } = blocks_of(self.intervals[1] as usize, rank, ranks);
-        NetList { intervals: [start as u32, end as u32], ..self }
+        let Range { start, end } = blocks_of(self.end as usize, rank, ranks);
+        NetList { begin: start as u32, end: end as u32, ..self }
     }
 
     fn len(&self) -> u32 {
-        self.intervals[1] - self.intervals[0]
+        self.end - self.begin
     }
 
     /// Returns the indices in this rank's intervals.
     fn range(&self) -> Range<usize> {
-        let [begin, end] = self.intervals.map(|k| (k * self.each).min(self.count) as usize);
+        let [begin, end] = [self.begin, self.end].map(|k| (k * self.each).min(self.count) as usize);
         begin..end
     }
 }
 
+/// How they are cut depends on the nets alone.
 impl NetLists {
     fn new(wide: usize, chunks: usize, huge: usize) -> Self {
         let wide = NetList::new(wide, MOST_WIDE, 0);
@@ -112,35 +88,11 @@ impl NetLists {
     }
 
     /// Returns a launch of `kernel`, which takes a rank's intervals in turn.
-    pub(super) fn config(
-        &self,
-        gpu: &Gpu,
-        kernel: &CudaFunction,
-    ) -> Result<LaunchConfig, CudaError> {
+    pub(super) fn config(&self, gpu: &Gpu, kernel: &Function) -> Result<LaunchConfig, CudaError> {
         let blocks = self.chunks.len().div_ceil(BLOCK / WARP).max(self.wide.len());
         blocks_at_once(gpu, kernel, blocks as usize)
     }
 }
-
-const _: () = assert!(size_of::<NetLists>() == 48); // as there
-
-/// `Piece` there, pins of a net that has more than one piece: the places of its first pin and of
-/// their end, the net's first piece among those of the rank, and how many it has, the net's place,
-/// and that of its lengths among the sums.
-pub(super) type Piece = [u32; 6];
-
-/// `Nets` in `kernels/place/wirelength.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct NetAddresses {
-    net_start: CUdeviceptr,
-    weight: CUdeviceptr,
-    pin_body: CUdeviceptr,
-    pin_offset: CUdeviceptr,
-}
-
-// SAFETY: addresses in C order, as the kernels declare them.
-unsafe impl KernelArgument for NetAddresses {}
 
 impl<T: CudaReal> DeviceNets<T> {
     /// Takes the net weights of the netlist, which has as many nets as before.
@@ -149,19 +101,19 @@ impl<T: CudaReal> DeviceNets<T> {
         gpu.write(&weights::<T>(&self.net, netlist), &mut self.weight)
     }
 
-    pub(super) fn addresses(&self) -> NetAddresses {
-        NetAddresses {
-            net_start: *self.net_start.address(),
-            weight: *self.weight.address(),
-            pin_body: *self.pin_body.address(),
-            pin_offset: *self.pin_offset.address(),
+    pub(super) fn pointers(&self) -> Nets<T> {
+        Nets {
+            net_start: (&self.net_start).into(),
+            weight: (&self.weight).into(),
+            pin_body: (&self.pin_body).into(),
+            pin_offset: (&self.pin_offset).into(),
         }
     }
 }
 
 /// The order of a netlist's nets and pins on the device.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(super) struct NetLayout {
     /// Net of the netlist at every place, small ones first.
     net: Arc<Vec<u32>>,
     small: usize,
@@ -175,7 +127,7 @@ pub(super) struct Layout {
     pub(super) smooth_pins: usize,
 }
 
-impl Layout {
+impl NetLayout {
     pub(super) fn new(netlist: &Netlist) -> Self {
         let degree = |net: u32| netlist.pins_of(net as usize).len();
         let (mut net, wide): (Vec<u32>, Vec<u32>) =
@@ -197,7 +149,7 @@ impl Layout {
         let mut place_of = vec![0; net.len()];
         net.iter().zip(&net_start).for_each(|(&e, &start)| place_of[e as usize] = start);
         let smooth_pins = net_start[netlist.smooth()] as usize;
-        Layout { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
+        NetLayout { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
     }
 
     /// Place of pin `pin` of net `e`.
@@ -226,10 +178,11 @@ impl Layout {
         for (net, at) in (self.small + own.start..self.small + own.end).filter(huge).zip(at..) {
             let end = self.net_start[net + 1];
             let first = pieces.len() as u32;
-            let count = self.pins(net).div_ceil(PIECE_PINS) as u32;
-            let begins = (self.net_start[net]..end).step_by(PIECE_PINS);
+            let (net, count) = (net as u32, self.pins(net).div_ceil(PIECE_PINS) as u32);
+            let begins = (self.net_start[net as usize]..end).step_by(PIECE_PINS);
             pieces.extend(begins.map(|begin| {
-                [begin, end.min(begin + PIECE_PINS as u32), first, count, net as u32, at]
+                let end = end.min(begin + PIECE_PINS as u32);
+                Piece { begin, end, first, pieces: count, net, at }
             }));
         }
         pieces
@@ -364,7 +317,7 @@ mod tests {
     use crate::design::Design;
 
     #[cfg(feature = "cli")]
-    fn degrees_of_small(layout: &Layout) -> Vec<u32> {
+    fn degrees_of_small(layout: &NetLayout) -> Vec<u32> {
         layout.net_start[..=layout.small].windows(2).map(|w| w[1] - w[0]).collect()
     }
 
@@ -374,7 +327,7 @@ mod tests {
         use crate::cli::generate::{Spec, generate};
         let design = generate(&Spec::with_cells(3000)).unwrap();
         let netlist = Netlist::from_design(&design, 30).unwrap();
-        let layout = Layout::new(&netlist);
+        let layout = NetLayout::new(&netlist);
         let pins_of = |e| netlist.pins_of(e).map(move |pin| (e, pin));
         let all_pins = (0..netlist.nets()).flat_map(pins_of);
         let mut places: Vec<u32> =
@@ -383,7 +336,7 @@ mod tests {
         assert!(places.iter().enumerate().all(|(k, &place)| place as usize == k));
         assert!(netlist.smooth() < netlist.nets());
         assert_eq!(layout.small, netlist.smooth(), "no net of less than 30 pins is wide");
-        let all = Layout::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
+        let all = NetLayout::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
         let degrees: Vec<u32> = all.net_start.windows(2).map(|w| w[1] - w[0]).collect();
         assert!(all.small < degrees.len());
         assert!(degrees[..all.small].iter().all(|d| *d <= 128));
@@ -427,7 +380,7 @@ mod tests {
         use crate::cli::generate::{Spec, generate};
         let design = generate(&Spec::with_cells(3000)).unwrap();
         let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
-        let layout = Layout::new(&netlist);
+        let layout = NetLayout::new(&netlist);
         // Wide nets and chunks: several of each to an interval, too.
         let (wide, chunks) = (netlist.nets() - layout.small, layout.chunk.len() - 1);
         let mut lists = layout.lists(&netlist);
@@ -449,7 +402,7 @@ mod tests {
             for rank in 0..ranks {
                 let of = lists.of_rank(rank, ranks);
                 let each = |list: NetList, take: &mut dyn FnMut(usize)| {
-                    for k in list.intervals[0]..list.intervals[1] {
+                    for k in list.begin..list.end {
                         let start = |k: u32| (k * list.each).min(list.count) as usize;
                         (start(k)..start(k + 1)).for_each(&mut *take);
                     }
@@ -466,7 +419,7 @@ mod tests {
     }
 
     /// Of nets in an order of their own with so many pins each.
-    fn layout_of(pins: &[u32]) -> Layout {
+    fn layout_of(pins: &[u32]) -> NetLayout {
         let end = |end: &mut u32, pins: &u32| {
             *end += pins;
             Some(*end)
@@ -474,7 +427,7 @@ mod tests {
         let net_start = Vec::from_iter([0].into_iter().chain(pins.iter().scan(0, end)));
         let (net, place_of) = (Arc::default(), Vec::new());
         let chunk = vec![[0; 2]];
-        Layout { net, small: 1, chunk, net_start, place_of, smooth_pins: 0 }
+        NetLayout { net, small: 1, chunk, net_start, place_of, smooth_pins: 0 }
     }
 
     #[test]
@@ -491,9 +444,13 @@ mod tests {
             [5821, 6845, 2, 5, 4, 6],
             [6845, 7749, 2, 5, 4, 6],
         ];
-        assert_eq!(layout.pieces(&lists), all);
+        let pieces = |lists: &NetLists| {
+            let numbers = |p: Piece| [p.begin, p.end, p.first, p.pieces, p.net, p.at];
+            layout.pieces(lists).into_iter().map(numbers).collect::<Vec<_>>()
+        };
+        assert_eq!(pieces(&lists), all);
         // Every net is one rank's, and its lengths go to the same place.
-        let of = |rank| layout.pieces(&lists.of_rank(rank, 2));
+        let of = |rank| pieces(&lists.of_rank(rank, 2));
         assert_eq!(of(0), all[..2]);
         let second =
             all[2..].iter().map(|&[begin, end, _, count, net, at]| [begin, end, 0, count, net, at]);
@@ -504,7 +461,7 @@ mod tests {
     fn a_netlist_without_nets_has_a_layout() {
         let design = Design { nets: Some(Default::default()), ..Design::default() };
         let netlist = Netlist::from_design(&design, 100).unwrap();
-        let layout = Layout::new(&netlist);
+        let layout = NetLayout::new(&netlist);
         assert_eq!((layout.chunk, layout.net_start), (vec![[0; 2]], vec![0]));
     }
 }

@@ -1,11 +1,11 @@
 //! The parts of an evaluation of a placer on devices: tasks, and how they are enqueued on every
 //! rank.
 
-use super::arguments::RankReports;
 use super::descent::{Descent, PointVector};
 use super::term::{DeviceCells, DeviceTerm};
 use super::wirelength::CudaWirelength;
-use crate::cuda::device::{Branch, CudaReal, DeviceVec, Gpu, Marks};
+use crate::cuda::device::bindings::place::RankReports;
+use crate::cuda::device::{Branch, CudaReal, DeviceVec, Gpu, Marks, pointers};
 use crate::cuda::engine::{Command, CudaEngine};
 use crate::engine::EngineError;
 use crate::place::Held;
@@ -16,13 +16,13 @@ pub(super) const BEGIN: usize = 6;
 pub(super) const END: usize = 7;
 
 /// The part of a backend on one device, besides the engine.
-pub(super) struct Rank<T: CudaReal> {
+pub(super) struct RankPlacer<T: CudaReal> {
     pub(super) gpu: Gpu,
     pub(super) descent: Descent<T>,
     pub(super) wirelength: CudaWirelength<T>,
 }
 
-impl<T: CudaReal> Rank<T> {
+impl<T: CudaReal> RankPlacer<T> {
     /// Returns one of the vectors.
     pub(super) fn held(&self, held: Held) -> Result<&[DeviceVec<T>; 2], EngineError> {
         match vector(held) {
@@ -34,7 +34,7 @@ impl<T: CudaReal> Rank<T> {
 
 /// The parts of an evaluation.
 pub(super) struct PlacerRanks<T: CudaReal> {
-    pub(super) ranks: Vec<Rank<T>>,
+    pub(super) ranks: Vec<RankPlacer<T>>,
     /// On the first rank.
     pub(super) marks: Marks,
     /// Terms of the caller, which only one rank alone has, and the sum of their values.
@@ -76,39 +76,39 @@ impl Task {
 /// those of both sides, and those after them.
 pub(super) struct Tasks {
     before: Vec<Task>,
-    aside: Vec<Task>,
-    ahead: Vec<Task>,
+    wirelength: Vec<Task>,
+    density: Vec<Task>,
     after: Vec<Task>,
 }
 
 impl<T: CudaReal> PlacerRanks<T> {
     /// Of an evaluation where `first` leads, of a point `proposed` or of the current one.
     pub(super) fn tasks(&self, first: Task, proposed: bool) -> Tasks {
-        let mut aside = vec![Task::Mark(0), Task::Nets];
+        let mut wirelength = vec![Task::Mark(0), Task::Nets];
         let mut after = vec![Task::BARRIER];
         // Of several ranks gradients of pins come from other ranks.
-        if self.ranks.len() == 1 { &mut aside } else { &mut after }.push(Task::Pulls);
+        if self.ranks.len() == 1 { &mut wirelength } else { &mut after }.push(Task::Pulls);
         if !self.terms.is_empty() {
-            aside.push(Task::Terms);
+            wirelength.push(Task::Terms);
         }
-        aside.push(Task::Mark(1));
-        let mut ahead = vec![Task::Mark(2)];
+        wirelength.push(Task::Mark(1));
+        let mut density = vec![Task::Mark(2)];
         for (k, commands) in self.engine.commands().into_iter().enumerate() {
-            ahead.extend(commands.into_iter().map(Task::Engine));
-            ahead.push(Task::Mark(3 + k));
+            density.extend(commands.into_iter().map(Task::Engine));
+            density.push(Task::Mark(3 + k));
         }
         // So do forces, then sums.
         after.extend([Task::Gradient { proposed }, Task::BARRIER, Task::Sample { proposed }]);
         after.push(Task::Mark(END));
-        Tasks { before: vec![Task::Mark(BEGIN), first, Task::BARRIER], aside, ahead, after }
+        Tasks { before: vec![Task::Mark(BEGIN), first, Task::BARRIER], wirelength, density, after }
     }
 
     /// Enqueues an evaluation by plain launches, each task on all ranks before the next.
     pub(super) fn enqueue_all(&mut self, first: Task, proposed: bool) -> Result<(), EngineError> {
-        let Tasks { before, aside, ahead, after } = self.tasks(first, proposed);
+        let Tasks { before, wirelength, density, after } = self.tasks(first, proposed);
         self.place(&before)?;
         self.engine.order_if_due()?;
-        [aside, ahead, after].iter().try_for_each(|tasks| self.enqueue_each(tasks))?;
+        [wirelength, density, after].iter().try_for_each(|tasks| self.enqueue_each(tasks))?;
         Ok(self.engine.step_enqueued()?)
     }
 
@@ -135,14 +135,14 @@ impl<T: CudaReal> PlacerRanks<T> {
         branch: &Branch,
         has_marks: bool,
     ) -> Result<(), EngineError> {
-        let Tasks { before, aside, ahead, after } = self.tasks(Task::Step, true);
+        let Tasks { before, wirelength, density, after } = self.tasks(Task::Step, true);
         let all = |work: &mut Self, tasks: Vec<Task>| {
             let wanted = |task: &Task| has_marks || !matches!(task, Task::Mark(_));
             tasks.into_iter().filter(wanted).try_for_each(|task| work.enqueue(rank, task))
         };
         all(self, before)?;
         // SAFETY: both read the engine's positions and write arrays of their own.
-        unsafe { branch.join(self, |work| all(work, aside), |work| all(work, ahead)) }?;
+        unsafe { branch.fork(self, |work| all(work, wirelength), |work| all(work, density)) }?;
         all(self, after)
     }
 
@@ -162,12 +162,12 @@ impl<T: CudaReal> PlacerRanks<T> {
                 // SAFETY: positions of all ranks hold a pair for every body and can be reached from
                 // each (`Peers::open`); ranks have met since they were last read, and meet before
                 // they are read again (`tasks`, `exact_density`).
-                unsafe { rank.descent.place(vector, &to) }?;
+                unsafe { rank.descent.place(vector, to) }?;
             }
             Task::Step => {
                 let to = positions();
                 // SAFETY: as above.
-                unsafe { rank.descent.step_to(&to) }?;
+                unsafe { rank.descent.step_to(to) }?;
             }
             Task::Nets => {
                 let (gamma, positions) = (rank.descent.gamma(), engine.positions_device(number));
@@ -196,10 +196,12 @@ impl<T: CudaReal> PlacerRanks<T> {
             }
             Task::Sample { proposed } if first => {
                 let statistics = (0..count).map(|rank| engine.evaluation_device(rank).0);
-                let all = RankReports::of(statistics, engine.peers().missing());
+                let statistics = pointers(statistics);
+                let missing = engine.peers().missing();
+                let all = RankReports { statistics, missing, ranks: count as u32, unused: 0 };
                 let energy = engine.evaluation_device(0).1;
                 // SAFETY: statistics and signals are the engine's, which lives as long as this.
-                unsafe { rank.descent.sample(proposed, &rank.wirelength, energy, &all) }?;
+                unsafe { rank.descent.sample(proposed, &rank.wirelength, energy, all) }?;
             }
             Task::Mark(mark) if first => marks.set(mark)?,
             Task::Sample { .. } | Task::Mark(_) => {}

@@ -6,17 +6,20 @@
 //! first, some thousands at a time by number of pins, and cut into chunks that a warp takes, so
 //! that its lanes take the same number of turns. Every sum runs in a fixed order: the same bits on
 //! every run, and for any number of devices, of which each takes an interval of the nets and makes
-//! the sums of the cells in its share ([`BodyBlocks`]).
+//! the sums of the cells in its share ([`BodyDivision`]).
 
-use super::nets::{DeviceNets, Layout, NetLists, WARP};
-use crate::cuda::bodies::{Addresses, BodyBlocks, Shares};
+use super::nets::{DeviceNets, NetLayout, WARP};
+use crate::cuda::bodies::BodyDivision;
+use crate::cuda::device::bindings::place::{
+    Average, LengthSums, NetLists, Piece, PinGradients, WirelengthGather, WirelengthHuge,
+    WirelengthNets, WirelengthPieces,
+};
+use crate::cuda::device::constants::MOST_RANKS;
 use crate::cuda::device::{
-    BLOCK, Branch, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument, Launch,
-    MOST_PINS, blocks_for, check_length, grid_of,
+    Array, BLOCK, Branch, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Kernel, MOST_PINS,
+    Pointer, blocks_for, check_length, grid_of, pointers,
 };
 use crate::wirelength::{Netlist, Wirelength};
-use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaFunction, LaunchConfig};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,8 +32,7 @@ pub struct CudaWirelength<T: CudaReal> {
     /// Bodies that positions are given of, movable cells first.
     bodies: usize,
     nets: DeviceNets<T>,
-    lengths_and_pins: CudaFunction,
-    config: LaunchConfig,
+    lengths_and_pins: Kernel<WirelengthNets<T>>,
     /// Kernels for nets of more than one piece; none without such nets.
     huge: Option<Huge<T>>,
     lists: NetLists,
@@ -41,7 +43,7 @@ pub struct CudaWirelength<T: CudaReal> {
     ticket: DeviceVec<u32>,
     /// The number of blocks that do: none but on the first rank.
     adders: usize,
-    gather: CudaFunction,
+    gather: Kernel<WirelengthGather<T>>,
     /// The cells that it sums the pins of.
     cells: Range<usize>,
     /// Cells of many pins, and how many.
@@ -50,7 +52,7 @@ pub struct CudaWirelength<T: CudaReal> {
     /// A pair per pin.
     pin_gradient: DeviceVec<T>,
     /// Pin gradients of all ranks.
-    pin_gradients: PinGradients,
+    pin_gradients: PinGradients<T>,
     gradient: [DeviceVec<T>; 2],
     /// HPWL and WA.
     lengths: DeviceVec<f64>,
@@ -61,49 +63,14 @@ pub struct CudaWirelength<T: CudaReal> {
 
 /// Nets of more than one piece.
 struct Huge<T: CudaReal> {
-    sums: CudaFunction,
-    gradients: CudaFunction,
+    sums: Kernel<WirelengthPieces<T>>,
+    gradients: Kernel<WirelengthHuge<T>>,
     /// Both run beside the kernel for the other nets.
     branch: Branch,
-    /// [`Piece`](super::nets::Piece)s, and how many.
-    pieces: DeviceVec<u32>,
-    count: usize,
-    /// Of each piece the edges and sums along both axes, [`AVERAGE`] numbers each.
-    found: DeviceVec<T>,
+    pieces: DeviceVec<Piece>,
+    /// Of each piece the edges and sums along both axes.
+    found: DeviceVec<Average<T>>,
 }
-
-/// Numbers in `Average` in `kernels/place/wirelength.cu`.
-const AVERAGE: usize = 6;
-
-/// `PinGradients` in `kernels/place/wirelength.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct PinGradients {
-    of: Addresses,
-    shares: Shares,
-    rank: u32,
-    unused: u32,
-}
-
-// SAFETY: addresses and numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for PinGradients {}
-
-/// `LengthSums` in `kernels/place/wirelength.cu`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct LengthSums {
-    sums: CUdeviceptr,
-    partial: CUdeviceptr,
-    lengths: CUdeviceptr,
-    ticket: CUdeviceptr,
-    count: u32,
-    blocks: u32,
-}
-
-const _: () = assert!(size_of::<LengthSums>() == 40); // as there
-
-// SAFETY: addresses and numbers in C order, as the kernels declare them.
-unsafe impl KernelArgument for LengthSums {}
 
 impl<T: CudaReal> CudaWirelength<T> {
     /// Uploads a netlist whose movable cells are the first of `bodies` bodies. Positions are counted
@@ -140,18 +107,17 @@ impl<T: CudaReal> CudaWirelength<T> {
             });
         }
         check_pins(netlist.pins())?;
-        let layout = Layout::new(netlist);
+        let layout = NetLayout::new(netlist);
         let lists = layout.lists(netlist);
         let parts = Arc::new(gpus[0].zeros(2 * lists.sums as usize)?);
-        let division = BodyBlocks::new(cells, bodies);
+        let division = BodyDivision::new(cells, bodies);
         let heavy = layout.heavy(netlist);
         let several = gpus.len() > 1;
         let needed = several.then(|| layout.needed(netlist, lists, gpus.len()));
         let all = Gpu::on_each(gpus, |rank, gpu| {
             let defines = [("PF_SEVERAL", "1".to_owned())];
             let module = gpu.instance::<T>("wirelength", if several { &defines } else { &[] })?;
-            let load = |name: &str| module.load_function(name);
-            let lengths_and_pins = load("wirelength_nets")?;
+            let lengths_and_pins = Kernel::new(&module)?;
             let lists = lists.of_rank(rank, gpus.len());
             let [share, _] = division.share(rank, gpus.len());
             let heavy: Vec<u32> =
@@ -160,18 +126,19 @@ impl<T: CudaReal> CudaWirelength<T> {
             let huge = match pieces.len() {
                 0 => None,
                 count => Some(Huge {
-                    sums: load("wirelength_pieces")?,
-                    gradients: load("wirelength_huge")?,
+                    sums: Kernel::new(&module)?.with(grid_of(count)),
+                    gradients: Kernel::new(&module)?.with(grid_of(count)),
                     branch: Branch::new(gpu)?,
-                    pieces: gpu.upload(pieces.as_flattened())?,
-                    found: gpu.zeros(2 * AVERAGE * count)?,
-                    count,
+                    pieces: gpu.upload(&pieces)?,
+                    found: gpu.zeros(2 * count)?,
                 }),
             };
             Ok::<_, CudaError>(CudaWirelength {
                 huge,
-                config: lists.config(gpu, &lengths_and_pins)?,
-                lengths_and_pins,
+                lengths_and_pins: {
+                    let config = lists.config(gpu, &lengths_and_pins)?;
+                    lengths_and_pins.with(config)
+                },
                 lists,
                 parts: parts.clone(),
                 partial: gpu.zeros(2 * ADDERS)?,
@@ -181,14 +148,14 @@ impl<T: CudaReal> CudaWirelength<T> {
                     Some(needed) => Some(gpu.upload(needed)?),
                     None => None,
                 },
-                gather: load("wirelength_gather")?,
+                gather: Kernel::new(&module)?,
                 cells: share,
                 heavy: gpu.upload(&heavy)?,
                 heavies: heavy.len() as u32,
                 nets: layout.upload(gpu, netlist)?,
                 pin_gradient: gpu.zeros(2 * layout.smooth_pins)?,
                 pin_gradients: PinGradients {
-                    of: Addresses::NONE,
+                    of: [Pointer::NULL; MOST_RANKS],
                     shares: division.shares(gpus.len()),
                     rank: rank as u32,
                     unused: 0,
@@ -201,7 +168,7 @@ impl<T: CudaReal> CudaWirelength<T> {
             })
         });
         let mut all = all?;
-        let of = Addresses::of(all.iter().map(|rank| &rank.pin_gradient));
+        let of = pointers(all.iter().map(|rank| &rank.pin_gradient));
         all.iter_mut().for_each(|rank| rank.pin_gradients.of = of);
         Ok(all)
     }
@@ -249,46 +216,50 @@ impl<T: CudaReal> CudaWirelength<T> {
         let gamma = gamma.into();
         check_length("lower-left corners", corners.len(), 2 * self.bodies)?;
         check_length("smoothing length", gamma.len(), 1)?;
-        let nets = self.nets.addresses();
-        let parts = *self.parts.address();
-        // SAFETY: arguments are those of wirelength_nets. Bodies of pins are below
-        // `cells`, at most the pairs of corners (`on_each` and here); nets below
-        // `smooth` have their pins below the length of every pin_gradient; a chunk has
-        // at most WARP nets and CHUNK_PINS pins (`Layout`); the first rank's `parts` have two
-        // values per interval of all ranks.
-        let of_all = || unsafe {
-            Launch::new(&self.gpu, &self.lengths_and_pins)
-                .arg(&nets)
-                .arg(corners)
-                .arg(&gamma)
-                .arg(&self.nets.small)
-                .arg(&self.nets.smooth)
-                .arg(&self.nets.chunk)
-                .arg(&self.pin_gradients)
-                .arg(&self.lists)
-                .arg(&parts)
-                .launch(self.config)
+        let (nets, corners, gamma) = (self.nets.pointers(), corners.into(), (&gamma).into());
+        let (smooth, gradients) = (self.nets.smooth, self.pin_gradients);
+        let sums = Array::at(*self.parts.address()); // of the first rank
+        let arguments = WirelengthNets {
+            nets,
+            corners,
+            gamma,
+            small: self.nets.small,
+            smooth,
+            chunk: (&self.nets.chunk).into(),
+            gradients,
+            of: self.lists,
+            sums,
         };
-        let Some(Huge { sums, gradients, pieces, count, found, branch }) = &self.huge else {
-            return of_all();
-        };
-        // SAFETY: arguments are those of wirelength_pieces and wirelength_huge, a block for each
-        // of `pieces`, of which `found` has two averages each; their nets, pins and places among
-        // the sums are this rank's (`Layout::pieces`); the rest as above.
+        // SAFETY: bodies of pins are below `cells`, at most the pairs of corners (`on_each` and
+        // here); nets below `smooth` have their pins below the length of every pin_gradient; a
+        // chunk has at most WARP nets and CHUNK_PINS pins (`NetLayout`); the first rank's `parts`
+        // have two values per interval of all ranks.
+        let of_all = || unsafe { self.lengths_and_pins.launch(&self.gpu, &arguments) };
+        let Some(huge) = &self.huge else { return of_all() };
+        let (pieces, found, intervals) =
+            ((&huge.pieces).into(), (&huge.found).into(), self.lists.sums);
+        // SAFETY: there is a block for each of `pieces`, of which `found` has two averages each;
+        // their nets, pins and places among the sums are this rank's (`NetLayout::pieces`); the
+        // rest as above.
         let of_pieces = || unsafe {
-            let (mut first, mut second) =
-                (Launch::new(&self.gpu, sums), Launch::new(&self.gpu, gradients));
-            for launch in [&mut first, &mut second] {
-                launch.arg(&nets).arg(corners).arg(&gamma);
-                launch.arg(&self.nets.smooth).arg(pieces).arg(found);
-            }
-            first.launch(grid_of(*count))?;
-            second.arg(&self.pin_gradients).arg(&self.lists.sums).arg(&parts);
-            second.launch(grid_of(*count))
+            let first = WirelengthPieces { nets, corners, gamma, smooth, pieces, found };
+            huge.sums.launch(&self.gpu, &first)?;
+            let second = WirelengthHuge {
+                nets,
+                corners,
+                gamma,
+                smooth,
+                pieces,
+                found,
+                gradients,
+                intervals,
+                sums,
+            };
+            huge.gradients.launch(&self.gpu, &second)
         };
         // SAFETY: a net has pieces or is among the others; either side writes gradients at its own
         // nets' pins and its own sums.
-        unsafe { branch.join(&mut (), |()| of_pieces(), |()| of_all()) }
+        unsafe { huge.branch.fork(&mut (), |()| of_pieces(), |()| of_all()) }
     }
 
     /// Enqueues the sums over the pins of the cells in this rank's share, and on the first rank
@@ -299,33 +270,32 @@ impl<T: CudaReal> CudaWirelength<T> {
         let blocks = light + self.heavies.div_ceil(BLOCK / WARP);
         let config = grid_of(self.adders + blocks as usize);
         let lengths = LengthSums {
-            sums: *self.parts.address(),
-            partial: *self.partial.address(),
-            lengths: *self.lengths.address(),
-            ticket: *self.ticket.address(),
+            sums: (&*self.parts).into(),
+            partial: (&self.partial).into(),
+            lengths: (&self.lengths).into(),
+            ticket: (&self.ticket).into(),
             count: self.lists.sums,
             blocks: self.adders as u32,
         };
-        let [gx, gy] = &mut self.gradient;
-        // SAFETY: arguments are those of wirelength_gather; body_start has one value more than
-        // there are cells, and the pins in body_pin belong to nets of the weighted average, each of
-        // which has a pair in pin_gradient; `parts` have two values per interval, `partial` per
-        // block that adds them, whose ticket is zero between launches.
-        unsafe {
-            Launch::new(&self.gpu, &self.gather)
-                .arg(&lengths)
-                .arg(&first)
-                .arg(&end)
-                .arg(&light)
-                .arg(&self.heavies)
-                .arg(&self.heavy)
-                .arg(&self.nets.body_start)
-                .arg(&self.nets.body_pin)
-                .arg(&self.pin_gradient)
-                .arg(gx)
-                .arg(gy)
-                .launch(config)
-        }
+        let [gx, gy] = self.gradient.each_ref().map(Array::from);
+        let arguments = WirelengthGather {
+            lengths,
+            first,
+            cells: end,
+            light,
+            heavies: self.heavies,
+            heavy: (&self.heavy).into(),
+            body_start: (&self.nets.body_start).into(),
+            body_pin: (&self.nets.body_pin).into(),
+            pin_gradient: (&self.pin_gradient).into(),
+            gx,
+            gy,
+        };
+        // SAFETY: body_start has one value more than there are cells, and the pins in body_pin
+        // belong to nets of the weighted average, each of which has a pair in pin_gradient; `parts`
+        // have two values per interval, `partial` per block that adds them, whose ticket is zero
+        // between launches.
+        unsafe { self.gather.launch_as(&self.gpu, config, &arguments) }
     }
 
     /// With several ranks, of each movable cell a bit for every rank that has a net of it.

@@ -1,6 +1,7 @@
 //! The energy of several solves that were done one after the other, or of the parts of one:
 //! `kernels/solve/energies.cu`.
 
+use crate::cuda::device::bindings::solve::Energies;
 use crate::cuda::device::{
     CudaError, DeviceSlice, DeviceSliceMut, Gpu, Kernel, blocks_for, check_length,
 };
@@ -9,13 +10,13 @@ use cudarc::driver::LaunchConfig;
 /// Adds up energies.
 pub(in crate::cuda) struct EnergySum {
     gpu: Gpu,
-    kernel: Kernel,
+    kernel: Kernel<Energies>,
 }
 
 impl EnergySum {
     pub(in crate::cuda) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         let one_warp = LaunchConfig { block_dim: (32, 1, 1), ..blocks_for(1) };
-        let kernel = Kernel::new(&gpu.kernels::<f64>("energies")?, "energies", one_warp)?;
+        let kernel = Kernel::new(&gpu.kernels::<f64>("energies")?)?.with(one_warp);
         Ok(EnergySum { gpu: gpu.clone(), kernel })
     }
 
@@ -27,8 +28,8 @@ impl EnergySum {
     ) -> Result<(), CudaError> {
         check_length("energy", total.len(), 1)?;
         let count = parts.len() as u32;
-        // SAFETY: the arguments are those of energies in kernels/solve/energies.cu; there are
-        // `count` parts, and room for one number (checked above).
-        unsafe { self.kernel.launch(&self.gpu, &[&parts, &count, &total]) }
+        let arguments = Energies { parts: (&parts).into(), count, energy: (&total).into() };
+        // SAFETY: there are `count` parts, and room for one number (checked above).
+        unsafe { self.kernel.launch(&self.gpu, &arguments) }
     }
 }

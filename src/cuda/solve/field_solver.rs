@@ -6,9 +6,8 @@
 //! solution of Poisson's equation). By Parseval Σ φ·ρ is a sum over the spectrum, taken in `f64` in
 //! a fixed order.
 
-use crate::cuda::device::{
-    CudaError, CudaReal, DeviceValue, DeviceVec, Gpu, KernelArgument, check_length,
-};
+pub(in crate::cuda) use crate::cuda::device::bindings::solve::{FieldMaps, Green};
+use crate::cuda::device::{CudaError, CudaReal, DeviceValue, DeviceVec, Gpu, check_length};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
@@ -65,12 +64,12 @@ pub(in crate::cuda) fn lend<T: CudaReal, R>(
     energy: &mut DeviceVec<f64>,
     body: impl FnOnce(&mut Fields<T>) -> R,
 ) -> R {
-    fn again<E: DeviceValue>(memory: &mut DeviceVec<E>) -> DeviceVec<E> {
+    fn borrowed<E: DeviceValue>(memory: &mut DeviceVec<E>) -> DeviceVec<E> {
         // SAFETY: the same memory, borrowed exclusively for as long as this lives; it is given up
         // below instead of dropped.
         unsafe { DeviceVec::from_raw(memory.gpu(), *memory.address(), memory.len()) }
     }
-    let ([potential, field_x, field_y], energy) = (maps.map(again), again(energy));
+    let ([potential, field_x, field_y], energy) = (maps.map(borrowed), borrowed(energy));
     let mut fields = ManuallyDrop::new(Fields { potential, field_x, field_y, energy });
     let outcome = body(&mut fields);
     let Fields { potential, field_x, field_y, energy } = ManuallyDrop::into_inner(fields);
@@ -167,19 +166,6 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     }
 }
 
-/// `struct FieldMaps` of `kernels/solve/fields.cu`, a kernel's argument by value: which of φ, Ex and
-/// Ey (0, 1 and 2) a launch of the third pass makes.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(in crate::cuda) struct FieldMaps {
-    first: u32,
-    step: u32,
-    pub(in crate::cuda) count: u32,
-}
-
-// SAFETY: three numbers in C order, as the kernel declares them.
-unsafe impl KernelArgument for FieldMaps {}
-
 impl FieldMaps {
     pub(in crate::cuda) const ALL: Self = FieldMaps { first: 0, step: 1, count: 3 };
     pub(in crate::cuda) const POTENTIAL: Self = FieldMaps { first: 0, step: 1, count: 1 };
@@ -188,18 +174,6 @@ impl FieldMaps {
     pub(in crate::cuda) const X: Self = FieldMaps { first: 1, step: 1, count: 1 };
 }
 
-/// `struct Green` of `kernels/solve/green.cuh`, a kernel's argument by value.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(in crate::cuda) struct Green<T> {
-    step_x: T,
-    step_y: T,
-    scale: T,
-}
-
-// SAFETY: three floating-point numbers in C order, as the kernels declare them.
-unsafe impl<T: CudaReal> KernelArgument for Green<T> {}
-
 impl<T: CudaReal> Green<T> {
     pub(in crate::cuda) fn new(grid: &BinGrid, scale: f64) -> Self {
         Green {
@@ -207,10 +181,5 @@ impl<T: CudaReal> Green<T> {
             step_y: T::of(PI / grid.ny() as f64 * (grid.bin_x() / grid.bin_y())),
             scale: T::of(scale),
         }
-    }
-
-    /// Returns (π/ny)·(bin_x/bin_y), a step of w_v.
-    pub(in crate::cuda) fn step_y(&self) -> T {
-        self.step_y
     }
 }

@@ -1,31 +1,29 @@
 //! The solve from and to memory of the host, with as few waits as there can be.
 
 use super::{FieldSolver, Fields, solver};
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, Graph, Pinned};
+use crate::cuda::device::{Captured, CudaError, CudaReal, DeviceVec, Gpu, Graph, Pinned};
 use crate::engine::{EngineError, Pipeline, check_finite, check_lengths};
 use crate::grid::BinGrid;
 
 /// A pipeline, the memory that it works in, and its solve as one launch.
 pub(crate) struct HostSolve<T: CudaReal> {
     // It holds addresses of what follows, so it is dropped first.
-    graph: Option<Graph>,
+    graph: Captured<Graph>,
     solver: Box<dyn FieldSolver<T>>,
     rho: DeviceVec<T>,
     fields: Fields<T>,
     energy: Pinned<f64>,
-    ran: bool,
     gpu: Gpu,
 }
 
 impl<T: CudaReal> HostSolve<T> {
     pub(crate) fn new(gpu: &Gpu, grid: &BinGrid, pipeline: Pipeline) -> Result<Self, CudaError> {
         Ok(HostSolve {
-            graph: None,
+            graph: Captured::New,
             solver: solver(gpu, grid, pipeline)?,
             rho: gpu.zeros(grid.bins())?,
             fields: Fields::new(gpu, grid.bins())?,
             energy: Pinned::zeros(gpu, 1)?,
-            ran: false,
             gpu: gpu.clone(),
         })
     }
@@ -67,16 +65,14 @@ impl<T: CudaReal> HostSolve<T> {
         }
     }
 
-    /// The first time by plain launches, the second captured.
     fn enqueue(&mut self) -> Result<(), CudaError> {
         let HostSolve { graph, solver, rho, fields, gpu, .. } = self;
-        if !std::mem::replace(&mut self.ran, true) {
-            return solver.solve(rho, fields);
-        }
-        if graph.is_none() {
+        graph.run(
+            &mut || solver.solve(rho, fields),
+            |solve| solve(),
             // SAFETY: kept beside the buffers and the plan that it uses, and dropped before them.
-            *graph = Some(unsafe { Graph::capture(gpu, || solver.solve(rho, fields)) }?);
-        }
-        graph.as_mut().map_or(Ok(()), Graph::launch)
+            |solve| unsafe { Graph::capture(gpu, solve) },
+            |_, graph| graph.launch(),
+        )
     }
 }

@@ -8,9 +8,9 @@
 //! pass of its own, for the pre-processing does it.
 
 use super::field_solver::{FieldSolver, Fields, Green, private};
+use crate::cuda::device::bindings::solve::{SolvePre, SolveSpectra};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Kernel, KernelArgument, check_length, cover_for_sum,
-    function, reals,
+    Arguments, CudaError, CudaReal, DeviceVec, Gpu, Kernel, check_length, cover_for_sum, reals,
 };
 use crate::cuda::fft::{FusedTransform, RealFft, Rounds, Sines, TransformSpec, share_work_area};
 use crate::engine::Pipeline;
@@ -22,72 +22,67 @@ use crate::transform::variants::{PostProcessing, Reorder};
 pub struct Spectral<T: CudaReal> {
     pipeline: Pipeline,
     transforms: Rounds<T>,
-    way: Implementation<T>,
-    scaling: Scaling<T>,
+    inverses: Inverses<T>,
 }
 
 /// A kernel of the spectrum between a solve's FFTs: Green's function with the factor of a round
 /// trip of the transforms.
-struct Scaling<T: CudaReal> {
-    gpu: Gpu,
-    kernel: Kernel,
+struct Scaling<T: CudaReal, A> {
+    kernel: Kernel<A>,
     /// What the energy's sum over the grid needs between its two stages.
     partial: DeviceVec<f64>,
     ticket: DeviceVec<u32>,
     green: Green<T>,
 }
 
-impl<T: CudaReal> Scaling<T> {
-    /// `solve_spectra`.
-    fn of_spectra(transform: &FusedTransform<T>, grid: &BinGrid) -> Result<Self, CudaError> {
-        let cells = (grid.ny() / 2 + 1, grid.nx() / 2 + 1);
-        Self::new(transform, "solve_spectra", grid, cells)
-    }
-
-    /// `solve_pre`, of all rows.
-    fn of_rows(transform: &FusedTransform<T>, grid: &BinGrid) -> Result<Self, CudaError> {
-        let (maps, rows) = (transform.rank == 2, grid.nx());
-        let cells = (grid.ny() / 2 + 1, if maps { rows / 2 + 1 } else { rows });
-        Self::new(transform, "solve_pre", grid, cells)
-    }
-
+impl<T: CudaReal, A: Arguments> Scaling<T, A> {
+    /// One thread for all that is at a place and at its mirror images: so many `rows`.
     fn new(
-        transform: &FusedTransform<T>,
-        name: &str,
+        FusedTransform { gpu, module, .. }: &FusedTransform<T>,
         grid: &BinGrid,
-        cells: (usize, usize),
+        rows: usize,
     ) -> Result<Self, CudaError> {
-        let FusedTransform { gpu, module, .. } = transform;
-        // One thread for all that is at a place and at its mirror images.
-        let config = cover_for_sum(gpu, &function(module, name)?, cells)?;
+        let kernel = Kernel::new(module)?;
+        let config = cover_for_sum(gpu, &kernel, (grid.ny() / 2 + 1, rows))?;
         Ok(Scaling {
-            gpu: gpu.clone(),
-            kernel: Kernel::new(module, name, config)?,
+            kernel: kernel.with(config),
             partial: gpu.zeros(config.grid_dim.0 as usize * config.grid_dim.1 as usize)?,
             ticket: gpu.zeros(1)?,
             // With the factor of a round trip of the transforms.
             green: Green::new(grid, 4.0 / grid.bins() as f64),
         })
     }
+}
 
+impl<T: CudaReal> Scaling<T, SolveSpectra<T>> {
     /// Enqueues the pass from ρ's FFT spectrum, the first of `spectra`, to the
     /// three that the inverses start from.
-    fn spectra(
-        &mut self,
+    fn run(
+        &self,
         transform: &FusedTransform<T>,
         spectra: &mut DeviceVec<T::Complex>,
         energy: &mut DeviceVec<f64>,
     ) -> Result<(), CudaError> {
         assert!(spectra.len() == 3 * transform.half_spectra);
-        // SAFETY: the types are those of solve_spectra in kernels/solve/spectral.cu, which allows
-        // its input to be the first of its outputs; lengths are checked above.
-        unsafe { self.enqueue(transform, [spectra, spectra], None, energy) }
+        check_length("energy", energy.len(), 1)?;
+        let Scaling { kernel, partial, ticket, green } = self;
+        let ([l, m, n], [wl, wm, wn]) = transform.axes();
+        let out = (&*spectra).into();
+        let (partial, ticket, energy) = (partial.into(), ticket.into(), (&*energy).into());
+        let green = *green;
+        let arguments =
+            SolveSpectra { r#in: out, out, l, m, n, wl, wm, wn, green, partial, ticket, energy };
+        // SAFETY: the kernel allows its input to be the first of its outputs; lengths are checked
+        // above, and the scratch was made for this launch.
+        unsafe { kernel.launch(&transform.gpu, &arguments) }
     }
+}
 
+impl<T: CudaReal> Scaling<T, SolvePre<T>> {
     /// Enqueues the pre-processing of one of the solve's inverses: that of φ (0, with the
     /// energy), of Ex (1) or of Ey (2).
-    fn pre(
-        &mut self,
+    fn run(
+        &self,
         transform: &FusedTransform<T>,
         spectrum: &DeviceVec<T>,
         half: &mut DeviceVec<T::Complex>,
@@ -96,43 +91,24 @@ impl<T: CudaReal> Scaling<T> {
     ) -> Result<(), CudaError> {
         check_length("spectrum", spectrum.len(), transform.values)?;
         assert!(half.len() >= transform.half_spectra);
-        // SAFETY: the types are those of solve_pre in kernels/solve/spectral.cu; lengths are
-        // checked above.
-        unsafe { self.enqueue(transform, [spectrum, half], Some(&map), energy) }
-    }
-
-    /// Enqueues the kernel, that of one inverse with its `map`.
-    ///
-    /// # Safety
-    /// Input and output have the lengths, and all the types, that the kernel counts on.
-    unsafe fn enqueue(
-        &self,
-        transform: &FusedTransform<T>,
-        [input, output]: [&dyn KernelArgument; 2],
-        map: Option<&i32>,
-        energy: &mut DeviceVec<f64>,
-    ) -> Result<(), CudaError> {
-        let Scaling { gpu, kernel, partial, ticket, green } = self;
         check_length("energy", energy.len(), 1)?;
-        let mut launch = kernel.on(gpu);
-        launch.args(&[input, output]).args(&transform.axes());
-        launch.arg(green);
-        if let Some(map) = map {
-            launch.arg(map);
-        }
-        launch.args(&[partial, ticket, energy]);
-        // SAFETY: the caller's promise; the scratch was made for this launch, whose blocks are of
-        // BLOCK threads.
-        unsafe { launch.launch(kernel.config) }
+        let Scaling { kernel, partial, ticket, green } = self;
+        let ([l, m, n], [wl, wm, wn]) = transform.axes();
+        let (r#in, out, green) = (spectrum.into(), (&*half).into(), *green);
+        let (partial, ticket, energy) = (partial.into(), ticket.into(), (&*energy).into());
+        let arguments =
+            SolvePre { r#in, out, l, m, n, wl, wm, wn, green, map, partial, ticket, energy };
+        // SAFETY: lengths are checked above, and the scratch was made for this launch.
+        unsafe { kernel.launch(&transform.gpu, &arguments) }
     }
 }
 
 /// How a solve's inverses begin.
-enum Implementation<T: CudaReal> {
+enum Inverses<T: CudaReal> {
     /// All three as one batch, from ρ's FFT spectrum.
-    Shared(RealFft<T>),
+    Shared(RealFft<T>, Scaling<T, SolveSpectra<T>>),
     /// One after the other, from ρ's DCT spectrum, written out in between.
-    Separate(DeviceVec<T>),
+    Separate(DeviceVec<T>, Scaling<T, SolvePre<T>>),
 }
 
 /// φ, Ex, Ey: the sine transforms each is made by.
@@ -180,15 +156,16 @@ impl<T: CudaReal> Spectral<T> {
         let spec = TransformSpec { unit, shape, batch: 1, directions, reorder, post, input };
         let mut transforms = Rounds::new(gpu, &spec, taken, if shared { 3 } else { 1 })?;
         let round = &mut transforms.rounds[0];
-        let (way, scaling) = if shared {
+        let half = grid.nx() / 2 + 1;
+        let inverses = if shared {
             let mut batch = RealFft::new(gpu, false, shape, SINES.len())?;
             share_work_area(gpu, &mut round.ffts().chain([&mut batch]).collect::<Vec<_>>())?;
-            (Implementation::Shared(batch), Scaling::of_spectra(round, grid)?)
+            Inverses::Shared(batch, Scaling::new(round, grid, half)?)
         } else {
-            let scaling = Scaling::of_rows(round, grid)?;
-            (Implementation::Separate(gpu.zeros(grid.bins())?), scaling)
+            let rows = if round.rank == 2 { half } else { grid.nx() };
+            Inverses::Separate(gpu.zeros(grid.bins())?, Scaling::new(round, grid, rows)?)
         };
-        Ok(Spectral { pipeline, transforms, way, scaling })
+        Ok(Spectral { pipeline, transforms, inverses })
     }
 
     /// Returns the sine transforms of each round.
@@ -208,9 +185,9 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
     }
 
     fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
-        match &mut self.way {
-            Implementation::Separate(spectrum) => self.transforms.dct(rho, spectrum, None),
-            Implementation::Shared(_) => {
+        match &mut self.inverses {
+            Inverses::Separate(spectrum, _) => self.transforms.dct(rho, spectrum, None),
+            Inverses::Shared(..) => {
                 // The last spectrum's place is free until the inverses begin, and
                 // the next kernel writes over it while it is still in the cache.
                 let Rounds { rounds, spectra, .. } = &mut self.transforms;
@@ -228,18 +205,18 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
         let all = SINES.map(|sines| self.sines(sines));
         let Fields { potential, field_x, field_y, energy } = fields;
         let outputs = [potential, field_x, field_y];
-        let Spectral { transforms, way, scaling, .. } = self;
-        match way {
-            Implementation::Shared(batch) => {
+        let Spectral { transforms, inverses, .. } = self;
+        match inverses {
+            Inverses::Shared(batch, scaling) => {
                 let Rounds { rounds, spectra, reordered, .. } = transforms;
-                scaling.spectra(&rounds[0], spectra, energy)?;
+                scaling.run(&rounds[0], spectra, energy)?;
                 batch.run_inverse(&mut *spectra, &mut *reordered)?;
                 rounds[0].restore(reordered, outputs, SINES)
             }
-            Implementation::Separate(spectrum) => {
+            Inverses::Separate(spectrum, scaling) => {
                 for (map, (output, (sines, rounds))) in outputs.into_iter().zip(all).enumerate() {
                     let round = &transforms.rounds[0];
-                    scaling.pre(round, spectrum, &mut transforms.spectra, map as i32, energy)?;
+                    scaling.run(round, spectrum, &mut transforms.spectra, map as i32, energy)?;
                     transforms.rest_of_inverse(output, &sines[..rounds])?;
                 }
                 Ok(())

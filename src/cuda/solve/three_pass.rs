@@ -13,9 +13,13 @@
 //! [`solver`](super::solver()) takes the fused pipeline then.
 
 use super::field_solver::{FieldMaps, FieldSolver, Fields, Green, private};
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu, KernelUse, Overlap, check_length};
+use crate::cuda::device::bindings::lines::Transform;
+use crate::cuda::device::bindings::solve::{self as kernels, Columns};
+use crate::cuda::device::{
+    Array, CudaError, CudaReal, DeviceVec, Function, Gpu, KernelUse, check_length,
+};
 use crate::cuda::lines::{
-    Instance, LONGEST, LineBatch, LineKernel, Role, SHORTEST, Shapes, panel, solve,
+    Instance, LONGEST, LineBatch, LineKernel, Role, SHORTEST, Shapes, compile, panel, solve,
 };
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
@@ -33,10 +37,9 @@ pub struct ThreePass<T: CudaReal> {
     /// Row pairs of the map, and its columns.
     pairs: u32,
     across: u32,
-    rows: LineKernel<T>,
-    columns: LineKernel<T>,
-    fields: LineKernel<T>,
-    overlap: Overlap,
+    rows: LineKernel<T, Transform<T, Array<T::Complex>>>,
+    columns: LineKernel<T, Columns<T>>,
+    fields: LineKernel<T, kernels::Fields<T>>,
     green: Green<T>,
     /// P and Q, between the second and the third pass: `[panel][row pair][column]`, rows in pairs.
     /// P first holds ρ's transform along y.
@@ -97,15 +100,13 @@ impl<T: CudaReal> ThreePass<T> {
         maps: usize,
     ) -> Result<Self, CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
-        let kernels = LineKernel::all(gpu, &Self::instances(shapes, grid, maps)?)?;
-        let [rows, columns, fields] =
-            <[_; 3]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
+        let instances = Self::instances(shapes, grid, maps)?;
+        let modules = compile::<T>(gpu, &instances)?;
+        let of = |k: usize| (&instances[k], &modules[k]);
+        let overlaps = maps * grid.bins() <= OVERLAP;
+        let columns = LineKernel::new(gpu, of(1), overlaps)?;
         let blocks = columns.kernel.config.grid_dim.0;
         let green = Green::new(grid, SCALE / grid.bins() as f64);
-        let overlap = match maps * grid.bins() <= OVERLAP {
-            true => Overlap::where_possible(&columns.kernel.function),
-            false => Overlap::None,
-        };
         let between = maps * (nx / 2) * ny.next_multiple_of(panel::<T>());
         Ok(ThreePass {
             gpu: gpu.clone(),
@@ -113,10 +114,9 @@ impl<T: CudaReal> ThreePass<T> {
             maps: maps as u32,
             pairs: nx as u32 / 2,
             across: nx as u32,
-            rows,
+            rows: LineKernel::new(gpu, of(0), overlaps)?,
             columns,
-            fields,
-            overlap,
+            fields: LineKernel::new(gpu, of(2), overlaps)?,
             green,
             p: gpu.zeros(between)?,
             q: gpu.zeros(between)?,
@@ -130,43 +130,55 @@ impl<T: CudaReal> ThreePass<T> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<[KernelUse; 3], CudaError> {
         // Read and written by each: so many values per bin.
-        let of = |name, LineKernel { kernel, .. }: &LineKernel<T>, values: usize| {
+        let of = |name, kernel: &Function, values: usize| {
             let bytes = values * self.maps as usize * self.bins * size_of::<T>();
             KernelUse::of(&self.gpu, name, kernel, bytes)
         };
         Ok([
-            of("rows_forward", &self.rows, 2)?,
-            of("columns", &self.columns, 3)?,
-            of("rows_inverse", &self.fields, 5)?,
+            of("rows_forward", &self.rows.kernel, 2)?,
+            of("columns", &self.columns.kernel, 3)?,
+            of("rows_inverse", &self.fields.kernel, 5)?,
         ])
     }
 
     /// The second pass.
     fn columns(&self) -> Result<(), CudaError> {
-        let ThreePass { gpu, p, q, green, partial, .. } = self;
         let LineKernel { kernel, table, units, .. } = &self.columns;
-        let mut launch = kernel.on(gpu);
-        launch.overlap(self.overlap).args(&[p, q, table, green, units, partial]);
-        // SAFETY: the arguments are those of columns in kernels/solve/columns.cu; P and Q hold a
-        // complex number for two bins of whole panels of every map, the table was made for the
-        // kernel's stages, `units` are all of a map's columns, `partial` has a number per block.
-        unsafe { launch.launch(kernel.config) }
+        let arguments = Columns {
+            p: (&self.p).into(),
+            q: (&self.q).into(),
+            table: table.into(),
+            green: self.green,
+            units: *units,
+            partial: (&self.partial).into(),
+        };
+        // SAFETY: P and Q hold a complex number for two bins of whole panels of every map, the
+        // table was made for the kernel's stages, `units` are all of a map's columns, `partial` has
+        // a number per block.
+        unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
     /// The third pass: `maps` of P and Q, which stay as they are, and the energy.
     fn fields(&self, fields: &mut Fields<T>, maps: FieldMaps) -> Result<(), CudaError> {
         fields.check(self.bins, self.maps as usize)?;
-        let ThreePass { gpu, p, q, green, partial, pairs, .. } = self;
-        let Fields { potential, field_x, field_y, energy } = fields;
-        let (step_y, blocks) = (green.step_y(), &self.columns.kernel.config.grid_dim.0);
         let LineKernel { kernel, table, .. } = &self.fields;
-        let mut launch = kernel.on(gpu);
-        launch.overlap(self.overlap).args(&[p, q, potential, field_x, field_y, table, &step_y]);
-        launch.args(&[pairs, partial, blocks, energy, &maps]);
-        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; fields hold `bins`
-        // values for every map and the energies have been checked too, and the rest is as in
-        // `columns`.
-        unsafe { launch.launch(self.fields.config_for(maps.count)) }
+        let arguments = kernels::Fields {
+            p: (&self.p).into(),
+            q: (&self.q).into(),
+            phi: (&fields.potential).into(),
+            ex: (&fields.field_x).into(),
+            ey: (&fields.field_y).into(),
+            table: table.into(),
+            step_y: self.green.step_y,
+            pairs: self.pairs,
+            partial: (&self.partial).into(),
+            partials: self.columns.kernel.config.grid_dim.0,
+            energy: (&fields.energy).into(),
+            maps,
+        };
+        // SAFETY: fields hold `bins` values for every map and the energies have been checked too,
+        // and the rest is as in `columns`.
+        unsafe { kernel.launch_as(&self.gpu, self.fields.config_for(maps.count), &arguments) }
     }
 }
 
@@ -179,14 +191,22 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
 
     fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
         check_length("density map", rho.len(), self.maps as usize * self.bins)?;
-        let ThreePass { p, rows: LineKernel { kernel, table, .. }, pairs, across, .. } = &*self;
-        let mut launch = kernel.on(&self.gpu);
-        launch.overlap(self.overlap).args(&[rho, p, table, pairs, across, &0i32]);
-        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu; of every map
-        // ρ holds `bins` values, P a complex number for two bins of whole panels, the table was
-        // made for the kernel's stages, and blocks cover the map's row pairs. It waits before its
-        // first access; what comes before need not let it start.
-        unsafe { launch.launch(kernel.config) }
+        let LineKernel { kernel, table, .. } = &self.rows;
+        let arguments = Transform {
+            r#in: Array::from(rho).cast(),
+            out: (&self.p).into(),
+            table: table.into(),
+            lines: self.pairs,
+            across: self.across,
+            epsilon: None,
+            kept: None,
+            parts: None,
+            sine: Some(0),
+        };
+        // SAFETY: of every map ρ holds `bins` values, P a complex number for two bins of whole
+        // panels, the table was made for the kernel's stages, and blocks cover the map's row pairs.
+        // It waits before its first access; what comes before need not let it start.
+        unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
     fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {

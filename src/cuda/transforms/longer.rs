@@ -6,8 +6,9 @@
 //! L the FFT's length, and its FFT at least 2L; that is why the N-point one is fastest.
 
 use super::check_shape;
+use crate::cuda::device::bindings::fft::{DctPostLong, DctPre4n};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Kernel, KernelArgument, check_length, cover_lines,
+    Array, CudaError, CudaReal, DeviceVec, Gpu, Kernel, check_length, cover_lines,
 };
 use crate::cuda::fft::{RealFft, twiddles};
 use crate::cuda::lines::spectral;
@@ -25,8 +26,8 @@ pub(crate) struct Longer<T: CudaReal> {
     half: u32,
     twiddles: DeviceVec<T::Complex>,
     fft: RealFft<T>,
-    pre: Kernel,
-    post: Kernel,
+    pre: Kernel<DctPre4n<T>>,
+    post: Kernel<DctPostLong<T>>,
     /// The FFT's real side and its complex one.
     values: DeviceVec<T>,
     spectra: DeviceVec<T::Complex>,
@@ -50,8 +51,8 @@ impl<T: CudaReal> Longer<T> {
             half: half as u32,
             twiddles: twiddles::<T>(gpu, n)?,
             fft: RealFft::forward(gpu, &[length], ROWS)?,
-            pre: Kernel::new(&module, pre, cover_lines(128, (2 * n, ROWS)))?,
-            post: Kernel::new(&module, "dct_post_long", cover_lines(128, (n, ROWS)))?,
+            pre: Kernel::named(&module, pre)?.with(cover_lines(128, (2 * n, ROWS))),
+            post: Kernel::new(&module)?.with(cover_lines(128, (n, ROWS))),
             values: gpu.zeros(length)?,
             spectra: gpu.zeros(half)?,
         })
@@ -63,21 +64,24 @@ impl<T: CudaReal> Longer<T> {
         output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let Longer { gpu, algorithm, n, half, twiddles, fft, pre, post, values, spectra } = self;
-        check_length("array to transform", input.len(), *n as usize)?;
-        check_length("transformed array", output.len(), *n as usize)?;
-        let rows = ROWS as u32;
-        // SAFETY: the types are those of dct_pre_* in kernels/fft/longer.cuh, compiled for input of
-        // type T; the input holds a line, checked above, and `values` the FFT's length.
-        unsafe { pre.launch(gpu, &[input, &*values, &rows, n]) }?;
+        let (n, rows) = (*n, ROWS as u32);
+        check_length("array to transform", input.len(), n as usize)?;
+        check_length("transformed array", output.len(), n as usize)?;
+        let r#in = Array::from(input).cast();
+        let arguments = DctPre4n { r#in, out: (&*values).into(), rows, n };
+        // SAFETY: compiled for input of type T; the input holds a line, checked above, and `values`
+        // the FFT's length.
+        unsafe { pre.launch(gpu, &arguments) }?;
         fft.run_forward(&*values, &mut *spectra)?;
         // The sum has every term twice in a mirrored line, and the 4N-point line is placed so that
         // nothing is left to turn.
         let scale = T::of(if *algorithm == Algorithm1d::PaddedTwoN { 1.0 } else { 0.5 });
-        let turned = i32::from(*algorithm != Algorithm1d::FourN);
-        let args: [&dyn KernelArgument; 8] =
-            [&*spectra, &*output, &rows, n, half, twiddles, &scale, &turned];
-        // SAFETY: the types are those of dct_post_long; the spectrum has `half` numbers, the table
-        // n + 1, and the output a line, checked above.
-        unsafe { post.launch(gpu, &args) }
+        let rotated = i32::from(*algorithm != Algorithm1d::FourN);
+        let (r#in, out, w, half) =
+            ((&*spectra).into(), (&*output).into(), (&*twiddles).into(), *half);
+        let arguments = DctPostLong { r#in, out, rows, n, half, w, scale, rotated };
+        // SAFETY: the spectrum has `half` numbers, the table n + 1, and the output a line, checked
+        // above.
+        unsafe { post.launch(gpu, &arguments) }
     }
 }

@@ -1,8 +1,9 @@
 //! One plan for every transform: lines, maps, volumes and arrays of more axes.
 
 use super::{Stage, check_shape};
+use crate::cuda::device::bindings::fft::Kept;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Input, Kernel, KernelUse, check_length,
+    CudaError, CudaReal, DeviceVec, Function, Gpu, Input, KernelUse, check_length,
 };
 use crate::cuda::fft::{Rounds, Sines, Threshold, TransformSpec};
 use crate::cuda::lines::{Arrays, LineTransform};
@@ -30,9 +31,9 @@ pub struct Plan<T: CudaReal, I: Input<T> = T> {
     forward: bool,
     shape: Vec<usize>,
     batch: usize,
-    way: Implementation<T>,
-    /// Counter of a plan that is ready for thresholds: `Kept` of the kernels.
-    counter: Option<DeviceVec<u64>>,
+    implementation: Implementation<T>,
+    /// Counter of a plan that is ready for thresholds.
+    counter: Option<DeviceVec<Kept>>,
     of: PhantomData<fn(I)>,
 }
 
@@ -144,7 +145,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
             Method::Fastest => LineTransform::new::<I>(gpu, arrays)?,
             _ => None,
         };
-        let way = match lines {
+        let implementation = match lines {
             Some(lines) => Implementation::Lines(Box::new(lines)),
             None => {
                 let (unit, input, directions) = ("transforms", I::TYPE, &[forward]);
@@ -162,7 +163,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
             }
         };
         let (gpu, shape, counter) = (gpu.clone(), shape.to_vec(), None);
-        Ok(Plan { gpu, forward, shape, batch, way, counter, of: PhantomData })
+        Ok(Plan { gpu, forward, shape, batch, implementation, counter, of: PhantomData })
     }
 
     /// Makes a DCT's plan ready for [`Plan::run_thresholded`].
@@ -170,12 +171,12 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// # Errors
     /// [`CudaError::NotPlanned`] for an inverse; else when a kernel cannot be compiled.
     pub fn with_threshold(mut self) -> Result<Self, CudaError> {
-        match &mut self.way {
+        match &mut self.implementation {
             Implementation::Lines(lines) if self.forward => lines.prepare_threshold::<I>()?,
             Implementation::Rounds(..) if self.forward => {}
             _ => return Err(CudaError::NotPlanned { what: "a threshold", needs: "a DCT" }),
         }
-        self.counter = Some(self.gpu.zeros(2)?);
+        self.counter = Some(self.gpu.zeros(1)?);
         Ok(self)
     }
 
@@ -196,7 +197,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
 
     /// Returns how it computes.
     pub fn path(&self) -> Path {
-        match &self.way {
+        match &self.implementation {
             Implementation::Lines(_) => Path::Lines,
             Implementation::Rounds(_, sines)
                 if sines.len() == self.shape.len() && sines.len() > 1 =>
@@ -251,7 +252,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         self.check(input, output)?;
-        match &mut self.way {
+        match &mut self.implementation {
             Implementation::Lines(lines) => lines.run(input, output, threshold),
             Implementation::Rounds(rounds, _) if self.forward => {
                 rounds.dct(input, output, threshold)
@@ -272,7 +273,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         self.check(input, output)?;
-        match &mut self.way {
+        match &mut self.implementation {
             Implementation::Rounds(rounds, sines) if sines.len() == 1 => {
                 rounds.stage((stage, self.forward), input, output, sines[0])
             }
@@ -294,10 +295,10 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<Vec<KernelUse>, CudaError> {
         let map = self.values() * size_of::<T>();
-        let of = |(kernel, bytes): (&Kernel, usize)| {
-            KernelUse::of(&self.gpu, kernel.name.clone(), kernel, bytes)
+        let of = |(kernel, bytes): (&Function, usize)| {
+            KernelUse::of(&self.gpu, kernel.name, kernel, bytes)
         };
-        match &self.way {
+        match &self.implementation {
             Implementation::Lines(lines) => lines.uses(size_of::<I>()),
             Implementation::Rounds(rounds, sines) => {
                 let read = self.values() * size_of::<I>();

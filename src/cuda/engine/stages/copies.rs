@@ -1,7 +1,7 @@
 //! Arrays of the host's and the caller's, to the stages and from them. Several ranks take positions
 //! from the first, and bring forces to it.
 
-use super::{COLLECT, Command, FORCE, Rank, Stages};
+use super::{COLLECT, Command, FORCE, PositionsIn, RankStages, Stages};
 use crate::cuda::bodies::{Bodies, DensityReport, Outputs, RawStatistics};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, check_length,
@@ -23,9 +23,9 @@ impl<T: CudaReal> Stages<T> {
         if self.is_shared() {
             return self.enqueue(&Self::density(false));
         }
-        let Rank { bodies, density, .. } = &mut self.ranks[0];
+        let RankStages { bodies, density, .. } = &mut self.ranks[0];
         density.run(bodies, layout, corners, self.centered.of_mut(0))?;
-        self.elsewhere = true;
+        self.positions_in = PositionsIn::Callers;
         Ok(())
     }
 
@@ -35,7 +35,7 @@ impl<T: CudaReal> Stages<T> {
         layout: Layout,
         positions: DeviceSlice<'_, T>,
     ) -> Result<(), CudaError> {
-        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
         match layout {
             Layout::Pairs => gpu.copy(positions, corners)?,
             Layout::Halves => {
@@ -59,11 +59,11 @@ impl<T: CudaReal> Stages<T> {
             self.enqueue(&FORCE)?;
             self.enqueue(&COLLECT)?;
         }
-        let Rank { bodies, force, corners, forces, energy: found, .. } = &mut self.ranks[0];
+        let RankStages { bodies, force, corners, forces, energy: found, .. } = &mut self.ranks[0];
         let outputs = Outputs { gradient, energy: energy.map(|energy| (&*found, energy)) };
         let Some(several) = &self.several else {
             let field = (self.fields[1].of(0), self.fields[2].of(0));
-            let corners = self.in_slots.then_some(&*corners);
+            let corners = (self.positions_in == PositionsIn::Slots).then_some(&*corners);
             return force.run_outputs(bodies, corners, field, options, factor, outputs);
         };
         force.return_forces(bodies, &several.identity, forces, options, factor, outputs)
@@ -105,34 +105,39 @@ impl<T: CudaReal> Stages<T> {
         self.outputs(options, None, gradient, Some(energy))
     }
 
-    /// Brings corners to slot order or to the caller's; for one rank.
+    /// Whether positions and forces are in slot order, not in the caller's.
+    pub(in super::super) fn in_slots(&self) -> bool {
+        self.positions_in == PositionsIn::Slots
+    }
+
+    /// Brings own corners to slot order, or from there to the caller's; for one rank.
     pub(in super::super) fn use_slots(&mut self, in_slots: bool) -> Result<(), CudaError> {
-        if self.in_slots != in_slots {
-            let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
-            let from = if in_slots { bodies.id_of() } else { bodies.slot_of()? };
-            bodies.rearrange_pairs(from, corners, &mut self.moved)?;
-            // Corners stay where they are in memory: graphs hold their address.
-            gpu.copy(&self.moved, corners)?;
-            self.in_slots = in_slots;
-        }
+        let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        let from = if in_slots { bodies.id_of() } else { bodies.slot_of()? };
+        bodies.rearrange_pairs(from, corners, &mut self.moved)?;
+        // Corners stay where they are in memory: graphs hold their address.
+        gpu.copy(&self.moved, corners)?;
+        self.positions_in = if in_slots { PositionsIn::Slots } else { PositionsIn::Own };
         Ok(())
     }
 
     /// Corners from x and y of the host, in the caller's order, on all ranks.
     pub(in super::super) fn receive(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
-        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        let in_slots = self.in_slots();
+        let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
         let (mut to_x, mut to_y) = self.moved.split_at_mut(bodies.len());
         gpu.write(x, to_x.reborrow())?;
         gpu.write(y, to_y.reborrow())?;
-        let from = self.in_slots.then(|| bodies.id_of());
+        let from = in_slots.then(|| bodies.id_of());
         bodies.join(from, (to_x.as_view(), to_y.as_view()), corners)?;
         self.copy_positions()
     }
 
     /// Like [`Stages::receive`], from pairs.
     pub(in super::super) fn receive_pairs(&mut self, pairs: &[T]) -> Result<(), CudaError> {
-        let Rank { gpu, bodies, corners, .. } = &mut self.ranks[0];
-        if self.in_slots {
+        let in_slots = self.in_slots();
+        let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
+        if in_slots {
             gpu.write(pairs, &mut self.moved)?;
             return bodies.rearrange_pairs(bodies.id_of(), &self.moved, corners);
         }
@@ -146,7 +151,7 @@ impl<T: CudaReal> Stages<T> {
         x: &DeviceVec<T>,
         y: &DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        let Rank { bodies, corners, .. } = &mut self.ranks[0];
+        let RankStages { bodies, corners, .. } = &mut self.ranks[0];
         bodies.join(None, (x, y), corners)?;
         self.copy_positions()
     }
@@ -155,9 +160,10 @@ impl<T: CudaReal> Stages<T> {
     pub(in super::super) fn send(&mut self, x: &mut [T], y: &mut [T]) -> Result<(), CudaError> {
         self.enqueue(&COLLECT)?;
         self.wait_for_ranks()?;
-        let Rank { gpu, bodies, forces, .. } = &self.ranks[0];
+        let in_slots = self.in_slots();
+        let RankStages { gpu, bodies, forces, .. } = &self.ranks[0];
         let (mut from_x, mut from_y) = self.moved.split_at_mut(bodies.len());
-        let from = if self.in_slots { Some(bodies.slot_of()?) } else { None };
+        let from = if in_slots { Some(bodies.slot_of()?) } else { None };
         bodies.split(from, forces, (from_x.reborrow(), from_y.reborrow()))?;
         gpu.read(from_x.as_view(), x)?;
         gpu.read(from_y.as_view(), y)
@@ -200,9 +206,9 @@ impl<T: CudaReal> Stages<T> {
     /// ranks; waits for it.
     pub(in super::super) fn report(&mut self) -> Result<DensityReport, CudaError> {
         self.wait_for_ranks()?;
-        let mut all = RawStatistics::default();
-        for Rank { bodies, density, corners, .. } in &mut self.ranks {
-            let slots = self.in_slots.then_some(&*corners);
+        let (mut all, in_slots) = (RawStatistics::default(), self.in_slots());
+        for RankStages { bodies, density, corners, .. } in &mut self.ranks {
+            let slots = in_slots.then_some(&*corners);
             all = all.and(density.raw(bodies, slots)?);
         }
         Ok(self.report_of(all))
@@ -230,8 +236,9 @@ impl<T: CudaReal> Stages<T> {
         &mut self,
         take: impl FnMut(usize, DensityReport),
     ) -> Result<(), CudaError> {
-        let Rank { bodies, density, corners, .. } = &mut self.ranks[0];
-        let slots = self.in_slots.then_some(&*corners);
+        let in_slots = self.in_slots();
+        let RankStages { bodies, density, corners, .. } = &mut self.ranks[0];
+        let slots = in_slots.then_some(&*corners);
         density.report_regions(bodies, slots, take)
     }
 

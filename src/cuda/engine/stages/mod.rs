@@ -10,8 +10,8 @@
 //! makes ρ. The maps lie at one address for all ranks, rows in their owner's memory
 //! ([`SharedMap`]): the solve by slabs leaves the fields there, and a body that reaches into
 //! another rank's rows reads them over the link. The force on a body goes to the rank that has it
-//! in its share ([`BodyBlocks`]), for good, and that moves it: the position goes from there to the
-//! rank that works on it. Shares are intervals of the bodies' order in the charge; where bodies
+//! in its share ([`BodyDivision`]), for good, and that moves it: the position goes from there to
+//! the rank that works on it. Shares are intervals of the bodies' order in the charge; where bodies
 //! that follow one another stand together, as fillers do, most are worked on by the rank that has
 //! them, and little goes over the link.
 //!
@@ -27,16 +27,16 @@ mod solvers;
 
 use crate::charge::Charge;
 use crate::cuda::bodies::{
-    Addresses, AllBodies, AllForces, BINS_PER_BLOCK, Bodies, BodyBlocks, BodyForces, Density,
-    Force, Permutation, PositionLayout, Positions,
+    BINS_PER_BLOCK, Bodies, BodyDivision, BodyForces, Density, Force, Permutation, PositionLayout,
 };
+use crate::cuda::device::bindings::bodies::{AllBodies, AllForces, Positions};
+use crate::cuda::device::bindings::peers::SpreadPositions;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Graph, Launch, Pinned, function,
+    CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Graph, Kernel, Pinned, pointers,
 };
 use crate::cuda::peers::{Peers, SendSums, SharedMap, SlabSolver, first_rows};
 use crate::cuda::solve::{lend, with_total};
 use crate::engine::{Layout, Pipeline};
-use cudarc::driver::CudaFunction;
 use solvers::{Solver, Solvers, alone};
 use std::ops::Range;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ const COLLECT: [Command; 3] = [Command::Barrier, Command::CollectForces, Command
 
 /// Bodies of a rank, and what works on them. Arrays of bodies hold a pair (x, y) for each of all
 /// bodies.
-pub(super) struct Rank<T: CudaReal> {
+pub(super) struct RankStages<T: CudaReal> {
     gpu: Gpu,
     pub(super) bodies: Bodies<T>,
     pub(super) density: Density<T>,
@@ -121,33 +121,40 @@ pub(super) struct Rank<T: CudaReal> {
 }
 
 /// Data that several ranks share with each other.
-struct Several {
-    bodies: AllBodies,
-    forces: AllForces,
+struct Several<T: CudaReal> {
+    bodies: AllBodies<T>,
+    forces: AllForces<T>,
     /// For each body of a rank's share, the rank that works on it.
     worker: Vec<DeviceVec<u8>>,
-    send_positions: Vec<CudaFunction>,
-    send_sums: SendSums,
+    send_positions: Vec<Kernel<SpreadPositions<T>>>,
+    send_sums: SendSums<T>,
     /// The caller's order from the caller's order, on the first rank.
     identity: Permutation,
+}
+
+/// Where the current positions are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PositionsIn {
+    /// In [`RankStages::corners`], in the caller's order.
+    Own,
+    /// There, in slot order, as forces are then too.
+    Slots,
+    /// In an array of the caller's, of which the bodies have kept what they saw.
+    Callers,
 }
 
 /// Memory and kernels of all ranks for one charge.
 pub(super) struct Stages<T: CudaReal> {
     pub(super) peers: Peers,
-    pub(super) ranks: Vec<Rank<T>>,
-    several: Option<Several>,
-    blocks: BodyBlocks,
+    pub(super) ranks: Vec<RankStages<T>>,
+    several: Option<Several<T>>,
+    blocks: BodyDivision,
     /// The first bin of each rank, and their number: those of which it makes ρ.
     first: Vec<usize>,
     /// By [`Pipeline::ALL`]; made when a pipeline is first asked for.
     solvers: Solvers<T>,
     deterministic: bool,
-    /// Whether positions and forces are in slot order, not in the caller's.
-    pub(super) in_slots: bool,
-    /// Whether the current positions are those of an array of the caller's, of which the bodies
-    /// have kept what they saw, and not the corners.
-    pub(super) elsewhere: bool,
+    pub(super) positions_in: PositionsIn,
     /// A pair for each body on the first rank, for values brought from one order to another, or
     /// between pairs and the host's two arrays.
     moved: DeviceVec<T>,
@@ -187,10 +194,10 @@ impl<T: CudaReal> Stages<T> {
             let (corners, forces) = (pairs()?, pairs()?);
             let energy = gpu.zeros(with_total(regions))?;
             let gpu = gpu.clone();
-            Ok((Rank { gpu, bodies, density, force, corners, forces, energy }, worker))
+            Ok((RankStages { gpu, bodies, density, force, corners, forces, energy }, worker))
         })?;
         let (ranks, worker): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-        let blocks = BodyBlocks::new(charge.movable(), charge.bodies());
+        let blocks = BodyDivision::new(charge.movable(), charge.bodies());
         let worker: Option<Vec<_>> = worker.into_iter().collect();
         let several = worker.map(|worker| Several::new(peers, &ranks, worker, blocks, &first));
         let shared = || SharedMap::new(peers, regions * grid.bins(), &first);
@@ -200,8 +207,7 @@ impl<T: CudaReal> Stages<T> {
             blocks,
             solvers: [const { None }; Pipeline::ALL.len()],
             deterministic,
-            in_slots: false,
-            elsewhere: false,
+            positions_in: PositionsIn::Own,
             moved: gpus[0].zeros(2 * charge.bodies())?,
             centered: shared()?,
             exact: shared()?,
@@ -353,27 +359,23 @@ impl<T: CudaReal> Stages<T> {
             None if command.is_between_ranks() => return Ok(()),
             several => several.as_ref(),
         };
-        let Rank { gpu, bodies, density, force, corners, forces, energy } = &mut ranks[rank];
-        let layout = match self.in_slots {
-            true => PositionLayout::Slots,
-            false => Layout::Pairs.into(),
+        let RankStages { gpu, bodies, density, force, corners, forces, energy } = &mut ranks[rank];
+        let here = match self.positions_in {
+            PositionsIn::Own => Some((Layout::Pairs.into(), &*corners)),
+            PositionsIn::Slots => Some((PositionLayout::Slots, &*corners)),
+            PositionsIn::Callers => None,
         };
-        let here = (!self.elsewhere).then_some((layout, &*corners));
         match (command, several) {
             (Command::Barrier, _) => peers.barrier_on(rank),
             (Command::SendPositions, Some(several)) => {
-                let Some((own, config)) = blocks.launch(rank, ranks.len()) else { return Ok(()) };
-                let positions = several.positions(rank);
-                // SAFETY: the arguments are those of spread_positions in kernels/peers/spread.cu;
-                // every rank's corners hold a pair for each body, are replaced once all ranks have
-                // been waited for, can be reached from here (`Peers::open`), and are read after a
-                // barrier.
-                unsafe {
-                    Launch::new(peers.gpu(rank), &several.send_positions[rank])
-                        .arg(&own)
-                        .arg(&positions)
-                        .launch(config)
-                }
+                let launch = blocks.launch(rank, ranks.len());
+                let Some((blocks, config)) = launch else { return Ok(()) };
+                let arguments = SpreadPositions { blocks, all: several.positions(rank) };
+                let send = &several.send_positions[rank];
+                // SAFETY: every rank's corners hold a pair for each body, are replaced once all
+                // ranks have been waited for, can be reached from here (`Peers::open`), and are
+                // read after a barrier.
+                unsafe { send.launch_as(peers.gpu(rank), config, &arguments) }
             }
             (Command::CopyPositions, _) if rank > 0 => {
                 let [first, to] = ranks.get_disjoint_mut([0, rank]).expect("two ranks");
@@ -382,7 +384,7 @@ impl<T: CudaReal> Stages<T> {
             (Command::CollectForces, _) if rank == 0 => {
                 let count = ranks.len();
                 let (first, others) = ranks.split_first_mut().expect("a rank at least");
-                let collect = |(k, other): (usize, &Rank<T>)| {
+                let collect = |(k, other): (usize, &RankStages<T>)| {
                     blocks.share(k + 1, count).into_iter().try_for_each(|Range { start, end }| {
                         let from = other.forces.slice(2 * start..2 * end);
                         let to = first.forces.slice_mut(2 * start..2 * end);
@@ -397,9 +399,7 @@ impl<T: CudaReal> Stages<T> {
                 bodies.count_own(corners, &several.bodies)
             },
             // SAFETY: as above.
-            (Command::Order, Some(several)) => unsafe {
-                bodies.place_own(corners, &several.bodies)
-            },
+            (Command::Order, Some(several)) => unsafe { bodies.place_own(&several.bodies) },
             (Command::Order, None) => match here {
                 Some(_) => bodies.order(corners),
                 None => bodies.order_staged(&mut self.moved),
@@ -461,12 +461,12 @@ impl<T: CudaReal> Stages<T> {
             }
             (Command::Force | Command::PlacerForce, several) => {
                 let field = (fields[1].of(rank), fields[2].of(rank));
-                match (several, self.in_slots) {
+                match (several, self.positions_in == PositionsIn::Slots) {
                     // SAFETY: every rank's forces hold a pair for each body, are replaced once all
                     // ranks have been waited for, can be reached from here (`Peers::open`), and are
                     // read after another barrier.
                     (Some(several), _) => unsafe {
-                        force.run_shares(bodies, field, &several.forces)
+                        force.run_shares(bodies, field, several.forces)
                     },
                     (None, false) => force.run(bodies, field, forces),
                     (None, true) => force.run_slots(bodies, corners, field, forces),
@@ -478,7 +478,7 @@ impl<T: CudaReal> Stages<T> {
 
     /// Returns the forces that [`Command::PlacerForce`] leaves on a rank.
     pub(super) fn forces(&self, rank: usize) -> Result<BodyForces<'_, T>, CudaError> {
-        let Rank { bodies, force, forces, .. } = &self.ranks[rank];
+        let RankStages { bodies, force, forces, .. } = &self.ranks[rank];
         match self.several {
             None => force.staged(bodies),
             Some(_) => Ok(BodyForces { values: forces, slot_of: None }),
@@ -495,15 +495,15 @@ impl<T: CudaReal> Stages<T> {
 
     /// Like [`Stages::order`] in slot order; corners follow, and `from` says how.
     pub(super) fn order_slots(&mut self, from: &mut Permutation) -> Result<(), CudaError> {
-        let Rank { bodies, corners, .. } = &mut self.ranks[0];
+        let RankStages { bodies, corners, .. } = &mut self.ranks[0];
         bodies.order_slots(corners, from)
     }
 
     /// Returns where positions are to be written by a rank, for all that need them.
-    pub(super) fn positions(&self, rank: usize) -> Positions {
+    pub(super) fn positions(&self, rank: usize) -> Positions<T> {
         match &self.several {
             Some(several) => several.positions(rank),
-            None => Positions::alone(*self.ranks[0].corners.address()),
+            None => Positions::alone((&self.ranks[0].corners).into()),
         }
     }
 }
@@ -515,21 +515,21 @@ impl<T: CudaReal> Drop for Stages<T> {
     }
 }
 
-impl Several {
+impl<T: CudaReal> Several<T> {
     /// Each of `ranks` has the bodies that it works on by `worker`.
-    fn new<T: CudaReal>(
+    fn new(
         peers: &Peers,
-        ranks: &[Rank<T>],
+        ranks: &[RankStages<T>],
         worker: Vec<DeviceVec<u8>>,
-        blocks: BodyBlocks,
+        blocks: BodyDivision,
         first: &[usize],
     ) -> Result<Self, CudaError> {
-        let corners = Addresses::of(ranks.iter().map(|rank| &rank.corners));
+        let corners = pointers(ranks.iter().map(|rank| &rank.corners));
         let all = ranks.iter().map(|rank| &rank.bodies);
-        let bodies = Bodies::together(all, corners, Addresses::of(&worker), blocks);
-        let of = Addresses::of(ranks.iter().map(|rank| &rank.forces));
+        let bodies = Bodies::together(all, corners, pointers(&worker), blocks);
+        let of = pointers(ranks.iter().map(|rank| &rank.forces));
         let forces = AllForces { of, shares: bodies.shares };
-        let send = |rank: &Rank<T>| function(&rank.gpu.kernels::<T>("spread")?, "spread_positions");
+        let send = |rank: &RankStages<T>| Kernel::new(&rank.gpu.kernels::<T>("spread")?);
         let densities: Vec<&Density<T>> = ranks.iter().map(|rank| &rank.density).collect();
         Ok(Several {
             bodies,
@@ -542,7 +542,7 @@ impl Several {
     }
 
     /// Returns the positions of all ranks, to be written by one.
-    fn positions(&self, rank: usize) -> Positions {
+    fn positions(&self, rank: usize) -> Positions<T> {
         let (corners, worker) = (self.bodies.corners, &self.worker[rank]);
         Positions::on_rank(corners, worker, [rank, self.worker.len()])
     }

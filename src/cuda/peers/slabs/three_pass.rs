@@ -12,13 +12,18 @@
 use super::super::exchange::{Division, Exchange, Places};
 use super::super::nccl::Transfer;
 use super::super::{Peers, divide};
+use crate::cuda::device::bindings::lines::Transform;
+use crate::cuda::device::bindings::solve::{ColumnsSlabs, Fields};
 use crate::cuda::device::{
-    Branch, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
+    Array, Branch, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
 };
-use crate::cuda::lines::{Instance, LineBatch, LineKernel, Role, Shapes, SpectrumStorage, slabs};
+use crate::cuda::lines::{
+    Instance, LineBatch, LineKernel, Role, Shapes, SpectrumStorage, compile, slabs,
+};
 use crate::cuda::solve::{FieldMaps, Green, SCALE};
 use crate::grid::BinGrid;
 use cudarc::driver::sys;
+use std::sync::Arc;
 
 /// Bytes that go from device to device at once: of a row pair in a panel of the first pass.
 const PIECE: usize = 128;
@@ -32,9 +37,9 @@ pub(super) struct RankState<T: CudaReal> {
     green: Green<T>,
     /// Row pairs.
     pairs: u32,
-    rows: LineKernel<T>,
-    columns: LineKernel<T>,
-    fields: LineKernel<T>,
+    rows: LineKernel<T, Transform<T, Slabs>>,
+    columns: LineKernel<T, ColumnsSlabs<T, Slabs>>,
+    fields: LineKernel<T, Fields<T>>,
     /// Its panels, `[panel][row pair][column]`, of all row pairs: ρ's transform along y.
     panels: DeviceVec<T::Complex>,
     /// P and Q of its row pairs, likewise, all panels.
@@ -62,13 +67,17 @@ struct Later<T: CudaReal> {
 /// `struct Slabs` of `kernels/peers/peers.cuh`, a kernel's argument by value: addresses,
 /// then pairs of 32-bit numbers.
 #[derive(Clone, Default)]
-struct Slabs(Box<[u64]>);
+struct Slabs(Arc<[u64]>);
 
 // SAFETY: laid out as the kernels declare it (`Slabs::new`); the memory that its addresses are of
 // is for the launches of `RankState` to answer for.
 unsafe impl KernelArgument for Slabs {
     fn pointer(&self) -> *mut std::ffi::c_void {
         self.0.as_ptr().cast_mut().cast()
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(&*self.0)
     }
 }
 
@@ -146,9 +155,8 @@ pub(super) fn make<T: CudaReal>(
             let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instances.push(instance.ok_or_else(|| no(format!("no lines of {n}")))?);
         }
-        let kernels = LineKernel::all(gpu, &instances)?;
-        let [rows, columns, fields] =
-            <[_; 3]>::try_from(kernels).unwrap_or_else(|_| unreachable!("one for each instance"));
+        let modules = compile::<T>(gpu, &instances)?;
+        let of = |k: usize| (&instances[k], &modules[k]);
         let own_panels = first_panel[rank + 1] - first_panel[rank];
         let own = panels * width * own_pairs;
         let others = if by_messages { division.others(rank) } else { 0 };
@@ -160,9 +168,9 @@ pub(super) fn make<T: CudaReal>(
             p: gpu.zeros(own)?,
             q: gpu.zeros(own.max(others))?,
             partial: gpu.zeros(0)?,
-            rows,
-            columns,
-            fields,
+            rows: LineKernel::new(gpu, of(0), false)?,
+            columns: LineKernel::new(gpu, of(1), false)?,
+            fields: LineKernel::new(gpu, of(2), false)?,
             slabs: Default::default(),
             later: None,
             exchange: None,
@@ -231,15 +239,24 @@ impl<T: CudaReal> RankState<T> {
         [potential, field_x, field_y]: &[DeviceSliceMut<'_, T>; 3],
         energy: &DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
-        let RankState { gpu, fields, p, q, partial, pairs, green, .. } = self;
-        let LineKernel { kernel, table, .. } = fields;
-        let (parts, step_y) = (partial.len() as u32, green.step_y());
-        let mut launch = kernel.on(gpu);
-        launch.args(&[p, q, potential, field_x, field_y, table, &step_y]);
-        launch.args(&[pairs, partial, &parts, energy, &made]);
-        // SAFETY: the arguments are those of fields in kernels/solve/fields.cu; every map holds
-        // the rank's rows (checked by `SlabSolver`), P and Q whole panels of its row pairs.
-        unsafe { launch.launch(fields.config_for(made.count)) }
+        let LineKernel { kernel, table, .. } = &self.fields;
+        let arguments = Fields {
+            p: (&self.p).into(),
+            q: (&self.q).into(),
+            phi: potential.into(),
+            ex: field_x.into(),
+            ey: field_y.into(),
+            table: table.into(),
+            step_y: self.green.step_y,
+            pairs: self.pairs,
+            partial: (&self.partial).into(),
+            partials: self.partial.len() as u32,
+            energy: energy.into(),
+            maps: made,
+        };
+        // SAFETY: every map holds the rank's rows (checked by `SlabSolver`), P and Q whole panels
+        // of its row pairs.
+        unsafe { kernel.launch_as(&self.gpu, self.fields.config_for(made.count), &arguments) }
     }
 
     /// Enqueues that other ranks get their Q.
@@ -256,26 +273,34 @@ impl<T: CudaReal> RankState<T> {
     /// From its rows of ρ, which are as many as it has, to what the second pass of any rank reads.
     /// No rank makes it again before all have made their second pass.
     pub(super) fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
-        let RankState { gpu, rows: LineKernel { kernel, table, .. }, slabs, pairs, .. } = self;
-        let (across, sine) = (0u32, 0i32);
-        // SAFETY: the arguments are those of transform in kernels/lines/transform.cu with PF_PEERS;
-        // ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold all row pairs
-        // of its columns, live as long as the solver, which waits for all ranks before it frees
-        // them, and are read in the second pass alone, before the next barrier; or else the target
-        // fits in the rank's own P (`Exchange`).
-        unsafe { kernel.launch(gpu, &[&rho, &slabs[0], table, pairs, &across, &sine]) }
+        let LineKernel { kernel, table, .. } = &self.rows;
+        let arguments = Transform {
+            r#in: Array::from(&rho).cast(),
+            out: self.slabs[0].clone(),
+            table: table.into(),
+            lines: self.pairs,
+            across: 0,
+            epsilon: None,
+            kept: None,
+            parts: None,
+            sine: Some(0),
+        };
+        // SAFETY: ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold all
+        // row pairs of its columns, live as long as the solver, which waits for all ranks before it
+        // frees them, and are read in the second pass alone, before the next barrier; or else the
+        // target fits in the rank's own P (`Exchange`).
+        unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
     /// From its columns to what the third pass of any rank reads.
     pub(super) fn second(&mut self) -> Result<(), CudaError> {
-        let RankState {
-            gpu, columns: LineKernel { kernel, table, units, .. }, slabs, green, ..
-        } = self;
-        // SAFETY: the arguments are those of columns in kernels/solve/columns.cu with PF_PEERS;
-        // `units` are all of the rank's columns; P and Q hold whole panels of each rank's row
-        // pairs, the parts of the energy a number for every block of every rank; they
-        // live as the panels do, and are read in the third pass alone.
-        unsafe { kernel.launch(gpu, &[&slabs[1], table, green, units]) }
+        let LineKernel { kernel, table, units, .. } = &self.columns;
+        let (slabs, table) = (self.slabs[1].clone(), table.into());
+        let arguments = ColumnsSlabs { slabs, table, green: self.green, units: *units };
+        // SAFETY: `units` are all of the rank's columns; P and Q hold whole panels of each rank's
+        // row pairs, the parts of the energy a number for every block of every rank; they live as
+        // the panels do, and are read in the third pass alone.
+        unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
     /// To its rows of φ, Ex and Ey, and the whole energy.
@@ -291,7 +316,7 @@ impl<T: CudaReal> RankState<T> {
         let first = |rank: &mut &Self| rank.fields_of(FieldMaps::POTENTIAL_AND_Y, &maps, &energy);
         // SAFETY: the data goes to Q of other ranks, which none reads before the next barrier, from
         // memory that the second pass alone writes.
-        unsafe { later.branch.join(&mut &*self, send, first) }
+        unsafe { later.branch.fork(&mut &*self, send, first) }
     }
 
     /// Whether a part of that is left for a fourth pass, before which there is a barrier as well.

@@ -1,0 +1,13 @@
+//! The structs that kernels share with the host, and the arguments of every kernel, by folder of
+//! `kernels/`: made of its files by `build.rs`.
+
+// The kernels' files say what each field is, and the host sets some that it never reads.
+#![allow(missing_docs, dead_code)]
+
+use super::arguments::{Any, ArgumentList, Arguments, Array, KernelArgument, Pointer};
+use super::constants::*;
+use super::error::CudaError;
+use super::real::CudaReal;
+use super::value::{DeviceValue, Sealed};
+
+include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
