@@ -1,11 +1,14 @@
 //! Neighbours in a row in another order.
 
 use super::state::{Change, Spot, State};
-use super::wires::Together;
+use super::wires::WindowNets;
+use crate::parallel;
 use crate::rows::Span;
 
 /// Neighbours that are put into every order.
 pub(super) const WINDOW: usize = 4;
+/// Sets of them.
+const SETS: usize = 1 << WINDOW;
 
 /// Neighbours: cells from `first` on, [`WINDOW`] at most, of the band at the bottom of a row.
 #[derive(Clone, Copy)]
@@ -16,12 +19,13 @@ pub(super) struct Window {
 
 /// Windows that hold all neighbours of all rows, from the cell with number `offset` of each on.
 pub(super) fn windows(state: &State, offset: usize) -> Vec<Window> {
-    let of_row = |row: usize| {
+    let of_row = |k: usize| {
+        let row = state.searched.start + k;
         let cells = state.bands[state.rows[row].band as usize].cells.len();
         let first = (offset..cells).step_by(WINDOW);
-        first.map(move |first| Window { row: row as u32, first: first as u32 })
+        first.map(|first| Window { row: row as u32, first: first as u32 }).collect::<Vec<_>>()
     };
-    state.searched.clone().flat_map(of_row).collect()
+    parallel::concat(&parallel::map(state.searched.len(), of_row))
 }
 
 /// Adds to `changes` the best order of the cells of a window, if it is another than they have; the
@@ -29,7 +33,7 @@ pub(super) fn windows(state: &State, offset: usize) -> Vec<Window> {
 pub(super) fn propose(
     state: &State,
     window: Window,
-    together: &mut Together,
+    nets: &mut WindowNets,
     changes: &mut Vec<Change>,
 ) {
     let row = &state.rows[window.row as usize];
@@ -52,33 +56,61 @@ pub(super) fn propose(
         *cell = standing.cell;
     }
     let cells = &cells[..count];
-    state.wires.leave_out_together(cells, together);
-    let centre = |k: usize, site: i32| row.left(site) + state.cells[cells[k] as usize].centre;
-    // By cell.
-    let (mut sites, mut x) = ([0; WINDOW], [0.0; WINDOW]);
-    for (k, standing) in standing.iter().enumerate() {
-        x[k] = centre(k, standing.span.left);
+    state.wires.leave_out_together(cells, nets);
+    // By the set of the cells at the left of the next one, the site of that one.
+    let mut sites = [all.left; SETS];
+    for (set, site) in sites.iter_mut().enumerate().take(1 << count) {
+        let in_set = |k: &usize| set >> k & 1 == 1;
+        *site += (0..count).filter(in_set).map(|k| standing[k].span.width()).sum::<i32>();
+        let gaps = standing.windows(2).take(set.count_ones() as usize);
+        *site += gaps.map(|pair| pair[1].span.left - pair[0].span.right).sum::<i32>();
     }
-    let mut best = (together.length(&x) - state.least_gain, None);
-    each_order(count, |order| {
-        let mut site = all.left;
-        for (place, &k) in order.iter().enumerate() {
-            (sites[k], x[k]) = (site, centre(k, site));
-            site += standing[k].span.width();
-            if let Some(next) = standing.get(place + 1) {
-                site += next.span.left - standing[place].span.right;
-            }
+    // By cell and that set, the centre of the cell and the length of the nets that it has alone.
+    let (mut x, mut lengths) = ([[0.0; SETS]; WINDOW], [[0.0; SETS]; WINDOW]);
+    let sets = |k: usize| (0..1 << count).filter(move |set| set >> k & 1 == 0);
+    for k in 0..count {
+        let centre = state.cells[cells[k] as usize].centre;
+        sets(k).for_each(|set| x[k][set] = row.left(sites[set]) + centre);
+    }
+    let everywhere = (1 << count) - 1;
+    for &(k, net) in &nets.of_one {
+        let k = k as usize;
+        if !net.is_flat(x[k][0], x[k][everywhere & !(1 << k)]) {
+            sets(k).for_each(|set| lengths[k][set] += net.length(x[k][set], false));
         }
-        let length = together.length(&x);
-        if length < best.0 {
-            best = (length, Some(sites));
+    }
+    let mut centres = [0.0; WINDOW];
+    let mut length = |order: &[usize], best: f64, least: f64| {
+        let (mut set, mut sum) = (0, 0.0);
+        for &k in order {
+            (centres[k], sum) = (x[k][set], sum + lengths[k][set]);
+            set |= 1 << k;
+        }
+        if sum + least < best { sum + nets.shared_length(&centres) } else { f64::INFINITY }
+    };
+    let now: [usize; WINDOW] = std::array::from_fn(|k| k);
+    let now = length(&now[..count], f64::INFINITY, 0.0);
+    let (mut best, mut found) = (now - state.least_gain, None);
+    let shared = nets.least_shared_length();
+    let shortest = |k| sets(k).map(|set| lengths[k][set]).fold(f64::INFINITY, f64::min);
+    if (0..count).map(shortest).sum::<f64>() + shared >= best {
+        return;
+    }
+    each_order(count, |order| {
+        let length = length(order, best, shared);
+        if length < best {
+            let mut copy = [0; WINDOW];
+            copy[..count].copy_from_slice(order);
+            (best, found) = (length, Some(copy));
         }
     });
-    for (&cell, site) in cells.iter().zip(best.1.into_iter().flatten()) {
-        let spot = state.cells[cell as usize].spot;
-        if site != spot.site {
-            changes.push(Change { cell, spot: Spot { site, ..spot } });
+    let mut set = 0;
+    for &k in found.iter().flat_map(|order| &order[..count]) {
+        let spot = state.cells[cells[k] as usize].spot;
+        if sites[set] != spot.site {
+            changes.push(Change { cell: cells[k], spot: Spot { site: sites[set], ..spot } });
         }
+        set |= 1 << k;
     }
 }
 

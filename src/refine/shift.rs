@@ -9,7 +9,7 @@
 //! Nets of several cells of the row make it an approximation.
 
 use super::state::{Change, Spot, State};
-use super::wires::Without;
+use crate::parallel;
 use crate::rows::{Access, Span};
 
 /// Cells that are shifted together at most.
@@ -28,33 +28,36 @@ pub(super) struct Stretch {
 /// Stretches that hold all cells of one band, the first of every row `offset` cells shorter than
 /// [`RUN`].
 pub(super) fn stretches(state: &State, offset: usize) -> Vec<Stretch> {
-    let mut found = Vec::new();
-    for row in state.searched.clone() {
-        let mut most = RUN - offset;
-        let band = &state.bands[state.rows[row].band as usize];
-        let here = |cell: u32, access: Access| {
-            let of = &state.cells[cell as usize];
-            of.access == access && of.spot.row as usize == row && state.is_single(cell)
-        };
-        let mut first = 0;
-        while let Some(standing) = band.cells.get(first) {
-            let access = state.cells[standing.cell as usize].access;
-            let segments = state.sites.segments(access, row);
-            let after = segments.partition_point(|run| run.start <= standing.span.left);
-            let Some(run) = after.checked_sub(1).map(|k| segments[k]) else { break };
-            let cells = band.cells[first..].iter().take(most);
-            let count = cells.take_while(|s| s.span.left < run.end && here(s.cell, access)).count();
-            if count == 0 {
-                first += 1;
-                continue;
-            }
-            let end = first + count;
-            let around = band.around(first, end);
-            let bounds =
-                Span { left: around.left.max(run.start), right: around.right.min(run.end) };
-            found.push(Stretch { row: row as u32, first: first as u32, end: end as u32, bounds });
-            (first, most) = (end, RUN);
+    let first = state.searched.start;
+    let of_rows = parallel::map(state.searched.len(), |k| of_row(state, first + k, offset));
+    parallel::concat(&of_rows)
+}
+
+/// Returns the stretches of one row.
+fn of_row(state: &State, row: usize, offset: usize) -> Vec<Stretch> {
+    let (mut found, mut most) = (Vec::new(), RUN - offset);
+    let band = &state.bands[state.rows[row].band as usize];
+    let here = |cell: u32, access: Access| {
+        let of = &state.cells[cell as usize];
+        of.access == access && of.spot.row as usize == row && state.is_single(cell)
+    };
+    let mut first = 0;
+    while let Some(standing) = band.cells.get(first) {
+        let access = state.cells[standing.cell as usize].access;
+        let segments = state.sites.segments(access, row);
+        let after = segments.partition_point(|run| run.start <= standing.span.left);
+        let Some(run) = after.checked_sub(1).map(|k| segments[k]) else { break };
+        let cells = band.cells[first..].iter().take(most);
+        let count = cells.take_while(|s| s.span.left < run.end && here(s.cell, access)).count();
+        if count == 0 {
+            first += 1;
+            continue;
         }
+        let end = first + count;
+        let around = band.around(first, end);
+        let bounds = Span { left: around.left.max(run.start), right: around.right.min(run.end) };
+        found.push(Stretch { row: row as u32, first: first as u32, end: end as u32, bounds });
+        (first, most) = (end, RUN);
     }
     found
 }
@@ -62,8 +65,6 @@ pub(super) fn stretches(state: &State, offset: usize) -> Vec<Stretch> {
 /// Working memory.
 #[derive(Default)]
 pub(super) struct Shifts {
-    without: Without,
-    ends: Vec<(f64, f64)>,
     clumps: Vec<Clump>,
     spare: Vec<Vec<(i32, f64)>>,
 }
@@ -75,6 +76,8 @@ struct Clump {
     sites: i32,
     /// Where the slope of the length over the left edge rises and by how much, ascending.
     bends: Vec<(i32, f64)>,
+    /// The sum of all rises.
+    rises: f64,
     at: i32,
 }
 
@@ -91,23 +94,36 @@ pub(super) fn propose(
     let mut clumps = std::mem::take(&mut shifts.clumps);
     for (k, standing) in cells.iter().enumerate() {
         let of = &state.cells[standing.cell as usize];
-        state.wires.leave_out(standing.cell, &mut shifts.without);
-        shifts.without.bends(&state.wires.pose(standing.cell), &mut shifts.ends);
         let mut bends = shifts.spare.pop().unwrap_or_default();
         bends.clear();
-        let limit = (f64::from(bounds.left) - 1.0, f64::from(bounds.right) + 1.0);
-        for &(x, weight) in &shifts.ends {
-            let site = ((x - of.centre - row.x) / row.pitch).clamp(limit.0, limit.1);
-            let (whole, part) = (site.floor(), site - site.floor());
-            bends.push((whole as i32, weight * (1.0 - part)));
-            if part > 0.0 {
-                bends.push((whole as i32 + 1, weight * part));
+        let limit = (bounds.left - 1, bounds.right + 1);
+        let (least, most) = (f64::from(limit.0), f64::from(limit.1));
+        // Bends beyond the walls count at them.
+        let (mut below, mut above, mut rises) = (0.0, 0.0, 0.0);
+        for net in state.wires.along_x(standing.cell) {
+            let weight = net.weight();
+            rises += 2.0 * weight;
+            for end in net.ends() {
+                let site = (end - of.centre - row.x) / row.pitch;
+                if site <= least {
+                    below += weight;
+                } else if site >= most {
+                    above += weight;
+                } else {
+                    let whole = site.floor();
+                    let part = site - whole;
+                    bends.push((whole as i32, weight * (1.0 - part)));
+                    if part > 0.0 {
+                        bends.push((whole as i32 + 1, weight * part));
+                    }
+                }
             }
         }
+        bends.extend([(limit.0, below), (limit.1, above)].into_iter().filter(|bend| bend.1 > 0.0));
         bends.sort_unstable_by_key(|bend| bend.0);
-        let best = flat_part(&bends, of.spot.site);
+        let best = flat_part(&bends, rises, of.spot.site);
         let at = of.spot.site.max(best.0).min(best.1);
-        let mut clump = Clump { first: k, sites: of.sites, bends, at };
+        let mut clump = Clump { first: k, sites: of.sites, bends, rises, at };
         while let Some(before) = clumps.pop_if(|before| before.at + before.sites > clump.at) {
             clump = before.joined(clump, &mut shifts.spare);
         }
@@ -157,17 +173,21 @@ impl Clump {
             }
         }
         let near = i32::midpoint(self.at, after.at - self.sites);
-        let best = flat_part(&bends, near);
+        let rises = self.rises + after.rises;
+        let best = flat_part(&bends, rises, near);
         let (sites, at) = (self.sites + after.sites, near.max(best.0).min(best.1));
         spare.extend([self.bends, after.bends]);
-        Clump { first: self.first, sites, bends, at }
+        Clump { first: self.first, sites, bends, rises, at }
     }
 }
 
 /// Between which sites a convex function is least whose slope rises at `bends`, from minus half of
-/// all rises; `else_at` where it has none.
-fn flat_part(bends: &[(i32, f64)], else_at: i32) -> (i32, i32) {
-    let half = bends.iter().map(|bend| bend.1).sum::<f64>() / 2.0;
+/// all `rises`; `else_at` where it has none.
+fn flat_part(bends: &[(i32, f64)], rises: f64, else_at: i32) -> (i32, i32) {
+    if rises == 0.0 {
+        return (else_at, else_at);
+    }
+    let half = rises / 2.0;
     let (mut sum, near) = (0.0, 1e-9 * half);
     for (k, bend) in bends.iter().enumerate() {
         sum += bend.1;
@@ -189,9 +209,9 @@ mod tests {
     fn the_flat_part_of_a_convex_function() {
         // |x − 3| + |x − 5|, and with a third |x − 9|.
         let two = [(3, 2.0), (5, 2.0)];
-        assert_eq!(flat_part(&two, 0), (3, 5));
-        assert_eq!(flat_part(&[two[0], two[1], (9, 2.0)], 0), (5, 5));
-        assert_eq!(flat_part(&[], 7), (7, 7));
+        assert_eq!(flat_part(&two, 4.0, 0), (3, 5));
+        assert_eq!(flat_part(&[two[0], two[1], (9, 2.0)], 6.0, 0), (5, 5));
+        assert_eq!(flat_part(&[], 0.0, 7), (7, 7));
     }
 
     #[test]
@@ -202,6 +222,7 @@ mod tests {
             first,
             sites,
             bends: bends.to_vec(),
+            rises: bends.iter().map(|bend| bend.1).sum(),
             at,
         };
         let (a, b) = (clump(0, 3, &[(4, 2.0)], 4), clump(1, 2, &[(5, 4.0)], 5));

@@ -7,9 +7,10 @@
 
 use super::update::{AT_ONCE, update};
 use crate::design::{Design, Nets};
-use crate::parallel::{self, chunks_mut};
+use crate::parallel::{self, chunks, chunks_mut, cut};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Stands for fixed pins where a cell is named.
 const FIXED: u32 = u32::MAX;
@@ -54,7 +55,7 @@ struct Member {
 }
 
 /// The outermost two cells of a net on each side.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Extremes {
     first: Sides,
     second: Sides,
@@ -63,7 +64,7 @@ struct Extremes {
 }
 
 /// Nets with at least two ends of which one moves, and where their pins are.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Wires {
     /// By cell: its first pin in `pins`, and the number of pins at the end.
     pin_start: Vec<u32>,
@@ -76,14 +77,97 @@ pub(super) struct Wires {
     extremes: Vec<Extremes>,
     weight: Vec<f64>,
     poses: Vec<Pose>,
+    /// By cell.
+    slopes: Vec<StoredSlopes>,
     /// Weighted HPWL of the nets that are left out, which cannot change.
     constant: f64,
 }
 
+/// Least slopes of the length of a cell's nets at its place. The length is convex over x and over
+/// y, so a move gains at most minus slope times distance.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slopes {
+    /// For moves to the right, to the left, upwards and downwards, weight.
+    towards: [f64; 4],
+    /// The most that the cell gains if it is also turned upside down, layout units times weight.
+    turned: f64,
+}
+
+/// The [`Slopes`] of a cell, if they are up to date. They depend on the placement alone, so all
+/// threads that compute them store the same.
+#[derive(Debug, Default)]
+struct StoredSlopes {
+    is_current: AtomicBool,
+    values: [AtomicU64; 5],
+}
+
+impl StoredSlopes {
+    fn load(&self) -> Option<Slopes> {
+        let value = |k: usize| f64::from_bits(self.values[k].load(Ordering::Relaxed));
+        let is_current = self.is_current.load(Ordering::Acquire);
+        is_current.then(|| Slopes { towards: std::array::from_fn(value), turned: value(4) })
+    }
+
+    fn store(&self, Slopes { towards, turned }: Slopes) {
+        for (stored, value) in self.values.iter().zip(towards.into_iter().chain([turned])) {
+            stored.store(value.to_bits(), Ordering::Relaxed);
+        }
+        self.is_current.store(true, Ordering::Release);
+    }
+}
+
+/// A net of a cell along one axis, as it is without the cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    /// The high side, and the negative low side, of the rest of the net.
+    others: [f64; 2],
+    /// How far the cell's pins reach from its centre to the high and to the low side.
+    pins: [f64; 2],
+    weight: f64,
+}
+
+impl Reach {
+    /// Weighted length of the net with the cell's centre at `at`, with its pins reversed or not.
+    #[inline(always)]
+    pub(super) fn length(&self, at: f64, reversed: bool) -> f64 {
+        let [a, b] = self.pins;
+        let (high, low) = if reversed { (b + at, a - at) } else { (a + at, b - at) };
+        let high = if high > self.others[0] { high } else { self.others[0] };
+        let low = if low > self.others[1] { low } else { self.others[1] };
+        self.weight * (high + low)
+    }
+
+    /// With the cell's pins reversed, or not.
+    #[inline(always)]
+    fn turned(self, reversed: bool) -> Self {
+        let [a, b] = self.pins;
+        Reach { pins: if reversed { [b, a] } else { [a, b] }, ..self }
+    }
+
+    /// Returns between which places of the cell's centre the net does not get longer.
+    #[inline(always)]
+    pub(super) fn ends(&self) -> [f64; 2] {
+        [self.pins[1] - self.others[1], self.others[0] - self.pins[0]]
+    }
+
+    #[inline(always)]
+    pub(super) fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Whether the net is equally long wherever the cell's centre is between `low` and `high`.
+    #[inline(always)]
+    pub(super) fn is_flat(&self, low: f64, high: f64) -> bool {
+        let [from, to] = self.ends();
+        from <= low && high <= to
+    }
+}
+
 /// A cell's nets as they are without it: all that a search for a better place has to look at.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Without {
-    nets: Vec<(Sides, Sides, f64)>,
+pub(super) struct CellNets {
+    /// Along x, and along y, with the pins as the cell lay at first.
+    axes: [Vec<Reach>; 2],
     ends: Vec<(f64, f64)>,
 }
 
@@ -98,6 +182,8 @@ pub(super) struct Scratch {
 
 /// Nets that one thread makes of the design's.
 const NETS_AT_ONCE: usize = 1 << 12;
+/// Cells that one thread sorts the pins of.
+const CELLS_AT_ONCE: usize = 1 << 12;
 /// Members of nets that one thread moves to the die.
 const MEMBERS_AT_ONCE: usize = 1 << 12;
 
@@ -238,7 +324,6 @@ impl Wires {
     /// other pins stay. Both have been checked.
     pub(super) fn new(design: &Design, nets: &Nets, cell_of: &[Option<u32>], cells: usize) -> Self {
         let mut wires = Wires {
-            pin_start: vec![0; cells + 1],
             member_start: vec![0],
             poses: vec![Pose::default(); cells],
             ..Wires::default()
@@ -256,15 +341,17 @@ impl Wires {
             order[range].iter().for_each(|&net| part.add(design, nets, net, cell_of));
             part
         });
+        let mut first = 0;
         for part in &parts {
-            let first = wires.members.len() as u32;
             wires.member_start.extend(part.ends.iter().map(|end| first + end));
-            wires.members.extend_from_slice(&part.members);
+            first += part.members.len() as u32;
             wires.fixed.extend_from_slice(&part.fixed);
             wires.weight.extend_from_slice(&part.weight);
             wires.constant += part.constant;
         }
-        drop(parts);
+        let members: Vec<Vec<Member>> = parts.into_iter().map(|part| part.members).collect();
+        wires.members = parallel::concat(&members);
+        drop(members);
         wires.index();
         wires
     }
@@ -272,22 +359,38 @@ impl Wires {
     /// Makes the pins by cell, and the boxes. Members have the sides of their pins from the centres
     /// of their cells before, and on the die afterwards.
     fn index(&mut self) {
-        for member in &self.members {
-            self.pin_start[member.cell as usize + 1] += 1;
-        }
-        for cell in 1..self.pin_start.len() {
-            self.pin_start[cell] += self.pin_start[cell - 1];
-        }
-        let mut next = self.pin_start.clone();
-        self.pins = vec![Pin { net: 0, member: 0, sides: NOTHING }; self.members.len()];
-        for net in 0..self.weight.len() {
-            for m in self.members_of(net) {
-                let Member { cell, sides } = self.members[m];
-                let at = &mut next[cell as usize];
-                self.pins[*at as usize] = Pin { net: net as u32, member: m as u32, sides };
-                *at += 1;
+        let (members, nets, cells) = (&self.members, self.weight.len(), self.poses.len());
+        // The end of each cell's pins, and then their begin as each pin gets its place.
+        let next: Vec<AtomicU32> = parallel::map(cells + 1, |_| AtomicU32::new(0));
+        parallel::for_each(chunks(members, MEMBERS_AT_ONCE), |_, members| {
+            for member in members {
+                next[member.cell as usize].fetch_add(1, Ordering::Relaxed);
             }
+        });
+        let mut end = 0;
+        self.pin_start.clear();
+        for next in &next {
+            end += next.load(Ordering::Relaxed);
+            next.store(end, Ordering::Relaxed);
         }
+        // By pin its net and its member; threads choose places in any order.
+        let places: Vec<AtomicU64> = parallel::map(members.len(), |_| AtomicU64::new(0));
+        parallel::map(nets, |net| {
+            for m in self.members_of(net) {
+                let at = next[members[m].cell as usize].fetch_sub(1, Ordering::Relaxed) - 1;
+                places[at as usize].store((net as u64) << 32 | m as u64, Ordering::Relaxed);
+            }
+        });
+        self.pin_start.extend(next.into_iter().map(AtomicU32::into_inner));
+        let mut places: Vec<u64> = places.into_iter().map(AtomicU64::into_inner).collect();
+        let ends = self.pin_start[1..].iter().map(|end| *end as usize);
+        parallel::for_each(chunks_mut(&mut cut(&mut places, ends), CELLS_AT_ONCE), |_, cells| {
+            cells.iter_mut().for_each(|pins| pins.sort_unstable());
+        });
+        self.pins = parallel::map(places.len(), |p| {
+            let (net, member) = ((places[p] >> 32) as u32, places[p] as u32);
+            Pin { net, member, sides: self.members[member as usize].sides }
+        });
         let Wires { members, poses, .. } = self;
         parallel::for_each(chunks_mut(members, MEMBERS_AT_ONCE), |_, members| {
             for member in members {
@@ -296,6 +399,7 @@ impl Wires {
             }
         });
         self.extremes = parallel::map(self.weight.len(), |net| self.look(net));
+        self.slopes = parallel::map(self.poses.len(), |_| StoredSlopes::default());
     }
 
     /// Returns the number of nets.
@@ -441,10 +545,10 @@ impl Wires {
             let (cell, pins) = (step.cell as usize, &*pins);
             (pin_start[cell]..pin_start[cell + 1]).map(move |p| (pins[p as usize].member, p))
         };
-        let mut moved = parallel::map_blocks(steps.len(), AT_ONCE, |range| {
+        let moved = parallel::map_blocks(steps.len(), AT_ONCE, |range| {
             steps[range].iter().flat_map(of_cell).collect::<Vec<_>>()
-        })
-        .concat();
+        });
+        let mut moved = parallel::concat(&moved);
         moved.par_sort_unstable();
         update(members, &moved, &|of| of.0 as usize, &|member, of| {
             member.sides = pins[of[0].1 as usize].on_die(&poses[member.cell as usize]);
@@ -465,58 +569,118 @@ impl Wires {
         moved: impl Iterator<Item = u32> + Clone,
     ) {
         let moved = moved.map(|m| &self.members[m as usize]);
+        let before = *extremes;
         if moved.clone().any(|member| extremes.names(member.cell)) {
             *extremes = self.look(net);
         } else {
             moved.for_each(|member| extremes.add(member.cell, member.sides));
         }
+        if before != *extremes {
+            for cell in before.first_of.into_iter().chain(extremes.first_of) {
+                if let Some(slopes) = self.slopes.get(cell as usize) {
+                    slopes.is_current.store(false, Ordering::Relaxed);
+                }
+            }
+        }
     }
 
-    /// Fills `without` with the nets of `cell`.
-    pub(super) fn leave_out(&self, cell: u32, without: &mut Without) {
-        without.nets.clear();
-        let pins = self.pins_of(cell).iter();
-        without.nets.extend(pins.map(|pin| {
-            let net = pin.net as usize;
-            (self.extremes[net].without(cell), pin.sides, self.weight[net])
-        }));
+    /// Returns the [`Slopes`] of a cell. Only nets count in which it is the outermost cell on a
+    /// side: the others do not become shorter wherever it goes.
+    fn slopes(&self, cell: u32) -> Slopes {
+        let stored = &self.slopes[cell as usize];
+        if let Some(slopes) = stored.load() {
+            return slopes;
+        }
+        let mut slopes = Slopes::default();
+        for pin in self.pins_of(cell) {
+            let (extremes, weight) =
+                (&self.extremes[pin.net as usize], self.weight[pin.net as usize]);
+            for side in 0..4 {
+                if extremes.first_of[side] == cell {
+                    slopes.towards[side] += weight;
+                    if extremes.first[side] > extremes.second[side] {
+                        slopes.towards[side ^ 1] -= weight;
+                    }
+                }
+            }
+            if extremes.first_of[2] == cell || extremes.first_of[3] == cell {
+                slopes.turned += weight * (pin.sides[2] - pin.sides[3]).abs();
+            }
+        }
+        stored.store(slopes);
+        slopes
+    }
+
+    /// Whether the nets of `cell` might be shorter elsewhere, as it lies.
+    pub(super) fn is_pulled(&self, cell: u32) -> bool {
+        self.slopes(cell).towards.iter().any(|slope| *slope < 0.0)
+    }
+
+    /// Returns a number that [`Wires::length_of`] less [`Wires::length_at`] does not exceed, without
+    /// a look at the nets. The cell is not mirrored.
+    pub(super) fn most_gain(&self, cell: u32, to: &Pose) -> f64 {
+        let (from, slopes) = (&self.poses[cell as usize], self.slopes(cell));
+        let along = |way: f64, high: f64, low: f64| way * if way > 0.0 { -high } else { low };
+        let [right, left, up, down] = slopes.towards;
+        let turned = if from.flipped == to.flipped { 0.0 } else { slopes.turned };
+        along(to.x - from.x, right, left) + along(to.y - from.y, up, down) + turned
+    }
+
+    /// Returns the nets of `cell` along x (axis 0) or y (axis 1), with the pins as it lay at first.
+    fn along(&self, cell: u32, axis: usize) -> impl Iterator<Item = Reach> {
+        self.pins_of(cell).iter().map(move |pin| self.reach(cell, pin, axis))
+    }
+
+    #[inline(always)]
+    fn reach(&self, cell: u32, pin: &Pin, axis: usize) -> Reach {
+        let (net, side) = (pin.net as usize, 2 * axis);
+        let (others, sides) = (self.extremes[net].without(cell), pin.sides);
+        Reach {
+            others: [others[side], others[side + 1]],
+            pins: [sides[side], sides[side + 1]],
+            weight: self.weight[net],
+        }
+    }
+
+    /// Returns the nets of `cell` along x as it lies.
+    pub(super) fn along_x(&self, cell: u32) -> impl Iterator<Item = Reach> {
+        let mirrored = self.poses[cell as usize].mirrored;
+        self.along(cell, 0).map(move |net| net.turned(mirrored))
+    }
+
+    /// Fills `nets` with the nets of `cell`.
+    pub(super) fn leave_out(&self, cell: u32, nets: &mut CellNets) {
+        nets.axes.iter_mut().for_each(Vec::clear);
+        for pin in self.pins_of(cell) {
+            for (axis, nets) in nets.axes.iter_mut().enumerate() {
+                nets.push(self.reach(cell, pin, axis));
+            }
+        }
     }
 }
 
-impl Without {
-    /// Weighted HPWL of the cell's nets where it lies so.
+impl CellNets {
+    /// Weighted length of the cell's nets along x (axis 0) or y (axis 1) with its centre at `at`,
+    /// with its pins reversed against how it lay at first or not.
     #[inline]
+    pub(super) fn length_along(&self, axis: usize, at: f64, reversed: bool) -> f64 {
+        self.axes[axis].iter().map(|net| net.length(at, reversed)).sum()
+    }
+
+    /// Weighted HPWL of the cell's nets where it lies so.
     pub(super) fn length_at(&self, pose: &Pose) -> f64 {
-        let mut sum = 0.0;
-        for &(others, sides, weight) in &self.nets {
-            let pin = Pin { net: 0, member: 0, sides };
-            sum += weight * length(larger(others, pin.on_die(pose)));
-        }
-        sum
+        self.length_along(0, pose.x, pose.mirrored) + self.length_along(1, pose.y, pose.flipped)
     }
 
     /// Returns the x, and the y, of the cell's centre between which its nets are shortest.
     pub(super) fn best_region(&mut self, pose: &Pose) -> [(f64, f64); 2] {
-        [0, 2].map(|axis| {
+        [(0, pose.mirrored), (1, pose.flipped)].map(|(axis, reversed)| {
             self.ends.clear();
-            for &(others, sides, weight) in &self.nets {
-                let sides = Pin { net: 0, member: 0, sides }.turned(pose.mirrored, pose.flipped);
-                self.ends.push((sides[axis + 1] - others[axis + 1], weight));
-                self.ends.push((others[axis] - sides[axis], weight));
+            for net in &self.axes[axis] {
+                self.ends.extend(net.turned(reversed).ends().map(|end| (end, net.weight)));
             }
             flat_part(&mut self.ends)
         })
-    }
-
-    /// Fills `ends` with where the slope of the length over the x of the cell's centre rises, and
-    /// by how much. The slope begins at minus half of their sum.
-    pub(super) fn bends(&self, pose: &Pose, ends: &mut Vec<(f64, f64)>) {
-        ends.clear();
-        for &(others, sides, weight) in &self.nets {
-            let sides = Pin { net: 0, member: 0, sides }.turned(pose.mirrored, pose.flipped);
-            ends.push((sides[1] - others[1], weight));
-            ends.push((others[0] - sides[0], weight));
-        }
     }
 }
 
@@ -541,21 +705,24 @@ pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
 /// The nets of several cells of one row, as they are without these: their length along x wherever
 /// the cells are moved along it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Together {
+pub(super) struct WindowNets {
     touched: Vec<(u32, u32, u32)>,
-    /// Of every net its right and its negative left side without the cells, its weight, and where
-    /// its pins end.
-    nets: Vec<([f64; 2], f64, u32)>,
-    /// Of every pin its cell and how far it reaches right and left of that one's centre.
+    /// The nets of one of the cells, with that cell as it lies.
+    pub(super) of_one: Vec<(u32, Reach)>,
+    /// Of every other net its right and its negative left side without the cells, its weight, and
+    /// where its pins end.
+    shared: Vec<([f64; 2], f64, u32)>,
+    /// Of every pin of these its cell and how far it reaches right and left of that one's centre.
     pins: Vec<(u32, [f64; 2])>,
 }
 
 impl Wires {
-    /// Fills `together` with the nets of `cells`.
-    pub(super) fn leave_out_together(&self, cells: &[u32], together: &mut Together) {
-        let Together { touched, nets, pins } = together;
+    /// Fills `nets` with the nets of `cells`.
+    pub(super) fn leave_out_together(&self, cells: &[u32], nets: &mut WindowNets) {
+        let WindowNets { touched, of_one, shared, pins } = nets;
         touched.clear();
-        nets.clear();
+        of_one.clear();
+        shared.clear();
         pins.clear();
         for (k, &cell) in cells.iter().enumerate() {
             let range = self.pin_start[cell as usize]..self.pin_start[cell as usize + 1];
@@ -564,28 +731,32 @@ impl Wires {
         touched.sort_unstable();
         for of_net in touched.chunk_by(|a, b| a.0 == b.0) {
             let net = of_net[0].0 as usize;
+            if let &[(_, k, p)] = of_net {
+                let cell = cells[k as usize];
+                let reach = self.reach(cell, &self.pins[p as usize], 0);
+                of_one.push((k, reach.turned(self.poses[cell as usize].mirrored)));
+                continue;
+            }
             for &(_, k, p) in of_net {
                 let pose = &self.poses[cells[k as usize] as usize];
                 let sides = self.pins[p as usize].turned(pose.mirrored, pose.flipped);
                 pins.push((k, [sides[0], sides[1]]));
             }
-            let others = match of_net {
-                [(_, k, _)] => self.extremes[net].without(cells[*k as usize]),
-                _ => self.without_these(net, |cell| {
-                    of_net.iter().any(|&(_, k, _)| cells[k as usize] == cell)
-                }),
-            };
-            nets.push(([others[0], others[1]], self.weight[net], pins.len() as u32));
+            let others = self.without_these(net, |cell| {
+                of_net.iter().any(|&(_, k, _)| cells[k as usize] == cell)
+            });
+            shared.push(([others[0], others[1]], self.weight[net], pins.len() as u32));
         }
     }
 }
 
-impl Together {
-    /// Weighted length along x of the cells' nets with their centres there.
+impl WindowNets {
+    /// Weighted length along x of the nets that several of the cells share, with the centres of the
+    /// cells there.
     #[inline]
-    pub(super) fn length(&self, x: &[f64]) -> f64 {
+    pub(super) fn shared_length(&self, x: &[f64]) -> f64 {
         let (mut sum, mut from) = (0.0, 0);
-        for &([mut right, mut left], weight, end) in &self.nets {
+        for &([mut right, mut left], weight, end) in &self.shared {
             for &(k, reach) in &self.pins[from..end as usize] {
                 let x = x[k as usize];
                 right = if reach[0] + x > right { reach[0] + x } else { right };
@@ -595,6 +766,12 @@ impl Together {
             sum += weight * (right + left);
         }
         sum
+    }
+
+    /// Returns a number that [`WindowNets::shared_length`] is not below.
+    pub(super) fn least_shared_length(&self) -> f64 {
+        let least = |&([right, left], weight, _): &([f64; 2], f64, u32)| weight * (right + left);
+        self.shared.iter().map(least).map(|length| length.max(0.0)).sum()
     }
 }
 
@@ -670,7 +847,7 @@ mod tests {
                 (0..CELLS + 4).map(|k| (k < CELLS).then_some(k as u32)).collect();
             let nets = design.nets.clone().unwrap();
             let mut wires = Wires::new(&design, &nets, &cell_of, CELLS);
-            let (mut scratch, mut without) = (Scratch::default(), Without::default());
+            let (mut scratch, mut without) = (Scratch::default(), CellNets::default());
             for _ in 0..50 {
                 let before = design.hpwl().unwrap().weighted;
                 assert!((wires.hpwl() - before).abs() < 1e-9 * before);
@@ -703,7 +880,7 @@ mod tests {
         let cell_of: Vec<Option<u32>> =
             (0..CELLS + 4).map(|k| (k < CELLS).then_some(k as u32)).collect();
         let wires = Wires::new(&design, design.nets.as_ref().unwrap(), &cell_of, CELLS);
-        let mut without = Without::default();
+        let mut without = CellNets::default();
         for cell in 0..CELLS as u32 {
             let pose = wires.pose(cell);
             wires.leave_out(cell, &mut without);
