@@ -59,85 +59,137 @@ pub(super) fn propose(
     state.wires.leave_out_together(cells, nets);
     // By the set of the cells at the left of the next one, the site of that one.
     let mut sites = [all.left; SETS];
-    for (set, site) in sites.iter_mut().enumerate().take(1 << count) {
-        let in_set = |k: &usize| set >> k & 1 == 1;
-        *site += (0..count).filter(in_set).map(|k| standing[k].span.width()).sum::<i32>();
-        let gaps = standing.windows(2).take(set.count_ones() as usize);
-        *site += gaps.map(|pair| pair[1].span.left - pair[0].span.right).sum::<i32>();
+    for set in 1..1usize << count {
+        let (last, gap) = (set.trailing_zeros() as usize, set.count_ones() as usize);
+        let gap = standing.get(gap).map_or(0, |next| next.span.left - standing[gap - 1].span.right);
+        sites[set] = sites[set & (set - 1)] + standing[last].span.width() + gap;
     }
-    // By cell and that set, the centre of the cell and the length of the nets that it has alone.
-    let (mut x, mut lengths) = ([[0.0; SETS]; WINDOW], [[0.0; SETS]; WINDOW]);
-    let sets = |k: usize| (0..1 << count).filter(move |set| set >> k & 1 == 0);
-    for k in 0..count {
-        let centre = state.cells[cells[k] as usize].centre;
-        sets(k).for_each(|set| x[k][set] = row.left(sites[set]) + centre);
-    }
-    let everywhere = (1 << count) - 1;
-    for &(k, net) in &nets.of_one {
-        let k = k as usize;
-        if !net.is_flat(x[k][0], x[k][everywhere & !(1 << k)]) {
-            sets(k).for_each(|set| lengths[k][set] += net.length(x[k][set], false));
-        }
-    }
-    let mut centres = [0.0; WINDOW];
-    let mut length = |order: &[usize], best: f64, least: f64| {
-        let (mut set, mut sum) = (0, 0.0);
-        for &k in order {
-            (centres[k], sum) = (x[k][set], sum + lengths[k][set]);
-            set |= 1 << k;
-        }
-        if sum + least < best { sum + nets.shared_length(&centres) } else { f64::INFINITY }
+    let everything = (1 << count) - 1;
+    let mut orders = Orders {
+        count,
+        nets,
+        x: [[0.0; SETS]; WINDOW],
+        lengths: [[0.0; SETS]; WINDOW],
+        least: [0.0; SETS],
+        order: [0; WINDOW],
+        centres: [0.0; WINDOW],
+        best: f64::INFINITY,
+        found: None,
     };
-    let now: [usize; WINDOW] = std::array::from_fn(|k| k);
-    let now = length(&now[..count], f64::INFINITY, 0.0);
-    let (mut best, mut found) = (now - state.least_gain, None);
-    let shared = nets.least_shared_length();
-    let shortest = |k| sets(k).map(|set| lengths[k][set]).fold(f64::INFINITY, f64::min);
-    if (0..count).map(shortest).sum::<f64>() + shared >= best {
-        return;
-    }
-    each_order(count, |order| {
-        let length = length(order, best, shared);
-        if length < best {
-            let mut copy = [0; WINDOW];
-            copy[..count].copy_from_slice(order);
-            (best, found) = (length, Some(copy));
-        }
-    });
+    orders.measure(|k, set| row.left(sites[set]) + state.cells[cells[k] as usize].centre);
+    let now: f64 = (0..count).map(|k| orders.lengths[k][(1 << k) - 1]).sum();
+    let centres: [f64; WINDOW] = std::array::from_fn(|k| orders.x[k][(1 << k) - 1]);
+    orders.best = now + orders.nets.shared_length(&centres) - state.least_gain;
+    orders.search(0, 0, 0.0);
     let mut set = 0;
-    for &k in found.iter().flat_map(|order| &order[..count]) {
+    for &k in orders.found.iter().flat_map(|order| &order[..count]) {
         let spot = state.cells[cells[k] as usize].spot;
         if sites[set] != spot.site {
             changes.push(Change { cell: cells[k], spot: Spot { site: sites[set], ..spot } });
         }
         set |= 1 << k;
     }
+    debug_assert!(set == 0 || set == everything);
 }
 
-/// Calls `each` with every order of `0..count` but the first, in lexicographic order.
-fn each_order(count: usize, mut each: impl FnMut(&[usize])) {
-    let mut order: [usize; WINDOW] = std::array::from_fn(|k| k);
-    let order = &mut order[..count];
-    while let Some(k) = (1..count).rev().find(|&k| order[k - 1] < order[k]) {
-        let after = (k..count).rev().find(|&j| order[j] > order[k - 1]).unwrap_or(k);
-        order.swap(k - 1, after);
-        order[k..].reverse();
-        each(order);
+/// The orders of the cells of a window. A cell stands where the set of the cells at its left, a bit
+/// for each, puts it.
+struct Orders<'a> {
+    count: usize,
+    nets: &'a WindowNets,
+    /// By cell and set, its centre and the length of the nets that it has alone.
+    x: [[f64; SETS]; WINDOW],
+    lengths: [[f64; SETS]; WINDOW],
+    /// By set, what the nets of the other cells and the shared nets are not shorter than.
+    least: [f64; SETS],
+    /// The cells so far, and their centres.
+    order: [usize; WINDOW],
+    centres: [f64; WINDOW],
+    /// The length that an order must be below, and the last one that was.
+    best: f64,
+    found: Option<[usize; WINDOW]>,
+}
+
+impl Orders<'_> {
+    /// Measures all places of the cells, whose centres `centre` gives by cell and set.
+    fn measure(&mut self, centre: impl Fn(usize, usize) -> f64) {
+        let (count, everything) = (self.count, (1 << self.count) - 1);
+        let sets = |k: usize| (0..1 << count).filter(move |set| set >> k & 1 == 0);
+        for k in 0..count {
+            sets(k).for_each(|set| self.x[k][set] = centre(k, set));
+        }
+        for &(k, net) in &self.nets.of_one {
+            let (x, lengths) = (&self.x[k], &mut self.lengths[k]);
+            if !net.is_flat(x[0], x[everything & !(1 << k)]) {
+                sets(k).for_each(|set| lengths[set] += net.length(x[set], false));
+            }
+        }
+        let length = |k: usize, set: usize| self.lengths[k][set];
+        let shortest = |k| sets(k).map(|set| length(k, set)).fold(f64::INFINITY, f64::min);
+        self.least[everything] = self.nets.least_shared_length();
+        for set in (0..everything).rev() {
+            let next = (!set).trailing_zeros() as usize;
+            self.least[set] = self.least[set | 1 << next] + shortest(next);
+        }
+    }
+
+    /// Finds the first of the shortest orders, in lexicographic order, that begin with the cells of
+    /// `set`, whose own nets have this length.
+    fn search(&mut self, place: usize, set: usize, length: f64) {
+        if length + self.least[set] >= self.best {
+            return;
+        }
+        if place == self.count {
+            let length = length + self.nets.shared_length(&self.centres);
+            if length < self.best {
+                (self.best, self.found) = (length, Some(self.order));
+            }
+            return;
+        }
+        for k in (0..self.count).filter(|k| set >> k & 1 == 0) {
+            (self.order[place], self.centres[k]) = (k, self.x[k][set]);
+            self.search(place + 1, set | 1 << k, length + self.lengths[k][set]);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
 
     #[test]
-    fn every_order_comes_once() {
-        let mut seen = Vec::new();
-        each_order(4, |order| seen.push(order.to_vec()));
-        assert_eq!((seen.len(), &seen[0][..]), (23, &[0, 1, 3, 2][..]));
-        seen.sort();
-        seen.dedup();
-        assert_eq!(seen.len(), 23);
-        each_order(1, |_| panic!("one cell has one order"));
+    fn the_shortest_order_is_found() {
+        let mut rng = Pcg64Mcg::seed_from_u64(3);
+        for count in 1..=WINDOW {
+            let nets = WindowNets::default();
+            let mut orders = Orders {
+                count,
+                nets: &nets,
+                x: [[0.0; SETS]; WINDOW],
+                lengths: std::array::from_fn(|_| {
+                    std::array::from_fn(|_| rng.random_range(0.0..9.0))
+                }),
+                least: [0.0; SETS],
+                order: [0; WINDOW],
+                centres: [0.0; WINDOW],
+                best: f64::INFINITY,
+                found: None,
+            };
+            orders.measure(|_, _| 0.0);
+            orders.search(0, 0, 0.0);
+            // Every order: numbers of `count` digits, all of them different.
+            let digits =
+                |number: usize| (0..count).map(move |k| number / count.pow(k as u32) % count);
+            let length = |number: usize| {
+                digits(number).try_fold((0, 0.0), |(set, sum), k| {
+                    let is_new = set >> k & 1 == 0;
+                    is_new.then(|| (set | 1 << k, sum + orders.lengths[k][set]))
+                })
+            };
+            let all = (0..count.pow(count as u32)).filter_map(length);
+            assert_eq!(orders.best, all.map(|found| found.1).fold(f64::INFINITY, f64::min));
+        }
     }
 }

@@ -110,11 +110,12 @@ pub(super) fn propose(
                 } else if site >= most {
                     above += weight;
                 } else {
-                    let whole = site.floor();
-                    let part = site - whole;
-                    bends.push((whole as i32, weight * (1.0 - part)));
+                    let towards_0 = site as i32;
+                    let whole = towards_0 - i32::from(f64::from(towards_0) > site);
+                    let part = site - f64::from(whole);
+                    bends.push((whole, weight * (1.0 - part)));
                     if part > 0.0 {
-                        bends.push((whole as i32 + 1, weight * part));
+                        bends.push((whole + 1, weight * part));
                     }
                 }
             }
@@ -157,27 +158,24 @@ pub(super) fn propose(
 
 impl Clump {
     /// With the neighbour `after` at its right.
-    fn joined(self, after: Clump, spare: &mut Vec<Vec<(i32, f64)>>) -> Clump {
-        let mut bends = spare.pop().unwrap_or_default();
-        bends.clear();
-        let (a, b) = (&self.bends, &after.bends);
-        let (mut i, mut j) = (0, 0);
-        while i < a.len() || j < b.len() {
-            let other = b.get(j).map(|bend| bend.0 - self.sites);
-            if i < a.len() && other.is_none_or(|other| a[i].0 <= other) {
-                bends.push(a[i]);
-                i += 1;
-            } else {
-                bends.push((b[j].0 - self.sites, b[j].1));
-                j += 1;
-            }
+    fn joined(mut self, after: Clump, spare: &mut Vec<Vec<(i32, f64)>>) -> Clump {
+        // From the last one on, the bends behind each that is inserted move once.
+        let mut end = self.bends.len();
+        self.bends.resize(end + after.bends.len(), (0, 0.0));
+        for (j, &(site, rise)) in after.bends.iter().enumerate().rev() {
+            let site = site - self.sites;
+            let k = self.bends[..end].partition_point(|bend| bend.0 <= site);
+            self.bends.copy_within(k..end, k + j + 1);
+            self.bends[k + j] = (site, rise);
+            end = k;
         }
         let near = i32::midpoint(self.at, after.at - self.sites);
-        let rises = self.rises + after.rises;
-        let best = flat_part(&bends, rises, near);
-        let (sites, at) = (self.sites + after.sites, near.max(best.0).min(best.1));
-        spare.extend([self.bends, after.bends]);
-        Clump { first: self.first, sites, bends, rises, at }
+        self.rises += after.rises;
+        let best = flat_part(&self.bends, self.rises, near);
+        self.at = near.max(best.0).min(best.1);
+        self.sites += after.sites;
+        spare.push(after.bends);
+        self
     }
 }
 

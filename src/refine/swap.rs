@@ -9,7 +9,7 @@
 
 use super::state::{Change, Row, Spot, State};
 use super::wires::{CellNets, Moved, Scratch};
-use crate::rows::Span;
+use crate::rows::{Run, Span};
 
 /// Rows that are looked at on each side of the best one.
 const ROWS: usize = 2;
@@ -51,6 +51,7 @@ pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &m
         spot: of.spot,
         now: search.nets.length_at(&pose),
         most_gain: 0.0,
+        segments: &[],
         x,
         home: room(state, cell, index),
         single: state.is_single(cell),
@@ -83,6 +84,8 @@ struct Seeker<'a> {
     /// By how much its nets get shorter in the row that is looked at, if they have no length along x
     /// there.
     most_gain: f64,
+    /// The free runs of that row.
+    segments: &'a [Run],
     /// The x of its centre at which its nets are shortest.
     x: f64,
     /// The sites that it and the gaps beside it take.
@@ -104,6 +107,7 @@ impl Seeker<'_> {
         let want = state.site_at(self.cell, row, self.x);
         let sites = state.cells[self.cell as usize].sites;
         let pose = state.pose(self.cell, self.at(row, want));
+        self.segments = state.sites.segments(state.cells[self.cell as usize].access, row);
         self.most_gain = self.now - self.search.nets.length_along(1, pose.y, pose.flipped);
         if !self.can_gain(row, want) {
             return;
@@ -136,8 +140,7 @@ impl Seeker<'_> {
     fn look_at(&mut self, row: usize, want: i32, j: usize, cells_away: usize) {
         let state = self.state;
         let (of, band) = (&state.cells[self.cell as usize], &state.rows[row].band);
-        let band = &state.bands[*band as usize];
-        let segments = state.sites.segments(of.access, row);
+        let (band, segments) = (&state.bands[*band as usize], self.segments);
         let between = band.between(j);
         let gap = between.nearest_part(segments, want, of.access);
         if let Some(gap) = gap.filter(|gap| gap.width() >= of.sites) {
@@ -248,8 +251,7 @@ impl Seeker<'_> {
             return None;
         }
         let gain = |change: &Change| {
-            let to = state.pose(change.cell, change.spot);
-            wires.length_of(change.cell) - wires.length_at(change.cell, &to)
+            wires.gain_along_x(change.cell, state.pose(change.cell, change.spot).x)
         };
         Some(pushed.iter().fold(own, |sum, change| sum + gain(change)))
     }
@@ -310,7 +312,7 @@ impl Seeker<'_> {
         } else if own + wires.most_gain(other, &from) <= self.gain {
             return;
         } else {
-            own + wires.length_of(other) - wires.length_at(other, &from)
+            own + wires.gain_of(other, &from)
         };
         self.offer(gain, &[Change { cell: self.cell, spot }, Change { cell: other, spot: back }]);
     }

@@ -54,14 +54,20 @@ struct Member {
     sides: Sides,
 }
 
-/// The outermost two cells of a net on each side.
+/// The outermost two cells of a net on its high and its low side along one axis: one line of cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Extremes {
-    first: Sides,
-    second: Sides,
-    first_of: [u32; 4],
-    second_of: [u32; 4],
+#[repr(align(64))]
+struct Outermost {
+    first: [f64; 2],
+    second: [f64; 2],
+    first_of: [u32; 2],
+    second_of: [u32; 2],
+    /// Of the net.
+    weight: f64,
 }
+
+/// The outermost two cells of a net along x, and along y.
+type Extremes = [Outermost; 2];
 
 /// Nets with at least two ends of which one moves, and where their pins are.
 #[derive(Debug, Default)]
@@ -96,9 +102,17 @@ struct Slopes {
 /// The [`Slopes`] of a cell, if they are up to date. They depend on the placement alone, so all
 /// threads that compute them store the same.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 struct StoredSlopes {
+    /// A bit for each net of the cell; several nets may have one bit.
+    nets: u64,
     is_current: AtomicBool,
     values: [AtomicU64; 5],
+}
+
+/// Returns one of 64 bits. Nets of neighbours have numbers next to one another.
+fn bit_of(net: u32) -> u64 {
+    1 << (net % 64)
 }
 
 impl StoredSlopes {
@@ -174,10 +188,20 @@ pub(super) struct CellNets {
 /// Working memory of [`Wires::gain`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
-    touched: Vec<(u32, u32, u32)>,
+    touched: Vec<(u32, u64)>,
     /// The nets of the cells that [`Wires::gain`] was asked about, and whether moving these would
     /// change which cells are outermost or how far out they are.
     pub(super) nets: Vec<(u32, bool)>,
+}
+
+/// Returns which of several cells [`Wires::touch`] has noted.
+fn index_of(noted: u64) -> usize {
+    (noted >> 32) as usize
+}
+
+/// Returns which pin [`Wires::touch`] has noted.
+fn pin_of(noted: u64) -> usize {
+    noted as u32 as usize
 }
 
 /// Nets that one thread makes of the design's.
@@ -283,14 +307,16 @@ fn moved(sides: Sides, x: f64, y: f64) -> Sides {
     [sides[0] + x, sides[1] - x, sides[2] + y, sides[3] - y]
 }
 
-impl Extremes {
-    fn of_fixed(fixed: Sides) -> Self {
-        Extremes { first: fixed, second: NOTHING, first_of: [FIXED; 4], second_of: [FIXED; 4] }
+impl Outermost {
+    /// Those of a net without cells whose fixed pins span these sides.
+    fn of_fixed(fixed: [f64; 2], weight: f64) -> Self {
+        let none = ([NOTHING[0]; 2], [FIXED; 2]);
+        Outermost { first: fixed, second: none.0, first_of: none.1, second_of: none.1, weight }
     }
 
     /// With one more cell, which is not among the outermost.
     #[inline]
-    fn add(&mut self, cell: u32, sides: Sides) {
+    fn add(&mut self, cell: u32, sides: [f64; 2]) {
         for (k, side) in sides.into_iter().enumerate() {
             if side > self.first[k] {
                 (self.second[k], self.second_of[k]) = (self.first[k], self.first_of[k]);
@@ -302,21 +328,39 @@ impl Extremes {
     }
 
     /// Whether a cell that spans these sides would be among the outermost.
-    fn reaches(&self, sides: Sides) -> bool {
-        sides.iter().zip(&self.second).any(|(side, second)| side > second)
+    fn reaches(&self, sides: [f64; 2]) -> bool {
+        sides[0] > self.second[0] || sides[1] > self.second[1]
     }
 
     fn names(&self, cell: u32) -> bool {
         self.first_of.contains(&cell) || self.second_of.contains(&cell)
     }
 
-    /// Returns the box of all other cells of the net.
+    /// Returns the sides of all other cells of the net.
     #[inline(always)]
-    fn without(&self, cell: u32) -> Sides {
-        std::array::from_fn(
-            |k| if self.first_of[k] == cell { self.second[k] } else { self.first[k] },
-        )
+    fn without(&self, cell: u32) -> [f64; 2] {
+        let side = |k: usize| if self.first_of[k] == cell { self.second[k] } else { self.first[k] };
+        [side(0), side(1)]
     }
+}
+
+/// Returns the sides along x, and those along y.
+#[inline(always)]
+fn by_axis([a, b, c, d]: Sides) -> [[f64; 2]; 2] {
+    [[a, b], [c, d]]
+}
+
+/// Returns the box of the cells of a net.
+#[inline(always)]
+fn whole([x, y]: &Extremes) -> Sides {
+    [x.first[0], x.first[1], y.first[0], y.first[1]]
+}
+
+/// Returns the box of all cells of a net but one.
+#[inline(always)]
+fn without([x, y]: &Extremes, cell: u32) -> Sides {
+    let ([a, b], [c, d]) = (x.without(cell), y.without(cell));
+    [a, b, c, d]
 }
 
 impl Wires {
@@ -399,7 +443,10 @@ impl Wires {
             }
         });
         self.extremes = parallel::map(self.weight.len(), |net| self.look(net));
-        self.slopes = parallel::map(self.poses.len(), |_| StoredSlopes::default());
+        self.slopes = parallel::map(self.poses.len(), |cell| StoredSlopes {
+            nets: self.pins_of(cell as u32).iter().fold(0, |all, pin| all | bit_of(pin.net)),
+            ..StoredSlopes::default()
+        });
     }
 
     /// Returns the number of nets.
@@ -422,9 +469,12 @@ impl Wires {
 
     /// Returns the outermost cells of `net`, looked for among all.
     fn look(&self, net: usize) -> Extremes {
-        let mut found = Extremes::of_fixed(self.fixed[net]);
+        let weight = self.weight[net];
+        let mut found = by_axis(self.fixed[net]).map(|fixed| Outermost::of_fixed(fixed, weight));
         for member in &self.members[self.members_of(net)] {
-            found.add(member.cell, member.sides);
+            for (axis, sides) in found.iter_mut().zip(by_axis(member.sides)) {
+                axis.add(member.cell, sides);
+            }
         }
         found
     }
@@ -432,14 +482,14 @@ impl Wires {
     /// Weighted HPWL of all nets, layout units.
     pub(super) fn hpwl(&self) -> f64 {
         let moving = self.extremes.iter().zip(&self.weight);
-        self.constant + moving.map(|(net, weight)| weight * length(net.first)).sum::<f64>()
+        self.constant + moving.map(|(net, weight)| weight * length(whole(net))).sum::<f64>()
     }
 
     /// Weighted HPWL of the nets of `cell`.
     pub(super) fn length_of(&self, cell: u32) -> f64 {
         let of = |pin: &Pin| {
-            let net = pin.net as usize;
-            self.weight[net] * length(self.extremes[net].first)
+            let net = &self.extremes[pin.net as usize];
+            net[0].weight * length(whole(net))
         };
         self.pins_of(cell).iter().map(of).sum()
     }
@@ -449,16 +499,35 @@ impl Wires {
     pub(super) fn length_at(&self, cell: u32, pose: &Pose) -> f64 {
         let mut sum = 0.0;
         for pin in self.pins_of(cell) {
-            let net = pin.net as usize;
-            let others = self.extremes[net].without(cell);
-            sum += self.weight[net] * length(larger(others, pin.on_die(pose)));
+            let net = &self.extremes[pin.net as usize];
+            sum += net[0].weight * length(larger(without(net, cell), pin.on_die(pose)));
         }
         sum
+    }
+
+    /// Returns by how much the nets of `cell` get shorter if it alone goes there.
+    pub(super) fn gain_of(&self, cell: u32, to: &Pose) -> f64 {
+        let gain = |pin: &Pin| {
+            let net = &self.extremes[pin.net as usize];
+            let then = larger(without(net, cell), pin.on_die(to));
+            net[0].weight * (length(whole(net)) - length(then))
+        };
+        self.pins_of(cell).iter().map(gain).sum()
+    }
+
+    /// Returns by how much the nets of `cell` get shorter if its centre alone goes to `x`.
+    pub(super) fn gain_along_x(&self, cell: u32, x: f64) -> f64 {
+        let now = self.poses[cell as usize].x;
+        let gain = |net: Reach| net.length(now, false) - net.length(x, false);
+        self.along_x(cell).map(gain).sum()
     }
 
     /// Whether a net has both cells.
     #[inline]
     pub(super) fn share_a_net(&self, a: u32, b: u32) -> bool {
+        if self.slopes[a as usize].nets & self.slopes[b as usize].nets == 0 {
+            return false;
+        }
         let (a, b) = (self.pins_of(a), self.pins_of(b));
         let (mut i, mut j) = (0, 0);
         while i < a.len() && j < b.len() {
@@ -478,8 +547,7 @@ impl Wires {
         touched.clear();
         nets.clear();
         for (k, step) in moves.iter().enumerate() {
-            let pins = self.pin_start[step.cell as usize]..self.pin_start[step.cell as usize + 1];
-            touched.extend(pins.map(|p| (self.pins[p as usize].net, k as u32, p)));
+            self.touch(step.cell, k, touched);
         }
         touched.sort_unstable();
         let mut gain = 0.0;
@@ -487,37 +555,50 @@ impl Wires {
             let net = of_net[0].0 as usize;
             let extremes = &self.extremes[net];
             let mut sides = match of_net {
-                [(_, k, _)] => extremes.without(moves[*k as usize].cell),
-                _ => self.without_these(net, |cell| {
-                    of_net.iter().any(|&(_, k, _)| moves[k as usize].cell == cell)
-                }),
+                [(_, of)] => without(extremes, moves[index_of(*of)].cell),
+                _ => {
+                    let is_moved =
+                        |cell| of_net.iter().any(|of| moves[index_of(of.1)].cell == cell);
+                    let [[a, b], [c, d]] =
+                        [0, 1].map(|axis| self.without_these(net, axis, is_moved));
+                    [a, b, c, d]
+                }
             };
             let mut changes = false;
-            for &(_, k, p) in of_net {
-                let step = &moves[k as usize];
-                let of_cell = self.pins[p as usize].on_die(&step.pose);
-                changes |= extremes.names(step.cell) || extremes.reaches(of_cell);
+            for &(_, of) in of_net {
+                let step = &moves[index_of(of)];
+                let of_cell = self.pins[pin_of(of)].on_die(&step.pose);
+                let mut axes = extremes.iter().zip(by_axis(of_cell));
+                changes |= axes.any(|(axis, sides)| axis.names(step.cell) || axis.reaches(sides));
                 sides = larger(sides, of_cell);
             }
             nets.push((net as u32, changes));
-            gain += self.weight[net] * (length(extremes.first) - length(sides));
+            gain += extremes[0].weight * (length(whole(extremes)) - length(sides));
         }
         gain
     }
 
-    /// The box of the cells of `net` that are not `left_out`, and of its fixed pins.
-    fn without_these(&self, net: usize, left_out: impl Fn(u32) -> bool) -> Sides {
-        let extremes = &self.extremes[net];
-        let mut sides = NOTHING;
+    /// Adds the nets of a cell, the `k`-th one, and its pins.
+    fn touch(&self, cell: u32, k: usize, touched: &mut Vec<(u32, u64)>) {
+        let range = self.pin_start[cell as usize]..self.pin_start[cell as usize + 1];
+        let of = |p: u32| (self.pins[p as usize].net, (k as u64) << 32 | u64::from(p));
+        touched.extend(range.map(of));
+    }
+
+    /// The sides along an axis of the cells of `net` that are not `left_out`, and of its fixed pins.
+    fn without_these(&self, net: usize, axis: usize, left_out: impl Fn(u32) -> bool) -> [f64; 2] {
+        let outermost = &self.extremes[net][axis];
+        let mut sides = [0.0; 2];
         for (k, side) in sides.iter_mut().enumerate() {
-            if !left_out(extremes.first_of[k]) {
-                *side = extremes.first[k];
-            } else if !left_out(extremes.second_of[k]) {
-                *side = extremes.second[k];
+            if !left_out(outermost.first_of[k]) {
+                *side = outermost.first[k];
+            } else if !left_out(outermost.second_of[k]) {
+                *side = outermost.second[k];
             } else {
                 let members = &self.members[self.members_of(net)];
                 let others = members.iter().filter(|member| !left_out(member.cell));
-                return others.fold(self.fixed[net], |sides, m| larger(sides, m.sides));
+                let all = others.fold(self.fixed[net], |sides, m| larger(sides, m.sides));
+                return by_axis(all)[axis];
             }
         }
         sides
@@ -570,13 +651,18 @@ impl Wires {
     ) {
         let moved = moved.map(|m| &self.members[m as usize]);
         let before = *extremes;
-        if moved.clone().any(|member| extremes.names(member.cell)) {
+        let is_named = |cell: u32| before.iter().any(|axis| axis.names(cell));
+        if moved.clone().any(|member| is_named(member.cell)) {
             *extremes = self.look(net);
         } else {
-            moved.for_each(|member| extremes.add(member.cell, member.sides));
+            for member in moved {
+                for (axis, sides) in extremes.iter_mut().zip(by_axis(member.sides)) {
+                    axis.add(member.cell, sides);
+                }
+            }
         }
-        if before != *extremes {
-            for cell in before.first_of.into_iter().chain(extremes.first_of) {
+        for (before, after) in before.iter().zip(&*extremes).filter(|(a, b)| a != b) {
+            for cell in before.first_of.into_iter().chain(after.first_of) {
                 if let Some(slopes) = self.slopes.get(cell as usize) {
                     slopes.is_current.store(false, Ordering::Relaxed);
                 }
@@ -593,18 +679,17 @@ impl Wires {
         }
         let mut slopes = Slopes::default();
         for pin in self.pins_of(cell) {
-            let (extremes, weight) =
-                (&self.extremes[pin.net as usize], self.weight[pin.net as usize]);
-            for side in 0..4 {
-                if extremes.first_of[side] == cell {
-                    slopes.towards[side] += weight;
-                    if extremes.first[side] > extremes.second[side] {
-                        slopes.towards[side ^ 1] -= weight;
+            for (axis, outermost) in self.extremes[pin.net as usize].iter().enumerate() {
+                let Outermost { first, second, first_of, weight, .. } = outermost;
+                for k in (0..2).filter(|k| first_of[*k] == cell) {
+                    slopes.towards[2 * axis + k] += weight;
+                    if first[k] > second[k] {
+                        slopes.towards[2 * axis + 1 - k] -= weight;
                     }
                 }
-            }
-            if extremes.first_of[2] == cell || extremes.first_of[3] == cell {
-                slopes.turned += weight * (pin.sides[2] - pin.sides[3]).abs();
+                if axis == 1 && first_of.contains(&cell) {
+                    slopes.turned += weight * (pin.sides[2] - pin.sides[3]).abs();
+                }
             }
         }
         stored.store(slopes);
@@ -633,12 +718,11 @@ impl Wires {
 
     #[inline(always)]
     fn reach(&self, cell: u32, pin: &Pin, axis: usize) -> Reach {
-        let (net, side) = (pin.net as usize, 2 * axis);
-        let (others, sides) = (self.extremes[net].without(cell), pin.sides);
+        let outermost = &self.extremes[pin.net as usize][axis];
         Reach {
-            others: [others[side], others[side + 1]],
-            pins: [sides[side], sides[side + 1]],
-            weight: self.weight[net],
+            others: outermost.without(cell),
+            pins: by_axis(pin.sides)[axis],
+            weight: outermost.weight,
         }
     }
 
@@ -706,14 +790,14 @@ pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
 /// the cells are moved along it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WindowNets {
-    touched: Vec<(u32, u32, u32)>,
+    touched: Vec<(u32, u64)>,
     /// The nets of one of the cells, with that cell as it lies.
-    pub(super) of_one: Vec<(u32, Reach)>,
+    pub(super) of_one: Vec<(usize, Reach)>,
     /// Of every other net its right and its negative left side without the cells, its weight, and
     /// where its pins end.
-    shared: Vec<([f64; 2], f64, u32)>,
+    shared: Vec<([f64; 2], f64, usize)>,
     /// Of every pin of these its cell and how far it reaches right and left of that one's centre.
-    pins: Vec<(u32, [f64; 2])>,
+    pins: Vec<(usize, [f64; 2])>,
 }
 
 impl Wires {
@@ -725,27 +809,26 @@ impl Wires {
         shared.clear();
         pins.clear();
         for (k, &cell) in cells.iter().enumerate() {
-            let range = self.pin_start[cell as usize]..self.pin_start[cell as usize + 1];
-            touched.extend(range.map(|p| (self.pins[p as usize].net, k as u32, p)));
+            self.touch(cell, k, touched);
         }
         touched.sort_unstable();
         for of_net in touched.chunk_by(|a, b| a.0 == b.0) {
             let net = of_net[0].0 as usize;
-            if let &[(_, k, p)] = of_net {
-                let cell = cells[k as usize];
-                let reach = self.reach(cell, &self.pins[p as usize], 0);
-                of_one.push((k, reach.turned(self.poses[cell as usize].mirrored)));
+            if let &[(_, of)] = of_net {
+                let (k, pin) = (index_of(of), &self.pins[pin_of(of)]);
+                let mirrored = self.poses[cells[k] as usize].mirrored;
+                of_one.push((k, self.reach(cells[k], pin, 0).turned(mirrored)));
                 continue;
             }
-            for &(_, k, p) in of_net {
-                let pose = &self.poses[cells[k as usize] as usize];
-                let sides = self.pins[p as usize].turned(pose.mirrored, pose.flipped);
+            for &(_, of) in of_net {
+                let (k, pin) = (index_of(of), &self.pins[pin_of(of)]);
+                let pose = &self.poses[cells[k] as usize];
+                let sides = pin.turned(pose.mirrored, pose.flipped);
                 pins.push((k, [sides[0], sides[1]]));
             }
-            let others = self.without_these(net, |cell| {
-                of_net.iter().any(|&(_, k, _)| cells[k as usize] == cell)
-            });
-            shared.push(([others[0], others[1]], self.weight[net], pins.len() as u32));
+            let is_one = |cell| of_net.iter().any(|of| cells[index_of(of.1)] == cell);
+            let others = self.without_these(net, 0, is_one);
+            shared.push((others, self.extremes[net][0].weight, pins.len()));
         }
     }
 }
@@ -757,12 +840,12 @@ impl WindowNets {
     pub(super) fn shared_length(&self, x: &[f64]) -> f64 {
         let (mut sum, mut from) = (0.0, 0);
         for &([mut right, mut left], weight, end) in &self.shared {
-            for &(k, reach) in &self.pins[from..end as usize] {
-                let x = x[k as usize];
+            for &(k, reach) in &self.pins[from..end] {
+                let x = x[k];
                 right = if reach[0] + x > right { reach[0] + x } else { right };
                 left = if reach[1] - x > left { reach[1] - x } else { left };
             }
-            from = end as usize;
+            from = end;
             sum += weight * (right + left);
         }
         sum
@@ -770,7 +853,7 @@ impl WindowNets {
 
     /// Returns a number that [`WindowNets::shared_length`] is not below.
     pub(super) fn least_shared_length(&self) -> f64 {
-        let least = |&([right, left], weight, _): &([f64; 2], f64, u32)| weight * (right + left);
+        let least = |&([right, left], weight, _): &([f64; 2], f64, usize)| weight * (right + left);
         self.shared.iter().map(least).map(|length| length.max(0.0)).sum()
     }
 }
