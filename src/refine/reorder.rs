@@ -116,12 +116,15 @@ impl Orders<'_> {
         let (count, everything) = (self.count, (1 << self.count) - 1);
         let sets = |k: usize| (0..1 << count).filter(move |set| set >> k & 1 == 0);
         for k in 0..count {
-            sets(k).for_each(|set| self.x[k][set] = centre(k, set));
+            // Sets with the cell itself stand for none; their numbers are not used.
+            self.x[k] = std::array::from_fn(|set| centre(k, set & everything & !(1 << k)));
         }
         for &(k, net) in &self.nets.of_one {
             let (x, lengths) = (&self.x[k], &mut self.lengths[k]);
             if !net.is_flat(x[0], x[everything & !(1 << k)]) {
-                sets(k).for_each(|set| lengths[set] += net.length(x[set], false));
+                for (length, x) in lengths.iter_mut().zip(x) {
+                    *length += net.length(*x, false);
+                }
             }
         }
         let length = |k: usize, set: usize| self.lengths[k][set];

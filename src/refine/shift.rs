@@ -66,7 +66,20 @@ fn of_row(state: &State, row: usize, offset: usize) -> Vec<Stretch> {
 #[derive(Default)]
 pub(super) struct Shifts {
     clumps: Vec<Clump>,
-    spare: Vec<Vec<(i32, f64)>>,
+    spare: Vec<Bends>,
+}
+
+/// A convex function of the left edge of cells, by its bends. Its slope begins at minus half of all
+/// rises.
+#[derive(Debug, Default)]
+struct Bends {
+    /// Where the slope rises and by how much, ascending.
+    all: Vec<(i32, f64)>,
+    /// The sum of all rises.
+    rises: f64,
+    /// Bends before the flat part, and the sum of their rises.
+    before: usize,
+    sum: f64,
 }
 
 /// Cells without gaps between them.
@@ -74,10 +87,7 @@ struct Clump {
     /// The first of them in the stretch.
     first: usize,
     sites: i32,
-    /// Where the slope of the length over the left edge rises and by how much, ascending.
-    bends: Vec<(i32, f64)>,
-    /// The sum of all rises.
-    rises: f64,
+    bends: Bends,
     at: i32,
 }
 
@@ -95,7 +105,7 @@ pub(super) fn propose(
     for (k, standing) in cells.iter().enumerate() {
         let of = &state.cells[standing.cell as usize];
         let mut bends = shifts.spare.pop().unwrap_or_default();
-        bends.clear();
+        bends.all.clear();
         let limit = (bounds.left - 1, bounds.right + 1);
         let (least, most) = (f64::from(limit.0), f64::from(limit.1));
         // Bends beyond the walls count at them.
@@ -113,18 +123,20 @@ pub(super) fn propose(
                     let towards_0 = site as i32;
                     let whole = towards_0 - i32::from(f64::from(towards_0) > site);
                     let part = site - f64::from(whole);
-                    bends.push((whole, weight * (1.0 - part)));
+                    bends.all.push((whole, weight * (1.0 - part)));
                     if part > 0.0 {
-                        bends.push((whole + 1, weight * part));
+                        bends.all.push((whole + 1, weight * part));
                     }
                 }
             }
         }
-        bends.extend([(limit.0, below), (limit.1, above)].into_iter().filter(|bend| bend.1 > 0.0));
-        bends.sort_unstable_by_key(|bend| bend.0);
-        let best = flat_part(&bends, rises, of.spot.site);
+        let walls = [(limit.0, below), (limit.1, above)].into_iter();
+        bends.all.extend(walls.filter(|bend| bend.1 > 0.0));
+        bends.all.sort_unstable_by_key(|bend| bend.0);
+        (bends.rises, bends.before, bends.sum) = (rises, 0, 0.0);
+        let best = bends.flat_part(of.spot.site);
         let at = of.spot.site.max(best.0).min(best.1);
-        let mut clump = Clump { first: k, sites: of.sites, bends, rises, at };
+        let mut clump = Clump { first: k, sites: of.sites, bends, at };
         while let Some(before) = clumps.pop_if(|before| before.at + before.sites > clump.at) {
             clump = before.joined(clump, &mut shifts.spare);
         }
@@ -158,20 +170,10 @@ pub(super) fn propose(
 
 impl Clump {
     /// With the neighbour `after` at its right.
-    fn joined(mut self, after: Clump, spare: &mut Vec<Vec<(i32, f64)>>) -> Clump {
-        // From the last one on, the bends behind each that is inserted move once.
-        let mut end = self.bends.len();
-        self.bends.resize(end + after.bends.len(), (0, 0.0));
-        for (j, &(site, rise)) in after.bends.iter().enumerate().rev() {
-            let site = site - self.sites;
-            let k = self.bends[..end].partition_point(|bend| bend.0 <= site);
-            self.bends.copy_within(k..end, k + j + 1);
-            self.bends[k + j] = (site, rise);
-            end = k;
-        }
+    fn joined(mut self, after: Clump, spare: &mut Vec<Bends>) -> Clump {
+        self.bends.add(&after.bends, -self.sites);
         let near = i32::midpoint(self.at, after.at - self.sites);
-        self.rises += after.rises;
-        let best = flat_part(&self.bends, self.rises, near);
+        let best = self.bends.flat_part(near);
         self.at = near.max(best.0).min(best.1);
         self.sites += after.sites;
         spare.push(after.bends);
@@ -179,53 +181,79 @@ impl Clump {
     }
 }
 
-/// Between which sites a convex function is least whose slope rises at `bends`, from minus half of
-/// all `rises`; `else_at` where it has none.
-fn flat_part(bends: &[(i32, f64)], rises: f64, else_at: i32) -> (i32, i32) {
-    if rises == 0.0 {
-        return (else_at, else_at);
-    }
-    let half = rises / 2.0;
-    let (mut sum, near) = (0.0, 1e-9 * half);
-    for (k, bend) in bends.iter().enumerate() {
-        sum += bend.1;
-        if sum > half + near {
-            return (bend.0, bend.0);
+impl Bends {
+    /// Adds another function, moved by so many sites.
+    fn add(&mut self, other: &Bends, sites: i32) {
+        // From the last one on, the bends behind each that is inserted move once.
+        let (mut end, before) = (self.all.len(), self.before);
+        self.all.resize(end + other.all.len(), (0, 0.0));
+        for (j, &(site, rise)) in other.all.iter().enumerate().rev() {
+            let site = site + sites;
+            let k = self.all[..end].partition_point(|bend| bend.0 <= site);
+            self.all.copy_within(k..end, k + j + 1);
+            self.all[k + j] = (site, rise);
+            end = k;
+            if k <= before {
+                (self.before, self.sum) = (self.before + 1, self.sum + rise);
+            }
         }
-        if sum >= half - near {
-            return (bend.0, bends.get(k + 1).map_or(bend.0, |next| next.0));
-        }
+        self.rises += other.rises;
     }
-    (else_at, else_at)
+
+    /// Between which sites the function is least; `else_at` where it has no bends.
+    fn flat_part(&mut self, else_at: i32) -> (i32, i32) {
+        let half = self.rises / 2.0;
+        let near = 1e-9 * half;
+        while self.before > 0 && self.sum >= half - near {
+            self.before -= 1;
+            self.sum -= self.all[self.before].1;
+        }
+        while let Some(&(site, rise)) = self.all.get(self.before) {
+            let sum = self.sum + rise;
+            if sum > half + near {
+                return (site, site);
+            }
+            if sum >= half - near {
+                return (site, self.all.get(self.before + 1).map_or(site, |next| next.0));
+            }
+            (self.before, self.sum) = (self.before + 1, sum);
+        }
+        (else_at, else_at)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn bends(all: &[(i32, f64)]) -> Bends {
+        let rises = all.iter().map(|bend| bend.1).sum();
+        Bends { all: all.to_vec(), rises, ..Bends::default() }
+    }
+
     #[test]
     fn the_flat_part_of_a_convex_function() {
         // |x − 3| + |x − 5|, and with a third |x − 9|.
-        let two = [(3, 2.0), (5, 2.0)];
-        assert_eq!(flat_part(&two, 4.0, 0), (3, 5));
-        assert_eq!(flat_part(&[two[0], two[1], (9, 2.0)], 6.0, 0), (5, 5));
-        assert_eq!(flat_part(&[], 0.0, 7), (7, 7));
+        let mut two = bends(&[(3, 2.0), (5, 2.0)]);
+        assert_eq!(two.flat_part(0), (3, 5));
+        two.add(&bends(&[(9, 2.0)]), 0);
+        assert_eq!(two.flat_part(0), (5, 5));
+        // With two more of them at 2, and one at 1.
+        two.add(&bends(&[(3, 2.0), (4, 4.0)]), -2);
+        assert_eq!(two.all, [(1, 2.0), (2, 4.0), (3, 2.0), (5, 2.0), (9, 2.0)]);
+        assert_eq!(two.flat_part(0), (2, 3));
+        assert_eq!(bends(&[]).flat_part(7), (7, 7));
     }
 
     #[test]
     fn a_joined_clump_is_where_both_cost_least() {
         // |x − 4| for a cell of 3 sites and 2·|x − 5| for its neighbour at the right, each sum by
         // the left edge of the first: 3 |·| slopes at 4 and 2.
-        let clump = |first, sites, bends: &[(i32, f64)], at| Clump {
-            first,
-            sites,
-            bends: bends.to_vec(),
-            rises: bends.iter().map(|bend| bend.1).sum(),
-            at,
-        };
+        let clump =
+            |first, sites, all: &[(i32, f64)], at| Clump { first, sites, bends: bends(all), at };
         let (a, b) = (clump(0, 3, &[(4, 2.0)], 4), clump(1, 2, &[(5, 4.0)], 5));
         let joined = a.joined(b, &mut Vec::new());
         assert_eq!((joined.first, joined.sites, joined.at), (0, 5, 2));
-        assert_eq!(joined.bends, [(2, 4.0), (4, 2.0)]);
+        assert_eq!(joined.bends.all, [(2, 4.0), (4, 2.0)]);
     }
 }

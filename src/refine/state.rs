@@ -109,6 +109,7 @@ pub(super) struct State {
 }
 
 impl State {
+    #[inline]
     pub(super) fn pose(&self, cell: u32, spot: Spot) -> Pose {
         let of = &self.cells[cell as usize];
         let row = &self.rows[spot.row as usize];

@@ -50,6 +50,7 @@ pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &m
         cell,
         spot: of.spot,
         now: search.nets.length_at(&pose),
+        least: search.nets.length_along(0, x, pose.mirrored),
         most_gain: 0.0,
         segments: &[],
         x,
@@ -86,8 +87,9 @@ struct Seeker<'a> {
     most_gain: f64,
     /// The free runs of that row.
     segments: &'a [Run],
-    /// The x of its centre at which its nets are shortest.
+    /// The x of its centre at which its nets are shortest, and their length along x there.
     x: f64,
+    least: f64,
     /// The sites that it and the gaps beside it take.
     home: Span,
     single: bool,
@@ -104,11 +106,15 @@ impl Seeker<'_> {
         if state.bands(self.cell, row as u32).is_none() {
             return;
         }
-        let want = state.site_at(self.cell, row, self.x);
-        let sites = state.cells[self.cell as usize].sites;
-        let pose = state.pose(self.cell, self.at(row, want));
-        self.segments = state.sites.segments(state.cells[self.cell as usize].access, row);
+        let pose = state.pose(self.cell, self.at(row, 0));
         self.most_gain = self.now - self.search.nets.length_along(1, pose.y, pose.flipped);
+        if self.most_gain - self.least <= self.gain {
+            return;
+        }
+        let want = state.site_at(self.cell, row, self.x);
+        let of = &state.cells[self.cell as usize];
+        let sites = of.sites;
+        self.segments = state.sites.segments(of.access, row);
         if !self.can_gain(row, want) {
             return;
         }
