@@ -200,7 +200,7 @@ impl Bends {
         self.rises += other.rises;
     }
 
-    /// Between which sites the function is least; `else_at` where it has no bends.
+    /// Returns the sites between which the function is least; `else_at` if it has no bends.
     fn flat_part(&mut self, else_at: i32) -> (i32, i32) {
         let half = self.rises / 2.0;
         let near = 1e-9 * half;

@@ -768,8 +768,8 @@ impl CellNets {
     }
 }
 
-/// Between which values a convex function is least whose slope rises by the second number at the
-/// first one, from minus half of their sum.
+/// Returns the interval on which a piecewise-linear convex function is least, given its breakpoints
+/// (position, slope increase). Its first slope is minus half of the sum of all increases.
 pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
     ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let half: f64 = ends.iter().map(|end| end.1).sum::<f64>() / 2.0;
@@ -954,6 +954,60 @@ mod tests {
                 assert!((before - after - gain).abs() < 1e-9 * before);
             }
         }
+    }
+
+    #[test]
+    fn bounds_hold_after_every_move() {
+        let mut rng = Pcg64Mcg::seed_from_u64(9);
+        let design = design(&mut rng);
+        let nets = design.nets.as_ref().unwrap();
+        let cell_of: Vec<Option<u32>> =
+            (0..CELLS + 4).map(|k| (k < CELLS).then_some(k as u32)).collect();
+        let mut wires = Wires::new(&design, nets, &cell_of, CELLS);
+        let mut of_cell = CellNets::default();
+        let (mut tight, mut unpulled) = (0, 0);
+        for round in 0..300 {
+            for cell in 0..CELLS as u32 {
+                let now = wires.pose(cell);
+                let to = Pose { mirrored: now.mirrored, ..any_pose(&mut rng) };
+                let gain = wires.length_of(cell) - wires.length_at(cell, &to);
+                assert_eq!(wires.gain_of(cell, &to), gain);
+                let most = wires.most_gain(cell, &to);
+                assert!(most >= gain - 1e-9, "{most} below {gain}");
+                tight += usize::from(most < 0.0);
+                let beside = Pose { x: to.x, ..now };
+                let along_x = wires.length_of(cell) - wires.length_at(cell, &beside);
+                assert_eq!(wires.gain_along_x(cell, to.x), along_x);
+                if !wires.is_pulled(cell) {
+                    wires.leave_out(cell, &mut of_cell);
+                    let [x, y] = of_cell.best_region(&now);
+                    assert!(x.0 <= now.x && now.x <= x.1 && y.0 <= now.y && now.y <= y.1);
+                    unpulled += 1;
+                }
+                let has =
+                    |net: usize, cell: u32| nets.pins_of(net).any(|pin| nets.pin_node[pin] == cell);
+                let other = rng.random_range(0..CELLS as u32);
+                let shared = |&net: &usize| has(net, cell) && has(net, other);
+                let any = (0..nets.len()).filter(shared).any(|net| nets.weight[net] > 0.0);
+                assert!(other == cell || wires.share_a_net(cell, other) == any);
+            }
+            // One by one, and several at once; cells stay where they are best now and then.
+            let cell = rng.random_range(0..CELLS as u32 - 1);
+            let mut pose = any_pose(&mut rng);
+            if round % 3 == 0 {
+                wires.leave_out(cell, &mut of_cell);
+                let [x, y] = of_cell.best_region(&pose);
+                (pose.x, pose.y) = (pose.x.max(x.0).min(x.1), pose.y.max(y.0).min(y.1));
+            }
+            match round % 2 {
+                0 => wires.apply(&Moved { cell, pose }),
+                _ => wires.apply_all(&[
+                    Moved { cell, pose },
+                    Moved { cell: cell + 1, pose: any_pose(&mut rng) },
+                ]),
+            }
+        }
+        assert!(tight > 100 && unpulled > 10, "{tight} {unpulled}");
     }
 
     #[test]
