@@ -76,7 +76,9 @@ pub(super) fn propose(
         best: f64::INFINITY,
         found: None,
     };
-    orders.measure(|k, set| row.left(sites[set]) + state.cells[cells[k] as usize].centre);
+    let edges = sites.map(|site| row.left(site));
+    let centre = |k: usize| state.cells[cells.get(k).map_or(0, |cell| *cell as usize)].centre;
+    orders.measure(&edges, std::array::from_fn(centre));
     let now: f64 = (0..count).map(|k| orders.lengths[k][(1 << k) - 1]).sum();
     let centres: [f64; WINDOW] = std::array::from_fn(|k| orders.x[k][(1 << k) - 1]);
     orders.best = now + orders.nets.shared_length(&centres) - state.least_gain;
@@ -111,14 +113,12 @@ struct Orders<'a> {
 }
 
 impl Orders<'_> {
-    /// Measures all places of the cells, whose centres `centre` gives by cell and set.
-    fn measure(&mut self, centre: impl Fn(usize, usize) -> f64) {
+    /// Measures all places of the cells: `edges` gives the left edge by set, `centres` how far each
+    /// cell's centre is from there.
+    fn measure(&mut self, edges: &[f64; SETS], centres: [f64; WINDOW]) {
         let (count, everything) = (self.count, (1 << self.count) - 1);
-        let sets = |k: usize| (0..1 << count).filter(move |set| set >> k & 1 == 0);
-        for k in 0..count {
-            // Sets with the cell itself stand for none; their numbers are not used.
-            self.x[k] = std::array::from_fn(|set| centre(k, set & everything & !(1 << k)));
-        }
+        // The entries for sets that have the cell itself are not used.
+        self.x = centres.map(|centre| edges.map(|edge| edge + centre));
         for &(k, net) in &self.nets.of_one {
             let (x, lengths) = (&self.x[k], &mut self.lengths[k]);
             if !net.is_flat(x[0], x[everything & !(1 << k)]) {
@@ -127,12 +127,16 @@ impl Orders<'_> {
                 }
             }
         }
-        let length = |k: usize, set: usize| self.lengths[k][set];
-        let shortest = |k| sets(k).map(|set| length(k, set)).fold(f64::INFINITY, f64::min);
+        let sets = |k: usize| (0..1 << count).filter(move |set| set >> k & 1 == 0);
+        let shortest = |(k, lengths): (usize, &[f64; SETS])| {
+            sets(k).map(|set| lengths[set]).fold(f64::INFINITY, f64::min)
+        };
+        let mut of_cells = self.lengths.iter().enumerate().map(shortest);
+        let shortest: [f64; WINDOW] = std::array::from_fn(|_| of_cells.next().unwrap_or(0.0));
         self.least[everything] = self.nets.least_shared_length();
         for set in (0..everything).rev() {
             let next = (!set).trailing_zeros() as usize;
-            self.least[set] = self.least[set | 1 << next] + shortest(next);
+            self.least[set] = self.least[set | 1 << next] + shortest[next];
         }
     }
 
@@ -180,7 +184,7 @@ mod tests {
                 best: f64::INFINITY,
                 found: None,
             };
-            orders.measure(|_, _| 0.0);
+            orders.measure(&[0.0; SETS], [0.0; WINDOW]);
             orders.search(0, 0, 0.0);
             // Every order: numbers of `count` digits, all of them different.
             let digits =

@@ -188,20 +188,32 @@ pub(super) struct CellNets {
 /// Working memory of [`Wires::gain`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
-    touched: Vec<(u32, u64)>,
+    touched: Touched,
     /// The nets of the cells that [`Wires::gain`] was asked about, and whether moving these would
     /// change which cells are outermost or how far out they are.
     pub(super) nets: Vec<(u32, bool)>,
 }
 
-/// Returns which of several cells [`Wires::touch`] has noted.
-fn index_of(noted: u64) -> usize {
-    (noted >> 32) as usize
+/// The nets of several cells: pins by net, and of one net in order of the cells.
+#[derive(Clone, Debug, Default)]
+struct Touched {
+    /// By pin its net, and its index in `pins`, in one number that is sorted by.
+    order: Vec<u64>,
+    /// By pin which of the cells it belongs to, and which of [`Wires::pins`] it is.
+    pins: Vec<(u32, u32)>,
 }
 
-/// Returns which pin [`Wires::touch`] has noted.
-fn pin_of(noted: u64) -> usize {
-    noted as u32 as usize
+impl Touched {
+    /// Returns each net with its cells and pins.
+    fn nets(&self) -> impl Iterator<Item = (usize, impl Iterator<Item = (usize, usize)> + Clone)> {
+        self.order.chunk_by(|a, b| a >> 32 == b >> 32).map(|of_net| {
+            let pin = |of: &u64| {
+                let (k, p) = self.pins[*of as u32 as usize];
+                (k as usize, p as usize)
+            };
+            ((of_net[0] >> 32) as usize, of_net.iter().map(pin))
+        })
+    }
 }
 
 /// Nets that one thread makes of the design's.
@@ -544,30 +556,25 @@ impl Wires {
     /// lengthen them. No cell is moved twice.
     pub(super) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> f64 {
         let Scratch { touched, nets } = scratch;
-        touched.clear();
         nets.clear();
-        for (k, step) in moves.iter().enumerate() {
-            self.touch(step.cell, k, touched);
-        }
-        touched.sort_unstable();
+        self.touch(moves.iter().map(|step| step.cell), touched);
         let mut gain = 0.0;
-        for of_net in touched.chunk_by(|a, b| a.0 == b.0) {
-            let net = of_net[0].0 as usize;
+        for (net, pins) in touched.nets() {
             let extremes = &self.extremes[net];
-            let mut sides = match of_net {
-                [(_, of)] => without(extremes, moves[index_of(*of)].cell),
+            let mut rest = pins.clone();
+            let mut sides = match (rest.next(), rest.next()) {
+                (Some((k, _)), None) => without(extremes, moves[k].cell),
                 _ => {
-                    let is_moved =
-                        |cell| of_net.iter().any(|of| moves[index_of(of.1)].cell == cell);
-                    let [[a, b], [c, d]] =
-                        [0, 1].map(|axis| self.without_these(net, axis, is_moved));
+                    let is_moved = |cell| pins.clone().any(|(k, _)| moves[k].cell == cell);
+                    let along = |axis| self.without_these(net, axis, is_moved);
+                    let [[a, b], [c, d]] = [0, 1].map(along);
                     [a, b, c, d]
                 }
             };
             let mut changes = false;
-            for &(_, of) in of_net {
-                let step = &moves[index_of(of)];
-                let of_cell = self.pins[pin_of(of)].on_die(&step.pose);
+            for (k, p) in pins {
+                let step = &moves[k];
+                let of_cell = self.pins[p].on_die(&step.pose);
                 let mut axes = extremes.iter().zip(by_axis(of_cell));
                 changes |= axes.any(|(axis, sides)| axis.names(step.cell) || axis.reaches(sides));
                 sides = larger(sides, of_cell);
@@ -578,11 +585,18 @@ impl Wires {
         gain
     }
 
-    /// Adds the nets of a cell, the `k`-th one, and its pins.
-    fn touch(&self, cell: u32, k: usize, touched: &mut Vec<(u32, u64)>) {
-        let range = self.pin_start[cell as usize]..self.pin_start[cell as usize + 1];
-        let of = |p: u32| (self.pins[p as usize].net, (k as u64) << 32 | u64::from(p));
-        touched.extend(range.map(of));
+    /// Fills `touched` with the nets of cells.
+    fn touch(&self, cells: impl Iterator<Item = u32>, touched: &mut Touched) {
+        let Touched { order, pins } = touched;
+        order.clear();
+        pins.clear();
+        for (k, cell) in (0..).zip(cells) {
+            for p in self.pin_start[cell as usize]..self.pin_start[cell as usize + 1] {
+                order.push(u64::from(self.pins[p as usize].net) << 32 | pins.len() as u64);
+                pins.push((k, p));
+            }
+        }
+        order.sort_unstable();
     }
 
     /// The sides along an axis of the cells of `net` that are not `left_out`, and of its fixed pins.
@@ -790,7 +804,7 @@ pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
 /// the cells are moved along it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WindowNets {
-    touched: Vec<(u32, u64)>,
+    touched: Touched,
     /// The nets of one of the cells, with that cell as it lies.
     pub(super) of_one: Vec<(usize, Reach)>,
     /// Of every other net its right and its negative left side without the cells, its weight, and
@@ -804,29 +818,23 @@ impl Wires {
     /// Fills `nets` with the nets of `cells`.
     pub(super) fn leave_out_together(&self, cells: &[u32], nets: &mut WindowNets) {
         let WindowNets { touched, of_one, shared, pins } = nets;
-        touched.clear();
         of_one.clear();
         shared.clear();
         pins.clear();
-        for (k, &cell) in cells.iter().enumerate() {
-            self.touch(cell, k, touched);
-        }
-        touched.sort_unstable();
-        for of_net in touched.chunk_by(|a, b| a.0 == b.0) {
-            let net = of_net[0].0 as usize;
-            if let &[(_, of)] = of_net {
-                let (k, pin) = (index_of(of), &self.pins[pin_of(of)]);
+        self.touch(cells.iter().copied(), touched);
+        for (net, of_net) in touched.nets() {
+            let mut rest = of_net.clone();
+            if let (Some((k, p)), None) = (rest.next(), rest.next()) {
                 let mirrored = self.poses[cells[k] as usize].mirrored;
-                of_one.push((k, self.reach(cells[k], pin, 0).turned(mirrored)));
+                of_one.push((k, self.reach(cells[k], &self.pins[p], 0).turned(mirrored)));
                 continue;
             }
-            for &(_, of) in of_net {
-                let (k, pin) = (index_of(of), &self.pins[pin_of(of)]);
+            for (k, p) in of_net.clone() {
                 let pose = &self.poses[cells[k] as usize];
-                let sides = pin.turned(pose.mirrored, pose.flipped);
+                let sides = self.pins[p].turned(pose.mirrored, pose.flipped);
                 pins.push((k, [sides[0], sides[1]]));
             }
-            let is_one = |cell| of_net.iter().any(|of| cells[index_of(of.1)] == cell);
+            let is_one = |cell| of_net.clone().any(|(k, _)| cells[k] == cell);
             let others = self.without_these(net, 0, is_one);
             shared.push((others, self.extremes[net][0].weight, pins.len()));
         }
