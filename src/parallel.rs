@@ -13,7 +13,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 thread_local! {
     /// Whether this thread does all work itself ([`alone`]).
@@ -136,16 +136,26 @@ pub(crate) fn concat<T: Copy + Send + Sync>(lists: &[Vec<T>]) -> Vec<T> {
     all
 }
 
-/// From one call of the watch of [`watched`] to the next, at most.
+/// From one call of the watch of [`watched`] to the next.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
+/// Reports that reach it at once.
+const FIRST_REPORTS: usize = 32;
+
+fn flow(stops: &AtomicBool) -> ControlFlow<()> {
+    match stops.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
 
 /// Runs `work` on a thread of the pool, where its parallel parts begin without a hand-over from
 /// this thread. `work` gets a function to report progress with, and a flag that says whether it is
 /// to stop before the next report.
 ///
-/// On this thread `watch` is called with each report, which waits for its answer, and some times a
-/// second in between with the last one, at first `first`. Once it breaks, reports return `Break`.
-/// Within the pool `work` runs on this thread, and `watch` is called with reports alone.
+/// On this thread `watch` is called with the first reports, and then with one in 50 ms, because on a
+/// busy machine it can take that long until a thread wakes. If there are no new reports it is called
+/// with the last one, at first with `first`. Once it breaks, reports return `Break`. Within the pool
+/// `work` runs on this thread, and `watch` is called with each report.
 pub(crate) fn watched<P: Send, R: Send>(
     first: P,
     watch: &mut dyn FnMut(&P) -> ControlFlow<()>,
@@ -161,10 +171,18 @@ pub(crate) fn watched<P: Send, R: Send>(
     let of_work = &mut result;
     rayon::in_place_scope(move |scope| {
         scope.spawn(move |_| {
-            // The other ends of the channels are gone if `watch` panics.
-            let mut report = |progress| match report.send(progress) {
-                Ok(()) => answers.recv().unwrap_or(ControlFlow::Break(())),
-                Err(_) => ControlFlow::Break(()),
+            let (mut count, mut before) = (0, Instant::now());
+            let mut report = |progress| {
+                count += 1;
+                if count > FIRST_REPORTS && before.elapsed() < WATCH_EVERY {
+                    return flow(stops);
+                }
+                before = Instant::now();
+                // The other ends of the channels are gone if `watch` panics.
+                match report.send(progress) {
+                    Ok(()) => answers.recv().unwrap_or(ControlFlow::Break(())),
+                    Err(_) => ControlFlow::Break(()),
+                }
             };
             *of_work = Some(work(&mut report, stops));
         });
@@ -180,11 +198,7 @@ pub(crate) fn watched<P: Send, R: Send>(
             if !stops.load(Ordering::Relaxed) && watch(&last).is_break() {
                 stops.store(true, Ordering::Relaxed);
             }
-            let flow = match stops.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            };
-            if is_new && answer.send(flow).is_err() {
+            if is_new && answer.send(flow(stops)).is_err() {
                 return;
             }
         }
@@ -464,6 +478,16 @@ mod tests {
             report(2)
         });
         assert!(flow.is_break() && !seen.contains(&2));
+        // Many reports do not wait for the watch.
+        let mut calls = 0;
+        let mut count = |_: &u32| {
+            calls += 1;
+            ControlFlow::Continue(())
+        };
+        let begun = Instant::now();
+        assert!(watched(0, &mut count, |report, _| (0..100_000).all(|k| report(k).is_continue())));
+        let most = FIRST_REPORTS + begun.elapsed().div_duration_f64(WATCH_EVERY) as usize * 2 + 2;
+        assert!((FIRST_REPORTS..=most).contains(&calls), "{calls} calls");
         let panics = || watched(0, &mut |_: &u32| panic!("watch"), |report, _| report(1));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
     }

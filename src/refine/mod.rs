@@ -251,8 +251,8 @@ pub enum RefineError {
 /// Shortens the wires of the design's placement, which must be legal, on all threads of the current
 /// rayon pool. The same result for any number of threads.
 ///
-/// `watch` is called some hundred to some thousand times in all and, unless this is called on a
-/// thread of a pool, some times a second; when it breaks, the placement so far is the result.
+/// `watch` is called several times a second, also while a step is under way; on a thread of a pool,
+/// some hundred to some thousand times in all. When it breaks, the placement so far is the result.
 ///
 /// # Errors
 /// When the design's columns do not fit together, it has no nets or no rows, a number is not
