@@ -9,9 +9,11 @@ use rayon::prelude::*;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 thread_local! {
     /// Whether this thread does all work itself ([`alone`]).
@@ -117,9 +119,96 @@ pub(crate) fn first<R: Send>(count: usize, of: impl Fn(usize) -> Option<R> + Syn
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns the elements of all lists, one list after the other.
+pub(crate) fn concat<T: Copy + Send + Sync>(lists: &[Vec<T>]) -> Vec<T> {
+    let ends = lists.iter().scan(0, |end, list| {
+        *end += list.len();
+        Some(*end)
+    });
+    let count = lists.iter().map(Vec::len).sum();
+    let mut all = Vec::with_capacity(count);
+    let mut parts = cut(&mut all.spare_capacity_mut()[..count], ends);
+    for_each((each_mut(&mut parts), chunks(lists, 1)), |_, (part, list)| {
+        part.write_copy_of_slice(&list[0]);
+    });
+    // SAFETY: the parts are all of the first `count` places, and each was written to.
+    unsafe { all.set_len(count) };
+    all
+}
+
+/// From one call of the watch of [`watched`] to the next.
+const WATCH_EVERY: Duration = Duration::from_millis(50);
+/// Reports that reach it at once.
+const FIRST_REPORTS: usize = 32;
+
+fn flow(stops: &AtomicBool) -> ControlFlow<()> {
+    match stops.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}
+
+/// Runs `work` on a thread of the pool, where its parallel parts begin without a hand-over from
+/// this thread. `work` gets a function to report progress with, and a flag that says whether it is
+/// to stop before the next report.
+///
+/// On this thread `watch` is called with the first reports, and then with one in 50 ms, because on a
+/// busy machine it can take that long until a thread wakes. If there are no new reports it is called
+/// with the last one, at first with `first`. Once it breaks, reports return `Break`. Within the pool
+/// `work` runs on this thread, and `watch` is called with each report.
+pub(crate) fn watched<P: Send, R: Send>(
+    first: P,
+    watch: &mut dyn FnMut(&P) -> ControlFlow<()>,
+    work: impl FnOnce(&mut dyn FnMut(P) -> ControlFlow<()>, &AtomicBool) -> R + Send,
+) -> R {
+    let stops = &AtomicBool::new(false);
+    if ALONE.get() || rayon::current_thread_index().is_some() {
+        return work(&mut |progress| watch(&progress), stops);
+    }
+    let (report, reports) = mpsc::channel();
+    let (answer, answers) = mpsc::channel();
+    let (mut result, mut last) = (None, first);
+    let of_work = &mut result;
+    rayon::in_place_scope(move |scope| {
+        scope.spawn(move |_| {
+            let (mut count, mut before) = (0, Instant::now());
+            let mut report = |progress| {
+                count += 1;
+                if count > FIRST_REPORTS && before.elapsed() < WATCH_EVERY {
+                    return flow(stops);
+                }
+                before = Instant::now();
+                // The other ends of the channels are gone if `watch` panics.
+                match report.send(progress) {
+                    Ok(()) => answers.recv().unwrap_or(ControlFlow::Break(())),
+                    Err(_) => ControlFlow::Break(()),
+                }
+            };
+            *of_work = Some(work(&mut report, stops));
+        });
+        loop {
+            let is_new = match reports.recv_timeout(WATCH_EVERY) {
+                Ok(progress) => {
+                    last = progress;
+                    true
+                }
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if !stops.load(Ordering::Relaxed) && watch(&last).is_break() {
+                stops.store(true, Ordering::Relaxed);
+            }
+            if is_new && answer.send(flow(stops)).is_err() {
+                return;
+            }
+        }
+    });
+    result.expect("a panic of the work has reached the caller")
+}
+
 /// Returns how many of `count` elements a task takes: eight tasks a thread, so that all end at
 /// about the same time, and no more than a thousand elements.
-fn at_once(count: usize) -> usize {
+pub(crate) fn at_once(count: usize) -> usize {
     (count / (8 * threads())).clamp(1, 1024)
 }
 
@@ -348,6 +437,59 @@ mod tests {
         assert_eq!(first(100_000, of), Some(999));
         assert_eq!(first(999, of), None);
         assert_eq!(first(0, of), None);
+    }
+
+    #[test]
+    fn lists_are_concatenated_in_order() {
+        let lists: Vec<Vec<usize>> =
+            (0..300).map(|k| (0..k % 7).map(|i| 10 * k + i).collect()).collect();
+        assert_eq!(concat(&lists), lists.concat());
+        assert_eq!(concat::<u8>(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn a_watch_is_called_between_reports_and_stops_the_work() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        // In the pool: reports alone, on the same thread.
+        let mut seen = Vec::new();
+        let flow = pool.install(|| {
+            let mut watch = |progress: &u32| {
+                seen.push(*progress);
+                ControlFlow::Continue(())
+            };
+            watched(0, &mut watch, |report, _| report(1))
+        });
+        assert_eq!((flow, seen), (ControlFlow::Continue(()), vec![1]));
+        // Outside: the work reports once, and the watch breaks while it goes on.
+        let (own, mut seen) = (std::thread::current().id(), Vec::new());
+        let mut watch = |progress: &u32| {
+            assert_eq!(std::thread::current().id(), own);
+            seen.push(*progress);
+            match seen[..] {
+                [.., 1, 1, 1] => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        };
+        let flow = watched(0, &mut watch, |report, stops| {
+            assert!(std::thread::current().id() != own && report(1).is_continue());
+            while !stops.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            report(2)
+        });
+        assert!(flow.is_break() && !seen.contains(&2));
+        // Many reports do not wait for the watch.
+        let mut calls = 0;
+        let mut count = |_: &u32| {
+            calls += 1;
+            ControlFlow::Continue(())
+        };
+        let begun = Instant::now();
+        assert!(watched(0, &mut count, |report, _| (0..100_000).all(|k| report(k).is_continue())));
+        let most = FIRST_REPORTS + begun.elapsed().div_duration_f64(WATCH_EVERY) as usize * 2 + 2;
+        assert!((FIRST_REPORTS..=most).contains(&calls), "{calls} calls");
+        let panics = || watched(0, &mut |_: &u32| panic!("watch"), |report, _| report(1));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
     }
 
     #[test]

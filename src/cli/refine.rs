@@ -139,7 +139,8 @@ struct RefineTimings {
 /// Says how far refining is.
 pub(crate) fn refining(progress: &Progress) -> String {
     let (round, step) = (progress.round + 1, in_words(progress.step));
-    format!("refining: round {round}, {step}: HPWL {:.6e}", progress.hpwl)
+    let percent = (100.0 * progress.done).floor();
+    format!("refining: round {round}, {step}, {percent} %: HPWL {:.6e}", progress.hpwl)
 }
 
 fn in_words(step: Step) -> &'static str {

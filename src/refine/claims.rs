@@ -6,14 +6,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One thing that a proposal depends on, and whether it changes it.
+/// A net, cell or gap that a proposal depends on, and whether it changes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
-    pub(super) thing: u32,
+    pub(super) resource: u32,
     pub(super) changes: bool,
 }
 
-/// By thing, the proposal with the smallest number that changes it, and that uses it.
+/// By resource, the proposal with the smallest number that changes it, and that uses it.
 pub(super) struct Claims {
     /// Turns so far: claims of earlier ones no longer count.
     turn: u32,
@@ -22,8 +22,8 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    pub(super) fn new(things: usize) -> Self {
-        let all = || (0..things).map(|_| AtomicU64::new(u64::MAX)).collect();
+    pub(super) fn new(resources: usize) -> Self {
+        let all = || (0..resources).map(|_| AtomicU64::new(u64::MAX)).collect();
         Claims { turn: 0, changed: all(), used: all() }
     }
 
@@ -41,7 +41,7 @@ impl Claims {
     pub(super) fn stake(&self, proposal: u32, claims: &[Claim]) {
         for claim in claims {
             let of = if claim.changes { &self.changed } else { &self.used };
-            of[claim.thing as usize].fetch_min(self.stamp(proposal), Ordering::Relaxed);
+            of[claim.resource as usize].fetch_min(self.stamp(proposal), Ordering::Relaxed);
         }
     }
 
@@ -50,9 +50,10 @@ impl Claims {
     pub(super) fn hold(&self, proposal: u32, claims: &[Claim]) -> bool {
         let stamp = self.stamp(proposal);
         let before =
-            |of: &[AtomicU64], thing: u32| of[thing as usize].load(Ordering::Relaxed) < stamp;
+            |of: &[AtomicU64], resource: u32| of[resource as usize].load(Ordering::Relaxed) < stamp;
         !claims.iter().any(|claim| {
-            before(&self.changed, claim.thing) || (claim.changes && before(&self.used, claim.thing))
+            before(&self.changed, claim.resource)
+                || (claim.changes && before(&self.used, claim.resource))
         })
     }
 }
@@ -63,8 +64,8 @@ mod tests {
 
     #[test]
     fn the_smaller_number_holds_its_claims() {
-        let uses = |thing| Claim { thing, changes: false };
-        let changes = |thing| Claim { thing, changes: true };
+        let uses = |resource| Claim { resource, changes: false };
+        let changes = |resource| Claim { resource, changes: true };
         let proposals =
             [vec![uses(0), changes(1)], vec![uses(0), changes(2)], vec![changes(0)], vec![uses(2)]];
         let mut claims = Claims::new(3);

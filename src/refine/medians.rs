@@ -124,13 +124,13 @@ fn sides(design: &Design, nets: &Nets, pin: usize) -> Sides {
 
 /// Moves every cell to where its nets are shortest, one after the other, again and again.
 fn sweep(wires: &mut Wires, cells: usize) {
-    let mut without = Default::default();
+    let mut nets = Default::default();
     for _ in 0..SWEEPS {
         let before = wires.hpwl();
         for cell in 0..cells as u32 {
             let mut pose = wires.pose(cell);
-            wires.leave_out(cell, &mut without);
-            let [x, y] = without.best_region(&pose);
+            wires.leave_out(cell, &mut nets);
+            let [x, y] = nets.best_region(&pose);
             (pose.x, pose.y) = (pose.x.max(x.0).min(x.1), pose.y.max(y.0).min(y.1));
             wires.apply(&Moved { cell, pose });
         }

@@ -78,6 +78,7 @@ use claims::Claims;
 pub use medians::to_medians;
 use state::{Change, State, Trial};
 use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Cells that look for a better place in the same placement, at least: more find what others take,
 /// fewer keep fewer threads busy.
@@ -93,13 +94,6 @@ const FEW: usize = 8;
 /// all over the die and seldom want the same. Measured against neighbours at once: 0.3 to 0.6 %
 /// shorter after the first round.
 const APART: usize = 31;
-
-/// Tasks that one thread takes at a time, of so many.
-fn part(tasks: usize) -> usize {
-    const PARTS: usize = 256;
-    const FEWEST: usize = 2;
-    tasks.div_ceil(PARTS).max(FEWEST)
-}
 
 /// How to refine: the default, and what is to differ from it.
 #[derive(Clone, Copy, Debug)]
@@ -198,6 +192,8 @@ pub struct Progress {
     pub round: usize,
     /// The step at work.
     pub step: Step,
+    /// The share of the step that is done, from 0 to 1.
+    pub done: f64,
     /// Weighted HPWL now, layout units.
     pub hpwl: f64,
 }
@@ -255,8 +251,8 @@ pub enum RefineError {
 /// Shortens the wires of the design's placement, which must be legal, on all threads of the current
 /// rayon pool. The same result for any number of threads.
 ///
-/// `watch` is called some hundred to some thousand times in all; when it breaks, the placement so
-/// far is the result.
+/// `watch` is called several times a second, also while a step is under way; on a thread of a pool,
+/// some hundred to some thousand times in all. When it breaks, the placement so far is the result.
 ///
 /// # Errors
 /// When the design's columns do not fit together, it has no nets or no rows, a number is not
@@ -283,21 +279,27 @@ pub fn refine(
         stayed: setup::with_area(design).count(),
         interrupted: false,
     };
-    let mut still = setup::without_nets(design);
-    for lattice in 0..Sites::new(&still)?.lattices().len() {
-        let state = setup::state(&still, nets, lattice, legality.orientations_assigned, options)?;
-        refined.stayed -= state.cells.len();
-        if state.cells.is_empty() || refined.interrupted {
-            continue;
+    let first = Progress { round: 0, step: Step::Swap, done: 0.0, hpwl };
+    parallel::watched(first, watch, |report, stops| {
+        let mut still = setup::without_nets(design);
+        let sites = Sites::new(&still)?;
+        for lattice in 0..sites.lattices().len() {
+            let turned = legality.orientations_assigned;
+            let state = setup::state(&still, nets, &sites, lattice, turned, options)?;
+            refined.stayed -= state.cells.len();
+            if state.cells.is_empty() || refined.interrupted {
+                continue;
+            }
+            let claims = Claims::new(state.resources());
+            let trials = PerThread::new(rayon::current_num_threads(), Trial::default);
+            let mut work = Work { state, trials, claims, refined: &mut refined, report, stops };
+            work.rounds(options);
+            let state = work.state;
+            refined.moved += setup::write_back(&state, &mut still.placement);
         }
-        let (trial, claims) = (Trial::default(), Claims::new(state.things()));
-        let mut work = Work { state, trial, claims, refined: &mut refined, watch };
-        work.rounds(options);
-        let state = work.state;
-        refined.moved += setup::write_back(&state, &mut still.placement);
-    }
-    refined.placement = still.placement;
-    Ok(refined)
+        refined.placement = still.placement;
+        Ok(refined)
+    })
 }
 
 fn check_numbers(nets: &Nets) -> Result<(), RefineError> {
@@ -320,10 +322,12 @@ fn check_numbers(nets: &Nets) -> Result<(), RefineError> {
 /// The cells of one lattice, and what has come of them.
 struct Work<'a> {
     state: State,
-    trial: Trial,
+    trials: PerThread<Trial>,
     claims: Claims,
     refined: &'a mut Refined,
-    watch: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    report: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+    /// Whether the work is to end without another report.
+    stops: &'a AtomicBool,
 }
 
 impl Work<'_> {
@@ -347,31 +351,39 @@ impl Work<'_> {
     fn step(&mut self, round: usize, step: Step) -> ControlFlow<()> {
         let cells = self.state.cells.len();
         let at_once = CELLS_AT_ONCE.max(cells / PARTS_OF_ALL);
-        let tasks = |count, apart, at_once| Tasks { round, step, count, apart, at_once };
+        let tasks = |count, apart, at_once, before| {
+            let passes = if matches!(step, Step::Reorder | Step::Shift) { 2.0 } else { 1.0 };
+            Tasks { round, step, count, apart, at_once, done: (before, 1.0 / passes) }
+        };
         match step {
             Step::Swap => {
-                let tasks = tasks(cells, APART, at_once);
-                self.make(tasks, |state, cell, search, changes| {
+                let tasks = tasks(cells, APART, at_once, 0.0);
+                self.propose_and_commit(tasks, |state, cell, search, changes| {
                     swap::propose(state, cell as u32, search, changes);
                 })
             }
             // Every second round begins its windows one cell further on.
-            Step::Reorder => (round % 2..reorder::WINDOW).step_by(2).try_for_each(|offset| {
-                let windows = reorder::windows(&self.state, offset);
-                self.make(tasks(windows.len(), 1, at_once), |state, k, nets, changes| {
-                    reorder::propose(state, windows[k], nets, changes);
+            Step::Reorder => [(round % 2, 0.0), (round % 2 + 2, 0.5)].into_iter().try_for_each(
+                |(offset, done)| {
+                    let windows = reorder::windows(&self.state, offset);
+                    let tasks = tasks(windows.len(), 1, at_once, done);
+                    self.propose_and_commit(tasks, |state, k, nets, changes| {
+                        reorder::propose(state, windows[k], nets, changes);
+                    })
+                },
+            ),
+            Step::Shift => {
+                [(0, 0.0), (shift::RUN / 2, 0.5)].into_iter().try_for_each(|(offset, done)| {
+                    let stretches = shift::stretches(&self.state, offset);
+                    let tasks = tasks(stretches.len(), APART, at_once / CELLS_TO_A_STRETCH, done);
+                    self.propose_and_commit(tasks, |state, k, shifts, changes| {
+                        shift::propose(state, stretches[k], shifts, changes);
+                    })
                 })
-            }),
-            Step::Shift => [0, shift::RUN / 2].into_iter().try_for_each(|offset| {
-                let stretches = shift::stretches(&self.state, offset);
-                let tasks = tasks(stretches.len(), APART, at_once / CELLS_TO_A_STRETCH);
-                self.make(tasks, |state, k, shifts, changes| {
-                    shift::propose(state, stretches[k], shifts, changes);
-                })
-            }),
+            }
             Step::Mirror => {
-                let tasks = tasks(cells, 1, 4 * at_once);
-                self.make(tasks, |state, cell, (): &mut (), changes| {
+                let tasks = tasks(cells, 1, 4 * at_once, 0.0);
+                self.propose_and_commit(tasks, |state, cell, (): &mut (), changes| {
                     mirror::propose(state, cell as u32, changes);
                 })
             }
@@ -380,31 +392,36 @@ impl Work<'_> {
 
     /// Has `propose` look at some of the tasks in the same placement, on all threads, and then
     /// makes what it proposes; and so on for all tasks.
-    fn make<W: Default + Send>(
+    fn propose_and_commit<W: Default + Send>(
         &mut self,
         tasks: Tasks,
         propose: impl Fn(&State, usize, &mut W, &mut Vec<Change>) + Sync,
     ) -> ControlFlow<()> {
-        let Tasks { round, step, count, apart, at_once } = tasks;
-        let order: Vec<usize> = (0..apart).flat_map(|k| (k..count).step_by(apart)).collect();
+        let Tasks { round, step, count, at_once, done: (before, share), .. } = tasks;
         let memory = PerThread::new(rayon::current_num_threads(), W::default);
-        for tasks in order.chunks(at_once) {
-            let state = &self.state;
-            let propose_some = |work: &mut W, tasks: &[usize]| {
+        for first in (0..count).step_by(at_once) {
+            let (state, stops) = (&self.state, self.stops);
+            let end = count.min(first + at_once);
+            let propose_some = |work: &mut W, places: Range<usize>| {
                 let mut found = Lists::new();
-                for &task in tasks {
-                    propose(state, task, work, &mut found.values);
+                for place in places.filter(|_| !stops.load(Ordering::Relaxed)) {
+                    propose(state, tasks.nth(first + place), work, &mut found.values);
                     found.end();
                 }
                 found
             };
-            let found = parallel::map_blocks(tasks.len(), part(tasks.len()), |range| {
-                memory.with(|work| propose_some(work, &tasks[range]))
+            let part = parallel::at_once(end - first);
+            let found = parallel::map_blocks(end - first, part, |range| {
+                memory.with(|work| propose_some(work, range))
             });
-            let gain = self.make_found(&found);
+            if stops.load(Ordering::Relaxed) {
+                return ControlFlow::Break(());
+            }
+            let gain = self.commit_independent(&found);
             self.refined.hpwl_after -= gain;
             self.refined.shortened[step as usize] += gain;
-            (self.watch)(&Progress { round, step, hpwl: self.refined.hpwl_after })?;
+            let (done, hpwl) = (end as f64 / count as f64, self.refined.hpwl_after);
+            (self.report)(Progress { round, step, done: before + share * done, hpwl })?;
         }
         ControlFlow::Continue(())
     }
@@ -413,15 +430,15 @@ impl Work<'_> {
     /// Returns by how much they do together.
     ///
     /// In turns: of those that are left, every one is made that none before it is in the way of.
-    fn make_found(&mut self, found: &[Lists<Change>]) -> f64 {
+    fn commit_independent(&mut self, found: &[Lists<Change>]) -> f64 {
         let proposals = found.iter().flat_map(Lists::iter);
         let mut waiting: Vec<&[Change]> = proposals.filter(|all| !all.is_empty()).collect();
-        let trials = PerThread::new(rayon::current_num_threads(), Trial::default);
+        let trials = &self.trials;
         let mut gain = 0.0;
         while waiting.len() >= FEW && self.state.density.is_none() {
             self.claims.begin();
             let (state, claims) = (&self.state, &self.claims);
-            let part = part(waiting.len());
+            let part = parallel::at_once(waiting.len());
             let judge = |trial: &mut Trial, range: Range<usize>| {
                 let (mut claimed, mut gains) = (Lists::new(), Vec::new());
                 for changes in &waiting[range.clone()] {
@@ -456,7 +473,7 @@ impl Work<'_> {
             waiting = left;
         }
         for changes in waiting {
-            gain += self.state.apply(changes, &mut self.trial);
+            gain += trials.with(|trial| self.state.apply(changes, trial));
         }
         gain
     }
@@ -472,6 +489,22 @@ struct Tasks {
     apart: usize,
     /// As many are looked at in the same placement.
     at_once: usize,
+    /// The share of the step that is done before, and the share that they are.
+    done: (f64, f64),
+}
+
+impl Tasks {
+    /// Returns the task at a place in their order: those `apart` from one another from the first
+    /// one on, then those from the second one on, and so on.
+    fn nth(&self, place: usize) -> usize {
+        let (each, longer) = (self.count / self.apart, self.count % self.apart);
+        let of_longer = longer * (each + 1);
+        if place < of_longer {
+            return place / (each + 1) + place % (each + 1) * self.apart;
+        }
+        let place = place - of_longer;
+        longer + place / each + place % each * self.apart
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! Neighbours in a row in another order.
 
 use super::state::{Change, Spot, State};
-use super::wires::Together;
+use super::wires::WindowNets;
+use crate::parallel;
 use crate::rows::Span;
 
 /// Neighbours that are put into every order.
 pub(super) const WINDOW: usize = 4;
+/// Sets of them.
+const SETS: usize = 1 << WINDOW;
 
 /// Neighbours: cells from `first` on, [`WINDOW`] at most, of the band at the bottom of a row.
 #[derive(Clone, Copy)]
@@ -16,12 +19,13 @@ pub(super) struct Window {
 
 /// Windows that hold all neighbours of all rows, from the cell with number `offset` of each on.
 pub(super) fn windows(state: &State, offset: usize) -> Vec<Window> {
-    let of_row = |row: usize| {
+    let of_row = |k: usize| {
+        let row = state.searched.start + k;
         let cells = state.bands[state.rows[row].band as usize].cells.len();
         let first = (offset..cells).step_by(WINDOW);
-        first.map(move |first| Window { row: row as u32, first: first as u32 })
+        first.map(|first| Window { row: row as u32, first: first as u32 }).collect::<Vec<_>>()
     };
-    state.searched.clone().flat_map(of_row).collect()
+    parallel::concat(&parallel::map(state.searched.len(), of_row))
 }
 
 /// Adds to `changes` the best order of the cells of a window, if it is another than they have; the
@@ -29,7 +33,7 @@ pub(super) fn windows(state: &State, offset: usize) -> Vec<Window> {
 pub(super) fn propose(
     state: &State,
     window: Window,
-    together: &mut Together,
+    nets: &mut WindowNets,
     changes: &mut Vec<Change>,
 ) {
     let row = &state.rows[window.row as usize];
@@ -52,60 +56,147 @@ pub(super) fn propose(
         *cell = standing.cell;
     }
     let cells = &cells[..count];
-    state.wires.leave_out_together(cells, together);
-    let centre = |k: usize, site: i32| row.left(site) + state.cells[cells[k] as usize].centre;
-    // By cell.
-    let (mut sites, mut x) = ([0; WINDOW], [0.0; WINDOW]);
-    for (k, standing) in standing.iter().enumerate() {
-        x[k] = centre(k, standing.span.left);
+    state.wires.leave_out_together(cells, nets);
+    // By the set of the cells at the left of the next one, the site of that one.
+    let mut sites = [all.left; SETS];
+    for set in 1..1usize << count {
+        let (last, gap) = (set.trailing_zeros() as usize, set.count_ones() as usize);
+        let gap = standing.get(gap).map_or(0, |next| next.span.left - standing[gap - 1].span.right);
+        sites[set] = sites[set & (set - 1)] + standing[last].span.width() + gap;
     }
-    let mut best = (together.length(&x) - state.least_gain, None);
-    each_order(count, |order| {
-        let mut site = all.left;
-        for (place, &k) in order.iter().enumerate() {
-            (sites[k], x[k]) = (site, centre(k, site));
-            site += standing[k].span.width();
-            if let Some(next) = standing.get(place + 1) {
-                site += next.span.left - standing[place].span.right;
-            }
+    let everything = (1 << count) - 1;
+    let mut orders = Orders {
+        count,
+        nets,
+        x: [[0.0; SETS]; WINDOW],
+        lengths: [[0.0; SETS]; WINDOW],
+        least: [0.0; SETS],
+        order: [0; WINDOW],
+        centres: [0.0; WINDOW],
+        best: f64::INFINITY,
+        found: None,
+    };
+    let edges = sites.map(|site| row.left(site));
+    let centre = |k: usize| state.cells[cells.get(k).map_or(0, |cell| *cell as usize)].centre;
+    orders.measure(&edges, std::array::from_fn(centre));
+    let now: f64 = (0..count).map(|k| orders.lengths[k][(1 << k) - 1]).sum();
+    let centres: [f64; WINDOW] = std::array::from_fn(|k| orders.x[k][(1 << k) - 1]);
+    orders.best = now + orders.nets.shared_length(&centres) - state.least_gain;
+    orders.search(0, 0, 0.0);
+    let mut set = 0;
+    for &k in orders.found.iter().flat_map(|order| &order[..count]) {
+        let spot = state.cells[cells[k] as usize].spot;
+        if sites[set] != spot.site {
+            changes.push(Change { cell: cells[k], spot: Spot { site: sites[set], ..spot } });
         }
-        let length = together.length(&x);
-        if length < best.0 {
-            best = (length, Some(sites));
-        }
-    });
-    for (&cell, site) in cells.iter().zip(best.1.into_iter().flatten()) {
-        let spot = state.cells[cell as usize].spot;
-        if site != spot.site {
-            changes.push(Change { cell, spot: Spot { site, ..spot } });
-        }
+        set |= 1 << k;
     }
+    debug_assert!(set == 0 || set == everything);
 }
 
-/// Calls `each` with every order of `0..count` but the first, in lexicographic order.
-fn each_order(count: usize, mut each: impl FnMut(&[usize])) {
-    let mut order: [usize; WINDOW] = std::array::from_fn(|k| k);
-    let order = &mut order[..count];
-    while let Some(k) = (1..count).rev().find(|&k| order[k - 1] < order[k]) {
-        let after = (k..count).rev().find(|&j| order[j] > order[k - 1]).unwrap_or(k);
-        order.swap(k - 1, after);
-        order[k..].reverse();
-        each(order);
+/// The orders of the cells of a window. A cell stands where the set of the cells at its left, a bit
+/// for each, puts it.
+struct Orders<'a> {
+    count: usize,
+    nets: &'a WindowNets,
+    /// By cell and set, its centre and the length of the nets that it has alone.
+    x: [[f64; SETS]; WINDOW],
+    lengths: [[f64; SETS]; WINDOW],
+    /// By set, what the nets of the other cells and the shared nets are not shorter than.
+    least: [f64; SETS],
+    /// The cells so far, and their centres.
+    order: [usize; WINDOW],
+    centres: [f64; WINDOW],
+    /// The length that an order must be below, and the last one that was.
+    best: f64,
+    found: Option<[usize; WINDOW]>,
+}
+
+impl Orders<'_> {
+    /// Measures all places of the cells: `edges` gives the left edge by set, `centres` how far each
+    /// cell's centre is from there.
+    fn measure(&mut self, edges: &[f64; SETS], centres: [f64; WINDOW]) {
+        let (count, everything) = (self.count, (1 << self.count) - 1);
+        // The entries for sets that have the cell itself are not used.
+        self.x = centres.map(|centre| edges.map(|edge| edge + centre));
+        for &(k, net) in &self.nets.of_one {
+            let (x, lengths) = (&self.x[k], &mut self.lengths[k]);
+            if !net.is_flat(x[0], x[everything & !(1 << k)]) {
+                for (length, x) in lengths.iter_mut().zip(x) {
+                    *length += net.length(*x, false);
+                }
+            }
+        }
+        let sets = |k: usize| (0..1 << count).filter(move |set| set >> k & 1 == 0);
+        let shortest = |(k, lengths): (usize, &[f64; SETS])| {
+            sets(k).map(|set| lengths[set]).fold(f64::INFINITY, f64::min)
+        };
+        let mut of_cells = self.lengths.iter().enumerate().map(shortest);
+        let shortest: [f64; WINDOW] = std::array::from_fn(|_| of_cells.next().unwrap_or(0.0));
+        self.least[everything] = self.nets.least_shared_length();
+        for set in (0..everything).rev() {
+            let next = (!set).trailing_zeros() as usize;
+            self.least[set] = self.least[set | 1 << next] + shortest[next];
+        }
+    }
+
+    /// Finds the first of the shortest orders, in lexicographic order, that begin with the cells of
+    /// `set`, whose own nets have this length.
+    fn search(&mut self, place: usize, set: usize, length: f64) {
+        if length + self.least[set] >= self.best {
+            return;
+        }
+        if place == self.count {
+            let length = length + self.nets.shared_length(&self.centres);
+            if length < self.best {
+                (self.best, self.found) = (length, Some(self.order));
+            }
+            return;
+        }
+        for k in (0..self.count).filter(|k| set >> k & 1 == 0) {
+            (self.order[place], self.centres[k]) = (k, self.x[k][set]);
+            self.search(place + 1, set | 1 << k, length + self.lengths[k][set]);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
 
     #[test]
-    fn every_order_comes_once() {
-        let mut seen = Vec::new();
-        each_order(4, |order| seen.push(order.to_vec()));
-        assert_eq!((seen.len(), &seen[0][..]), (23, &[0, 1, 3, 2][..]));
-        seen.sort();
-        seen.dedup();
-        assert_eq!(seen.len(), 23);
-        each_order(1, |_| panic!("one cell has one order"));
+    fn the_shortest_order_is_found() {
+        let mut rng = Pcg64Mcg::seed_from_u64(3);
+        for count in 1..=WINDOW {
+            let nets = WindowNets::default();
+            let mut orders = Orders {
+                count,
+                nets: &nets,
+                x: [[0.0; SETS]; WINDOW],
+                lengths: std::array::from_fn(|_| {
+                    std::array::from_fn(|_| rng.random_range(0.0..9.0))
+                }),
+                least: [0.0; SETS],
+                order: [0; WINDOW],
+                centres: [0.0; WINDOW],
+                best: f64::INFINITY,
+                found: None,
+            };
+            orders.measure(&[0.0; SETS], [0.0; WINDOW]);
+            orders.search(0, 0, 0.0);
+            // Every order: numbers of `count` digits, all of them different.
+            let digits =
+                |number: usize| (0..count).map(move |k| number / count.pow(k as u32) % count);
+            let length = |number: usize| {
+                digits(number).try_fold((0, 0.0), |(set, sum), k| {
+                    let is_new = set >> k & 1 == 0;
+                    is_new.then(|| (set | 1 << k, sum + orders.lengths[k][set]))
+                })
+            };
+            let all = (0..count.pow(count as u32)).filter_map(length);
+            assert_eq!(orders.best, all.map(|found| found.1).fold(f64::INFINITY, f64::min));
+        }
     }
 }

@@ -6,9 +6,10 @@ use super::wires::Wires;
 use super::{RefineError, RefineOptions};
 use crate::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::displacement;
-use crate::parallel;
+use crate::parallel::{self, each_mut};
 use crate::rows::{self, Cells, Lattice, RowCells, SiteRow, Sites, Span};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// A gain below this share of the wirelength per cell is rounding.
@@ -47,20 +48,21 @@ pub(super) fn with_area(design: &Design) -> impl Iterator<Item = usize> + '_ {
 /// the nets that connect them. All other nodes stay, and so do macros, cells that lie on their
 /// side, and those that do not keep to padding or have a halo of their own.
 ///
-/// `turned` says whether cells lie as their rows ask.
+/// `sites` are those of the design. `turned` says whether cells lie as their rows ask.
 pub(super) fn state(
     design: &Design,
     nets: &Nets,
+    sites: &Sites,
     lattice: usize,
     turned: bool,
     options: &RefineOptions<'_>,
 ) -> Result<State, RefineError> {
-    let mut fixing = design.clone();
+    let (mut fixing, mut sites) = (Cow::Borrowed(design), Cow::Borrowed(sites));
+    let mut has_halo = vec![false; design.nodes.len()];
+    design.halos.iter().for_each(|halo| has_halo[halo.node as usize] = true);
     loop {
-        let sites = Sites::new(&fixing)?;
         let cells = Cells::new(&fixing, &sites, lattice, options.padding)?;
-        let mut has_halo = vec![false; design.nodes.len()];
-        design.halos.iter().for_each(|halo| has_halo[halo.node as usize] = true);
+        let has_halo = &has_halo;
         let start = Start { design: &fixing, sites: &sites, cells: &cells, turned, has_halo };
         let (mut state, mut stays) = start.state(lattice);
         for cell in 0..state.cells.len() as u32 {
@@ -78,13 +80,14 @@ pub(super) fn state(
             }
             state.wires = Wires::new(design, nets, &cell_of, state.cells.len());
             state.least_gain = ROUNDING * state.wires.hpwl() / design.nodes.len().max(1) as f64;
-            for cell in 0..state.cells.len() as u32 {
-                let Cell { node, home, .. } = state.cells[cell as usize];
-                let at_home = state.pose(cell, home);
+            let origins = parallel::map(state.cells.len(), |cell| {
+                let Cell { node, home, .. } = state.cells[cell];
+                let at_home = state.pose(cell as u32, home);
                 let origin =
                     options.origin.map(|from| displacement::centre(design, from, node as usize));
-                state.cells[cell as usize].origin = origin.unwrap_or((at_home.x, at_home.y));
-            }
+                origin.unwrap_or((at_home.x, at_home.y))
+            });
+            parallel::for_each(each_mut(&mut state.cells), |k, cell| cell.origin = origins[k]);
             let limit = options.max_displacement.zip(design.row_height());
             state.limit =
                 limit.map_or(f64::INFINITY, |(rows, height)| rows * height * (1.0 + 1e-9));
@@ -93,7 +96,9 @@ pub(super) fn state(
             return Ok(state);
         }
         // Nodes that stay take sites from others, and so do their halos.
-        stays.iter().for_each(|&node| fixing.nodes.kind[node as usize] = NodeKind::Fixed);
+        let kinds = &mut fixing.to_mut().nodes.kind;
+        stays.iter().for_each(|&node| kinds[node as usize] = NodeKind::Fixed);
+        sites = Cow::Owned(Sites::new(&fixing)?);
     }
 }
 
@@ -104,7 +109,7 @@ struct Start<'a> {
     cells: &'a Cells,
     turned: bool,
     /// By node.
-    has_halo: Vec<bool>,
+    has_halo: &'a [bool],
 }
 
 /// The properties that tell kinds of cells apart: where they may stand, whether the library cell
@@ -140,49 +145,63 @@ impl Start<'_> {
         let (mut kinds, mut stays) = (HashMap::<KindKey, u32>::new(), Vec::new());
         let mirrors = rows[state.searched.clone()].iter().all(|row| row.symmetry.y);
         let all = self.cells.cells();
-        let spots = parallel::map(all.len(), |k| self.spot(&all[k], lattice));
-        for (cell, spot) in all.iter().zip(spots) {
-            let node = cell.node as usize;
-            let Some(spot) = spot else {
-                stays.push(cell.node);
+        let placed = parallel::map(all.len(), |k| self.placed(&all[k], lattice));
+        let mut before = None;
+        for (of, placed) in all.iter().zip(placed) {
+            let Some((key, mut cell)) = placed else {
+                stays.push(of.node);
                 continue;
             };
-            let row = &rows[spot.row as usize];
-            let (width, height) = self.design.size(node);
-            let turns = self.design.turns_with_row(node, row.height);
-            let library = self.design.nodes.master.get(node).copied().flatten();
-            let library = library.is_none_or(|m| self.design.masters[m as usize].symmetry.y);
-            let symmetry = row.symmetry;
-            let key = (cell.footprint(), library, turns, [symmetry.x, symmetry.y]);
-            let kind = *kinds.entry(key).or_insert_with(|| {
-                let mut bands = vec![None; rows.len()];
-                for allowed in self.cells.rows(cell) {
-                    let to = &rows[allowed.row as usize];
-                    if to.symmetry == symmetry && !to.orientation.swaps_axes() {
-                        let range = allowed.bands();
-                        bands[allowed.row as usize] = Some((range.start as u32, range.end as u32));
+            // Cells of one kind often follow one another.
+            cell.kind = match before {
+                Some((same, kind)) if same == key => kind,
+                _ => *kinds.entry(key).or_insert_with(|| {
+                    let (_, library, turns, [along_x, along_y]) = key;
+                    let mut bands = vec![None; rows.len()];
+                    for allowed in self.cells.rows(of) {
+                        let (to, range) = (&rows[allowed.row as usize], allowed.bands());
+                        let as_key = [to.symmetry.x, to.symmetry.y] == [along_x, along_y];
+                        if as_key && !to.orientation.swaps_axes() {
+                            bands[allowed.row as usize] =
+                                Some((range.start as u32, range.end as u32));
+                        }
                     }
-                }
-                let mirrors = self.turned && library && mirrors;
-                state.kinds.push(Kind { bands, mirrors, follows_rows: self.turned && turns });
-                state.kinds.len() as u32 - 1
-            });
-            state.cells.push(Cell {
-                node: cell.node,
-                sites: cell.width,
-                centre: f64::from(cell.padding) * pitch + width / 2.0,
-                half_height: height / 2.0,
-                padding: cell.padding,
-                access: cell.access,
-                kind,
-                spot,
-                home: spot,
-                origin: (0.0, 0.0),
-            });
+                    let mirrors = self.turned && library && mirrors;
+                    state.kinds.push(Kind { bands, mirrors, follows_rows: self.turned && turns });
+                    state.kinds.len() as u32 - 1
+                }),
+            };
+            before = Some((key, cell.kind));
+            state.cells.push(cell);
         }
         // Cells that are near one another are near in memory.
         state.cells.par_sort_by_key(|cell| (cell.spot.row / 8, cell.spot.site, cell.spot.row));
         (state, stays)
+    }
+
+    /// Returns a cell where it stands, if it is one that may move, and what tells its kind.
+    fn placed(&self, of: &rows::Cell, lattice: usize) -> Option<(KindKey, Cell)> {
+        let (node, spot) = (of.node as usize, self.spot(of, lattice)?);
+        let row = &self.sites.rows()[spot.row as usize];
+        let (width, height) = self.design.size(node);
+        let turns = self.design.turns_with_row(node, row.height);
+        let library = self.design.nodes.master.get(node).copied().flatten();
+        let library = library.is_none_or(|m| self.design.masters[m as usize].symmetry.y);
+        let key = (of.footprint(), library, turns, [row.symmetry.x, row.symmetry.y]);
+        let pitch = self.sites.lattices()[lattice].pitch;
+        let cell = Cell {
+            node: of.node,
+            sites: of.width,
+            centre: f64::from(of.padding) * pitch + width / 2.0,
+            half_height: height / 2.0,
+            padding: of.padding,
+            access: of.access,
+            kind: 0,
+            spot,
+            home: spot,
+            origin: (0.0, 0.0),
+        };
+        Some((key, cell))
     }
 
     /// Returns where a cell stands, if it is one that may move.

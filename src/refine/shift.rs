@@ -9,7 +9,7 @@
 //! Nets of several cells of the row make it an approximation.
 
 use super::state::{Change, Spot, State};
-use super::wires::Without;
+use crate::parallel;
 use crate::rows::{Access, Span};
 
 /// Cells that are shifted together at most.
@@ -28,33 +28,36 @@ pub(super) struct Stretch {
 /// Stretches that hold all cells of one band, the first of every row `offset` cells shorter than
 /// [`RUN`].
 pub(super) fn stretches(state: &State, offset: usize) -> Vec<Stretch> {
-    let mut found = Vec::new();
-    for row in state.searched.clone() {
-        let mut most = RUN - offset;
-        let band = &state.bands[state.rows[row].band as usize];
-        let here = |cell: u32, access: Access| {
-            let of = &state.cells[cell as usize];
-            of.access == access && of.spot.row as usize == row && state.is_single(cell)
-        };
-        let mut first = 0;
-        while let Some(standing) = band.cells.get(first) {
-            let access = state.cells[standing.cell as usize].access;
-            let segments = state.sites.segments(access, row);
-            let after = segments.partition_point(|run| run.start <= standing.span.left);
-            let Some(run) = after.checked_sub(1).map(|k| segments[k]) else { break };
-            let cells = band.cells[first..].iter().take(most);
-            let count = cells.take_while(|s| s.span.left < run.end && here(s.cell, access)).count();
-            if count == 0 {
-                first += 1;
-                continue;
-            }
-            let end = first + count;
-            let around = band.around(first, end);
-            let bounds =
-                Span { left: around.left.max(run.start), right: around.right.min(run.end) };
-            found.push(Stretch { row: row as u32, first: first as u32, end: end as u32, bounds });
-            (first, most) = (end, RUN);
+    let first = state.searched.start;
+    let of_rows = parallel::map(state.searched.len(), |k| of_row(state, first + k, offset));
+    parallel::concat(&of_rows)
+}
+
+/// Returns the stretches of one row.
+fn of_row(state: &State, row: usize, offset: usize) -> Vec<Stretch> {
+    let (mut found, mut most) = (Vec::new(), RUN - offset);
+    let band = &state.bands[state.rows[row].band as usize];
+    let here = |cell: u32, access: Access| {
+        let of = &state.cells[cell as usize];
+        of.access == access && of.spot.row as usize == row && state.is_single(cell)
+    };
+    let mut first = 0;
+    while let Some(standing) = band.cells.get(first) {
+        let access = state.cells[standing.cell as usize].access;
+        let segments = state.sites.segments(access, row);
+        let after = segments.partition_point(|run| run.start <= standing.span.left);
+        let Some(run) = after.checked_sub(1).map(|k| segments[k]) else { break };
+        let cells = band.cells[first..].iter().take(most);
+        let count = cells.take_while(|s| s.span.left < run.end && here(s.cell, access)).count();
+        if count == 0 {
+            first += 1;
+            continue;
         }
+        let end = first + count;
+        let around = band.around(first, end);
+        let bounds = Span { left: around.left.max(run.start), right: around.right.min(run.end) };
+        found.push(Stretch { row: row as u32, first: first as u32, end: end as u32, bounds });
+        (first, most) = (end, RUN);
     }
     found
 }
@@ -62,10 +65,21 @@ pub(super) fn stretches(state: &State, offset: usize) -> Vec<Stretch> {
 /// Working memory.
 #[derive(Default)]
 pub(super) struct Shifts {
-    without: Without,
-    ends: Vec<(f64, f64)>,
     clumps: Vec<Clump>,
-    spare: Vec<Vec<(i32, f64)>>,
+    spare: Vec<Bends>,
+}
+
+/// A convex function of the left edge of cells, by its bends. Its slope begins at minus half of all
+/// rises.
+#[derive(Debug, Default)]
+struct Bends {
+    /// Where the slope rises and by how much, ascending.
+    all: Vec<(i32, f64)>,
+    /// The sum of all rises.
+    rises: f64,
+    /// Bends before the flat part, and the sum of their rises.
+    before: usize,
+    sum: f64,
 }
 
 /// Cells without gaps between them.
@@ -73,8 +87,7 @@ struct Clump {
     /// The first of them in the stretch.
     first: usize,
     sites: i32,
-    /// Where the slope of the length over the left edge rises and by how much, ascending.
-    bends: Vec<(i32, f64)>,
+    bends: Bends,
     at: i32,
 }
 
@@ -91,21 +104,37 @@ pub(super) fn propose(
     let mut clumps = std::mem::take(&mut shifts.clumps);
     for (k, standing) in cells.iter().enumerate() {
         let of = &state.cells[standing.cell as usize];
-        state.wires.leave_out(standing.cell, &mut shifts.without);
-        shifts.without.bends(&state.wires.pose(standing.cell), &mut shifts.ends);
         let mut bends = shifts.spare.pop().unwrap_or_default();
-        bends.clear();
-        let limit = (f64::from(bounds.left) - 1.0, f64::from(bounds.right) + 1.0);
-        for &(x, weight) in &shifts.ends {
-            let site = ((x - of.centre - row.x) / row.pitch).clamp(limit.0, limit.1);
-            let (whole, part) = (site.floor(), site - site.floor());
-            bends.push((whole as i32, weight * (1.0 - part)));
-            if part > 0.0 {
-                bends.push((whole as i32 + 1, weight * part));
+        bends.all.clear();
+        let limit = (bounds.left - 1, bounds.right + 1);
+        let (least, most) = (f64::from(limit.0), f64::from(limit.1));
+        // Bends beyond the walls count at them.
+        let (mut below, mut above, mut rises) = (0.0, 0.0, 0.0);
+        for net in state.wires.along_x(standing.cell) {
+            let weight = net.weight();
+            rises += 2.0 * weight;
+            for end in net.ends() {
+                let site = (end - of.centre - row.x) / row.pitch;
+                if site <= least {
+                    below += weight;
+                } else if site >= most {
+                    above += weight;
+                } else {
+                    let towards_0 = site as i32;
+                    let whole = towards_0 - i32::from(f64::from(towards_0) > site);
+                    let part = site - f64::from(whole);
+                    bends.all.push((whole, weight * (1.0 - part)));
+                    if part > 0.0 {
+                        bends.all.push((whole + 1, weight * part));
+                    }
+                }
             }
         }
-        bends.sort_unstable_by_key(|bend| bend.0);
-        let best = flat_part(&bends, of.spot.site);
+        let walls = [(limit.0, below), (limit.1, above)].into_iter();
+        bends.all.extend(walls.filter(|bend| bend.1 > 0.0));
+        bends.all.sort_unstable_by_key(|bend| bend.0);
+        (bends.rises, bends.before, bends.sum) = (rises, 0, 0.0);
+        let best = bends.flat_part(of.spot.site);
         let at = of.spot.site.max(best.0).min(best.1);
         let mut clump = Clump { first: k, sites: of.sites, bends, at };
         while let Some(before) = clumps.pop_if(|before| before.at + before.sites > clump.at) {
@@ -141,72 +170,90 @@ pub(super) fn propose(
 
 impl Clump {
     /// With the neighbour `after` at its right.
-    fn joined(self, after: Clump, spare: &mut Vec<Vec<(i32, f64)>>) -> Clump {
-        let mut bends = spare.pop().unwrap_or_default();
-        bends.clear();
-        let (a, b) = (&self.bends, &after.bends);
-        let (mut i, mut j) = (0, 0);
-        while i < a.len() || j < b.len() {
-            let other = b.get(j).map(|bend| bend.0 - self.sites);
-            if i < a.len() && other.is_none_or(|other| a[i].0 <= other) {
-                bends.push(a[i]);
-                i += 1;
-            } else {
-                bends.push((b[j].0 - self.sites, b[j].1));
-                j += 1;
-            }
-        }
+    fn joined(mut self, after: Clump, spare: &mut Vec<Bends>) -> Clump {
+        self.bends.add(&after.bends, -self.sites);
         let near = i32::midpoint(self.at, after.at - self.sites);
-        let best = flat_part(&bends, near);
-        let (sites, at) = (self.sites + after.sites, near.max(best.0).min(best.1));
-        spare.extend([self.bends, after.bends]);
-        Clump { first: self.first, sites, bends, at }
+        let best = self.bends.flat_part(near);
+        self.at = near.max(best.0).min(best.1);
+        self.sites += after.sites;
+        spare.push(after.bends);
+        self
     }
 }
 
-/// Between which sites a convex function is least whose slope rises at `bends`, from minus half of
-/// all rises; `else_at` where it has none.
-fn flat_part(bends: &[(i32, f64)], else_at: i32) -> (i32, i32) {
-    let half = bends.iter().map(|bend| bend.1).sum::<f64>() / 2.0;
-    let (mut sum, near) = (0.0, 1e-9 * half);
-    for (k, bend) in bends.iter().enumerate() {
-        sum += bend.1;
-        if sum > half + near {
-            return (bend.0, bend.0);
+impl Bends {
+    /// Adds another function, moved by so many sites.
+    fn add(&mut self, other: &Bends, sites: i32) {
+        // From the last one on, the bends behind each that is inserted move once.
+        let (mut end, before) = (self.all.len(), self.before);
+        self.all.resize(end + other.all.len(), (0, 0.0));
+        for (j, &(site, rise)) in other.all.iter().enumerate().rev() {
+            let site = site + sites;
+            let k = self.all[..end].partition_point(|bend| bend.0 <= site);
+            self.all.copy_within(k..end, k + j + 1);
+            self.all[k + j] = (site, rise);
+            end = k;
+            if k <= before {
+                (self.before, self.sum) = (self.before + 1, self.sum + rise);
+            }
         }
-        if sum >= half - near {
-            return (bend.0, bends.get(k + 1).map_or(bend.0, |next| next.0));
-        }
+        self.rises += other.rises;
     }
-    (else_at, else_at)
+
+    /// Returns the sites between which the function is least; `else_at` if it has no bends.
+    fn flat_part(&mut self, else_at: i32) -> (i32, i32) {
+        let half = self.rises / 2.0;
+        let near = 1e-9 * half;
+        while self.before > 0 && self.sum >= half - near {
+            self.before -= 1;
+            self.sum -= self.all[self.before].1;
+        }
+        while let Some(&(site, rise)) = self.all.get(self.before) {
+            let sum = self.sum + rise;
+            if sum > half + near {
+                return (site, site);
+            }
+            if sum >= half - near {
+                return (site, self.all.get(self.before + 1).map_or(site, |next| next.0));
+            }
+            (self.before, self.sum) = (self.before + 1, sum);
+        }
+        (else_at, else_at)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn bends(all: &[(i32, f64)]) -> Bends {
+        let rises = all.iter().map(|bend| bend.1).sum();
+        Bends { all: all.to_vec(), rises, ..Bends::default() }
+    }
+
     #[test]
     fn the_flat_part_of_a_convex_function() {
         // |x − 3| + |x − 5|, and with a third |x − 9|.
-        let two = [(3, 2.0), (5, 2.0)];
-        assert_eq!(flat_part(&two, 0), (3, 5));
-        assert_eq!(flat_part(&[two[0], two[1], (9, 2.0)], 0), (5, 5));
-        assert_eq!(flat_part(&[], 7), (7, 7));
+        let mut two = bends(&[(3, 2.0), (5, 2.0)]);
+        assert_eq!(two.flat_part(0), (3, 5));
+        two.add(&bends(&[(9, 2.0)]), 0);
+        assert_eq!(two.flat_part(0), (5, 5));
+        // With two more of them at 2, and one at 1.
+        two.add(&bends(&[(3, 2.0), (4, 4.0)]), -2);
+        assert_eq!(two.all, [(1, 2.0), (2, 4.0), (3, 2.0), (5, 2.0), (9, 2.0)]);
+        assert_eq!(two.flat_part(0), (2, 3));
+        assert_eq!(bends(&[]).flat_part(7), (7, 7));
     }
 
     #[test]
     fn a_joined_clump_is_where_both_cost_least() {
         // |x − 4| for a cell of 3 sites and 2·|x − 5| for its neighbour at the right, each sum by
         // the left edge of the first: 3 |·| slopes at 4 and 2.
-        let clump = |first, sites, bends: &[(i32, f64)], at| Clump {
-            first,
-            sites,
-            bends: bends.to_vec(),
-            at,
-        };
+        let clump =
+            |first, sites, all: &[(i32, f64)], at| Clump { first, sites, bends: bends(all), at };
         let (a, b) = (clump(0, 3, &[(4, 2.0)], 4), clump(1, 2, &[(5, 4.0)], 5));
         let joined = a.joined(b, &mut Vec::new());
         assert_eq!((joined.first, joined.sites, joined.at), (0, 5, 2));
-        assert_eq!(joined.bends, [(2, 4.0), (4, 2.0)]);
+        assert_eq!(joined.bends.all, [(2, 4.0), (4, 2.0)]);
     }
 }

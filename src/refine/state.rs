@@ -88,7 +88,7 @@ impl Row {
 }
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct State {
     pub(super) sites: Sites,
     pub(super) wires: Wires,
@@ -109,6 +109,7 @@ pub(super) struct State {
 }
 
 impl State {
+    #[inline]
     pub(super) fn pose(&self, cell: u32, spot: Spot) -> Pose {
         let of = &self.cells[cell as usize];
         let row = &self.rows[spot.row as usize];
@@ -290,11 +291,11 @@ impl State {
             return 0.0;
         }
         let nets = trial.scratch.nets.iter();
-        claims.extend(nets.map(|&(thing, changes)| Claim { thing, changes }));
+        claims.extend(nets.map(|&(resource, changes)| Claim { resource, changes }));
         let first = claims.len();
         let (nets, cells) = (self.wires.len() as u32, self.cells.len() as u32);
         for change in changes {
-            claims.push(Claim { thing: nets + change.cell, changes: true });
+            claims.push(Claim { resource: nets + change.cell, changes: true });
             let span = self.span(change.cell, change.spot.site);
             for band in self.bands(change.cell, change.spot.row).into_iter().flatten() {
                 let of_band = &self.bands[band];
@@ -302,16 +303,16 @@ impl State {
                 claims.extend((from..=end).map(|k| {
                     let left = k.checked_sub(1).map(|k| of_band.cells[k].cell);
                     let gap = left.unwrap_or(cells + band as u32);
-                    Claim { thing: nets + cells + gap, changes: true }
+                    Claim { resource: nets + cells + gap, changes: true }
                 }));
             }
         }
-        claims[first..].sort_unstable_by_key(|claim| claim.thing);
+        claims[first..].sort_unstable_by_key(|claim| claim.resource);
         gain
     }
 
-    /// Returns the number of things that proposals may claim, as [`State::judge`] counts them.
-    pub(super) fn things(&self) -> usize {
+    /// Returns the number of resources that proposals may claim, as [`State::judge`] counts them.
+    pub(super) fn resources(&self) -> usize {
         self.wires.len() + 2 * self.cells.len() + self.bands.len()
     }
 
@@ -330,10 +331,10 @@ impl State {
             let both = bands(cell, now, false).chain(bands(cell, change.spot, true));
             both.filter(move |_| elsewhere)
         };
-        let mut exchanged = parallel::map_blocks(changes.len(), AT_ONCE, |range| {
+        let exchanged = parallel::map_blocks(changes.len(), AT_ONCE, |range| {
             changes[range].iter().flat_map(exchanges).collect::<Vec<_>>()
-        })
-        .concat();
+        });
+        let mut exchanged = parallel::concat(&exchanged);
         exchanged.par_sort_unstable_by_key(|(band, exchange)| {
             (*band, exchange.occupant.span.left, exchange.is_put)
         });
@@ -362,10 +363,22 @@ impl State {
     /// Whether the placement is legal after these changes, as it is before.
     fn is_legal(&self, changes: &[Change]) -> bool {
         let moves = |cell: u32| changes.iter().any(|change| change.cell == cell);
-        changes.iter().enumerate().all(|(k, change)| {
-            self.fits(change.cell, change.spot, moves)
-                && !changes[..k].iter().any(|other| self.overlap(change, other))
-        }) && !(self.no_one_site_gaps && self.adds_one_site_gap(changes))
+        let fits = |change: &Change| self.fits(change.cell, change.spot, moves);
+        changes.iter().all(fits)
+            && !self.any_overlap(changes)
+            && !(self.no_one_site_gaps && self.adds_one_site_gap(changes))
+    }
+
+    /// Whether two of these changes bring cells to the same sites.
+    fn any_overlap(&self, changes: &[Change]) -> bool {
+        let is_next = |a: &Change, b: &Change| {
+            a.spot.row == b.spot.row && self.span(a.cell, a.spot.site).right <= b.spot.site
+        };
+        if changes.is_sorted_by(is_next) {
+            return false;
+        }
+        let before = |k: usize| changes[..k].iter();
+        (1..changes.len()).any(|k| before(k).any(|other| self.overlap(&changes[k], other)))
     }
 
     fn overlap(&self, a: &Change, b: &Change) -> bool {

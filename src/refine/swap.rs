@@ -8,8 +8,8 @@
 //! that give way in place of a penalty for overlap.
 
 use super::state::{Change, Row, Spot, State};
-use super::wires::{Moved, Pose, Scratch, Without};
-use crate::rows::Span;
+use super::wires::{CellNets, Moved, Scratch};
+use crate::rows::{Run, Span};
 
 /// Rows that are looked at on each side of the best one.
 const ROWS: usize = 2;
@@ -25,7 +25,7 @@ const MOST_PUSHED: usize = 8;
 /// Working memory of a search.
 #[derive(Default)]
 pub(super) struct Search {
-    without: Without,
+    nets: CellNets,
     scratch: Scratch,
     trial: Vec<Change>,
     best: Vec<Change>,
@@ -33,9 +33,12 @@ pub(super) struct Search {
 
 /// Adds to `changes` what brings `cell` nearer to its nets, if anything does.
 pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &mut Vec<Change>) {
+    if !state.wires.is_pulled(cell) {
+        return;
+    }
     let pose = state.wires.pose(cell);
-    state.wires.leave_out(cell, &mut search.without);
-    let [x, y] = search.without.best_region(&pose);
+    state.wires.leave_out(cell, &mut search.nets);
+    let [x, y] = search.nets.best_region(&pose);
     let (x, y) = (pose.x.max(x.0).min(x.1), pose.y.max(y.0).min(y.1));
     if (x, y) == (pose.x, pose.y) {
         return;
@@ -46,7 +49,10 @@ pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &m
         state,
         cell,
         spot: of.spot,
-        now: search.without.length_at(&pose),
+        now: search.nets.length_at(&pose),
+        least: search.nets.length_along(0, x, pose.mirrored),
+        most_gain: 0.0,
+        segments: &[],
         x,
         home: room(state, cell, index),
         single: state.is_single(cell),
@@ -76,8 +82,14 @@ struct Seeker<'a> {
     spot: Spot,
     /// Weighted length of its nets as it lies.
     now: f64,
-    /// The x of its centre at which its nets are shortest.
+    /// By how much its nets get shorter in the row that is looked at, if they have no length along x
+    /// there.
+    most_gain: f64,
+    /// The free runs of that row.
+    segments: &'a [Run],
+    /// The x of its centre at which its nets are shortest, and their length along x there.
     x: f64,
+    least: f64,
     /// The sites that it and the gaps beside it take.
     home: Span,
     single: bool,
@@ -94,8 +106,15 @@ impl Seeker<'_> {
         if state.bands(self.cell, row as u32).is_none() {
             return;
         }
+        let pose = state.pose(self.cell, self.at(row, 0));
+        self.most_gain = self.now - self.search.nets.length_along(1, pose.y, pose.flipped);
+        if self.most_gain - self.least <= self.gain {
+            return;
+        }
         let want = state.site_at(self.cell, row, self.x);
-        let sites = state.cells[self.cell as usize].sites;
+        let of = &state.cells[self.cell as usize];
+        let sites = of.sites;
+        self.segments = state.sites.segments(of.access, row);
         if !self.can_gain(row, want) {
             return;
         }
@@ -119,7 +138,7 @@ impl Seeker<'_> {
 
     /// Whether the cell's nets would gain more than the best changes so far do, if it stood there.
     fn can_gain(&self, row: usize, site: i32) -> bool {
-        self.own_gain(&self.state.pose(self.cell, self.at(row, site))) > self.gain
+        self.own_gain(row, site) > self.gain
     }
 
     /// Looks at cell `j` of the band at the bottom of `row` and the gap before it, so many cells
@@ -127,8 +146,7 @@ impl Seeker<'_> {
     fn look_at(&mut self, row: usize, want: i32, j: usize, cells_away: usize) {
         let state = self.state;
         let (of, band) = (&state.cells[self.cell as usize], &state.rows[row].band);
-        let band = &state.bands[*band as usize];
-        let segments = state.sites.segments(of.access, row);
+        let (band, segments) = (&state.bands[*band as usize], self.segments);
         let between = band.between(j);
         let gap = between.nearest_part(segments, want, of.access);
         if let Some(gap) = gap.filter(|gap| gap.width() >= of.sites) {
@@ -151,9 +169,12 @@ impl Seeker<'_> {
         Spot { row: row as u32, site, mirrored: self.spot.mirrored }
     }
 
-    /// Returns by how much the cell's own move shortens its nets.
-    fn own_gain(&self, to: &Pose) -> f64 {
-        self.now - self.search.without.length_at(to)
+    /// Returns by how much the cell's own move to a site of the row that is looked at shortens its
+    /// nets.
+    fn own_gain(&self, row: usize, site: i32) -> f64 {
+        let of = &self.state.cells[self.cell as usize];
+        let x = self.state.rows[row].left(site) + of.centre;
+        self.most_gain - self.search.nets.length_along(0, x, self.spot.mirrored)
     }
 
     fn offer(&mut self, gain: f64, changes: &[Change]) {
@@ -167,7 +188,7 @@ impl Seeker<'_> {
     fn fill_gap(&mut self, row: usize, want: i32, gap: Span) {
         let sites = self.state.cells[self.cell as usize].sites;
         let spot = self.at(row, want.max(gap.left).min(gap.right - sites));
-        let gain = self.own_gain(&self.state.pose(self.cell, spot));
+        let gain = self.own_gain(row, spot.site);
         let fits = || self.state.fits(self.cell, spot, |other| other == self.cell);
         if gain > self.gain && (self.single || fits()) {
             self.offer(gain, &[Change { cell: self.cell, spot }]);
@@ -180,7 +201,7 @@ impl Seeker<'_> {
         let last = gap.right - sites;
         for site in [gap.left, last, i32::midpoint(gap.left, last)] {
             let spot = self.at(row, site);
-            let own = self.own_gain(&self.state.pose(self.cell, spot));
+            let own = self.own_gain(row, site);
             // Others can seldom give way and shorten wires.
             if own <= self.gain {
                 continue;
@@ -208,13 +229,14 @@ impl Seeker<'_> {
     ) -> Option<f64> {
         let cells = &self.state.bands[self.state.rows[row].band as usize].cells;
         let (before, after) = cells.split_at(j);
-        let mut gain = own;
+        // An upper bound first, for which no nets are visited.
+        let mut most = own;
         let mut edge = site + self.state.cells[self.cell as usize].sites;
         for next in after.iter().filter(|next| next.cell != self.cell) {
             if next.span.left >= edge {
                 break;
             }
-            gain += self.pushed(row, next.cell, edge, trial)?;
+            most += self.pushed(row, next.cell, edge, trial)?;
             edge += next.span.width();
         }
         edge = site;
@@ -223,22 +245,33 @@ impl Seeker<'_> {
                 break;
             }
             edge -= next.span.width();
-            gain += self.pushed(row, next.cell, edge, trial)?;
+            most += self.pushed(row, next.cell, edge, trial)?;
         }
-        Some(gain)
+        let (state, wires) = (self.state, &self.state.wires);
+        let holds = |change: &Change| {
+            let (cell, site) = (change.cell, change.spot.site);
+            state.holds(row, state.span(cell, site), state.cells[cell as usize].access)
+        };
+        let pushed = &trial[1..];
+        if most <= self.gain || !pushed.iter().all(holds) {
+            return None;
+        }
+        let gain = |change: &Change| {
+            wires.gain_along_x(change.cell, state.pose(change.cell, change.spot).x)
+        };
+        Some(pushed.iter().fold(own, |sum, change| sum + gain(change)))
     }
 
-    /// Returns a neighbour's part of it.
+    /// Adds to `trial` that a neighbour goes to `site` of the row, if it may. Returns the most that
+    /// its nets can become shorter by.
     fn pushed(&self, row: usize, cell: u32, site: i32, trial: &mut Vec<Change>) -> Option<f64> {
         let (state, of) = (self.state, &self.state.cells[cell as usize]);
-        let may = trial.len() <= MOST_PUSHED
-            && of.spot.row as usize == row
-            && state.is_single(cell)
-            && state.holds(row, state.span(cell, site), of.access);
+        let may =
+            trial.len() <= MOST_PUSHED && of.spot.row as usize == row && state.is_single(cell);
         may.then(|| {
             let spot = Spot { site, ..of.spot };
             trial.push(Change { cell, spot });
-            state.wires.length_of(cell) - state.wires.length_at(cell, &state.pose(cell, spot))
+            state.wires.most_gain(cell, &state.pose(cell, spot))
         })
     }
 
@@ -273,17 +306,19 @@ impl Seeker<'_> {
         };
         let spot = self.at(row, site);
         let back = Spot { site: back, mirrored: theirs.spot.mirrored, ..of.spot };
-        let (to, from) = (state.pose(self.cell, spot), state.pose(other, back));
-        let own = self.own_gain(&to);
+        let own = self.own_gain(row, site);
         if own <= self.gain {
             return;
         }
-        let wires = &state.wires;
+        let (wires, from) = (&state.wires, state.pose(other, back));
         let gain = if wires.share_a_net(self.cell, other) {
+            let to = state.pose(self.cell, spot);
             let moves = [Moved { cell: self.cell, pose: to }, Moved { cell: other, pose: from }];
             wires.gain(&moves, &mut self.search.scratch)
+        } else if own + wires.most_gain(other, &from) <= self.gain {
+            return;
         } else {
-            own + wires.length_of(other) - wires.length_at(other, &from)
+            own + wires.gain_of(other, &from)
         };
         self.offer(gain, &[Change { cell: self.cell, spot }, Change { cell: other, spot: back }]);
     }

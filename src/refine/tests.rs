@@ -171,6 +171,35 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
+fn every_task_has_its_turn() {
+    for (count, apart) in [(0, 31), (5, 31), (31, 31), (1000, 31), (1023, 31), (7, 1), (64, 8)] {
+        let tasks =
+            Tasks { round: 0, step: Step::Swap, count, apart, at_once: 1, done: (0.0, 1.0) };
+        let expected: Vec<usize> = (0..apart).flat_map(|k| (k..count).step_by(apart)).collect();
+        assert_eq!((0..count).map(|place| tasks.nth(place)).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn progress_rises_within_each_step() {
+    let design = design(Kind { seed: 3, full: 0.7, ..Kind::default() });
+    let mut seen: Vec<Progress> = Vec::new();
+    let mut watch = |progress: &Progress| {
+        seen.push(*progress);
+        ControlFlow::Continue(())
+    };
+    refine(&design, &RefineOptions::default(), &mut watch).unwrap();
+    for pair in seen.windows(2).filter(|pair| pair[0].step == pair[1].step) {
+        assert!(pair[0].done <= pair[1].done && pair[1].done <= 1.0);
+    }
+    let ends = seen.iter().filter(|progress| progress.done == 1.0);
+    let steps: std::collections::BTreeSet<Step> = ends.map(|progress| progress.step).collect();
+    assert_eq!(steps.len(), Step::ALL.len());
+    let halves = seen.iter().filter(|progress| progress.done == 0.5);
+    assert!(halves.count() > 0, "the first of two passes is half of a step");
+}
+
+#[test]
 fn an_interrupted_placement_is_legal() {
     for calls in [1, 5, 9] {
         let (design, mut left) = (design(Kind { seed: 3, full: 0.7, ..Kind::default() }), calls);

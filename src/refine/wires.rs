@@ -7,9 +7,10 @@
 
 use super::update::{AT_ONCE, update};
 use crate::design::{Design, Nets};
-use crate::parallel::{self, chunks_mut};
+use crate::parallel::{self, chunks, chunks_mut, cut};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Stands for fixed pins where a cell is named.
 const FIXED: u32 = u32::MAX;
@@ -53,17 +54,23 @@ struct Member {
     sides: Sides,
 }
 
-/// The outermost two cells of a net on each side.
-#[derive(Clone, Copy, Debug)]
-struct Extremes {
-    first: Sides,
-    second: Sides,
-    first_of: [u32; 4],
-    second_of: [u32; 4],
+/// The outermost two cells of a net on its high and its low side along one axis: one line of cache.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(64))]
+struct Outermost {
+    first: [f64; 2],
+    second: [f64; 2],
+    first_of: [u32; 2],
+    second_of: [u32; 2],
+    /// Of the net.
+    weight: f64,
 }
 
+/// The outermost two cells of a net along x, and along y.
+type Extremes = [Outermost; 2];
+
 /// Nets with at least two ends of which one moves, and where their pins are.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Wires {
     /// By cell: its first pin in `pins`, and the number of pins at the end.
     pin_start: Vec<u32>,
@@ -76,28 +83,143 @@ pub(super) struct Wires {
     extremes: Vec<Extremes>,
     weight: Vec<f64>,
     poses: Vec<Pose>,
+    /// By cell.
+    slopes: Vec<StoredSlopes>,
     /// Weighted HPWL of the nets that are left out, which cannot change.
     constant: f64,
 }
 
+/// Least slopes of the length of a cell's nets at its place. The length is convex over x and over
+/// y, so a move gains at most minus slope times distance.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slopes {
+    /// For moves to the right, to the left, upwards and downwards, weight.
+    towards: [f64; 4],
+    /// The most that the cell gains if it is also turned upside down, layout units times weight.
+    turned: f64,
+}
+
+/// The [`Slopes`] of a cell, if they are up to date. They depend on the placement alone, so all
+/// threads that compute them store the same.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct StoredSlopes {
+    /// A bit for each net of the cell; several nets may have one bit.
+    nets: u64,
+    is_current: AtomicBool,
+    values: [AtomicU64; 5],
+}
+
+/// Returns one of 64 bits. Nets of neighbours have numbers next to one another.
+fn bit_of(net: u32) -> u64 {
+    1 << (net % 64)
+}
+
+impl StoredSlopes {
+    fn load(&self) -> Option<Slopes> {
+        let value = |k: usize| f64::from_bits(self.values[k].load(Ordering::Relaxed));
+        let is_current = self.is_current.load(Ordering::Acquire);
+        is_current.then(|| Slopes { towards: std::array::from_fn(value), turned: value(4) })
+    }
+
+    fn store(&self, Slopes { towards, turned }: Slopes) {
+        for (stored, value) in self.values.iter().zip(towards.into_iter().chain([turned])) {
+            stored.store(value.to_bits(), Ordering::Relaxed);
+        }
+        self.is_current.store(true, Ordering::Release);
+    }
+}
+
+/// A net of a cell along one axis, as it is without the cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    /// The high side, and the negative low side, of the rest of the net.
+    others: [f64; 2],
+    /// How far the cell's pins reach from its centre to the high and to the low side.
+    pins: [f64; 2],
+    weight: f64,
+}
+
+impl Reach {
+    /// Weighted length of the net with the cell's centre at `at`, with its pins reversed or not.
+    #[inline(always)]
+    pub(super) fn length(&self, at: f64, reversed: bool) -> f64 {
+        let [a, b] = self.pins;
+        let (high, low) = if reversed { (b + at, a - at) } else { (a + at, b - at) };
+        let high = if high > self.others[0] { high } else { self.others[0] };
+        let low = if low > self.others[1] { low } else { self.others[1] };
+        self.weight * (high + low)
+    }
+
+    /// With the cell's pins reversed, or not.
+    #[inline(always)]
+    fn turned(self, reversed: bool) -> Self {
+        let [a, b] = self.pins;
+        Reach { pins: if reversed { [b, a] } else { [a, b] }, ..self }
+    }
+
+    /// Returns between which places of the cell's centre the net does not get longer.
+    #[inline(always)]
+    pub(super) fn ends(&self) -> [f64; 2] {
+        [self.pins[1] - self.others[1], self.others[0] - self.pins[0]]
+    }
+
+    #[inline(always)]
+    pub(super) fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Whether the net is equally long wherever the cell's centre is between `low` and `high`.
+    #[inline(always)]
+    pub(super) fn is_flat(&self, low: f64, high: f64) -> bool {
+        let [from, to] = self.ends();
+        from <= low && high <= to
+    }
+}
+
 /// A cell's nets as they are without it: all that a search for a better place has to look at.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Without {
-    nets: Vec<(Sides, Sides, f64)>,
+pub(super) struct CellNets {
+    /// Along x, and along y, with the pins as the cell lay at first.
+    axes: [Vec<Reach>; 2],
     ends: Vec<(f64, f64)>,
 }
 
 /// Working memory of [`Wires::gain`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
-    touched: Vec<(u32, u32, u32)>,
+    touched: Touched,
     /// The nets of the cells that [`Wires::gain`] was asked about, and whether moving these would
     /// change which cells are outermost or how far out they are.
     pub(super) nets: Vec<(u32, bool)>,
 }
 
+/// The nets of several cells: pins by net, and of one net in order of the cells.
+#[derive(Clone, Debug, Default)]
+struct Touched {
+    /// By pin its net, and its index in `pins`, in one number that is sorted by.
+    order: Vec<u64>,
+    /// By pin which of the cells it belongs to, and which of [`Wires::pins`] it is.
+    pins: Vec<(u32, u32)>,
+}
+
+impl Touched {
+    /// Returns each net with its cells and pins.
+    fn nets(&self) -> impl Iterator<Item = (usize, impl Iterator<Item = (usize, usize)> + Clone)> {
+        self.order.chunk_by(|a, b| a >> 32 == b >> 32).map(|of_net| {
+            let pin = |of: &u64| {
+                let (k, p) = self.pins[*of as u32 as usize];
+                (k as usize, p as usize)
+            };
+            ((of_net[0] >> 32) as usize, of_net.iter().map(pin))
+        })
+    }
+}
+
 /// Nets that one thread makes of the design's.
 const NETS_AT_ONCE: usize = 1 << 12;
+/// Cells that one thread sorts the pins of.
+const CELLS_AT_ONCE: usize = 1 << 12;
 /// Members of nets that one thread moves to the die.
 const MEMBERS_AT_ONCE: usize = 1 << 12;
 
@@ -197,14 +319,16 @@ fn moved(sides: Sides, x: f64, y: f64) -> Sides {
     [sides[0] + x, sides[1] - x, sides[2] + y, sides[3] - y]
 }
 
-impl Extremes {
-    fn of_fixed(fixed: Sides) -> Self {
-        Extremes { first: fixed, second: NOTHING, first_of: [FIXED; 4], second_of: [FIXED; 4] }
+impl Outermost {
+    /// Those of a net without cells whose fixed pins span these sides.
+    fn of_fixed(fixed: [f64; 2], weight: f64) -> Self {
+        let none = ([NOTHING[0]; 2], [FIXED; 2]);
+        Outermost { first: fixed, second: none.0, first_of: none.1, second_of: none.1, weight }
     }
 
     /// With one more cell, which is not among the outermost.
     #[inline]
-    fn add(&mut self, cell: u32, sides: Sides) {
+    fn add(&mut self, cell: u32, sides: [f64; 2]) {
         for (k, side) in sides.into_iter().enumerate() {
             if side > self.first[k] {
                 (self.second[k], self.second_of[k]) = (self.first[k], self.first_of[k]);
@@ -216,21 +340,39 @@ impl Extremes {
     }
 
     /// Whether a cell that spans these sides would be among the outermost.
-    fn reaches(&self, sides: Sides) -> bool {
-        sides.iter().zip(&self.second).any(|(side, second)| side > second)
+    fn reaches(&self, sides: [f64; 2]) -> bool {
+        sides[0] > self.second[0] || sides[1] > self.second[1]
     }
 
     fn names(&self, cell: u32) -> bool {
         self.first_of.contains(&cell) || self.second_of.contains(&cell)
     }
 
-    /// Returns the box of all other cells of the net.
+    /// Returns the sides of all other cells of the net.
     #[inline(always)]
-    fn without(&self, cell: u32) -> Sides {
-        std::array::from_fn(
-            |k| if self.first_of[k] == cell { self.second[k] } else { self.first[k] },
-        )
+    fn without(&self, cell: u32) -> [f64; 2] {
+        let side = |k: usize| if self.first_of[k] == cell { self.second[k] } else { self.first[k] };
+        [side(0), side(1)]
     }
+}
+
+/// Returns the sides along x, and those along y.
+#[inline(always)]
+fn by_axis([a, b, c, d]: Sides) -> [[f64; 2]; 2] {
+    [[a, b], [c, d]]
+}
+
+/// Returns the box of the cells of a net.
+#[inline(always)]
+fn whole([x, y]: &Extremes) -> Sides {
+    [x.first[0], x.first[1], y.first[0], y.first[1]]
+}
+
+/// Returns the box of all cells of a net but one.
+#[inline(always)]
+fn without([x, y]: &Extremes, cell: u32) -> Sides {
+    let ([a, b], [c, d]) = (x.without(cell), y.without(cell));
+    [a, b, c, d]
 }
 
 impl Wires {
@@ -238,7 +380,6 @@ impl Wires {
     /// other pins stay. Both have been checked.
     pub(super) fn new(design: &Design, nets: &Nets, cell_of: &[Option<u32>], cells: usize) -> Self {
         let mut wires = Wires {
-            pin_start: vec![0; cells + 1],
             member_start: vec![0],
             poses: vec![Pose::default(); cells],
             ..Wires::default()
@@ -256,15 +397,17 @@ impl Wires {
             order[range].iter().for_each(|&net| part.add(design, nets, net, cell_of));
             part
         });
+        let mut first = 0;
         for part in &parts {
-            let first = wires.members.len() as u32;
             wires.member_start.extend(part.ends.iter().map(|end| first + end));
-            wires.members.extend_from_slice(&part.members);
+            first += part.members.len() as u32;
             wires.fixed.extend_from_slice(&part.fixed);
             wires.weight.extend_from_slice(&part.weight);
             wires.constant += part.constant;
         }
-        drop(parts);
+        let members: Vec<Vec<Member>> = parts.into_iter().map(|part| part.members).collect();
+        wires.members = parallel::concat(&members);
+        drop(members);
         wires.index();
         wires
     }
@@ -272,22 +415,38 @@ impl Wires {
     /// Makes the pins by cell, and the boxes. Members have the sides of their pins from the centres
     /// of their cells before, and on the die afterwards.
     fn index(&mut self) {
-        for member in &self.members {
-            self.pin_start[member.cell as usize + 1] += 1;
-        }
-        for cell in 1..self.pin_start.len() {
-            self.pin_start[cell] += self.pin_start[cell - 1];
-        }
-        let mut next = self.pin_start.clone();
-        self.pins = vec![Pin { net: 0, member: 0, sides: NOTHING }; self.members.len()];
-        for net in 0..self.weight.len() {
-            for m in self.members_of(net) {
-                let Member { cell, sides } = self.members[m];
-                let at = &mut next[cell as usize];
-                self.pins[*at as usize] = Pin { net: net as u32, member: m as u32, sides };
-                *at += 1;
+        let (members, nets, cells) = (&self.members, self.weight.len(), self.poses.len());
+        // The end of each cell's pins, and then their begin as each pin gets its place.
+        let next: Vec<AtomicU32> = parallel::map(cells + 1, |_| AtomicU32::new(0));
+        parallel::for_each(chunks(members, MEMBERS_AT_ONCE), |_, members| {
+            for member in members {
+                next[member.cell as usize].fetch_add(1, Ordering::Relaxed);
             }
+        });
+        let mut end = 0;
+        self.pin_start.clear();
+        for next in &next {
+            end += next.load(Ordering::Relaxed);
+            next.store(end, Ordering::Relaxed);
         }
+        // By pin its net and its member; threads choose places in any order.
+        let places: Vec<AtomicU64> = parallel::map(members.len(), |_| AtomicU64::new(0));
+        parallel::map(nets, |net| {
+            for m in self.members_of(net) {
+                let at = next[members[m].cell as usize].fetch_sub(1, Ordering::Relaxed) - 1;
+                places[at as usize].store((net as u64) << 32 | m as u64, Ordering::Relaxed);
+            }
+        });
+        self.pin_start.extend(next.into_iter().map(AtomicU32::into_inner));
+        let mut places: Vec<u64> = places.into_iter().map(AtomicU64::into_inner).collect();
+        let ends = self.pin_start[1..].iter().map(|end| *end as usize);
+        parallel::for_each(chunks_mut(&mut cut(&mut places, ends), CELLS_AT_ONCE), |_, cells| {
+            cells.iter_mut().for_each(|pins| pins.sort_unstable());
+        });
+        self.pins = parallel::map(places.len(), |p| {
+            let (net, member) = ((places[p] >> 32) as u32, places[p] as u32);
+            Pin { net, member, sides: self.members[member as usize].sides }
+        });
         let Wires { members, poses, .. } = self;
         parallel::for_each(chunks_mut(members, MEMBERS_AT_ONCE), |_, members| {
             for member in members {
@@ -296,6 +455,10 @@ impl Wires {
             }
         });
         self.extremes = parallel::map(self.weight.len(), |net| self.look(net));
+        self.slopes = parallel::map(self.poses.len(), |cell| StoredSlopes {
+            nets: self.pins_of(cell as u32).iter().fold(0, |all, pin| all | bit_of(pin.net)),
+            ..StoredSlopes::default()
+        });
     }
 
     /// Returns the number of nets.
@@ -318,9 +481,12 @@ impl Wires {
 
     /// Returns the outermost cells of `net`, looked for among all.
     fn look(&self, net: usize) -> Extremes {
-        let mut found = Extremes::of_fixed(self.fixed[net]);
+        let weight = self.weight[net];
+        let mut found = by_axis(self.fixed[net]).map(|fixed| Outermost::of_fixed(fixed, weight));
         for member in &self.members[self.members_of(net)] {
-            found.add(member.cell, member.sides);
+            for (axis, sides) in found.iter_mut().zip(by_axis(member.sides)) {
+                axis.add(member.cell, sides);
+            }
         }
         found
     }
@@ -328,14 +494,14 @@ impl Wires {
     /// Weighted HPWL of all nets, layout units.
     pub(super) fn hpwl(&self) -> f64 {
         let moving = self.extremes.iter().zip(&self.weight);
-        self.constant + moving.map(|(net, weight)| weight * length(net.first)).sum::<f64>()
+        self.constant + moving.map(|(net, weight)| weight * length(whole(net))).sum::<f64>()
     }
 
     /// Weighted HPWL of the nets of `cell`.
     pub(super) fn length_of(&self, cell: u32) -> f64 {
         let of = |pin: &Pin| {
-            let net = pin.net as usize;
-            self.weight[net] * length(self.extremes[net].first)
+            let net = &self.extremes[pin.net as usize];
+            net[0].weight * length(whole(net))
         };
         self.pins_of(cell).iter().map(of).sum()
     }
@@ -345,16 +511,35 @@ impl Wires {
     pub(super) fn length_at(&self, cell: u32, pose: &Pose) -> f64 {
         let mut sum = 0.0;
         for pin in self.pins_of(cell) {
-            let net = pin.net as usize;
-            let others = self.extremes[net].without(cell);
-            sum += self.weight[net] * length(larger(others, pin.on_die(pose)));
+            let net = &self.extremes[pin.net as usize];
+            sum += net[0].weight * length(larger(without(net, cell), pin.on_die(pose)));
         }
         sum
+    }
+
+    /// Returns by how much the nets of `cell` get shorter if it alone goes there.
+    pub(super) fn gain_of(&self, cell: u32, to: &Pose) -> f64 {
+        let gain = |pin: &Pin| {
+            let net = &self.extremes[pin.net as usize];
+            let then = larger(without(net, cell), pin.on_die(to));
+            net[0].weight * (length(whole(net)) - length(then))
+        };
+        self.pins_of(cell).iter().map(gain).sum()
+    }
+
+    /// Returns by how much the nets of `cell` get shorter if its centre alone goes to `x`.
+    pub(super) fn gain_along_x(&self, cell: u32, x: f64) -> f64 {
+        let now = self.poses[cell as usize].x;
+        let gain = |net: Reach| net.length(now, false) - net.length(x, false);
+        self.along_x(cell).map(gain).sum()
     }
 
     /// Whether a net has both cells.
     #[inline]
     pub(super) fn share_a_net(&self, a: u32, b: u32) -> bool {
+        if self.slopes[a as usize].nets & self.slopes[b as usize].nets == 0 {
+            return false;
+        }
         let (a, b) = (self.pins_of(a), self.pins_of(b));
         let (mut i, mut j) = (0, 0);
         while i < a.len() && j < b.len() {
@@ -371,49 +556,63 @@ impl Wires {
     /// lengthen them. No cell is moved twice.
     pub(super) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> f64 {
         let Scratch { touched, nets } = scratch;
-        touched.clear();
         nets.clear();
-        for (k, step) in moves.iter().enumerate() {
-            let pins = self.pin_start[step.cell as usize]..self.pin_start[step.cell as usize + 1];
-            touched.extend(pins.map(|p| (self.pins[p as usize].net, k as u32, p)));
-        }
-        touched.sort_unstable();
+        self.touch(moves.iter().map(|step| step.cell), touched);
         let mut gain = 0.0;
-        for of_net in touched.chunk_by(|a, b| a.0 == b.0) {
-            let net = of_net[0].0 as usize;
+        for (net, pins) in touched.nets() {
             let extremes = &self.extremes[net];
-            let mut sides = match of_net {
-                [(_, k, _)] => extremes.without(moves[*k as usize].cell),
-                _ => self.without_these(net, |cell| {
-                    of_net.iter().any(|&(_, k, _)| moves[k as usize].cell == cell)
-                }),
+            let mut rest = pins.clone();
+            let mut sides = match (rest.next(), rest.next()) {
+                (Some((k, _)), None) => without(extremes, moves[k].cell),
+                _ => {
+                    let is_moved = |cell| pins.clone().any(|(k, _)| moves[k].cell == cell);
+                    let along = |axis| self.without_these(net, axis, is_moved);
+                    let [[a, b], [c, d]] = [0, 1].map(along);
+                    [a, b, c, d]
+                }
             };
             let mut changes = false;
-            for &(_, k, p) in of_net {
-                let step = &moves[k as usize];
-                let of_cell = self.pins[p as usize].on_die(&step.pose);
-                changes |= extremes.names(step.cell) || extremes.reaches(of_cell);
+            for (k, p) in pins {
+                let step = &moves[k];
+                let of_cell = self.pins[p].on_die(&step.pose);
+                let mut axes = extremes.iter().zip(by_axis(of_cell));
+                changes |= axes.any(|(axis, sides)| axis.names(step.cell) || axis.reaches(sides));
                 sides = larger(sides, of_cell);
             }
             nets.push((net as u32, changes));
-            gain += self.weight[net] * (length(extremes.first) - length(sides));
+            gain += extremes[0].weight * (length(whole(extremes)) - length(sides));
         }
         gain
     }
 
-    /// The box of the cells of `net` that are not `left_out`, and of its fixed pins.
-    fn without_these(&self, net: usize, left_out: impl Fn(u32) -> bool) -> Sides {
-        let extremes = &self.extremes[net];
-        let mut sides = NOTHING;
+    /// Fills `touched` with the nets of cells.
+    fn touch(&self, cells: impl Iterator<Item = u32>, touched: &mut Touched) {
+        let Touched { order, pins } = touched;
+        order.clear();
+        pins.clear();
+        for (k, cell) in (0..).zip(cells) {
+            for p in self.pin_start[cell as usize]..self.pin_start[cell as usize + 1] {
+                order.push(u64::from(self.pins[p as usize].net) << 32 | pins.len() as u64);
+                pins.push((k, p));
+            }
+        }
+        order.sort_unstable();
+    }
+
+    /// The sides along an axis of the cells of `net` that are not `left_out`, and of its fixed pins.
+    fn without_these(&self, net: usize, axis: usize, left_out: impl Fn(u32) -> bool) -> [f64; 2] {
+        let outermost = &self.extremes[net][axis];
+        let mut sides = [0.0; 2];
         for (k, side) in sides.iter_mut().enumerate() {
-            if !left_out(extremes.first_of[k]) {
-                *side = extremes.first[k];
-            } else if !left_out(extremes.second_of[k]) {
-                *side = extremes.second[k];
+            if !left_out(outermost.first_of[k]) {
+                *side = outermost.first[k];
+            } else if !left_out(outermost.second_of[k]) {
+                *side = outermost.second[k];
             } else {
                 let members = &self.members[self.members_of(net)];
                 let others = members.iter().filter(|member| !left_out(member.cell));
-                return others.fold(self.fixed[net], |sides, m| larger(sides, m.sides));
+                let all = others.fold(self.fixed[net], |sides, m| larger(sides, m.sides));
+                return by_axis(all)[axis];
             }
         }
         sides
@@ -441,10 +640,10 @@ impl Wires {
             let (cell, pins) = (step.cell as usize, &*pins);
             (pin_start[cell]..pin_start[cell + 1]).map(move |p| (pins[p as usize].member, p))
         };
-        let mut moved = parallel::map_blocks(steps.len(), AT_ONCE, |range| {
+        let moved = parallel::map_blocks(steps.len(), AT_ONCE, |range| {
             steps[range].iter().flat_map(of_cell).collect::<Vec<_>>()
-        })
-        .concat();
+        });
+        let mut moved = parallel::concat(&moved);
         moved.par_sort_unstable();
         update(members, &moved, &|of| of.0 as usize, &|member, of| {
             member.sides = pins[of[0].1 as usize].on_die(&poses[member.cell as usize]);
@@ -465,63 +664,126 @@ impl Wires {
         moved: impl Iterator<Item = u32> + Clone,
     ) {
         let moved = moved.map(|m| &self.members[m as usize]);
-        if moved.clone().any(|member| extremes.names(member.cell)) {
+        let before = *extremes;
+        let is_named = |cell: u32| before.iter().any(|axis| axis.names(cell));
+        if moved.clone().any(|member| is_named(member.cell)) {
             *extremes = self.look(net);
         } else {
-            moved.for_each(|member| extremes.add(member.cell, member.sides));
+            for member in moved {
+                for (axis, sides) in extremes.iter_mut().zip(by_axis(member.sides)) {
+                    axis.add(member.cell, sides);
+                }
+            }
+        }
+        for (before, after) in before.iter().zip(&*extremes).filter(|(a, b)| a != b) {
+            for cell in before.first_of.into_iter().chain(after.first_of) {
+                if let Some(slopes) = self.slopes.get(cell as usize) {
+                    slopes.is_current.store(false, Ordering::Relaxed);
+                }
+            }
         }
     }
 
-    /// Fills `without` with the nets of `cell`.
-    pub(super) fn leave_out(&self, cell: u32, without: &mut Without) {
-        without.nets.clear();
-        let pins = self.pins_of(cell).iter();
-        without.nets.extend(pins.map(|pin| {
-            let net = pin.net as usize;
-            (self.extremes[net].without(cell), pin.sides, self.weight[net])
-        }));
+    /// Returns the [`Slopes`] of a cell. Only nets count in which it is the outermost cell on a
+    /// side: the others do not become shorter wherever it goes.
+    fn slopes(&self, cell: u32) -> Slopes {
+        let stored = &self.slopes[cell as usize];
+        if let Some(slopes) = stored.load() {
+            return slopes;
+        }
+        let mut slopes = Slopes::default();
+        for pin in self.pins_of(cell) {
+            for (axis, outermost) in self.extremes[pin.net as usize].iter().enumerate() {
+                let Outermost { first, second, first_of, weight, .. } = outermost;
+                for k in (0..2).filter(|k| first_of[*k] == cell) {
+                    slopes.towards[2 * axis + k] += weight;
+                    if first[k] > second[k] {
+                        slopes.towards[2 * axis + 1 - k] -= weight;
+                    }
+                }
+                if axis == 1 && first_of.contains(&cell) {
+                    slopes.turned += weight * (pin.sides[2] - pin.sides[3]).abs();
+                }
+            }
+        }
+        stored.store(slopes);
+        slopes
+    }
+
+    /// Whether the nets of `cell` might be shorter elsewhere, as it lies.
+    pub(super) fn is_pulled(&self, cell: u32) -> bool {
+        self.slopes(cell).towards.iter().any(|slope| *slope < 0.0)
+    }
+
+    /// Returns a number that [`Wires::length_of`] less [`Wires::length_at`] does not exceed, without
+    /// a look at the nets. The cell is not mirrored.
+    pub(super) fn most_gain(&self, cell: u32, to: &Pose) -> f64 {
+        let (from, slopes) = (&self.poses[cell as usize], self.slopes(cell));
+        let along = |way: f64, high: f64, low: f64| way * if way > 0.0 { -high } else { low };
+        let [right, left, up, down] = slopes.towards;
+        let turned = if from.flipped == to.flipped { 0.0 } else { slopes.turned };
+        along(to.x - from.x, right, left) + along(to.y - from.y, up, down) + turned
+    }
+
+    /// Returns the nets of `cell` along x (axis 0) or y (axis 1), with the pins as it lay at first.
+    fn along(&self, cell: u32, axis: usize) -> impl Iterator<Item = Reach> {
+        self.pins_of(cell).iter().map(move |pin| self.reach(cell, pin, axis))
+    }
+
+    #[inline(always)]
+    fn reach(&self, cell: u32, pin: &Pin, axis: usize) -> Reach {
+        let outermost = &self.extremes[pin.net as usize][axis];
+        Reach {
+            others: outermost.without(cell),
+            pins: by_axis(pin.sides)[axis],
+            weight: outermost.weight,
+        }
+    }
+
+    /// Returns the nets of `cell` along x as it lies.
+    pub(super) fn along_x(&self, cell: u32) -> impl Iterator<Item = Reach> {
+        let mirrored = self.poses[cell as usize].mirrored;
+        self.along(cell, 0).map(move |net| net.turned(mirrored))
+    }
+
+    /// Fills `nets` with the nets of `cell`.
+    pub(super) fn leave_out(&self, cell: u32, nets: &mut CellNets) {
+        nets.axes.iter_mut().for_each(Vec::clear);
+        for pin in self.pins_of(cell) {
+            for (axis, nets) in nets.axes.iter_mut().enumerate() {
+                nets.push(self.reach(cell, pin, axis));
+            }
+        }
     }
 }
 
-impl Without {
-    /// Weighted HPWL of the cell's nets where it lies so.
+impl CellNets {
+    /// Weighted length of the cell's nets along x (axis 0) or y (axis 1) with its centre at `at`,
+    /// with its pins reversed against how it lay at first or not.
     #[inline]
+    pub(super) fn length_along(&self, axis: usize, at: f64, reversed: bool) -> f64 {
+        self.axes[axis].iter().map(|net| net.length(at, reversed)).sum()
+    }
+
+    /// Weighted HPWL of the cell's nets where it lies so.
     pub(super) fn length_at(&self, pose: &Pose) -> f64 {
-        let mut sum = 0.0;
-        for &(others, sides, weight) in &self.nets {
-            let pin = Pin { net: 0, member: 0, sides };
-            sum += weight * length(larger(others, pin.on_die(pose)));
-        }
-        sum
+        self.length_along(0, pose.x, pose.mirrored) + self.length_along(1, pose.y, pose.flipped)
     }
 
     /// Returns the x, and the y, of the cell's centre between which its nets are shortest.
     pub(super) fn best_region(&mut self, pose: &Pose) -> [(f64, f64); 2] {
-        [0, 2].map(|axis| {
+        [(0, pose.mirrored), (1, pose.flipped)].map(|(axis, reversed)| {
             self.ends.clear();
-            for &(others, sides, weight) in &self.nets {
-                let sides = Pin { net: 0, member: 0, sides }.turned(pose.mirrored, pose.flipped);
-                self.ends.push((sides[axis + 1] - others[axis + 1], weight));
-                self.ends.push((others[axis] - sides[axis], weight));
+            for net in &self.axes[axis] {
+                self.ends.extend(net.turned(reversed).ends().map(|end| (end, net.weight)));
             }
             flat_part(&mut self.ends)
         })
     }
-
-    /// Fills `ends` with where the slope of the length over the x of the cell's centre rises, and
-    /// by how much. The slope begins at minus half of their sum.
-    pub(super) fn bends(&self, pose: &Pose, ends: &mut Vec<(f64, f64)>) {
-        ends.clear();
-        for &(others, sides, weight) in &self.nets {
-            let sides = Pin { net: 0, member: 0, sides }.turned(pose.mirrored, pose.flipped);
-            ends.push((sides[1] - others[1], weight));
-            ends.push((others[0] - sides[0], weight));
-        }
-    }
 }
 
-/// Between which values a convex function is least whose slope rises by the second number at the
-/// first one, from minus half of their sum.
+/// Returns the interval on which a piecewise-linear convex function is least, given its breakpoints
+/// (position, slope increase). Its first slope is minus half of the sum of all increases.
 pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
     ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let half: f64 = ends.iter().map(|end| end.1).sum::<f64>() / 2.0;
@@ -541,60 +803,66 @@ pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
 /// The nets of several cells of one row, as they are without these: their length along x wherever
 /// the cells are moved along it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Together {
-    touched: Vec<(u32, u32, u32)>,
-    /// Of every net its right and its negative left side without the cells, its weight, and where
-    /// its pins end.
-    nets: Vec<([f64; 2], f64, u32)>,
-    /// Of every pin its cell and how far it reaches right and left of that one's centre.
-    pins: Vec<(u32, [f64; 2])>,
+pub(super) struct WindowNets {
+    touched: Touched,
+    /// The nets of one of the cells, with that cell as it lies.
+    pub(super) of_one: Vec<(usize, Reach)>,
+    /// Of every other net its right and its negative left side without the cells, its weight, and
+    /// where its pins end.
+    shared: Vec<([f64; 2], f64, usize)>,
+    /// Of every pin of these its cell and how far it reaches right and left of that one's centre.
+    pins: Vec<(usize, [f64; 2])>,
 }
 
 impl Wires {
-    /// Fills `together` with the nets of `cells`.
-    pub(super) fn leave_out_together(&self, cells: &[u32], together: &mut Together) {
-        let Together { touched, nets, pins } = together;
-        touched.clear();
-        nets.clear();
+    /// Fills `nets` with the nets of `cells`.
+    pub(super) fn leave_out_together(&self, cells: &[u32], nets: &mut WindowNets) {
+        let WindowNets { touched, of_one, shared, pins } = nets;
+        of_one.clear();
+        shared.clear();
         pins.clear();
-        for (k, &cell) in cells.iter().enumerate() {
-            let range = self.pin_start[cell as usize]..self.pin_start[cell as usize + 1];
-            touched.extend(range.map(|p| (self.pins[p as usize].net, k as u32, p)));
-        }
-        touched.sort_unstable();
-        for of_net in touched.chunk_by(|a, b| a.0 == b.0) {
-            let net = of_net[0].0 as usize;
-            for &(_, k, p) in of_net {
-                let pose = &self.poses[cells[k as usize] as usize];
-                let sides = self.pins[p as usize].turned(pose.mirrored, pose.flipped);
+        self.touch(cells.iter().copied(), touched);
+        for (net, of_net) in touched.nets() {
+            let mut rest = of_net.clone();
+            if let (Some((k, p)), None) = (rest.next(), rest.next()) {
+                let mirrored = self.poses[cells[k] as usize].mirrored;
+                of_one.push((k, self.reach(cells[k], &self.pins[p], 0).turned(mirrored)));
+                continue;
+            }
+            for (k, p) in of_net.clone() {
+                let pose = &self.poses[cells[k] as usize];
+                let sides = self.pins[p].turned(pose.mirrored, pose.flipped);
                 pins.push((k, [sides[0], sides[1]]));
             }
-            let others = match of_net {
-                [(_, k, _)] => self.extremes[net].without(cells[*k as usize]),
-                _ => self.without_these(net, |cell| {
-                    of_net.iter().any(|&(_, k, _)| cells[k as usize] == cell)
-                }),
-            };
-            nets.push(([others[0], others[1]], self.weight[net], pins.len() as u32));
+            let is_one = |cell| of_net.clone().any(|(k, _)| cells[k] == cell);
+            let others = self.without_these(net, 0, is_one);
+            shared.push((others, self.extremes[net][0].weight, pins.len()));
         }
     }
 }
 
-impl Together {
-    /// Weighted length along x of the cells' nets with their centres there.
+impl WindowNets {
+    /// Weighted length along x of the nets that several of the cells share, with the centres of the
+    /// cells there.
     #[inline]
-    pub(super) fn length(&self, x: &[f64]) -> f64 {
+    pub(super) fn shared_length(&self, x: &[f64]) -> f64 {
         let (mut sum, mut from) = (0.0, 0);
-        for &([mut right, mut left], weight, end) in &self.nets {
-            for &(k, reach) in &self.pins[from..end as usize] {
-                let x = x[k as usize];
+        for &([mut right, mut left], weight, end) in &self.shared {
+            for &(k, reach) in &self.pins[from..end] {
+                let x = x[k];
                 right = if reach[0] + x > right { reach[0] + x } else { right };
                 left = if reach[1] - x > left { reach[1] - x } else { left };
             }
-            from = end as usize;
+            from = end;
             sum += weight * (right + left);
         }
         sum
+    }
+
+    /// Returns a number that [`WindowNets::shared_length`] is not below.
+    pub(super) fn least_shared_length(&self) -> f64 {
+        let least = |&([right, left], weight, _): &([f64; 2], f64, usize)| weight * (right + left);
+        self.shared.iter().map(least).map(|length| length.max(0.0)).sum()
     }
 }
 
@@ -670,7 +938,7 @@ mod tests {
                 (0..CELLS + 4).map(|k| (k < CELLS).then_some(k as u32)).collect();
             let nets = design.nets.clone().unwrap();
             let mut wires = Wires::new(&design, &nets, &cell_of, CELLS);
-            let (mut scratch, mut without) = (Scratch::default(), Without::default());
+            let (mut scratch, mut without) = (Scratch::default(), CellNets::default());
             for _ in 0..50 {
                 let before = design.hpwl().unwrap().weighted;
                 assert!((wires.hpwl() - before).abs() < 1e-9 * before);
@@ -697,13 +965,67 @@ mod tests {
     }
 
     #[test]
+    fn bounds_hold_after_every_move() {
+        let mut rng = Pcg64Mcg::seed_from_u64(9);
+        let design = design(&mut rng);
+        let nets = design.nets.as_ref().unwrap();
+        let cell_of: Vec<Option<u32>> =
+            (0..CELLS + 4).map(|k| (k < CELLS).then_some(k as u32)).collect();
+        let mut wires = Wires::new(&design, nets, &cell_of, CELLS);
+        let mut of_cell = CellNets::default();
+        let (mut tight, mut unpulled) = (0, 0);
+        for round in 0..300 {
+            for cell in 0..CELLS as u32 {
+                let now = wires.pose(cell);
+                let to = Pose { mirrored: now.mirrored, ..any_pose(&mut rng) };
+                let gain = wires.length_of(cell) - wires.length_at(cell, &to);
+                assert_eq!(wires.gain_of(cell, &to), gain);
+                let most = wires.most_gain(cell, &to);
+                assert!(most >= gain - 1e-9, "{most} below {gain}");
+                tight += usize::from(most < 0.0);
+                let beside = Pose { x: to.x, ..now };
+                let along_x = wires.length_of(cell) - wires.length_at(cell, &beside);
+                assert_eq!(wires.gain_along_x(cell, to.x), along_x);
+                if !wires.is_pulled(cell) {
+                    wires.leave_out(cell, &mut of_cell);
+                    let [x, y] = of_cell.best_region(&now);
+                    assert!(x.0 <= now.x && now.x <= x.1 && y.0 <= now.y && now.y <= y.1);
+                    unpulled += 1;
+                }
+                let has =
+                    |net: usize, cell: u32| nets.pins_of(net).any(|pin| nets.pin_node[pin] == cell);
+                let other = rng.random_range(0..CELLS as u32);
+                let shared = |&net: &usize| has(net, cell) && has(net, other);
+                let any = (0..nets.len()).filter(shared).any(|net| nets.weight[net] > 0.0);
+                assert!(other == cell || wires.share_a_net(cell, other) == any);
+            }
+            // One by one, and several at once; cells stay where they are best now and then.
+            let cell = rng.random_range(0..CELLS as u32 - 1);
+            let mut pose = any_pose(&mut rng);
+            if round % 3 == 0 {
+                wires.leave_out(cell, &mut of_cell);
+                let [x, y] = of_cell.best_region(&pose);
+                (pose.x, pose.y) = (pose.x.max(x.0).min(x.1), pose.y.max(y.0).min(y.1));
+            }
+            match round % 2 {
+                0 => wires.apply(&Moved { cell, pose }),
+                _ => wires.apply_all(&[
+                    Moved { cell, pose },
+                    Moved { cell: cell + 1, pose: any_pose(&mut rng) },
+                ]),
+            }
+        }
+        assert!(tight > 100 && unpulled > 10, "{tight} {unpulled}");
+    }
+
+    #[test]
     fn nothing_is_shorter_than_in_the_best_region() {
         let mut rng = Pcg64Mcg::seed_from_u64(5);
         let design = design(&mut rng);
         let cell_of: Vec<Option<u32>> =
             (0..CELLS + 4).map(|k| (k < CELLS).then_some(k as u32)).collect();
         let wires = Wires::new(&design, design.nets.as_ref().unwrap(), &cell_of, CELLS);
-        let mut without = Without::default();
+        let mut without = CellNets::default();
         for cell in 0..CELLS as u32 {
             let pose = wires.pose(cell);
             wires.leave_out(cell, &mut without);

@@ -293,6 +293,7 @@ impl Sites {
     ///
     /// # Panics
     /// Where there is no such row.
+    #[inline]
     pub fn segments(&self, access: Access, row: usize) -> &[Run] {
         self.views[access.view()].segments.get(row)
     }
