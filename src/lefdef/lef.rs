@@ -5,13 +5,13 @@
 
 use super::counts::Counts;
 use super::edges::{EdgeRules, TypedEdge, add_table, add_types};
-use super::lexer::{Lef, Read};
 use super::polygon::rectangles;
 use super::{LayerDirection, PinPosition, RoutingLayer};
 use crate::charge::fixed::{clip, gaps};
 use crate::design::{Names, NamesTooLong, Orientation, Symmetry};
 use crate::grid::Rect;
 use crate::text::error::Miss;
+use crate::text::scan::{Lef, Read, Scanner, unmarked};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -235,7 +235,7 @@ pub(super) fn bounds(points: &[(f64, f64)]) -> Option<Rect> {
 /// Reads the text of a LEF file.
 pub(super) fn parse(text: &[u8], position: PinPosition) -> Read<'_, Library> {
     let mut reader = Reader {
-        lexer: Lef::new(text),
+        lexer: Scanner::new(unmarked(text)),
         position,
         library: Library::default(),
         layers: BTreeMap::new(),
@@ -262,7 +262,7 @@ impl Shape<'_> {
 }
 
 struct Reader<'a> {
-    lexer: Lef<'a>,
+    lexer: Scanner<'a, Lef>,
     position: PinPosition,
     library: Library,
     /// Default widths of the layers' wires, and the layers' types.
@@ -479,7 +479,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a length, in millionths of a micrometre.
     fn length(&mut self, what: &'static str) -> Read<'a, f64> {
-        self.lexer.millionths(what)
+        Ok((self.lexer.number(what)? * PER_MICRON).round())
     }
 
     fn units(&mut self) -> Read<'a, ()> {

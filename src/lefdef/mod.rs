@@ -15,7 +15,6 @@ mod assemble;
 mod counts;
 mod edges;
 mod lef;
-mod lexer;
 mod nets;
 mod polygon;
 mod read;
@@ -35,14 +34,14 @@ use crate::design::{Design, Fence, Master};
 use crate::design::{MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::formats;
 use crate::parallel;
-use crate::text::error::Miss;
-use crate::text::file::{self, Large, Text};
+use crate::text::error::{Fault, Reason};
+use crate::text::file::{self, Input, Source, Text};
 use crate::text::index::NameIndex;
+use crate::text::parts::PART;
 use crate::warning::{Warning, WarningCode};
 use lef::Library;
-use lexer::Read;
 use nets::{CellPins, Netlist, UNPLACED};
-use read::{Gathered, PART, Parts, Source, room_for_nets};
+use read::{Gathered, room_for_nets};
 use serde::{Deserialize, Serialize};
 use statements::{Known, Section, Status};
 use std::borrow::Cow;
@@ -207,7 +206,7 @@ fn replace_placement(loaded: &mut Loaded, placed: &mut LoadedPlacement) {
 fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
     let (library, mut files, mut bytes_read, warnings) = read_library(options)?;
     let (path, text, Everything { gathered, names, cell, nets }) =
-        read_def(def, |source| everything(source, &library, options))?;
+        read_def(def, |source, size| everything(source, size, &library, options))?;
     bytes_read += text;
     files.push(path.clone());
     let keep = options.keep_fillers;
@@ -231,15 +230,16 @@ pub fn read_placement(
     pin_position: PinPosition,
 ) -> Result<LoadedPlacement, FileError> {
     let library = Library::default();
-    let (path, _, (mut gathered, ())) = read_def(def, |source| {
-        let known = Known { library: &library, cells: None, position: pin_position, netlist: None };
-        let mut gathered = Gathered::new(source.len());
-        let mut parts = Parts::new(source);
-        parts.read(&known, &mut gathered, &mut room_for_nets(0))?;
-        if parts.section() != Section::Nets {
-            ended(source, parts.section())?;
+    let position = pin_position;
+    let known = Known { library: &library, cells: None, position, netlist: None, slots: false };
+    let (path, _, mut gathered) = read_def(def, |source, size| {
+        let (mut gathered, mut nets) = (Gathered::new(source.len()), room_for_nets(0));
+        let start = (source.start()?, Section::Top);
+        let (_, section) = read::read(size, source, start, &known, &mut gathered, &mut nets)?;
+        if section != Section::Nets {
+            ended(source, section)?;
         }
-        Ok((gathered, ()))
+        Ok(gathered)
     })?;
     let index = NameIndex::new(&nodes.names);
     let names = gathered.components.take_names();
@@ -313,7 +313,8 @@ fn read_library(
         let lef = &options.lef[lef];
         let path = file::find(lef).unwrap_or_else(|| lef.clone());
         let text = Text::open(&path).map_err(|e| FileError::io(&path, e))?;
-        let library = lef::parse(&text, position).map_err(|miss| miss.locate(&path, &text))?;
+        let library = lef::parse(&text, position)
+            .map_err(|miss| Source::Held(&text).error(&path, miss.within(&text, 0)))?;
         Ok((library, path, text.len() as u64))
     };
     let (mut all, mut files, mut bytes) = (Library::default(), Vec::new(), 0);
@@ -344,38 +345,29 @@ fn read_library(
     Ok((all, files, bytes, warnings))
 }
 
-/// Reads the DEF file by `read`, in parts as far as that works; returns its path, its bytes, and
-/// the result of `read`.
+/// Reads the DEF file by `read`, which gets the size of parts; returns its path, its bytes, and the
+/// result.
 fn read_def<T>(
     def: &Path,
-    read: impl for<'a> Fn(Source<'a>) -> Read<'a, T>,
+    read: impl Fn(Source<'_>, usize) -> Result<T, Fault>,
 ) -> Result<(PathBuf, u64, T), FileError> {
     let path = file::find(def).unwrap_or_else(|| def.to_owned());
-    if let Some(large) = Large::open(&path)
-        && let Ok(value) = read(Source::File(&large))
-    {
-        return Ok((path, large.len() as u64, value));
-    }
-    let text = Text::open(&path).map_err(|e| FileError::io(&path, e))?;
+    let input = Input::open(&path, Text::open).map_err(|e| FileError::io(&path, e))?;
+    let source = input.source();
     // In parts first; errors are reported when all is read as one part.
-    let parts = (text.len() > PART).then(|| read(Source::Held(&text, PART)).ok()).flatten();
+    let parts = (source.len() > PART).then(|| read(source, PART).ok()).flatten();
     let value = match parts {
         Some(value) => value,
-        None => read(Source::Held(&text, text.len().max(1)))
-            .map_err(|miss| miss.locate(&path, &text))?,
+        None => read(source, usize::MAX).map_err(|fault| source.error(&path, fault))?,
     };
-    Ok((path, text.len() as u64, value))
+    Ok((path, source.len() as u64, value))
 }
 
 /// Fails when a file ends within a section.
-fn ended<'a>(source: Source<'a>, section: Section) -> Read<'a, ()> {
-    let end = match source {
-        Source::Held(text, _) => &text[text.len()..],
-        Source::File(_) => &[],
-    };
+fn ended(source: Source<'_>, section: Section) -> Result<(), Fault> {
     match section {
-        Section::Top => Ok(()),
-        section => Err(Miss::expected(end, format!("`END {}`", section.name()))),
+        Section::Top | Section::Ended => Ok(()),
+        section => Err(Fault::expected(source.len(), format!("`END {}`", section.name()))),
     }
 }
 
@@ -388,25 +380,26 @@ struct Everything {
 }
 
 /// Reads all of a DEF file.
-fn everything<'a>(
-    source: Source<'a>,
+fn everything(
+    source: Source<'_>,
+    size: usize,
     library: &Library,
     options: &ReadOptions,
-) -> Read<'a, Everything> {
+) -> Result<Everything, Fault> {
     let position = options.pin_position;
     let cells = NameIndex::new(&library.names);
-    let mut known = Known { library, cells: Some(&cells), position, netlist: None };
+    let mut known = Known { library, cells: Some(&cells), position, netlist: None, slots: false };
     let bytes = source.len();
     let (mut gathered, mut nets) = (Gathered::new(bytes), room_for_nets(bytes));
-    let mut parts = Parts::new(source);
-    parts.read(&known, &mut gathered, &mut nets)?;
+    let start = (source.start()?, Section::Top);
+    let mut end = read::read(size, source, start, &known, &mut gathered, &mut nets)?;
     let names = gathered.components.take_names();
     let cell = gathered.components.take_cells();
     let components = NameIndex::new(&names);
     if components.has_repeats() {
-        return Err(repeated(source));
+        return Err(repeated(source)?);
     }
-    let have_nets = parts.section() == Section::Nets;
+    let have_nets = end.1 == Section::Nets;
     if have_nets {
         let ports = NameIndex::new(&gathered.plan.ports.names);
         let placed = gathered.plan.ports.at.iter().scan(cell.len(), |node, at| {
@@ -416,7 +409,7 @@ fn everything<'a>(
         });
         let port_node: Vec<Option<u32>> = placed.collect();
         if cell.len() + port_node.len() > MAX_COUNT {
-            return Err(Miss::expected(&[], "fewer than 4294967295 components and pins"));
+            return Err(Fault::expected(0, "fewer than 4294967295 components and pins"));
         }
         let located = |(cell, place): (&u32, &statements::Place)| {
             let unplaced = place.status == Status::Unplaced;
@@ -436,32 +429,27 @@ fn everything<'a>(
         };
         let mut rest = Gathered::new(0);
         known.netlist = Some(&netlist);
-        parts.read(&known, &mut rest, &mut nets)?;
+        end = read::read(size, source, end, &known, &mut rest, &mut nets)?;
         drop(netlist);
-        let too_long = |_| Miss::expected(&[], "names of less than 4 GiB in all");
+        let too_long = |_| Fault::expected(0, "names of less than 4 GiB in all");
         gathered.plan.add(rest.plan).map_err(too_long)?;
     }
-    ended(source, parts.section())?;
+    ended(source, end.1)?;
     let nets = have_nets.then(|| nets.into_nets());
     Ok(Everything { gathered, names, cell, nets })
 }
 
 /// Names the first component that occurs a second time.
 #[cold]
-fn repeated<'a>(source: Source<'a>) -> Miss<'a> {
-    let Source::Held(text, _) = source else {
-        return Miss::expected(&[], "each component once");
+fn repeated(source: Source<'_>) -> Result<Fault, Fault> {
+    let (names, slots) = write::components(source, PART)?;
+    let index = NameIndex::new(&names);
+    let again = |i: &usize| index.find(names.get(*i).as_bytes()) != Some(*i as u32);
+    let Some(i) = (0..names.len()).find(again) else {
+        return Ok(Fault::expected(source.len(), "each component once"));
     };
-    let mut seen = std::collections::HashSet::new();
-    let found = write::components(text, |at, _| {
-        let name = lexer::first(at);
-        if seen.insert(name) {
-            return Ok(());
-        }
-        let name = String::from_utf8_lossy(name);
-        Err(Miss::name(at, format!("component {name} stands a second time")))
-    });
-    found.err().unwrap_or_else(|| Miss::expected(&text[text.len()..], "each component once"))
+    let message = format!("component {} stands a second time", names.get(i));
+    Ok(Fault { at: slots[i].name, reason: Reason::Name(message) })
 }
 
 #[cfg(test)]

@@ -300,18 +300,18 @@ fn parts_give_what_the_whole_text_gives() {
     fs::write(path("a.lef"), LEF).unwrap();
     let options = ReadOptions::default().lef([path("a.lef")]);
     let (library, ..) = read_library(&options).unwrap();
-    let whole = |source| {
-        let all = everything(source, &library, &ReadOptions::default()).unwrap();
+    let whole = |source, size| {
+        let all = everything(source, size, &library, &ReadOptions::default()).unwrap();
         let nets = all.nets.unwrap();
         (all.names, all.cell, nets, all.gathered.plan.counts, all.gathered.plan.regions.len())
     };
-    let want = whole(Source::Held(text.as_bytes(), text.len()));
+    let want = whole(Source::Held(text.as_bytes()), text.len());
     assert_eq!((want.0.len(), want.2.len(), want.4), (30_000, 30_000, 1));
-    assert!(whole(Source::Held(text.as_bytes(), PART)) == want);
-    assert!(whole(Source::Held(text.as_bytes(), 1000)) == want);
+    assert!(whole(Source::Held(text.as_bytes()), PART) == want);
+    assert!(whole(Source::Held(text.as_bytes()), 1000) == want);
     fs::write(path("d.def"), &text).unwrap();
-    let large = Large::open(&path("d.def")).unwrap();
-    assert!(whole(Source::File(&large)) == want);
+    let input = Input::open(&path("d.def"), Text::open).unwrap();
+    assert!(matches!(input, Input::Large(_)) && whole(input.source(), PART) == want);
     let wrong = text.replace("- n29000 ( u29000 A )", "- n29000 ( u29000 B )");
     fs::write(path("w.def"), &wrong).unwrap();
     let error = read_design(&path("w.def"), &options).unwrap_err().to_string();
