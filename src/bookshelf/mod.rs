@@ -31,7 +31,7 @@ mod write_design;
 mod wts;
 
 pub use aux_file::{Aux, parse_aux};
-pub use nets::{PinOffset, parse_nets};
+pub use nets::parse_nets;
 pub use nodes::parse_nodes;
 pub use notes::Contents;
 pub use pin_offset::{PinsOutside, pin_offset_hint, pins_outside};
@@ -45,8 +45,9 @@ pub(crate) use write_design::{check as check_writable, design_paths};
 pub use wts::parse_wts;
 pub(crate) use wts::read_net_weights;
 
-pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
+pub use crate::text::error::{ErrorKind, FileError};
 pub use crate::text::index::NameIndex;
+pub use crate::text::loaded::{Loaded, LoadedPlacement, PinOffset, ReadOptions};
 
 use crate::design::{Design, Nets, NodeKind, Nodes, Row};
 use crate::text::error::ErrorKind::Syntax;

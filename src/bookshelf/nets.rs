@@ -11,22 +11,13 @@ use crate::text::columns::{self, NetColumns};
 use crate::text::error::{Fault, FileError, Miss};
 use crate::text::file::Source;
 use crate::text::index::{Key, NameIndex};
+use crate::text::loaded::PinOffset;
 use crate::text::parts::{self, Piece};
 use crate::text::scan::{
     Language, Lines, Parsed, Read, end_of_line, fail, first_word, next_line, skip_line, word,
 };
 use crate::warning::WarningCode;
 use std::path::Path;
-
-/// Where pin offsets are counted from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PinOffset {
-    /// From the cell's centre, as the format has it.
-    #[default]
-    Center,
-    /// From the lower-left corner, as in IBM-PLACE 2.0 and similar suites.
-    LowerLeft,
-}
 
 /// Reads a `.nets` file's text: nets in file order, each of weight 1. `path` is for messages.
 ///

@@ -23,127 +23,33 @@ mod statements;
 mod write;
 mod write_design;
 
-pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
+pub use crate::text::error::{ErrorKind, FileError};
+pub use crate::text::loaded::{
+    DefSummary, GcellGrid, GridAxis, LayerDirection, LefSummary, Loaded, LoadedPlacement,
+    PinPosition, ReadOptions, RoutingLayer,
+};
 #[cfg(feature = "cli")]
 pub(crate) use write::round_positions;
 pub use write::write_placement;
 pub use write_design::{Written, write_design};
 
+use crate::bookshelf;
 #[allow(unused_imports)] // named in the documentation
 use crate::design::{Design, Fence, Master};
 use crate::design::{MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
-use crate::formats;
 use crate::parallel;
 use crate::text::error::{Fault, Reason};
 use crate::text::file::{self, Input, Source, Text};
 use crate::text::index::NameIndex;
+use crate::text::loaded::Format;
 use crate::text::parts::PART;
 use crate::warning::{Warning, WarningCode};
 use lef::Library;
 use nets::{CellPins, Netlist, UNPLACED};
 use read::{Gathered, room_for_nets};
-use serde::{Deserialize, Serialize};
 use statements::{Known, Section, Status};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// The position assumed for a pin of several shapes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PinPosition {
-    /// The centre of the bounding box of all shapes.
-    #[default]
-    Center,
-    /// The mean of the centres of all rectangles, as OpenROAD reports wirelengths.
-    Mean,
-}
-
-/// Counts of what a DEF file holds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct DefSummary {
-    /// `VERSION`, as it is written; `None` if there is none.
-    pub version: Option<String>,
-    /// Layout units in a micrometre.
-    pub units: f64,
-    /// Components.
-    pub components: u64,
-    /// Pins of the design.
-    pub pins: u64,
-    /// Nets, supply nets among `NETS` too.
-    pub nets: u64,
-    /// Pins of components in these nets.
-    pub connections: u64,
-    /// Nets in `SPECIALNETS`.
-    pub special_nets: u64,
-    /// Statements `ROW`.
-    pub rows: u64,
-    /// Components that are not placed.
-    pub unplaced: u64,
-    /// Regions, of whatever type.
-    pub regions: u64,
-    /// Entries of `BLOCKAGES`.
-    pub blockages: u64,
-    /// Statements passed over, by section, by statement, or by section and option, and how often.
-    pub skipped: BTreeMap<String, u64>,
-}
-
-/// Counts of what LEF files hold.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct LefSummary {
-    /// Statements passed over, by statement, or by block and statement in it, and how often.
-    pub skipped: BTreeMap<String, u64>,
-}
-
-/// Lines of a routing grid: `count` lines from `start`, `step` apart, in layout units.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GcellGrid {
-    /// Along which axis the lines follow one another.
-    pub axis: GridAxis,
-    /// The first line.
-    pub start: f64,
-    /// Number of lines.
-    pub count: u64,
-    /// From one line to the next.
-    pub step: f64,
-}
-
-/// An axis of a [`GcellGrid`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub enum GridAxis {
-    X,
-    Y,
-}
-
-/// A routing layer of LEF, in micrometres.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RoutingLayer {
-    /// Its name.
-    pub name: String,
-    /// How wires run on it.
-    pub direction: LayerDirection,
-    /// From wire to wire along x and y; 0 where the library has none.
-    pub pitch: [f64; 2],
-    /// Default width of wires; 0 where the library has none.
-    pub width: f64,
-}
-
-/// How wires run on a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LayerDirection {
-    /// Along x.
-    Horizontal,
-    /// Along y.
-    Vertical,
-    /// Otherwise, or not given by the library.
-    Unknown,
-}
 
 /// Layout units in a micrometre where the file has none (LEF/DEF 5.8 Language Reference, `UNITS`).
 const DEFAULT_UNITS: f64 = 100.0;
@@ -157,8 +63,11 @@ pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
     // On a thread of the pool from the beginning, and not handed over for each part.
     let mut loaded = rayon::scope(|_| read_on_pool(def, options))?;
     if let Some(other) = &options.placement {
-        let mut placed =
-            formats::read_placement(other, &loaded.design.nodes, options.pin_position)?;
+        let nodes = &loaded.design.nodes;
+        let mut placed = match Format::of(other) {
+            Format::Bookshelf => bookshelf::read_placement(other, nodes)?,
+            Format::Def => read_placement(other, nodes, options.pin_position)?,
+        };
         replace_placement(&mut loaded, &mut placed);
         loaded.own_placement = loaded.files.last().cloned();
         loaded.files.push(placed.file);

@@ -1,6 +1,7 @@
 use super::*;
 use crate::design::{BlockageKind, Fence, Halo, Hpwl, Row, StandsOn};
 use crate::grid::Rect;
+use std::collections::BTreeMap;
 use std::fs;
 
 /// Cells of one and of two rows, ground at the bottom of both of one row.

@@ -6,5 +6,6 @@ pub(crate) mod compression;
 pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod index;
+pub(crate) mod loaded;
 pub(crate) mod parts;
 pub(crate) mod scan;
