@@ -9,7 +9,7 @@ use crate::design::Nets;
 use crate::memory;
 use crate::text::error::Miss;
 use crate::text::index::{Key, NameIndex};
-use crate::text::scan::{Def, Read, Scanner};
+use crate::text::scan::{Read, Scanner};
 
 /// Connections that are looked up together, at least.
 const TOGETHER: usize = 192;
@@ -143,18 +143,18 @@ impl<'a> Pending<'a> {
 
 /// Reads entries of `NETS` from `lexer` on, up to what is none; returns the text from there.
 pub(super) fn read<'a>(
-    lexer: Scanner<'a, Def>,
+    lexer: Scanner<'a>,
     netlist: &Netlist,
     nets: &mut Nets,
     counts: &mut Counts,
-) -> Read<'a, Scanner<'a, Def>> {
+) -> Read<'a, Scanner<'a>> {
     let mut reader = Reader { lexer, netlist, nets, counts, pending: Pending::default() };
     reader.nets()?;
     Ok(reader.lexer)
 }
 
 struct Reader<'a, 'p> {
-    lexer: Scanner<'a, Def>,
+    lexer: Scanner<'a>,
     netlist: &'p Netlist<'p>,
     nets: &'p mut Nets,
     counts: &'p mut Counts,

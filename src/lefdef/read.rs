@@ -12,7 +12,7 @@ use crate::text::columns::{Column, NameColumn, NetColumns};
 use crate::text::error::Fault;
 use crate::text::file::Source;
 use crate::text::parts;
-use crate::text::scan::{Def, Scanner};
+use crate::text::scan::Scanner;
 use memchr::memchr;
 use memchr::memmem::find_iter;
 
@@ -44,7 +44,7 @@ fn guess(text: &[u8], section: Section) -> Section {
         (None, Section::Top) => 0,
         (None, section) => return section,
     };
-    let mut scanner = Scanner::<Def>::new(&text[from..]);
+    let mut scanner = Scanner::new(&text[from..]);
     if last_end.is_some() {
         scanner.word();
     }

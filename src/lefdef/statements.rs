@@ -12,7 +12,7 @@ use crate::text::columns::clear_nets;
 use crate::text::error::Miss;
 use crate::text::index::NameIndex;
 use crate::text::parts::Piece;
-use crate::text::scan::{Def, Read, Scanner, first_word};
+use crate::text::scan::{Read, Scanner, first_word};
 use std::ops::Range;
 
 /// The section of the next statement of a file.
@@ -274,7 +274,7 @@ pub(super) fn parse<'a>(
 }
 
 struct Parser<'a, 'k> {
-    lexer: Scanner<'a, Def>,
+    lexer: Scanner<'a>,
     piece: Piece<'a>,
     known: &'k Known<'k>,
     part: &'k mut Part,

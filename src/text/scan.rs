@@ -9,7 +9,6 @@ use super::index::{FIRST, Key, SHORT, short};
 use crate::design::Orientation;
 use memchr::{memchr, memchr2};
 use nom::IResult;
-use std::marker::PhantomData;
 
 /// The result of a nom parser: the text behind, and the value read.
 pub(crate) type Parsed<'a, T> = IResult<&'a [u8], T, Miss<'a>>;
@@ -471,25 +470,24 @@ pub(crate) fn next_line(mut i: &[u8]) -> &[u8] {
     i
 }
 
-/// A position in a text of statements that end in `;`.
+/// A position in a text of DEF.
 ///
 /// A `#` that begins a word begins a comment, to the end of its line, and a `"` that begins a word
 /// a text that may hold blanks, to the next `"`. Which words are keywords depends on their
 /// position, so that a pin may be called `END`.
 #[derive(Clone, Copy)]
-pub(crate) struct Scanner<'a, L> {
+pub(crate) struct Scanner<'a> {
     /// The text not read yet.
     rest: &'a [u8],
     /// No comment and no quoted text is in what is read.
     plain: bool,
-    language: PhantomData<L>,
 }
 
-impl<'a, L: Language> Scanner<'a, L> {
+impl<'a> Scanner<'a> {
     /// At the beginning of `text`.
     pub(crate) fn new(text: &'a [u8]) -> Self {
         let plain = memchr2(b'#', b'"', text).is_none();
-        Scanner { rest: text, plain, language: PhantomData }
+        Scanner { rest: text, plain }
     }
 
     /// Returns the text not read yet.
@@ -513,7 +511,7 @@ impl<'a, L: Language> Scanner<'a, L> {
     /// Passes blanks and comments: the text from the next word, or nothing.
     #[inline(always)]
     pub(crate) fn peek(&mut self) -> &'a [u8] {
-        self.rest = L::skip(self.rest);
+        self.rest = Def::skip(self.rest);
         self.rest
     }
 
@@ -521,7 +519,7 @@ impl<'a, L: Language> Scanner<'a, L> {
     #[inline(always)]
     pub(crate) fn word(&mut self) -> &'a [u8] {
         let from = self.peek();
-        let (word, rest) = from.split_at(L::word_length(from));
+        let (word, rest) = from.split_at(Def::word_length(from));
         self.rest = rest;
         word
     }
@@ -553,12 +551,6 @@ impl<'a, L: Language> Scanner<'a, L> {
         Some([first, second])
     }
 
-    /// Returns the next word without passing it.
-    pub(crate) fn word_ahead(&self) -> &'a [u8] {
-        let mut ahead = *self;
-        ahead.word()
-    }
-
     /// Whether the next word is this one, and passes it then.
     #[inline(always)]
     pub(crate) fn passes(&mut self, word: &[u8]) -> bool {
@@ -580,18 +572,18 @@ impl<'a, L: Language> Scanner<'a, L> {
     /// Reads a name: UTF-8 without control characters.
     #[inline(always)]
     pub(crate) fn name(&mut self, what: &'static str) -> Read<'a, &'a str> {
-        self.read(L::name(what))
+        self.read(Def::name(what))
     }
 
     /// Reads a number.
     #[inline(always)]
     pub(crate) fn number(&mut self, what: &'static str) -> Read<'a, f64> {
-        self.read(L::number(what))
+        self.read(Def::number(what))
     }
 
     /// Reads a whole number of at least zero.
     pub(crate) fn count(&mut self, what: &'static str) -> Read<'a, u64> {
-        self.read(L::count(what))
+        self.read(Def::count(what))
     }
 
     /// `( x y )`.
@@ -625,7 +617,7 @@ impl<'a, L: Language> Scanner<'a, L> {
     /// Reads one of the eight orientations, `N` to `FW` or `R0` to `MXR90`.
     #[inline]
     pub(crate) fn orientation(&mut self) -> Read<'a, Orientation> {
-        self.read(L::orientation("an orientation: N S E W FN FS FE FW"))
+        self.read(Def::orientation("an orientation: N S E W FN FS FE FW"))
     }
 
     /// Passes the rest of a statement and its `;`.
@@ -650,8 +642,8 @@ impl<'a, L: Language> Scanner<'a, L> {
 
     fn plain_option(&mut self) -> Read<'a, Option<&'a [u8]>> {
         let alone = |rest: &[u8], at: usize| {
-            let before = at == 0 || L::ends(rest[at - 1]) || rest[at] == L::SIGN;
-            before && rest.get(at + 1).is_none_or(|&b| L::ends(b) || rest[at] == L::SIGN)
+            let before = at == 0 || ends_word(rest[at - 1]);
+            before && rest.get(at + 1).is_none_or(|&b| ends_word(b))
         };
         let mut at = 0;
         while let Some(found) = memchr2(b'+', b';', &self.rest[at..]) {
@@ -679,14 +671,9 @@ impl<'a, L: Language> Scanner<'a, L> {
         }
     }
 
-    /// Reads a quoted text, if the next word is one, without its quotes.
-    pub(crate) fn quoted(&mut self) -> Read<'a, Option<&'a [u8]>> {
-        self.read(quoted::<L>)
-    }
-
     /// Reads the next word; there must be one. A quoted text is an empty word.
     pub(crate) fn passed(&mut self) -> Read<'a, &'a [u8]> {
-        self.read(passed::<L>)
+        self.read(passed::<Def>)
     }
 }
 
@@ -717,8 +704,12 @@ mod tests {
         let missing = miss(word::<Lines>("a name")(b"  \n next"));
         assert_eq!(missing, (&b"\n next"[..], "a name".into()));
         assert_eq!(word::<Def>("")(b" \n# c\n a;b ").unwrap(), (&b" "[..], &b"a;b"[..]));
-        let mut scanner = Scanner::<Lef>::new(b"a;b ;;c");
-        let words: [&[u8]; 6] = std::array::from_fn(|_| scanner.word());
+        let mut rest = &b"a;b ;;c"[..];
+        let words: [&[u8]; 6] = std::array::from_fn(|_| {
+            let (behind, found) = word::<Lef>("")(rest).unwrap();
+            rest = behind;
+            found
+        });
         assert_eq!(words, [&b"a"[..], b";", b"b", b";", b";", b"c"]);
     }
 
