@@ -2,7 +2,7 @@
 //!
 //! | name ends in | what it is | read by |
 //! |---|---|---|
-//! | `.def`, `.def.gz`, `.def.xz` | a DEF file, with its LEF files | [`crate::lefdef`] |
+//! | `.def`, `.def.gz`, `.def.xz`, `.def.bz2` | a DEF file, with its LEF files | [`crate::lefdef`] |
 //! | anything else | a Bookshelf design's `.aux` file, or a `.pl` file | [`crate::bookshelf`] |
 //!
 //! Lengths are layout units: those of the Bookshelf files, or DEF's database units.
@@ -74,6 +74,12 @@ pub fn placement_format(out: &Path, source: &Path) -> Result<Format, FileError> 
             let expected = "a .pl file, for the design is no .def file";
             Err(FileError::whole(out, ErrorKind::Other(expected)))
         }
+        (Format::Bookshelf, Format::Def)
+            if !out.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pl")) =>
+        {
+            let expected = "a name that ends in .def or .pl, for the design is a .def file";
+            Err(FileError::whole(out, ErrorKind::Other(expected)))
+        }
         (format, _) => Ok(format),
     }
 }
@@ -111,7 +117,7 @@ mod tests {
 
     #[test]
     fn names_say_the_format() {
-        for name in ["a.def", "A.DEF", "d/a.def.gz", "a.b.def.xz"] {
+        for name in ["a.def", "A.DEF", "d/a.def.gz", "a.b.def.xz", "a.def.bz2"] {
             assert_eq!(Format::of(Path::new(name)), Format::Def, "{name}");
         }
         for name in ["a.aux", "a.pl", "-", "def", "a.def.aux", "a.def.zst", ".def"] {
@@ -132,5 +138,13 @@ mod tests {
         let (out, source) = (Path::new("a.def.gz"), Path::new("a.aux"));
         let error = write_placement(out, source, &Design::default()).unwrap_err().to_string();
         assert!(error.starts_with("a.def.gz: expected a .pl file"), "{error}");
+        let format = |out: &str| placement_format(Path::new(out), Path::new("a.def.gz"));
+        assert!(matches!(format("b.pl"), Ok(Format::Bookshelf)));
+        assert!(matches!(format("b.DEF"), Ok(Format::Def)));
+        for out in ["b.txt", "b", "b.pl.txt"] {
+            let error = format(out).unwrap_err().to_string();
+            let want = format!("{out}: expected a name that ends in .def or .pl");
+            assert!(error.starts_with(&want), "{error}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! `.aux`: the names of the files of a design.
 //!
 //! `RowBasedPlacement : a.nodes a.nets a.wts a.pl a.scl`; the words before the colon do not matter,
-//! nor does the order; a file's kind is given by its ending, before a `.gz` or `.xz` if there is
-//! one. A name with blanks in it is in quotes, single or double, or has a backslash before each
+//! nor does the order; a file's kind is given by its ending, before a `.gz`, `.xz` or `.bz2` if
+//! there is one. A name with blanks in it is in quotes, single or double, or has a backslash before each
 //! blank: `"my design.nodes"`, `my\ design.nodes`.
 
 use super::ReadOptions;

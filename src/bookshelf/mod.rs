@@ -7,8 +7,9 @@
 //! centre. Each file type also has its own reader from bytes (`parse_*`), and
 //! [`read_placement`] reads another `.pl` file for a design.
 //!
-//! With the features `gzip` and `xz` a file may be compressed by these, whatever it is called;
-//! where the file that an `.aux` names is absent, its name with `.gz` or `.xz` behind is tried.
+//! With the features `gzip`, `xz` and `bzip2` a file may be compressed by these, whatever it is
+//! called; where the file that an `.aux` names is absent, its name with `.gz`, `.xz` or `.bz2` behind
+//! is tried.
 //! Compressed files are decompressed side by side, and while others are parsed. A file may be a
 //! pipe; `-` is standard input.
 //!

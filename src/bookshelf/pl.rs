@@ -1,7 +1,7 @@
 //! `.pl`: the positions of the nodes.
 //!
-//! `name x y : orientation [/FIXED | /FIXED_NI]`, one a line; `x y` is the
-//! lower-left corner of the node as it lies.
+//! `name x y [: orientation] [/FIXED | /FIXED_NI]`, one a line; `x y` is the
+//! lower-left corner of the node as it lies. Without an orientation it lies `N`.
 
 use super::header;
 use super::notes::{Contents, Notes, Tally};
@@ -170,8 +170,14 @@ fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> Parsed<'a, (PlEntry,
     let (i, node) = known_node(i, index, guess)?;
     let (i, x) = Lines::number("an x coordinate")(i)?;
     let (i, y) = Lines::number("a y coordinate")(i)?;
-    let (i, ()) = Lines::sign("`:` and an orientation")(i)?;
-    let (i, orientation) = Lines::orientation("an orientation (N, S, E, W, FN, FS, FE or FW)")(i)?;
+    let (i, orientation) = match Lines::skip(i) {
+        // At the end of the text the line may have been cut off.
+        [b'\n' | b'#' | b'/', ..] => (i, Orientation::N),
+        i => {
+            let (i, ()) = Lines::sign("`:` and an orientation")(i)?;
+            Lines::orientation("an orientation (N, S, E, W, FN, FS, FE or FW)")(i)?
+        }
+    };
     let (i, fixed) = if let Some(i) = Lines::behind_keyword(i, "/FIXED") {
         (i, Some(NodeKind::Fixed))
     } else if let Some(i) = Lines::behind_keyword(i, "/FIXED_NI") {

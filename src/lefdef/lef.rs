@@ -64,7 +64,11 @@ impl Library {
         self.pins.extend(later.pins);
         self.units = self.units.or(later.units);
         self.sites.extend(later.sites);
-        self.layers.extend(later.layers);
+        for layer in later.layers {
+            if !self.layers.iter().any(|known| known.name == layer.name) {
+                self.layers.push(layer);
+            }
+        }
         self.layer_types.extend(later.layer_types);
         self.edge_rules.rules.extend(later.edge_rules.rules);
         self.edge_rules.no_default |= later.edge_rules.no_default;

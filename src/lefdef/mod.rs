@@ -7,7 +7,8 @@
 //! alone; which of them are keywords depends on their position. Counts in the headers of sections
 //! are not looked at. Large files are read part by part on all threads.
 //!
-//! With the features `gzip` and `xz` a file may be compressed by these, whatever it is called.
+//! With the features `gzip`, `xz` and `bzip2` a file may be compressed by these, whatever it is
+//! called.
 //!
 #![doc = include_str!("statements.md")]
 
@@ -49,6 +50,7 @@ use nets::{CellPins, Netlist, UNPLACED};
 use read::{Gathered, room_for_nets};
 use statements::{Known, Section, Status};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Layout units in a micrometre where the file has none (LEF/DEF 5.8 Language Reference, `UNITS`).
@@ -227,8 +229,14 @@ fn read_library(
         Ok((library, path, text.len() as u64))
     };
     let (mut all, mut files, mut bytes) = (Library::default(), Vec::new(), 0);
+    let (mut known, mut warnings) = (HashSet::new(), Vec::new());
     for read in parallel::map(options.lef.len(), read) {
-        let (library, path, length) = read?;
+        let (library, path, length): (_, PathBuf, _) = read?;
+        if path.canonicalize().is_ok_and(|path| !known.insert(path)) {
+            let message = format!("{}: it is given twice and read once", path.display());
+            warnings.push(Warning::new(WarningCode::NotRead, message));
+            continue;
+        }
         let too_long = |_| {
             let message = "names of more than 4 GiB in all".to_owned();
             FileError::whole(&path, ErrorKind::Name(message))
@@ -237,7 +245,6 @@ fn read_library(
         files.push(path);
         bytes += length;
     }
-    let mut warnings = Vec::new();
     let mut warn = |count: u64, are: &str| {
         if count > 0 {
             let message = format!("LEF: {count} {are}");

@@ -201,8 +201,8 @@ impl<'a> Reader<'a, '_> {
                 _ => return Err(Miss::expected(at, "`(`, `+` or `;`")),
             }
             let at = self.lexer.peek();
-            let component = Key::new(self.lexer.word());
-            let pin = Key::new(self.lexer.word());
+            let component = Key::new(self.lexer.some_word("the name of a component")?);
+            let pin = Key::new(self.lexer.some_word("the name of a pin")?);
             self.pending.connect(component, pin, &mut all_of, at)?;
             let at = self.lexer.peek();
             match self.lexer.word() {

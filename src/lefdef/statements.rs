@@ -300,6 +300,7 @@ impl<'a> Parser<'a, '_> {
             }
             match (section, self.lexer.word()) {
                 (_, []) => return Ok((section, 0)),
+                (_, b";") => {}
                 (_, b"BEGINEXT") => while self.lexer.passed()? != b"ENDEXT" {},
                 (Section::Top, b"END") => {
                     let design = self.lexer.peek();
@@ -394,7 +395,6 @@ impl<'a> Parser<'a, '_> {
                 self.part.plan.gcells.push(GcellGrid { axis, start, count, step });
             }
             b"DIVIDERCHAR" | b"BUSBITCHARS" => {}
-            b";" => return Ok(()),
             b"NAMESCASESENSITIVE" => {
                 let on = self.lexer.word() != b"OFF";
                 self.part.plan.counts.case_off |= !on;
@@ -413,14 +413,16 @@ impl<'a> Parser<'a, '_> {
         let name = self.lexer.name("the name of a row")?;
         let at = self.lexer.peek();
         let site = self.lexer.word();
-        let sites = &self.known.library.sites;
+        let known = self.known;
+        let sites = &known.library.sites;
         let found = sites.iter().rposition(|s| s.name.as_bytes() == site);
-        let Some(found) = found.or_else(|| self.known.cells.is_none().then_some(0)) else {
+        let Some(found) = found.or_else(|| known.cells.is_none().then_some(0)) else {
+            self.not_cut_off("the site of the row")?;
             let site = String::from_utf8_lossy(site);
-            let message = format!(
-                "row {name}: site {site} is in none of the LEF files given; \
-                 is the technology LEF first?"
-            );
+            let hint =
+                if sites.is_empty() { ", which have no sites: is it in another?" } else { "" };
+            let message =
+                format!("row {name}: site {site} is in none of the LEF files given{hint}");
             return Err(Miss::name(at, message));
         };
         let unknown = |(part, _): &&(String, _)| !sites.iter().any(|site| site.name == *part);
@@ -528,21 +530,43 @@ impl<'a> Parser<'a, '_> {
     #[inline(always)]
     fn cell(&mut self, name: &str) -> Read<'a, u32> {
         let at = self.lexer.peek();
-        let cell = self.lexer.word();
+        let cell = self.lexer.some_word("the macro of the component")?;
         if cell == self.last_cell.0 {
             return Ok(self.last_cell.1);
         }
         let Some(cells) = self.known.cells else { return Ok(0) };
         let Some(found) = cells.find(cell) else {
-            let cell = String::from_utf8_lossy(cell);
-            let message = format!(
-                "component {name}: macro {cell} is in none of the LEF files given; \
-                 is the technology LEF first?"
-            );
-            return Err(Miss::name(at, message));
+            self.not_cut_off("the macro of the component")?;
+            return Err(self.unknown_cell(at, name, cell));
         };
         self.last_cell = (cell, found);
         Ok(found)
+    }
+
+    /// Fails if the text ends here, within a statement: the last word may be a part of one.
+    #[cold]
+    fn not_cut_off(&mut self, what: &'static str) -> Read<'a, ()> {
+        let at = self.lexer.peek();
+        if at.is_empty() { Err(Miss::expected(at, what)) } else { Ok(()) }
+    }
+
+    /// Says that no LEF file has the macro `cell` of the component called `name`, and of how many.
+    #[cold]
+    fn unknown_cell(&self, at: &'a [u8], name: &str, cell: &[u8]) -> Miss<'a> {
+        let (mut rest, mut count) = (self.lexer, 1);
+        while rest.end_statement().is_ok() && rest.passes(b"-") {
+            rest.word();
+            count += u64::from(rest.word() == cell);
+        }
+        let components = if count == 1 { "component" } else { "components" };
+        let cell = String::from_utf8_lossy(cell);
+        let no_macros = self.known.library.macros.is_empty();
+        let hint = if no_macros { ", which have no macros: is it in another?" } else { "" };
+        let message = format!(
+            "component {name}: macro {cell}, of {count} {components}, is in none of the LEF files \
+             given{hint}"
+        );
+        Miss::name(at, message)
     }
 
     /// Reads a pin of the design: shapes, each list of them followed by its position.

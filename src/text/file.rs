@@ -219,8 +219,8 @@ pub(crate) fn is_pipe(_: &fs::FileType) -> bool {
     false
 }
 
-/// Returns where the file called `path` is: there, or else, compressed, at the same name with `.gz`
-/// or `.xz` behind. `None` when it is nowhere.
+/// Returns where the file called `path` is: there, or else, compressed, at the same name with `.gz`,
+/// `.xz` or `.bz2` behind. `None` when it is nowhere.
 pub(crate) fn find(path: &Path) -> Option<PathBuf> {
     // Other errors are reported when the file is opened.
     let there =
@@ -298,6 +298,7 @@ mod tests {
             ("a.nodes.gz", "a.nodes"),
             ("a.NODES.GZ", "a.NODES"),
             ("a.aux.xz", "a.aux"),
+            ("a.aux.bz2", "a.aux"),
             ("a.aux.zst", "a.aux.zst"),
             ("a.nodes", "a.nodes"),
             (".gz", ".gz"),

@@ -524,6 +524,12 @@ impl<'a> Scanner<'a> {
         word
     }
 
+    /// Returns the next word; there must be one.
+    #[inline(always)]
+    pub(crate) fn some_word(&mut self, what: &'static str) -> Read<'a, &'a [u8]> {
+        self.read(word::<Def>(what))
+    }
+
     /// Passes `( name name )` if it is here, one blank between words that are no longer than most,
     /// and returns the names. Otherwise nothing is passed.
     #[inline(always)]
