@@ -111,14 +111,14 @@ fn parse(text: &[u8], beside: impl Fn(String) -> PathBuf) -> Read<'_, Aux> {
 
 const EXPECTED: &str = "a file name";
 
-/// `[label :] {name}`: the names and where they stand, and the text that is no name.
+/// `[label :] {name}`: the names with their positions, and the text that is no name.
 #[allow(clippy::type_complexity)]
 fn line(i: &[u8]) -> Parsed<'_, (Vec<(&[u8], String)>, &[u8])> {
     let label = terminated(Lines::token("a word"), Lines::sign("`:`"));
     preceded(opt(label), (many0(file_name), end_of_line)).parse(i)
 }
 
-/// A name in quotes or up to a blank, and where it stands. A blank, a quote or a backslash may be
+/// A name in quotes or up to a blank, and its position. A blank, a quote or a backslash may be
 /// escaped, but not within single quotes.
 fn file_name(i: &[u8]) -> Parsed<'_, (&[u8], String)> {
     let at = Lines::skip(i);

@@ -335,7 +335,7 @@ fn capitals(word: &[u8]) -> ([u8; 32], usize) {
 }
 
 /// Reads the statements of a block and its `END`. `statement` gets the keyword of each in capitals,
-/// the keyword as it stands and the text behind. `unended` says what is expected where the text ends.
+/// the keyword itself and the text behind. `unended` is the expectation if the text ends.
 fn block<'a, E: Into<Cow<'static, str>>>(
     mut i: &'a [u8],
     unended: impl Fn() -> E,

@@ -77,7 +77,7 @@ pub(super) struct GatheredComponents {
     pub(super) place: Vec<Place>,
     pub(super) halos: Vec<Halo>,
     pub(super) regions: Vec<(u32, String)>,
-    /// Where each stands in the file, if that is asked for.
+    /// The offsets of each in the file, if [`Known::slots`] is set.
     pub(super) slots: Vec<Slot>,
 }
 

@@ -109,14 +109,14 @@ pub(super) struct Place {
     pub(super) unused_position: bool,
 }
 
-/// Where a component stands in the file, by offsets.
+/// The offsets of a component in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Slot {
     pub(super) name: usize,
     pub(super) place: PlaceSlot,
 }
 
-/// Where a component's placement stands, present or new.
+/// The offsets of a component's placement, present or new.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PlaceSlot {
     /// The keyword, x, y and orientation.
@@ -235,7 +235,7 @@ pub(super) struct Components {
     pub(super) halos: Vec<Halo>,
     /// Names of regions, by the index of the component.
     pub(super) regions: Vec<(u32, String)>,
-    /// Where each stands in the file, if that is asked for.
+    /// The offsets of each in the file, if [`Known::slots`] is set.
     pub(super) slots: Vec<Slot>,
 }
 
@@ -255,7 +255,7 @@ pub(super) struct Known<'k> {
     pub(super) position: PinPosition,
     /// Without it, reading stops where nets begin.
     pub(super) netlist: Option<&'k Netlist<'k>>,
-    /// Whether to note where components stand in the file.
+    /// Whether to note the offsets of components in the file.
     pub(super) slots: bool,
 }
 

@@ -86,7 +86,7 @@ impl Packing {
     }
 }
 
-/// Returns the names of the components of a DEF file, and where they stand in it.
+/// Returns the names of the components of a DEF file, and their offsets in it.
 pub(super) fn components(source: Source<'_>, size: usize) -> Result<(Names, Vec<Slot>), Fault> {
     let library = Library::default();
     let position = PinPosition::default();

@@ -119,9 +119,9 @@ impl Source<'_> {
 /// the file's order.
 ///
 /// `boundary` finds, from some place in the text, the next place where an entry begins (the end of
-/// the text at the latest). `parse` reads one part; `take` gets a batch of parts, may use all
-/// threads for it, and leaves them empty. While one batch is taken the next is already parsed, so
-/// at most two batches are held.
+/// the text at the latest). `parse` reads one part into a value, and first removes the content of
+/// another part from that value. `take` gets a batch of parts and may use all threads for it. While
+/// one batch is taken the next is already parsed, so at most two batches are held.
 ///
 /// The error of the earliest part wins, however threads were scheduled.
 pub(crate) fn read<P: Default + Send>(
