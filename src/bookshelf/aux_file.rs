@@ -1,18 +1,20 @@
 //! `.aux`: the names of the files of a design.
 //!
 //! `RowBasedPlacement : a.nodes a.nets a.wts a.pl a.scl`; the words before the colon do not matter,
-//! nor does the order; a file's kind is given by its ending, before a `.gz` or `.xz` if there is
-//! one. A name with blanks in it is in quotes, single or double, or has a backslash before each
+//! nor does the order; a file's kind is given by its ending, before a `.gz`, `.xz` or `.bz2` if
+//! there is one. A name with blanks in it is in quotes, single or double, or has a backslash before each
 //! blank: `"my design.nodes"`, `my\ design.nodes`.
 
 use super::ReadOptions;
-use super::lexer;
+use super::header::first_line;
 use crate::text::error::{FileError, Miss};
-use crate::text::file::{self, without_compression};
-use crate::text::words::ends_word;
+use crate::text::file::{self, Source, without_compression};
+use crate::text::scan::{Language, Lines, Parsed, Read, end_of_line, ends_word, fail, next_line};
 use nom::Parser;
+use nom::branch::alt;
 use nom::combinator::opt;
-use nom::sequence::terminated;
+use nom::multi::{many0, many1};
+use nom::sequence::{delimited, preceded, terminated};
 use std::path::{Path, PathBuf};
 
 /// The files of a design, beside the `.aux` that names them.
@@ -60,43 +62,41 @@ pub fn parse_aux(text: &[u8], path: &Path) -> Result<Aux, FileError> {
             _ => here,
         }
     };
-    parse(text, beside).map_err(|miss| miss.locate(path, text))
+    let parsed = parse(text, beside);
+    parsed.map_err(|miss| Source::Held(text).error(path, miss.within(text, 0)))
 }
 
-fn parse(text: &[u8], beside: impl Fn(String) -> PathBuf) -> Result<Aux, Miss<'_>> {
+fn parse(text: &[u8], beside: impl Fn(String) -> PathBuf) -> Read<'_, Aux> {
     let (mut nodes, mut nets, mut wts, mut pl, mut scl) = (None, None, None, None, None);
     let mut others = Vec::new();
-    let mut i = lexer::first_line(text);
+    let mut i = first_line(text);
     if i.starts_with(b"UCLA ") {
         return Err(Miss::expected(i, "an .aux file, which names the design's other files"));
     }
     while !i.is_empty() {
-        let label = terminated(lexer::token("a word"), lexer::colon("`:`"));
-        let (mut rest, _) = opt(label).parse(i).map_err(lexer::unwrap_miss)?;
-        loop {
-            let at = lexer::skip_blanks(rest);
-            let Some((behind, name)) = file_name(at)? else { break };
+        let (rest, (names, odd)) = line(i)?;
+        for (at, name) in names {
             let kind = Path::new(without_compression(&name)).extension();
             let ending = kind.unwrap_or_default().to_ascii_lowercase();
             let slot = match ending.to_str() {
-                Some("nodes") => Some(&mut nodes),
-                Some("nets") => Some(&mut nets),
-                Some("wts") => Some(&mut wts),
-                Some("pl") => Some(&mut pl),
-                Some("scl") => Some(&mut scl),
-                _ => None,
+                Some("nodes") => &mut nodes,
+                Some("nets") => &mut nets,
+                Some("wts") => &mut wts,
+                Some("pl") => &mut pl,
+                Some("scl") => &mut scl,
+                _ => {
+                    others.push(name);
+                    continue;
+                }
             };
-            match slot {
-                Some(Some(_)) => return Err(Miss::expected(at, "one file of each kind")),
-                Some(slot) => *slot = Some(beside(name)),
-                None => others.push(name),
+            if slot.replace(beside(name)).is_some() {
+                return Err(Miss::expected(at, "one file of each kind"));
             }
-            rest = behind;
         }
-        i = match lexer::end_of_line(rest).map_err(lexer::unwrap_miss)? {
-            (behind, []) => lexer::next_line(behind),
-            (_, word) => return Err(Miss::expected(word, EXPECTED)),
-        };
+        if !odd.is_empty() {
+            return Err(Miss::expected(odd, EXPECTED));
+        }
+        i = next_line(rest);
     }
     let missing = |what| Miss::expected(i, what);
     Ok(Aux {
@@ -111,40 +111,47 @@ fn parse(text: &[u8], beside: impl Fn(String) -> PathBuf) -> Result<Aux, Miss<'_
 
 const EXPECTED: &str = "a file name";
 
-/// Returns the name at the beginning of `i`, without its quotes and escapes, and what is behind;
-/// none at the end of the line and before a comment.
-fn file_name(i: &[u8]) -> Result<Option<(&[u8], String)>, Miss<'_>> {
-    let quote = match i.first() {
-        None | Some(b'\n' | b'#') => return Ok(None),
-        Some(&quote @ (b'"' | b'\'')) => Some(quote),
-        Some(_) => None,
+/// `[label :] {name}`: the names with their positions, and the text that is no name.
+#[allow(clippy::type_complexity)]
+fn line(i: &[u8]) -> Parsed<'_, (Vec<(&[u8], String)>, &[u8])> {
+    let label = terminated(Lines::token("a word"), Lines::sign("`:`"));
+    preceded(opt(label), (many0(file_name), end_of_line)).parse(i)
+}
+
+/// A name in quotes or up to a blank, and its position. A blank, a quote or a backslash may be
+/// escaped, but not within single quotes.
+fn file_name(i: &[u8]) -> Parsed<'_, (&[u8], String)> {
+    let at = Lines::skip(i);
+    let escaped = || preceded(byte(|b| b == b'\\'), byte(|b| b" \t\"'\\".contains(&b)));
+    let (rest, name) = match at.first() {
+        Some(b'\'') => quoted(b'\'', byte(|b| !b"'\n".contains(&b))).parse(at)?,
+        Some(b'"') => quoted(b'"', alt((escaped(), byte(|b| !b"\"\n".contains(&b))))).parse(at)?,
+        Some(b'#') => return fail(at, EXPECTED),
+        _ => many1(alt((escaped(), byte(|b| !ends_word(b))))).parse(at)?,
     };
-    let (mut name, mut at) = (Vec::new(), usize::from(quote.is_some()));
-    loop {
-        match (quote, i.get(at)) {
-            (Some(_), None | Some(b'\n')) => {
-                return Err(Miss::expected(i, "a closing quote behind the file name"));
-            }
-            (Some(quote), Some(&b)) if b == quote => {
-                at += 1;
-                break;
-            }
-            // A blank, a quote or a backslash may be escaped, but not within single quotes.
-            (None | Some(b'"'), Some(b'\\'))
-                if i.get(at + 1).is_some_and(|b| b" \t\"'\\".contains(b)) =>
-            {
-                name.push(i[at + 1]);
-                at += 1;
-            }
-            (None, None) => break,
-            (None, Some(&b)) if ends_word(b) => break,
-            (_, Some(&b)) => name.push(b),
-        }
-        at += 1;
-    }
     let fits = !name.is_empty() && !name.iter().any(u8::is_ascii_control);
     match String::from_utf8(name) {
-        Ok(name) if fits => Ok(Some((&i[at..], name))),
-        _ => Err(Miss::expected(i, EXPECTED)),
+        Ok(name) if fits => Ok((rest, (at, name))),
+        _ => fail(at, EXPECTED),
+    }
+}
+
+/// Returns a parser of letters between quotes.
+fn quoted<'a>(
+    quote: u8,
+    letter: impl Parser<&'a [u8], Output = u8, Error = Miss<'a>>,
+) -> impl Parser<&'a [u8], Output = Vec<u8>, Error = Miss<'a>> {
+    let mut inside = delimited(byte(move |b| b == quote), many0(letter), byte(move |b| b == quote));
+    move |i| {
+        let open = || Miss::expected(i, "a closing quote behind the file name");
+        inside.parse(i).map_err(|_: nom::Err<Miss<'a>>| nom::Err::Failure(open()))
+    }
+}
+
+/// Returns a parser of a byte that is so.
+fn byte<'a>(is: impl Fn(u8) -> bool) -> impl Fn(&'a [u8]) -> Parsed<'a, u8> {
+    move |i| match i {
+        [first, rest @ ..] if is(*first) => Ok((rest, *first)),
+        _ => fail(i, EXPECTED),
     }
 }

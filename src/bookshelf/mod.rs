@@ -1,14 +1,15 @@
 //! Bookshelf files: readers for `.aux`, `.nodes`, `.nets`, `.pl`, `.scl` and
 //! `.wts`, a reader and a writer for a whole design, and a writer for `.pl`.
 //!
-//! [`read_design`] parses large files chunk by chunk on all threads of the current rayon pool, each
-//! thread reading the chunks that it parses, and gives a [`Design`]: lengths in the files'
+//! [`read_design`] parses large files part by part on all threads of the current rayon pool, each
+//! thread reading the parts that it parses, and gives a [`Design`]: lengths in the files'
 //! layout units, positions as lower-left corners, pin offsets from the cell's
 //! centre. Each file type also has its own reader from bytes (`parse_*`), and
 //! [`read_placement`] reads another `.pl` file for a design.
 //!
-//! With the features `gzip` and `xz` a file may be compressed by these, whatever it is called;
-//! where the file that an `.aux` names is absent, its name with `.gz` or `.xz` behind is tried.
+//! With the features `gzip`, `xz` and `bzip2` a file may be compressed by these, whatever it is
+//! called; where the file that an `.aux` names is absent, its name with `.gz`, `.xz` or `.bz2` behind
+//! is tried.
 //! Compressed files are decompressed side by side, and while others are parsed. A file may be a
 //! pipe; `-` is standard input.
 //!
@@ -19,8 +20,7 @@
 //! file, line and column. Odd but readable things are counted in [`Loaded::warnings`].
 
 mod aux_file;
-mod chunks;
-mod lexer;
+mod header;
 mod nets;
 mod nodes;
 mod notes;
@@ -32,7 +32,7 @@ mod write_design;
 mod wts;
 
 pub use aux_file::{Aux, parse_aux};
-pub use nets::{PinOffset, parse_nets};
+pub use nets::parse_nets;
 pub use nodes::parse_nodes;
 pub use notes::Contents;
 pub use pin_offset::{PinsOutside, pin_offset_hint, pins_outside};
@@ -46,15 +46,15 @@ pub(crate) use write_design::{check as check_writable, design_paths};
 pub use wts::parse_wts;
 pub(crate) use wts::read_net_weights;
 
-pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
+pub use crate::text::error::{ErrorKind, FileError};
 pub use crate::text::index::NameIndex;
+pub use crate::text::loaded::{Loaded, LoadedPlacement, PinOffset, ReadOptions};
 
 use crate::design::{Design, Nets, NodeKind, Nodes, Row};
 use crate::text::error::ErrorKind::Syntax;
-use crate::text::error::Miss;
-use crate::text::file::{self, Large, Prefetch, Text};
+use crate::text::error::Fault;
+use crate::text::file::{self, Input, Prefetch, Source, Text};
 use crate::warning::{Warning, WarningCode};
-use chunks::Source;
 use nets::Pins;
 use notes::Notes;
 use pl::Places;
@@ -111,14 +111,12 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
     reader.ahead = Prefetch::start(files.files(options).filter_map(|path| file::find(path)));
 
     let path = found(&files.nodes);
-    let (mut nodes, text) = reader.parse(&path, nodes::parse)?;
+    let (mut nodes, input) = reader.parse(&path, nodes::parse)?;
     let index = NameIndex::new(&nodes.names);
     if index.has_repeats() {
-        let text = text.map_or_else(|| Text::open(&path), Ok);
-        let text = text.map_err(|e| FileError::io(&path, e))?;
-        return Err(nodes::repeated_node(&text, &path));
+        return Err(nodes::repeated_node(input.source(), &path));
     }
-    drop(text);
+    drop(input);
     let first_kind = options.placement.is_some().then(|| nodes.kind.clone());
     let (kind, pl) = (&mut nodes.kind, found(pl));
     let (mut places, _) = reader.parse(&pl, |source| pl::parse(source, &index, kind))?;
@@ -187,7 +185,7 @@ impl Reader {
     fn warn_missing(&mut self, path: &Path, places: &Places, kind: &[NodeKind]) {
         let mut notes = Notes::default();
         places.note_missing(kind, &mut notes);
-        self.warnings.extend(notes.warnings(path, &[]));
+        self.warnings.extend(notes.warnings(path, Source::Held(&[])));
     }
 
     fn note(&mut self, path: &Path, bytes: usize) {
@@ -195,26 +193,19 @@ impl Reader {
         self.files.push(path.to_owned());
     }
 
-    /// Returns the result of `parse` for the file at `path`, and its text where that was held.
-    /// Large files are parsed chunk by chunk, and once more, whole, for messages that need a
-    /// position.
+    /// Returns the result of `parse` for the file at `path`, and the file.
     fn parse<T>(
         &mut self,
         path: &Path,
-        mut parse: impl for<'a> FnMut(Source<'a>) -> Result<(T, Notes<'a>), Miss<'a>>,
-    ) -> Result<(T, Option<Text>), FileError> {
-        if let Some(large) = Large::open(path)
-            && let Ok((value, notes)) = parse(Source::File(&large))
-        {
-            self.note(path, large.len());
-            self.warnings.extend(notes.warnings(path, large.head()));
-            return Ok((value, None));
-        }
-        let (text, path) = self.open(path)?;
-        let (value, notes) =
-            parse(Source::Held(&text)).map_err(|miss| miss.locate(&path, &text))?;
-        self.warnings.extend(notes.warnings(&path, &text));
-        Ok((value, Some(text)))
+        parse: impl FnOnce(Source<'_>) -> Result<(T, Notes), Fault>,
+    ) -> Result<(T, Input), FileError> {
+        let input = Input::open(path, |path| self.ahead.open(path));
+        let input = input.map_err(|e| FileError::io(path, e))?;
+        let source = input.source();
+        self.note(path, source.len());
+        let (value, notes) = parse(source).map_err(|fault| source.error(path, fault))?;
+        self.warnings.extend(notes.warnings(path, source));
+        Ok((value, input))
     }
 
     /// Finds a file that a design can do without; warns with `otherwise` when it is absent.

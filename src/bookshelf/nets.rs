@@ -3,27 +3,21 @@
 //! `NetDegree : pins [name]`, then as many lines `node [I | O | B] [: dx dy]`. A pin without offset
 //! is at its node's centre.
 
-use super::chunks::{self, Source};
-use super::lexer::{self, Count, Parsed, unwrap_miss};
-use super::notes::{Contents, Notes, Tally};
+use super::header::{self, Count};
+use super::notes::{Contents, Notes};
 use super::pl::KNOWN;
-use crate::design::{Names, Nets, Nodes};
+use crate::design::{Nets, Nodes};
 use crate::text::columns::{self, NetColumns};
-use crate::text::error::{FileError, Miss};
+use crate::text::error::{Fault, FileError, Miss};
+use crate::text::file::Source;
 use crate::text::index::{Key, NameIndex};
-use crate::text::words;
+use crate::text::loaded::PinOffset;
+use crate::text::parts::{self, Piece};
+use crate::text::scan::{
+    Language, Lines, Parsed, Read, end_of_line, fail, first_word, next_line, skip_line, word,
+};
 use crate::warning::WarningCode;
 use std::path::Path;
-
-/// Where pin offsets are counted from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PinOffset {
-    /// From the cell's centre, as the format has it.
-    #[default]
-    Center,
-    /// From the lower-left corner, as in IBM-PLACE 2.0 and similar suites.
-    LowerLeft,
-}
 
 /// Reads a `.nets` file's text: nets in file order, each of weight 1. `path` is for messages.
 ///
@@ -43,7 +37,8 @@ pub fn parse_nets(
     offset: PinOffset,
 ) -> Result<Contents<Nets>, FileError> {
     let pins = Pins::of(nodes, index, offset);
-    Contents::of(text, path, pins.parse(Source::Held(text)))
+    let source = Source::Held(text);
+    Contents::of(source, path, pins.parse(source))
 }
 
 /// Inputs of reading a pin.
@@ -53,58 +48,46 @@ pub(super) struct Pins<'n> {
     offset: PinOffset,
 }
 
-/// Reads the nets of a chunk; `net_start` holds their ends within it.
-fn parse_chunk<'a>(chunk: &'a [u8], pins: &Pins) -> Result<Nets, Miss<'a>> {
-    let mut draft = Draft::of(chunk);
-    let read = draft.read(chunk);
+/// Reads the nets of a part of the file; `net_start` holds their ends within it.
+fn parse_part<'t>(Piece { text, .. }: Piece<'t>, pins: &Pins, nets: &mut Nets) -> Read<'t, ()> {
+    columns::clear_nets(nets);
+    let nodes = Vec::with_capacity(text.len() / 16);
+    let mut draft = Draft { nets: &mut *nets, nodes, at_centre: Vec::new() };
+    let read = draft.read(text);
     // A name before the place where reading stopped is the earlier error.
-    let Draft { mut nets, nodes, at_centre } = draft;
-    nets.pin_node.reserve_exact(nodes.len());
+    let Draft { nodes, at_centre, .. } = draft;
     let unknown = |k: usize| Miss::expected(nodes[k].name, KNOWN);
     pins.index.find_all(&nodes, &mut nets.pin_node).map_err(unknown)?;
     read?;
     if pins.offset == PinOffset::LowerLeft {
-        pins.centre(&mut nets);
+        pins.centre(nets);
     }
     for pin in at_centre {
         (nets.pin_dx[pin], nets.pin_dy[pin]) = (0.0, 0.0);
     }
-    Ok(nets)
+    Ok(())
 }
 
-/// The nets of a chunk, while the nodes of their pins are still names.
-struct Draft<'a> {
-    nets: Nets,
+/// The nets of a part of a file, while the nodes of their pins are still names.
+struct Draft<'a, 'n> {
+    nets: &'n mut Nets,
     nodes: Vec<Key<'a>>,
     /// The pins without an offset.
     at_centre: Vec<usize>,
 }
 
-impl<'a> Draft<'a> {
-    /// Makes empty lists, with room for most chunks of that many bytes.
-    fn of(chunk: &[u8]) -> Self {
-        let (pins, nets) = (chunk.len() / 16, chunk.len() / 64);
-        let nets = Nets {
-            names: Names::with_capacity(nets, 0),
-            net_start: Vec::with_capacity(nets),
-            pin_dx: Vec::with_capacity(pins),
-            pin_dy: Vec::with_capacity(pins),
-            ..Nets::default()
-        };
-        Draft { nets, nodes: Vec::with_capacity(pins), at_centre: Vec::new() }
-    }
-
-    fn read(&mut self, chunk: &'a [u8]) -> Result<(), Miss<'a>> {
-        let mut i = lexer::next_line(chunk);
+impl<'a> Draft<'a, '_> {
+    fn read(&mut self, text: &'a [u8]) -> Read<'a, ()> {
+        let mut i = next_line(text);
         while !i.is_empty() {
-            let (rest, (degree, name)) = net(i).map_err(unwrap_miss)?;
-            i = lexer::next_line(rest);
+            let (rest, (degree, name)) = net(i)?;
+            i = next_line(rest);
             for k in 0..degree {
-                if i.is_empty() || lexer::behind_keyword(i, "NetDegree").is_some() {
+                if i.is_empty() || Lines::behind_keyword(i, "NetDegree").is_some() {
                     let what = format!("pin {} of the {degree} of net `{name}`", k + 1);
                     return Err(Miss::expected(i, what));
                 }
-                let (rest, (node, offset)) = pin(i).map_err(unwrap_miss)?;
+                let (rest, (node, offset)) = pin(i)?;
                 if offset.is_none() {
                     self.at_centre.push(self.nodes.len());
                 }
@@ -112,7 +95,7 @@ impl<'a> Draft<'a> {
                 self.nodes.push(Key::new(node));
                 self.nets.pin_dx.push(dx);
                 self.nets.pin_dy.push(dy);
-                i = lexer::next_line(rest);
+                i = next_line(rest);
             }
             let end = u32::try_from(self.nodes.len());
             self.nets
@@ -124,18 +107,26 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// Returns the text from the next line on that begins a net.
+fn at_net(mut i: &[u8]) -> &[u8] {
+    loop {
+        i = skip_line(i);
+        if i.is_empty() || Lines::behind_keyword(i, "NetDegree").is_some() {
+            return i;
+        }
+    }
+}
+
 /// `NetDegree : pins [name]`
 fn net(i: &[u8]) -> Parsed<'_, (u64, &str)> {
-    let (i, ()) = lexer::keyword("NetDegree")(i)
-        .map_err(|_| nom::Err::Error(Miss::expected(i, "`NetDegree`")))?;
-    let (i, ()) = lexer::colon("`:`")(i)?;
-    let (i, degree) = lexer::count("a number of pins")(i)?;
-    let i = lexer::skip_blanks(i);
-    let (i, name) = match words::first_word(i) {
+    let (i, ()) = Lines::keyword("NetDegree", "`NetDegree`")(i)?;
+    let (i, ()) = Lines::sign("`:`")(i)?;
+    let (i, degree) = Lines::count("a number of pins")(i)?;
+    let (i, name) = match first_word(i) {
         [] | [b'#', ..] => (i, ""),
-        _ => lexer::name("the name of a net")(i)?,
+        _ => Lines::name("the name of a net")(i)?,
     };
-    let (i, _) = lexer::end_of_line(i)?;
+    let (i, _) = end_of_line(i)?;
     Ok((i, (degree, name)))
 }
 
@@ -145,29 +136,29 @@ type Pin<'a> = (&'a [u8], Option<(f64, f64)>);
 /// `node [direction] [: dx dy [anything]]`
 #[inline]
 fn pin(i: &[u8]) -> Parsed<'_, Pin<'_>> {
-    let (i, node) = lexer::word("the name of a node")(i)?;
-    let mut i = lexer::skip_blanks(i);
+    let (i, node) = word::<Lines>("the name of a node")(i)?;
+    let mut i = Lines::skip(i);
     if i.first().is_some_and(u8::is_ascii_alphabetic) {
         i = direction(i)?.0;
     }
-    if let [b':', i @ ..] = lexer::skip_blanks(i) {
-        let (i, dx) = lexer::number("an x offset")(i)?;
-        let (i, dy) = lexer::number("a y offset")(i)?;
+    if let [b':', i @ ..] = Lines::skip(i) {
+        let (i, dx) = Lines::number("an x offset")(i)?;
+        let (i, dy) = Lines::number("a y offset")(i)?;
         // Some tools add the size or name of the pin.
-        return Ok((lexer::skip_line(i), (node, Some((dx, dy)))));
+        return Ok((skip_line(i), (node, Some((dx, dy)))));
     }
-    match lexer::end_of_line(i)? {
+    match end_of_line(i)? {
         (i, []) => Ok((i, (node, None))),
-        (_, at) => Err(nom::Err::Error(Miss::expected(at, "a direction, `:` or end of line"))),
+        (_, at) => fail(at, "a direction, `:` or end of line"),
     }
 }
 
 /// I, O or B: read, checked, and not kept, as no engine uses it.
 fn direction(i: &[u8]) -> Parsed<'_, ()> {
     const WHAT: &str = "a pin direction (I, O or B)";
-    match lexer::token(WHAT)(i)? {
+    match Lines::token(WHAT)(i)? {
         (rest, [b'I' | b'O' | b'B' | b'i' | b'o' | b'b']) => Ok((rest, ())),
-        _ => Err(nom::Err::Error(Miss::expected(i, WHAT))),
+        _ => fail(i, WHAT),
     }
 }
 
@@ -180,32 +171,27 @@ impl<'n> Pins<'n> {
     }
 
     /// Reads a .nets file as [`parse_nets`] does.
-    pub(super) fn parse<'a>(&self, source: Source<'a>) -> Result<(Nets, Notes<'a>), Miss<'a>> {
+    pub(super) fn parse(&self, source: Source<'_>) -> Result<(Nets, Notes), Fault> {
         let keys = ["NumNets", "NumPins"];
-        let ([stated_nets, stated_pins], body) = lexer::header(source.head(), "nets", keys)?;
-        if body.is_empty() && stated_nets.is_none() {
-            return Err(Miss::expected(body, "`NetDegree`"));
+        let ([stated_nets, stated_pins], start) = header::read(source, "nets", keys)?;
+        if start == source.len() && stated_nets.is_none() {
+            return Err(Fault::expected(start, "`NetDegree`"));
         }
-        let body = source.body(body)?;
         // The shortest net is "NetDegree 0", the shortest pin "a", each with a line's end.
         let capacity = |stated: Option<Count>, least| {
-            columns::capacity(stated.map(|s| s.value), body.len(), least)
+            columns::capacity(stated.map(|s| s.value), source.len() - start, least)
         };
         let (net_capacity, pin_capacity) = (capacity(stated_nets, 12), capacity(stated_pins, 2));
         let mut nets = NetColumns::with_capacity(net_capacity, 0, 0, pin_capacity);
-        chunks::read(
-            body,
-            |i| chunks::at_keyword(i, "NetDegree"),
-            |c| Ok((parse_chunk(c, self)?, Tally::default())),
-            |parts| {
-                let more: usize = parts.iter().map(|part| part.pin_node.len()).sum();
-                if u32::try_from(nets.pins() + more).is_err() {
-                    return Err(Miss::expected(body.held, "at most 4294967295 pins"));
-                }
-                let place = || Miss::expected(body.held, "names of less than 4 GiB in all");
-                nets.append(&parts, |part| part).map_err(|_| place())
-            },
-        )?;
+        let take = |parts: &mut [Nets]| {
+            let more: usize = parts.iter().map(|part| part.pin_node.len()).sum();
+            if u32::try_from(nets.pins() + more).is_err() {
+                return Err(Fault::expected(start, "at most 4294967295 pins"));
+            }
+            let too_long = |_| Fault::expected(start, "names of less than 4 GiB in all");
+            nets.append(parts, |part| part).map_err(too_long)
+        };
+        parts::read(source, start, at_net, |piece, part| parse_part(piece, self, part), take)?;
         let nets = nets.into_nets();
         let mut notes = Notes::default();
         Count::check(stated_nets, "nets", &[nets.len()], &mut notes)?;
@@ -226,5 +212,17 @@ impl<'n> Pins<'n> {
             *dx -= self.nodes.width[node as usize] / 2.0;
             *dy -= self.nodes.height[node as usize] / 2.0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_cut_before_a_degree() {
+        let text = b"gree : 2\n a\n NetDegreeX\n\tnetdegree: 1\n b";
+        assert_eq!(at_net(text), b"\tnetdegree: 1\n b");
+        assert_eq!(at_net(b"a\nb"), b"");
     }
 }

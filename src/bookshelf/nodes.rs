@@ -2,17 +2,21 @@
 //!
 //! `name width height [terminal | terminal_NI] [: symmetries]`, one a line.
 
-use super::chunks::{self, Source};
-use super::lexer::{self, Count, unwrap_miss};
+use super::header::{self, Count, size};
 use super::notes::{Contents, Notes, Tally};
 use crate::design::{NodeKind, Nodes};
 use crate::text::columns::{Column, NameColumn, capacity};
-use crate::text::error::{FileError, Miss, Reason};
+use crate::text::error::{Fault, FileError, Reason, offset};
+use crate::text::file::Source;
 use crate::text::index::NameIndex;
-use crate::text::words;
+use crate::text::parts::{self, Piece};
+use crate::text::scan::{self, Language, Lines, Parsed, Read, end_of_line, first_word, next_line};
 use crate::warning::WarningCode;
 use std::collections::HashMap;
 use std::path::Path;
+
+/// The counts of the header.
+const KEYS: [&str; 2] = ["NumNodes", "NumTerminals"];
 
 /// Reads a `.nodes` file's text: cells, macros and pads in file order, of which the terminals are
 /// fixed. `path` is for messages.
@@ -21,33 +25,36 @@ use std::path::Path;
 /// At the first line that is not a node, at a node that occurs twice, and when
 /// the header counts more than there are.
 pub fn parse_nodes(text: &[u8], path: &Path) -> Result<Contents<Nodes>, FileError> {
-    let nodes = Contents::of(text, path, parse(Source::Held(text)))?;
+    let source = Source::Held(text);
+    let nodes = Contents::of(source, path, parse(source))?;
     if NameIndex::new(&nodes.content.names).has_repeats() {
-        return Err(repeated_node(text, path));
+        return Err(repeated_node(source, path));
     }
     Ok(nodes)
 }
 
 /// Reads a .nodes file as [`parse_nodes`] does, without looking for repeated names.
-pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes<'_>), Miss<'_>> {
-    let keys = ["NumNodes", "NumTerminals"];
-    let ([stated, terminals], body) = lexer::header(source.head(), "nodes", keys)?;
-    if body.is_empty() && stated.is_none() {
-        return Err(Miss::expected(body, "a node"));
+pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes), Fault> {
+    let ([stated, terminals], start) = header::read(source, "nodes", KEYS)?;
+    if start == source.len() && stated.is_none() {
+        return Err(Fault::expected(start, "a node"));
     }
-    let body = source.body(body)?;
     // The shortest node is "a 1 1" and a line's end.
-    let entries = capacity(stated.map(|s| s.value), body.len(), 6);
-    let bytes = capacity(Some(8 * entries as u64), body.len(), 1);
+    let entries = capacity(stated.map(|s| s.value), source.len() - start, 6);
+    let bytes = capacity(Some(8 * entries as u64), source.len() - start, 1);
     let mut names = NameColumn::with_capacity(entries, bytes);
     let [mut width, mut height] = [(); 2].map(|()| Column::with_capacity(entries));
     let mut kind = Vec::with_capacity(entries);
-    let unread = chunks::read(body, chunks::at_line, parse_chunk, |parts| {
-        let place = || Miss::expected(body.held, "names of less than 4 GiB in all");
-        names.append(&parts, |part| &part.names).map_err(|_| place())?;
-        width.append(&parts, |part| &part.width);
-        height.append(&parts, |part| &part.height);
-        parts.into_iter().for_each(|part| kind.extend(part.kind));
+    let mut unread = Tally::default();
+    parts::read(source, start, parts::at_line, parse_part, |parts: &mut [Part]| {
+        let too_long = |_| Fault::expected(start, "names of less than 4 GiB in all");
+        names.append(parts, |part| &part.nodes.names).map_err(too_long)?;
+        width.append(parts, |part| &part.nodes.width);
+        height.append(parts, |part| &part.nodes.height);
+        for Part { nodes, unread: more } in parts {
+            kind.extend_from_slice(&nodes.kind);
+            unread.merge(*more);
+        }
         Ok(())
     })?;
     let (width, height) = (width.into_vec(), height.into_vec());
@@ -67,19 +74,32 @@ pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes<'_>), Miss<'_>> 
     Ok((nodes, notes))
 }
 
-fn parse_chunk<'a>(chunk: &'a [u8]) -> Result<(Nodes, Tally<'a>), Miss<'a>> {
-    let (mut nodes, mut unread) = (Nodes::default(), Tally::default());
-    let mut i = lexer::next_line(chunk);
+/// The nodes of a part of the file, and words in it that mean nothing.
+#[derive(Default)]
+struct Part {
+    nodes: Nodes,
+    unread: Tally,
+}
+
+fn parse_part<'t>(piece: Piece<'t>, Part { nodes, unread }: &mut Part) -> Read<'t, ()> {
+    let Nodes { names, width, height, kind, .. } = nodes;
+    names.clear();
+    [&mut *width, &mut *height].into_iter().for_each(Vec::clear);
+    kind.clear();
+    *unread = Tally::default();
+    let mut i = next_line(piece.text);
     while !i.is_empty() {
-        let (rest, node) = node(i).map_err(unwrap_miss)?;
-        nodes.names.push(node.name);
-        nodes.width.push(node.width);
-        nodes.height.push(node.height);
-        nodes.kind.push(node.kind);
-        unread.add(node.unread);
-        i = lexer::next_line(rest);
+        let (rest, node) = node(i)?;
+        names.push(node.name);
+        width.push(node.width);
+        height.push(node.height);
+        kind.push(node.kind);
+        if !node.unread.is_empty() {
+            unread.add(piece.offset(node.unread));
+        }
+        i = next_line(rest);
     }
-    Ok((nodes, unread))
+    Ok(())
 }
 
 #[derive(Debug, PartialEq)]
@@ -92,18 +112,18 @@ struct Node<'a> {
     unread: &'a [u8],
 }
 
-fn node(i: &[u8]) -> lexer::Parsed<'_, Node<'_>> {
-    let (i, name) = lexer::name("the name of a node")(i)?;
-    let (i, width) = lexer::size("a width from 0 to 1e100")(i)?;
-    let (i, height) = lexer::size("a height from 0 to 1e100")(i)?;
-    let (i, kind) = if let Some(i) = lexer::behind_keyword(i, "terminal") {
+fn node(i: &[u8]) -> Parsed<'_, Node<'_>> {
+    let (i, name) = Lines::name("the name of a node")(i)?;
+    let (i, width) = size("a width from 0 to 1e100")(i)?;
+    let (i, height) = size("a height from 0 to 1e100")(i)?;
+    let (i, kind) = if let Some(i) = Lines::behind_keyword(i, "terminal") {
         (i, NodeKind::Fixed)
-    } else if let Some(i) = lexer::behind_keyword(i, "terminal_NI") {
+    } else if let Some(i) = Lines::behind_keyword(i, "terminal_NI") {
         (i, NodeKind::FixedOverlappable)
     } else {
         (i, NodeKind::Movable)
     };
-    let (i, rest) = lexer::end_of_line(i)?;
+    let (i, rest) = end_of_line(i)?;
     // After a colon come the symmetries a cell may be placed in.
     let unread = if rest.first() == Some(&b':') { &rest[..0] } else { rest };
     Ok((i, Node { name, width, height, kind, unread }))
@@ -111,18 +131,21 @@ fn node(i: &[u8]) -> lexer::Parsed<'_, Node<'_>> {
 
 /// Names the first node that occurs a second time.
 #[cold]
-pub(super) fn repeated_node(text: &[u8], path: &Path) -> FileError {
-    let mut seen = HashMap::new();
-    let (_, mut i) = lexer::header(text, "nodes", ["NumNodes", "NumTerminals"])
-        .unwrap_or_else(|miss| ([None; 2], miss.at));
-    while !i.is_empty() {
-        if let Some(first) = seen.insert(words::first_word(i), i) {
-            let reason = Reason::Duplicate { first };
-            return Miss { at: i, reason }.locate(path, text);
+pub(super) fn repeated_node(source: Source<'_>, path: &Path) -> FileError {
+    let find = || {
+        let text = source.bytes(0..source.len())?;
+        let mut seen = HashMap::new();
+        let (_, mut i) = header::header(&text, "nodes", KEYS).map_err(|m| m.within(&text, 0))?;
+        while !i.is_empty() {
+            let at = offset(&text, i);
+            if let Some(first) = seen.insert(first_word(i), at) {
+                return Ok(Fault { at, reason: Reason::Duplicate { first } });
+            }
+            i = next_line(scan::skip_line(i));
         }
-        i = lexer::next_line(lexer::skip_line(i));
-    }
-    Miss::expected(i, "each node once").locate(path, text)
+        Ok(Fault::expected(text.len(), "each node once"))
+    };
+    source.error(path, find().unwrap_or_else(|fault: Fault| fault))
 }
 
 #[cfg(test)]

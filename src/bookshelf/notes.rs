@@ -1,33 +1,27 @@
 //! Warnings: oddities that are counted rather than listed.
 
-use crate::text::error::{FileError, Miss};
-use crate::text::words::{self, position};
+use crate::text::error::{Fault, FileError, show};
+use crate::text::file::Source;
+use crate::text::scan::first_word;
 use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
 use std::path::Path;
 
-/// How often something odd occurred, and where first.
+/// How often something odd occurred, and the offset in the file where first.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally<'a> {
+pub(super) struct Tally {
     count: u64,
-    first: &'a [u8],
+    first: usize,
 }
 
-impl<'a> Tally<'a> {
-    /// Counts `found` unless it is empty.
-    pub(super) fn add(&mut self, found: &'a [u8]) {
-        if !found.is_empty() {
-            self.merge(Tally { count: 1, first: found });
-        }
-    }
-
-    /// Whether nothing occurred.
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
+impl Tally {
+    /// Counts an occurrence at this offset.
+    pub(super) fn add(&mut self, at: usize) {
+        self.merge(Tally { count: 1, first: at });
     }
 
     /// Adds the occurrences in a later part of the file.
-    pub(super) fn merge(&mut self, later: Tally<'a>) {
+    pub(super) fn merge(&mut self, later: Tally) {
         if self.count == 0 {
             self.first = later.first;
         }
@@ -37,13 +31,13 @@ impl<'a> Tally<'a> {
 
 /// The warnings of one file, before they are put in words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Notes<'a>(Vec<Note<'a>>);
+pub(super) struct Notes(Vec<Note>);
 
-/// The code, the number of occurrences, the message, and the text at one occurrence with its
+/// The code, the number of occurrences, the message, and the offset of one occurrence with its
 /// description.
-type Note<'a> = (WarningCode, u64, Cow<'static, str>, Option<(&'static str, &'a [u8])>);
+type Note = (WarningCode, u64, Cow<'static, str>, Option<(&'static str, usize)>);
 
-impl<'a> Notes<'a> {
+impl Notes {
     /// Warns that `count` things are so, if there are any.
     pub(super) fn count(&mut self, code: WarningCode, count: usize, are: &'static str) {
         if count > 0 {
@@ -52,27 +46,27 @@ impl<'a> Notes<'a> {
     }
 
     /// Warns of what `tally` counted, if anything.
-    pub(super) fn tally(&mut self, code: WarningCode, tally: Tally<'a>, are: &'static str) {
+    pub(super) fn tally(&mut self, code: WarningCode, tally: Tally, are: &'static str) {
         if tally.count > 0 {
             self.0.push((code, tally.count, are.into(), Some(("first on", tally.first))));
         }
     }
 
-    /// Warns of so many more of `what` than the count at `at`.
-    pub(super) fn more_than_counted(&mut self, more: u64, what: &'static str, at: &'a [u8]) {
+    /// Warns of so many more of `what` than the count at the offset `at`.
+    pub(super) fn more_than_counted(&mut self, more: u64, what: &'static str, at: usize) {
         let are = format!("{what} more than the header counts");
         self.0.push((WarningCode::HeaderCount, more, are.into(), Some(("counted on", at))));
     }
 
-    /// Returns the warnings, one line each, `text` being the file's.
-    pub(super) fn warnings(&self, path: &Path, text: &[u8]) -> Vec<Warning> {
-        let line = |(code, count, are, place): &Note<'_>| {
-            let mut line = format!("{}: {count} {are}", path.display());
+    /// Returns the warnings, one line each, `source` being the file's text.
+    pub(super) fn warnings(&self, path: &Path, source: Source<'_>) -> Vec<Warning> {
+        let line = |(code, count, are, place): &Note| {
+            let mut message = format!("{}: {count} {are}", path.display());
             if let Some((how, at)) = place {
-                let word = words::show(words::first_word(at));
-                line += &format!(" ({how} line {}: `{word}`)", position(text, at).0);
+                let (line, _, rest) = source.position(*at);
+                message += &format!(" ({how} line {line}: `{}`)", show(first_word(&rest)));
             }
-            Warning::new(*code, line)
+            Warning::new(*code, message)
         };
         self.0.iter().map(line).collect()
     }
@@ -88,13 +82,13 @@ pub struct Contents<T> {
 }
 
 impl<T> Contents<T> {
-    /// Returns what was parsed of `text`, the file at `path`, with lines counted.
-    pub(super) fn of<'a>(
-        text: &'a [u8],
+    /// Returns what was parsed of `source`, the file at `path`, with lines counted.
+    pub(super) fn of(
+        source: Source<'_>,
         path: &Path,
-        parsed: Result<(T, Notes<'a>), Miss<'a>>,
+        parsed: Result<(T, Notes), Fault>,
     ) -> Result<Self, FileError> {
-        let (content, notes) = parsed.map_err(|miss| miss.locate(path, text))?;
-        Ok(Contents { content, warnings: notes.warnings(path, text) })
+        let (content, notes) = parsed.map_err(|fault| source.error(path, fault))?;
+        Ok(Contents { content, warnings: notes.warnings(path, source) })
     }
 }

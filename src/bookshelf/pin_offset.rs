@@ -1,9 +1,9 @@
 //! Whether pins lie on their cells, and whether they would if their offsets were counted from
 //! elsewhere.
 
-use super::nets::PinOffset;
 use crate::design::Design;
 use crate::parallel;
+use crate::text::loaded::PinOffset;
 use crate::warning::{Warning, WarningCode};
 use std::ops::Range;
 

@@ -1,15 +1,18 @@
 //! `.pl`: the positions of the nodes.
 //!
-//! `name x y : orientation [/FIXED | /FIXED_NI]`, one a line; `x y` is the
-//! lower-left corner of the node as it lies.
+//! `name x y [: orientation] [/FIXED | /FIXED_NI]`, one a line; `x y` is the
+//! lower-left corner of the node as it lies. Without an orientation it lies `N`.
 
-use super::chunks::{self, Source};
-use super::lexer::{self, unwrap_miss};
+use super::header;
 use super::notes::{Contents, Notes, Tally};
 use crate::design::{NodeKind, Orientation, Placement};
-use crate::text::error::{FileError, Miss, Reason};
+use crate::text::error::{Fault, FileError, Reason, offset};
+use crate::text::file::Source;
 use crate::text::index::NameIndex;
-use crate::text::words;
+use crate::text::parts::{self, Piece};
+use crate::text::scan::{
+    self, Language, Lines, Parsed, Read, end_of_line, fail, first_word, next_line, word,
+};
 use crate::warning::WarningCode;
 use std::path::Path;
 
@@ -31,12 +34,13 @@ pub fn parse_pl(
     kind: &mut [NodeKind],
 ) -> Result<Contents<Placement>, FileError> {
     assert_eq!(kind.len(), index.names().len(), "one kind for each node");
-    let parsed = parse(Source::Held(text), index, kind);
+    let source = Source::Held(text);
+    let parsed = parse(source, index, kind);
     let parsed = parsed.map(|(places, mut notes)| {
         places.note_missing(kind, &mut notes);
         (places.placement, notes)
     });
-    Contents::of(text, path, parsed)
+    Contents::of(source, path, parsed)
 }
 
 /// The positions that a `.pl` file gives.
@@ -73,7 +77,7 @@ impl Places {
     /// Warns of nodes without a position. A file may place only some nodes, for a placer to begin
     /// with, and one that was cut at a line's end looks the same; but fixed nodes are hardly ever
     /// left out on purpose.
-    pub(super) fn note_missing(&self, kind: &[NodeKind], notes: &mut Notes<'_>) {
+    pub(super) fn note_missing(&self, kind: &[NodeKind], notes: &mut Notes) {
         let (all, movable) = (self.missing.len(), self.unplaced(kind).len());
         notes.count(WarningCode::NotPlaced, all, "nodes are not placed and lie at 0 0");
         let fixed = "of the nodes that are not placed are fixed";
@@ -82,35 +86,33 @@ impl Places {
 }
 
 /// Reads a .pl file as [`parse_pl`] does. After an error a part of `kind` may be changed already.
-pub(super) fn parse<'a>(
-    source: Source<'a>,
+pub(super) fn parse(
+    source: Source<'_>,
     index: &NameIndex,
     kind: &mut [NodeKind],
-) -> Result<(Places, Notes<'a>), Miss<'a>> {
-    let ([], body) = lexer::header(source.head(), "pl", [])?;
-    if lexer::first_line(source.head()).is_empty() {
-        return Err(Miss::expected(body, "the place of a node"));
+) -> Result<(Places, Notes), Fault> {
+    let (is_blank, start) = source.head(|text| {
+        let ([], rest) = header::header(text, "pl", [])?;
+        Ok((header::first_line(text).is_empty(), rest.len()))
+    })?;
+    let nodes = kind.len();
+    if start == source.len() && (is_blank || nodes > 0) {
+        return Err(Fault::expected(start, "the place of a node"));
     }
-    let (nodes, first) = (kind.len(), lexer::next_line(body));
-    if nodes > 0 && first.is_empty() {
-        return Err(Miss::expected(first, "the place of a node"));
-    }
-    let body = source.body(body)?;
     let mut placement = Placement {
         x: vec![0.0; nodes],
         y: vec![0.0; nodes],
         orientation: vec![Orientation::N; nodes],
     };
     let mut placed = vec![false; nodes];
-    let unread = chunks::read(
-        body,
-        chunks::at_line,
-        |c| parse_chunk(c, index),
-        |parts| {
-            for entry in parts.into_iter().flatten() {
+    let mut unread = Tally::default();
+    let take = |parts: &mut [Part]| {
+        for part in parts {
+            unread.merge(part.unread);
+            for entry in &part.places {
                 let i = entry.node as usize;
                 if std::mem::replace(&mut placed[i], true) {
-                    return Err(placed_again(body.held, index, entry.node));
+                    return Err(placed_again(source, start, index, entry.node));
                 }
                 placement.x[i] = entry.x;
                 placement.y[i] = entry.y;
@@ -121,9 +123,10 @@ pub(super) fn parse<'a>(
                     (kind, _) => kind,
                 };
             }
-            Ok(())
-        },
-    )?;
+        }
+        Ok(())
+    };
+    parts::read(source, start, parts::at_line, |piece, part| parse_part(piece, index, part), take)?;
 
     let mut notes = Notes::default();
     notes.tally(WarningCode::NotRead, unread, "places end in words that are not read");
@@ -140,36 +143,49 @@ struct PlEntry {
     y: f64,
 }
 
-fn parse_chunk<'a>(
-    chunk: &'a [u8],
-    index: &NameIndex,
-) -> Result<(Vec<PlEntry>, Tally<'a>), Miss<'a>> {
-    let (mut places, mut unread) = (Vec::new(), Tally::default());
-    let (mut i, mut guess) = (lexer::next_line(chunk), 0);
-    while !i.is_empty() {
-        let (rest, (place, words)) = place(i, index, guess).map_err(unwrap_miss)?;
-        guess = place.node.wrapping_add(1);
-        places.push(place);
-        unread.add(words);
-        i = lexer::next_line(rest);
-    }
-    Ok((places, unread))
+/// The places of a part of the file, and words in it that are not read.
+#[derive(Default)]
+struct Part {
+    places: Vec<PlEntry>,
+    unread: Tally,
 }
 
-fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, (PlEntry, &'a [u8])> {
+fn parse_part<'t>(piece: Piece<'t>, index: &NameIndex, part: &mut Part) -> Read<'t, ()> {
+    part.places.clear();
+    part.unread = Tally::default();
+    let (mut i, mut guess) = (next_line(piece.text), 0);
+    while !i.is_empty() {
+        let (rest, (place, unread)) = place(i, index, guess)?;
+        guess = place.node.wrapping_add(1);
+        part.places.push(place);
+        if !unread.is_empty() {
+            part.unread.add(piece.offset(unread));
+        }
+        i = next_line(rest);
+    }
+    Ok(())
+}
+
+fn place<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> Parsed<'a, (PlEntry, &'a [u8])> {
     let (i, node) = known_node(i, index, guess)?;
-    let (i, x) = lexer::number("an x coordinate")(i)?;
-    let (i, y) = lexer::number("a y coordinate")(i)?;
-    let (i, ()) = lexer::colon("`:` and an orientation")(i)?;
-    let (i, orientation) = orientation(i)?;
-    let (i, fixed) = if let Some(i) = lexer::behind_keyword(i, "/FIXED") {
+    let (i, x) = Lines::number("an x coordinate")(i)?;
+    let (i, y) = Lines::number("a y coordinate")(i)?;
+    let (i, orientation) = match Lines::skip(i) {
+        // At the end of the text the line may have been cut off.
+        [b'\n' | b'#' | b'/', ..] => (i, Orientation::N),
+        i => {
+            let (i, ()) = Lines::sign("`:` and an orientation")(i)?;
+            Lines::orientation("an orientation (N, S, E, W, FN, FS, FE or FW)")(i)?
+        }
+    };
+    let (i, fixed) = if let Some(i) = Lines::behind_keyword(i, "/FIXED") {
         (i, Some(NodeKind::Fixed))
-    } else if let Some(i) = lexer::behind_keyword(i, "/FIXED_NI") {
+    } else if let Some(i) = Lines::behind_keyword(i, "/FIXED_NI") {
         (i, Some(NodeKind::FixedOverlappable))
     } else {
         (i, None)
     };
-    let (i, unread) = lexer::end_of_line(i)?;
+    let (i, unread) = end_of_line(i)?;
     Ok((i, (PlEntry { node, orientation, fixed, x, y }, unread)))
 }
 
@@ -178,57 +194,36 @@ pub(super) const KNOWN: &str = "a node that the .nodes file describes";
 
 /// Reads the name of a node in `index`, tried first against the `guess`-th: nearly all files keep
 /// the order of the `.nodes` file.
-fn known_node<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> lexer::Parsed<'a, u32> {
-    let at = lexer::skip_blanks(i);
-    let (rest, name) = lexer::word("the name of a node")(at)?;
+fn known_node<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> Parsed<'a, u32> {
+    let at = Lines::skip(i);
+    let (rest, name) = word::<Lines>("the name of a node")(at)?;
     let names = index.names();
     if (guess as usize) < names.len() && names.get(guess as usize).as_bytes() == name {
         return Ok((rest, guess));
     }
     match index.find(name) {
         Some(node) => Ok((rest, node)),
-        None => Err(nom::Err::Error(Miss::expected(at, KNOWN))),
+        None => fail(at, KNOWN),
     }
 }
 
-fn orientation(i: &[u8]) -> lexer::Parsed<'_, Orientation> {
-    let at = lexer::skip_blanks(i);
-    const WHAT: &str = "an orientation (N, S, E, W, FN, FS, FE or FW)";
-    let (rest, word) = lexer::token(WHAT)(at)?;
-    let known =
-        Orientation::ALL.into_iter().find(|o| word.eq_ignore_ascii_case(o.name().as_bytes()));
-    match known {
-        Some(orientation) => Ok((rest, orientation)),
-        None => Err(nom::Err::Error(Miss::expected(at, WHAT))),
-    }
-}
-
-/// Says where `node` is placed for the second time.
+/// Says where `node` is placed for the second time; the first place is at `start`.
 #[cold]
-fn placed_again<'a>(body: &'a [u8], index: &NameIndex, node: u32) -> Miss<'a> {
-    let (mut i, mut first) = (body, None);
+fn placed_again(source: Source<'_>, start: usize, index: &NameIndex, node: u32) -> Fault {
+    let text = match source.bytes(0..source.len()) {
+        Ok(text) => text,
+        Err(error) => return error.into(),
+    };
+    let (mut i, mut first) = (next_line(&text[start..]), None);
     while !i.is_empty() {
-        if index.find(words::first_word(i)) == Some(node) {
+        if index.find(first_word(i)) == Some(node) {
+            let at = offset(&text, i);
             match first {
-                Some(first) => return Miss { at: i, reason: Reason::Duplicate { first } },
-                None => first = Some(i),
+                Some(first) => return Fault { at, reason: Reason::Duplicate { first } },
+                None => first = Some(at),
             }
         }
-        i = lexer::next_line(lexer::skip_line(i));
+        i = next_line(scan::skip_line(i));
     }
-    Miss::expected(i, "each node once")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_orientations_are_read() {
-        for o in Orientation::ALL {
-            let text = format!(" {} /FIXED", o.name());
-            let (rest, got) = orientation(text.as_bytes()).unwrap();
-            assert_eq!((got, rest.len()), (o, 7));
-        }
-    }
+    Fault::expected(text.len(), "each node once")
 }

@@ -3,11 +3,18 @@
 //! `CoreRow Horizontal`, then `Key : value` in any order and with any line breaks, then `End`. Each
 //! pair of `SubrowOrigin` and `NumSites`, in either order, is one [`Row`] of the design.
 
-use super::lexer::{self, Count, Parsed, unwrap_miss};
+use super::header::{Count, header};
 use super::notes::{Contents, Notes};
 use crate::design::{Orientation, Row, Symmetry};
-use crate::text::error::{FileError, Miss};
+use crate::text::error::{Fault, FileError, Miss};
+use crate::text::file::Source;
+use crate::text::scan::{Language, Lines, Parsed, Read, fail, next_line, skip_line};
 use crate::warning::WarningCode;
+use nom::Parser;
+use nom::branch::alt;
+use nom::combinator::cut;
+use nom::multi::many_till;
+use nom::sequence::preceded;
 use std::path::Path;
 
 /// Reads a `.scl` file's text: one row for each subrow, in file order. `path` is for messages.
@@ -16,18 +23,22 @@ use std::path::Path;
 /// When there is no row, at a row that is not whole, and when the header
 /// counts more rows than there are.
 pub fn parse_scl(text: &[u8], path: &Path) -> Result<Contents<Vec<Row>>, FileError> {
-    Contents::of(text, path, parse(text))
+    let parsed = parse(text).map_err(|miss| miss.within(text, 0));
+    Contents::of(Source::Held(text), path, parsed.and_then(checked))
 }
 
-fn parse(text: &[u8]) -> Result<(Vec<Row>, Notes<'_>), Miss<'_>> {
-    let ([stated], mut i) = lexer::header(text, "scl", ["NumRows"])?;
-    let (mut rows, mut core_rows) = (Vec::new(), 0);
-    while core_rows == 0 || !i.is_empty() {
-        let behind;
-        (behind, ()) = core_row(i, &mut rows).map_err(unwrap_miss)?;
-        core_rows += 1;
-        i = lexer::next_line(behind);
-    }
+/// The rows of a file, and its count of `CoreRow`s and that of its head.
+struct File {
+    rows: Vec<Row>,
+    core_rows: usize,
+    stated: Option<Count>,
+    /// Bytes of the text.
+    length: usize,
+}
+
+/// Leaves out rows without sites.
+fn checked(file: File) -> Result<(Vec<Row>, Notes), Fault> {
+    let File { mut rows, core_rows, stated, length } = file;
     let mut notes = Notes::default();
     Count::check(stated, "rows", &[core_rows], &mut notes)?;
     let all = rows.len();
@@ -38,124 +49,131 @@ fn parse(text: &[u8]) -> Result<(Vec<Row>, Notes<'_>), Miss<'_>> {
         "subrows have no sites and are left out",
     );
     if rows.is_empty() {
-        return Err(Miss::expected(i, "a subrow with sites"));
+        return Err(Fault::expected(length, "a subrow with sites"));
     }
     Ok((rows, notes))
 }
 
-/// The keys of a row's lines read so far.
-#[derive(Default)]
-struct Keys {
-    y: Option<f64>,
-    height: Option<f64>,
-    site_width: Option<f64>,
-    pitch: Option<f64>,
-    /// First half of a pair whose other half is still to come.
-    origin: Option<f64>,
-    sites: Option<u64>,
-    subrows: Vec<(f64, u64)>,
-    orientation: Orientation,
-    symmetry: Symmetry,
+fn parse(text: &[u8]) -> Read<'_, File> {
+    let ([stated], mut i) = header(text, "scl", ["NumRows"])?;
+    let (mut rows, mut core_rows) = (Vec::new(), 0);
+    while core_rows == 0 || !i.is_empty() {
+        let (rest, more) = core_row(i)?;
+        rows.extend(more);
+        core_rows += 1;
+        i = next_line(rest);
+    }
+    Ok(File { rows, core_rows, stated, length: text.len() })
 }
 
-fn core_row<'a>(i: &'a [u8], rows: &mut Vec<Row>) -> Parsed<'a, ()> {
-    let (i, ()) = lexer::keyword("CoreRow")(i).or_else(|_: nom::Err<Miss>| miss(i, "`CoreRow`"))?;
-    let at = lexer::skip_blanks(i);
-    let (i, ()) =
-        lexer::keyword("Horizontal")(at).or_else(|_: nom::Err<Miss>| miss(at, "`Horizontal`"))?;
-    let mut keys = Keys::default();
-    let mut i = lexer::next_line(i);
-    while lexer::keyword("End")(i).is_err() {
-        let (rest, ()) = keys.read(i)?;
-        i = lexer::next_line(rest);
-    }
-    let (behind, ()) = lexer::keyword("End")(i)?;
-    keys.finish(rows).or_else(|what| miss(i, what))?;
-    Ok((behind, ()))
+/// `CoreRow Horizontal {entry} End`
+fn core_row(i: &[u8]) -> Parsed<'_, Vec<Row>> {
+    let head =
+        (Lines::keyword("CoreRow", "`CoreRow`"), Lines::keyword("Horizontal", "`Horizontal`"));
+    let end = Lines::keyword("End", ENTRY);
+    let (rest, (entries, (end, ()))) =
+        preceded(head, many_till(on_any_line(entry), on_any_line(end))).parse(i)?;
+    Ok((rest, rows_of(entries, end).map_err(nom::Err::Failure)?))
 }
 
-fn miss<'a, T>(at: &'a [u8], what: &'static str) -> Result<T, nom::Err<Miss<'a>>> {
-    Err(nom::Err::Error(Miss::expected(at, what)))
+/// One `Key : value` of a row.
+enum Entry {
+    Y(f64),
+    Height(f64),
+    SiteWidth(f64),
+    Pitch(f64),
+    Orientation(Orientation),
+    Symmetry(Symmetry),
+    Origin(f64),
+    Sites(u64),
 }
 
-impl Keys {
-    /// Reads one `Key : value`.
-    fn read<'a>(&mut self, i: &'a [u8]) -> Parsed<'a, ()> {
-        let (value, key) = lexer::token("a key of a row or `End`")(i)?;
-        let is = |name: &str| key.eq_ignore_ascii_case(name.as_bytes());
-        let known = ["Coordinate", "Height", "Sitewidth", "Sitespacing", "Siteorient"];
-        if !known.into_iter().chain(["Sitesymmetry", "SubrowOrigin", "NumSites"]).any(is) {
-            return miss(i, "a key of a row or `End`");
-        }
-        let (value, ()) = lexer::colon("`:`")(value)?;
-        if is("Siteorient") || is("Sitesymmetry") {
-            // A symmetry may be several words or none; older suites write numbers.
-            let behind = lexer::skip_line(value);
-            let line = String::from_utf8_lossy(&value[..value.len() - behind.len()]);
-            let words = line.split('#').next().unwrap_or_default();
-            if is("Siteorient") {
-                self.orientation = site_orientation(words);
-            } else {
-                self.symmetry = site_symmetry(words);
-            }
-            return Ok((behind, ()));
-        }
-        let at = lexer::skip_blanks(value);
-        let rest;
-        if is("Coordinate") {
-            (rest, self.y) = some(lexer::number("a y coordinate")(at))?;
-        } else if is("Height") {
-            (rest, self.height) = some(positive(at, "a height above 0"))?;
-        } else if is("Sitewidth") {
-            (rest, self.site_width) = some(positive(at, "a site width above 0"))?;
-        } else if is("Sitespacing") {
-            (rest, self.pitch) = some(positive(at, "a site spacing above 0"))?;
-        } else if is("SubrowOrigin") {
-            if self.origin.is_some() {
-                return miss(i, "`NumSites` of the subrow before");
-            }
-            (rest, self.origin) = some(lexer::number("an x coordinate")(at))?;
-        } else {
-            if self.sites.is_some() {
-                return miss(i, "`SubrowOrigin` of the subrow before");
-            }
-            (rest, self.sites) = some(lexer::count("a number of sites")(at))?;
-        }
-        if let (Some(origin), Some(sites)) = (self.origin, self.sites) {
-            self.subrows.push((origin, sites));
-            (self.origin, self.sites) = (None, None);
-        }
-        Ok((rest, ()))
-    }
+const ENTRY: &str = "a key of a row or `End`";
 
-    /// Appends one row for each subrow, or returns the key that is missing.
-    fn finish(self, rows: &mut Vec<Row>) -> Result<(), &'static str> {
-        let y = self.y.ok_or("`Coordinate` of the row")?;
-        let height = self.height.ok_or("`Height` of the row")?;
-        let pitch =
-            self.pitch.or(self.site_width).ok_or("`Sitewidth` or `Sitespacing` of the row")?;
-        let site_width = self.site_width.unwrap_or(pitch);
-        match (self.origin, self.sites, self.subrows.as_slice()) {
-            (None, None, []) => return Err("`SubrowOrigin` and `NumSites` of the row"),
-            (Some(_), _, _) => return Err("`NumSites` of the subrow"),
-            (_, Some(_), _) => return Err("`SubrowOrigin` of the subrow"),
-            _ => {}
-        }
-        let (orientation, symmetry) = (self.orientation, self.symmetry);
-        let row = |(x, sites)| Row {
-            x,
-            y,
-            height,
-            site_width,
-            pitch,
-            sites,
-            orientation,
-            symmetry,
-            site: None,
-        };
-        rows.extend(self.subrows.into_iter().map(row));
-        Ok(())
+fn entry(i: &[u8]) -> Parsed<'_, Entry> {
+    // A symmetry may be several words or none; older suites write numbers.
+    alt((
+        value("Coordinate", Lines::number("a y coordinate")).map(Entry::Y),
+        value("Height", positive("a height above 0")).map(Entry::Height),
+        value("Sitewidth", positive("a site width above 0")).map(Entry::SiteWidth),
+        value("Sitespacing", positive("a site spacing above 0")).map(Entry::Pitch),
+        value("Siteorient", line).map(|words| Entry::Orientation(site_orientation(&words))),
+        value("Sitesymmetry", line).map(|words| Entry::Symmetry(site_symmetry(&words))),
+        value("SubrowOrigin", Lines::number("an x coordinate")).map(Entry::Origin),
+        value("NumSites", Lines::count("a number of sites")).map(Entry::Sites),
+    ))
+    .parse(i)
+}
+
+/// Returns a parser of `key : value`.
+fn value<'a, T>(
+    key: &'static str,
+    value: impl Parser<&'a [u8], Output = T, Error = Miss<'a>>,
+) -> impl Parser<&'a [u8], Output = T, Error = Miss<'a>> {
+    preceded(Lines::keyword(key, ENTRY), cut(preceded(Lines::sign("`:`"), value)))
+}
+
+/// Returns a parser that passes empty lines before what it reads; gives its place as well.
+fn on_any_line<'a, T>(
+    mut of: impl Parser<&'a [u8], Output = T, Error = Miss<'a>>,
+) -> impl Parser<&'a [u8], Output = (&'a [u8], T), Error = Miss<'a>> {
+    move |i| {
+        let at = next_line(i);
+        of.parse(at).map(|(rest, value)| (rest, (at, value)))
     }
+}
+
+/// Returns the words up to the end of the line or a comment.
+fn line(i: &[u8]) -> Parsed<'_, String> {
+    let rest = skip_line(i);
+    let words = String::from_utf8_lossy(&i[..i.len() - rest.len()]);
+    Ok((rest, words.split('#').next().unwrap_or_default().to_owned()))
+}
+
+/// Returns one row for each subrow of these entries, which are at their places and end at `end`.
+fn rows_of<'a>(entries: Vec<(&'a [u8], Entry)>, end: &'a [u8]) -> Read<'a, Vec<Row>> {
+    let (mut y, mut height, mut site_width, mut pitch) = (None, None, None, None);
+    let (mut orientation, mut symmetry) = Default::default();
+    // A half of a pair whose other half is still to come, and all pairs.
+    let (mut origin, mut sites, mut subrows) = (None, None, Vec::new());
+    for (at, entry) in entries {
+        match entry {
+            Entry::Y(value) => y = Some(value),
+            Entry::Height(value) => height = Some(value),
+            Entry::SiteWidth(value) => site_width = Some(value),
+            Entry::Pitch(value) => pitch = Some(value),
+            Entry::Orientation(value) => orientation = value,
+            Entry::Symmetry(value) => symmetry = value,
+            Entry::Origin(value) => {
+                if origin.replace(value).is_some() {
+                    return Err(Miss::expected(at, "`NumSites` of the subrow before"));
+                }
+            }
+            Entry::Sites(value) => {
+                if sites.replace(value).is_some() {
+                    return Err(Miss::expected(at, "`SubrowOrigin` of the subrow before"));
+                }
+            }
+        }
+        if let (Some(x), Some(count)) = (origin, sites) {
+            subrows.push((x, count));
+            (origin, sites) = (None, None);
+        }
+    }
+    let missing = |what: &'static str| Miss::expected(end, what);
+    let y = y.ok_or_else(|| missing("`Coordinate` of the row"))?;
+    let height = height.ok_or_else(|| missing("`Height` of the row"))?;
+    let pitch =
+        pitch.or(site_width).ok_or_else(|| missing("`Sitewidth` or `Sitespacing` of the row"))?;
+    let site_width = site_width.unwrap_or(pitch);
+    match (origin, sites, subrows.as_slice()) {
+        (None, None, []) => return Err(missing("`SubrowOrigin` and `NumSites` of the row")),
+        (Some(_), _, _) => return Err(missing("`NumSites` of the subrow")),
+        (_, Some(_), _) => return Err(missing("`SubrowOrigin` of the subrow")),
+        _ => {}
+    }
+    let row = Row { y, height, site_width, pitch, orientation, symmetry, ..Row::default() };
+    Ok(subrows.into_iter().map(|(x, sites)| Row { x, sites, ..row }).collect())
 }
 
 /// Returns the orientation after `Siteorient :`. Older suites write a number for what is always
@@ -185,14 +203,13 @@ fn site_symmetry(words: &str) -> Symmetry {
     if any { named } else { Symmetry::default() }
 }
 
-fn some<'a, T>(parsed: Parsed<'a, T>) -> Parsed<'a, Option<T>> {
-    parsed.map(|(rest, value)| (rest, Some(value)))
-}
-
-fn positive<'a>(i: &'a [u8], what: &'static str) -> Parsed<'a, f64> {
-    match lexer::number(what)(i)? {
-        (rest, value) if value > 0.0 => Ok((rest, value)),
-        _ => miss(i, what),
+fn positive<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
+    move |i| {
+        let at = Lines::skip(i);
+        match Lines::number(what)(at)? {
+            (rest, value) if value > 0.0 => Ok((rest, value)),
+            _ => fail(at, what),
+        }
     }
 }
 

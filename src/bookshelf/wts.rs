@@ -2,13 +2,14 @@
 //!
 //! Old suites and the ISPD contests keep weights of nodes here instead; those are passed over.
 
-use super::chunks::{self, Source};
-use super::lexer::{self, unwrap_miss};
+use super::header::{self, size};
 use super::notes::{Contents, Notes, Tally};
 use crate::design::{Names, Nets};
-use crate::text::error::{FileError, Miss};
-use crate::text::file::Text;
+use crate::text::error::{Fault, FileError, Miss};
+use crate::text::file::{Source, Text};
 use crate::text::index::NameIndex;
+use crate::text::parts::{self, Piece};
+use crate::text::scan::{Lines, Read, end_of_line, next_line, word};
 use crate::warning::{Warning, WarningCode};
 use std::path::Path;
 
@@ -27,7 +28,8 @@ pub fn parse_wts(
     nets: &Names,
     nodes: &NameIndex,
 ) -> Result<Contents<Vec<f64>>, FileError> {
-    Contents::of(text, path, parse(text, nets, nodes, vec![1.0; nets.len()]))
+    let source = Source::Held(text);
+    Contents::of(source, path, parse(source, nets, nodes, vec![1.0; nets.len()]))
 }
 
 /// Reads the file of net weights at `path`, in the format of a `.wts` file, compressed or not; a
@@ -39,33 +41,39 @@ pub fn parse_wts(
 pub(crate) fn read_net_weights(path: &Path, nets: &mut Nets) -> Result<Vec<Warning>, FileError> {
     let text = Text::open(path).map_err(|error| FileError::io(path, error))?;
     let none = Names::default();
-    let parsed = parse(&text, &nets.names, &NameIndex::new(&none), nets.weight.clone());
-    let Contents { content, warnings } = Contents::of(&text, path, parsed)?;
+    let source = Source::Held(&text);
+    let parsed = parse(source, &nets.names, &NameIndex::new(&none), nets.weight.clone());
+    let Contents { content, warnings } = Contents::of(source, path, parsed)?;
     nets.weight = content;
     Ok(warnings)
 }
 
-fn parse<'a>(
-    text: &'a [u8],
+fn parse(
+    source: Source<'_>,
     nets: &Names,
     nodes: &NameIndex,
     mut weight: Vec<f64>,
-) -> Result<(Vec<f64>, Notes<'a>), Miss<'a>> {
-    let source = Source::Held(text);
-    let ([], body) = lexer::header(text, "wts", [])?;
+) -> Result<(Vec<f64>, Notes), Fault> {
+    let ([], start) = header::read(source, "wts", [])?;
     let mut notes = Notes::default();
-    if body.is_empty() {
+    if start == source.len() {
         return Ok((weight, notes));
     }
     let index = NameIndex::new(nets);
-    let strange = chunks::read(
-        source.body(body)?,
-        chunks::at_line,
-        |c| parse_chunk(c, &index, nodes),
-        |parts| {
-            parts.into_iter().flatten().for_each(|(net, w): (u32, f64)| weight[net as usize] = w);
-            Ok(())
-        },
+    let mut strange = Tally::default();
+    let take = |parts: &mut [Part]| {
+        for part in parts {
+            part.weights.iter().for_each(|&(net, w)| weight[net as usize] = w);
+            strange.merge(part.strange);
+        }
+        Ok(())
+    };
+    parts::read(
+        source,
+        start,
+        parts::at_line,
+        |piece, part| parse_part(piece, &index, nodes, part),
+        take,
     )?;
     notes.tally(
         WarningCode::UnknownNames,
@@ -75,29 +83,34 @@ fn parse<'a>(
     Ok((weight, notes))
 }
 
-type Weights<'a> = (Vec<(u32, f64)>, Tally<'a>);
+/// The weights of a part of the file, and names in it that are of no net and no node.
+#[derive(Default)]
+struct Part {
+    weights: Vec<(u32, f64)>,
+    strange: Tally,
+}
 
-fn parse_chunk<'a>(
-    chunk: &'a [u8],
+fn parse_part<'t>(
+    piece: Piece<'t>,
     nets: &NameIndex,
     nodes: &NameIndex,
-) -> Result<Weights<'a>, Miss<'a>> {
-    let (mut weights, mut strange) = (Vec::new(), Tally::default());
-    let mut i = lexer::next_line(chunk);
+    part: &mut Part,
+) -> Read<'t, ()> {
+    *part = Part::default();
+    let mut i = next_line(piece.text);
     while !i.is_empty() {
-        let (rest, name) = lexer::word("the name of a net")(i).map_err(unwrap_miss)?;
-        let weight = lexer::size("a weight from 0 to 1e100");
-        let (rest, weight) = weight(rest).map_err(unwrap_miss)?;
+        let (rest, name) = word::<Lines>("the name of a net")(i)?;
+        let (rest, weight) = size("a weight from 0 to 1e100")(rest)?;
         match nets.find(name) {
-            Some(net) => weights.push((net, weight)),
+            Some(net) => part.weights.push((net, weight)),
             None if nodes.find(name).is_some() => {}
-            None => strange.add(name),
+            None => part.strange.add(piece.offset(name)),
         }
-        let (rest, extra) = lexer::end_of_line(rest).map_err(unwrap_miss)?;
+        let (rest, extra) = end_of_line(rest)?;
         if !extra.is_empty() {
             return Err(Miss::expected(extra, "end of line"));
         }
-        i = lexer::next_line(rest);
+        i = next_line(rest);
     }
-    Ok((weights, strange))
+    Ok(())
 }

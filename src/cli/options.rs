@@ -23,7 +23,7 @@ use std::str::FromStr;
 /// The design that a subcommand reads.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DesignArgs {
-    /// The design: an .aux file, or a .def file (.gz, .xz) with its LEF files
+    /// The design: an .aux file, or a .def file (.gz, .xz, .bz2) with its LEF files
     #[arg(value_name = "DESIGN")]
     pub(crate) path: PathBuf,
     /// LEF file of a .def design, the one with the technology first; once for each file

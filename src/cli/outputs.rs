@@ -338,7 +338,7 @@ pub(crate) fn check_placement_output(output: &Path, design: &Path) -> Result<(),
         Ok(Format::Bookshelf) if compressed_endings().any(|ending| name.ends_with(ending)) => {
             wrong("a .pl file is written as plain text")
         }
-        Ok(Format::Def) if name.ends_with(".xz") => {
+        Ok(Format::Def) if name.ends_with(".xz") || name.ends_with(".bz2") => {
             wrong("a .def file is written as it is or as .gz")
         }
         _ => Ok(()),

@@ -70,7 +70,7 @@ impl Counts {
     pub(super) fn skipped(&self, sign: &str) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();
         for (section, word, times) in &self.skipped {
-            let word = crate::text::words::show(word);
+            let word = crate::text::error::show(word);
             let key = match (*section, &word[..]) {
                 ("", word) => word.to_owned(),
                 (section, "") => section.to_owned(),

@@ -5,13 +5,17 @@
 
 use super::counts::Counts;
 use super::edges::{EdgeRules, TypedEdge, add_table, add_types};
-use super::lexer::{Lef, Read};
 use super::polygon::rectangles;
 use super::{LayerDirection, PinPosition, RoutingLayer};
 use crate::charge::fixed::{clip, gaps};
 use crate::design::{Names, NamesTooLong, Orientation, Symmetry};
 use crate::grid::Rect;
 use crate::text::error::Miss;
+use crate::text::scan::{Language, Lef, Parsed, Read, fail, passed, quoted, unmarked};
+use nom::Parser;
+use nom::combinator::{opt, peek};
+use nom::multi::many_till;
+use nom::sequence::{separated_pair, terminated};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -60,7 +64,11 @@ impl Library {
         self.pins.extend(later.pins);
         self.units = self.units.or(later.units);
         self.sites.extend(later.sites);
-        self.layers.extend(later.layers);
+        for layer in later.layers {
+            if !self.layers.iter().any(|known| known.name == layer.name) {
+                self.layers.push(layer);
+            }
+        }
         self.layer_types.extend(later.layer_types);
         self.edge_rules.rules.extend(later.edge_rules.rules);
         self.edge_rules.no_default |= later.edge_rules.no_default;
@@ -235,13 +243,12 @@ pub(super) fn bounds(points: &[(f64, f64)]) -> Option<Rect> {
 /// Reads the text of a LEF file.
 pub(super) fn parse(text: &[u8], position: PinPosition) -> Read<'_, Library> {
     let mut reader = Reader {
-        lexer: Lef::new(text),
         position,
         library: Library::default(),
         layers: BTreeMap::new(),
         points: Vec::new(),
     };
-    reader.file()?;
+    reader.file(unmarked(text))?;
     Ok(reader.library)
 }
 
@@ -262,12 +269,11 @@ impl Shape<'_> {
 }
 
 struct Reader<'a> {
-    lexer: Lef<'a>,
     position: PinPosition,
     library: Library,
     /// Default widths of the layers' wires, and the layers' types.
     layers: BTreeMap<&'a [u8], (f64, LayerType)>,
-    /// Points of the shape at hand.
+    /// Points of the current shape.
     points: Vec<(f64, f64)>,
 }
 
@@ -284,113 +290,300 @@ struct Shape<'s> {
     points: &'s [(f64, f64)],
 }
 
-/// What is expected where a block is cut off.
-const UNENDED: &str = "`END` and the name of what begins here";
-
 /// A word as a keyword, which LEF writes in any mixture of cases.
 fn is(word: &[u8], keyword: &str) -> bool {
     word.eq_ignore_ascii_case(keyword.as_bytes())
 }
 
+/// Returns the next word, which is empty at the end of the text.
+fn word(i: &[u8]) -> Parsed<'_, &[u8]> {
+    let i = Lef::skip(i);
+    let (word, rest) = i.split_at(Lef::word_length(i));
+    Ok((rest, word))
+}
+
+/// Passes a statement up to its `;`.
+fn end(mut i: &[u8]) -> Parsed<'_, ()> {
+    loop {
+        let (rest, word) = passed::<Lef>(i)?;
+        i = rest;
+        if word == b";" {
+            return Ok((i, ()));
+        }
+    }
+}
+
+/// Returns a parser of a value and the rest of its statement.
+fn ended<'a, T>(
+    value: impl Parser<&'a [u8], Output = T, Error = Miss<'a>>,
+) -> impl Parser<&'a [u8], Output = T, Error = Miss<'a>> {
+    terminated(value, end)
+}
+
+/// Gives a value to `take`.
+fn set<'a, T>(parsed: Parsed<'a, T>, take: impl FnOnce(T)) -> Parsed<'a, ()> {
+    parsed.map(|(rest, value)| (rest, take(value)))
+}
+
+/// Returns a word in capitals, cut where it is longer than any keyword, and its length.
+fn capitals(word: &[u8]) -> ([u8; 32], usize) {
+    let mut capitals = [0; 32];
+    let length = word.len().min(capitals.len());
+    capitals[..length].copy_from_slice(&word[..length]);
+    capitals.make_ascii_uppercase();
+    (capitals, length)
+}
+
+/// Reads the statements of a block and its `END`. `statement` gets the keyword of each in capitals,
+/// the keyword itself and the text behind. `unended` is the expectation if the text ends.
+fn block<'a, E: Into<Cow<'static, str>>>(
+    mut i: &'a [u8],
+    unended: impl Fn() -> E,
+    mut statement: impl FnMut(&[u8], &'a [u8], &'a [u8]) -> Parsed<'a, ()>,
+) -> Parsed<'a, ()> {
+    loop {
+        let at = Lef::skip(i);
+        let (rest, word) = word(at)?;
+        let (capitals, length) = capitals(word);
+        i = match &capitals[..length] {
+            b"" => return Err(nom::Err::Failure(Miss::expected(at, unended()))),
+            b"END" => return Ok((rest, ())),
+            b";" => rest,
+            key => statement(key, word, rest)?.0,
+        };
+    }
+}
+
+/// Returns a parser of the name behind `END`.
+fn end_of<'a>(name: &[u8]) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
+    move |i| match word(i)? {
+        (rest, found) if found == name => Ok((rest, ())),
+        _ => {
+            let expected = format!("`END {}`", String::from_utf8_lossy(name));
+            Err(nom::Err::Failure(Miss::expected(Lef::skip(i), expected)))
+        }
+    }
+}
+
+/// Passes statements up to `END name`; `at` is where the block begins.
+fn skip_block<'a>(at: &'a [u8], mut i: &'a [u8], name: &[u8]) -> Parsed<'a, ()> {
+    loop {
+        (i, ()) = block(i, || UNENDED, |_, _, i| end(i)).or_else(|e| within(e, at))?;
+        let (rest, found) = word(i)?;
+        i = rest;
+        if found.eq_ignore_ascii_case(name) {
+            return Ok((i, ()));
+        }
+    }
+}
+
+/// What is expected where a block is cut off.
+const UNENDED: &str = "`END` and the name of what begins here";
+
+/// Moves an error at the end of the text to `at`.
+fn within<'a>(error: nom::Err<Miss<'a>>, at: &'a [u8]) -> Parsed<'a, ()> {
+    let miss = Miss::from(error);
+    let at = if miss.at.is_empty() { at } else { miss.at };
+    Err(nom::Err::Failure(Miss { at, ..miss }))
+}
+
+/// Returns a parser of a length, in millionths of a micrometre.
+fn length<'a>(what: &'static str) -> impl Parser<&'a [u8], Output = f64, Error = Miss<'a>> {
+    Lef::number(what).map(|microns| (microns * PER_MICRON).round())
+}
+
+/// `x y`, or `( x y )`.
+fn point(i: &[u8]) -> Parsed<'_, (f64, f64)> {
+    let mut both = (length("an x coordinate"), length("a y coordinate"));
+    match Lef::behind_keyword(i, "(") {
+        Some(i) => terminated(both, Lef::keyword(")", "`)`")).parse(i),
+        None => both.parse(i),
+    }
+}
+
+/// `width BY height ;`
+fn size(i: &[u8]) -> Parsed<'_, (f64, f64)> {
+    let at = Lef::skip(i);
+    let (width, height) = (length("a width in micrometres"), length("a height in micrometres"));
+    match ended(separated_pair(width, Lef::keyword("BY", "`BY`"), height)).parse(at)? {
+        (_, (width, height)) if width < 0.0 || height < 0.0 => fail(at, "a size of at least zero"),
+        size => Ok(size),
+    }
+}
+
+/// `{X | Y | R90} ;`
+fn symmetry(i: &[u8]) -> Parsed<'_, Symmetry> {
+    let (i, (words, ())) = many_till(passed::<Lef>, Lef::sign("`;`")).parse(i)?;
+    let has = |key| words.iter().any(|word| is(word, key));
+    Ok((i, Symmetry { x: has("X"), y: has("Y"), r90: has("R90") }))
+}
+
+/// `MICRONS units`
+fn database(i: &[u8]) -> Parsed<'_, f64> {
+    const WHAT: &str = "database units per micrometre";
+    let (at, _) = word(i)?;
+    match Lef::number(WHAT)(at)? {
+        (_, units) if units < 1.0 => fail(Lef::skip(at), WHAT),
+        units => Ok(units),
+    }
+}
+
+/// `{site orientation} ;`
+fn row_pattern(i: &[u8]) -> Parsed<'_, Vec<(String, Orientation)>> {
+    let site = Lef::name("the name of a site or `;`").map(str::to_owned);
+    let lies = Lef::orientation("an orientation: N S E W FN FS FE FW");
+    many_till((site, lies), Lef::sign("`;`")).map(|(sites, ())| sites).parse(i)
+}
+
+/// `x [y] ;`
+fn pitch(i: &[u8]) -> Parsed<'_, [f64; 2]> {
+    let number = || Lef::number("a pitch in micrometres");
+    let end = Lef::sign("a second pitch or `;`");
+    terminated((number(), opt(number())), end).map(|(x, y)| [x, y.unwrap_or(x)]).parse(i)
+}
+
+/// `columns BY rows STEP x y`: the number of shapes of a pattern, and from the first to the last.
+fn step_pattern(i: &[u8]) -> Parsed<'_, (f64, (f64, f64))> {
+    let columns = Lef::number("a number of columns");
+    let rows = Lef::number("a number of rows");
+    let count = separated_pair(columns, Lef::keyword("BY", "`BY`"), rows);
+    let (i, ((columns, rows), (x, y))) =
+        separated_pair(count, Lef::keyword("STEP", "`STEP`"), point).parse(i)?;
+    Ok((i, ((columns * rows).max(1.0), ((columns - 1.0) * x, (rows - 1.0) * y))))
+}
+
 impl<'a> Reader<'a> {
-    fn file(&mut self) -> Read<'a, ()> {
+    /// `{statement} [END LIBRARY]`
+    fn file(&mut self, mut i: &'a [u8]) -> Read<'a, ()> {
         loop {
-            let at = self.lexer.peek();
-            match self.lexer.word() {
-                [] => return Ok(()),
-                b";" => {}
-                w if is(w, "END") => {
-                    let name = self.lexer.word();
-                    if is(name, "LIBRARY") || name.is_empty() {
-                        return Ok(());
-                    }
-                }
-                w if is(w, "UNITS") => self.units()?,
-                w if is(w, "DESIGN") || is(w, "COMPONENTS") => {
-                    return Err(Miss::expected(at, "a statement of LEF, and this is one of DEF"));
-                }
-                w if is(w, "SITE") => self.site()?,
-                w if is(w, "LAYER") => self.layer()?,
-                w if is(w, "MACRO") => self.library_cell()?,
-                w if is(w, "NONDEFAULTRULE") => {
-                    self.library.counts.skip("", w);
-                    self.skip_rule(at)?;
-                }
-                w if is(w, "PROPERTYDEFINITIONS") => self.property_definitions(at, w)?,
-                w if is(w, "PROPERTY") => self.properties("", None)?,
-                w if ["VERSION", "BUSBITCHARS", "DIVIDERCHAR", "NAMESCASESENSITIVE"]
-                    .iter()
-                    .any(|key| is(w, key)) =>
-                {
-                    self.lexer.end_statement()?;
-                }
-                w if is(w, "BEGINEXT") => while !is(self.lexer.passed()?, "ENDEXT") {},
-                w if ["SPACING", "IRDROP", "NOISETABLE", "CORRECTTABLE"]
-                    .iter()
-                    .any(|key| is(w, key)) =>
-                {
-                    self.library.counts.skip("", w);
-                    self.skip_block(at, w)?;
-                }
-                w if ["VIA", "VIARULE", "ARRAY"].iter().any(|key| is(w, key)) => {
-                    self.library.counts.skip("", w);
-                    let name = self.lexer.word();
-                    self.skip_block(at, name)?;
-                }
-                w => self.skip_statement("", w)?,
+            let (rest, keyword) = word(i)?;
+            let (capitals, length) = capitals(keyword);
+            i = match &capitals[..length] {
+                b"" => return Ok(()),
+                b";" => rest,
+                b"END" => match word(rest)? {
+                    (_, name) if is(name, "LIBRARY") || name.is_empty() => return Ok(()),
+                    (rest, _) => rest,
+                },
+                key => self.statement(key, keyword, rest)?.0,
+            };
+        }
+    }
+
+    fn statement(&mut self, key: &[u8], keyword: &'a [u8], i: &'a [u8]) -> Parsed<'a, ()> {
+        match key {
+            b"UNITS" => {
+                let units = &mut self.library.units;
+                let (i, ()) = block(
+                    i,
+                    || "`END UNITS`",
+                    |key, _, i| match key {
+                        b"DATABASE" => set(ended(database).parse(i), |of| *units = Some(of)),
+                        _ => end(i),
+                    },
+                )?;
+                end_of(b"UNITS")(i)
             }
+            b"DESIGN" | b"COMPONENTS" => {
+                fail(keyword, "a statement of LEF, and this is one of DEF")
+            }
+            b"SITE" => self.site(i),
+            b"LAYER" => self.layer(i),
+            b"MACRO" => self.library_cell(i),
+            b"NONDEFAULTRULE" => {
+                self.library.counts.skip("", keyword);
+                self.skip_rule(keyword, i)
+            }
+            b"PROPERTYDEFINITIONS" => self.property_definitions(keyword, i),
+            b"PROPERTY" => self.properties("", None, i),
+            b"VERSION" | b"BUSBITCHARS" | b"DIVIDERCHAR" | b"NAMESCASESENSITIVE" => end(i),
+            b"BEGINEXT" => up_to("ENDEXT", i),
+            b"SPACING" | b"IRDROP" | b"NOISETABLE" | b"CORRECTTABLE" => {
+                self.library.counts.skip("", keyword);
+                skip_block(keyword, i, keyword)
+            }
+            b"VIA" | b"VIARULE" | b"ARRAY" => {
+                self.library.counts.skip("", keyword);
+                let (i, name) = word(i)?;
+                skip_block(keyword, i, name)
+            }
+            _ => self.skip("", keyword, i),
         }
     }
 
     /// Passes the rest of a statement that begins with `word`, and counts it.
-    fn skip_statement(&mut self, section: &'static str, word: &[u8]) -> Read<'a, ()> {
+    fn skip(&mut self, section: &'static str, word: &[u8], i: &'a [u8]) -> Parsed<'a, ()> {
         self.library.counts.skip(section, word);
-        self.lexer.end_statement()
+        end(i)
+    }
+
+    /// Passes a `NONDEFAULTRULE`, behind whose `END` the name may be missing; `at` is where it
+    /// begins.
+    fn skip_rule(&mut self, at: &'a [u8], i: &'a [u8]) -> Parsed<'a, ()> {
+        let (i, name) = word(i)?;
+        let (i, ()) = block(
+            i,
+            || UNENDED,
+            |key, inner, i| match key {
+                b"LAYER" | b"VIA" => {
+                    let (i, name) = word(i)?;
+                    skip_block(inner, i, name)
+                }
+                b"SPACING" => skip_block(inner, i, inner),
+                _ => end(i),
+            },
+        )
+        .or_else(|e| within(e, at))?;
+        let (rest, found) = word(i)?;
+        Ok((if found == name { rest } else { i }, ()))
     }
 
     /// Reads `PROPERTYDEFINITIONS`, which hold the properties of the library; `at` is where it
     /// begins.
-    fn property_definitions(&mut self, at: &'a [u8], section: &[u8]) -> Read<'a, ()> {
+    fn property_definitions(&mut self, at: &'a [u8], mut i: &'a [u8]) -> Parsed<'a, ()> {
         loop {
-            match self.lexer.word() {
-                [] => return Err(Miss::expected(at, UNENDED)),
-                w if is(w, "END") => {
-                    if self.lexer.word().eq_ignore_ascii_case(section) {
-                        return Ok(());
+            (i, ()) = block(
+                i,
+                || UNENDED,
+                |key, _, i| match key {
+                    b"LIBRARY" => {
+                        // The name, `STRING` and the value.
+                        let (i, (name, _, value)) = (word, word, quoted::<Lef>).parse(i)?;
+                        self.property("PROPERTYDEFINITIONS", name, value.unwrap_or(&[]), None);
+                        end(i)
                     }
-                }
-                w if is(w, "LIBRARY") => {
-                    let name = self.lexer.word();
-                    // `STRING` and the value.
-                    self.lexer.word();
-                    let value = self.lexer.quoted()?;
-                    self.property("PROPERTYDEFINITIONS", name, value.unwrap_or(&[]), None);
-                    self.lexer.end_statement()?;
-                }
-                b";" => {}
-                _ => self.lexer.end_statement()?,
+                    _ => end(i),
+                },
+            )
+            .or_else(|e| within(e, at))?;
+            let (rest, name) = word(i)?;
+            i = rest;
+            if is(name, "PROPERTYDEFINITIONS") {
+                return Ok((i, ()));
             }
         }
     }
 
-    /// Reads the names and values of a `PROPERTY`, behind the keyword.
+    /// `{name value} ;`
     fn properties(
         &mut self,
         section: &'static str,
         mut edges: Option<&mut Vec<TypedEdge>>,
-    ) -> Read<'a, ()> {
+        mut i: &'a [u8],
+    ) -> Parsed<'a, ()> {
         loop {
-            let name = self.lexer.passed()?;
+            let (rest, name) = passed::<Lef>(i)?;
             if name == b";" {
-                return Ok(());
+                return Ok((rest, ()));
             }
-            let value = match self.lexer.quoted()? {
-                Some(text) => text,
-                None => match self.lexer.passed()? {
-                    b";" => return Ok(()),
-                    word => word,
-                },
+            let (rest, value) = match quoted::<Lef>(rest)? {
+                (rest, Some(text)) => (rest, text),
+                _ => passed::<Lef>(rest)?,
             };
+            i = rest;
+            if value == b";" {
+                return Ok((i, ()));
+            }
             self.property(section, name, value, edges.as_deref_mut());
         }
     }
@@ -415,227 +608,100 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes statements up to `END name`; `at` is where the block begins.
-    fn skip_block(&mut self, at: &'a [u8], name: &[u8]) -> Read<'a, ()> {
-        loop {
-            match self.lexer.word() {
-                [] => return Err(Miss::expected(at, UNENDED)),
-                w if is(w, "END") => {
-                    if self.lexer.word().eq_ignore_ascii_case(name) {
-                        return Ok(());
-                    }
-                }
-                b";" => {}
-                _ => self.lexer.end_statement()?,
-            }
-        }
-    }
-
-    /// Passes a `NONDEFAULTRULE`, behind whose `END` the name may be missing; `at` is where it
-    /// begins.
-    fn skip_rule(&mut self, at: &'a [u8]) -> Read<'a, ()> {
-        let name = self.lexer.word();
-        loop {
-            let inner = self.lexer.peek();
-            match self.lexer.word() {
-                [] => return Err(Miss::expected(at, UNENDED)),
-                w if is(w, "END") => {
-                    self.lexer.passes(name);
-                    return Ok(());
-                }
-                w if is(w, "LAYER") || is(w, "VIA") => {
-                    let name = self.lexer.word();
-                    self.skip_block(inner, name)?;
-                }
-                w if is(w, "SPACING") => self.skip_block(inner, w)?,
-                b";" => {}
-                _ => self.lexer.end_statement()?,
-            }
-        }
-    }
-
-    /// Returns the first word of the next statement of a block, `None` at its `END`; an error where
-    /// the text ends before it, which says what is expected then.
-    fn inside<E: Into<Cow<'static, str>>>(
-        &mut self,
-        expected: impl FnOnce() -> E,
-    ) -> Read<'a, Option<&'a [u8]>> {
-        let at = self.lexer.peek();
-        match self.lexer.word() {
-            [] => Err(Miss::expected(at, expected())),
-            w if is(w, "END") => Ok(None),
-            w => Ok(Some(w)),
-        }
-    }
-
-    /// The rest of `END name`.
-    fn end_of(&mut self, name: &[u8]) -> Read<'a, ()> {
-        let at = self.lexer.peek();
-        if self.lexer.word() == name {
-            return Ok(());
-        }
-        Err(Miss::expected(at, format!("`END {}`", String::from_utf8_lossy(name))))
-    }
-
-    /// Reads a length, in millionths of a micrometre.
-    fn length(&mut self, what: &'static str) -> Read<'a, f64> {
-        self.lexer.millionths(what)
-    }
-
-    fn units(&mut self) -> Read<'a, ()> {
-        while let Some(word) = self.inside(|| "`END UNITS`")? {
-            if is(word, "DATABASE") {
-                self.lexer.word();
-                let at = self.lexer.peek();
-                let units = self.lexer.number("database units per micrometre")?;
-                if units < 1.0 {
-                    return Err(Miss::expected(at, "database units per micrometre"));
-                }
-                self.library.units = Some(units);
-            }
-            self.lexer.end_statement()?;
-        }
-        self.end_of(b"UNITS")
-    }
-
-    /// `SIZE w BY h`, behind the keyword.
-    fn size(&mut self) -> Read<'a, (f64, f64)> {
-        let at = self.lexer.peek();
-        let width = self.length("a width in micrometres")?;
-        self.lexer.word();
-        let height = self.length("a height in micrometres")?;
-        self.lexer.end_statement()?;
-        if width < 0.0 || height < 0.0 {
-            return Err(Miss::expected(at, "a size of at least zero"));
-        }
-        Ok((width, height))
-    }
-
-    fn symmetry(&mut self) -> Read<'a, Symmetry> {
-        let mut symmetry = Symmetry { x: false, y: false, r90: false };
-        loop {
-            match self.lexer.passed()? {
-                b";" => return Ok(symmetry),
-                w if is(w, "X") => symmetry.x = true,
-                w if is(w, "Y") => symmetry.y = true,
-                w if is(w, "R90") => symmetry.r90 = true,
-                _ => {}
-            }
-        }
-    }
-
-    fn site(&mut self) -> Read<'a, ()> {
-        let name = self.lexer.name("the name of a site")?;
-        let mut site = Site {
-            name: name.to_owned(),
-            symmetry: Symmetry { x: false, y: false, r90: false },
-            ..Site::default()
-        };
-        while let Some(word) = self.inside(|| UNENDED)? {
-            match word {
-                w if is(w, "SIZE") => (site.width, site.height) = self.size()?,
-                w if is(w, "SYMMETRY") => site.symmetry = self.symmetry()?,
-                w if is(w, "CLASS") => {
-                    site.pad = is(self.lexer.word(), "PAD");
-                    self.lexer.end_statement()?;
-                }
-                w if is(w, "ROWPATTERN") => {
-                    while !self.lexer.passes(b";") {
-                        let part = self.lexer.name("the name of a site or `;`")?;
-                        site.pattern.push((part.to_owned(), self.lexer.orientation()?));
-                    }
-                }
-                _ => self.lexer.end_statement()?,
-            }
-        }
-        self.end_of(name.as_bytes())?;
+    /// `SITE name {statement} END name`
+    fn site(&mut self, i: &'a [u8]) -> Parsed<'a, ()> {
+        let (i, name) = Lef::name("the name of a site")(i)?;
+        let none = Symmetry { x: false, y: false, r90: false };
+        let mut site = Site { name: name.to_owned(), symmetry: none, ..Site::default() };
+        let (i, ()) = block(
+            i,
+            || UNENDED,
+            |key, _, i| match key {
+                b"SIZE" => set(size(i), |size| (site.width, site.height) = size),
+                b"SYMMETRY" => set(symmetry(i), |symmetry| site.symmetry = symmetry),
+                b"CLASS" => set(ended(word).parse(i), |class| site.pad = is(class, "PAD")),
+                b"ROWPATTERN" => set(row_pattern(i), |pattern| site.pattern = pattern),
+                _ => end(i),
+            },
+        )?;
         self.library.sites.push(site);
-        Ok(())
+        end_of(name.as_bytes())(i)
     }
 
-    fn layer(&mut self) -> Read<'a, ()> {
-        let name = self.lexer.name("the name of a layer")?;
+    /// `LAYER name {statement} END name`
+    fn layer(&mut self, i: &'a [u8]) -> Parsed<'a, ()> {
+        let (i, name) = Lef::name("the name of a layer")(i)?;
         let (mut layer_type, mut direction) = (LayerType::Other, LayerDirection::Unknown);
         let (mut pitch, mut width) = ([0.0; 2], 0.0);
-        while let Some(word) = self.inside(|| UNENDED)? {
-            match word {
-                w if is(w, "TYPE") => {
-                    layer_type = match self.lexer.word() {
-                        w if is(w, "ROUTING") => LayerType::Routing,
-                        w if is(w, "OVERLAP") => LayerType::Overlap,
+        let (i, ()) = block(
+            i,
+            || UNENDED,
+            |key, keyword, i| match key {
+                b"TYPE" => set(ended(word).parse(i), |of| {
+                    layer_type = match of {
+                        of if is(of, "ROUTING") => LayerType::Routing,
+                        of if is(of, "OVERLAP") => LayerType::Overlap,
                         _ => LayerType::Other,
-                    };
-                }
-                w if is(w, "DIRECTION") => {
-                    direction = match self.lexer.word() {
-                        w if is(w, "HORIZONTAL") => LayerDirection::Horizontal,
-                        w if is(w, "VERTICAL") => LayerDirection::Vertical,
+                    }
+                }),
+                b"DIRECTION" => set(ended(word).parse(i), |of| {
+                    direction = match of {
+                        of if is(of, "HORIZONTAL") => LayerDirection::Horizontal,
+                        of if is(of, "VERTICAL") => LayerDirection::Vertical,
                         _ => LayerDirection::Unknown,
-                    };
+                    }
+                }),
+                b"PITCH" => set(self::pitch(i), |of| pitch = of),
+                b"WIDTH" => {
+                    set(ended(Lef::number("a width in micrometres")).parse(i), |of| width = of)
                 }
-                w if is(w, "PITCH") => {
-                    let x = self.lexer.number("a pitch in micrometres")?;
-                    let one = self.lexer.peek().first() == Some(&b';');
-                    pitch = [x, if one { x } else { self.lexer.number("a pitch in micrometres")? }];
-                }
-                w if is(w, "WIDTH") => width = self.lexer.number("a width in micrometres")?,
-                b";" => continue,
-                w => self.library.counts.skip("LAYER", w),
-            }
-            self.lexer.end_statement()?;
-        }
-        self.end_of(name.as_bytes())?;
+                _ => self.skip("LAYER", keyword, i),
+            },
+        )?;
         self.layers.insert(name.as_bytes(), ((width * PER_MICRON).round(), layer_type));
         self.library.layer_types.insert(name.to_owned(), layer_type);
         if layer_type == LayerType::Routing {
             let name = name.to_owned();
             self.library.layers.push(RoutingLayer { name, direction, pitch, width });
         }
-        Ok(())
+        end_of(name.as_bytes())(i)
     }
 
-    fn library_cell(&mut self) -> Read<'a, ()> {
-        let name = self.lexer.name("the name of a macro")?;
+    /// `MACRO name {statement} END name`
+    fn library_cell(&mut self, i: &'a [u8]) -> Parsed<'a, ()> {
+        let (i, name) = Lef::name("the name of a macro")(i)?;
         let first = self.library.pins.len() as u32;
         let mut cell = Macro::default();
         let mut origin = (0.0, 0.0);
         let mut rails: Vec<(Rail, Rect)> = Vec::new();
         let mut overlaps: Vec<(String, Rect)> = Vec::new();
-        while let Some(word) = self.inside(|| format!("`END {name}`"))? {
-            match word {
-                w if is(w, "PIN") => self.pin(&mut rails)?,
-                w if is(w, "OBS") => {
-                    let count = self.shapes(&mut |shape| shape.add_overlaps(&mut overlaps))?;
-                    self.library.obstructions += count;
+        let (i, ()) = block(
+            i,
+            || format!("`END {name}`"),
+            |key, keyword, i| match key {
+                b"PIN" => self.pin(&mut rails, i),
+                b"OBS" => {
+                    let shapes = self.shapes(&mut |shape| shape.add_overlaps(&mut overlaps), i);
+                    set(shapes, |count| self.library.obstructions += count)
                 }
-                w if is(w, "PROPERTY") => self.properties("MACRO", Some(&mut cell.edges))?,
-                w if is(w, "SIZE") => (cell.width, cell.height) = self.size()?,
-                w if is(w, "ORIGIN") => {
-                    origin = self.pair()?;
-                    self.lexer.end_statement()?;
+                b"PROPERTY" => self.properties("MACRO", Some(&mut cell.edges), i),
+                b"SIZE" => set(size(i), |size| (cell.width, cell.height) = size),
+                b"ORIGIN" => set(ended(point).parse(i), |at| origin = at),
+                b"CLASS" => {
+                    set(ended((word, peek(word))).parse(i), |of| cell.class = self.class(of))
                 }
-                w if is(w, "CLASS") => {
-                    cell.class = self.class();
-                    self.lexer.end_statement()?;
-                }
-                w if is(w, "SYMMETRY") => cell.symmetry = Some(self.symmetry()?),
-                w if is(w, "SITE") => {
-                    let site = self.lexer.name("the name of a site")?;
+                b"SYMMETRY" => set(symmetry(i), |symmetry| cell.symmetry = Some(symmetry)),
+                b"SITE" => set(ended(Lef::name("the name of a site")).parse(i), |site| {
                     cell.site.get_or_insert_with(|| site.to_owned());
-                    self.lexer.end_statement()?;
+                }),
+                b"DENSITY" | b"TIMING" => {
+                    self.library.counts.skip("MACRO", keyword);
+                    let (i, ()) = up_to("END", i)?;
+                    if key == b"TIMING" { end_of(b"TIMING")(i) } else { Ok((i, ())) }
                 }
-                w if is(w, "DENSITY") || is(w, "TIMING") => {
-                    self.library.counts.skip("MACRO", w);
-                    while !is(self.lexer.passed()?, "END") {}
-                    if is(w, "TIMING") {
-                        self.end_of(b"TIMING")?;
-                    }
-                }
-                b";" => {}
-                w => self.skip_statement("MACRO", w)?,
-            }
-        }
-        self.end_of(name.as_bytes())?;
+                _ => self.skip("MACRO", keyword, i),
+            },
+        )?;
         let last = self.library.pins.len() as u32;
         for pin in &mut self.library.pins[first as usize..] {
             pin.at = pin.at.map(|(x, y)| (x + origin.0, y + origin.1));
@@ -653,13 +719,13 @@ impl<'a> Reader<'a> {
         cell.overlaps = overlaps.into_iter().map(|(layer, rect)| (layer, moved(rect))).collect();
         self.library.names.push(name);
         self.library.macros.push(cell);
-        Ok(())
+        end_of(name.as_bytes())(i)
     }
 
-    /// Returns the class after `CLASS`.
-    fn class(&mut self) -> Class {
-        match self.lexer.word() {
-            w if is(w, "CORE") => match self.lexer.word_ahead() {
+    /// Returns the class of these two words.
+    fn class(&mut self, (class, kind): (&[u8], &[u8])) -> Class {
+        match class {
+            w if is(w, "CORE") => match kind {
                 w if is(w, "SPACER") => Class::Filler,
                 w if is(w, "WELLTAP") || is(w, "ANTENNACELL") => Class::Physical,
                 _ => Class::Core,
@@ -675,130 +741,121 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn pin(&mut self, rails: &mut Vec<(Rail, Rect)>) -> Read<'a, ()> {
-        let name = self.lexer.name("the name of a pin")?;
+    /// `PIN name {statement} END name`
+    fn pin(&mut self, rails: &mut Vec<(Rail, Rect)>, i: &'a [u8]) -> Parsed<'a, ()> {
+        let (i, name) = Lef::name("the name of a pin")(i)?;
         let (mut shapes, mut supply, mut has_use) = (Shapes::default(), None, false);
         let before = rails.len();
-        while let Some(word) = self.inside(|| format!("`END {name}`"))? {
-            match word {
-                w if is(w, "PORT") => {
-                    self.shapes(&mut |shape| {
+        let (i, ()) = block(
+            i,
+            || format!("`END {name}`"),
+            |key, keyword, i| match key {
+                b"PORT" => {
+                    let mut take = |shape: Shape<'_>| {
                         shapes.add(shape.bounds, shape.times);
                         // Signal pins are taken out again.
                         if supply.is_some() || !has_use {
                             let (supply, width) = (Supply::Power, shape.bounds.width());
                             let layer = String::from_utf8_lossy(shape.layer).into_owned();
-                            let rail = Rail { supply, at_top: false, width, layer };
-                            rails.push((rail, shape.bounds));
+                            rails
+                                .push((Rail { supply, at_top: false, width, layer }, shape.bounds));
                         }
-                    })?;
+                    };
+                    set(self.shapes(&mut take, i), drop)
                 }
-                w if is(w, "USE") => {
+                b"USE" => set(ended(word).parse(i), |of| {
                     has_use = true;
-                    supply = match self.lexer.word() {
-                        w if is(w, "POWER") => Some(Supply::Power),
-                        w if is(w, "GROUND") => Some(Supply::Ground),
+                    supply = match of {
+                        of if is(of, "POWER") => Some(Supply::Power),
+                        of if is(of, "GROUND") => Some(Supply::Ground),
                         _ => None,
                     };
-                    self.lexer.end_statement()?;
-                }
-                b";" => {}
-                w => self.skip_statement("PIN", w)?,
-            }
-        }
-        self.end_of(name.as_bytes())?;
+                }),
+                _ => self.skip("PIN", keyword, i),
+            },
+        )?;
         match supply {
             Some(supply) => rails[before..].iter_mut().for_each(|rail| rail.0.supply = supply),
             None => rails.truncate(before),
         }
         self.library.pin_names.push(name);
         self.library.pins.push(Pin { at: shapes.position(self.position), supply });
-        Ok(())
+        end_of(name.as_bytes())(i)
     }
 
-    /// Passes the shapes of a `PORT` or of `OBS`, to its `END`; returns the number of their
+    /// Gives `take` the shapes of a `PORT` or of `OBS`, to its `END`; returns the number of their
     /// statements.
-    fn shapes(&mut self, take: &mut dyn FnMut(Shape<'_>)) -> Read<'a, u64> {
+    fn shapes(&mut self, take: &mut dyn FnMut(Shape<'_>), i: &'a [u8]) -> Parsed<'a, u64> {
         let (mut count, mut width) = (0, 0.0);
         let (mut layer, mut layer_type): (&[u8], _) = (&[], None);
-        while let Some(word) = self.inside(|| "`END`")? {
-            match word {
-                w if is(w, "RECT") || is(w, "POLYGON") || is(w, "PATH") => {
+        let (i, ()) = block(
+            i,
+            || "`END`",
+            |key, _, i| match key {
+                b"RECT" | b"POLYGON" | b"PATH" => {
                     count += 1;
-                    let around = is(w, "PATH").then_some(width / 2.0);
-                    if let Some((bounds, times)) = self.shape(around.unwrap_or(0.0))? {
-                        let single = around.is_none() && times == 1.0;
+                    let around = if key == b"PATH" { width / 2.0 } else { 0.0 };
+                    set(self.shape(around, i), |shape| {
+                        let Some((bounds, times)) = shape else { return };
+                        let single = key != b"PATH" && times == 1.0;
                         let points = if single { &self.points[..] } else { &[] };
                         take(Shape { layer, layer_type, bounds, times, points });
-                    }
-                    continue;
+                    })
                 }
-                w if is(w, "LAYER") => {
-                    layer = self.lexer.word();
-                    let known = self.layers.get(layer).copied();
+                b"LAYER" => set(ended(word).parse(i), |name| {
+                    layer = name;
+                    let known = self.layers.get(name).copied();
                     (width, layer_type) =
                         known.map_or((0.0, None), |(width, of)| (width, Some(of)));
-                }
-                w if is(w, "WIDTH") => width = self.length("a width in micrometres")?,
-                b";" => continue,
-                _ => {}
-            }
-            self.lexer.end_statement()?;
-        }
-        Ok(count)
+                }),
+                b"WIDTH" => set(ended(length("a width in micrometres")).parse(i), |of| width = of),
+                _ => end(i),
+            },
+        )?;
+        Ok((i, count))
     }
 
-    /// Reads the points of a shape, behind its keyword, and its pattern. Returns the pattern's
-    /// bounding box, `around` wider on each side, and the number of shapes in it.
-    fn shape(&mut self, around: f64) -> Read<'a, Option<(Rect, f64)>> {
+    /// `[MASK n] [ITERATE] {point} [DO step_pattern] ;`: the bounding box of a shape or a pattern,
+    /// `around` wider on each side, and the number of shapes in it.
+    fn shape(&mut self, around: f64, mut i: &'a [u8]) -> Parsed<'a, Option<(Rect, f64)>> {
         self.points.clear();
         let (mut times, mut reach) = (1.0, (0.0, 0.0));
         loop {
-            let at = self.lexer.peek();
-            match self.lexer.word() {
-                b";" => break,
-                b"(" | b")" => {}
-                w if is(w, "MASK") => drop(self.lexer.word()),
-                w if is(w, "ITERATE") => {}
-                w if is(w, "DO") => {
-                    let columns = self.lexer.number("a number of columns")?;
-                    self.lexer.word();
-                    let rows = self.lexer.number("a number of rows")?;
-                    self.lexer.word();
-                    let step = self.pair()?;
-                    times = (columns * rows).max(1.0);
-                    reach = ((columns - 1.0) * step.0, (rows - 1.0) * step.1);
-                }
-                [] => return Err(Miss::expected(at, "`;` at the end of a statement")),
-                _ => {
-                    // Not a keyword: back to the coordinate.
-                    self.lexer.back_to(at);
-                    let point = self.pair()?;
-                    self.points.push(point);
-                }
+            if let [b';', rest @ ..] = Lef::skip(i) {
+                i = rest;
+                break;
             }
-        }
-        Ok(bounds(&self.points).map(|r| {
-            let far = Rect {
-                xl: r.xl + reach.0,
-                yl: r.yl + reach.1,
-                xh: r.xh + reach.0,
-                yh: r.yh + reach.1,
+            i = if let Some(i) = Lef::behind_keyword(i, "MASK") {
+                word(i)?.0
+            } else if let Some(i) = Lef::behind_keyword(i, "ITERATE") {
+                i
+            } else if let Some(i) = Lef::behind_keyword(i, "DO") {
+                set(step_pattern(i), |pattern| (times, reach) = pattern)?.0
+            } else if Lef::skip(i).is_empty() {
+                return fail(Lef::skip(i), "`;` at the end of a statement");
+            } else {
+                set(point(i), |point| self.points.push(point))?.0
             };
-            let r = r.union(&far);
-            let r =
-                Rect { xl: r.xl - around, yl: r.yl - around, xh: r.xh + around, yh: r.yh + around };
-            (r, times)
-        }))
-    }
-
-    /// `x y`, or `( x y )`, in millionths of a micrometre.
-    fn pair(&mut self) -> Read<'a, (f64, f64)> {
-        let bracket = self.lexer.passes(b"(");
-        let pair = (self.length("an x coordinate")?, self.length("a y coordinate")?);
-        if bracket {
-            self.lexer.expect(")")?;
         }
-        Ok(pair)
+        let (x, y) = reach;
+        let shape = bounds(&self.points).map(|r| {
+            let far = Rect { xl: r.xl + x, yl: r.yl + y, xh: r.xh + x, yh: r.yh + y };
+            let Rect { xl, yl, xh, yh } = r.union(&far);
+            let [xl, yl] = [xl, yl].map(|low| low - around);
+            let [xh, yh] = [xh, yh].map(|high| high + around);
+            (Rect { xl, yl, xh, yh }, times)
+        });
+        Ok((i, shape))
+    }
+}
+
+/// Passes words up to this one.
+fn up_to<'a>(last: &str, mut i: &'a [u8]) -> Parsed<'a, ()> {
+    loop {
+        let (rest, word) = passed::<Lef>(i)?;
+        i = rest;
+        if is(word, last) {
+            return Ok((i, ()));
+        }
     }
 }

@@ -7,7 +7,8 @@
 //! alone; which of them are keywords depends on their position. Counts in the headers of sections
 //! are not looked at. Large files are read part by part on all threads.
 //!
-//! With the features `gzip` and `xz` a file may be compressed by these, whatever it is called.
+//! With the features `gzip`, `xz` and `bzip2` a file may be compressed by these, whatever it is
+//! called.
 //!
 #![doc = include_str!("statements.md")]
 
@@ -15,7 +16,6 @@ mod assemble;
 mod counts;
 mod edges;
 mod lef;
-mod lexer;
 mod nets;
 mod polygon;
 mod read;
@@ -24,127 +24,34 @@ mod statements;
 mod write;
 mod write_design;
 
-pub use crate::formats::{ErrorKind, FileError, Loaded, LoadedPlacement, ReadOptions};
+pub use crate::text::error::{ErrorKind, FileError};
+pub use crate::text::loaded::{
+    DefSummary, GcellGrid, GridAxis, LayerDirection, LefSummary, Loaded, LoadedPlacement,
+    PinPosition, ReadOptions, RoutingLayer,
+};
 #[cfg(feature = "cli")]
 pub(crate) use write::round_positions;
 pub use write::write_placement;
 pub use write_design::{Written, write_design};
 
+use crate::bookshelf;
 #[allow(unused_imports)] // named in the documentation
 use crate::design::{Design, Fence, Master};
 use crate::design::{MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
-use crate::formats;
 use crate::parallel;
-use crate::text::error::Miss;
-use crate::text::file::{self, Large, Text};
+use crate::text::error::{Fault, Reason};
+use crate::text::file::{self, Input, Source, Text};
 use crate::text::index::NameIndex;
+use crate::text::loaded::Format;
+use crate::text::parts::PART;
 use crate::warning::{Warning, WarningCode};
 use lef::Library;
-use lexer::Read;
 use nets::{CellPins, Netlist, UNPLACED};
-use read::{Gathered, PART, Parts, Source, room_for_nets};
-use serde::{Deserialize, Serialize};
+use read::{Gathered, room_for_nets};
 use statements::{Known, Section, Status};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-
-/// The position assumed for a pin of several shapes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PinPosition {
-    /// The centre of the bounding box of all shapes.
-    #[default]
-    Center,
-    /// The mean of the centres of all rectangles, as OpenROAD reports wirelengths.
-    Mean,
-}
-
-/// Counts of what a DEF file holds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct DefSummary {
-    /// `VERSION`, as it is written; `None` if there is none.
-    pub version: Option<String>,
-    /// Layout units in a micrometre.
-    pub units: f64,
-    /// Components.
-    pub components: u64,
-    /// Pins of the design.
-    pub pins: u64,
-    /// Nets, supply nets among `NETS` too.
-    pub nets: u64,
-    /// Pins of components in these nets.
-    pub connections: u64,
-    /// Nets in `SPECIALNETS`.
-    pub special_nets: u64,
-    /// Statements `ROW`.
-    pub rows: u64,
-    /// Components that are not placed.
-    pub unplaced: u64,
-    /// Regions, of whatever type.
-    pub regions: u64,
-    /// Entries of `BLOCKAGES`.
-    pub blockages: u64,
-    /// Statements passed over, by section, by statement, or by section and option, and how often.
-    pub skipped: BTreeMap<String, u64>,
-}
-
-/// Counts of what LEF files hold.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct LefSummary {
-    /// Statements passed over, by statement, or by block and statement in it, and how often.
-    pub skipped: BTreeMap<String, u64>,
-}
-
-/// Lines of a routing grid: `count` lines from `start`, `step` apart, in layout units.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GcellGrid {
-    /// Along which axis the lines follow one another.
-    pub axis: GridAxis,
-    /// The first line.
-    pub start: f64,
-    /// Number of lines.
-    pub count: u64,
-    /// From one line to the next.
-    pub step: f64,
-}
-
-/// An axis of a [`GcellGrid`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub enum GridAxis {
-    X,
-    Y,
-}
-
-/// A routing layer of LEF, in micrometres.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RoutingLayer {
-    /// Its name.
-    pub name: String,
-    /// How wires run on it.
-    pub direction: LayerDirection,
-    /// From wire to wire along x and y; 0 where the library has none.
-    pub pitch: [f64; 2],
-    /// Default width of wires; 0 where the library has none.
-    pub width: f64,
-}
-
-/// How wires run on a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LayerDirection {
-    /// Along x.
-    Horizontal,
-    /// Along y.
-    Vertical,
-    /// Otherwise, or not given by the library.
-    Unknown,
-}
 
 /// Layout units in a micrometre where the file has none (LEF/DEF 5.8 Language Reference, `UNITS`).
 const DEFAULT_UNITS: f64 = 100.0;
@@ -158,8 +65,11 @@ pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
     // On a thread of the pool from the beginning, and not handed over for each part.
     let mut loaded = rayon::scope(|_| read_on_pool(def, options))?;
     if let Some(other) = &options.placement {
-        let mut placed =
-            formats::read_placement(other, &loaded.design.nodes, options.pin_position)?;
+        let nodes = &loaded.design.nodes;
+        let mut placed = match Format::of(other) {
+            Format::Bookshelf => bookshelf::read_placement(other, nodes)?,
+            Format::Def => read_placement(other, nodes, options.pin_position)?,
+        };
         replace_placement(&mut loaded, &mut placed);
         loaded.own_placement = loaded.files.last().cloned();
         loaded.files.push(placed.file);
@@ -207,7 +117,7 @@ fn replace_placement(loaded: &mut Loaded, placed: &mut LoadedPlacement) {
 fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
     let (library, mut files, mut bytes_read, warnings) = read_library(options)?;
     let (path, text, Everything { gathered, names, cell, nets }) =
-        read_def(def, |source| everything(source, &library, options))?;
+        read_def(def, |source, size| everything(source, size, &library, options))?;
     bytes_read += text;
     files.push(path.clone());
     let keep = options.keep_fillers;
@@ -231,15 +141,16 @@ pub fn read_placement(
     pin_position: PinPosition,
 ) -> Result<LoadedPlacement, FileError> {
     let library = Library::default();
-    let (path, _, (mut gathered, ())) = read_def(def, |source| {
-        let known = Known { library: &library, cells: None, position: pin_position, netlist: None };
-        let mut gathered = Gathered::new(source.len());
-        let mut parts = Parts::new(source);
-        parts.read(&known, &mut gathered, &mut room_for_nets(0))?;
-        if parts.section() != Section::Nets {
-            ended(source, parts.section())?;
+    let position = pin_position;
+    let known = Known { library: &library, cells: None, position, netlist: None, slots: false };
+    let (path, _, mut gathered) = read_def(def, |source, size| {
+        let (mut gathered, mut nets) = (Gathered::new(source.len()), room_for_nets(0));
+        let start = (source.start()?, Section::Top);
+        let (_, section) = read::read(size, source, start, &known, &mut gathered, &mut nets)?;
+        if section != Section::Nets {
+            ended(source, section)?;
         }
-        Ok((gathered, ()))
+        Ok(gathered)
     })?;
     let index = NameIndex::new(&nodes.names);
     let names = gathered.components.take_names();
@@ -313,12 +224,19 @@ fn read_library(
         let lef = &options.lef[lef];
         let path = file::find(lef).unwrap_or_else(|| lef.clone());
         let text = Text::open(&path).map_err(|e| FileError::io(&path, e))?;
-        let library = lef::parse(&text, position).map_err(|miss| miss.locate(&path, &text))?;
+        let library = lef::parse(&text, position)
+            .map_err(|miss| Source::Held(&text).error(&path, miss.within(&text, 0)))?;
         Ok((library, path, text.len() as u64))
     };
     let (mut all, mut files, mut bytes) = (Library::default(), Vec::new(), 0);
+    let (mut known, mut warnings) = (HashSet::new(), Vec::new());
     for read in parallel::map(options.lef.len(), read) {
-        let (library, path, length) = read?;
+        let (library, path, length): (_, PathBuf, _) = read?;
+        if path.canonicalize().is_ok_and(|path| !known.insert(path)) {
+            let message = format!("{}: it is given twice and read once", path.display());
+            warnings.push(Warning::new(WarningCode::NotRead, message));
+            continue;
+        }
         let too_long = |_| {
             let message = "names of more than 4 GiB in all".to_owned();
             FileError::whole(&path, ErrorKind::Name(message))
@@ -327,7 +245,6 @@ fn read_library(
         files.push(path);
         bytes += length;
     }
-    let mut warnings = Vec::new();
     let mut warn = |count: u64, are: &str| {
         if count > 0 {
             let message = format!("LEF: {count} {are}");
@@ -344,38 +261,29 @@ fn read_library(
     Ok((all, files, bytes, warnings))
 }
 
-/// Reads the DEF file by `read`, in parts as far as that works; returns its path, its bytes, and
-/// the result of `read`.
+/// Reads the DEF file by `read`, which gets the size of parts; returns its path, its bytes, and the
+/// result.
 fn read_def<T>(
     def: &Path,
-    read: impl for<'a> Fn(Source<'a>) -> Read<'a, T>,
+    read: impl Fn(Source<'_>, usize) -> Result<T, Fault>,
 ) -> Result<(PathBuf, u64, T), FileError> {
     let path = file::find(def).unwrap_or_else(|| def.to_owned());
-    if let Some(large) = Large::open(&path)
-        && let Ok(value) = read(Source::File(&large))
-    {
-        return Ok((path, large.len() as u64, value));
-    }
-    let text = Text::open(&path).map_err(|e| FileError::io(&path, e))?;
+    let input = Input::open(&path, Text::open).map_err(|e| FileError::io(&path, e))?;
+    let source = input.source();
     // In parts first; errors are reported when all is read as one part.
-    let parts = (text.len() > PART).then(|| read(Source::Held(&text, PART)).ok()).flatten();
+    let parts = (source.len() > PART).then(|| read(source, PART).ok()).flatten();
     let value = match parts {
         Some(value) => value,
-        None => read(Source::Held(&text, text.len().max(1)))
-            .map_err(|miss| miss.locate(&path, &text))?,
+        None => read(source, usize::MAX).map_err(|fault| source.error(&path, fault))?,
     };
-    Ok((path, text.len() as u64, value))
+    Ok((path, source.len() as u64, value))
 }
 
 /// Fails when a file ends within a section.
-fn ended<'a>(source: Source<'a>, section: Section) -> Read<'a, ()> {
-    let end = match source {
-        Source::Held(text, _) => &text[text.len()..],
-        Source::File(_) => &[],
-    };
+fn ended(source: Source<'_>, section: Section) -> Result<(), Fault> {
     match section {
-        Section::Top => Ok(()),
-        section => Err(Miss::expected(end, format!("`END {}`", section.name()))),
+        Section::Top | Section::Ended => Ok(()),
+        section => Err(Fault::expected(source.len(), format!("`END {}`", section.name()))),
     }
 }
 
@@ -388,25 +296,26 @@ struct Everything {
 }
 
 /// Reads all of a DEF file.
-fn everything<'a>(
-    source: Source<'a>,
+fn everything(
+    source: Source<'_>,
+    size: usize,
     library: &Library,
     options: &ReadOptions,
-) -> Read<'a, Everything> {
+) -> Result<Everything, Fault> {
     let position = options.pin_position;
     let cells = NameIndex::new(&library.names);
-    let mut known = Known { library, cells: Some(&cells), position, netlist: None };
+    let mut known = Known { library, cells: Some(&cells), position, netlist: None, slots: false };
     let bytes = source.len();
     let (mut gathered, mut nets) = (Gathered::new(bytes), room_for_nets(bytes));
-    let mut parts = Parts::new(source);
-    parts.read(&known, &mut gathered, &mut nets)?;
+    let start = (source.start()?, Section::Top);
+    let mut end = read::read(size, source, start, &known, &mut gathered, &mut nets)?;
     let names = gathered.components.take_names();
     let cell = gathered.components.take_cells();
     let components = NameIndex::new(&names);
     if components.has_repeats() {
-        return Err(repeated(source));
+        return Err(repeated(source)?);
     }
-    let have_nets = parts.section() == Section::Nets;
+    let have_nets = end.1 == Section::Nets;
     if have_nets {
         let ports = NameIndex::new(&gathered.plan.ports.names);
         let placed = gathered.plan.ports.at.iter().scan(cell.len(), |node, at| {
@@ -416,7 +325,7 @@ fn everything<'a>(
         });
         let port_node: Vec<Option<u32>> = placed.collect();
         if cell.len() + port_node.len() > MAX_COUNT {
-            return Err(Miss::expected(&[], "fewer than 4294967295 components and pins"));
+            return Err(Fault::expected(0, "fewer than 4294967295 components and pins"));
         }
         let located = |(cell, place): (&u32, &statements::Place)| {
             let unplaced = place.status == Status::Unplaced;
@@ -436,32 +345,27 @@ fn everything<'a>(
         };
         let mut rest = Gathered::new(0);
         known.netlist = Some(&netlist);
-        parts.read(&known, &mut rest, &mut nets)?;
+        end = read::read(size, source, end, &known, &mut rest, &mut nets)?;
         drop(netlist);
-        let too_long = |_| Miss::expected(&[], "names of less than 4 GiB in all");
+        let too_long = |_| Fault::expected(0, "names of less than 4 GiB in all");
         gathered.plan.add(rest.plan).map_err(too_long)?;
     }
-    ended(source, parts.section())?;
+    ended(source, end.1)?;
     let nets = have_nets.then(|| nets.into_nets());
     Ok(Everything { gathered, names, cell, nets })
 }
 
 /// Names the first component that occurs a second time.
 #[cold]
-fn repeated<'a>(source: Source<'a>) -> Miss<'a> {
-    let Source::Held(text, _) = source else {
-        return Miss::expected(&[], "each component once");
+fn repeated(source: Source<'_>) -> Result<Fault, Fault> {
+    let (names, slots) = write::components(source, PART)?;
+    let index = NameIndex::new(&names);
+    let again = |i: &usize| index.find(names.get(*i).as_bytes()) != Some(*i as u32);
+    let Some(i) = (0..names.len()).find(again) else {
+        return Ok(Fault::expected(source.len(), "each component once"));
     };
-    let mut seen = std::collections::HashSet::new();
-    let found = write::components(text, |at, _| {
-        let name = lexer::first(at);
-        if seen.insert(name) {
-            return Ok(());
-        }
-        let name = String::from_utf8_lossy(name);
-        Err(Miss::name(at, format!("component {name} stands a second time")))
-    });
-    found.err().unwrap_or_else(|| Miss::expected(&text[text.len()..], "each component once"))
+    let message = format!("component {} stands a second time", names.get(i));
+    Ok(Fault { at: slots[i].name, reason: Reason::Name(message) })
 }
 
 #[cfg(test)]

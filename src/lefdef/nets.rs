@@ -5,11 +5,11 @@
 
 use super::counts::Counts;
 use super::lef::{Library, PER_MICRON};
-use super::lexer::{Def, Read};
 use crate::design::Nets;
 use crate::memory;
 use crate::text::error::Miss;
 use crate::text::index::{Key, NameIndex};
+use crate::text::scan::{Read, Scanner};
 
 /// Connections that are looked up together, at least.
 const TOGETHER: usize = 192;
@@ -30,14 +30,6 @@ pub(super) struct Netlist<'k> {
     pub(super) pins: &'k CellPins<'k>,
     /// Connections that `*` may make at most, in one part of the file.
     pub(super) most_by_star: usize,
-}
-
-/// Removes all nets of a part of a file, in which `net_start` has the ends of nets.
-pub(super) fn clear(nets: &mut Nets) {
-    let Nets { names, net_start, weight, pin_node, pin_dx, pin_dy } = nets;
-    names.clear();
-    [net_start, pin_node].into_iter().for_each(Vec::clear);
-    [weight, pin_dx, pin_dy].into_iter().for_each(Vec::clear);
 }
 
 /// Pins of macros by name, with their places in layout units.
@@ -151,18 +143,18 @@ impl<'a> Pending<'a> {
 
 /// Reads entries of `NETS` from `lexer` on, up to what is none; returns the text from there.
 pub(super) fn read<'a>(
-    lexer: Def<'a>,
+    lexer: Scanner<'a>,
     netlist: &Netlist,
     nets: &mut Nets,
     counts: &mut Counts,
-) -> Read<'a, Def<'a>> {
+) -> Read<'a, Scanner<'a>> {
     let mut reader = Reader { lexer, netlist, nets, counts, pending: Pending::default() };
     reader.nets()?;
     Ok(reader.lexer)
 }
 
 struct Reader<'a, 'p> {
-    lexer: Def<'a>,
+    lexer: Scanner<'a>,
     netlist: &'p Netlist<'p>,
     nets: &'p mut Nets,
     counts: &'p mut Counts,
@@ -209,8 +201,8 @@ impl<'a> Reader<'a, '_> {
                 _ => return Err(Miss::expected(at, "`(`, `+` or `;`")),
             }
             let at = self.lexer.peek();
-            let component = Key::new(self.lexer.word());
-            let pin = Key::new(self.lexer.word());
+            let component = Key::new(self.lexer.some_word("the name of a component")?);
+            let pin = Key::new(self.lexer.some_word("the name of a pin")?);
             self.pending.connect(component, pin, &mut all_of, at)?;
             let at = self.lexer.peek();
             match self.lexer.word() {

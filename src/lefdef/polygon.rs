@@ -10,14 +10,20 @@ const MOST_POINTS: usize = 256;
 /// of a rectangle. `None` if an edge is not along an axis or there are more than [`MOST_POINTS`]
 /// points.
 pub(super) fn rectangles(points: &[(f64, f64)]) -> Option<Vec<Rect>> {
-    let all = bounds(points)?;
+    let all = bounds(points).filter(|_| points.len() <= MOST_POINTS)?;
+    // Points that are repeated, the first one at the end too, are one.
+    let mut points = points.to_vec();
+    points.dedup();
+    while points.len() > 1 && points.first() == points.last() {
+        points.pop();
+    }
     if points.len() == 2 {
         return Some(vec![all]);
     }
     let next = points.iter().cycle().skip(1);
     let edges: Vec<_> = points.iter().zip(next).filter(|(a, b)| a != b).collect();
     let straight = edges.iter().all(|(a, b)| a.0 == b.0 || a.1 == b.1);
-    if points.len() > MOST_POINTS || !straight {
+    if !straight {
         return None;
     }
     let mut levels: Vec<f64> = points.iter().map(|point| point.1).collect();
@@ -69,6 +75,15 @@ mod tests {
     fn two_points_are_a_rectangle() {
         let points = [(5.0, 7.0), (1.0, 2.0)];
         assert_eq!(rectangles(&points).unwrap(), [Rect::at(1.0, 2.0, 4.0, 5.0)]);
+    }
+
+    #[test]
+    fn repeated_points_are_one() {
+        let mut doubled: Vec<_> = L.iter().flat_map(|&point| [point; 3]).collect();
+        doubled.push(L[0]);
+        assert_eq!(rectangles(&doubled), rectangles(&L));
+        let corners = [(0.0, 0.0), (0.0, 0.0), (4.0, 5.0), (4.0, 5.0), (0.0, 0.0)];
+        assert_eq!(rectangles(&corners).unwrap(), [Rect::at(0.0, 0.0, 4.0, 5.0)]);
     }
 
     #[test]

@@ -3,14 +3,17 @@
 
 use super::counts::Counts;
 use super::lef::{Library, Shapes, bounds};
-use super::lexer::{Def, Read};
 use super::nets::{self, Netlist};
 use super::polygon::rectangles;
 use super::{GcellGrid, GridAxis, PinPosition};
 use crate::design::{Blockage, BlockageKind, Halo, Names, NamesTooLong, Nets, Orientation};
 use crate::grid::Rect;
+use crate::text::columns::clear_nets;
 use crate::text::error::Miss;
 use crate::text::index::NameIndex;
+use crate::text::parts::Piece;
+use crate::text::scan::{Read, Scanner, first_word};
+use std::ops::Range;
 
 /// The section of the next statement of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(super) enum Section {
     Blockages,
     /// In a section of this name, which is passed.
     Passed(&'static str),
+    /// Behind `END DESIGN`.
+    Ended,
 }
 
 /// The sections that are passed.
@@ -73,7 +78,7 @@ impl Section {
     /// Returns the word that it begins and ends with.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Section::Top => "DESIGN",
+            Section::Top | Section::Ended => "DESIGN",
             Section::Components => "COMPONENTS",
             Section::Pins => "PINS",
             Section::Nets => "NETS",
@@ -102,6 +107,24 @@ pub(super) struct Place {
     pub(super) orientation: Orientation,
     /// It is unplaced, with a position.
     pub(super) unused_position: bool,
+}
+
+/// The offsets of a component in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Slot {
+    pub(super) name: usize,
+    pub(super) place: PlaceSlot,
+}
+
+/// The offsets of a component's placement, present or new.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PlaceSlot {
+    /// The keyword, x, y and orientation.
+    Words([Range<usize>; 4]),
+    /// `UNPLACED`, and the text behind it that belongs to it.
+    Unplaced(Range<usize>),
+    /// Before this place.
+    Before(usize),
 }
 
 /// A statement `ROW`.
@@ -184,16 +207,18 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Without what it holds, with the memory of its longest columns.
-    pub(super) fn emptied(mut self) -> Part {
-        let Components { names, cell, x, y, place, .. } = &mut self.components;
+    /// Removes what it holds, and keeps the memory of its longest columns.
+    fn clear(&mut self) {
+        self.plan = Floorplan::default();
+        let Components { names, cell, x, y, place, halos, regions, slots } = &mut self.components;
         names.clear();
         cell.clear();
         place.clear();
         [x, y].into_iter().for_each(Vec::clear);
-        nets::clear(&mut self.nets);
-        let components = Components { halos: Vec::new(), regions: Vec::new(), ..self.components };
-        Part { plan: Floorplan::default(), components, nets: self.nets }
+        halos.clear();
+        regions.clear();
+        slots.clear();
+        clear_nets(&mut self.nets);
     }
 }
 
@@ -210,6 +235,8 @@ pub(super) struct Components {
     pub(super) halos: Vec<Halo>,
     /// Names of regions, by the index of the component.
     pub(super) regions: Vec<(u32, String)>,
+    /// The offsets of each in the file, if [`Known::slots`] is set.
+    pub(super) slots: Vec<Slot>,
 }
 
 /// Pins of the design, by column.
@@ -228,34 +255,29 @@ pub(super) struct Known<'k> {
     pub(super) position: PinPosition,
     /// Without it, reading stops where nets begin.
     pub(super) netlist: Option<&'k Netlist<'k>>,
+    /// Whether to note the offsets of components in the file.
+    pub(super) slots: bool,
 }
 
-/// The result of reading a part.
-pub(super) struct Parsed {
-    pub(super) part: Part,
-    /// Where the part ends.
-    pub(super) section: Section,
-    /// Bytes that were read: all but those from where nets begin.
-    pub(super) length: usize,
-}
-
-/// Reads `text`, whose first statement is in `section`, into `part`, which is empty; `text` ends
-/// between statements.
+/// Reads a part, whose first statement is in `section`, into `part`; the text ends between
+/// statements. Returns the section at the end, and the number of bytes that are left: all from where
+/// nets begin, unless these are known.
 pub(super) fn parse<'a>(
-    text: &'a [u8],
+    piece: Piece<'a>,
     section: Section,
     known: &Known,
-    part: Part,
-) -> Read<'a, Parsed> {
-    let mut parser = Parser { lexer: Def::new(text), known, part, last_cell: (&[], 0) };
-    let (section, rest) = parser.statements(section)?;
-    Ok(Parsed { part: parser.part, section, length: text.len() - rest })
+    part: &mut Part,
+) -> Read<'a, (Section, usize)> {
+    part.clear();
+    let lexer = Scanner::new(piece.text);
+    Parser { lexer, piece, known, part, last_cell: (&[], 0) }.statements(section)
 }
 
 struct Parser<'a, 'k> {
-    lexer: Def<'a>,
+    lexer: Scanner<'a>,
+    piece: Piece<'a>,
     known: &'k Known<'k>,
-    part: Part,
+    part: &'k mut Part,
     last_cell: (&'a [u8], u32),
 }
 
@@ -266,23 +288,27 @@ impl<'a> Parser<'a, '_> {
             if section == Section::Nets
                 && let Some(netlist) = self.known.netlist
             {
-                let Part { nets, plan: Floorplan { counts, .. }, .. } = &mut self.part;
+                let Part { nets, plan: Floorplan { counts, .. }, .. } = &mut *self.part;
                 self.lexer = nets::read(self.lexer, netlist, nets, counts)?;
             }
             let at = self.lexer.peek();
+            if section == Section::Ended {
+                return Ok((section, 0));
+            }
             if section == Section::Nets && self.known.netlist.is_none() {
                 return Ok((section, at.len()));
             }
             match (section, self.lexer.word()) {
                 (_, []) => return Ok((section, 0)),
+                (_, b";") => {}
                 (_, b"BEGINEXT") => while self.lexer.passed()? != b"ENDEXT" {},
                 (Section::Top, b"END") => {
                     let design = self.lexer.peek();
                     if self.lexer.word() == b"DESIGN" {
                         self.part.plan.counts.ended = true;
-                        return Ok((section, 0));
+                        return Ok((Section::Ended, 0));
                     }
-                    let section = Section::of(super::lexer::first(design));
+                    let section = Section::of(first_word(design));
                     if section.is_some() {
                         return Err(Miss::expected(design, "`DESIGN`"));
                     }
@@ -369,7 +395,6 @@ impl<'a> Parser<'a, '_> {
                 self.part.plan.gcells.push(GcellGrid { axis, start, count, step });
             }
             b"DIVIDERCHAR" | b"BUSBITCHARS" => {}
-            b";" => return Ok(()),
             b"NAMESCASESENSITIVE" => {
                 let on = self.lexer.word() != b"OFF";
                 self.part.plan.counts.case_off |= !on;
@@ -388,14 +413,16 @@ impl<'a> Parser<'a, '_> {
         let name = self.lexer.name("the name of a row")?;
         let at = self.lexer.peek();
         let site = self.lexer.word();
-        let sites = &self.known.library.sites;
+        let known = self.known;
+        let sites = &known.library.sites;
         let found = sites.iter().rposition(|s| s.name.as_bytes() == site);
-        let Some(found) = found.or_else(|| self.known.cells.is_none().then_some(0)) else {
+        let Some(found) = found.or_else(|| known.cells.is_none().then_some(0)) else {
+            self.not_cut_off("the site of the row")?;
             let site = String::from_utf8_lossy(site);
-            let message = format!(
-                "row {name}: site {site} is in none of the LEF files given; \
-                 is the technology LEF first?"
-            );
+            let hint =
+                if sites.is_empty() { ", which have no sites: is it in another?" } else { "" };
+            let message =
+                format!("row {name}: site {site} is in none of the LEF files given{hint}");
             return Err(Miss::name(at, message));
         };
         let unknown = |(part, _): &&(String, _)| !sites.iter().any(|site| site.name == *part);
@@ -423,21 +450,49 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn component(&mut self) -> Read<'a, ()> {
+        let (piece, known) = (self.piece, self.known);
+        // A text from its first to its last byte, each given by what is behind.
+        let span = |from: &[u8], to: &[u8]| piece.offset(from)..piece.offset(to);
+        let start = self.lexer.peek();
         let name = self.lexer.name("the name of a component")?;
         let cell = self.cell(name)?;
-        let (mut place, mut at) = (Place::default(), (0.0, 0.0));
+        let (mut place, mut at, mut slot) = (Place::default(), (0.0, 0.0), None);
         let all = self.part.components.cell.len() as u32;
         while let Some(option) = self.lexer.option()? {
             match option {
                 b"PLACED" | b"FIXED" | b"COVER" | b"FIRM" => {
-                    at = self.lexer.point()?;
+                    self.lexer.expect("(")?;
+                    let of_x = self.lexer.peek();
+                    at.0 = self.lexer.number("an x coordinate")?;
+                    let behind_x = self.lexer.rest();
+                    let of_y = self.lexer.peek();
+                    at.1 = self.lexer.number("a y coordinate")?;
+                    let behind_y = self.lexer.rest();
+                    self.lexer.expect(")")?;
+                    let of_orientation = self.lexer.peek();
                     place.orientation = self.lexer.orientation()?;
                     let placed = option == b"PLACED";
                     place.status = if placed { Status::Placed } else { Status::Fixed };
+                    if known.slots {
+                        let keyword = piece.offset(option);
+                        slot = Some(PlaceSlot::Words([
+                            keyword..keyword + option.len(),
+                            span(of_x, behind_x),
+                            span(of_y, behind_y),
+                            span(of_orientation, self.lexer.rest()),
+                        ]));
+                    }
                 }
                 b"UNPLACED" => {
                     place.status = Status::Unplaced;
-                    place.unused_position = self.lexer.peek().first() == Some(&b'(');
+                    place.unused_position = self.lexer.passes(b"(");
+                    if place.unused_position {
+                        while !self.lexer.passes(b")") {
+                            self.lexer.number("a coordinate or `)`")?;
+                        }
+                        self.lexer.orientation()?;
+                    }
+                    slot = Some(PlaceSlot::Unplaced(span(option, self.lexer.rest())));
                 }
                 b"HALO" => {
                     let soft = self.lexer.passes(b"SOFT");
@@ -457,6 +512,12 @@ impl<'a> Parser<'a, '_> {
             }
         }
         let components = &mut self.part.components;
+        if known.slots {
+            // The statement's `;` was passed.
+            let end = piece.offset(self.lexer.rest()) - 1;
+            let place = slot.unwrap_or(PlaceSlot::Before(end));
+            components.slots.push(Slot { name: piece.offset(start), place });
+        }
         components.names.push(name);
         components.cell.push(cell);
         components.x.push(at.0);
@@ -469,21 +530,43 @@ impl<'a> Parser<'a, '_> {
     #[inline(always)]
     fn cell(&mut self, name: &str) -> Read<'a, u32> {
         let at = self.lexer.peek();
-        let cell = self.lexer.word();
+        let cell = self.lexer.some_word("the macro of the component")?;
         if cell == self.last_cell.0 {
             return Ok(self.last_cell.1);
         }
         let Some(cells) = self.known.cells else { return Ok(0) };
         let Some(found) = cells.find(cell) else {
-            let cell = String::from_utf8_lossy(cell);
-            let message = format!(
-                "component {name}: macro {cell} is in none of the LEF files given; \
-                 is the technology LEF first?"
-            );
-            return Err(Miss::name(at, message));
+            self.not_cut_off("the macro of the component")?;
+            return Err(self.unknown_cell(at, name, cell));
         };
         self.last_cell = (cell, found);
         Ok(found)
+    }
+
+    /// Fails if the text ends here, within a statement: the last word may be a part of one.
+    #[cold]
+    fn not_cut_off(&mut self, what: &'static str) -> Read<'a, ()> {
+        let at = self.lexer.peek();
+        if at.is_empty() { Err(Miss::expected(at, what)) } else { Ok(()) }
+    }
+
+    /// Says that no LEF file has the macro `cell` of the component called `name`, and of how many.
+    #[cold]
+    fn unknown_cell(&self, at: &'a [u8], name: &str, cell: &[u8]) -> Miss<'a> {
+        let (mut rest, mut count) = (self.lexer, 1);
+        while rest.end_statement().is_ok() && rest.passes(b"-") {
+            rest.word();
+            count += u64::from(rest.word() == cell);
+        }
+        let components = if count == 1 { "component" } else { "components" };
+        let cell = String::from_utf8_lossy(cell);
+        let no_macros = self.known.library.macros.is_empty();
+        let hint = if no_macros { ", which have no macros: is it in another?" } else { "" };
+        let message = format!(
+            "component {name}: macro {cell}, of {count} {components}, is in none of the LEF files \
+             given{hint}"
+        );
+        Miss::name(at, message)
     }
 
     /// Reads a pin of the design: shapes, each list of them followed by its position.
@@ -566,7 +649,7 @@ impl<'a> Parser<'a, '_> {
         self.lexer.name("the name of a group")?;
         let mut members = Vec::new();
         while self.lexer.peek().first().is_some_and(|&b| b != b';')
-            && super::lexer::first(self.lexer.peek()) != b"+"
+            && first_word(self.lexer.peek()) != b"+"
         {
             members.push(self.lexer.name("the name of a component")?.to_owned());
         }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::design::{BlockageKind, Fence, Halo, Hpwl, Row, StandsOn};
 use crate::grid::Rect;
+use std::collections::BTreeMap;
 use std::fs;
 
 /// Cells of one and of two rows, ground at the bottom of both of one row.
@@ -222,15 +223,20 @@ fn unused_statements_are_skipped_and_counted() {
 fn errors_name_line_and_column() {
     let lines = HEAD.lines().count() as u64;
     let cases = [
-        (
-            "ROW a none 0 0 N ;",
-            "6:7: row a: site none is in none of the LEF files given; is the technology LEF first?",
-        ),
+        ("ROW a none 0 0 N ;", "6:7: row a: site none is in none of the LEF files given"),
         (
             "COMPONENTS 1 ;\n- u INVX1 ;",
-            "7:5: component u: macro INVX1 is in none of the LEF files given; \
-             is the technology LEF first?",
+            "7:5: component u: macro INVX1, of 1 component, is in none of the LEF files given",
         ),
+        (
+            "COMPONENTS 1 ;\n- u INVX1 ; - v inv ; - w INVX1 ; - x Y ; END COMPONENTS",
+            "7:5: component u: macro INVX1, of 2 components, is in none of the LEF files given",
+        ),
+        ("COMPONENTS 1 ; - u", "6:19: expected the macro of the component, found end of file"),
+        ("COMPONENTS 1 ; - u INV", "6:23: expected the macro of the component, found end of file"),
+        ("ROW a co", "6:9: expected the site of the row, found end of file"),
+        ("NETS 1 ; - n (", "6:15: expected the name of a component, found end of file"),
+        ("NETS 1 ; - n ( PIN", "6:19: expected the name of a pin, found end of file"),
         (
             "COMPONENTS 1 ; - u inv",
             "6:23: expected `;` at the end of a statement, found end of file",
@@ -262,6 +268,65 @@ fn errors_name_line_and_column() {
         let want = want.replacen('6', &(lines + 1).to_string(), 1);
         assert_eq!(read(body).unwrap_err(), want, "{body}");
     }
+}
+
+#[test]
+fn hints_name_a_kind_of_statement_that_no_lef_file_has() {
+    let error = |lef: &str, def: &str| {
+        let error = read_files(&[lef], &format!("{UNITS}{def}"), ReadOptions::default());
+        error.unwrap_err().to_string()
+    };
+    let cell = "MACRO c SIZE 1 BY 2 ; END c";
+    let found = error(cell, "ROW r core 0 0 N ;");
+    assert!(found.ends_with("the LEF files given, which have no sites: is it in another?"));
+    let found = error("END LIBRARY", "COMPONENTS 1 ; - u c ; END COMPONENTS");
+    assert!(found.ends_with("the LEF files given, which have no macros: is it in another?"));
+}
+
+#[test]
+fn empty_statements_and_byte_order_marks_are_passed() {
+    let plain = read_with(&format!("{HEAD}{SMALL}END DESIGN"), ReadOptions::default()).unwrap();
+    let text = format!("\u{feff}{HEAD}{SMALL}END DESIGN").replace(" ;", " ; ;");
+    let marked = read_with(&text, ReadOptions::default()).unwrap();
+    assert_eq!((&plain.design, &plain.def), (&marked.design, &marked.def));
+    let text =
+        format!("{UNITS}COMPONENTS 1 ; - c c + PLACED ( 7 8 ) N ; END COMPONENTS END DESIGN");
+    let lef = "\u{feff}MACRO c ; SIZE 1 BY 2 ; ; END c";
+    let design = read_files(&[lef], &text, ReadOptions::default()).unwrap().design;
+    assert_eq!((design.nodes.width[0], design.placement.x[0]), (1000.0, 7.0));
+}
+
+#[test]
+fn a_library_given_twice_is_read_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("a.lef"), LEF).unwrap();
+    fs::write(path("d.def"), format!("{HEAD}{SMALL}END DESIGN")).unwrap();
+    let read = |files: &[&str]| {
+        let files = files.iter().map(|name| path(name));
+        read_design(&path("d.def"), &ReadOptions::default().lef(files)).unwrap()
+    };
+    let (once, twice) = (read(&["a.lef"]), read(&["a.lef", "a.lef"]));
+    assert_eq!((&once.design, &once.layers), (&twice.design, &twice.layers));
+    assert_eq!(once.warnings.len() + 1, twice.warnings.len());
+    assert!(twice.warnings[0].message.ends_with("a.lef: it is given twice and read once"));
+    // A copy under another name has the same layers.
+    fs::copy(path("a.lef"), path("b.lef")).unwrap();
+    assert_eq!(once.layers, read(&["a.lef", "b.lef"]).layers);
+}
+
+#[test]
+fn supply_shapes_and_repeated_points_are_read_at_any_coordinates() {
+    let loaded = good(
+        "DIEAREA ( 0 0 ) ( 0 0 ) ( 4000000000 4000000000 ) ( 4000000000 4000000000 ) ;
+         SPECIALNETS 1 ; - VDD ( * VDD ) + USE POWER
+         + RECT m1 ( -4000000000000 0 ) ( 4000000000000 900719925474099 )
+         + POLYGON m1 ( 0 0 ) ( 0 123456789012345 ) ( 5 * ) ( * 0 ) ; END SPECIALNETS",
+    );
+    assert_eq!(loaded.design.die_area, [Rect::at(0.0, 0.0, 4e9, 4e9)]);
+    assert_eq!(def(&loaded).special_nets, 1);
+    let simplified = |w: &&Warning| w.code == WarningCode::FloorplanSimplified;
+    assert_eq!(loaded.warnings.iter().find(simplified), None);
 }
 
 #[test]
@@ -300,18 +365,18 @@ fn parts_give_what_the_whole_text_gives() {
     fs::write(path("a.lef"), LEF).unwrap();
     let options = ReadOptions::default().lef([path("a.lef")]);
     let (library, ..) = read_library(&options).unwrap();
-    let whole = |source| {
-        let all = everything(source, &library, &ReadOptions::default()).unwrap();
+    let whole = |source, size| {
+        let all = everything(source, size, &library, &ReadOptions::default()).unwrap();
         let nets = all.nets.unwrap();
         (all.names, all.cell, nets, all.gathered.plan.counts, all.gathered.plan.regions.len())
     };
-    let want = whole(Source::Held(text.as_bytes(), text.len()));
+    let want = whole(Source::Held(text.as_bytes()), text.len());
     assert_eq!((want.0.len(), want.2.len(), want.4), (30_000, 30_000, 1));
-    assert!(whole(Source::Held(text.as_bytes(), PART)) == want);
-    assert!(whole(Source::Held(text.as_bytes(), 1000)) == want);
+    assert!(whole(Source::Held(text.as_bytes()), PART) == want);
+    assert!(whole(Source::Held(text.as_bytes()), 1000) == want);
     fs::write(path("d.def"), &text).unwrap();
-    let large = Large::open(&path("d.def")).unwrap();
-    assert!(whole(Source::File(&large)) == want);
+    let input = Input::open(&path("d.def"), Text::open).unwrap();
+    assert!(matches!(input, Input::Large(_)) && whole(input.source(), PART) == want);
     let wrong = text.replace("- n29000 ( u29000 A )", "- n29000 ( u29000 B )");
     fs::write(path("w.def"), &wrong).unwrap();
     let error = read_design(&path("w.def"), &options).unwrap_err().to_string();

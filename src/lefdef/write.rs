@@ -1,15 +1,17 @@
 //! DEF files with new placements: a copy of the file, in which only the placements of movable
 //! components are others.
 
-use super::lexer::{Def, Read};
-use super::statements::Section;
-use crate::design::{Design, NodeKind};
+use super::PinPosition;
+use super::lef::Library;
+use super::read::{Gathered, read, room_for_nets};
+use super::statements::{Known, PlaceSlot, Section, Slot};
+use crate::design::{Design, Names, NodeKind};
 use crate::output::write_whole;
-use crate::text::error::{ErrorKind, FileError, Miss};
-use crate::text::file::{self, Text};
+use crate::text::error::{ErrorKind, Fault, FileError};
+use crate::text::file::{self, Source, Text};
 use crate::text::index::NameIndex;
+use crate::text::parts::PART;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::Path;
 
 /// Largest coordinate that is written.
@@ -84,113 +86,39 @@ impl Packing {
     }
 }
 
-/// The place in the file of a component's placement, present or new.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Slot {
-    /// The keyword, x, y and orientation.
-    Words([Range<usize>; 4]),
-    /// `UNPLACED`, and the text behind it that belongs to it.
-    Unplaced(Range<usize>),
-    /// Before this place.
-    Before(usize),
-}
-
-/// Gives `take` the name and the slot of each component of a DEF file's text, in their order.
-pub(super) fn components<'a>(
-    text: &'a [u8],
-    mut take: impl FnMut(&'a [u8], Slot) -> Read<'a, ()>,
-) -> Read<'a, ()> {
-    let mut lexer = Def::new(text);
-    let place = |at: &[u8]| text.len() - at.len();
-    let mut section = Section::Top;
-    loop {
-        match (section, lexer.word()) {
-            (_, []) => return Ok(()),
-            (_, b"BEGINEXT") => while lexer.passed()? != b"ENDEXT" {},
-            (Section::Components, b"-") => {
-                let at = lexer.peek();
-                lexer.name("the name of a component")?;
-                let mut slot = None;
-                let end = loop {
-                    // The end of the statement is at `;`, which `option` passes.
-                    let Some(option) = lexer.option()? else { break place(lexer.rest()) - 1 };
-                    let start = place(lexer.rest()) - option.len();
-                    match option {
-                        b"PLACED" | b"FIXED" | b"COVER" | b"FIRM" => {
-                            lexer.expect("(")?;
-                            let mut word = || {
-                                let at = lexer.peek();
-                                let length = lexer.word().len();
-                                place(at)..place(at) + length
-                            };
-                            let (x, y) = (word(), word());
-                            lexer.expect(")")?;
-                            let at = lexer.peek();
-                            lexer.orientation()?;
-                            let keyword = start..start + option.len();
-                            let of_orientation = place(at)..place(lexer.rest());
-                            slot = Some(Slot::Words([keyword, x, y, of_orientation]));
-                        }
-                        b"UNPLACED" => {
-                            if lexer.passes(b"(") {
-                                while !lexer.passes(b")") {
-                                    lexer.number("a coordinate")?;
-                                }
-                                lexer.orientation()?;
-                            }
-                            slot = Some(Slot::Unplaced(start..place(lexer.rest())));
-                        }
-                        _ => {}
-                    }
-                };
-                take(at, slot.unwrap_or(Slot::Before(end)))?;
-            }
-            (Section::Components, b"END") => return Ok(()),
-            (Section::Top, b"END") => {
-                lexer.word();
-            }
-            (Section::Top, word) => {
-                section = Section::of(word).unwrap_or(section);
-                if section.has_count() {
-                    lexer.end_statement()?;
-                }
-            }
-            (_, b"END") => {
-                let at = lexer.peek();
-                if lexer.word() != section.name().as_bytes() {
-                    return Err(Miss::expected(at, format!("`{}`", section.name())));
-                }
-                section = Section::Top;
-            }
-            _ => lexer.end_statement()?,
-        }
-    }
+/// Returns the names of the components of a DEF file, and their offsets in it.
+pub(super) fn components(source: Source<'_>, size: usize) -> Result<(Names, Vec<Slot>), Fault> {
+    let library = Library::default();
+    let position = PinPosition::default();
+    let known = Known { library: &library, cells: None, position, netlist: None, slots: true };
+    let (mut gathered, mut nets) = (Gathered::new(source.len()), room_for_nets(0));
+    read(size, source, (source.start()?, Section::Top), &known, &mut gathered, &mut nets)?;
+    Ok((gathered.components.take_names(), gathered.components.slots))
 }
 
 /// Returns the slots of the components of `design` that are movable, or fillers that are left out,
 /// with their nodes.
-fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, Slot)>, FileError> {
+fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, PlaceSlot)>, FileError> {
     let nodes = &design.nodes;
     let index = NameIndex::new(&nodes.names);
     let movable = |node: u32| nodes.kind.get(node as usize) == Some(&NodeKind::Movable);
     let known = |node: u32| (node as usize) < nodes.len();
+    let source = Source::Held(text);
+    let found = components(source, PART).or_else(|_| components(source, usize::MAX));
+    let (names, found) = found.map_err(|fault| source.error(path, fault))?;
     let mut slots = Vec::new();
     let mut next = 0;
-    components(text, |at, slot| {
-        let name = super::lexer::first(at);
+    for (name, slot) in names.iter().zip(found) {
         // Components are most often in the order of the design.
-        let same = (next as usize) < nodes.names.len()
-            && nodes.names.get(next as usize).as_bytes() == name;
-        let node = if same { Some(next) } else { index.find(name) };
+        let same = (next as usize) < nodes.names.len() && nodes.names.get(next as usize) == name;
+        let node = if same { Some(next) } else { index.find(name.as_bytes()) };
         if let Some(node) = node {
             next = node + 1;
             if movable(node) || known(node) && design.is_left_out_filler(node as usize) {
-                slots.push((node, slot));
+                slots.push((node, slot.place));
             }
         }
-        Ok(())
-    })
-    .map_err(|miss| miss.locate(path, text))?;
+    }
     let mut met = vec![false; nodes.len()];
     slots.iter().for_each(|(node, _)| met[*node as usize] = true);
     let unwritable =
@@ -229,7 +157,7 @@ pub(crate) fn round_positions(design: &mut Design) -> usize {
 fn copy(
     file: &mut dyn Write,
     text: &[u8],
-    slots: &[(u32, Slot)],
+    slots: &[(u32, PlaceSlot)],
     design: &Design,
 ) -> io::Result<()> {
     let mut from = 0;
@@ -239,7 +167,7 @@ fn copy(
         let (x, y) = (x as i64, y as i64);
         let orientation = design.placement.orientation[node].name();
         if design.is_left_out_filler(node) {
-            if let Slot::Words([keyword, .., of_orientation]) = slot {
+            if let PlaceSlot::Words([keyword, .., of_orientation]) = slot {
                 file.write_all(&text[from..keyword.start])?;
                 file.write_all(b"UNPLACED")?;
                 from = of_orientation.end;
@@ -247,7 +175,7 @@ fn copy(
             continue;
         }
         match slot {
-            Slot::Words([_, of_x, of_y, of_orientation]) => {
+            PlaceSlot::Words([_, of_x, of_y, of_orientation]) => {
                 file.write_all(&text[from..of_x.start])?;
                 write!(file, "{x}")?;
                 file.write_all(&text[of_x.end..of_y.start])?;
@@ -256,12 +184,12 @@ fn copy(
                 file.write_all(orientation.as_bytes())?;
                 from = of_orientation.end;
             }
-            Slot::Unplaced(range) => {
+            PlaceSlot::Unplaced(range) => {
                 file.write_all(&text[from..range.start])?;
                 write!(file, "PLACED ( {x} {y} ) {orientation}")?;
                 from = range.end;
             }
-            Slot::Before(place) => {
+            PlaceSlot::Before(place) => {
                 file.write_all(&text[from..*place])?;
                 write!(file, "+ PLACED ( {x} {y} ) {orientation} ")?;
                 from = *place;

@@ -185,6 +185,14 @@ impl NetColumns {
     }
 }
 
+/// Removes all nets of a part of a file, in which `net_start` has the ends of nets.
+pub(crate) fn clear_nets(nets: &mut Nets) {
+    let Nets { names, net_start, weight, pin_node, pin_dx, pin_dy } = nets;
+    names.clear();
+    [net_start, pin_node].into_iter().for_each(Vec::clear);
+    [weight, pin_dx, pin_dy].into_iter().for_each(Vec::clear);
+}
+
 /// Capacity for the `stated` entries of a header, but never more than a text of
 /// `bytes` bytes can hold when an entry takes at least `least` of them.
 pub(crate) fn capacity(stated: Option<u64>, bytes: usize, least: usize) -> usize {

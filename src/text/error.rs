@@ -1,9 +1,9 @@
 //! Errors in the files of a design, and their position.
 
 use crate::design::DesignError;
-use crate::text::words::{first_word, found, position, show};
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file of a design or a placement that cannot be read, written or understood.
@@ -103,19 +103,35 @@ impl FileError {
 }
 
 /// An error of a parser, before lines are counted: the text from its position, and the reason.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct Miss<'a> {
-    /// A tail of the file (or of a part of it) that starts at the place.
+    /// A tail of the text that is parsed.
     pub(crate) at: &'a [u8],
-    pub(crate) reason: Reason<'a>,
+    pub(crate) reason: Reason,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Reason<'a> {
+/// An error in a file, before lines are counted.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// The offset in the file.
+    pub(crate) at: usize,
+    pub(crate) reason: Reason,
+}
+
+#[derive(Debug)]
+pub(crate) enum Reason {
+    Io(io::Error),
     Expected(Cow<'static, str>),
     Name(String),
-    Count { what: &'static str, header: u64, found: u64 },
-    Duplicate { first: &'a [u8] },
+    Count {
+        what: &'static str,
+        header: u64,
+        found: u64,
+    },
+    /// An entry occurs a second time; the offset of the first one.
+    Duplicate {
+        first: usize,
+    },
 }
 
 impl<'a> Miss<'a> {
@@ -130,29 +146,40 @@ impl<'a> Miss<'a> {
         Miss { at, reason: Reason::Name(message) }
     }
 
-    /// Returns an error about a file that is not held, whatever it is: reading it whole gives that.
-    #[cold]
-    pub(crate) fn not_held() -> Self {
-        Miss::expected(&[], "a file that is read whole")
+    /// Returns the error in a file that has `text` at `start`.
+    pub(crate) fn within(self, text: &[u8], start: usize) -> Fault {
+        Fault { at: start + offset(text, self.at), reason: self.reason }
     }
+}
 
-    /// Names the place in `text`, of which `self.at` is a part.
+impl Fault {
     #[cold]
-    pub(crate) fn locate(self, path: &Path, text: &[u8]) -> FileError {
-        let (line, column) = position(text, self.at);
-        let kind = match self.reason {
-            Reason::Expected(expected) => {
-                ErrorKind::Syntax { expected: expected.into(), found: found(text, self.at) }
-            }
-            Reason::Name(message) => ErrorKind::Name(message),
-            Reason::Count { what, header, found } => ErrorKind::Count { what, header, found },
-            Reason::Duplicate { first } => ErrorKind::Duplicate {
-                name: show(first_word(self.at)),
-                first_line: position(text, first).0,
-            },
-        };
-        FileError { path: path.to_owned(), line, column, kind }
+    pub(crate) fn expected(at: usize, what: impl Into<Cow<'static, str>>) -> Self {
+        Fault { at, reason: Reason::Expected(what.into()) }
     }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Fault { at: 0, reason: Reason::Io(error) }
+    }
+}
+
+/// Offset of `part` in `whole`.
+pub(crate) fn offset(whole: &[u8], part: &[u8]) -> usize {
+    let distance = (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
+    distance.min(whole.len())
+}
+
+/// Text from a file, fit for one line of a message.
+pub(crate) fn show(text: &[u8]) -> String {
+    const MOST: usize = 40;
+    let cut = String::from_utf8_lossy(&text[..text.len().min(4 * MOST)]);
+    let mut shown: String = cut.chars().take(MOST).collect::<String>().escape_debug().collect();
+    if cut.chars().count() > MOST {
+        shown.push_str("...");
+    }
+    shown
 }
 
 impl<'a> nom::error::ParseError<&'a [u8]> for Miss<'a> {
@@ -166,26 +193,23 @@ impl<'a> nom::error::ParseError<&'a [u8]> for Miss<'a> {
     }
 }
 
+impl<'a> From<nom::Err<Miss<'a>>> for Miss<'a> {
+    fn from(error: nom::Err<Miss<'a>>) -> Self {
+        match error {
+            nom::Err::Error(miss) | nom::Err::Failure(miss) => miss,
+            nom::Err::Incomplete(_) => Miss::expected(&[], "more text"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn message(text: &[u8], at: usize) -> String {
-        Miss::expected(&text[at..], "a width").locate(Path::new("d.nodes"), text).to_string()
-    }
-
     #[test]
-    fn errors_are_one_line_with_file_and_column() {
-        let text = b"UCLA\n\to1 x\x07y 4\n\to2\n";
-        assert_eq!(message(text, 9), "d.nodes:2:5: expected a width, found `x\\u{7}y`");
-        assert_eq!(message(text, 18), "d.nodes:3:4: expected a width, found end of line");
-        assert_eq!(message(text, 19), "d.nodes:4:1: expected a width, found end of file");
-    }
-
-    #[test]
-    fn long_words_are_cut_short_in_messages() {
-        let long = message(&[b'z'; 5000], 0);
-        assert!(long.len() < 120, "{long}");
+    fn shown_text_fits_a_line() {
+        assert_eq!(show(b"a\nb\xff"), "a\\nb\u{fffd}");
+        assert_eq!(show(&[b'y'; 1000]).len(), 43);
     }
 
     #[test]

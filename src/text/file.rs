@@ -1,6 +1,7 @@
 //! Files as bytes: as they are or compressed, regular files, pipes and standard input.
 
 use super::compression::{self, LONGEST_MAGIC, Unpacked};
+use super::scan::unmarked;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::{Deref, Range};
@@ -40,13 +41,12 @@ impl Deref for Text {
     }
 }
 
-/// A large file that is not compressed and can be read at any place: its text is read chunk by
-/// chunk where it is parsed. Memory for all of it would have to come from the system, be filled
-/// with zeros, then with the text, and be fetched back into the cache.
+/// A large file that is not compressed and can be read at any place: its text is read part by part
+/// where it is parsed. Memory for all of it would have to come from the system, be filled with
+/// zeros, then with the text, and be fetched back into the cache.
 pub(crate) struct Large {
     file: File,
     length: usize,
-    head: Vec<u8>,
     /// Memory that is not needed any more: new one would be filled with zeros first.
     spare: Mutex<Vec<Vec<u8>>>,
 }
@@ -54,8 +54,6 @@ pub(crate) struct Large {
 impl Large {
     /// Shorter files are read at once.
     const LEAST: usize = 1 << 20;
-    /// Bytes that are held of its beginning.
-    const HEAD: usize = 1 << 16;
 
     /// Returns the file at `path` if it is such a file. Errors of other files are found when they
     /// are read.
@@ -72,9 +70,10 @@ impl Large {
         }
         let file = File::open(path).ok()?;
         let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
-        let mut large = Large { file, length, head: Vec::new(), spare: Mutex::default() };
-        large.head = large.bytes(0..length.min(Self::HEAD))?;
-        compression::of(&large.head).is_none().then_some(large)
+        let large = Large { file, length, spare: Mutex::default() };
+        let mut head = Vec::new();
+        large.read(0..length.min(LONGEST_MAGIC), &mut head).ok()?;
+        compression::of(&head).is_none().then_some(large)
     }
 
     /// No file is read in parts here.
@@ -83,38 +82,114 @@ impl Large {
         None
     }
 
-    /// Bytes of the file.
-    pub(crate) fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Its beginning.
-    pub(crate) fn head(&self) -> &[u8] {
-        &self.head
-    }
-
-    /// Returns the bytes in `range`, if they can be read.
+    /// Reads the bytes in `range` into `bytes`, which holds nothing else then.
     #[cfg(unix)]
-    pub(crate) fn bytes(&self, range: Range<usize>) -> Option<Vec<u8>> {
+    fn read(&self, range: Range<usize>, bytes: &mut Vec<u8>) -> io::Result<()> {
         use std::os::unix::fs::FileExt;
-        let spare = self.spare.lock().ok().and_then(|mut spare| spare.pop());
-        let mut bytes = spare.unwrap_or_else(|| vec![0; range.len()]);
         bytes.resize(range.len(), 0);
-        self.file.read_exact_at(&mut bytes, range.start as u64).ok()?;
-        Some(bytes)
+        self.file.read_exact_at(bytes, range.start as u64)
     }
 
-    /// Takes back what [`Large::bytes`] gave, to be used again.
-    pub(crate) fn take_back(&self, bytes: Vec<u8>) {
-        if let Ok(mut spare) = self.spare.lock() {
-            spare.push(bytes);
+    /// Never called.
+    #[cfg(not(unix))]
+    fn read(&self, _: Range<usize>, _: &mut Vec<u8>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// A file that is held, or read part by part.
+pub(crate) enum Input {
+    Held(Text),
+    Large(Large),
+}
+
+impl Input {
+    /// Opens the file at `path`; `read` reads one that is held.
+    pub(crate) fn open(
+        path: &Path,
+        read: impl FnOnce(&Path) -> io::Result<Text>,
+    ) -> io::Result<Input> {
+        match Large::open(path) {
+            Some(large) => Ok(Input::Large(large)),
+            None => read(path).map(Input::Held),
         }
     }
 
-    /// Never asked for.
-    #[cfg(not(unix))]
-    pub(crate) fn bytes(&self, _: Range<usize>) -> Option<Vec<u8>> {
-        None
+    /// Returns its text.
+    pub(crate) fn source(&self) -> Source<'_> {
+        match self {
+            Input::Held(text) => Source::Held(text),
+            Input::Large(large) => Source::File(large),
+        }
+    }
+}
+
+/// The text of a file.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    Held(&'a [u8]),
+    File(&'a Large),
+}
+
+impl<'a> Source<'a> {
+    /// Bytes of the text.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Source::Held(text) => text.len(),
+            Source::File(file) => file.length,
+        }
+    }
+
+    /// Returns the offset behind a byte order mark.
+    pub(crate) fn start(self) -> io::Result<usize> {
+        let head = self.bytes(0..self.len().min(3))?;
+        Ok(head.len() - unmarked(&head).len())
+    }
+
+    /// Returns the bytes in `range`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or was cut.
+    pub(crate) fn bytes(self, range: Range<usize>) -> io::Result<Bytes<'a>> {
+        match self {
+            Source::Held(text) => Ok(Bytes::Held(&text[range])),
+            Source::File(file) => {
+                let spare = file.spare.lock().ok().and_then(|mut spare| spare.pop());
+                let mut bytes = Bytes::Read(spare.unwrap_or_default(), file);
+                if let Bytes::Read(bytes, _) = &mut bytes {
+                    file.read(range, bytes)?;
+                }
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+/// Bytes of a [`Source`]. Those read from a file are memory that is used again.
+pub(crate) enum Bytes<'a> {
+    Held(&'a [u8]),
+    Read(Vec<u8>, &'a Large),
+}
+
+impl Deref for Bytes<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Held(text) => text,
+            Bytes::Read(bytes, _) => bytes,
+        }
+    }
+}
+
+impl Drop for Bytes<'_> {
+    fn drop(&mut self) {
+        if let Bytes::Read(bytes, file) = self
+            && let Ok(mut spare) = file.spare.lock()
+        {
+            spare.push(std::mem::take(bytes));
+        }
     }
 }
 
@@ -144,8 +219,8 @@ pub(crate) fn is_pipe(_: &fs::FileType) -> bool {
     false
 }
 
-/// Returns where the file called `path` is: there, or else, compressed, at the same name with `.gz`
-/// or `.xz` behind. `None` when it is nowhere.
+/// Returns where the file called `path` is: there, or else, compressed, at the same name with `.gz`,
+/// `.xz` or `.bz2` behind. `None` when it is nowhere.
 pub(crate) fn find(path: &Path) -> Option<PathBuf> {
     // Other errors are reported when the file is opened.
     let there =
@@ -223,6 +298,7 @@ mod tests {
             ("a.nodes.gz", "a.nodes"),
             ("a.NODES.GZ", "a.NODES"),
             ("a.aux.xz", "a.aux"),
+            ("a.aux.bz2", "a.aux"),
             ("a.aux.zst", "a.aux.zst"),
             ("a.nodes", "a.nodes"),
             (".gz", ".gz"),

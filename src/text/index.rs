@@ -63,7 +63,7 @@ impl<'a> Key<'a> {
 }
 
 /// All bits of the first so many bytes.
-const FIRST: [u128; SHORT + 1] = {
+pub(crate) const FIRST: [u128; SHORT + 1] = {
     let mut masks = [u128::MAX; SHORT + 1];
     let mut length = 0;
     while length < SHORT {

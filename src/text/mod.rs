@@ -3,8 +3,9 @@
 
 pub(crate) mod columns;
 pub(crate) mod compression;
-pub(crate) mod entries;
 pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod index;
-pub(crate) mod words;
+pub(crate) mod loaded;
+pub(crate) mod parts;
+pub(crate) mod scan;

@@ -8,6 +8,7 @@ use placefield::design::{Design, Nets, Nodes};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::cell::Cell;
+use std::ops::Range;
 use std::path::Path;
 
 /// The six files of a design, in the order of [`ENDINGS`].
@@ -56,6 +57,8 @@ pub(crate) enum Mutation {
     Duplicate(Index, usize),
     Insert(Index, Vec<u8>),
     Truncate(Index),
+    /// A word of the file in place of another one.
+    Word(Index, Index),
     /// A piece of another file, of any design.
     Splice(Index, [Index; 3], usize),
 }
@@ -100,9 +103,21 @@ pub(crate) fn mutation_with(words: &'static [&'static str]) -> impl Strategy<Val
         (at(), telling).prop_map(|(i, text): (_, &str)| Mutation::Insert(i, text.into())),
         (at(), prop::collection::vec(any::<u8>(), 1..20)).prop_map(|(i, b)| Mutation::Insert(i, b)),
         at().prop_map(Mutation::Truncate),
+        (at(), at()).prop_map(|(i, from)| Mutation::Word(i, from)),
         (at(), [at(), at(), at()], 1..400usize)
             .prop_map(|(i, from, n)| Mutation::Splice(i, from, n)),
     ]
+}
+
+/// Where the words of a text stand.
+fn words(text: &[u8]) -> Vec<Range<usize>> {
+    let lengths = text.split_inclusive(u8::is_ascii_whitespace).map(<[u8]>::len);
+    let ends = lengths.scan(0, |end, length| {
+        *end += length;
+        Some(*end - length..*end)
+    });
+    let without_blank = |r: Range<usize>| r.start..r.start + text[r].trim_ascii_end().len();
+    ends.map(without_blank).filter(|r| !r.is_empty()).collect()
 }
 
 /// Applies the mutations; pieces of other files are of `seeds`.
@@ -126,6 +141,13 @@ pub(crate) fn mutate(text: &mut Vec<u8>, mutations: &[Mutation], seeds: &[impl A
                 text.splice(i..i, piece.iter().copied());
             }
             Mutation::Truncate(i) => text.truncate(place(i)),
+            Mutation::Word(i, from) => {
+                let words = words(text);
+                if !words.is_empty() {
+                    let word = text[words[from.index(words.len())].clone()].to_vec();
+                    text.splice(words[i.index(words.len())].clone(), word);
+                }
+            }
             Mutation::Splice(i, [design, file, from], n) => {
                 let i = place(i);
                 let files = design.get(seeds).as_ref();
@@ -231,6 +253,18 @@ fn mutated_files_are_read_or_refused(seeds: &[Files]) {
             text.len()
         );
     });
+}
+
+#[test]
+fn every_cut_of_small_files_is_read_or_refused() {
+    let _alone = alone();
+    let nodes = nodes_of(&small());
+    for text in small() {
+        for end in 0..text.len() {
+            let held = most_held(|| read_with_all(&text[..end], &nodes));
+            assert!(held <= allowance(end, &nodes), "{held} bytes for {end}");
+        }
+    }
 }
 
 #[test]

@@ -163,6 +163,38 @@ fn mutated_designs(seeds: &[Files], cases: u32) -> u32 {
     good.get()
 }
 
+/// A cut file is refused, or the last word says that it may be cut; none is taken for the whole.
+#[test]
+fn every_cut_of_a_lef_and_a_def_file_is_told() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a.lef", "d.def"].map(|name| folder.path().join(name));
+    for (cut, whole) in [(0, 1), (1, 0)] {
+        fs::write(&paths[whole], &small()[whole]).unwrap();
+        let text = &small()[cut];
+        for end in 0..text.len() {
+            fs::write(&paths[cut], &text[..end]).unwrap();
+            let mut read = None;
+            let options = ReadOptions::default().lef([&paths[0]]);
+            let held = most_held(|| read = Some(read_design(&paths[1], &options)));
+            assert!(held <= allowance(small().concat().len()), "{held} bytes");
+            match read.unwrap() {
+                Ok(loaded) if cut == 1 && end < text.trim_ascii_end().len() => {
+                    check(&loaded);
+                    let told = |warning: &&str| warning.contains("no END DESIGN");
+                    let warnings = loaded.warnings.iter().map(|w| w.message.as_str());
+                    assert!(warnings.clone().any(|w| told(&w)), "cut at {end}");
+                }
+                Ok(loaded) => check(&loaded),
+                Err(error) => {
+                    let message = error.to_string();
+                    assert!(!message.contains('\n') && error.line > 0, "{message}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn mutated_lef_and_def_files_are_read_or_refused() {
     let _alone = alone();

@@ -307,6 +307,10 @@ fn wrong_usage_of_lef_and_def_is_reported() {
         &[&"place", &aux, &"-o", &chip.file("o.def")],
         "expected a .pl file, for the design is no .def",
     );
+    refused(
+        &[&"place", &def, &"--lef", lef, &"-o", &chip.file("o.txt")],
+        "expected a name that ends in .def or .pl",
+    );
     refused(&[&"place", &def, &"--lef", lef, &"-o", &def], "is an input of the run");
     refused(&[&"place", &def, &"--lef", lef, &"-o", lef], "is an input of the run");
     refused(&[&"convert", &aux, &chip.file("o.txt")], "expected a name that ends in .aux or .def");

@@ -183,6 +183,14 @@ mod pl {
     }
 
     #[test]
+    fn nodes_without_an_orientation_lie_n() {
+        let (file, kind) = read("\u{feff}a 1 2\nb 3 4 # c\nt 5 6 /FIXED\nni 7 8\t\r\n").unwrap();
+        assert_eq!((&file.content.x[..], file.content.y[3]), (&[1.0, 3.0, 5.0, 7.0][..], 8.0));
+        assert_eq!(file.content.orientation, [Orientation::N; 4]);
+        assert_eq!((kind[2], file.warnings.len()), (NodeKind::Fixed, 0));
+    }
+
+    #[test]
     fn fixed_marks_fix_and_never_free() {
         let all = |mark: &str| ["a", "t", "ni"].map(|n| format!("{n} 0 0 : N {mark}\n")).concat();
         use NodeKind::*;
@@ -423,7 +431,7 @@ mod scl {
                  Coordinate : 459\nEnd"
             ),
             format!(
-                "CoreRow Horizontal\n{rest}# c\nNumSites : 96 SubrowOrigin : -5.5 # c\n\
+                "\u{feff}CoreRow Horizontal\n{rest}# c\nNumSites : 96.0 SubrowOrigin : -5.5 # c\n\
                  Coordinate : 4.59e2\nEnd\n"
             ),
             format!(

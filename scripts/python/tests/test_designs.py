@@ -1,5 +1,6 @@
 """Designs: read, measured, drawn and placed, beside formulas in NumPy."""
 
+import bz2
 import gc
 import gzip
 import lzma
@@ -474,6 +475,8 @@ def test_designs_in_lef_and_def(chip, tmp_path):
     assert gzip.decompress((tmp_path / "out.def.gz").read_bytes()) == (tmp_path / "out.def").read_bytes()
     (tmp_path / "again.def.xz").write_bytes(lzma.compress((tmp_path / "out.def").read_bytes()))
     assert numpy.array_equal(placefield.read_design(tmp_path / "again.def.xz", lef=lef).x, again.x)
+    (tmp_path / "again.def.bz2").write_bytes(bz2.compress((tmp_path / "out.def").read_bytes()))
+    assert numpy.array_equal(placefield.read_design(tmp_path / "again.def.bz2", lef=lef).x, again.x)
     assert numpy.array_equal(placefield.read_design(path, lef=lef, pl=tmp_path / "out.def").x, again.x)
     # The pin's two rectangles have their centres at 0.1, 0.5 and 0.05, 0.25; the cell's centre is at the first.
     mean = placefield.read_design(tmp_path / "out.def", lef=lef, pin_position="mean")

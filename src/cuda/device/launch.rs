@@ -5,6 +5,7 @@ use super::constants;
 use super::error::CudaError;
 use super::gpu::Gpu;
 use super::probe::driver_version;
+use super::stream::Lenient;
 use cudarc::driver::sys::{self, CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaFunction, CudaModule, DriverError, LaunchConfig};
 use std::marker::PhantomData;
@@ -35,7 +36,7 @@ pub(in crate::cuda) struct Function {
     pub(in crate::cuda) code: CudaFunction,
     pub(in crate::cuda) config: LaunchConfig,
     overlap: Overlap,
-    /// Bytes of its parameters, where the driver tells them.
+    /// Bytes of its parameters, where the driver tells them; in builds with debug assertions.
     parameters: Option<Vec<usize>>,
 }
 
@@ -75,7 +76,8 @@ impl<A: Arguments> Kernel<A> {
             CUresult::CUDA_ERROR_NOT_FOUND => CudaError::NoKernel((*name).into()),
             _ => error.into(),
         })?;
-        let (config, overlap, parameters) = (grid_of(1), Overlap::None, parameters(&code));
+        let parameters = if cfg!(debug_assertions) { parameters(&code) } else { None };
+        let (config, overlap) = (grid_of(1), Overlap::None);
         let function = Function { name, code, config, overlap, parameters };
         Ok(Kernel { function, of: PhantomData })
     }
@@ -121,8 +123,9 @@ impl<A: Arguments> Kernel<A> {
     /// one reads.
     ///
     /// # Panics
-    /// Where the driver knows that the kernel's parameters are of other sizes, or more or fewer: an
-    /// argument that only some instances have is missing, or not one of this instance.
+    /// With debug assertions, if the driver knows that the kernel's parameters are of other sizes, or
+    /// more or fewer: an argument that only some instances have is missing, or not one of this
+    /// instance.
     pub(in crate::cuda) unsafe fn launch(&self, gpu: &Gpu, arguments: &A) -> Result<(), CudaError> {
         // SAFETY: the caller's promise.
         unsafe { self.launch_as(gpu, self.config, arguments) }
@@ -183,6 +186,8 @@ const TELLS_PARAMETERS: (i32, i32) = (12, 4);
 /// Returns the bytes of a kernel's parameters, where the driver tells them.
 fn parameters(code: &CudaFunction) -> Option<Vec<usize>> {
     driver_version().filter(|version| *version >= TELLS_PARAMETERS)?;
+    // It may load the kernel, which a capture of the caller's forbids all threads.
+    let _lenient = Lenient::begin().ok()?;
     let size = |k| {
         let (mut offset, mut size) = (0, 0);
         // SAFETY: the function is of the context that is current; two numbers are written, if there

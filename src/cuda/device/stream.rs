@@ -539,11 +539,11 @@ fn wait_for(event: &CudaEvent, stream: sys::CUstream) -> Result<(), CudaError> {
     Ok(unsafe { result::stream::wait_event(stream, event.cu_event(), plain) }?)
 }
 
-/// While this lives, a capture does not forbid its thread to wait for other streams.
-struct Lenient(CUstreamCaptureMode);
+/// While this lives, captures do not forbid its thread to wait for other streams or to load code.
+pub(super) struct Lenient(CUstreamCaptureMode);
 
 impl Lenient {
-    fn begin() -> Result<Self, CudaError> {
+    pub(super) fn begin() -> Result<Self, CudaError> {
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the mode is replaced by the one before.
         unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) }.result()?;

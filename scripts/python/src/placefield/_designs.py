@@ -437,7 +437,7 @@ def _placement(design, made):
 
 def read_design(path, *, lef=None, pl=None, net_weights=None, pin_offset=None, pin_position=None, row_blockage=False,
                 keep_fillers=False):
-    """Reads a design: the Bookshelf files that an .aux file names, or a .def file (.gz, .xz) with its LEF files.
+    """Reads a design: the Bookshelf files that an .aux file names, or a .def file (.gz, .xz, .bz2) with its LEF files.
 
     lef : LEF file of a .def design, or a list of them, the one with the technology first
     pl : one .pl or .def file whose placement is read in place of the design's own

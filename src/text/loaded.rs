@@ -1,0 +1,239 @@
+//! What readers of designs of any kind take and give.
+
+use super::file;
+use crate::design::{Design, NodeKind, Placement};
+use crate::setters::setters;
+use crate::warning::Warning;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Format of a design or placement file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Bookshelf: `.aux` and the files that it names, or a `.pl` file.
+    Bookshelf,
+    /// DEF.
+    Def,
+}
+
+impl Format {
+    /// Returns the format of a file by its name, compressed or not.
+    pub fn of(path: &Path) -> Format {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let name = file::without_compression(&name);
+        if Path::new(name).extension().is_some_and(|ending| ending == "def") {
+            Format::Def
+        } else {
+            Format::Bookshelf
+        }
+    }
+}
+
+/// How to read a design of any kind: the default, and what is to differ from it.
+///
+/// ```
+/// use placefield::formats::ReadOptions;
+/// let options = ReadOptions::default().lef(["tech.lef", "cells.lef"]).placement("placed.def");
+/// assert_eq!(options.lef.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// The LEF files of a DEF design, the one with the technology first.
+    pub lef: Vec<PathBuf>,
+    /// Where a pin of a LEF macro is.
+    pub pin_position: PinPosition,
+    /// Where a `.nets` file counts pin offsets from.
+    pub pin_offset: PinOffset,
+    /// A placement to read in place of the design's own, a `.pl` or a DEF file. Nodes that it does
+    /// not mention stay where the design has them.
+    pub placement: Option<PathBuf>,
+    /// A file of net weights in the format of a `.wts` file: a name and a weight from 0 to 1e100 on
+    /// each line. A net that it does not name keeps the design's weight.
+    pub net_weights: Option<PathBuf>,
+    /// Whether filler cells (`CLASS CORE SPACER`) that are not fixed are movable cells like others.
+    /// By default they are left out: they take no area, and are written `UNPLACED`.
+    pub keep_fillers: bool,
+}
+
+impl ReadOptions {
+    /// Sets the LEF files, the one with the technology first.
+    #[must_use]
+    pub fn lef(self, lef: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        ReadOptions { lef: lef.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    setters! {
+        /// Sets where pins of LEF macros are.
+        pin_position: PinPosition,
+        /// Sets the point from which a `.nets` file counts pin offsets.
+        pin_offset: PinOffset,
+        /// Sets whether filler cells are movable cells like others.
+        keep_fillers: bool,
+    }
+
+    /// Sets a placement file to be read instead of the design's own.
+    #[must_use]
+    pub fn placement(self, placement: impl Into<PathBuf>) -> Self {
+        ReadOptions { placement: Some(placement.into()), ..self }
+    }
+
+    /// Sets a file of net weights.
+    #[must_use]
+    pub fn net_weights(self, weights: impl Into<PathBuf>) -> Self {
+        ReadOptions { net_weights: Some(weights.into()), ..self }
+    }
+}
+
+/// A design of any kind, and what there is to say about reading it.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// The design: of Bookshelf files called as the `.aux` file; of a DEF file with its components
+    /// in the file's order, then those of its pins that are placed.
+    pub design: Design,
+    /// Warnings about anomalies, ignored parts and missing files, one line each.
+    pub warnings: Vec<Warning>,
+    /// Size of all files read together, in bytes, not compressed.
+    pub bytes_read: u64,
+    /// The files that were read, in this order, LEF before DEF.
+    pub files: Vec<PathBuf>,
+    /// The file of the design's own placement, where another was read in its place.
+    pub own_placement: Option<PathBuf>,
+    /// Nodes without a position in the file: the design has them in the middle of the die, or at
+    /// the origin. Ascending.
+    pub unplaced: Vec<u32>,
+    /// Contents of the DEF file, if the design came from one.
+    pub def: Option<DefSummary>,
+    /// Contents of the LEF files, if the design came from a DEF file.
+    pub lef: Option<LefSummary>,
+    /// The lines of its `GCELLGRID`.
+    pub gcell_grid: Vec<GcellGrid>,
+    /// The routing layers of its LEF files.
+    pub layers: Vec<RoutingLayer>,
+}
+
+/// A placement of the nodes of a design, and warnings of reading it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadedPlacement {
+    /// The position of each node; nodes the file does not mention are at (0, 0), `N`.
+    pub placement: Placement,
+    /// The kinds of the nodes when what this file says to be fixed is heeded.
+    pub kind: Vec<NodeKind>,
+    /// Movable nodes that the file gives no position, ascending.
+    pub unplaced: Vec<u32>,
+    /// Nodes that the file does not mention, ascending.
+    pub missing: Vec<u32>,
+    /// Warnings of things that were odd or passed over, one line each.
+    pub warnings: Vec<Warning>,
+    /// The file that was read.
+    pub file: PathBuf,
+}
+
+/// Where pin offsets are counted from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PinOffset {
+    /// From the cell's centre, as the format has it.
+    #[default]
+    Center,
+    /// From the lower-left corner, as in IBM-PLACE 2.0 and similar suites.
+    LowerLeft,
+}
+
+/// The position assumed for a pin of several shapes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PinPosition {
+    /// The centre of the bounding box of all shapes.
+    #[default]
+    Center,
+    /// The mean of the centres of all rectangles, as OpenROAD reports wirelengths.
+    Mean,
+}
+
+/// Counts of what a DEF file holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct DefSummary {
+    /// `VERSION`, as it is written; `None` if there is none.
+    pub version: Option<String>,
+    /// Layout units in a micrometre.
+    pub units: f64,
+    /// Components.
+    pub components: u64,
+    /// Pins of the design.
+    pub pins: u64,
+    /// Nets, supply nets among `NETS` too.
+    pub nets: u64,
+    /// Pins of components in these nets.
+    pub connections: u64,
+    /// Nets in `SPECIALNETS`.
+    pub special_nets: u64,
+    /// Statements `ROW`.
+    pub rows: u64,
+    /// Components that are not placed.
+    pub unplaced: u64,
+    /// Regions, of whatever type.
+    pub regions: u64,
+    /// Entries of `BLOCKAGES`.
+    pub blockages: u64,
+    /// Statements passed over, by section, by statement, or by section and option, and how often.
+    pub skipped: BTreeMap<String, u64>,
+}
+
+/// Counts of what LEF files hold.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct LefSummary {
+    /// Statements passed over, by statement, or by block and statement in it, and how often.
+    pub skipped: BTreeMap<String, u64>,
+}
+
+/// Lines of a routing grid: `count` lines from `start`, `step` apart, in layout units.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GcellGrid {
+    /// Along which axis the lines follow one another.
+    pub axis: GridAxis,
+    /// The first line.
+    pub start: f64,
+    /// Number of lines.
+    pub count: u64,
+    /// From one line to the next.
+    pub step: f64,
+}
+
+/// An axis of a [`GcellGrid`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum GridAxis {
+    X,
+    Y,
+}
+
+/// A routing layer of LEF, in micrometres.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoutingLayer {
+    /// Its name.
+    pub name: String,
+    /// How wires run on it.
+    pub direction: LayerDirection,
+    /// From wire to wire along x and y; 0 where the library has none.
+    pub pitch: [f64; 2],
+    /// Default width of wires; 0 where the library has none.
+    pub width: f64,
+}
+
+/// How wires run on a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerDirection {
+    /// Along x.
+    Horizontal,
+    /// Along y.
+    Vertical,
+    /// Otherwise, or not given by the library.
+    Unknown,
+}
