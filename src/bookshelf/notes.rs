@@ -82,7 +82,7 @@ pub struct Contents<T> {
 }
 
 impl<T> Contents<T> {
-    /// Returns what was parsed of `source`, the file at `path`, with lines counted.
+    /// Returns the content that was parsed from `source`, the file at `path`, and its warnings.
     pub(super) fn of(
         source: Source<'_>,
         path: &Path,

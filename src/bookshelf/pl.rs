@@ -1,7 +1,7 @@
 //! `.pl`: the positions of the nodes.
 //!
 //! `name x y [: orientation] [/FIXED | /FIXED_NI]`, one a line; `x y` is the
-//! lower-left corner of the node as it lies. Without an orientation it lies `N`.
+//! lower-left corner of the node as it lies. A node without an orientation has `N`.
 
 use super::header;
 use super::notes::{Contents, Notes, Tally};

@@ -113,7 +113,7 @@ fn value<'a, T>(
     preceded(Lines::keyword(key, ENTRY), cut(preceded(Lines::sign("`:`"), value)))
 }
 
-/// Returns a parser that passes empty lines before what it reads; gives its place as well.
+/// Returns a parser that skips empty lines and then reads; it also gives the place of what it read.
 fn on_any_line<'a, T>(
     mut of: impl Parser<&'a [u8], Output = T, Error = Miss<'a>>,
 ) -> impl Parser<&'a [u8], Output = (&'a [u8], T), Error = Miss<'a>> {

@@ -48,8 +48,7 @@ pub(crate) struct RefineArgs {
     /// Sites that cells keep free on each side, as far as they do before
     #[arg(long, value_name = "SITES", default_value_t = 0)]
     padding: u32,
-    /// Keep cells that the design's own files place exactly where they are; with --pl only those
-    /// that it alone places move
+    /// Keep cells exactly where the design's own files place them; cells that only --pl places move
     #[arg(long)]
     keep_placed: bool,
     #[command(flatten)]

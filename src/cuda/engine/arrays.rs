@@ -165,10 +165,10 @@ impl<T: CudaReal> CudaEngine<T> {
         let plain = capturing || !options.region_weights.is_empty() || self.stages.is_shared();
         let gpu = self.gpu().clone();
         let (stages, pipeline) = (&mut *self.stages, self.choice.pipeline);
-        let solve = stages.solve(pipeline, capturing);
         let (mut energy, mut gradient) = (energy, gradient);
         let mut evaluate = |stages: &mut Stages<T>| {
             let gradient = gradient.as_mut().map(DeviceSliceMut::reborrow);
+            let solve = stages.solve(pipeline, capturing);
             stages.evaluate_in(&solve, options, positions, energy.reborrow(), gradient)
         };
         match plain {

@@ -397,7 +397,9 @@ impl<T: CudaReal> CudaEngine<T> {
         if let Some(pipeline) = self.without_potential {
             self.stages.enqueue(&[Command::Potential(pipeline)])?;
             // A capture does not run it.
-            self.without_potential = self.without_potential.filter(|_| self.gpu().is_capturing());
+            if !self.gpu().is_capturing() {
+                self.without_potential = None;
+            }
         }
         Ok(())
     }

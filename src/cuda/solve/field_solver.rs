@@ -166,6 +166,7 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     }
 }
 
+/// φ is map 0, Ex map 1 and Ey map 2.
 impl FieldMaps {
     pub(in crate::cuda) const ALL: Self = FieldMaps { first: 0, step: 1, count: 3 };
     pub(in crate::cuda) const POTENTIAL: Self = FieldMaps { first: 0, step: 1, count: 1 };
