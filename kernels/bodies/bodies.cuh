@@ -40,7 +40,7 @@ struct Axis {
     real inverse;
 };
 
-/// Everything that stays the same from one step to the next. Same layout as `Plan` in src/cuda.
+/// Everything that stays the same from one step to the next.
 struct Plan {
     Axis x, y;
     real stretch;   // least extent of a body, bins
@@ -67,14 +67,12 @@ struct Plan {
     int regions;    // fence regions
     int rank, ranks;  // whose tiles and large bodies are worked on, of so many devices
 };
-static_assert(sizeof(Plan) == (F64 ? 224 : 144), "as in src/cuda");
 
 /// Values that differ between fence regions, read only with PF_REGIONS.
 struct Regions {
     const u32* starts;    // first slots of the regions' movable cells, fillers, large movable cells and large fillers
     const real* fillers;  // of each region: `filler_w`, `filler_h` and `filler_ratio` of the plan
 };
-static_assert(sizeof(Regions) == 2 * sizeof(u64), "as in src/cuda");
 
 /// The region of the body in a slot: that of the last start that is not beyond it.
 __device__ __forceinline__ u32 region_at(const Plan& plan, const Regions& regions, u32 slot) {
@@ -134,15 +132,13 @@ struct alignas(4 * sizeof(real)) Record {
     real w, h, ratio;
     IdOf<real>::type id;
 };
-static_assert(sizeof(Record) == 4 * sizeof(real), "as in src/cuda");
 
-/// How stale the order is that bodies are worked on in. Same layout as on the host (src/cuda).
+/// How stale the order is that bodies are worked on in.
 struct alignas(16) Age {
     u32 order;   // how many orders have been made
     u32 least;   // bodies outside their halo in the step that had fewest: as many stay outside in any order
     u64 excess;  // such bodies beyond these, of all steps since the order together
 };
-static_assert(sizeof(Age) == 2 * sizeof(u64), "as in src/cuda");
 
 /// The bodies of one block: slots of movable cells and of fillers, and the first bin of the patch, which may lie
 /// outside the die. `limit`: see sums.cuh. One without bodies is unused.
@@ -162,7 +158,6 @@ struct alignas(16) Chunk {
         return region;
     }
 };
-static_assert(sizeof(Chunk) == 8 * sizeof(u32), "as in src/cuda");
 
 /// How an array holds the lower-left corners of the bodies.
 enum PositionLayout {

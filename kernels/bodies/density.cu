@@ -211,7 +211,6 @@ struct Stats {
     double largest;  // largest fixed + movable, bin areas
     u64 outside;     // bodies outside their halo
 };
-static_assert(sizeof(Stats) == 3 * sizeof(u64), "as in src/cuda");
 
 /// Blocks: eight large bodies each, then chunks.
 template <int ORDER>
@@ -364,7 +363,7 @@ __device__ __forceinline__ void finish(const Plan& plan, const real* fixed, cons
 #endif
 }
 
-/// How far beyond the die, in bins, rounding alone may move an edge. Same layout as `Rounding` in src/cuda.
+/// How far beyond the die, in bins, rounding alone may move an edge.
 struct Rounding {
     double x, y;
 };

@@ -99,12 +99,10 @@ struct InSlots {
 
 #if PF_SEVERAL
 /// Forces of the ranks that have the bodies in their shares: a pair per body in the caller's order.
-/// Same layout as `AllForces` in src/cuda.
 struct AllForces {
     real2* of[MOST_RANKS];
     Shares shares;
 };
-static_assert(sizeof(AllForces) == MOST_RANKS * 8 + sizeof(Shares), "as in src/cuda");
 
 struct InShares {
     const AllForces& all;

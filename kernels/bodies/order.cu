@@ -50,8 +50,7 @@ struct alignas(16) OwnSlots {
 };
 
 #if PF_SEVERAL
-/// The arrays that an order on several ranks is made from and written to, for every rank. Same layout as `AllBodies` in
-/// src/cuda.
+/// The arrays that an order on several ranks is made from and written to, for every rank.
 struct AllBodies {
     u32* counts[MOST_RANKS];      // by tile and class, two halves: of this order, and zeros
     u32* ids[MOST_RANKS];         // and the next two: two halves
@@ -63,7 +62,6 @@ struct AllBodies {
     u32 half;       // in which the order before is
     u32 unused;
 };
-static_assert(sizeof(AllBodies) == 5 * MOST_RANKS * 8 + sizeof(Shares) + 16, "as in src/cuda");
 #define PF_ALL_BODIES , const __grid_constant__ AllBodies ranks
 #else
 struct AllBodies {};
@@ -166,7 +164,6 @@ __device__ __forceinline__ void block_prefix(u32 (&value)[3], u32 (&total)[3]) {
 struct alignas(16) Tile {
     u32 movable, filler, chunk, rank;  // and the rank that works on it
 };
-static_assert(sizeof(Tile) == 4 * sizeof(u32), "as in src/cuda");
 
 /// Where part `k` begins when `count` bodies are divided evenly among `parts`. Movable cells and fillers are each
 /// divided so, and both may leave one over: a tile's chunk has up to plan.chunk + 1 bodies, of one class at most
@@ -316,13 +313,12 @@ __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __rest
     for (u32 at = tiles[size].chunk + thread; at < u32(plan.max_chunks); at += threads) chunks[at] = Chunk{};
 }
 
-/// The results of an order beside the order itself, each null where not asked for. Same layout as in src/cuda.
+/// The results of an order beside the order itself, each null where not asked for.
 struct OrderOutputs {
     u32* slot_of;    // slot of every body
     u32* from;       // slot before of the body in every slot
     real2* corners;  // corners in the new slots
 };
-static_assert(sizeof(OrderOutputs) == 24, "as in src/cuda");
 
 /// Netlist indices and records to their new slots. A block counts its bodies by
 /// tile, then takes as many slots from each cursor.

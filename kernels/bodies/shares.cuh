@@ -15,12 +15,11 @@
 #endif
 constexpr bool SEVERAL = PF_SEVERAL;
 
-/// The first movable cell and filler of every rank's share. Same layout as in src/cuda.
+/// The first movable cell and filler of every rank's share.
 struct Shares {
     u32 first_cell[MOST_RANKS], first_filler[MOST_RANKS];
     u32 cells, ranks;
 };
-static_assert(sizeof(Shares) == (2 * MOST_RANKS + 2) * sizeof(u32), "as in src/cuda");
 
 /// The rank that has a movable cell in its share.
 __device__ __forceinline__ u32 rank_of_cell(const Shares& shares, u32 cell) {
@@ -45,7 +44,6 @@ struct BodyBlocks {
     u32 first;                     // the first block that runs here
     u32 blocks;                    // of all ranks
 };
-static_assert(sizeof(BodyBlocks) == 7 * sizeof(u32), "as in src/cuda");
 
 /// The bodies of one block: numbers `begin`, begin + stride … of the `count` of its group, for the first thread.
 struct BlockBodies {
@@ -64,7 +62,6 @@ __device__ __forceinline__ BlockBodies bodies_of_block(const BodyBlocks& of) {
 }
 
 /// Every rank's positions, a pair per body in the caller's order, and the ranks that need those of this one's share.
-/// Same layout as `Positions` in src/cuda.
 struct Positions {
     real2* of[MOST_RANKS];
     const u8* worker;  // the rank that works on each body; null on one device
@@ -90,4 +87,3 @@ struct Positions {
         send(i, at, needed);
     }
 };
-static_assert(sizeof(Positions) == (MOST_RANKS + 4) * sizeof(u64), "as in src/cuda");

@@ -24,7 +24,7 @@
 /// Numbers that a box of so many bins adds to them at most: more take second differences.
 constexpr u32 DIRECT = 8;
 
-/// One axis of bins. Same layout as `Axis` in src/cuda/congestion.rs.
+/// One axis of bins.
 struct Axis {
     const double* edges;  // ascending, one more than bins
     double per_bin;       // bins per unit of length where all are equally wide, else 0
@@ -55,7 +55,7 @@ struct Axis {
     __device__ __forceinline__ bool holds(double at) const { return at >= edges[0] && at <= edges[bins]; }
 };
 
-/// Bins as one convention counts them. Same layout as `Grid` in src/cuda/congestion.rs.
+/// Bins as one convention counts them.
 struct Grid {
     Axis x, y;
     u32 but_the_last;  // a bin holds its right edge, and of several bins the last is left out
@@ -166,7 +166,7 @@ __device__ __forceinline__ void add_box(const Grid& grid, const Sums& sums, cons
             }
 }
 
-/// The nets, as the host has arranged them. Same layout as `Nets` in src/cuda/congestion.rs.
+/// The nets, as the host has arranged them.
 struct Nets {
     const u32* start;      // of each net's pins, and their number
     const double* weight;  // 0 for one without wires
@@ -185,7 +185,7 @@ struct Nets {
     }
 };
 
-/// Where nets add. Same layout as `NetSums` in src/cuda/congestion.rs; entries have two numbers.
+/// Where nets add. Entries have two numbers.
 struct NetSums {
     Sums wires;  // horizontal, vertical, of nets of several bins
     u64* within;  // the same of nets within one bin
@@ -276,7 +276,7 @@ PF_KERNEL(BLOCK, 2) congestion_large_nets(Grid grid, Nets nets, NetSums sums, co
 /// A node's pins, and whether it takes area, in one number.
 constexpr u32 TAKES_AREA = 1u << 31;
 
-/// Nodes, and where they add. Same layout as `Cells` in src/cuda/congestion.rs; entries have one number.
+/// Nodes, and where they add. Entries have one number.
 struct Cells {
     const double2* size;
     const double *x, *y;
@@ -326,7 +326,7 @@ PF_KERNEL(BLOCK) congestion_cells(Grid grid, Cells cells) {
     add_box<1>(grid, cells.pin_utilization, x, y, parts, cells.pins_scale);
 }
 
-/// Macros, and where they add. Same layout as `Macros` in src/cuda/congestion.rs.
+/// Macros, and where they add.
 struct Macros {
     const double2* size;
     const double *x, *y;
@@ -367,7 +367,7 @@ PF_KERNEL(BLOCK) congestion_integrate(u64* values, u32 lines, u32 length, u64 ac
     }
 }
 
-/// Sums in units, and the maps that are made of them. Same layout as `Finish` in src/cuda/congestion.rs.
+/// Sums in units, and the maps that are made of them.
 struct Finish {
     NetSums nets;
     Sums density, pin_utilization, macros;

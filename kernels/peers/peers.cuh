@@ -19,8 +19,7 @@
 #endif
 
 #if PF_PEERS
-/// Data of all ranks for the passes of one: same layout as `Slabs` in src/cuda/peers/slabs/three_pass.rs. A kernel's
-/// argument by value.
+/// Data of all ranks for the passes of one. A kernel's argument by value.
 struct Slabs {
     cplx* columns[PF_PEERS];      // every rank's panels [panel][row pair][column], all row pairs
     cplx* p[PF_PEERS];            // every rank's P, [panel][row pair][column], all panels

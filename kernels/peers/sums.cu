@@ -9,8 +9,7 @@
 // own bodies.
 #include "bodies/sums.cuh"
 
-/// Where every rank has its sums, and which bins it owns: same layout as `AllSums` in
-/// src/cuda/peers/sums.rs. A kernel's argument by value.
+/// Where every rank has its sums, and which bins it owns. A kernel's argument by value.
 struct AllSums {
     Sum* values[MOST_RANKS];
     u64* rest[MOST_RANKS];
@@ -18,7 +17,6 @@ struct AllSums {
     u32 count, rank;            // ranks, and whose sums are sent
     u32 unused;
 };
-static_assert(sizeof(AllSums) == 2 * MOST_RANKS * 8 + (MOST_RANKS + 4) * 4, "as in src/cuda");
 
 /// Adds this rank's sum of a bin to the owner's and sets it to zero.
 __device__ __forceinline__ void send(const AllSums& all, u32 owner, u32 at, u32 value) {

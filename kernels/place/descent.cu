@@ -177,7 +177,7 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_gradient(const BodyBlocks blocks, const Bo
 }
 
 /// Every rank's data of an evaluation: its density's statistics, and whom it has waited for in vain (null on one
-/// device). Same layout as `RankReports` in src/cuda.
+/// device).
 struct RankReports {
     const u64* statistics[MOST_RANKS];
     const u32* missing[MOST_RANKS];

@@ -68,7 +68,7 @@ struct Nets {
     const real2* pin_offset;
 };
 
-/// Where the gradients of pins go. Same layout as `PinGradients` in src/cuda.
+/// Where the gradients of pins go.
 struct PinGradients {
     real2* of[MOST_RANKS];  // every rank's, of all pins
     Shares shares;
@@ -83,13 +83,11 @@ struct PinGradients {
 #endif
     }
 };
-static_assert(sizeof(PinGradients) == MOST_RANKS * 8 + (2 * MOST_RANKS + 4) * 4, "as in src/cuda");
 
 /// The body of `pin` again, which was loaded before; not used on one device.
 __device__ __forceinline__ u32 body_again(const Nets& nets, u32 pin) { return PF_SEVERAL ? nets.pin_body[pin] : 0; }
 
-/// A list of nets or chunks, cut into intervals of `each`, and which of these are taken here. Same layout as `NetList`
-/// in src/cuda.
+/// A list of nets or chunks, cut into intervals of `each`, and which of these are taken here.
 struct NetList {
     u32 count, each;
     u32 begin, end;  // intervals
@@ -98,14 +96,12 @@ struct NetList {
     __device__ __forceinline__ u32 start(u32 interval) const { return min(interval * each, count); }
 };
 
-/// Wide nets, which are a block's, then chunks of small ones, which are a warp's. Same layout as `NetLists` in
-/// src/cuda.
+/// Wide nets, which are a block's, then chunks of small ones, which are a warp's.
 struct NetLists {
     NetList wide, chunks;
     u32 huge_sums;  // where the sum of the first net with pieces goes
     u32 sums;       // intervals of all lists and nets with pieces, on all devices
 };
-static_assert(sizeof(NetLists) == 12 * sizeof(u32), "as in src/cuda");
 
 __device__ __forceinline__ cplx pin_at(const Nets& nets, const cplx* __restrict__ corners, u32 pin) {
     const u32 body = nets.pin_body[pin];
@@ -468,14 +464,13 @@ PF_KERNEL(BLOCK, NETS_BLOCKS) wirelength_nets(const Nets nets, const real2* __re
     }
 }
 
-/// Pins of a net that has more than one piece. Same layout as `Piece` in src/cuda.
+/// Pins of a net that has more than one piece.
 struct Piece {
     u32 begin, end;    // its pins
     u32 first, pieces;  // of the net: its first piece, and how many it has
     u32 net;
     u32 at;  // where the net's lengths go among the sums
 };
-static_assert(sizeof(Piece) == 6 * sizeof(u32), "as in src/cuda");
 static_assert(PIECE_PINS == Kept::KEPT, "the pins of a piece stay in shared memory");
 
 /// The edges of every piece along both axes and, of nets below `smooth`, its sums with respect to them. Grid: a block
@@ -554,14 +549,12 @@ __device__ __forceinline__ u32 interval(u32 count, u32 k, u32 intervals) { retur
 
 /// The sums of wirelength_nets, of all devices, and how they are added up: by so many blocks, each of which leaves its
 /// sum of HPWL and of WA with `partial`; the last one to come (`ticket`, see is_last_block) leaves all with `lengths`.
-/// Same layout as `LengthSums` in src/cuda.
 struct LengthSums {
     const double* sums;
     double *partial, *lengths;
     u32* ticket;
     u32 count, blocks;
 };
-static_assert(sizeof(LengthSums) == 5 * sizeof(u64), "as in src/cuda");
 
 __device__ __forceinline__ void add_lengths(const LengthSums& of) {
     const u32 begin = interval(of.count, blockIdx.x, of.blocks), end = interval(of.count, blockIdx.x + 1, of.blocks);

@@ -19,7 +19,7 @@ static_assert(THREADS >= 32, "a whole warp adds up the energy");
 
 enum Map { PHI, EX, EY };
 
-/// The maps that a launch makes: `count` of them, `step` apart, from `first` on. Same layout as `FieldMaps` in src/cuda.
+/// The maps that a launch makes: `count` of them, `step` apart, from `first` on.
 struct FieldMaps {
     u32 first, step, count;
 
