@@ -12,7 +12,7 @@
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cli::paper::DESIGNS;
-use placefield::cuda::internals::Quartiles;
+use placefield::cuda::internals::Spread;
 use placefield::cuda::{CudaEngine, CudaReal, DeviceInfo, Peers, probe};
 use placefield::engine::{EngineOptions, Pipeline, Timed};
 use placefield::grid::{BinGrid, Rect};
@@ -38,8 +38,8 @@ struct Row {
     /// The engine of one device, or that of several.
     engine: &'static str,
     devices: usize,
-    step_ms: Quartiles,
-    solve_ms: Quartiles,
+    step_ms: Spread,
+    solve_ms: Spread,
     overflow: f64,
 }
 
@@ -179,8 +179,8 @@ fn measure<T: CudaReal>(
             precision: T::PRECISION.name(),
             engine,
             devices: *devices,
-            step_ms: Quartiles::of(steps),
-            solve_ms: Quartiles::of(solves),
+            step_ms: Spread::of(steps),
+            solve_ms: Spread::of(solves),
             overflow,
         };
         println!(

@@ -11,7 +11,7 @@
 //! stays in device memory.
 
 use placefield::Precision;
-use placefield::cuda::internals::Quartiles;
+use placefield::cuda::internals::Spread;
 use placefield::cuda::{
     self, BatchSolver, CudaError, CudaReal, DeviceInfo, Fields, Graph, Peers, RankOptions,
     SlabSolver, probe,
@@ -41,7 +41,7 @@ struct Row {
     pipeline: Pipeline,
     what: String,
     devices: usize,
-    microseconds: Quartiles,
+    microseconds: Spread,
 }
 
 #[derive(Serialize)]
@@ -112,7 +112,7 @@ fn time(
     peers: &Peers,
     in_a_row: usize,
     mut run: impl FnMut() -> Result<(), CudaError>,
-) -> Result<Quartiles, CudaError> {
+) -> Result<Spread, CudaError> {
     let mut samples = Vec::new();
     for _ in 0..WARM_UP + SAMPLES {
         let start = Instant::now();
@@ -122,7 +122,7 @@ fn time(
         peers.synchronize()?;
         samples.push(start.elapsed().as_secs_f64() * 1e6 / in_a_row as f64);
     }
-    Ok(Quartiles::of(samples.split_off(WARM_UP)))
+    Ok(Spread::of(samples.split_off(WARM_UP)))
 }
 
 fn slabs<T: CudaReal>(
@@ -132,7 +132,7 @@ fn slabs<T: CudaReal>(
     rows: &mut Vec<Row>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let (grid, pipeline) = (square(bins)?, Pipeline::ThreePass);
-    let mut add = |devices, what: &str, microseconds: Quartiles| {
+    let mut add = |devices, what: &str, microseconds: Spread| {
         println!("{bins:6} {} {devices} {what}: {:.1} us", T::PRECISION, microseconds.median);
         let (precision, what) = (T::PRECISION, what.to_owned());
         rows.push(Row { bins, precision, pipeline, what, devices, microseconds });
@@ -177,7 +177,7 @@ fn in_a_row(bins: usize) -> usize {
     ((1 << 26) / (bins * bins)).clamp(3, 100)
 }
 
-fn by_messages<T: CudaReal>(peers: &Peers, bins: usize, rho: &[T]) -> Result<Quartiles, CudaError> {
+fn by_messages<T: CudaReal>(peers: &Peers, bins: usize, rho: &[T]) -> Result<Spread, CudaError> {
     let grid = square(bins).expect("all sizes are grids");
     let mut solver = SlabSolver::<T>::new(peers, &grid)?;
     let slabs = solver.upload(rho)?;

@@ -9,7 +9,7 @@
 //! 4096². The three-pass solve moves 10 values per bin, five copies of one map; the
 //! last line of a size and precision says how many times that lower bound it takes.
 
-use placefield::cuda::internals::{Quartiles, Spectral, ThreePass, measure};
+use placefield::cuda::internals::{Spectral, Spread, ThreePass, measure};
 use placefield::cuda::{CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Gpu, Graph, RealFft};
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Rect};
@@ -45,7 +45,7 @@ struct Row {
     precision: &'static str,
     what: &'static str,
     launch: &'static str,
-    microseconds: Quartiles,
+    microseconds: Spread,
 }
 
 #[derive(Serialize)]
@@ -118,8 +118,8 @@ impl Bench<'_> {
         Some(row.microseconds.median)
     }
 
-    fn row(&mut self, what: &'static str, launch: &'static str, microseconds: Quartiles) {
-        let Quartiles { median, min, max, .. } = microseconds;
+    fn row(&mut self, what: &'static str, launch: &'static str, microseconds: Spread) {
+        let Spread { median, min, max, .. } = microseconds;
         let Bench { nx, ny, precision, .. } = *self;
         println!(
             "{precision} {nx:>5} x {ny:<5} {what:<36} {launch:<5} {median:>9.2}  ({min:.2} to \

@@ -8,7 +8,7 @@
 //! and is replayed 15 times; a number is the median over replays of the mean run,
 //! in microseconds.
 
-use placefield::cuda::internals::{Quartiles, measure};
+use placefield::cuda::internals::{Spread, measure};
 use placefield::cuda::transforms::Plan;
 use placefield::cuda::{CudaError, CudaReal, Gpu, Graph};
 use placefield::transform::{Method, Transform, TransformNd};
@@ -52,7 +52,7 @@ struct Row {
     precision: &'static str,
     transform: String,
     how: String,
-    microseconds: Quartiles,
+    microseconds: Spread,
 }
 
 #[derive(Serialize)]
@@ -160,7 +160,7 @@ fn time(
     gpu: &Gpu,
     values: usize,
     mut body: impl FnMut() -> Result<(), CudaError>,
-) -> Result<Quartiles, CudaError> {
+) -> Result<Spread, CudaError> {
     let runs = if values > 1 << 22 { 5 } else { 20 };
     body()?;
     gpu.synchronize()?;

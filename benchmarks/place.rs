@@ -20,7 +20,7 @@ use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cli::paper::{DESIGNS, Design};
 use placefield::cuda::CudaBackend;
-use placefield::cuda::internals::Quartiles;
+use placefield::cuda::internals::Spread;
 use placefield::cuda::{CudaReal, DeviceInfo, Gpu, Peers, probe};
 use placefield::engine::{EngineOptions, Pipeline};
 use placefield::flow::MANY_FILLERS;
@@ -232,7 +232,7 @@ fn place<T: CudaReal>(
     // Graphs are made in the first two.
     let steady = times.get(4..).unwrap_or(&times).to_vec();
     let mean = steady.iter().sum::<f64>() / steady.len().max(1) as f64;
-    let Quartiles { median, min, max, .. } = Quartiles::of(steady);
+    let Spread { median, min, max, .. } = Spread::of(steady);
     Ok(Row {
         design: design.clone(),
         devices: peers.map_or(1, Peers::count),

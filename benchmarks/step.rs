@@ -20,7 +20,7 @@
 use placefield::charge::{Charge, ChargeOptions};
 use placefield::cli::generate::{Spec, generate};
 use placefield::cli::paper::{DESIGNS, Design};
-use placefield::cuda::internals::Quartiles;
+use placefield::cuda::internals::Spread;
 use placefield::cuda::{self, CudaEngine, CudaError, CudaReal, DeviceInfo, Gpu, Graph, probe};
 use placefield::engine::{
     Engine, EngineError, EngineOptions, GradientOptions, Layout, Pipeline, StepTimes, Timed,
@@ -50,10 +50,10 @@ struct Row {
     pipeline: Pipeline,
     path: &'static str,
     arrangement: &'static str,
-    step_graph_ms: Quartiles,
-    step_plain_ms: Quartiles,
-    solve_graph_ms: Quartiles,
-    solve_plain_ms: Quartiles,
+    step_graph_ms: Spread,
+    step_plain_ms: Spread,
+    solve_graph_ms: Spread,
+    solve_plain_ms: Spread,
     strays: u64,
     ordering_ms: f64,
     steps_per_order: u32,
@@ -189,7 +189,7 @@ fn measure<T: CudaReal>(
         }
         for (pipeline, times) in Pipeline::ALL.into_iter().zip(&times) {
             let spread =
-                |value: fn(&StepTimes) -> f64| Quartiles::of(times.iter().map(value).collect());
+                |value: fn(&StepTimes) -> f64| Spread::of(times.iter().map(value).collect());
             let paper = DESIGNS.iter().find(|printed| printed.name == design);
             rows.push(Row {
                 design,

@@ -204,8 +204,8 @@ __device__ __forceinline__ void deposit_chunk(const Plan& plan, const Chunk& chu
     if (count) atomicAdd(counted, count);
 }
 
-/// The values the host reads after a step: for all bodies, and with PF_REGIONS then for those of each region. Same
-/// layout as `RawStatistics` in src/cuda.
+/// The values the host reads after a step, three numbers of 64 bits (`RawStatistics`): for all bodies, and with
+/// PF_REGIONS then for those of each region.
 struct Stats {
     u64 excess;      // sum over bins of max(0, fixed + movable - target): bin areas, fixed point
     double largest;  // largest fixed + movable, bin areas

@@ -214,7 +214,7 @@ fn check_address<E: DeviceValue>(gpu: &Gpu, address: u64, length: usize) -> Resu
     if !address.is_multiple_of(align_of::<E>() as u64) {
         return bad("an address that is not aligned to them");
     }
-    gpu.context().bind_to_thread()?;
+    gpu.bind()?;
     let (ordinal, first) = (gpu.info().ordinal, Known::of(address)?);
     if !first.is_on(ordinal) {
         return bad("no memory of this device");
@@ -256,7 +256,7 @@ pub(crate) unsafe fn wait_for_stream(
     producer: sys::CUstream,
     consumer: sys::CUstream,
 ) -> Result<(), CudaError> {
-    gpu.context().bind_to_thread()?;
+    gpu.bind()?;
     let event = gpu.context().new_event(None)?;
     let plain = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
     // SAFETY: the context is current and the caller's promise. An event may go while it is waited

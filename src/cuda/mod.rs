@@ -13,8 +13,8 @@
 //!
 //! # Streams, threads and memory
 //!
-//! Every piece of work goes to the one stream that a [`Gpu`] owns, so pieces run in the order in
-//! which they were asked for and nothing waits on the host. A `Gpu` may be shared by any number of
+//! All work of a [`Gpu`] runs in the order in which it was enqueued, and nothing waits on the host.
+//! It runs on the `Gpu`'s own stream, or on a caller's in [`interop::on_stream`]. A `Gpu` may be shared by any number of
 //! engines on any threads. Device memory is held in [`DeviceVec`]s, each of which belongs to one
 //! `Gpu`: work refuses memory of another one, even of the same device opened a second time. While
 //! one thread captures a [`Graph`], others that want to enqueue wait for the capture's end. Types
@@ -140,7 +140,7 @@ pub use solve::{FieldSolver, Fields, solver};
 #[doc(hidden)]
 pub mod internals {
     pub use super::bodies::{Density, DensityReport, Force, PositionLayout, RawStatistics};
-    pub use super::device::{KernelOrigin, KernelUse, Marks, Quartiles, compile, measure};
+    pub use super::device::{KernelOrigin, KernelUse, Marks, Spread, compile, measure};
     pub use super::place::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};
     pub use super::solve::{Spectral, ThreePass};
 

@@ -11,6 +11,7 @@ use crate::slabs::places;
 use placefield::charge::Charge;
 use placefield::cuda::Bodies;
 use placefield::cuda::internals::{Density, Force};
+use placefield::cuda::interop;
 use placefield::cuda::{CudaEngine, CudaReal, Gpu, Graph, Peers};
 use placefield::engine::{
     Engine, EngineError, EngineOptions, Evaluation, GradientOptions, Layout, MapKind, Pipeline,
@@ -18,7 +19,9 @@ use placefield::engine::{
 };
 use placefield::grid::Map;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread::spawn;
+use std::time::Duration;
 
 fn several<T: CudaReal>(devices: &[usize], charge: &Charge) -> CudaEngine<T> {
     let peers = Peers::open(devices).unwrap_or_else(|e| panic!("{e}"));
@@ -401,6 +404,71 @@ fn two_threads_step_on_the_same_ranks() {
 }
 
 /// Far more work on one rank than on the other, before they work together.
+/// What was written to a rank's own share is sent before bodies are ordered by it.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn an_order_asked_for_is_by_the_positions_written() {
+    let (gpu, charge) = (gpu(), mixed(128, 96, 5000, 0.9));
+    let mut one = CudaEngine::<f32>::on(&gpu, charge.clone(), &EngineOptions::default()).unwrap();
+    for devices in places(2) {
+        let mut ranks = several::<f32>(&devices, &charge);
+        // So far from where they were ordered that the next order is due.
+        for shift in [0.0, 150.0] {
+            let [x, y] = positions::<f32>(&charge, shift * charge.grid().bin_x(), 1);
+            ranks.evaluate(&x, &y).unwrap();
+        }
+        let orders = ranks.bodies().orders();
+        let at = positions::<f32>(&charge, 150.0 * charge.grid().bin_x(), 2);
+        for rank in 0..2 {
+            let gpu = ranks.peers().gpu(rank).clone();
+            let corners = gpu.upload(&pairs(&at[0], &at[1])).unwrap();
+            gpu.copy(&corners, ranks.positions_device_mut(rank)).unwrap();
+        }
+        ranks.order_if_due().unwrap();
+        assert!(ranks.bodies().orders() > orders, "an order was due");
+        ranks.enqueue_step().unwrap();
+        let now = ranks.read_evaluation().unwrap();
+        let want = one.evaluate(&at[0], &at[1]).unwrap();
+        let (seen, wanted) = (see(&mut ranks), see(&mut one));
+        let what = format!("on {devices:?}");
+        same(&gpu, &what, &charge, &at, (&seen, &wanted), (now, want));
+    }
+}
+
+/// Two threads have a device each for themselves; one waits for the other, which drops memory of
+/// the first one's device.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn memory_of_a_device_that_another_thread_has_is_freed_later() {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    // Two handles of one device are as separate as two devices.
+    let gpus = [Gpu::open(0).unwrap(), Gpu::open(0).unwrap()];
+    // SAFETY: nothing is enqueued to the streams but work of `on_stream`.
+    let streams = gpus.each_ref().map(|gpu| unsafe { interop::stream(gpu) });
+    let theirs = gpus[1].zeros::<f32>(1 << 20).unwrap();
+    let (begun, other_has_begun) = mpsc::channel();
+    let (dropped, is_dropped) = mpsc::channel();
+    let [first, second] = gpus.clone();
+    let [own, other] = streams;
+    let waiting = spawn(move || {
+        let wait = || {
+            begun.send(()).unwrap();
+            is_dropped.recv_timeout(PATIENCE)
+        };
+        // SAFETY: the stream lives.
+        unsafe { interop::on_stream(&second, other.cu_stream(), wait) }.unwrap()
+    });
+    other_has_begun.recv_timeout(PATIENCE).unwrap();
+    let body = || {
+        drop(theirs);
+        dropped.send(()).unwrap();
+    };
+    // SAFETY: the stream lives.
+    unsafe { interop::on_stream(&first, own.cu_stream(), body) }.unwrap();
+    waiting.join().unwrap().expect("no deadlock");
+    gpus[1].synchronize().unwrap();
+}
+
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn steps_wait_for_a_rank_far_behind() {

@@ -140,6 +140,10 @@ impl<T: CudaReal> Bodies<T> {
         if charge.regions() > MOST_BLOCKS as usize {
             return Err(CudaError::Regions(charge.regions()));
         }
+        let bins = charge.regions().saturating_mul(charge.grid().bins());
+        if i32::try_from(bins).is_err() {
+            return Err(CudaError::TooManyBins(bins));
+        }
         let [rank, ranks] = of_ranks.unwrap_or([0, 1]);
         let plan = layout.plan::<T>(&charge, units).of_rank(rank, ranks);
         let share = BodyDivision::new(charge.movable(), count).share(rank, ranks);
@@ -148,7 +152,7 @@ impl<T: CudaReal> Bodies<T> {
         let ids = &layout.first_ids;
         let slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
         let large = records::<T>(&layout.sizes, &ids[plan.bodies as usize..]);
-        let module = gpu.instance::<T>("order", &defines(&charge, own.is_some()))?;
+        let module = gpu.instance::<T>("order", &defines("order", &charge, own.is_some()))?;
         Ok(Bodies {
             id: NEXT.fetch_add(1, Relaxed),
             gpu: gpu.clone(),
@@ -224,7 +228,7 @@ impl<T: CudaReal> Bodies<T> {
     /// Returns a file of kernels, compiled for one region or for several, and for one rank or
     /// `several`.
     pub(super) fn kernels(&self, unit: &str, several: bool) -> Result<Arc<CudaModule>, CudaError> {
-        self.gpu.instance::<T>(unit, &defines(&self.charge, several))
+        self.gpu.instance::<T>(unit, &defines(unit, &self.charge, several))
     }
 
     /// Returns the regions' tables, as kernels take them.
@@ -290,6 +294,7 @@ impl<T: CudaReal> Bodies<T> {
         self.check_corners(corners)?;
         // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
+        self.order.begin(&self.gpu)?;
         let corners = (PositionLayout::Caller(Layout::Pairs), corners.into());
         // SAFETY: as in `make_order`, and the caller's promise.
         unsafe { self.order.count(self, corners, Some(ranks)) }
@@ -401,6 +406,7 @@ impl<T: CudaReal> Bodies<T> {
     ) -> Result<(), CudaError> {
         // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
+        self.order.begin(&self.gpu)?;
         // SAFETY: corners and outputs were checked by the callers, the rest
         // was made of these lengths by `new`.
         unsafe {

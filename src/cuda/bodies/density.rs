@@ -34,8 +34,8 @@ pub struct DensityReport {
     pub outside_halo: u64,
 }
 
-/// Statistics of one density evaluation, as the device holds them: `Stats` in
-/// `kernels/bodies/density.cu`. [`Density::report_of`] interprets them.
+/// Statistics of one density evaluation, as the device holds them (`Stats` in
+/// `kernels/bodies/density.cu`), with the area off the die. [`Density::report_of`] interprets them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawStatistics {
     /// Σ over bins of what exceeds the target, in fixed point.
@@ -97,8 +97,8 @@ pub struct Density<T: CudaReal> {
     targets: DeviceVec<T>,
     /// For each region its target density less the background, and the background.
     levels: DeviceVec<T>,
-    /// Sums of the movable cells, then of the fillers. These and the next four are zero between
-    /// steps.
+    /// Sums of the movable cells, then of the fillers. This and the next five arrays are zero
+    /// between steps.
     sums: DeviceVec<T::Word>,
     /// The parts of sums beyond 4 bytes.
     rest: DeviceVec<u64>,
@@ -108,6 +108,8 @@ pub struct Density<T: CudaReal> {
     differences: DeviceVec<u64>,
     flags: DeviceVec<u32>,
     outside_halo: DeviceVec<u32>,
+    /// Whether they are not, because the second half of a density is to follow, or failed.
+    has_sums: bool,
     /// The three values of [`RawStatistics`], of all bodies and with several regions then of each.
     stats: DeviceVec<u64>,
     received: Pinned<u64>,
@@ -183,6 +185,7 @@ impl<T: CudaReal> Density<T> {
             differences: gpu.zeros(2 * tiled)?,
             flags: gpu.zeros(bodies.tiles())?,
             outside_halo: gpu.zeros(1)?,
+            has_sums: false,
             stats: gpu.zeros(3 * with_total(charge.regions()))?,
             received: Pinned::zeros(&gpu, 3 * with_total(charge.regions()))?,
             off_die_sums: gpu.zeros(with_total(charge.regions()))?,
@@ -299,6 +302,14 @@ impl<T: CudaReal> Density<T> {
         bodies.check_own("a density", self.bodies)?;
         bodies.check_ordered()?;
         bodies.check_corners(corners)?;
+        if std::mem::replace(&mut self.has_sums, true) {
+            self.gpu.clear(&mut self.sums)?;
+            self.gpu.clear(&mut self.rest)?;
+            self.gpu.clear(&mut self.outside_weight)?;
+            self.gpu.clear(&mut self.differences)?;
+            self.gpu.clear(&mut self.flags)?;
+            self.gpu.clear(&mut self.outside_halo)?;
+        }
         // A warp for each large body. A class's patch has one 32-bit value
         // per bin in f32, two limbs in f64.
         let warps = BLOCK as usize / 32;
@@ -368,7 +379,9 @@ impl<T: CudaReal> Density<T> {
         // `deposit`, ρ as the sums have it; before it waits the kernel reads the fixed area and
         // levels alone, which are never written. `posted` is one value of memory that host and
         // device share and that the bodies keep until all work has run.
-        unsafe { self.finish.launch_as(&self.gpu, config, &arguments) }
+        unsafe { self.finish.launch_as(&self.gpu, config, &arguments) }?;
+        self.has_sums = false;
+        Ok(())
     }
 
     /// Returns the background subtracted from each region's map.

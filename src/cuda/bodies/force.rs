@@ -97,27 +97,8 @@ impl<T: CudaReal> Force<T> {
         forces: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let as_it_is = GradientOptions::default().layout(Layout::Pairs).weight(1.0);
-        self.run_gradient(bodies, None, field, &as_it_is, None, forces)
-    }
-
-    /// Like [`Force::run`], at lower-left corners in slot order where they are given, times the
-    /// weight of `options`, and times the number at `factor` on the device where there is one, in
-    /// an array laid out as `options` has it; written, or added to what is there.
-    ///
-    /// # Errors
-    /// Those of [`Force::run`], and when there is not one factor, or pairs do not begin where one
-    /// can be read at once.
-    pub fn run_gradient<'a>(
-        &mut self,
-        bodies: &Bodies<T>,
-        corners: Option<&DeviceVec<T>>,
-        field: (&DeviceVec<T>, &DeviceVec<T>),
-        options: &GradientOptions,
-        factor: Option<DeviceSlice<'_, T>>,
-        gradient: impl Into<DeviceSliceMut<'a, T>>,
-    ) -> Result<(), CudaError> {
-        let outputs = Outputs { gradient: Some(gradient.into()), energy: None };
-        self.run_outputs(bodies, corners, field, options, factor, outputs)
+        let outputs = Outputs { gradient: Some(forces.into()), energy: None };
+        self.run_outputs(bodies, None, field, &as_it_is, None, outputs)
     }
 
     /// Like [`Force::run`], and leaves the forces in slot order ([`Force::staged`]).
@@ -142,7 +123,10 @@ impl<T: CudaReal> Force<T> {
         Ok(BodyForces { values: &self.in_slots, slot_of: Some(bodies.slot_of()?.indices()) })
     }
 
-    /// Like [`Force::run_gradient`], with what of the gradient and the energy is wanted.
+    /// Like [`Force::run`], at lower-left corners in slot order where they are given, times the
+    /// weight of `options`, and times the number at `factor` on the device where there is one, in
+    /// an array laid out as `options` has it; written, or added to what is there. What of the
+    /// gradient and the energy is not among `outputs` is left out.
     pub(in crate::cuda) fn run_outputs(
         &mut self,
         bodies: &Bodies<T>,
@@ -170,7 +154,7 @@ impl<T: CudaReal> Force<T> {
         self.bring_back(bodies, (slot_of, &self.in_slots), options, factor, outputs)
     }
 
-    /// Like [`Force::run_gradient`], of forces that are there, a pair for each body, of which body
+    /// Like [`Force::run_outputs`], of forces that are there, a pair for each body, of which body
     /// k has number `from[k]`, with what of the gradient and the energy is wanted.
     pub(in crate::cuda) fn return_forces(
         &self,

@@ -36,6 +36,8 @@ pub(super) struct BodyOrder<T: CudaReal> {
     threads: u32,
     /// By region, tile and class: bodies, all zero between orders; first slots.
     pub(super) counts: DeviceVec<u32>,
+    /// Whether they are not, because the second half of an order is to follow, or failed.
+    has_begun: bool,
     cursors: DeviceVec<u32>,
     /// One more than there are tiles.
     listed: DeviceVec<Tile>,
@@ -120,6 +122,7 @@ impl<T: CudaReal> BodyOrder<T> {
             invert: Kernel::new(module)?.with(blocks_for(bodies)),
             threads: if few { FEW_THREADS } else { THREADS },
             counts: gpu.zeros(if own.is_some() { 4 } else { 2 } * tiles)?,
+            has_begun: false,
             cursors: gpu.zeros(2 * tiles)?,
             listed: gpu.zeros(tiles + 1)?,
             own: own.map(|own| gpu.upload(&[own, own])).transpose()?,
@@ -139,8 +142,17 @@ impl<T: CudaReal> BodyOrder<T> {
         (&self.slot_of).into()
     }
 
+    /// Sets the counts of tiles to zero if an order before failed after it had begun to count.
+    pub(super) fn begin(&mut self, gpu: &Gpu) -> Result<(), CudaError> {
+        if std::mem::replace(&mut self.has_begun, true) {
+            gpu.clear(&mut self.counts)?;
+        }
+        Ok(())
+    }
+
     /// An order has been enqueued, which has written the slot of every body or not.
     pub(super) fn made(&mut self, inverted: bool) {
+        self.has_begun = false;
         self.half ^= 1;
         self.inverted.store(inverted, Relaxed);
     }

@@ -264,8 +264,9 @@ fn fillers(sizes: &[Sizes], charge: &Charge) -> Option<Vec<Sizes>> {
     fillers.all(same).then(|| first.into_iter().map(|size| size.unwrap_or(NO_SIZE)).collect())
 }
 
-/// Returns the macros of kernels for the bodies of a charge, shared by several ranks or not.
-pub(super) fn defines(charge: &Charge, several: bool) -> Vec<(&'static str, String)> {
+/// Returns the macros of kernels for the bodies of a charge, shared by several ranks or not; those
+/// of the density know of thin macros.
+pub(super) fn defines(unit: &str, charge: &Charge, several: bool) -> Vec<(&'static str, String)> {
     let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
     let is_thin = |&i: &u32| {
         let (w, h) = (charge.width()[i as usize], charge.height()[i as usize]);
@@ -275,7 +276,7 @@ pub(super) fn defines(charge: &Charge, several: bool) -> Vec<(&'static str, Stri
     let wanted = [
         of("PF_REGIONS", charge.regions() > 1),
         of("PF_SEVERAL", several),
-        of("PF_THIN_MACROS", charge.macros().iter().any(is_thin)),
+        of("PF_THIN_MACROS", unit == "density" && charge.macros().iter().any(is_thin)),
     ];
     wanted.into_iter().flatten().collect()
 }

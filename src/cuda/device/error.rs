@@ -153,6 +153,9 @@ pub enum CudaError {
     /// More bodies than kernels count.
     #[error("{0} bodies: at most 2147483647 are possible")]
     TooManyBodies(usize),
+    /// More bins of all fence regions than kernels count.
+    #[error("{0} bins of all fence regions: at most 2147483647 are possible")]
+    TooManyBins(usize),
     /// More fence regions than kernels take.
     #[error(
         "a charge of {0} fence regions: a device takes at most {max}",

@@ -120,7 +120,9 @@ impl Gpu {
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream()?;
         let stream_order = StreamOrder::new(&context)?;
-        let mut info = found.devices.swap_remove(ordinal);
+        let is_it = |device: &DeviceInfo| device.ordinal == ordinal;
+        let at = found.devices.iter().position(is_it).expect("no obstacle");
+        let mut info = found.devices.swap_remove(at);
         let architecture = info.architecture();
         limit.apply(&mut info);
         Ok(Gpu(Arc::new(Shared {
@@ -175,6 +177,13 @@ impl Gpu {
     /// Refuses memory that belongs to another one.
     pub(in crate::cuda) fn check_own(&self, owner: &Gpu) -> Result<(), CudaError> {
         if self.is(owner) { Ok(()) } else { Err(CudaError::OtherGpu) }
+    }
+
+    /// Makes the context current on this thread. An error that cudarc recorded when something was
+    /// dropped stays recorded: [`Gpu::synchronize`] and [`Gpu::read`] report it.
+    pub(in crate::cuda) fn bind(&self) -> Result<(), CudaError> {
+        // SAFETY: the context lives as long as the `Gpu`.
+        Ok(unsafe { result::ctx::set_current(self.context().cu_ctx()) }?)
     }
 
     /// Returns an event that can be timed.
@@ -286,7 +295,7 @@ impl Gpu {
                 Err(error) => drop(failed.get_or_insert(error)),
             }
         }
-        self.context().bind_to_thread()?;
+        self.bind()?;
         let module =
             |place: &Arc<ModuleSlot>| place.loaded.get().map(|loaded| loaded.module.clone());
         match failed {

@@ -33,7 +33,9 @@ impl Graph {
     /// # Safety
     /// The graph keeps the addresses of every buffer, plan and mark `body` uses: they
     /// must live, where they are, for as long as the graph is launched, and no
-    /// launch may overlap with another use of them except on the same stream.
+    /// launch may overlap with another use of them except on the same stream. `body` enqueues no
+    /// work of several devices ([`Peers`](crate::cuda::Peers)): another thread that enqueues such
+    /// work may wait for this one, and this one for it.
     pub unsafe fn capture<E: From<CudaError>>(
         gpu: &Gpu,
         body: impl FnOnce() -> Result<(), E>,
@@ -150,7 +152,11 @@ impl<'a> Capture<'a> {
     /// Ends it and makes a graph of what it holds.
     fn end(&mut self) -> Result<Option<CudaGraph>, CudaError> {
         self.open = false;
-        Ok(self.gpu.stream().end_capture(CUgraphInstantiate_flags(0))?)
+        // cudarc ends no capture before an error that it recorded earlier is taken.
+        let recorded = self.gpu.context().check_err();
+        let graph = self.gpu.stream().end_capture(CUgraphInstantiate_flags(0));
+        recorded?;
+        Ok(graph?)
     }
 }
 

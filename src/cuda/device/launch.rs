@@ -1,7 +1,7 @@
 //! Kernels and their launches, and what kernels that sum over a grid share.
 
 use super::arguments::{ArgumentList, Arguments};
-use super::constants;
+use super::constants::{self, PIECE_PINS};
 use super::error::CudaError;
 use super::gpu::Gpu;
 use super::probe::driver_version;
@@ -199,9 +199,9 @@ fn parameters(code: &CudaFunction) -> Option<Vec<usize>> {
     Some((0..).map_while(size).collect())
 }
 
-/// Most pins of a netlist: kernels count them in 32 bits, a block's stride beyond the
-/// last one included.
-pub(in crate::cuda) const MOST_PINS: usize = (u32::MAX - BLOCK) as usize;
+/// Most pins of a netlist: kernels count them in 32 bits, a block's stride and a piece's pins
+/// beyond the last one included.
+pub(in crate::cuda) const MOST_PINS: usize = u32::MAX as usize - BLOCK as usize - PIECE_PINS;
 
 /// Most blocks along the second and third axis of a grid.
 pub(in crate::cuda) const MOST_BLOCKS: u32 = 65535;

@@ -1,11 +1,11 @@
 //! Memory on a device, and page-locked memory of the host.
 //!
-//! A [`DeviceVec`] belongs to the [`Gpu`] it was made on: work is enqueued on that `Gpu`'s stream
-//! alone, so everything that uses the vector runs in the order in which it was asked for, and the
-//! memory is freed after the last use. Work of another `Gpu` refuses it ([`CudaError::OtherGpu`]).
+//! A [`DeviceVec`] belongs to the [`Gpu`] it was made on, whose work runs in the order in which it
+//! was enqueued, so the memory is freed after the last use. Work of another `Gpu` refuses it
+//! ([`CudaError::OtherGpu`]).
 //!
-//! Copies between host and device wait until they are done, except those of
-//! [`Gpu::write_later`], which the crate keeps to itself as it does [`Pinned`] memory.
+//! Public copies between host and device wait until they are done. [`Gpu::write_later`],
+//! [`Gpu::read_later`] and [`Pinned`] memory do not; the crate keeps them to itself.
 
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
@@ -209,6 +209,9 @@ impl Gpu {
     ) -> Result<(), CudaError> {
         let stream = self.enter_with(&*values)?;
         let bytes = values.len() * size_of::<E>();
+        if bytes == 0 {
+            return Ok(());
+        }
         // SAFETY: the memory has so many bytes, which `values` borrows exclusively; zero bits are a
         // value of `E`.
         Ok(unsafe { result::memset_d8_async(*values.address(), 0, bytes, stream.raw()) }?)

@@ -23,8 +23,11 @@ pub struct Capabilities {
     pub nvrtc: Option<(i32, i32)>,
     /// The program holds machine code for its kernels and needs no NVRTC.
     pub precompiled: bool,
-    /// Every GPU the driver finds.
+    /// Every GPU that the driver describes.
     pub devices: Vec<DeviceInfo>,
+    /// The driver's answer where it does not start or does not describe a GPU.
+    #[serde(skip)]
+    pub refused: Option<DriverError>,
 }
 
 impl Capabilities {
@@ -37,11 +40,12 @@ impl Capabilities {
         if let Some(driver) = self.driver_version.filter(|&version| version < OLDEST_DRIVER) {
             return Some(CudaError::OldDriver { driver, needed: OLDEST_DRIVER });
         }
-        if self.devices.is_empty() {
-            return Some(CudaError::NoDevice);
-        }
-        let Some(device) = self.devices.get(ordinal) else {
-            return Some(CudaError::NoSuchDevice { ordinal, count: self.devices.len() });
+        let Some(device) = self.devices.iter().find(|device| device.ordinal == ordinal) else {
+            let missing = match self.devices.len() {
+                0 => CudaError::NoDevice,
+                count => CudaError::NoSuchDevice { ordinal, count },
+            };
+            return Some(self.refused.map_or(missing, CudaError::from));
         };
         if device.architecture() < OLDEST {
             let (major, minor) = device.compute_capability;
@@ -78,12 +82,14 @@ pub(super) fn probe_devices() -> Capabilities {
     // SAFETY: only opens the library and closes it again.
     let driver = unsafe { sys::is_culib_present() };
     let precompiled = compile::precompiled();
+    let (devices, refused) = if driver { devices() } else { (Vec::new(), None) };
     Capabilities {
         driver,
         driver_version: driver.then(driver_version).flatten(),
         nvrtc: if precompiled { None } else { compile::nvrtc_version() },
         precompiled,
-        devices: if driver { devices().unwrap_or_default() } else { Vec::new() },
+        devices,
+        refused,
         ..Capabilities::default()
     }
 }
@@ -125,9 +131,16 @@ fn cufft_version() -> Option<(i32, i32)> {
     Some((version / 1000, version % 1000 / 100))
 }
 
-fn devices() -> Result<Vec<DeviceInfo>, DriverError> {
-    result::init()?;
-    (0..result::device::get_count()?).map(describe).collect()
+/// Returns the devices that the driver describes, and its first refusal.
+fn devices() -> (Vec<DeviceInfo>, Option<DriverError>) {
+    let described = match result::init().and_then(|()| result::device::get_count()) {
+        // The driver starts without a GPU, too.
+        Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => Vec::new(),
+        Err(error) => vec![Err(error)],
+        Ok(count) => (0..count).map(describe).collect(),
+    };
+    let refused = described.iter().find_map(|device| device.as_ref().err().copied());
+    (described.into_iter().flatten().collect(), refused)
 }
 
 fn describe(ordinal: i32) -> Result<DeviceInfo, DriverError> {
@@ -177,6 +190,7 @@ mod tests {
             nvrtc: Some((13, 0)),
             precompiled: false,
             devices: vec![card(7, 5)],
+            refused: None,
         };
         assert!(all.obstacle(0).is_none());
         let missing = |change: &dyn Fn(&mut Capabilities), ordinal| {
@@ -194,6 +208,13 @@ mod tests {
         );
         let old = missing(&|c| c.devices[0] = card(7, 0), 0);
         assert_eq!(old.to_string(), "card has compute capability 7.0: 7.5 or newer is needed");
+        // One that the driver does not describe keeps its number from no other.
+        let mut one_refused = all.clone();
+        let broken = DriverError(sys::CUresult::CUDA_ERROR_SYSTEM_NOT_READY);
+        (one_refused.devices[0].ordinal, one_refused.refused) = (1, Some(broken));
+        assert!(one_refused.obstacle(1).is_none());
+        let refused = one_refused.obstacle(0).unwrap();
+        assert_eq!(refused.to_string(), CudaError::from(broken).to_string());
         let beyond = missing(&|_| {}, 3).to_string();
         assert_eq!(beyond, "CUDA device 3 does not exist: this machine has 1, counted from 0");
     }

@@ -184,12 +184,12 @@ impl Gpu {
     /// Returns the stream, to enqueue to or to wait for.
     pub(in crate::cuda) fn stream_guard(&self) -> Result<StreamGuard<'_>, CudaError> {
         if let Some(Current { stream, capturing, .. }) = self.current() {
-            self.context().bind_to_thread()?;
+            self.bind()?;
             return Ok(StreamGuard { stream, capturing, _no_capture: None });
         }
         let stream_order = &self.0.stream_order;
         let no_capture = NoCapture::new(&stream_order.capture_lock);
-        self.context().bind_to_thread()?;
+        self.bind()?;
         let stream = self.stream().cu_stream();
         if stream_order.other.load(SeqCst) {
             // Threads that come here at once all wait, before any of them enqueues more.
@@ -307,7 +307,7 @@ impl Gpu {
             Some(current) if current.of == of && !current.capturing => None,
             Some(_) => return Err(CudaError::Capturing),
         };
-        self.context().bind_to_thread()?;
+        self.bind()?;
         CURRENT.set(Some(Current { of, stream, capturing, for_caller: false }));
         Ok(CaptureGuard { gpu: self, before, lock })
     }
@@ -351,16 +351,32 @@ impl Gpu {
 
     /// Gives back what is not used any more, once everything enqueued before has run. In a capture
     /// by this thread that is after the capture: freed at once it would become a part of the graph,
-    /// and what waits would break it.
+    /// and what waits would break it. A thread that has another device for itself does not wait for
+    /// this one, whose thread might wait for the other: what cannot be freed at once is freed later.
     ///
     /// # Safety
     /// It was made on this device and is not used again by what is enqueued later.
     pub(in crate::cuda) unsafe fn free(&self, resource: Resource) {
-        if self.is_capturing() {
-            let all = &self.0.stream_order.to_free;
-            return all.lock().unwrap_or_else(PoisonError::into_inner).push(resource);
+        let stream_order = &self.0.stream_order;
+        let to_free = || stream_order.to_free.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_another = CURRENT.get().is_some() && self.current().is_none();
+        let held = has_another.then(|| stream_order.capture_lock.try_read_recursive());
+        if self.is_capturing() || matches!(held, Some(None)) {
+            return to_free().push(resource);
         }
         let Ok(stream) = self.stream_guard() else { return };
+        let left = std::mem::take(&mut *to_free());
+        for resource in left.into_iter().chain([resource]) {
+            // SAFETY: the promise of the caller that dropped it.
+            unsafe { self.free_on(&stream, resource) };
+        }
+    }
+
+    /// Gives it back once the stream has passed this.
+    ///
+    /// # Safety
+    /// As [`Gpu::free`].
+    unsafe fn free_on(&self, stream: &StreamGuard<'_>, resource: Resource) {
         // SAFETY: the caller's promise; the context is current, and the stream is waited for where
         // the driver does not do it.
         let freed = unsafe {

@@ -119,7 +119,7 @@ impl Marks {
 
 /// Median and extremes of repeated measurements, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Quartiles {
+pub struct Spread {
     /// The middle value.
     pub median: f64,
     /// The fastest.
@@ -130,13 +130,13 @@ pub struct Quartiles {
     pub samples: usize,
 }
 
-impl Quartiles {
-    /// Returns the quartiles of at least one number; none makes a spread of zeros.
-    pub fn of(mut values: Vec<f64>) -> Quartiles {
+impl Spread {
+    /// Returns the spread of the values; zeros if there are none.
+    pub fn of(mut values: Vec<f64>) -> Spread {
         values.sort_by(f64::total_cmp);
         let at = |k: usize| values.get(k).copied().unwrap_or(0.0);
         let n = values.len();
-        Quartiles {
+        Spread {
             median: (at(n / 2) + at(n.saturating_sub(1) / 2)) / 2.0,
             min: at(0),
             max: at(n.saturating_sub(1)),
@@ -155,7 +155,7 @@ pub fn measure(
     samples: usize,
     per_sample: usize,
     mut body: impl FnMut() -> Result<(), CudaError>,
-) -> Result<Quartiles, CudaError> {
+) -> Result<Spread, CudaError> {
     let mut watch = Stopwatch::new(gpu)?;
     let per_sample = per_sample.max(1);
     for _ in 0..3 {
@@ -172,7 +172,7 @@ pub fn measure(
         times.push(watch.elapsed_ms()? * 1e3 / per_sample as f64);
     }
     gpu.synchronize()?;
-    Ok(Quartiles::of(times))
+    Ok(Spread::of(times))
 }
 
 #[cfg(test)]
@@ -181,9 +181,9 @@ mod tests {
 
     #[test]
     fn a_spread_is_median_and_extremes() {
-        let s = Quartiles::of(vec![5.0, 1.0, 3.0]);
+        let s = Spread::of(vec![5.0, 1.0, 3.0]);
         assert_eq!((s.median, s.min, s.max, s.samples), (3.0, 1.0, 5.0, 3));
-        assert_eq!(Quartiles::of(vec![4.0, 1.0, 2.0, 9.0]).median, 3.0);
-        assert_eq!(Quartiles::of(Vec::new()).median, 0.0);
+        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 9.0]).median, 3.0);
+        assert_eq!(Spread::of(Vec::new()).median, 0.0);
     }
 }

@@ -93,7 +93,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.forget();
         self.begin_step_in(layout, positions)?;
         self.stages.density_in(layout, positions)?;
-        let solve = self.stages.solve(self.choice.pipeline, self.gpu().is_capturing());
+        let solve = self.stages.solve(self.choice.pipeline, self.gpu().is_capturing()).concat();
         self.stages.enqueue_with_barrier(&solve)?;
         self.aged();
         self.solved(self.choice.pipeline)?;
@@ -133,8 +133,9 @@ impl<T: CudaReal> CudaEngine<T> {
     /// in `T` and of all regions, is written to `energy`, one value. Returns at once.
     ///
     /// From the second time on that the same addresses are given with the same options, all of it
-    /// is one launch, of a graph that is kept for them; the second time makes it. The caller's
-    /// captures take its kernels.
+    /// is one launch, of a graph that is kept for them; the second time makes it. The graph of a
+    /// ninth combination replaces that of the combination not used for longest, and waits for the
+    /// device. The caller's captures take its kernels.
     ///
     /// # Errors
     /// Those of both, and when `energy` is not one value.
@@ -168,7 +169,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let (mut energy, mut gradient) = (energy, gradient);
         let mut evaluate = |stages: &mut Stages<T>| {
             let gradient = gradient.as_mut().map(DeviceSliceMut::reborrow);
-            let solve = stages.solve(pipeline, capturing);
+            let solve = stages.solve(pipeline, capturing).concat();
             stages.evaluate_in(&solve, options, positions, energy.reborrow(), gradient)
         };
         match plain {

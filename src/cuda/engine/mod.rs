@@ -207,7 +207,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let charge = charge.into();
         check_range::<T>(&charge)?;
         peers.check_reach()?;
-        let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
+        let gpus = peers.gpus();
         let (grid, regions) = (charge.grid(), charge.regions());
         let EngineOptions { pipeline, deterministic, .. } = *options;
         let launching = peers.launch_lock();
@@ -289,9 +289,15 @@ impl<T: CudaReal> CudaEngine<T> {
     /// # Errors
     /// When a launch fails.
     pub fn order_if_due(&mut self) -> Result<(), CudaError> {
-        if self.gpu().is_capturing() {
-            return Ok(()); // every run of the graph would order
+        match self.sharing {
+            _ if self.gpu().is_capturing() => Ok(()), // every run of the graph would order
+            Sharing::Sent => self.order_where_due(),
+            Sharing::Written { .. } => self.prepare(),
         }
+    }
+
+    /// Orders bodies whose positions every rank has.
+    fn order_where_due(&mut self) -> Result<(), CudaError> {
         let stages = &mut self.stages;
         // It costs each rank what it costs one device, of as many bodies.
         let each = stages.bodies().len().div_ceil(stages.ranks.len());
@@ -314,16 +320,16 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok(())
     }
 
-    /// Brings positions to the ranks that need them, and orders the bodies where that is due. A
-    /// barrier of several ranks follows: one that was given more to do before does not keep others
-    /// waiting in a graph.
+    /// Sends positions to the ranks that need them and orders the bodies if that is due. Several
+    /// ranks then meet by events, so that a rank that is behind does not make the others wait inside
+    /// a graph.
     fn prepare(&mut self) -> Result<(), CudaError> {
         if self.sharing != Sharing::Sent {
             self.stages.enqueue(&[Command::SendPositions])?;
         }
         self.stages.enqueue(&[Command::Barrier])?;
         self.sharing = Sharing::Sent;
-        self.order_if_due()
+        if self.gpu().is_capturing() { Ok(()) } else { self.order_where_due() }
     }
 
     /// Results of the positions before are stale; the current ones are the engine's own.
@@ -571,7 +577,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.done.require("the field", Done::Density)?;
         self.done = Done::Density;
         self.stages.plan(pipeline)?;
-        let [forward, inverse] = self.stages.halves(pipeline);
+        let [forward, inverse] = self.stages.solve(pipeline, false);
         self.timed_commands(0, &forward)?;
         self.timed_commands(1, &inverse)?;
         let energy = self.stages.read_energy()?;
@@ -666,7 +672,7 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
             Ok::<_, CudaError>(time.median / 1e3)
         };
         let step = self.stages.step(pipeline, false);
-        let solve = self.stages.solve(pipeline, true);
+        let solve = self.stages.solve(pipeline, true).concat();
         let step_plain = median(&mut || self.stages.enqueue(&step))?;
         let solve_plain = median(&mut || self.stages.enqueue(&solve))?;
         let mut replay = |captured: &mut Captured<_>, commands: &[Command]| {

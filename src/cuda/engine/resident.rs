@@ -114,7 +114,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// others between them, writes positions in the caller's order and takes forces from
     /// [`CudaEngine::forces`]; a barrier has to follow.
     pub(in crate::cuda) fn commands(&self) -> [Vec<Command>; 3] {
-        let solve = self.stages.solve(self.choice.pipeline, false);
+        let solve = self.stages.solve(self.choice.pipeline, false).concat();
         let force = vec![Command::Barrier, Command::PlacerForce];
         [Stages::<T>::density(false).to_vec(), solve, force]
     }

@@ -91,9 +91,10 @@ impl CufftPlan {
 
     /// Sets the stream of the next run to the current one.
     fn on(&self, stream: &StreamGuard<'_>) -> Result<cufftHandle, CudaError> {
-        if self.stream.swap(stream.raw(), Relaxed) != stream.raw() {
+        if self.stream.load(Relaxed) != stream.raw() {
             // SAFETY: the handle is live, and the stream is of its context, which is current.
             unsafe { result::set_stream(self.handle, stream.raw().cast()) }.map_err(failure)?;
+            self.stream.store(stream.raw(), Relaxed);
         }
         Ok(self.handle)
     }

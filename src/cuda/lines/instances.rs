@@ -40,6 +40,7 @@ pub(crate) fn others(unit: &str) -> Vec<Defines> {
             (1..=3).flat_map(|axes| inputs.iter().map(of(axes)).collect::<Vec<_>>()).collect()
         }
         "spectral" => vec![spectral(1, "real"), spectral(2, "real")],
+        "density" => vec![Vec::new(), vec![("PF_THIN_MACROS", "1".to_owned())]],
         _ => vec![Vec::new()],
     }
 }

@@ -92,7 +92,7 @@ pub(super) struct Places {
     pub(super) partial: u64,
 }
 
-/// RowBlock of bytes from one place on the device to another.
+/// Lines of bytes, copied from one place on the device to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RowBlock {
     from: u64,

@@ -71,8 +71,8 @@ enum Link {
 }
 
 impl Peers {
-    /// Devices of one host that solve a large map in less time than one by messages: reckoned from
-    /// two H200s, which take longer (benchmarks/experiments.md).
+    /// Fewest devices that solve a large map by NCCL in less time than one device: estimated from
+    /// two H200s, which take longer than one (benchmarks/experiments.md).
     pub const FEWEST_BY_NCCL: usize = 4;
 
     /// Opens a rank on each of `devices`, by ordinal; one may be named more than once.
@@ -175,6 +175,11 @@ impl Peers {
         &self.0.gpus[rank - self.0.first]
     }
 
+    /// Returns the devices of all ranks, which are of this process.
+    pub(in crate::cuda) fn gpus(&self) -> Vec<&Gpu> {
+        (0..self.count()).map(|rank| self.gpu(rank)).collect()
+    }
+
     /// Returns how ranks are linked, in words.
     pub fn link(&self) -> String {
         match &self.0.link {
@@ -251,6 +256,10 @@ impl Peers {
         let Link::Memory(signals) = &self.0.link else { return Err(self.no_reach()) };
         if self.count() == 1 {
             return Ok(());
+        }
+        // Who captures has a device alone, which a thread that holds the lock may wait for.
+        if self.0.gpus.iter().any(Gpu::is_capturing) {
+            return Err(CudaError::Capturing);
         }
         let _launching = self.launch_lock();
         signals.wait_for_all(&self.0.gpus)

@@ -27,7 +27,7 @@ impl<T: CudaReal> SharedMap<T> {
         length: usize,
         first: &[usize],
     ) -> Result<Self, CudaError> {
-        let gpus: Vec<&Gpu> = (0..peers.count()).map(|rank| peers.gpu(rank)).collect();
+        let gpus = peers.gpus();
         let peers = peers.clone();
         if let [gpu] = gpus[..] {
             let views = vec![ManuallyDrop::new(gpu.zeros(length)?)];

@@ -119,7 +119,7 @@ impl<T: CudaReal> CudaBackend<T> {
         engine.require_callers_order("a placement")?;
         let peers = engine.peers().clone();
         let _launching = peers.launch_lock();
-        let parts = BackendParts::new(&gpus(&peers), engine.charge(), netlist)?;
+        let parts = BackendParts::new(&peers.gpus(), engine.charge(), netlist)?;
         CudaBackend::of(engine, parts, netlist)
     }
 
@@ -151,7 +151,7 @@ impl<T: CudaReal> CudaBackend<T> {
         netlist: &Netlist,
     ) -> Result<Self, EngineError> {
         peers.check_reach()?;
-        let gpus = gpus(peers);
+        let gpus = peers.gpus();
         let _launching = peers.launch_lock();
         let (parts, engine) = Gpu::in_parallel(
             || BackendParts::new(&gpus, &charge, netlist),
@@ -326,10 +326,6 @@ impl<T: CudaReal> CudaBackend<T> {
         let gradient = (whole - step - passed).max(0.0);
         Ok(StageSplit { wirelength, density, solve, force, step, gradient, other: 0.0 })
     }
-}
-
-fn gpus(peers: &Peers) -> Vec<&Gpu> {
-    (0..peers.count()).map(|rank| peers.gpu(rank)).collect()
 }
 
 impl<T: CudaReal> Drop for CudaBackend<T> {

@@ -142,15 +142,6 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
         self.inverse(fields)
     }
 
-    /// Enqueues the solve, φ left out as by [`FieldSolver::inverse_field`].
-    ///
-    /// # Errors
-    /// When a map has the wrong length or the launch fails.
-    fn solve_field(&mut self, rho: &DeviceVec<T>, fields: &mut Fields<T>) -> Result<(), CudaError> {
-        self.forward(rho)?;
-        self.inverse_field(fields)
-    }
-
     /// Enqueues one transform of one map, both `[nx][ny]`; by default an error.
     ///
     /// # Errors

@@ -57,25 +57,18 @@ pub(in crate::cuda) enum Command {
     /// Its second half, or the whole on one rank; not in graphs.
     Order,
     /// A rank's bodies to its own sums; at exact sizes or smoothed.
-    Deposit {
-        exact: bool,
-    },
+    Deposit { exact: bool },
     /// Its sums of others' bins to them.
     SendSums,
     /// ρ of its own bins, and their part of overflow and maximum.
-    Finish {
-        exact: bool,
-    },
+    Finish { exact: bool },
     /// A pass of the solve by slabs.
     Pass(usize),
-    /// The solve with φ or without it, as far as the pipeline can leave it out, its forward
-    /// transform, and what comes after that without φ; by the first rank.
-    Solve {
-        pipeline: Pipeline,
-        potential: bool,
-    },
+    /// The forward transform of ρ, by the first rank.
     Forward(Pipeline),
-    Inverse(Pipeline),
+    /// The rest of the solve, with φ or without it as far as the pipeline can leave it out; by the
+    /// first rank.
+    Inverse { pipeline: Pipeline, potential: bool },
     /// φ, where the solve before has left it out.
     Potential(Pipeline),
     /// The force on a rank's bodies, to those that have them in their share.
@@ -185,7 +178,7 @@ impl<T: CudaReal> Stages<T> {
             row => row * grid.ny() / BINS_PER_BLOCK * BINS_PER_BLOCK,
         };
         let first: Vec<usize> = first_rows(grid.nx(), count).iter().map(begin).collect();
-        let gpus: Vec<&Gpu> = (0..count).map(|rank| peers.gpu(rank)).collect();
+        let gpus = peers.gpus();
         let made = Bodies::on_each(&gpus, charge, |rank, bodies, worker| {
             let gpu = gpus[rank];
             let density = Density::centered(&bodies)?;
@@ -278,23 +271,15 @@ impl<T: CudaReal> Stages<T> {
         [Deposit { exact }, Barrier, SendSums, Barrier, Finish { exact }]
     }
 
-    /// Returns the commands for Ex, Ey, the energy and, where it is wanted, φ.
-    pub(super) fn solve(&self, pipeline: Pipeline, potential: bool) -> Vec<Command> {
-        match self.slabs(pipeline) {
-            Some(slabs) => self.passes(slabs),
-            None => vec![Command::Barrier, Command::Solve { pipeline, potential }],
-        }
-    }
-
-    /// Returns the commands of a solve up to where the spectrum of ρ is there, and from there on;
-    /// by slabs all of it is in the second part.
-    pub(super) fn halves(&self, pipeline: Pipeline) -> [Vec<Command>; 2] {
+    /// Returns the commands for Ex, Ey, the energy and, where it is wanted, φ: up to where the
+    /// spectrum of ρ is there, and from there on. By slabs all of them are in the second part.
+    pub(super) fn solve(&self, pipeline: Pipeline, potential: bool) -> [Vec<Command>; 2] {
         match self.slabs(pipeline) {
             Some(slabs) => [Vec::new(), self.passes(slabs)],
-            None => {
-                let forward = vec![Command::Barrier, Command::Forward(pipeline)];
-                [forward, vec![Command::Inverse(pipeline)]]
-            }
+            None => [
+                vec![Command::Barrier, Command::Forward(pipeline)],
+                vec![Command::Inverse { pipeline, potential }],
+            ],
         }
     }
 
@@ -313,7 +298,7 @@ impl<T: CudaReal> Stages<T> {
 
     /// Returns the commands for density, solve and force.
     pub(super) fn step(&self, pipeline: Pipeline, potential: bool) -> Vec<Command> {
-        let solve = self.solve(pipeline, potential);
+        let solve = self.solve(pipeline, potential).concat();
         [&Self::density(false)[..], &solve, &FORCE, &[Command::Barrier]].concat()
     }
 
@@ -435,10 +420,13 @@ impl<T: CudaReal> Stages<T> {
             (Command::Forward(pipeline), _) if rank == 0 => {
                 alone(solvers, pipeline).forward(centered.of(0))
             }
-            (Command::Inverse(pipeline), _) if rank == 0 => {
+            (Command::Inverse { pipeline, potential }, _) if rank == 0 => {
                 let solver = alone(solvers, pipeline);
                 let maps = fields.each_mut().map(|map| map.of_mut(0));
-                lend(maps, energy, |fields| solver.inverse_field(fields))
+                lend(maps, energy, |fields| match potential {
+                    true => solver.inverse(fields),
+                    false => solver.inverse_field(fields),
+                })
             }
             (Command::Potential(pipeline), _) if rank == 0 => match &mut solvers[pipeline as usize]
             {
@@ -448,14 +436,6 @@ impl<T: CudaReal> Stages<T> {
                 }
                 _ => Ok(()), // slabs leave nothing out
             },
-            (Command::Solve { pipeline, potential }, _) if rank == 0 => {
-                let solver = alone(solvers, pipeline);
-                let maps = fields.each_mut().map(|map| map.of_mut(0));
-                lend(maps, energy, |fields| match potential {
-                    true => solver.solve(centered.of(0), fields),
-                    false => solver.solve_field(centered.of(0), fields),
-                })
-            }
             (Command::PlacerForce, None) => {
                 force.run_staged(bodies, (fields[1].of(rank), fields[2].of(rank)))
             }

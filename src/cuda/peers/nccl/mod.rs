@@ -264,8 +264,9 @@ impl Messages {
             Ok(())
         });
         let enqueued = enqueued.and_then(|()| self.shared.settle(&state, EXCHANGE, limit));
-        enqueued.map_err(|error| self.shared.end(&mut state, error))?;
-        let over = self.shared.marks(&streams)?;
+        // An exchange that is not marked would not be watched.
+        let over = enqueued.and_then(|()| self.shared.marks(&streams));
+        let over = over.map_err(|error| self.shared.end(&mut state, error))?;
         for (queue, (reached, over)) in
             state.under_way.iter_mut().zip(reached.into_iter().zip(over))
         {
@@ -312,7 +313,7 @@ impl Shared {
     /// Returns a mark on every stream.
     fn marks(&self, streams: &[StreamGuard<'_>]) -> Result<Vec<CudaEvent>, CudaError> {
         let mark = |(gpu, stream): (&Gpu, &StreamGuard<'_>)| {
-            gpu.context().bind_to_thread()?;
+            gpu.bind()?;
             let event = gpu.context().new_event(None)?;
             stream.record(&event)?;
             Ok(event)
@@ -373,7 +374,7 @@ impl Shared {
             unsafe { self.nccl.is_ready(EXCHANGE, comm) }?;
         }
         for (gpu, queue) in self.gpus.iter().zip(&mut state.under_way) {
-            gpu.context().bind_to_thread()?;
+            gpu.bind()?;
             while let Some(first) = queue.front_mut() {
                 if passed(&first.over)? {
                     queue.pop_front();

@@ -49,8 +49,7 @@ pub(super) struct RankState<T: CudaReal> {
     partial: DeviceVec<f64>,
     /// Where the first and the second pass store.
     slabs: [Slabs; 2],
-    /// Where there is a fourth pass: Q for others, with sources, targets and bytes of its
-    /// transfers.
+    /// For large maps: Q of other ranks' rows, and the copies that send it during the third pass.
     later: Option<Later<T>>,
     /// For ranks that send messages, with P and Q that go to others.
     exchange: Option<(Exchange, [DeviceVec<T::Complex>; 2])>,
