@@ -246,7 +246,9 @@ fn solves<T: CudaReal>(
     let (solve, field) = ("solve three-pass", "solve three-pass, without potential");
     bench.replay(solve, || three_pass.solve(rho, &mut fields))?;
     bench.plain(solve, || three_pass.solve(rho, &mut fields))?;
-    bench.replay(field, || three_pass.forward(rho).and_then(|()| three_pass.inverse_field(&mut fields)))?;
+    bench.replay(field, || {
+        three_pass.forward(rho).and_then(|()| three_pass.inverse_field(&mut fields))
+    })?;
     bench.replay("solve three-pass: forward", || three_pass.forward(rho))?;
     bench.replay("solve three-pass: inverse", || three_pass.inverse(&mut fields))?;
     let over = |what| Some(bench.median(solve)? / bench.median(what)?);
