@@ -9,7 +9,7 @@ mod harness;
 
 use harness::Sample;
 use placefield::Real;
-use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d};
+use placefield::cpu::transforms::Plan;
 use placefield::paper::{Algorithm1d, Dct1d, Dct2d, PostProcessing, Reorder};
 use placefield::transform::{Method, Transform, Transform1d, TransformNd};
 use serde::Serialize;
@@ -66,7 +66,7 @@ fn lines(n: usize) -> Row {
         (algorithm.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)
     };
     let mut sides: Vec<_> = Algorithm1d::ALL.map(dct).into();
-    let (mut idct, mut out) = (Plan1d::<f64>::new(Transform1d::Idct, n).unwrap(), vec![0.0; n]);
+    let (mut idct, mut out) = (Plan::<f64>::new(Transform1d::Idct, &[n]).unwrap(), vec![0.0; n]);
     let x = &x;
     let call = move || idct.run(x, &mut out).unwrap();
     sides.push(("IDCT".to_owned(), Box::new(call)));
@@ -76,7 +76,7 @@ fn lines(n: usize) -> Row {
 fn maps<T: Real>(kind: Transform, nx: usize, ny: usize) -> Row {
     let x = values::<T>(nx * ny);
     let side = |method: Method| {
-        let mut plan = Plan2d::<T>::batched(kind, nx, ny, method, 1).unwrap();
+        let mut plan = Plan::<T>::batched(kind, &[nx, ny], method, 1).unwrap();
         let (mut out, x) = (vec![T::of(0.0); nx * ny], &x);
         let call = move || plan.run(x, &mut out).unwrap();
         (method.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)
@@ -106,7 +106,7 @@ fn stages(n: usize) -> Row {
 fn both_ways<T: Real>(kind: Transform, n1: usize, n2: usize) -> Row {
     let x = values::<T>(n1 * n2);
     let side = |(nx, ny): (usize, usize)| {
-        let mut plan = Plan2d::<T>::new(kind, nx, ny).unwrap();
+        let mut plan = Plan::<T>::new(kind, &[nx, ny]).unwrap();
         let (mut out, x) = (vec![T::of(0.0); nx * ny], &x);
         let call = move || plan.run(x, &mut out).unwrap();
         (format!("{nx}x{ny}"), Box::new(call) as Box<dyn FnMut()>)
@@ -118,7 +118,7 @@ fn volumes(kind: TransformNd, shape: [usize; 3]) -> Row {
     let size = shape.iter().product();
     let x = values::<f64>(size);
     let side = |method: Method| {
-        let mut plan = Plan3d::<f64>::batched(kind, shape, method, 1).unwrap();
+        let mut plan = Plan::<f64>::batched(kind, &shape, method, 1).unwrap();
         let (mut out, x) = (vec![0.0; size], &x);
         let call = move || plan.run(x, &mut out).unwrap();
         (method.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)

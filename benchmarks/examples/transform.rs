@@ -2,15 +2,15 @@
 //!
 //! `cargo run --release --example transform`
 
-use placefield::cpu::transforms::Plan2d;
+use placefield::cpu::transforms::Plan;
 use placefield::transform::Transform;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A plan is made once for a transform and a shape ([nx][ny], y contiguous); it owns what a
     // run works in.
     let (nx, ny) = (48, 100);
-    let mut dct = Plan2d::<f64>::new(Transform::Dct, nx, ny)?;
-    let mut idct = Plan2d::<f64>::new(Transform::Idct, nx, ny)?;
+    let mut dct = Plan::<f64>::new(Transform::Dct, &[nx, ny])?;
+    let mut idct = Plan::<f64>::new(Transform::Idct, &[nx, ny])?;
 
     // A long wave and a short one.
     let wave =

@@ -63,22 +63,6 @@ impl<'a, T> SharedMatrix<'a, T> {
             _borrow: PhantomData,
         }
     }
-
-    /// Returns the whole row `row`.
-    ///
-    /// # Panics
-    /// When there is no such row.
-    ///
-    /// # Safety
-    /// See [`SharedMatrix::block`].
-    #[inline(always)]
-    #[allow(clippy::mut_from_ref)] // disjointness is the caller's promise
-    pub(crate) unsafe fn row(&self, row: usize) -> &mut [T] {
-        assert!(row < self.rows, "a row of the matrix");
-        // SAFETY: `columns` elements from `row · columns` on lie within the borrowed matrix by the
-        // assertion; nothing else refers to them by the caller's promise.
-        unsafe { std::slice::from_raw_parts_mut(self.start.add(row * self.columns), self.columns) }
-    }
 }
 
 impl<T> Block<'_, T> {
@@ -106,6 +90,51 @@ impl<T> Block<'_, T> {
     #[inline(always)]
     pub(crate) fn prefetch(&self, row: usize) {
         prefetch(self.start.wrapping_add(row.wrapping_mul(self.stride)), self.columns);
+    }
+}
+
+/// A slice that several threads read and write at the same time, each its own elements.
+pub(crate) struct SharedSlice<'a, T> {
+    start: *mut T,
+    len: usize,
+    _borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: as for the matrix: elements are reached only through parts, which are promised to be
+// disjoint.
+unsafe impl<T: Send> Send for SharedSlice<'_, T> {}
+// SAFETY: a part may also be read by several threads.
+unsafe impl<T: Send + Sync> Sync for SharedSlice<'_, T> {}
+
+impl<'a, T> SharedSlice<'a, T> {
+    pub(crate) fn new(slice: &'a mut [T]) -> Self {
+        SharedSlice { start: slice.as_mut_ptr(), len: slice.len(), _borrow: PhantomData }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns where the slice begins.
+    #[inline(always)]
+    pub(crate) fn start(&self) -> *mut T {
+        self.start
+    }
+
+    /// Returns `len` elements from `at` on.
+    ///
+    /// # Panics
+    /// When they are not within the slice.
+    ///
+    /// # Safety
+    /// While they are borrowed no other part of this slice may share an element with them.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)] // disjointness is the caller's promise
+    pub(crate) unsafe fn part(&self, at: usize, len: usize) -> &mut [T] {
+        assert!(at <= self.len && len <= self.len - at, "elements of the slice");
+        // SAFETY: the elements lie within the borrowed slice by the assertion; nothing else refers
+        // to them by the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(at), len) }
     }
 }
 
@@ -137,18 +166,35 @@ mod tests {
         let mut values: Vec<usize> = (0..12).collect();
         let matrix = SharedMatrix::new(&mut values, 4);
         // SAFETY: three rectangles apart from one another.
-        let (mut left, mut right, last) =
-            unsafe { (matrix.block(0..2, 0..1), matrix.block(0..2, 1..4), matrix.row(2)) };
+        let (mut left, mut right, mut last) = unsafe {
+            (matrix.block(0..2, 0..1), matrix.block(0..2, 1..4), matrix.block(2..3, 0..4))
+        };
         left.row(1)[0] = 40;
         assert_eq!(
-            (left.row(0), right.row(1), &last[..1]),
+            (left.row(0), right.row(1), &last.row(0)[..1]),
             (&mut [0][..], &mut [5, 6, 7][..], &[8][..])
         );
         right.prefetch(1000);
-        last[3] = 110;
+        last.row(0)[3] = 110;
         // SAFETY: an empty block shares nothing.
         assert!(unsafe { matrix.block(0..3, 4..4) }.row(2).is_empty());
         assert_eq!((values[4], values[11]), (40, 110));
+    }
+
+    #[test]
+    fn parts_are_elements_of_the_slice() {
+        let mut values = [1, 2, 3, 4];
+        let slice = SharedSlice::new(&mut values);
+        // SAFETY: two parts apart from one another, and an empty one.
+        let (left, right, none) = unsafe { (slice.part(0, 2), slice.part(2, 2), slice.part(4, 0)) };
+        (left[1], right[0]) = (20, 30);
+        assert!(none.is_empty());
+        for (at, len) in [(3, 2), (5, 0), (1, usize::MAX)] {
+            // SAFETY: the others are no longer in use.
+            let part = std::panic::AssertUnwindSafe(|| unsafe { slice.part(at, len) }.len());
+            assert!(std::panic::catch_unwind(part).is_err());
+        }
+        assert_eq!(values, [1, 20, 30, 4]);
     }
 
     #[test]

@@ -12,20 +12,22 @@
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod fused;
 mod longer;
 
 pub use crate::transform::variants::{Algorithm1d, PostProcessing, Reorder};
+pub use fused::{Dct2d, Fft2d};
 
-use crate::cpu::transforms::{FusedMaps, LengthError, Plan1d, Scratch, ShapeError, Threshold};
+use crate::cpu::transforms::{LengthError, Plan, ShapeError};
 use crate::real::Real;
-use crate::transform::{Transform1d, check_length, check_shape};
+use crate::transform::{Transform1d, check_shape};
 use longer::Longer;
 
 /// The DCT of one line on the CPU by one of four algorithms.
 pub struct Dct1d<T: Real>(Line<T>);
 
 enum Line<T: Real> {
-    NPoint(Plan1d<T>),
+    NPoint(Box<Plan<T>>),
     Longer(Longer<T>),
 }
 
@@ -37,7 +39,7 @@ impl<T: Real> Dct1d<T> {
     pub fn new(n: usize, algorithm: Algorithm1d) -> Result<Self, ShapeError> {
         check_shape(&[n], 1)?;
         Ok(Dct1d(match algorithm {
-            Algorithm1d::NPoint => Line::NPoint(Plan1d::new(Transform1d::Dct, n)?),
+            Algorithm1d::NPoint => Line::NPoint(Box::new(Plan::new(Transform1d::Dct, &[n])?)),
             longer => Line::Longer(Longer::new(n, longer)),
         }))
     }
@@ -51,56 +53,6 @@ impl<T: Real> Dct1d<T> {
             Line::NPoint(plan) => plan.run(input, output),
             Line::Longer(line) => line.run(input, output),
         }
-    }
-}
-
-/// The DCT of one map on the CPU by the fused method, as it lies, with its stages chosen.
-pub struct Dct2d<T: Real> {
-    values: usize,
-    maps: FusedMaps<T>,
-    reorder: Reorder,
-    post: PostProcessing,
-    scratch: Scratch<T>,
-}
-
-impl<T: Real> Dct2d<T> {
-    /// Plans the DCT of a map of `nx × ny` values, for the pool this is called in.
-    ///
-    /// # Errors
-    /// When `nx` or `ny` is zero or they are beyond any memory.
-    pub fn new(
-        [nx, ny]: [usize; 2],
-        reorder: Reorder,
-        post: PostProcessing,
-    ) -> Result<Self, ShapeError> {
-        let values = check_shape(&[nx, ny], 1)?;
-        let maps = FusedMaps::new(nx, ny);
-        let scratch = Scratch::for_this_pool(maps.scratch_len(1))?;
-        Ok(Dct2d { values, maps, reorder, post, scratch })
-    }
-
-    /// Computes `output = DCT2(input)`, both `nx × ny` values.
-    ///
-    /// # Errors
-    /// When a slice has another length.
-    pub fn run(&mut self, input: &[T], output: &mut [T]) -> Result<(), LengthError> {
-        check_length("input", self.values, input.len())?;
-        check_length("output", self.values, output.len())?;
-        let Dct2d { maps, scratch, .. } = self;
-        let parts = scratch.parts();
-        match self.reorder {
-            Reorder::Gather => maps.rows_in::<true, T>(input, parts.shared, parts.threads),
-            _ => maps.rows_in::<false, T>(input, parts.shared, parts.threads),
-        }
-        match self.post {
-            PostProcessing::Naive => {
-                maps.panels_out::<true>(parts.shared, &Threshold::none(), output, parts.threads);
-            }
-            PostProcessing::Efficient => {
-                maps.panels_out::<false>(parts.shared, &Threshold::none(), output, parts.threads);
-            }
-        }
-        Ok(())
     }
 }
 

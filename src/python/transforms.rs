@@ -8,12 +8,12 @@ use super::errors::{Failure, detached};
 use super::options::Options;
 use crate::cpu::engine::thread_pool;
 use crate::cpu::solve::FieldSlices;
-use crate::cpu::transforms::{Plan1d, Plan2d, PlanNd};
+use crate::cpu::transforms::Plan;
 use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_solver};
 use crate::grid::{BinGrid, Rect};
 use crate::parallel::{self, alone};
-use crate::transform::{LengthError, Method, Transform, Transform1d, TransformNd};
+use crate::transform::{Method, Transform, Transform1d, TransformNd};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::ThreadPool;
@@ -193,33 +193,6 @@ fn pool(threads: usize) -> Result<Arc<ThreadPool>, Failure> {
     Ok(pool)
 }
 
-enum HostPlan<T: EngineReal> {
-    Lines(Plan1d<T>),
-    Maps(Plan2d<T>),
-    Arrays(PlanNd<T>),
-}
-
-impl<T: EngineReal> HostPlan<T> {
-    fn new(kind: Kind, shape: &[usize], batch: usize) -> Result<Self, Failure> {
-        let method = Method::default();
-        Ok(match kind {
-            Kind::Line(kind) => HostPlan::Lines(Plan1d::batched(kind, shape[0], batch)?),
-            Kind::Map(kind) => {
-                HostPlan::Maps(Plan2d::batched(kind, shape[0], shape[1], method, batch)?)
-            }
-            Kind::Array(kind, _) => HostPlan::Arrays(PlanNd::batched(kind, shape, method, batch)?),
-        })
-    }
-
-    fn run(&mut self, from: &[T], to: &mut [T]) -> Result<(), LengthError> {
-        match self {
-            HostPlan::Lines(plan) => plan.run(from, to),
-            HostPlan::Maps(plan) => plan.run(from, to),
-            HostPlan::Arrays(plan) => plan.run(from, to),
-        }
-    }
-}
-
 /// Transforms in device memory, enqueued to `stream`. The result is written to the one array of
 /// `out`, or to a new array, which is returned.
 #[pyfunction]
@@ -253,6 +226,16 @@ enum Kind {
     Map(Transform),
     /// Of so many axes.
     Array(TransformNd, usize),
+}
+
+impl From<Kind> for TransformNd {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Line(kind) => kind.into(),
+            Kind::Map(kind) => kind.into(),
+            Kind::Array(kind, _) => kind,
+        }
+    }
 }
 
 impl Kind {
@@ -306,8 +289,8 @@ impl Kind {
             plans.iter().position(|(of, _)| *of == key).map(|at| plans.remove(at).1)
         };
         let mut plan = match kept {
-            Some(plan) => plan.downcast::<HostPlan<T>>().expect("the key names the type"),
-            None => Box::new(HostPlan::new(self, shape, batch)?),
+            Some(plan) => plan.downcast::<Plan<T>>().expect("the key names the type"),
+            None => Box::new(Plan::batched(self, shape, Method::default(), batch)?),
         };
         plan.run(from, to)?;
         if from.len() <= MOST_VALUES {

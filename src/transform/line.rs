@@ -21,6 +21,13 @@ pub(crate) enum Wave {
     Sine,
 }
 
+impl Wave {
+    /// Returns the wave along `axis` of an inverse with a sine along `sine`, if anywhere.
+    pub(crate) fn along(axis: usize, sine: Option<usize>) -> Self {
+        if sine == Some(axis) { Wave::Sine } else { Wave::Cosine }
+    }
+}
+
 impl<T: Real> Line<T> {
     /// Returns a plan for lines of `n` values, `n ≥ 1`.
     pub(crate) fn new(n: usize, ways: Ways) -> Self {

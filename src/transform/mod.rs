@@ -68,7 +68,7 @@ impl Transform1d {
     pub const ALL: [Transform1d; 3] = [Transform1d::Dct, Transform1d::Idct, Transform1d::Idxst];
 }
 
-/// A transform of a volume or of an array of more dimensions.
+/// A transform of an array of any number of dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TransformNd {
@@ -76,11 +76,40 @@ pub enum TransformNd {
     Dct,
     /// IDCT along every axis.
     Idct,
+    /// IDXST along one axis, counted from the slowest, and IDCT along all others: gives the field
+    /// along that axis.
+    Idxst(usize),
 }
 
 impl TransformNd {
-    /// Both.
+    /// Those that have no axis of their own.
     pub const ALL: [TransformNd; 2] = [TransformNd::Dct, TransformNd::Idct];
+
+    /// Returns the FFTs that it takes.
+    pub(crate) fn ways(self) -> fft::Ways {
+        if self == TransformNd::Dct { fft::Ways::Forward } else { fft::Ways::Inverse }
+    }
+}
+
+impl From<Transform1d> for TransformNd {
+    fn from(kind: Transform1d) -> Self {
+        match kind {
+            Transform1d::Dct => TransformNd::Dct,
+            Transform1d::Idct => TransformNd::Idct,
+            Transform1d::Idxst => TransformNd::Idxst(0),
+        }
+    }
+}
+
+impl From<Transform> for TransformNd {
+    fn from(kind: Transform) -> Self {
+        match kind {
+            Transform::Dct => TransformNd::Dct,
+            Transform::Idct => TransformNd::Idct,
+            Transform::IdctIdxst => TransformNd::Idxst(1),
+            Transform::IdxstIdct => TransformNd::Idxst(0),
+        }
+    }
 }
 
 /// How a transform of two or more dimensions is composed.
@@ -138,6 +167,14 @@ pub enum ShapeError {
         /// Number of arrays.
         batch: usize,
     },
+    /// An IDXST runs along an axis that the arrays do not have.
+    #[error("an IDXST along axis {axis} of arrays of {axes} axes: expected an axis from 0 on")]
+    Axis {
+        /// The axis of the IDXST.
+        axis: usize,
+        /// Number of axes.
+        axes: usize,
+    },
     /// There is not enough memory for the plan's tables or working memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
@@ -160,6 +197,16 @@ pub(crate) fn check_shape(shape: &[usize], batch: usize) -> Result<usize, ShapeE
             Ok(values)
         }
         _ => Err(ShapeError::Size { shape: shape.to_vec(), batch }),
+    }
+}
+
+/// `Ok` when arrays of `shape` have the axis of an IDXST.
+pub(crate) fn check_kind(kind: TransformNd, shape: &[usize]) -> Result<(), ShapeError> {
+    match kind {
+        TransformNd::Idxst(axis) if axis >= shape.len() => {
+            Err(ShapeError::Axis { axis, axes: shape.len() })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::common::{golden, numbers, rounded};
 use placefield::Real;
 use placefield::cpu::solve::{Fields, Solver};
-use placefield::cpu::transforms::{Plan1d, Plan2d};
+use placefield::cpu::transforms::Plan;
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::transform::{Method, Transform, Transform1d};
@@ -39,7 +39,7 @@ fn check_lines<T: Real>(cases: &Value) {
             let n = x.len();
             let transformed = |kind| {
                 let mut out = vec![T::zero(); n];
-                Plan1d::new(kind, n).unwrap().run(&x, &mut out).unwrap();
+                Plan::new(kind, &[n]).unwrap().run(&x, &mut out).unwrap();
                 out
             };
             let out = transformed(Transform1d::Dct);
@@ -69,7 +69,7 @@ fn check_maps<T: Real>(cases: &Value) {
                 (Transform::IdctIdxst, "idct_idxst", 4.0),
                 (Transform::IdxstIdct, "idxst_idct", 4.0),
             ] {
-                let mut plan = Plan2d::<T>::batched(kind, nx, ny, method, 1).unwrap();
+                let mut plan = Plan::<T>::batched(kind, &[nx, ny], method, 1).unwrap();
                 plan.run(&x, &mut out).unwrap();
                 let what = format!("{name} {nx}x{ny} {}", method.name());
                 assert_close(&out, factor, &numbers(&case[name]), &what);

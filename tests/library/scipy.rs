@@ -4,7 +4,7 @@
 
 use crate::common::{golden, limit, numbers, relative_rms};
 use placefield::Real;
-use placefield::cpu::transforms::{Plan1d, Plan2d, Plan3d, PlanNd};
+use placefield::cpu::transforms::Plan;
 use placefield::transform::{Method, Transform, Transform1d, TransformNd};
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ fn check<T: Real>(file: &Value) {
         for (kind, name) in
             [(Transform1d::Dct, "dct"), (Transform1d::Idct, "idct"), (Transform1d::Idxst, "idxst")]
         {
-            let mut plan = Plan1d::<T>::new(kind, x.len()).unwrap();
+            let mut plan = Plan::<T>::new(kind, &[x.len()]).unwrap();
             let mut out = vec![T::zero(); x.len()];
             plan.run(&x, &mut out).unwrap();
             assert_scaled(&out, 0.5, &numbers(&case[name]), &(name, x.len()));
@@ -43,7 +43,7 @@ fn check<T: Real>(file: &Value) {
             (Transform::IdxstIdct, "idxst_idct"),
         ] {
             for method in Method::ALL {
-                let mut plan = Plan2d::<T>::batched(kind, shape[0], shape[1], method, 1).unwrap();
+                let mut plan = Plan::<T>::batched(kind, &shape[..2], method, 1).unwrap();
                 let mut out = vec![T::zero(); x.len()];
                 plan.run(&x, &mut out).unwrap();
                 assert_scaled(&out, 0.25, &numbers(&case[name]), &(name, &shape, method));
@@ -56,10 +56,10 @@ fn check<T: Real>(file: &Value) {
         for (kind, name) in [(TransformNd::Dct, "dct"), (TransformNd::Idct, "idct")] {
             for method in Method::ALL {
                 let mut out = vec![T::zero(); x.len()];
-                let mut volume = Plan3d::<T>::batched(kind, shape, method, 1).unwrap();
+                let mut volume = Plan::<T>::batched(kind, &shape, method, 1).unwrap();
                 volume.run(&x, &mut out).unwrap();
                 assert_scaled(&out, 0.125, &numbers(&case[name]), &(name, shape, method));
-                let mut array = PlanNd::<T>::batched(kind, &shape, method, 1).unwrap();
+                let mut array = Plan::<T>::batched(kind, &shape, method, 1).unwrap();
                 array.run(&x, &mut out).unwrap();
                 assert_scaled(&out, 0.125, &numbers(&case[name]), &(name, shape, method));
             }

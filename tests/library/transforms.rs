@@ -6,7 +6,7 @@
 
 use crate::common::{limit, relative_rms};
 use placefield::Real;
-use placefield::cpu::transforms::{InputElement, Plan1d, Plan2d, Plan3d, PlanNd};
+use placefield::cpu::transforms::{InputElement, Plan};
 use placefield::grid::Map;
 use placefield::transform::{
     LengthError, Method, ShapeError, Transform, Transform1d, TransformNd, oracle,
@@ -112,7 +112,7 @@ fn check_lines<T: Real>() {
             for kind in Transform1d::ALL {
                 let want: Vec<f64> =
                     widen(&x).chunks(n).flat_map(|x| oracle::transform1(kind, x)).collect();
-                let mut plan = Plan1d::<T>::batched(kind, n, batch).unwrap();
+                let mut plan = Plan::<T>::batched(kind, &[n], Method::default(), batch).unwrap();
                 let mut out = unwritten(n * batch);
                 plan.run(&x, &mut out).unwrap();
                 assert_close(&out, &want, &(kind, n, batch));
@@ -128,7 +128,7 @@ fn check_maps<T: Real>() {
         for kind in Transform::ALL {
             let want = oracle::transform2(kind, &map);
             for method in Method::ALL {
-                let mut plan = Plan2d::<T>::batched(kind, nx, ny, method, 1).unwrap();
+                let mut plan = Plan::<T>::batched(kind, &[nx, ny], method, 1).unwrap();
                 let mut out = unwritten(nx * ny);
                 plan.run(&x, &mut out).unwrap();
                 assert_close(&out, want.as_slice(), &(kind, nx, ny, method));
@@ -144,7 +144,7 @@ fn check_batch_of_maps<T: Real>() {
         let last = (batch - 1) * nx * ny;
         for kind in [Transform::Dct, Transform::IdxstIdct] {
             for method in Method::ALL {
-                let mut plan = Plan2d::<T>::batched(kind, nx, ny, method, batch).unwrap();
+                let mut plan = Plan::<T>::batched(kind, &[nx, ny], method, batch).unwrap();
                 let mut out = unwritten(x.len());
                 plan.run(&x, &mut out).unwrap();
                 // The first, the last and one in the middle.
@@ -160,18 +160,23 @@ fn check_batch_of_maps<T: Real>() {
     }
 }
 
+/// All transforms of an array: an IDXST along any of its axes.
+fn kinds(shape: &[usize]) -> impl Iterator<Item = TransformNd> {
+    TransformNd::ALL.into_iter().chain((0..shape.len()).map(TransformNd::Idxst))
+}
+
 fn check_volumes<T: Real>() {
     for shape in VOLUMES {
         let size = shape.iter().product::<usize>();
         let batch = 2;
         let x = values::<T>(batch * size);
-        for kind in TransformNd::ALL {
+        for kind in kinds(&shape) {
             let want: Vec<f64> = widen(&x)
                 .chunks(size)
                 .flat_map(|x| oracle::transform_nd(kind, &shape, x))
                 .collect();
             for method in Method::ALL {
-                let mut plan = Plan3d::<T>::batched(kind, shape, method, batch).unwrap();
+                let mut plan = Plan::<T>::batched(kind, &shape, method, batch).unwrap();
                 let mut out = unwritten(x.len());
                 plan.run(&x, &mut out).unwrap();
                 assert_close(&out, &want, &(kind, shape, method));
@@ -181,29 +186,27 @@ fn check_volumes<T: Real>() {
 }
 
 fn check_arrays<T: Real>() {
-    let shapes: [(&[usize], &[usize]); 9] = [
-        (&[9], &[1]),
-        (&[5, 6], &[2]),
-        (&[3, 4, 5], &[3]),
-        (&[4, 3, 5, 2], &[2, 2]),
-        (&[1, 2, 3, 4], &[2, 2]),
-        (&[6, 1, 7, 8], &[2, 2]),
-        (&[2, 3, 4, 5, 3], &[2, 3]),
-        (&[2, 3, 2, 5, 3, 2], &[2, 2, 2]),
-        (&[2, 3, 1, 2, 3, 2, 3], &[2, 2, 3]),
+    let shapes: [&[usize]; 10] = [
+        &[9],
+        &[5, 6],
+        &[3, 4, 5],
+        &[4, 3, 5, 2],
+        &[1, 2, 3, 4],
+        &[6, 1, 7, 8],
+        &[2, 3, 2, 35],
+        &[2, 3, 4, 5, 3],
+        &[2, 3, 2, 5, 3, 2],
+        &[2, 3, 1, 2, 3, 2, 3],
     ];
-    for (shape, rounds) in shapes {
+    for shape in shapes {
         let size = shape.iter().product::<usize>();
         let batch = 3;
         let x = values::<T>(batch * size);
-        for kind in TransformNd::ALL {
+        for kind in kinds(shape) {
             let want: Vec<f64> =
                 widen(&x).chunks(size).flat_map(|x| oracle::transform_nd(kind, shape, x)).collect();
             for method in Method::ALL {
-                let mut plan = PlanNd::<T>::batched(kind, shape, method, batch).unwrap();
-                if method == Method::Fused {
-                    assert_eq!(plan.rounds(), rounds);
-                }
+                let mut plan = Plan::<T>::batched(kind, shape, method, batch).unwrap();
                 let mut out = unwritten(x.len());
                 plan.run(&x, &mut out).unwrap();
                 assert_close(&out, &want, &(kind, shape, method));
@@ -217,7 +220,7 @@ fn check_thresholds<T: Real>() {
         let x = values::<T>(nx * ny);
         for method in Method::ALL {
             let run = |kind, x: &[T], threshold: Option<T>| {
-                let mut plan = Plan2d::<T>::batched(kind, nx, ny, method, 1).unwrap();
+                let mut plan = Plan::<T>::batched(kind, &[nx, ny], method, 1).unwrap();
                 let mut out = unwritten(nx * ny);
                 match threshold {
                     Some(t) => plan.run_thresholded(x, t, &mut out).unwrap(),
@@ -250,7 +253,7 @@ fn integers_are_taken() {
         let same = widen(&x);
         let equal = |a: Vec<f64>, b: Vec<f64>| assert_eq!(a, b);
         for kind in Transform1d::ALL {
-            let mut plan = Plan1d::batched(kind, 20, 3).unwrap();
+            let mut plan = Plan::batched(kind, &[20], Method::default(), 3).unwrap();
             let (mut a, mut b) = (unwritten(60), unwritten(60));
             plan.run(&x, &mut a).unwrap();
             plan.run(&same, &mut b).unwrap();
@@ -258,7 +261,7 @@ fn integers_are_taken() {
         }
         for kind in Transform::ALL {
             for method in Method::ALL {
-                let mut plan = Plan2d::batched(kind, 12, 5, method, 1).unwrap();
+                let mut plan = Plan::batched(kind, &[12, 5], method, 1).unwrap();
                 let (mut a, mut b) = (unwritten(60), unwritten(60));
                 plan.run(&x, &mut a).unwrap();
                 plan.run(&same, &mut b).unwrap();
@@ -267,7 +270,7 @@ fn integers_are_taken() {
         }
         for kind in TransformNd::ALL {
             for method in Method::ALL {
-                let mut plan = PlanNd::batched(kind, &[3, 4, 5], method, 1).unwrap();
+                let mut plan = Plan::batched(kind, &[3, 4, 5], method, 1).unwrap();
                 let (mut a, mut b) = (unwritten(60), unwritten(60));
                 plan.run(&x, &mut a).unwrap();
                 plan.run(&same, &mut b).unwrap();
@@ -282,7 +285,7 @@ fn integers_are_taken() {
 
 #[test]
 fn wrong_lengths_are_errors() {
-    let mut plan = Plan2d::<f32>::batched(Transform::Dct, 4, 4, Method::Fused, 2).unwrap();
+    let mut plan = Plan::<f32>::batched(Transform::Dct, &[4, 4], Method::Fused, 2).unwrap();
     let mut out = [0.0; 32];
     let error = plan.run(&[0.0_f32; 31], &mut out).unwrap_err();
     assert_eq!(error, LengthError { what: "input", expected: 32, found: 31 });
@@ -290,29 +293,28 @@ fn wrong_lengths_are_errors() {
     assert_eq!(error.to_string(), "output has 31 values, the plan is for 32");
     assert!(plan.run_thresholded(&[0_u8; 33], 1.0, &mut out).is_err());
 
-    let mut line = Plan1d::<f32>::new(Transform1d::Dct, 5).unwrap();
+    let mut line = Plan::<f32>::new(Transform1d::Dct, &[5]).unwrap();
     assert!(line.run(&[0.0_f32; 6], &mut out[..5]).is_err());
-    let mut volume = Plan3d::<f32>::new(TransformNd::Dct, [2, 2, 2]).unwrap();
+    let mut volume = Plan::<f32>::new(TransformNd::Dct, &[2, 2, 2]).unwrap();
     assert!(volume.run(&[0.0_f32; 8], &mut out[..7]).is_err());
-    let mut array = PlanNd::<f32>::new(TransformNd::Dct, &[2, 2, 2, 2]).unwrap();
+    let mut array = Plan::<f32>::new(TransformNd::Dct, &[2, 2, 2, 2]).unwrap();
     assert!(array.run(&[0.0_f32; 8], &mut out[..16]).is_err());
 }
 
 /// `new` is one transform with default choices, and a plan says what it is.
 #[test]
 fn plans_say_what_they_are() {
-    let line = Plan1d::<f32>::new(Transform1d::Idxst, 5).unwrap();
-    assert_eq!((line.kind(), line.len(), line.batch()), (Transform1d::Idxst, 5, 1));
-    let map = Plan2d::<f32>::new(Transform::IdctIdxst, 6, 5).unwrap();
-    assert_eq!((map.kind(), map.shape(), map.batch()), (Transform::IdctIdxst, [6, 5], 1));
-    assert_eq!(map.method(), Method::Fastest);
-    let volume = Plan3d::<f32>::batched(TransformNd::Idct, [2, 3, 4], Method::RowColumn, 7);
-    let volume = volume.unwrap();
-    assert_eq!((volume.kind(), volume.shape(), volume.batch()), (TransformNd::Idct, [2, 3, 4], 7));
-    assert_eq!(volume.method(), Method::RowColumn);
-    let array = PlanNd::<f32>::new(TransformNd::Dct, &[2, 3]).unwrap();
-    assert_eq!((array.kind(), array.shape(), array.batch()), (TransformNd::Dct, &[2, 3][..], 1));
-    assert_eq!(array.method(), Method::Fastest);
+    let map = Plan::<f32>::new(Transform::IdctIdxst, &[6, 5]).unwrap();
+    assert_eq!((map.kind(), map.shape(), map.batch()), (TransformNd::Idxst(1), &[6, 5][..], 1));
+    assert_eq!((map.method(), map.computed_by()), (Method::Fastest, Method::RowColumn));
+    let volume = Plan::<f32>::batched(TransformNd::Idct, &[2, 3, 40], Method::Fused, 7).unwrap();
+    assert_eq!((volume.kind(), volume.batch()), (TransformNd::Idct, 7));
+    assert_eq!((volume.method(), volume.computed_by()), (Method::Fused, Method::Fused));
+    // The fused method takes no single lines, nor last axes that fill no vector.
+    for shape in [&[40][..], &[40, 3]] {
+        let array = Plan::<f32>::batched(TransformNd::Dct, shape, Method::Fused, 1).unwrap();
+        assert_eq!((array.method(), array.computed_by()), (Method::Fused, Method::RowColumn));
+    }
 }
 
 /// Values that a run leaves in a plan's working memory do not change the next run.
@@ -320,7 +322,7 @@ fn plans_say_what_they_are() {
 fn runs_do_not_depend_on_one_another() {
     let (x, other) = (values::<f64>(32 * 24), vec![1e30; 32 * 24]);
     for kind in Transform::ALL {
-        let plan = || Plan2d::<f64>::new(kind, 32, 24).unwrap();
+        let plan = || Plan::<f64>::new(kind, &[32, 24]).unwrap();
         let (mut used, mut fresh) = (unwritten(x.len()), unwritten(x.len()));
         let mut plan_used = plan();
         plan_used.run(&other, &mut used).unwrap();
@@ -332,12 +334,16 @@ fn runs_do_not_depend_on_one_another() {
 
 #[test]
 fn shapes_without_values_are_errors() {
-    assert!(Plan1d::<f32>::new(Transform1d::Dct, 0).is_err());
-    assert!(Plan2d::<f32>::batched(Transform::Dct, 3, 4, Method::Fused, 0).is_err());
-    assert!(Plan2d::<f32>::new(Transform::Dct, usize::MAX, 2).is_err());
-    assert!(Plan3d::<f32>::new(TransformNd::Dct, [1, 0, 1]).is_err());
-    let error = PlanNd::<f32>::new(TransformNd::Dct, &[]).err().unwrap();
+    let refused = |shape: &[usize], batch: usize| {
+        Plan::<f32>::batched(TransformNd::Dct, shape, Method::Fused, batch).is_err()
+    };
+    assert!(refused(&[0], 1) && refused(&[3, 4], 0) && refused(&[1, 0, 1], 1));
+    assert!(refused(&[usize::MAX, 2], 1) && refused(&[2, 3], usize::MAX));
+    let error = Plan::<f32>::new(TransformNd::Dct, &[]).err().unwrap();
     assert_eq!(error, ShapeError::Size { shape: vec![], batch: 1 });
+    let error = Plan::<f32>::new(Transform::IdctIdxst, &[5]).err().unwrap();
+    assert_eq!(error, ShapeError::Axis { axis: 1, axes: 1 });
+    assert!(Plan::<f32>::new(TransformNd::Idxst(usize::MAX), &[5]).is_err());
 }
 
 /// Long columns go through in tiles, whose number follows that of the threads.
@@ -349,7 +355,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let mut plan = Plan2d::<f64>::new(kind, nx, ny).unwrap();
+                let mut plan = Plan::<f64>::new(kind, &[nx, ny]).unwrap();
                 let mut out = unwritten(x.len());
                 plan.run(&x, &mut out).unwrap();
                 out

@@ -13,9 +13,10 @@ use crate::cli::options::has_repeats;
 use crate::cli::outputs::Outputs;
 use crate::cli::results::{list, tell};
 use crate::cli::terminal::stdout;
+use crate::cpu::transforms::Plan;
 use crate::engine::Descriptor;
 use crate::memory;
-use crate::transform::{Method, Transform, Transform1d};
+use crate::transform::{Method, Transform, Transform1d, TransformNd};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
@@ -265,17 +266,12 @@ struct OnCpu;
 
 impl<T: Element> Transforms<T> for OnCpu {
     fn run(&self, step: Step, shape: &[usize], batch: usize, x: &[T]) -> Result<Vec<T>, Failure> {
-        use crate::cpu::transforms::{Plan1d, Plan2d};
         let mut out = memory::filled(x.len(), T::zero());
-        match step {
-            Step::Lines(kind) => {
-                Plan1d::batched(kind, shape[0], batch)?.run(x, &mut out)?;
-            }
-            Step::Maps(kind) => {
-                let method = Method::default();
-                Plan2d::batched(kind, shape[0], shape[1], method, batch)?.run(x, &mut out)?;
-            }
-        }
+        let kind = match step {
+            Step::Lines(kind) => TransformNd::from(kind),
+            Step::Maps(kind) => TransformNd::from(kind),
+        };
+        Plan::batched(kind, shape, Method::default(), batch)?.run(x, &mut out)?;
         Ok(out)
     }
 

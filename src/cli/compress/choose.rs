@@ -1,7 +1,7 @@
 //! Thresholds by what they are to leave: a share of the coefficients, or a PSNR.
 
 use super::{CompressError, Failed, Picture, Samples};
-use crate::cpu::transforms::Plan2d;
+use crate::cpu::transforms::Plan;
 use crate::transform::{InputElement, Transform};
 use rayon::prelude::*;
 
@@ -98,7 +98,7 @@ impl Spectrum {
 fn magnitudes<S: InputElement>(samples: &[S], picture: &Picture) -> Result<Vec<f64>, Failed> {
     let format = picture.format();
     let step = format.channels + usize::from(format.alpha);
-    let mut dct = Plan2d::<f64>::new(Transform::Dct, format.height, format.width)?;
+    let mut dct = Plan::<f64>::new(Transform::Dct, &[format.height, format.width])?;
     let mut spectrum = vec![0.0; format.height * format.width];
     let mut all = Vec::with_capacity(format.channels * spectrum.len());
     for channel in 0..format.channels {

@@ -1,17 +1,17 @@
 //! The transforms of image compression on the CPU.
 
 use super::{ChannelRun, Failed, Samples, ThresholdPair};
-use crate::cpu::transforms::Plan2d;
+use crate::cpu::transforms::Plan;
 use crate::memory::filled;
 use crate::parallel;
 use crate::real::Real;
 use crate::transform::{ShapeError, Transform};
 use std::time::Instant;
 
-/// A fused DCT and IDCT of channels of one size, and the spectrum between them.
+/// A DCT and an IDCT of channels of one size, and the spectrum between them.
 pub struct CpuThresholdPair<T: Real> {
-    dct: Plan2d<T>,
-    idct: Plan2d<T>,
+    dct: Plan<T>,
+    idct: Plan<T>,
     spectrum: Vec<T>,
 }
 
@@ -22,8 +22,8 @@ impl<T: Real> CpuThresholdPair<T> {
     /// When a size is zero.
     pub fn new(height: usize, width: usize) -> Result<Self, ShapeError> {
         Ok(CpuThresholdPair {
-            dct: Plan2d::new(Transform::Dct, height, width)?,
-            idct: Plan2d::new(Transform::Idct, height, width)?,
+            dct: Plan::new(Transform::Dct, &[height, width])?,
+            idct: Plan::new(Transform::Idct, &[height, width])?,
             spectrum: filled(height * width, T::zero()),
         })
     }

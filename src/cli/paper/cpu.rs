@@ -4,10 +4,9 @@ use super::work::{BenchError, Direction, Machine, Target, Work, random};
 use crate::charge::Charge;
 use crate::cli::engines::with_precision;
 use crate::cpu::engine::CpuEngine;
-use crate::cpu::fft::Fft2d;
-use crate::cpu::transforms::{Plan2d, Plan3d};
+use crate::cpu::transforms::Plan;
 use crate::engine::{Engine, EngineOptions, Pipeline};
-use crate::paper::{Dct1d, Dct2d, Reorder};
+use crate::paper::{Dct1d, Dct2d, Fft2d, Reorder};
 use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::Real;
 use crate::transform::{Method, ShapeError, Transform, TransformNd, permutation};
@@ -64,7 +63,7 @@ fn plan<T: Real>(work: &Work) -> Result<Planned, BenchError> {
             })
         }
         &Work::Reorder(shape, how) => reorder::<T>(shape, how),
-        &Work::Fft(shape, direction) => fft::<T>(shape, direction),
+        &Work::Fft(shape, direction) => fft::<T>(shape, direction).map_err(what)?,
         Work::PostProcess(..) => {
             let why = "on the CPU it is part of the FFT's pass along x";
             return Err(BenchError::Unavailable(why.to_owned()));
@@ -80,7 +79,7 @@ fn plan<T: Real>(work: &Work) -> Result<Planned, BenchError> {
             Box::new(move || done(plan.run(&x, &mut out)))
         }
         &Work::Map([nx, ny], transform, pipeline) => {
-            let plan = Plan2d::<T>::batched(transform, nx, ny, method(pipeline)?, 1);
+            let plan = Plan::<T>::batched(transform, &[nx, ny], method(pipeline)?, 1);
             let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(nx * ny));
             Box::new(move || done(plan.run(&x, &mut out)))
         }
@@ -89,7 +88,7 @@ fn plan<T: Real>(work: &Work) -> Result<Planned, BenchError> {
                 Direction::Forward => TransformNd::Dct,
                 Direction::Inverse => TransformNd::Idct,
             };
-            let plan = Plan3d::<T>::batched(kind, [a, b, c], method(pipeline)?, 1);
+            let plan = Plan::<T>::batched(kind, &[a, b, c], method(pipeline)?, 1);
             let (mut plan, (x, mut out)) = (plan.map_err(what)?, maps::<T>(a * b * c));
             Box::new(move || done(plan.run(&x, &mut out)))
         }
@@ -165,7 +164,7 @@ fn compress<T: Real>(
     method: Method,
     threshold: f64,
 ) -> Result<Planned, ShapeError> {
-    let plan = |kind| Plan2d::<T>::batched(kind, nx, ny, method, 1);
+    let plan = |kind| Plan::<T>::batched(kind, &[nx, ny], method, 1);
     let (mut dct, mut idct) = (plan(Transform::Dct)?, plan(Transform::Idct)?);
     let (x, mut spectrum) = maps::<T>(nx * ny);
     let mut out = spectrum.clone();
@@ -190,16 +189,16 @@ fn reorder<T: Real>([nx, ny]: [usize; 2], how: Reorder) -> Planned {
     })
 }
 
-fn fft<T: Real>([nx, ny]: [usize; 2], direction: Direction) -> Planned {
-    let mut fft = Fft2d::<T>::new(nx, ny, rayon::current_num_threads());
+fn fft<T: Real>([nx, ny]: [usize; 2], direction: Direction) -> Result<Planned, ShapeError> {
+    let mut fft = Fft2d::<T>::new(nx, ny)?;
     let (x, mut out) = maps::<T>(nx * ny);
     let mut spectrum = vec![Complex::new(T::zero(), T::zero()); nx * (ny / 2 + 1)];
     fft.forward(&x, &mut spectrum);
-    Box::new(move || {
+    Ok(Box::new(move || {
         match direction {
             Direction::Forward => fft.forward(&x, &mut spectrum),
             Direction::Inverse => fft.inverse(&spectrum, &mut out),
         }
         Ok(())
-    })
+    }))
 }

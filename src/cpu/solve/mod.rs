@@ -1,28 +1,28 @@
 //! The field solve: ρ in; φ, Ex, Ey and the energy out.
 //!
 //! The row-column and the fused pipeline compute the four 2-D transforms
-//! ([`Plan2d`](super::transforms::Plan2d)) in two ways, and the solve composes them alike: one DCT
+//! ([`Plan`](super::transforms::Plan)) in two ways, and the solve composes them alike: one DCT
 //! with Green's function folded into its last stage, then three inverses with the wavenumbers
 //! folded into their first. The three-pass pipeline is a solve of its own.
 
 mod fields;
-mod lane_fft;
 mod multipliers;
 mod three_pass;
 
 pub use fields::{FieldSlices, Fields};
 
-use super::simd::vectorised;
-use super::transforms::coefficients::{AlongX, AlongY, Inverse, Threshold};
-use super::transforms::maps::MapTransform;
-use super::transforms::scratch::{Parts, Scratch};
+use super::simd::{Row, vectorised};
+use super::transforms::Pipeline as Transforms;
+use super::transforms::coefficients::{AlongFirst, AlongOthers, Unchanged};
+use super::transforms::scratch::Threads;
 use crate::engine::Pipeline;
 use crate::engine::{EngineError, check_lengths};
 use crate::grid::{BinGrid, Map};
 use crate::memory::filled;
 use crate::parallel::{self, chunks, each_mut};
 use crate::real::Real;
-use crate::transform::Method;
+use crate::transform::fft::Ways;
+use crate::transform::{Method, TransformNd};
 use multipliers::{Green, Multipliers};
 use std::time::Instant;
 use three_pass::ThreePass;
@@ -78,8 +78,9 @@ pub struct Solver<T: Real> {
 enum Passes<T: Real> {
     /// Transform by transform, with DCT2(ρ)·G between the halves.
     Composed {
-        maps: Box<MapTransform<T>>,
-        scratch: Scratch<T>,
+        transforms: Transforms<T>,
+        panels: Vec<Row<T>>,
+        threads: Threads<T>,
         spectrum: Vec<T>,
         /// Σ φ·ρ of every row of bins.
         row_energy: Vec<f64>,
@@ -145,11 +146,17 @@ impl<T: Real> Solver<T> {
         let elapsed = || start.elapsed().as_secs_f64() * 1e3;
         let (forward, energy);
         match &mut self.passes {
-            Passes::Composed { maps, scratch, spectrum, row_energy } => {
-                let mut s = scratch.parts();
-                maps.forward(rho, &Green(by), spectrum, s.reborrow());
+            Passes::Composed { transforms, panels, threads, spectrum, row_energy } => {
+                transforms.run(TransformNd::Dct, Some(rho), spectrum, &Green(by), panels, threads);
                 forward = elapsed();
-                inverses(maps, by, spectrum, &mut fields, s);
+                let spectrum = Some(&spectrum[..]);
+                let FieldSlices { potential, field_x, field_y } = &mut fields;
+                let kinds = [TransformNd::Idct, TransformNd::Idxst(0), TransformNd::Idxst(1)];
+                let [phi, x, y] = kinds;
+                let (wx, wy) = (AlongFirst(&by.wx), AlongOthers(&by.wy));
+                transforms.run(phi, spectrum, potential, &Unchanged, panels, threads);
+                transforms.run(x, spectrum, field_x, &wx, panels, threads);
+                transforms.run(y, spectrum, field_y, &wy, panels, threads);
                 row_energies(self.ny, rho, fields.potential, row_energy);
                 // Row by row and then over rows: the same for any number of threads.
                 energy = row_energy.iter().sum();
@@ -166,30 +173,15 @@ impl<T: Real> Solver<T> {
 
 impl<T: Real> Passes<T> {
     fn composed(nx: usize, ny: usize, method: Method, threads: usize) -> Self {
-        let maps = MapTransform::new(nx, ny, method);
-        let scratch = Scratch::new(maps.scratch_len(1), threads);
+        let transforms = Transforms::new(&[nx, ny], 1, method, Ways::Both);
         Passes::Composed {
-            maps: Box::new(maps),
-            scratch,
+            panels: filled(transforms.rows(), T::ROW),
+            threads: transforms.scratch_len().threads(threads),
+            transforms,
             spectrum: filled(nx * ny, T::zero()),
             row_energy: vec![0.0; nx],
         }
     }
-}
-
-/// φ, Ex and Ey from DCT2(ρ)·G.
-fn inverses<T: Real>(
-    maps: &MapTransform<T>,
-    by: &Multipliers<T>,
-    spectrum: &[T],
-    fields: &mut FieldSlices<'_, T>,
-    mut s: Parts<'_, T>,
-) {
-    let FieldSlices { potential, field_x, field_y } = fields;
-    maps.inverse(Inverse::Idct, spectrum, &Threshold::none(), potential, s.reborrow());
-    let (wx, wy) = (AlongX(&by.wx), AlongY(&by.wy));
-    maps.inverse(Inverse::IdxstIdct, spectrum, &wx, field_x, s.reborrow());
-    maps.inverse(Inverse::IdctIdxst, spectrum, &wy, field_y, s);
 }
 
 fn row_energies<T: Real>(ny: usize, rho: &[T], potential: &[T], sums: &mut [f64]) {

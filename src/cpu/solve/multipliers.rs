@@ -44,7 +44,10 @@ impl<T: Real> Green<'_, T> {
 
 impl<T: Real> Modify<T> for Green<'_, T> {
     #[inline(always)]
-    fn apply(&self, u: usize, v: usize, value: T) -> T {
-        value * self.at(u, v)
+    fn apply(&self, u: usize, j: usize, values: &mut [T]) {
+        let count = values.len();
+        for (v, value) in (j..).zip(values.iter_mut()).take(count) {
+            *value *= self.at(u, v);
+        }
     }
 }

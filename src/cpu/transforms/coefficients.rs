@@ -1,76 +1,58 @@
-//! Which transform runs along which axis, and what a pass does to a transform's coefficients: a
-//! threshold or a multiplication.
-//!
-//! A forward transform applies it as it writes a coefficient, an inverse as it
-//! reads one. A type per case, so that every pass is compiled with it inlined.
+//! Changes of a transform's coefficients, made as a forward transform writes them or as an inverse
+//! reads them. A type per case, so that every pass is compiled with its change inlined.
 
 use crate::real::Real;
-use crate::transform::line::Wave;
 
-/// The inverse transforms of a map, by what runs along each axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Inverse {
-    Idct,
-    IdctIdxst,
-    IdxstIdct,
-}
-
-impl Inverse {
-    /// Returns what runs along x, and along y.
-    pub(crate) fn waves(self) -> [Wave; 2] {
-        match self {
-            Inverse::Idct => [Wave::Cosine, Wave::Cosine],
-            Inverse::IdctIdxst => [Wave::Cosine, Wave::Sine],
-            Inverse::IdxstIdct => [Wave::Sine, Wave::Cosine],
-        }
-    }
-}
-
-/// A change to the coefficient `(u, v)`.
+/// A change of coefficients.
 pub(crate) trait Modify<T>: Sync {
-    /// The only inverse transform that it goes with, so that no other is compiled with it.
-    const INVERSE: Option<Inverse> = None;
+    /// Whether anything is changed.
+    const CHANGES: bool = true;
 
-    fn apply(&self, u: usize, v: usize, value: T) -> T;
+    /// Changes neighbours: the coefficients `(u, j)`, `(u, j + 1)`, …, u being the index along axis
+    /// 0 and j the place among all values with the same u.
+    fn apply(&self, u: usize, j: usize, values: &mut [T]);
+}
+
+/// No change.
+pub(crate) struct Unchanged;
+
+impl<T> Modify<T> for Unchanged {
+    const CHANGES: bool = false;
+
+    #[inline(always)]
+    fn apply(&self, _: usize, _: usize, _: &mut [T]) {}
 }
 
 /// Zero where the magnitude is below the threshold (Jiang, Gu and Pan, §V-A).
 pub(crate) struct Threshold<T>(pub(crate) T);
 
-impl<T: Real> Threshold<T> {
-    /// Leaves coefficients as they are.
-    pub(crate) fn none() -> Self {
-        Threshold(T::zero())
-    }
-}
-
 impl<T: Real> Modify<T> for Threshold<T> {
     #[inline(always)]
-    fn apply(&self, _: usize, _: usize, value: T) -> T {
-        if value.abs() < self.0 { T::zero() } else { value }
+    fn apply(&self, _: usize, _: usize, values: &mut [T]) {
+        for value in values {
+            *value = if value.abs() < self.0 { T::zero() } else { *value };
+        }
     }
 }
 
 /// Times a number for every u.
-pub(crate) struct AlongX<'a, T>(pub(crate) &'a [T]);
+pub(crate) struct AlongFirst<'a, T>(pub(crate) &'a [T]);
 
-impl<T: Real> Modify<T> for AlongX<'_, T> {
-    const INVERSE: Option<Inverse> = Some(Inverse::IdxstIdct);
-
+impl<T: Real> Modify<T> for AlongFirst<'_, T> {
     #[inline(always)]
-    fn apply(&self, u: usize, _: usize, value: T) -> T {
-        value * self.0[u]
+    fn apply(&self, u: usize, _: usize, values: &mut [T]) {
+        let factor = self.0[u];
+        values.iter_mut().for_each(|value| *value *= factor);
     }
 }
 
-/// Times a number for every v.
-pub(crate) struct AlongY<'a, T>(pub(crate) &'a [T]);
+/// Times a number for every j.
+pub(crate) struct AlongOthers<'a, T>(pub(crate) &'a [T]);
 
-impl<T: Real> Modify<T> for AlongY<'_, T> {
-    const INVERSE: Option<Inverse> = Some(Inverse::IdctIdxst);
-
+impl<T: Real> Modify<T> for AlongOthers<'_, T> {
     #[inline(always)]
-    fn apply(&self, _: usize, v: usize, value: T) -> T {
-        value * self.0[v]
+    fn apply(&self, _: usize, j: usize, values: &mut [T]) {
+        let factors = &self.0[j..][..values.len()];
+        values.iter_mut().zip(factors).for_each(|(value, &factor)| *value *= factor);
     }
 }

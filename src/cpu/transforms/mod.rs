@@ -1,20 +1,18 @@
-//! The transforms as a library: plans for lines, maps, volumes and arrays of more dimensions.
+//! The transforms as a library: DCT, IDCT and IDXST of arrays of any rank.
 //!
-//! A plan is made once for a kind, a shape and a batch, with `new` for one transform as it is
-//! computed fastest, with `batched` for more and for other choices. It owns its tables and its
-//! working memory, made for the rayon pool that it was planned in; `plan.run(input, output)`
-//! spreads its work over the pool it is called in and allocates nothing. Input may be integers (see
-//! [`InputElement`]); it is left as it is. Definitions and scalings are those of the [crate's
-//! table](crate#the-transforms-and-their-scaling). On a device `cuda::transforms` has plans of the
-//! same names and methods.
+//! A [`Plan`] is made once for a kind, a shape and a batch, with [`Plan::new`] for one transform as
+//! it is computed fastest, with [`Plan::batched`] for more and for other choices. Input may be
+//! integers (see [`InputElement`]); it is left as it is. Definitions and scalings are those of the
+//! [crate's table](crate#the-transforms-and-their-scaling). On a device `cuda::transforms` has plans
+//! that run in the same way.
 //!
 //! ```
-//! use placefield::cpu::transforms::Plan2d;
+//! use placefield::cpu::transforms::Plan;
 //! use placefield::transform::Transform;
 //!
 //! let (nx, ny) = (3, 4);
-//! let mut dct = Plan2d::<f64>::new(Transform::Dct, nx, ny)?;
-//! let mut idct = Plan2d::<f64>::new(Transform::Idct, nx, ny)?;
+//! let mut dct = Plan::<f64>::new(Transform::Dct, &[nx, ny])?;
+//! let mut idct = Plan::<f64>::new(Transform::Idct, &[nx, ny])?;
 //!
 //! let pixels: [u8; 12] = [9, 0, 3, 255, 17, 4, 80, 2, 1, 1, 0, 30];
 //! let (mut spectrum, mut back) = ([0.0; 12], [0.0; 12]);
@@ -27,36 +25,190 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+//!
+//! # How it is computed
+//! One mechanism serves every axis and rank, a pass over memory for each axis (`pass`): a task
+//! brings lines together in a *tile*, a line to each lane of the widest vectors (`tile`), takes them
+//! through one FFT ([`LaneFft`](super::fft)) and what comes before or after it (`axis`), and back.
+//! [`Method`] says how passes are composed: `row_column` transforms along one axis after the other,
+//! and `fused` is one real FFT of all axes between pre- and post-processing.
+
+pub(super) mod axis;
 pub(super) mod coefficients;
 mod fused;
-mod lines;
-pub(super) mod maps;
-mod plan1d;
-mod plan2d;
-mod plan3d;
-mod plan_nd;
-mod rounds;
+mod pass;
+mod pipeline;
 mod row_column;
 pub(super) mod scratch;
 #[cfg(test)]
 mod tests;
-mod transposed;
-mod volume;
+mod tile;
 
 pub use crate::transform::{InputElement, LengthError, Method, ShapeError};
-pub(crate) use coefficients::Threshold;
-pub(crate) use fused::FusedMaps;
-pub use plan_nd::PlanNd;
-pub use plan1d::Plan1d;
-pub use plan2d::Plan2d;
-pub use plan3d::Plan3d;
-pub(crate) use scratch::Scratch;
+pub(super) use pipeline::Pipeline;
 
-// A plan may go to another thread, whatever its method.
+use crate::cpu::simd::Row;
+use crate::memory::filled;
+use crate::parallel::{self, chunks, chunks_mut};
+use crate::real::{Real, in_type};
+use crate::transform::{TransformNd, check_kind, check_length, check_shape};
+use coefficients::{Modify, Threshold, Unchanged};
+use scratch::Threads;
+
+/// Values of the arrays that go through the passes together: small arrays in groups, so that every
+/// pass has work for all threads.
+const GROUP: usize = 1 << 20;
+
+/// Values that a task converts.
+const VALUES: usize = 1 << 16;
+
+/// A plan for transforms of `batch` arrays of one shape, the last axis contiguous.
+///
+/// It owns its tables and its working memory, made for the rayon pool that it was planned in. A run
+/// spreads its work over the pool it is called in and allocates nothing.
+pub struct Plan<T: Real> {
+    kind: TransformNd,
+    shape: Vec<usize>,
+    batch: usize,
+    method: Method,
+    /// Values of the arrays that go through the passes together.
+    group: usize,
+    pipeline: Pipeline<T>,
+    panels: Vec<Row<T>>,
+    threads: Threads<T>,
+}
+
+// A plan may go to another thread.
 const _: () = {
     const fn sent<P: Send + Sync>() {}
-    sent::<Plan1d<f32>>();
-    sent::<Plan2d<f32>>();
-    sent::<Plan3d<f64>>();
-    sent::<PlanNd<f64>>();
+    sent::<Plan<f32>>();
 };
+
+impl<T: Real> Plan<T> {
+    /// Plans `kind` of one array of `shape`, slowest axis first, by the fastest method.
+    ///
+    /// # Errors
+    /// See [`Plan::batched`].
+    pub fn new(kind: impl Into<TransformNd>, shape: &[usize]) -> Result<Self, ShapeError> {
+        Plan::batched(kind, shape, Method::default(), 1)
+    }
+
+    /// Plans `kind` of `batch` arrays of `shape`, slowest axis first, one after the other in memory,
+    /// for the pool this is called in.
+    ///
+    /// # Errors
+    /// When there is no axis, a size or the batch is zero, the axis of an IDXST is not one of them,
+    /// or there is not enough memory.
+    pub fn batched(
+        kind: impl Into<TransformNd>,
+        shape: &[usize],
+        method: Method,
+        batch: usize,
+    ) -> Result<Self, ShapeError> {
+        let kind = kind.into();
+        let values = check_shape(shape, batch)?;
+        check_kind(kind, shape)?;
+        let size = values / batch;
+        let arrays = (GROUP / size).clamp(1, batch);
+        let pipeline = Pipeline::new(shape, arrays, method, kind.ways());
+        let rows = arrays * pipeline.rows();
+        let bytes = (rows * size_of::<Row<T>>()) as u64;
+        let threads = pipeline.scratch_len().for_this_pool(bytes)?;
+        Ok(Plan {
+            kind,
+            shape: shape.to_vec(),
+            batch,
+            method,
+            group: arrays * size,
+            pipeline,
+            panels: filled(rows, T::ROW),
+            threads,
+        })
+    }
+
+    /// Returns the transform.
+    pub fn kind(&self) -> TransformNd {
+        self.kind
+    }
+
+    /// Returns the sizes, slowest axis first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Returns the number of arrays.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Returns how it was to be computed.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Returns how it is computed: [`Method::RowColumn`], which is the fastest and also takes what
+    /// [`Method::Fused`] does not (one axis, last axes of less than a vector, axes of more than
+    /// 16384 values), or [`Method::Fused`].
+    pub fn computed_by(&self) -> Method {
+        self.pipeline.method()
+    }
+
+    /// Computes `output = kind(input)`, both `batch` times the shape's values.
+    ///
+    /// # Errors
+    /// When a slice has another length.
+    pub fn run<S: InputElement>(
+        &mut self,
+        input: &[S],
+        output: &mut [T],
+    ) -> Result<(), LengthError> {
+        self.run_changed(input, &Unchanged, output)
+    }
+
+    /// Runs the plan as [`Plan::run`] does, with every coefficient of a magnitude below `threshold`
+    /// counted as zero, as a DCT writes it and as an inverse reads it (Jiang, Gu and Pan, §V-A).
+    ///
+    /// Coefficients are in the scaling of [`Transform`](crate::transform::Transform): unnormalised
+    /// sums.
+    ///
+    /// # Errors
+    /// See [`Plan::run`].
+    pub fn run_thresholded<S: InputElement>(
+        &mut self,
+        input: &[S],
+        threshold: T,
+        output: &mut [T],
+    ) -> Result<(), LengthError> {
+        self.run_changed(input, &Threshold(threshold), output)
+    }
+
+    fn run_changed<S: InputElement>(
+        &mut self,
+        input: &[S],
+        by: &impl Modify<T>,
+        output: &mut [T],
+    ) -> Result<(), LengthError> {
+        let values = self.batch * self.shape.iter().product::<usize>();
+        check_length("input", values, input.len())?;
+        check_length("output", values, output.len())?;
+        for (x, out) in input.chunks(self.group).zip(output.chunks_mut(self.group)) {
+            // Values of another type are converted in a pass of their own, so that transforms are
+            // compiled for one type only.
+            let x = in_type(x).or_else(|| {
+                convert(x, out);
+                None
+            });
+            self.pipeline.run(self.kind, x, out, by, &mut self.panels, &self.threads);
+        }
+        Ok(())
+    }
+}
+
+/// Writes `x`, in another type, to `out`.
+fn convert<S: InputElement, T: Real>(x: &[S], out: &mut [T]) {
+    parallel::for_each((chunks_mut(out, VALUES), chunks(x, VALUES)), |_, (out, x)| {
+        for (value, x) in out.iter_mut().zip(x) {
+            *value = T::of(x.to_f64());
+        }
+    });
+}

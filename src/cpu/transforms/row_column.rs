@@ -1,73 +1,57 @@
-//! The row-column method: every line along y, a transpose, every line along x, a transpose back.
+//! The row-column method: transforms along one axis, then along the next; a pass each.
 //!
-//! Four passes over the map per transform. Within a pass a line is reordered, transformed by an
-//! N-point real FFT and post-processed while it is in the L1 cache; other changes of coefficients
-//! are part of the second pass of a DCT and the first of an inverse.
+//! A forward transform begins with the last axis and an inverse with the first, so that their
+//! coefficients are changed where the last axes are neighbours.
 
-use super::coefficients::{Inverse, Modify};
-use super::lines::{Lines, transpose};
-use super::scratch::{Parts, ScratchLen};
-use crate::memory::reals_mut;
+use super::coefficients::{Modify, Unchanged};
+use super::pass::Pass;
+use super::scratch::{ScratchLen, Threads};
 use crate::real::Real;
-use crate::transform::InputElement;
 use crate::transform::fft::Ways;
+use crate::transform::line::Wave;
 
-/// Plans for maps of one size.
-pub(crate) struct RowColumnMaps<T: Real> {
-    along_x: Lines<T>,
-    along_y: Lines<T>,
-}
+/// The passes of arrays of one shape, by axis.
+pub(crate) struct RowColumn<T: Real>(Vec<Pass<T>>);
 
-impl<T: Real> RowColumnMaps<T> {
-    pub(crate) fn new(nx: usize, ny: usize) -> Self {
-        RowColumnMaps { along_x: Lines::new(nx, Ways::Both), along_y: Lines::new(ny, Ways::Both) }
+impl<T: Real> RowColumn<T> {
+    /// Plans transforms of `arrays` arrays of `shape` at once.
+    pub(crate) fn new(shape: &[usize], arrays: usize, ways: Ways) -> Self {
+        let passes = (0..shape.len()).map(|axis| Pass::new(shape, axis, arrays, ways));
+        RowColumn(passes.collect())
     }
 
-    /// Returns the working memory for `maps` maps at once: two of them all.
-    pub(crate) fn scratch_len(&self, maps: usize) -> ScratchLen {
-        ScratchLen {
-            shared: maps * self.along_x.n() * self.along_y.n(),
-            per_thread: self.along_x.scratch_len().max(self.along_y.scratch_len()),
+    pub(crate) fn scratch_len(&self) -> ScratchLen {
+        self.0.iter().map(Pass::scratch_len).fold(ScratchLen::default(), ScratchLen::max)
+    }
+
+    /// `to` = DCT of `from`, or of `to`, along every axis.
+    pub(crate) fn forward(
+        &self,
+        mut from: Option<&[T]>,
+        to: &mut [T],
+        by: &impl Modify<T>,
+        threads: &Threads<T>,
+    ) {
+        let (first, others) = self.0.split_first().expect("an array has an axis");
+        for pass in others.iter().rev() {
+            pass.forward(from.take(), to, &Unchanged, threads);
         }
+        first.forward(from, to, by, threads);
     }
 
-    /// `out = DCT2(x)`, modified, of every map in `x`.
-    pub(crate) fn forward<S: InputElement>(
+    /// `to` = IDXST of `from`, or of `to`, along the axis `sine` and IDCT along the others.
+    pub(crate) fn inverse(
         &self,
-        x: &[S],
+        sine: Option<usize>,
+        from: Option<&[T]>,
+        to: &mut [T],
         by: &impl Modify<T>,
-        out: &mut [T],
-        s: Parts<'_, T>,
+        threads: &Threads<T>,
     ) {
-        let (nx, ny) = (self.along_x.n(), self.along_y.n());
-        let (rows, columns) = reals_mut(s.shared)[..2 * x.len()].split_at_mut(x.len());
-        self.along_y.forward(x, rows, nx, s.threads, |_, _, value| value);
-        transpose(rows, nx, ny, columns);
-        self.along_x.forward(columns, rows, ny, s.threads, |v, u, value| by.apply(u, v, value));
-        transpose(rows, ny, nx, out);
-    }
-
-    /// The rows of an inverse: of `x`, modified, of every map in `x`.
-    pub(crate) fn begin_inverse(
-        &self,
-        kind: Inverse,
-        x: &[T],
-        by: &impl Modify<T>,
-        s: &mut Parts<'_, T>,
-    ) {
-        let (nx, ny) = (self.along_x.n(), self.along_y.n());
-        let (rows, columns) = reals_mut(s.shared)[..2 * x.len()].split_at_mut(x.len());
-        let [_, wave] = kind.waves();
-        self.along_y.inverse(wave, x, rows, nx, s.threads, |u, v, value| by.apply(u, v, value));
-        transpose(rows, nx, ny, columns);
-    }
-
-    /// The columns of an inverse, to `out`.
-    pub(crate) fn end_inverse(&self, kind: Inverse, out: &mut [T], s: &mut Parts<'_, T>) {
-        let (nx, ny) = (self.along_x.n(), self.along_y.n());
-        let (rows, columns) = reals_mut(s.shared)[..2 * out.len()].split_at_mut(out.len());
-        let [wave, _] = kind.waves();
-        self.along_x.inverse(wave, columns, rows, ny, s.threads, |_, _, value| value);
-        transpose(rows, ny, nx, out);
+        let (first, others) = self.0.split_first().expect("an array has an axis");
+        first.inverse(Wave::along(0, sine), from, to, by, threads);
+        for (axis, pass) in (1..).zip(others) {
+            pass.inverse(Wave::along(axis, sine), None, to, &Unchanged, threads);
+        }
     }
 }

@@ -31,7 +31,10 @@ fn small_lines() {
             let x = values(2 * 7);
             let want: Vec<f64> = x.chunks(7).flat_map(|x| oracle::transform1(kind, x)).collect();
             let mut out = vec![0.0; x.len()];
-            Plan1d::<f64>::batched(kind, 7, 2).unwrap().run(&x, &mut out).unwrap();
+            Plan::<f64>::batched(kind, &[7], Method::default(), 2)
+                .unwrap()
+                .run(&x, &mut out)
+                .unwrap();
             assert_close(&out, &want, &kind);
         }
     });
@@ -55,7 +58,7 @@ fn small_maps() {
                 let want: Vec<f64> = each.flatten().collect();
                 for &method in methods {
                     let mut out = vec![0.0; x.len()];
-                    let mut plan = Plan2d::<f64>::batched(kind, nx, ny, method, batch).unwrap();
+                    let mut plan = Plan::<f64>::batched(kind, &[nx, ny], method, batch).unwrap();
                     plan.run(&x, &mut out).unwrap();
                     assert_close(&out, &want, &(kind, nx, ny, method));
                 }
@@ -80,7 +83,7 @@ fn small_volumes_and_arrays() {
                 let want: Vec<f64> = each.flatten().collect();
                 for &method in methods {
                     let mut out = vec![0.0; x.len()];
-                    let mut plan = PlanNd::<f64>::batched(kind, shape, method, 2).unwrap();
+                    let mut plan = Plan::<f64>::batched(kind, shape, method, 2).unwrap();
                     plan.run(&x, &mut out).unwrap();
                     assert_close(&out, &want, &(kind, shape, method));
                 }

@@ -1,16 +1,5 @@
 //! The three-pass pipeline: the four transforms of a solve fused across one another, three passes
-//! over memory for all of it (derived in [`crate::spectral`]).
-//!
-//! With `z = p + jq` two real lines packed as one complex line, `V` the FFT of
-//! z reordered and `w = e^{−jπk/2N}`,
-//!
-//! ```text
-//! DCT(p) + jDCT(q)   = ½(w·V[k] + w̄·V[N−k])                     V[N] = V[0]
-//! IDCT(p) + jIDCT(q) = unnormalised IFFT of ½w̄(z[k] − j·z[N−k])  z[N] := 0, reordering undone
-//! ```
-//!
-//! so a pair of lines needs no unpacking and every N ≥ 1 works the same way.
-//! The IDXST is the IDCT of the reversed line with odd samples negated.
+//! over memory for all of it (derived in [`crate::spectral`]). [`Axis`] has the transforms of lines.
 //!
 //! 1. Along x: DCT of ρ. 1 value read, 1 written per bin.
 //! 2. Along y: DCT, Green's function, and from that both `P = IDCT_y(âG)` and
@@ -22,7 +11,7 @@
 //!
 //! # How lines lie
 //! A task works on a tile of pairs of lines, one pair to each lane of the widest vectors
-//! ([`LaneFft`]). Along x the lines of a tile are neighbouring columns of the map: a row of the
+//! ([`LaneFft`](crate::cpu::fft::LaneFft)). Along x the lines of a tile are neighbouring columns of the map: a row of the
 //! tile is a piece of a row of the map, and no transposition is needed. Between the passes the map
 //! lies in *panels*, each the rows of one such tile; a tile of pass 2 takes a square block of every
 //! panel, which is transposed on its way.
@@ -32,22 +21,22 @@
 //! 0 of pass 2, whose longest wave can dwarf every other line's, is transformed by itself; the
 //! pairs of the others are (1, 2), (3, 4), …
 
-mod lines;
+mod write;
 
 use super::fields::FieldSlices;
-use super::lane_fft::LaneFft;
 use super::multipliers::{Green as GreensFunction, Multipliers};
 use crate::cpu::matrix::{AHEAD, SharedMatrix, prefetch};
 use crate::cpu::simd::{Row, dispatch, vectorised};
+use crate::cpu::transforms::axis::{Axis, Green};
 use crate::memory::filled;
 use crate::parallel::{self, PerThread, chunks_mut, each_mut};
 use crate::real::Real;
 use crate::transform::fft::Ways;
 use crate::transform::line::{Line, Wave};
-use crate::transform::{permutation, twiddle};
-use lines::{Dct, Green, Inverse, Write};
+use crate::transform::permutation;
 use num_complex::Complex;
 use std::ops::Range;
+use write::Write;
 
 /// Bytes of a map from which on pass 3 writes past the caches: whole cache lines are then not read
 /// before they are written, and what is in the caches stays there. With 16 threads a solve of 2048²
@@ -76,20 +65,9 @@ pub(crate) struct ThreePass<T: Real> {
     scratch: PerThread<Scratch<T>>,
 }
 
-/// Transforms along one axis.
-struct Axis<T: Real> {
-    n: usize,
-    fft: LaneFft<T>,
-    /// `½e^{−jπk/2n}`, k = 0 … n/2.
-    half_w: Vec<Complex<T>>,
-    /// Row of a tile for each point of the FFT, and for each sample of a line.
-    place: Vec<u32>,
-    of_sample: Vec<u32>,
-}
-
 struct Scratch<T: Real> {
     tiles: [Vec<Row<T>>; 2],
-    fft: Vec<Complex<T>>,
+    fft: Vec<Row<T>>,
 }
 
 struct FirstLine<T: Real> {
@@ -97,48 +75,6 @@ struct FirstLine<T: Real> {
     coefficients: Vec<T>,
     out: Vec<T>,
     scratch: Vec<Complex<T>>,
-}
-
-/// Which inverse lines take, and what their coefficients are multiplied by before.
-#[derive(Clone, Copy)]
-enum Waves<'a, T> {
-    Cosine,
-    Sine(&'a [T]),
-}
-
-impl<T: Real> Axis<T> {
-    fn new(n: usize) -> Self {
-        let fft = LaneFft::new(n);
-        let place: Vec<u32> = (0..n).map(|i| fft.place(i) as u32).collect();
-        Axis {
-            n,
-            half_w: twiddle::scaled_quarter_wave(n, 0.5),
-            of_sample: (0..n).map(|i| place[permutation::position(i, n)]).collect(),
-            place,
-            fft,
-        }
-    }
-
-    /// Computes the DCTs of lines whose samples stand in their places.
-    fn dct(&self, tile: &mut [Row<T>], green: Option<Green<'_, T>>, s: &mut [Complex<T>]) -> f64 {
-        self.fft.run(tile, s);
-        dispatch(Dct { half_w: &self.half_w, tile, green })
-    }
-
-    /// The IDCTs of lines, or the IDXSTs of their multiples: sample i of the first lines of the
-    /// pairs is the imaginary part of row `position(i)`, of the second ones the real part, and
-    /// negated for odd i of a sine.
-    fn inverse(
-        &self,
-        coefficients: &[Row<T>],
-        wave: Waves<'_, T>,
-        tile: &mut [Row<T>],
-        s: &mut [Complex<T>],
-    ) {
-        let (half_w, place) = (&self.half_w[..], &self.place[..]);
-        dispatch(Inverse { half_w, coefficients, wave, place, tile: &mut *tile });
-        self.fft.run(tile, s);
-    }
 }
 
 impl<T: Real> ThreePass<T> {
@@ -161,7 +97,7 @@ impl<T: Real> ThreePass<T> {
             energy: vec![0.0; (panel - 1) / (2 * T::LANES)],
             scratch: PerThread::new(threads, || Scratch {
                 tiles: [filled(nx.max(ny), T::ROW), filled(ny, T::ROW)],
-                fft: filled(longest, Complex::default()),
+                fft: filled(longest, T::ROW),
             }),
             along_x,
             along_y,
@@ -237,14 +173,14 @@ impl<T: Real> ThreePass<T> {
                     let (along, normalisation) = (&by.wy_squared[..], by.normalisation);
                     let green = Green { across: &across, along, normalisation };
                     *energy = axis.dct(lines_y, Some(green), &mut s.fft);
-                    let waves = [Waves::Cosine, Waves::Sine(&by.wy[..])];
-                    for (to, wave) in [&p, &q].into_iter().zip(waves) {
-                        axis.inverse(lines_y, wave, work, &mut s.fft);
+                    let waves = [(Wave::Cosine, None), (Wave::Sine, Some(&by.wy[..]))];
+                    for (to, (wave, scale)) in [&p, &q].into_iter().zip(waves) {
+                        axis.inverse(lines_y, wave, scale, work, &mut s.fft);
                         for (i, first) in (0..axis.n).step_by(block).enumerate() {
                             // SAFETY: as above, where this task's blocks are no longer in use.
                             let mut to = unsafe { to.block(i..i + 1, lines.clone()) };
                             to.prefetch(PANELS_AHEAD);
-                            let sine = matches!(wave, Waves::Sine(_));
+                            let sine = wave == Wave::Sine;
                             vectorised(
                                 #[inline(always)]
                                 || put(work, first, sine, to.row(0)),
@@ -287,15 +223,15 @@ impl<T: Real> ThreePass<T> {
                 let work = &mut s.tiles[0][..axis.n];
                 let [p, q] = [&self.p, &self.q].map(|map| &map[i * self.panel..][..axis.n]);
                 let inverses = [
-                    (p, Waves::Cosine, &potential),
-                    (p, Waves::Sine(&by.wx[..]), &field_x),
-                    (q, Waves::Cosine, &field_y),
+                    (p, Wave::Cosine, None, &potential),
+                    (p, Wave::Sine, Some(&by.wx[..]), &field_x),
+                    (q, Wave::Cosine, None, &field_y),
                 ];
-                for (from, wave, to) in inverses {
-                    axis.inverse(from, wave, work, &mut s.fft);
+                for (from, wave, scale, to) in inverses {
+                    axis.inverse(from, wave, scale, work, &mut s.fft);
                     // SAFETY: panels share no columns, and each is one task.
                     let mut to = unsafe { to.block(0..axis.n, columns.clone()) };
-                    let sine = matches!(wave, Waves::Sine(_));
+                    let sine = wave == Wave::Sine;
                     dispatch(Write { tile: &*work, sine, streamed, to: &mut to });
                 }
             });

@@ -1,33 +1,95 @@
-//! Steps on the lines of a tile before and after the FFTs, a vector of them at a time.
+//! DCT, IDCT and IDXST of the lines of a tile, a vector of them at a time.
+//!
+//! Two real lines p and q go through one FFT as z = p + jq (Makhoul, "A Fast Cosine Transform in One
+//! and Two Dimensions", 1980). With `V` the FFT of z reordered and `w = e^{−jπk/2N}`,
+//!
+//! ```text
+//! DCT(p) + jDCT(q)   = ½(w·V[k] + w̄·V[N−k])                     V[N] = V[0]
+//! IDCT(p) + jIDCT(q) = unnormalised IFFT of ½w̄(z[k] − j·z[N−k])  z[N] := 0, reordering undone
+//! ```
+//!
+//! so a pair needs no unpacking, complex lines are no special case, and every N ≥ 1 works the same
+//! way. The IDXST is the IDCT of the reversed line with odd samples negated.
 
-use super::Waves;
-use crate::cpu::matrix::{AHEAD, Block};
-use crate::cpu::simd::{Row, SimdKernel, Unit, Vector, Vectors};
-use crate::cpu::solve::lane_fft::Lanes;
+use crate::cpu::fft::{LaneFft, Lanes};
+use crate::cpu::simd::{Row, SimdKernel, Unit, Vector, Vectors, dispatch};
 use crate::real::Real;
-use crate::transform::permutation;
+use crate::transform::line::Wave;
+use crate::transform::{permutation, twiddle};
 use num_complex::Complex;
 
 /// Rows that are added up in working precision before their sum is widened.
 const TOGETHER: usize = 16;
 
+/// The tables of transforms of `n` values.
+pub(crate) struct Axis<T: Real> {
+    pub(crate) n: usize,
+    pub(crate) fft: LaneFft<T>,
+    /// `½e^{−jπk/2n}`, k = 0 … n.
+    half_w: Vec<Complex<T>>,
+    /// Row of a tile for each point of the FFT, and for each sample of a line.
+    pub(super) place: Vec<u32>,
+    pub(crate) of_sample: Vec<u32>,
+}
+
+impl<T: Real> Axis<T> {
+    pub(crate) fn new(n: usize) -> Self {
+        let fft = LaneFft::new(n);
+        let place: Vec<u32> = (0..n).map(|i| fft.place(i) as u32).collect();
+        Axis {
+            n,
+            half_w: twiddle::scaled_quarter_wave(n, 0.5),
+            of_sample: (0..n).map(|i| place[permutation::position(i, n)]).collect(),
+            place,
+            fft,
+        }
+    }
+
+    /// Computes the DCTs of lines whose samples lie in the rows `of_sample`, in place; with
+    /// `green` times Green's function. Returns Σ X²·G, see [`Dct`].
+    pub(crate) fn dct(
+        &self,
+        tile: &mut [Row<T>],
+        green: Option<Green<'_, T>>,
+        scratch: &mut [Row<T>],
+    ) -> f64 {
+        self.fft.run(tile, scratch);
+        dispatch(Dct { half_w: &self.half_w, tile, green })
+    }
+
+    /// Computes the IDCTs or IDXSTs of lines of coefficients, times `scale` along the lines if
+    /// given (of an IDXST only). Sample i of the first lines of the pairs is the imaginary part of
+    /// row `position(i)`, of the second ones the real part, and negated for odd i of a sine.
+    pub(crate) fn inverse(
+        &self,
+        coefficients: &[Row<T>],
+        wave: Wave,
+        scale: Option<&[T]>,
+        tile: &mut [Row<T>],
+        scratch: &mut [Row<T>],
+    ) {
+        let (half_w, place) = (&self.half_w[..], &self.place[..]);
+        dispatch(Inverse { half_w, coefficients, wave, scale, place, tile: &mut *tile });
+        self.fft.run(tile, scratch);
+    }
+}
+
 /// The DCTs of packed lines from their FFT, in place; with `green` each times Green's function.
 /// Returns Σ X²·G of all coefficients, that of k = 0 halved, without the normalisation of the other
 /// axis.
-pub(super) struct Dct<'a, T: Real> {
-    /// `½e^{−jπk/2n}`, k = 0 … n/2.
-    pub(super) half_w: &'a [Complex<T>],
-    pub(super) tile: &'a mut [Row<T>],
-    pub(super) green: Option<Green<'a, T>>,
+struct Dct<'a, T: Real> {
+    half_w: &'a [Complex<T>],
+    tile: &'a mut [Row<T>],
+    green: Option<Green<'a, T>>,
 }
 
 /// Green's function of lines along one axis: `normalisation / (across + along)`.
-pub(super) struct Green<'a, T: Real> {
+pub(crate) struct Green<'a, T: Real> {
     /// Squared wavenumbers of the two lines of every lane, none of them zero.
-    pub(super) across: &'a Row<T>,
+    pub(crate) across: &'a Row<T>,
     /// Squared wavenumber of every coefficient.
-    pub(super) along: &'a [T],
-    pub(super) normalisation: T,
+    pub(crate) along: &'a [T],
+    pub(crate) normalisation: T,
 }
 
 impl<T: Real> SimdKernel<T> for Dct<'_, T> {
@@ -130,16 +192,16 @@ fn dct<V: Vector>(
     }
 }
 
-/// From coefficients to the input of an FFT that gives their IDCT, or the IDXST of `sine` times
+/// From coefficients to the input of an FFT that gives their IDCT, or the IDXST of `scale` times
 /// them: ½w̄(z\[k\] − j·z\[n−k\]), real and imaginary parts exchanged, in the order the FFT takes.
-pub(super) struct Inverse<'a, T: Real> {
-    pub(super) half_w: &'a [Complex<T>],
-    pub(super) coefficients: &'a [Row<T>],
-    /// For the IDXST the wavenumbers.
-    pub(super) wave: Waves<'a, T>,
+struct Inverse<'a, T: Real> {
+    half_w: &'a [Complex<T>],
+    coefficients: &'a [Row<T>],
+    wave: Wave,
+    scale: Option<&'a [T]>,
     /// Row of the FFT's input that each number goes to.
-    pub(super) place: &'a [u32],
-    pub(super) tile: &'a mut [Row<T>],
+    place: &'a [u32],
+    tile: &'a mut [Row<T>],
 }
 
 impl<T: Real> SimdKernel<T> for Inverse<'_, T> {
@@ -147,16 +209,21 @@ impl<T: Real> SimdKernel<T> for Inverse<'_, T> {
 
     #[inline(always)]
     fn run<V: Vector<Number = T>>(self, unit: Unit<V>) {
-        match self.wave {
-            Waves::Cosine => self.convert::<V, false>(unit, &[]),
-            Waves::Sine(w) => self.convert::<V, true>(unit, w),
+        match (self.wave, self.scale) {
+            (Wave::Cosine, _) => self.convert::<V, false, false>(unit, &[]),
+            (Wave::Sine, None) => self.convert::<V, true, false>(unit, &[]),
+            (Wave::Sine, Some(scale)) => self.convert::<V, true, true>(unit, scale),
         }
     }
 }
 
 impl<T: Real> Inverse<'_, T> {
     #[inline(always)]
-    fn convert<V: Vector<Number = T>, const SINE: bool>(self, unit: Unit<V>, waves: &[T]) {
+    fn convert<V: Vector<Number = T>, const SINE: bool, const SCALED: bool>(
+        self,
+        unit: Unit<V>,
+        scale: &[T],
+    ) {
         let Inverse { half_w, coefficients, place, tile, .. } = self;
         let n = coefficients.len();
         assert_eq!((place.len(), tile.len()), (n, n), "rows of a tile");
@@ -170,10 +237,13 @@ impl<T: Real> Inverse<'_, T> {
             for at in (0..T::LANES).step_by(V::LANES) {
                 let mut near = Lanes::load(unit, &coefficients[k], at);
                 let mut far = Lanes::load(unit, &coefficients[n - k], at);
+                if SCALED {
+                    near = near.scaled(unit.splat(scale[k]));
+                    far = far.scaled(unit.splat(scale[n - k]));
+                }
                 if SINE {
                     // The line backwards.
-                    let (here, there) = (unit.splat(waves[k]), unit.splat(waves[n - k]));
-                    (near, far) = (far.scaled(there), near.scaled(here));
+                    (near, far) = (far, near);
                 }
                 let (low, high) = (near.minus_j(far).times_conj(w), near.plus_j(far).times(w));
                 low.exchanged().store(unit, &mut tile[place[k] as usize], at);
@@ -183,57 +253,11 @@ impl<T: Real> Inverse<'_, T> {
         if n.is_multiple_of(2) {
             let h = n / 2;
             let quarter = half_w[h].re + half_w[h].re;
-            let factor = unit.splat(if SINE { quarter * waves[h] } else { quarter });
+            let factor = unit.splat(if SCALED { quarter * scale[h] } else { quarter });
             for at in (0..T::LANES).step_by(V::LANES) {
                 let z = Lanes::load(unit, &coefficients[h], at);
                 z.exchanged().scaled(factor).store(unit, &mut tile[place[h] as usize], at);
             }
-        }
-    }
-}
-
-/// Writes the lines of an inverse's tile, parts exchanged, to as many columns of a map.
-pub(super) struct Write<'a, 'b, T: Real> {
-    pub(super) tile: &'a [Row<T>],
-    /// Odd samples are negated.
-    pub(super) sine: bool,
-    /// Past the caches, where columns are whole cache lines.
-    pub(super) streamed: bool,
-    pub(super) to: &'a mut Block<'b, T>,
-}
-
-impl<T: Real> SimdKernel<T> for Write<'_, '_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Vector<Number = T>>(self, unit: Unit<V>) {
-        let Write { tile, sine, streamed, to } = self;
-        let line = size_of::<Row<T>>() / 2;
-        let streamed = streamed && to.begins_at_multiples_of(line);
-        for x in 0..tile.len() {
-            let row = tile[permutation::position(x, tile.len())].numbers();
-            let sign = if sine && x % 2 == 1 { -T::one() } else { T::one() };
-            if !streamed {
-                to.prefetch(x + AHEAD);
-            }
-            let to = to.row(x);
-            if to.len() < 2 * T::LANES {
-                let numbers = row[T::LANES..].iter().chain(row);
-                to.iter_mut().zip(numbers).for_each(|(to, &v)| *to = sign * v);
-                continue;
-            }
-            let sign = unit.splat(sign);
-            for at in (0..2 * T::LANES).step_by(V::LANES) {
-                let exchanged = unit.load(row, (at + T::LANES) % (2 * T::LANES)) * sign;
-                match streamed {
-                    // SAFETY: the fence follows.
-                    true => unsafe { unit.stream(exchanged, to, at) },
-                    false => unit.store(exchanged, to, at),
-                }
-            }
-        }
-        if streamed {
-            V::fence();
         }
     }
 }

@@ -1,0 +1,523 @@
+//! The fused method: pre-processing, one real FFT of all axes, post-processing (Jiang, Gu and Pan,
+//! §III).
+//!
+//! With `V` the FFT of an array reordered along every axis, `w = e^{−jπk/2N}` of an axis but the
+//! last and `b = e^{−jπv/2n}` of the last one, which has n values,
+//!
+//! ```text
+//! Y[k]   = ½(w·V[k] + w̄·V[N−k])   along every axis but the last, V[N] = V[0]
+//! X[v]   = Re b·Y[v]              X[n−v] = −Im b·Y[v]
+//! ```
+//!
+//! so that in two dimensions two complex numbers V[u][v] and V[nx−u][v] give the four coefficients
+//! X(u, v), X(nx−u, v), X(u, ny−v) and X(nx−u, ny−v), and in d dimensions 2^(d−1) give 2^d. Backwards,
+//! with X = 0 where an index reaches the size of its axis,
+//!
+//! ```text
+//! Y[v]   = ½b̄(X[v] − jX[n−v])      V[k] = ½w̄(Y[k] − jY[N−k])
+//! ```
+//!
+//! One pass takes real FFTs of pairs of lines along the last axis and leaves their spectra, v = 0 …
+//! ⌈n/2⌉ − 1, in *panels*: a row of a panel has [`Vectors::LANES`](crate::cpu::simd::Vectors)
+//! neighbours v of a line. The number at v = 0 has V[0], which is real, and V[n/2], if there is
+//! one and which is real too, as its parts. A pass along each other axis takes complex FFTs within
+//! the panels, and the one along the first post-processes as it writes. The inverse takes the same
+//! passes backwards.
+
+use super::axis::Axis;
+use super::coefficients::{Modify, Unchanged};
+use super::pass::LONG;
+use super::scratch::{ScratchLen, Threads};
+use super::tile::{Passage, Run, View, map};
+use crate::cpu::fft::Lanes;
+use crate::cpu::matrix::SharedSlice;
+use crate::cpu::simd::{Row, SimdKernel, Unit, Vector, dispatch, vectorised};
+use crate::parallel;
+use crate::real::Real;
+use crate::transform::line::Wave;
+use crate::transform::{permutation, twiddle};
+
+/// Plans and tables for arrays of one shape.
+pub(crate) struct Fused<T: Real> {
+    last: View,
+    along_last: Axis<T>,
+    /// Of every axis but the last, and a panel seen along it.
+    others: Vec<(Axis<T>, View)>,
+    /// `½b` of every column of every panel, but 1 at v = 0.
+    half_b: Vec<Row<T>>,
+}
+
+impl<T: Real> Fused<T> {
+    /// Plans arrays of `shape`, if it has at least two axes of which the last fills panels and none
+    /// is so long that a tile of its lines leaves the cache.
+    pub(crate) fn new(shape: &[usize]) -> Option<Self> {
+        let (&n, rest) = shape.split_last()?;
+        if rest.is_empty() || n < T::LANES || shape.iter().any(|&n| n > LONG) {
+            return None;
+        }
+        let b = twiddle::scaled_quarter_wave::<T>(n, 0.5);
+        let half_b = |panel: usize| {
+            let mut row = T::ROW;
+            let numbers = row.numbers_mut();
+            for (lane, b) in
+                b[..n.div_ceil(2)].iter().skip(panel * T::LANES).take(T::LANES).enumerate()
+            {
+                (numbers[lane], numbers[T::LANES + lane]) = (b.re, b.im);
+            }
+            if panel == 0 {
+                numbers[0] = T::one();
+            }
+            row
+        };
+        Some(Fused {
+            last: View::new(shape, rest.len()),
+            along_last: Axis::new(n),
+            others: (0..rest.len())
+                .map(|axis| (Axis::new(rest[axis]), View::new(rest, axis)))
+                .collect(),
+            half_b: (0..n.div_ceil(2).div_ceil(T::LANES)).map(half_b).collect(),
+        })
+    }
+
+    pub(crate) fn scratch_len(&self) -> ScratchLen {
+        let axes = self.others.iter().map(|(axis, _)| axis).chain([&self.along_last]);
+        let len =
+            axes.map(|axis| ScratchLen { rows: axis.n + 1, fft: axis.fft.scratch_len(), line: 0 });
+        len.fold(ScratchLen::default(), ScratchLen::max)
+    }
+
+    /// Returns the number of values of an array.
+    pub(super) fn size(&self) -> usize {
+        self.last.size()
+    }
+
+    /// Returns the number of rows of the panels of an array.
+    pub(crate) fn rows(&self) -> usize {
+        self.half_b.len() * self.last.lines()
+    }
+
+    /// `to` = DCT of `from`, or of `to`, along every axis; `panels` has the rows of as many arrays.
+    pub(crate) fn forward(
+        &self,
+        from: Option<&[T]>,
+        to: &mut [T],
+        by: &impl Modify<T>,
+        panels: &mut [Row<T>],
+        threads: &Threads<T>,
+    ) {
+        self.real_ffts(&Passage::new(from, &mut *to), panels, threads);
+        let panels = SharedSlice::new(panels);
+        let (first, between) = self.others.split_first().expect("there is another axis");
+        for (axis, view) in between.iter().rev() {
+            self.each_tile(to.len(), view, threads, |_, start, tile, _, fft| {
+                // SAFETY: tiles share no rows, and each is one task.
+                let rows = |k: usize| unsafe { &mut panels.part(start + k * view.inner, 1)[0] };
+                (0..view.n).for_each(|k| tile[axis.of_sample[k] as usize] = *rows(k));
+                axis.dct(&mut tile[..view.n], None, fft);
+                (0..view.n).for_each(|k| *rows(k) = tile[k]);
+            });
+        }
+        let (axis, view) = first;
+        let out = SharedSlice::new(to);
+        self.each_tile(out.len(), view, threads, |at, start, tile, _, fft| {
+            for k in 0..view.n {
+                // SAFETY: as above.
+                let row = |k: usize| unsafe { panels.part(start + k * view.inner, 1) };
+                tile[axis.of_sample[k] as usize] = row(k)[0];
+            }
+            axis.dct(&mut tile[..view.n], None, fft);
+            vectorised(
+                #[inline(always)]
+                || self.post_process(at, view, &tile[..view.n], by, &out),
+            );
+        });
+    }
+
+    /// `to` = IDXST of `from`, or of `to`, along the axis `sine` and IDCT along the others.
+    pub(crate) fn inverse(
+        &self,
+        sine: Option<usize>,
+        from: Option<&[T]>,
+        to: &mut [T],
+        by: &impl Modify<T>,
+        panels: &mut [Row<T>],
+        threads: &Threads<T>,
+    ) {
+        let count = to.len();
+        let passage = Passage::new(from, &mut *to);
+        let shared = SharedSlice::new(&mut *panels);
+        let sine_last = sine == Some(self.others.len());
+        for (number, (axis, view)) in self.others.iter().enumerate() {
+            let wave = Wave::along(number, sine);
+            self.each_tile(count, view, threads, |at, start, tile, work, fft| {
+                // SAFETY: tiles share no rows, and each is one task.
+                let rows = |k: usize| unsafe { &mut shared.part(start + k * view.inner, 1)[0] };
+                let (tile, work) = (&mut tile[..view.n], &mut work[..view.n]);
+                match number {
+                    0 => vectorised(
+                        #[inline(always)]
+                        || self.pre_process(at, view, &passage, by, sine_last, tile),
+                    ),
+                    _ => (0..view.n).for_each(|k| tile[k] = *rows(k)),
+                }
+                axis.inverse(tile, wave, None, work, fft);
+                for k in 0..view.n {
+                    let from = work[permutation::position(k, view.n)].numbers();
+                    let sign = if wave == Wave::Sine && k % 2 == 1 { -T::one() } else { T::one() };
+                    let (to_re, to_im) = rows(k).numbers_mut().split_at_mut(T::LANES);
+                    let (im, re) = from.split_at(T::LANES);
+                    to_re.iter_mut().zip(re).for_each(|(to, &v)| *to = sign * v);
+                    to_im.iter_mut().zip(im).for_each(|(to, &v)| *to = sign * v);
+                }
+            });
+        }
+        self.real_inverse_ffts(&Passage::new(None, to), sine_last, panels, threads);
+    }
+
+    /// Calls `work(place, first row, tile, tile, FFT's own)` for each tile of the panels of arrays
+    /// of so many values along an axis other than the last.
+    fn each_tile(
+        &self,
+        values: usize,
+        view: &View,
+        threads: &Threads<T>,
+        work: impl Fn(Place, usize, &mut [Row<T>], &mut [Row<T>], &mut [Row<T>]) + Sync,
+    ) {
+        let panels = values / self.last.size() * self.half_b.len();
+        parallel::each(panels * view.lines(), &|task| {
+            // Panels of one line lie next to one another in the array.
+            let (number, line) = (task / view.lines(), task % view.lines());
+            let place = Place {
+                array: number / self.half_b.len() * self.last.size(),
+                panel: number % self.half_b.len(),
+                line,
+            };
+            threads.with(|s| {
+                let [tile, other] = &mut s.tiles;
+                work(place, number * self.last.lines() + view.start(line), tile, other, &mut s.fft);
+            });
+        });
+    }
+
+    /// Real FFTs along the last axis, into panels.
+    fn real_ffts(&self, passage: &Passage<'_, T>, panels: &mut [Row<T>], threads: &Threads<T>) {
+        let (axis, view) = (&self.along_last, &self.last);
+        let arrays = panels.len() / self.rows();
+        let panels = SharedSlice::new(panels);
+        parallel::each(view.tiles::<T>(arrays), &|tile| {
+            threads.with(|s| {
+                view.list::<T>(arrays, tile, &mut s.runs);
+                let (tile, runs) = (&mut s.tiles[0][..view.n + 1], &s.runs[..]);
+                let lines = &mut tile[..view.n];
+                vectorised(
+                    #[inline(always)]
+                    // SAFETY: tiles share no lines, and each is one task.
+                    || unsafe {
+                        passage.load(view, runs, |k| axis.of_sample[k] as usize, &Unchanged, lines);
+                    },
+                );
+                axis.fft.run(lines, &mut s.fft);
+                dispatch(Separate { tile: &mut *tile });
+                vectorised(
+                    #[inline(always)]
+                    || self.put(tile, runs, &panels),
+                );
+            });
+        });
+    }
+
+    /// Real inverse FFTs along the last axis, from panels.
+    fn real_inverse_ffts(
+        &self,
+        passage: &Passage<'_, T>,
+        sine: bool,
+        panels: &[Row<T>],
+        threads: &Threads<T>,
+    ) {
+        let (axis, view) = (&self.along_last, &self.last);
+        let arrays = panels.len() / self.rows();
+        parallel::each(view.tiles::<T>(arrays), &|tile| {
+            threads.with(|s| {
+                view.list::<T>(arrays, tile, &mut s.runs);
+                let [tile, work] = &mut s.tiles;
+                let (tile, work) = (&mut tile[..view.n + 1], &mut work[..view.n]);
+                let runs = &s.runs[..];
+                vectorised(
+                    #[inline(always)]
+                    || self.bring(panels, runs, tile),
+                );
+                dispatch(Join { tile, place: &axis.place, to: &mut *work });
+                axis.fft.run(work, &mut s.fft);
+                vectorised(
+                    #[inline(always)]
+                    // SAFETY: tiles share no lines, and each is one task.
+                    || unsafe { passage.store_samples(view, runs, sine, work) },
+                );
+            });
+        });
+    }
+
+    /// Returns the row of the tile with the number at v of the first or the second lines of pairs.
+    #[inline(always)]
+    fn row_of(&self, slot: usize, v: usize) -> usize {
+        if slot < T::LANES { v } else { self.last.n - v }
+    }
+
+    /// Takes spectra from a tile to their panels.
+    #[inline(always)]
+    fn put(&self, tile: &[Row<T>], runs: &[Run], panels: &SharedSlice<'_, Row<T>>) {
+        let half = self.last.n.div_ceil(2);
+        let mut lines = [usize::MAX; 32];
+        for run in runs {
+            lines[run.slot] = run.array * self.rows() + run.line;
+        }
+        for panel in 0..self.half_b.len() {
+            for (four, lines) in lines[..2 * T::LANES].chunks_exact(4).enumerate() {
+                let (slot, lane) = (4 * four, 4 * four % T::LANES);
+                for column in (0..T::LANES).step_by(4) {
+                    let v = panel * T::LANES + column;
+                    for part in [0, T::LANES] {
+                        let mut square = [[T::zero(); 4]; 4];
+                        for (v, numbers) in (v..half).zip(&mut square) {
+                            let row = tile[self.row_of(slot, v)].numbers();
+                            numbers.copy_from_slice(&row[part + lane..][..4]);
+                        }
+                        let turned = T::transposed(square);
+                        for (numbers, &line) in turned.iter().zip(lines) {
+                            if line != usize::MAX {
+                                let row = line + panel * self.last.lines();
+                                // SAFETY: tiles share no lines, and each is one task.
+                                let to = unsafe { &mut panels.part(row, 1)[0] };
+                                to.numbers_mut()[part + column..][..4].copy_from_slice(numbers);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Brings spectra from their panels into a tile.
+    #[inline(always)]
+    fn bring(&self, panels: &[Row<T>], runs: &[Run], tile: &mut [Row<T>]) {
+        let half = self.last.n.div_ceil(2);
+        let mut lines = [usize::MAX; 32];
+        for run in runs {
+            lines[run.slot] = run.array * self.rows() + run.line;
+        }
+        for panel in 0..self.half_b.len() {
+            for (four, lines) in lines[..2 * T::LANES].chunks_exact(4).enumerate() {
+                let (slot, lane) = (4 * four, 4 * four % T::LANES);
+                for column in (0..T::LANES).step_by(4) {
+                    let v = panel * T::LANES + column;
+                    for part in [0, T::LANES] {
+                        let mut square = [[T::zero(); 4]; 4];
+                        for (numbers, &line) in square.iter_mut().zip(lines) {
+                            if line != usize::MAX {
+                                let row = panels[line + panel * self.last.lines()].numbers();
+                                numbers.copy_from_slice(&row[part + column..][..4]);
+                            }
+                        }
+                        let turned = T::transposed(square);
+                        for (v, numbers) in (v..half).zip(&turned) {
+                            let row = tile[self.row_of(slot, v)].numbers_mut();
+                            row[part + lane..][..4].copy_from_slice(numbers);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the coefficients of a tile along the first axis.
+    #[inline(always)]
+    fn post_process(
+        &self,
+        at: Place,
+        view: &View,
+        tile: &[Row<T>],
+        by: &impl Modify<T>,
+        out: &SharedSlice<'_, T>,
+    ) {
+        let Columns { n, first, width, edge } = self.columns(at.panel);
+        let (b_re, b_im) = self.half_b[at.panel].numbers().split_at(T::LANES);
+        let root = T::of(std::f64::consts::FRAC_1_SQRT_2);
+        let (mut near, mut far) = ([T::zero(); 16], [T::zero(); 16]);
+        for (u, row) in tile.iter().enumerate() {
+            let (re, im) = row.numbers().split_at(T::LANES);
+            for lane in 0..T::LANES {
+                let (b_re, b_im) = (b_re[lane], b_im[lane]);
+                near[lane] = b_re * re[lane] - b_im * im[lane];
+                far[T::LANES - 1 - lane] = -(b_re * im[lane] + b_im * re[lane]);
+            }
+            let (start, j) = (at.array + u * view.inner * n, at.line * n);
+            let far = &mut far[T::LANES - width..T::LANES - edge];
+            write(out, start, by, u, j + first, &mut near[..width]);
+            write(out, start, by, u, j + n + 1 - first - width, far);
+            if edge == 1 && n.is_multiple_of(2) {
+                write(out, start, by, u, j + n / 2, &mut [root * im[0]]);
+            }
+        }
+    }
+
+    /// Reads the coefficients of a tile along the first axis.
+    #[inline(always)]
+    fn pre_process(
+        &self,
+        at: Place,
+        view: &View,
+        passage: &Passage<'_, T>,
+        by: &impl Modify<T>,
+        sine: bool,
+        tile: &mut [Row<T>],
+    ) {
+        let Columns { n, first, width, edge } = self.columns(at.panel);
+        let (b_re, b_im) = self.half_b[at.panel].numbers().split_at(T::LANES);
+        let root = T::of(std::f64::consts::FRAC_1_SQRT_2);
+        let (mut near, mut far) = ([T::zero(); 16], [T::zero(); 16]);
+        for (u, row) in tile.iter_mut().enumerate() {
+            let (start, j) = (at.array + u * view.inner * n, at.line * n);
+            read(passage, start, by, u, j + first, &mut near[..width]);
+            let mirrors = &mut far[T::LANES - width..T::LANES - edge];
+            read(passage, start, by, u, j + n + 1 - first - width, mirrors);
+            let (re, im) = row.numbers_mut().split_at_mut(T::LANES);
+            for lane in 0..T::LANES {
+                let (mut x, mut y) = (near[lane], far[T::LANES - 1 - lane]);
+                if sine {
+                    (x, y) = (y, x);
+                }
+                let (b_re, b_im) = (b_re[lane], b_im[lane]);
+                (re[lane], im[lane]) = (x * b_re - y * b_im, -(x * b_im + y * b_re));
+            }
+            if edge == 1 {
+                re[0] = if sine { T::zero() } else { T::of(0.5) * near[0] };
+                let mut middle = [T::zero()];
+                if n.is_multiple_of(2) {
+                    read(passage, start, by, u, j + n / 2, &mut middle);
+                }
+                im[0] = root * middle[0];
+            }
+        }
+    }
+
+    /// Returns the columns of a panel.
+    #[inline(always)]
+    fn columns(&self, panel: usize) -> Columns {
+        let (n, first) = (self.last.n, panel * T::LANES);
+        let width = T::LANES.min(n.div_ceil(2) - first);
+        Columns { n, first, width, edge: usize::from(panel == 0) }
+    }
+}
+
+/// Changes coefficients of row `u`, which begins at `start`, and writes them.
+#[inline(always)]
+fn write<T: Real>(
+    out: &SharedSlice<'_, T>,
+    start: usize,
+    by: &impl Modify<T>,
+    u: usize,
+    j: usize,
+    values: &mut [T],
+) {
+    by.apply(u, j, values);
+    // SAFETY: tiles share no line, and panels no column; each is one task.
+    map(values, unsafe { out.part(start + j, values.len()) }, |v| v);
+}
+
+/// Reads coefficients of row `u`, which begins at `start`, and changes them.
+#[inline(always)]
+fn read<T: Real>(
+    passage: &Passage<'_, T>,
+    start: usize,
+    by: &impl Modify<T>,
+    u: usize,
+    j: usize,
+    values: &mut [T],
+) {
+    // SAFETY: nothing but panels is written in this pass.
+    map(unsafe { passage.read(start + j, values.len()) }, values, |v| v);
+    by.apply(u, j, values);
+}
+
+/// A tile of a panel: where its array begins, its panel, and which line of the panel along the
+/// axis it is.
+#[derive(Clone, Copy)]
+struct Place {
+    array: usize,
+    panel: usize,
+    line: usize,
+}
+
+/// The columns `first..first + width` of a panel of lines of `n` values; the first `edge` of them
+/// have no mirror n − v.
+struct Columns {
+    n: usize,
+    first: usize,
+    width: usize,
+    edge: usize,
+}
+
+/// Twice the spectra P and Q of the real lines of each pair, from the FFT Z of p + jq: P\[v\] goes to
+/// row v and Q\[v\] to row n − v; P\[0\] and P\[n/2\], not doubled, to the parts of row 0, those of Q
+/// to row n.
+struct Separate<'a, T: Real> {
+    tile: &'a mut [Row<T>],
+}
+
+impl<T: Real> SimdKernel<T> for Separate<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector<Number = T>>(self, unit: Unit<V>) {
+        let n = self.tile.len() - 1;
+        for at in (0..T::LANES).step_by(V::LANES) {
+            let start = Lanes::load(unit, &self.tile[0], at);
+            let middle = match n % 2 {
+                0 => Lanes::load(unit, &self.tile[n / 2], at),
+                _ => Lanes { re: unit.splat(T::zero()), im: unit.splat(T::zero()) },
+            };
+            Lanes { re: start.re, im: middle.re }.store(unit, &mut self.tile[0], at);
+            Lanes { re: start.im, im: middle.im }.store(unit, &mut self.tile[n], at);
+            for v in 1..n.div_ceil(2) {
+                let near = Lanes::load(unit, &self.tile[v], at);
+                let far = Lanes::load(unit, &self.tile[n - v], at);
+                let p = Lanes { re: near.re + far.re, im: near.im - far.im };
+                let q = Lanes { re: near.im + far.im, im: far.re - near.re };
+                p.store(unit, &mut self.tile[v], at);
+                q.store(unit, &mut self.tile[n - v], at);
+            }
+        }
+    }
+}
+
+/// The way back, to the input of an FFT with parts exchanged: Z = P + jQ.
+struct Join<'a, T: Real> {
+    tile: &'a [Row<T>],
+    /// Row of the FFT's input that each number goes to.
+    place: &'a [u32],
+    to: &'a mut [Row<T>],
+}
+
+impl<T: Real> SimdKernel<T> for Join<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector<Number = T>>(self, unit: Unit<V>) {
+        let Join { tile, place, to } = self;
+        let n = tile.len() - 1;
+        for at in (0..T::LANES).step_by(V::LANES) {
+            let (p, q) = (Lanes::load(unit, &tile[0], at), Lanes::load(unit, &tile[n], at));
+            Lanes { re: q.re, im: p.re }.store(unit, &mut to[place[0] as usize], at);
+            if n.is_multiple_of(2) {
+                Lanes { re: q.im, im: p.im }.store(unit, &mut to[place[n / 2] as usize], at);
+            }
+            for v in 1..n.div_ceil(2) {
+                let p = Lanes::load(unit, &tile[v], at);
+                let q = Lanes::load(unit, &tile[n - v], at);
+                p.plus_j(q).exchanged().store(unit, &mut to[place[v] as usize], at);
+                let far = Lanes { re: q.re - p.im, im: p.re + q.im };
+                far.store(unit, &mut to[place[n - v] as usize], at);
+            }
+        }
+    }
+}
