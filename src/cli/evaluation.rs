@@ -17,7 +17,7 @@ use crate::charge::{Charge, Clipped};
 use crate::congestion::RoutingGrid;
 use crate::engine::{MapKind, Timed};
 use crate::grid::Map;
-use crate::plot::views::over_die;
+use crate::maps::over_die;
 use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -194,6 +194,12 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
 }
 
 impl<T: Real> Evaluated<T> {
+    /// Returns a map of the engine.
+    pub(crate) fn map(&self, kind: MapKind) -> &Map<T> {
+        let at = MapKind::ALL.iter().position(|of| *of == kind);
+        &self.maps[at.expect("there is every map")]
+    }
+
     /// Adds the congestion of the design that was evaluated, if it is enabled: over the bins of
     /// `grid`, or else of the evaluation.
     pub(crate) fn add_congestion(

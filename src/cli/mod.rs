@@ -23,6 +23,7 @@ mod evaluation;
 mod failure;
 pub mod generate;
 mod help;
+mod hot_spots;
 mod info;
 mod input;
 mod legality;
@@ -50,7 +51,6 @@ mod stop;
 mod terminal;
 #[cfg(feature = "cuda")]
 mod tune;
-mod views;
 mod windows;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
