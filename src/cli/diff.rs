@@ -16,7 +16,7 @@ use super::report::{DensityReport, DesignReport, FieldReport, GridReport, Option
 use super::results::{list, tell, write_farthest};
 use super::terminal::stdout;
 use crate::congestion::{Convention, RoutingGrid};
-use crate::design::{Design, Placement};
+use crate::design::{Design, LengthUnit, Placement};
 use crate::displacement::{self, Displacement, Range};
 use crate::engine::{MapKind, Timed};
 use crate::flow::FarthestReport;
@@ -307,7 +307,7 @@ fn diff<T: Element>(
         return args.check_rise(&report.change);
     }
     tell(&notes, &report.warnings);
-    print(&report)?;
+    print(&report, design.length_unit())?;
     list(&files)?;
     args.check_rise(&report.change)
 }
@@ -435,11 +435,11 @@ impl<T: crate::Real> Drawer<'_, T> {
     }
 }
 
-fn range_name(range: &Range) -> String {
+fn range_name(range: &Range, unit: LengthUnit) -> String {
     match range {
         Range { to: 0.0, .. } => "0".to_owned(),
-        Range { from, to, .. } if to.is_infinite() => format!("≥ {}", short(*from)),
-        Range { to, .. } => format!("< {}", short(*to)),
+        Range { from, to, .. } if to.is_infinite() => format!("≥ {}", short(unit.of(*from))),
+        Range { to, .. } => format!("< {}", short(unit.of(*to))),
     }
 }
 
@@ -500,16 +500,12 @@ fn draw_moves(
 /// Returns how many cells moved how far.
 fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bars {
     let (ranges, unit) = (&displacement.histogram, design.length_unit());
-    let ends = |range: &Range| {
-        let (from, to) = (unit.of(range.from), unit.of(range.to));
-        range_name(&Range { from, to, ..*range })
-    };
     Bars {
         title: format!("{}: how far cells moved", design.name),
         subtitle: between.to_owned(),
         x_label: format!("|Δx| + |Δy| of the centre ({})", unit.name),
         y_label: "cells".to_owned(),
-        categories: ranges.iter().map(ends).collect(),
+        categories: ranges.iter().map(|range| range_name(range, unit)).collect(),
         series: vec![BarSeries {
             values: ranges.iter().map(|r| Some(r.cells as f64)).collect(),
             ..BarSeries::default()
@@ -578,7 +574,7 @@ fn mean_moves(design: &Design, first: &Placement, grid: BinGrid) -> Result<MeanM
     Ok(if end.squares() > start.squares() { end } else { start })
 }
 
-fn print(report: &DiffReport) -> io::Result<()> {
+fn print(report: &DiffReport, unit: LengthUnit) -> io::Result<()> {
     let mut out = stdout()?;
     let (d, g, o, c) = (&report.design, &report.grid, &report.options, &report.change);
     writeln!(
@@ -596,16 +592,14 @@ fn print(report: &DiffReport) -> io::Result<()> {
     )?;
     writeln!(out, "from       {}", report.from.placement)?;
     writeln!(out, "to         {}", report.to.placement)?;
-    match (report.from.hpwl, report.to.hpwl, c.hpwl_relative) {
-        (Some(a), Some(b), Some(relative)) => {
-            writeln!(
-                out,
-                "HPWL       {a:.6e} -> {b:.6e} layout units, {:+.3} %",
-                100.0 * relative
-            )?;
+    match report.from.hpwl.zip(report.to.hpwl) {
+        Some((a, b)) => {
+            let relative = c.hpwl_relative.map(|v| format!(", {:+.3} %", 100.0 * v));
+            let (a, b, name) = (unit.of(a), unit.of(b), unit.name);
+            let relative = relative.unwrap_or_default();
+            writeln!(out, "HPWL       {a:.6e} -> {b:.6e} {name}{relative}")?;
         }
-        (Some(a), Some(b), None) => writeln!(out, "HPWL       {a:.6e} -> {b:.6e} layout units")?,
-        _ => writeln!(out, "HPWL       none: the design has no nets")?,
+        None => writeln!(out, "HPWL       none: the design has no nets")?,
     }
     let (a, b) = (&report.from, &report.to);
     for (what, a, b) in [
@@ -625,11 +619,17 @@ fn print(report: &DiffReport) -> io::Result<()> {
     writeln!(
         out,
         "moved      {} of {} cells, {} turned; |dx| + |dy| {:.6} on average, median {:.6}, \
-         at most {:.6} layout units",
-        m.moved, m.cells, m.turned, m.mean, m.median, m.largest
+         at most {:.6} {}",
+        m.moved,
+        m.cells,
+        m.turned,
+        unit.of(m.mean),
+        unit.of(m.median),
+        unit.of(m.largest),
+        unit.name
     )?;
     for range in &m.histogram {
-        writeln!(out, "  {:>10} {}", range_name(range), range.cells)?;
+        writeln!(out, "  {:>10} {}", range_name(range, unit), range.cells)?;
     }
-    write_farthest(&mut out, &report.farthest)
+    write_farthest(&mut out, &report.farthest, unit)
 }

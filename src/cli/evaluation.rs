@@ -134,11 +134,10 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let (potential_min, potential_max) = maps[1].range();
     let total: f64 = maps[0].as_slice().iter().map(|v| v.wide()).sum();
     let hpwl = design.hpwl();
-    let microns = |length: Option<f64>| Some(length? / design.units_per_micron?);
     let descriptor = engine.descriptor();
     let report = Report {
         design: DesignReport::of(design, opened.summaries(), charge.areas()),
-        grid: GridReport::of(&grid, design),
+        grid: GridReport::of(&grid),
         options: OptionsReport {
             engine: descriptor.engine,
             device: descriptor.device,
@@ -172,8 +171,6 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
         },
         hpwl: hpwl.map(|h| h.unweighted),
         hpwl_weighted: hpwl.map(|h| h.weighted),
-        hpwl_um: microns(hpwl.map(|h| h.unweighted)),
-        hpwl_weighted_um: microns(hpwl.map(|h| h.weighted)),
         regions,
         windows: Vec::new(),
         scaled_hpwl: None,

@@ -31,6 +31,7 @@ mod legalize;
 mod log;
 mod maps;
 mod memory;
+mod microns;
 mod options;
 mod out_of_memory;
 mod outputs;

@@ -13,6 +13,8 @@ pub(crate) struct Axis {
     pub(crate) ticks: Vec<(f64, String)>,
     /// Power of ten that the written numbers leave out.
     exponent: i32,
+    /// Room that upright names below a chart take more than others, if they are upright.
+    pub(super) upright: Option<f64>,
 }
 
 impl Axis {
@@ -46,7 +48,7 @@ impl Axis {
         let count = (last - first).clamp(0.0, 100.0) as usize;
         let ticks = (0..=count).map(|k| (first + k as f64) * step);
         let ticks = ticks.map(|v| (v, number(v / unit, decimals))).collect();
-        Axis { lo, hi, log: false, ticks, exponent }
+        Axis { lo, hi, log: false, ticks, exponent, upright: None }
     }
 
     /// Makes an axis from `lo` to `hi`, both above zero, with ticks at powers of ten.
@@ -66,7 +68,14 @@ impl Axis {
                 ticks.extend(fine.map(|v| (v, String::new())));
             }
         }
-        Axis { lo: 10_f64.powi(first), hi: 10_f64.powi(last), log: true, ticks, exponent: 0 }
+        Axis {
+            lo: 10_f64.powi(first),
+            hi: 10_f64.powi(last),
+            log: true,
+            ticks,
+            exponent: 0,
+            upright: None,
+        }
     }
 
     /// Returns the part of a logarithmic axis from `lo` to `hi`, which need not be powers of ten.
@@ -106,7 +115,12 @@ impl Axis {
     pub(super) fn of_names(names: impl ExactSizeIterator<Item = String>) -> Axis {
         let hi = names.len().max(1) as f64;
         let ticks = names.enumerate().map(|(k, name)| (k as f64 + 0.5, name)).collect();
-        Axis { lo: 0.0, hi, log: false, ticks, exponent: 0 }
+        Axis { lo: 0.0, hi, log: false, ticks, exponent: 0, upright: None }
+    }
+
+    /// Returns the axis with its names upright, which take so much more room; none for no more.
+    pub(super) fn upright(self, extra: f64) -> Axis {
+        Axis { upright: Some(extra).filter(|extra| *extra > 0.0), ..self }
     }
 
     /// Returns an axis that is longer by this share, the middle of which has a name.

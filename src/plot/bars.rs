@@ -4,6 +4,7 @@ use super::axis::Axis;
 use super::canvas::{filled, stroke};
 use super::color::{self, CURVES, INK, Rgb};
 use super::drawing::{Drawing, Text};
+use super::font;
 use super::frame::{self, Titles};
 use super::geometry::Area;
 use super::picture::Picture;
@@ -50,6 +51,8 @@ const HEIGHT: f64 = 760.0;
 /// Share of a category's room that its bars take.
 const FILLED: f64 = 0.76;
 const SWATCH: f64 = 26.0;
+/// Most length of an upright name.
+const HIGHEST_NAME: f64 = 220.0;
 
 impl Bars {
     /// Lays out the picture.
@@ -70,12 +73,18 @@ impl Bars {
         let top = titles.height();
         let bottom = top + wide * HEIGHT / WIDTH;
         let area = Area { left, top, right: left + wide, bottom };
-        let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM, self.size);
         let room = wide / self.categories.len().max(1) as f64;
-        let fitted = |name: &String| {
-            Text::new(name.as_str(), (0.0, 0.0), frame::NUMBERS, INK).within(room - 8.0).text
-        };
-        let x = Axis::of_names(self.categories.iter().map(fitted));
+        // Names that are wider than their room are written upright.
+        let names = || self.categories.iter().map(String::as_str);
+        let widest = names().map(|name| font::width(name, frame::NUMBERS, false));
+        let widest = widest.fold(0.0, f64::max);
+        let upright = (widest > room - 8.0).then(|| widest.min(HIGHEST_NAME));
+        let extra = upright.map_or(0.0, |height| height - frame::NUMBERS);
+        let most = if upright.is_some() { HIGHEST_NAME } else { room - 8.0 };
+        let fitted =
+            |name: &String| Text::new(name, (0.0, 0.0), frame::NUMBERS, INK).within(most).text;
+        let x = Axis::of_names(self.categories.iter().map(fitted)).upright(extra);
+        let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM + extra, self.size);
         let [base, end] = [0.0, 1.0].map(|share| y.value(share));
         let width = FILLED / self.series.len().max(1) as f64;
         let axes = [(&x, self.x_label.as_str()), (&y, self.y_label.as_str())];

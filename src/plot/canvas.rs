@@ -128,6 +128,10 @@ impl DrawingBackend for Canvas<'_> {
 
     fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: BackendCoord) -> Done {
         let em = style.size() / f64::from(Canvas::UNIT);
+        let BackendColor { alpha, .. } = style.color();
+        if alpha == 0.0 {
+            return Ok(());
+        }
         let below = match style.anchor().v_pos {
             VPos::Top => CAPITALS * em,
             VPos::Center => CAPITALS * em / 2.0,
@@ -146,7 +150,6 @@ impl DrawingBackend for Canvas<'_> {
             HPos::Right => Align::End,
         };
         let bold = matches!(style.style(), FontStyle::Bold);
-        let BackendColor { alpha, .. } = style.color();
         let over_white = |k: usize| {
             f64::from(rgb(style.color())[k]) * alpha + f64::from(WHITE[k]) * (1.0 - alpha)
         };

@@ -11,6 +11,7 @@ use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::Rectangle;
+use plotters::style::TRANSPARENT;
 use std::convert::Infallible;
 
 /// Free border of a picture.
@@ -63,6 +64,12 @@ pub(super) fn chart(
         (label(x, x_label, area.width() + 240.0), label(y, y_label, area.height() + 120.0));
     let beside = area.left - depth(y) + MARGIN;
     let [right, below] = [drawing.width - area.right, drawing.height - area.bottom];
+    let extra = x.upright.unwrap_or(0.0);
+    let names = match x.upright {
+        // Plotters centres turned labels on the axis: they are drawn below.
+        Some(_) => letters(NUMBERS, INK).color(&TRANSPARENT),
+        None => letters(NUMBERS, INK),
+    };
     drawing.plot = x.ends().map(|ends| (*area, ends));
     let root = Canvas(drawing).into_drawing_area();
     let ends = [x, y].map(|axis| [0.0, 1.0].map(|share| axis.value(share)));
@@ -72,9 +79,9 @@ pub(super) fn chart(
             .margin_left(px(beside))
             .margin_top(px(area.top))
             .margin_right(px(right) - 1)
-            .margin_bottom(px(below - BOTTOM + BELOW) - 1)
+            .margin_bottom(px(below - BOTTOM - extra + BELOW) - 1)
             .y_label_area_size(px(area.left) - px(beside))
-            .x_label_area_size(px(BOTTOM - BELOW))
+            .x_label_area_size(px(BOTTOM - BELOW + extra))
             .build_cartesian_2d(x.clone(), y.clone())?;
         let mut mesh = chart.configure_mesh();
         if !mesh_x {
@@ -86,7 +93,8 @@ pub(super) fn chart(
         mesh.bold_line_style(stroke(GRID, 1.5))
             .light_line_style(stroke(FINE_GRID, 1.0))
             .axis_style(stroke(INK, 2.0))
-            .label_style(letters(NUMBERS, INK))
+            .y_label_style(letters(NUMBERS, INK))
+            .x_label_style(names)
             .axis_desc_style(letters(LABELS, INK))
             .set_all_tick_mark_size(px(TICK))
             .x_desc(x_label)
@@ -98,6 +106,12 @@ pub(super) fn chart(
         chart.plotting_area().draw(&Rectangle::new(corners, stroke(INK, 2.0)))
     };
     draw().expect("a canvas records everything");
+    drop(root);
+    for (value, name) in x.ticks.iter().filter(|_| x.upright.is_some()) {
+        let left = area.left + x.share(*value) * area.width() + NUMBERS * CAPITALS / 2.0;
+        let text = Text::new(name.as_str(), (left, area.bottom + 2.0 * TICK), NUMBERS, INK);
+        drawing.text(text.align(Align::End).upright());
+    }
 }
 
 /// Ticks, numbers and label of a colour bar on its right.

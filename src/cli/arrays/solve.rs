@@ -190,7 +190,7 @@ fn solve<T: Element>(
     };
     let largest = |map: &[T]| map.iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
     let report = SolveReport {
-        grid: GridReport { bins: shape, bin_size: [grid.bin_x(), grid.bin_y()], bin_size_um: None },
+        grid: GridReport::of(grid),
         options: SolveOptions {
             engine: ran.engine,
             device: ran.device,
