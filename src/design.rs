@@ -275,6 +275,34 @@ pub struct Design {
     pub units_per_micron: Option<f64>,
 }
 
+/// The unit that lengths are shown in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LengthUnit {
+    /// Its name.
+    pub name: &'static str,
+    /// Layout units in it.
+    pub size: f64,
+}
+
+impl Default for LengthUnit {
+    /// Returns the layout unit.
+    fn default() -> Self {
+        LengthUnit { name: "layout units", size: 1.0 }
+    }
+}
+
+impl LengthUnit {
+    /// Returns the micrometre, of so many layout units.
+    pub fn microns(size: f64) -> LengthUnit {
+        LengthUnit { name: "µm", size }
+    }
+
+    /// Returns a length of layout units in this unit.
+    pub fn of(&self, length: f64) -> f64 {
+        length / self.size
+    }
+}
+
 /// Error of a [`Design`] whose columns do not fit together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -482,6 +510,11 @@ fn check_names(what: &'static str, expected: usize, names: &Names) -> Result<(),
 }
 
 impl Design {
+    /// Returns the unit to show lengths in: micrometres if they are known, else layout units.
+    pub fn length_unit(&self) -> LengthUnit {
+        self.units_per_micron.map(LengthUnit::microns).unwrap_or_default()
+    }
+
     /// Checks that the columns fit together: each has one value per node, net or pin (names,
     /// library cells and fences may be left out, all of them), every pin belongs to one net and is
     /// on a node that exists, and so does every library cell, fence and node that is named. Numbers

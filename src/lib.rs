@@ -119,6 +119,8 @@ pub mod paper;
 mod parallel;
 #[doc = include_str!("pitfalls.md")]
 pub mod pitfalls {}
+#[cfg(any(feature = "cli", feature = "python"))]
+mod maps;
 pub mod place;
 #[cfg(feature = "plot")]
 pub mod plot;

@@ -1,6 +1,6 @@
 //! Causes in areas, sizes and rows: whether the cells fit.
 
-use super::{Case, Cause, Kind, number, percent};
+use super::{Case, Cause, Kind, percent};
 use crate::design::BlockageKind;
 use crate::grid::Rect;
 use crate::real::largest_first;
@@ -23,15 +23,15 @@ pub(super) fn capacity(case: &Case<'_>) -> Option<Cause> {
         let finding = format!(
             "The movable cells have an area of {}; the die has {}, \
              of which {} is under fixed cells{} and {} is left.",
-            number(movable),
-            number(case.die.area()),
-            number(case.fixed_area),
+            case.area(movable),
+            case.area(case.die.area()),
+            case.area(case.fixed_area),
             match (case.charge.blockage_area(), case.design.blockages.is_empty()) {
                 (0.0, _) => String::new(),
-                (area, true) => format!(", {} outside every row", number(area)),
-                (area, false) => format!(", {} blocked", number(area)),
+                (area, true) => format!(", {} outside every row", case.area(area)),
+                (area, false) => format!(", {} blocked", case.area(area)),
             },
-            number(free)
+            case.area(free)
         );
         let advice = "No option helps: the design needs a larger die, or less area in cells.";
         return Some(Cause::new(Kind::CellsCannotFit, finding, advice));
@@ -45,7 +45,7 @@ pub(super) fn capacity(case: &Case<'_>) -> Option<Cause> {
         let finding = format!(
             "The movable cells need a density of {least:.3} to fit into the {} of free area; \
              {target} is asked for.",
-            number(free)
+            case.area(free)
         );
         let advice = match (100.0 * least).ceil() / 100.0 {
             reachable if reachable <= 1.0 => {
@@ -84,10 +84,10 @@ pub(super) fn too_large(case: &Case<'_>) -> Option<Cause> {
          the largest of them is {} × {}, the die {} × {}.",
         misfits.len(),
         if misfits.len() == 1 { "fits" } else { "fit" },
-        number(worst.width()),
-        number(worst.height()),
-        number(case.die.width()),
-        number(case.die.height())
+        case.length(worst.width()),
+        case.length(worst.height()),
+        case.length(case.die.width()),
+        case.length(case.die.height())
     );
     let advice = "Fix such a cell where it belongs (/FIXED in the .pl file), turn it, \
                   or make room between the fixed cells.";
@@ -199,7 +199,7 @@ pub(super) fn fixed_overlap(case: &Case<'_>) -> Option<Cause> {
     let sharing = most.iter().filter(|(area, _)| *area > 0.0).count();
     let finding = format!(
         "{sharing} fixed cells share {} of area with others, {} of what lies under fixed cells.",
-        number(shared),
+        case.area(shared),
         percent(shared / case.fixed_area)
     );
     let advice = "Check that the .pl file and the .nodes file belong together: \

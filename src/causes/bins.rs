@@ -32,10 +32,10 @@ pub(super) fn fillers(case: &Case<'_>) -> Option<Cause> {
         let advice = if target < case.options.target_density {
             format!(
                 "Ask for a lower target, as --target-density {target:.2}, \
-                     or leave --fillers out."
+                     or do without fillers."
             )
         } else {
-            "Leave --fillers out, or check that cells and rows are in one unit.".to_owned()
+            "Do without fillers, or check that cells and rows are in one unit.".to_owned()
         };
         Cause::new(Kind::TooManyFillers, finding, advice)
     })
@@ -51,8 +51,8 @@ pub(super) fn units(case: &Case<'_>) -> Option<Cause> {
         let finding = format!(
             "Half of the movable cells are {} {} high, and most rows {}.",
             if times > 1.0 { "at least" } else { "at most" },
-            number(median),
-            number(row)
+            case.length(median),
+            case.length(row)
         );
         let advice = "Write the .nodes, .pl and .scl files in one unit.";
         Cause::new(Kind::UnitsDiffer, finding, advice)

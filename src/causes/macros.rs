@@ -1,6 +1,6 @@
 //! Causes in density above the target over macros or in channels between them.
 
-use super::{Case, Cause, Kind, number, percent};
+use super::{Case, Cause, Kind, percent};
 use crate::cpu::density::CpuDensity;
 use crate::grid::{Map, Rect};
 use crate::real::largest_first;
@@ -64,7 +64,7 @@ pub(super) fn overflow(case: &Case<'_>) -> Option<Cause> {
             percent(total / charge.movable_area()),
             percent(over),
             percent(between),
-            number(channel)
+            case.length(channel)
         );
         let advice = "Place the cells further, as with placefield place --init file and a lower \
                       --stop-overflow; where channels stay full, \

@@ -104,7 +104,8 @@ impl Kind {
 pub struct Cause {
     /// Its kind.
     pub kind: Kind,
-    /// The finding, in a sentence with its numbers; lengths are layout units.
+    /// The finding, in a sentence with its numbers; lengths are micrometres if these are known,
+    /// else layout units.
     pub finding: String,
     /// The change to make, in a sentence; options are those of the command line.
     pub advice: String,
@@ -210,6 +211,23 @@ impl<'a> Case<'a> {
     /// Whether a movable cell of this size is as tall as a macro.
     fn is_macro(&self, cell: &Rect) -> bool {
         is_tall(cell.height(), self.row_height)
+    }
+
+    /// Returns a length as a person reads it: in micrometres if they are known.
+    fn length(&self, length: f64) -> String {
+        self.with_unit(length, 1, "µm")
+    }
+
+    /// Returns an area as a person reads it.
+    fn area(&self, area: f64) -> String {
+        self.with_unit(area, 2, "µm²")
+    }
+
+    fn with_unit(&self, value: f64, power: i32, unit: &str) -> String {
+        match self.design.units_per_micron {
+            Some(microns) => format!("{} {unit}", number(value / microns.powi(power))),
+            None => number(value),
+        }
     }
 
     /// Returns the mean area of the movable cells, zero without any.

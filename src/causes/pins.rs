@@ -1,6 +1,6 @@
 //! Causes in the positions of pins.
 
-use super::{Case, Cause, Kind, number, percent};
+use super::{Case, Cause, Kind, percent};
 use crate::bookshelf::{PinOffset, PinsOutside, count_outside, is_outside};
 use crate::design::NodeKind;
 use crate::real::largest_first;
@@ -69,9 +69,9 @@ pub(super) fn far_off(case: &Case<'_>) -> Option<Cause> {
         "{} fixed cells with pins lie further from the die than it is long, the farthest {} away; \
          the die is {} × {}.",
         far.len(),
-        number(farthest),
-        number(die.width()),
-        number(die.height())
+        case.length(farthest),
+        case.length(die.width()),
+        case.length(die.height())
     );
     let advice =
         "Check their places in the .pl file and its unit: their nets pull cells to the die's edge.";

@@ -1,6 +1,6 @@
 //! Causes in how the cells are spread.
 
-use super::{Case, Cause, Kind, number, percent};
+use super::{Case, Cause, Kind, percent};
 use crate::grid::Rect;
 use crate::real::largest_first;
 
@@ -62,8 +62,8 @@ pub(super) fn heap(case: &Case<'_>) -> Option<Cause> {
         let finding = format!(
             "The middle nine tenths of the cells lie within {} × {}, \
              {} of the area that they need.",
-            number(width),
-            number(height),
+            case.length(width),
+            case.length(height),
             percent(width * height / needed)
         );
         let advice = "This is a start, not a placement: give one with --pl FILE, \

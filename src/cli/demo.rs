@@ -75,7 +75,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     for file in pictures::draw(&[subject], &Default::default())? {
         writeln!(out, "   {}", file.display())?;
     }
-    let mut page = Page::of_evaluation(&opened, &evaluated, &evaluation)?;
+    let mut page = Page::of_evaluation(&opened, &evaluated, &evaluation, &Default::default())?;
     drop(evaluated);
     let path = args.out.join("report.html");
     page.write(Some(&opened.design), &path)?;

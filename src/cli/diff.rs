@@ -15,14 +15,14 @@ use super::report::page::Page;
 use super::report::{DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report};
 use super::results::{list, tell, write_farthest};
 use super::terminal::stdout;
-use super::views::{cells_and_overflow, coarse_grid, fixed_outlines};
-use crate::congestion::RoutingGrid;
-use crate::design::{Design, Placement};
+use crate::congestion::{Convention, RoutingGrid};
+use crate::design::{Design, LengthUnit, Placement};
 use crate::displacement::{self, Displacement, Range};
-use crate::engine::Timed;
+use crate::engine::{MapKind, Timed};
 use crate::flow::FarthestReport;
 use crate::formats::read_placement;
 use crate::grid::{BinGrid, Map, Rect};
+use crate::maps::{Kind, cells_and_overflow, coarse_grid, fixed_outlines};
 use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Picture, Scale};
 use crate::warning::Warning;
 use clap::error::ErrorKind;
@@ -307,7 +307,7 @@ fn diff<T: Element>(
         return args.check_rise(&report.change);
     }
     tell(&notes, &report.warnings);
-    print(&report)?;
+    print(&report, design.length_unit())?;
     list(&files)?;
     args.check_rise(&report.change)
 }
@@ -352,9 +352,10 @@ impl<T: crate::Real> Drawer<'_, T> {
     fn page(&self, reports: [&Report; 2], overflow: [&Map<f64>; 2]) -> Result<Page, Failure> {
         let moves = mean_moves(self.design, self.first, self.grid)?;
         let [x, y] = &moves.mean;
+        let unit = self.design.length_unit();
         let row = |moved: &FarthestReport| {
-            let place = |(x, y): (f64, f64)| format!("({x:.1}, {y:.1})");
-            let distance = format!("{:.1}", moved.distance);
+            let place = |(x, y): (f64, f64)| format!("({:.1}, {:.1})", unit.of(x), unit.of(y));
+            let distance = format!("{:.1}", unit.of(moved.distance));
             vec![moved.cell.clone(), distance, place(moved.from), place(moved.to)]
         };
         let page = Difference {
@@ -390,7 +391,8 @@ impl<T: crate::Real> Drawer<'_, T> {
                     self.options.dress(HeatMap {
                         title: format!("{design}: density"),
                         subtitle: files[side].clone(),
-                        label: "density ρ (area / bin area)".to_owned(),
+                        label: Kind::Engine(MapKind::Density).entry(Convention::default()).label(),
+                        unit: self.design.length_unit(),
                         mark: Some((self.target, "T")),
                         outlines: &outlines,
                         ..HeatMap::new(map, self.grid, Scale::Target)
@@ -405,6 +407,7 @@ impl<T: crate::Real> Drawer<'_, T> {
                     title: format!("{design}: difference of the densities"),
                     subtitle: between,
                     label: "Δρ (area / bin area)".to_owned(),
+                    unit: self.design.length_unit(),
                     outlines: &outlines,
                     range,
                     ..HeatMap::new(self.difference, self.grid, Scale::Diverging)
@@ -419,7 +422,7 @@ impl<T: crate::Real> Drawer<'_, T> {
                 draw_moves(design, self.first, grid, &outlines, dress)
             }
             DiffPicture::DisplacementHistogram => {
-                let bars = distances(design, &between, &self.report.displacement);
+                let bars = distances(self.design, &between, &self.report.displacement);
                 let bars = Bars {
                     title: self.options.title(bars.title),
                     subtitle: self.options.title(bars.subtitle),
@@ -432,11 +435,11 @@ impl<T: crate::Real> Drawer<'_, T> {
     }
 }
 
-fn range_name(range: &Range) -> String {
+fn range_name(range: &Range, unit: LengthUnit) -> String {
     match range {
         Range { to: 0.0, .. } => "0".to_owned(),
-        Range { from, to, .. } if to.is_infinite() => format!("≥ {}", short(*from)),
-        Range { to, .. } => format!("< {}", short(*to)),
+        Range { from, to, .. } if to.is_infinite() => format!("≥ {}", short(unit.of(*from))),
+        Range { to, .. } => format!("< {}", short(unit.of(*to))),
     }
 }
 
@@ -475,7 +478,8 @@ fn draw_moves(
 ) -> Result<Picture, Failure> {
     let moves = mean_moves(design, first, grid)?;
     let [x, y] = &moves.mean;
-    let far = x.zip(y, |x, y| x.hypot(*y));
+    let unit = design.length_unit();
+    let far = x.zip(y, |x, y| unit.of(x.hypot(*y)));
     draw(HeatMap {
         title: format!("{}: mean displacement", design.name),
         subtitle: format!(
@@ -484,7 +488,8 @@ fn draw_moves(
             moves.grid.nx(),
             moves.grid.ny()
         ),
-        label: "|mean displacement| (layout units)".to_owned(),
+        label: format!("|mean displacement| ({})", unit.name),
+        unit,
         absent: Some("no cells"),
         arrows: Some(Arrows { x, y }),
         outlines,
@@ -493,13 +498,14 @@ fn draw_moves(
 }
 
 /// Returns how many cells moved how far.
-fn distances(design: &str, between: &str, displacement: &Displacement) -> Bars {
-    let ranges = &displacement.histogram;
+fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bars {
+    let (ranges, unit) = (&displacement.histogram, design.length_unit());
     Bars {
-        title: format!("{design}: how far cells moved"),
-        subtitle: format!("{between}: |Δx| + |Δy| of the centre, layout units"),
+        title: format!("{}: how far cells moved", design.name),
+        subtitle: between.to_owned(),
+        x_label: format!("|Δx| + |Δy| of the centre ({})", unit.name),
         y_label: "cells".to_owned(),
-        categories: ranges.iter().map(range_name).collect(),
+        categories: ranges.iter().map(|range| range_name(range, unit)).collect(),
         series: vec![BarSeries {
             values: ranges.iter().map(|r| Some(r.cells as f64)).collect(),
             ..BarSeries::default()
@@ -519,7 +525,7 @@ pub(super) fn moves_drawn(
     let (grid, outlines) = (BinGrid::new(die, 1, 1)?, fixed_outlines(design, die));
     let draw = |map: HeatMap<'_, f64>| map.draw().map_err(Failure::from);
     let moves = draw_moves(design, first, grid, &outlines, draw)?;
-    Ok([moves, distances(&design.name, between, displacement).draw()])
+    Ok([moves, distances(design, between, displacement).draw()])
 }
 
 /// Writes [`moves_drawn`].
@@ -568,7 +574,7 @@ fn mean_moves(design: &Design, first: &Placement, grid: BinGrid) -> Result<MeanM
     Ok(if end.squares() > start.squares() { end } else { start })
 }
 
-fn print(report: &DiffReport) -> io::Result<()> {
+fn print(report: &DiffReport, unit: LengthUnit) -> io::Result<()> {
     let mut out = stdout()?;
     let (d, g, o, c) = (&report.design, &report.grid, &report.options, &report.change);
     writeln!(
@@ -586,16 +592,14 @@ fn print(report: &DiffReport) -> io::Result<()> {
     )?;
     writeln!(out, "from       {}", report.from.placement)?;
     writeln!(out, "to         {}", report.to.placement)?;
-    match (report.from.hpwl, report.to.hpwl, c.hpwl_relative) {
-        (Some(a), Some(b), Some(relative)) => {
-            writeln!(
-                out,
-                "HPWL       {a:.6e} -> {b:.6e} layout units, {:+.3} %",
-                100.0 * relative
-            )?;
+    match report.from.hpwl.zip(report.to.hpwl) {
+        Some((a, b)) => {
+            let relative = c.hpwl_relative.map(|v| format!(", {:+.3} %", 100.0 * v));
+            let (a, b, name) = (unit.of(a), unit.of(b), unit.name);
+            let relative = relative.unwrap_or_default();
+            writeln!(out, "HPWL       {a:.6e} -> {b:.6e} {name}{relative}")?;
         }
-        (Some(a), Some(b), None) => writeln!(out, "HPWL       {a:.6e} -> {b:.6e} layout units")?,
-        _ => writeln!(out, "HPWL       none: the design has no nets")?,
+        None => writeln!(out, "HPWL       none: the design has no nets")?,
     }
     let (a, b) = (&report.from, &report.to);
     for (what, a, b) in [
@@ -615,11 +619,17 @@ fn print(report: &DiffReport) -> io::Result<()> {
     writeln!(
         out,
         "moved      {} of {} cells, {} turned; |dx| + |dy| {:.6} on average, median {:.6}, \
-         at most {:.6} layout units",
-        m.moved, m.cells, m.turned, m.mean, m.median, m.largest
+         at most {:.6} {}",
+        m.moved,
+        m.cells,
+        m.turned,
+        unit.of(m.mean),
+        unit.of(m.median),
+        unit.of(m.largest),
+        unit.name
     )?;
     for range in &m.histogram {
-        writeln!(out, "  {:>10} {}", range_name(range), range.cells)?;
+        writeln!(out, "  {:>10} {}", range_name(range, unit), range.cells)?;
     }
-    write_farthest(&mut out, &report.farthest)
+    write_farthest(&mut out, &report.farthest, unit)
 }

@@ -1,10 +1,12 @@
 //! The JSON documents of commands: their first keys.
 
 use super::failure::Failure;
+use super::microns;
 use super::results::write_output;
 use super::terminal::Escaping;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The version of all documents. It grows when a key is removed or changes its meaning; a new key
@@ -49,7 +51,9 @@ pub(crate) fn write_document<T: Content>(
     outputs: &[impl AsRef<Path>],
     content: &T,
 ) -> Result<(), Failure> {
-    path.map_or(Ok(()), |path| write_json(path, &document(path, inputs, outputs, content)))
+    path.map_or(Ok(()), |path| {
+        write_json(path, &with_microns(&document(path, inputs, outputs, content))?)
+    })
 }
 
 /// Writes a list of several documents, each with inputs of its own.
@@ -59,7 +63,15 @@ pub(crate) fn write_documents<T: Content>(
     outputs: &[impl AsRef<Path>],
 ) -> Result<(), Failure> {
     let each = all.iter().map(|(inputs, content)| document(path, inputs, outputs, *content));
-    write_json(path, &each.collect::<Vec<_>>())
+    let each = each.map(|document| with_microns(&document)).collect::<Result<Vec<_>, _>>()?;
+    write_json(path, &each)
+}
+
+/// Returns a document with micrometres beside its lengths, if these are known.
+fn with_microns(document: &impl Serialize) -> Result<Value, Failure> {
+    let mut value = serde_json::to_value(document).map_err(|e| e.to_string())?;
+    microns::add(&mut value);
+    Ok(value)
 }
 
 fn document<'a, T: Content>(

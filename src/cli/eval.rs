@@ -360,7 +360,12 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         g.bins[1],
         g.bin_size[0],
         g.bin_size[1],
-        g.bin_size_um.map_or(String::new(), |[x, y]| format!("; {x:.4} x {y:.4} µm"))
+        match d.units_per_micron {
+            Some(units) => {
+                format!("; {:.4} x {:.4} µm", g.bin_size[0] / units, g.bin_size[1] / units)
+            }
+            None => String::new(),
+        }
     )?;
     if let Some(def) = &d.def {
         writeln!(
@@ -425,8 +430,10 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
     match (report.hpwl, report.hpwl_weighted) {
         (Some(plain), Some(weighted)) => {
             write!(out, "wirelength HPWL {plain:.6e}, weighted {weighted:.6e} layout units")?;
-            match report.hpwl_um.zip(report.hpwl_weighted_um) {
-                Some((plain, weighted)) => writeln!(out, "; {plain:.1} and {weighted:.1} µm")?,
+            match d.units_per_micron {
+                Some(units) => {
+                    writeln!(out, "; {:.1} and {:.1} µm", plain / units, weighted / units)?;
+                }
                 None => writeln!(out)?,
             }
         }

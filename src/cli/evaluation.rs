@@ -17,7 +17,7 @@ use crate::charge::{Charge, Clipped};
 use crate::congestion::RoutingGrid;
 use crate::engine::{MapKind, Timed};
 use crate::grid::Map;
-use crate::plot::views::over_die;
+use crate::maps::over_die;
 use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -134,11 +134,10 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let (potential_min, potential_max) = maps[1].range();
     let total: f64 = maps[0].as_slice().iter().map(|v| v.wide()).sum();
     let hpwl = design.hpwl();
-    let microns = |length: Option<f64>| Some(length? / design.units_per_micron?);
     let descriptor = engine.descriptor();
     let report = Report {
         design: DesignReport::of(design, opened.summaries(), charge.areas()),
-        grid: GridReport::of(&grid, design),
+        grid: GridReport::of(&grid),
         options: OptionsReport {
             engine: descriptor.engine,
             device: descriptor.device,
@@ -172,8 +171,6 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
         },
         hpwl: hpwl.map(|h| h.unweighted),
         hpwl_weighted: hpwl.map(|h| h.weighted),
-        hpwl_um: microns(hpwl.map(|h| h.unweighted)),
-        hpwl_weighted_um: microns(hpwl.map(|h| h.weighted)),
         regions,
         windows: Vec::new(),
         scaled_hpwl: None,
@@ -194,6 +191,12 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
 }
 
 impl<T: Real> Evaluated<T> {
+    /// Returns a map of the engine.
+    pub(crate) fn map(&self, kind: MapKind) -> &Map<T> {
+        let at = MapKind::ALL.iter().position(|of| *of == kind);
+        &self.maps[at.expect("there is every map")]
+    }
+
     /// Adds the congestion of the design that was evaluated, if it is enabled: over the bins of
     /// `grid`, or else of the evaluation.
     pub(crate) fn add_congestion(

@@ -23,6 +23,7 @@ mod evaluation;
 mod failure;
 pub mod generate;
 mod help;
+mod hot_spots;
 mod info;
 mod input;
 mod legality;
@@ -30,6 +31,7 @@ mod legalize;
 mod log;
 mod maps;
 mod memory;
+mod microns;
 mod options;
 mod out_of_memory;
 mod outputs;
@@ -50,7 +52,6 @@ mod stop;
 mod terminal;
 #[cfg(feature = "cuda")]
 mod tune;
-mod views;
 mod windows;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

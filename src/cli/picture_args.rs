@@ -2,8 +2,16 @@
 
 use super::failure::{Failure, usage};
 use super::options::{has_repeats, named, number};
+use crate::congestion::Convention;
+use crate::design::LengthUnit;
+use crate::engine::MapKind;
+use crate::grid::{Map, Rect};
+use crate::maps::Kind;
 use crate::parallel;
-use crate::plot::{COLORS, Colors, Format, HeatMap, Picture, PlotError, SHADINGS, Shading, Size};
+use crate::plot::{
+    COLORS, Colors, Curves, Format, HeatMap, Picture, PlotError, SHADINGS, Series, Shading, Size,
+    profile,
+};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -44,6 +52,86 @@ pub(crate) struct PictureArgs {
 /// The options of [`PictureArgs`] by name, for a command that draws only with another option.
 pub(crate) const PICTURE_ARGS: [&str; 8] =
     ["format", "scale", "range", "colors", "width", "font_size", "dpi", "no_title"];
+
+/// Options of commands that show potential and field.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct FieldArgs {
+    /// Draw lines of equal potential, so many between its extremes; 12 unless given
+    #[arg(
+        long,
+        value_name = "LINES",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "12",
+        value_parser = clap::value_parser!(u8).range(1..=100)
+    )]
+    pub(crate) contours: Option<u8>,
+    /// Draw the field by lines along it, not by arrows
+    #[arg(long)]
+    pub(crate) streamlines: bool,
+    /// Draw density and potential along a line between two points of the die, layout units
+    #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = cut, allow_hyphen_values = true)]
+    pub(crate) cut: Option<Cut>,
+}
+
+/// A line between two points, layout units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cut {
+    from: (f64, f64),
+    to: (f64, f64),
+}
+
+/// Parses `--cut`.
+fn cut(text: &str) -> Result<Cut, String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|v| v.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok(&[x0, y0, x1, y1]) if (x1 - x0).hypot(y1 - y0).is_normal() => {
+            Ok(Cut { from: (x0, y0), to: (x1, y1) })
+        }
+        _ => Err("expected two points, X0,Y0,X1,Y1, as in 0,50,100,50".to_owned()),
+    }
+}
+
+impl FieldArgs {
+    /// Returns the number of contours of a map: those of the potential that are wanted.
+    pub(crate) fn contours_of(&self, kind: Kind) -> usize {
+        let is_potential = kind == Kind::Engine(MapKind::Potential);
+        self.contours.filter(|_| is_potential).map_or(0, usize::from)
+    }
+
+    /// Returns a map along the line of `--cut` as a curve without a title.
+    ///
+    /// # Errors
+    /// If a point of the line is not on the die.
+    pub(crate) fn cut_of<T: crate::Real>(
+        &self,
+        kind: Kind,
+        map: &Map<T>,
+        die: &Rect,
+        unit: LengthUnit,
+    ) -> Result<Option<Curves>, Failure> {
+        let Some(Cut { from, to }) = self.cut else { return Ok(None) };
+        let on_die =
+            |(x, y): (f64, f64)| (die.xl..=die.xh).contains(&x) && (die.yl..=die.yh).contains(&y);
+        if !on_die(from) || !on_die(to) {
+            let Rect { xl, yl, xh, yh } = die;
+            let message = format!("'--cut': expected points on the die, {xl},{yl} to {xh},{yh}");
+            return Err(message.into());
+        }
+        let points = profile(map, die, from, to);
+        let entry = kind.entry(Convention::default());
+        let start = [from.0, from.1].map(|at| unit.of(at));
+        Ok(Some(Curves {
+            x_label: format!("distance from ({}, {}) ({})", start[0], start[1], unit.name),
+            y_label: entry.label(),
+            series: vec![Series {
+                points: points.into_iter().map(|(at, v)| (unit.of(at), v)).collect(),
+                ..Series::default()
+            }],
+            ..Curves::default()
+        }))
+    }
+}
 
 /// `--format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -95,6 +183,7 @@ pub(crate) struct DrawOptions<N> {
     colors: Vec<Colors>,
     pub(crate) size: Size,
     titled: bool,
+    pub(crate) field: FieldArgs,
 }
 
 impl<N: ValueEnum + PartialEq + Sync> Default for DrawOptions<N> {
@@ -107,6 +196,7 @@ impl<N: ValueEnum + PartialEq + Sync> Default for DrawOptions<N> {
             colors: Vec::new(),
             size: Size::default(),
             titled: true,
+            field: FieldArgs::default(),
         }
     }
 }
@@ -175,6 +265,7 @@ impl PictureArgs {
             colors: self.colors.clone(),
             size: self.dpi.map_or(size, |dpi| size.dpi(dpi)),
             titled: !self.no_title,
+            field: FieldArgs::default(),
         })
     }
 }

@@ -3,49 +3,61 @@
 use super::compare::Iteration;
 use super::evaluation::Evaluated;
 use super::failure::Failure;
-use super::picture_args::{DrawOptions, common_ends, name_of};
-use super::views::{
-    cells_and_overflow, charge_of_cells, force_maps, grid_over, magnitude, outlines,
-};
+use super::picture_args::{DrawOptions, FieldArgs, common_ends, name_of};
 use crate::Real;
 use crate::charge::ChargeOptions;
-use crate::congestion::CongestionKind;
-use crate::design::Design;
-use crate::grid::{Map, Rect};
+use crate::congestion::Convention;
+use crate::design::{Design, LengthUnit};
+use crate::engine::MapKind;
+use crate::grid::{BinGrid, Map, Rect};
+use crate::maps::{
+    Kind, cells_and_overflow, charge_of_cells, fences, force_maps, grid_over, layers, magnitude,
+    of_congestion, outlines,
+};
 use crate::place::Record;
-use crate::plot::{Arrows, Curves, HeatMap, Histogram, Look, Picture, Scale, Series};
+use crate::plot::{Arrows, Curves, HeatMap, Histogram, Look, Picture, ROUNDING, Scale, Series};
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use std::path::{Path, PathBuf};
 
 /// A time this many times the slowest side's median is not the side's doing.
 const MOST_OVER_MEDIAN: f64 = 5.0;
+
 /// A picture of an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PictureName {
-    Density,
-    Cells,
-    Overflow,
+    Map(Kind),
     Histogram,
-    Potential,
-    FieldX,
-    FieldY,
-    Field,
-    Force,
-    Rudy,
-    PinRudy,
-    RudyLong,
-    RudyShort,
-    MacroRegion,
-    CellDensity,
-    PinDensity,
+}
+
+/// All pictures: that of every map, and the histogram.
+const PICTURES: [PictureName; Kind::ALL.len() + 1] = {
+    let mut all = [PictureName::Histogram; Kind::ALL.len() + 1];
+    let mut k = 0;
+    while k < Kind::ALL.len() {
+        all[k] = PictureName::Map(Kind::ALL[k]);
+        k += 1;
+    }
+    all
+};
+
+impl ValueEnum for PictureName {
+    fn value_variants<'a>() -> &'a [Self] {
+        &PICTURES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(match self {
+            PictureName::Map(kind) => kind.name(),
+            PictureName::Histogram => "histogram",
+        }))
+    }
 }
 
 impl PictureName {
-    /// Returns the map of congestion that it shows, if it shows one.
-    pub(crate) fn congestion(self) -> Option<CongestionKind> {
-        let name = name_of(&self);
-        CongestionKind::ALL.into_iter().find(|kind| kind.name() == name)
+    /// Whether it shows congestion.
+    pub(crate) fn is_congestion(self) -> bool {
+        matches!(self, PictureName::Map(kind) if kind.is_congestion())
     }
 }
 
@@ -74,8 +86,13 @@ pub(crate) fn draw<T: Real>(
     };
     let mut pictures: Vec<Vec<(String, Picture)>> = vec![Vec::new(); subjects.len()];
     let is_there = |name: &&PictureName| {
-        let congestion = |subject: &Subject<'_, T>| subject.evaluated.congestion.is_some();
-        name.congestion().is_none() || subjects.iter().all(congestion)
+        let of = |subject: &Subject<'_, T>| match (name, &subject.evaluated.congestion) {
+            (PictureName::Map(Kind::Utilization { .. }), Some(congestion)) => {
+                congestion.maps.capacity.is_some()
+            }
+            (_, congestion) => congestion.is_some(),
+        };
+        !name.is_congestion() || subjects.iter().all(of)
     };
     for &name in options.pictures.iter().filter(is_there) {
         let asked = options.range(&name);
@@ -87,6 +104,9 @@ pub(crate) fn draw<T: Real>(
         for (pictures, sketch) in pictures.iter_mut().zip(drawn) {
             pictures.push((name_of(&name), sketch.picture));
         }
+    }
+    for (pictures, drawer) in pictures.iter_mut().zip(&drawers) {
+        pictures.extend(drawer.cuts()?);
     }
     let written =
         subjects.iter().zip(&pictures).map(|(subject, own)| options.write(own, subject.folder));
@@ -122,72 +142,104 @@ impl<'a, T: Real> Drawer<'a, T> {
     }
 
     fn picture(&self, name: PictureName, range: Option<(f64, f64)>) -> Result<Sketch, Failure> {
+        let kind = match name {
+            PictureName::Map(kind) => kind,
+            PictureName::Histogram => return Ok(self.histogram(range)),
+        };
         let charge = self.evaluated.engine.charge();
         let grid = charge.grid();
-        let mark = Some((charge.target_density(), "T"));
-        let [density, potential, field_x, field_y] = &self.evaluated.maps;
-        let signed = |values: &Map<T>, what: &str, label: &str| {
-            self.finish(HeatMap::new(values, grid, Scale::Diverging), range, what, label)
-        };
-        match name {
-            PictureName::Density => {
-                let map = HeatMap { mark, ..HeatMap::new(density, grid, Scale::Target) };
-                self.finish(map, range, "density", "density ρ (area / bin area)")
+        let target = (charge.target_density(), "T");
+        match kind {
+            Kind::Engine(of) => {
+                let map = self.map(kind, self.evaluated.map(of), grid);
+                if of != MapKind::Density {
+                    return self.finish(map, range);
+                }
+                let mut subtitle = self.subtitle();
+                let report = &self.evaluated.report.density;
+                if report.overflow_exact < ROUNDING && report.overflow_smoothed > ROUNDING {
+                    subtitle += "; smoothed: narrow cells count as √2 bins wide, so it is above the \
+                                 target at macros, but no bin is at the cells' exact sizes";
+                }
+                self.finish(HeatMap { subtitle, mark: Some(target), ..map }, range)
             }
-            PictureName::Cells => self.cells(range),
-            PictureName::Overflow => {
+            Kind::Cells => self.cells(range),
+            Kind::Overflow => {
                 let mut subtitle = self.subtitle();
                 if self.shown[1].as_slice().iter().all(|v| *v == 0.0) {
                     subtitle += "; no bin is above the target";
                 }
-                let map = HeatMap::new(&self.shown[1], grid, Scale::Overflow);
-                let label = "cells' area above the target / bin area";
-                self.finish(HeatMap { subtitle, ..map }, range, "overflow", label)
+                let map = self.map(kind, &self.shown[1], grid);
+                self.finish(HeatMap { subtitle, ..map }, range)
             }
-            PictureName::Histogram => Ok(self.histogram(range)),
-            PictureName::Potential => signed(potential, "potential", "φ (bin widths²)"),
-            PictureName::FieldX => signed(field_x, "field along x", "Ex (bin widths)"),
-            PictureName::FieldY => signed(field_y, "field along y", "Ey (bin widths)"),
-            PictureName::Field => {
-                let strength = magnitude(field_x, field_y);
-                let map = HeatMap {
-                    arrows: Some(Arrows { x: field_x, y: field_y }),
-                    ..HeatMap::new(&strength, grid, Scale::Magnitude)
-                };
-                self.finish(map, range, "field", "|E| (bin widths)")
+            Kind::Field => {
+                let [x, y] = [MapKind::FieldX, MapKind::FieldY].map(|of| self.evaluated.map(of));
+                let strength = magnitude(x, y);
+                let map = self.map(kind, &strength, grid);
+                self.finish(HeatMap { arrows: Some(Arrows { x, y }), ..map }, range)
             }
-            PictureName::Force => {
-                let (coarse, [fx, fy]) = force_maps(self.design, self.evaluated)?;
-                let strength = magnitude(&fx, &fy);
+            Kind::Force => {
+                let force = [&self.evaluated.force[0][..], &self.evaluated.force[1]];
+                let (coarse, [x, y]) = force_maps(self.design, charge, force)?;
+                let strength = magnitude(&x, &y);
+                let (nx, ny) = (coarse.nx(), coarse.ny());
                 let map = HeatMap {
-                    subtitle: format!(
-                        "of the cells in each of {} × {} squares",
-                        coarse.nx(),
-                        coarse.ny()
-                    ),
+                    subtitle: format!("of the cells in each of {nx} × {ny} squares"),
                     absent: Some("no cells"),
-                    arrows: Some(Arrows { x: &fx, y: &fy }),
-                    ..HeatMap::new(&strength, coarse, Scale::Magnitude)
+                    arrows: Some(Arrows { x: &x, y: &y }),
+                    ..self.map(kind, &strength, coarse)
                 };
-                let label = "|Σ force| / Σ cell area (bin widths)";
-                self.finish(map, range, "force on movable cells", label)
+                self.finish(map, range)
             }
-            congestion => self.congestion(congestion, range),
+            Kind::Congestion(_) | Kind::Demand { .. } | Kind::Utilization { .. } => {
+                self.congestion(kind, range)
+            }
         }
     }
 
+    /// Returns density and potential along the line of `--cut`.
+    fn cuts(&self) -> Result<Vec<(String, Picture)>, Failure> {
+        let (die, unit) = (self.evaluated.engine.charge().grid().die(), self.design.length_unit());
+        let mut pictures = Vec::new();
+        for of in [MapKind::Density, MapKind::Potential] {
+            let (kind, map) = (Kind::Engine(of), self.evaluated.map(of));
+            let curve = self.options.field.cut_of(kind, map, &die, unit)?;
+            pictures.extend(curve.map(|curve| {
+                let title = format!("{}: {} along a line", self.design.name, of.name());
+                let (title, size) = (self.options.title(title), self.options.size);
+                (format!("cut_{}", of.name()), Curves { title, size, ..curve }.draw())
+            }));
+        }
+        Ok(pictures)
+    }
+
     /// Returns a map of congestion.
-    fn congestion(&self, name: PictureName, range: Option<(f64, f64)>) -> Result<Sketch, Failure> {
-        let (Some(kind), Some(congestion)) = (name.congestion(), &self.evaluated.congestion) else {
-            return Err(format!("no picture {} without congestion", name_of(&name)).into());
-        };
-        let report = &congestion.report;
-        let grid = self.evaluated.engine.charge().grid();
+    fn congestion(&self, kind: Kind, range: Option<(f64, f64)>) -> Result<Sketch, Failure> {
+        let none = || format!("no picture {} without congestion", kind.name());
+        let congestion = self.evaluated.congestion.as_ref().ok_or_else(none)?;
+        let demand = congestion.maps.demand.total();
+        let values = of_congestion(kind, &congestion.maps, &demand).ok_or_else(none)?;
         let map = HeatMap {
-            subtitle: report.to_string(),
-            ..HeatMap::new(congestion.maps.map(kind), grid, Scale::Magnitude)
+            subtitle: congestion.report.to_string(),
+            mark: matches!(kind, Kind::Utilization { .. }).then_some((1.0, "capacity")),
+            ..self.map(kind, &values, self.evaluated.engine.charge().grid())
         };
-        self.finish(map, range, kind.title(), kind.unit(report.convention))
+        self.finish(map, range)
+    }
+
+    /// Returns a map as the catalogue describes it.
+    fn map<'m, V: Real>(&self, kind: Kind, values: &'m Map<V>, grid: BinGrid) -> HeatMap<'m, V> {
+        let of = &self.evaluated.congestion;
+        let convention = of.as_ref().map_or_else(Default::default, |of| of.report.convention);
+        let entry = kind.entry(convention);
+        HeatMap {
+            title: format!("{}: {}", self.design.name, entry.title),
+            label: entry.label(),
+            unit: self.design.length_unit(),
+            contours: self.options.field.contours_of(kind),
+            streamlines: self.options.field.streamlines,
+            ..HeatMap::new(values, grid, entry.scale)
+        }
     }
 
     fn subtitle(&self) -> String {
@@ -207,18 +259,15 @@ impl<'a, T: Real> Drawer<'a, T> {
         &self,
         map: HeatMap<'_, V>,
         range: Option<(f64, f64)>,
-        what: &str,
-        label: &str,
     ) -> Result<Sketch, Failure> {
-        let subtitle = if map.subtitle.is_empty() { self.subtitle() } else { map.subtitle };
-        let map = self.options.dress(HeatMap {
-            title: format!("{}: {what}", self.design.name),
-            subtitle,
-            label: label.to_owned(),
-            outlines: &self.outlines,
-            range,
-            ..map
-        });
+        let given = !map.subtitle.is_empty();
+        let subtitle = if given { map.subtitle.clone() } else { self.subtitle() };
+        let fences = [fences(self.design)];
+        let shown = match map.layers.is_empty() {
+            true => HeatMap { outlines: &self.outlines, layers: &fences, ..map },
+            false => map,
+        };
+        let map = self.options.dress(HeatMap { subtitle, range, ..shown });
         Ok(Sketch { picture: map.draw()?, ends: map.colors_end() })
     }
 
@@ -228,12 +277,17 @@ impl<'a, T: Real> Drawer<'a, T> {
         let fine = grid_over(charge.grid().die(), CELL_PIXELS)?;
         let charge = charge_of_cells(self.design, fine, &ChargeOptions::default())?;
         let [cells, _] = cells_and_overflow(&charge);
+        let macros = self.design.movable_macros();
+        let small = self.design.movable().filter(|node| macros.binary_search(node).is_err());
+        let small: Vec<Rect> = small.map(|node| self.design.rect(node)).collect();
         let map = HeatMap {
             subtitle: format!("{} movable and fixed cells as they lie", self.design.nodes.len()),
             mark: Some((1.0, "full")),
-            ..HeatMap::new(&cells, fine, Scale::Target)
+            layers: &layers(self.design),
+            cells: &small,
+            ..self.map(Kind::Cells, &cells, fine)
         };
-        self.finish(map, range, "cells", "area of cells / area")
+        self.finish(map, range)
     }
 
     /// Over the same values as the colours of a map of the cells' density have.
@@ -324,10 +378,11 @@ fn without_outliers(mut series: Vec<Series>) -> (Vec<Series>, String) {
 
 /// Draws HPWL and overflow, and the weights γ and λ, over the iterations of a placement.
 pub(crate) fn draw_placement(
-    name: &str,
+    design: &Design,
     records: &[Record],
     folder: &Path,
 ) -> Result<Vec<PathBuf>, Failure> {
+    let unit = design.length_unit();
     let series = |name: &str, value: &dyn Fn(&Record) -> f64| Series {
         name: name.to_owned(),
         points: records.iter().map(|r| (r.iteration as f64, value(r))).collect(),
@@ -335,7 +390,7 @@ pub(crate) fn draw_placement(
     };
     let curves = |title: &str, y_label: &str, log_y, series| Curves {
         log_y,
-        ..over_iterations(name, title, y_label, series)
+        ..over_iterations(&design.name, title, y_label, series)
     };
     let largest = |value: &dyn Fn(&Record) -> f64| records.iter().map(value).fold(0.0, f64::max);
     let (hpwl, overflow) = (|r: &Record| r.sample.hpwl, |r: &Record| r.sample.density.overflow);
@@ -349,11 +404,15 @@ pub(crate) fn draw_placement(
         series("γ / largest γ", &|r| r.gamma / widest),
         series("λ / largest λ", &|r| r.lambda / heaviest),
     ];
-    let hpwl = vec![series("HPWL", &hpwl), series("weighted average", &|r| r.sample.wirelength)];
+    let hpwl = vec![
+        series("HPWL", &|r| unit.of(r.sample.hpwl)),
+        series("weighted average", &|r| unit.of(r.sample.wirelength)),
+    ];
+    let length = format!("length ({})", unit.name);
     let mut files = Vec::new();
     for (file, picture) in [
         ("place", curves("wirelength and overflow", "share", false, both)),
-        ("place_wirelength", curves("wirelength", "length (layout units)", false, hpwl)),
+        ("place_wirelength", curves("wirelength", &length, false, hpwl)),
         ("place_weights", curves("smoothing and density weight", "share", true, weights)),
     ] {
         save(&picture.draw(), folder, file, &mut files)?;
@@ -375,6 +434,55 @@ pub(crate) fn over_iterations(
         series,
         ..Curves::default()
     }
+}
+
+/// Draws a density that was given as an array, its potential and its field; returns the files.
+pub(crate) fn draw_solve<T: Real>(
+    name: &str,
+    density: &Map<f64>,
+    [potential, x, y]: &[Map<T>; 3],
+    grid: &BinGrid,
+    lines: &FieldArgs,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, Failure> {
+    fn dressed<'m, V: Real>(
+        of: MapKind,
+        name: &str,
+        map: &'m Map<V>,
+        grid: &BinGrid,
+        lines: &FieldArgs,
+    ) -> HeatMap<'m, V> {
+        let entry = Kind::Engine(of).entry(Convention::default());
+        HeatMap {
+            title: format!("{name}: {}", entry.title),
+            label: entry.label(),
+            contours: lines.contours_of(Kind::Engine(of)),
+            streamlines: lines.streamlines,
+            ..HeatMap::new(map, *grid, entry.scale)
+        }
+    }
+    let strength = magnitude(x, y);
+    let entry = Kind::Field.entry(Convention::default());
+    let field = HeatMap {
+        title: format!("{name}: {}", entry.title),
+        label: entry.label(),
+        scale: entry.scale,
+        arrows: Some(Arrows { x, y }),
+        ..dressed(MapKind::FieldX, name, &strength, grid, lines)
+    };
+    let mut pictures = vec![
+        ("density", dressed(MapKind::Density, name, density, grid, lines).draw()?),
+        ("potential", dressed(MapKind::Potential, name, potential, grid, lines).draw()?),
+        ("field", field.draw()?),
+    ];
+    let (die, unit) = (grid.die(), LengthUnit::default());
+    let along = lines.cut_of(Kind::Engine(MapKind::Density), density, &die, unit)?;
+    pictures.extend(along.map(|curve| ("cut_density", curve.draw())));
+    let along = lines.cut_of(Kind::Engine(MapKind::Potential), potential, &die, unit)?;
+    pictures.extend(along.map(|curve| ("cut_potential", curve.draw())));
+    let mut files = Vec::new();
+    pictures.iter().try_for_each(|(name, picture)| save(picture, folder, name, &mut files))?;
+    Ok(files)
 }
 
 pub(crate) fn save(

@@ -7,7 +7,7 @@ use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
 use super::options::EvaluationArgs;
 use super::outputs::{Outputs, PICTURES, one_standard_input};
-use super::picture_args::{PictureArgs, name_of};
+use super::picture_args::{FieldArgs, PictureArgs, name_of};
 use super::pictures::{self, PictureName, Subject};
 use super::results::{list, make_folder, tell};
 use crate::formats::read_placement;
@@ -33,14 +33,17 @@ pub(crate) struct PlotArgs {
     #[arg(long, value_name = "FILE.pl")]
     also: Vec<PathBuf>,
     #[command(flatten)]
+    field: FieldArgs,
+    #[command(flatten)]
     drawing: PictureArgs,
 }
 
 /// Reads, evaluates, draws, and lists the files on standard output.
 pub(crate) fn run(args: &PlotArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
-    let drawn = args.drawing.resolve(&args.pictures)?;
-    let asked = |name: &&PictureName| name.congestion().is_some();
+    let mut drawn = args.drawing.resolve(&args.pictures)?;
+    drawn.field = args.field.clone();
+    let asked = |name: &&PictureName| name.is_congestion();
     if let (Some(name), false) = (args.pictures.iter().find(asked), args.congestion.is_asked()) {
         let message = format!("'--pictures {}' needs '--congestion'", name_of(name));
         return Err(usage(ErrorKind::MissingRequiredArgument, &message));

@@ -209,7 +209,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let displacement = DisplacementReport::of(design, &moved);
     let report = RefineReport {
         design: DesignReport::of(&opened.design, opened.summaries(), charge.areas()),
-        grid: GridReport::of(&charge.grid(), &opened.design),
+        grid: GridReport::of(&charge.grid()),
         options: RefineOptionsReport {
             rounds: options.rounds,
             mirror: options.mirror,
@@ -301,8 +301,15 @@ fn print(args: &RefineArgs, opened: &Opened, report: &RefineReport<'_>) -> io::R
         writeln!(out, "overflow   exact {:.4} (before: {:.4})", is.exact, was.exact)?;
     }
     let Distances { mean, p95, max } = report.displacement.distances;
-    writeln!(out, "moved by   {mean:.1} on average, 95 % by at most {p95:.1}, at most {max:.1}")?;
-    write_farthest(&mut out, &report.displacement.farthest)?;
+    let unit = opened.design.length_unit();
+    let [mean, p95, max] = [mean, p95, max].map(|far| unit.of(far));
+    let microns = if opened.design.units_per_micron.is_some() { " µm" } else { "" };
+    writeln!(
+        out,
+        "moved by   {mean:.1}{microns} on average, 95 % by at most {p95:.1}{microns}, \
+         at most {max:.1}{microns}"
+    )?;
+    write_farthest(&mut out, &report.displacement.farthest, unit)?;
     print_kept(report.kept.as_ref(), &mut out)?;
     writeln!(out, "legality   {}", report.legality)?;
     writeln!(out, "{}", args.output.display())?;

@@ -3,7 +3,7 @@
 use super::failure::{Failure, named};
 use super::log::{note, say};
 use super::terminal::{escaped, raw_stdout};
-use crate::design::Design;
+use crate::design::{Design, LengthUnit};
 use crate::flow::FarthestReport;
 use crate::output::{check_writable, write_whole};
 use crate::warning::Warning;
@@ -84,13 +84,17 @@ pub(crate) fn write_table(
     Ok(())
 }
 
-/// Writes the cells that moved farthest, one a line.
-pub(crate) fn write_farthest(out: &mut impl Write, farthest: &[FarthestReport]) -> io::Result<()> {
+/// Writes the cells that moved farthest, one a line, with lengths in `unit`.
+pub(crate) fn write_farthest(
+    out: &mut impl Write,
+    farthest: &[FarthestReport],
+    unit: LengthUnit,
+) -> io::Result<()> {
     // To a thousandth, without zeros at the end.
-    let short = |v: f64| (v * 1e3).round() / 1e3;
+    let short = |v: f64| (unit.of(v) * 1e3).round() / 1e3;
     let place = |(x, y)| format!("({}, {})", short(x), short(y));
     for FarthestReport { cell, distance, rows, from, to } in farthest {
-        let (from, to) = (place(*from), place(*to));
+        let (from, to, distance) = (place(*from), place(*to), unit.of(*distance));
         writeln!(out, "  {cell} by {distance:.6} ({rows:.3} rows): {from} -> {to}")?;
     }
     Ok(())

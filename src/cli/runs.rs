@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 /// Compare several placements of a design: a table, curves, and which of them no other one beats
 #[derive(Args)]
 pub(crate) struct CompareRunsArgs {
-    /// JSON of each run from `eval --json`, `place --json` or `place --history`, or of several from
-    /// `eval --json`; with a history there are curves
+    /// JSON of each run from `eval`, `place`, `legalize` or `refine`, or of several from `eval`; with
+    /// a history from `place --history` there are curves
     #[arg(value_name = "RUN.json", required = true, num_args = 1..)]
     runs: Vec<PathBuf>,
     /// Write the table as JSON; - for standard output
@@ -44,8 +44,11 @@ struct Document {
     #[serde(default)]
     inputs: Vec<PathBuf>,
     design: DesignPart,
-    grid: GridPart,
+    grid: Option<GridPart>,
+    #[serde(default)]
     options: OptionsPart,
+    stages: Option<StagesPart>,
+    legality: Option<LegalityPart>,
     hpwl: Option<f64>,
     density: Option<Overflow>,
     result: Option<ResultPart>,
@@ -66,15 +69,27 @@ struct GridPart {
     bins: [usize; 2],
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct OptionsPart {
-    target_density: f64,
+    target_density: Option<f64>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Deserialize)]
+struct LegalityPart {
+    legal: bool,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
 struct Overflow {
-    overflow_smoothed: f64,
-    overflow_exact: f64,
+    overflow_smoothed: Option<f64>,
+    overflow_exact: Option<f64>,
+}
+
+/// What `legalize` and `refine` write.
+#[derive(Deserialize)]
+struct StagesPart {
+    legal: Option<ResultPart>,
+    detailed: Option<ResultPart>,
 }
 
 #[derive(Deserialize)]
@@ -128,18 +143,20 @@ struct Run {
     iterations: Option<usize>,
     /// Seconds of all iterations, of a placement.
     seconds: Option<f64>,
-    /// `[nx, ny]`.
-    bins: [usize; 2],
+    /// `[nx, ny]`; none of a placement that was legalized only.
+    bins: Option<[usize; 2]>,
     /// T as used.
-    target_density: f64,
+    target_density: Option<f64>,
     /// Layout units.
     hpwl: Option<f64>,
     /// Over the first run's, less one.
     hpwl_relative: Option<f64>,
-    /// Smoothed overflow.
-    overflow_smoothed: f64,
+    /// Smoothed overflow, if it was counted.
+    overflow_smoothed: Option<f64>,
     /// Exact overflow.
-    overflow_exact: f64,
+    overflow_exact: Option<f64>,
+    /// Whether it is legal, if that was looked at.
+    legal: Option<bool>,
     /// Whether no other run has less of overflow and wirelength, or as much of one and less of the
     /// other; overflow smoothed.
     pareto: bool,
@@ -151,11 +168,16 @@ struct Run {
 
 impl Run {
     fn of(name: String, document: Document) -> Result<(String, Run), String> {
-        let Document { design, grid, options, hpwl, density, result, .. } = document;
-        let (stage, hpwl, overflow) = match (result, density) {
-            (Some(result), _) => (result.stage, result.hpwl, result.overflow),
-            (None, Some(density)) => (None, hpwl, density),
-            (None, None) => return Err("expected `result` or `density`".to_owned()),
+        let Document { design, grid, options, hpwl, density, result, stages, .. } = document;
+        let last = stages.and_then(|stages| match (stages.detailed, stages.legal) {
+            (Some(detailed), _) => Some(("detailed", detailed)),
+            (None, legal) => legal.map(|legal| ("legal", legal)),
+        });
+        let (stage, hpwl, overflow) = match (result, density, last) {
+            (Some(result), ..) => (result.stage, result.hpwl, result.overflow),
+            (None, Some(density), _) => (None, hpwl, density),
+            (None, None, Some((name, last))) => (Some(name.to_owned()), last.hpwl, last.overflow),
+            _ => return Err("expected `result`, `density` or `stages`".to_owned()),
         };
         let (status, iterations, seconds) = match document.outcome {
             Some(Outcome::Summary { status, iterations, seconds }) => {
@@ -173,11 +195,12 @@ impl Run {
             status,
             iterations,
             seconds,
-            bins: grid.bins,
+            bins: grid.map(|grid| grid.bins),
             target_density: options.target_density,
             hpwl,
             overflow_smoothed: overflow.overflow_smoothed,
             overflow_exact: overflow.overflow_exact,
+            legal: document.legality.map(|legality| legality.legal),
             history: document.history,
             movable: design.movable,
             // Known once there are others to compare with.
@@ -188,8 +211,8 @@ impl Run {
 
     /// Whether it has no more of both than another and less of one.
     fn beats(&self, other: &Run) -> bool {
-        let (Some(a), Some(b)) = (self.hpwl, other.hpwl) else { return false };
-        let (over_a, over_b) = (self.overflow_smoothed, other.overflow_smoothed);
+        let of = |run: &Run| run.hpwl.zip(run.overflow_smoothed);
+        let (Some((a, over_a)), Some((b, over_b))) = (of(self), of(other)) else { return false };
         a <= b && over_a <= over_b && (a < b || over_a < over_b)
     }
 }
@@ -292,7 +315,10 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     }
     let on_front: Vec<bool> = runs
         .iter()
-        .map(|run| run.hpwl.is_some() && !runs.iter().any(|other| other.beats(run)))
+        .map(|run| {
+            run.hpwl.zip(run.overflow_smoothed).is_some()
+                && !runs.iter().any(|other| other.beats(run))
+        })
         .collect();
     let first = runs.first().and_then(|run| run.hpwl).filter(|hpwl| *hpwl > 0.0);
     for (run, pareto) in runs.iter_mut().zip(on_front) {
@@ -305,7 +331,7 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
         let message = "the runs have different bins, on which overflow hangs";
         warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
     }
-    if differ(&|run| run.target_density.to_string()) {
+    if differ(&|run| format!("{:?}", run.target_density)) {
         let message = "the runs have different target densities, on which overflow hangs";
         warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
     }
@@ -335,22 +361,25 @@ fn table(report: &RunsReport) -> Table {
         "against the first",
         "overflow, smoothed",
         "overflow, exact",
+        "legal",
         "beaten by none",
     ];
     let row = |run: &Run| {
+        let yes = |yes: bool| if yes { "yes" } else { "no" };
         let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         vec![
             run.name.clone(),
             or_none(run.status.clone()),
             or_none(run.iterations.map(|v| v.to_string())),
             or_none(run.seconds.map(|v| format!("{v:.2}"))),
-            format!("{} × {}", run.bins[0], run.bins[1]),
-            run.target_density.to_string(),
+            or_none(run.bins.map(|[nx, ny]| format!("{nx} × {ny}"))),
+            or_none(run.target_density.map(|v| v.to_string())),
             or_none(run.hpwl.map(|v| format!("{v:.6e}"))),
             or_none(run.hpwl_relative.map(|v| format!("{:+.3} %", 100.0 * v))),
-            format!("{:.6}", run.overflow_smoothed),
-            format!("{:.6}", run.overflow_exact),
-            if run.pareto { "yes" } else { "no" }.to_owned(),
+            or_none(run.overflow_smoothed.map(|v| format!("{v:.6}"))),
+            or_none(run.overflow_exact.map(|v| format!("{v:.6}"))),
+            or_none(run.legal.map(|legal| yes(legal).to_owned())),
+            yes(run.pareto).to_owned(),
         ]
     };
     let note = "Beaten by none: no other run has less of overflow and wirelength, or as much of \
@@ -374,7 +403,7 @@ fn print(report: &RunsReport) -> io::Result<()> {
 /// Returns the pictures, with the names of their files.
 fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
     let mut pictures = Vec::new();
-    let point = |run: &Run| Some((run.overflow_smoothed, run.hpwl?));
+    let point = |run: &Run| Some((run.overflow_smoothed?, run.hpwl?));
     let mut front: Vec<(f64, f64)> =
         report.runs.iter().filter(|run| run.pareto).filter_map(point).collect();
     front.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -385,9 +414,10 @@ fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
             dots: true,
             ..Series::default()
         };
-        let mut series: Vec<Series> = report.runs.iter().map(dot).collect();
+        // Behind the dots, and with markers of its own it would hide them.
         let name = "beaten by none".to_owned();
-        series.push(Series { name, points: front, ..Series::default() });
+        let line = Series { name, points: front, ..Series::default() };
+        let series = std::iter::once(line).chain(report.runs.iter().map(dot)).collect();
         let chart = Curves {
             title: format!("{}: overflow and wirelength", report.design),
             subtitle: "nearer to the lower left is better".to_owned(),
@@ -449,6 +479,7 @@ mod tests {
     use super::*;
 
     fn run(name: &str, hpwl: Option<f64>, overflow_smoothed: f64) -> Run {
+        let overflow_smoothed = Some(overflow_smoothed);
         Run { name: name.to_owned(), hpwl, overflow_smoothed, ..Run::default() }
     }
 

@@ -3,6 +3,7 @@
 use super::arrays::{dct, solve};
 use super::document::{Content, Document, SCHEMA, write_json};
 use super::failure::{Failure, usage};
+use super::microns;
 use super::outputs::Outputs;
 use super::{compare, compress, convert, diff, info, legalize, paper, place, refine, report, runs};
 use clap::Args;
@@ -107,8 +108,22 @@ fn schema(of: Option<&str>) -> Result<Value, Failure> {
     head.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
     head.append(schema.ensure_object());
     let mut schema = Schema::from(head);
+    WithMicrons.transform(&mut schema);
     Plain.transform(&mut schema);
     Ok(schema.into())
+}
+
+/// Adds the micrometres that documents have beside lengths.
+#[derive(Clone)]
+struct WithMicrons;
+
+impl Transform for WithMicrons {
+    fn transform(&mut self, schema: &mut Schema) {
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            microns::add_to_schema(properties);
+        }
+        transform_subschemas(self, schema);
+    }
 }
 
 /// Makes descriptions of doc comments: without links into the code, each in one line.

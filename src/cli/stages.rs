@@ -149,15 +149,18 @@ pub(crate) fn print(
     }
     if let Some(moved) = &stages.displacement {
         let (far, rows) = (moved.distances, moved.rows);
+        let unit = design.length_unit();
+        let [mean, p95, max] = [far.mean, far.p95, far.max].map(|far| unit.of(far));
+        let microns = if design.units_per_micron.is_some() { " µm" } else { "" };
         writeln!(
             out,
-            "moved      {} of {} cells; mean {:.6} ({:.3} rows), 95 % within {:.6} ({:.3}), \
-             at most {:.6} ({:.3})",
-            moved.moved, moved.cells, far.mean, rows.mean, far.p95, rows.p95, far.max, rows.max
+            "moved      {} of {} cells; mean {mean:.6}{microns} ({:.3} rows), \
+             95 % within {p95:.6}{microns} ({:.3}), at most {max:.6}{microns} ({:.3})",
+            moved.moved, moved.cells, rows.mean, rows.p95, rows.max
         )?;
     }
     if let Some(moved) = &stages.displacement {
-        write_farthest(out, &moved.farthest)?;
+        write_farthest(out, &moved.farthest, design.length_unit())?;
     }
     print_kept(stages.kept.as_ref(), out)?;
     if let Some(legality) = &stages.legality {

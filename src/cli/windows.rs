@@ -1,10 +1,10 @@
 //! `eval --region`: a part of the die in numbers.
 
-use super::views::{bins_under, cells_and_overflow};
 use crate::charge::Charge;
 use crate::charge::fixed::union_area;
 use crate::design::{Design, NodeKind};
 use crate::grid::Rect;
+use crate::maps::{bins_under, cells_and_overflow};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;

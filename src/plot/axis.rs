@@ -1,5 +1,8 @@
 //! Axes: round ticks and short numbers.
 
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use std::ops::Range;
+
 /// A range of values along one axis, with its ticks.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
@@ -10,6 +13,8 @@ pub(crate) struct Axis {
     pub(crate) ticks: Vec<(f64, String)>,
     /// Power of ten that the written numbers leave out.
     exponent: i32,
+    /// Room that upright names below a chart take more than others, if they are upright.
+    pub(super) upright: Option<f64>,
 }
 
 impl Axis {
@@ -43,7 +48,7 @@ impl Axis {
         let count = (last - first).clamp(0.0, 100.0) as usize;
         let ticks = (0..=count).map(|k| (first + k as f64) * step);
         let ticks = ticks.map(|v| (v, number(v / unit, decimals))).collect();
-        Axis { lo, hi, log: false, ticks, exponent }
+        Axis { lo, hi, log: false, ticks, exponent, upright: None }
     }
 
     /// Makes an axis from `lo` to `hi`, both above zero, with ticks at powers of ten.
@@ -63,7 +68,14 @@ impl Axis {
                 ticks.extend(fine.map(|v| (v, String::new())));
             }
         }
-        Axis { lo: 10_f64.powi(first), hi: 10_f64.powi(last), log: true, ticks, exponent: 0 }
+        Axis {
+            lo: 10_f64.powi(first),
+            hi: 10_f64.powi(last),
+            log: true,
+            ticks,
+            exponent: 0,
+            upright: None,
+        }
     }
 
     /// Returns the part of a logarithmic axis from `lo` to `hi`, which need not be powers of ten.
@@ -91,6 +103,37 @@ impl Axis {
         }
     }
 
+    /// Returns the value at a place on the axis; inverse of [`Axis::share`].
+    pub(super) fn value(&self, share: f64) -> f64 {
+        match self.log {
+            true => self.lo * (self.hi / self.lo).powf(share),
+            false => self.lo + share * (self.hi - self.lo),
+        }
+    }
+
+    /// Returns an axis of names, the first between 0 and 1.
+    pub(super) fn of_names(names: impl ExactSizeIterator<Item = String>) -> Axis {
+        let hi = names.len().max(1) as f64;
+        let ticks = names.enumerate().map(|(k, name)| (k as f64 + 0.5, name)).collect();
+        Axis { lo: 0.0, hi, log: false, ticks, exponent: 0, upright: None }
+    }
+
+    /// Returns the axis with its names upright, which take so much more room; none for no more.
+    pub(super) fn upright(self, extra: f64) -> Axis {
+        Axis { upright: Some(extra).filter(|extra| *extra > 0.0), ..self }
+    }
+
+    /// Returns an axis that is longer by this share, the middle of which has a name.
+    pub(super) fn longer(mut self, share: f64, name: &str) -> Axis {
+        self.ticks.push((self.value(1.0 + 0.6 * share), name.to_owned()));
+        Axis { hi: self.value(1.0 + share), ..self }
+    }
+
+    /// Returns the values at the ends of a linear axis.
+    pub(super) fn ends(&self) -> Option<[f64; 2]> {
+        (!self.log).then_some([self.lo, self.hi])
+    }
+
     /// Returns `label` with the power of ten that the ticks leave out.
     pub(crate) fn label(&self, label: &str) -> String {
         match (self.exponent, label.is_empty()) {
@@ -98,6 +141,34 @@ impl Axis {
             (e, true) => format!("×{}", power(e)),
             (e, false) => format!("{label} ×{}", power(e)),
         }
+    }
+}
+
+/// An axis as plotters asks for it: bold key points have numbers, light ones have none.
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        let share = self.share(*value).clamp(-1.0, 2.0);
+        from + (share * f64::from(to - from)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        let light = hint.weight().allow_light_points();
+        let ticks = self.ticks.iter().filter(|(_, text)| text.is_empty() == light);
+        ticks.map(|(value, _)| *value).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.lo..self.hi
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        let tick = self.ticks.iter().find(|(at, _)| at == value);
+        tick.map_or(String::new(), |(_, text)| text.clone())
     }
 }
 

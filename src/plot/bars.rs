@@ -1,12 +1,16 @@
 //! Bars side by side: a few numbers for each of a few categories.
 
 use super::axis::Axis;
+use super::canvas::{filled, stroke};
 use super::color::{self, CURVES, INK, Rgb};
-use super::drawing::{Align, Drawing, Text};
-use super::frame;
+use super::drawing::{Drawing, Text};
+use super::font;
+use super::frame::{self, Titles};
 use super::geometry::Area;
 use super::picture::Picture;
 use super::size::Size;
+use plotters::element::Rectangle;
+use plotters::series::LineSeries;
 
 /// One number per category.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +30,8 @@ pub struct Bars {
     pub title: String,
     /// The second line.
     pub subtitle: String,
+    /// The quantity of the categories, with its unit.
+    pub x_label: String,
     /// The quantity of the values, with its unit.
     pub y_label: String,
     /// Names below the bars.
@@ -45,6 +51,8 @@ const HEIGHT: f64 = 760.0;
 /// Share of a category's room that its bars take.
 const FILLED: f64 = 0.76;
 const SWATCH: f64 = 26.0;
+/// Most length of an upright name.
+const HIGHEST_NAME: f64 = 220.0;
 
 impl Bars {
     /// Lays out the picture.
@@ -59,43 +67,51 @@ impl Bars {
             false => Axis::rounded(0.0, highest, ticks),
         };
         let left = frame::depth(&y);
-        let top = frame::titles_height(&self.title, &self.subtitle);
-        let names = self.series.iter().map(|s| s.name.as_str());
-        let legend = 24.0 + SWATCH + 14.0 + frame::names_width(names);
-        let beside = left + legend + frame::MARGIN;
-        let (across, wide) = self.size.widths(WIDTH, beside);
+        let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()));
+        let (across, wide) = self.size.widths(WIDTH, left + legend + frame::MARGIN);
+        let titles = Titles::new(&self.title, &self.subtitle, across - left - frame::MARGIN);
+        let top = titles.height();
         let bottom = top + wide * HEIGHT / WIDTH;
         let area = Area { left, top, right: left + wide, bottom };
-        let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM, self.size);
-        frame::lines_across(&mut drawing, &area, &y);
         let room = wide / self.categories.len().max(1) as f64;
-        let width = FILLED * room / self.series.len().max(1) as f64;
-        for (k, category) in self.categories.iter().enumerate() {
-            let start = area.left + room * (k as f64 + (1.0 - FILLED) / 2.0);
+        // Names that are wider than their room are written upright.
+        let names = || self.categories.iter().map(String::as_str);
+        let widest = names().map(|name| font::width(name, frame::NUMBERS, false));
+        let widest = widest.fold(0.0, f64::max);
+        let upright = (widest > room - 8.0).then(|| widest.min(HIGHEST_NAME));
+        let extra = upright.map_or(0.0, |height| height - frame::NUMBERS);
+        let most = if upright.is_some() { HIGHEST_NAME } else { room - 8.0 };
+        let fitted =
+            |name: &String| Text::new(name, (0.0, 0.0), frame::NUMBERS, INK).within(most).text;
+        let x = Axis::of_names(self.categories.iter().map(fitted)).upright(extra);
+        let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM + extra, self.size);
+        let [base, end] = [0.0, 1.0].map(|share| y.value(share));
+        let width = FILLED / self.series.len().max(1) as f64;
+        let axes = [(&x, self.x_label.as_str()), (&y, self.y_label.as_str())];
+        frame::chart(&mut drawing, &area, axes, [false, true], |chart| {
             for (j, (series, color)) in self.series.iter().zip(self.colors()).enumerate() {
-                let Some(value) = series.values.get(k).and_then(drawn) else { continue };
-                let x = start + width * j as f64;
-                let height = y.share(value) * area.height();
-                let bar = Area {
-                    left: x,
-                    top: area.bottom - height,
-                    right: x + width,
-                    bottom: area.bottom,
+                let start = (1.0 - FILLED) / 2.0 + width * j as f64;
+                let bar = |(k, value): (usize, &Option<f64>)| {
+                    let left = k as f64 + start;
+                    let corners = [(left, base), (left + width, drawn(value)?)];
+                    Some(Rectangle::new(corners, filled(color, 1.0)))
                 };
-                drawing.polygon(bar.outline(), color, 1.0);
+                let values = series.values.iter().take(self.categories.len()).enumerate();
+                chart.draw_series(values.filter_map(bar))?;
             }
-            let at = (area.left + room * (k as f64 + 0.5), area.bottom + 40.0);
-            let name = Text::new(category.as_str(), at, frame::NUMBERS, INK).align(Align::Middle);
-            drawing.text(name.within(room - 8.0));
-        }
-        if let Some(mark) = self.mark.map(|v| y.share(v)).filter(|s| (0.0..=1.0).contains(s)) {
-            let at = area.bottom - mark * area.height();
-            drawing.line(vec![(area.left, at), (area.right, at)], 2.5, INK);
-        }
-        drawing.line(area.outline(), 2.0, INK);
-        frame::left(&mut drawing, &area, &y, &self.y_label);
-        frame::titles(&mut drawing, left, &self.title, &self.subtitle);
-        self.draw_legend(&mut drawing, &area);
+            if let Some(mark) = self.mark.filter(|mark| (base..=end).contains(mark)) {
+                let ends = [0.0, self.categories.len() as f64].map(|x| (x, mark));
+                chart.draw_series(LineSeries::new(ends, stroke(INK, 2.5)))?;
+            }
+            Ok(())
+        });
+        titles.draw(&mut drawing, left);
+        let entries = self.series.iter().map(|series| series.name.as_str()).zip(self.colors());
+        frame::legend(&mut drawing, &area, entries, |drawing, (left, y), color| {
+            let (top, bottom) = (y - SWATCH / 2.0, y + SWATCH / 2.0);
+            let swatch = Area { left, top, right: left + frame::SAMPLE, bottom };
+            drawing.polygon(swatch.outline(), color, 1.0);
+        });
         Picture(drawing)
     }
 
@@ -108,20 +124,5 @@ impl Bars {
             None => color,
         };
         colors.into_iter().zip(&self.series).map(lighter).collect()
-    }
-
-    fn draw_legend(&self, drawing: &mut Drawing, area: &Area) {
-        let left = area.right + 24.0;
-        for (k, (series, color)) in self.series.iter().zip(self.colors()).enumerate() {
-            let y = area.top + 20.0 + 38.0 * k as f64;
-            let swatch = Area {
-                left,
-                top: y - SWATCH / 2.0,
-                right: left + SWATCH,
-                bottom: y + SWATCH / 2.0,
-            };
-            drawing.polygon(swatch.outline(), color, 1.0);
-            drawing.text(frame::legend_name(&series.name, (left + SWATCH + 14.0, y)));
-        }
     }
 }

@@ -84,6 +84,7 @@ pub(super) const WHITE: Rgb = [0xff; 3];
 pub(super) const INK: Rgb = [0x26, 0x26, 0x26];
 pub(super) const GREY: Rgb = [0x5c, 0x5c, 0x5c];
 pub(super) const GRID: Rgb = [0xe6, 0xe6, 0xe6];
+pub(super) const FINE_GRID: Rgb = [0xf3, 0xf3, 0xf3];
 
 /// Colours for curves: Okabe and Ito, "Color Universal Design" (2002), distinguishable with every
 /// common colour vision; their yellow is left out, being too light for a line on white.

@@ -1,13 +1,17 @@
 //! Curves over iterations or sizes.
 
 use super::axis::Axis;
-use super::color::{self, CURVES, GREY, GRID, INK, Rgb, WHITE};
+use super::canvas::{Canvas, filled, px, stroke};
+use super::color::{self, CURVES, GREY, Rgb, WHITE};
 use super::drawing::{Align, Drawing, Text};
 use super::error::PlotError;
-use super::frame;
+use super::frame::{self, Chart, SAMPLE, Titles};
 use super::geometry::{Area, Point};
 use super::picture::Picture;
 use super::size::Size;
+use plotters::drawing::IntoDrawingArea;
+use plotters::element::{Circle, EmptyElement};
+use plotters::series::{DashedLineSeries, LineSeries, PointSeries};
 use std::path::Path;
 
 /// One curve.
@@ -47,13 +51,15 @@ pub struct Curves {
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 760.0;
-/// Places of the bitmap to the picture unit, within which points cannot be distinguished.
-const SUBUNITS: f64 = 2.0;
+/// Coordinates of plotters across a column of the bitmap, within which points look alike.
+const COLUMN: f64 = Canvas::UNIT as f64 / 2.0;
 const LINE: f64 = 3.5;
 const DASH: f64 = 11.0;
 /// Curves of at most this many points show each of them as a dot.
 const DOTS: usize = 40;
-const LEGEND_LINE: f64 = 46.0;
+const DOT: f64 = 5.5;
+/// Width of the white rim around a dot.
+const RIM: f64 = 1.5;
 
 impl Curves {
     /// Lays out and writes the picture as the extension of `path` says, `.png` or
@@ -70,35 +76,34 @@ impl Curves {
         let scale = self.size.width.unwrap_or(1600.0) / 1600.0;
         let (x, y) = self.axes(scale.min(1.0));
         let left = frame::depth(&y);
-        let top = frame::titles_height(&self.title, &self.subtitle);
-        let legend = match frame::names_width(self.series.iter().map(|s| s.name.as_str())) {
-            0.0 => 0.0,
-            widest => 24.0 + LEGEND_LINE + 14.0 + widest,
-        };
-        let beside = left + legend + frame::MARGIN;
-        let (width, across) = self.size.widths(WIDTH, beside);
+        let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()));
+        let (width, across) = self.size.widths(WIDTH, left + legend + frame::MARGIN);
+        let titles = Titles::new(&self.title, &self.subtitle, width - left - frame::MARGIN);
+        let top = titles.height();
         let bottom = top + across * HEIGHT / WIDTH;
         let area = Area { left, top, right: left + across, bottom };
         let mut drawing = Drawing::new(width, area.bottom + frame::BOTTOM, self.size);
-
-        mesh(&mut drawing, &area, &x, &y);
-        drawing.line(area.outline(), 2.0, INK);
-        let mut empty = true;
-        for (series, color) in self.series.iter().zip(self.colors()) {
-            for run in self.runs(series) {
-                let points: Vec<Point> = run.iter().map(|&p| place(&area, &x, &y, p)).collect();
-                draw_run(&mut drawing, points, color, series);
-                empty = false;
+        let axes = [(&x, self.x_label.as_str()), (&y, self.y_label.as_str())];
+        frame::chart(&mut drawing, &area, axes, [true; 2], |chart| {
+            // Points lie on the lines of all series, so that no line hides one.
+            for lines in [true, false] {
+                for (series, color) in self.series.iter().zip(self.colors()) {
+                    self.runs(series).try_for_each(|run| match lines {
+                        true => draw_line(chart, run, color, series),
+                        false => draw_dots(chart, run, color, series),
+                    })?;
+                }
             }
-        }
-        if empty {
+            Ok(())
+        });
+        if self.series.iter().all(|series| self.runs(series).next().is_none()) {
             let at = ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
             drawing.text(Text::new("no data", at, 30.0, GREY).align(Align::Middle));
         }
-        frame::left(&mut drawing, &area, &y, &self.y_label);
-        frame::bottom(&mut drawing, &area, &x, &self.x_label);
-        frame::titles(&mut drawing, left, &self.title, &self.subtitle);
-        self.draw_legend(&mut drawing, &area);
+        titles.draw(&mut drawing, left);
+        let entries = self.series.iter().zip(self.colors());
+        let entries = entries.map(|(series, color)| (series.name.as_str(), (series, color)));
+        frame::legend(&mut drawing, &area, entries, sample);
         Picture(drawing)
     }
 
@@ -142,28 +147,6 @@ impl Curves {
         };
         (x, y)
     }
-
-    fn draw_legend(&self, drawing: &mut Drawing, area: &Area) {
-        let left = area.right + 24.0;
-        let named = self.series.iter().zip(self.colors()).filter(|(s, _)| !s.name.is_empty());
-        for (k, (series, color)) in named.enumerate() {
-            let y = area.top + 20.0 + 38.0 * k as f64;
-            if y > area.bottom - 20.0 {
-                drawing.text(Text::new("…", (left, y), frame::LEGEND_TEXT, INK));
-                break;
-            }
-            let sample = vec![(left, y), (left + LEGEND_LINE, y)];
-            match series.paired_with {
-                _ if series.dots => {}
-                Some(_) => dashes(drawing, &sample, color),
-                None => drawing.line(sample, LINE, color),
-            }
-            if series.points.len() <= DOTS || series.dots {
-                dot(drawing, (left + LEGEND_LINE / 2.0, y), color);
-            }
-            drawing.text(frame::legend_name(&series.name, (left + LEGEND_LINE + 14.0, y)));
-        }
-    }
 }
 
 /// Returns seven colours, then lighter ones of the same hues, again and again.
@@ -179,86 +162,71 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if lo <= hi { (lo, hi) } else { (1.0, 10.0) }
 }
 
-fn place(area: &Area, x: &Axis, y: &Axis, point: (f64, f64)) -> Point {
-    (area.left + x.share(point.0) * area.width(), area.bottom - y.share(point.1) * area.height())
-}
-
-/// Light lines at the numbers of both axes.
-fn mesh(drawing: &mut Drawing, area: &Area, x: &Axis, y: &Axis) {
-    for (value, _) in x.ticks.iter().filter(|(_, text)| !text.is_empty()) {
-        let at = area.left + x.share(*value) * area.width();
-        drawing.line(vec![(at, area.top), (at, area.bottom)], 1.5, GRID);
+/// Draws the line through a stretch of points, dashed if the series is paired.
+fn draw_line(
+    chart: &mut Chart<'_, '_>,
+    run: &[(f64, f64)],
+    color: Rgb,
+    series: &Series,
+) -> frame::Drawn {
+    if run.len() < 2 || series.dots {
+        return Ok(());
     }
-    frame::lines_across(drawing, area, y);
-}
-
-fn draw_run(drawing: &mut Drawing, points: Vec<Point>, color: Rgb, series: &Series) {
-    if points.len() <= DOTS || series.dots {
-        for &point in &points {
-            dot(drawing, point, color);
+    let points = thin_out(run, |point| f64::from(chart.backend_coord(point).0) / COLUMN);
+    let style = stroke(color, LINE);
+    match series.paired_with {
+        Some(_) => {
+            chart.draw_series(DashedLineSeries::new(points, px(DASH), px(DASH), style))?;
+        }
+        None => {
+            chart.draw_series(LineSeries::new(points, style))?;
         }
     }
-    if points.len() > 1 && !series.dots {
-        let points = thin_out(points);
-        match series.paired_with.is_some() {
-            true => dashes(drawing, &points, color),
-            false => drawing.line(points, LINE, color),
-        }
-    }
+    Ok(())
 }
 
-/// A line of dashes as long as the gaps between them.
-fn dashes(drawing: &mut Drawing, points: &[Point], color: Rgb) {
-    let mut at = 0.0; // along the line
-    let mut dash: Vec<Point> = Vec::new();
-    for ends in points.windows(2) {
-        let ((x0, y0), (x1, y1)) = (ends[0], ends[1]);
-        let length = (x1 - x0).hypot(y1 - y0);
-        let point = |along: f64| {
-            let share = if length > 0.0 { along / length } else { 0.0 };
-            (x0 + (x1 - x0) * share, y0 + (y1 - y0) * share)
-        };
-        let mut done = 0.0;
-        while done < length {
-            let is_dash = ((at / DASH) as u64).is_multiple_of(2);
-            let left = DASH - at % DASH;
-            let next = length.min(done + left.max(1e-6));
-            if is_dash {
-                if dash.is_empty() {
-                    dash.push(point(done));
-                }
-                dash.push(point(next));
-            }
-            if next - done >= left || !is_dash {
-                if dash.len() > 1 {
-                    drawing.line(std::mem::take(&mut dash), LINE, color);
-                }
-                dash.clear();
-            }
-            at += (next - done).max(1e-6);
-            done = next;
-        }
+/// Draws the points of a stretch as dots if they are few.
+fn draw_dots(
+    chart: &mut Chart<'_, '_>,
+    run: &[(f64, f64)],
+    color: Rgb,
+    series: &Series,
+) -> frame::Drawn {
+    if run.len() > DOTS && !series.dots {
+        return Ok(());
     }
-    if dash.len() > 1 {
-        drawing.line(dash, LINE, color);
-    }
-}
-
-fn dot(drawing: &mut Drawing, (x, y): Point, color: Rgb) {
-    let circle = |radius: f64| {
-        let angle = |k: u32| f64::from(k) / 24.0 * std::f64::consts::TAU;
-        (0..24).map(|k| (x + radius * angle(k).cos(), y + radius * angle(k).sin())).collect()
+    let dot = |at: (f64, f64), size: i32, style| {
+        EmptyElement::at(at)
+            + Circle::new((0, 0), size + px(RIM), filled(WHITE, 1.0))
+            + Circle::new((0, 0), size, style)
     };
-    drawing.polygon(circle(7.0), WHITE, 1.0);
-    drawing.polygon(circle(5.5), color, 1.0);
+    let points = run.iter().copied();
+    chart.draw_series(PointSeries::of_element(points, px(DOT), filled(color, 1.0), &dot))?;
+    Ok(())
 }
 
-/// Keeps the first, lowest, highest and last of the points that fall on one column of the bitmap:
-/// the drawing stays the same, however many there are.
-fn thin_out(points: Vec<Point>) -> Vec<Point> {
-    let column = |p: &Point| (p.0 * SUBUNITS).round();
+/// Draws a line or a dot of the series beside its name in the legend.
+fn sample(drawing: &mut Drawing, (left, y): Point, (series, color): (&Series, Rgb)) {
+    let dashes = match series.paired_with {
+        _ if series.dots => vec![],
+        Some(_) => vec![0.0, DASH, 2.0 * DASH, 3.0 * DASH],
+        None => vec![0.0, SAMPLE],
+    };
+    for ends in dashes.chunks_exact(2) {
+        drawing.line(ends.iter().map(|x| (left + x, y)).collect(), LINE, color);
+    }
+    if series.points.len() <= DOTS || series.dots {
+        let root = Canvas(drawing).into_drawing_area();
+        let dot = Circle::new((px(left + SAMPLE / 2.0), px(y)), px(DOT), filled(color, 1.0));
+        root.draw(&dot).expect("a canvas records everything");
+    }
+}
+
+/// Keeps the first, lowest, highest and last of the points in one column of the picture: the drawing
+/// stays the same, however many there are.
+fn thin_out(points: &[Point], column: impl Fn(&Point) -> f64) -> Vec<Point> {
     let mut kept = Vec::new();
-    for group in points.chunk_by(|a, b| column(a) == column(b)) {
+    for group in points.chunk_by(|a, b| column(a).round() == column(b).round()) {
         if group.len() <= 4 {
             kept.extend_from_slice(group);
             continue;
@@ -280,7 +248,7 @@ mod tests {
     fn thinning_keeps_the_extremes_of_each_column() {
         let noisy: Vec<Point> =
             (0..10_000).map(|k| (f64::from(k) * 1e-3, f64::from(k * 7919 % 1009))).collect();
-        let kept = thin_out(noisy.clone());
+        let kept = thin_out(&noisy, |point| point.0 * 2.0);
         assert!(kept.len() <= 4 * 21, "{}", kept.len());
         let extremes = |p: &[Point]| range(p.iter().map(|p| p.1));
         assert_eq!(extremes(&kept), extremes(&noisy));

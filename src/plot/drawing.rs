@@ -54,22 +54,17 @@ pub(super) struct Text {
     pub(super) em: f64,
     pub(super) bold: bool,
     pub(super) align: Align,
-    /// Reads from the bottom up.
-    pub(super) upright: bool,
+    /// Quarter turns clockwise about that point: three read from the bottom up.
+    pub(super) turns: u8,
     pub(super) color: Rgb,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Item {
-    /// A stroke of the given width.
-    Line {
+    /// A stroke of the given width, closed if it ends where it begins, or a filled outline.
+    Path {
         points: Vec<Point>,
-        width: f64,
-        color: Rgb,
-    },
-    /// A filled outline.
-    Polygon {
-        points: Vec<Point>,
+        width: Option<f64>,
         color: Rgb,
         opacity: f64,
     },
@@ -88,6 +83,8 @@ pub(super) struct Drawing {
     pub(super) height: f64,
     pub(super) size: Size,
     pub(super) items: Vec<Item>,
+    /// The plotting area of a chart, and the values at its left and right ends if x is linear.
+    pub(super) plot: Option<(Area, [f64; 2])>,
 }
 
 impl Drawing {
@@ -95,7 +92,7 @@ impl Drawing {
     pub(super) fn new(width: f64, height: f64, size: Size) -> Drawing {
         // On paper the width is exact.
         let width = if size.width.is_some() { width } else { width.ceil() };
-        Drawing { width, height: height.ceil(), size, items: Vec::new() }
+        Drawing { width, height: height.ceil(), size, items: Vec::new(), plot: None }
     }
 
     /// Returns the width and height of the PNG.
@@ -105,11 +102,21 @@ impl Drawing {
     }
 
     pub(super) fn line(&mut self, points: Vec<Point>, width: f64, color: Rgb) {
-        self.items.push(Item::Line { points, width, color });
+        self.path(points, Some(width), color, 1.0);
     }
 
     pub(super) fn polygon(&mut self, points: Vec<Point>, color: Rgb, opacity: f64) {
-        self.items.push(Item::Polygon { points, color, opacity });
+        self.path(points, None, color, opacity);
+    }
+
+    pub(super) fn path(
+        &mut self,
+        points: Vec<Point>,
+        width: Option<f64>,
+        color: Rgb,
+        opacity: f64,
+    ) {
+        self.items.push(Item::Path { points, width, color, opacity });
     }
 
     pub(super) fn image(&mut self, area: Area, pixels: Pixels) {
@@ -128,7 +135,7 @@ impl Text {
     pub(super) fn new(text: impl Into<String>, at: Point, em: f64, color: Rgb) -> Text {
         let legible = |c: char| if c.is_control() { ' ' } else { c };
         let text = text.into().chars().take(MOST_LETTERS).map(legible).collect();
-        Text { text, at, em, bold: false, align: Align::Start, upright: false, color }
+        Text { text, at, em, bold: false, align: Align::Start, turns: 0, color }
     }
 
     pub(super) fn align(self, align: Align) -> Text {
@@ -140,7 +147,7 @@ impl Text {
     }
 
     pub(super) fn upright(self) -> Text {
-        Text { upright: true, ..self }
+        Text { turns: 3, ..self }
     }
 
     /// Shortens it with an ellipsis where it is wider than `width`.
@@ -159,6 +166,11 @@ impl Text {
     pub(super) fn width(&self) -> f64 {
         font::width(&self.text, self.em, self.bold)
     }
+}
+
+/// Whether a stroke ends where it begins.
+pub(super) fn is_closed(points: &[Point]) -> bool {
+    points.len() > 2 && points.first() == points.last()
 }
 
 /// Wraps a back end's failure.

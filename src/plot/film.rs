@@ -15,6 +15,7 @@ use super::geometry::Area;
 use super::indexed::Indexed;
 use super::raster::{nearest, render};
 use super::size::Size;
+use crate::design::LengthUnit;
 use crate::grid::{Map, Rect};
 use std::path::Path;
 
@@ -70,21 +71,24 @@ pub struct Film {
 pub struct Frame(Indexed);
 
 impl Film {
-    /// Lays out one or two maps of `die`, layout units, side by side.
+    /// Lays out one or two maps of `die`, layout units, side by side, with axes in `unit`.
     ///
     /// # Errors
     /// When drawing fails.
     ///
     /// # Panics
     /// With no panel, more than two, or a range that is not one.
-    pub fn new(die: Rect, panels: &[FilmPanel]) -> Result<Film, PlotError> {
+    pub fn new(die: Rect, unit: LengthUnit, panels: &[FilmPanel]) -> Result<Film, PlotError> {
         assert!((1..=MOST_PANELS).contains(&panels.len()), "one or two panels");
         assert!(panels.iter().all(|p| p.range.0 < p.range.1), "ranges from low to high");
         let longer = die.width().max(die.height());
         let pixels = |length: f64| (LONG * length / longer).round().max(LEAST);
         let (width, height) = (pixels(die.width()), pixels(die.height()));
         let most = [width, height].map(|length| (length * UNITS / 150.0) as usize);
-        let [x, y] = Axis::pair((die.xl, die.xh), (die.yl, die.yh), most);
+        let ends = [(die.xl, die.xh), (die.yl, die.yh)];
+        let [x, y] = ends.map(|(lo, hi)| (unit.of(lo), unit.of(hi)));
+        let [x, y] = Axis::pair(x, y, most);
+        let labels = ["x", "y"].map(|axis| format!("{axis} ({})", unit.name));
 
         // In picture units; maps begin at whole pixels.
         let whole = |at: f64| (at / UNITS).ceil() * UNITS;
@@ -106,10 +110,9 @@ impl Film {
         for (panel, (map, bar, values)) in panels.iter().zip(&areas) {
             let at = (map.left, map.top - 16.0);
             drawing.text(Text::new(panel.title.as_str(), at, 26.0, INK).bold().within(map.width()));
-            drawing.line(map.outline(), 2.0, INK);
             drawing.line(bar.outline(), 2.0, INK);
-            frame::left(&mut drawing, map, &y, "y (layout units)");
-            frame::bottom(&mut drawing, map, &x, "x (layout units)");
+            let axes = [(&x, &*labels[0]), (&y, &*labels[1])];
+            frame::chart(&mut drawing, map, axes, [false; 2], |_| Ok(()));
             frame::right(&mut drawing, bar, values, &panel.label);
         }
         let mut background = grey(&drawing)?;

@@ -1,27 +1,45 @@
-//! Axes and titles around a plotting area, the same for every kind of picture.
+//! Charts of plotters with axes and titles, the same for every kind of picture.
 
 use super::axis::Axis;
-use super::color::{GREY, GRID, INK};
+use super::canvas::{Canvas, letters, px, stroke};
+use super::color::{FINE_GRID, GREY, GRID, INK};
 use super::drawing::{Align, Drawing, Text};
 use super::font::{self, CAPITALS};
 use super::geometry::Area;
 use super::size::LABELS;
+use plotters::chart::{ChartBuilder, ChartContext};
+use plotters::coord::cartesian::Cartesian2d;
+use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
+use plotters::element::Rectangle;
+use plotters::style::TRANSPARENT;
+use std::convert::Infallible;
 
 /// Free border of a picture.
 pub(super) const MARGIN: f64 = 30.0;
 /// Length of a tick.
-pub(super) const TICK: f64 = 9.0;
+const TICK: f64 = 9.0;
 /// Font size of numbers at ticks.
 pub(super) const NUMBERS: f64 = 23.0;
 /// Room below a plotting area for ticks, numbers and label.
 pub(super) const BOTTOM: f64 = 100.0;
+/// Free room below the label.
+const BELOW: f64 = 26.0;
 
 /// Font size of the names in a legend.
-pub(super) const LEGEND_TEXT: f64 = 24.0;
+const LEGEND_TEXT: f64 = 24.0;
+/// Distance between them.
+const LEGEND_STEP: f64 = 38.0;
+/// Width of the sample before each.
+pub(super) const SAMPLE: f64 = 46.0;
 /// Most width of such a name.
 const WIDEST_NAME: f64 = 420.0;
 const TITLE: f64 = 34.0;
 const SUBTITLE: f64 = 25.0;
+
+/// A chart of plotters in picture units.
+pub(super) type Chart<'a, 'b> = ChartContext<'a, Canvas<'b>, Cartesian2d<Axis, Axis>>;
+/// The outcome of drawing on a canvas, which records everything.
+pub(super) type Drawn = Result<(), DrawingAreaErrorKind<Infallible>>;
 
 /// Returns the room beside a plotting area for the ticks, numbers and label of `axis`.
 pub(super) fn depth(axis: &Axis) -> f64 {
@@ -30,19 +48,70 @@ pub(super) fn depth(axis: &Axis) -> f64 {
     (2.0 * TICK + widest + 20.0 + LABELS + MARGIN).ceil()
 }
 
-/// Ticks, numbers and label on the left.
-pub(super) fn left(drawing: &mut Drawing, area: &Area, axis: &Axis, label: &str) {
-    for (value, text) in &axis.ticks {
-        let y = area.bottom - axis.share(*value) * area.height();
-        let length = if text.is_empty() { TICK / 2.0 } else { TICK };
-        drawing.line(vec![(area.left - length, y), (area.left, y)], 2.0, INK);
-        let at = (area.left - 2.0 * TICK, y + NUMBERS * CAPITALS / 2.0);
-        drawing.text(Text::new(text.as_str(), at, NUMBERS, INK).align(Align::End));
+/// Draws a chart with its axes and their labels around `area`, and a grid along the axes that
+/// `mesh` says; `series` draws its content.
+pub(super) fn chart(
+    drawing: &mut Drawing,
+    area: &Area,
+    [(x, x_label), (y, y_label)]: [(&Axis, &str); 2],
+    [mesh_x, mesh_y]: [bool; 2],
+    series: impl FnOnce(&mut Chart<'_, '_>) -> Drawn,
+) {
+    let label = |axis: &Axis, label: &str, room: f64| {
+        Text::new(axis.label(label), (0.0, 0.0), LABELS, INK).within(room).text
+    };
+    let (x_label, y_label) =
+        (label(x, x_label, area.width() + 240.0), label(y, y_label, area.height() + 120.0));
+    let beside = area.left - depth(y) + MARGIN;
+    let [right, below] = [drawing.width - area.right, drawing.height - area.bottom];
+    let extra = x.upright.unwrap_or(0.0);
+    let names = match x.upright {
+        // Plotters centres turned labels on the axis: they are drawn below.
+        Some(_) => letters(NUMBERS, INK).color(&TRANSPARENT),
+        None => letters(NUMBERS, INK),
+    };
+    drawing.plot = x.ends().map(|ends| (*area, ends));
+    let root = Canvas(drawing).into_drawing_area();
+    let ends = [x, y].map(|axis| [0.0, 1.0].map(|share| axis.value(share)));
+    let draw = || -> Drawn {
+        // Plotters leaves out the last coordinate of an area.
+        let mut chart = ChartBuilder::on(&root)
+            .margin_left(px(beside))
+            .margin_top(px(area.top))
+            .margin_right(px(right) - 1)
+            .margin_bottom(px(below - BOTTOM - extra + BELOW) - 1)
+            .y_label_area_size(px(area.left) - px(beside))
+            .x_label_area_size(px(BOTTOM - BELOW + extra))
+            .build_cartesian_2d(x.clone(), y.clone())?;
+        let mut mesh = chart.configure_mesh();
+        if !mesh_x {
+            mesh.disable_x_mesh();
+        }
+        if !mesh_y {
+            mesh.disable_y_mesh();
+        }
+        mesh.bold_line_style(stroke(GRID, 1.5))
+            .light_line_style(stroke(FINE_GRID, 1.0))
+            .axis_style(stroke(INK, 2.0))
+            .y_label_style(letters(NUMBERS, INK))
+            .x_label_style(names)
+            .axis_desc_style(letters(LABELS, INK))
+            .set_all_tick_mark_size(px(TICK))
+            .x_desc(x_label)
+            .y_desc(y_label)
+            .draw()?;
+        series(&mut chart)?;
+        let [[left, right], [bottom, top]] = ends;
+        let corners = [(left, bottom), (right, top)];
+        chart.plotting_area().draw(&Rectangle::new(corners, stroke(INK, 2.0)))
+    };
+    draw().expect("a canvas records everything");
+    drop(root);
+    for (value, name) in x.ticks.iter().filter(|_| x.upright.is_some()) {
+        let left = area.left + x.share(*value) * area.width() + NUMBERS * CAPITALS / 2.0;
+        let text = Text::new(name.as_str(), (left, area.bottom + 2.0 * TICK), NUMBERS, INK);
+        drawing.text(text.align(Align::End).upright());
     }
-    let x = area.left - depth(axis) + MARGIN + LABELS * CAPITALS;
-    let at = (x, (area.top + area.bottom) / 2.0);
-    let label = Text::new(axis.label(label), at, LABELS, INK).align(Align::Middle).upright();
-    drawing.text(label.within(area.height() + 120.0));
 }
 
 /// Ticks, numbers and label of a colour bar on its right.
@@ -58,58 +127,92 @@ pub(super) fn right(drawing: &mut Drawing, bar: &Area, axis: &Axis, label: &str)
     drawing.text(label.within(bar.height() + 60.0));
 }
 
-/// Light lines across at the numbers of `axis`, which is on the left.
-pub(super) fn lines_across(drawing: &mut Drawing, area: &Area, axis: &Axis) {
-    for (value, _) in axis.ticks.iter().filter(|(_, text)| !text.is_empty()) {
-        let at = area.bottom - axis.share(*value) * area.height();
-        drawing.line(vec![(area.left, at), (area.right, at)], 1.5, GRID);
+/// Draws a legend on the right of `area`: a name for each entry, which `sample` draws a sample of
+/// from its left end.
+pub(super) fn legend<'a, T>(
+    drawing: &mut Drawing,
+    area: &Area,
+    entries: impl Iterator<Item = (&'a str, T)>,
+    sample: impl Fn(&mut Drawing, (f64, f64), T),
+) {
+    let left = area.right + 24.0;
+    for (k, (name, entry)) in entries.filter(|(name, _)| !name.is_empty()).enumerate() {
+        let y = area.top + 20.0 + LEGEND_STEP * k as f64;
+        let base = y + LEGEND_TEXT * CAPITALS / 2.0;
+        if y > area.bottom - 20.0 {
+            drawing.text(Text::new("…", (left, y), LEGEND_TEXT, INK));
+            break;
+        }
+        sample(drawing, (left, y), entry);
+        let name = Text::new(name, (left + SAMPLE + 14.0, base), LEGEND_TEXT, INK);
+        drawing.text(name.within(WIDEST_NAME));
     }
 }
 
-/// Returns a name of a legend whose sample has its middle at `y`.
-pub(super) fn legend_name(name: &str, (left, y): (f64, f64)) -> Text {
-    let at = (left, y + LEGEND_TEXT * CAPITALS / 2.0);
-    Text::new(name, at, LEGEND_TEXT, INK).within(WIDEST_NAME)
-}
-
-/// Returns the width that the longest of a legend's names takes.
-pub(super) fn names_width<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
+/// Returns the width of a legend of these names.
+pub(super) fn legend_width<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
     let width = |name| font::width(name, LEGEND_TEXT, false).min(WIDEST_NAME);
-    names.map(width).fold(0.0, f64::max)
-}
-
-/// Ticks, numbers and label below.
-pub(super) fn bottom(drawing: &mut Drawing, area: &Area, axis: &Axis, label: &str) {
-    for (value, text) in &axis.ticks {
-        let x = area.left + axis.share(*value) * area.width();
-        drawing.line(vec![(x, area.bottom), (x, area.bottom + TICK)], 2.0, INK);
-        let at = (x, area.bottom + 2.0 * TICK + NUMBERS * CAPITALS);
-        drawing.text(Text::new(text.as_str(), at, NUMBERS, INK).align(Align::Middle));
-    }
-    let at = ((area.left + area.right) / 2.0, area.bottom + BOTTOM - 26.0);
-    let label = Text::new(axis.label(label), at, LABELS, INK).align(Align::Middle);
-    drawing.text(label.within(area.width() + 240.0));
-}
-
-/// Title and subtitle at the top, beginning at `left`.
-pub(super) fn titles(drawing: &mut Drawing, left: f64, title: &str, subtitle: &str) {
-    let room = drawing.width - left - MARGIN;
-    let mut base = MARGIN - 4.0;
-    if !title.is_empty() {
-        base += TITLE;
-        drawing.text(Text::new(title, (left, base), TITLE, INK).bold().within(room));
-    }
-    if !subtitle.is_empty() {
-        base += SUBTITLE + 14.0;
-        drawing.text(Text::new(subtitle, (left, base), SUBTITLE, GREY).within(room));
+    match names.map(width).fold(0.0, f64::max) {
+        0.0 => 0.0,
+        widest => 24.0 + SAMPLE + 14.0 + widest,
     }
 }
 
-/// Returns the room that [`titles`] takes above the plotting area.
-pub(super) fn titles_height(title: &str, subtitle: &str) -> f64 {
-    let title = if title.is_empty() { 0.0 } else { TITLE };
-    let subtitle = if subtitle.is_empty() { 0.0 } else { SUBTITLE + 14.0 };
-    MARGIN + title + subtitle + if title + subtitle > 0.0 { 18.0 } else { 0.0 }
+/// Lines of a title and a subtitle that are broken where they are wider than the picture.
+pub(super) struct Titles {
+    lines: Vec<Text>,
+}
+
+impl Titles {
+    /// Returns the lines within `room`, the first base line at the top margin.
+    pub(super) fn new(title: &str, subtitle: &str, room: f64) -> Titles {
+        let mut lines = Vec::new();
+        let mut base = MARGIN - 4.0;
+        let both = [(title, TITLE, INK, 0.0), (subtitle, SUBTITLE, GREY, 14.0)];
+        for (text, em, color, gap) in both {
+            let style = |part: &str| {
+                let line = Text::new(part, (0.0, 0.0), em, color);
+                Text { bold: color == INK, ..line }
+            };
+            for (k, part) in broken(text, |part| style(part).width() <= room).enumerate() {
+                base += em + if k == 0 { gap } else { 8.0 };
+                lines.push(Text { at: (0.0, base), ..style(&part).within(room) });
+            }
+        }
+        Titles { lines }
+    }
+
+    /// Returns the room that they take above the plotting area.
+    pub(super) fn height(&self) -> f64 {
+        self.lines.last().map_or(MARGIN, |last| last.at.1 + 22.0)
+    }
+
+    /// Draws them from `left` on.
+    pub(super) fn draw(&self, drawing: &mut Drawing, left: f64) {
+        for line in &self.lines {
+            drawing.text(Text { at: (left, line.at.1), ..line.clone() });
+        }
+    }
+}
+
+/// Most lines of a title, and of a subtitle.
+const MOST_LINES: usize = 3;
+
+/// Breaks a text at spaces into lines that `fits` accepts, as few as there can be; the last one of
+/// the most allowed takes all that is left.
+fn broken(text: &str, fits: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_last = lines.len() == MOST_LINES;
+        match lines.last_mut() {
+            Some(line) if is_last || fits(&format!("{line} {word}")) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.into_iter()
 }
 
 /// Returns the width of the longer of both lines.

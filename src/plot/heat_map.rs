@@ -2,17 +2,24 @@
 
 use super::arrows::{self, Arrows};
 use super::axis::{Axis, short};
-use super::color::{ABSENT, Colors, GREY, INK, Look, NOT_FINITE, Palette, Scale, Shading, WHITE};
+use super::canvas::{Canvas, Stretched, filled, stroke};
+use super::color::{
+    ABSENT, Colors, GREY, INK, Look, NOT_FINITE, Palette, Rgb, Scale, Shading, WHITE,
+};
 use super::drawing::{Align, Drawing, Pixels, Text};
 use super::error::{PlotError, check_pixels};
-use super::font::CAPITALS;
-use super::geometry::Area;
+use super::field_lines::{contours, streamlines};
+use super::font::{self, CAPITALS};
+use super::frame;
+use super::frame::{Chart, Titles};
+use super::geometry::{Area, Point};
 use super::picture::Picture;
 use super::sample::{finite_range, shrink};
 use super::size::Size;
-use super::{color, frame};
 use crate::Real;
+use crate::design::LengthUnit;
 use crate::grid::{BinGrid, Map, Rect};
+use plotters::element::{EmptyElement, PathElement, Polygon, Rectangle};
 use std::path::Path;
 
 /// A map over the die as a picture.
@@ -47,15 +54,38 @@ pub struct HeatMap<'a, T> {
     pub mark: Option<(f64, &'a str)>,
     /// Rectangles to outline, in layout units: macros and fixed blocks.
     pub outlines: &'a [Rect],
+    /// Rectangles by what they are, with a legend below the map.
+    pub layers: &'a [Layer],
     /// Rectangles to draw as translucent boxes, in layout units: movable cells.
     /// More than 20 000 are left out, for they would hide the map.
     pub cells: &'a [Rect],
     /// A field to draw as arrows.
     pub arrows: Option<Arrows<'a, T>>,
+    /// Whether the field is drawn as lines along it instead.
+    pub streamlines: bool,
+    /// Lines of equal value, so many evenly spaced between the extremes of the values.
+    pub contours: usize,
     /// Whether a line below lists what the picture cannot show, as values beyond the colours' ends.
     pub note: bool,
+    /// The unit of the axes.
+    pub unit: LengthUnit,
     /// How large the picture is.
     pub size: Size,
+}
+
+/// Rectangles of one kind over a map: macros, blockages or fences.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layer {
+    /// Its name in the legend.
+    pub name: String,
+    /// Layout units; those off the die are left out.
+    pub rects: Vec<Rect>,
+    /// Names of the first rectangles, drawn where there is room.
+    pub names: Vec<String>,
+    /// Red, green, blue.
+    pub color: [u8; 3],
+    /// Opacity inside the outline, 0 to 1.
+    pub opacity: f64,
 }
 
 /// On paper the map is at most this many times as high as the picture is wide.
@@ -91,9 +121,13 @@ impl<'a, T: Real> HeatMap<'a, T> {
             absent: None,
             mark: None,
             outlines: &[],
+            layers: &[],
             cells: &[],
             arrows: None,
+            streamlines: false,
+            contours: 0,
             note: true,
+            unit: LengthUnit::default(),
             size: Size::default(),
         }
     }
@@ -131,18 +165,23 @@ impl<'a, T: Real> HeatMap<'a, T> {
         };
 
         let mut drawing = Drawing::new(layout.width, layout.height, self.size);
-        drawing.image(layout.map, paint(&drawn, &palette));
+        let labels = ["x", "y"].map(|axis| format!("{axis} ({})", self.unit.name));
+        let axes = [(&layout.x, &*labels[0]), (&layout.y, &*labels[1])];
+        let corners = self.corners(&self.grid.die());
+        frame::chart(&mut drawing, &layout.map, axes, [false; 2], |chart| {
+            chart.draw_series([Stretched { corners, pixels: paint(&drawn, &palette) }])?;
+            self.draw_cells(chart)?;
+            self.draw_lines(chart)
+        });
         drawing.image(layout.bar, bar(&palette));
-        self.draw_cells(&mut drawing, &layout.map);
         self.draw_outlines(&mut drawing, &layout.map);
-        if let Some(field) = &self.arrows {
+        self.draw_layers(&mut drawing, &layout.map);
+        if let (Some(field), false) = (&self.arrows, self.streamlines) {
             arrows::draw(&mut drawing, &layout.map, field, self.contrast());
         }
         drawing.line(layout.map.outline(), 2.0, INK);
-        frame::left(&mut drawing, &layout.map, &layout.y, "y (layout units)");
-        frame::bottom(&mut drawing, &layout.map, &layout.x, "x (layout units)");
         layout.draw_bar(&mut drawing, &self.label, self.mark, &palette);
-        frame::titles(&mut drawing, layout.map.left, &self.title, &self.subtitle);
+        layout.titles.draw(&mut drawing, layout.map.left);
         if self.note {
             self.draw_note(&mut drawing, &layout, &drawn, &palette);
         }
@@ -182,7 +221,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
 
     /// Colours of a mark and its rim that show on the scale: one of them on
     /// dark shades, the other on bright ones.
-    fn contrast(&self) -> (color::Rgb, color::Rgb) {
+    fn contrast(&self) -> (Rgb, Rgb) {
         match self.scale.is_bright(self.colors) {
             true => (INK, WHITE),
             false => (WHITE, INK),
@@ -204,14 +243,96 @@ impl<'a, T: Real> HeatMap<'a, T> {
         })
     }
 
-    fn draw_cells(&self, drawing: &mut Drawing, map: &Area) {
+    fn draw_cells(&self, chart: &mut Chart<'_, '_>) -> frame::Drawn {
         if self.cells.len() > MOST_CELLS {
-            return;
+            return Ok(());
         }
-        for cell in self.cells.iter().filter_map(|cell| self.place(cell, map)) {
-            // A gap between neighbours where there is room for one.
-            let gap = if cell.width().min(cell.height()) > 3.0 { 0.5 } else { 0.0 };
-            drawing.polygon(cell.grown(-gap).outline(), self.contrast().0, 0.3);
+        let die = self.grid.die();
+        let cells = || self.cells.iter().filter(|cell| cell.overlap(&die) > 0.0);
+        let mean = cells().map(|cell| cell.area().sqrt()).sum::<f64>() / cells().count() as f64;
+        let (color, _) = self.contrast();
+        chart.draw_series(cells().map(|c| Rectangle::new(self.corners(c), filled(color, 0.2))))?;
+        // Outlines where they leave room between them.
+        let at = |x: f64| f64::from(chart.backend_coord(&(x, 0.0)).0) / f64::from(Canvas::UNIT);
+        let [(left, _), (right, _)] = self.corners(&Rect::at(die.xl, die.yl, mean, mean));
+        if at(right) - at(left) > 6.0 {
+            let style = stroke(INK, 1.0);
+            chart.draw_series(cells().map(|c| Rectangle::new(self.corners(c), style)))?;
+        }
+        Ok(())
+    }
+
+    /// Draws contours and streamlines, these with an arrow in their middle.
+    fn draw_lines(&self, chart: &mut Chart<'_, '_>) -> frame::Drawn {
+        let die = self.grid.die();
+        let at = |&(x, y): &Point| {
+            (self.unit.of(die.xl + x * die.width()), self.unit.of(die.yl + y * die.height()))
+        };
+        let path = |line: &Vec<Point>, style| {
+            PathElement::new(line.iter().map(at).collect::<Vec<_>>(), style)
+        };
+        let (color, rim) = self.contrast();
+        for (_, lines) in contours(self.values, self.contours) {
+            chart.draw_series(lines.iter().map(|line| path(line, stroke(color, 1.5))))?;
+        }
+        let Some(field) = self.arrows.filter(|_| self.streamlines) else { return Ok(()) };
+        let lines = streamlines(field.x, field.y, die.height() / die.width());
+        for style in [stroke(rim, 3.0), stroke(color, 1.5)] {
+            chart.draw_series(lines.iter().map(|line| path(line, style)))?;
+        }
+        for line in &lines {
+            let middle = line.len() / 2;
+            let [from, to] = [middle - 1, middle].map(|k| chart.backend_coord(&at(&line[k])));
+            let (dx, dy) = (f64::from(to.0 - from.0), f64::from(to.1 - from.1));
+            let length = dx.hypot(dy).max(1.0);
+            let corner = |along: f64, across: f64| {
+                let [ux, uy] = [dx / length, dy / length].map(|v| v * f64::from(Canvas::UNIT));
+                (
+                    (along * ux - across * uy).round() as i32,
+                    (along * uy + across * ux).round() as i32,
+                )
+            };
+            let head = vec![corner(6.0, 0.0), corner(-5.0, 5.0), corner(-5.0, -5.0)];
+            let head = EmptyElement::at(at(&line[middle])) + Polygon::new(head, filled(color, 1.0));
+            chart.draw_series([head])?;
+        }
+        Ok(())
+    }
+
+    /// Returns the corners of a rectangle, cut at the die, in the unit of the axes.
+    fn corners(&self, rect: &Rect) -> [(f64, f64); 2] {
+        let die = self.grid.die();
+        let [xl, xh] = [rect.xl, rect.xh].map(|x| self.unit.of(x.clamp(die.xl, die.xh)));
+        let [yl, yh] = [rect.yl, rect.yh].map(|y| self.unit.of(y.clamp(die.yl, die.yh)));
+        [(xl, yl), (xh, yh)]
+    }
+
+    /// Draws the rectangles of all layers and their names.
+    fn draw_layers(&self, drawing: &mut Drawing, map: &Area) {
+        for layer in self.layers {
+            for (k, rect) in layer.rects.iter().enumerate() {
+                let Some(area) = self.place(rect, map) else { continue };
+                let area = area.within(&map.grown(-1.0)); // clear of the map's own frame
+                if layer.opacity > 0.0 {
+                    drawing.polygon(area.outline(), layer.color, layer.opacity);
+                }
+                drawing.line(area.outline(), 4.0, WHITE);
+                drawing.line(area.outline(), 2.0, layer.color);
+                let Some(name) = layer.names.get(k) else { continue };
+                let at = (area.left + 8.0, area.top + 8.0 + frame::NUMBERS * CAPITALS);
+                let name = Text::new(name.as_str(), at, frame::NUMBERS, INK).bold();
+                let name = name.within(area.width() - 16.0);
+                let plate = Area {
+                    left: area.left + 2.0,
+                    top: area.top + 2.0,
+                    right: area.left + 14.0 + name.width(),
+                    bottom: at.1 + 6.0,
+                };
+                if name.width() > frame::NUMBERS && plate.bottom < area.bottom {
+                    drawing.polygon(plate.outline(), WHITE, 0.75);
+                    drawing.text(name);
+                }
+            }
         }
     }
 
@@ -255,7 +376,11 @@ impl<'a, T: Real> HeatMap<'a, T> {
         if (x, y) != (1.0, 1.0) {
             parts.push(format!("pixel = mean of {x} × {y} bins"));
         }
-        if self.arrows.is_some() {
+        let lines = contours(self.values, self.contours);
+        if let [(first, _), (second, _), ..] = lines[..] {
+            parts.push(format!("contours every {}", short(second - first)));
+        }
+        if self.arrows.is_some() && !self.streamlines {
             parts.push("arrow length ∝ √magnitude".to_owned());
         }
         if self.cells.len() > MOST_CELLS {
@@ -266,16 +391,22 @@ impl<'a, T: Real> HeatMap<'a, T> {
         }
         let y = layout.height - 26.0;
         let mut left = layout.map.left;
+        let mut keys: Vec<(Rgb, String)> = Vec::new();
         let bad = self.values.as_slice().iter().filter(|v| !v.wide().is_finite()).count();
         if bad > 0 {
-            let (color, what) = match self.absent {
+            keys.push(match self.absent {
                 Some(absent) => (ABSENT, absent.to_owned()),
                 None => (NOT_FINITE, format!("{bad} bins not finite")),
-            };
-            parts.insert(0, what);
+            });
+        }
+        let layers = self.layers.iter().filter(|layer| !layer.rects.is_empty());
+        keys.extend(layers.map(|layer| (layer.color, layer.name.clone())));
+        for (color, what) in keys {
             let swatch = Area { left, top: y - 17.0, right: left + 18.0, bottom: y + 1.0 };
             drawing.polygon(swatch.outline(), color, 1.0);
-            left += 28.0;
+            let text = Text::new(what, (left + 28.0, y), 20.0, GREY);
+            left += 28.0 + text.width() + 24.0;
+            drawing.text(text);
         }
         let note = Text::new(parts.join(" · "), (left, y), 20.0, GREY);
         drawing.text(note.within(layout.width - left - frame::MARGIN));
@@ -336,6 +467,7 @@ struct Layout {
     values: Axis,
     /// Whether the bar ends in an arrow below and above.
     ends: [bool; 2],
+    titles: Titles,
     stretched: bool,
 }
 
@@ -359,7 +491,7 @@ impl Layout {
             let drawn = [f64::min(room, room * shape * width / height), room * shape];
             let tried = Layout::around(of, palette, ends, drawn);
             room += across - (tried.bar.right + frame::depth(&tried.values));
-            layout = Some(Layout { width: across, ..tried });
+            layout = Some(tried);
         }
         layout.expect("three were tried")
     }
@@ -373,7 +505,9 @@ impl Layout {
         let die = of.grid.die();
         let apart = if of.size.width.is_some() { 90.0 } else { 130.0 };
         let most = [width, height].map(|length| (length / apart) as usize);
-        let [x, y] = Axis::pair((die.xl, die.xh), (die.yl, die.yh), most);
+        let range = |lo: f64, hi: f64| (of.unit.of(lo), of.unit.of(hi));
+        let (x, y) = (range(die.xl, die.xh), range(die.yl, die.yh));
+        let [x, y] = Axis::pair(x, y, most);
         let room_y =
             if of.size.width.is_some() { height.max(200.0) } else { height.max(LEAST_ROOM) };
         let most = ((room_y / 110.0) as usize).max(5);
@@ -381,12 +515,19 @@ impl Layout {
             true => Axis::logarithmic_between(palette.lo, palette.hi, most),
             false => Axis::linear(palette.lo, palette.hi, most),
         };
-        let titles = frame::titles_width(&of.title, &of.subtitle).min(LONG as f64);
         let left = frame::depth(&y);
-        let top = frame::titles_height(&of.title, &of.subtitle);
+        // Room for the name of the mark beside the bar.
+        let name = of.mark.map_or(0.0, |(_, name)| font::width(name, frame::NUMBERS, false));
+        let gap = BAR_GAP.max(name + 30.0);
+        let natural = left + width + gap + BAR + frame::depth(&values);
+        let widest = frame::titles_width(&of.title, &of.subtitle).min(LONG as f64);
+        let on_screen = natural.max(left + widest + frame::MARGIN).max(LEAST_WIDTH).ceil();
+        let across = of.size.width.unwrap_or(on_screen);
+        let titles = Titles::new(&of.title, &of.subtitle, across - left - frame::MARGIN);
+        let top = titles.height();
         let map_top = top + ((room_y - height) / 2.0).round();
         let map = Area { left, top: map_top, right: left + width, bottom: map_top + height };
-        let bar_left = map.right + BAR_GAP;
+        let bar_left = map.right + gap;
         let arrow = |end: bool| if end { BEYOND } else { 0.0 };
         let bar = Area {
             left: bar_left,
@@ -396,10 +537,7 @@ impl Layout {
         };
         let ratio = die.width() / die.height();
         Layout {
-            width: (bar.right + frame::depth(&values))
-                .max(left + titles + frame::MARGIN)
-                .max(LEAST_WIDTH)
-                .ceil(),
+            width: across,
             height: top + room_y + frame::BOTTOM + if of.note { 40.0 } else { 0.0 },
             map,
             bar,
@@ -407,6 +545,7 @@ impl Layout {
             y,
             values,
             ends,
+            titles,
             stretched: !(1.0 / MOST_STRETCHED..=MOST_STRETCHED).contains(&ratio),
         }
     }

@@ -1,12 +1,15 @@
 //! Histograms.
 
 use super::axis::Axis;
-use super::color::{CURVES, GREY, INK};
+use super::canvas::{filled, stroke};
+use super::color::{CURVES, GREY, Rgb};
 use super::drawing::{Align, Drawing, Text};
-use super::frame;
+use super::frame::{self, Titles};
 use super::geometry::Area;
 use super::picture::Picture;
 use super::size::Size;
+use plotters::element::Rectangle;
+use plotters::series::LineSeries;
 
 /// Counts of values in parts of a range, as bars on a logarithmic axis: most bins of a
 /// density are alike, and the few that are not are the ones looked for.
@@ -38,8 +41,10 @@ const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 700.0;
 /// Room above for the name of the mark.
 const ABOVE: f64 = 30.0;
-/// Room for the bar of values above the range.
-const BEYOND: f64 = 130.0;
+/// Room for the bar of values above the range, over the range's.
+const BEYOND: f64 = 0.12;
+/// Share of a bar's room that is free at each side.
+const GAP: f64 = 0.05;
 
 impl Histogram {
     /// Counts the finite `values` in `parts` equal parts of the range, by logarithm where `log_x`.
@@ -77,57 +82,52 @@ impl Histogram {
         let most = counts().max().unwrap_or(0).max(1) as f64;
         let y = Axis::logarithmic_between(0.5, 1.3 * most.max(8.0), 8);
         let left = frame::depth(&y);
-        let beyond = if self.above > 0 { BEYOND } else { 0.0 };
-        let beside = left + beyond + frame::MARGIN;
-        let (across, wide) = self.size.widths(WIDTH - beyond, beside);
+        let (across, wide) = self.size.widths(WIDTH, left + frame::MARGIN);
         let ticks = ((wide / 115.0) as usize).max(3);
         let x = match self.log_x {
             true => Axis::logarithmic_between(self.range.0, self.range.1, ticks),
             false => Axis::linear(self.range.0, self.range.1, ticks),
         };
-        let top = frame::titles_height(&self.title, &self.subtitle) + ABOVE;
-        let bottom = top + (wide + beyond) * HEIGHT / WIDTH;
-        let area = Area { left, top, right: left + wide, bottom };
+        let parts = self.counts.len().max(1) as f64;
+        let edges: Vec<f64> = (0..=self.counts.len()).map(|k| x.value(k as f64 / parts)).collect();
+        let mark = self.mark.as_ref().map(|(value, name)| (*value, name.as_str()));
+        let mark = mark.filter(|(value, _)| (0.0..=1.0).contains(&x.share(*value)));
+        let beyond = [0.3, 0.9].map(|share| x.value(1.0 + share * BEYOND));
+        let x = if self.above > 0 { x.longer(BEYOND, "above") } else { x };
+        let titles = Titles::new(&self.title, &self.subtitle, across - left - frame::MARGIN);
+        let top = titles.height() + ABOVE;
+        let area = Area { left, top, right: left + wide, bottom: top + wide * HEIGHT / WIDTH };
         let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM, self.size);
-        let right = area.right + beyond;
-        frame::lines_across(&mut drawing, &Area { right, ..area }, &y);
-        let bar = |left: f64, right: f64, count: usize| Area {
-            left,
-            top: area.bottom - y.share(count as f64) * area.height(),
-            right,
-            bottom: area.bottom,
-        };
-        let width = wide / self.counts.len().max(1) as f64;
-        let gap = (0.1 * width).min(1.0);
-        for (k, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let start = area.left + width * k as f64;
-            let bar = bar(start + gap, start + width - gap, count);
-            drawing.polygon(bar.outline(), CURVES[0], 1.0);
-        }
-        if self.above > 0 {
-            let bar = bar(area.right + 0.4 * beyond, right - 0.2 * beyond, self.above);
-            drawing.polygon(bar.outline(), CURVES[1], 1.0);
-            let at = ((bar.left + bar.right) / 2.0, area.bottom + 2.0 * frame::TICK + 17.0);
-            drawing.text(Text::new("above", at, frame::NUMBERS, INK).align(Align::Middle));
-        }
-        if let Some((value, name)) = &self.mark
-            && (0.0..=1.0).contains(&x.share(*value))
-        {
-            let at = area.left + x.share(*value) * area.width();
-            drawing.line(vec![(at, area.top), (at, area.bottom)], 3.0, CURVES[1]);
-            let text = Text::new(name.as_str(), (at, area.top - 10.0), frame::NUMBERS, GREY);
+        let axes = [(&x, self.x_label.as_str()), (&y, self.y_label.as_str())];
+        let [base, highest] = [0.0, 1.0].map(|share| y.value(share));
+        frame::chart(&mut drawing, &area, axes, [false, true], |chart| {
+            let bar = |left: f64, right: f64, count: usize, color: Rgb| {
+                Rectangle::new([(left, base), (right, count as f64)], filled(color, 1.0))
+            };
+            let counted = edges.windows(2).zip(&self.counts).filter(|(_, count)| **count > 0);
+            chart.draw_series(counted.map(|(ends, &count)| {
+                let gap = GAP * (ends[1] - ends[0]);
+                bar(ends[0] + gap, ends[1] - gap, count, CURVES[0])
+            }))?;
+            if self.above > 0 {
+                let bar = bar(beyond[0], beyond[1], self.above, CURVES[1]);
+                chart.draw_series([bar])?;
+            }
+            if let Some((value, _)) = mark {
+                let ends = [(value, base), (value, highest)];
+                chart.draw_series(LineSeries::new(ends, stroke(CURVES[1], 3.0)))?;
+            }
+            Ok(())
+        });
+        if let Some((value, name)) = mark {
+            let text = Text::new(name, (0.0, 0.0), frame::NUMBERS, GREY).align(Align::Middle);
             // Within the axis, though the line may be at its end.
             let half = text.width() / 2.0;
-            let middle = at.min(right - half).max(area.left + half);
-            drawing.text(Text { at: (middle, area.top - 10.0), ..text }.align(Align::Middle));
+            let at = area.left + x.share(value) * area.width();
+            let middle = at.min(area.right - half).max(area.left + half);
+            drawing.text(Text { at: (middle, area.top - 10.0), ..text });
         }
-        drawing.line(Area { right, ..area }.outline(), 2.0, INK);
-        if self.above > 0 {
-            drawing.line(vec![(area.right, area.top), (area.right, area.bottom)], 2.0, INK);
-        }
-        frame::left(&mut drawing, &area, &y, &self.y_label);
-        frame::bottom(&mut drawing, &area, &x, &self.x_label);
-        frame::titles(&mut drawing, left, &self.title, &self.subtitle);
+        titles.draw(&mut drawing, left);
         Picture(drawing)
     }
 }

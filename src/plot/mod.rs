@@ -1,7 +1,8 @@
 //! Pictures of a placement: heat maps with outlines and field arrows, and
 //! curves over iterations or sizes and bars, as PNG, SVG and PDF, and animations as GIF.
 //!
-//! A picture is laid out once, as a list of strokes, texts and images in picture units, and that
+//! Charts are [`plotters`]' charts on a [`Canvas`] of this module, which also takes charts of a
+//! user's own ([`Picture::new`]). A picture is laid out once, as a list of strokes, texts and images in picture units, and that
 //! list is given to every back end: the PNG, the SVG and the PDF of one picture look the same. On a
 //! screen one unit is one pixel of the PNG and half a CSS pixel of the SVG; on paper the given
 //! [`Size`] decides. Fonts are built in (DejaVu Sans); no system fonts are used.
@@ -13,10 +14,12 @@
 mod arrows;
 mod axis;
 mod bars;
+mod canvas;
 mod color;
 mod curves;
 mod drawing;
 mod error;
+mod field_lines;
 mod file;
 mod film;
 mod font;
@@ -31,23 +34,28 @@ mod raster;
 mod sample;
 mod size;
 mod vector;
-#[cfg(any(feature = "cli", feature = "python"))]
-pub(crate) mod views;
 
 pub use arrows::Arrows;
 pub use bars::{BarSeries, Bars};
+pub use canvas::Canvas;
 #[cfg(any(feature = "cli", feature = "python"))]
-pub(crate) use color::{COLORS, SHADINGS};
+pub(crate) use color::{COLORS, ROUNDING, SHADINGS};
 pub use color::{Colors, Scale, Shading};
 pub use curves::{Curves, Series};
 pub use error::{MAX_PIXELS, PlotError};
+pub use field_lines::profile;
 pub use file::Format;
 pub use film::{Animation, Film, FilmPanel, Frame};
-pub use heat_map::HeatMap;
+pub use heat_map::{HeatMap, Layer};
 pub use histogram::Histogram;
 pub use picture::Picture;
+pub use plotters;
 pub use size::Size;
 #[cfg(feature = "cli")]
 pub(crate) use {
-    axis::Axis, color::Look, film::LONG as FRAME_PIXELS, indexed::Indexed, sample::shrink,
+    color::Look,
+    field_lines::{contours, streamlines},
+    film::LONG as FRAME_PIXELS,
+    indexed::Indexed,
+    sample::shrink,
 };

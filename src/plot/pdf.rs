@@ -4,7 +4,7 @@
 //! everywhere; images are compressed without loss.
 
 use super::color::Rgb;
-use super::drawing::{Drawing, Item, failed};
+use super::drawing::{Drawing, Item, failed, is_closed};
 use super::error::PlotError;
 use super::font::Segment;
 use super::geometry::Point;
@@ -27,19 +27,9 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     let mut opacities: Vec<f64> = Vec::new();
     for item in &drawing.items {
         match item {
-            Item::Line { points, width, color } => {
+            Item::Path { points, width, color, opacity } => {
                 let [r, g, b] = share(*color);
-                content.set_stroke_rgb(r, g, b).set_line_width(*width as f32);
-                if trace(&mut content, points) {
-                    match points.len() > 2 && points.first() == points.last() {
-                        true => content.close_and_stroke(),
-                        false => content.stroke(),
-                    };
-                }
-            }
-            Item::Polygon { points, color, opacity } => {
-                let [r, g, b] = share(*color);
-                content.save_state().set_fill_rgb(r, g, b);
+                content.save_state();
                 if *opacity < 1.0 {
                     let known = opacities.iter().position(|known| known == opacity);
                     let number = known.unwrap_or_else(|| {
@@ -48,8 +38,16 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
                     });
                     content.set_parameters(Name(format!("G{number}").as_bytes()));
                 }
+                match width {
+                    Some(width) => content.set_stroke_rgb(r, g, b).set_line_width(*width as f32),
+                    None => content.set_fill_rgb(r, g, b),
+                };
                 if trace(&mut content, points) {
-                    content.fill_nonzero();
+                    match width {
+                        Some(_) if is_closed(points) => content.close_and_stroke(),
+                        Some(_) => content.stroke(),
+                        None => content.fill_nonzero(),
+                    };
                 }
                 content.restore_state();
             }
@@ -92,6 +90,7 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
         let state = states.insert(Name(name.as_bytes()));
         state
             .start::<pdf_writer::writers::ExtGraphicsState<'_>>()
+            .stroking_alpha(*opacity as f32)
             .non_stroking_alpha(*opacity as f32);
     }
     states.finish();

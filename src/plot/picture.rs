@@ -1,8 +1,10 @@
 //! A picture, and its files.
 
-use super::drawing::Drawing;
-use super::error::PlotError;
+use super::canvas::Canvas;
+use super::drawing::{Drawing, failed};
+use super::error::{PlotError, check_pixels};
 use super::file::{self, Format};
+use super::size::Size;
 use super::{pdf, raster, vector};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +13,52 @@ use std::path::{Path, PathBuf};
 pub struct Picture(pub(super) Drawing);
 
 impl Picture {
+    /// Returns a white picture for a chart of one's own: as wide as `size` says, else 1600 picture
+    /// units, and `aspect` times as high.
+    ///
+    /// # Errors
+    /// When `aspect` is not within 1/64 and 64, or there are more pixels than
+    /// [`MAX_PIXELS`](super::MAX_PIXELS) or than fit into memory.
+    ///
+    /// # Examples
+    /// A curve with plotters, for print:
+    /// ```
+    /// use placefield::plot::plotters::prelude::*;
+    /// use placefield::plot::{Canvas, Picture, Size};
+    ///
+    /// let mut picture = Picture::new(Size::print(88.0, 8.0)?, 0.6)?;
+    /// let root = picture.canvas().into_drawing_area();
+    /// let font = ("sans-serif", 25 * Canvas::UNIT);
+    /// let mut chart = ChartBuilder::on(&root)
+    ///     .margin(30 * Canvas::UNIT)
+    ///     .set_left_and_bottom_label_area_size(80 * Canvas::UNIT)
+    ///     .build_cartesian_2d(0.0..1.0, 0.0..1.0)?;
+    /// chart.configure_mesh().label_style(font).draw()?;
+    /// let width = 3 * Canvas::UNIT as u32;
+    /// let points = (0..=100).map(|k| f64::from(k) / 100.0).map(|x| (x, x * x));
+    /// chart.draw_series(LineSeries::new(points, RED.stroke_width(width)))?;
+    /// drop((chart, root));
+    /// # let folder = tempfile::tempdir()?;
+    /// # std::env::set_current_dir(&folder)?;
+    /// picture.write("square.pdf".as_ref())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(size: Size, aspect: f64) -> Result<Picture, PlotError> {
+        if !(1.0 / 64.0..=64.0).contains(&aspect) {
+            return Err(failed(format!("{aspect} times as high as wide: expected 1/64 to 64")));
+        }
+        let width = size.width.unwrap_or(1600.0);
+        let picture = Picture(Drawing::new(width, width * aspect, size));
+        let (width, height) = picture.size();
+        check_pixels(width as usize, height as usize)?;
+        Ok(picture)
+    }
+
+    /// Returns the picture as a canvas for plotters.
+    pub fn canvas(&mut self) -> Canvas<'_> {
+        Canvas(&mut self.0)
+    }
+
     /// Returns the width and height in pixels of the PNG.
     pub fn size(&self) -> (u32, u32) {
         self.0.pixels()

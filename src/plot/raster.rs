@@ -1,7 +1,7 @@
 //! The PNG back end.
 
 use super::color::Rgb;
-use super::drawing::{Align, Drawing, Item, Pixels, Text, failed};
+use super::drawing::{Align, Drawing, Item, Pixels, Text, failed, is_closed};
 use super::error::{PlotError, check_pixels};
 use super::font::{self, Segment};
 use super::geometry::{Area, Point};
@@ -52,21 +52,21 @@ pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<Pixels, PlotError>
     let to_pixels = Transform::from_scale(scale as f32, scale as f32);
     for item in &drawing.items {
         match item {
-            Item::Line { points, width, color } => {
-                let stroke = Stroke {
-                    width: *width as f32,
-                    line_join: LineJoin::Round,
-                    ..Stroke::default()
+            Item::Path { points, width, color, opacity } => {
+                let Some(path) = polygon(points, width.is_none() || is_closed(points)) else {
+                    continue;
                 };
-                let closed = points.len() > 2 && points.first() == points.last();
-                if let Some(path) = polygon(points, closed) {
-                    canvas.stroke_path(&path, &paint(*color, 1.0), &stroke, to_pixels, None);
-                }
-            }
-            Item::Polygon { points, color, opacity } => {
-                if let Some(path) = polygon(points, true) {
-                    let paint = paint(*color, *opacity);
-                    canvas.fill_path(&path, &paint, FillRule::Winding, to_pixels, None);
+                let paint = paint(*color, *opacity);
+                match width {
+                    Some(width) => {
+                        let stroke = Stroke {
+                            width: *width as f32,
+                            line_join: LineJoin::Round,
+                            ..Stroke::default()
+                        };
+                        canvas.stroke_path(&path, &paint, &stroke, to_pixels, None);
+                    }
+                    None => canvas.fill_path(&path, &paint, FillRule::Winding, to_pixels, None),
                 }
             }
             Item::Text(text) => write(&mut canvas, text, to_pixels),
@@ -122,9 +122,11 @@ pub(super) fn placed(text: &Text) -> impl Iterator<Item = Segment> + '_ {
         Align::End => -text.width(),
     };
     let (left, base) = text.at;
-    let at = move |(x, y): Point| match text.upright {
-        true => (left + y, base - (x + shift)),
-        false => (left + x + shift, base + y),
+    let at = move |(x, y): Point| match text.turns {
+        0 => (left + x + shift, base + y),
+        1 => (left - y, base + x + shift),
+        2 => (left - x - shift, base - y),
+        _ => (left + y, base - x - shift),
     };
     font::outlines(&text.text, text.em, text.bold).into_iter().map(move |s| match s {
         Segment::Move(to) => Segment::Move(at(to)),

@@ -18,35 +18,40 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     // On paper lengths are in points, elsewhere in CSS pixels, of which a point has 4/3.
     let (unit, pixel) = if size.width.is_some() { ("pt", 1.0) } else { ("", 4.0 / 3.0) };
     let [w, h] = [width, height].map(|v| number(v * size.unit * pixel));
+    // The cursor of a page reads these.
+    let data = match &drawing.plot {
+        Some((Area { left, top, right, bottom }, [low, high])) => {
+            let area = [left, top, right, bottom].map(|v| number(*v)).join(",");
+            format!(" data-area=\"[{area}]\" data-x=\"[{low},{high}]\"")
+        }
+        None => String::new(),
+    };
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}{unit}\" height=\"{h}{unit}\" \
-         viewBox=\"0 0 {} {}\" stroke-linejoin=\"round\">\n\
+         viewBox=\"0 0 {} {}\" stroke-linejoin=\"round\"{data}>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>\n",
         number(*width),
         number(*height)
     );
     for item in &drawing.items {
         match item {
-            Item::Line { points, width, color } => {
-                let points = listed(points);
-                let (color, width) = (hex(*color), number(*width));
-                element(
-                    &mut svg,
-                    format_args!(
-                        "<polyline points=\"{points}\" fill=\"none\" stroke=\"{color}\" \
-                         stroke-width=\"{width}\"/>"
-                    ),
-                );
-            }
-            Item::Polygon { points, color, opacity } => {
+            Item::Path { points, width, color, opacity } => {
                 let (points, color) = (listed(points), hex(*color));
+                let (name, style) = match width {
+                    Some(width) => {
+                        let width = number(*width);
+                        let style = format!("none\" stroke=\"{color}\" stroke-width=\"{width}");
+                        ("polyline", style)
+                    }
+                    None => ("polygon", color),
+                };
                 let opacity = match *opacity {
                     1.0 => String::new(),
                     opacity => format!(" opacity=\"{}\"", number(opacity)),
                 };
                 element(
                     &mut svg,
-                    format_args!("<polygon points=\"{points}\" fill=\"{color}\"{opacity}/>"),
+                    format_args!("<{name} points=\"{points}\" fill=\"{style}\"{opacity}/>"),
                 );
             }
             Item::Text(text) => write(&mut svg, text),
@@ -86,9 +91,11 @@ fn write(svg: &mut String, text: &Text) {
         Align::End => "end",
     };
     let weight = if text.bold { " font-weight=\"bold\"" } else { "" };
-    let turned = match text.upright {
-        true => format!(" transform=\"rotate(-90 {x} {y})\""),
-        false => String::new(),
+    let turned = match text.turns {
+        0 => String::new(),
+        turns => {
+            format!(" transform=\"rotate({} {x} {y})\"", [0, 90, 180, -90][usize::from(turns)])
+        }
     };
     let (em, color, letters) = (number(text.em), hex(text.color), escaped(&text.text));
     element(

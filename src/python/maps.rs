@@ -8,78 +8,45 @@ use super::options::{Charging, Options};
 use super::place::{capacity, on_threads};
 use crate::charge::Charge;
 use crate::congestion::{
-    Capacity, CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
-    RoutingGrid,
+    Capacity, CongestionError, CongestionMaps, CongestionOptions, Convention, RoutingGrid,
 };
 use crate::cpu::engine::CpuEngine;
-use crate::design::Design as Core;
-use crate::engine::{Engine, EngineOptions, MapKind};
+use crate::design::{Design as Core, LengthUnit};
+use crate::engine::{Engine, EngineOptions};
 use crate::grid::{BinGrid, Map, Rect};
+use crate::maps::{Kind, cells_and_overflow, charge_of_cells, force_maps, of_congestion, over_die};
 use crate::memory::require;
-use crate::plot::views::{cells_and_overflow, charge_of_cells, over_die};
-use crate::plot::{Arrows, COLORS, Format, HeatMap, SHADINGS, Scale, Shading, Size};
+use crate::plot::{Arrows, COLORS, Format, HeatMap, Histogram, SHADINGS, Scale, Shading, Size};
 use crate::real::{Precision, Real};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::borrow::Cow;
 
-/// A map by its name.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Kind {
-    /// A map of the engine.
-    Engine(MapKind),
-    /// Cells alone at their exact sizes.
-    Cells,
-    /// Density above the target.
-    Overflow,
-    Congestion(CongestionKind),
-    DemandHorizontal,
-    DemandVertical,
+/// The names of the maps that [`maps`] returns: those of one value a bin.
+fn of_bins() -> impl Iterator<Item = Kind> {
+    Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Field | Kind::Force))
 }
 
-impl Kind {
-    fn all() -> Vec<(&'static str, Kind)> {
-        let engine = MapKind::ALL.map(|kind| (kind.name(), Kind::Engine(kind)));
-        let congestion = CongestionKind::ALL.map(|kind| (kind.name(), Kind::Congestion(kind)));
-        let others = [
-            ("cells", Kind::Cells),
-            ("overflow", Kind::Overflow),
-            ("demand_horizontal", Kind::DemandHorizontal),
-            ("demand_vertical", Kind::DemandVertical),
-        ];
-        [&engine[..], &others, &congestion].concat()
-    }
-
-    fn is_congestion(self) -> bool {
-        matches!(self, Kind::Congestion(_) | Kind::DemandHorizontal | Kind::DemandVertical)
-    }
+fn names(kinds: impl Iterator<Item = Kind>) -> String {
+    kinds.map(Kind::name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the title of a picture of a map or of the "field", and the label of its colours.
+/// Returns the title of a picture of a map, the label of its colours and their kind.
 #[pyfunction]
-pub(super) fn map_label(picture: &str, convention: &str) -> PyResult<(String, String)> {
-    let all = Kind::all();
-    let found = all.iter().find(|(known, _)| *known == picture).map(|(_, kind)| *kind);
-    if found.is_none() && picture != "field" {
-        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        let names = names.join(", ");
-        let text = format!("picture: expected field, {names}, found '{picture}'");
-        return Err(PyValueError::new_err(text));
-    }
+pub(super) fn map_label(
+    picture: &str,
+    convention: &str,
+) -> PyResult<(String, String, &'static str)> {
+    let found = Kind::ALL.into_iter().find(|kind| kind.name() == picture).ok_or_else(|| {
+        let names = names(Kind::ALL.into_iter());
+        let text = format!("picture: expected histogram, {names}, found '{picture}'");
+        PyValueError::new_err(text)
+    })?;
     let of = Convention::ALL.into_iter().find(|of| of.name() == convention).unwrap_or_default();
-    let (title, label) = match found {
-        Some(Kind::Engine(MapKind::Density)) => ("density", "density ρ (area / bin area)"),
-        Some(Kind::Engine(MapKind::Potential)) => ("potential", "φ (bin widths²)"),
-        Some(Kind::Engine(MapKind::FieldX)) => ("field along x", "Ex (bin widths)"),
-        Some(Kind::Engine(MapKind::FieldY)) => ("field along y", "Ey (bin widths)"),
-        Some(Kind::Cells) => ("cells", "area of cells / area"),
-        Some(Kind::Overflow) => ("overflow", "cells' area above the target / bin area"),
-        Some(Kind::Congestion(kind)) => (kind.title(), kind.unit(of)),
-        Some(Kind::DemandHorizontal) => ("horizontal demand", "wires / layout unit"),
-        Some(Kind::DemandVertical) => ("vertical demand", "wires / layout unit"),
-        None => ("field", "|E| (bin widths)"),
-    };
-    Ok((title.to_owned(), label.to_owned()))
+    let entry = found.entry(of);
+    let scale = SCALES.into_iter().find(|(_, scale)| *scale == entry.scale);
+    Ok((entry.title.to_owned(), entry.label(), scale.expect("every scale has a name").0))
 }
 
 /// How maps are made.
@@ -131,7 +98,8 @@ pub(super) fn maps_on_device(
     stream: usize,
 ) -> PyResult<Array> {
     let making = Making::of(&kinds, options)?;
-    let named = making.kinds.iter().zip(&kinds).find(|(kind, _)| !kind.is_congestion());
+    let is_there = |kind: &Kind| matches!(kind, Kind::Congestion(_) | Kind::Demand { .. });
+    let named = making.kinds.iter().zip(&kinds).find(|(kind, _)| !is_there(kind));
     if let Some((_, name)) = named {
         let text = format!(
             "kinds: of positions in device memory there are maps of congestion alone, \
@@ -147,12 +115,9 @@ pub(super) fn maps_on_device(
 impl Making {
     fn of(kinds: &[String], options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let options = Options(options);
-        let all = Kind::all();
         let kind = |name: &String| {
-            let found = all.iter().find(|(known, _)| known == name).map(|(_, kind)| *kind);
-            found.ok_or_else(|| {
-                let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-                let names = names.join(", ");
+            of_bins().find(|kind| kind.name() == name).ok_or_else(|| {
+                let names = names(of_bins());
                 PyValueError::new_err(format!("kinds: expected some of {names}, found '{name}'"))
             })
         };
@@ -216,11 +181,8 @@ impl Making {
         let mut values = Vec::with_capacity(self.kinds.len() * grid.nx() * grid.ny());
         for kind in &self.kinds {
             let map = match (kind, &congestion, &demand, &cells) {
-                (Kind::Congestion(kind), Some(maps), ..) => maps.map(*kind),
-                (Kind::DemandHorizontal, _, Some(demand), _) => &demand.horizontal,
-                (Kind::DemandVertical, _, Some(demand), _) => &demand.vertical,
-                (Kind::Cells, .., Some([cells, _])) => cells,
-                (Kind::Overflow, .., Some([_, overflow])) => overflow,
+                (Kind::Cells, .., Some([cells, _])) => Cow::Borrowed(cells),
+                (Kind::Overflow, .., Some([_, overflow])) => Cow::Borrowed(overflow),
                 (Kind::Engine(kind), ..) => {
                     let engine = engine.as_mut().expect("made where one of its maps is asked for");
                     let [nx, ny] = engine.charge().stacked_bins();
@@ -230,6 +192,12 @@ impl Making {
                     values.extend_from_slice(map.as_slice());
                     continue;
                 }
+                (kind, Some(maps), Some(demand), _) => of_congestion(*kind, maps, demand)
+                    .ok_or_else(|| {
+                        let text = "demand over capacity needs the capacity: of LEF's layers, or \
+                                    by capacity=(h, v)";
+                        Failure::Value(text.to_owned())
+                    })?,
                 _ => unreachable!("made where it is asked for"),
             };
             values.extend(map.as_slice().iter().map(|&value| T::of(value)));
@@ -297,6 +265,119 @@ impl Making {
     }
 }
 
+/// The kinds of values by name.
+const SCALES: [(&str, Scale); 5] = [
+    ("sequential", Scale::Sequential),
+    ("target", Scale::Target),
+    ("magnitude", Scale::Magnitude),
+    ("overflow", Scale::Overflow),
+    ("diverging", Scale::Diverging),
+];
+
+const FORMATS: [(&str, Format); 3] =
+    [("png", Format::Png), ("svg", Format::Svg), ("pdf", Format::Pdf)];
+
+/// Bars of a histogram.
+const BARS: usize = 80;
+
+/// The forces on the movable cells by square of a coarse grid, over their area: an array of shape
+/// (2, nx, ny), NaN where there are no cells.
+#[pyfunction]
+pub(super) fn forces<'py>(
+    py: Python<'py>,
+    design: &Bound<'py, Design>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let making = Making::of(&[], options)?;
+    let threads = Options(options).threads()?;
+    let of = design.get();
+    let array = detached(py, || {
+        on_threads(threads, |_| -> Result<Array, Failure> {
+            let engine = making.stepped::<f64>(&of.design)?;
+            let (x, y) = engine.force()?;
+            let (grid, [fx, fy]) = force_maps(&of.design, engine.charge(), [x, y])?;
+            let both = [fx.as_slice(), fy.as_slice()].concat();
+            Ok(Array::new(both, &[2, grid.nx(), grid.ny()]))
+        })
+    })?;
+    array.numpy(py)
+}
+
+/// How a picture is written.
+struct Paper {
+    format: Format,
+    titled: bool,
+    width: Option<f64>,
+    font: Option<f64>,
+    dpi: Option<f64>,
+}
+
+impl Paper {
+    fn of(options: &Options<'_, '_>) -> PyResult<Paper> {
+        let good = |dpi: f64| (10.0..=2400.0).contains(&dpi);
+        Ok(Paper {
+            format: options.word("format", &FORMATS)?.unwrap_or(Format::Png),
+            titled: !options.flag("no_title")?,
+            width: options.number("width", "a width in millimetres", |_| true)?,
+            font: options.number("font_size", "a size in points", |_| true)?,
+            dpi: options.number("dpi", "a number from 10 to 2400", good)?,
+        })
+    }
+
+    fn title(&self, options: &Options<'_, '_>, name: &str) -> PyResult<String> {
+        if self.titled { options.text(name) } else { Ok(String::new()) }
+    }
+
+    fn size(&self) -> Result<Size, Failure> {
+        let size = match self.width {
+            Some(width) => Size::print(width, self.font.unwrap_or(8.0))?,
+            None if self.font.is_some() => {
+                let text = "font_size: expected a width too, the millimetres of the picture";
+                return Err(Failure::Value(text.to_owned()));
+            }
+            None => Size::default(),
+        };
+        Ok(self.dpi.map_or(size, |dpi| size.dpi(dpi)))
+    }
+}
+
+/// How many values are in which part of their range, as a picture, the bytes of a file.
+#[pyfunction]
+pub(super) fn histogram<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let options = Options(options);
+    let paper = Paper::of(&options)?;
+    let values = ImportedArray::take(values, "values", 1)?;
+    let (title, subtitle) = (paper.title(&options, "title")?, paper.title(&options, "subtitle")?);
+    let label = options.text("label")?;
+    let range = options.pair("range", "two numbers, the lower first", |lo, hi| lo < hi)?;
+    let mark = options.number("mark", "a number", |_| true)?;
+    let bytes = detached(py, || {
+        let wide = match values.bits {
+            32 => values.values::<f32>()?.iter().map(|v| f64::from(*v)).collect(),
+            _ => values.values::<f64>()?.to_vec(),
+        };
+        let finite = || wide.iter().copied().filter(|v| v.is_finite());
+        let most = finite().fold(mark.map_or(0.0, |mark| 1.2 * mark), f64::max);
+        let least = finite().fold(0.0, f64::min);
+        let (lo, hi) = range.unwrap_or((least, if most > least { most } else { least + 1.0 }));
+        let histogram = Histogram {
+            title,
+            subtitle,
+            x_label: label,
+            y_label: "bins".to_owned(),
+            mark: mark.map(|mark| (mark, "target density".to_owned())),
+            size: paper.size()?,
+            ..Histogram::of(finite(), (lo, hi), false, BARS)
+        };
+        Ok::<_, Failure>(histogram.draw().encode(paper.format)?)
+    })?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
 /// A map as a picture, the bytes of a file.
 #[pyfunction]
 pub(super) fn heat_map<'py>(
@@ -314,26 +395,15 @@ pub(super) fn heat_map<'py>(
     let expected = "four numbers, xl, yl, xh and yh";
     let die: Option<(f64, f64, f64, f64)> =
         options.taken("die", expected, |value| value.extract().ok())?;
-    let scales = [
-        ("sequential", Scale::Sequential),
-        ("target", Scale::Target),
-        ("magnitude", Scale::Magnitude),
-        ("overflow", Scale::Overflow),
-        ("diverging", Scale::Diverging),
-    ];
-    let formats = [("png", Format::Png), ("svg", Format::Svg), ("pdf", Format::Pdf)];
-    let (kind, shading) = (options.word("kind", &scales)?, options.word("scale", &SHADINGS)?);
+    let (kind, shading) = (options.word("kind", &SCALES)?, options.word("scale", &SHADINGS)?);
     let colors = options.word("colors", &COLORS)?;
-    let format = options.word("format", &formats)?.unwrap_or(Format::Png);
+    let paper = Paper::of(&options)?;
     let range = options.pair("range", "two numbers, the lower first", |lo, hi| lo < hi)?;
-    let titled = !options.flag("no_title")?;
-    let title = |name: &str| if titled { options.text(name) } else { Ok(String::new()) };
-    let (heading, subtitle, label) = (title("title")?, title("subtitle")?, options.text("label")?);
+    let (title, subtitle) = (paper.title(&options, "title")?, paper.title(&options, "subtitle")?);
+    let label = options.text("label")?;
     let mark = options.number("mark", "a number", |_| true)?;
-    let width = options.number("width", "a width in millimetres", |_| true)?;
-    let font = options.number("font_size", "a size in points", |_| true)?;
-    let dpi =
-        options.number("dpi", "a number from 10 to 2400", |v| (10.0..=2400.0).contains(&v))?;
+    let absent = Some(options.text("absent")?).filter(|text| !text.is_empty());
+    let microns = options.number("microns", "a number above 0", |v| v > 0.0 && v.is_finite())?;
     let bytes =
         detached(py, || {
             let &[nx, ny] = &values.shape[..] else {
@@ -366,16 +436,8 @@ pub(super) fn heat_map<'py>(
                 }
                 None => Vec::new(),
             };
-            let size = match width {
-                Some(width) => Size::print(width, font.unwrap_or(8.0))?,
-                None if font.is_some() => {
-                    let text = "font_size: expected a width too, the millimetres of the picture";
-                    return Err(Failure::Value(text.to_owned()));
-                }
-                None => Size::default(),
-            };
             let picture = HeatMap {
-                title: heading,
+                title,
                 subtitle,
                 label,
                 range,
@@ -384,11 +446,13 @@ pub(super) fn heat_map<'py>(
                 mark: mark.map(|mark| (mark, "T")),
                 outlines: &outlines,
                 arrows: arrows.as_ref().map(|(x, y)| Arrows { x, y }),
-                note: titled,
-                size: dpi.map_or(size, |dpi| size.dpi(dpi)),
+                note: paper.titled,
+                absent: absent.as_deref(),
+                unit: microns.map_or_else(LengthUnit::default, LengthUnit::microns),
+                size: paper.size()?,
                 ..HeatMap::new(&shown, grid, kind.unwrap_or_default())
             };
-            Ok(picture.draw()?.encode(format)?)
+            Ok(picture.draw()?.encode(paper.format)?)
         })?;
     Ok(PyBytes::new(py, &bytes))
 }

@@ -48,6 +48,8 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(maps::maps_on_device, module)?)?;
     module.add_function(wrap_pyfunction!(maps::map_label, module)?)?;
     module.add_function(wrap_pyfunction!(maps::heat_map, module)?)?;
+    module.add_function(wrap_pyfunction!(maps::histogram, module)?)?;
+    module.add_function(wrap_pyfunction!(maps::forces, module)?)?;
     Ok(())
 }
 

@@ -8,7 +8,6 @@ use super::arrays::{Array, Memory};
 use super::devices::{PlanKey, gpu_of};
 use super::dlpack::ImportedArray;
 use super::errors::Failure;
-use super::maps::Kind;
 use crate::congestion::{CongestionKind, CongestionOptions, RoutingGrid};
 use crate::cuda::interop::{self, Borrowed, CallersCapture, on_stream};
 use crate::cuda::transforms;
@@ -18,6 +17,7 @@ use crate::cuda::{
 use crate::design::Design;
 use crate::engine::Pipeline;
 use crate::ffi::{Device, stream_of};
+use crate::maps::Kind;
 use crate::real::Precision;
 use crate::transform::Method;
 use std::any::Any;
@@ -279,9 +279,9 @@ fn made<T: CudaReal, O: CudaReal>(
                 maps.copy_map(*kind, out.slice_mut(plane))?;
                 continue;
             }
-            Kind::DemandHorizontal => 0,
-            Kind::DemandVertical => 1,
-            Kind::Engine(_) | Kind::Cells | Kind::Overflow => unreachable!("refused before"),
+            Kind::Demand { horizontal: true } => 0,
+            Kind::Demand { horizontal: false } => 1,
+            _ => unreachable!("refused before"),
         };
         if demand.is_none() {
             let [mut horizontal, mut vertical] = [gpu.zeros::<O>(bins)?, gpu.zeros::<O>(bins)?];

@@ -314,8 +314,10 @@ def png_size(picture):
 
 def test_plots_are_pictures(spread, tmp_path):
     design = placefield.read_design(spread)
-    for picture in ("density", "cells", "overflow", "potential", "field_x", "field_y", "field", "rudy", "pin_density"):
-        drawn = design.plot(picture, bins=None if picture == "cells" else (24, 12))
+    for picture in ("density", "cells", "overflow", "potential", "field_x", "field_y", "field", "force", "rudy",
+                    "pin_density", "demand_vertical", "utilization_horizontal"):
+        capacity = (2.0, 1.0) if picture.startswith("utilization") else None
+        drawn = design.plot(picture, bins=None if picture == "cells" else (24, 12), capacity=capacity)
         assert isinstance(drawn, bytes) and drawn._repr_png_() == bytes(drawn) and drawn._repr_svg_() is None
         width, height = png_size(drawn)
         assert width > 1.5 * height                     # as the die is
@@ -338,8 +340,12 @@ def test_plots_are_pictures(spread, tmp_path):
             placefield.heat_map(numpy.ones((4, 4)), **options)
     with pytest.raises(ValueError, match="values: expected two axes, found 1"):
         placefield.heat_map(numpy.ones(4))
-    with pytest.raises(ValueError, match="picture: expected field, density"):
-        design.plot("histogram")
+    drawn = design.plot("histogram", format="svg", target_density=0.7).decode()
+    assert "bins by density" in drawn and ">target density<" in drawn
+    with pytest.raises(ValueError, match="picture: expected histogram, density"):
+        design.plot("heat")
+    with pytest.raises(ValueError, match="demand over capacity needs the capacity"):
+        design.plot("utilization_vertical", convention="circuitnet")
 
 
 def test_notebooks_show_designs(spread):

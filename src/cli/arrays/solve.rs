@@ -10,7 +10,9 @@ use crate::cli::input::use_threads;
 use crate::cli::maps::{Element, write_npy};
 use crate::cli::memory;
 use crate::cli::options::{EngineChoice, PipelineArg, pipeline};
-use crate::cli::outputs::{Names, Outputs, to_stdout};
+use crate::cli::outputs::{Names, Outputs, PICTURES, to_stdout};
+use crate::cli::picture_args::FieldArgs;
+use crate::cli::pictures::draw_solve;
 use crate::cli::ranks::{RankArgs, RankOptions, writes};
 use crate::cli::report::{FieldReport, GridReport};
 use crate::cli::results::{list, tell};
@@ -22,7 +24,7 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Options of `placefield solve`.
@@ -45,6 +47,11 @@ pub(crate) struct SolveArrayArgs {
     /// Write the numbers as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Draw density, potential and field as PNG and SVG
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+    #[command(flatten)]
+    lines: FieldArgs,
     #[command(flatten)]
     pub(crate) ranks: RankArgs,
 }
@@ -141,6 +148,7 @@ fn solve<T: Element>(
         Outputs::default()
             .file("--json", args.json.as_ref())
             .folder("--out", Some(&args.out), Names::These(&FILES))
+            .folder("--plots", args.plots.as_ref(), PICTURES)
             .check(std::slice::from_ref(&args.rho))?;
     }
     let Chosen { engine: choice, note } = decide(args.array.engine)?;
@@ -170,13 +178,19 @@ fn solve<T: Element>(
         write_npy(&path, &shape, map)?;
         files.push(path);
     }
+    if let Some(folder) = &args.plots {
+        let maps = maps.each_ref().map(|map| Map::from_vec(shape[0], shape[1], map.clone()));
+        let density = Map::from_vec(shape[0], shape[1], rho.values.clone());
+        let name = Path::new(&rho.path).file_stem().unwrap_or_default().to_string_lossy();
+        files.extend(draw_solve(&name, &density, &maps, grid, &args.lines, folder)?);
+    }
     let [potential, field_x, field_y] = &maps;
     let range = |of: fn(f64, f64) -> f64, from: f64, map: &[T]| {
         map.iter().fold(from, |m, v| of(m, v.wide()))
     };
     let largest = |map: &[T]| map.iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
     let report = SolveReport {
-        grid: GridReport { bins: shape, bin_size: [grid.bin_x(), grid.bin_y()], bin_size_um: None },
+        grid: GridReport::of(grid),
         options: SolveOptions {
             engine: ran.engine,
             device: ran.device,

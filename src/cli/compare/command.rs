@@ -281,7 +281,7 @@ fn fill<T: EngineReal>(
     bar.finish_and_clear();
     Ok(Table {
         design: DesignReport::of(&opened.design, opened.summaries(), areas),
-        grid: GridReport::of(&grid, &opened.design),
+        grid: GridReport::of(&grid),
         options: CompareOptions {
             device: devices.join(" and "),
             precision: T::PRECISION,

@@ -6,9 +6,11 @@ use crate::cli::evaluation::evaluate_charge;
 use crate::cli::failure::Failure;
 use crate::cli::input::{Opened, charge_of};
 use crate::cli::options::{EvaluationArgs, SolveArgs};
+use crate::cli::picture_args::FieldArgs;
 use crate::cli::place::frames::{Frames, FramesWanted};
 use crate::cli::report::page::Page;
 use crate::cli::report::run::{ChartOf, Column, Film, Run};
+use crate::design::LengthUnit;
 use crate::engine::Pipeline;
 
 /// Frames that a comparison of unknown length begins with one of so many iterations.
@@ -69,22 +71,30 @@ pub(super) fn page<T: EngineReal>(
         charge.set_initial(&x, &y)?;
     }
     let evaluated = evaluate_charge::<T>(&last, options, charge)?;
-    let mut page = Page::of_evaluation(&last, &evaluated, args)?;
+    let mut page = Page::of_evaluation(&last, &evaluated, args, &FieldArgs::default())?;
     page.subtitle =
         "Pipelines compared while the cells spread; maps of the last iteration".to_owned();
-    page.run = run(rows, hpwl, film);
+    page.run = run(rows, hpwl, last.design.length_unit(), film).transpose()?;
     Ok(page)
 }
 
 /// Iterations with HPWL, overflow, energy and every side's times.
-fn run(rows: &[Iteration], hpwl: Vec<f64>, film: Option<Film>) -> Option<Run> {
+fn run(
+    rows: &[Iteration],
+    hpwl: Vec<f64>,
+    unit: LengthUnit,
+    film: Option<Film>,
+) -> Option<Result<Run, Failure>> {
     let first = rows.first()?;
     let column = |name: &str, value: &dyn Fn(&Iteration) -> f64| Column {
         name: name.to_owned(),
         values: rows.iter().map(value).collect(),
     };
     let mut columns = vec![
-        Column { name: "HPWL, layout units".to_owned(), values: hpwl },
+        Column {
+            name: format!("HPWL, {}", unit.name),
+            values: hpwl.into_iter().map(|length| unit.of(length)).collect(),
+        },
         column("Overflow, smoothed", &|row| row.density.overflow),
         column("Largest density", &|row| row.density.max),
         column("Energy", &|row| row.energy),
@@ -110,7 +120,7 @@ fn run(rows: &[Iteration], hpwl: Vec<f64>, film: Option<Film>) -> Option<Run> {
     let named = |from: usize, names: &[String]| (from..).zip(names.iter().cloned()).collect();
     let charts = [
         ChartOf { title: "Overflow", y_label: "smoothed", columns: one(1), log: true },
-        ChartOf { title: "HPWL", y_label: "layout units", columns: one(0), log: false },
+        ChartOf { title: "HPWL", y_label: unit.name, columns: one(0), log: false },
         ChartOf { title: "Solve", y_label: "ms", columns: named(solves, &sides), log: true },
         ChartOf {
             title: "Ratio of solve times",

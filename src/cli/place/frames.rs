@@ -6,12 +6,12 @@ use crate::charge::{Charge, ChargeOptions};
 use crate::cli::failure::Failure;
 use crate::cli::report::run::Film as PageFilm;
 use crate::cli::report::{MOST_BINS, WIDTH, path};
-use crate::cli::views::{charge_of_cells, fixed_outlines, grid_over, over_die};
 use crate::cpu::density::CpuDensity;
-use crate::design::Design;
+use crate::design::{Design, LengthUnit};
 use crate::engine::MapKind;
 use crate::flow::Between;
 use crate::grid::{Map, Rect};
+use crate::maps::{charge_of_cells, fixed_outlines, grid_over, over_die};
 use crate::place::Record;
 use crate::plot::{Animation, FRAME_PIXELS, Film, FilmPanel, PlotError, Scale};
 use std::path::{Path, PathBuf};
@@ -145,6 +145,7 @@ impl Frames {
 /// State of the thread that draws frames.
 struct Worker {
     name: String,
+    unit: LengthUnit,
     /// The cells without fillers on bins of a pixel.
     density: CpuDensity,
     cells: Map<f32>,
@@ -186,6 +187,7 @@ impl Worker {
         let fixed = fixed_outlines(design, die);
         Ok(Worker {
             name: design.name.clone(),
+            unit: design.length_unit(),
             density: CpuDensity::new(&without_fillers, 0.0),
             cells: Map::filled(fine.nx(), fine.ny(), 0.0),
             macros: movable.iter().map(body).collect(),
@@ -208,8 +210,9 @@ impl Worker {
     }
 
     fn run(mut self, shots: &Receiver<Shot>) -> Result<Option<PageFilm>, PlotError> {
-        let target = self.target;
-        let pictures = self.folder.as_deref().map(|folder| Pictures::new(folder, self.die, target));
+        let (target, unit) = (self.target, self.unit);
+        let pictures =
+            self.folder.as_deref().map(|folder| Pictures::new(folder, self.die, unit, target));
         self.pictures = pictures.transpose()?;
         for shot in shots {
             self.make(shot)?;
@@ -266,7 +269,7 @@ impl Worker {
 }
 
 impl Pictures {
-    fn new(folder: &Path, die: Rect, target: f64) -> Result<Pictures, PlotError> {
+    fn new(folder: &Path, die: Rect, unit: LengthUnit, target: f64) -> Result<Pictures, PlotError> {
         let panels = [
             FilmPanel {
                 title: "cells".to_owned(),
@@ -283,7 +286,7 @@ impl Pictures {
                 mark: None,
             },
         ];
-        let film = Film::new(die, &panels)?;
+        let film = Film::new(die, unit, &panels)?;
         let animation = Animation::new(&film, MILLISECONDS)?;
         Ok(Pictures { folder: folder.to_owned(), film, animation })
     }

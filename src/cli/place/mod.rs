@@ -343,7 +343,7 @@ fn place<T: EngineReal>(
         page::page::<T>(ended, Charge::clone(&charge), &x, &y)?.write(Some(design), path)?;
     }
     let mut pictures = match &args.plots {
-        Some(folder) => pictures::draw_placement(&design.name, &placed.global.records, folder)?,
+        Some(folder) => pictures::draw_placement(design, &placed.global.records, folder)?,
         None => Vec::new(),
     };
     if let (Some(folder), Some(before), Some(moved)) =

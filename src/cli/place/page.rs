@@ -7,6 +7,7 @@ use crate::cli::evaluation::evaluate_charge;
 use crate::cli::failure::Failure;
 use crate::cli::input::Opened;
 use crate::cli::options::{EvaluationArgs, SolveArgs};
+use crate::cli::picture_args::FieldArgs;
 use crate::cli::report::page::Page;
 use crate::cli::report::part::Fact;
 use crate::cli::report::run::{ChartOf, Column, Film, Run};
@@ -31,8 +32,10 @@ pub(super) fn page<T: EngineReal>(
     y: &[f64],
 ) -> Result<Page, Failure> {
     charge.set_initial(x, y)?;
-    let evaluated = evaluate_charge::<T>(ended.opened, ended.options, charge)?;
-    let mut page = Page::of_evaluation(ended.opened, &evaluated, ended.args)?;
+    let mut evaluated = evaluate_charge::<T>(ended.opened, ended.options, charge)?;
+    evaluated.report.legality = ended.summary.placed.stages.legality.clone();
+    let mut page =
+        Page::of_evaluation(ended.opened, &evaluated, ended.args, &FieldArgs::default())?;
     let Summary { placed, .. } = ended.summary;
     let (how, last, seconds) = (ended.summary.how(), ended.summary.last(), ended.summary.seconds());
     page.subtitle = format!("A placement: {how} after {last} iterations, {seconds:.2} s");
@@ -40,23 +43,23 @@ pub(super) fn page<T: EngineReal>(
     if let Some(before) = &placed.before {
         page.parts.extend(stages::part(&placed.stages, &ended.opened.design, before)?);
     }
-    page.run = Some(run(ended));
+    page.run = Some(run(ended)?);
     Ok(page)
 }
 
 /// Returns every iteration in numbers.
-fn run(ended: Ended<'_>) -> Run {
-    let records = ended.summary.records();
+fn run(ended: Ended<'_>) -> Result<Run, Failure> {
+    let (records, unit) = (ended.summary.records(), ended.opened.design.length_unit());
     let column = |name: &str, value: &dyn Fn(&Record) -> f64| Column {
         name: name.to_owned(),
         values: records.iter().map(value).collect(),
     };
     let columns = vec![
-        column("HPWL, layout units", &|r| r.sample.hpwl),
+        column(&format!("HPWL, {}", unit.name), &|r| unit.of(r.sample.hpwl)),
         column("Overflow, smoothed", &|r| r.sample.density.overflow),
         column("Largest density, area / bin area", &|r| r.sample.density.max),
         column("Energy, bin widths²", &|r| r.sample.energy),
-        column("γ, layout units", &|r| r.gamma),
+        column(&format!("γ, {}", unit.name), &|r| unit.of(r.gamma)),
         column("λ", &|r| r.lambda),
         column("Wirelength, ms", &|r| r.times.wirelength),
         column("Density, ms", &|r| r.times.density),
@@ -68,7 +71,7 @@ fn run(ended: Ended<'_>) -> Run {
     let stages = ["wirelength", "density", "solve", "force", "other"];
     let stages = (6..).zip(stages.map(str::to_owned)).collect();
     let charts = [
-        ChartOf { title: "HPWL", y_label: "layout units", columns: one(0), log: false },
+        ChartOf { title: "HPWL", y_label: unit.name, columns: one(0), log: false },
         ChartOf { title: "Overflow", y_label: "smoothed", columns: one(1), log: true },
         ChartOf { title: "Weight of the density, λ", y_label: "", columns: one(5), log: true },
         ChartOf { title: "Time of an iteration", y_label: "ms", columns: stages, log: true },

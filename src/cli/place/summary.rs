@@ -162,24 +162,6 @@ struct Wirelength {
     hpwl: f64,
     /// Half-perimeter wirelength with the nets' weights, layout units.
     hpwl_weighted: f64,
-    /// Both in micrometres, where a layout unit is known to be some.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hpwl_um: Option<f64>,
-    /// The weighted one in micrometres.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hpwl_weighted_um: Option<f64>,
-}
-
-impl Wirelength {
-    fn of(design: &Design, hpwl: f64, hpwl_weighted: f64) -> Wirelength {
-        let microns = |length: f64| design.units_per_micron.map(|units| length / units);
-        Wirelength {
-            hpwl,
-            hpwl_weighted,
-            hpwl_um: microns(hpwl),
-            hpwl_weighted_um: microns(hpwl_weighted),
-        }
-    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -328,7 +310,7 @@ impl Summary<'_> {
         let best = &self.records()[self.placed.global.iteration];
         Common {
             design: DesignReport::of(self.design, self.summaries, charge.areas()),
-            grid: GridReport::of(grid, self.design),
+            grid: GridReport::of(grid),
             options: PlaceOptionsReport {
                 engine: self.descriptor.engine,
                 device: &self.descriptor.device,
@@ -351,10 +333,12 @@ impl Summary<'_> {
             result: ResultReport {
                 stage: stage.name(),
                 iteration: self.placed.global.iteration,
-                wirelength: Wirelength::of(self.design, hpwl, hpwl_weighted),
+                wirelength: Wirelength { hpwl, hpwl_weighted },
                 overflow: result.overflow,
             },
-            given: self.given.map(|of| Wirelength::of(self.design, of.unweighted, of.weighted)),
+            given: self
+                .given
+                .map(|of| Wirelength { hpwl: of.unweighted, hpwl_weighted: of.weighted }),
             regions: self.regions,
             best: Best {
                 iteration: best.iteration,

@@ -1,22 +1,24 @@
 //! Pages of what commands have computed.
 
-use super::chart::Chart;
 use super::maps::{Maps, number};
 use super::page::{CauseView, HotSpotView, Page};
-use super::part::{Fact, Group};
+use super::part::{Chart, Fact, Group};
 use super::{OptionsReport, Report};
 use crate::Real;
 use crate::causes::{self, Cause};
 use crate::charge::Charge;
 use crate::cli::evaluation::Evaluated;
 use crate::cli::failure::Failure;
+use crate::cli::hot_spots::hot_spots;
 use crate::cli::input::Opened;
 use crate::cli::options::EvaluationArgs;
 use crate::cli::paper::processor;
-use crate::cli::views::{cells_and_overflow, hot_spots};
-use crate::design::Design;
+use crate::cli::picture_args::FieldArgs;
+use crate::design::{Design, LengthUnit};
+use crate::engine::MapKind;
 use crate::grid::Map;
-use crate::plot::Histogram;
+use crate::maps::{Kind, cells_and_overflow};
+use crate::plot::{Curves, Histogram};
 
 /// Most places listed where cells overflow.
 const MOST_SPOTS: usize = 15;
@@ -29,22 +31,39 @@ impl Page {
         opened: &Opened,
         evaluated: &Evaluated<T>,
         args: &EvaluationArgs,
+        field: &FieldArgs,
     ) -> Result<Page, Failure> {
         let (design, report) = (&opened.design, &evaluated.report);
         let charge = evaluated.engine.charge();
         let grid = charge.grid();
         let shown = cells_and_overflow(charge);
-        let spots = hot_spots(design, &grid, &shown, MOST_SPOTS);
+        let unit = design.length_unit();
+        // Where no cells overlap, density above the target is no fault.
+        let legal = report.legality.as_ref().is_some_and(|legality| legality.legal);
+        let spots = match legal {
+            true => Vec::new(),
+            false => hot_spots(design, &grid, &shown, MOST_SPOTS),
+        };
+        let mut charts = vec![histogram(&shown[0], charge.target_density())?];
+        for of in [MapKind::Density, MapKind::Potential] {
+            let (kind, map) = (Kind::Engine(of), evaluated.map(of));
+            if let Some(curve) = field.cut_of(kind, map, &grid.die(), unit)? {
+                let title = format!("The {} along a line", of.name());
+                let picture = Curves { size: Chart::size(), ..curve }.draw();
+                charts.push(Chart::of(&title, title.clone(), &picture, false)?);
+            }
+        }
         Ok(Page {
             title: design.name.clone(),
             subtitle: "Density, potential and field of a placement".to_owned(),
-            summary: summary(report),
+            summary: summary(report, unit),
             causes: Some(causes(design, charge, args)),
             warnings: report.warnings.clone(),
-            maps: Some(Maps::of(design, evaluated, &shown)?),
-            hot_spots: spots.iter().map(HotSpotView::of).collect(),
+            maps: Some(Maps::of(design, evaluated, &shown, field)?),
+            hot_spots: spots.iter().map(|spot| HotSpotView::of(spot, unit)).collect(),
+            unit: unit.name,
             charts_title: "How dense the bins are",
-            charts: vec![histogram(&shown[0], charge.target_density())],
+            charts,
             made: made(report),
             ..Page::default()
         })
@@ -64,23 +83,25 @@ fn causes(design: &Design, charge: &Charge, args: &EvaluationArgs) -> Vec<CauseV
 }
 
 /// Returns the most important numbers.
-fn summary(report: &Report) -> Vec<Fact> {
+fn summary(report: &Report, unit: LengthUnit) -> Vec<Fact> {
     let (design, density) = (&report.design, &report.density);
     // For one placement it differs a thousandfold with fillers and without.
     let energy = match report.options.filler_count {
         0 => "Energy, bin widths²",
         _ => "Energy with fillers, bin widths²",
     };
-    let mut facts = vec![
+    let legality = report.legality.as_ref().map(|legality| Fact::new("Legality", legality));
+    let mut facts = Vec::from_iter(legality);
+    if let Some(hpwl) = report.hpwl {
+        facts.push(Fact::new(format!("HPWL, {}", unit.name), format!("{:.6e}", unit.of(hpwl))));
+    }
+    facts.extend([
         Fact::new("Overflow, smoothed", format!("{:.6}", density.overflow_smoothed)),
         Fact::new("Overflow, exact", format!("{:.6}", density.overflow_exact)),
         Fact::new("Largest density, smoothed, area / bin area", number(density.max_smoothed)),
         Fact::new("Largest density, exact, area / bin area", number(density.max_exact)),
         Fact::new(energy, format!("{:.6e}", report.field.energy)),
-    ];
-    if let Some(hpwl) = report.hpwl {
-        facts.push(Fact::new("HPWL, layout units", format!("{hpwl:.6e}")));
-    }
+    ]);
     if let Some(congestion) = &report.congestion {
         facts.push(Fact::new("Congestion", congestion.to_string()));
     }
@@ -91,7 +112,10 @@ fn summary(report: &Report) -> Vec<Fact> {
         Fact::new("Nets", design.nets),
         Fact::new("Pins", design.pins),
         Fact::new("Rows", design.rows),
-        Fact::new("Die, layout units", format!("{} × {}", number(xh - xl), number(yh - yl))),
+        Fact::new(
+            format!("Die, {}", unit.name),
+            format!("{} × {}", number(unit.of(xh - xl)), number(unit.of(yh - yl))),
+        ),
         Fact::new(
             "Movable area over the die's",
             format!("{:.1} %", 100.0 * design.movable_area / ((xh - xl) * (yh - yl))),
@@ -101,17 +125,19 @@ fn summary(report: &Report) -> Vec<Fact> {
 }
 
 /// Returns how many bins have which density.
-fn histogram(cells: &Map<f64>, target: f64) -> Chart {
+fn histogram(cells: &Map<f64>, target: f64) -> Result<Chart, Failure> {
     let (_, most) = cells.range();
     let hi = most.max(1.2 * target);
-    let counts = Histogram::of(cells.as_slice().iter().copied(), (0.0, hi), false, BARS).counts;
-    Chart::histogram(
-        "Bins by density of cells, without fillers",
-        "density",
-        (0.0, hi),
-        &counts,
-        (target, "target"),
-    )
+    let histogram = Histogram {
+        x_label: "density (area / bin area)".to_owned(),
+        y_label: "bins".to_owned(),
+        mark: Some((target, "target".to_owned())),
+        size: Chart::size(),
+        ..Histogram::of(cells.as_slice().iter().copied(), (0.0, hi), false, BARS)
+    };
+    let description = format!("{} bins from 0 to {hi:.3}", cells.as_slice().len());
+    let title = "Bins by density of cells, without fillers";
+    Chart::of(title, description, &histogram.draw(), false)
 }
 
 /// Returns options, machine and times.

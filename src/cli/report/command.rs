@@ -6,8 +6,10 @@ use crate::cli::engines::with_precision;
 use crate::cli::evaluation::evaluate;
 use crate::cli::failure::Failure;
 use crate::cli::input::open_design;
+use crate::cli::legality::judge;
 use crate::cli::options::EvaluationArgs;
 use crate::cli::outputs::Outputs;
+use crate::cli::picture_args::FieldArgs;
 use crate::cli::results::{list, tell};
 use clap::Args;
 use std::path::PathBuf;
@@ -19,6 +21,8 @@ pub(crate) struct ReportArgs {
     evaluation: EvaluationArgs,
     #[command(flatten)]
     congestion: CongestionArgs,
+    #[command(flatten)]
+    field: FieldArgs,
     /// The page, an HTML file that needs no other
     #[arg(long, value_name = "FILE.html")]
     out: PathBuf,
@@ -29,12 +33,18 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
     args.evaluation.options.engine.only_one()?;
     args.evaluation.design.check()?;
     Outputs::default().file("--out", Some(&args.out)).check(&args.evaluation.design.files())?;
-    let opened = open_design(&args.evaluation)?;
+    let mut opened = open_design(&args.evaluation)?;
+    // A design without rows has no legal placement.
+    let legality = match opened.design.rows.is_empty() {
+        true => None,
+        false => Some(judge(&mut opened, args.evaluation.design.pin_position(), false)?),
+    };
     let options = &args.evaluation.options;
     with_precision!(options.precision, T => {
         let mut evaluated = evaluate::<T>(&opened, options)?;
         evaluated.add_congestion(&opened, &args.congestion, None)?;
-        let mut page = Page::of_evaluation(&opened, &evaluated, &args.evaluation)?;
+        evaluated.report.legality = legality.clone();
+        let mut page = Page::of_evaluation(&opened, &evaluated, &args.evaluation, &args.field)?;
         page.write(Some(&opened.design), &args.out)?;
         tell(&evaluated.notes, &evaluated.report.warnings);
     });

@@ -8,10 +8,16 @@ use super::part::{Image, Part, Table};
 use crate::Real;
 use crate::cli::failure::Failure;
 use crate::cli::picture_args::common_ends;
+use crate::congestion::Convention;
 use crate::design::Design;
+use crate::engine::MapKind;
 use crate::grid::{BinGrid, Map};
+use crate::maps::Kind;
 use crate::plot::{Look, Picture, Scale, Shading, shrink};
 use crate::warning::Warning;
+
+/// Values below this are rounding errors of sums of areas; none of the quantities is so small.
+const LEAST_VALUE: f64 = 1e-9;
 
 /// The inputs of the page.
 pub(crate) struct Difference<'a, T> {
@@ -57,17 +63,10 @@ impl<T: Real> Difference<'_, T> {
 
     fn maps(&self) -> Result<Maps, Failure> {
         let densities = self.densities.map(|map| map.map(|v| v.wide()));
-        let target = PanelOf {
-            unit: "area / bin area",
-            scale: Scale::Target,
-            mark: Some(self.target),
-            ..PanelOf::default()
-        };
-        let above = PanelOf {
-            unit: "area above the target / bin area",
-            scale: Scale::Overflow,
-            ..PanelOf::default()
-        };
+        let of = |kind: Kind| PanelOf::from(kind.entry(Convention::default()));
+        let density = of(Kind::Engine(MapKind::Density));
+        let target = PanelOf { mark: Some(self.target), ..density };
+        let above = of(Kind::Overflow);
         // Both of a pair end at the same values, or they could not be compared.
         let common = |of: PanelOf, maps: [&Map<f64>; 2]| {
             let ends = maps.map(|map| {
@@ -82,38 +81,52 @@ impl<T: Real> Difference<'_, T> {
         let target = common(target, densities.each_ref());
         let above = common(above, self.overflow);
         let [from, to] = &densities;
+        let unit = self.design.length_unit();
+        let moves = self.moves.map(|map| map.map(|v| unit.of(*v)));
         let between = to.zip(from, |to, from| to - from);
+        let die = self.grid.die();
         let panels = vec![
-            Panel::new(PanelOf { id: "density_from", title: "density before", ..target }, &[from])?,
-            Panel::new(PanelOf { id: "density_to", title: "density after", ..target }, &[to])?,
+            Panel::new(
+                PanelOf { id: "density_from", title: "density before", ..target },
+                &[from],
+                &die,
+            )?,
+            Panel::new(
+                PanelOf { id: "density_to", title: "density after", ..target },
+                &[to],
+                &die,
+            )?,
             Panel::new(
                 PanelOf {
                     id: "density_difference",
                     title: "difference of the densities",
-                    unit: "area / bin area",
                     scale: Scale::Diverging,
-                    ..PanelOf::default()
+                    ..density
                 },
                 &[&between],
+                &die,
             )?,
             Panel::new(
                 PanelOf { id: "overflow_from", title: "overflow before", ..above },
                 &[self.overflow[0]],
+                &die,
             )?,
             Panel::new(
                 PanelOf { id: "overflow_to", title: "overflow after", ..above },
                 &[self.overflow[1]],
+                &die,
             )?,
             Panel::new(
                 PanelOf {
                     id: "displacement",
                     title: self.moves_title,
-                    unit: "layout units",
+                    unit: self.design.length_unit().name,
                     scale: Scale::Magnitude,
                     absent: Some("no cells"),
-                    ..PanelOf::default()
+                    ..density
                 },
-                &self.moves,
+                &moves.each_ref(),
+                &die,
             )?,
         ];
         let mut maps = Maps::over(self.design, self.grid, panels);
@@ -123,6 +136,7 @@ impl<T: Real> Difference<'_, T> {
 
     fn numbers(&self) -> Table {
         let [a, b] = self.reports;
+        let unit = self.design.length_unit();
         let row = |what: &str, of: &dyn Fn(&Report) -> Option<f64>| {
             let written = |value: Option<f64>| match value {
                 Some(value) if (1e-4..1e5).contains(&value.abs()) => format!("{value:.6}"),
@@ -130,7 +144,9 @@ impl<T: Real> Difference<'_, T> {
                 Some(value) => format!("{value:.6e}"),
                 None => "none".to_owned(),
             };
-            let change = of(a).zip(of(b)).filter(|(a, _)| *a != 0.0);
+            // Between two rounding errors there is no change.
+            let is_value = |v: &f64| v.abs() > LEAST_VALUE;
+            let change = of(a).zip(of(b)).filter(|(a, _)| is_value(a));
             let change = change.map(|(a, b)| format!("{:+.3} %", 100.0 * (b - a) / a));
             let or_none = change.unwrap_or_else(|| "none".to_owned());
             vec![what.to_owned(), written(of(a)), written(of(b)), or_none]
@@ -140,7 +156,7 @@ impl<T: Real> Difference<'_, T> {
             header: ["", &self.names[0], &self.names[1], "change"].map(str::to_owned).to_vec(),
             words: 1,
             rows: vec![
-                row("HPWL, layout units", &|r| r.hpwl),
+                row(&format!("HPWL, {}", unit.name), &|r| Some(unit.of(r.hpwl?))),
                 row("Overflow, smoothed", &|r| Some(r.density.overflow_smoothed)),
                 row("Overflow, exact", &|r| Some(r.density.overflow_exact)),
                 row("Largest density, smoothed, area / bin area", &|r| {
@@ -157,7 +173,7 @@ impl<T: Real> Difference<'_, T> {
 
     fn cells(&self) -> Table {
         Table {
-            caption: "Cells that moved farthest, layout units".to_owned(),
+            caption: format!("Cells that moved farthest, {}", self.design.length_unit().name),
             header: ["Cell", "|Δx| + |Δy|", "From", "To"].map(str::to_owned).to_vec(),
             words: 1,
             rows: self.farthest.clone(),

@@ -4,11 +4,13 @@ use super::pack::{self, Levels};
 use crate::Real;
 use crate::cli::evaluation::Evaluated;
 use crate::cli::failure::Failure;
-use crate::cli::views::{force_maps, magnitude, outlines};
-use crate::congestion::CongestionKind;
-use crate::design::{Design, NodeKind};
+use crate::cli::picture_args::FieldArgs;
+use crate::congestion::Convention;
+use crate::design::{Design, LengthUnit, NodeKind};
+use crate::engine::MapKind;
 use crate::grid::{BinGrid, Map, Rect};
-use crate::plot::{Indexed, Look, Scale, Shading, shrink};
+use crate::maps::{Entry, Kind, fences, force_maps, magnitude, of_congestion, outlines};
+use crate::plot::{self, Indexed, Look, Scale, Shading, shrink};
 use crate::real::largest_first;
 use serde::Serialize;
 
@@ -62,11 +64,15 @@ pub(super) struct Panel {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MapData {
     die: [f64; 4],
+    /// The unit that lengths are shown in, and the layout units in it.
+    unit: (&'static str, f64),
     bins: [usize; 2],
     bin: [f64; 2],
     panels: Vec<PanelData>,
     pub(super) nodes: Boxes,
     rows: Boxes,
+    fences: Boxes,
+    blockages: Boxes,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -90,6 +96,8 @@ struct PanelData {
     ends: [f64; 2],
     /// One map, or two that are a vector's x and y.
     parts: Vec<Levels>,
+    /// Contours or streamlines, as a path over a drawing of the die.
+    lines: String,
 }
 
 /// Rectangles, by column; of nodes with their names and kinds.
@@ -110,7 +118,7 @@ pub(super) struct Boxes {
 }
 
 /// The name of a map and how it is drawn.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct PanelOf {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
@@ -121,6 +129,25 @@ pub(super) struct PanelOf {
     pub(super) range: Option<(f64, f64)>,
     /// The meaning of NaN as a value.
     pub(super) absent: Option<&'static str>,
+    /// Contours of a scalar, so many, and streamlines of a vector in place of arrows.
+    pub(super) contours: usize,
+    pub(super) streamlines: bool,
+}
+
+impl From<Entry> for PanelOf {
+    fn from(Entry { name: id, title, unit, scale, .. }: Entry) -> PanelOf {
+        PanelOf {
+            id,
+            title,
+            unit,
+            scale,
+            mark: None,
+            range: None,
+            absent: None,
+            contours: 0,
+            streamlines: false,
+        }
+    }
 }
 
 impl Scale {
@@ -143,8 +170,8 @@ pub(super) fn css_colors(colors: impl Iterator<Item = [u8; 3]>) -> Vec<String> {
 
 impl Panel {
     /// Makes the panel of a scalar, or of a vector by its components.
-    pub(super) fn new(of: PanelOf, maps: &[&Map<f64>]) -> Result<Panel, Failure> {
-        let PanelOf { id, title, unit, scale, mark, range, absent } = of;
+    pub(super) fn new(of: PanelOf, maps: &[&Map<f64>], die: &Rect) -> Result<Panel, Failure> {
+        let PanelOf { id, title, unit, scale, mark, range, absent, contours, streamlines } = of;
         let parts: Vec<Map<f64>> =
             maps.iter().map(|map| shrink(map, MOST_BINS, MOST_BINS)).collect();
         let shown = match &parts[..] {
@@ -182,6 +209,13 @@ impl Panel {
             ny: shown.ny(),
             ends: [palette.lo, palette.hi],
             parts: parts.iter().map(|map| Levels::of(map, levels)).collect(),
+            lines: match &parts[..] {
+                [x, y] if streamlines => {
+                    drawn(plot::streamlines(x, y, die.height() / die.width()), die)
+                }
+                [map] => drawn(plot::contours(map, contours).into_iter().flat_map(|of| of.1), die),
+                _ => String::new(),
+            },
         };
         Ok(Panel {
             data,
@@ -205,53 +239,53 @@ impl Maps {
         design: &Design,
         evaluated: &Evaluated<T>,
         shown: &[Map<f64>; 2],
+        field: &FieldArgs,
     ) -> Result<Maps, Failure> {
         let charge = evaluated.engine.charge();
         let mark = Some(charge.target_density());
-        let [density, potential, field_x, field_y] =
-            evaluated.maps.each_ref().map(|map| map.map(|v| v.wide()));
+        let wide = |kind| evaluated.map(kind).map(|v| v.wide());
         let [cells, overflow] = shown;
-        let share = "area / bin area";
-        let target = PanelOf { unit: share, scale: Scale::Target, mark, ..PanelOf::default() };
-        let with_fillers = charge.fillers() > 0;
-        let title = if with_fillers { "density with fillers" } else { "density" };
-        let mut panels = vec![Panel::new(PanelOf { id: "density", title, ..target }, &[&density])?];
-        if with_fillers {
-            let of = PanelOf { id: "cells", title: "density of cells", ..target };
-            panels.push(Panel::new(of, &[cells])?);
+        let die = charge.grid().die();
+        let of = |kind: Kind| PanelOf {
+            contours: field.contours_of(kind),
+            streamlines: field.streamlines,
+            ..PanelOf::from(kind.entry(Convention::default()))
+        };
+        let density = PanelOf { mark, ..of(Kind::Engine(MapKind::Density)) };
+        let mut panels = Vec::new();
+        if evaluated.report.legality.as_ref().is_some_and(|legality| legality.legal) {
+            // Smoothed density is above the target at macros, though nothing overlaps.
+            let title = "exact density of cells";
+            panels.push(Panel::new(PanelOf { title, ..density }, &[cells], &die)?);
+        } else if charge.fillers() > 0 {
+            let title = "density with fillers";
+            panels.push(Panel::new(
+                PanelOf { title, ..density },
+                &[&wide(MapKind::Density)],
+                &die,
+            )?);
+            let of = PanelOf { id: "cells", title: "density of cells", ..density };
+            panels.push(Panel::new(of, &[cells], &die)?);
+        } else {
+            panels.push(Panel::new(density, &[&wide(MapKind::Density)], &die)?);
         }
-        let of = PanelOf {
-            id: "overflow",
-            title: "overflow",
-            unit: "area above the target / bin area",
-            scale: Scale::Overflow,
-            ..PanelOf::default()
-        };
-        panels.push(Panel::new(of, &[overflow])?);
-        let of = PanelOf {
-            id: "potential",
-            title: "potential",
-            unit: "bin widths²",
-            scale: Scale::Diverging,
-            ..PanelOf::default()
-        };
-        panels.push(Panel::new(of, &[&potential])?);
-        let vector = PanelOf { unit: "bin widths", scale: Scale::Magnitude, ..PanelOf::default() };
-        let of = PanelOf { id: "field", title: "field", ..vector };
-        panels.push(Panel::new(of, &[&field_x, &field_y])?);
-        let (_, [force_x, force_y]) = force_maps(design, evaluated)?;
-        let of = PanelOf {
-            id: "force",
-            title: "force per cell area",
-            absent: Some("no cells"),
-            ..vector
-        };
-        panels.push(Panel::new(of, &[&force_x, &force_y])?);
+        panels.push(Panel::new(of(Kind::Overflow), &[overflow], &die)?);
+        let potential = wide(MapKind::Potential);
+        panels.push(Panel::new(of(Kind::Engine(MapKind::Potential)), &[&potential], &die)?);
+        let vector = [wide(MapKind::FieldX), wide(MapKind::FieldY)];
+        panels.push(Panel::new(of(Kind::Field), &vector.each_ref(), &die)?);
+        let force = [&evaluated.force[0][..], &evaluated.force[1]];
+        let (_, force) = force_maps(design, charge, force)?;
+        let absent = Some("no cells");
+        panels.push(Panel::new(PanelOf { absent, ..of(Kind::Force) }, &force.each_ref(), &die)?);
         if let Some(congestion) = &evaluated.congestion {
-            for kind in CongestionKind::ALL {
-                let unit = kind.unit(congestion.report.convention);
-                let of = PanelOf { id: kind.name(), title: kind.title(), unit, ..vector };
-                panels.push(Panel::new(of, &[congestion.maps.map(kind)])?);
+            let demand = congestion.maps.demand.total();
+            for kind in Kind::ALL {
+                if let Some(map) = of_congestion(kind, &congestion.maps, &demand) {
+                    let mark = matches!(kind, Kind::Utilization { .. }).then_some(1.0);
+                    let of = PanelOf::from(kind.entry(congestion.report.convention));
+                    panels.push(Panel::new(PanelOf { mark, ..of }, &[&map], &die)?);
+                }
             }
         }
         Ok(Maps::over(design, charge.grid(), panels))
@@ -260,18 +294,22 @@ impl Maps {
     /// Returns these maps over a design's die.
     pub(super) fn over(design: &Design, grid: BinGrid, panels: Vec<Panel>) -> Maps {
         let die = grid.die();
+        let fences = fences(design);
         Maps {
-            note: note(&grid),
+            note: note(&grid, design.length_unit()),
             aspect: die.width() / die.height(),
             view_box: format!("0 0 {WIDTH} {}", WIDTH * die.height() / die.width()),
             outlines: path(&outlines(design, die), &die),
             data: MapData {
                 die: [die.xl, die.yl, die.xh, die.yh],
+                unit: (design.length_unit().name, design.length_unit().size),
                 bins: [grid.nx(), grid.ny()],
                 bin: [grid.bin_x(), grid.bin_y()],
                 panels: panels.iter().map(|p| p.data.clone()).collect(),
                 nodes: nodes(design, die, MOST_NODES),
                 rows: boxes(&design.rows.iter().map(|row| row.rect()).collect::<Vec<_>>()),
+                fences: named(&fences.rects, &fences.names),
+                blockages: boxes(&design.blockages.iter().map(|of| of.rect).collect::<Vec<_>>()),
             },
             panels,
         }
@@ -285,14 +323,15 @@ impl Maps {
 }
 
 /// Returns a note on the stored values.
-fn note(grid: &BinGrid) -> String {
+fn note(grid: &BinGrid, unit: LengthUnit) -> String {
     let (nx, ny) = (grid.nx(), grid.ny());
     let mut note = format!(
-        "{nx} × {ny} bins of {} × {} layout units; a bin width is {0} of them. \
+        "{nx} × {ny} bins of {} × {} {}; a bin width is {0} of them. \
          Overflow is of cells at their exact sizes, without fillers. \
          Colours may end below the largest value where few bins reach it.",
-        number(grid.bin_x()),
-        number(grid.bin_y())
+        number(unit.of(grid.bin_x())),
+        number(unit.of(grid.bin_y())),
+        unit.name
     );
     if nx > MOST_BINS || ny > MOST_BINS {
         let [x, y] = [nx, ny].map(|n| n.min(MOST_BINS));
@@ -316,6 +355,18 @@ pub(super) fn number(value: f64) -> String {
             false => text,
         }
     }
+}
+
+/// Returns lines, in shares of the die's sides, as one path over a drawing of the die.
+fn drawn(lines: impl IntoIterator<Item = Vec<(f64, f64)>>, die: &Rect) -> String {
+    let height = WIDTH * die.height() / die.width();
+    let round = |v: f64| (v * 10.0).round() / 10.0;
+    let at = |&(x, y): &(f64, f64)| format!("{} {}", round(x * WIDTH), round((1.0 - y) * height));
+    let line = |line: Vec<(f64, f64)>| {
+        let points: Vec<String> = line.iter().map(at).collect();
+        format!("M{}", points.join("L"))
+    };
+    lines.into_iter().map(line).collect()
 }
 
 /// Returns the rectangles as one path over a drawing of the die, cut at its edges.
@@ -367,14 +418,18 @@ fn nodes(design: &Design, die: Rect, most: usize) -> Boxes {
         listed
     };
     let rects: Vec<Rect> = listed.iter().map(|&i| design.rect(i)).collect();
-    let name = |i: &usize| design.node_name(*i).replace('\n', " ");
-    let names: Vec<String> = listed.iter().map(name).collect();
+    let names: Vec<String> = listed.iter().map(|&i| design.node_name(i)).collect();
     Boxes {
         total: kinds.len(),
         kinds: Some(pack::bytes(&listed.iter().map(|&i| kinds[i]).collect::<Vec<_>>())),
-        names: Some(pack::bytes(names.join("\n").as_bytes())),
-        ..boxes(&rects)
+        ..named(&rects, &names)
     }
+}
+
+/// Returns rectangles with a name for each.
+fn named(rects: &[Rect], names: &[String]) -> Boxes {
+    let lines: Vec<String> = names.iter().map(|name| name.replace('\n', " ")).collect();
+    Boxes { names: Some(pack::bytes(lines.join("\n").as_bytes())), ..boxes(rects) }
 }
 
 fn boxes(rects: &[Rect]) -> Boxes {

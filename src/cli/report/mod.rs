@@ -2,7 +2,6 @@
 
 pub(crate) mod assemble;
 mod benchmarks;
-mod chart;
 mod command;
 pub(crate) mod difference;
 mod maps;

@@ -37,12 +37,6 @@ pub struct Report {
     pub hpwl: Option<f64>,
     /// Half-perimeter wirelength with the nets' weights, layout units.
     pub hpwl_weighted: Option<f64>,
-    /// The first in micrometres, where a layout unit is known to be some.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hpwl_um: Option<f64>,
-    /// The second in micrometres.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hpwl_weighted_um: Option<f64>,
     /// The ISPD2006 contest's score, if enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaled_hpwl: Option<ScaledHpwl>,
@@ -80,21 +74,15 @@ pub struct DesignReport {
     pub pins: usize,
     /// Rows.
     pub rows: usize,
+    /// Layout units in a micrometre, if that is known: lengths have a twin in micrometres then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub units_per_micron: Option<f64>,
     /// `[xl, yl, xh, yh]`, layout units.
     pub die: [f64; 4],
     /// Σ width × height of the movable nodes.
     pub movable_area: f64,
     /// Σ area inside the die of the fixed nodes, overlaps counted twice.
     pub fixed_area: f64,
-    /// The die in micrometres, if the length of a layout unit is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub die_um: Option<[f64; 4]>,
-    /// The movable area in micrometres squared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub movable_area_um2: Option<f64>,
-    /// The fixed area in micrometres squared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fixed_area_um2: Option<f64>,
     /// A summary of the DEF file, for a design that is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub def: Option<DefSummary>,
@@ -127,7 +115,6 @@ impl DesignReport {
         let movable = design.movable().count();
         let nets = design.nets.as_ref();
         let die = design.die().map_or([0.0; 4], |d| [d.xl, d.yl, d.xh, d.yh]);
-        let microns = design.units_per_micron;
         DesignReport {
             name: design.name.clone(),
             nodes: design.nodes.len(),
@@ -136,12 +123,10 @@ impl DesignReport {
             nets: nets.map_or(0, |n| n.len()),
             pins: nets.map_or(0, |n| n.pins()),
             rows: design.rows.len(),
+            units_per_micron: design.units_per_micron,
             die,
             movable_area,
             fixed_area,
-            die_um: microns.map(|units| die.map(|at| at / units)),
-            movable_area_um2: microns.map(|units| movable_area / (units * units)),
-            fixed_area_um2: microns.map(|units| fixed_area / (units * units)),
             def: def.cloned(),
             lef: lef.cloned(),
         }
@@ -155,17 +140,12 @@ pub struct GridReport {
     pub bins: [usize; 2],
     /// `[bin_x, bin_y]`, layout units.
     pub bin_size: [f64; 2],
-    /// The bin size in micrometres, if the length of a layout unit is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bin_size_um: Option<[f64; 2]>,
 }
 
 impl GridReport {
     /// Returns the numbers of the bins that a design is on.
-    pub(crate) fn of(grid: &BinGrid, design: &Design) -> GridReport {
-        let bin_size = [grid.bin_x(), grid.bin_y()];
-        let bin_size_um = design.units_per_micron.map(|units| bin_size.map(|size| size / units));
-        GridReport { bins: [grid.nx(), grid.ny()], bin_size, bin_size_um }
+    pub(crate) fn of(grid: &BinGrid) -> GridReport {
+        GridReport { bins: [grid.nx(), grid.ny()], bin_size: [grid.bin_x(), grid.bin_y()] }
     }
 }
 

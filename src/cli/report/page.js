@@ -35,6 +35,8 @@ async function unpackFloats(text) {
 }
 
 const NOT_FINITE = 65535;
+/** Width of the drawings over a map. */
+const WIDTH = 1000;
 
 /** A map: levels in 16 bits, each stored as its difference from what its neighbours foretell. */
 async function unpackMap({ nx, ny }, part) {
@@ -91,8 +93,7 @@ class Maps {
       [panel.from, panel.to] = panel.ends;
       panel.log = false;
     }));
-    this.nodes = await this.openBoxes(this.nodes);
-    this.rows = await this.openBoxes(this.rows);
+    for (const boxes of ["nodes", "rows", "fences", "blockages"]) this[boxes] = await this.openBoxes(this[boxes]);
     this.sortNodes();
     this.panels.forEach(panel => this.attach(panel));
     this.attachTools();
@@ -218,7 +219,23 @@ class Maps {
       context.strokeStyle = `rgba(${light}, .95)`;
       boxes(this.nodes, k => this.nodes.kinds[k] === 1 || this.nodes.kinds[k] === 2, 3 * ratio);
     }
-    if (panel.values.length === 2 && $("#show-arrows").checked) this.drawArrows(context, panel, place, ratio);
+    if ($("#show-fences").checked) {
+      context.lineWidth = 2 * ratio;
+      context.setLineDash([8 * ratio, 4 * ratio]);
+      context.strokeStyle = "#cc79a7";
+      boxes(this.fences, () => true, 3 * ratio);
+      context.strokeStyle = "#8c8c8c";
+      boxes(this.blockages, () => true, 3 * ratio);
+      context.setLineDash([]);
+    }
+    if (panel.lines && $("#show-arrows").checked) {
+      const [x, y, w] = place(die.xl, die.yl, die.xh - die.xl, die.yh - die.yl), unit = w / WIDTH;
+      const lines = new Path2D();
+      lines.addPath(new Path2D(panel.lines), new DOMMatrix([unit, 0, 0, unit, x, y]));
+      context.strokeStyle = `rgba(${light}, .9)`;
+      context.lineWidth = 1.2 * ratio;
+      context.stroke(lines);
+    } else if (panel.values.length === 2 && $("#show-arrows").checked) this.drawArrows(context, panel, place, ratio);
     if (this.marked) {
       const { xl: x, yl: y, xh: right, yh: top } = this.marked;
       context.strokeStyle = "#ff2d95";
@@ -242,15 +259,18 @@ class Maps {
   drawArrows(context, panel, place, ratio) {
     const { nx, ny, values: [vx, vy] } = panel, die = this.whole;
     const binX = (die.xh - die.xl) / nx, binY = (die.yh - die.yl) / ny;
-    const [, , binWidth] = place(0, 0, binX, binY);
-    const step = Math.max(1, Math.round(26 * ratio / binWidth)), arrows = [];
-    for (let i = 0; i < nx; i += step) {
-      for (let j = 0; j < ny; j += step) {
-        const [x, y] = place(die.xl + (i + step / 2) * binX, die.yl + (j + step / 2) * binY, 0, 0);
+    const [, , ...bin] = place(0, 0, binX, binY);
+    const [stepX, stepY] = bin.map(size => Math.max(1, Math.round(26 * ratio / size)));
+    const arrows = [];
+    for (let i = 0; i < nx; i += stepX) {
+      for (let j = 0; j < ny; j += stepY) {
+        // The last block may be cut by the die's edge.
+        const columns = Math.min(stepX, nx - i), rows = Math.min(stepY, ny - j);
+        const [x, y] = place(die.xl + (i + columns / 2) * binX, die.yl + (j + rows / 2) * binY, 0, 0);
         if (x < 0 || y < 0 || x > context.canvas.width || y > context.canvas.height) continue;
         let sumX = 0, sumY = 0, bins = 0;
-        for (let a = i; a < Math.min(i + step, nx); a++) {
-          for (let b = j; b < Math.min(j + step, ny); b++) {
+        for (let a = i; a < i + columns; a++) {
+          for (let b = j; b < j + rows; b++) {
             if (Number.isNaN(vx[a * ny + b])) continue;
             sumX += vx[a * ny + b];
             sumY += vy[a * ny + b];
@@ -427,8 +447,9 @@ class Maps {
       const k = axis === "x" ? 0 : 1;
       return Math.min(Math.floor((at[axis] - low) / this.bin[k]), this.bins[k] - 1);
     };
+    const [unit, size] = this.unit, length = value => short(value / size);
     const items = [
-      item("x, y", `${short(at.x)}, ${short(at.y)}`),
+      item("x, y", `${length(at.x)}, ${length(at.y)} ${unit}`),
       item("bin", `${bin("x", whole.xl)}, ${bin("y", whole.yl)}`),
     ];
     for (const panel of this.panels) {
@@ -444,8 +465,12 @@ class Maps {
     }
     const found = this.nodesAt(at.x, at.y), kinds = ["cell", "macro", "fixed", "fixed, blocks nothing"];
     const { names: all, kinds: kindOf, w, h } = this.nodes;
-    const names = found.slice(0, 6).map(k => `${all[k]} (${kinds[kindOf[k]]}, ${short(w[k])} × ${short(h[k])})`);
+    const names = found.slice(0, 6).map(k => `${all[k]} (${kinds[kindOf[k]]}, ${length(w[k])} × ${length(h[k])})`);
     if (found.length > 6) names.push(`and ${found.length - 6} more`);
+    const within = of => [...of.x.keys()].filter(k =>
+      at.x >= of.x[k] && at.x < of.x[k] + of.w[k] && at.y >= of.y[k] && at.y < of.y[k] + of.h[k]);
+    names.push(...new Set(within(this.fences).map(k => `fence ${this.fences.names[k]}`)));
+    if (within(this.blockages).length) names.push("a blockage");
     const here = document.createElement("div");
     const rest = this.nodes.total - this.nodes.x.length;
     const none = rest > 0
@@ -463,7 +488,7 @@ class Maps {
       if (button.dataset.zoom === "0") this.marked = null;
       this.zoom(Number(button.dataset.zoom), this.cursor ?? undefined);
     }));
-    ["macros", "rows", "cells", "arrows"].forEach(name =>
+    ["macros", "fences", "rows", "cells", "arrows"].forEach(name =>
       $(`#show-${name}`).addEventListener("change", () => this.draw()));
     $$("[data-spot]").forEach(button => button.addEventListener("click", () => {
       const [xl, yl, xh, yh] = JSON.parse(button.dataset.spot);
@@ -499,7 +524,7 @@ class Run {
       $(".strip").hidden = true;
       this.shades = shadesOf(this.colors);
     }
-    this.cursors = $$("svg[data-follows]").map(svg => {
+    this.cursors = $$("[data-follows] svg[data-x]").map(svg => {
       const path = document.createElementNS(svg.namespaceURI, "path");
       path.setAttribute("class", "cursor");
       svg.append(path);

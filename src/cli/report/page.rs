@@ -4,14 +4,13 @@
 //! scripts it is complete, with pictures and tables. Text is escaped by the template, and data is
 //! in a script block of its own.
 
-use super::chart::Chart;
 use super::maps::{Maps, number};
-use super::part::{Fact, Group, Part};
+use super::part::{Chart, Fact, Group, Part};
 use super::run::Run;
 use crate::cli::failure::Failure;
+use crate::cli::hot_spots::HotSpot;
 use crate::cli::results::write_output;
-use crate::cli::views::HotSpot;
-use crate::design::Design;
+use crate::design::{Design, LengthUnit};
 use crate::warning::Warning;
 use minijinja::value::Serde;
 use minijinja::{Environment, context};
@@ -33,6 +32,8 @@ pub(crate) struct Page {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) maps: Option<Maps>,
     pub(crate) hot_spots: Vec<HotSpotView>,
+    /// The unit of lengths.
+    pub(crate) unit: &'static str,
     pub(crate) run: Option<Run>,
     pub(crate) charts_title: &'static str,
     pub(crate) charts: Vec<Chart>,
@@ -66,13 +67,15 @@ pub(crate) struct HotSpotView {
 }
 
 impl HotSpotView {
-    pub(crate) fn of(spot: &HotSpot) -> HotSpotView {
+    /// Returns a place with its lengths in `unit`.
+    pub(crate) fn of(spot: &HotSpot, unit: LengthUnit) -> HotSpotView {
         let r = &spot.rect;
+        let range = |lo: f64, hi: f64| format!("{} – {}", number(unit.of(lo)), number(unit.of(hi)));
         HotSpotView {
             rect: [r.xl, r.yl, r.xh, r.yh],
-            x: format!("{} – {}", number(r.xl), number(r.xh)),
-            y: format!("{} – {}", number(r.yl), number(r.yh)),
-            area: number(spot.area),
+            x: range(r.xl, r.xh),
+            y: range(r.yl, r.yh),
+            area: number(unit.of(unit.of(spot.area))),
             share: format!("{:.1} %", 100.0 * spot.share),
             densest: number(spot.densest),
             nodes: spot.nodes,

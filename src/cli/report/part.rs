@@ -2,7 +2,7 @@
 
 use super::pack;
 use crate::cli::failure::Failure;
-use crate::plot::{Format, Picture};
+use crate::plot::{Format, Picture, Size};
 use serde::Serialize;
 
 /// A number or a word with its name.
@@ -42,6 +42,37 @@ pub(crate) struct Part {
     pub(crate) title: String,
     pub(crate) tables: Vec<Table>,
     pub(crate) pictures: Vec<Image>,
+}
+
+/// A chart, as SVG in the page itself.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Chart {
+    title: String,
+    /// A description for readers who do not see it.
+    description: String,
+    svg: String,
+    /// Whether x is the iteration, which the page's slider marks.
+    follows: bool,
+}
+
+impl Chart {
+    pub(crate) fn of(
+        title: &str,
+        description: String,
+        picture: &Picture,
+        follows: bool,
+    ) -> Result<Chart, Failure> {
+        let svg = String::from_utf8(picture.encode(Format::Svg)?).map_err(|e| e.to_string())?;
+        // HTML knows the namespace of an SVG element.
+        let svg = svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
+        Ok(Chart { title: title.to_owned(), description, svg, follows })
+    }
+
+    /// Returns the size of a chart on a page: its text is as large as the page's where two charts
+    /// are side by side.
+    pub(crate) fn size() -> Size {
+        Size::print(127.0, 9.0).expect("there is room for the text")
+    }
 }
 
 /// A picture, as the address of an image.

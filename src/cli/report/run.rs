@@ -1,11 +1,11 @@
 //! The iterations of a page: numbers, charts and frames behind one slider.
 
-use super::chart::{Chart, Values};
 use super::maps::{css_colors, number};
 use super::pack;
-use super::part::Table;
+use super::part::{Chart, Table};
+use crate::cli::failure::Failure;
 use crate::parallel;
-use crate::plot::Scale;
+use crate::plot::{Curves, Scale, Series};
 use serde::Serialize;
 
 /// Bytes that all frames together may take, before they are written in base64.
@@ -100,17 +100,9 @@ impl Run {
         columns: Vec<Column>,
         charts: &[ChartOf<'_>],
         film: Option<Film>,
-    ) -> Run {
-        let x: Vec<f64> = iterations.iter().map(|&i| i as f64).collect();
-        let chart = |of: &ChartOf<'_>| {
-            let line = |(k, name): &(usize, String)| Values {
-                name: name.clone(),
-                values: &columns[*k].values,
-            };
-            let lines: Vec<Values<'_>> = of.columns.iter().map(line).collect();
-            Chart::lines(of.title, of.y_label, &x, &lines, of.log)
-        };
-        let charts = charts.iter().filter_map(chart).collect();
+    ) -> Result<Run, Failure> {
+        let charts = charts.iter().map(|of| chart(of, &iterations, &columns));
+        let charts = charts.filter_map(Result::transpose).collect::<Result<_, Failure>>()?;
         let film = film.filter(|film| !film.frames.is_empty());
         let mut run = Run {
             title,
@@ -129,7 +121,7 @@ impl Run {
             quality: 0,
         };
         while run.coarsen() && run.frame_bytes() > MOST_FRAME_BYTES * 4 / 3 {}
-        run
+        Ok(run)
     }
 
     fn frame_bytes(&self) -> usize {
@@ -160,6 +152,40 @@ impl Run {
         self.frames = Some(Frames { nx: film.nx, ny: film.ny, caption, images });
         true
     }
+}
+
+/// Returns the curves of some columns over the iterations; `None` without two iterations or a value
+/// to draw.
+fn chart(
+    of: &ChartOf<'_>,
+    iterations: &[usize],
+    columns: &[Column],
+) -> Result<Option<Chart>, Failure> {
+    let drawn = |v: &f64| v.is_finite() && (!of.log || *v > 0.0);
+    let values = |k: usize| &columns[k].values;
+    if iterations.len() < 2 || !of.columns.iter().any(|(k, _)| values(*k).iter().any(drawn)) {
+        return Ok(None);
+    }
+    let series = |(k, name): &(usize, String)| Series {
+        name: name.clone(),
+        points: iterations.iter().map(|&i| i as f64).zip(values(*k).iter().copied()).collect(),
+        ..Series::default()
+    };
+    let curves = Curves {
+        x_label: "iteration".to_owned(),
+        y_label: of.y_label.to_owned(),
+        log_y: of.log,
+        series: of.columns.iter().map(series).collect(),
+        size: Chart::size(),
+        ..Curves::default()
+    };
+    let ends = |(k, name): &(usize, String)| {
+        let ends = [values(*k).first(), values(*k).last()].map(|v| v.copied().unwrap_or(f64::NAN));
+        format!("{name} from {:.4} to {:.4}", ends[0], ends[1])
+    };
+    let description = of.columns.iter().map(ends).collect::<Vec<_>>().join("; ");
+    let description = format!("{}: {description}", of.title);
+    Chart::of(of.title, description, &curves.draw(), true).map(Some)
 }
 
 /// Returns a grey JPEG file.
@@ -213,7 +239,7 @@ mod tests {
 
     #[test]
     fn fifty_frames_of_noise_are_all_kept() {
-        let run = Run::new("t", (0..=490).collect(), Vec::new(), &[], Some(film(50)));
+        let run = Run::new("t", (0..=490).collect(), Vec::new(), &[], Some(film(50))).unwrap();
         assert!(run.quality > 1);
         let frames = run.frames.as_ref().unwrap();
         assert_eq!((frames.images.len(), frames.images[3].row), (50, 30));
@@ -225,7 +251,7 @@ mod tests {
         let pixels: Vec<u8> = (0..64 * 32).map(|k| (k % 64 * 4) as u8).collect();
         let file = jpeg(&pixels, 64, 32, QUALITIES[0]);
         assert!(file.starts_with(&[0xff, 0xd8]) && file.len() < 2000);
-        let mut run = Run::new("t", vec![0], Vec::new(), &[], Some(film(1)));
+        let mut run = Run::new("t", vec![0], Vec::new(), &[], Some(film(1))).unwrap();
         let mut times = 1;
         while run.coarsen() {
             times += 1;

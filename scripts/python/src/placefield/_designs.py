@@ -307,38 +307,51 @@ class Design(_placefield.Design):
              seed=1000, convention="dreamplace", capacity=None, format="png", scale="clipped", range=None, colors=None,
              width=None, font_size=None, dpi=None, no_title=False, threads=0):
         """A picture of the design as it lies, by the names of `placefield plot`: "density", "cells", "overflow",
-        "potential", "field_x", "field_y", "field", or one of congestion: "rudy", "pin_rudy", "rudy_long",
-        "rudy_short", "macro_region", "cell_density", "pin_density".
+        "potential", "field_x", "field_y", "field", "force", "histogram", or one of congestion: "rudy", "pin_rudy",
+        "rudy_long", "rudy_short", "macro_region", "cell_density", "pin_density", "demand_horizontal",
+        "demand_vertical", "utilization_horizontal", "utilization_vertical".
 
         Options are those of `maps` and of `heat_map`. Returns a Picture, which a notebook shows.
         """
-        title, label = _placefield.map_label(picture, convention)
+        title, label, kind = (("bins by density", "density (area / bin area)", "target") if picture == "histogram"
+                              else _placefield.map_label(picture, convention))
         bins = self._fine_bins() if picture == "cells" and bins is None else bins
-        kinds = ["field_x", "field_y"] if picture == "field" else [picture]
-        made = _placefield.maps(self, None, None, kinds, {
-            "bins": bins, "target_density": target_density, "fillers": fillers, "row_blockage": row_blockage,
-            "seed": seed, "convention": convention, "capacity": capacity, "dtype": "float64", "threads": threads})
-        values, arrows = (numpy.hypot(*made), tuple(made)) if picture == "field" else (made[0], None)
-        kind = {"density": "target", "cells": "target", "overflow": "overflow", "potential": "diverging",
-                "field_x": "diverging", "field_y": "diverging"}.get(picture, "magnitude")
-        subtitle = f"{values.shape[0]} × {values.shape[1]} bins"
+        options = {"bins": bins, "target_density": target_density, "fillers": fillers, "row_blockage": row_blockage,
+                   "seed": seed, "convention": convention, "capacity": capacity, "dtype": "float64",
+                   "threads": threads}
+        if picture == "force":
+            made = _placefield.forces(self, options)
+        else:
+            kinds = {"field": ["field_x", "field_y"], "histogram": ["cells"]}.get(picture, [picture])
+            made = _placefield.maps(self, None, None, kinds, options)
+        values, arrows = (numpy.hypot(*made), tuple(made)) if len(made) == 2 else (made[0], None)
+        subtitle = f"{values.shape[0]} × {values.shape[1]} {'squares' if picture == 'force' else 'bins'}"
         if picture == "overflow" and not values.any():
             subtitle += "; no bin is above the target"
-        return heat_map(values, self.die, kind=kind, title=f"{self.name}: {title}", subtitle=subtitle, label=label,
-                        mark={"density": target_density, "cells": 1.0}.get(picture), outlines=self._outlines(),
-                        arrows=arrows, format=format, scale=scale, range=range, colors=colors, width=width,
-                        font_size=font_size, dpi=dpi, no_title=no_title)
+        style = {"title": f"{self.name}: {title}", "subtitle": subtitle, "label": label, "format": format,
+                 "range": range, "width": width, "font_size": font_size, "dpi": dpi, "no_title": no_title,
+                 "mark": {"density": target_density, "histogram": target_density, "cells": 1.0,
+                          "utilization_horizontal": 1.0, "utilization_vertical": 1.0}.get(picture)}
+        if picture == "histogram":
+            return Picture(_placefield.histogram(as_array(values), style))
+        return heat_map(values, self.die, kind=kind, outlines=self._outlines(), arrows=arrows, scale=scale,
+                        colors=colors, microns=self.units_per_micron,
+                        absent="no cells" if picture == "force" else None, **style)
 
     def _fine_bins(self, pixels=1280):
         xl, yl, xh, yh = self.die
         unit = max(xh - xl, yh - yl) / pixels
         return max(round((xh - xl) / unit), 1), max(round((yh - yl) / unit), 1)
 
+    def _length(self, length):
+        microns = self.units_per_micron
+        return f"{length:.6e} layout units" if microns is None else f"{length / microns:.6e} µm"
+
     def _repr_html_(self):
         return _page(f"Design {self.name}", {
             "nodes": f"{self.nodes} ({len(self.movable)} movable, {len(self.fixed)} fixed)",
             "nets": f"{self.nets}, {self.pins} pins",
-            "HPWL": "none" if self.nets == 0 else f"{self.hpwl():.6e} layout units",
+            "HPWL": "none" if self.nets == 0 else self._length(self.hpwl()),
             **{"warning": warning for warning in self.warnings[:1]},
         }, self)
 
@@ -588,8 +601,8 @@ def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_densit
 
 
 def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", label="", mark=None, outlines=None,
-             arrows=None, format="png", scale="clipped", range=None, colors=None, width=None, font_size=None, dpi=None,
-             no_title=False):
+             arrows=None, absent=None, microns=None, format="png", scale="clipped", range=None, colors=None,
+             width=None, font_size=None, dpi=None, no_title=False):
     """A map over the die as a picture.
 
     values : shape (nx, ny), float32 or float64
@@ -598,6 +611,8 @@ def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", labe
     title, subtitle, label : two lines above the map, and what stands at the colour bar
     outlines : rectangles, shape (n, 4): x, y, width, height
     arrows : two maps of a field, along x and y
+    absent : the meaning of NaN as a value, such as "no cells"
+    microns : layout units in a micrometre, for axes in micrometres
     format : "png", "svg" or "pdf"
     scale, range, colors, width, font_size, dpi, no_title : as of `placefield plot`: how values become colours
         ("linear", "clipped" or "log"), the values at their ends, the colour map ("viridis", "magma", "grey",
@@ -612,6 +627,6 @@ def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", labe
     options = {"die": None if die is None else box(die, "die"), "kind": kind, "title": title,
                "subtitle": subtitle, "label": label, "mark": mark,
                "outlines": None if outlines is None else rectangles(outlines, "outlines"),
-               "arrows_x": arrows[0], "arrows_y": arrows[1], "format": format, "scale": scale, "range": range,
+               "arrows_x": arrows[0], "arrows_y": arrows[1], "absent": absent, "microns": microns, "format": format, "scale": scale, "range": range,
                "colors": colors, "width": width, "font_size": font_size, "dpi": dpi, "no_title": no_title}
     return Picture(_placefield.heat_map(values, options))

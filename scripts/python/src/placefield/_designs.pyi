@@ -288,6 +288,8 @@ def heat_map(
     mark: float | None = ...,
     outlines: ArrayLike | None = ...,
     arrows: tuple[Any, Any] | None = ...,
+    absent: str | None = ...,
+    microns: float | None = ...,
     format: str = ...,
     scale: str = ...,
     range: _Pair = ...,

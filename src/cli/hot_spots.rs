@@ -1,88 +1,8 @@
-//! Parts of pictures and pages of an evaluation beside its own maps: macros, the cells alone,
-//! overflow by bin and where it is worst, forces over the die.
+//! Where cells overflow most.
 
-use super::evaluation::Evaluated;
-use super::failure::Failure;
-use crate::Real;
 use crate::design::{Design, NodeKind};
 use crate::grid::{BinGrid, Map, Rect};
-pub(crate) use crate::plot::views::{
-    cells_and_overflow, charge_of_cells, fixed_outlines, outlines, over_die,
-};
 use crate::real::largest_first;
-use std::ops::Range;
-
-/// Bins along the longer side of maps of what cells do, as forces: coarse enough that every
-/// bin averages over many cells, and for arrows.
-pub(crate) const ARROW_BINS: f64 = 64.0;
-
-/// Returns √(x² + y²) bin by bin.
-pub(crate) fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
-    x.zip(y, |&x, &y| (x * x + y * y).sqrt())
-}
-
-/// Returns a grid over the die with about `bins` bins along its longer side.
-pub(crate) fn grid_over(die: Rect, bins: f64) -> Result<BinGrid, Failure> {
-    let longer = die.width().max(die.height());
-    let along = |length: f64| ((bins * length / longer).round() as usize).max(1);
-    Ok(BinGrid::new(die, along(die.width()), along(die.height()))?)
-}
-
-/// Returns a coarse grid for maps of what cells do. Its bins are at least as high as a row, for of
-/// lower ones some would hold no cell's centre.
-pub(crate) fn coarse_grid(design: &Design, die: Rect) -> Result<BinGrid, Failure> {
-    let grid = grid_over(die, ARROW_BINS)?;
-    let rows = design.row_height().map_or(f64::INFINITY, |height| die.height() / height);
-    let along_y = (grid.ny() as f64).min(rows.floor()).max(1.0) as usize;
-    Ok(BinGrid::new(die, grid.nx(), along_y)?)
-}
-
-/// Returns force per cell area on a coarse grid: Σ force over Σ area of the movable cells that lie
-/// in the bin, bin widths, each cell counted by its area there; NaN where there are none.
-pub(crate) fn force_maps<T: Real>(
-    design: &Design,
-    evaluated: &Evaluated<T>,
-) -> Result<(BinGrid, [Map<f64>; 2]), Failure> {
-    let charge = evaluated.engine.charge();
-    let die = charge.grid().die();
-    let grid = coarse_grid(design, die)?;
-    let zero = Map::filled(grid.nx(), grid.ny(), 0.0);
-    let (mut fx, mut fy, mut area) = (zero.clone(), zero.clone(), zero);
-    for i in 0..charge.movable() {
-        let (w, h) = (charge.width()[i], charge.height()[i]);
-        let cell = Rect::at(charge.initial_x()[i], charge.initial_y()[i], w, h);
-        let [columns, rows] = bins_under(&grid, &cell);
-        for (i_bin, j_bin) in columns.flat_map(|c| rows.clone().map(move |r| (c, r))) {
-            let (x, y) = (i_bin as f64 * grid.bin_x(), j_bin as f64 * grid.bin_y());
-            let square = Rect::at(die.xl + x, die.yl + y, grid.bin_x(), grid.bin_y());
-            let (bin, part) = ((i_bin, j_bin), cell.overlap(&square));
-            if part > 0.0 {
-                fx[bin] += evaluated.force[0][i].wide() * part / (w * h);
-                fy[bin] += evaluated.force[1][i].wide() * part / (w * h);
-                area[bin] += part;
-            }
-        }
-    }
-    for map in [&mut fx, &mut fy] {
-        for (f, &a) in map.as_mut_slice().iter_mut().zip(area.as_slice()) {
-            *f = if a > 0.0 { *f / a } else { f64::NAN };
-        }
-    }
-    Ok((grid, [fx, fy]))
-}
-
-/// Returns the columns and rows of the bins that a rectangle reaches into.
-pub(crate) fn bins_under(grid: &BinGrid, rect: &Rect) -> [Range<usize>; 2] {
-    let along = |low: f64, high: f64, size: f64, count: usize| {
-        let at = |v: f64| (v / size).clamp(0.0, count as f64);
-        at(low).floor() as usize..at(high).ceil() as usize
-    };
-    let die = grid.die();
-    [
-        along(rect.xl - die.xl, rect.xh - die.xl, grid.bin_x(), grid.nx()),
-        along(rect.yl - die.yl, rect.yh - die.yl, grid.bin_y(), grid.ny()),
-    ]
-}
 
 /// A place where cells overflow.
 #[derive(Clone, Debug)]
@@ -187,6 +107,7 @@ mod tests {
     use super::*;
     use crate::charge::Charge;
     use crate::design::{Names, Nodes, Placement, Row};
+    use crate::maps::{cells_and_overflow, coarse_grid, fixed_outlines, outlines};
 
     /// Returns the cells of 2 × 2 on a die of 64 × 32 with rows of height 2.
     fn design(at: &[(f64, f64)]) -> Design {
@@ -254,16 +175,6 @@ mod tests {
         design.nodes.width.fill(third * 1.001);
         let charge = Charge::from_design(&design, grid, &Default::default()).unwrap();
         assert!(cells_and_overflow(&charge)[1][(20, 2)] > 1e-4);
-    }
-
-    #[test]
-    fn bins_under_a_cell_are_those_it_reaches_into() {
-        let grid = BinGrid::new(Rect::at(10.0, 0.0, 64.0, 32.0), 16, 16).unwrap();
-        let of = |x, y, w, h| bins_under(&grid, &Rect::at(x, y, w, h));
-        assert_eq!(of(14.0, 2.0, 4.0, 4.0), [1..2, 1..3]);
-        assert_eq!(of(13.9, 2.0, 4.2, 0.5), [0..3, 1..2]);
-        assert_eq!(of(0.0, -5.0, 100.0, 100.0), [0..16, 0..16]);
-        assert!(of(80.0, 0.0, 4.0, 4.0)[0].is_empty());
     }
 
     #[test]
