@@ -88,7 +88,7 @@ const CELLS_AT_ONCE: usize = 1024;
 const PARTS_OF_ALL: usize = 64;
 /// How many times fewer stretches of cells are shifted in the same placement.
 const CELLS_TO_A_STRETCH: usize = 16;
-/// Fewer proposals than this are made one after the other.
+/// Proposals that a thread judges at least.
 const FEW: usize = 8;
 /// Cells next to one another in this order are this many apart, so that those that look at once are
 /// all over the die and seldom want the same. Measured against neighbours at once: 0.3 to 0.6 %
@@ -430,15 +430,21 @@ impl Work<'_> {
     /// Returns by how much they do together.
     ///
     /// In turns: of those that are left, every one is made that none before it is in the way of.
+    /// With bins that must not be filled too far, one after the other.
     fn commit_independent(&mut self, found: &[Lists<Change>]) -> f64 {
         let proposals = found.iter().flat_map(Lists::iter);
         let mut waiting: Vec<&[Change]> = proposals.filter(|all| !all.is_empty()).collect();
         let trials = &self.trials;
-        let mut gain = 0.0;
-        while waiting.len() >= FEW && self.state.density.is_none() {
+        let mut gain = 0;
+        if self.state.density.is_some() {
+            for changes in waiting.drain(..) {
+                gain += i128::from(trials.with(|trial| self.state.apply(changes, trial)));
+            }
+        }
+        while !waiting.is_empty() {
             self.claims.begin();
             let (state, claims) = (&self.state, &self.claims);
-            let part = parallel::at_once(waiting.len());
+            let part = parallel::at_once(waiting.len()).max(FEW);
             let judge = |trial: &mut Trial, range: Range<usize>| {
                 let (mut claimed, mut gains) = (Lists::new(), Vec::new());
                 for changes in &waiting[range.clone()] {
@@ -462,20 +468,17 @@ impl Work<'_> {
             let all = gains.zip(hold.into_iter().flatten());
             let (mut left, mut made) = (Vec::new(), Vec::new());
             for (changes, (shorter, hold)) in waiting.into_iter().zip(all) {
-                if shorter > 0.0 && hold {
-                    gain += shorter;
+                if shorter > 0 && hold {
+                    gain += i128::from(shorter);
                     made.extend_from_slice(changes);
-                } else if shorter > 0.0 {
+                } else if shorter > 0 {
                     left.push(changes);
                 }
             }
             self.state.apply_all(&mut made);
             waiting = left;
         }
-        for changes in waiting {
-            gain += trials.with(|trial| self.state.apply(changes, trial));
-        }
-        gain
+        self.state.wires.length_of_units(gain)
     }
 }
 

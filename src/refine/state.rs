@@ -250,20 +250,25 @@ impl State {
         }
     }
 
-    /// Returns by how much these changes together would shorten the wires.
-    fn gain(&self, changes: &[Change], trial: &mut Trial) -> f64 {
+    /// Returns by how many units these changes together would shorten the wires.
+    fn gain(&self, changes: &[Change], trial: &mut Trial) -> i64 {
         trial.moves.clear();
         let moved = |c: &Change| Moved { cell: c.cell, pose: self.pose(c.cell, c.spot) };
         trial.moves.extend(changes.iter().map(moved));
         self.wires.gain(&trial.moves, &mut trial.scratch)
     }
 
+    /// Whether a gain of so many units is more than rounding.
+    fn is_gain(&self, units: i64) -> bool {
+        self.wires.length_of_units(i128::from(units)) > self.least_gain
+    }
+
     /// Makes these changes where all of them together are legal and shorten the wires. Returns by
-    /// how much, or 0 where nothing was changed.
-    pub(super) fn apply(&mut self, changes: &[Change], trial: &mut Trial) -> f64 {
+    /// how many units, or 0 where nothing was changed.
+    pub(super) fn apply(&mut self, changes: &[Change], trial: &mut Trial) -> i64 {
         let gain = self.gain(changes, trial);
-        if gain <= self.least_gain || !self.is_legal(changes) || !self.fills(trial) {
-            return 0.0;
+        if !self.is_gain(gain) || !self.is_legal(changes) || !self.fills(trial) {
+            return 0;
         }
         for change in changes {
             self.lift(change.cell);
@@ -277,18 +282,18 @@ impl State {
         gain
     }
 
-    /// Returns by how much these changes shorten the wires if they are legal, and 0 where they are
-    /// not or do not. Adds to `claims` what that depends on and what they change: nets, cells, and
+    /// Returns by how many units these changes shorten the wires if they are legal, and 0 where they
+    /// are not or do not. Adds to `claims` what that depends on and what they change: nets, cells, and
     /// the gaps at the right of cells and of the left ends of bands.
     pub(super) fn judge(
         &self,
         changes: &[Change],
         trial: &mut Trial,
         claims: &mut Vec<Claim>,
-    ) -> f64 {
+    ) -> i64 {
         let gain = self.gain(changes, trial);
-        if gain <= self.least_gain || !self.is_legal(changes) {
-            return 0.0;
+        if !self.is_gain(gain) || !self.is_legal(changes) {
+            return 0;
         }
         let nets = trial.scratch.nets.iter();
         claims.extend(nets.map(|&(resource, changes)| Claim { resource, changes }));

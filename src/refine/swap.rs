@@ -314,7 +314,8 @@ impl Seeker<'_> {
         let gain = if wires.share_a_net(self.cell, other) {
             let to = state.pose(self.cell, spot);
             let moves = [Moved { cell: self.cell, pose: to }, Moved { cell: other, pose: from }];
-            wires.gain(&moves, &mut self.search.scratch)
+            let units = wires.gain(&moves, &mut self.search.scratch);
+            wires.length_of_units(i128::from(units))
         } else if own + wires.most_gain(other, &from) <= self.gain {
             return;
         } else {

@@ -7,6 +7,7 @@
 
 use super::update::{AT_ONCE, update};
 use crate::design::{Design, Nets};
+use crate::grid::Rect;
 use crate::parallel::{self, chunks, chunks_mut, cut};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -87,6 +88,17 @@ pub(super) struct Wires {
     slopes: Vec<StoredSlopes>,
     /// Weighted HPWL of the nets that are left out, which cannot change.
     constant: f64,
+    units: Units,
+}
+
+/// How many units make 1 in sums of whole numbers, which do not depend on their order: powers of
+/// two.
+#[derive(Clone, Copy, Debug, Default)]
+struct Units {
+    /// Of weighted lengths, in [`Wires::gain`].
+    length: f64,
+    /// Of weights, in [`Wires::units_of`].
+    weight: f64,
 }
 
 /// Least slopes of the length of a cell's nets at its place. The length is convex over x and over
@@ -552,13 +564,41 @@ impl Wires {
         false
     }
 
-    /// Returns by how much these moves together shorten the nets, exactly; negative where they
-    /// lengthen them. No cell is moved twice.
-    pub(super) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> f64 {
+    /// Sets the units in which sums are counted, for at most so many cells that are moved together
+    /// and stay on `die`.
+    pub(super) fn count_in_units(&mut self, die: Rect, cells: usize) {
+        let of_cells = parallel::map_blocks(self.poses.len(), CELLS_AT_ONCE, |range| {
+            range.fold((0.0, 0.0), |(reach, heaviest): (f64, f64), cell| {
+                let pins = self.pins_of(cell as u32);
+                let weight: f64 = pins.iter().map(|pin| self.weight[pin.net as usize]).sum();
+                let sides = pins.iter().flat_map(|pin| pin.sides);
+                (sides.fold(reach, |reach, side| reach.max(side.abs())), heaviest.max(weight))
+            })
+        });
+        let (reach, heaviest) =
+            of_cells.into_iter().fold((0.0, 0.0), |a, b| (f64::max(a.0, b.0), f64::max(a.1, b.1)));
+        let die = [die.xh, -die.xl, die.yh, -die.yl].map(|side| side + reach);
+        let longest = length(self.fixed.iter().fold(die, |all, fixed| larger(all, *fixed)));
+        let weight = heaviest * cells as f64;
+        let units = |bits: f64, most: f64| match most > 0.0 {
+            true => (bits - most.log2().ceil()).clamp(-960.0, 960.0).exp2(),
+            false => 1.0,
+        };
+        self.units = Units { length: units(61.0, longest * weight), weight: units(52.0, weight) };
+    }
+
+    /// Returns the weight of a net as a whole number.
+    pub(super) fn units_of(&self, weight: f64) -> i64 {
+        (weight * self.units.weight) as i64
+    }
+
+    /// Returns by how many units these moves together shorten the nets; negative where they lengthen
+    /// them. No cell is moved twice.
+    pub(super) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> i64 {
         let Scratch { touched, nets } = scratch;
         nets.clear();
         self.touch(moves.iter().map(|step| step.cell), touched);
-        let mut gain = 0.0;
+        let mut gain = 0;
         for (net, pins) in touched.nets() {
             let extremes = &self.extremes[net];
             let mut rest = pins.clone();
@@ -580,9 +620,15 @@ impl Wires {
                 sides = larger(sides, of_cell);
             }
             nets.push((net as u32, changes));
-            gain += extremes[0].weight * (length(whole(extremes)) - length(sides));
+            let shorter = extremes[0].weight * (length(whole(extremes)) - length(sides));
+            gain += (shorter * self.units.length) as i64;
         }
         gain
+    }
+
+    /// Returns the weighted length of so many units.
+    pub(super) fn length_of_units(&self, units: i128) -> f64 {
+        units as f64 / self.units.length
     }
 
     /// Fills `touched` with the nets of cells.
@@ -785,7 +831,7 @@ impl CellNets {
 /// Returns the interval on which a piecewise-linear convex function is least, given its breakpoints
 /// (position, slope increase). Its first slope is minus half of the sum of all increases.
 pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
-    ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let half: f64 = ends.iter().map(|end| end.1).sum::<f64>() / 2.0;
     let mut sum = 0.0;
     for (k, end) in ends.iter().enumerate() {
