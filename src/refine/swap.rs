@@ -20,7 +20,7 @@ const CELLS: usize = 4;
 /// … and those between which neighbours may give way.
 const NEAR: usize = 2;
 /// Most neighbours that give way.
-const MOST_PUSHED: usize = 8;
+pub(super) const MOST_PUSHED: usize = 8;
 
 /// Working memory of a search.
 #[derive(Default)]
