@@ -391,7 +391,7 @@ impl Bindings<'_> {
     fn kind(&mut self, source: &Source, of: &Declared) -> Kind {
         let known = |name: &str, of_real| Kind::Known(name.to_owned(), of_real);
         match (of.kind.as_str(), of.is_pointer) {
-            (number @ ("u8" | "u16" | "u32" | "u64"), _) => known(number, false),
+            (number @ ("u8" | "u16" | "u32" | "u64" | "i64"), _) => known(number, false),
             ("int", _) => known("i32", false),
             ("double", _) | ("double2", true) => known("f64", false),
             ("uint2", true) => known("u32", false),

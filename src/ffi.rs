@@ -13,6 +13,7 @@ use crate::legality::{self, LegalityError, LegalityOptions, LegalityReport};
 use crate::memory::require;
 use crate::place::{Backend, HostBackend, Term};
 use crate::real::Precision;
+use crate::refine;
 use crate::wirelength::Netlist;
 use rayon::ThreadPool;
 use std::sync::Arc;
@@ -184,6 +185,14 @@ pub(crate) fn open_backend<T: EngineReal>(
     }
 }
 
+/// Opens the device that refines; none on the CPU.
+pub(crate) fn open_refiner(device: Device) -> Result<Option<Box<dyn refine::Device>>, EngineError> {
+    match device {
+        Device::Cpu => Ok(None),
+        Device::Cuda(ordinal) => cuda::open_refiner(ordinal).map(Some),
+    }
+}
+
 struct OnCpu<T: EngineReal> {
     pool: ThreadPool,
     solver: Solver<T>,
@@ -263,6 +272,10 @@ mod cuda {
         pipeline: Pipeline,
     ) -> Result<Box<dyn HostSolver<T>>, EngineError> {
         Ok(Box::new(HostSolve::new(&Gpu::open(ordinal)?, grid, pipeline)?))
+    }
+
+    pub(super) fn open_refiner(ordinal: usize) -> Result<Box<dyn refine::Device>, EngineError> {
+        Ok(Box::new(Gpu::open(ordinal)?))
     }
 
     pub(super) fn open_engine<T: EngineReal>(
@@ -443,6 +456,10 @@ mod cuda {
         _: usize,
         _: Pipeline,
     ) -> Result<Box<dyn HostSolver<T>>, EngineError> {
+        Err(none())
+    }
+
+    pub(super) fn open_refiner(_: usize) -> Result<Box<dyn refine::Device>, EngineError> {
         Err(none())
     }
 

@@ -101,7 +101,9 @@ fn cases(
             extent == Extent::All || of_real(of) || integers_of_three.contains(of)
         };
         let others = instances::others(unit).into_iter().filter(taken);
-        return others.map(|of| with(options(of))).collect();
+        // Searches of refinement keep their candidates in a thread's own memory.
+        let hot = !["swap", "rows", "commit"].contains(&unit);
+        return others.map(|of| Case { hot, ..with(options(of)) }).collect();
     }
     let limits = instances::limits_of(sm);
     let of_length = |n: usize| {

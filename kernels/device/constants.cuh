@@ -39,3 +39,14 @@ constexpr int DESCENT_NUMBERS = 12;
 
 /// Side of a transpose's tile.
 constexpr unsigned int TRANSPOSE_TILE = 32;
+
+/// Neighbours of a row that are put into every order.
+constexpr unsigned int WINDOW_CELLS = 4;
+/// Neighbours of a row that are shifted together at most: no proposal has more changes.
+constexpr unsigned int STRETCH_CELLS = 48;
+/// Most neighbours that give way to a cell.
+constexpr unsigned int PUSHED_CELLS = 8;
+/// Pins of a cell whose nets fit into a thread's own memory.
+constexpr unsigned int FEW_PINS = 12;
+/// Pairs of sums of gains.
+constexpr unsigned int GAIN_SUMS = 64;

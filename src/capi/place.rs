@@ -9,7 +9,7 @@ use crate::charge::{Charge, ChargeOptions};
 use crate::cpu::engine::thread_pool;
 use crate::design::Design;
 use crate::engine::EngineOptions;
-use crate::ffi::{EngineReal, open_backend};
+use crate::ffi::{EngineReal, open_backend, open_refiner};
 use crate::flow::{self, Between, FlowError, FlowOptions, Host, StageReport, Stages};
 use crate::grid::BinGrid;
 use crate::legality::{LegalityError, LegalityReport};
@@ -500,8 +500,8 @@ pub unsafe extern "C" fn placefield_design_legalize(
 }
 
 /// Shortens the wires of a design that is placed legally, in place. Uses `padding`, `rounds`,
-/// `mirror`, `max_displacement`, `time_limit`, `target_density`, the bins and the threads of
-/// `place_options`. `result` may be NULL. PLACEFIELD_STATUS_BAD_ARGUMENT if the placement is not
+/// `mirror`, `max_displacement`, `time_limit`, `target_density`, the bins, the device and the threads
+/// of `place_options`. `result` may be NULL. PLACEFIELD_STATUS_BAD_ARGUMENT if the placement is not
 /// legal or the design has no nets; the design is then unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_refine(
@@ -512,11 +512,11 @@ pub unsafe extern "C" fn placefield_design_refine(
 ) -> Status {
     on_design(design, error, |read| {
         let (asked, to) = asked(place_options, result)?;
-        check_on_cpu(&asked)?;
         let result = asked.on_threads(|| {
             let mut design = read.design.clone();
             let charge = asked.bare(&design)?;
-            let mut options = asked.refine();
+            let device = open_refiner(asked.engine.device)?;
+            let mut options = RefineOptions { device: device.as_deref(), ..asked.refine() };
             if charge.target_density() < 1.0 {
                 options = options.density(&charge);
             }
@@ -601,6 +601,8 @@ fn whole(design: &mut Design, asked: &Asked) -> Result<(PlaceResult, Vec<String>
     options.end_at(asked.deadline, charge.movable());
     (options.legalize, options.refine) = (asked.legalize(), asked.refine());
     options.refine.density = kept.as_ref();
+    let device = open_refiner(asked.engine.device)?;
+    options.refine.device = device.as_deref();
     let warnings = flow::warnings(&charge, &netlist, asked.place.stop_overflow);
     let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let mut host = Calling {

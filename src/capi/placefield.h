@@ -998,8 +998,8 @@ placefield_status placefield_design_legalize(struct placefield_design *design,
                                              struct placefield_error *error);
 
 // Shortens the wires of a design that is placed legally, in place. Uses `padding`, `rounds`,
-// `mirror`, `max_displacement`, `time_limit`, `target_density`, the bins and the threads of
-// `place_options`. `result` may be NULL. PLACEFIELD_STATUS_BAD_ARGUMENT if the placement is not
+// `mirror`, `max_displacement`, `time_limit`, `target_density`, the bins, the device and the threads
+// of `place_options`. `result` may be NULL. PLACEFIELD_STATUS_BAD_ARGUMENT if the placement is not
 // legal or the design has no nets; the design is then unchanged.
 placefield_status placefield_design_refine(struct placefield_design *design,
                                            const struct placefield_place_options *place_options,

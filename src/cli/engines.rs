@@ -9,6 +9,7 @@ use crate::charge::Charge;
 use crate::cpu::engine::CpuEngine;
 use crate::engine::{Choice, Descriptor, EngineOptions, Timed};
 use crate::place::{Backend, HostBackend};
+use crate::refine::Device;
 use crate::wirelength::Netlist;
 use std::sync::Arc;
 
@@ -119,6 +120,21 @@ pub(crate) fn open_backend<T: EngineReal>(
             let engine = CpuEngine::<T>::new(charge, &engine_options)?;
             Box::new(HostBackend::new(engine, netlist)?)
         }
+    };
+    Ok(Chosen { engine, note })
+}
+
+/// Opens the device that refines on the engine of `choice`, of several the first; none on the CPU.
+pub(crate) fn open_refiner(
+    choice: EngineChoice,
+) -> Result<Chosen<Option<Box<dyn Device>>>, Failure> {
+    let Chosen { engine: choice, note } = decide(choice)?;
+    let engine: Option<Box<dyn Device>> = match choice {
+        #[cfg(feature = "cuda")]
+        EngineChoice::Several(devices) => Some(Box::new(cuda::gpu(devices.first())?)),
+        #[cfg(feature = "cuda")]
+        EngineChoice::Cuda(device) => Some(Box::new(cuda::gpu(device)?)),
+        _ => None,
     };
     Ok(Chosen { engine, note })
 }
@@ -243,7 +259,7 @@ mod cuda {
     }
 
     /// Returns the device, opened before or now.
-    fn gpu(device: usize) -> Result<Gpu, CudaError> {
+    pub(super) fn gpu(device: usize) -> Result<Gpu, CudaError> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, gpu)) = open.iter().find(|(ordinal, _)| *ordinal == device) {
             return Ok(gpu.clone());

@@ -1,11 +1,14 @@
 //! `placefield refine`: shorter wires between cells that are placed legally.
 
 use super::document::{Content, write_document};
+use super::engines::{Chosen, open_refiner};
 use super::failure::{Failure, Stopped};
 use super::input::{Opened, needs_f64, read_design, rounded_for, use_threads};
 use super::legality;
 use super::log::Doing;
-use super::options::{Bins, DesignArgs, at_least_one, seconds, target_density, thread_count};
+use super::options::{
+    Bins, DesignArgs, EngineChoice, at_least_one, seconds, target_density, thread_count,
+};
 use super::outputs::{Outputs, check_names, check_placement_output, to_stdout};
 use super::report::{DesignReport, GridReport};
 use super::results::{in_microns, tell, write_farthest};
@@ -60,6 +63,9 @@ pub(crate) struct RefineArgs {
     /// Bins along x and y; DREAMPlace's choice for the design unless given
     #[arg(long, value_name = "NX[xNY]")]
     bins: Option<Bins>,
+    /// Engine: auto, cpu, cuda or cuda:N, all with the same result
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    engine: EngineChoice,
     /// Threads; 0 takes all there are
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
@@ -135,6 +141,11 @@ struct RefineTimings {
     total: f64,
 }
 
+/// Says why the CPU refined in place of a device, if it did.
+pub(crate) fn not_on_device(detailed: &DetailedReport) -> Option<String> {
+    detailed.not_on_device.as_ref().map(|why| format!("engine: the CPU refined, for {why}"))
+}
+
 /// Says how far refining is.
 pub(crate) fn refining(progress: &Progress) -> String {
     let (round, step) = (progress.round + 1, in_words(progress.step));
@@ -155,6 +166,7 @@ fn in_words(step: Step) -> &'static str {
 pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let begun = Instant::now();
     args.design.check()?;
+    args.engine.only_one_device()?;
     check_placement_output(&args.output, &args.design.path)?;
     Outputs::default()
         .file("--output", Some(&args.output))
@@ -178,6 +190,8 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     let mut options =
         RefineOptions::default().rounds(args.rounds).mirror(!args.no_mirror).padding(args.padding);
     options = args.limits.refine(options);
+    let Chosen { engine: device, note } = open_refiner(args.engine)?;
+    options.device = device.as_deref();
     if args.target_density < 1.0 || charge.target_densities().is_some() {
         options = options.density(&charge);
     }
@@ -199,6 +213,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         }
         None => None,
     };
+    let not_on_device = not_on_device(&detailed);
     let (status, seconds) = (detailed.status, detailed.stage.seconds.unwrap_or(0.0));
     rounded_for(&args.output, &mut opened.design, &mut opened.warnings);
     write_placement(&args.output, &args.design.path, &opened.design)?;
@@ -238,7 +253,8 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     if !to_stdout(&args.json) {
         print(args, &opened, &report)?;
     }
-    tell(&[], &opened.warnings);
+    let notes: Vec<String> = note.into_iter().chain(not_on_device).collect();
+    tell(&notes, &opened.warnings);
     if !report.legality.legal {
         return Err(Stopped(format!("the placement is {}", report.legality)).into());
     }

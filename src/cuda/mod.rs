@@ -116,6 +116,7 @@ pub mod interop;
 mod lines;
 mod peers;
 mod place;
+mod refine;
 mod solve;
 pub mod transforms;
 mod tuning;

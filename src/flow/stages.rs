@@ -147,6 +147,11 @@ pub struct DetailedReport {
     pub stayed: usize,
     /// Weighted HPWL that each step took away.
     pub shortened: ShortenedReport,
+    /// Whether a device refined.
+    pub on_device: bool,
+    /// Why the CPU refined in place of the device that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_on_device: Option<String>,
 }
 
 /// By step.
@@ -190,6 +195,8 @@ pub fn shorten(
         moved: refined.moved,
         stayed: refined.stayed,
         shortened: ShortenedReport { swap, reorder, shift, mirror },
+        on_device: options.device.is_some() && refined.not_on_device.is_none(),
+        not_on_device: refined.not_on_device.take(),
     };
     Ok((report, refined))
 }

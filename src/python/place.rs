@@ -12,7 +12,7 @@ use crate::cpu::engine::thread_pool;
 use crate::design::{Design as Core, Nets, Placement};
 use crate::displacement;
 use crate::engine::EngineOptions;
-use crate::ffi::{Device, EngineReal, open_backend};
+use crate::ffi::{Device, EngineReal, open_backend, open_refiner};
 use crate::flow::checkpoint::{Checkpoints, Subject};
 use crate::flow::{
     self, Between, FlowOptions, Host, Kept, Part, Placed, Resumed, Stage, StageReport, Stages,
@@ -519,6 +519,8 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     options.legalize = LegalizeOptions::default().padding(asked.after.padding);
     options.refine = asked.after.refine();
     options.refine.density = room.as_ref();
+    let device = open_refiner(asked.device)?;
+    options.refine.device = device.as_deref();
     let (to, every, from) = asked.checkpoints.clone();
     let macros: HashSet<usize> = design.movable_macros().into_iter().collect();
     let mut host = Beside {
@@ -617,9 +619,9 @@ pub(super) fn refine<'py>(
 ) -> PyResult<(Design, Bound<'py, PyAny>)> {
     let options = Options(options);
     let (after, charging) = (After::of(&options)?, Charging::of(&options, "bins")?);
-    let of = design.get();
-    let made =
-        detached(py, || on_threads(after.threads, |stop| refined(of, &after, &charging, stop)))?;
+    let (of, device) = (design.get(), options.device()?);
+    let work = |stop: &AtomicBool| refined(of, &after, &charging, device, stop);
+    let made = detached(py, || on_threads(after.threads, work))?;
     made.ended(py)
 }
 
@@ -627,12 +629,14 @@ fn refined<'a>(
     of: &'a Design,
     after: &After,
     charging: &Charging,
+    device: Device,
     stop: &AtomicBool,
 ) -> Result<Made<'a>, Failure> {
     let mut design = (*of.design).clone();
     let mut kept = after.kept(&mut design, of.source.unplaced());
     let charge = bare(charging, &design)?;
-    let mut options = after.refine();
+    let device = open_refiner(device)?;
+    let mut options = RefineOptions { device: device.as_deref(), ..after.refine() };
     if charge.target_density() < 1.0 || charge.target_densities().is_some() {
         options = options.density(&charge);
     }

@@ -57,6 +57,7 @@
 
 mod claims;
 mod density;
+mod host;
 mod medians;
 mod mirror;
 mod reorder;
@@ -70,14 +71,14 @@ mod wires;
 use crate::charge::Charge;
 use crate::design::{Design, DesignError, Nets, Placement};
 use crate::legality::{self, LegalityError, LegalityOptions, Violation};
-use crate::lists::Lists;
-use crate::parallel::{self, PerThread};
+use crate::parallel;
 use crate::rows::{RowsError, Sites};
 use crate::setters::setters;
-use claims::Claims;
+use host::Host;
 pub use medians::to_medians;
-use state::{Change, State, Trial};
-use std::ops::{ControlFlow, Range};
+use state::{Spot, State};
+use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Cells that look for a better place in the same placement, at least: more find what others take,
@@ -88,8 +89,6 @@ const CELLS_AT_ONCE: usize = 1024;
 const PARTS_OF_ALL: usize = 64;
 /// How many times fewer stretches of cells are shifted in the same placement.
 const CELLS_TO_A_STRETCH: usize = 16;
-/// Fewer proposals than this are made one after the other.
-const FEW: usize = 8;
 /// Cells next to one another in this order are this many apart, so that those that look at once are
 /// all over the die and seldom want the same. Measured against neighbours at once: 0.3 to 0.6 %
 /// shorter after the first round.
@@ -120,6 +119,10 @@ pub struct RefineOptions<'a> {
     pub origin: Option<&'a Placement>,
     /// Whether no gaps of one site may come between cells; no by default.
     pub no_one_site_gaps: bool,
+    /// The device that refines, with the same result as the CPU; none by default. The CPU refines
+    /// where a device cannot: cells on several lattices of sites, with `density` or with
+    /// `no_one_site_gaps`, and where the device lacks memory.
+    pub device: Option<&'a dyn Device>,
 }
 
 impl Default for RefineOptions<'_> {
@@ -133,6 +136,7 @@ impl Default for RefineOptions<'_> {
             max_displacement: None,
             origin: None,
             no_one_site_gaps: false,
+            device: None,
         }
     }
 }
@@ -163,6 +167,12 @@ impl<'a> RefineOptions<'a> {
     #[must_use]
     pub fn density(self, density: &'a Charge) -> Self {
         RefineOptions { density: Some(density), ..self }
+    }
+
+    /// On this device.
+    #[must_use]
+    pub fn device(self, device: &'a dyn Device) -> Self {
+        RefineOptions { device: Some(device), ..self }
     }
 }
 
@@ -218,6 +228,8 @@ pub struct Refined {
     pub stayed: usize,
     /// Whether it was ended from outside, before a round brought too little.
     pub interrupted: bool,
+    /// Why the CPU refined in place of the device that was asked for.
+    pub not_on_device: Option<String>,
 }
 
 /// Why a placement cannot be refined.
@@ -246,6 +258,9 @@ pub enum RefineError {
         /// The number.
         value: f64,
     },
+    /// The device failed.
+    #[error("{0}")]
+    Device(String),
 }
 
 /// Shortens the wires of the design's placement, which must be legal, on all threads of the current
@@ -278,6 +293,7 @@ pub fn refine(
         moved: 0,
         stayed: setup::with_area(design).count(),
         interrupted: false,
+        not_on_device: None,
     };
     let first = Progress { round: 0, step: Step::Swap, done: 0.0, hpwl };
     parallel::watched(first, watch, |report, stops| {
@@ -285,16 +301,33 @@ pub fn refine(
         let sites = Sites::new(&still)?;
         for lattice in 0..sites.lattices().len() {
             let turned = legality.orientations_assigned;
-            let state = setup::state(&still, nets, &sites, lattice, turned, options)?;
+            let mut state = setup::state(&still, nets, &sites, lattice, turned, options)?;
             refined.stayed -= state.cells.len();
             if state.cells.is_empty() || refined.interrupted {
                 continue;
             }
-            let claims = Claims::new(state.resources());
-            let trials = PerThread::new(rayon::current_num_threads(), Trial::default);
-            let mut work = Work { state, trials, claims, refined: &mut refined, report, stops };
-            work.rounds(options);
-            let state = work.state;
+            let device = on_device(&state, sites.lattices().len(), options);
+            let of_device = device.transpose().unwrap_or_else(|why| {
+                refined.not_on_device = Some(why);
+                None
+            });
+            let mut rounds =
+                Rounds { cells: state.cells.len(), refined: &mut refined, report, stops };
+            let state = match of_device {
+                Some(mut device) => {
+                    rounds.run(&mut *device, options)?;
+                    let spots = device.spots().map_err(RefineError::Device)?;
+                    for (cell, (row, site, mirrored)) in state.cells.iter_mut().zip(spots) {
+                        cell.spot = Spot { row, site, mirrored };
+                    }
+                    state
+                }
+                None => {
+                    let mut host = Host::new(state, stops);
+                    rounds.run(&mut host, options)?;
+                    host.state
+                }
+            };
             refined.moved += setup::write_back(&state, &mut still.placement);
         }
         refined.placement = still.placement;
@@ -319,191 +352,197 @@ fn check_numbers(nets: &Nets) -> Result<(), RefineError> {
     Ok(())
 }
 
-/// The cells of one lattice, and what has come of them.
-struct Work<'a> {
-    state: State,
-    trials: PerThread<Trial>,
-    claims: Claims,
-    refined: &'a mut Refined,
-    report: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
-    /// Whether the work is to end without another report.
-    stops: &'a AtomicBool,
+/// A pass over all cells, windows or stretches of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Every cell may go elsewhere.
+    Swap,
+    /// Windows that begin with the cell of this number in each row.
+    Reorder(usize),
+    /// Stretches of which the first in each row is so many cells shorter.
+    Shift(usize),
+    /// Every cell may be mirrored.
+    Mirror,
 }
 
-impl Work<'_> {
-    fn rounds(&mut self, options: &RefineOptions<'_>) {
-        for round in 0..options.rounds {
-            let before = self.refined.hpwl_after;
-            self.refined.rounds = self.refined.rounds.max(round + 1);
-            let all = Step::ALL.into_iter().filter(|step| options.mirror || *step != Step::Mirror);
-            for step in all {
-                if self.step(round, step).is_break() {
-                    self.refined.interrupted = true;
-                    return;
-                }
-            }
-            if before - self.refined.hpwl_after <= options.least_gain * before {
-                return;
-            }
-        }
-    }
-
-    fn step(&mut self, round: usize, step: Step) -> ControlFlow<()> {
-        let cells = self.state.cells.len();
-        let at_once = CELLS_AT_ONCE.max(cells / PARTS_OF_ALL);
-        let tasks = |count, apart, at_once, before| {
-            let passes = if matches!(step, Step::Reorder | Step::Shift) { 2.0 } else { 1.0 };
-            Tasks { round, step, count, apart, at_once, done: (before, 1.0 / passes) }
-        };
+impl Pass {
+    /// Returns the passes of a step, each with the share of the step that is done before.
+    fn all_of(round: usize, step: Step) -> Vec<(Pass, f64)> {
         match step {
-            Step::Swap => {
-                let tasks = tasks(cells, APART, at_once, 0.0);
-                self.propose_and_commit(tasks, |state, cell, search, changes| {
-                    swap::propose(state, cell as u32, search, changes);
-                })
-            }
+            Step::Swap => vec![(Pass::Swap, 0.0)],
             // Every second round begins its windows one cell further on.
-            Step::Reorder => [(round % 2, 0.0), (round % 2 + 2, 0.5)].into_iter().try_for_each(
-                |(offset, done)| {
-                    let windows = reorder::windows(&self.state, offset);
-                    let tasks = tasks(windows.len(), 1, at_once, done);
-                    self.propose_and_commit(tasks, |state, k, nets, changes| {
-                        reorder::propose(state, windows[k], nets, changes);
-                    })
-                },
-            ),
-            Step::Shift => {
-                [(0, 0.0), (shift::RUN / 2, 0.5)].into_iter().try_for_each(|(offset, done)| {
-                    let stretches = shift::stretches(&self.state, offset);
-                    let tasks = tasks(stretches.len(), APART, at_once / CELLS_TO_A_STRETCH, done);
-                    self.propose_and_commit(tasks, |state, k, shifts, changes| {
-                        shift::propose(state, stretches[k], shifts, changes);
-                    })
-                })
+            Step::Reorder => {
+                vec![(Pass::Reorder(round % 2), 0.0), (Pass::Reorder(round % 2 + 2), 0.5)]
             }
-            Step::Mirror => {
-                let tasks = tasks(cells, 1, 4 * at_once, 0.0);
-                self.propose_and_commit(tasks, |state, cell, (): &mut (), changes| {
-                    mirror::propose(state, cell as u32, changes);
-                })
-            }
+            Step::Shift => vec![(Pass::Shift(0), 0.0), (Pass::Shift(shift::RUN / 2), 0.5)],
+            Step::Mirror => vec![(Pass::Mirror, 0.0)],
         }
     }
 
-    /// Has `propose` look at some of the tasks in the same placement, on all threads, and then
-    /// makes what it proposes; and so on for all tasks.
-    fn propose_and_commit<W: Default + Send>(
-        &mut self,
-        tasks: Tasks,
-        propose: impl Fn(&State, usize, &mut W, &mut Vec<Change>) + Sync,
-    ) -> ControlFlow<()> {
-        let Tasks { round, step, count, at_once, done: (before, share), .. } = tasks;
-        let memory = PerThread::new(rayon::current_num_threads(), W::default);
-        for first in (0..count).step_by(at_once) {
-            let (state, stops) = (&self.state, self.stops);
-            let end = count.min(first + at_once);
-            let propose_some = |work: &mut W, places: Range<usize>| {
-                let mut found = Lists::new();
-                for place in places.filter(|_| !stops.load(Ordering::Relaxed)) {
-                    propose(state, tasks.nth(first + place), work, &mut found.values);
-                    found.end();
-                }
-                found
-            };
-            let part = parallel::at_once(end - first);
-            let found = parallel::map_blocks(end - first, part, |range| {
-                memory.with(|work| propose_some(work, range))
-            });
-            if stops.load(Ordering::Relaxed) {
-                return ControlFlow::Break(());
-            }
-            let gain = self.commit_independent(&found);
-            self.refined.hpwl_after -= gain;
-            self.refined.shortened[step as usize] += gain;
-            let (done, hpwl) = (end as f64 / count as f64, self.refined.hpwl_after);
-            (self.report)(Progress { round, step, done: before + share * done, hpwl })?;
+    /// Returns how many changes a proposal has at most.
+    #[cfg(feature = "cuda")]
+    pub(crate) const fn most_changes(self) -> usize {
+        match self {
+            Pass::Swap => 1 + swap::MOST_PUSHED,
+            Pass::Reorder(_) => reorder::WINDOW,
+            Pass::Shift(_) => shift::RUN,
+            Pass::Mirror => 1,
         }
-        ControlFlow::Continue(())
     }
 
-    /// Makes those proposals that still are legal and shorten the wires when it is their turn.
-    /// Returns by how much they do together.
-    ///
-    /// In turns: of those that are left, every one is made that none before it is in the way of.
-    fn commit_independent(&mut self, found: &[Lists<Change>]) -> f64 {
-        let proposals = found.iter().flat_map(Lists::iter);
-        let mut waiting: Vec<&[Change]> = proposals.filter(|all| !all.is_empty()).collect();
-        let trials = &self.trials;
-        let mut gain = 0.0;
-        while waiting.len() >= FEW && self.state.density.is_none() {
-            self.claims.begin();
-            let (state, claims) = (&self.state, &self.claims);
-            let part = parallel::at_once(waiting.len());
-            let judge = |trial: &mut Trial, range: Range<usize>| {
-                let (mut claimed, mut gains) = (Lists::new(), Vec::new());
-                for changes in &waiting[range.clone()] {
-                    gains.push(state.judge(changes, trial, &mut claimed.values));
-                    claimed.end();
-                }
-                for (k, claimed) in range.zip(claimed.iter()) {
-                    claims.stake(k as u32, claimed);
-                }
-                (claimed, gains)
-            };
-            let judged = parallel::map_blocks(waiting.len(), part, |range| {
-                trials.with(|trial| judge(trial, range))
-            });
-            let hold = parallel::map(judged.len(), |index| {
-                let numbered = (index * part..).zip(judged[index].0.iter());
-                let hold = numbered.map(|(k, claimed)| claims.hold(k as u32, claimed));
-                hold.collect::<Vec<bool>>()
-            });
-            let gains = judged.iter().flat_map(|(_, gains)| gains.iter().copied());
-            let all = gains.zip(hold.into_iter().flatten());
-            let (mut left, mut made) = (Vec::new(), Vec::new());
-            for (changes, (shorter, hold)) in waiting.into_iter().zip(all) {
-                if shorter > 0.0 && hold {
-                    gain += shorter;
-                    made.extend_from_slice(changes);
-                } else if shorter > 0.0 {
-                    left.push(changes);
-                }
-            }
-            self.state.apply_all(&mut made);
-            waiting = left;
+    /// Returns how far apart tasks are that follow one another, and how many look for better places
+    /// in the same placement, of a design with so many cells.
+    pub(crate) fn order(self, cells: usize) -> (usize, usize) {
+        let at_once = CELLS_AT_ONCE.max(cells / PARTS_OF_ALL);
+        match self {
+            Pass::Swap => (APART, at_once),
+            Pass::Reorder(_) => (1, at_once),
+            Pass::Shift(_) => (APART, at_once / CELLS_TO_A_STRETCH),
+            Pass::Mirror => (1, 4 * at_once),
         }
-        for changes in waiting {
-            gain += trials.with(|trial| self.state.apply(changes, trial));
-        }
-        gain
     }
 }
 
-/// The tasks of a step.
-#[derive(Clone, Copy)]
-struct Tasks {
-    round: usize,
-    step: Step,
-    count: usize,
+/// The work of one lattice's cells, wherever it is done.
+pub trait Engine {
+    /// Begins a pass. Returns the number of its tasks.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn begin(&mut self, pass: Pass) -> Result<usize, String>;
+
+    /// Has tasks of the pass that was begun look for better places in the same placement, and makes
+    /// what they find. Returns by how much wires become shorter, layout units times weight.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn batch(&mut self, tasks: Tasks) -> Result<f64, String>;
+}
+
+/// Tasks of a pass: the `count` ones from place `first` on of an order of `all`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tasks {
+    /// The number of tasks of the pass.
+    pub all: usize,
     /// From one to the next in their order.
-    apart: usize,
-    /// As many are looked at in the same placement.
-    at_once: usize,
-    /// The share of the step that is done before, and the share that they are.
-    done: (f64, f64),
+    pub apart: usize,
+    /// The place of the first one.
+    pub first: usize,
+    /// Their number.
+    pub count: usize,
 }
 
 impl Tasks {
-    /// Returns the task at a place in their order: those `apart` from one another from the first
-    /// one on, then those from the second one on, and so on.
+    /// Returns the task at a place in the order: those `apart` from one another from the first one
+    /// on, then those from the second one on, and so on.
     fn nth(&self, place: usize) -> usize {
-        let (each, longer) = (self.count / self.apart, self.count % self.apart);
+        let (each, longer) = (self.all / self.apart, self.all % self.apart);
         let of_longer = longer * (each + 1);
         if place < of_longer {
             return place / (each + 1) + place % (each + 1) * self.apart;
         }
         let place = place - of_longer;
         longer + place / each + place % each * self.apart
+    }
+}
+
+/// A placement that a device takes.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "only a device reads it"))]
+    pub(crate) state: &'a State,
+}
+
+/// A device that refines with the same result as the CPU.
+pub trait Device: fmt::Debug + Sync {
+    /// Takes a placement.
+    ///
+    /// # Errors
+    /// Why the device cannot: no memory, or no kernels.
+    fn begin(&self, start: Start<'_>) -> Result<Box<dyn OnDevice>, String>;
+}
+
+/// A placement on a device.
+pub trait OnDevice: Engine {
+    /// Returns where the cells stand now: row, site, and whether they are mirrored.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn spots(&mut self) -> Result<Vec<(u32, i32, bool)>, String>;
+}
+
+/// Takes the placement to the device, if there is to be one.
+fn on_device(
+    state: &State,
+    lattices: usize,
+    options: &RefineOptions<'_>,
+) -> Option<Result<Box<dyn OnDevice>, String>> {
+    let reasons = [
+        (lattices > 1, "cells stand on several lattices of sites"),
+        (options.density.is_some(), "bins have a target density"),
+        (options.no_one_site_gaps, "gaps of one site are forbidden"),
+    ];
+    let begin = |device: &dyn Device| match reasons.into_iter().find(|(is, _)| *is) {
+        Some((_, why)) => Err(why.to_owned()),
+        None => device.begin(Start { state }),
+    };
+    options.device.map(begin)
+}
+
+/// Rounds of all steps.
+struct Rounds<'a> {
+    cells: usize,
+    refined: &'a mut Refined,
+    report: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
+    /// Whether the work is to end without another report.
+    stops: &'a AtomicBool,
+}
+
+impl Rounds<'_> {
+    fn run(&mut self, on: &mut dyn Engine, options: &RefineOptions<'_>) -> Result<(), RefineError> {
+        for round in 0..options.rounds {
+            let before = self.refined.hpwl_after;
+            self.refined.rounds = self.refined.rounds.max(round + 1);
+            let all = Step::ALL.into_iter().filter(|step| options.mirror || *step != Step::Mirror);
+            for step in all {
+                if self.step(on, round, step)?.is_break() {
+                    self.refined.interrupted = true;
+                    return Ok(());
+                }
+            }
+            if before - self.refined.hpwl_after <= options.least_gain * before {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        on: &mut dyn Engine,
+        round: usize,
+        step: Step,
+    ) -> Result<ControlFlow<()>, RefineError> {
+        let passes = Pass::all_of(round, step);
+        for &(pass, before) in &passes {
+            let all = on.begin(pass).map_err(RefineError::Device)?;
+            let (apart, at_once) = pass.order(self.cells);
+            for first in (0..all).step_by(at_once) {
+                let count = at_once.min(all - first);
+                let tasks = Tasks { all, apart, first, count };
+                let gain = on.batch(tasks).map_err(RefineError::Device)?;
+                self.refined.hpwl_after -= gain;
+                self.refined.shortened[step as usize] += gain;
+                let of_pass = (first + count) as f64 / all as f64 / passes.len() as f64;
+                let (done, hpwl) = (before + of_pass, self.refined.hpwl_after);
+                let progress = Progress { round, step, done, hpwl };
+                let ended = self.stops.load(Ordering::Relaxed);
+                if ended || (self.report)(progress).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -7,6 +7,8 @@ use crate::rows::Span;
 
 /// Neighbours that are put into every order.
 pub(super) const WINDOW: usize = 4;
+/// No bound is wrong by more than this share through rounding.
+const ROUNDING: f64 = 1e-12;
 /// Sets of them.
 const SETS: usize = 1 << WINDOW;
 
@@ -102,7 +104,8 @@ struct Orders<'a> {
     /// By cell and set, its centre and the length of the nets that it has alone.
     x: [[f64; SETS]; WINDOW],
     lengths: [[f64; SETS]; WINDOW],
-    /// By set, what the nets of the other cells and the shared nets are not shorter than.
+    /// By set, what the nets of the other cells and the shared nets are not shorter than, less what
+    /// rounding can make of it.
     least: [f64; SETS],
     /// The cells so far, and their centres.
     order: [usize; WINDOW],
@@ -133,7 +136,10 @@ impl Orders<'_> {
         };
         let mut of_cells = self.lengths.iter().enumerate().map(shortest);
         let shortest: [f64; WINDOW] = std::array::from_fn(|_| of_cells.next().unwrap_or(0.0));
-        self.least[everything] = self.nets.least_shared_length();
+        let widest = |lengths: &[f64; SETS]| lengths.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        let lengths: f64 = self.lengths.iter().map(widest).sum();
+        let shared = self.nets.least_shared_length();
+        self.least[everything] = shared - ROUNDING * (lengths + shared);
         for set in (0..everything).rev() {
             let next = (!set).trailing_zeros() as usize;
             self.least[set] = self.least[set | 1 << next] + shortest[next];

@@ -1,6 +1,7 @@
 //! From a design to cells on rows, and back.
 
 use super::density::Density;
+use super::shift;
 use super::state::{Cell, Kind, Row, Spot, State};
 use super::wires::Wires;
 use super::{RefineError, RefineOptions};
@@ -79,6 +80,7 @@ pub(super) fn state(
                 cell_of[cell.node as usize] = Some(index);
             }
             state.wires = Wires::new(design, nets, &cell_of, state.cells.len());
+            design.die().iter().for_each(|die| state.wires.count_in_units(*die, shift::RUN));
             state.least_gain = ROUNDING * state.wires.hpwl() / design.nodes.len().max(1) as f64;
             let origins = parallel::map(state.cells.len(), |cell| {
                 let Cell { node, home, .. } = state.cells[cell];

@@ -70,16 +70,17 @@ pub(super) struct Shifts {
 }
 
 /// A convex function of the left edge of cells, by its bends. Its slope begins at minus half of all
-/// rises.
+/// rises, which are whole numbers of [`Wires::units_of`](super::wires::Wires::units_of): their sums
+/// do not depend on their order.
 #[derive(Debug, Default)]
 struct Bends {
     /// Where the slope rises and by how much, ascending.
-    all: Vec<(i32, f64)>,
+    all: Vec<(i32, i64)>,
     /// The sum of all rises.
-    rises: f64,
+    rises: i64,
     /// Bends before the flat part, and the sum of their rises.
     before: usize,
-    sum: f64,
+    sum: i64,
 }
 
 /// Cells without gaps between them.
@@ -109,10 +110,10 @@ pub(super) fn propose(
         let limit = (bounds.left - 1, bounds.right + 1);
         let (least, most) = (f64::from(limit.0), f64::from(limit.1));
         // Bends beyond the walls count at them.
-        let (mut below, mut above, mut rises) = (0.0, 0.0, 0.0);
+        let (mut below, mut above, mut rises) = (0, 0, 0);
         for net in state.wires.along_x(standing.cell) {
-            let weight = net.weight();
-            rises += 2.0 * weight;
+            let weight = state.wires.units_of(net.weight());
+            rises += 2 * weight;
             for end in net.ends() {
                 let site = (end - of.centre - row.x) / row.pitch;
                 if site <= least {
@@ -122,18 +123,16 @@ pub(super) fn propose(
                 } else {
                     let towards_0 = site as i32;
                     let whole = towards_0 - i32::from(f64::from(towards_0) > site);
-                    let part = site - f64::from(whole);
-                    bends.all.push((whole, weight * (1.0 - part)));
-                    if part > 0.0 {
-                        bends.all.push((whole + 1, weight * part));
-                    }
+                    let part = ((site - f64::from(whole)) * weight as f64) as i64;
+                    let both = [(whole, weight - part), (whole + 1, part)];
+                    bends.all.extend(both.into_iter().filter(|bend| bend.1 > 0));
                 }
             }
         }
         let walls = [(limit.0, below), (limit.1, above)].into_iter();
-        bends.all.extend(walls.filter(|bend| bend.1 > 0.0));
+        bends.all.extend(walls.filter(|bend| bend.1 > 0));
         bends.all.sort_unstable_by_key(|bend| bend.0);
-        (bends.rises, bends.before, bends.sum) = (rises, 0, 0.0);
+        (bends.rises, bends.before, bends.sum) = (rises, 0, 0);
         let best = bends.flat_part(of.spot.site);
         let at = of.spot.site.max(best.0).min(best.1);
         let mut clump = Clump { first: k, sites: of.sites, bends, at };
@@ -186,7 +185,7 @@ impl Bends {
     fn add(&mut self, other: &Bends, sites: i32) {
         // From the last one on, the bends behind each that is inserted move once.
         let (mut end, before) = (self.all.len(), self.before);
-        self.all.resize(end + other.all.len(), (0, 0.0));
+        self.all.resize(end + other.all.len(), (0, 0));
         for (j, &(site, rise)) in other.all.iter().enumerate().rev() {
             let site = site + sites;
             let k = self.all[..end].partition_point(|bend| bend.0 <= site);
@@ -202,18 +201,16 @@ impl Bends {
 
     /// Returns the sites between which the function is least; `else_at` if it has no bends.
     fn flat_part(&mut self, else_at: i32) -> (i32, i32) {
-        let half = self.rises / 2.0;
-        let near = 1e-9 * half;
-        while self.before > 0 && self.sum >= half - near {
+        while self.before > 0 && 2 * self.sum >= self.rises {
             self.before -= 1;
             self.sum -= self.all[self.before].1;
         }
         while let Some(&(site, rise)) = self.all.get(self.before) {
             let sum = self.sum + rise;
-            if sum > half + near {
+            if 2 * sum > self.rises {
                 return (site, site);
             }
-            if sum >= half - near {
+            if 2 * sum == self.rises {
                 return (site, self.all.get(self.before + 1).map_or(site, |next| next.0));
             }
             (self.before, self.sum) = (self.before + 1, sum);
@@ -226,7 +223,7 @@ impl Bends {
 mod tests {
     use super::*;
 
-    fn bends(all: &[(i32, f64)]) -> Bends {
+    fn bends(all: &[(i32, i64)]) -> Bends {
         let rises = all.iter().map(|bend| bend.1).sum();
         Bends { all: all.to_vec(), rises, ..Bends::default() }
     }
@@ -234,13 +231,13 @@ mod tests {
     #[test]
     fn the_flat_part_of_a_convex_function() {
         // |x − 3| + |x − 5|, and with a third |x − 9|.
-        let mut two = bends(&[(3, 2.0), (5, 2.0)]);
+        let mut two = bends(&[(3, 2), (5, 2)]);
         assert_eq!(two.flat_part(0), (3, 5));
-        two.add(&bends(&[(9, 2.0)]), 0);
+        two.add(&bends(&[(9, 2)]), 0);
         assert_eq!(two.flat_part(0), (5, 5));
         // With two more of them at 2, and one at 1.
-        two.add(&bends(&[(3, 2.0), (4, 4.0)]), -2);
-        assert_eq!(two.all, [(1, 2.0), (2, 4.0), (3, 2.0), (5, 2.0), (9, 2.0)]);
+        two.add(&bends(&[(3, 2), (4, 4)]), -2);
+        assert_eq!(two.all, [(1, 2), (2, 4), (3, 2), (5, 2), (9, 2)]);
         assert_eq!(two.flat_part(0), (2, 3));
         assert_eq!(bends(&[]).flat_part(7), (7, 7));
     }
@@ -250,10 +247,10 @@ mod tests {
         // |x − 4| for a cell of 3 sites and 2·|x − 5| for its neighbour at the right, each sum by
         // the left edge of the first: 3 |·| slopes at 4 and 2.
         let clump =
-            |first, sites, all: &[(i32, f64)], at| Clump { first, sites, bends: bends(all), at };
-        let (a, b) = (clump(0, 3, &[(4, 2.0)], 4), clump(1, 2, &[(5, 4.0)], 5));
+            |first, sites, all: &[(i32, i64)], at| Clump { first, sites, bends: bends(all), at };
+        let (a, b) = (clump(0, 3, &[(4, 2)], 4), clump(1, 2, &[(5, 4)], 5));
         let joined = a.joined(b, &mut Vec::new());
         assert_eq!((joined.first, joined.sites, joined.at), (0, 5, 2));
-        assert_eq!(joined.bends.all, [(2, 4.0), (4, 2.0)]);
+        assert_eq!(joined.bends.all, [(2, 4), (4, 2)]);
     }
 }

@@ -11,106 +11,106 @@ use std::ops::Range;
 
 /// A cell that may be moved.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     /// Its node in the design.
-    pub(super) node: u32,
+    pub(crate) node: u32,
     /// Sites that it takes, padding included.
-    pub(super) sites: i32,
+    pub(crate) sites: i32,
     /// Its centre from the left edge of its first site, and from its bottom edge.
-    pub(super) centre: f64,
-    pub(super) half_height: f64,
+    pub(crate) centre: f64,
+    pub(crate) half_height: f64,
     /// Sites of padding at each side, which are among those that it takes.
-    pub(super) padding: i32,
-    pub(super) access: Access,
+    pub(crate) padding: i32,
+    pub(crate) access: Access,
     /// Its [`Kind`].
-    pub(super) kind: u32,
-    pub(super) spot: Spot,
+    pub(crate) kind: u32,
+    pub(crate) spot: Spot,
     /// Where it stood at first.
-    pub(super) home: Spot,
+    pub(crate) home: Spot,
     /// The centre that its displacement counts from.
-    pub(super) origin: (f64, f64),
+    pub(crate) origin: (f64, f64),
 }
 
 /// Where a cell stands: the row of its bottom edge, the site of its left edge, and whether it is
 /// mirrored left and right against how it lay at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
-    pub(super) row: u32,
-    pub(super) site: i32,
-    pub(super) mirrored: bool,
+pub(crate) struct Spot {
+    pub(crate) row: u32,
+    pub(crate) site: i32,
+    pub(crate) mirrored: bool,
 }
 
 /// Cells that may stand on the same rows and lie on them alike.
 #[derive(Clone, Debug)]
-pub(super) struct Kind {
+pub(crate) struct Kind {
     /// The first band and the end of those that one takes on each row; none where it may not stand.
-    pub(super) bands: Vec<Option<(u32, u32)>>,
+    pub(crate) bands: Vec<Option<(u32, u32)>>,
     /// Whether it may be mirrored left and right.
-    pub(super) mirrors: bool,
+    pub(crate) mirrors: bool,
     /// Whether it is turned upside down where its row is.
-    pub(super) follows_rows: bool,
+    pub(crate) follows_rows: bool,
 }
 
 /// A cell and where it is to stand.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Change {
-    pub(super) cell: u32,
-    pub(super) spot: Spot,
+pub(crate) struct Change {
+    pub(crate) cell: u32,
+    pub(crate) spot: Spot,
 }
 
 /// Working memory of [`State::apply`].
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trial {
+pub(crate) struct Trial {
     moves: Vec<Moved>,
     scratch: Scratch,
 }
 
 /// A row that cells may lie on, as searches need it.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// Left edge of site 0, and from one site's to the next one's.
-    pub(super) x: f64,
-    pub(super) pitch: f64,
+    pub(crate) x: f64,
+    pub(crate) pitch: f64,
     /// Bottom edge.
-    pub(super) y: f64,
+    pub(crate) y: f64,
     /// Whether its sites are upside down.
-    pub(super) flipped: bool,
+    pub(crate) flipped: bool,
     /// The band at its bottom.
-    pub(super) band: u32,
+    pub(crate) band: u32,
 }
 
 impl Row {
     /// Returns the left edge of a site.
     #[inline]
-    pub(super) fn left(&self, site: i32) -> f64 {
+    pub(crate) fn left(&self, site: i32) -> f64 {
         self.x + f64::from(site) * self.pitch
     }
 }
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) sites: Sites,
-    pub(super) wires: Wires,
-    pub(super) rows: Vec<Row>,
+pub(crate) struct State {
+    pub(crate) sites: Sites,
+    pub(crate) wires: Wires,
+    pub(crate) rows: Vec<Row>,
     /// The rows on which cells may stand, ascending in y.
-    pub(super) searched: Range<usize>,
-    pub(super) bands: Vec<RowCells>,
-    pub(super) cells: Vec<Cell>,
-    pub(super) kinds: Vec<Kind>,
+    pub(crate) searched: Range<usize>,
+    pub(crate) bands: Vec<RowCells>,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) kinds: Vec<Kind>,
     /// The bins that must not be filled too far, if there are any.
     pub(super) density: Option<Density>,
     /// How far a cell may be from its origin, layout units.
-    pub(super) limit: f64,
+    pub(crate) limit: f64,
     /// Whether no gaps of one site may come.
-    pub(super) no_one_site_gaps: bool,
+    pub(crate) no_one_site_gaps: bool,
     /// A gain that is not more than this is none.
-    pub(super) least_gain: f64,
+    pub(crate) least_gain: f64,
 }
 
 impl State {
     #[inline]
-    pub(super) fn pose(&self, cell: u32, spot: Spot) -> Pose {
+    pub(crate) fn pose(&self, cell: u32, spot: Spot) -> Pose {
         let of = &self.cells[cell as usize];
         let row = &self.rows[spot.row as usize];
         Pose {
@@ -123,41 +123,41 @@ impl State {
     }
 
     /// Returns the site on `row` on which a cell has its centre nearest to `x`.
-    pub(super) fn site_at(&self, cell: u32, row: usize, x: f64) -> i32 {
+    pub(crate) fn site_at(&self, cell: u32, row: usize, x: f64) -> i32 {
         let row = &self.rows[row];
         limited((x - self.cells[cell as usize].centre - row.x) / row.pitch).round() as i32
     }
 
     /// Returns the sites that a cell takes there.
-    pub(super) fn span(&self, cell: u32, site: i32) -> Span {
+    pub(crate) fn span(&self, cell: u32, site: i32) -> Span {
         Span { left: site, right: site + self.cells[cell as usize].sites }
     }
 
     /// Returns the bands that a cell takes where it stands on `row`; none where it may not.
-    pub(super) fn bands(&self, cell: u32, row: u32) -> Option<Range<usize>> {
+    pub(crate) fn bands(&self, cell: u32, row: u32) -> Option<Range<usize>> {
         let kind = &self.kinds[self.cells[cell as usize].kind as usize];
         kind.bands[row as usize].map(|(first, end)| first as usize..end as usize)
     }
 
     /// Whether `cell` takes one band where it stands.
-    pub(super) fn is_single(&self, cell: u32) -> bool {
+    pub(crate) fn is_single(&self, cell: u32) -> bool {
         let row = self.cells[cell as usize].spot.row;
         self.bands(cell, row).is_some_and(|bands| bands.len() == 1)
     }
 
     /// Returns the index of `cell` among the cells of the band at its bottom.
-    pub(super) fn index(&self, cell: u32) -> usize {
+    pub(crate) fn index(&self, cell: u32) -> usize {
         let spot = self.cells[cell as usize].spot;
         self.bands[self.rows[spot.row as usize].band as usize].from(spot.site)
     }
 
     /// Returns whether one free run of `row` holds the sites of `span`, whatever cells are there.
-    pub(super) fn holds(&self, row: usize, span: Span, access: Access) -> bool {
+    pub(crate) fn holds(&self, row: usize, span: Span, access: Access) -> bool {
         span.lies_in(self.sites.segments(access, row), access)
     }
 
     /// Whether `cell` may stand there, where no cell is but those that `passes` says may be.
-    pub(super) fn fits(&self, cell: u32, spot: Spot, passes: impl Fn(u32) -> bool) -> bool {
+    pub(crate) fn fits(&self, cell: u32, spot: Spot, passes: impl Fn(u32) -> bool) -> bool {
         let (span, access) = (self.span(cell, spot.site), self.cells[cell as usize].access);
         self.is_near(cell, spot)
             && self.holds(spot.row as usize, span, access)
@@ -242,7 +242,7 @@ impl State {
     }
 
     /// Puts a cell where it fits.
-    pub(super) fn set_down(&mut self, cell: u32, spot: Spot) {
+    pub(crate) fn set_down(&mut self, cell: u32, spot: Spot) {
         self.cells[cell as usize].spot = spot;
         let span = self.span(cell, spot.site);
         for band in self.bands(cell, spot.row).into_iter().flatten() {
@@ -250,20 +250,25 @@ impl State {
         }
     }
 
-    /// Returns by how much these changes together would shorten the wires.
-    fn gain(&self, changes: &[Change], trial: &mut Trial) -> f64 {
+    /// Returns by how many units these changes together would shorten the wires.
+    fn gain(&self, changes: &[Change], trial: &mut Trial) -> i64 {
         trial.moves.clear();
         let moved = |c: &Change| Moved { cell: c.cell, pose: self.pose(c.cell, c.spot) };
         trial.moves.extend(changes.iter().map(moved));
         self.wires.gain(&trial.moves, &mut trial.scratch)
     }
 
+    /// Whether a gain of so many units is more than rounding.
+    fn is_gain(&self, units: i64) -> bool {
+        self.wires.length_of_units(i128::from(units)) > self.least_gain
+    }
+
     /// Makes these changes where all of them together are legal and shorten the wires. Returns by
-    /// how much, or 0 where nothing was changed.
-    pub(super) fn apply(&mut self, changes: &[Change], trial: &mut Trial) -> f64 {
+    /// how many units, or 0 where nothing was changed.
+    pub(crate) fn apply(&mut self, changes: &[Change], trial: &mut Trial) -> i64 {
         let gain = self.gain(changes, trial);
-        if gain <= self.least_gain || !self.is_legal(changes) || !self.fills(trial) {
-            return 0.0;
+        if !self.is_gain(gain) || !self.is_legal(changes) || !self.fills(trial) {
+            return 0;
         }
         for change in changes {
             self.lift(change.cell);
@@ -277,18 +282,18 @@ impl State {
         gain
     }
 
-    /// Returns by how much these changes shorten the wires if they are legal, and 0 where they are
-    /// not or do not. Adds to `claims` what that depends on and what they change: nets, cells, and
+    /// Returns by how many units these changes shorten the wires if they are legal, and 0 where they
+    /// are not or do not. Adds to `claims` what that depends on and what they change: nets, cells, and
     /// the gaps at the right of cells and of the left ends of bands.
     pub(super) fn judge(
         &self,
         changes: &[Change],
         trial: &mut Trial,
         claims: &mut Vec<Claim>,
-    ) -> f64 {
+    ) -> i64 {
         let gain = self.gain(changes, trial);
-        if gain <= self.least_gain || !self.is_legal(changes) {
-            return 0.0;
+        if !self.is_gain(gain) || !self.is_legal(changes) {
+            return 0;
         }
         let nets = trial.scratch.nets.iter();
         claims.extend(nets.map(|&(resource, changes)| Claim { resource, changes }));
@@ -312,13 +317,13 @@ impl State {
     }
 
     /// Returns the number of resources that proposals may claim, as [`State::judge`] counts them.
-    pub(super) fn resources(&self) -> usize {
+    pub(crate) fn resources(&self) -> usize {
         self.wires.len() + 2 * self.cells.len() + self.bands.len()
     }
 
     /// Makes changes that [`State::judge`] found to be legal each by itself, no two of which claim
     /// the same, on all threads.
-    pub(super) fn apply_all(&mut self, changes: &mut [Change]) {
+    pub(crate) fn apply_all(&mut self, changes: &mut [Change]) {
         changes.par_sort_unstable_by_key(|change| change.cell);
         let bands = |cell, spot: Spot, is_put| {
             let occupant = Occupant { span: self.span(cell, spot.site), cell };

@@ -20,7 +20,7 @@ const CELLS: usize = 4;
 /// … and those between which neighbours may give way.
 const NEAR: usize = 2;
 /// Most neighbours that give way.
-const MOST_PUSHED: usize = 8;
+pub(super) const MOST_PUSHED: usize = 8;
 
 /// Working memory of a search.
 #[derive(Default)]
@@ -314,7 +314,8 @@ impl Seeker<'_> {
         let gain = if wires.share_a_net(self.cell, other) {
             let to = state.pose(self.cell, spot);
             let moves = [Moved { cell: self.cell, pose: to }, Moved { cell: other, pose: from }];
-            wires.gain(&moves, &mut self.search.scratch)
+            let units = wires.gain(&moves, &mut self.search.scratch);
+            wires.length_of_units(i128::from(units))
         } else if own + wires.most_gain(other, &from) <= self.gain {
             return;
         } else {

@@ -173,8 +173,7 @@ fn threads_do_not_change_a_bit() {
 #[test]
 fn every_task_has_its_turn() {
     for (count, apart) in [(0, 31), (5, 31), (31, 31), (1000, 31), (1023, 31), (7, 1), (64, 8)] {
-        let tasks =
-            Tasks { round: 0, step: Step::Swap, count, apart, at_once: 1, done: (0.0, 1.0) };
+        let tasks = Tasks { all: count, apart, first: 0, count };
         let expected: Vec<usize> = (0..apart).flat_map(|k| (k..count).step_by(apart)).collect();
         assert_eq!((0..count).map(|place| tasks.nth(place)).collect::<Vec<_>>(), expected);
     }

@@ -7,6 +7,7 @@
 
 use super::update::{AT_ONCE, update};
 use crate::design::{Design, Nets};
+use crate::grid::Rect;
 use crate::parallel::{self, chunks, chunks_mut, cut};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -16,26 +17,26 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 const FIXED: u32 = u32::MAX;
 
 /// `[max x, max −x, max y, max −y]`, layout units.
-pub(super) type Sides = [f64; 4];
+pub(crate) type Sides = [f64; 4];
 
-pub(super) const NOTHING: Sides = [f64::NEG_INFINITY; 4];
+pub(crate) const NOTHING: Sides = [f64::NEG_INFINITY; 4];
 
 /// Where the centre of a cell is, and whether it is mirrored against how it lay at first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Pose {
-    pub(super) x: f64,
-    pub(super) y: f64,
+pub(crate) struct Pose {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
     /// Left and right.
-    pub(super) mirrored: bool,
+    pub(crate) mirrored: bool,
     /// Upside down.
-    pub(super) flipped: bool,
+    pub(crate) flipped: bool,
 }
 
 /// A cell and where it is to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Moved {
-    pub(super) cell: u32,
-    pub(super) pose: Pose,
+pub(crate) struct Moved {
+    pub(crate) cell: u32,
+    pub(crate) pose: Pose,
 }
 
 /// A cell's part of a net: the box that its pins span, from its centre, as it lay at first.
@@ -71,7 +72,7 @@ type Extremes = [Outermost; 2];
 
 /// Nets with at least two ends of which one moves, and where their pins are.
 #[derive(Debug, Default)]
-pub(super) struct Wires {
+pub(crate) struct Wires {
     /// By cell: its first pin in `pins`, and the number of pins at the end.
     pin_start: Vec<u32>,
     pins: Vec<Pin>,
@@ -87,6 +88,17 @@ pub(super) struct Wires {
     slopes: Vec<StoredSlopes>,
     /// Weighted HPWL of the nets that are left out, which cannot change.
     constant: f64,
+    units: Units,
+}
+
+/// How many units make 1 in sums of whole numbers, which do not depend on their order: powers of
+/// two.
+#[derive(Clone, Copy, Debug, Default)]
+struct Units {
+    /// Of weighted lengths, in [`Wires::gain`].
+    length: f64,
+    /// Of weights, in [`Wires::units_of`].
+    weight: f64,
 }
 
 /// Least slopes of the length of a cell's nets at its place. The length is convex over x and over
@@ -132,7 +144,7 @@ impl StoredSlopes {
 
 /// A net of a cell along one axis, as it is without the cell.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reach {
+pub(crate) struct Reach {
     /// The high side, and the negative low side, of the rest of the net.
     others: [f64; 2],
     /// How far the cell's pins reach from its centre to the high and to the low side.
@@ -143,7 +155,7 @@ pub(super) struct Reach {
 impl Reach {
     /// Weighted length of the net with the cell's centre at `at`, with its pins reversed or not.
     #[inline(always)]
-    pub(super) fn length(&self, at: f64, reversed: bool) -> f64 {
+    pub(crate) fn length(&self, at: f64, reversed: bool) -> f64 {
         let [a, b] = self.pins;
         let (high, low) = if reversed { (b + at, a - at) } else { (a + at, b - at) };
         let high = if high > self.others[0] { high } else { self.others[0] };
@@ -160,18 +172,18 @@ impl Reach {
 
     /// Returns between which places of the cell's centre the net does not get longer.
     #[inline(always)]
-    pub(super) fn ends(&self) -> [f64; 2] {
+    pub(crate) fn ends(&self) -> [f64; 2] {
         [self.pins[1] - self.others[1], self.others[0] - self.pins[0]]
     }
 
     #[inline(always)]
-    pub(super) fn weight(&self) -> f64 {
+    pub(crate) fn weight(&self) -> f64 {
         self.weight
     }
 
     /// Whether the net is equally long wherever the cell's centre is between `low` and `high`.
     #[inline(always)]
-    pub(super) fn is_flat(&self, low: f64, high: f64) -> bool {
+    pub(crate) fn is_flat(&self, low: f64, high: f64) -> bool {
         let [from, to] = self.ends();
         from <= low && high <= to
     }
@@ -179,7 +191,7 @@ impl Reach {
 
 /// A cell's nets as they are without it: all that a search for a better place has to look at.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CellNets {
+pub(crate) struct CellNets {
     /// Along x, and along y, with the pins as the cell lay at first.
     axes: [Vec<Reach>; 2],
     ends: Vec<(f64, f64)>,
@@ -187,11 +199,11 @@ pub(super) struct CellNets {
 
 /// Working memory of [`Wires::gain`].
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     touched: Touched,
     /// The nets of the cells that [`Wires::gain`] was asked about, and whether moving these would
     /// change which cells are outermost or how far out they are.
-    pub(super) nets: Vec<(u32, bool)>,
+    pub(crate) nets: Vec<(u32, bool)>,
 }
 
 /// The nets of several cells: pins by net, and of one net in order of the cells.
@@ -287,7 +299,7 @@ fn by_place(nets: &Nets, cell_of: &[Option<u32>]) -> Vec<usize> {
 }
 
 #[inline(always)]
-pub(super) fn larger(a: Sides, b: Sides) -> Sides {
+pub(crate) fn larger(a: Sides, b: Sides) -> Sides {
     std::array::from_fn(|k| if a[k] > b[k] { a[k] } else { b[k] })
 }
 
@@ -378,7 +390,7 @@ fn without([x, y]: &Extremes, cell: u32) -> Sides {
 impl Wires {
     /// The nets where a node of `design` moves that `cell_of` gives a number below `cells`; all
     /// other pins stay. Both have been checked.
-    pub(super) fn new(design: &Design, nets: &Nets, cell_of: &[Option<u32>], cells: usize) -> Self {
+    pub(crate) fn new(design: &Design, nets: &Nets, cell_of: &[Option<u32>], cells: usize) -> Self {
         let mut wires = Wires {
             member_start: vec![0],
             poses: vec![Pose::default(); cells],
@@ -462,8 +474,40 @@ impl Wires {
     }
 
     /// Returns the number of nets.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.weight.len()
+    }
+
+    /// Returns the numbers of cells' pins and of nets' members where those of each one begin, and
+    /// their number at the end.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn starts(&self) -> [&[u32]; 2] {
+        [&self.pin_start, &self.member_start]
+    }
+
+    /// Returns the net of a pin, its member, and the box from the cell's centre.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn pin(&self, pin: usize) -> (u32, u32, Sides) {
+        let Pin { net, member, sides } = self.pins[pin];
+        (net, member, sides)
+    }
+
+    /// Returns the box of the fixed pins of a net, and its weight.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn net(&self, net: usize) -> (Sides, f64) {
+        (self.fixed[net], self.weight[net])
+    }
+
+    /// Returns how many units make a weighted length, and a weight, of 1.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn units(&self) -> [f64; 2] {
+        [self.units.length, self.units.weight]
+    }
+
+    /// Returns a bit for each net of a cell; several nets may have one bit.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn bits_of_nets(&self, cell: u32) -> u64 {
+        self.slopes[cell as usize].nets
     }
 
     fn members_of(&self, net: usize) -> Range<usize> {
@@ -475,7 +519,7 @@ impl Wires {
         &self.pins[self.pin_start[cell] as usize..self.pin_start[cell + 1] as usize]
     }
 
-    pub(super) fn pose(&self, cell: u32) -> Pose {
+    pub(crate) fn pose(&self, cell: u32) -> Pose {
         self.poses[cell as usize]
     }
 
@@ -492,13 +536,13 @@ impl Wires {
     }
 
     /// Weighted HPWL of all nets, layout units.
-    pub(super) fn hpwl(&self) -> f64 {
+    pub(crate) fn hpwl(&self) -> f64 {
         let moving = self.extremes.iter().zip(&self.weight);
         self.constant + moving.map(|(net, weight)| weight * length(whole(net))).sum::<f64>()
     }
 
     /// Weighted HPWL of the nets of `cell`.
-    pub(super) fn length_of(&self, cell: u32) -> f64 {
+    pub(crate) fn length_of(&self, cell: u32) -> f64 {
         let of = |pin: &Pin| {
             let net = &self.extremes[pin.net as usize];
             net[0].weight * length(whole(net))
@@ -508,7 +552,7 @@ impl Wires {
 
     /// Weighted HPWL of the nets of `cell` if it alone lay so.
     #[inline]
-    pub(super) fn length_at(&self, cell: u32, pose: &Pose) -> f64 {
+    pub(crate) fn length_at(&self, cell: u32, pose: &Pose) -> f64 {
         let mut sum = 0.0;
         for pin in self.pins_of(cell) {
             let net = &self.extremes[pin.net as usize];
@@ -518,7 +562,7 @@ impl Wires {
     }
 
     /// Returns by how much the nets of `cell` get shorter if it alone goes there.
-    pub(super) fn gain_of(&self, cell: u32, to: &Pose) -> f64 {
+    pub(crate) fn gain_of(&self, cell: u32, to: &Pose) -> f64 {
         let gain = |pin: &Pin| {
             let net = &self.extremes[pin.net as usize];
             let then = larger(without(net, cell), pin.on_die(to));
@@ -528,7 +572,7 @@ impl Wires {
     }
 
     /// Returns by how much the nets of `cell` get shorter if its centre alone goes to `x`.
-    pub(super) fn gain_along_x(&self, cell: u32, x: f64) -> f64 {
+    pub(crate) fn gain_along_x(&self, cell: u32, x: f64) -> f64 {
         let now = self.poses[cell as usize].x;
         let gain = |net: Reach| net.length(now, false) - net.length(x, false);
         self.along_x(cell).map(gain).sum()
@@ -536,7 +580,7 @@ impl Wires {
 
     /// Whether a net has both cells.
     #[inline]
-    pub(super) fn share_a_net(&self, a: u32, b: u32) -> bool {
+    pub(crate) fn share_a_net(&self, a: u32, b: u32) -> bool {
         if self.slopes[a as usize].nets & self.slopes[b as usize].nets == 0 {
             return false;
         }
@@ -552,13 +596,41 @@ impl Wires {
         false
     }
 
-    /// Returns by how much these moves together shorten the nets, exactly; negative where they
-    /// lengthen them. No cell is moved twice.
-    pub(super) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> f64 {
+    /// Sets the units in which sums are counted, for at most so many cells that are moved together
+    /// and stay on `die`.
+    pub(crate) fn count_in_units(&mut self, die: Rect, cells: usize) {
+        let of_cells = parallel::map_blocks(self.poses.len(), CELLS_AT_ONCE, |range| {
+            range.fold((0.0, 0.0), |(reach, heaviest): (f64, f64), cell| {
+                let pins = self.pins_of(cell as u32);
+                let weight: f64 = pins.iter().map(|pin| self.weight[pin.net as usize]).sum();
+                let sides = pins.iter().flat_map(|pin| pin.sides);
+                (sides.fold(reach, |reach, side| reach.max(side.abs())), heaviest.max(weight))
+            })
+        });
+        let (reach, heaviest) =
+            of_cells.into_iter().fold((0.0, 0.0), |a, b| (f64::max(a.0, b.0), f64::max(a.1, b.1)));
+        let die = [die.xh, -die.xl, die.yh, -die.yl].map(|side| side + reach);
+        let longest = length(self.fixed.iter().fold(die, |all, fixed| larger(all, *fixed)));
+        let weight = heaviest * cells as f64;
+        let units = |bits: f64, most: f64| match most > 0.0 {
+            true => (bits - most.log2().ceil()).clamp(-960.0, 960.0).exp2(),
+            false => 1.0,
+        };
+        self.units = Units { length: units(61.0, longest * weight), weight: units(52.0, weight) };
+    }
+
+    /// Returns the weight of a net as a whole number.
+    pub(crate) fn units_of(&self, weight: f64) -> i64 {
+        (weight * self.units.weight) as i64
+    }
+
+    /// Returns by how many units these moves together shorten the nets; negative where they lengthen
+    /// them. No cell is moved twice.
+    pub(crate) fn gain(&self, moves: &[Moved], scratch: &mut Scratch) -> i64 {
         let Scratch { touched, nets } = scratch;
         nets.clear();
         self.touch(moves.iter().map(|step| step.cell), touched);
-        let mut gain = 0.0;
+        let mut gain = 0;
         for (net, pins) in touched.nets() {
             let extremes = &self.extremes[net];
             let mut rest = pins.clone();
@@ -580,9 +652,15 @@ impl Wires {
                 sides = larger(sides, of_cell);
             }
             nets.push((net as u32, changes));
-            gain += extremes[0].weight * (length(whole(extremes)) - length(sides));
+            let shorter = extremes[0].weight * (length(whole(extremes)) - length(sides));
+            gain += (shorter * self.units.length) as i64;
         }
         gain
+    }
+
+    /// Returns the weighted length of so many units.
+    pub(crate) fn length_of_units(&self, units: i128) -> f64 {
+        units as f64 / self.units.length
     }
 
     /// Fills `touched` with the nets of cells.
@@ -619,7 +697,7 @@ impl Wires {
     }
 
     /// Moves a cell.
-    pub(super) fn apply(&mut self, step: &Moved) {
+    pub(crate) fn apply(&mut self, step: &Moved) {
         self.poses[step.cell as usize] = step.pose;
         let pins = self.pin_start[step.cell as usize]..self.pin_start[step.cell as usize + 1];
         for p in pins {
@@ -632,7 +710,7 @@ impl Wires {
     }
 
     /// Moves cells, none twice, on all threads.
-    pub(super) fn apply_all(&mut self, steps: &[Moved]) {
+    pub(crate) fn apply_all(&mut self, steps: &[Moved]) {
         let Wires { poses, pins, pin_start, members, .. } = self;
         update(poses, steps, &|step| step.cell as usize, &|pose, of| *pose = of[0].pose);
         // Members and the pins of theirs, by net.
@@ -711,13 +789,13 @@ impl Wires {
     }
 
     /// Whether the nets of `cell` might be shorter elsewhere, as it lies.
-    pub(super) fn is_pulled(&self, cell: u32) -> bool {
+    pub(crate) fn is_pulled(&self, cell: u32) -> bool {
         self.slopes(cell).towards.iter().any(|slope| *slope < 0.0)
     }
 
     /// Returns a number that [`Wires::length_of`] less [`Wires::length_at`] does not exceed, without
     /// a look at the nets. The cell is not mirrored.
-    pub(super) fn most_gain(&self, cell: u32, to: &Pose) -> f64 {
+    pub(crate) fn most_gain(&self, cell: u32, to: &Pose) -> f64 {
         let (from, slopes) = (&self.poses[cell as usize], self.slopes(cell));
         let along = |way: f64, high: f64, low: f64| way * if way > 0.0 { -high } else { low };
         let [right, left, up, down] = slopes.towards;
@@ -741,13 +819,13 @@ impl Wires {
     }
 
     /// Returns the nets of `cell` along x as it lies.
-    pub(super) fn along_x(&self, cell: u32) -> impl Iterator<Item = Reach> {
+    pub(crate) fn along_x(&self, cell: u32) -> impl Iterator<Item = Reach> {
         let mirrored = self.poses[cell as usize].mirrored;
         self.along(cell, 0).map(move |net| net.turned(mirrored))
     }
 
     /// Fills `nets` with the nets of `cell`.
-    pub(super) fn leave_out(&self, cell: u32, nets: &mut CellNets) {
+    pub(crate) fn leave_out(&self, cell: u32, nets: &mut CellNets) {
         nets.axes.iter_mut().for_each(Vec::clear);
         for pin in self.pins_of(cell) {
             for (axis, nets) in nets.axes.iter_mut().enumerate() {
@@ -761,17 +839,17 @@ impl CellNets {
     /// Weighted length of the cell's nets along x (axis 0) or y (axis 1) with its centre at `at`,
     /// with its pins reversed against how it lay at first or not.
     #[inline]
-    pub(super) fn length_along(&self, axis: usize, at: f64, reversed: bool) -> f64 {
+    pub(crate) fn length_along(&self, axis: usize, at: f64, reversed: bool) -> f64 {
         self.axes[axis].iter().map(|net| net.length(at, reversed)).sum()
     }
 
     /// Weighted HPWL of the cell's nets where it lies so.
-    pub(super) fn length_at(&self, pose: &Pose) -> f64 {
+    pub(crate) fn length_at(&self, pose: &Pose) -> f64 {
         self.length_along(0, pose.x, pose.mirrored) + self.length_along(1, pose.y, pose.flipped)
     }
 
     /// Returns the x, and the y, of the cell's centre between which its nets are shortest.
-    pub(super) fn best_region(&mut self, pose: &Pose) -> [(f64, f64); 2] {
+    pub(crate) fn best_region(&mut self, pose: &Pose) -> [(f64, f64); 2] {
         [(0, pose.mirrored), (1, pose.flipped)].map(|(axis, reversed)| {
             self.ends.clear();
             for net in &self.axes[axis] {
@@ -784,8 +862,8 @@ impl CellNets {
 
 /// Returns the interval on which a piecewise-linear convex function is least, given its breakpoints
 /// (position, slope increase). Its first slope is minus half of the sum of all increases.
-pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
-    ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+pub(crate) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
+    ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let half: f64 = ends.iter().map(|end| end.1).sum::<f64>() / 2.0;
     let mut sum = 0.0;
     for (k, end) in ends.iter().enumerate() {
@@ -803,10 +881,10 @@ pub(super) fn flat_part(ends: &mut [(f64, f64)]) -> (f64, f64) {
 /// The nets of several cells of one row, as they are without these: their length along x wherever
 /// the cells are moved along it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WindowNets {
+pub(crate) struct WindowNets {
     touched: Touched,
     /// The nets of one of the cells, with that cell as it lies.
-    pub(super) of_one: Vec<(usize, Reach)>,
+    pub(crate) of_one: Vec<(usize, Reach)>,
     /// Of every other net its right and its negative left side without the cells, its weight, and
     /// where its pins end.
     shared: Vec<([f64; 2], f64, usize)>,
@@ -816,7 +894,7 @@ pub(super) struct WindowNets {
 
 impl Wires {
     /// Fills `nets` with the nets of `cells`.
-    pub(super) fn leave_out_together(&self, cells: &[u32], nets: &mut WindowNets) {
+    pub(crate) fn leave_out_together(&self, cells: &[u32], nets: &mut WindowNets) {
         let WindowNets { touched, of_one, shared, pins } = nets;
         of_one.clear();
         shared.clear();
@@ -845,7 +923,7 @@ impl WindowNets {
     /// Weighted length along x of the nets that several of the cells share, with the centres of the
     /// cells there.
     #[inline]
-    pub(super) fn shared_length(&self, x: &[f64]) -> f64 {
+    pub(crate) fn shared_length(&self, x: &[f64]) -> f64 {
         let (mut sum, mut from) = (0.0, 0);
         for &([mut right, mut left], weight, end) in &self.shared {
             for &(k, reach) in &self.pins[from..end] {
@@ -860,7 +938,7 @@ impl WindowNets {
     }
 
     /// Returns a number that [`WindowNets::shared_length`] is not below.
-    pub(super) fn least_shared_length(&self) -> f64 {
+    pub(crate) fn least_shared_length(&self) -> f64 {
         let least = |&([right, left], weight, _): &([f64; 2], f64, usize)| weight * (right + left);
         self.shared.iter().map(least).map(|length| length.max(0.0)).sum()
     }

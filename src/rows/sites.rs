@@ -270,6 +270,12 @@ impl Sites {
         self.views.len()
     }
 
+    /// Returns the free runs of bands, and of rows, as cells of a view may use them.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn view(&self, view: usize) -> [&Lists<Run>; 2] {
+        [&self.views[view].free, &self.views[view].segments]
+    }
+
     /// Returns the free runs of a band, ascending, none next to another of the same fence. They
     /// include soft blockages, and regions that admit others.
     ///

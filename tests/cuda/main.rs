@@ -22,6 +22,7 @@ mod place;
 mod place_peers;
 mod ranks;
 mod reference;
+mod refine;
 mod replays;
 mod sanitizer;
 mod slabs;

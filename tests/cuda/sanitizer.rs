@@ -12,6 +12,7 @@ use crate::engine::{agrees, positions};
 use crate::fences::runs;
 use crate::maps::{grid, off_axis};
 use crate::peers::steps_like_one;
+use crate::refine::{refined_alike, varied};
 use crate::slabs::ranks_solve_like_one;
 use crate::solve::variants;
 use crate::transforms::{LINES, VOLUMES, stages};
@@ -25,6 +26,7 @@ use placefield::cuda::{
 use placefield::engine::{Engine, EngineOptions, Layout, Pipeline};
 use placefield::paper::Algorithm1d;
 use placefield::paper::cuda::{Dct1d, dct_2d};
+use placefield::refine::RefineOptions;
 use placefield::transform::{Method, Transform};
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -71,6 +73,7 @@ cases! {
     case_placer_f64: placer::<f64>;
     case_congestion_f32: callers_maps_are_the_cpus::<f32>;
     case_congestion_f64: callers_maps_are_the_cpus::<f64>;
+    case_refine: refine;
     case_slabs_f32: slabs::<f32>;
     case_slabs_f64: slabs::<f64>;
     case_peers_f32: peers::<f32>;
@@ -98,13 +101,22 @@ fn cases_load_all_kernels_in_both_precisions() {
     let of_ranks = ["lines", "meet", "spread", "sums"];
     for unit in compile::units().filter(|unit| !of_ranks.contains(unit)) {
         for precision in [Precision::F32, Precision::F64] {
-            // Energies and congestion are f64 whatever the maps are.
-            if ["energies", "congestion"].contains(&unit) && precision == Precision::F32 {
+            // Energies, congestion and refinement are f64 whatever the maps are.
+            if ["energies", "congestion", "swap", "rows", "commit"].contains(&unit)
+                && precision == Precision::F32
+            {
                 continue;
             }
             assert!(loaded.contains(&(unit, precision)), "{unit} in {precision}");
         }
     }
+}
+
+/// Detailed placement of a design with fences, blockages, cells of several rows and large nets.
+fn refine(gpu: &Gpu) {
+    let design = varied(3);
+    let refined = refined_alike(gpu, &design, &RefineOptions::default().rounds(1));
+    assert!(refined.moved > 0);
 }
 
 /// Runs into a buffer of NaN, of which none may be left.

@@ -19,6 +19,7 @@ use super::log;
 use super::options::{Bins, EngineChoice, EvaluationArgs, parsed, seconds};
 use super::outputs::{Outputs, PICTURES, check_names, check_placement_output, identity, to_stdout};
 use super::pictures;
+use super::refine::not_on_device;
 use super::stages::{self, LegalArgs};
 use super::stop;
 use crate::charge::Charge;
@@ -249,6 +250,9 @@ fn place<T: EngineReal>(
         .map(|_| charge_of(&opened.design, given))
         .transpose()?;
     flow.refine.density = room.as_ref();
+    let refines = !matches!(args.until, Some(Stage::Global | Stage::Legal));
+    let refiner = if refines { engines::open_refiner(options.engine)?.engine } else { None };
+    flow.refine.device = refiner.as_deref();
     let wanted = FramesWanted { folder: args.frames.clone(), page: args.report.is_some() };
     let every = args.checkpoint_every as usize;
     let mut host = Command::<T> {
@@ -269,6 +273,8 @@ fn place<T: EngineReal>(
     };
     let mut placed = flow::place(&mut opened.design, &charge, &netlist, &flow, &mut host)?;
     let Command { frames, history, checkpoints, ran, .. } = host;
+    let detailed = placed.stages.stages.detailed.as_ref();
+    detailed.and_then(not_on_device).iter().for_each(|why| log::note(why));
     let why = placed.left_out.map(|why| Warning::new(WarningCode::StageLeftOut, why));
     opened.warnings.extend(why);
     let (descriptor, choice) = ran.engine.expect("an engine was made");

@@ -64,6 +64,7 @@ fn gains_are_what_the_whole_length_says() {
             (0..CELLS + 4).map(|k| (k < CELLS).then_some(k as u32)).collect();
         let nets = design.nets.clone().unwrap();
         let mut wires = Wires::new(&design, &nets, &cell_of, CELLS);
+        wires.count_in_units(Rect::at(-1e3, -1e3, 2e3, 2e3), 4);
         let (mut scratch, mut without) = (Scratch::default(), CellNets::default());
         for _ in 0..50 {
             let before = design.hpwl().unwrap().weighted;
@@ -72,7 +73,7 @@ fn gains_are_what_the_whole_length_says() {
             let moves: Vec<Moved> = (0..rng.random_range(1..5u32))
                 .map(|k| Moved { cell: (first + k) % 12, pose: any_pose(&mut rng) })
                 .collect();
-            let gain = wires.gain(&moves, &mut scratch);
+            let gain = wires.length_of_units(wires.gain(&moves, &mut scratch).into());
             if let [step] = &moves[..] {
                 wires.leave_out(step.cell, &mut without);
                 let (now, then) =

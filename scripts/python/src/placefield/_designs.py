@@ -538,14 +538,15 @@ def legalize(design, *, padding=0, keep_placed=False, threads=0):
 
 
 def refine(design, *, rounds=None, no_mirror=False, padding=0, keep_placed=False, target_density=1.0, bins=None,
-           time_limit=None, threads=0):
+           time_limit=None, threads=0, device="cpu"):
     """Shortens the wires of a legal placement, which stays legal: detailed placement. Options are those of
     `placefield refine`; no bin is filled beyond `target_density` that was not before. With `keep_placed` cells that the
-    files of the design place stay, and those move that got their positions later. Returns a Placement.
+    files of the design place stay, and those move that got their positions later. `device` is as of `Engine`; every
+    device has the same result. Returns a Placement.
 
     Raises ValueError where the placement is not legal.
     """
-    options = dict(locals())
+    options = dict(locals(), device=str(device))
     return _placement(options.pop("design"), _placefield.refine(design, options))
 
 

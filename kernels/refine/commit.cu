@@ -1,0 +1,425 @@
+// Detailed placement: which proposals are made, and making them (src/refine/state.rs and claims.rs).
+//
+//   refine_members  where the pins of nets are at first; a thread per pin
+//   refine_extremes the outermost cells of nets at first; a thread per net
+//   judge           whether proposals are legal and shorten wires, and what they claim; a warp each
+//   hold            whether no proposal before one claims the same; a warp each
+//   make            makes those; a warp each
+//
+// A proposal claims the nets, cells and gaps that it depends on. Its stamp is greater in later turns and greater for
+// smaller numbers; atomic maxima give every resource the greatest stamp of those that change it and of those that use it.
+// A net is claimed by each pin of the proposal: as changed where the pin changes which cells are outermost, else as used.
+// No two proposals that are made in one turn have a resource that one of them changes, so warps write apart.
+//
+// Gains are sums of whole units, the same in any order. Lists of waiting proposals have no order either.
+//
+// Memory traffic: per proposal and pin 40 bytes, and 128 of its net, in each kernel; 8 or 16 bytes of claims by atomics;
+// per change one bit and 4 bytes by band. Blocks of 128 threads; 3.2 kB of shared memory per warp.
+#include "refine/state.cuh"
+
+/// Most changes of a proposal.
+constexpr u32 MOST_CHANGES = STRETCH_CELLS;
+/// Members of a net that one thread looks at; for more there is a warp.
+constexpr u32 FEW_MEMBERS = 32;
+
+PF_KERNEL(256) refine_members(const Refine s) {
+    const u32 cell = blockIdx.x * blockDim.x + threadIdx.x;
+    if (cell >= s.cell_count) return;
+    const Pose pose = s.poses[cell];
+    for (u32 p = s.pin_start[cell]; p < s.pin_start[cell + 1]; ++p) {
+        const Pin& pin = s.pins[p];
+        Member& member = s.members[pin.member];
+        member.cell = cell;
+        on_die(pin, pose, member.sides);
+    }
+}
+
+/// The outermost two of some cells on one side: greater sides first, of equal ones that of the smaller number.
+struct TwoOf {
+    double first, second;
+    u32 first_at, second_at;  // members, from 1 on; 0 for fixed pins and none
+
+    __device__ __forceinline__ void add(double side, u32 at) {
+        if (side > first || (side == first && at < first_at)) {
+            second = first;
+            second_at = first_at;
+            first = side;
+            first_at = at;
+        } else if (side > second || (side == second && at < second_at)) {
+            second = side;
+            second_at = at;
+        }
+    }
+};
+
+/// Looks for the outermost cells of a net among all; with a WARP all lanes do.
+template <bool WARP> __device__ void look(const Refine& s, u32 net, Outermost* to) {
+    const u32 lane = WARP ? threadIdx.x % 32 : 0;
+    const u32 begin = s.member_start[net], end = s.member_start[net + 1];
+    TwoOf sides[4];
+#pragma unroll
+    for (u32 k = 0; k < 4; ++k) {
+        const double none = -1.0 / 0.0;
+        // Of the lanes one has the fixed pins; the others begin with none, behind all members.
+        sides[k] = lane == 0 ? TwoOf{s.fixed[4 * size_t(net) + k], none, 0, 0} : TwoOf{none, none, NONE, NONE};
+    }
+    for (u32 m = begin + lane; m < end; m += WARP ? 32 : 1) {
+        const Member& member = s.members[m];
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k) sides[k].add(member.sides[k], m - begin + 1);
+    }
+    if (WARP) {
+#pragma unroll
+        for (u32 k = 0; k < 4; ++k) {
+            for (u32 n = 16; n > 0; n /= 2) {
+                TwoOf other;
+                other.first = __shfl_xor_sync(ALL_LANES, sides[k].first, n);
+                other.second = __shfl_xor_sync(ALL_LANES, sides[k].second, n);
+                other.first_at = __shfl_xor_sync(ALL_LANES, sides[k].first_at, n);
+                other.second_at = __shfl_xor_sync(ALL_LANES, sides[k].second_at, n);
+                sides[k].add(other.first, other.first_at);
+                sides[k].add(other.second, other.second_at);
+            }
+        }
+    }
+    if (lane) return;
+    const auto cell_of = [&](u32 at) { return at == 0 || at == NONE ? NONE : s.members[begin + at - 1].cell; };
+#pragma unroll
+    for (u32 k = 0; k < 4; ++k) {
+        to[k / 2].first[k % 2] = sides[k].first;
+        to[k / 2].second[k % 2] = sides[k].second;
+        to[k / 2].first_of[k % 2] = cell_of(sides[k].first_at);
+        to[k / 2].second_of[k % 2] = cell_of(sides[k].second_at);
+    }
+}
+
+PF_KERNEL(256) refine_extremes(const Refine s) {
+    const u32 net = blockIdx.x * blockDim.x + threadIdx.x;
+    if (net < s.net_count) look<false>(s, net, s.extremes + 2 * size_t(net));
+}
+
+/// A proposal, as the lanes of a warp share it.
+struct Proposal {
+    Pose to[MOST_CHANGES];
+    u64 nets[MOST_CHANGES];
+    Change changes[MOST_CHANGES];
+    u32 pins[MOST_CHANGES];       // the first pin of each cell
+    u32 before[MOST_CHANGES + 1]; // pins of the cells before
+    u32 count;
+};
+
+__device__ __forceinline__ void read(const Refine& s, const Batch& batch, u32 index, Proposal& of) {
+    const u32 lane = threadIdx.x % 32, count = min(s.counts[index], MOST_CHANGES);
+    __syncwarp();
+    u32 before = 0;
+    for (u32 k = lane; k - lane < count; k += 32) {
+        u32 pins = 0;
+        if (k < count) {
+            const Change change = s.changes[size_t(index) * batch.stride + k];
+            of.changes[k] = change;
+            of.to[k] = pose_at(s, change.cell, change.row, change.site, change.mirrored);
+            of.nets[k] = s.cells[change.cell].nets;
+            of.pins[k] = s.pin_start[change.cell];
+            pins = s.pin_start[change.cell + 1] - of.pins[k];
+        }
+        const u32 until = warp_prefix(pins);
+        if (k < count) of.before[k + 1] = before + until;
+        before += __shfl_sync(ALL_LANES, until, 31);
+    }
+    if (lane == 0) {
+        of.count = count;
+        of.before[0] = 0;
+    }
+    __syncwarp();
+}
+
+__device__ __forceinline__ bool moves(const Proposal& of, u32 cell) {
+    for (u32 k = 0; k < of.count; ++k) {
+        if (of.changes[k].cell == cell) return true;
+    }
+    return false;
+}
+
+/// Calls `each` with every resource that a proposal claims, and whether it changes it.
+template <typename F> __device__ __forceinline__ void claims(const Refine& s, const Proposal& of, F each) {
+    const u32 lane = threadIdx.x % 32, pins = of.before[of.count];
+    for (u32 k = 0, i = lane; i < pins; i += 32) {
+        while (of.before[k + 1] <= i) ++k;
+        const Pin& pin = s.pins[of.pins[k] + i - of.before[k]];
+        double sides[4];
+        on_die(pin, of.to[k], sides);
+        each(pin.net, changes_net(s.extremes + 2 * size_t(pin.net), of.changes[k].cell, sides));
+    }
+    for (u32 k = lane; k < of.count; k += 32) {
+        const Change& change = of.changes[k];
+        const Cell& cell = s.cells[change.cell];
+        each(s.net_count + change.cell, true);
+        u32 band, end;
+        if (!bands_of(s, cell, change.row, band, end)) continue;
+        // The gaps beside the cells that are on its sites: each has the number of the cell at its left.
+        const u32 gaps = s.net_count + s.cell_count;
+        for (; band < end; ++band) {
+            const int before = edge_before(s, band, change.site), right = change.site + cell.sites;
+            each(gaps + (before == FAR_LEFT ? s.cell_count + band : cell_at(s, band, before)), true);
+            for (int edge = edge_from(s, band, change.site); edge < right; edge = edge_from(s, band, edge + 1)) {
+                each(gaps + cell_at(s, band, edge), true);
+            }
+        }
+    }
+}
+
+__device__ __forceinline__ u64 stamp_of(const Batch& batch, u32 index) {
+    return u64(batch.turn) << 32 | (0xffffffffu - index);
+}
+
+/// Whether two changes bring cells to the same sites.
+__device__ __forceinline__ bool overlap(const Refine& s, const Change& a, const Change& b) {
+    const Cell &of_a = s.cells[a.cell], &of_b = s.cells[b.cell];
+    if (a.site >= b.site + of_b.sites || b.site >= a.site + of_a.sites) return false;
+    u32 first_a, end_a, first_b, end_b;
+    if (!bands_of(s, of_a, a.row, first_a, end_a) || !bands_of(s, of_b, b.row, first_b, end_b)) return true;
+    return first_a < end_b && first_b < end_a;
+}
+
+/// Whether the placement is legal after a proposal, as it is before.
+__device__ bool is_legal(const Refine& s, const Proposal& of) {
+    bool legal = true;
+    for (u32 k = threadIdx.x % 32; k < of.count && legal; k += 32) {
+        const Change& change = of.changes[k];
+        legal = fits(s, change.cell, change.row, change.site, [&](u32 cell) { return moves(of, cell); });
+        for (u32 n = 0; n < k && legal; ++n) legal = !overlap(s, change, of.changes[n]);
+    }
+    return __all_sync(ALL_LANES, legal);
+}
+
+/// By how many units the pin `i` of a proposal, with those of other changes on its net, shortens the net; 0 if a change
+/// before it has the net.
+__device__ i64 gain_of_pin(const Refine& s, const Proposal& of, u32 k, u32 p) {
+    const Pin& pin = s.pins[p];
+    const Outermost* net = s.extremes + 2 * size_t(pin.net);
+    double then[4], now[4];
+    on_die(pin, of.to[k], then);
+    bool alone = true;
+    for (u32 n = 0; n < of.count; ++n) {
+        if (n == k || !(of.nets[n] & bit_of(pin.net))) continue;
+        const u32 other = pin_on(s, of.changes[n].cell, pin.net);
+        if (other == NONE) continue;
+        if (n < k) return 0;
+        double sides[4];
+        on_die(s.pins[other], of.to[n], sides);
+        enlarge(then, sides);
+        alone = false;
+    }
+    double others[4];
+    if (alone) {
+        without(net, of.changes[k].cell, others);
+    } else {
+        for (u32 side = 0; side < 4; ++side) {
+            others[side] = side_without(s, pin.net, side, [&](u32 cell) { return moves(of, cell); });
+        }
+    }
+    enlarge(then, others);
+    whole_of(net, now);
+    return units_of(s, times(net[0].weight, length_of(now) - length_of(then)));
+}
+
+PF_KERNEL(128) judge(const Refine s, const Batch batch) {
+    __shared__ Proposal all[4];
+    Proposal& of = all[threadIdx.x / 32];
+    const u32 now = batch.turn % 2, waiting = s.counters->waiting[now], lane = threadIdx.x % 32;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        s.counters->waiting[1 - now] = 0;
+        s.counters->made = 0;
+        s.counters->turns += waiting ? 1 : 0;
+    }
+    for (u32 w = blockIdx.x * 4 + threadIdx.x / 32; w < waiting; w += gridDim.x * 4) {
+        const u32 index = s.waiting[now][w];
+        read(s, batch, index, of);
+        i64 gain = 0;
+        const u32 pins = of.before[of.count];
+        for (u32 k = 0, i = lane; i < pins; i += 32) {
+            while (of.before[k + 1] <= i) ++k;
+            gain += gain_of_pin(s, of, k, of.pins[k] + i - of.before[k]);
+        }
+        gain = warp_total(gain);
+        if (!(length_of_units(s, gain) > s.least_gain) || !is_legal(s, of)) gain = 0;
+        if (lane == 0) s.gains[index] = gain;
+        if (!gain) continue;
+        const u64 stamp = stamp_of(batch, index);
+        claims(s, of, [&](u32 resource, bool changes) { atomicMax((changes ? s.changed : s.used) + resource, stamp); });
+    }
+}
+
+PF_KERNEL(128) hold(const Refine s, const Batch batch) {
+    __shared__ Proposal all[4];
+    Proposal& of = all[threadIdx.x / 32];
+    const u32 now = batch.turn % 2, waiting = s.counters->waiting[now], lane = threadIdx.x % 32;
+    for (u32 w = blockIdx.x * 4 + threadIdx.x / 32; w < waiting; w += gridDim.x * 4) {
+        const u32 index = s.waiting[now][w];
+        const i64 gain = s.gains[index];
+        if (!gain) continue;
+        read(s, batch, index, of);
+        const u64 stamp = stamp_of(batch, index);
+        bool holds = true;
+        claims(s, of, [&](u32 resource, bool changes) {
+            holds = holds && s.changed[resource] <= stamp && !(changes && s.used[resource] > stamp);
+        });
+        holds = __all_sync(ALL_LANES, holds);
+        if (lane) continue;
+        if (holds) {
+            s.made[atomicAdd(&s.counters->made, 1u)] = index;
+            atomicAdd(&s.counters->low[index % GAIN_SUMS], u64(gain) & 0xffffffffu);
+            atomicAdd(&s.counters->high[index % GAIN_SUMS], u64(gain) >> 32);
+        } else {
+            s.waiting[1 - now][atomicAdd(&s.counters->waiting[1 - now], 1u)] = index;
+        }
+    }
+}
+
+/// Adds a cell to the outermost of a net, which does not name it.
+__device__ __forceinline__ void add(Outermost* net, u32 cell, const double (&sides)[4]) {
+#pragma unroll
+    for (u32 k = 0; k < 4; ++k) {
+        Outermost& of = net[k / 2];
+        const u32 n = k % 2;
+        if (sides[k] > of.first[n]) {
+            of.second[n] = of.first[n];
+            of.second_of[n] = of.first_of[n];
+            of.first[n] = sides[k];
+            of.first_of[n] = cell;
+        } else if (sides[k] > of.second[n]) {
+            of.second[n] = sides[k];
+            of.second_of[n] = cell;
+        }
+    }
+}
+
+/// How the outermost cells of a net follow a pin of a change: not with this one, for a change before it has the net; they
+/// have been brought up to date; or only a look at all members tells.
+enum Followed { ELSEWHERE, UP_TO_DATE, LOOK };
+
+__device__ Followed follow(const Refine& s, const Proposal& of, u32 k, u32 p, Outermost (&net)[2]) {
+    const u32 id = s.pins[p].net;
+    bool named = false;
+    for (u32 n = 0; n < of.count; ++n) {
+        if (n != k && !(of.nets[n] & bit_of(id))) continue;
+        const u32 cell = of.changes[n].cell;
+        if (n != k && pin_on(s, cell, id) == NONE) continue;
+        if (n < k) return ELSEWHERE;
+        named = named || names(net[0], cell) || names(net[1], cell);
+    }
+    if (named) return LOOK;
+    // In order of their members, which is that of cells.
+    u32 after = 0;
+    while (true) {
+        u32 next = NONE, at = 0;
+        for (u32 n = 0; n < of.count; ++n) {
+            const u32 cell = of.changes[n].cell;
+            if (cell < after || cell >= next || !(of.nets[n] & bit_of(id))) continue;
+            const u32 pin = n == k ? p : pin_on(s, cell, id);
+            if (pin == NONE) continue;
+            next = cell;
+            at = pin;
+        }
+        if (next == NONE) return UP_TO_DATE;
+        add(net, next, s.members[s.pins[at].member].sides);
+        after = next + 1;
+    }
+}
+
+__device__ __forceinline__ bool differ(const Outermost& a, const Outermost& b) {
+    bool differ = false;
+#pragma unroll
+    for (u32 k = 0; k < 2; ++k) {
+        differ = differ || a.first[k] != b.first[k] || a.second[k] != b.second[k] || a.first_of[k] != b.first_of[k] ||
+                 a.second_of[k] != b.second_of[k];
+    }
+    return differ;
+}
+
+/// Writes the outermost cells of a net, and has slopes that depend on them computed again.
+__device__ void write(const Refine& s, u32 net, const Outermost (&found)[2]) {
+    Outermost* to = s.extremes + 2 * size_t(net);
+#pragma unroll
+    for (u32 axis = 0; axis < 2; ++axis) {
+        if (!differ(to[axis], found[axis])) continue;
+        for (u32 k = 0; k < 2; ++k) {
+            if (to[axis].first_of[k] != NONE) s.stale[to[axis].first_of[k]] = 1;
+            if (found[axis].first_of[k] != NONE) s.stale[found[axis].first_of[k]] = 1;
+        }
+        to[axis] = found[axis];
+    }
+}
+
+PF_KERNEL(128) make(const Refine s, const Batch batch) {
+    __shared__ Proposal all[4];
+    Proposal& of = all[threadIdx.x / 32];
+    const u32 made = s.counters->made, lane = threadIdx.x % 32;
+    for (u32 w = blockIdx.x * 4 + threadIdx.x / 32; w < made; w += gridDim.x * 4) {
+        read(s, batch, s.made[w], of);
+        // First all cells are lifted, then all are set down.
+        for (u32 k = lane; k < of.count; k += 32) {
+            const Change& change = of.changes[k];
+            const Spot now = s.spots[change.cell];
+            u32 band, end;
+            if ((now.row == change.row && now.site == change.site) ||
+                !bands_of(s, s.cells[change.cell], now.row, band, end)) {
+                continue;
+            }
+            for (; band < end; ++band) {
+                const size_t place = place_of(s, band, now.site);
+                atomicAnd(s.edges + place / 64, ~(u64(1) << (place % 64)));
+            }
+        }
+        __syncwarp();
+        for (u32 k = lane; k < of.count; k += 32) {
+            const Change& change = of.changes[k];
+            u32 band, end;
+            if (!bands_of(s, s.cells[change.cell], change.row, band, end)) continue;
+            for (; band < end; ++band) {
+                const size_t place = place_of(s, band, change.site);
+                s.standing[place] = change.cell;
+                atomicOr(s.edges + place / 64, u64(1) << (place % 64));
+            }
+            s.spots[change.cell] = {change.row, change.site, change.mirrored, 0};
+            s.poses[change.cell] = of.to[k];
+        }
+        const u32 pins = of.before[of.count];
+        for (u32 k = 0, i = lane; i < pins; i += 32) {
+            while (of.before[k + 1] <= i) ++k;
+            const Pin& pin = s.pins[of.pins[k] + i - of.before[k]];
+            on_die(pin, of.to[k], s.members[pin.member].sides);
+        }
+        __threadfence_block();
+        __syncwarp();
+        for (u32 k = 0, i = lane; i - lane < pins; i += 32) {
+            u32 net = NONE;
+            Followed how = ELSEWHERE;
+            Outermost found[2];
+            if (i < pins) {
+                while (of.before[k + 1] <= i) ++k;
+                const u32 p = of.pins[k] + i - of.before[k];
+                net = s.pins[p].net;
+                found[0] = s.extremes[2 * size_t(net)];
+                found[1] = s.extremes[2 * size_t(net) + 1];
+                how = follow(s, of, k, p, found);
+            }
+            const bool large = how == LOOK && s.member_start[net + 1] - s.member_start[net] > FEW_MEMBERS;
+            if (how == LOOK && !large) look<false>(s, net, found);
+            if (how != ELSEWHERE && !large) write(s, net, found);
+            for (u32 left = __ballot_sync(ALL_LANES, large); left; left &= left - 1) {
+                const u32 one = __ffs(int(left)) - 1, of_one = __shfl_sync(ALL_LANES, net, int(one));
+                Outermost whole[2];
+                look<true>(s, of_one, whole);
+                __syncwarp();
+                if (lane == 0) {
+                    whole[0].weight = whole[1].weight = s.extremes[2 * size_t(of_one)].weight;
+                    whole[0].unused = whole[1].unused = 0;
+                    write(s, of_one, whole);
+                }
+                __syncwarp();
+            }
+        }
+        __syncwarp();
+    }
+}

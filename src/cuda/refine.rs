@@ -1,0 +1,497 @@
+//! Detailed placement on a device, with the bits of the CPU: `kernels/refine`.
+
+use super::device::bindings::refine::{
+    BandOfSites, Batch, Cell, Change, CountCells, Counters, FindStretches, Judge, KindOfCell,
+    ListCells, Listed, Member, OfRows, Outermost, Pin, Pose, ProposeMirror, ProposeReorder,
+    ProposeShift, ProposeSwap, Refine, RefineMembers, RefineSlopes, RowOfSites, RunOfSites, Slopes,
+    Spot, Stretch,
+};
+use super::device::constants::{FEW_PINS, GAIN_SUMS, PUSHED_CELLS, STRETCH_CELLS, WINDOW_CELLS};
+use super::device::{
+    CudaError, DeviceValue, DeviceVec, Gpu, Kernel, Pinned, Pointer, blocks_for, grid_of,
+};
+use crate::parallel;
+use crate::refine::{Device, Engine, OnDevice, Pass, Start, Tasks};
+use crate::rows::Run;
+use cudarc::driver::LaunchConfig;
+
+const _: () = assert!(
+    Pass::Swap.most_changes() == 1 + PUSHED_CELLS
+        && Pass::Reorder(0).most_changes() == WINDOW_CELLS
+        && Pass::Shift(0).most_changes() == STRETCH_CELLS
+);
+
+/// Stands for no fence and no band.
+const NONE: u32 = u32::MAX;
+/// Threads in a block of kernels that propose and commit, and warps.
+const THREADS: usize = 128;
+const WARPS: usize = THREADS / 32;
+/// Most turns of a batch that are enqueued at once.
+const MOST_TURNS: u32 = 12;
+
+impl Device for Gpu {
+    fn begin(&self, start: Start<'_>) -> Result<Box<dyn OnDevice>, String> {
+        match CudaRefine::new(self, start) {
+            Ok(refine) => Ok(Box::new(refine)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// A placement that is refined.
+struct CudaRefine {
+    gpu: Gpu,
+    kernels: Kernels,
+    data: Refine,
+    _memory: Memory,
+    spots: DeviceVec<Spot>,
+    counters: DeviceVec<Counters>,
+    received: Pinned<Counters>,
+    /// Stamps of claims rise with it; even at the first turn of a batch.
+    turn: u32,
+    /// The turns of the last batch.
+    turns: u32,
+    pass: Pass,
+    lists: Lists,
+    /// The band of every row that is searched.
+    bands: Vec<u32>,
+}
+
+/// Cells and tasks of rows in a pass.
+struct Lists {
+    counts: DeviceVec<u32>,
+    start: DeviceVec<u32>,
+    cells: DeviceVec<u32>,
+    /// The first task of every row.
+    tasks: DeviceVec<u32>,
+    /// The first cell of every row, each row with the cells of its band.
+    room: DeviceVec<u32>,
+    stretches: DeviceVec<Stretch>,
+}
+
+/// What [`Refine`] leads to and nothing else uses.
+#[derive(Default)]
+struct Memory(Vec<Box<dyn Send>>);
+
+impl Memory {
+    fn keep<E: DeviceValue>(&mut self, memory: DeviceVec<E>) -> Pointer<E> {
+        let pointer = (&memory).into();
+        self.0.push(Box::new(memory));
+        pointer
+    }
+
+    fn upload<E: DeviceValue>(&mut self, gpu: &Gpu, values: &[E]) -> Result<Pointer<E>, CudaError> {
+        Ok(self.keep(gpu.upload(values)?))
+    }
+
+    fn zeros<E: DeviceValue>(&mut self, gpu: &Gpu, count: usize) -> Result<Pointer<E>, CudaError> {
+        Ok(self.keep(gpu.zeros(count)?))
+    }
+}
+
+struct Kernels {
+    slopes: Kernel<RefineSlopes>,
+    swap: Kernel<ProposeSwap>,
+    count_cells: Kernel<CountCells>,
+    list_cells: Kernel<ListCells>,
+    stretches: Kernel<FindStretches>,
+    reorder: Kernel<ProposeReorder>,
+    shift: Kernel<ProposeShift>,
+    mirror: Kernel<ProposeMirror>,
+    /// `judge`, `hold` and `make`.
+    turn: [Kernel<Judge>; 3],
+}
+
+/// Returns where each of the lists begins, and the end.
+fn starts(counts: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut end = 0;
+    std::iter::once(0)
+        .chain(counts.map(|count| {
+            end += count;
+            end
+        }))
+        .collect()
+}
+
+fn launch(blocks: usize, threads: usize) -> LaunchConfig {
+    LaunchConfig { block_dim: (threads as u32, 1, 1), ..grid_of(blocks.max(1)) }
+}
+
+fn run(run: &Run) -> RunOfSites {
+    RunOfSites { start: run.start, end: run.end, fence: run.fence.unwrap_or(NONE), unused: 0 }
+}
+
+fn no_counters() -> Counters {
+    let sums = [0; GAIN_SUMS];
+    Counters { waiting: [0; 2], made: 0, ends: 0, turns: 0, unused: 0, low: sums, high: sums }
+}
+
+impl CudaRefine {
+    fn new(gpu: &Gpu, start: Start<'_>) -> Result<Self, CudaError> {
+        let state = start.state;
+        let (wires, sites) = (&state.wires, &state.sites);
+        let (cells, nets) = (state.cells.len(), wires.len());
+        let (rows, bands) = (state.rows.len(), sites.bands().len());
+        let modules = gpu.prepare::<f64>(&[("swap", &[]), ("rows", &[]), ("commit", &[])])?;
+        let [swap, in_rows, commit] = &modules[..] else { unreachable!("one for each name") };
+        let kernels = Kernels {
+            slopes: Kernel::new(swap)?,
+            swap: Kernel::new(swap)?,
+            count_cells: Kernel::new(in_rows)?,
+            list_cells: Kernel::new(in_rows)?,
+            stretches: Kernel::new(in_rows)?,
+            reorder: Kernel::new(in_rows)?,
+            shift: Kernel::new(in_rows)?,
+            mirror: Kernel::new(in_rows)?,
+            turn: Kernel::each(commit, ["judge", "hold", "make"])?,
+        };
+        let mut memory = Memory::default();
+
+        // Cells
+        let [pin_start, member_start] = wires.starts();
+        let pins_of = |cell: usize| pin_start[cell + 1] - pin_start[cell];
+        let heavy = |cell: usize| if pins_of(cell) as usize > FEW_PINS { pins_of(cell) } else { 0 };
+        let heavy_start = starts((0..cells).map(heavy));
+        let heavy_pins = heavy_start[cells] as usize;
+        let all = parallel::map(cells, |k| {
+            let cell = &state.cells[k];
+            Cell {
+                centre: cell.centre,
+                half_height: cell.half_height,
+                origin_x: cell.origin.0,
+                origin_y: cell.origin.1,
+                nets: wires.bits_of_nets(k as u32),
+                sites: cell.sites,
+                kind: cell.kind,
+                fence: cell.access.fence.unwrap_or(NONE),
+                view: cell.access.view() as u32,
+                home_row: cell.home.row,
+                heavy: heavy_start[k],
+            }
+        });
+        let all = memory.upload(gpu, &all)?;
+        let spots = parallel::map(cells, |k| {
+            let spot = state.cells[k].spot;
+            Spot { row: spot.row, site: spot.site, mirrored: spot.mirrored.into(), unused: 0 }
+        });
+        let spots = gpu.upload(&spots)?;
+        let poses = parallel::map(cells, |k| {
+            let pose = wires.pose(k as u32);
+            let (mirrored, flipped) = (pose.mirrored.into(), pose.flipped.into());
+            Pose { x: pose.x, y: pose.y, mirrored, flipped }
+        });
+        let poses = memory.upload(gpu, &poses)?;
+
+        // Wires
+        let count = pin_start[cells] as usize;
+        let pins = parallel::map(count, |k| {
+            let (net, member, sides) = wires.pin(k);
+            Pin { net, member, sides }
+        });
+        let pins = memory.upload(gpu, &pins)?;
+        let fixed = parallel::map(4 * nets, |k| wires.net(k / 4).0[k % 4]);
+        let extremes = parallel::map(2 * nets, |k| Outermost {
+            first: [0.0; 2],
+            second: [0.0; 2],
+            first_of: [NONE; 2],
+            second_of: [NONE; 2],
+            weight: wires.net(k / 2).1,
+            unused: 0,
+        });
+
+        // Rows and sites
+        let of_rows: Vec<RowOfSites> = (state.rows.iter())
+            .map(|row| {
+                let (flipped, band) = (row.flipped.into(), row.band);
+                RowOfSites { x: row.x, pitch: row.pitch, y: row.y, flipped, band }
+            })
+            .collect();
+        let kinds: Vec<KindOfCell> = (state.kinds.iter())
+            .map(|kind| KindOfCell {
+                mirrors: kind.mirrors.into(),
+                follows_rows: kind.follows_rows.into(),
+            })
+            .collect();
+        let of_kinds = state.kinds.iter().flat_map(|kind| &kind.bands);
+        let kind_bands: Vec<u32> =
+            of_kinds.flat_map(|bands| bands.map_or([NONE; 2], |(from, to)| [from, to])).collect();
+        let views: Vec<_> = (0..sites.views()).map(|view| sites.view(view)).collect();
+        let list = |which: usize| {
+            let lists = || views.iter().flat_map(|view| view[which].iter());
+            let runs: Vec<RunOfSites> = lists().flatten().map(run).collect();
+            (starts(lists().map(|runs| runs.len() as u32)), runs)
+        };
+        let ((free_start, free), (segment_start, segments)) = (list(0), list(1));
+        let mut words = 0;
+        let of_bands: Vec<BandOfSites> = (0..bands)
+            .map(|band| {
+                let runs = || views.iter().flat_map(|view| view[0].get(band));
+                let first = runs().map(|run| run.start).min().unwrap_or(0);
+                let end = runs().map(|run| run.end).max().unwrap_or(0);
+                let of = BandOfSites {
+                    word: words,
+                    words: i64::from(end).abs_diff(i64::from(first)).div_ceil(64) as u32,
+                    first,
+                };
+                words += u64::from(of.words);
+                of
+            })
+            .collect();
+        let (mut edges, mut standing) =
+            (vec![0u64; words as usize], vec![0u32; 64 * words as usize]);
+        for (band, of) in state.bands.iter().zip(&of_bands) {
+            for occupant in &band.cells {
+                let place = 64 * of.word as usize + (occupant.span.left - of.first) as usize;
+                edges[place / 64] |= 1 << (place % 64);
+                standing[place] = occupant.cell;
+            }
+        }
+
+        // Proposals
+        let passes = [Pass::Swap, Pass::Reorder(0), Pass::Shift(0), Pass::Mirror];
+        let at_once = passes.map(|pass| pass.order(cells).1);
+        let changes = passes.iter().zip(at_once).map(|(pass, count)| pass.most_changes() * count);
+        let changes = changes.max().unwrap_or(0);
+        let proposals = at_once.into_iter().max().unwrap_or(0);
+        let resources = nets + 2 * cells + bands;
+        let counters = gpu.upload(&[no_counters()])?;
+        let [length_units, weight_units] = wires.units();
+        let data = Refine {
+            cells: all,
+            spots: (&spots).into(),
+            poses,
+            pin_start: memory.upload(gpu, pin_start)?,
+            pins,
+            member_start: memory.upload(gpu, member_start)?,
+            members: memory.zeros::<Member>(gpu, count)?,
+            fixed: memory.upload(gpu, &fixed)?,
+            extremes: memory.upload(gpu, &extremes)?,
+            slopes: memory.zeros::<Slopes>(gpu, cells)?,
+            stale: memory.upload(gpu, &vec![1u8; cells])?,
+            rows: memory.upload(gpu, &of_rows)?,
+            kinds: memory.upload(gpu, &kinds)?,
+            kind_bands: memory.upload(gpu, &kind_bands)?,
+            segment_start: memory.upload(gpu, &segment_start)?,
+            segments: memory.upload(gpu, &segments)?,
+            free_start: memory.upload(gpu, &free_start)?,
+            free: memory.upload(gpu, &free)?,
+            bands: memory.upload(gpu, &of_bands)?,
+            edges: memory.upload(gpu, &edges)?,
+            standing: memory.upload(gpu, &standing)?,
+            changed: memory.zeros(gpu, resources)?,
+            used: memory.zeros(gpu, resources)?,
+            reaches: memory.zeros(gpu, 2 * heavy_pins)?,
+            breaks: memory.zeros(gpu, 2 * heavy_pins)?,
+            ends: memory.zeros(gpu, count)?,
+            changes: memory.zeros::<Change>(gpu, changes)?,
+            counts: memory.zeros(gpu, proposals)?,
+            gains: memory.zeros(gpu, proposals)?,
+            waiting: [memory.zeros(gpu, proposals)?, memory.zeros(gpu, proposals)?],
+            made: memory.zeros(gpu, proposals)?,
+            counters: (&counters).into(),
+            limit: state.limit,
+            least_gain: state.least_gain,
+            length_units,
+            weight_units,
+            cell_count: cells as u32,
+            net_count: nets as u32,
+            row_count: rows as u32,
+            band_count: bands as u32,
+            first_row: state.searched.start as u32,
+            end_row: state.searched.end as u32,
+            heavy_pins: heavy_pins as u32,
+            unused: 0,
+        };
+        let [members, extremes] =
+            Kernel::<RefineMembers>::each(commit, ["refine_members", "refine_extremes"])?;
+        // SAFETY: all arrays have an entry for each cell, pin, net, row or band; numbers in them
+        // are of these, as `State` has them.
+        unsafe {
+            members.launch_as(gpu, blocks_for(cells), &RefineMembers { s: data })?;
+            extremes.launch_as(gpu, blocks_for(nets), &RefineMembers { s: data })?;
+        }
+        let lists = Lists {
+            counts: gpu.zeros(bands.max(rows))?,
+            start: gpu.zeros(bands + 1)?,
+            cells: gpu.zeros(0)?,
+            tasks: gpu.zeros(state.searched.len() + 1)?,
+            room: gpu.zeros(state.searched.len() + 1)?,
+            stretches: gpu.zeros(0)?,
+        };
+        let bands = state.rows[state.searched.clone()].iter().map(|row| row.band).collect();
+        Ok(CudaRefine {
+            received: Pinned::zeros(gpu, 1)?,
+            gpu: gpu.clone(),
+            kernels,
+            data,
+            _memory: memory,
+            spots,
+            counters,
+            turn: 0,
+            turns: 1,
+            pass: Pass::Mirror,
+            lists,
+            bands,
+        })
+    }
+
+    /// Lists the cells of all bands. Returns the number of cells in the band of each row.
+    fn list(&mut self) -> Result<Vec<u32>, CudaError> {
+        let CudaRefine { gpu, kernels, data, lists, bands, .. } = self;
+        let of_bands = data.band_count as usize;
+        let config = launch(of_bands.div_ceil(WARPS), THREADS);
+        let count = CountCells { s: *data, counts: (&lists.counts).into() };
+        // SAFETY: there are as many counts as bands, and as many cells as they say.
+        unsafe { kernels.count_cells.launch_as(gpu, config, &count) }?;
+        let counts = gpu.download(lists.counts.slice(0..of_bands))?;
+        let start = starts(counts.iter().copied());
+        gpu.write(&start, &mut lists.start)?;
+        let cells = start[of_bands] as usize;
+        if lists.cells.len() < cells {
+            lists.cells = gpu.zeros(cells)?;
+        }
+        let list = ListCells { s: *data, listed: lists.listed() };
+        // SAFETY: as above.
+        unsafe { kernels.list_cells.launch_as(gpu, config, &list) }?;
+        Ok(bands.iter().map(|band| counts[*band as usize]).collect())
+    }
+
+    /// Finds the windows of all rows. Returns their number.
+    fn windows(&mut self, offset: usize) -> Result<usize, CudaError> {
+        let counts = self.list()?;
+        let windows = |count: u32| (count as usize).saturating_sub(offset).div_ceil(WINDOW_CELLS);
+        let start = starts(counts.into_iter().map(|count| windows(count) as u32));
+        self.gpu.write(&start, &mut self.lists.tasks)?;
+        Ok(start.last().map_or(0, |count| *count as usize))
+    }
+
+    /// Finds the stretches of all rows. Returns their number.
+    fn stretches(&mut self, offset: usize) -> Result<usize, CudaError> {
+        let room = starts(self.list()?.into_iter());
+        let CudaRefine { gpu, kernels, data, lists, bands, .. } = self;
+        gpu.write(&room, &mut lists.room)?;
+        let most = room.last().map_or(0, |count| *count as usize);
+        if lists.stretches.len() < most {
+            lists.stretches = gpu.zeros(most)?;
+        }
+        let find = FindStretches {
+            s: *data,
+            listed: lists.listed(),
+            room: lists.rows(&lists.room, offset),
+            counts: (&lists.counts).into(),
+            stretches: (&lists.stretches).into(),
+        };
+        let config = launch(bands.len().div_ceil(THREADS), THREADS);
+        // SAFETY: each row has room for as many stretches as its band has cells.
+        unsafe { kernels.stretches.launch_as(gpu, config, &find) }?;
+        let counts = gpu.download(lists.counts.slice(0..bands.len()))?;
+        let start = starts(counts.into_iter());
+        gpu.write(&start, &mut lists.tasks)?;
+        Ok(start.last().map_or(0, |count| *count as usize))
+    }
+
+    /// Enqueues that the tasks of a batch propose.
+    fn propose(&self, batch: Batch) -> Result<(), CudaError> {
+        let CudaRefine { gpu, kernels, data: s, lists, pass, .. } = self;
+        let s = *s;
+        let threads = launch((batch.count as usize).div_ceil(THREADS), THREADS);
+        let warps = launch((batch.count as usize).div_ceil(WARPS), THREADS);
+        let listed = lists.listed();
+        // SAFETY: there are so many tasks, room for the changes of so many proposals, and lists of
+        // the pass that was begun.
+        unsafe {
+            match *pass {
+                Pass::Swap => {
+                    let config = blocks_for(s.cell_count as usize);
+                    kernels.slopes.launch_as(gpu, config, &RefineSlopes { s })?;
+                    kernels.swap.launch_as(gpu, threads, &ProposeSwap { s, batch })
+                }
+                Pass::Reorder(offset) => {
+                    let windows = lists.rows(&lists.tasks, offset);
+                    let reorder = ProposeReorder { s, batch, listed, windows };
+                    kernels.reorder.launch_as(gpu, warps, &reorder)
+                }
+                Pass::Shift(offset) => {
+                    let shift = ProposeShift {
+                        s,
+                        batch,
+                        listed,
+                        rows: lists.rows(&lists.tasks, offset),
+                        room: lists.rows(&lists.room, offset),
+                        stretches: (&lists.stretches).into(),
+                    };
+                    kernels.shift.launch_as(gpu, warps, &shift)
+                }
+                Pass::Mirror => kernels.mirror.launch_as(gpu, threads, &ProposeMirror { s, batch }),
+            }
+        }
+    }
+
+    /// Has a batch propose, and makes what it proposes. Returns by how many units wires become
+    /// shorter.
+    fn run(&mut self, tasks: Tasks) -> Result<i128, CudaError> {
+        self.gpu.clear(&mut self.counters)?;
+        self.turn += self.turn % 2;
+        let [all, apart, first, count] =
+            [tasks.all, tasks.apart, tasks.first, tasks.count].map(|number| number as u32);
+        let stride = self.pass.most_changes() as u32;
+        let mut batch = Batch { all, apart, first, count, stride, turn: self.turn };
+        self.propose(batch)?;
+        let blocks = 8 * self.gpu.info().multiprocessors.max(1) as usize;
+        let config = launch(tasks.count.div_ceil(WARPS).min(blocks), THREADS);
+        let mut turns = self.turns.clamp(1, MOST_TURNS);
+        loop {
+            for _ in 0..turns {
+                batch.turn = self.turn;
+                self.turn += 1;
+                for kernel in &self.kernels.turn {
+                    // SAFETY: proposals are of this batch, with numbers below its count.
+                    unsafe { kernel.launch_as(&self.gpu, config, &Judge { s: self.data, batch }) }?;
+                }
+            }
+            let found = self.received.receive(&self.counters)?[0];
+            if found.waiting[self.turn as usize % 2] == 0 {
+                self.turns = found.turns;
+                let sum = |sums: [u64; GAIN_SUMS]| sums.into_iter().map(i128::from).sum::<i128>();
+                return Ok(sum(found.low) + (sum(found.high) << 32));
+            }
+            turns = 2;
+        }
+    }
+}
+
+impl Lists {
+    fn listed(&self) -> Listed {
+        Listed { start: (&self.start).into(), cells: (&self.cells).into() }
+    }
+
+    fn rows(&self, start: &DeviceVec<u32>, offset: usize) -> OfRows {
+        OfRows { start: start.into(), offset: offset as u32, unused: 0 }
+    }
+}
+
+impl Engine for CudaRefine {
+    fn begin(&mut self, pass: Pass) -> Result<usize, String> {
+        self.pass = pass;
+        self.turns = 1;
+        let count = match pass {
+            Pass::Swap | Pass::Mirror => Ok(self.spots.len()),
+            Pass::Reorder(offset) => self.windows(offset),
+            Pass::Shift(offset) => self.stretches(offset),
+        };
+        count.map_err(|error| error.to_string())
+    }
+
+    fn batch(&mut self, tasks: Tasks) -> Result<f64, String> {
+        let units = self.run(tasks).map_err(|error| error.to_string())?;
+        Ok(units as f64 / self.data.length_units)
+    }
+}
+
+impl OnDevice for CudaRefine {
+    fn spots(&mut self) -> Result<Vec<(u32, i32, bool)>, String> {
+        let mut spots = vec![Spot { row: 0, site: 0, mirrored: 0, unused: 0 }; self.spots.len()];
+        self.gpu.read(&self.spots, &mut spots).map_err(|error| error.to_string())?;
+        Ok(spots.iter().map(|spot| (spot.row, spot.site, spot.mirrored != 0)).collect())
+    }
+}

@@ -1,0 +1,156 @@
+//! The work of a lattice's cells on all threads.
+
+use super::claims::Claims;
+use super::state::{Change, State, Trial};
+use super::{Engine, Pass, Tasks, mirror, reorder, shift, swap};
+use crate::lists::Lists;
+use crate::parallel::{self, PerThread};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Proposals that a thread judges at least.
+const FEW: usize = 8;
+
+/// A lattice's cells on the CPU.
+pub(super) struct Host<'a> {
+    pub(super) state: State,
+    trials: PerThread<Trial>,
+    memory: PerThread<Memory>,
+    claims: Claims,
+    tasks: Of,
+    /// Whether the work is to end within a batch.
+    stops: &'a AtomicBool,
+}
+
+/// What the tasks of a pass are.
+enum Of {
+    Swap,
+    Reorder(Vec<reorder::Window>),
+    Shift(Vec<shift::Stretch>),
+    Mirror,
+}
+
+/// Working memory of a thread.
+#[derive(Default)]
+struct Memory {
+    search: swap::Search,
+    nets: super::wires::WindowNets,
+    shifts: shift::Shifts,
+}
+
+impl<'a> Host<'a> {
+    pub(super) fn new(state: State, stops: &'a AtomicBool) -> Self {
+        let threads = rayon::current_num_threads();
+        Host {
+            trials: PerThread::new(threads, Trial::default),
+            memory: PerThread::new(threads, Memory::default),
+            claims: Claims::new(state.resources()),
+            tasks: Of::Mirror,
+            state,
+            stops,
+        }
+    }
+
+    /// Makes those proposals that still are legal and shorten the wires when it is their turn.
+    /// Returns by how much they do together.
+    ///
+    /// In turns: of those that are left, every one is made that none before it is in the way of.
+    /// With bins that must not be filled too far, one after the other.
+    fn commit_independent(&mut self, found: &[Lists<Change>]) -> f64 {
+        let proposals = found.iter().flat_map(Lists::iter);
+        let mut waiting: Vec<&[Change]> = proposals.filter(|all| !all.is_empty()).collect();
+        let trials = &self.trials;
+        let mut gain = 0;
+        if self.state.density.is_some() {
+            for changes in waiting.drain(..) {
+                gain += i128::from(trials.with(|trial| self.state.apply(changes, trial)));
+            }
+        }
+        while !waiting.is_empty() {
+            self.claims.begin();
+            let (state, claims) = (&self.state, &self.claims);
+            let part = parallel::at_once(waiting.len()).max(FEW);
+            let judge = |trial: &mut Trial, range: Range<usize>| {
+                let (mut claimed, mut gains) = (Lists::new(), Vec::new());
+                for changes in &waiting[range.clone()] {
+                    gains.push(state.judge(changes, trial, &mut claimed.values));
+                    claimed.end();
+                }
+                for (k, claimed) in range.zip(claimed.iter()) {
+                    claims.stake(k as u32, claimed);
+                }
+                (claimed, gains)
+            };
+            let judged = parallel::map_blocks(waiting.len(), part, |range| {
+                trials.with(|trial| judge(trial, range))
+            });
+            let hold = parallel::map(judged.len(), |index| {
+                let numbered = (index * part..).zip(judged[index].0.iter());
+                let hold = numbered.map(|(k, claimed)| claims.hold(k as u32, claimed));
+                hold.collect::<Vec<bool>>()
+            });
+            let gains = judged.iter().flat_map(|(_, gains)| gains.iter().copied());
+            let all = gains.zip(hold.into_iter().flatten());
+            let (mut left, mut made) = (Vec::new(), Vec::new());
+            for (changes, (shorter, hold)) in waiting.into_iter().zip(all) {
+                if shorter > 0 && hold {
+                    gain += i128::from(shorter);
+                    made.extend_from_slice(changes);
+                } else if shorter > 0 {
+                    left.push(changes);
+                }
+            }
+            self.state.apply_all(&mut made);
+            waiting = left;
+        }
+        self.state.wires.length_of_units(gain)
+    }
+}
+
+impl Engine for Host<'_> {
+    fn begin(&mut self, pass: Pass) -> Result<usize, String> {
+        let (state, cells) = (&self.state, self.state.cells.len());
+        let (tasks, count) = match pass {
+            Pass::Swap => (Of::Swap, cells),
+            Pass::Reorder(offset) => {
+                let windows = reorder::windows(state, offset);
+                let count = windows.len();
+                (Of::Reorder(windows), count)
+            }
+            Pass::Shift(offset) => {
+                let stretches = shift::stretches(state, offset);
+                let count = stretches.len();
+                (Of::Shift(stretches), count)
+            }
+            Pass::Mirror => (Of::Mirror, cells),
+        };
+        self.tasks = tasks;
+        Ok(count)
+    }
+
+    fn batch(&mut self, tasks: Tasks) -> Result<f64, String> {
+        let Host { state, memory, tasks: of, stops, .. } = &*self;
+        let propose = |task: usize, memory: &mut Memory, changes: &mut Vec<Change>| match of {
+            Of::Swap => swap::propose(state, task as u32, &mut memory.search, changes),
+            Of::Reorder(all) => reorder::propose(state, all[task], &mut memory.nets, changes),
+            Of::Shift(all) => shift::propose(state, all[task], &mut memory.shifts, changes),
+            Of::Mirror => mirror::propose(state, task as u32, changes),
+        };
+        let propose_some = |memory: &mut Memory, places: Range<usize>| {
+            let mut found = Lists::new();
+            for place in places.filter(|_| !stops.load(Ordering::Relaxed)) {
+                propose(tasks.nth(tasks.first + place), memory, &mut found.values);
+                found.end();
+            }
+            found
+        };
+        let part = parallel::at_once(tasks.count);
+        let found = parallel::map_blocks(tasks.count, part, |range| {
+            memory.with(|memory| propose_some(memory, range))
+        });
+        if stops.load(Ordering::Relaxed) {
+            return Ok(0.0);
+        }
+        Ok(self.commit_independent(&found))
+    }
+}
