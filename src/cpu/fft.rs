@@ -470,13 +470,11 @@ where
             let (mut sums, mut differences) = ([first; LARGEST / 2], [first; LARGEST / 2]);
             let mut total = first;
             for q in 1..=radix / 2 {
-                let [near, far] = [q, radix - q].map(
-                    #[inline(always)]
-                    |q| {
-                        let w = Lanes::splat(unit, twiddles[q - 1]);
-                        Lanes::load(unit, &rows[q * len + k], at).times(w)
-                    },
-                );
+                let back = radix - q;
+                let near = Lanes::load(unit, &rows[q * len + k], at)
+                    .times(Lanes::splat(unit, twiddles[q - 1]));
+                let far = Lanes::load(unit, &rows[back * len + k], at)
+                    .times(Lanes::splat(unit, twiddles[back - 1]));
                 (sums[q - 1], differences[q - 1]) = (near + far, near - far);
                 total = total + sums[q - 1];
             }

@@ -153,7 +153,7 @@ pub struct LengthError {
 }
 
 /// A shape that no plan is made for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
     /// There is no axis, a size or the batch is zero, or there are too many values.
@@ -175,6 +175,9 @@ pub enum ShapeError {
         /// Number of axes.
         axes: usize,
     },
+    /// A bin whose lengths or their ratios are not above zero and finite.
+    #[error("bins of {} x {} x {}: expected lengths above zero, of similar magnitude", .0[0], .0[1], .0[2])]
+    Bin([f64; 3]),
     /// There is not enough memory for the plan's tables or working memory.
     #[error(transparent)]
     Memory(#[from] OutOfMemory),

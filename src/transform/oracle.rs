@@ -141,6 +141,21 @@ pub fn solve(grid: &BinGrid, rho: &Map<f64>) -> [Map<f64>; 3] {
     ]
 }
 
+/// Returns φ and E along x, y and z of `rho`, `shape` bins with these lengths, by direct summation;
+/// see [`crate::spectral`].
+pub fn solve_volume(shape: [usize; 3], bin: [f64; 3], rho: &[f64]) -> [Vec<f64>; 4] {
+    let spectrum = Spectrum::of_bins(&shape, &bin);
+    let index = |at: usize| [at / shape[2] / shape[1], at / shape[2] % shape[1], at % shape[2]];
+    let mut hat = transform_nd(TransformNd::Dct, &shape, rho);
+    hat.iter_mut().enumerate().for_each(|(at, v)| *v *= spectrum.green_at(&index(at)));
+    let field = |axis: usize| {
+        let wave = |at: usize| spectrum.waves()[axis][index(at)[axis]];
+        let times: Vec<f64> = hat.iter().enumerate().map(|(at, v)| v * wave(at)).collect();
+        transform_nd(TransformNd::Idxst(axis), &shape, &times)
+    };
+    [transform_nd(TransformNd::Idct, &shape, &hat), field(0), field(1), field(2)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -73,6 +73,40 @@ fn fields_of_a_density_agree_with_direct_sums() {
 }
 
 #[test]
+fn fields_of_a_volume_agree_with_direct_sums() {
+    let folder = tempfile::tempdir().unwrap();
+    let (rho, out) = (folder.path().join("rho.npy"), folder.path().join("out"));
+    // Axes and bins of three lengths: no two axes can be exchanged unnoticed.
+    let (shape, bin) = ([6, 5, 34], [6.0, 3.0, 15.0]);
+    let (sizes, count) = (shape.map(|n| n as u64), shape.iter().product());
+    write(&rho, &sizes, &values(count));
+    let want = oracle::solve_volume(shape, bin, &values(count));
+    let energy: f64 = values(count).iter().zip(&want[0]).map(|(r, p)| r * p).sum();
+    for pipeline in ["row-column", "fused", "auto"] {
+        let how = format!("--bin-size 6x3x15 --pipeline {pipeline} --engine cpu --json -");
+        let report = run_json(&[&"solve", &rho, &"--out", &out, &how]);
+        let names = ["potential", "field_x", "field_y", "field_z"];
+        assert_eq!(names_in(&out).len(), names.len());
+        for (name, want) in names.iter().zip(&want) {
+            let (shape, got) = npy::<f64>(&out.join(name).with_extension("npy"));
+            assert_eq!(shape, sizes);
+            near(&format!("{pipeline} {name}"), &got, want, 1e-12);
+        }
+        let got = report["field"]["energy"].as_f64().unwrap();
+        assert!((got - energy).abs() <= 1e-11 * energy, "{got} for {energy}");
+        let largest = want[3].iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let got = report["field"]["field_z_max"].as_f64().unwrap();
+        assert!((got - largest).abs() <= 1e-11 * largest, "{got} for {largest}");
+        assert_eq!(report["grid"]["bins"], serde_json::json!(shape));
+        assert_eq!(report["grid"]["bin_size"], serde_json::json!(bin));
+    }
+    let solve: [&dyn Words; 4] = [&"solve", &rho, &"--out", &out];
+    for wrong in ["--bin-size 1x2", "--pipeline three-pass", "--engine cuda"] {
+        placefield(&[solve[0], solve[1], solve[2], solve[3], &wrong]).assert().code(2).stdout("");
+    }
+}
+
+#[test]
 fn precision_defaults_to_that_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -163,10 +197,12 @@ fn arrays_that_do_not_fit_are_refused() {
         assert!(line.ends_with(want), "{line}");
     };
     let out = at("out");
+    write(&at("line.npy"), &[8], &values(8));
     refused(
-        &[&"solve", &at("cube.npy"), &"--out", &out],
-        "2 x 2 x 2 values: expected two axes, x and y",
+        &[&"solve", &at("line.npy"), &"--out", &out],
+        "8 values: expected two axes, x and y, or three",
     );
+    std::fs::remove_file(at("line.npy")).unwrap();
     refused(
         &[&"solve", &at("nan.npy"), &"--out", &out],
         "value [0, 1] is NaN: expected a finite number of f64",

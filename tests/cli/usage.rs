@@ -91,11 +91,11 @@ fn errors_name_the_option_and_its_range() {
     let place = &["place", "a.aux", "-o", "b.pl"][..];
     let [solve, generate] =
         [["solve", "a.npy", "--out", "b"], ["generate", "adaptec1", "--out", "b"]];
-    let length = "a length from 1e-100 to 1e100 or two joined by x, as in 20x12";
+    let length = "a length from 1e-100 to 1e100 or two or three joined by x, as in 20x12";
     for (command, option, value, expected) in [
         (place, "--gamma <BINS>", "1e300", "a number from 1e-12 to 1e6"),
         (place, "--noise <RATIO>", "-1", "a number from 0 to 1e6"),
-        (&solve, "--bin-size <W[xH]>", "1e300", length),
+        (&solve, "--bin-size <W[xH[xD]]>", "1e300", length),
         (&generate, "--cells <N>", "-5", "a whole number of at least 1"),
     ] {
         let name = option.split(' ').next().unwrap();

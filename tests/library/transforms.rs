@@ -11,6 +11,7 @@ use placefield::grid::Map;
 use placefield::transform::{
     LengthError, Method, ShapeError, Transform, Transform1d, TransformNd, oracle,
 };
+use proptest::prelude::*;
 
 const LENGTHS: [usize; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 31, 64, 97, 100, 128, 255];
 
@@ -241,6 +242,88 @@ fn check_thresholds<T: Real>() {
                 assert_eq!(run(inverse, &all, Some(threshold)), want, "{inverse:?} {method:?}");
             }
             assert_eq!(run(Transform::Dct, &x, Some(T::zero())), all);
+        }
+    }
+}
+
+/// Runs every transform of `batch` arrays and compares each with the definition.
+fn check_shape<T: Real>(shape: &[usize], batch: usize) {
+    let size = shape.iter().product::<usize>();
+    let x = values::<T>(batch * size);
+    for kind in kinds(shape) {
+        let each = x.chunks(size).map(|x| oracle::transform_nd(kind, shape, &widen(x)));
+        let want: Vec<f64> = each.flatten().collect();
+        for method in Method::ALL {
+            let mut plan = Plan::<T>::batched(kind, shape, method, batch).unwrap();
+            let mut out = unwritten(x.len());
+            plan.run(&x, &mut out).unwrap();
+            assert_close(&out, &want, &(kind, shape, batch, method));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// Sizes around those of tiles and panels, and lengths of all kinds of FFTs.
+    #[test]
+    fn any_shape_is_transformed(
+        shape in prop_oneof![
+            prop::collection::vec(1..300_usize, 1),
+            prop::collection::vec(1..70_usize, 2),
+            prop::collection::vec(1..20_usize, 3),
+            prop::collection::vec(1..9_usize, 4),
+            (prop::collection::vec(1..5_usize, 1..=3), 16..90_usize)
+                .prop_map(|(first, last)| [first, vec![last]].concat()),
+        ],
+        batch in 1..4_usize,
+    ) {
+        check_shape::<f32>(&shape, batch);
+        check_shape::<f64>(&shape, batch);
+    }
+}
+
+/// Lines of more values than a tile of them has room for, and of prime lengths.
+#[test]
+fn long_lines() {
+    for shape in [[9, 16_411], [16_411, 9], [10, 1_021], [1_021, 10]] {
+        let (size, kind) = (shape[0] * shape[1], TransformNd::Idxst(1));
+        let x = values::<f64>(size);
+        let want = oracle::transform_nd(kind, &shape, &x);
+        for method in Method::ALL {
+            let mut out = unwritten(size);
+            Plan::<f64>::batched(kind, &shape, method, 1).unwrap().run(&x, &mut out).unwrap();
+            assert_close(&out, &want, &(shape, method));
+        }
+    }
+}
+
+/// The arrays of a batch share nothing: one of them with values that are not finite, or with huge
+/// ones, leaves all others as they are.
+#[test]
+fn arrays_of_a_batch_are_independent() {
+    for shape in [&[8][..], &[100], &[3, 5], &[7, 40], &[2, 3, 33]] {
+        let (size, batch) = (shape.iter().product::<usize>(), 5);
+        let x = values::<f32>(batch * size);
+        for kind in kinds(shape) {
+            for method in Method::ALL {
+                let mut plan = Plan::<f32>::batched(kind, shape, method, batch).unwrap();
+                let mut run = |x: &[f32]| {
+                    let mut out = unwritten(x.len());
+                    plan.run(x, &mut out).unwrap();
+                    out
+                };
+                let alone = run(&x);
+                for value in [f32::NAN, f32::INFINITY, 1e30] {
+                    let mut other = x.clone();
+                    other[2 * size..3 * size].fill(value);
+                    let beside = run(&other);
+                    for array in [0, 1, 3, 4] {
+                        let of = array * size..(array + 1) * size;
+                        assert!(alone[of.clone()] == beside[of], "{kind:?} {shape:?} {method:?}");
+                    }
+                }
+            }
         }
     }
 }

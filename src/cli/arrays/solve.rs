@@ -5,7 +5,7 @@ use crate::cli::document::{Content, write_document};
 #[cfg(feature = "cuda")]
 use crate::cli::engines::advise;
 use crate::cli::engines::{self, Chosen, decide, with_precision};
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, usage};
 use crate::cli::input::use_threads;
 use crate::cli::maps::{Element, write_npy};
 use crate::cli::memory;
@@ -14,13 +14,15 @@ use crate::cli::outputs::{Names, Outputs, PICTURES, to_stdout};
 use crate::cli::picture_args::FieldArgs;
 use crate::cli::pictures::draw_solve;
 use crate::cli::ranks::{RankArgs, RankOptions, writes};
-use crate::cli::report::{FieldReport, GridReport};
+use crate::cli::report::FieldReport;
 use crate::cli::results::{list, tell};
 use crate::cli::terminal::stdout;
-use crate::cpu::solve::{Fields, Solver};
+use crate::cpu::solve::{Fields, Solver, VolumeFields, VolumeSolver};
 use crate::engine::{Descriptor, Pipeline};
 use crate::grid::{BinGrid, Map, Rect};
+use crate::transform::Method;
 use clap::Args;
+use clap::error::ErrorKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -30,16 +32,19 @@ use std::time::Instant;
 /// Options of `placefield solve`.
 #[derive(Args)]
 pub(crate) struct SolveArrayArgs {
-    /// The density ρ of nx x ny bins, y contiguous, as a NumPy file; - for standard input
+    /// The density ρ of nx x ny bins, y contiguous, or of nx x ny x nz bins, z contiguous, as a NumPy
+    /// file; - for standard input
     #[arg(value_name = "RHO.npy")]
     rho: PathBuf,
-    /// Folder for potential.npy, field_x.npy and field_y.npy; made when it is not there
+    /// Folder for potential.npy, field_x.npy, field_y.npy and, of three axes, field_z.npy; made when
+    /// it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Width and height of a bin; of both only the ratio matters, for lengths are in bin widths
-    #[arg(long, value_name = "W[xH]", default_value = "1x1", value_parser = bin_size)]
-    bin_size: (f64, f64),
-    /// How the solve is composed of transforms; auto takes the fastest
+    /// Width and height of a bin, and its depth if there are three axes; only their ratios matter,
+    /// for lengths are in bin widths
+    #[arg(long, value_name = "W[xH[xD]]", default_value = "1", value_parser = bin_size)]
+    bin_size: BinSize,
+    /// How the solve is composed of transforms; auto takes the fastest. Three axes have no three-pass
     #[arg(long, value_parser = pipeline(), default_value = "auto", value_name = "NAME")]
     pipeline: PipelineArg,
     #[command(flatten)]
@@ -56,32 +61,77 @@ pub(crate) struct SolveArrayArgs {
     pub(crate) ranks: RankArgs,
 }
 
-/// Parses `--bin-size`.
-fn bin_size(text: &str) -> Result<(f64, f64), String> {
-    let (width, height) = text.split_once('x').unwrap_or((text, text));
-    // Areas of dies are finite in this range.
-    let length = |text: &str| text.parse().ok().filter(|v| (1e-100..=1e100).contains(v));
-    length(width).zip(length(height)).ok_or_else(|| {
-        "expected a length from 1e-100 to 1e100 or two joined by x, as in 20x12".to_owned()
-    })
+/// The lengths of a bin along the first axes, or one along all.
+#[derive(Clone, Copy)]
+struct BinSize {
+    lengths: [f64; 3],
+    count: usize,
 }
 
-/// The names of a solve's files.
-const FILES: [&str; 3] = ["potential.npy", "field_x.npy", "field_y.npy"];
+impl BinSize {
+    /// Returns the lengths along so many axes.
+    fn along(&self, axes: usize) -> Result<&[f64], Failure> {
+        match self.count {
+            1 => Ok(&self.lengths[..axes]),
+            count if count == axes => Ok(&self.lengths[..axes]),
+            count => {
+                let message = format!(
+                    "--bin-size: {count} lengths of an array of {axes} axes: expected {axes}"
+                );
+                Err(usage(ErrorKind::ValueValidation, &message))
+            }
+        }
+    }
+}
+
+/// Parses `--bin-size`.
+fn bin_size(text: &str) -> Result<BinSize, String> {
+    let expected =
+        "expected a length from 1e-100 to 1e100 or two or three joined by x, as in 20x12";
+    // Areas of dies are finite in this range.
+    let length = |text: &str| text.parse().ok().filter(|v| (1e-100..=1e100).contains(v));
+    let given: Option<Vec<f64>> = text.split('x').map(length).collect();
+    match given.as_deref() {
+        Some(&[all]) => Ok(BinSize { lengths: [all; 3], count: 1 }),
+        Some(&[w, h]) => Ok(BinSize { lengths: [w, h, h], count: 2 }),
+        Some(&[w, h, d]) => Ok(BinSize { lengths: [w, h, d], count: 3 }),
+        _ => Err(expected.to_owned()),
+    }
+}
+
+/// The names of a solve's files; the last is of three axes.
+const FILES: [&str; 4] = ["potential.npy", "field_x.npy", "field_y.npy", "field_z.npy"];
 
 /// The JSON document of a solve.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SolveReport {
-    /// The bins; of their sizes only the ratio matters.
-    grid: GridReport,
+    /// The bins; of their sizes only the ratios matter.
+    grid: BinsReport,
     /// How it was solved.
     options: SolveOptions,
     /// Mean of ρ, which has no field.
     mean: f64,
     /// Energy and extremes of φ and E.
-    field: FieldReport,
+    field: SolvedReport,
     /// Milliseconds by what was done.
     timings_ms: SolveTimings,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct BinsReport {
+    /// `[nx, ny]` or `[nx, ny, nz]`.
+    bins: Vec<usize>,
+    /// The lengths of a bin along these axes.
+    bin_size: Vec<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SolvedReport {
+    #[serde(flatten)]
+    field: FieldReport,
+    /// Largest |Ez|, of three axes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field_z_max: Option<f64>,
 }
 
 impl Content for SolveReport {
@@ -106,9 +156,9 @@ struct SolveTimings {
     solve: f64,
 }
 
-/// φ, Ex and Ey, in host memory.
+/// φ and the field along every axis, in host memory.
 struct Solved<T> {
-    maps: [Vec<T>; 3],
+    maps: Vec<Vec<T>>,
     energy: f64,
     pipeline: Pipeline,
     milliseconds: f64,
@@ -122,75 +172,68 @@ pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
     let rank = args.ranks.options(args.array.engine)?;
     use_threads(args.array.threads)?;
     let rho = Array::read(&args.rho)?;
-    let [nx, ny] = rho.shape[..] else {
+    let axes = rho.shape.len();
+    if !(2..=3).contains(&axes) {
         let shape = sizes(&rho.shape);
-        return Err(format!("{}: {shape} values: expected two axes, x and y", rho.path).into());
-    };
-    let (width, height) = args.bin_size;
-    let die = Rect::at(0.0, 0.0, width * nx as f64, height * ny as f64);
-    let grid = BinGrid::new(die, nx, ny).map_err(|e| format!("{}: {e}", rho.path))?;
+        let expected = "expected two axes, x and y, or three";
+        return Err(format!("{}: {shape} values: {expected}", rho.path).into());
+    }
+    args.bin_size.along(axes)?;
+    if axes == 3 && args.plots.is_some() {
+        let message = "--plots draws densities of two axes, and this one has three";
+        return Err(usage(ErrorKind::ArgumentConflict, message));
+    }
     let precision = args.array.precision(&rho);
-    memory::check_bins(&grid, 1, precision)?;
-    with_precision!(precision, T => solve::<T>(args, &rho, &grid, rank.as_ref()))
+    with_precision!(precision, T => solve::<T>(args, &rho, rank.as_ref()))
 }
 
 fn solve<T: Element>(
     args: &SolveArrayArgs,
     rho: &Array,
-    grid: &BinGrid,
     rank: Option<&RankOptions>,
 ) -> Result<(), Failure> {
-    let shape = [grid.nx(), grid.ny()];
+    let (shape, bin) = (&rho.shape[..], args.bin_size.along(rho.shape.len())?);
     // Without its mean ρ has the same field, and loses less when it is rounded.
     let mean = rho.values.iter().sum::<f64>() / rho.values.len() as f64;
-    let centred = Map::from_vec(shape[0], shape[1], rounded::<T>(rho, mean)?);
+    let names = if shape.len() == 2 { &FILES[..3] } else { &FILES };
     if rank.is_none_or(writes) {
         Outputs::default()
             .file("--json", args.json.as_ref())
-            .folder("--out", Some(&args.out), Names::These(&FILES))
+            .folder("--out", Some(&args.out), Names::These(names))
             .folder("--plots", args.plots.as_ref(), PICTURES)
             .check(std::slice::from_ref(&args.rho))?;
     }
-    let Chosen { engine: choice, note } = decide(args.array.engine)?;
-    let pipeline = args.pipeline.unwrap_or(Pipeline::ThreePass);
-    let solved = match choice {
-        choice if let Some(rank) = rank => {
-            let Some(solved) = on_ranks(&centred, grid, pipeline, rank, choice)? else {
-                return Ok(());
-            };
-            solved
-        }
-        #[cfg(feature = "cuda")]
-        EngineChoice::Cuda(device) => {
-            on_device(&centred, grid, pipeline, device).map_err(|e| advise(e, &note))?
-        }
-        #[cfg(feature = "cuda")]
-        EngineChoice::Several(devices) => on_devices(&centred, grid, pipeline, devices)?,
-        _ => on_cpu(&centred, grid, pipeline),
+    let (solved, note) = match *shape {
+        [nx, ny] => in_plane::<T>(args, rho, mean, [nx, ny], rank)?,
+        [nx, ny, nz] => (in_volume::<T>(args, rho, mean, [nx, ny, nz], rank)?, None),
+        _ => unreachable!("an array of two or three axes"),
     };
+    let Some(solved) = solved else { return Ok(()) };
     let Solved { maps, energy, pipeline, milliseconds, ran, note: other } = solved;
     check_result("the energy", &[energy])?;
     maps.iter().try_for_each(|map| check_result("the field", map))?;
 
     let mut files = Vec::new();
-    for (name, map) in FILES.iter().zip(&maps) {
+    for (name, map) in names.iter().zip(&maps) {
         let path = args.out.join(name);
-        write_npy(&path, &shape, map)?;
+        write_npy(&path, shape, map)?;
         files.push(path);
     }
     if let Some(folder) = &args.plots {
-        let maps = maps.each_ref().map(|map| Map::from_vec(shape[0], shape[1], map.clone()));
+        let map = |values: &[T]| Map::from_vec(shape[0], shape[1], values.to_vec());
+        let maps = [0, 1, 2].map(|k| map(&maps[k]));
         let density = Map::from_vec(shape[0], shape[1], rho.values.clone());
         let name = Path::new(&rho.path).file_stem().unwrap_or_default().to_string_lossy();
+        let grid = &plane(rho, bin)?;
         files.extend(draw_solve(&name, &density, &maps, grid, &args.lines, folder)?);
     }
-    let [potential, field_x, field_y] = &maps;
+    let (potential, field) = (&maps[0], &maps[1..]);
     let range = |of: fn(f64, f64) -> f64, from: f64, map: &[T]| {
         map.iter().fold(from, |m, v| of(m, v.wide()))
     };
     let largest = |map: &[T]| map.iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
     let report = SolveReport {
-        grid: GridReport::of(grid),
+        grid: BinsReport { bins: shape.to_vec(), bin_size: bin.to_vec() },
         options: SolveOptions {
             engine: ran.engine,
             device: ran.device,
@@ -198,12 +241,15 @@ fn solve<T: Element>(
             precision: T::PRECISION,
         },
         mean,
-        field: FieldReport {
-            energy,
-            potential_min: range(f64::min, f64::INFINITY, potential),
-            potential_max: range(f64::max, f64::NEG_INFINITY, potential),
-            field_x_max: largest(field_x),
-            field_y_max: largest(field_y),
+        field: SolvedReport {
+            field: FieldReport {
+                energy,
+                potential_min: range(f64::min, f64::INFINITY, potential),
+                potential_max: range(f64::max, f64::NEG_INFINITY, potential),
+                field_x_max: largest(&field[0]),
+                field_y_max: largest(&field[1]),
+            },
+            field_z_max: field.get(2).map(|field| largest(field)),
         },
         timings_ms: SolveTimings { solve: milliseconds },
     };
@@ -217,6 +263,77 @@ fn solve<T: Element>(
     Ok(list(&files)?)
 }
 
+/// Returns the bins of a density of two axes, whose lengths are `bin`.
+fn plane(rho: &Array, bin: &[f64]) -> Result<BinGrid, Failure> {
+    let (nx, ny) = (rho.shape[0], rho.shape[1]);
+    let die = Rect::at(0.0, 0.0, bin[0] * nx as f64, bin[1] * ny as f64);
+    Ok(BinGrid::new(die, nx, ny).map_err(|e| format!("{}: {e}", rho.path))?)
+}
+
+/// Solves a density of two axes; of several processes only rank 0 has the result. The message is of
+/// the choice of an engine.
+fn in_plane<T: Element>(
+    args: &SolveArrayArgs,
+    rho: &Array,
+    mean: f64,
+    [nx, ny]: [usize; 2],
+    rank: Option<&RankOptions>,
+) -> Result<(Option<Solved<T>>, Option<String>), Failure> {
+    let grid = &plane(rho, args.bin_size.along(2)?)?;
+    memory::check_bins(grid, 1, T::PRECISION)?;
+    let centred = Map::from_vec(nx, ny, rounded::<T>(rho, mean)?);
+    let Chosen { engine: choice, note } = decide(args.array.engine)?;
+    let pipeline = args.pipeline.unwrap_or(Pipeline::ThreePass);
+    let solved = match choice {
+        choice if let Some(rank) = rank => on_ranks(&centred, grid, pipeline, rank, choice)?,
+        #[cfg(feature = "cuda")]
+        EngineChoice::Cuda(device) => {
+            Some(on_device(&centred, grid, pipeline, device).map_err(|e| advise(e, &note))?)
+        }
+        #[cfg(feature = "cuda")]
+        EngineChoice::Several(devices) => Some(on_devices(&centred, grid, pipeline, devices)?),
+        _ => Some(on_cpu(&centred, grid, pipeline)),
+    };
+    Ok((solved, note))
+}
+
+/// Solves a density of three axes, on the CPU.
+fn in_volume<T: Element>(
+    args: &SolveArrayArgs,
+    rho: &Array,
+    mean: f64,
+    shape: [usize; 3],
+    rank: Option<&RankOptions>,
+) -> Result<Option<Solved<T>>, Failure> {
+    let on_cpu = matches!(args.array.engine, EngineChoice::Auto | EngineChoice::Cpu);
+    if rank.is_some() || !on_cpu {
+        let message =
+            "a density of three axes is solved on the CPU: expected '--engine' auto or cpu";
+        return Err(usage(ErrorKind::InvalidValue, message));
+    }
+    let (method, pipeline) = match args.pipeline {
+        Some(Pipeline::ThreePass) => {
+            let message = "--pipeline: three-pass has two axes: expected row-column or fused";
+            return Err(usage(ErrorKind::InvalidValue, message));
+        }
+        Some(Pipeline::Fused) => (Method::Fused, Pipeline::Fused),
+        _ => (Method::RowColumn, Pipeline::RowColumn),
+    };
+    let bin = args.bin_size.along(3)?;
+    let mut solver = VolumeSolver::<T>::new(shape, [bin[0], bin[1], bin[2]], method, 0)
+        .map_err(|e| format!("{}: {e}", rho.path))?;
+    // ρ and what comes of it.
+    let bytes = 5 * rho.values.len() as u64 * size_of::<T>() as u64;
+    crate::memory::require(&format!("{} bins", sizes(&shape)), bytes)?;
+    let centred = rounded::<T>(rho, mean)?;
+    let mut maps = vec![vec![T::zero(); centred.len()]; 4];
+    let [potential, x, y, z] = &mut maps[..] else { unreachable!("four maps") };
+    let start = Instant::now();
+    let energy = solver.solve(&centred, VolumeFields { potential, field: [x, y, z] })?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran: engines::on_cpu(), note: None }))
+}
+
 fn on_cpu<T: Element>(rho: &Map<T>, grid: &BinGrid, pipeline: Pipeline) -> Solved<T> {
     let mut solver = Solver::<T>::new(grid, pipeline, 0);
     let mut fields = Fields::new(grid.nx(), grid.ny());
@@ -224,7 +341,7 @@ fn on_cpu<T: Element>(rho: &Map<T>, grid: &BinGrid, pipeline: Pipeline) -> Solve
     let (energy, _) = solver.solve(rho, &mut fields);
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
     let Fields { potential, field_x, field_y } = fields;
-    let maps = [potential, field_x, field_y].map(Map::into_vec);
+    let maps = [potential, field_x, field_y].map(Map::into_vec).into();
     Solved { maps, energy, pipeline, milliseconds, ran: engines::on_cpu(), note: None }
 }
 
@@ -245,7 +362,7 @@ fn on_device<T: Element>(
     solver.solve(&rho, &mut fields)?;
     gpu.synchronize()?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    let maps = [
+    let maps = vec![
         gpu.download(&fields.potential)?,
         gpu.download(&fields.field_x)?,
         gpu.download(&fields.field_y)?,
@@ -325,7 +442,7 @@ fn by_slabs<T: Element>(
     solver.solve(&rho, &mut fields)?;
     peers.synchronize()?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    let Some(maps) = solver.gather(&fields)? else { return Ok(None) };
+    let Some(maps) = solver.gather(&fields)?.map(Vec::from) else { return Ok(None) };
     let energy = peers.gpu(0).download(&fields[0].energy)?[0];
     let device = format!("{} x {}", peers.count(), peers.gpu(0).info().name);
     let ran = Descriptor { engine: "cuda", device };
@@ -396,17 +513,21 @@ fn on_ranks<T: Element>(
 
 fn print(report: &SolveReport) -> io::Result<()> {
     let mut out = stdout()?;
-    let (bins, f) = (report.grid.bins, &report.field);
+    let (bins, f) = (sizes(&report.grid.bins), &report.field.field);
     let SolveOptions { engine, device, pipeline, precision } = &report.options;
-    writeln!(out, "density    {} x {} bins, mean {:.6}", bins[0], bins[1], report.mean)?;
+    writeln!(out, "density    {bins} bins, mean {:.6}", report.mean)?;
     writeln!(
         out,
         "solve      {engine} ({device}), {pipeline}, {precision}: {:.3} ms",
         report.timings_ms.solve
     )?;
-    writeln!(
+    write!(
         out,
         "field      energy {:.6e}, potential {:.4} to {:.4}, |Ex| <= {:.4}, |Ey| <= {:.4}",
         f.energy, f.potential_min, f.potential_max, f.field_x_max, f.field_y_max
-    )
+    )?;
+    match report.field.field_z_max {
+        Some(z) => writeln!(out, ", |Ez| <= {z:.4}"),
+        None => writeln!(out),
+    }
 }

@@ -1,29 +1,27 @@
 //! The field solve: ρ in; φ, Ex, Ey and the energy out.
 //!
 //! The row-column and the fused pipeline compute the four 2-D transforms
-//! ([`Plan`](super::transforms::Plan)) in two ways, and the solve composes them alike: one DCT
-//! with Green's function folded into its last stage, then three inverses with the wavenumbers
-//! folded into their first. The three-pass pipeline is a solve of its own.
+//! ([`Plan`](super::transforms::Plan)) in two ways, and the solve composes them alike (`composed`).
+//! The three-pass pipeline is a solve of its own. [`VolumeSolver`] composes a solve in three
+//! dimensions.
 
+mod composed;
 mod fields;
 mod multipliers;
 mod three_pass;
+mod volume;
 
 pub use fields::{FieldSlices, Fields};
+pub use volume::{VolumeFields, VolumeSolver};
 
-use super::simd::{Row, vectorised};
-use super::transforms::Pipeline as Transforms;
-use super::transforms::coefficients::{AlongFirst, AlongOthers, Unchanged};
-use super::transforms::scratch::Threads;
 use crate::engine::Pipeline;
 use crate::engine::{EngineError, check_lengths};
 use crate::grid::{BinGrid, Map};
-use crate::memory::filled;
-use crate::parallel::{self, chunks, each_mut};
 use crate::real::Real;
-use crate::transform::fft::Ways;
-use crate::transform::{Method, TransformNd};
-use multipliers::{Green, Multipliers};
+use crate::spectral::Spectrum;
+use crate::transform::Method;
+use composed::Composed;
+use multipliers::Multipliers;
 use std::time::Instant;
 use three_pass::ThreePass;
 
@@ -71,21 +69,13 @@ impl SolveTimes {
 pub struct Solver<T: Real> {
     nx: usize,
     ny: usize,
-    multipliers: Multipliers<T>,
     passes: Passes<T>,
 }
 
 enum Passes<T: Real> {
-    /// Transform by transform, with DCT2(ρ)·G between the halves.
-    Composed {
-        transforms: Transforms<T>,
-        panels: Vec<Row<T>>,
-        threads: Threads<T>,
-        spectrum: Vec<T>,
-        /// Σ φ·ρ of every row of bins.
-        row_energy: Vec<f64>,
-    },
-    ThreePass(Box<ThreePass<T>>),
+    /// Transform by transform.
+    Composed(Box<Composed<T>>),
+    ThreePass(Box<(Multipliers<T>, ThreePass<T>)>),
 }
 
 impl<T: Real> Solver<T> {
@@ -93,17 +83,18 @@ impl<T: Real> Solver<T> {
     /// is called in. In a larger pool threads wait for one another's working memory.
     pub fn new(grid: &BinGrid, pipeline: Pipeline, threads: usize) -> Self {
         let threads = if threads == 0 { rayon::current_num_threads() } else { threads };
-        let (nx, ny) = (grid.nx(), grid.ny());
-        Solver {
-            nx,
-            ny,
-            multipliers: Multipliers::new(grid),
-            passes: match pipeline {
-                Pipeline::RowColumn => Passes::composed(nx, ny, Method::RowColumn, threads),
-                Pipeline::Fused => Passes::composed(nx, ny, Method::Fused, threads),
-                Pipeline::ThreePass => Passes::ThreePass(Box::new(ThreePass::new(nx, ny, threads))),
-            },
-        }
+        let (nx, ny, spectrum) = (grid.nx(), grid.ny(), Spectrum::new(grid));
+        let composed =
+            |method| Passes::Composed(Box::new(Composed::new(&spectrum, method, threads)));
+        let passes = match pipeline {
+            Pipeline::RowColumn => composed(Method::RowColumn),
+            Pipeline::Fused => composed(Method::Fused),
+            Pipeline::ThreePass => {
+                let plan = ThreePass::new(nx, ny, threads);
+                Passes::ThreePass(Box::new((Multipliers::new(&spectrum), plan)))
+            }
+        };
+        Solver { nx, ny, passes }
     }
 
     /// Computes φ, Ex and Ey of `rho`; returns the energy Σ φ·ρ and the time of each half.
@@ -140,28 +131,19 @@ impl<T: Real> Solver<T> {
         Ok(self.run(rho, fields))
     }
 
-    fn run(&mut self, rho: &[T], mut fields: FieldSlices<'_, T>) -> (f64, SolveTimes) {
-        let by = &self.multipliers;
+    fn run(&mut self, rho: &[T], fields: FieldSlices<'_, T>) -> (f64, SolveTimes) {
         let start = Instant::now();
         let elapsed = || start.elapsed().as_secs_f64() * 1e3;
         let (forward, energy);
         match &mut self.passes {
-            Passes::Composed { transforms, panels, threads, spectrum, row_energy } => {
-                transforms.run(TransformNd::Dct, Some(rho), spectrum, &Green(by), panels, threads);
+            Passes::Composed(plan) => {
+                plan.forward(rho);
                 forward = elapsed();
-                let spectrum = Some(&spectrum[..]);
-                let FieldSlices { potential, field_x, field_y } = &mut fields;
-                let kinds = [TransformNd::Idct, TransformNd::Idxst(0), TransformNd::Idxst(1)];
-                let [phi, x, y] = kinds;
-                let (wx, wy) = (AlongFirst(&by.wx), AlongOthers(&by.wy));
-                transforms.run(phi, spectrum, potential, &Unchanged, panels, threads);
-                transforms.run(x, spectrum, field_x, &wx, panels, threads);
-                transforms.run(y, spectrum, field_y, &wy, panels, threads);
-                row_energies(self.ny, rho, fields.potential, row_energy);
-                // Row by row and then over rows: the same for any number of threads.
-                energy = row_energy.iter().sum();
+                let FieldSlices { potential, field_x, field_y } = fields;
+                energy = plan.inverse(rho, potential, &mut [field_x, field_y]);
             }
-            Passes::ThreePass(plan) => {
+            Passes::ThreePass(parts) => {
+                let (by, plan) = &mut **parts;
                 plan.forward(rho);
                 forward = elapsed();
                 energy = plan.inverse(by, fields);
@@ -169,44 +151,6 @@ impl<T: Real> Solver<T> {
         }
         (energy, SolveTimes { forward, inverse: elapsed() - forward })
     }
-}
-
-impl<T: Real> Passes<T> {
-    fn composed(nx: usize, ny: usize, method: Method, threads: usize) -> Self {
-        let transforms = Transforms::new(&[nx, ny], 1, method, Ways::Both);
-        Passes::Composed {
-            panels: filled(transforms.rows(), T::ROW),
-            threads: transforms.scratch_len().threads(threads),
-            transforms,
-            spectrum: filled(nx * ny, T::zero()),
-            row_energy: vec![0.0; nx],
-        }
-    }
-}
-
-fn row_energies<T: Real>(ny: usize, rho: &[T], potential: &[T], sums: &mut [f64]) {
-    let rows = (each_mut(sums), chunks(rho, ny), chunks(potential, ny));
-    parallel::for_each(rows, |_, (sum, rho, potential)| {
-        *sum = vectorised(
-            #[inline(always)]
-            || dot(rho, potential),
-        );
-    });
-}
-
-/// Returns Σ a·b in `f64`. Eight running sums, so that the additions overlap.
-#[inline(always)]
-fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
-    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest = a.remainder().iter().zip(b.remainder());
-    let rest: f64 = rest.map(|(a, b)| a.wide() * b.wide()).sum();
-    let mut sums = [0.0; 8];
-    for (a, b) in a.zip(b) {
-        for i in 0..8 {
-            sums[i] += a[i].wide() * b[i].wide();
-        }
-    }
-    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

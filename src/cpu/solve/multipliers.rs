@@ -1,7 +1,5 @@
-//! Wavenumbers and Green's function in working precision.
+//! Wavenumbers in working precision.
 
-use crate::cpu::transforms::coefficients::Modify;
-use crate::grid::BinGrid;
 use crate::real::Real;
 use crate::spectral::Spectrum;
 
@@ -16,8 +14,7 @@ pub(crate) struct Multipliers<T> {
 }
 
 impl<T: Real> Multipliers<T> {
-    pub(super) fn new(grid: &BinGrid) -> Self {
-        let spectrum = Spectrum::new(grid);
+    pub(super) fn new(spectrum: &Spectrum) -> Self {
         let squares = |w: &[f64]| w.iter().map(|w| T::of(w * w)).collect();
         Multipliers {
             wx: spectrum.wx().iter().map(|&w| T::of(w)).collect(),
@@ -27,27 +24,10 @@ impl<T: Real> Multipliers<T> {
             normalisation: T::of(spectrum.normalisation()),
         }
     }
-}
 
-/// Multiplies by Green's function.
-pub(crate) struct Green<'a, T>(pub(crate) &'a Multipliers<T>);
-
-impl<T: Real> Green<'_, T> {
-    /// Returns Green's function at `(u, v)`.
-    #[inline(always)]
-    pub(crate) fn at(&self, u: usize, v: usize) -> T {
-        let square = self.0.wx_squared[u] + self.0.wy_squared[v];
-        // Only (0, 0) has no wavenumber: the mean, which is dropped.
-        if square > T::zero() { self.0.normalisation / square } else { T::zero() }
-    }
-}
-
-impl<T: Real> Modify<T> for Green<'_, T> {
-    #[inline(always)]
-    fn apply(&self, u: usize, j: usize, values: &mut [T]) {
-        let count = values.len();
-        for (v, value) in (j..).zip(values.iter_mut()).take(count) {
-            *value *= self.at(u, v);
-        }
+    /// Returns Green's function at `(0, v)`; that at v = 0, of the mean, is zero.
+    pub(super) fn green_of_first(&self, v: usize) -> T {
+        let square = self.wy_squared[v];
+        if square > T::zero() { self.normalisation / square } else { T::zero() }
     }
 }

@@ -28,7 +28,7 @@ use super::axis::Axis;
 use super::coefficients::{Modify, Unchanged};
 use super::pass::LONG;
 use super::scratch::{ScratchLen, Threads};
-use super::tile::{Passage, Run, View, map};
+use super::tile::{Block, MOST, Passage, Run, View, bring_four, change, copy, take_four};
 use crate::cpu::fft::Lanes;
 use crate::cpu::matrix::SharedSlice;
 use crate::cpu::simd::{Row, SimdKernel, Unit, Vector, dispatch, vectorised};
@@ -257,40 +257,30 @@ impl<T: Real> Fused<T> {
         });
     }
 
-    /// Returns the row of the tile with the number at v of the first or the second lines of pairs.
-    #[inline(always)]
-    fn row_of(&self, slot: usize, v: usize) -> usize {
-        if slot < T::LANES { v } else { self.last.n - v }
-    }
-
     /// Takes spectra from a tile to their panels.
     #[inline(always)]
     fn put(&self, tile: &[Row<T>], runs: &[Run], panels: &SharedSlice<'_, Row<T>>) {
-        let half = self.last.n.div_ceil(2);
-        let mut lines = [usize::MAX; 32];
-        for run in runs {
-            lines[run.slot] = run.array * self.rows() + run.line;
-        }
+        let (n, lines) = (self.last.n, self.lines_of(runs));
         for panel in 0..self.half_b.len() {
-            for (four, lines) in lines[..2 * T::LANES].chunks_exact(4).enumerate() {
-                let (slot, lane) = (4 * four, 4 * four % T::LANES);
-                for column in (0..T::LANES).step_by(4) {
-                    let v = panel * T::LANES + column;
+            let Columns { first, width, .. } = self.columns(panel);
+            for (second, lines) in lines[..2 * T::LANES].chunks_exact(T::LANES).enumerate() {
+                let mut block: Block<T> = [T::ROW; MOST / 2];
+                for (v, row) in (first..first + width).zip(&mut block) {
+                    *row = tile[if second == 1 { n - v } else { v }];
+                }
+                for (four, lines) in lines.chunks_exact(4).enumerate() {
+                    let row = |line: usize| match lines[line] {
+                        usize::MAX => &mut [],
+                        // SAFETY: tiles share no lines, and each is one task.
+                        line => unsafe { panels.part(line + panel * self.last.lines(), 1) },
+                    };
+                    let rows = &mut [row(0), row(1), row(2), row(3)];
                     for part in [0, T::LANES] {
-                        let mut square = [[T::zero(); 4]; 4];
-                        for (v, numbers) in (v..half).zip(&mut square) {
-                            let row = tile[self.row_of(slot, v)].numbers();
-                            numbers.copy_from_slice(&row[part + lane..][..4]);
-                        }
-                        let turned = T::transposed(square);
-                        for (numbers, &line) in turned.iter().zip(lines) {
-                            if line != usize::MAX {
-                                let row = line + panel * self.last.lines();
-                                // SAFETY: tiles share no lines, and each is one task.
-                                let to = unsafe { &mut panels.part(row, 1)[0] };
-                                to.numbers_mut()[part + column..][..4].copy_from_slice(numbers);
-                            }
-                        }
+                        let halves = rows.each_mut().map(|row| match &mut **row {
+                            [row] => &mut row.numbers_mut()[part..][..T::LANES],
+                            _ => &mut [],
+                        });
+                        take_four(&block, part + 4 * four, halves);
                     }
                 }
             }
@@ -300,33 +290,37 @@ impl<T: Real> Fused<T> {
     /// Brings spectra from their panels into a tile.
     #[inline(always)]
     fn bring(&self, panels: &[Row<T>], runs: &[Run], tile: &mut [Row<T>]) {
-        let half = self.last.n.div_ceil(2);
-        let mut lines = [usize::MAX; 32];
-        for run in runs {
-            lines[run.slot] = run.array * self.rows() + run.line;
-        }
+        let (n, lines, zero) = (self.last.n, self.lines_of(runs), T::ROW);
         for panel in 0..self.half_b.len() {
-            for (four, lines) in lines[..2 * T::LANES].chunks_exact(4).enumerate() {
-                let (slot, lane) = (4 * four, 4 * four % T::LANES);
-                for column in (0..T::LANES).step_by(4) {
-                    let v = panel * T::LANES + column;
+            let Columns { first, width, .. } = self.columns(panel);
+            for (second, lines) in lines[..2 * T::LANES].chunks_exact(T::LANES).enumerate() {
+                let mut block: Block<T> = [T::ROW; MOST / 2];
+                for (four, lines) in lines.chunks_exact(4).enumerate() {
+                    let row = |line: usize| match lines[line] {
+                        usize::MAX => zero.numbers(),
+                        line => panels[line + panel * self.last.lines()].numbers(),
+                    };
+                    let rows = [row(0), row(1), row(2), row(3)];
                     for part in [0, T::LANES] {
-                        let mut square = [[T::zero(); 4]; 4];
-                        for (numbers, &line) in square.iter_mut().zip(lines) {
-                            if line != usize::MAX {
-                                let row = panels[line + panel * self.last.lines()].numbers();
-                                numbers.copy_from_slice(&row[part + column..][..4]);
-                            }
-                        }
-                        let turned = T::transposed(square);
-                        for (v, numbers) in (v..half).zip(&turned) {
-                            let row = tile[self.row_of(slot, v)].numbers_mut();
-                            row[part + lane..][..4].copy_from_slice(numbers);
-                        }
+                        let halves = rows.map(|row| &row[part..][..T::LANES]);
+                        bring_four(halves, part + 4 * four, &mut block);
                     }
+                }
+                for (v, row) in (first..first + width).zip(&block) {
+                    tile[if second == 1 { n - v } else { v }] = *row;
                 }
             }
         }
+    }
+
+    /// Returns the row of the first panel for each slot of a tile with a line.
+    #[inline(always)]
+    fn lines_of(&self, runs: &[Run]) -> [usize; MOST] {
+        let mut lines = [usize::MAX; MOST];
+        for run in runs {
+            lines[run.slot] = run.array * self.rows() + run.line;
+        }
+        lines
     }
 
     /// Writes the coefficients of a tile along the first axis.
@@ -419,9 +413,9 @@ fn write<T: Real>(
     j: usize,
     values: &mut [T],
 ) {
-    by.apply(u, j, values);
+    change(by, u, j, values);
     // SAFETY: tiles share no line, and panels no column; each is one task.
-    map(values, unsafe { out.part(start + j, values.len()) }, |v| v);
+    copy(values, unsafe { out.part(start + j, values.len()) });
 }
 
 /// Reads coefficients of row `u`, which begins at `start`, and changes them.
@@ -435,8 +429,8 @@ fn read<T: Real>(
     values: &mut [T],
 ) {
     // SAFETY: nothing but panels is written in this pass.
-    map(unsafe { passage.read(start + j, values.len()) }, values, |v| v);
-    by.apply(u, j, values);
+    copy(unsafe { passage.read(start + j, values.len()) }, values);
+    change(by, u, j, values);
 }
 
 /// A tile of a panel: where its array begins, its panel, and which line of the panel along the

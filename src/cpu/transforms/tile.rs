@@ -12,7 +12,12 @@ use crate::real::Real;
 use crate::transform::permutation;
 
 /// Numbers in a row of a tile at most.
-const MOST: usize = 32;
+pub(super) const MOST: usize = 32;
+
+/// As many rows as lines of a tile are transposed at a time: [`Vectors::LANES`] of them are in use.
+///
+/// [`Vectors::LANES`]: crate::cpu::simd::Vectors::LANES
+pub(super) type Block<T> = [Row<T>; MOST / 2];
 
 /// How many values ahead of its lines a tile fetches them, where they are contiguous: in lines that
 /// are a power of two apart the processor's own prefetching does not keep up.
@@ -153,42 +158,30 @@ impl<'a, T: Real> Passage<'a, T> {
                     self.prefetch(at + AHEAD * view.inner, run.len);
                     let row = &mut row[run.slot..][..run.len];
                     // SAFETY: as the caller promises.
-                    map(
-                        unsafe { self.read(at, run.len) },
-                        row,
-                        #[inline(always)]
-                        |v| v,
-                    );
-                    by.apply(k, run.line, row);
+                    copy(unsafe { self.read(at, run.len) }, row);
+                    change(by, k, run.line, row);
                 }
             }
             return;
         }
+        let (zeros, mut block) = ([T::zero(); MOST / 2], [T::ROW; MOST / 2]);
         let mut lines: [&[T]; MOST] = [&[]; MOST];
         for run in runs {
             // SAFETY: as the caller promises.
             lines[run.slot] = unsafe { self.read(run.at, view.n) };
         }
-        for first in (0..view.n).step_by(T::LANES) {
-            let end = view.n.min(first + T::LANES);
+        for (first, count) in blocks::<T>(view.n) {
             for (four, lines) in lines[..2 * T::LANES].chunks_exact(4).enumerate() {
-                lines.iter().for_each(|line| {
-                    prefetch(line.as_ptr().wrapping_add(first + LINES_AHEAD), 1);
-                });
-                for k in (first..end).step_by(4) {
-                    let mut square = [[T::zero(); 4]; 4];
-                    for (numbers, line) in square.iter_mut().zip(lines) {
-                        match line.get(k..k + 4) {
-                            Some(line) => numbers.copy_from_slice(line),
-                            None => line.iter().skip(k).zip(numbers).for_each(|(&v, to)| *to = v),
-                        }
+                let part = |line: usize| match lines[line] {
+                    [] => &zeros[..count],
+                    line => {
+                        prefetch(line.as_ptr().wrapping_add(first + LINES_AHEAD), 1);
+                        &line[first..][..count]
                     }
-                    let turned = T::transposed(square);
-                    for (k, numbers) in (k..end).zip(&turned) {
-                        tile[place(k)].numbers_mut()[4 * four..][..4].copy_from_slice(numbers);
-                    }
-                }
+                };
+                bring_four([part(0), part(1), part(2), part(3)], 4 * four, &mut block);
             }
+            (first..).zip(&block[..count]).for_each(|(k, row)| tile[place(k)] = *row);
         }
         for k in 0..if M::CHANGES { view.n } else { 0 } {
             let row = tile[place(k)].numbers_mut();
@@ -212,15 +205,10 @@ impl<'a, T: Real> Passage<'a, T> {
             for (k, row) in tile.iter_mut().enumerate() {
                 for run in runs {
                     let row = &mut row.numbers_mut()[run.slot..][..run.len];
-                    by.apply(k, run.line, row);
+                    change(by, k, run.line, row);
                     // SAFETY: as the caller promises.
                     let to = unsafe { self.to.part(run.at + k * view.inner, run.len) };
-                    map(
-                        row,
-                        to,
-                        #[inline(always)]
-                        |v| v,
-                    );
+                    copy(row, to);
                 }
             }
             return;
@@ -250,18 +238,15 @@ impl<'a, T: Real> Passage<'a, T> {
         let place = |k| permutation::position(k, n);
         if view.inner > 1 || n == 1 {
             for k in 0..n {
-                let row = tile[place(k)].numbers();
-                let sign = if k % 2 == 1 { odd } else { T::one() };
+                let mut row = tile[place(k)];
+                if sine && k % 2 == 1 {
+                    row.numbers_mut().iter_mut().for_each(|v| *v = -*v);
+                }
                 for run in runs {
-                    let row = &row[run.slot ^ T::LANES..][..run.len];
+                    let row = &row.numbers()[run.slot ^ T::LANES..][..run.len];
                     // SAFETY: as the caller promises.
                     let to = unsafe { self.to.part(run.at + k * view.inner, run.len) };
-                    map(
-                        row,
-                        to,
-                        #[inline(always)]
-                        |v| sign * v,
-                    );
+                    copy(row, to);
                 }
             }
             return;
@@ -285,44 +270,105 @@ impl<'a, T: Real> Passage<'a, T> {
         odd: T,
         tile: &[Row<T>],
     ) {
+        let mut block = [T::ROW; MOST / 2];
         let mut lines: [&mut [T]; MOST] = [(); MOST].map(|()| &mut [][..]);
         for run in runs {
             // SAFETY: as the caller promises.
             lines[run.slot ^ exchange] = unsafe { self.to.part(run.at, view.n) };
         }
-        for first in (0..view.n).step_by(T::LANES) {
-            let end = view.n.min(first + T::LANES);
-            for (four, lines) in lines[..2 * T::LANES].chunks_exact_mut(4).enumerate() {
-                for k in (first..end).step_by(4) {
-                    let mut square = [[T::zero(); 4]; 4];
-                    for (k, numbers) in (k..end).zip(&mut square) {
-                        numbers.copy_from_slice(&tile[place(k)].numbers()[4 * four..][..4]);
-                    }
-                    for numbers in [1, 3] {
-                        square[numbers].iter_mut().for_each(|v| *v *= odd);
-                    }
-                    let turned = T::transposed(square);
-                    for (numbers, line) in turned.iter().zip(&mut *lines) {
-                        match line.get_mut(k..k + 4) {
-                            Some(line) => line.copy_from_slice(numbers),
-                            None => {
-                                line.iter_mut().skip(k).zip(numbers).for_each(|(to, &v)| *to = v)
-                            }
-                        }
-                    }
+        for (first, count) in blocks::<T>(view.n) {
+            for (k, row) in (first..).zip(&mut block[..count]) {
+                *row = tile[place(k)];
+                if k % 2 == 1 {
+                    row.numbers_mut().iter_mut().for_each(|v| *v *= odd);
                 }
+            }
+            for (four, lines) in lines[..2 * T::LANES].chunks_exact_mut(4).enumerate() {
+                let [a, b, c, d] = lines else { unreachable!("four lines") };
+                let lines = [a, b, c, d].map(|line| match line {
+                    [] => &mut [][..],
+                    line => &mut line[first..][..count],
+                });
+                take_four(&block, 4 * four, lines);
             }
         }
     }
 }
 
-/// `to = of(from)` for each value; half a row, which is most often, in whole vectors.
+/// Returns the first value and the number of values of each block that lines of `n` values are
+/// transposed in. If the last one would be short, it has values of the one before it once more.
+fn blocks<T: Real>(n: usize) -> impl Iterator<Item = (usize, usize)> {
+    let count = n.min(T::LANES);
+    (0..n.div_ceil(T::LANES)).map(move |block| ((block * T::LANES).min(n - count), count))
+}
+
+/// Transposes four lines of at most [`Vectors::LANES`](crate::cpu::simd::Vectors) values into the
+/// numbers of rows from `slot` on.
 #[inline(always)]
-pub(super) fn map<T: Real>(from: &[T], to: &mut [T], of: impl Fn(T) -> T) {
+pub(super) fn bring_four<T: Real>(lines: [&[T]; 4], slot: usize, block: &mut Block<T>) {
+    let count = lines[0].len();
+    if count < T::LANES {
+        for (k, row) in block.iter_mut().take(count).enumerate() {
+            let row = &mut row.numbers_mut()[slot..][..4];
+            row.iter_mut().zip(lines).for_each(|(to, line)| *to = line[k]);
+        }
+        return;
+    }
+    let [a, b, c, d] = lines.map(|line| &line[..T::LANES]);
+    for k in (0..T::LANES).step_by(4) {
+        let mut square = [[T::zero(); 4]; 4];
+        square[0].copy_from_slice(&a[k..k + 4]);
+        square[1].copy_from_slice(&b[k..k + 4]);
+        square[2].copy_from_slice(&c[k..k + 4]);
+        square[3].copy_from_slice(&d[k..k + 4]);
+        let turned = T::transposed(square);
+        for q in 0..4 {
+            block[k + q].numbers_mut()[slot..slot + 4].copy_from_slice(&turned[q]);
+        }
+    }
+}
+
+/// The way back, to lines that may be empty.
+#[inline(always)]
+pub(super) fn take_four<T: Real>(block: &Block<T>, slot: usize, lines: [&mut [T]; 4]) {
+    let [a, b, c, d] = lines;
+    if [a.len(), b.len(), c.len(), d.len()] != [T::LANES; 4] {
+        for (lane, line) in [a, b, c, d].into_iter().enumerate() {
+            line.iter_mut().zip(block).for_each(|(to, row)| *to = row.numbers()[slot + lane]);
+        }
+        return;
+    }
+    let (a, b) = (&mut a[..T::LANES], &mut b[..T::LANES]);
+    let (c, d) = (&mut c[..T::LANES], &mut d[..T::LANES]);
+    for k in (0..T::LANES).step_by(4) {
+        let mut square = [[T::zero(); 4]; 4];
+        for q in 0..4 {
+            square[q].copy_from_slice(&block[k + q].numbers()[slot..slot + 4]);
+        }
+        let turned = T::transposed(square);
+        a[k..k + 4].copy_from_slice(&turned[0]);
+        b[k..k + 4].copy_from_slice(&turned[1]);
+        c[k..k + 4].copy_from_slice(&turned[2]);
+        d[k..k + 4].copy_from_slice(&turned[3]);
+    }
+}
+
+/// Copies values; half a row, which is most often, in whole vectors.
+#[inline(always)]
+pub(super) fn copy<T: Real>(from: &[T], to: &mut [T]) {
     if from.len() == T::LANES {
-        let (from, to) = (&from[..T::LANES], &mut to[..T::LANES]);
-        from.iter().zip(to).for_each(|(&v, to)| *to = of(v));
+        to[..T::LANES].copy_from_slice(&from[..T::LANES]);
     } else {
-        from.iter().zip(to).for_each(|(&v, to)| *to = of(v));
+        from.iter().zip(to).for_each(|(&v, to)| *to = v);
+    }
+}
+
+/// Changes coefficients, [`Modify::apply`]; half a row in whole vectors.
+#[inline(always)]
+pub(super) fn change<T: Real>(by: &impl Modify<T>, u: usize, j: usize, values: &mut [T]) {
+    if values.len() == T::LANES {
+        by.apply(u, j, &mut values[..T::LANES]);
+    } else {
+        by.apply(u, j, values);
     }
 }

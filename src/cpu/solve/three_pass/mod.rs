@@ -24,7 +24,7 @@
 mod write;
 
 use super::fields::FieldSlices;
-use super::multipliers::{Green as GreensFunction, Multipliers};
+use super::multipliers::Multipliers;
 use crate::cpu::matrix::{AHEAD, SharedMatrix, prefetch};
 use crate::cpu::simd::{Row, dispatch, vectorised};
 use crate::cpu::transforms::axis::{Axis, Green};
@@ -243,11 +243,10 @@ impl<T: Real> FirstLine<T> {
     /// [`ThreePass::along_y`] of the line u = 0: P and Q are passed to `write`. Returns its energy.
     fn transform(&mut self, by: &Multipliers<T>, mut write: impl FnMut(Wave, &[T])) -> f64 {
         let FirstLine { line, coefficients, out, scratch } = self;
-        let green = GreensFunction(by);
         line.forward(coefficients, out, scratch, |_, value| value);
         let mut energy = 0.0;
         for (v, (scaled, &value)) in coefficients.iter_mut().zip(&*out).enumerate() {
-            *scaled = value * green.at(0, v);
+            *scaled = value * by.green_of_first(v);
             energy += 0.5 * scaled.wide() * value.wide();
         }
         line.inverse(Wave::Cosine, |v| coefficients[v], out, scratch);
