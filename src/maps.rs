@@ -6,11 +6,15 @@ use crate::Real;
 use crate::charge::{Charge, ChargeError, ChargeOptions};
 use crate::congestion::{CongestionKind, CongestionMaps, Convention, Directions};
 use crate::cpu::density::CpuDensity;
-use crate::design::{Design, Fence, NodeKind};
+#[cfg(feature = "cli")]
+use crate::design::Fence;
+use crate::design::{Design, NodeKind};
 use crate::engine::MapKind;
 use crate::grid::{BinGrid, GridError, Map, Rect};
 use crate::parallel;
-use crate::plot::{Layer, ROUNDING, Scale};
+#[cfg(feature = "cli")]
+use crate::plot::Layer;
+use crate::plot::{ROUNDING, Scale};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -184,6 +188,7 @@ pub(crate) fn fixed_outlines(design: &Design, die: Rect) -> Vec<Rect> {
 }
 
 /// Returns the fences with their names.
+#[cfg(feature = "cli")]
 pub(crate) fn fences(design: &Design) -> Layer {
     let named = |fence: &Fence| {
         let name = fence.name.clone();
@@ -299,6 +304,7 @@ pub(crate) fn charge_of_cells(
 const ARROW_BINS: f64 = 64.0;
 
 /// Returns √(x² + y²) bin by bin.
+#[cfg(feature = "cli")]
 pub(crate) fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
     x.zip(y, |&x, &y| (x * x + y * y).sqrt())
 }
