@@ -19,8 +19,6 @@ fn every_kind_of_element_is_recorded() {
     root.draw(&PathElement::new(line, GREEN.stroke_width(20 * U as u32))).unwrap();
     root.draw(&Polygon::new(vec![at(800, 100), at(900, 100), at(900, 200)], BLACK.mix(0.5)))
         .unwrap();
-    let rows = [[255u8, 0, 255], [255, 255, 0]].concat();
-    root.draw(&BitMapElement::with_owned_buffer(at(1000, 100), (1, 2), rows).unwrap()).unwrap();
     // One end, the middle and the other end of a text at one point, along and across.
     let style = TextStyle::from(("serif", 40 * U).into_font());
     let middle = style.pos(Pos::new(HPos::Center, VPos::Center));
@@ -29,8 +27,15 @@ fn every_kind_of_element_is_recorded() {
         root.draw(&Text::new("turned", at(1200, 600), middle.transform(turn))).unwrap();
     }
     drop(root);
+    // Ten units wide and high, the upper half in another colour than the lower.
+    let side = 10 * U as usize;
+    let half = |color: [u8; 3]| color.repeat(side * side / 2);
+    let bitmap = [half([255, 0, 255]), half([0, 255, 255])].concat();
+    let size = (side as u32, side as u32);
+    picture.canvas().blit_bitmap(at(1000, 100), size, &bitmap).unwrap();
 
     let image = png(&picture);
+    assert_eq!([image.at(1005, 102), image.at(1005, 108)], [[255, 0, 255], [0, 255, 255]]);
     assert_eq!((image.width, image.height), (1600, 800));
     assert_eq!(image.at(150, 200), [255, 0, 0]);
     assert_eq!([image.at(400, 200), image.at(445, 200)], [[0, 0, 255]; 2]);
