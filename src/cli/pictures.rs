@@ -63,6 +63,8 @@ impl PictureName {
 
 /// Pixels along the longer side of the picture of the cells.
 const CELL_PIXELS: f64 = 1280.0;
+/// Most cells with an outline of their own.
+const MOST_OUTLINED: usize = 2_000;
 /// Bars of the histogram.
 const BARS: usize = 80;
 
@@ -279,7 +281,10 @@ impl<'a, T: Real> Drawer<'a, T> {
         let [cells, _] = cells_and_overflow(&charge);
         let macros = self.design.movable_macros();
         let small = self.design.movable().filter(|node| macros.binary_search(node).is_err());
-        let small: Vec<Rect> = small.map(|node| self.design.rect(node)).collect();
+        let mut small: Vec<Rect> = small.map(|node| self.design.rect(node)).collect();
+        if small.len() > MOST_OUTLINED {
+            small.clear(); // they are in the map
+        }
         let map = HeatMap {
             subtitle: format!("{} movable and fixed cells as they lie", self.design.nodes.len()),
             mark: Some((1.0, "full")),

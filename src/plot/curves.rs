@@ -76,7 +76,7 @@ impl Curves {
         let scale = self.size.width.unwrap_or(1600.0) / 1600.0;
         let (x, y) = self.axes(scale.min(1.0));
         let left = frame::depth(&y);
-        let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()));
+        let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()), &self.size);
         let (width, across) = self.size.widths(WIDTH, left + legend + frame::MARGIN);
         let titles = Titles::new(&self.title, &self.subtitle, width - left - frame::MARGIN);
         let top = titles.height();

@@ -15,6 +15,8 @@ const SEEDS: usize = 24;
 const SQUARES: usize = 48;
 /// Steps of a streamline over a bin.
 const STEPS: f64 = 4.0;
+/// Length of the shortest streamline that is drawn, over the map's width.
+const SHORTEST: f64 = 0.03;
 /// Values along a line at most.
 const MOST_STEPS: f64 = 20_000.0;
 
@@ -169,7 +171,7 @@ pub(crate) fn streamlines<T: Real>(x: &Map<T>, y: &Map<T>, aspect: f64) -> Vec<V
         let [back, ahead] = &mut halves;
         back.reverse();
         back.extend(ahead.drain(1..));
-        if back.len() > 8 {
+        if back.len() as f64 * step > SHORTEST {
             lines.push(std::mem::take(back));
         }
     }

@@ -54,7 +54,7 @@ pub struct HeatMap<'a, T> {
     pub mark: Option<(f64, &'a str)>,
     /// Rectangles to outline, in layout units: macros and fixed blocks.
     pub outlines: &'a [Rect],
-    /// Rectangles by what they are, with a legend below the map.
+    /// Layers of rectangles over the map, with a legend below it.
     pub layers: &'a [Layer],
     /// Rectangles to draw as translucent boxes, in layout units: movable cells.
     /// More than 20 000 are left out, for they would hide the map.

@@ -25,7 +25,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::borrow::Cow;
 
-/// The names of the maps that [`maps`] returns: those of one value a bin.
+/// Returns the maps that [`maps`] takes, which have one value per bin.
 fn of_bins() -> impl Iterator<Item = Kind> {
     Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Field | Kind::Force))
 }

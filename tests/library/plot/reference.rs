@@ -1,8 +1,8 @@
 //! Pictures beside references: small, and with a tolerance, so that text that overlaps or is cut
 //! fails, and rounding does not.
 //!
-//! PLACEFIELD_PICTURES=DIR writes what is drawn into a folder, to be looked at and, if it is right,
-//! copied to `tests/data/pictures`.
+//! PLACEFIELD_PICTURES=DIR writes the pictures into a folder and compares nothing. Look at them before you copy them to
+//! `tests/data/pictures`.
 
 use super::read::png;
 use crate::common::png::Png;
@@ -13,16 +13,17 @@ use placefield::plot::{
 };
 use std::path::Path;
 
-/// The most that channels may differ on average, of 255.
+/// Largest mean difference of the channels, of 255.
 const MEAN: f64 = 1.0;
-/// A pixel differs if a channel does by so much …
+/// A pixel is wrong if one of its channels differs by more than this.
 const FAR: u8 = 96;
-/// … and so many of all pixels may.
+/// Largest share of wrong pixels.
 const SHARE: f64 = 0.004;
 
 fn check(name: &str, picture: &Picture) {
     if let Some(folder) = std::env::var_os("PLACEFIELD_PICTURES") {
-        picture.write(&Path::new(&folder).join(name).with_extension("png")).unwrap();
+        let path = Path::new(&folder).join(name).with_extension("png");
+        return picture.write(&path).unwrap();
     }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pictures");
     let (found, expected) = (png(picture), Png::open(&folder.join(name).with_extension("png")));
