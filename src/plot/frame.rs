@@ -146,7 +146,7 @@ pub(super) fn legend<'a, T>(
         sample(drawing, (left, y), entry);
         let name = Text::new(name, (left + SAMPLE + 14.0, base), LEGEND_TEXT, INK);
         let room = drawing.width - MARGIN - name.at.0;
-        drawing.text(name.within(room));
+        drawing.text(name.within(room + 0.5)); // sums are rounded
     }
 }
 
