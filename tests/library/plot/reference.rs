@@ -1,8 +1,8 @@
 //! Pictures beside references: small, and with a tolerance, so that text that overlaps or is cut
 //! fails, and rounding does not.
 //!
-//! PLACEFIELD_PICTURES=DIR writes the pictures into a folder and compares nothing. Look at them before you copy them to
-//! `tests/data/pictures`.
+//! What is drawn is written to cargo's folder for temporary files of tests (`target/tmp`). If it is
+//! right, copy it to `tests/data/pictures`.
 
 use super::read::png;
 use crate::common::png::Png;
@@ -21,10 +21,8 @@ const FAR: u8 = 96;
 const SHARE: f64 = 0.004;
 
 fn check(name: &str, picture: &Picture) {
-    if let Some(folder) = std::env::var_os("PLACEFIELD_PICTURES") {
-        let path = Path::new(&folder).join(name).with_extension("png");
-        return picture.write(&path).unwrap();
-    }
+    let drawn = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name).with_extension("png");
+    picture.write(&drawn).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pictures");
     let (found, expected) = (png(picture), Png::open(&folder.join(name).with_extension("png")));
     assert_eq!((found.width, found.height), (expected.width, expected.height), "{name}");

@@ -601,8 +601,8 @@ def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_densit
 
 
 def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", label="", mark=None, outlines=None,
-             arrows=None, contours=0, streamlines=False, absent=None, microns=None, format="png", scale="clipped", range=None, colors=None,
-             width=None, font_size=None, dpi=None, no_title=False):
+             arrows=None, contours=0, streamlines=False, absent=None, microns=None, format="png", scale="clipped",
+             range=None, colors=None, width=None, font_size=None, dpi=None, no_title=False):
     """A map over the die as a picture.
 
     values : shape (nx, ny), float32 or float64
@@ -629,7 +629,8 @@ def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", labe
     options = {"die": None if die is None else box(die, "die"), "kind": kind, "title": title,
                "subtitle": subtitle, "label": label, "mark": mark,
                "outlines": None if outlines is None else rectangles(outlines, "outlines"),
-               "arrows_x": arrows[0], "arrows_y": arrows[1], "contours": contours, "streamlines": streamlines, "absent": absent, "microns": microns, "format": format, "scale": scale, "range": range,
+               "arrows_x": arrows[0], "arrows_y": arrows[1], "contours": contours, "streamlines": streamlines,
+               "absent": absent, "microns": microns, "format": format, "scale": scale, "range": range,
                "colors": colors, "width": width, "font_size": font_size, "dpi": dpi, "no_title": no_title}
     return Picture(_placefield.heat_map(values, options))
 
