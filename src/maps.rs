@@ -6,11 +6,15 @@ use crate::Real;
 use crate::charge::{Charge, ChargeError, ChargeOptions};
 use crate::congestion::{CongestionKind, CongestionMaps, Convention, Directions};
 use crate::cpu::density::CpuDensity;
-use crate::design::{Design, Fence, NodeKind};
+#[cfg(feature = "cli")]
+use crate::design::Fence;
+use crate::design::{Design, NodeKind};
 use crate::engine::MapKind;
 use crate::grid::{BinGrid, GridError, Map, Rect};
 use crate::parallel;
-use crate::plot::{Layer, ROUNDING, Scale};
+#[cfg(feature = "cli")]
+use crate::plot::Layer;
+use crate::plot::{ROUNDING, Scale};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -184,6 +188,7 @@ pub(crate) fn fixed_outlines(design: &Design, die: Rect) -> Vec<Rect> {
 }
 
 /// Returns the fences with their names.
+#[cfg(feature = "cli")]
 pub(crate) fn fences(design: &Design) -> Layer {
     let named = |fence: &Fence| {
         let name = fence.name.clone();
@@ -299,6 +304,7 @@ pub(crate) fn charge_of_cells(
 const ARROW_BINS: f64 = 64.0;
 
 /// Returns √(x² + y²) bin by bin.
+#[cfg(feature = "cli")]
 pub(crate) fn magnitude<T: Real>(x: &Map<T>, y: &Map<T>) -> Map<T> {
     x.zip(y, |&x, &y| (x * x + y * y).sqrt())
 }
@@ -368,23 +374,4 @@ pub(crate) fn bins_under(grid: &BinGrid, rect: &Rect) -> [Range<usize>; 2] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bins_under_a_cell_are_those_it_reaches_into() {
-        let grid = BinGrid::new(Rect::at(10.0, 0.0, 64.0, 32.0), 16, 16).unwrap();
-        let of = |x, y, w, h| bins_under(&grid, &Rect::at(x, y, w, h));
-        assert_eq!(of(14.0, 2.0, 4.0, 4.0), [1..2, 1..3]);
-        assert_eq!(of(13.9, 2.0, 4.2, 0.5), [0..3, 1..2]);
-        assert_eq!(of(0.0, -5.0, 100.0, 100.0), [0..16, 0..16]);
-        assert!(of(80.0, 0.0, 4.0, 4.0)[0].is_empty());
-    }
-
-    #[test]
-    fn names_of_maps_differ() {
-        let mut names = Kind::ALL.map(Kind::name);
-        names.sort_unstable();
-        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
-    }
-}
+mod tests;

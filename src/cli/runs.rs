@@ -10,6 +10,7 @@ use super::report::page::Page;
 use super::report::part::{Image, Part, Table};
 use super::results::{list, tell, write_table};
 use super::terminal::{escaped, stdout};
+use crate::design::LengthUnit;
 use crate::plot::{Curves, Picture, Series};
 use crate::text::file::without_compression;
 use crate::warning::{Warning, WarningCode};
@@ -62,6 +63,7 @@ struct Document {
 struct DesignPart {
     name: String,
     movable: usize,
+    units_per_micron: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -120,6 +122,9 @@ struct HistoryPart {
 pub(crate) struct RunsReport {
     /// The design's name.
     design: String,
+    /// Layout units in a micrometre, if that is known: lengths have a twin in micrometres then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    units_per_micron: Option<f64>,
     /// In the order given.
     runs: Vec<Run>,
     /// Warnings for readers of the numbers.
@@ -164,6 +169,15 @@ struct Run {
     history: Vec<HistoryPart>,
     #[serde(skip)]
     movable: usize,
+    #[serde(skip)]
+    units_per_micron: Option<f64>,
+}
+
+impl RunsReport {
+    /// Returns the unit to show lengths in.
+    fn unit(&self) -> LengthUnit {
+        self.units_per_micron.map(LengthUnit::microns).unwrap_or_default()
+    }
 }
 
 impl Run {
@@ -203,6 +217,7 @@ impl Run {
             legal: document.legality.map(|legality| legality.legal),
             history: document.history,
             movable: design.movable,
+            units_per_micron: design.units_per_micron,
             // Known once there are others to compare with.
             ..Run::default()
         };
@@ -345,11 +360,14 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
         );
         warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
     }
-    Ok(RunsReport { design: design.unwrap_or_default(), runs, warnings })
+    let units_per_micron = runs[0].units_per_micron;
+    Ok(RunsReport { design: design.unwrap_or_default(), units_per_micron, runs, warnings })
 }
 
 /// Returns the table, a row for every run.
 fn table(report: &RunsReport) -> Table {
+    let unit = report.unit();
+    let hpwl = format!("HPWL ({})", unit.name);
     let header = [
         "run",
         "status",
@@ -357,7 +375,7 @@ fn table(report: &RunsReport) -> Table {
         "seconds",
         "bins",
         "target density",
-        "HPWL (layout units)",
+        &hpwl,
         "against the first",
         "overflow, smoothed",
         "overflow, exact",
@@ -374,7 +392,7 @@ fn table(report: &RunsReport) -> Table {
             or_none(run.seconds.map(|v| format!("{v:.2}"))),
             or_none(run.bins.map(|[nx, ny]| format!("{nx} × {ny}"))),
             or_none(run.target_density.map(|v| v.to_string())),
-            or_none(run.hpwl.map(|v| format!("{v:.6e}"))),
+            or_none(run.hpwl.map(|v| format!("{:.6e}", unit.of(v)))),
             or_none(run.hpwl_relative.map(|v| format!("{:+.3} %", 100.0 * v))),
             or_none(run.overflow_smoothed.map(|v| format!("{v:.6}"))),
             or_none(run.overflow_exact.map(|v| format!("{v:.6}"))),
@@ -403,7 +421,8 @@ fn print(report: &RunsReport) -> io::Result<()> {
 /// Returns the pictures, with the names of their files.
 fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
     let mut pictures = Vec::new();
-    let point = |run: &Run| Some((run.overflow_smoothed?, run.hpwl?));
+    let unit = report.unit();
+    let point = |run: &Run| Some((run.overflow_smoothed?, unit.of(run.hpwl?)));
     let mut front: Vec<(f64, f64)> =
         report.runs.iter().filter(|run| run.pareto).filter_map(point).collect();
     front.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -414,7 +433,7 @@ fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
             dots: true,
             ..Series::default()
         };
-        // Behind the dots, and with markers of its own it would hide them.
+        // Drawn first: its own markers would hide the dots.
         let name = "beaten by none".to_owned();
         let line = Series { name, points: front, ..Series::default() };
         let series = std::iter::once(line).chain(report.runs.iter().map(dot)).collect();
@@ -422,14 +441,14 @@ fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
             title: format!("{}: overflow and wirelength", report.design),
             subtitle: "nearer to the lower left is better".to_owned(),
             x_label: "overflow, smoothed".to_owned(),
-            y_label: "HPWL (layout units)".to_owned(),
+            y_label: format!("HPWL ({})", unit.name),
             series,
             ..Curves::default()
         };
         pictures.push(("runs_pareto", chart.draw()));
     }
     let with_history = || report.runs.iter().filter(|run| !run.history.is_empty());
-    let series = |value: fn(&HistoryPart) -> f64| -> Vec<Series> {
+    let series = |value: &dyn Fn(&HistoryPart) -> f64| -> Vec<Series> {
         let curve = |run: &Run| Series {
             name: run.name.clone(),
             points: run.history.iter().map(|h| (h.iteration as f64, value(h))).collect(),
@@ -442,15 +461,15 @@ fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
         let hpwl = over_iterations(
             name,
             "wirelength",
-            "weighted HPWL (layout units)",
-            series(|h| h.hpwl_weighted),
+            &format!("weighted HPWL ({})", unit.name),
+            series(&|h| unit.of(h.hpwl_weighted)),
         );
         pictures.push(("runs_wirelength", hpwl.draw()));
         let overflow = over_iterations(
             name,
             "overflow",
             "overflow, smoothed",
-            series(|h| h.overflow_smoothed),
+            series(&|h| h.overflow_smoothed),
         );
         pictures.push(("runs_overflow", Curves { log_y: true, ..overflow }.draw()));
     }
@@ -475,20 +494,4 @@ fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failu
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(name: &str, hpwl: Option<f64>, overflow_smoothed: f64) -> Run {
-        let overflow_smoothed = Some(overflow_smoothed);
-        Run { name: name.to_owned(), hpwl, overflow_smoothed, ..Run::default() }
-    }
-
-    #[test]
-    fn a_run_beats_those_it_dominates() {
-        let [short, even, long] = [1.0, 1.5, 2.0].map(Some);
-        let (a, b, c) = (run("a", short, 0.2), run("b", long, 0.1), run("c", long, 0.2));
-        assert!(!a.beats(&b) && !b.beats(&a) && a.beats(&c) && b.beats(&c));
-        assert!(!a.beats(&run("d", short, 0.2)), "alike");
-        assert!(run("e", even, 0.1).beats(&b) && !a.beats(&run("none", None, 1.0)));
-    }
-}
+mod tests;

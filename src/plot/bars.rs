@@ -67,7 +67,7 @@ impl Bars {
             false => Axis::rounded(0.0, highest, ticks),
         };
         let left = frame::depth(&y);
-        let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()));
+        let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()), &self.size);
         let (across, wide) = self.size.widths(WIDTH, left + legend + frame::MARGIN);
         let titles = Titles::new(&self.title, &self.subtitle, across - left - frame::MARGIN);
         let top = titles.height();

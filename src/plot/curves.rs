@@ -76,7 +76,7 @@ impl Curves {
         let scale = self.size.width.unwrap_or(1600.0) / 1600.0;
         let (x, y) = self.axes(scale.min(1.0));
         let left = frame::depth(&y);
-        let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()));
+        let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()), &self.size);
         let (width, across) = self.size.widths(WIDTH, left + legend + frame::MARGIN);
         let titles = Titles::new(&self.title, &self.subtitle, width - left - frame::MARGIN);
         let top = titles.height();
@@ -241,17 +241,4 @@ fn thin_out(points: &[Point], column: impl Fn(&Point) -> f64) -> Vec<Point> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thinning_keeps_the_extremes_of_each_column() {
-        let noisy: Vec<Point> =
-            (0..10_000).map(|k| (f64::from(k) * 1e-3, f64::from(k * 7919 % 1009))).collect();
-        let kept = thin_out(&noisy, |point| point.0 * 2.0);
-        assert!(kept.len() <= 4 * 21, "{}", kept.len());
-        let extremes = |p: &[Point]| range(p.iter().map(|p| p.1));
-        assert_eq!(extremes(&kept), extremes(&noisy));
-        assert_eq!((kept[0], kept.last()), (noisy[0], noisy.last()));
-    }
-}
+mod tests;

@@ -6,7 +6,7 @@ use super::color::{FINE_GRID, GREY, GRID, INK};
 use super::drawing::{Align, Drawing, Text};
 use super::font::{self, CAPITALS};
 use super::geometry::Area;
-use super::size::LABELS;
+use super::size::{LABELS, Size};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::drawing::{DrawingAreaErrorKind, IntoDrawingArea};
@@ -145,20 +145,23 @@ pub(super) fn legend<'a, T>(
         }
         sample(drawing, (left, y), entry);
         let name = Text::new(name, (left + SAMPLE + 14.0, base), LEGEND_TEXT, INK);
-        drawing.text(name.within(WIDEST_NAME));
+        let room = drawing.width - MARGIN - name.at.0;
+        drawing.text(name.within(room + 0.5)); // sums are rounded
     }
 }
 
-/// Returns the width of a legend of these names.
-pub(super) fn legend_width<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
+/// Returns the width of a legend of these names beside a chart; on paper a third of the picture at
+/// most.
+pub(super) fn legend_width<'a>(names: impl Iterator<Item = &'a str>, size: &Size) -> f64 {
+    let most = size.width.map_or(f64::INFINITY, |across| across / 3.0);
     let width = |name| font::width(name, LEGEND_TEXT, false).min(WIDEST_NAME);
     match names.map(width).fold(0.0, f64::max) {
         0.0 => 0.0,
-        widest => 24.0 + SAMPLE + 14.0 + widest,
+        widest => (24.0 + SAMPLE + 14.0 + widest).min(most),
     }
 }
 
-/// Lines of a title and a subtitle that are broken where they are wider than the picture.
+/// A title and a subtitle, broken into lines at the width of the picture.
 pub(super) struct Titles {
     lines: Vec<Text>,
 }
@@ -168,13 +171,13 @@ impl Titles {
     pub(super) fn new(title: &str, subtitle: &str, room: f64) -> Titles {
         let mut lines = Vec::new();
         let mut base = MARGIN - 4.0;
-        let both = [(title, TITLE, INK, 0.0), (subtitle, SUBTITLE, GREY, 14.0)];
-        for (text, em, color, gap) in both {
+        let both = [(title, TITLE, INK, 0.0, 2), (subtitle, SUBTITLE, GREY, 14.0, 3)];
+        for (text, em, color, gap, most) in both {
             let style = |part: &str| {
                 let line = Text::new(part, (0.0, 0.0), em, color);
                 Text { bold: color == INK, ..line }
             };
-            for (k, part) in broken(text, |part| style(part).width() <= room).enumerate() {
+            for (k, part) in broken(text, most, |part| style(part).width() <= room).enumerate() {
                 base += em + if k == 0 { gap } else { 8.0 };
                 lines.push(Text { at: (0.0, base), ..style(&part).within(room) });
             }
@@ -195,15 +198,11 @@ impl Titles {
     }
 }
 
-/// Most lines of a title, and of a subtitle.
-const MOST_LINES: usize = 3;
-
-/// Breaks a text at spaces into lines that `fits` accepts, as few as there can be; the last one of
-/// the most allowed takes all that is left.
-fn broken(text: &str, fits: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
+/// Breaks a text at spaces into lines that `fits` accepts, at most `most`; the last takes the rest.
+fn broken(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let is_last = lines.len() == MOST_LINES;
+        let is_last = lines.len() == most;
         match lines.last_mut() {
             Some(line) if is_last || fits(&format!("{line} {word}")) => {
                 line.push(' ');

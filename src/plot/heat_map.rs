@@ -54,7 +54,7 @@ pub struct HeatMap<'a, T> {
     pub mark: Option<(f64, &'a str)>,
     /// Rectangles to outline, in layout units: macros and fixed blocks.
     pub outlines: &'a [Rect],
-    /// Rectangles by what they are, with a legend below the map.
+    /// Layers of rectangles over the map, with a legend below it.
     pub layers: &'a [Layer],
     /// Rectangles to draw as translucent boxes, in layout units: movable cells.
     /// More than 20 000 are left out, for they would hide the map.
@@ -587,17 +587,4 @@ impl Layout {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bins_and_pixels_divide_evenly_if_possible() {
-        for (bins, want) in [(1, 1280), (64, 1280), (512, 1536), (1024, 1024), (2048, 1024)] {
-            assert_eq!(whole(bins), want, "{bins}");
-        }
-        for bins in 1..=32_768 {
-            let size = whole(bins);
-            assert!((800..=1720).contains(&size), "{bins} bins on {size} pixels");
-        }
-    }
-}
+mod tests;

@@ -16,14 +16,16 @@ use crate::engine::{Engine, EngineOptions};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::maps::{Kind, cells_and_overflow, charge_of_cells, force_maps, of_congestion, over_die};
 use crate::memory::require;
-use crate::plot::{Arrows, COLORS, Format, HeatMap, Histogram, SHADINGS, Scale, Shading, Size};
+use crate::plot::{
+    self, Arrows, COLORS, Format, HeatMap, Histogram, SHADINGS, Scale, Shading, Size,
+};
 use crate::real::{Precision, Real};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::borrow::Cow;
 
-/// The names of the maps that [`maps`] returns: those of one value a bin.
+/// Returns the maps that [`maps`] takes, which have one value per bin.
 fn of_bins() -> impl Iterator<Item = Kind> {
     Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::Field | Kind::Force))
 }
@@ -378,6 +380,41 @@ pub(super) fn histogram<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
+/// Distances along a line between two points of a die and the values of a map there: an array of
+/// shape (2, points).
+#[pyfunction]
+pub(super) fn profile<'py>(
+    py: Python<'py>,
+    values: &Bound<'py, PyAny>,
+    die: (f64, f64, f64, f64),
+    line: (f64, f64, f64, f64),
+) -> PyResult<Bound<'py, PyAny>> {
+    let values = ImportedArray::take(values, "values", 1)?;
+    let array = detached(py, || {
+        let map = map_of(&values)?;
+        let die = Rect { xl: die.0, yl: die.1, xh: die.2, yh: die.3 };
+        BinGrid::new(die, map.nx(), map.ny())?;
+        let points = plot::profile(&map, &die, (line.0, line.1), (line.2, line.3));
+        let (at, value): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
+        Ok::<_, Failure>(Array::new([&at[..], &value].concat(), &[2, at.len()]))
+    })?;
+    array.numpy(py)
+}
+
+/// Returns an array of two axes as a map.
+fn map_of(array: &ImportedArray) -> Result<Map<f64>, Failure> {
+    let &[nx, ny] = &array.shape[..] else {
+        let found = array.shape.len();
+        return Err(Failure::Value(format!("values: expected two axes, found {found}")));
+    };
+    require("the values", 8 * array.len() as u64)?;
+    let wide = match array.bits {
+        32 => array.values::<f32>()?.iter().map(|v| f64::from(*v)).collect(),
+        _ => array.values::<f64>()?.to_vec(),
+    };
+    Ok(Map::from_vec(nx, ny, wide))
+}
+
 /// A map as a picture, the bytes of a file.
 #[pyfunction]
 pub(super) fn heat_map<'py>(
@@ -402,28 +439,22 @@ pub(super) fn heat_map<'py>(
     let (title, subtitle) = (paper.title(&options, "title")?, paper.title(&options, "subtitle")?);
     let label = options.text("label")?;
     let mark = options.number("mark", "a number", |_| true)?;
+    let contours = options.count("contours", 0..=100)?.unwrap_or(0) as usize;
+    let streamlines = options.flag("streamlines")?;
     let absent = Some(options.text("absent")?).filter(|text| !text.is_empty());
     let microns = options.number("microns", "a number above 0", |v| v > 0.0 && v.is_finite())?;
     let bytes =
         detached(py, || {
-            let &[nx, ny] = &values.shape[..] else {
-                let found = values.shape.len();
-                return Err(Failure::Value(format!("values: expected two axes, found {found}")));
-            };
+            let shown = map_of(&values)?;
+            let (nx, ny) = (shown.nx(), shown.ny());
             let map = |array: &ImportedArray| -> Result<Map<f64>, Failure> {
                 array.check_shape(&[&[nx, ny]])?;
-                require("the values", 8 * array.len() as u64)?;
-                let wide = match array.bits {
-                    32 => array.values::<f32>()?.iter().map(|v| f64::from(*v)).collect(),
-                    _ => array.values::<f64>()?.to_vec(),
-                };
-                Ok(Map::from_vec(nx, ny, wide))
+                map_of(array)
             };
             let die = die.map_or(Rect::at(0.0, 0.0, nx as f64, ny as f64), |(xl, yl, xh, yh)| {
                 Rect { xl, yl, xh, yh }
             });
             let grid = BinGrid::new(die, nx, ny)?;
-            let shown = map(&values)?;
             let arrows = match (&arrows_x, &arrows_y) {
                 (Some(x), Some(y)) => Some((map(x)?, map(y)?)),
                 _ => None,
@@ -449,6 +480,8 @@ pub(super) fn heat_map<'py>(
                 note: paper.titled,
                 absent: absent.as_deref(),
                 unit: microns.map_or_else(LengthUnit::default, LengthUnit::microns),
+                contours,
+                streamlines,
                 size: paper.size()?,
                 ..HeatMap::new(&shown, grid, kind.unwrap_or_default())
             };

@@ -49,6 +49,7 @@ fn _placefield(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(maps::map_label, module)?)?;
     module.add_function(wrap_pyfunction!(maps::heat_map, module)?)?;
     module.add_function(wrap_pyfunction!(maps::histogram, module)?)?;
+    module.add_function(wrap_pyfunction!(maps::profile, module)?)?;
     module.add_function(wrap_pyfunction!(maps::forces, module)?)?;
     Ok(())
 }

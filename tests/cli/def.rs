@@ -228,6 +228,9 @@ fn a_placed_def_differs_in_placements_alone() {
     let (out, packed, pl) = (chip.file("out.def"), chip.file("out.def.gz"), chip.file("out.pl"));
     let placed = chip.place(&out, &[]);
     assert!(placed["result"]["hpwl_um"].as_f64().unwrap() > 0.0);
+    let global = &placed["stages"]["global"];
+    let [plain, microns] = ["hpwl", "hpwl_um"].map(|key| global[key].as_f64().unwrap());
+    assert!((plain / 2000.0 - microns).abs() < 1e-9, "in every part");
     let strip = |text: &str| -> Vec<String> {
         let strip = |line: &str| match line.starts_with("- u") && line.contains(" inv ") {
             true => line
@@ -327,7 +330,25 @@ fn pictures_and_pages_of_a_fenced_design() {
     let drawn = run(&[&"plot", &def, &"--lef", &lef, &"--out", &chip.file("p"), &"--format png"]);
     assert_eq!(drawn.lines().count(), 9);
     run(&[&"report", &def, &"--lef", &lef, &"--out", &chip.file("r.html")]);
-    assert!(text_of(chip.file("r.html")).contains("chip"));
+    let page = text_of(chip.file("r.html"));
+    for part in ["chip", "Die, µm", "HPWL, µm", "20 × 20", "x, µm"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let maps = &crate::report::data(&page)["maps"];
+    assert_eq!(maps["unit"], serde_json::json!(["µm", 2000.0]));
+    assert_eq!((&maps["fences"]["total"], &maps["blockages"]["total"]), (&1.into(), &3.into()));
+    // Lengths in micrometres, and the names of fences and kinds.
+    let svg = "--format svg --pictures cells,density --out";
+    run(&[&"plot", &def, &"--lef", &lef, &svg, &chip.file("p")]);
+    for (name, parts) in [
+        ("cells", &["x (µm)", ">20<", ">corner<", ">fences<", ">fixed<", ">blockages<"][..]),
+        ("density", &["y (µm)", ">corner<", ">fences<"]),
+    ] {
+        let text = text_of(chip.file("p").join(name).with_extension("svg"));
+        for part in parts {
+            assert!(text.contains(part), "{name}: {part}");
+        }
+    }
     run(&[&"compare", &def, &"--lef", &lef, &"--engine cpu --iterations 3 --bins 16"]);
 }
 

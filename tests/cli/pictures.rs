@@ -227,3 +227,66 @@ fn a_legal_placement_shows_no_overflow() {
     assert!(overflow("").contains("no bin is above the target"));
     assert!(!overflow("--target-density 0.1").contains("no bin is above the target"));
 }
+
+#[test]
+fn contours_streamlines_and_cuts_are_drawn() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
+    let base: &[&dyn Words] = &[&"plot", &aux, &"--bins 8x4 --format svg --out", &out];
+    let with = |more: &str| run(&[&base, &more]);
+    let strokes = |name: &str| text_of(out.join(name)).matches("<polyline").count();
+    with("--pictures potential,field");
+    let (plain, arrows) = (strokes("potential.svg"), text_of(out.join("field.svg")));
+    assert!(arrows.contains("arrow length"));
+    let listed = with("--pictures potential,field --contours=7 --streamlines --cut 0,8,40,8");
+    assert_eq!(listed.lines().count(), 4);
+    assert!(strokes("potential.svg") >= plain + 7);
+    assert!(text_of(out.join("potential.svg")).contains("contours every"));
+    assert!(!text_of(out.join("field.svg")).contains("arrow length"));
+    for (name, label) in [("cut_density", "density ρ"), ("cut_potential", "φ (bin widths²)")] {
+        let svg = text_of(out.join(name).with_extension("svg"));
+        for part in [label, "distance from (0, 8) (layout units)", ">40<"] {
+            assert!(svg.contains(part), "{name}: {part}");
+        }
+    }
+    for wrong in ["--contours=0", "--cut 1,2,3", "--cut 1,2,1,2", "--cut a,0,1,1"] {
+        crate::placefield(&[&base, &wrong]).assert().code(2);
+    }
+    let off_die = crate::placefield(&[&base, &"--cut 0,0,41,0"]).assert().code(1);
+    assert!(crate::said(&off_die).contains("'--cut': expected points on the die, 0,0 to 40,16"));
+
+    // The same of an array, and on a page.
+    let maps = tiny.folder().join("maps");
+    run(&[&"eval", &aux, &"--bins 8x4 --maps", &maps]);
+    let (fields, drawn) = (tiny.folder().join("fields"), tiny.folder().join("drawn"));
+    let rho = maps.join("density.npy");
+    let lines = "--contours --streamlines --cut 0,2,8,2 --plots";
+    run(&[&"solve", &rho, &"--bin-size 5x4 --out", &fields, &lines, &drawn]);
+    check_pictures(&drawn, &["density", "potential", "field", "cut_density", "cut_potential"]);
+    assert!(text_of(drawn.join("potential.svg")).contains("contours every"));
+    let page = tiny.folder().join("page.html");
+    run(&[&"report", &aux, &"--bins 8x4 --contours --streamlines --cut 0,8,40,8 --out", &page]);
+    let text = text_of(&page);
+    assert!(text.contains("The potential along a line") && text.contains("distance from (0, 8)"));
+    let data = crate::report::data(&text);
+    for panel in data["maps"]["panels"].as_array().unwrap() {
+        let has = ["potential", "field", "force"].contains(&panel["id"].as_str().unwrap());
+        assert_eq!(panel["lines"].as_str().unwrap().starts_with('M'), has, "{}", panel["id"]);
+    }
+}
+
+#[test]
+fn demand_is_drawn_beside_its_capacity() {
+    let tiny = Tiny::new();
+    let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
+    let base: &[&dyn Words] = &[&"plot", &aux, &"--bins 8x4 --format svg --out", &out];
+    let congestion = "--congestion circuitnet";
+    run(&[&base, &congestion]);
+    assert!(out.join("demand_vertical.svg").is_file());
+    assert!(!out.join("utilization_vertical.svg").exists(), "no capacity is known");
+    run(&[&base, &congestion, &"--capacity 2,1 --pictures utilization_horizontal"]);
+    let svg = text_of(out.join("utilization_horizontal.svg"));
+    assert!(svg.contains("horizontal demand over capacity") && svg.contains("demand / capacity"));
+    let said = crate::placefield(&[&base, &"--pictures demand_vertical"]).assert().code(2);
+    assert!(crate::said(&said).contains("'--pictures demand_vertical' needs '--congestion'"));
+}

@@ -170,3 +170,24 @@ fn maps_are_written_as_csv() {
     assert_eq!((force.lines().next(), force.lines().count()), (Some("force_x"), 4));
     placefield(&[&"eval", &tiny.aux(), &"--maps-as csv"]).assert().code(2);
 }
+
+#[test]
+fn legal_and_refined_placements_are_runs() {
+    let (folder, aux) = generated(60);
+    let at = |name: &str| folder.path().join(name);
+    let (legal, refined) = (at("legal.pl"), at("refined.pl"));
+    run(&[&"legalize", &aux, &"-o", &legal, &"--json", &at("legal.json")]);
+    run(&[&"refine", &aux, &"--pl", &legal, &"-o", &refined, &"--json", &at("refined.json")]);
+    run(&[&"eval", &aux, &"--pl", &refined, &"--legality --json", &at("eval.json")]);
+    let files = ["legal.json", "refined.json", "eval.json"].map(at);
+    let out = run_json(&[&"compare-runs", &files, &"--json -"]);
+    for (run, stage) in out["runs"].as_array().unwrap().iter().zip(["legal", "detailed", ""]) {
+        assert_eq!(run["legal"], json!(true));
+        assert_eq!(run["stage"].as_str().unwrap_or_default(), stage);
+        assert!(run["hpwl"].as_f64().unwrap() > 0.0);
+    }
+    assert_eq!(out["runs"][1]["hpwl"], out["runs"][2]["hpwl"]);
+    let page = at("runs.html");
+    run(&[&"compare-runs", &files, &"--report", &page]);
+    assert!(text_of(page).contains("<th scope=\"col\">legal</th>"));
+}

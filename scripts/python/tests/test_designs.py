@@ -340,6 +340,15 @@ def test_plots_are_pictures(spread, tmp_path):
             placefield.heat_map(numpy.ones((4, 4)), **options)
     with pytest.raises(ValueError, match="values: expected two axes, found 1"):
         placefield.heat_map(numpy.ones(4))
+    # Lines of the field, and a map along a line.
+    assert "contours every" in design.plot("potential", contours=5, format="svg").decode()
+    assert "arrow length" not in design.plot("field", streamlines=True, format="svg").decode()
+    plane = numpy.add.outer(3.0 * (numpy.arange(32) + 0.5) / 32, (numpy.arange(16) + 0.5) / 16)
+    distance, values = placefield.profile(plane, (10, 0, 50, 30), (20, 7.5, 40, 22.5))
+    assert distance[0] == 0 and distance[-1] == 25
+    numpy.testing.assert_allclose(values, 1.0 + 0.08 * distance, rtol=1e-12)
+    with pytest.raises(ValueError, match="contours: expected"):
+        design.plot("potential", contours=-1)
     drawn = design.plot("histogram", format="svg", target_density=0.7).decode()
     assert "bins by density" in drawn and ">target density<" in drawn
     with pytest.raises(ValueError, match="picture: expected histogram, density"):

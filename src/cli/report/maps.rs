@@ -253,10 +253,11 @@ impl Maps {
         };
         let density = PanelOf { mark, ..of(Kind::Engine(MapKind::Density)) };
         let mut panels = Vec::new();
-        if evaluated.report.legality.as_ref().is_some_and(|legality| legality.legal) {
-            // Smoothed density is above the target at macros, though nothing overlaps.
-            let title = "exact density of cells";
-            panels.push(Panel::new(PanelOf { title, ..density }, &[cells], &die)?);
+        let legal = evaluated.report.legality.as_ref().is_some_and(|legality| legality.legal);
+        if legal {
+            // Nothing overlaps: full bins are right, and smoothed density misleads at macros.
+            let of = PanelOf { title: "exact density of cells", mark: Some(1.0), ..density };
+            panels.push(Panel::new(of, &[cells], &die)?);
         } else if charge.fillers() > 0 {
             let title = "density with fillers";
             panels.push(Panel::new(
@@ -269,7 +270,9 @@ impl Maps {
         } else {
             panels.push(Panel::new(density, &[&wide(MapKind::Density)], &die)?);
         }
-        panels.push(Panel::new(of(Kind::Overflow), &[overflow], &die)?);
+        if !legal {
+            panels.push(Panel::new(of(Kind::Overflow), &[overflow], &die)?);
+        }
         let potential = wide(MapKind::Potential);
         panels.push(Panel::new(of(Kind::Engine(MapKind::Potential)), &[&potential], &die)?);
         let vector = [wide(MapKind::FieldX), wide(MapKind::FieldY)];

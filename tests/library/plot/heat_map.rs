@@ -209,7 +209,9 @@ fn absent_values_are_grey_and_have_no_arrow() {
     picture.arrows = Some(Arrows { x: &map, y: &still });
     let picture = picture.draw().unwrap();
     let text = svg(&picture);
-    assert!(text.contains("no cells · min 1.00") && !text.contains("not finite"));
+    assert!(
+        text.contains(">no cells<") && text.contains(">min 1.00") && !text.contains("not finite")
+    );
     assert_eq!(text.matches("<polygon").count(), 2 + 1, "an arrow and its rim, and the swatch");
     let image = png(&picture);
     let area = area(&image, (image.width / 2, image.height / 2));

@@ -59,6 +59,7 @@ from ._designs import (
     legalize,
     maps,
     place,
+    profile,
     read_design,
     refine,
 )
@@ -67,7 +68,8 @@ from ._placefield import Array, Evaluation, __version__, cuda_devices
 __all__ = (
     "Array", "Design", "Diff", "Displacement", "Engine", "Evaluation", "Field", "Legality", "Moved", "Picture",
     "Placement", "Violation", "Wirelength", "cuda_devices", "dct", "dct2", "dctn", "diff", "heat_map", "idct", "idct2",
-    "idct_idxst", "idctn", "idxst", "idxst_idct", "legalize", "maps", "place", "read_design", "refine", "solve",
+    "idct_idxst", "idctn", "idxst", "idxst_idct", "legalize", "maps", "place", "profile", "read_design", "refine",
+    "solve",
 )
 
 

@@ -18,6 +18,7 @@ from ._designs import heat_map as heat_map
 from ._designs import legalize as legalize
 from ._designs import maps as maps
 from ._designs import place as place
+from ._designs import profile as profile
 from ._designs import read_design as read_design
 from ._designs import refine as refine
 from ._placefield import Array as Array

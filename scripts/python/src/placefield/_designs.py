@@ -304,8 +304,8 @@ class Design(_placefield.Design):
         return self._scaled_hpwl(target_density)
 
     def plot(self, picture="density", *, bins=None, target_density=1.0, fillers=False, row_blockage=False,
-             seed=1000, convention="dreamplace", capacity=None, format="png", scale="clipped", range=None, colors=None,
-             width=None, font_size=None, dpi=None, no_title=False, threads=0):
+             seed=1000, convention="dreamplace", capacity=None, contours=0, streamlines=False, format="png",
+             scale="clipped", range=None, colors=None, width=None, font_size=None, dpi=None, no_title=False, threads=0):
         """A picture of the design as it lies, by the names of `placefield plot`: "density", "cells", "overflow",
         "potential", "field_x", "field_y", "field", "force", "histogram", or one of congestion: "rudy", "pin_rudy",
         "rudy_long", "rudy_short", "macro_region", "cell_density", "pin_density", "demand_horizontal",
@@ -335,7 +335,7 @@ class Design(_placefield.Design):
         if picture == "histogram":
             return Picture(_placefield.histogram(as_array(values), style))
         return heat_map(values, self.die, kind=kind, outlines=self._outlines(), arrows=arrows, scale=scale,
-                        colors=colors, microns=self.units_per_micron,
+                        colors=colors, microns=self.units_per_micron, contours=contours, streamlines=streamlines,
                         absent="no cells" if picture == "force" else None, **style)
 
     def _fine_bins(self, pixels=1280):
@@ -602,8 +602,8 @@ def maps(design, x=None, y=None, kinds=("density",), grid=None, *, target_densit
 
 
 def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", label="", mark=None, outlines=None,
-             arrows=None, absent=None, microns=None, format="png", scale="clipped", range=None, colors=None,
-             width=None, font_size=None, dpi=None, no_title=False):
+             arrows=None, contours=0, streamlines=False, absent=None, microns=None, format="png", scale="clipped",
+             range=None, colors=None, width=None, font_size=None, dpi=None, no_title=False):
     """A map over the die as a picture.
 
     values : shape (nx, ny), float32 or float64
@@ -612,6 +612,8 @@ def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", labe
     title, subtitle, label : two lines above the map, and what stands at the colour bar
     outlines : rectangles, shape (n, 4): x, y, width, height
     arrows : two maps of a field, along x and y
+    contours : lines of equal value, so many between the extremes
+    streamlines : draw the field of `arrows` by lines along it
     absent : the meaning of NaN as a value, such as "no cells"
     microns : layout units in a micrometre, for axes in micrometres
     format : "png", "svg" or "pdf"
@@ -628,6 +630,20 @@ def heat_map(values, die=None, *, kind="sequential", title="", subtitle="", labe
     options = {"die": None if die is None else box(die, "die"), "kind": kind, "title": title,
                "subtitle": subtitle, "label": label, "mark": mark,
                "outlines": None if outlines is None else rectangles(outlines, "outlines"),
-               "arrows_x": arrows[0], "arrows_y": arrows[1], "absent": absent, "microns": microns, "format": format, "scale": scale, "range": range,
+               "arrows_x": arrows[0], "arrows_y": arrows[1], "contours": contours, "streamlines": streamlines,
+               "absent": absent, "microns": microns, "format": format, "scale": scale, "range": range,
                "colors": colors, "width": width, "font_size": font_size, "dpi": dpi, "no_title": no_title}
     return Picture(_placefield.heat_map(values, options))
+
+
+def profile(values, die, line):
+    """A map along a line between two points, as `placefield plot --cut` draws it.
+
+    values : shape (nx, ny), float32 or float64
+    die : (xl, yl, xh, yh), layout units
+    line : (x0, y0, x1, y1), layout units; beyond the die values are those of its edge
+
+    Returns distances from the first point, layout units, and values: two arrays of one shape, interpolated between
+    the centres of bins, two values at least for every bin.
+    """
+    return tuple(_placefield.profile(as_array(values), box(die, "die"), tuple(map(float, line))))

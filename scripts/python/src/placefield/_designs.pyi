@@ -152,6 +152,8 @@ class Design(_placefield.Design):
         seed: int = ...,
         convention: str = ...,
         capacity: _Pair = ...,
+        contours: int = ...,
+        streamlines: bool = ...,
         format: str = ...,
         scale: str = ...,
         range: _Pair = ...,
@@ -277,6 +279,9 @@ def maps(
     threads: int = ...,
     stream: int | None = ...,
 ) -> Any: ...
+def profile(
+    values: Any, die: tuple[float, float, float, float], line: tuple[float, float, float, float]
+) -> tuple[NDArray[Any], NDArray[Any]]: ...
 def heat_map(
     values: Any,
     die: tuple[float, float, float, float] | None = ...,
@@ -288,6 +293,8 @@ def heat_map(
     mark: float | None = ...,
     outlines: ArrayLike | None = ...,
     arrows: tuple[Any, Any] | None = ...,
+    contours: int = ...,
+    streamlines: bool = ...,
     absent: str | None = ...,
     microns: float | None = ...,
     format: str = ...,
