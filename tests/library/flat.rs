@@ -32,7 +32,7 @@ fn single_precision_is_near_double() {
             let errors: [f64; 4] = std::array::from_fn(|k| relative_rms(&got[k], &want[k]));
             // With its mean in it, ρ's rounding and the transforms' of it took E up to
             // 1e-5 away; sizes and overlaps in f32 took φ 3e-4 and E 3e-5 away.
-            let at_most = [4e-8, 2e-5, 2e-6, 2e-6];
+            let at_most = [4e-8, 3e-5, 2e-6, 2e-6];
             let near = errors.iter().zip(at_most).all(|(error, most)| *error <= most);
             assert!(near, "{n} x {n}, {pipeline}: rho, phi, Ex and Ey are off by {errors:?}");
         }
