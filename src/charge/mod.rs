@@ -39,6 +39,11 @@ pub const MAX_BODIES: usize = i32::MAX as usize;
 /// holds; 2^26 is 25 times what the largest contest design needs.
 pub const MAX_FILLERS: usize = 1 << 26;
 
+/// How much wider the body of a large cell is for each doubling of the mean area, and at most
+/// ([`ChargeOptions::widen_large`]).
+const WIDER_PER_DOUBLING: f64 = 0.04;
+const MOST_WIDER: f64 = 0.15;
+
 /// The bodies of an evaluation and the fixed area.
 ///
 /// Changes while a placer runs are made in a copy of the `Charge`, which the engine is then given
@@ -190,6 +195,11 @@ pub struct ChargeOptions {
     /// So many sites at both sides of every cell of a design that is no macro belong to its body,
     /// or fewer where the cells would not fit; 0 by default. See [`Charge::margin`].
     pub padding: u32,
+    /// Whether bodies of cells of a design that are larger than the mean, and no macros, are wider
+    /// than the cells: by 4 % for each doubling of the area, at most by 15 %, or less where the
+    /// cells would not fit; no by default. Large cells find no room near where they are in a
+    /// placement that is to be made legal.
+    pub widen_large: bool,
 }
 
 impl Default for ChargeOptions {
@@ -202,6 +212,7 @@ impl Default for ChargeOptions {
             seed: 1000,
             allow_overfull: false,
             padding: 0,
+            widen_large: false,
         }
     }
 }
@@ -222,6 +233,8 @@ impl ChargeOptions {
         allow_overfull: bool,
         /// Sets how many sites at both sides of a cell belong to its body.
         padding: u32,
+        /// Sets whether bodies of large cells are wider than the cells.
+        widen_large: bool,
     }
 }
 
@@ -284,11 +297,20 @@ impl Charge {
         let row_height = design.usual_height();
         let macros: Vec<bool> = movable.iter().map(|&i| design.is_macro(i, row_height)).collect();
         let pitch = design.rows.iter().map(|row| row.pitch).fold(f64::INFINITY, f64::min);
-        let by = share * f64::from(options.padding) * pitch;
-        let margin: Vec<f64> = match by > 0.0 && by.is_finite() {
-            true => macros.iter().map(|is_macro| if *is_macro { 0.0 } else { by }).collect(),
-            false => Vec::new(),
+        let by = Some(f64::from(options.padding) * pitch).filter(|by| by.is_finite());
+        let area = |i: usize| columns[0][i] * columns[1][i];
+        let cells = || (0..movable.len()).filter(|&i| !macros[i]);
+        let mean = cells().map(area).sum::<f64>() / cells().count() as f64;
+        let wider = |i: usize| match options.widen_large {
+            true => (WIDER_PER_DOUBLING * (area(i) / mean).log2()).clamp(0.0, MOST_WIDER),
+            false => 0.0,
         };
+        let margin = |i: usize| share * (by.unwrap_or(0.0) + wider(i) * columns[0][i] / 2.0);
+        let mut margin: Vec<f64> =
+            (0..movable.len()).map(|i| if macros[i] { 0.0 } else { margin(i) }).collect();
+        if margin.iter().all(|margin| *margin == 0.0) {
+            margin = Vec::new();
+        }
         for (i, margin) in margin.iter().enumerate() {
             columns[0][i] += 2.0 * margin;
             columns[2][i] -= margin;

@@ -347,3 +347,50 @@ fn a_fence_that_admits_others_is_not_blocked_for_them() {
     let charge = Charge::from_design(&design, grid(), &options).unwrap();
     assert!(charge.warnings()[0].message.ends_with("more area than is free in it"));
 }
+
+#[test]
+fn bodies_of_large_cells_are_wider() {
+    // Areas 40, 40, 320 and 6000, of which the last is a macro: the mean is 400 / 3.
+    let design = Design {
+        nodes: Nodes {
+            width: vec![4.0, 4.0, 32.0, 100.0],
+            height: vec![10.0, 10.0, 10.0, 60.0],
+            kind: vec![NodeKind::Movable; 4],
+            ..Nodes::default()
+        },
+        placement: Placement {
+            x: vec![10.0, 20.0, 30.0, 10.0],
+            y: vec![20.0; 4],
+            orientation: vec![Default::default(); 4],
+        },
+        rows: (0..6)
+            .map(|k| Row {
+                x: 10.0,
+                y: 20.0 + 10.0 * f64::from(k),
+                height: 10.0,
+                site_width: 1.0,
+                pitch: 1.0,
+                sites: 100,
+                ..Row::default()
+            })
+            .collect(),
+        ..Design::default()
+    };
+    let grid = BinGrid::new(Rect::at(10.0, 20.0, 1000.0, 600.0), 20, 12).unwrap();
+    let plain = Charge::from_design(&design, grid, &ChargeOptions::default()).unwrap();
+    assert!(plain.margins().is_empty());
+    let options = ChargeOptions::default().widen_large(true);
+    let wider = Charge::from_design(&design, grid, &options).unwrap();
+    // 4 % for each doubling of the mean area.
+    let width = 32.0 * (1.0 + 0.04 * (320.0 / (400.0 / 3.0_f64)).log2());
+    assert!((wider.width()[2] - width).abs() < 1e-12, "{}", wider.width()[2]);
+    assert_eq!([wider.width()[0], wider.width()[1], wider.width()[3]], [4.0, 4.0, 100.0]);
+    assert_eq!(wider.height(), plain.height());
+    // About the same centre.
+    assert!((wider.initial_x()[2] - (46.0 - width / 2.0)).abs() < 1e-12);
+    let (mut x, mut y) = (vec![0.0; 4], vec![0.0; 4]);
+    wider.corners(&design, &mut x, &mut y);
+    let mut settled = design.clone();
+    wider.settle(&mut settled, &x, &y);
+    assert_eq!(settled.placement.x, design.placement.x);
+}

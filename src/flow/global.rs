@@ -1,7 +1,8 @@
 //! One global placement, and those that go on from it.
 
 use super::{
-    Between, FlowError, FlowOptions, Host, Overflow, Part, Settle, Subject, ended, of_bodies,
+    Between, FlowError, FlowOptions, Host, Overflow, Part, Settle, Subject, Variant, ended,
+    of_bodies,
 };
 use crate::charge::Charge;
 use crate::design::Design;
@@ -16,6 +17,47 @@ use std::time::Instant;
 /// beside macros: wires may shorten before the cells spread again. `benchmarks/experiments.md` has
 /// the measurements.
 const FIRST_SHARE: f64 = 1e-8;
+
+/// Smoothed overflow at which variants of a placement branch off.
+const BRANCH_OVERFLOW: f64 = 0.25;
+
+/// A placement that is not spread yet, which variants go on from.
+#[derive(Clone, Debug)]
+pub(super) struct BranchPoint {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    lambda: f64,
+    iteration: usize,
+}
+
+impl BranchPoint {
+    fn of(placer: &mut Placer<'_>) -> Result<Self, PlaceError> {
+        let (x, y) = placer.positions()?;
+        let Record { lambda, iteration, .. } = *placer.last();
+        Ok(BranchPoint { x, y, lambda, iteration })
+    }
+
+    /// Returns where the fillers of `charge` stand, which go where those of `before` are, evenly
+    /// divided among these. Where there are more of them, some stand beside one another.
+    fn fillers(&self, before: &Charge, charge: &Charge) -> [Vec<f64>; 2] {
+        let of = |charge: &Charge, region: usize| -> Vec<usize> {
+            let fillers = charge.movable()..charge.bodies();
+            fillers.filter(|&i| charge.region(i) == region).collect()
+        };
+        let (mut x, mut y) = (charge.initial_x().to_vec(), charge.initial_y().to_vec());
+        for region in 0..charge.regions() {
+            let (from, to) = (of(before, region), of(charge, region));
+            for (k, &i) in to.iter().enumerate().filter(|_| !from.is_empty()) {
+                let at = k * from.len() / to.len();
+                let again = k > 0 && (k - 1) * from.len() / to.len() == at;
+                let aside = if again { 0.5 } else { 0.0 };
+                x[i] = self.x[from[at]] + aside * charge.width()[i];
+                y[i] = self.y[from[at]] + aside * charge.height()[i];
+            }
+        }
+        [x, y]
+    }
+}
 
 /// A global placement that has ended.
 #[derive(Clone, Debug)]
@@ -37,6 +79,10 @@ pub struct Global {
     pub seconds: f64,
     /// Whether the host replaced the design's net weights.
     reweighed: bool,
+    /// Where variants branch off.
+    branch_point: Option<BranchPoint>,
+    /// The variant that it is; `None` for the placement asked for.
+    pub variant: Option<Variant>,
 }
 
 impl Global {
@@ -51,7 +97,7 @@ impl Global {
         host: &mut H,
     ) -> Result<Self, H::Error> {
         let begun = Instant::now();
-        let mut reweighed = false;
+        let (mut reweighed, mut branch_point) = (false, None);
         loop {
             host.follow(placer, &records)?;
             let weights = host.between(&mut Between { design, placer, settle })?;
@@ -61,12 +107,15 @@ impl Global {
             }
             let Some(record) = placer.step().map_err(FlowError::from)? else { break };
             records.push(*record);
+            if branch_point.is_none() && record.sample.density.overflow <= BRANCH_OVERFLOW {
+                branch_point = Some(BranchPoint::of(placer).map_err(FlowError::from)?);
+            }
             if let Some(outcome) = ended(host, deadline) {
                 placer.stop(outcome);
             }
         }
         let mut global = Self::of(placer, records, begun).map_err(FlowError::from)?;
-        global.reweighed = reweighed;
+        (global.reweighed, global.branch_point) = (reweighed, branch_point);
         Ok(global)
     }
 
@@ -90,7 +139,18 @@ impl Global {
         };
         let outcome = placer.outcome().unwrap_or(Outcome::Interrupted);
         let seconds = begun.elapsed().as_secs_f64();
-        Ok(Global { outcome, iteration, x, y, overflow, records, seconds, reweighed: false })
+        Ok(Global {
+            outcome,
+            iteration,
+            x,
+            y,
+            overflow,
+            records,
+            seconds,
+            reweighed: false,
+            branch_point: None,
+            variant: None,
+        })
     }
 
     /// The start of this placement, which is where `charge` has its bodies.
@@ -188,6 +248,77 @@ impl Global {
         let reached = went_on.improved(design, subject, rounds, options, host)?;
         charge.settle(design, &reached.x, &reached.y);
         Ok(reached)
+    }
+
+    /// Returns the placements of all variants, which go on from where this one was less spread.
+    pub(super) fn variants<H: Host>(
+        &self,
+        design: &mut Design,
+        subject: Subject<'_>,
+        options: &FlowOptions<'_>,
+        host: &mut H,
+    ) -> Result<Vec<Self>, H::Error> {
+        let mut all = Vec::new();
+        let FlowOptions { effort, bodies, keeps_density, .. } = options;
+        let cells = subject.charge.movable();
+        for variant in effort.variants(&bodies.charge, *keeps_density, cells) {
+            if ended(host, options.global_deadline()).is_none() {
+                all.extend(self.branch(variant, design, subject, options, host)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns the placement of a variant; `None` if its bodies are the same, if this placement was
+    /// never spread so far, or if the host replaces net weights, after which wirelengths do not
+    /// compare.
+    fn branch<H: Host>(
+        &self,
+        variant: Variant,
+        design: &mut Design,
+        subject: Subject<'_>,
+        options: &FlowOptions<'_>,
+        host: &mut H,
+    ) -> Result<Option<Self>, H::Error> {
+        let Some(from) = self.branch_point.as_ref().filter(|_| !self.reweighed) else {
+            return Ok(None);
+        };
+        let (begun, before) = (Instant::now(), subject.charge);
+        let weights = design.nets.as_ref().map(|nets| nets.weight.clone());
+        before.settle(design, &from.x, &from.y);
+        let mut bodies = options.bodies;
+        bodies.bins = Some([before.grid().nx(), before.grid().ny()]);
+        bodies.charge =
+            bodies.charge.target_density(variant.target_density).widen_large(variant.widen_large);
+        let (charge, netlist) = bodies.of(design)?;
+        let same_density = charge.target_density() == before.target_density();
+        if same_density && charge.margins() == before.margins() {
+            return Ok(None);
+        }
+        let netlist = of_bodies(&netlist, &charge);
+        let mut backend = host.backend(&charge, &netlist)?;
+        host.begin(Part::Variant(variant));
+        let left = options.place.iterations.saturating_sub(from.iteration);
+        let place = options.place.iterations(left);
+        let [x, y] = from.fillers(before, &charge);
+        let placer = Placer::branch(&mut *backend, &x, &y, &place, from.lambda);
+        let mut placer = placer.map_err(FlowError::from)?;
+        let settle = |design: &mut Design, x: &[f64], y: &[f64]| charge.settle(design, x, y);
+        let (first, deadline) = (vec![*placer.last()], options.global_deadline());
+        let mut next = Self::descend(&mut placer, first, design, &settle, deadline, host)?;
+        if next.reweighed {
+            design.nets.iter_mut().zip(weights).for_each(|(nets, before)| nets.weight = before);
+            return Ok(None);
+        }
+        charge.settle(design, &next.x, &next.y);
+        (next.x, next.y) = (self.x.clone(), self.y.clone());
+        before.corners(design, &mut next.x, &mut next.y);
+        next.overflow = Overflow::at(before, &next.x, &next.y);
+        next.seconds = begun.elapsed().as_secs_f64();
+        next.variant = Some(variant);
+        let mut shared = self.clone();
+        shared.records.truncate(from.iteration + 1);
+        Ok(Some(shared.followed_by(next, true)))
     }
 
     /// Goes on in rounds in which cells grow where wires are crowded, if these are asked for; the

@@ -158,6 +158,11 @@ pub struct FlowOptions<'a> {
     pub legalize: LegalizeOptions,
     /// Options of the detailed stage.
     pub refine: RefineOptions<'a>,
+    /// How many variants are placed beside what is asked for.
+    pub effort: Effort,
+    /// Whether variants have the target density of [`FlowOptions::bodies`], because it was asked
+    /// for; no by default.
+    pub keeps_density: bool,
 }
 
 impl Default for FlowOptions<'_> {
@@ -175,6 +180,8 @@ impl Default for FlowOptions<'_> {
             routability: None,
             legalize: LegalizeOptions::default(),
             refine: RefineOptions::default(),
+            effort: Effort::default(),
+            keeps_density: false,
         }
     }
 }
@@ -193,6 +200,70 @@ impl FlowOptions<'_> {
     fn global_deadline(&self) -> Option<Instant> {
         let reserve = if self.until == Some(Stage::Global) { Duration::ZERO } else { self.reserve };
         self.deadline.map(|deadline| deadline.checked_sub(reserve).unwrap_or(deadline))
+    }
+}
+
+/// How many variants of a placement are placed. They share the first three quarters of the
+/// iterations; each is made legal, and the one with the shortest wires then is refined. None are
+/// placed where macros move, cells start from a placement, or [`FlowOptions::routability`] is asked
+/// for. `benchmarks/experiments.md` has the measurements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum, schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// No variant
+    Low,
+    /// Two variants of designs of up to 100,000 cells: 0.98 in place of a target density of 0.95,
+    /// and wider large cells
+    #[default]
+    Medium,
+    /// Four variants: also a target density of 1, and one of 0.93, both with wider large cells
+    High,
+}
+
+/// Designs of more movable cells have no variants by [`Effort::Medium`]: to prepare and legalize
+/// them takes longer than the descents that they share.
+const MANY_CELLS: usize = 100_000;
+
+impl Effort {
+    /// Returns the variants of a placement by these options.
+    fn variants(self, given: &ChargeOptions, keeps_density: bool, cells: usize) -> Vec<Variant> {
+        let asked = Variant::of(given);
+        let all = [(0.0, true), (0.03, false), (0.05, true), (-0.02, true)];
+        let count = match self {
+            Effort::Low => 0,
+            Effort::Medium if cells > MANY_CELLS => 0,
+            Effort::Medium => 2,
+            Effort::High => 4,
+        };
+        let mut variants = Vec::new();
+        for (denser, widen_large) in all.into_iter().take(count) {
+            let denser = if keeps_density { 0.0 } else { denser };
+            let target_density = (asked.target_density + denser).min(1.0);
+            let widen_large = widen_large || asked.widen_large;
+            let variant = Variant { target_density, widen_large };
+            if variant != asked && target_density > 0.0 && !variants.contains(&variant) {
+                variants.push(variant);
+            }
+        }
+        variants
+    }
+}
+
+/// What variants of a placement differ in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Variant {
+    /// The target density asked for, above 0 and at most 1.
+    pub target_density: f64,
+    /// Whether large cells are wider ([`ChargeOptions::widen_large`]).
+    pub widen_large: bool,
+}
+
+impl Variant {
+    fn of(options: &ChargeOptions) -> Variant {
+        let ChargeOptions { target_density, widen_large, .. } = *options;
+        Variant { target_density, widen_large }
     }
 }
 
@@ -255,7 +326,7 @@ pub struct Resumed {
 }
 
 /// A part of a placement that begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Part {
     /// The global placement of a seed.
@@ -264,6 +335,8 @@ pub enum Part {
     Beside(usize),
     /// A round by congestion, counted from 1.
     Round(usize),
+    /// The cells are placed once more from where they were less spread, as a variant.
+    Variant(Variant),
     /// Legalisation.
     Legal,
     /// Detailed placement.
@@ -442,6 +515,30 @@ pub(crate) fn as_status<S: serde::Serializer>(outcome: &Outcome, to: S) -> Resul
     to.serialize_str(outcome.status())
 }
 
+/// How far one of several global placements of a seed came.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Candidate {
+    /// The seed.
+    pub seed: u64,
+    /// T as asked for.
+    pub target_density: f64,
+    /// Whether large cells were wider ([`ChargeOptions::widen_large`]).
+    pub widen_large: bool,
+    /// How its global stage ended.
+    #[serde(serialize_with = "as_status")]
+    #[cfg_attr(feature = "cli", schemars(with = "String"))]
+    pub status: Outcome,
+    /// Iterations, those that candidates share included.
+    pub iterations: usize,
+    /// Weighted, of the legal stage if there is one.
+    #[serde(rename = "hpwl_weighted")]
+    pub hpwl: f64,
+    /// Whether the result is of it.
+    pub is_result: bool,
+}
+
 /// A placement that has ended; its positions are in the design.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -456,6 +553,8 @@ pub struct Placed {
     pub before: Option<Placement>,
     /// How every seed ended.
     pub seeds: Vec<Seed>,
+    /// Every global placement that was taken further, of all seeds: that asked for, and variants.
+    pub candidates: Vec<Candidate>,
     /// Congestion before the first round and after every round; empty if no rounds were asked for.
     pub rounds: Vec<Round>,
     /// Cause of a plateau: what keeps the overflow from falling.
@@ -511,7 +610,7 @@ pub fn place<H: Host>(
     let mut resumed = host.resume(&mut *backend)?;
     let mut backend = Some(backend);
     let mut first = Some(first);
-    let (mut seeds, mut seconds) = (Vec::new(), 0.0);
+    let (mut seeds, mut candidates, mut seconds) = (Vec::new(), Vec::new(), 0.0);
     let home = design.placement.orientation.clone();
     let mut best: Option<(Placed, Placement)> = None;
     for seed in (0..u64::from(options.seeds.max(1))).map(|k| options.seed.wrapping_add(k)) {
@@ -546,7 +645,8 @@ pub fn place<H: Host>(
             true => drop(machine),
         }
         let subject = Subject { charge, netlist: &netlist };
-        let placed = stages_of(design, subject, global, seed, options, host)?;
+        let mut placed = stages_of(design, subject, global, seed, options, host)?;
+        candidates.append(&mut placed.candidates);
         seconds += placed.global.seconds;
         seeds.push(placed.summary());
         let ended = placed.global.was_stopped() || ended(host, options.deadline).is_some();
@@ -563,7 +663,12 @@ pub fn place<H: Host>(
         let Global { x, y, .. } = &placed.global;
         placed.limit = Some(limits::limit(charge, x, y).map_err(FlowError::from)?);
     }
-    (placed.seeds, placed.seconds) = (seeds, seconds);
+    let result = placed.candidate(&options.bodies.charge);
+    for other in &mut candidates {
+        let variant = |of: &Candidate| (of.seed, of.target_density, of.widen_large);
+        other.is_result = variant(other) == variant(&result);
+    }
+    (placed.seeds, placed.candidates, placed.seconds) = (seeds, candidates, seconds);
     Ok(placed)
 }
 
@@ -618,7 +723,17 @@ fn stages_of<H: Host>(
         }
         Some(beside) => vec![beside],
         None if global.was_stopped() => vec![global],
-        None => vec![global.improved(design, subject, &mut rounds, options, host)?],
+        None => {
+            let global = global.improved(design, subject, &mut rounds, options, host)?;
+            let has_ended = matches!(global.outcome, Outcome::Converged | Outcome::Plateau);
+            let varies = goes_on && has_ended && !options.place.warm;
+            let varies = varies && options.routability.is_none();
+            let variants = match varies {
+                true => global.variants(design, subject, options, host)?,
+                false => Vec::new(),
+            };
+            [vec![global], variants].concat()
+        }
     };
     candidates.extend(start);
     if !spread && candidates.len() > 1 {
@@ -627,6 +742,7 @@ fn stages_of<H: Host>(
     let left_out =
         rowless.then_some("the design has no rows: place stopped after the global stage");
     let mut best: Option<(Placed, Placement)> = None;
+    let mut tried = Vec::new();
     for global in candidates {
         design.placement.clone_from(&home);
         charge.settle(design, &global.x, &global.y);
@@ -654,6 +770,7 @@ fn stages_of<H: Host>(
             stages,
             before,
             seeds: Vec::new(),
+            candidates: Vec::new(),
             rounds: rounds.clone(),
             limit: None,
             left_out,
@@ -662,11 +779,13 @@ fn stages_of<H: Host>(
         if compares {
             placed.refine(design, charge, within.map(|(origin, _)| origin), options, host)?;
         }
+        tried.push(placed.candidate(&options.bodies.charge));
         if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
             best = Some((placed, design.placement.clone()));
         }
     }
     let (mut placed, placement) = best.expect("one candidate at least");
+    placed.candidates = tried;
     design.placement = placement;
     if !compares {
         placed.refine(design, charge, None, options, host)?;
@@ -740,6 +859,14 @@ impl Placed {
             _ => (0.0, placed.hpwl()),
         };
         goals(self) > goals(other) || (goals(self) == goals(other) && key(self) < key(other))
+    }
+
+    fn candidate(&self, asked: &ChargeOptions) -> Candidate {
+        let asked = Variant::of(asked);
+        let Variant { target_density, widen_large } = self.global.variant.unwrap_or(asked);
+        let Seed { seed, status, iterations, hpwl, .. } = self.summary();
+        let is_result = false;
+        Candidate { seed, target_density, widen_large, status, iterations, hpwl, is_result }
     }
 
     fn summary(&self) -> Seed {

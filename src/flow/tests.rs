@@ -157,6 +157,65 @@ fn cells_are_placed_again_beside_legal_macros() {
 }
 
 #[test]
+fn the_variant_with_the_shortest_wires_once_legal_is_refined() {
+    let mut before = design(0);
+    before.nodes.width.iter_mut().step_by(5).for_each(|width| *width = 14.0);
+    let options = |effort| FlowOptions { effort, ..FlowOptions::default() };
+    let (mut design, mut host) = (before.clone(), OnCpu::default());
+    let placed = self::placed(&mut design, &options(Effort::High), &mut host);
+    let variants = Effort::High.variants(&options(Effort::High).bodies.charge, false, 200);
+    let parts: Vec<Part> = [Part::Seed(1000)]
+        .into_iter()
+        .chain(variants.iter().map(|variant| Part::Variant(*variant)))
+        .chain([Part::Legal; 5])
+        .chain([Part::Detailed])
+        .collect();
+    assert_eq!(host.begun, parts);
+    let hpwl = |of: &&Candidate| of.hpwl;
+    let best = placed.candidates.iter().min_by(|a, b| hpwl(a).total_cmp(&hpwl(b))).unwrap();
+    let legal = placed.stages.stages.legal.as_ref().unwrap();
+    assert_eq!(legal.stage.hpwl_weighted, Some(best.hpwl));
+    assert!(best.is_result && placed.candidates.iter().filter(|of| of.is_result).count() == 1);
+    assert!(placed.stages.is_legal() && placed.candidates.len() == 5);
+    let hpwls: Vec<f64> = placed.candidates.iter().map(|of| of.hpwl).collect();
+    assert!(hpwls.iter().enumerate().all(|(k, a)| !hpwls[..k].contains(a)), "{hpwls:?}");
+
+    // The first is what is placed without variants, whose iterations the others share at first.
+    let alone = self::placed(&mut before, &options(Effort::Low), &mut OnCpu::default());
+    let first = |of: &Candidate| (of.iterations, of.hpwl);
+    assert_eq!(first(&alone.candidates[0]), first(&placed.candidates[0]));
+    let both = alone.global.records.iter().zip(&placed.global.records);
+    let shared = both.take_while(|(a, b)| a.sample == b.sample).count();
+    assert!(shared > alone.global.records.len() / 2, "{shared}");
+    let iterations = placed.global.records.iter().map(|record| record.iteration);
+    assert!(iterations.eq(0..placed.global.records.len()));
+}
+
+#[test]
+fn variants_differ_from_what_is_asked_for() {
+    let of = |target_density: f64, keeps| {
+        let given = ChargeOptions::default().target_density(target_density);
+        let variants = Effort::Medium.variants(&given, keeps, MANY_CELLS);
+        variants.iter().map(|of| (of.target_density, of.widen_large)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(0.95, false), [(0.95, true), (0.98, false)]);
+    assert_eq!(of(0.95, true), [(0.95, true)]);
+    assert_eq!(of(1.0, false), [(1.0, true)]);
+    let given = ChargeOptions::default();
+    assert!(Effort::Low.variants(&given, false, 1).is_empty());
+    assert!(Effort::Medium.variants(&given, false, MANY_CELLS + 1).is_empty());
+    assert_eq!(Effort::High.variants(&given, false, usize::MAX).len(), 2);
+}
+
+/// A host that weighs nets anew makes wirelengths that do not compare.
+#[test]
+fn no_variant_is_placed_by_other_net_weights() {
+    let mut host = OnCpu { critical: Some(7), ..OnCpu::default() };
+    let placed = placed(&mut design(0), &FlowOptions::default(), &mut host);
+    assert_eq!((placed.candidates.len(), host.begun.len()), (1, 3));
+}
+
+#[test]
 fn both_descents_share_the_iterations() {
     let mut design = design(6);
     let whole = placed(&mut design.clone(), &FlowOptions::default(), &mut OnCpu::default());

@@ -62,6 +62,30 @@ impl<'b> Placer<'b> {
         y: &[f64],
         options: &PlaceOptions,
     ) -> Result<Self, PlaceError> {
+        Self::start(backend, x, y, options, None)
+    }
+
+    /// As [`Placer::new`] of a warm start, with this λ: a descent goes on with other bodies.
+    ///
+    /// # Errors
+    /// As [`Placer::new`].
+    pub fn branch(
+        backend: &'b mut dyn Backend,
+        x: &[f64],
+        y: &[f64],
+        options: &PlaceOptions,
+        lambda: f64,
+    ) -> Result<Self, PlaceError> {
+        Self::start(backend, x, y, &options.warm(true), Some(lambda))
+    }
+
+    fn start(
+        backend: &'b mut dyn Backend,
+        x: &[f64],
+        y: &[f64],
+        options: &PlaceOptions,
+        lambda: Option<f64>,
+    ) -> Result<Self, PlaceError> {
         options.check()?;
         let nothing_moves = backend.charge().movable() == 0;
         if nothing_moves && !options.warm {
@@ -111,6 +135,7 @@ impl<'b> Placer<'b> {
         } else if first.density_norm > 0.0 {
             weights.lambda = share * from / first.density_norm;
         }
+        weights.lambda = lambda.unwrap_or(weights.lambda);
         let mut placer = Placer::on(backend, options, State::new(weights, first, watch))?;
         placer.begin()?;
         placer.judge()?;

@@ -15,8 +15,8 @@ use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_backend, open_refiner};
 use crate::flow::checkpoint::{Checkpoints, Subject};
 use crate::flow::{
-    self, Between, FlowOptions, Host, Kept, Part, Placed, Resumed, Stage, StageReport, Stages,
-    TARGET_DENSITY,
+    self, Between, Effort, FlowOptions, Host, Kept, Part, Placed, Resumed, Stage, StageReport,
+    Stages, TARGET_DENSITY,
 };
 use crate::legalize::LegalizeOptions;
 use crate::place::routability::RoutabilityOptions;
@@ -48,6 +48,8 @@ struct Asked {
     noise: f64,
     large_net: usize,
     raise_density: bool,
+    keep_density: Option<f64>,
+    effort: Effort,
     seeds: u32,
     routability: Option<RoutabilityOptions>,
     until: Option<Stage>,
@@ -170,6 +172,11 @@ impl Asked {
         if let Some(text) = conflict {
             return Err(Failure::Value(text.to_owned()).into());
         }
+        let efforts = [("low", Effort::Low), ("medium", Effort::Medium), ("high", Effort::High)];
+        let effort = options.word("effort", &efforts)?.unwrap_or_default();
+        // Variants are no part of a checkpoint, and what is called back follows one placement.
+        let is_one = kept || on_iteration.is_some() || !terms.is_empty();
+        let share = |v: f64| v > 0.0 && v <= 1.0;
         let every = |name: &str| options.count(name, 1..=u64::from(u32::MAX));
         let checkpoint_every = every("checkpoint_every")?.unwrap_or(100) as usize;
         Ok(Asked {
@@ -182,6 +189,12 @@ impl Asked {
             noise,
             large_net: large.map_or(Netlist::ALL, |most| most as usize + 1),
             raise_density: options.flag("raise_density")?,
+            keep_density: options.number(
+                "keep_density",
+                "a number above 0 and at most 1",
+                share,
+            )?,
+            effort: if is_one { Effort::Low } else { effort },
             seeds,
             routability,
             until: options.word("until", &until)?,
@@ -508,10 +521,15 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let layers =
         design.units_per_micron.and_then(|units| Capacity::of_lef(&of.source.layers, units));
-    let room = asked.target_density.filter(|target| *target < 1.0);
-    let room = room.map(|_| bare(&asked.charging, &design)).transpose()?;
+    let room = |density| {
+        let mut charging = asked.charging;
+        charging.options = charging.options.target_density(density);
+        bare(&charging, &design)
+    };
+    let room = asked.keep_density.map(room).transpose()?;
     (options.until, options.place, options.noise) = (asked.until, asked.place, asked.noise);
     (options.seed, options.seeds) = (charging.options.seed, asked.seeds);
+    (options.effort, options.keeps_density) = (asked.effort, asked.target_density.is_some());
     options.end_at(asked.after.deadline, charge.movable());
     options.routability = asked
         .routability
@@ -542,7 +560,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     let placed = placed?;
     warnings.extend(host.checkpoints.saved.err().map(|error| error.to_string()));
     warnings.extend(placed.left_out.map(str::to_owned));
-    let Placed { global, stages, seed, seeds, rounds, limit, .. } = &placed;
+    let Placed { global, stages, seed, seeds, candidates, rounds, limit, .. } = &placed;
     let kept = report_of(&mut kept, &mut design)?;
     let mut made = Made::of_stages(of, design, stages)?;
     made.report.extend(kept);
@@ -568,6 +586,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         "overflow_standard_cells": global.overflow.standard_cells,
         "limit": limit,
         "seeds": seeds,
+        "candidates": candidates,
         "routability": rounds,
         "warnings": warnings,
         "history": history,

@@ -675,3 +675,52 @@ fn frames_and_history_show_both_descents() {
     assert_eq!(later.last(), Some(&(rows.len() - 1)));
     assert_eq!(json_of(&json)["outcome"]["iterations"], serde_json::json!(rows.len() - 1));
 }
+
+#[test]
+fn the_best_variant_is_written_and_all_are_listed() {
+    let (folder, aux) = generated(300);
+    let [pl, out, state] = ["out.pl", "out.json", "state"].map(|name| folder.path().join(name));
+    let run = |more: &[&dyn Words]| {
+        let base: &[&dyn Words] = &[&"place", &aux, &"-o", &pl, &"--engine cpu --json", &out];
+        placefield(&[&base, &more]).assert().success();
+        json_of(&out)
+    };
+    let hpwl = |of: &Value| of["hpwl_weighted"].as_f64().unwrap();
+    let low = run(&[&"--effort low"]);
+    assert!(low.get("candidates").is_none() && low["options"]["effort"] == "low");
+    for (effort, count) in [("", 3), ("--effort high", 5)] {
+        let placed = run(&[&effort]);
+        let all = placed["candidates"].as_array().unwrap();
+        let best = all.iter().map(hpwl).fold(f64::INFINITY, f64::min);
+        let results: Vec<f64> = all.iter().filter(|of| of["is_result"] == true).map(hpwl).collect();
+        assert_eq!((all.len(), results), (count, vec![best]));
+        assert_eq!(hpwl(&placed["stages"]["legal"]), best);
+        assert_eq!(hpwl(&all[0]), hpwl(&low["stages"]["legal"]), "as without variants");
+        assert_eq!(placed["legality"]["legal"], true);
+    }
+    let asked = run(&[&"--target-density 0.9"]);
+    let asked = asked["candidates"].as_array().unwrap();
+    assert!(asked.len() == 2 && asked.iter().all(|of| of["target_density"] == 0.9), "{asked:?}");
+    assert!(run(&[&"--checkpoint", &state]).get("candidates").is_none());
+    assert!(run(&[&"--init file"]).get("candidates").is_none());
+}
+
+#[test]
+fn detailed_placement_keeps_the_density_asked_for() {
+    let (folder, aux) = generated(300);
+    let pl = folder.path().join("out.pl");
+    let overflow = |more: &str| {
+        let base: &[&dyn Words] = &[&"place", &aux, &"-o", &pl, &"--engine cpu --effort low -q"];
+        placefield(&[&base, &more]).assert().success();
+        let read = eval_json(&[&aux, &"--pl", &pl, &"--target-density 0.7"]);
+        read["density"]["overflow_exact"].as_f64().unwrap()
+    };
+    let legal = overflow("--until legal");
+    let [kept, free] = [overflow("--keep-density 0.7"), overflow("")];
+    assert!(kept <= legal + 1e-9 && kept < free, "{legal} {kept} {free}");
+    // The target density of the global stage is another matter.
+    assert_ne!(
+        overflow("--target-density 0.9"),
+        overflow("--target-density 0.9 --keep-density 0.7")
+    );
+}

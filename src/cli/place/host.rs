@@ -16,7 +16,7 @@ use crate::cli::stop;
 use crate::cpu::engine::milliseconds;
 use crate::engine::{Choice, Descriptor};
 use crate::flow::checkpoint::{Checkpoints, Subject};
-use crate::flow::{Between, Host, Part, Resumed};
+use crate::flow::{Between, Host, Part, Resumed, Variant};
 use crate::legalize;
 use crate::place::routability::Round;
 use crate::place::{Backend, PlaceOptions, Placer, Record};
@@ -105,7 +105,9 @@ impl<T: EngineReal> Host for Command<'_, T> {
         self.ran.doing = None;
         match part {
             Part::Seed(_) => self.ran.before = 0,
-            Part::Beside(_) | Part::Round(_) => self.ran.before += self.ran.iterations,
+            Part::Beside(_) | Part::Round(_) | Part::Variant(_) => {
+                self.ran.before += self.ran.iterations
+            }
             Part::Legal | Part::Detailed => {}
         }
         match part {
@@ -116,6 +118,10 @@ impl<T: EngineReal> Host for Command<'_, T> {
                 log::begin(&format!("spreading cells again beside {macros} legal macros"));
             }
             Part::Round(round) => log::begin(&format!("round {round} of growing cells")),
+            Part::Variant(Variant { target_density, widen_large, .. }) => {
+                let wider = if widen_large { ", large cells wider" } else { "" };
+                log::begin(&format!("a variant: target density {target_density}{wider}"));
+            }
         }
     }
 
@@ -158,7 +164,8 @@ impl<T: EngineReal> Host for Command<'_, T> {
 
     fn between(&mut self, between: &mut Between<'_, '_>) -> Result<Option<Vec<f64>>, Failure> {
         let ran = &mut self.ran;
-        if let (Some(frames), None, false) = (&mut self.frames, &ran.drawn, ran.resumed) {
+        let varies = matches!(ran.part, Some(Part::Variant(_)));
+        if let (Some(frames), None, false) = (&mut self.frames, &ran.drawn, ran.resumed || varies) {
             let begun = Instant::now();
             ran.drawn = frames.show(between, ran.before).err();
             ran.frames_ms += milliseconds(begun);

@@ -16,7 +16,7 @@ use super::evaluation;
 use super::failure::{Failure, Interrupted, Stopped, usage};
 use super::input::{Opened, charge_of, open_design, rounded_for};
 use super::log;
-use super::options::{Bins, EngineChoice, EvaluationArgs, parsed, seconds};
+use super::options::{Bins, EngineChoice, EvaluationArgs, parsed, seconds, target_density};
 use super::outputs::{Outputs, PICTURES, check_names, check_placement_output, identity, to_stdout};
 use super::pictures;
 use super::refine::not_on_device;
@@ -25,7 +25,7 @@ use super::stop;
 use crate::charge::Charge;
 use crate::cpu::engine::milliseconds;
 use crate::flow::checkpoint::Checkpoints;
-use crate::flow::{self, FlowOptions, Kept, Stage, TARGET_DENSITY, join};
+use crate::flow::{self, Effort, FlowOptions, Kept, Stage, TARGET_DENSITY, join};
 use crate::formats::write_placement;
 use crate::place::{Outcome, PlaceOptions, StageSplit, placement_bins};
 use crate::warning::{Warning, WarningCode};
@@ -102,6 +102,15 @@ pub(crate) struct PlaceArgs {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     seeds: u32,
+    /// How many variants are placed and made legal; the one with the shortest wires is refined.
+    /// None where macros move, with --init file, --keep-placed, --routability, --checkpoint and
+    /// --resume
+    #[arg(long, value_enum, default_value_t = Effort::default(), value_name = "EFFORT")]
+    effort: Effort,
+    /// Density beyond which detailed placement fills no bin, or no further where it is already;
+    /// unless given it fills bins as it likes
+    #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = target_density)]
+    keep_density: Option<f64>,
     /// Write the summary as JSON (-: to standard output, in place of the text)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -241,14 +250,16 @@ fn place<T: EngineReal>(
     (flow.noise, flow.seed, flow.seeds) = (args.experts.noise, options.seed, args.seeds);
     flow.end_at(stages::deadline(begun, args.time_limit), charge.movable());
     flow.routability = args.routability.options(&opened);
+    flow.keeps_density = given.target_density.is_some();
+    // A checkpoint goes on with the iterations alone.
+    let is_kept = args.checkpoint.is_some() || args.resume.is_some();
+    flow.effort = if is_kept { Effort::Low } else { args.effort };
     flow.legalize = args.legal.options();
     flow.refine = args.legal.limits.refine(flow.refine.padding(args.legal.padding));
-    // Only who asks for room wants it kept; bins hold some cells each then, not a part of one.
-    let room = given
-        .target_density
-        .filter(|target| *target < 1.0)
-        .map(|_| charge_of(&opened.design, given))
-        .transpose()?;
+    // Bins hold some cells each then, not a part of one.
+    let mut kept_density = given.clone();
+    kept_density.target_density = args.keep_density;
+    let room = args.keep_density.map(|_| charge_of(&opened.design, &kept_density)).transpose()?;
     flow.refine.density = room.as_ref();
     let refines = !matches!(args.until, Some(Stage::Global | Stage::Legal));
     let refiner = if refines { engines::open_refiner(options.engine)?.engine } else { None };
@@ -332,6 +343,8 @@ fn place<T: EngineReal>(
         raise_density: args.raise_density || given.target_density.is_none(),
         regions: &regions,
         times,
+        effort: flow.effort,
+        keep_density: args.keep_density,
         seeds: if args.seeds > 1 { &placed.seeds } else { &[] },
         warnings: &opened.warnings,
     };
@@ -370,7 +383,7 @@ fn place<T: EngineReal>(
     let recorded = history.map_or(Ok(()), Live::finish);
     // A CSV file of one placement has all its lines already.
     if let Some(file) = &args.history
-        && (file.live().is_none() || placed.seeds.len() > 1)
+        && (file.live().is_none() || placed.candidates.len() > 1)
     {
         file.write(&summary, &opened.files, &files)?;
     }

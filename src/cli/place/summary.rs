@@ -11,7 +11,7 @@ use crate::cli::stages;
 use crate::cli::terminal::stdout;
 use crate::design::{Design, Hpwl};
 use crate::engine::{Descriptor, Pipeline};
-use crate::flow::{Global, Overflow, Placed, Seed, Stage, Stages};
+use crate::flow::{Candidate, Effort, Global, Overflow, Placed, Seed, Stage, Stages, Variant};
 use crate::place::routability::Round;
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
 use crate::warning::Warning;
@@ -45,6 +45,8 @@ pub(super) struct Summary<'a> {
     /// Fence regions of the global placement; empty without fences.
     pub(super) regions: &'a [RegionReport],
     pub(super) times: PlaceTimings,
+    pub(super) effort: Effort,
+    pub(super) keep_density: Option<f64>,
     /// Where there were several.
     pub(super) seeds: &'a [Seed],
     pub(super) warnings: &'a [Warning],
@@ -127,6 +129,10 @@ struct PlaceOptionsReport<'a> {
     filler_count: usize,
     /// Seed of the start and the fillers; the best of several.
     seed: u64,
+    /// How many variants were to be placed.
+    effort: Effort,
+    /// Density beyond which detailed placement fills no bin; none if it may fill all.
+    keep_density: Option<f64>,
     /// Smoothed overflow at which it is done.
     stop_overflow: f64,
     /// Most iterations.
@@ -206,6 +212,9 @@ pub(crate) struct PlaceReport<'a> {
     /// Every seed, where there were several.
     #[serde(skip_serializing_if = "<[Seed]>::is_empty")]
     seeds: &'a [Seed],
+    /// Every global placement that was taken further, where there were several.
+    #[serde(skip_serializing_if = "<[Candidate]>::is_empty")]
+    candidates: &'a [Candidate],
     /// Every round of --routability.
     #[serde(skip_serializing_if = "<[Round]>::is_empty")]
     routability: &'a [Round],
@@ -298,6 +307,9 @@ impl Summary<'_> {
             common: self.common(),
             peak_memory_bytes: memory::peak(),
             seeds: self.seeds,
+            candidates: Some(&self.placed.candidates[..])
+                .filter(|all| all.len() > 1)
+                .unwrap_or(&[]),
             routability: &self.placed.rounds,
         }
     }
@@ -322,6 +334,8 @@ impl Summary<'_> {
                 fillers: self.experts.fillers(),
                 filler_count: charge.fillers(),
                 seed: self.placed.seed,
+                effort: self.effort,
+                keep_density: self.keep_density,
                 stop_overflow: self.place_options.stop_overflow,
                 iterations: self.place_options.iterations,
                 warm_start: self.place_options.warm,
@@ -400,6 +414,14 @@ impl Summary<'_> {
                 seed.hpwl,
                 seed.overflow_smoothed,
                 if seed.seed == self.placed.seed { ", the best" } else { "" }
+            )?;
+        }
+        if let Some(Variant { target_density, widen_large, .. }) = self.placed.global.variant {
+            let wider = if widen_large { ", large cells wider" } else { "" };
+            let count = self.placed.candidates.len();
+            writeln!(
+                out,
+                "variant    target density {target_density}{wider}: the best of {count} once legal"
             )?;
         }
         let total = self.times.stages;

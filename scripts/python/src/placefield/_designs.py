@@ -389,7 +389,8 @@ class Placement:
     bins, target_density, fillers, seed : what was taken; `target_density` is higher than asked for where cells
         do not fit otherwise, and status is "stopped" then, unless `raise_density`
     limit : what keeps overflow from falling, of a plateau
-    seeds, routability : what came of each seed, and of each round in which cells grew
+    seeds, candidates, routability : what came of each seed, of each variant once legal, and of each round in which
+        cells grew
     history : arrays by iteration: iteration, hpwl_weighted, wirelength, overflow_smoothed, max_smoothed, energy,
         gamma, lambda, step
     warnings : what was odd about design and options, one line each
@@ -415,6 +416,7 @@ class Placement:
     seed: int = None
     limit: str = None
     seeds: list = None
+    candidates: list = None
     routability: list = None
     history: dict = None
     warnings: list = None
@@ -470,8 +472,8 @@ def read_design(path, *, lef=None, pl=None, net_weights=None, pin_offset=None, p
 
 
 def place(design, *, until=None, padding=0, keep_placed=False, init="center", stop_overflow=0.07, raise_density=False, iterations=2000,
-          time_limit=None, seeds=1, routability=False, capacity=None, routability_rounds=None, routability_area=None,
-          checkpoint=None, checkpoint_every=100, resume=None, bins=None, target_density=None, row_blockage=False,
+          time_limit=None, seeds=1, effort=None, keep_density=None, routability=False, capacity=None,
+          routability_rounds=None, routability_area=None, checkpoint=None, checkpoint_every=100, resume=None, bins=None, target_density=None, row_blockage=False,
           seed=1000, gamma=None, density_weight=None, growth=None, late_growth=None, reference_rise=None, momentum=None,
           pressure=None, ignore_net_degree=None, no_fillers=False, no_precondition=False, noise=0.0, dtype="float32",
           device="cpu", pipeline=None, threads=0, progress=None, on_iteration=None, on_iteration_every=1, terms=()):
@@ -487,6 +489,9 @@ def place(design, *, until=None, padding=0, keep_placed=False, init="center", st
     raise_density : be content with a higher target density than asked for where cells do not fit at that one
     iterations, time_limit : most iterations; seconds after which the best so far is the result
     seeds : place with so many seeds, from `seed` on, and keep the one whose last stage has the shortest wires
+    effort : "low", "medium" (default) or "high": how many variants are placed and made legal, of which the one with the
+        shortest wires is refined. None with `on_iteration`, `terms`, `checkpoint` or `resume`, beside those of the command
+    keep_density : density beyond which detailed placement fills no bin that is not fuller already (default: none)
     routability : go on in rounds in which cells grow where wires need more tracks than there are: `capacity`,
         horizontal and vertical tracks per layout unit (default: those of LEF's layers, or so many that a twentieth of
         the bins has too few), at most `routability_rounds` rounds and `routability_area` of the cells' area added

@@ -186,6 +186,7 @@ class Placement:
     seed: int | None
     limit: str | None
     seeds: list[dict[str, Any]] | None
+    candidates: list[dict[str, Any]] | None
     routability: list[dict[str, Any]] | None
     history: dict[str, NDArray[np.float64]] | None
     warnings: list[str] | None
@@ -210,6 +211,8 @@ def place(
     init: str = ...,
     stop_overflow: float = ...,
     raise_density: bool = ...,
+    effort: str | None = ...,
+    keep_density: float | None = ...,
     iterations: int = ...,
     time_limit: float | None = ...,
     seeds: int = ...,
