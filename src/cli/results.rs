@@ -90,12 +90,13 @@ pub(crate) fn write_farthest(
     farthest: &[FarthestReport],
     unit: LengthUnit,
 ) -> io::Result<()> {
+    let micron = if unit == LengthUnit::default() { "" } else { " µm" };
     // To a thousandth, without zeros at the end.
     let short = |v: f64| (unit.of(v) * 1e3).round() / 1e3;
     let place = |(x, y)| format!("({}, {})", short(x), short(y));
     for FarthestReport { cell, distance, rows, from, to } in farthest {
         let (from, to, distance) = (place(*from), place(*to), unit.of(*distance));
-        writeln!(out, "  {cell} by {distance:.6} ({rows:.3} rows): {from} -> {to}")?;
+        writeln!(out, "  {cell} by {distance:.6}{micron} ({rows:.3} rows): {from} -> {to}")?;
     }
     Ok(())
 }

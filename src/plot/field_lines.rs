@@ -171,7 +171,7 @@ pub(crate) fn streamlines<T: Real>(x: &Map<T>, y: &Map<T>, aspect: f64) -> Vec<V
         let [back, ahead] = &mut halves;
         back.reverse();
         back.extend(ahead.drain(1..));
-        if back.len() as f64 * step > SHORTEST {
+        if back.len() > 2 && back.len() as f64 * step > SHORTEST {
             lines.push(std::mem::take(back));
         }
     }

@@ -186,8 +186,9 @@ fn cells_beyond_the_largest_displacement_are_named() {
     let (code, report) = case.legalize("--max-displacement 0.1");
     assert_eq!((code, report.get("failed")), (0, None));
     let far = json!({
-        "cell": "s", "distance": 200.0, "rows": 0.1, "from": [30500.0, 31100.0],
-        "to": [30400.0, 31000.0],
+        "cell": "s", "distance": 200.0, "distance_um": 0.2, "rows": 0.1,
+        "from": [30500.0, 31100.0], "from_um": [30.5, 31.1],
+        "to": [30400.0, 31000.0], "to_um": [30.4, 31.0],
     });
     assert_eq!(report["displacement"]["farthest"], json!([far]));
     let (code, report) = case.legalize("--max-displacement 0.09");
@@ -196,7 +197,7 @@ fn cells_beyond_the_largest_displacement_are_named() {
     let (def, lef, out) = (case.file("in.def"), case.file("turn.lef"), case.file("out.def"));
     let args: &[&dyn Words] = &[&"legalize", &def, &"--lef", &lef, &"-o", &out];
     let text = run(&[&args]);
-    assert!(text.contains("  s by 200.000000 (0.100 rows): (30500, 31100) -> (30400, 31000)\n"));
+    assert!(text.contains("  s by 0.200000 µm (0.100 rows): (30.5, 31.1) -> (30.4, 31)\n"));
     let assert = placefield(&[&args, &"--max-displacement 0"]).assert().code(3);
     assert!(said(&assert).contains("no legal place was found for `s`: "), "{}", said(&assert));
     for wrong in ["-1", "far", "nan"] {

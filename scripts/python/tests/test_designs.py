@@ -708,7 +708,7 @@ def test_options_of_reading_that_would_be_ignored_are_refused(spread):
 def test_pictures_are_refused_in_the_callers_words(spread, tmp_path):
     design = placefield.read_design(spread)
     for options, text in [
-        ({"picture": "heat"}, "picture: expected field, density, .*, found 'heat'"),
+        ({"picture": "heat"}, "picture: expected histogram, density, .*, found 'heat'"),
         ({"bins": "many"}, "bins: expected a whole number, or two"),
         ({"bins": (1, 2, 3)}, "bins: expected a whole number, or two"),
         ({"font_size": 8}, "font_size: expected a width too"),
