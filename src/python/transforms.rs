@@ -144,7 +144,7 @@ pub(super) fn transform(
         out.check_shape(&[&input.shape[..]])?;
         out.check_type(input.bits)?;
         out.check_writable(&[&input])?;
-        let run = |threads| match input.bits {
+        let mut run = |threads| match input.bits {
             32 => kind.run::<f32>(&input, &mut out, threads),
             _ => kind.run::<f64>(&input, &mut out, threads),
         };
