@@ -16,27 +16,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// Whether this thread does all work itself ([`alone`]).
-    static ALONE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs `work` on this thread alone. Small work takes less time than other threads take to wake.
-#[cfg(any(test, feature = "python"))]
-pub(crate) fn alone<R>(work: impl FnOnce() -> R) -> R {
-    /// Restores the flag, also after a panic.
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            ALONE.set(self.0);
-        }
-    }
-    let _restore = Restore(ALONE.replace(true));
-    work()
+    /// Whether this thread works with a value of [`PerThread`]; known with debug assertions only.
+    static HOLDS_VALUE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Returns the number of threads that work is divided among.
 pub(crate) fn threads() -> usize {
-    if ALONE.get() { 1 } else { rayon::current_num_threads() }
+    rayon::current_num_threads()
 }
 
 /// Calls `work(i)` for each `i` of `0..count`.
@@ -44,8 +30,10 @@ pub(crate) fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {
     match count {
         0 => (),
         1 => work(0),
-        _ if ALONE.get() => (0..count).for_each(work),
-        _ => (0..count).into_par_iter().for_each(work),
+        _ => {
+            debug_assert!(!HOLDS_VALUE.get(), "work is divided while a thread holds its own value");
+            (0..count).into_par_iter().for_each(work);
+        }
     }
 }
 
@@ -162,7 +150,7 @@ pub(crate) fn watched<P: Send, R: Send>(
     work: impl FnOnce(&mut dyn FnMut(P) -> ControlFlow<()>, &AtomicBool) -> R + Send,
 ) -> R {
     let stops = &AtomicBool::new(false);
-    if ALONE.get() || rayon::current_thread_index().is_some() {
+    if rayon::current_thread_index().is_some() {
         return work(&mut |progress| watch(&progress), stops);
     }
     let (report, reports) = mpsc::channel();
@@ -366,10 +354,33 @@ impl<S> PerThread<S> {
         PerThread { slots: (0..threads.max(1)).map(|_| Mutex::new(make())).collect() }
     }
 
-    /// Runs `work` with this thread's value. `work` must not start parallel
-    /// work of its own: a stolen task could wait for the same value for ever.
+    /// Returns the number of values.
+    pub(crate) fn count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Calls `work(i, value)` for each `i` of `0..count`, with the value of the thread that it runs
+    /// on. If there is one value, all of it runs on this thread.
+    pub(crate) fn for_each(&self, count: usize, work: impl Fn(usize, &mut S) + Sync)
+    where
+        S: Send,
+    {
+        let one = |i| self.with(|value| work(i, value));
+        if self.count() == 1 { (0..count).for_each(one) } else { each(count, &one) }
+    }
+
+    /// Runs `work` with this thread's value. `work` must not divide work of its own among threads,
+    /// which a debug assertion checks: a stolen task could wait for the same value for ever.
     #[inline]
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut S) -> R) -> R {
+        /// Restores the mark, also after a panic.
+        struct Restore(bool);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                HOLDS_VALUE.set(self.0);
+            }
+        }
+        let _restore = cfg!(debug_assertions).then(|| Restore(HOLDS_VALUE.replace(true)));
         let index = rayon::current_thread_index().unwrap_or(0) % self.slots.len();
         work(&mut self.slots[index].lock().unwrap_or_else(PoisonError::into_inner))
     }

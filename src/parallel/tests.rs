@@ -1,12 +1,29 @@
 use super::*;
 
 #[test]
-fn a_thread_works_alone_where_it_is_told_so() {
+fn one_value_is_for_the_thread_that_calls() {
     let own = std::thread::current().id();
-    let here = |count| map(count, |_| std::thread::current().id() == own);
-    assert!(alone(|| here(5000)).into_iter().all(|same| same) && alone(threads) == 1);
-    assert!(std::panic::catch_unwind(|| alone(|| panic!("once"))).is_err());
-    assert!(here(1 << 20).into_iter().any(|same| !same), "threads of the pool work again");
+    let here = |values: usize| {
+        let values = PerThread::new(values, || 0);
+        let same = map(1 << 10, |_| AtomicBool::new(false));
+        values.for_each(same.len(), |i, value| {
+            *value += 1;
+            same[i].store(std::thread::current().id() == own, Ordering::Relaxed);
+        });
+        same.iter().filter(|same| same.load(Ordering::Relaxed)).count()
+    };
+    assert_eq!((here(1), here(2)), (1 << 10, 0), "this thread is not of the pool");
+}
+
+/// Else a task of the inner loop that a thread takes while it waits could want the same value.
+#[test]
+#[cfg(debug_assertions)]
+fn work_is_not_divided_while_a_value_is_held() {
+    let values = PerThread::new(2, || 0);
+    let divided = std::panic::AssertUnwindSafe(|| values.with(|_| each(2, &|_| ())));
+    assert!(std::panic::catch_unwind(divided).is_err());
+    each(2, &|_| ());
+    values.with(|_| each(1, &|_| ()));
 }
 
 #[test]

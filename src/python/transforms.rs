@@ -12,7 +12,7 @@ use crate::cpu::transforms::Plan;
 use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_solver};
 use crate::grid::{BinGrid, Rect};
-use crate::parallel::{self, alone};
+use crate::parallel;
 use crate::transform::{Method, Transform, Transform1d, TransformNd};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -144,14 +144,14 @@ pub(super) fn transform(
         out.check_shape(&[&input.shape[..]])?;
         out.check_type(input.bits)?;
         out.check_writable(&[&input])?;
-        let run = || match input.bits {
-            32 => kind.run::<f32>(&input, &mut out),
-            _ => kind.run::<f64>(&input, &mut out),
+        let mut run = |threads| match input.bits {
+            32 => kind.run::<f32>(&input, &mut out, threads),
+            _ => kind.run::<f64>(&input, &mut out, threads),
         };
         // The values do not depend on the number of threads.
         match threads == 1 || input.len() <= SMALL {
-            true => alone(run),
-            false => pool(threads)?.install(run),
+            true => run(1),
+            false => pool(threads)?.install(|| run(parallel::threads())),
         }
     })
 }
@@ -278,10 +278,11 @@ impl Kind {
         self,
         input: &ImportedArray,
         out: &mut ImportedArray,
+        threads: usize,
     ) -> Result<(), Failure> {
         let (batch, shape) = self.split(input)?;
         let (from, to) = (input.values::<T>()?, out.values_mut::<T>()?);
-        let (bits, threads) = (input.bits, parallel::threads());
+        let bits = input.bits;
         let key = HostKey { kind: self, shape: shape.to_vec(), batch, bits, threads };
         let plans = || PLANS.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = {
@@ -290,7 +291,7 @@ impl Kind {
         };
         let mut plan = match kept {
             Some(plan) => plan.downcast::<Plan<T>>().expect("the key names the type"),
-            None => Box::new(Plan::batched(self, shape, Method::default(), batch)?),
+            None => Box::new(Plan::for_threads(self, shape, Method::default(), batch, threads)?),
         };
         plan.run(from, to)?;
         if from.len() <= MOST_VALUES {

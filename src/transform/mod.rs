@@ -116,12 +116,12 @@ impl From<Transform> for TransformNd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
-    /// One-dimensional transforms along one axis after the other, with transposes.
+    /// One-dimensional transforms along one axis after the other, on a GPU with transposes.
     RowColumn,
     /// Pre-processing, one real FFT of all dimensions, post-processing (Jiang et al., §III).
     Fused,
-    /// The one measured to be fastest: on a GPU one pass along each axis by kernels of our own
-    /// where there are such, elsewhere [`Method::Fused`].
+    /// The one measured to be fastest: on a CPU [`Method::RowColumn`], on a GPU one pass along each
+    /// axis by kernels of our own where there are such and else [`Method::Fused`].
     #[default]
     Fastest,
 }
@@ -176,7 +176,7 @@ pub enum ShapeError {
         axes: usize,
     },
     /// A bin whose lengths or their ratios are not above zero and finite.
-    #[error("bins of {} x {} x {}: expected lengths above zero, of similar magnitude", .0[0], .0[1], .0[2])]
+    #[error("bins of {} x {} x {}: expected lengths above zero with finite ratios", .0[0], .0[1], .0[2])]
     Bin([f64; 3]),
     /// There is not enough memory for the plan's tables or working memory.
     #[error(transparent)]

@@ -4,10 +4,10 @@
 
 use crate::common::{limit, relative_rms, wide};
 use placefield::Real;
-use placefield::cpu::solve::{Fields, Solver};
+use placefield::cpu::solve::{Fields, Solver, VolumeFields, VolumeSolver};
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map, Rect};
-use placefield::transform::oracle;
+use placefield::transform::{Method, oracle};
 
 /// Odd, prime, one, rectangular, powers of two.
 const SIZES: [(usize, usize); 24] = [
@@ -144,4 +144,63 @@ fn waves_on_large_and_long_maps() {
         check_waves::<f64>(nx, ny);
         check_waves::<f32>(nx, ny);
     }
+}
+
+fn check_volume<T: Real>() {
+    let shapes = [
+        [1, 1, 1],
+        [2, 1, 3],
+        [4, 5, 6],
+        [7, 1, 40],
+        [3, 33, 2],
+        [16, 12, 34],
+        [1, 9, 17],
+        [37, 4, 16],
+    ];
+    // Bins of three lengths: no two axes can be exchanged unnoticed.
+    let bin = [1.5, 1.0, 4.0];
+    for shape in shapes {
+        let (rho, exact) = seen_by::<T>(&density(shape[0] * shape[1], shape[2]));
+        let want = oracle::solve_volume(shape, bin, exact.as_slice());
+        let energy: f64 = exact.as_slice().iter().zip(&want[0]).map(|(r, p)| r * p).sum();
+        for method in Method::ALL {
+            for threads in [1, 2] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let mut solver = VolumeSolver::<T>::new(shape, bin, method, threads).unwrap();
+                let mut maps = vec![vec![T::zero(); rho.as_slice().len()]; 4];
+                let [potential, x, y, z] = &mut maps[..] else { unreachable!() };
+                let fields = VolumeFields { potential, field: [x, y, z] };
+                let got = pool.install(|| solver.solve(rho.as_slice(), fields)).unwrap();
+                for (got, want) in maps.iter().zip(&want) {
+                    let error = relative_rms(&wide(got), want);
+                    assert!(error <= limit::<T>(), "{shape:?} {method:?}: {error:e}");
+                }
+                let off = (got - energy).abs();
+                assert!(off <= 10.0 * limit::<T>() * energy.abs(), "{shape:?}: {got} for {energy}");
+            }
+        }
+    }
+}
+
+#[test]
+fn solves_of_volumes_meet_the_definitions() {
+    check_volume::<f32>();
+    check_volume::<f64>();
+}
+
+#[test]
+fn volumes_that_cannot_be_solved_are_errors() {
+    let plan = |shape, bin| VolumeSolver::<f32>::new(shape, bin, Method::Fastest, 1);
+    assert!(plan([2, 0, 2], [1.0; 3]).is_err());
+    assert!(plan([usize::MAX, 2, 2], [1.0; 3]).is_err());
+    for length in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-320] {
+        assert!(plan([2; 3], [1.0, length, 1.0]).is_err(), "{length}");
+    }
+    let mut solver = plan([2, 3, 4], [1.0; 3]).unwrap();
+    let (mut map, mut short) = (vec![0.0; 24], vec![0.0; 23]);
+    let (mut x, mut y) = (map.clone(), map.clone());
+    let rho = map.clone();
+    let fields = VolumeFields { potential: &mut map, field: [&mut x, &mut y, &mut short] };
+    let error = solver.solve(&rho, fields).unwrap_err();
+    assert_eq!(error.to_string(), "field along z has 23 values, the plan is for 24");
 }

@@ -5,7 +5,7 @@
 
 use crate::common::{golden, numbers, rounded};
 use placefield::Real;
-use placefield::cpu::solve::{Fields, Solver};
+use placefield::cpu::solve::{Fields, Solver, VolumeFields, VolumeSolver};
 use placefield::cpu::transforms::Plan;
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map, Rect};
@@ -127,4 +127,38 @@ fn potential_field() {
     let file = golden("potential_field.json");
     check_fields::<f64>(&file["cases"]);
     check_fields::<f32>(&file["cases"]);
+}
+
+fn check_volumes<T: Real>(cases: &Value) {
+    for case in cases.as_array().unwrap() {
+        let three = |name: &str| <[f64; 3]>::try_from(numbers(&case[name])).unwrap();
+        let (shape, bin) = (three("shape").map(|n| n as usize), three("bin_size"));
+        let rho = rounded::<T>(&numbers(&case["density"]));
+        for method in [Method::RowColumn, Method::Fused] {
+            let mut solver = VolumeSolver::<T>::new(shape, bin, method, 1).unwrap();
+            let mut maps = vec![vec![T::zero(); rho.len()]; 4];
+            let [potential, x, y, z] = &mut maps[..] else { unreachable!() };
+            let fields = VolumeFields { potential, field: [x, y, z] };
+            let energy = solver.solve(&rho, fields).unwrap();
+            let what = format!("{shape:?} {}", method.name());
+            assert_close(&maps[0], 1.0, &numbers(&case["potential"]), &what);
+            for (got, want) in maps[1..].iter().zip(case["field"].as_array().unwrap()) {
+                let want = numbers(want);
+                // Along an axis of one bin there is no field, and no scale for its rounding.
+                match want.iter().all(|w| w.abs() < 1e-12) {
+                    true => assert!(got.iter().all(|v| v.wide().abs() < tolerance::<T>())),
+                    false => assert_close(got, 1.0, &want, &what),
+                }
+            }
+            let want = case["energy"].as_f64().unwrap();
+            assert!((energy - want).abs() <= tolerance::<T>() * want, "{what}: {energy}");
+        }
+    }
+}
+
+#[test]
+fn potential_volume() {
+    let file = golden("potential_volume.json");
+    check_volumes::<f64>(&file["cases"]);
+    check_volumes::<f32>(&file["cases"]);
 }

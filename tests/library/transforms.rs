@@ -303,7 +303,7 @@ fn long_lines() {
 #[test]
 fn arrays_of_a_batch_are_independent() {
     for shape in [&[8][..], &[100], &[3, 5], &[7, 40], &[2, 3, 33]] {
-        let (size, batch) = (shape.iter().product::<usize>(), 5);
+        let (size, batch) = (shape.iter().product::<usize>(), 20);
         let x = values::<f32>(batch * size);
         for kind in kinds(shape) {
             for method in Method::ALL {
@@ -318,7 +318,7 @@ fn arrays_of_a_batch_are_independent() {
                     let mut other = x.clone();
                     other[2 * size..3 * size].fill(value);
                     let beside = run(&other);
-                    for array in [0, 1, 3, 4] {
+                    for array in (0..batch).filter(|&array| array != 2) {
                         let of = array * size..(array + 1) * size;
                         assert!(alone[of.clone()] == beside[of], "{kind:?} {shape:?} {method:?}");
                     }

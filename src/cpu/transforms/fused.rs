@@ -32,7 +32,6 @@ use super::tile::{Block, MOST, Passage, Run, View, bring_four, change, copy, tak
 use crate::cpu::fft::Lanes;
 use crate::cpu::matrix::SharedSlice;
 use crate::cpu::simd::{Row, SimdKernel, Unit, Vector, dispatch, vectorised};
-use crate::parallel;
 use crate::real::Real;
 use crate::transform::line::Wave;
 use crate::transform::{permutation, twiddle};
@@ -184,7 +183,7 @@ impl<T: Real> Fused<T> {
         work: impl Fn(Place, usize, &mut [Row<T>], &mut [Row<T>], &mut [Row<T>]) + Sync,
     ) {
         let panels = values / self.last.size() * self.half_b.len();
-        parallel::each(panels * view.lines(), &|task| {
+        threads.for_each(panels * view.lines(), |task, s| {
             // Panels of one line lie next to one another in the array.
             let (number, line) = (task / view.lines(), task % view.lines());
             let place = Place {
@@ -192,10 +191,8 @@ impl<T: Real> Fused<T> {
                 panel: number % self.half_b.len(),
                 line,
             };
-            threads.with(|s| {
-                let [tile, other] = &mut s.tiles;
-                work(place, number * self.last.lines() + view.start(line), tile, other, &mut s.fft);
-            });
+            let [tile, other] = &mut s.tiles;
+            work(place, number * self.last.lines() + view.start(line), tile, other, &mut s.fft);
         });
     }
 
@@ -204,25 +201,23 @@ impl<T: Real> Fused<T> {
         let (axis, view) = (&self.along_last, &self.last);
         let arrays = panels.len() / self.rows();
         let panels = SharedSlice::new(panels);
-        parallel::each(view.tiles::<T>(arrays), &|tile| {
-            threads.with(|s| {
-                view.list::<T>(arrays, tile, &mut s.runs);
-                let (tile, runs) = (&mut s.tiles[0][..view.n + 1], &s.runs[..]);
-                let lines = &mut tile[..view.n];
-                vectorised(
-                    #[inline(always)]
-                    // SAFETY: tiles share no lines, and each is one task.
-                    || unsafe {
-                        passage.load(view, runs, |k| axis.of_sample[k] as usize, &Unchanged, lines);
-                    },
-                );
-                axis.fft.run(lines, &mut s.fft);
-                dispatch(Separate { tile: &mut *tile });
-                vectorised(
-                    #[inline(always)]
-                    || self.put(tile, runs, &panels),
-                );
-            });
+        threads.for_each(view.tiles::<T>(arrays), |tile, s| {
+            view.list::<T>(arrays, tile, &mut s.runs);
+            let (tile, runs) = (&mut s.tiles[0][..view.n + 1], &s.runs[..]);
+            let lines = &mut tile[..view.n];
+            vectorised(
+                #[inline(always)]
+                // SAFETY: tiles share no lines, and each is one task.
+                || unsafe {
+                    passage.load(view, runs, |k| axis.of_sample[k] as usize, &Unchanged, lines);
+                },
+            );
+            axis.fft.run(lines, &mut s.fft);
+            dispatch(Separate { tile: &mut *tile });
+            vectorised(
+                #[inline(always)]
+                || self.put(tile, runs, &panels),
+            );
         });
     }
 
@@ -236,24 +231,22 @@ impl<T: Real> Fused<T> {
     ) {
         let (axis, view) = (&self.along_last, &self.last);
         let arrays = panels.len() / self.rows();
-        parallel::each(view.tiles::<T>(arrays), &|tile| {
-            threads.with(|s| {
-                view.list::<T>(arrays, tile, &mut s.runs);
-                let [tile, work] = &mut s.tiles;
-                let (tile, work) = (&mut tile[..view.n + 1], &mut work[..view.n]);
-                let runs = &s.runs[..];
-                vectorised(
-                    #[inline(always)]
-                    || self.bring(panels, runs, tile),
-                );
-                dispatch(Join { tile, place: &axis.place, to: &mut *work });
-                axis.fft.run(work, &mut s.fft);
-                vectorised(
-                    #[inline(always)]
-                    // SAFETY: tiles share no lines, and each is one task.
-                    || unsafe { passage.store_samples(view, runs, sine, work) },
-                );
-            });
+        threads.for_each(view.tiles::<T>(arrays), |tile, s| {
+            view.list::<T>(arrays, tile, &mut s.runs);
+            let [tile, work] = &mut s.tiles;
+            let (tile, work) = (&mut tile[..view.n + 1], &mut work[..view.n]);
+            let runs = &s.runs[..];
+            vectorised(
+                #[inline(always)]
+                || self.bring(panels, runs, tile),
+            );
+            dispatch(Join { tile, place: &axis.place, to: &mut *work });
+            axis.fft.run(work, &mut s.fft);
+            vectorised(
+                #[inline(always)]
+                // SAFETY: tiles share no lines, and each is one task.
+                || unsafe { passage.store_samples(view, runs, sine, work) },
+            );
         });
     }
 

@@ -48,7 +48,7 @@ pub use crate::transform::{InputElement, LengthError, Method, ShapeError};
 pub(super) use pipeline::Pipeline;
 
 use crate::cpu::simd::Row;
-use crate::memory::filled;
+use crate::memory::{filled, require};
 use crate::parallel::{self, chunks, chunks_mut};
 use crate::real::{Real, in_type};
 use crate::transform::{TransformNd, check_kind, check_length, check_shape};
@@ -64,8 +64,9 @@ const VALUES: usize = 1 << 16;
 
 /// A plan for transforms of `batch` arrays of one shape, the last axis contiguous.
 ///
-/// It owns its tables and its working memory, made for the rayon pool that it was planned in. A run
-/// spreads its work over the pool it is called in and allocates nothing.
+/// It owns its tables and its working memory, for the threads that it was planned for
+/// ([`Plan::threads`]). A run spreads its work over as many of the rayon pool it is called in and
+/// allocates nothing.
 pub struct Plan<T: Real> {
     kind: TransformNd,
     shape: Vec<usize>,
@@ -105,6 +106,22 @@ impl<T: Real> Plan<T> {
         method: Method,
         batch: usize,
     ) -> Result<Self, ShapeError> {
+        Plan::for_threads(kind, shape, method, batch, 0)
+    }
+
+    /// Plans as [`Plan::batched`] does, for `threads` threads, or for 0 of as many as the pool has
+    /// that this is called in. With one thread all work is done by the thread that calls
+    /// [`Plan::run`], whatever pool it is in. Results do not depend on the number of threads.
+    ///
+    /// # Errors
+    /// See [`Plan::batched`].
+    pub fn for_threads(
+        kind: impl Into<TransformNd>,
+        shape: &[usize],
+        method: Method,
+        batch: usize,
+        threads: usize,
+    ) -> Result<Self, ShapeError> {
         let kind = kind.into();
         let values = check_shape(shape, batch)?;
         check_kind(kind, shape)?;
@@ -112,8 +129,9 @@ impl<T: Real> Plan<T> {
         let arrays = (GROUP / size).clamp(1, batch);
         let pipeline = Pipeline::new(shape, arrays, method, kind.ways());
         let rows = arrays * pipeline.rows();
-        let bytes = (rows * size_of::<Row<T>>()) as u64;
-        let threads = pipeline.scratch_len().for_this_pool(bytes)?;
+        let threads = if threads == 0 { parallel::threads() } else { threads };
+        let (bytes, len) = ((rows * size_of::<Row<T>>()) as u64, pipeline.scratch_len());
+        require("the arrays of the plan", bytes.saturating_add(len.bytes::<T>(threads)))?;
         Ok(Plan {
             kind,
             shape: shape.to_vec(),
@@ -122,7 +140,7 @@ impl<T: Real> Plan<T> {
             group: arrays * size,
             pipeline,
             panels: filled(rows, T::ROW),
-            threads,
+            threads: len.threads(threads),
         })
     }
 
@@ -139,6 +157,12 @@ impl<T: Real> Plan<T> {
     /// Returns the number of arrays.
     pub fn batch(&self) -> usize {
         self.batch
+    }
+
+    /// Returns the number of threads that it has working memory for: one is the caller alone, more
+    /// are those of the pool that a run is called in.
+    pub fn threads(&self) -> usize {
+        self.threads.count()
     }
 
     /// Returns how it was to be computed.
@@ -191,13 +215,13 @@ impl<T: Real> Plan<T> {
         let values = self.batch * self.shape.iter().product::<usize>();
         check_length("input", values, input.len())?;
         check_length("output", values, output.len())?;
-        for (x, out) in input.chunks(self.group).zip(output.chunks_mut(self.group)) {
+        for (input, out) in input.chunks(self.group).zip(output.chunks_mut(self.group)) {
             // Values of another type are converted in a pass of their own, so that transforms are
             // compiled for one type only.
-            let x = in_type(x).or_else(|| {
-                convert(x, out);
-                None
-            });
+            let x = in_type(input);
+            if x.is_none() {
+                convert(input, out, self.threads());
+            }
             self.pipeline.run(self.kind, x, out, by, &mut self.panels, &self.threads);
         }
         Ok(())
@@ -205,10 +229,15 @@ impl<T: Real> Plan<T> {
 }
 
 /// Writes `x`, in another type, to `out`.
-fn convert<S: InputElement, T: Real>(x: &[S], out: &mut [T]) {
-    parallel::for_each((chunks_mut(out, VALUES), chunks(x, VALUES)), |_, (out, x)| {
-        for (value, x) in out.iter_mut().zip(x) {
-            *value = T::of(x.to_f64());
+fn convert<S: InputElement, T: Real>(x: &[S], out: &mut [T], threads: usize) {
+    let convert = |out: &mut [T], x: &[S]| {
+        out.iter_mut().zip(x).for_each(|(value, x)| *value = T::of(x.to_f64()));
+    };
+    match threads {
+        1 => convert(out, x),
+        _ => {
+            let parts = (chunks_mut(out, VALUES), chunks(x, VALUES));
+            parallel::for_each(parts, |_, (out, x)| convert(out, x));
         }
-    });
+    }
 }

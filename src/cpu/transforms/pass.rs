@@ -10,7 +10,6 @@ use super::scratch::{ScratchLen, Threads};
 use super::tile::{Passage, View};
 use crate::cpu::simd::vectorised;
 use crate::memory::reals_mut;
-use crate::parallel;
 use crate::real::Real;
 use crate::transform::fft::Ways;
 use crate::transform::line::{Line, Wave};
@@ -78,24 +77,22 @@ impl<T: Real> Pass<T> {
                 });
             }
         };
-        parallel::each(view.tiles::<T>(arrays), &|tile| {
-            threads.with(|s| {
-                view.list::<T>(arrays, tile, &mut s.runs);
-                let (tile, runs) = (&mut s.tiles[0][..view.n], &s.runs[..]);
-                vectorised(
-                    #[inline(always)]
-                    // SAFETY: tiles share no lines, and each is one task.
-                    || unsafe {
-                        passage.load(view, runs, |k| axis.of_sample[k] as usize, &Unchanged, tile);
-                    },
-                );
-                axis.dct(tile, None, &mut s.fft);
-                vectorised(
-                    #[inline(always)]
-                    // SAFETY: as above.
-                    || unsafe { passage.store(view, runs, by, tile) },
-                );
-            });
+        threads.for_each(view.tiles::<T>(arrays), |tile, s| {
+            view.list::<T>(arrays, tile, &mut s.runs);
+            let (tile, runs) = (&mut s.tiles[0][..view.n], &s.runs[..]);
+            vectorised(
+                #[inline(always)]
+                // SAFETY: tiles share no lines, and each is one task.
+                || unsafe {
+                    passage.load(view, runs, |k| axis.of_sample[k] as usize, &Unchanged, tile);
+                },
+            );
+            axis.dct(tile, None, &mut s.fft);
+            vectorised(
+                #[inline(always)]
+                // SAFETY: as above.
+                || unsafe { passage.store(view, runs, by, tile) },
+            );
         });
     }
 
@@ -118,23 +115,21 @@ impl<T: Real> Pass<T> {
                 });
             }
         };
-        parallel::each(view.tiles::<T>(arrays), &|tile| {
-            threads.with(|s| {
-                view.list::<T>(arrays, tile, &mut s.runs);
-                let [tile, work] = s.tiles.each_mut().map(|tile| &mut tile[..view.n]);
-                let runs = &s.runs[..];
-                vectorised(
-                    #[inline(always)]
-                    // SAFETY: tiles share no lines, and each is one task.
-                    || unsafe { passage.load(view, runs, |k| k, by, tile) },
-                );
-                axis.inverse(tile, wave, None, work, &mut s.fft);
-                vectorised(
-                    #[inline(always)]
-                    // SAFETY: as above.
-                    || unsafe { passage.store_samples(view, runs, wave == Wave::Sine, work) },
-                );
-            });
+        threads.for_each(view.tiles::<T>(arrays), |tile, s| {
+            view.list::<T>(arrays, tile, &mut s.runs);
+            let [tile, work] = s.tiles.each_mut().map(|tile| &mut tile[..view.n]);
+            let runs = &s.runs[..];
+            vectorised(
+                #[inline(always)]
+                // SAFETY: tiles share no lines, and each is one task.
+                || unsafe { passage.load(view, runs, |k| k, by, tile) },
+            );
+            axis.inverse(tile, wave, None, work, &mut s.fft);
+            vectorised(
+                #[inline(always)]
+                // SAFETY: as above.
+                || unsafe { passage.store_samples(view, runs, wave == Wave::Sine, work) },
+            );
         });
     }
 
@@ -148,32 +143,30 @@ impl<T: Real> Pass<T> {
     ) {
         let View { n, inner, .. } = self.view;
         let (lines, together) = (self.view.lines(), (VALUES / n).max(1));
-        parallel::each((arrays * lines).div_ceil(together), &|task| {
-            threads.with(|s| {
-                let (own, work) = s.line.split_at_mut(n);
-                let (x, out) = reals_mut(own).split_at_mut(n);
-                for line in task * together..(arrays * lines).min((task + 1) * together) {
-                    let (array, line) = (line / lines, line % lines);
-                    let start = array * self.view.size() + self.view.start(line);
-                    // SAFETY: lines share no values, and each is in one task.
-                    let part = |at, len| unsafe { passage.to.part(at, len) };
-                    if let (1, Some(from)) = (inner, passage.from) {
-                        vectorised(
-                            #[inline(always)]
-                            || transform(line, &from[start..][..n], part(start, n), work),
-                        );
-                        continue;
-                    }
-                    for (k, x) in x.iter_mut().enumerate() {
-                        // SAFETY: as above.
-                        *x = unsafe { passage.read(start + k * inner, 1) }[0];
-                    }
-                    transform(line, x, out, work);
-                    for (k, &value) in out.iter().enumerate() {
-                        part(start + k * inner, 1)[0] = value;
-                    }
+        threads.for_each((arrays * lines).div_ceil(together), |task, s| {
+            let (own, work) = s.line.split_at_mut(n);
+            let (x, out) = reals_mut(own).split_at_mut(n);
+            for line in task * together..(arrays * lines).min((task + 1) * together) {
+                let (array, line) = (line / lines, line % lines);
+                let start = array * self.view.size() + self.view.start(line);
+                // SAFETY: lines share no values, and each is in one task.
+                let part = |at, len| unsafe { passage.to.part(at, len) };
+                if let (1, Some(from)) = (inner, passage.from) {
+                    vectorised(
+                        #[inline(always)]
+                        || transform(line, &from[start..][..n], part(start, n), work),
+                    );
+                    continue;
                 }
-            });
+                for (k, x) in x.iter_mut().enumerate() {
+                    // SAFETY: as above.
+                    *x = unsafe { passage.read(start + k * inner, 1) }[0];
+                }
+                transform(line, x, out, work);
+                for (k, &value) in out.iter().enumerate() {
+                    part(start + k * inner, 1)[0] = value;
+                }
+            }
         });
     }
 }

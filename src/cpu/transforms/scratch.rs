@@ -2,8 +2,8 @@
 
 use super::tile::Run;
 use crate::cpu::simd::Row;
-use crate::memory::{OutOfMemory, filled, require};
-use crate::parallel::{self, PerThread};
+use crate::memory::filled;
+use crate::parallel::PerThread;
 use crate::real::Real;
 use num_complex::Complex;
 
@@ -39,7 +39,8 @@ impl ScratchLen {
         }
     }
 
-    /// Returns the working memory of `threads` threads. In a larger pool threads share it, and wait.
+    /// Returns the working memory of `threads` threads. One is the caller, which then does all work;
+    /// in a pool of more threads than there are here they share it, and wait.
     pub(crate) fn threads<T: Real>(self, threads: usize) -> Threads<T> {
         PerThread::new(threads, || Scratch {
             tiles: [(); 2].map(|()| filled(self.rows, T::ROW)),
@@ -49,16 +50,10 @@ impl ScratchLen {
         })
     }
 
-    /// Returns the working memory of the pool this is called in.
-    ///
-    /// # Errors
-    /// If there is not so much memory, and as much as `shared` bytes beside it.
-    pub(crate) fn for_this_pool<T: Real>(self, shared: u64) -> Result<Threads<T>, OutOfMemory> {
-        let threads = parallel::threads();
+    /// Returns the bytes of the working memory of so many threads.
+    pub(super) fn bytes<T: Real>(self, threads: usize) -> u64 {
         let rows = (2 * self.rows + self.fft) * size_of::<Row<T>>();
-        let each = (rows + self.line * size_of::<Complex<T>>()) as u64;
-        let all = each.saturating_mul(threads as u64).saturating_add(shared);
-        require("the arrays of the plan", all)?;
-        Ok(self.threads(threads))
+        let each = rows + self.line * size_of::<Complex<T>>();
+        (each as u64).saturating_mul(threads as u64)
     }
 }

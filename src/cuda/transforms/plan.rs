@@ -105,7 +105,7 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// memory.
     ///
     /// # Errors
-    /// See [`Plan::of_maps`].
+    /// See [`Plan::of_maps`]; [`CudaError::NoTransform`] also for an IDXST.
     pub fn of_arrays(
         gpu: &Gpu,
         kind: TransformNd,
@@ -113,6 +113,10 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         method: Method,
         batch: usize,
     ) -> Result<Self, CudaError> {
+        if let TransformNd::Idxst(_) = kind {
+            let reason = "expected a DCT or an IDCT, or an IDXST of lines or maps";
+            return Err(CudaError::NoTransform { shape: shape.to_vec(), batch, reason });
+        }
         let (forward, sines) = (kind == TransformNd::Dct, &vec![false; shape.len()]);
         Self::any(gpu, &Arrays { forward, sines, shape, batch }, method)
     }

@@ -11,10 +11,10 @@
 //!
 //! # How lines lie
 //! A task works on a tile of pairs of lines, one pair to each lane of the widest vectors
-//! ([`LaneFft`](crate::cpu::fft::LaneFft)). Along x the lines of a tile are neighbouring columns of the map: a row of the
-//! tile is a piece of a row of the map, and no transposition is needed. Between the passes the map
-//! lies in *panels*, each the rows of one such tile; a tile of pass 2 takes a square block of every
-//! panel, which is transposed on its way.
+//! ([`LaneFft`](crate::cpu::fft::LaneFft)). Along x the lines of a tile are neighbouring columns of
+//! the map: a row of the tile is a piece of a row of the map, and no transposition is needed.
+//! Between the passes the map lies in *panels*, each the rows of one such tile; a tile of pass 2
+//! takes a square block of every panel, which is transposed on its way.
 //!
 //! Maps of one kind are packed together, because the rounding of one half of a complex FFT is that
 //! of the other, and φ is up to N/π times as large as E: φ with φ, Ex with Ex, Ey with Ey. Line u =
