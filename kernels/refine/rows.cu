@@ -481,6 +481,7 @@ propose_shift(const Refine s, const Batch batch, const Listed listed, const OfRo
             first = other;
             --clumps;
         }
+        __syncwarp();
         if (lane == 0) {
             of.first[clumps] = int(first);
             of.at[clumps] = at;

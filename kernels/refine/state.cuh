@@ -164,7 +164,7 @@ struct Refine {
     u32* made;
     Counters* counters;
     double limit, least_gain, length_units, weight_units;
-    u32 cell_count, net_count, row_count, band_count, first_row, end_row, heavy_pins, unused;
+    u32 cell_count, net_count, row_count, band_count, first_row, end_row;
 };
 
 /// Tasks that propose in the same placement: `count` of them from number `first` on, of `all`.

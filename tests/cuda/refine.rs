@@ -124,7 +124,7 @@ fn refined_placements_of_several_batches_are_the_cpus() {
 fn the_cpu_refines_what_the_device_cannot() {
     let gpu = gpu_alone();
     let design = large(2000);
-    let mut reason = |options: RefineOptions<'_>, expected: &str| {
+    let reason = |options: RefineOptions<'_>, expected: &str| {
         let mut on_device = run(&design, &options.device(&*gpu), 2);
         let why = on_device.0.not_on_device.take().unwrap();
         assert!(why.contains(expected), "{why}");
