@@ -6,15 +6,16 @@
 //   hold            whether no proposal before one claims the same; a warp each
 //   make            makes those; a warp each
 //
-// A proposal claims the nets, cells and gaps that it depends on. Its stamp is greater in later turns, and in a turn those
-// have greater stamps that go first; atomic maxima give every resource the greatest stamp of those that change it and of those that use it.
-// A net is claimed by each pin of the proposal: as changed where the pin changes which cells are outermost, else as used.
-// No two proposals that are made in one turn have a resource that one of them changes, so warps write apart.
+// A proposal claims the nets, cells and gaps that it depends on. Its stamp is greater in later turns, and in a turn
+// those have greater stamps that go first; atomic maxima give every resource the greatest stamp of those that change
+// it and of those that use it. A net is claimed by each pin of the proposal: as changed where the pin changes which
+// cells are outermost, else as used. No two proposals that are made in one turn have a resource that one of them
+// changes, so warps write apart.
 //
 // Gains are sums of whole units, the same in any order. Lists of waiting proposals have no order either.
 //
-// Memory traffic: per proposal and pin 40 bytes, and 128 of its net, in each kernel; 8 or 16 bytes of claims by atomics;
-// per change one bit and 4 bytes by band. Blocks of 128 threads; 3.2 kB of shared memory per warp.
+// Memory traffic: per proposal and pin 40 bytes, and 128 of its net, in each kernel; 8 or 16 bytes of claims by
+// atomics; per change one bit and 4 bytes by band. Blocks of 128 threads; 4.2 kB of shared memory per warp.
 #include "refine/state.cuh"
 
 /// Most changes of a proposal.
@@ -258,8 +259,8 @@ __device__ bool is_legal(const Refine& s, const Proposal& of) {
     return __all_sync(ALL_LANES, legal);
 }
 
-/// By how many units the pin `i` of a proposal, with those of other changes on its net, shortens the net; 0 if a change
-/// before it has the net.
+/// By how many units the pin `p` of change `k`, with those of other changes on its net, shortens the net; 0 if a
+/// change before it has the net.
 __device__ i64 gain_of_pin(const Refine& s, const Proposal& of, u32 k, u32 p) {
     const Pin& pin = s.pins[p];
     const Outermost* net = s.extremes + 2 * size_t(pin.net);
@@ -356,8 +357,8 @@ __device__ __forceinline__ void add(Outermost* net, u32 cell, const double (&sid
     }
 }
 
-/// How the outermost cells of a net follow a pin of a change: not at all, or with a change before it that has the net; they
-/// have been brought up to date; or only a look at all members tells.
+/// How the outermost cells of a net follow a pin of a change: not at all, or with a change before it that has the
+/// net; they have been brought up to date; or only a look at all members tells.
 enum Followed { ELSEWHERE, UP_TO_DATE, LOOK };
 
 __device__ Followed follow(const Refine& s, const Proposal& of, u32 k, u32 p, Outermost (&net)[2]) {

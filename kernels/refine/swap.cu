@@ -3,11 +3,13 @@
 //   refine_slopes  slopes of the length of cells' nets, where they are out of date; a thread per cell
 //   propose_swap   the best gap, place between neighbours or cell to change places with; a thread per cell
 //
-// Cells of one batch are at all places of the die, so threads share little. A thread keeps the nets of its cell, up to
-// FEW_PINS, in local memory (interleaved by thread), and looks at up to 9 rows with 9 gaps and cells each.
+// Cells of one batch are at all places of the die, so threads share little. A thread keeps the nets of its cell, up
+// to FEW_PINS, in local memory (interleaved by thread). It looks at 5 rows, and at 17 as long as nothing is found,
+// with up to 9 gaps and cells each.
 //
-// Memory traffic: per cell 40 bytes a pin and 128 a net once; per candidate one bit of `edges`, 4 bytes of `standing`, a
-// Cell (80), its Spot and Slopes (16 + 40), and the nets of those that may gain. Blocks of 128 threads; no shared memory.
+// Memory traffic: per cell 40 bytes a pin and 128 a net once; per candidate one bit of `edges`, 4 bytes of
+// `standing`, a Cell (80), its Spot and Slopes (16 + 40), and the nets of those that may gain. Blocks of 128 threads;
+// no shared memory.
 #include "refine/state.cuh"
 
 /// Rows that are looked at on each side of the best one, and as long as no better place is found.
@@ -367,8 +369,8 @@ struct Seeker {
         }
     }
 
-    /// Adds to `trial` that a neighbour goes to a site of the row, if it may, and to `upper` the most that its nets can
-    /// become shorter by.
+    /// Adds to `trial` that a neighbour goes to a site of the row, if it may, and to `upper` the most that its nets
+    /// can become shorter by.
     __device__ bool pushed(u32 row, u32 other, int site, double& upper) {
         const Spot theirs = s.spots[other];
         if (tried > PUSHED_CELLS || theirs.row != row || !is_single(s, s.cells[other], row)) return false;
