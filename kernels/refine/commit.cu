@@ -1,30 +1,46 @@
 // Detailed placement: which proposals are made, and making them (src/refine/state.rs and claims.rs).
 //
-//   refine_members  where the pins of nets are at first; a thread per pin
+//   refine_start    the sites that cells take at first, and where the pins of nets are; a thread per cell
 //   refine_extremes the outermost cells of nets at first; a thread per net
 //   judge           whether proposals are legal and shorten wires, and what they claim; a warp each
 //   hold            whether no proposal before one claims the same; a warp each
 //   make            makes those; a warp each
 //
-// A proposal claims the nets, cells and gaps that it depends on. Its stamp is greater in later turns and greater for
-// smaller numbers; atomic maxima give every resource the greatest stamp of those that change it and of those that use it.
-// A net is claimed by each pin of the proposal: as changed where the pin changes which cells are outermost, else as used.
-// No two proposals that are made in one turn have a resource that one of them changes, so warps write apart.
+// A proposal claims the nets, cells and gaps that it depends on. Its stamp is greater in later turns, and in a turn
+// those have greater stamps that go first; atomic maxima give every resource the greatest stamp of those that change
+// it and of those that use it. A net is claimed by each pin of the proposal: as changed where the pin changes which
+// cells are outermost, else as used. No two proposals that are made in one turn have a resource that one of them
+// changes, so warps write apart.
 //
 // Gains are sums of whole units, the same in any order. Lists of waiting proposals have no order either.
 //
-// Memory traffic: per proposal and pin 40 bytes, and 128 of its net, in each kernel; 8 or 16 bytes of claims by atomics;
-// per change one bit and 4 bytes by band. Blocks of 128 threads; 3.2 kB of shared memory per warp.
+// Memory traffic: per proposal and pin 40 bytes, and 128 of its net, in each kernel; 8 or 16 bytes of claims by
+// atomics; per change one bit and 4 bytes by band. Blocks of 128 threads; 4.2 kB of shared memory per warp.
 #include "refine/state.cuh"
 
 /// Most changes of a proposal.
 constexpr u32 MOST_CHANGES = STRETCH_CELLS;
 /// Members of a net that one thread looks at; for more there is a warp.
 constexpr u32 FEW_MEMBERS = 32;
+/// Pins of a proposal whose nets are searched in shared memory.
+constexpr u32 SHARED_NETS = 384;
 
-PF_KERNEL(256) refine_members(const Refine s) {
+/// Sets a cell down on a site of a band.
+__device__ __forceinline__ void set_down(const Refine& s, u32 cell, u32 band, int site) {
+    const size_t place = place_of(s, band, site);
+    s.standing[place] = cell;
+    atomicOr(s.edges + place / 64, u64(1) << (place % 64));
+}
+
+PF_KERNEL(256) refine_start(const Refine s) {
     const u32 cell = blockIdx.x * blockDim.x + threadIdx.x;
     if (cell >= s.cell_count) return;
+    const Spot spot = s.spots[cell];
+    u32 band, end;
+    if (bands_of(s, s.cells[cell], spot.row, band, end)) {
+        for (; band < end; ++band) set_down(s, cell, band, spot.site);
+    }
+    s.stale[cell] = 1;
     const Pose pose = s.poses[cell];
     for (u32 p = s.pin_start[cell]; p < s.pin_start[cell + 1]; ++p) {
         const Pin& pin = s.pins[p];
@@ -93,9 +109,12 @@ template <bool WARP> __device__ void look(const Refine& s, u32 net, Outermost* t
     }
 }
 
-PF_KERNEL(256) refine_extremes(const Refine s) {
+PF_KERNEL(256) refine_extremes(const Refine s, const double* weights) {
     const u32 net = blockIdx.x * blockDim.x + threadIdx.x;
-    if (net < s.net_count) look<false>(s, net, s.extremes + 2 * size_t(net));
+    if (net >= s.net_count) return;
+    Outermost* to = s.extremes + 2 * size_t(net);
+    look<false>(s, net, to);
+    to[0].weight = to[1].weight = weights[net];
 }
 
 /// A proposal, as the lanes of a warp share it.
@@ -106,6 +125,7 @@ struct Proposal {
     u32 pins[MOST_CHANGES];       // the first pin of each cell
     u32 before[MOST_CHANGES + 1]; // pins of the cells before
     u32 count;
+    u32 net[SHARED_NETS];         // by pin, of several changes with no more pins
 };
 
 __device__ __forceinline__ void read(const Refine& s, const Batch& batch, u32 index, Proposal& of) {
@@ -131,13 +151,56 @@ __device__ __forceinline__ void read(const Refine& s, const Batch& batch, u32 in
         of.before[0] = 0;
     }
     __syncwarp();
+    if (count > 1 && before <= SHARED_NETS) {
+        for (u32 k = 0, i = lane; i < before; i += 32) {
+            while (of.before[k + 1] <= i) ++k;
+            of.net[i] = s.pins[of.pins[k] + i - of.before[k]].net;
+        }
+        __syncwarp();
+    }
 }
 
 __device__ __forceinline__ bool moves(const Proposal& of, u32 cell) {
-    for (u32 k = 0; k < of.count; ++k) {
-        if (of.changes[k].cell == cell) return true;
+    bool moves = false;
+#pragma unroll 4
+    for (u32 k = 0; k < of.count; ++k) moves |= of.changes[k].cell == cell;
+    return moves;
+}
+
+/// The pin on a net of the cell of a change, or NONE.
+__device__ __forceinline__ u32 pin_of(const Refine& s, const Proposal& of, u32 k, u32 net) {
+    if (of.before[of.count] > SHARED_NETS) return pin_on(s, of.changes[k].cell, net);
+    u32 low = of.before[k], end = of.before[k + 1], high = end;
+    while (low < high) {
+        const u32 middle = (low + high) / 2;
+        if (of.net[middle] < net) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    return false;
+    return low < end && of.net[low] == net ? of.pins[k] + low - of.before[k] : NONE;
+}
+
+/// The changes whose cells have a net, a bit each; change `k` is one.
+__device__ __forceinline__ u64 group_of(const Refine& s, const Proposal& of, u32 k, u32 net) {
+    u64 group = u64(1) << k, may = 0;
+    if (of.count == 1) return group;
+    const u64 bit = bit_of(net);
+#pragma unroll 4
+    for (u32 n = 0; n < of.count; ++n) may |= u64((of.nets[n] & bit) != 0) << n;
+    for (may &= ~group; may; may &= may - 1) {
+        const u32 n = __ffsll(i64(may)) - 1;
+        if (pin_of(s, of, n, net) != NONE) group |= u64(1) << n;
+    }
+    return group;
+}
+
+/// Whether a group has the change of a cell.
+__device__ __forceinline__ bool has(const Proposal& of, u64 group, u32 cell) {
+    bool has = false;
+    for (; group; group &= group - 1) has |= of.changes[__ffsll(i64(group)) - 1].cell == cell;
+    return has;
 }
 
 /// Calls `each` with every resource that a proposal claims, and whether it changes it.
@@ -168,8 +231,12 @@ template <typename F> __device__ __forceinline__ void claims(const Refine& s, co
     }
 }
 
+/// As `stamp` of src/refine/claims.rs, from the greatest number down.
 __device__ __forceinline__ u64 stamp_of(const Batch& batch, u32 index) {
-    return u64(batch.turn) << 32 | (0xffffffffu - index);
+    u32 place = index;
+    place = (place ^ place >> 16) * 0x85ebca6b;
+    place = (place ^ place >> 13) * 0xc2b2ae35;
+    return u64(batch.turn) << 32 | ~(place ^ place >> 16);
 }
 
 /// Whether two changes bring cells to the same sites.
@@ -192,30 +259,26 @@ __device__ bool is_legal(const Refine& s, const Proposal& of) {
     return __all_sync(ALL_LANES, legal);
 }
 
-/// By how many units the pin `i` of a proposal, with those of other changes on its net, shortens the net; 0 if a change
-/// before it has the net.
+/// By how many units the pin `p` of change `k`, with those of other changes on its net, shortens the net; 0 if a
+/// change before it has the net.
 __device__ i64 gain_of_pin(const Refine& s, const Proposal& of, u32 k, u32 p) {
     const Pin& pin = s.pins[p];
     const Outermost* net = s.extremes + 2 * size_t(pin.net);
-    double then[4], now[4];
+    const u64 group = group_of(s, of, k, pin.net);
+    if (group & ((u64(1) << k) - 1)) return 0;
+    double then[4], now[4], others[4];
     on_die(pin, of.to[k], then);
-    bool alone = true;
-    for (u32 n = 0; n < of.count; ++n) {
-        if (n == k || !(of.nets[n] & bit_of(pin.net))) continue;
-        const u32 other = pin_on(s, of.changes[n].cell, pin.net);
-        if (other == NONE) continue;
-        if (n < k) return 0;
-        double sides[4];
-        on_die(s.pins[other], of.to[n], sides);
-        enlarge(then, sides);
-        alone = false;
-    }
-    double others[4];
-    if (alone) {
+    if (group >> k == 1) {
         without(net, of.changes[k].cell, others);
     } else {
+        for (u64 rest = group & ~(u64(1) << k); rest; rest &= rest - 1) {
+            const u32 n = __ffsll(i64(rest)) - 1;
+            double sides[4];
+            on_die(s.pins[pin_of(s, of, n, pin.net)], of.to[n], sides);
+            enlarge(then, sides);
+        }
         for (u32 side = 0; side < 4; ++side) {
-            others[side] = side_without(s, pin.net, side, [&](u32 cell) { return moves(of, cell); });
+            others[side] = side_without(s, pin.net, side, [&](u32 cell) { return has(of, group, cell); });
         }
     }
     enlarge(then, others);
@@ -294,37 +357,34 @@ __device__ __forceinline__ void add(Outermost* net, u32 cell, const double (&sid
     }
 }
 
-/// How the outermost cells of a net follow a pin of a change: not with this one, for a change before it has the net; they
-/// have been brought up to date; or only a look at all members tells.
+/// How the outermost cells of a net follow a pin of a change: not at all, or with a change before it that has the
+/// net; they have been brought up to date; or only a look at all members tells.
 enum Followed { ELSEWHERE, UP_TO_DATE, LOOK };
 
 __device__ Followed follow(const Refine& s, const Proposal& of, u32 k, u32 p, Outermost (&net)[2]) {
     const u32 id = s.pins[p].net;
-    bool named = false;
-    for (u32 n = 0; n < of.count; ++n) {
-        if (n != k && !(of.nets[n] & bit_of(id))) continue;
-        const u32 cell = of.changes[n].cell;
-        if (n != k && pin_on(s, cell, id) == NONE) continue;
-        if (n < k) return ELSEWHERE;
-        named = named || names(net[0], cell) || names(net[1], cell);
+    const u64 group = group_of(s, of, k, id);
+    if (group & ((u64(1) << k) - 1)) return ELSEWHERE;
+    bool named = false, changes = false;
+    for (u64 rest = group; rest; rest &= rest - 1) {
+        const u32 n = __ffsll(i64(rest)) - 1, pin = n == k ? p : pin_of(s, of, n, id), cell = of.changes[n].cell;
+        named |= names(net[0], cell) || names(net[1], cell);
+        changes |= changes_net(net, cell, s.members[s.pins[pin].member].sides);
     }
     if (named) return LOOK;
+    if (!changes) return ELSEWHERE;
     // In order of their members, which is that of cells.
-    u32 after = 0;
-    while (true) {
-        u32 next = NONE, at = 0;
-        for (u32 n = 0; n < of.count; ++n) {
-            const u32 cell = of.changes[n].cell;
-            if (cell < after || cell >= next || !(of.nets[n] & bit_of(id))) continue;
-            const u32 pin = n == k ? p : pin_on(s, cell, id);
-            if (pin == NONE) continue;
-            next = cell;
-            at = pin;
+    for (u64 rest = group; rest;) {
+        u32 next = 0;
+        for (u64 left = rest; left; left &= left - 1) {
+            const u32 n = __ffsll(i64(left)) - 1;
+            if (left == rest || of.changes[n].cell < of.changes[next].cell) next = n;
         }
-        if (next == NONE) return UP_TO_DATE;
-        add(net, next, s.members[s.pins[at].member].sides);
-        after = next + 1;
+        rest &= ~(u64(1) << next);
+        const u32 pin = next == k ? p : pin_of(s, of, next, id);
+        add(net, of.changes[next].cell, s.members[s.pins[pin].member].sides);
     }
+    return UP_TO_DATE;
 }
 
 __device__ __forceinline__ bool differ(const Outermost& a, const Outermost& b) {
@@ -376,11 +436,7 @@ PF_KERNEL(128) make(const Refine s, const Batch batch) {
             const Change& change = of.changes[k];
             u32 band, end;
             if (!bands_of(s, s.cells[change.cell], change.row, band, end)) continue;
-            for (; band < end; ++band) {
-                const size_t place = place_of(s, band, change.site);
-                s.standing[place] = change.cell;
-                atomicOr(s.edges + place / 64, u64(1) << (place % 64));
-            }
+            for (; band < end; ++band) set_down(s, change.cell, band, change.site);
             s.spots[change.cell] = {change.row, change.site, change.mirrored, 0};
             s.poses[change.cell] = of.to[k];
         }

@@ -9,15 +9,15 @@
 //   propose_mirror   whether a cell is better mirrored; a thread per cell
 //
 // propose_reorder: a lane for each of the 32 pairs of a cell and a set of cells at its left, and for each of the 24
-// orders. All lanes go through the nets of the four cells in order; a net of one cell is measured by the lanes of that
-// cell, one of several by the lanes of orders. No length is kept in memory.
+// orders. All lanes go through the nets of the four cells in order; a net of one cell is measured by the lanes of
+// that cell, one of several by the lanes of orders. No length is kept in memory.
 //
 // propose_shift: lanes find the best places of single cells; neighbours that push one another become one clump (src/
 // refine/shift.rs), whose best place the warp finds by bisection: the slope at a site is a sum of whole numbers over
 // the ends of the clump's nets, which lie in global memory. It lies between the best places of the two parts.
 //
 // Memory traffic: 1 bit per site for the lists; per pin 40 bytes and per net 64; per end 24 bytes per step of a
-// bisection, from the second-level cache. Blocks of 128 threads; 2.2 kB of shared memory per warp for propose_shift.
+// bisection, from the second-level cache. Blocks of 128 threads; 1.6 kB of shared memory per warp for propose_shift.
 #include "refine/state.cuh"
 
 /// Cells of each band in order, and where each row's begin: rows that have the same band have the same cells.
@@ -376,7 +376,8 @@ propose_shift(const Refine s, const Batch batch, const Listed listed, const OfRo
     }
     __syncwarp();
 
-    // A clump's best places: from `low` on, in (least, most], to the result. `rises` is the sum of all rises, and not 0.
+    // A clump's best places: from `low` on, in (least, most], to the result. `rises` is the sum of all rises, and not
+    // 0.
     const auto flat_end = [&](u32 first, u32 last, int least, int most, i64 rises, int& low) {
         const u32 end = of.ends[last];
         const int offset = of.sites[first];
@@ -481,6 +482,7 @@ propose_shift(const Refine s, const Batch batch, const Listed listed, const OfRo
             first = other;
             --clumps;
         }
+        __syncwarp();
         if (lane == 0) {
             of.first[clumps] = int(first);
             of.at[clumps] = at;

@@ -4,9 +4,9 @@
 // one operation: with sums in the order of src/refine, results have the CPU's bits.
 //
 // Where cells stand: each band has a bit per site, set at left edges of cells, and beside it the cell. A search for
-// neighbours looks for set bits; a move clears and sets one bit per band. Everything else is as on the CPU: nets by cell
-// (pins, ascending by net), cells by net (members, ascending by cell), and of every net the two outermost cells on each
-// side.
+// neighbours looks for set bits; a move clears and sets one bit per band. Everything else is as on the CPU: nets by
+// cell (pins, ascending by net), cells by net (members, ascending by cell), and of every net the two outermost cells
+// on each side.
 #pragma once
 #include "device/reduce.cuh"
 
@@ -164,7 +164,7 @@ struct Refine {
     u32* made;
     Counters* counters;
     double limit, least_gain, length_units, weight_units;
-    u32 cell_count, net_count, row_count, band_count, first_row, end_row, heavy_pins, unused;
+    u32 cell_count, net_count, row_count, band_count, first_row, end_row;
 };
 
 /// Tasks that propose in the same placement: `count` of them from number `first` on, of `all`.
@@ -174,7 +174,8 @@ struct Batch {
 
 __device__ __forceinline__ double times(double a, double b) { return __dmul_rn(a, b); }
 
-/// The task at a place in their order: those `apart` from one another from the first one on, then those from the second.
+/// The task at a place in their order: those `apart` from one another from the first one on, then those from the
+/// second.
 __device__ __forceinline__ u32 nth(const Batch& batch, u32 place) {
     const u32 each = batch.all / batch.apart, longer = batch.all % batch.apart;
     const u64 of_longer = u64(longer) * (each + 1);
@@ -185,7 +186,9 @@ __device__ __forceinline__ u32 nth(const Batch& batch, u32 place) {
 
 // Rows and sites
 
-__device__ __forceinline__ double left_of(const RowOfSites& row, int site) { return row.x + times(double(site), row.pitch); }
+__device__ __forceinline__ double left_of(const RowOfSites& row, int site) {
+    return row.x + times(double(site), row.pitch);
+}
 
 __device__ __forceinline__ Pose pose_at(const Refine& s, u32 cell, u32 row, int site, u32 mirrored) {
     const Cell& of = s.cells[cell];
@@ -247,7 +250,9 @@ __device__ __forceinline__ size_t place_of(const Refine& s, u32 band, int site) 
 }
 
 /// The cell whose left edge is there.
-__device__ __forceinline__ u32 cell_at(const Refine& s, u32 band, int edge) { return s.standing[place_of(s, band, edge)]; }
+__device__ __forceinline__ u32 cell_at(const Refine& s, u32 band, int edge) {
+    return s.standing[place_of(s, band, edge)];
+}
 
 /// The right edge of the cell whose left edge is there.
 __device__ __forceinline__ int right_of(const Refine& s, u32 band, int edge) {
@@ -382,7 +387,8 @@ template <typename F> __device__ __forceinline__ double side_without(const Refin
 }
 
 __device__ __forceinline__ bool names(const Outermost& axis, u32 cell) {
-    return axis.first_of[0] == cell || axis.first_of[1] == cell || axis.second_of[0] == cell || axis.second_of[1] == cell;
+    return axis.first_of[0] == cell || axis.first_of[1] == cell || axis.second_of[0] == cell ||
+           axis.second_of[1] == cell;
 }
 
 /// Whether which cells of a net are outermost, or how far out, changes if a cell spans these sides.
@@ -396,9 +402,13 @@ __device__ __forceinline__ bool changes_net(const Outermost* net, u32 cell, cons
 }
 
 /// A weighted length in whole units, towards 0.
-__device__ __forceinline__ i64 units_of(const Refine& s, double length) { return __double2ll_rz(times(length, s.length_units)); }
+__device__ __forceinline__ i64 units_of(const Refine& s, double length) {
+    return __double2ll_rz(times(length, s.length_units));
+}
 
-__device__ __forceinline__ double length_of_units(const Refine& s, i64 units) { return __ll2double_rn(units) / s.length_units; }
+__device__ __forceinline__ double length_of_units(const Refine& s, i64 units) {
+    return __ll2double_rn(units) / s.length_units;
+}
 
 /// The cell's net along an axis as it is without the cell.
 __device__ __forceinline__ Reach reach_of(const Refine& s, u32 cell, const Pin& pin, u32 axis) {

@@ -3,11 +3,13 @@
 //   refine_slopes  slopes of the length of cells' nets, where they are out of date; a thread per cell
 //   propose_swap   the best gap, place between neighbours or cell to change places with; a thread per cell
 //
-// Cells of one batch are at all places of the die, so threads share little. A thread keeps the nets of its cell, up to
-// FEW_PINS, in local memory (interleaved by thread), and looks at up to 9 rows with 9 gaps and cells each.
+// Cells of one batch are at all places of the die, so threads share little. A thread keeps the nets of its cell, up
+// to FEW_PINS, in local memory (interleaved by thread). It looks at 5 rows, and at 17 as long as nothing is found,
+// with up to 9 gaps and cells each.
 //
-// Memory traffic: per cell 40 bytes a pin and 128 a net once; per candidate one bit of `edges`, 4 bytes of `standing`, a
-// Cell (80), its Spot and Slopes (16 + 40), and the nets of those that may gain. Blocks of 128 threads; no shared memory.
+// Memory traffic: per cell 40 bytes a pin and 128 a net once; per candidate one bit of `edges`, 4 bytes of
+// `standing`, a Cell (80), its Spot and Slopes (16 + 40), and the nets of those that may gain. Blocks of 128 threads;
+// no shared memory.
 #include "refine/state.cuh"
 
 /// Rows that are looked at on each side of the best one, and as long as no better place is found.
@@ -73,7 +75,7 @@ struct Interval {
 };
 
 /// The interval on which a piecewise-linear convex function is least, given its breakpoints.
-__device__ Interval flat_part(Break* all, u32 count) {
+__device__ __noinline__ Interval flat_part(Break* all, u32 count) {
     sort(all, count);
     double half = 0;
     for (u32 k = 0; k < count; ++k) half += all[k].rise;
@@ -111,7 +113,7 @@ __device__ __forceinline__ Part part_of(const Span& span, const Runs& runs, u32 
 }
 
 /// The part of a span in the run nearest to `near`.
-__device__ Part nearest_part(const Span& span, const Runs& runs, int near, u32 fence) {
+__device__ __noinline__ Part nearest_part(const Span& span, const Runs& runs, int near, u32 fence) {
     const u32 after = runs.until(near);
     const Part before = after ? part_of(span, runs, after - 1, fence) : Part{{0, 0}, false};
     if (before.is && before.span.left <= near && near < before.span.right) return before;
@@ -124,7 +126,7 @@ __device__ Part nearest_part(const Span& span, const Runs& runs, int near, u32 f
 }
 
 /// The part of a span nearest to `near` with so many sites at least.
-__device__ Part nearest_room(const Span& span, const Runs& runs, int near, u32 fence, int sites) {
+__device__ __noinline__ Part nearest_room(const Span& span, const Runs& runs, int near, u32 fence, int sites) {
     const u32 after = runs.until(near);
     const auto room = [&](const RunOfSites& run) -> Part {
         const Span part = {max(span.left, run.start), min(span.right, run.end)};
@@ -150,7 +152,7 @@ __device__ Part nearest_room(const Span& span, const Runs& runs, int near, u32 f
 }
 
 /// The sites of the row of a cell that it and the gaps beside it take.
-__device__ Span room_of(const Refine& s, u32 cell) {
+__device__ __noinline__ Span room_of(const Refine& s, u32 cell) {
     const Cell& of = s.cells[cell];
     const Spot spot = s.spots[cell];
     const u32 band = s.rows[spot.row].band;
@@ -283,7 +285,7 @@ struct Seeker {
     }
 
     /// By how much the cell's own move to a site of the row shortens its nets.
-    __device__ __forceinline__ double own_gain(u32 row, int site) const {
+    __device__ __noinline__ double own_gain(u32 row, int site) const {
         return most - along(along_x, left_of(s.rows[row], site) + of.centre, spot.mirrored);
     }
 
@@ -326,7 +328,7 @@ struct Seeker {
     }
 
     /// Looks at the cell whose left edge is `edge` and the gap between it and the one before.
-    __device__ void look_at(u32 row, u32 band, int want, int before, int edge, int cells_away) {
+    __device__ __noinline__ void look_at(u32 row, u32 band, int want, int before, int edge, int cells_away) {
         const Span between = {before == FAR_LEFT ? FAR_LEFT : right_of(s, band, before), edge};
         const Part gap = nearest_part(between, segments, want, of.fence);
         if (gap.is && gap.span.right - gap.span.left >= of.sites) {
@@ -339,7 +341,7 @@ struct Seeker {
         if (edge != FAR_RIGHT) in_place_of(cell_at(s, band, edge), row, want);
     }
 
-    __device__ void fill_gap(u32 row, int want, const Span& gap) {
+    __device__ __noinline__ void fill_gap(u32 row, int want, const Span& gap) {
         const int site = min(max(want, gap.left), gap.right - of.sites);
         const double own = own_gain(row, site);
         if (!(own > gain)) return;
@@ -367,8 +369,8 @@ struct Seeker {
         }
     }
 
-    /// Adds to `trial` that a neighbour goes to a site of the row, if it may, and to `upper` the most that its nets can
-    /// become shorter by.
+    /// Adds to `trial` that a neighbour goes to a site of the row, if it may, and to `upper` the most that its nets
+    /// can become shorter by.
     __device__ bool pushed(u32 row, u32 other, int site, double& upper) {
         const Spot theirs = s.spots[other];
         if (tried > PUSHED_CELLS || theirs.row != row || !is_single(s, s.cells[other], row)) return false;
@@ -378,7 +380,7 @@ struct Seeker {
     }
 
     /// Moves neighbours until there is room for the cell at `site`. Gives by how much wires become shorter.
-    __device__ bool push(u32 row, u32 band, int before, int edge, int site, double own, double& all) {
+    __device__ __noinline__ bool push(u32 row, u32 band, int before, int edge, int site, double own, double& all) {
         double upper = own;
         int at = site + of.sites;
         for (; edge != FAR_RIGHT; edge = edge_from(s, band, edge + 1)) {
@@ -410,7 +412,7 @@ struct Seeker {
     }
 
     /// In place of another cell of the row, which comes here.
-    __device__ void in_place_of(u32 other, u32 row, int want) {
+    __device__ __noinline__ void in_place_of(u32 other, u32 row, int want) {
         if (other == cell) return;
         const Cell& theirs = s.cells[other];
         const Spot there = s.spots[other];

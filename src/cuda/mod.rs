@@ -11,6 +11,9 @@
 //! et al.: one 2-D real FFT per 2-D DCT), both `Spectral`, and `ThreePass` (three passes over
 //! memory for the whole solve). Maps are `[nx][ny]`, y contiguous; lengths are bin widths.
 //!
+//! [`Gpu`] is a [`Device`](crate::refine::Device) of detailed placement: refined placements are the
+//! CPU's, bit for bit.
+//!
 //! # Streams, threads and memory
 //!
 //! All work of a [`Gpu`] runs in the order in which it was enqueued, and nothing waits on the host.

@@ -3,15 +3,15 @@
 use super::device::bindings::refine::{
     BandOfSites, Batch, Cell, Change, CountCells, Counters, FindStretches, Judge, KindOfCell,
     ListCells, Listed, Member, OfRows, Outermost, Pin, Pose, ProposeMirror, ProposeReorder,
-    ProposeShift, ProposeSwap, Refine, RefineMembers, RefineSlopes, RowOfSites, RunOfSites, Slopes,
-    Spot, Stretch,
+    ProposeShift, ProposeSwap, Refine, RefineExtremes, RefineSlopes, RefineStart, RowOfSites,
+    RunOfSites, Slopes, Spot, Stretch,
 };
 use super::device::constants::{FEW_PINS, GAIN_SUMS, PUSHED_CELLS, STRETCH_CELLS, WINDOW_CELLS};
 use super::device::{
     CudaError, DeviceValue, DeviceVec, Gpu, Kernel, Pinned, Pointer, blocks_for, grid_of,
 };
 use crate::parallel;
-use crate::refine::{Device, Engine, OnDevice, Pass, Start, Tasks};
+use crate::refine::{Device, Engine, OnDevice, Pass, Start, Tasks, sealed};
 use crate::rows::Run;
 use cudarc::driver::LaunchConfig;
 
@@ -29,8 +29,13 @@ const WARPS: usize = THREADS / 32;
 /// Most turns of a batch that are enqueued at once.
 const MOST_TURNS: u32 = 12;
 
+impl sealed::Sealed for Gpu {}
+
 impl Device for Gpu {
     fn begin(&self, start: Start<'_>) -> Result<Box<dyn OnDevice>, String> {
+        if u32::try_from(start.state.resources()).is_err() {
+            return Err("nets and cells are too many to be counted in 32 bits".into());
+        }
         match CudaRefine::new(self, start) {
             Ok(refine) => Ok(Box::new(refine)),
             Err(error) => Err(error.to_string()),
@@ -190,14 +195,7 @@ impl CudaRefine {
         });
         let pins = memory.upload(gpu, &pins)?;
         let fixed = parallel::map(4 * nets, |k| wires.net(k / 4).0[k % 4]);
-        let extremes = parallel::map(2 * nets, |k| Outermost {
-            first: [0.0; 2],
-            second: [0.0; 2],
-            first_of: [NONE; 2],
-            second_of: [NONE; 2],
-            weight: wires.net(k / 2).1,
-            unused: 0,
-        });
+        let weights = parallel::map(nets, |net| wires.net(net).1);
 
         // Rows and sites
         let of_rows: Vec<RowOfSites> = (state.rows.iter())
@@ -237,15 +235,6 @@ impl CudaRefine {
                 of
             })
             .collect();
-        let (mut edges, mut standing) =
-            (vec![0u64; words as usize], vec![0u32; 64 * words as usize]);
-        for (band, of) in state.bands.iter().zip(&of_bands) {
-            for occupant in &band.cells {
-                let place = 64 * of.word as usize + (occupant.span.left - of.first) as usize;
-                edges[place / 64] |= 1 << (place % 64);
-                standing[place] = occupant.cell;
-            }
-        }
 
         // Proposals
         let passes = [Pass::Swap, Pass::Reorder(0), Pass::Shift(0), Pass::Mirror];
@@ -265,9 +254,9 @@ impl CudaRefine {
             member_start: memory.upload(gpu, member_start)?,
             members: memory.zeros::<Member>(gpu, count)?,
             fixed: memory.upload(gpu, &fixed)?,
-            extremes: memory.upload(gpu, &extremes)?,
+            extremes: memory.zeros::<Outermost>(gpu, 2 * nets)?,
             slopes: memory.zeros::<Slopes>(gpu, cells)?,
-            stale: memory.upload(gpu, &vec![1u8; cells])?,
+            stale: memory.zeros(gpu, cells)?,
             rows: memory.upload(gpu, &of_rows)?,
             kinds: memory.upload(gpu, &kinds)?,
             kind_bands: memory.upload(gpu, &kind_bands)?,
@@ -276,8 +265,8 @@ impl CudaRefine {
             free_start: memory.upload(gpu, &free_start)?,
             free: memory.upload(gpu, &free)?,
             bands: memory.upload(gpu, &of_bands)?,
-            edges: memory.upload(gpu, &edges)?,
-            standing: memory.upload(gpu, &standing)?,
+            edges: memory.zeros(gpu, words as usize)?,
+            standing: memory.zeros(gpu, 64 * words as usize)?,
             changed: memory.zeros(gpu, resources)?,
             used: memory.zeros(gpu, resources)?,
             reaches: memory.zeros(gpu, 2 * heavy_pins)?,
@@ -299,16 +288,16 @@ impl CudaRefine {
             band_count: bands as u32,
             first_row: state.searched.start as u32,
             end_row: state.searched.end as u32,
-            heavy_pins: heavy_pins as u32,
-            unused: 0,
         };
-        let [members, extremes] =
-            Kernel::<RefineMembers>::each(commit, ["refine_members", "refine_extremes"])?;
+        let weights = gpu.upload(&weights)?;
+        let of_cells = Kernel::<RefineStart>::new(commit)?;
+        let of_nets = Kernel::<RefineExtremes>::new(commit)?;
         // SAFETY: all arrays have an entry for each cell, pin, net, row or band; numbers in them
         // are of these, as `State` has them.
         unsafe {
-            members.launch_as(gpu, blocks_for(cells), &RefineMembers { s: data })?;
-            extremes.launch_as(gpu, blocks_for(nets), &RefineMembers { s: data })?;
+            of_cells.launch_as(gpu, blocks_for(cells), &RefineStart { s: data })?;
+            let extremes = RefineExtremes { s: data, weights: (&weights).into() };
+            of_nets.launch_as(gpu, blocks_for(nets), &extremes)?;
         }
         let lists = Lists {
             counts: gpu.zeros(bands.max(rows))?,

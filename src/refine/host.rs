@@ -57,12 +57,13 @@ impl<'a> Host<'a> {
     /// In turns: of those that are left, every one is made that none before it is in the way of.
     /// With bins that must not be filled too far, one after the other.
     fn commit_independent(&mut self, found: &[Lists<Change>]) -> f64 {
-        let proposals = found.iter().flat_map(Lists::iter);
-        let mut waiting: Vec<&[Change]> = proposals.filter(|all| !all.is_empty()).collect();
+        let proposals = (0u32..).zip(found.iter().flat_map(Lists::iter));
+        let mut waiting: Vec<(u32, &[Change])> =
+            proposals.filter(|(_, changes)| !changes.is_empty()).collect();
         let trials = &self.trials;
         let mut gain = 0;
         if self.state.density.is_some() {
-            for changes in waiting.drain(..) {
+            for (_, changes) in waiting.drain(..) {
                 gain += i128::from(trials.with(|trial| self.state.apply(changes, trial)));
             }
         }
@@ -72,12 +73,12 @@ impl<'a> Host<'a> {
             let part = parallel::at_once(waiting.len()).max(FEW);
             let judge = |trial: &mut Trial, range: Range<usize>| {
                 let (mut claimed, mut gains) = (Lists::new(), Vec::new());
-                for changes in &waiting[range.clone()] {
+                for (_, changes) in &waiting[range.clone()] {
                     gains.push(state.judge(changes, trial, &mut claimed.values));
                     claimed.end();
                 }
-                for (k, claimed) in range.zip(claimed.iter()) {
-                    claims.stake(k as u32, claimed);
+                for ((number, _), claimed) in waiting[range].iter().zip(claimed.iter()) {
+                    claims.stake(*number, claimed);
                 }
                 (claimed, gains)
             };
@@ -85,19 +86,19 @@ impl<'a> Host<'a> {
                 trials.with(|trial| judge(trial, range))
             });
             let hold = parallel::map(judged.len(), |index| {
-                let numbered = (index * part..).zip(judged[index].0.iter());
-                let hold = numbered.map(|(k, claimed)| claims.hold(k as u32, claimed));
+                let numbered = waiting[index * part..].iter().zip(judged[index].0.iter());
+                let hold = numbered.map(|((number, _), claimed)| claims.hold(*number, claimed));
                 hold.collect::<Vec<bool>>()
             });
             let gains = judged.iter().flat_map(|(_, gains)| gains.iter().copied());
             let all = gains.zip(hold.into_iter().flatten());
             let (mut left, mut made) = (Vec::new(), Vec::new());
-            for (changes, (shorter, hold)) in waiting.into_iter().zip(all) {
+            for ((number, changes), (shorter, hold)) in waiting.into_iter().zip(all) {
                 if shorter > 0 && hold {
                     gain += i128::from(shorter);
                     made.extend_from_slice(changes);
                 } else if shorter > 0 {
-                    left.push(changes);
+                    left.push((number, changes));
                 }
             }
             self.state.apply_all(&mut made);

@@ -14,6 +14,10 @@
 //! in one another's way (`claims`), and so on with the rest. So wirelength never rises, the
 //! placement is legal at every moment, and the result is the same for any number of threads.
 //!
+//! A [`Device`], such as `cuda::Gpu`, refines with the same result, bit for bit
+//! ([`RefineOptions::device`]). Sums that decide are of whole numbers, so that they do not depend on
+//! the order of their terms.
+//!
 //! Cells stand on whole sites and within or outside fences as
 //! [`rows`](crate::rows) has them. Cells of several rows are moved into gaps
 //! and exchanged with others like them. Cells and macros that lie on their side or have a halo of
@@ -453,8 +457,13 @@ pub struct Start<'a> {
     pub(crate) state: &'a State,
 }
 
-/// A device that refines with the same result as the CPU.
-pub trait Device: fmt::Debug + Sync {
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// A device that refines with the same result as the CPU. Sealed: what comes from it is a legal
+/// placement.
+pub trait Device: fmt::Debug + Sync + sealed::Sealed {
     /// Takes a placement.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::{RefineError, RefineOptions};
 use crate::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::displacement;
 use crate::parallel::{self, each_mut};
-use crate::rows::{self, Cells, Lattice, RowCells, SiteRow, Sites, Span};
+use crate::rows::{self, Cells, Lattice, Occupant, RowCells, SiteRow, Sites, Span};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -66,14 +66,7 @@ pub(super) fn state(
         let has_halo = &has_halo;
         let start = Start { design: &fixing, sites: &sites, cells: &cells, turned, has_halo };
         let (mut state, mut stays) = start.state(lattice);
-        for cell in 0..state.cells.len() as u32 {
-            let spot = state.cells[cell as usize].spot;
-            if state.fits(cell, spot, |_| false) {
-                state.set_down(cell, spot);
-            } else {
-                stays.push(state.cells[cell as usize].node);
-            }
-        }
+        set_down(&mut state, &mut stays);
         if stays.is_empty() {
             let mut cell_of = vec![None; design.nodes.len()];
             for (index, cell) in (0u32..).zip(&state.cells) {
@@ -101,6 +94,38 @@ pub(super) fn state(
         let kinds = &mut fixing.to_mut().nodes.kind;
         stays.iter().for_each(|&node| kinds[node as usize] = NodeKind::Fixed);
         sites = Cow::Owned(Sites::new(&fixing)?);
+    }
+}
+
+/// Sets the cells down where they stand. Adds to `stays` the nodes of those that do not fit beside
+/// the cells before.
+fn set_down(state: &mut State, stays: &mut Vec<u32>) {
+    for (cell, of) in (0u32..).zip(&state.cells) {
+        let span = state.span(cell, of.spot.site);
+        for band in state.bands(cell, of.spot.row).into_iter().flatten() {
+            state.bands[band].cells.push(Occupant { span, cell });
+        }
+    }
+    parallel::for_each(each_mut(&mut state.bands), |_, band| {
+        band.cells.sort_unstable_by_key(|occupant| occupant.span.left);
+    });
+    let apart = |band: &RowCells| band.cells.is_sorted_by(|a, b| a.span.right <= b.span.left);
+    let fits = |cell: usize| {
+        let (spot, cell) = (state.cells[cell].spot, cell as u32);
+        state.fits(cell, spot, |other| other == cell)
+    };
+    let misplaced = |cell: usize| (!fits(cell)).then_some(());
+    if state.bands.iter().all(apart) && parallel::first(state.cells.len(), misplaced).is_none() {
+        return;
+    }
+    state.bands.iter_mut().for_each(|band| band.cells.clear());
+    for cell in 0..state.cells.len() as u32 {
+        let spot = state.cells[cell as usize].spot;
+        if state.fits(cell, spot, |_| false) {
+            state.set_down(cell, spot);
+        } else {
+            stays.push(state.cells[cell as usize].node);
+        }
     }
 }
 
@@ -148,6 +173,7 @@ impl Start<'_> {
         let mirrors = rows[state.searched.clone()].iter().all(|row| row.symmetry.y);
         let all = self.cells.cells();
         let placed = parallel::map(all.len(), |k| self.placed(&all[k], lattice));
+        let mut cells = Vec::with_capacity(all.len());
         let mut before = None;
         for (of, placed) in all.iter().zip(placed) {
             let Some((key, mut cell)) = placed else {
@@ -174,10 +200,13 @@ impl Start<'_> {
                 }),
             };
             before = Some((key, cell.kind));
-            state.cells.push(cell);
+            cells.push(cell);
         }
         // Cells that are near one another are near in memory.
-        state.cells.par_sort_by_key(|cell| (cell.spot.row / 8, cell.spot.site, cell.spot.row));
+        let key = |Cell { spot, .. }: &Cell| (spot.row / 8, spot.site, spot.row);
+        let mut order = parallel::map(cells.len(), |k| (key(&cells[k]), k as u32));
+        order.par_sort_unstable();
+        state.cells = parallel::map(cells.len(), |k| cells[order[k].1 as usize]);
         (state, stays)
     }
 

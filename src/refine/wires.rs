@@ -413,12 +413,16 @@ impl Wires {
         for part in &parts {
             wires.member_start.extend(part.ends.iter().map(|end| first + end));
             first += part.members.len() as u32;
-            wires.fixed.extend_from_slice(&part.fixed);
-            wires.weight.extend_from_slice(&part.weight);
             wires.constant += part.constant;
         }
-        let members: Vec<Vec<Member>> = parts.into_iter().map(|part| part.members).collect();
+        let (mut members, mut fixed, mut weight) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
+            members.push(part.members);
+            fixed.push(part.fixed);
+            weight.push(part.weight);
+        }
         wires.members = parallel::concat(&members);
+        (wires.fixed, wires.weight) = (parallel::concat(&fixed), parallel::concat(&weight));
         drop(members);
         wires.index();
         wires

@@ -65,6 +65,18 @@ fn the_same_file_for_any_number_of_threads() {
 }
 
 #[test]
+fn one_engine_refines() {
+    let tiny = pairs();
+    let (out, report) = refined(&tiny, "--engine cpu");
+    assert_eq!(report["stages"]["detailed"]["on_device"], false);
+    assert_eq!(report["stages"]["detailed"]["not_on_device"], Value::Null);
+    for several in ["both", "cuda:0,1"] {
+        let args: &[&dyn Words] = &[&"refine", &tiny.aux(), &"-o", &out, &"--engine", &several];
+        placefield(args).assert().code(2);
+    }
+}
+
+#[test]
 fn a_placement_that_is_not_legal_is_refused() {
     let tiny = pairs();
     tiny.edit("pl", "c1 30 0 : N", "c1 7 0 : N");

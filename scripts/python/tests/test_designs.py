@@ -388,7 +388,10 @@ def test_a_placement_goes_through_its_stages(aux, tmp_path):
     legal = placefield.legalize(spread.design)
     assert legal.status == "converged" and legal.legality
     assert legal.hpwl == pytest.approx(placed.stages["legal"]["hpwl"])
-    refined = placefield.refine(legal.design, bins=8)
+    refined = placefield.refine(legal.design, bins=8, device="cpu")
+    assert not refined.stages["detailed"]["on_device"]
+    with pytest.raises(ValueError, match="device"):
+        placefield.refine(legal.design, device="tpu")
     assert refined.status == "converged" and refined.legality and refined.hpwl <= legal.hpwl
     assert refined.stages["legal"]["hpwl"] == pytest.approx(legal.hpwl)
     with pytest.raises(ValueError, match="not legal"):

@@ -262,6 +262,7 @@ def refine(
     bins: _Bins = ...,
     time_limit: float | None = ...,
     threads: int = ...,
+    device: str = ...,
 ) -> Placement: ...
 def diff(before: Design, after: Design) -> Diff: ...
 def maps(
