@@ -19,7 +19,7 @@ use std::process::Command;
 
 /// The files of `tests/data`; its `README.md` says where each comes from. They are
 /// part of the executable, which may then run where there is no checkout.
-const GOLDEN: [(&str, &str); 8] = [
+const GOLDEN: [(&str, &str); 9] = [
     ("adaptec1_legal.json", include_str!("../data/adaptec1_legal.json")),
     ("congestion_maps.json", include_str!("../data/congestion_maps.json")),
     ("dct_transforms.json", include_str!("../data/dct_transforms.json")),
@@ -27,6 +27,7 @@ const GOLDEN: [(&str, &str); 8] = [
     ("density_overflow_exact_op.json", include_str!("../data/density_overflow_exact_op.json")),
     ("placer_pieces.json", include_str!("../data/placer_pieces.json")),
     ("potential_field.json", include_str!("../data/potential_field.json")),
+    ("potential_volume.json", include_str!("../data/potential_volume.json")),
     ("scipy_transforms.json", include_str!("../data/scipy_transforms.json")),
 ];
 
