@@ -195,6 +195,8 @@ fn solve<T: Element>(
     let (shape, bin) = (&rho.shape[..], args.bin_size.along(rho.shape.len())?);
     // Without its mean ρ has the same field, and loses less when it is rounded.
     let mean = rho.values.iter().sum::<f64>() / rho.values.len() as f64;
+    // Before a folder is made.
+    let centred = rounded::<T>(rho, mean)?;
     let names = if shape.len() == 2 { &FILES[..3] } else { &FILES };
     if rank.is_none_or(writes) {
         Outputs::default()
@@ -204,8 +206,8 @@ fn solve<T: Element>(
             .check(std::slice::from_ref(&args.rho))?;
     }
     let (solved, note) = match *shape {
-        [nx, ny] => in_plane::<T>(args, rho, mean, [nx, ny], rank)?,
-        [nx, ny, nz] => (in_volume::<T>(args, rho, mean, [nx, ny, nz], rank)?, None),
+        [nx, ny] => in_plane(args, rho, centred, [nx, ny], rank)?,
+        [nx, ny, nz] => (in_volume(args, rho, centred, [nx, ny, nz], rank)?, None),
         _ => unreachable!("an array of two or three axes"),
     };
     let Some(solved) = solved else { return Ok(()) };
@@ -275,13 +277,13 @@ fn plane(rho: &Array, bin: &[f64]) -> Result<BinGrid, Failure> {
 fn in_plane<T: Element>(
     args: &SolveArrayArgs,
     rho: &Array,
-    mean: f64,
+    centred: Vec<T>,
     [nx, ny]: [usize; 2],
     rank: Option<&RankOptions>,
 ) -> Result<(Option<Solved<T>>, Option<String>), Failure> {
     let grid = &plane(rho, args.bin_size.along(2)?)?;
     memory::check_bins(grid, 1, T::PRECISION)?;
-    let centred = Map::from_vec(nx, ny, rounded::<T>(rho, mean)?);
+    let centred = Map::from_vec(nx, ny, centred);
     let Chosen { engine: choice, note } = decide(args.array.engine)?;
     let pipeline = args.pipeline.unwrap_or(Pipeline::ThreePass);
     let solved = match choice {
@@ -301,7 +303,7 @@ fn in_plane<T: Element>(
 fn in_volume<T: Element>(
     args: &SolveArrayArgs,
     rho: &Array,
-    mean: f64,
+    centred: Vec<T>,
     shape: [usize; 3],
     rank: Option<&RankOptions>,
 ) -> Result<Option<Solved<T>>, Failure> {
@@ -325,7 +327,6 @@ fn in_volume<T: Element>(
     // ρ and what comes of it.
     let bytes = 5 * rho.values.len() as u64 * size_of::<T>() as u64;
     crate::memory::require(&format!("{} bins", sizes(&shape)), bytes)?;
-    let centred = rounded::<T>(rho, mean)?;
     let mut maps = vec![vec![T::zero(); centred.len()]; 4];
     let [potential, x, y, z] = &mut maps[..] else { unreachable!("four maps") };
     let start = Instant::now();

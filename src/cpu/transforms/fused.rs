@@ -9,7 +9,7 @@
 //! X[v]   = Re b·Y[v]              X[n−v] = −Im b·Y[v]
 //! ```
 //!
-//! so that in two dimensions two complex numbers V[u][v] and V[nx−u][v] give the four coefficients
+//! so that in two dimensions two complex numbers `V[u][v]` and `V[nx−u][v]` give the four coefficients
 //! X(u, v), X(nx−u, v), X(u, ny−v) and X(nx−u, ny−v), and in d dimensions 2^(d−1) give 2^d. Backwards,
 //! with X = 0 where an index reaches the size of its axis,
 //!
@@ -19,7 +19,7 @@
 //!
 //! One pass takes real FFTs of pairs of lines along the last axis and leaves their spectra, v = 0 …
 //! ⌈n/2⌉ − 1, in *panels*: a row of a panel has [`Vectors::LANES`](crate::cpu::simd::Vectors)
-//! neighbours v of a line. The number at v = 0 has V[0], which is real, and V[n/2], if there is
+//! neighbours v of a line. The number at v = 0 has `V[0]`, which is real, and `V[n/2]`, if there is
 //! one and which is real too, as its parts. A pass along each other axis takes complex FFTs within
 //! the panels, and the one along the first post-processes as it writes. The inverse takes the same
 //! passes backwards.

@@ -29,7 +29,7 @@
 //! # How it is computed
 //! One mechanism serves every axis and rank, a pass over memory for each axis (`pass`): a task
 //! brings lines together in a *tile*, a line to each lane of the widest vectors (`tile`), takes them
-//! through one FFT ([`LaneFft`](super::fft)) and what comes before or after it (`axis`), and back.
+//! through one FFT (`LaneFft`) and what comes before or after it (`axis`), and back.
 //! [`Method`] says how passes are composed: `row_column` transforms along one axis after the other,
 //! and `fused` is one real FFT of all axes between pre- and post-processing.
 
