@@ -298,19 +298,11 @@ impl Charge {
         let macros: Vec<bool> = movable.iter().map(|&i| design.is_macro(i, row_height)).collect();
         let pitch = design.rows.iter().map(|row| row.pitch).fold(f64::INFINITY, f64::min);
         let by = Some(f64::from(options.padding) * pitch).filter(|by| by.is_finite());
-        let area = |i: usize| columns[0][i] * columns[1][i];
-        let cells = || (0..movable.len()).filter(|&i| !macros[i]);
-        let mean = cells().map(area).sum::<f64>() / cells().count() as f64;
-        let wider = |i: usize| match options.widen_large {
-            true => (WIDER_PER_DOUBLING * (area(i) / mean).log2()).clamp(0.0, MOST_WIDER),
-            false => 0.0,
+        let by = by.unwrap_or(0.0);
+        let margin = match by > 0.0 || options.widen_large {
+            true => margins(&columns, &macros, by, options.widen_large, share),
+            false => Vec::new(),
         };
-        let margin = |i: usize| share * (by.unwrap_or(0.0) + wider(i) * columns[0][i] / 2.0);
-        let mut margin: Vec<f64> =
-            (0..movable.len()).map(|i| if macros[i] { 0.0 } else { margin(i) }).collect();
-        if margin.iter().all(|margin| *margin == 0.0) {
-            margin = Vec::new();
-        }
         for (i, margin) in margin.iter().enumerate() {
             columns[0][i] += 2.0 * margin;
             columns[2][i] -= margin;
@@ -760,6 +752,28 @@ fn raised(asked: f64, least: f64, of: &str, warnings: &mut Vec<Warning>) -> f64 
     };
     warnings.push(Warning::new(code, message));
     used
+}
+
+/// Returns by how much the body of each cell is wider at either side: this share of `padding`, and
+/// of what a large cell is wider where `widen_large` asks for it; empty where none is. Macros are
+/// not.
+fn margins(
+    [width, height, ..]: &[Vec<f64>; 4],
+    macros: &[bool],
+    padding: f64,
+    widen_large: bool,
+    share: f64,
+) -> Vec<f64> {
+    let area = |i: usize| width[i] * height[i];
+    let cells = || (0..width.len()).filter(|&i| !macros[i]);
+    let mean = cells().map(area).sum::<f64>() / cells().count() as f64;
+    let wider = |i: usize| match widen_large {
+        true => (WIDER_PER_DOUBLING * (area(i) / mean).log2()).clamp(0.0, MOST_WIDER),
+        false => 0.0,
+    };
+    let of = |i: usize| share * (padding + wider(i) * width[i] / 2.0);
+    let all: Vec<f64> = (0..width.len()).map(|i| if macros[i] { 0.0 } else { of(i) }).collect();
+    if all.iter().all(|margin| *margin == 0.0) { Vec::new() } else { all }
 }
 
 /// Returns the value in the middle, the upper one of two, or 0 without any; `values` are

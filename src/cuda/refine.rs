@@ -74,7 +74,7 @@ struct Lists {
     stretches: DeviceVec<Stretch>,
 }
 
-/// What [`Refine`] leads to and nothing else uses.
+/// The arrays that [`Refine`] leads to and nothing else uses.
 #[derive(Default)]
 struct Memory(Vec<Box<dyn Send>>);
 

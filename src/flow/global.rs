@@ -88,12 +88,14 @@ pub struct Global {
 impl Global {
     /// Steps until the placement ends, or the host or the clock ends it; `records` are those of the
     /// iterations so far. `settle` sets the cells of `design` to a placement of the bodies.
+    /// `branches` says whether variants are to go on from it.
     pub(super) fn descend<H: Host>(
         placer: &mut Placer<'_>,
         mut records: Vec<Record>,
         design: &mut Design,
         settle: Settle<'_>,
         deadline: Option<Instant>,
+        branches: bool,
         host: &mut H,
     ) -> Result<Self, H::Error> {
         let begun = Instant::now();
@@ -107,7 +109,8 @@ impl Global {
             }
             let Some(record) = placer.step().map_err(FlowError::from)? else { break };
             records.push(*record);
-            if branch_point.is_none() && record.sample.density.overflow <= BRANCH_OVERFLOW {
+            let is_near = branches && record.sample.density.overflow <= BRANCH_OVERFLOW;
+            if is_near && branch_point.is_none() {
                 branch_point = Some(BranchPoint::of(placer).map_err(FlowError::from)?);
             }
             if let Some(outcome) = ended(host, deadline) {
@@ -238,7 +241,7 @@ impl Global {
         let first = *placer.last();
         let settle = |design: &mut Design, x: &[f64], y: &[f64]| charge.settle(design, x, y);
         let (first, deadline) = (vec![first], options.global_deadline());
-        let next = Self::descend(&mut placer, first, design, &settle, deadline, host)?;
+        let next = Self::descend(&mut placer, first, design, &settle, deadline, false, host)?;
         drop(backend);
         if let Some(weights) = next.new_weights(design) {
             netlist.to_mut().set_weights(weights).map_err(FlowError::from)?;
@@ -250,7 +253,7 @@ impl Global {
         Ok(reached)
     }
 
-    /// Returns the placements of all variants, which go on from where this one was less spread.
+    /// Returns the placements of all variants. They go on from where this one was less spread.
     pub(super) fn variants<H: Host>(
         &self,
         design: &mut Design,
@@ -259,9 +262,7 @@ impl Global {
         host: &mut H,
     ) -> Result<Vec<Self>, H::Error> {
         let mut all = Vec::new();
-        let FlowOptions { effort, bodies, keeps_density, .. } = options;
-        let cells = subject.charge.movable();
-        for variant in effort.variants(&bodies.charge, *keeps_density, cells) {
+        for variant in options.variants(design, subject.charge) {
             if ended(host, options.global_deadline()).is_none() {
                 all.extend(self.branch(variant, design, subject, options, host)?);
             }
@@ -269,9 +270,9 @@ impl Global {
         Ok(all)
     }
 
-    /// Returns the placement of a variant; `None` if its bodies are the same, if this placement was
-    /// never spread so far, or if the host replaces net weights, after which wirelengths do not
-    /// compare.
+    /// Returns the placement of a variant. There is none if its bodies are the same, if this
+    /// placement has no point to branch off from, or if the host replaces net weights: wirelengths
+    /// by other weights do not compare.
     fn branch<H: Host>(
         &self,
         variant: Variant,
@@ -305,7 +306,7 @@ impl Global {
         let mut placer = placer.map_err(FlowError::from)?;
         let settle = |design: &mut Design, x: &[f64], y: &[f64]| charge.settle(design, x, y);
         let (first, deadline) = (vec![*placer.last()], options.global_deadline());
-        let mut next = Self::descend(&mut placer, first, design, &settle, deadline, host)?;
+        let mut next = Self::descend(&mut placer, first, design, &settle, deadline, false, host)?;
         if next.reweighed {
             design.nets.iter_mut().zip(weights).for_each(|(nets, before)| nets.weight = before);
             return Ok(None);
@@ -356,7 +357,8 @@ impl Global {
                 charge.settle(design, &x, &y);
             };
             let (first, deadline) = (vec![first], options.global_deadline());
-            let mut next = Self::descend(&mut placer, first, design, &settle, deadline, host)?;
+            let mut next =
+                Self::descend(&mut placer, first, design, &settle, deadline, false, host)?;
             if let Some(weights) = next.new_weights(design) {
                 state.set_net_weights(weights).map_err(FlowError::from)?;
             }

@@ -160,8 +160,7 @@ pub struct FlowOptions<'a> {
     pub refine: RefineOptions<'a>,
     /// How many variants are placed beside what is asked for.
     pub effort: Effort,
-    /// Whether variants have the target density of [`FlowOptions::bodies`], because it was asked
-    /// for; no by default.
+    /// Whether variants keep the target density of [`FlowOptions::bodies`]; no by default.
     pub keeps_density: bool,
 }
 
@@ -196,6 +195,17 @@ impl FlowOptions<'_> {
         (self.deadline, self.reserve) = (deadline, (left / 10 + for_cells).min(left / 2));
     }
 
+    /// Returns the variants that are placed of `design` once the placement asked for is spread.
+    fn variants(&self, design: &Design, charge: &Charge) -> Vec<Variant> {
+        let ends_early = self.until == Some(Stage::Global) || design.rows.is_empty();
+        match ends_early || self.place.warm || self.routability.is_some() {
+            true => Vec::new(),
+            false => {
+                self.effort.variants(&self.bodies.charge, self.keeps_density, charge.movable())
+            }
+        }
+    }
+
     /// Returns when the time of the global stage is spent.
     fn global_deadline(&self) -> Option<Instant> {
         let reserve = if self.until == Some(Stage::Global) { Duration::ZERO } else { self.reserve };
@@ -204,9 +214,9 @@ impl FlowOptions<'_> {
 }
 
 /// How many variants of a placement are placed. They share the first three quarters of the
-/// iterations; each is made legal, and the one with the shortest wires then is refined. None are
-/// placed where macros move, cells start from a placement, or [`FlowOptions::routability`] is asked
-/// for. `benchmarks/experiments.md` has the measurements.
+/// iterations. Each is made legal, and the one with the shortest wires then is refined. There are
+/// none if macros move, if cells start from a placement, or with [`FlowOptions::routability`].
+/// `benchmarks/experiments.md` has the measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -258,6 +268,13 @@ pub struct Variant {
     pub target_density: f64,
     /// Whether large cells are wider ([`ChargeOptions::widen_large`]).
     pub widen_large: bool,
+}
+
+impl std::fmt::Display for Variant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "target density {}", self.target_density)?;
+        if self.widen_large { write!(f, ", large cells wider") } else { Ok(()) }
+    }
 }
 
 impl Variant {
@@ -635,7 +652,9 @@ pub fn place<H: Host>(
         };
         let settle = |design: &mut Design, x: &[f64], y: &[f64]| charge.settle(design, x, y);
         let deadline = options.global_deadline();
-        let global = Global::descend(&mut placer, records, design, &settle, deadline, host)?;
+        let branches = !options.variants(design, charge).is_empty();
+        let global =
+            Global::descend(&mut placer, records, design, &settle, deadline, branches, host)?;
         if let Some(weights) = global.new_weights(design) {
             netlist.to_mut().set_weights(weights).map_err(FlowError::from)?;
         }
@@ -711,7 +730,8 @@ fn stages_of<H: Host>(
     let home = design.placement.clone();
     let mut beside = None;
     // Of cells that are not spread macros do not stand where they belong.
-    if goes_on && matches!(global.outcome, Outcome::Converged | Outcome::Plateau) {
+    let has_spread = matches!(global.outcome, Outcome::Converged | Outcome::Plateau);
+    if goes_on && has_spread {
         beside = global.beside_macros(design, subject, &mut rounds, options, host)?;
     }
     let start = compares.then(|| global.at_start(charge));
@@ -725,10 +745,7 @@ fn stages_of<H: Host>(
         None if global.was_stopped() => vec![global],
         None => {
             let global = global.improved(design, subject, &mut rounds, options, host)?;
-            let has_ended = matches!(global.outcome, Outcome::Converged | Outcome::Plateau);
-            let varies = goes_on && has_ended && !options.place.warm;
-            let varies = varies && options.routability.is_none();
-            let variants = match varies {
+            let variants = match has_spread {
                 true => global.variants(design, subject, options, host)?,
                 false => Vec::new(),
             };

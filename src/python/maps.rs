@@ -358,10 +358,7 @@ pub(super) fn histogram<'py>(
     let range = options.pair("range", "two numbers, the lower first", |lo, hi| lo < hi)?;
     let mark = options.number("mark", "a number", |_| true)?;
     let bytes = detached(py, || {
-        let wide = match values.bits {
-            32 => values.values::<f32>()?.iter().map(|v| f64::from(*v)).collect(),
-            _ => values.values::<f64>()?.to_vec(),
-        };
+        let wide = to_f64(&values)?;
         let finite = || wide.iter().copied().filter(|v| v.is_finite());
         let most = finite().fold(mark.map_or(0.0, |mark| 1.2 * mark), f64::max);
         let least = finite().fold(0.0, f64::min);
@@ -408,11 +405,15 @@ fn map_of(array: &ImportedArray) -> Result<Map<f64>, Failure> {
         return Err(Failure::Value(format!("values: expected two axes, found {found}")));
     };
     require("the values", 8 * array.len() as u64)?;
-    let wide = match array.bits {
+    Ok(Map::from_vec(nx, ny, to_f64(array)?))
+}
+
+/// Returns the values of an array in double precision.
+fn to_f64(array: &ImportedArray) -> Result<Vec<f64>, Failure> {
+    Ok(match array.bits {
         32 => array.values::<f32>()?.iter().map(|v| f64::from(*v)).collect(),
         _ => array.values::<f64>()?.to_vec(),
-    };
-    Ok(Map::from_vec(nx, ny, wide))
+    })
 }
 
 /// A map as a picture, the bytes of a file.

@@ -22,7 +22,7 @@ pub(super) struct Host<'a> {
     stops: &'a AtomicBool,
 }
 
-/// What the tasks of a pass are.
+/// The tasks of a pass.
 enum Of {
     Swap,
     Reorder(Vec<reorder::Window>),

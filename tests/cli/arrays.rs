@@ -100,10 +100,14 @@ fn fields_of_a_volume_agree_with_direct_sums() {
         assert_eq!(report["grid"]["bins"], serde_json::json!(shape));
         assert_eq!(report["grid"]["bin_size"], serde_json::json!(bin));
     }
-    let solve: [&dyn Words; 4] = [&"solve", &rho, &"--out", &out];
+    let new = folder.path().join("new");
+    let solve: [&dyn Words; 4] = [&"solve", &rho, &"--out", &new];
     for wrong in ["--bin-size 1x2", "--pipeline three-pass", "--engine cuda"] {
         placefield(&[solve[0], solve[1], solve[2], solve[3], &wrong]).assert().code(2).stdout("");
     }
+    let plots = folder.path().join("plots");
+    placefield(&[&solve, &"--plots", &plots]).assert().code(2).stdout("");
+    assert!(!new.exists() && !plots.exists(), "nothing is made for what is refused");
 }
 
 #[test]

@@ -178,11 +178,6 @@ pub(crate) fn run(args: &SolveArrayArgs) -> Result<(), Failure> {
         let expected = "expected two axes, x and y, or three";
         return Err(format!("{}: {shape} values: {expected}", rho.path).into());
     }
-    args.bin_size.along(axes)?;
-    if axes == 3 && args.plots.is_some() {
-        let message = "--plots draws densities of two axes, and this one has three";
-        return Err(usage(ErrorKind::ArgumentConflict, message));
-    }
     let precision = args.array.precision(&rho);
     with_precision!(precision, T => solve::<T>(args, &rho, rank.as_ref()))
 }
@@ -192,10 +187,19 @@ fn solve<T: Element>(
     rho: &Array,
     rank: Option<&RankOptions>,
 ) -> Result<(), Failure> {
+    // What is refused is refused before a folder is made.
     let (shape, bin) = (&rho.shape[..], args.bin_size.along(rho.shape.len())?);
+    let bins = match *shape {
+        [nx, ny] => {
+            let die = Rect::at(0.0, 0.0, bin[0] * nx as f64, bin[1] * ny as f64);
+            let grid = BinGrid::new(die, nx, ny).map_err(|e| format!("{}: {e}", rho.path))?;
+            memory::check_bins(&grid, 1, T::PRECISION)?;
+            Bins::Plane(grid)
+        }
+        _ => Bins::Volume(method_of_volume(args, rank)?),
+    };
     // Without its mean ρ has the same field, and loses less when it is rounded.
     let mean = rho.values.iter().sum::<f64>() / rho.values.len() as f64;
-    // Before a folder is made.
     let centred = rounded::<T>(rho, mean)?;
     let names = if shape.len() == 2 { &FILES[..3] } else { &FILES };
     if rank.is_none_or(writes) {
@@ -205,10 +209,9 @@ fn solve<T: Element>(
             .folder("--plots", args.plots.as_ref(), PICTURES)
             .check(std::slice::from_ref(&args.rho))?;
     }
-    let (solved, note) = match *shape {
-        [nx, ny] => in_plane(args, rho, centred, [nx, ny], rank)?,
-        [nx, ny, nz] => (in_volume(args, rho, centred, [nx, ny, nz], rank)?, None),
-        _ => unreachable!("an array of two or three axes"),
+    let (solved, note) = match &bins {
+        Bins::Plane(grid) => in_plane(args, grid, centred, rank)?,
+        Bins::Volume(method) => (Some(in_volume(rho, centred, bin, *method)?), None),
     };
     let Some(solved) = solved else { return Ok(()) };
     let Solved { maps, energy, pipeline, milliseconds, ran, note: other } = solved;
@@ -221,12 +224,11 @@ fn solve<T: Element>(
         write_npy(&path, shape, map)?;
         files.push(path);
     }
-    if let Some(folder) = &args.plots {
+    if let (Some(folder), Bins::Plane(grid)) = (&args.plots, &bins) {
         let map = |values: &[T]| Map::from_vec(shape[0], shape[1], values.to_vec());
         let maps = [0, 1, 2].map(|k| map(&maps[k]));
         let density = Map::from_vec(shape[0], shape[1], rho.values.clone());
         let name = Path::new(&rho.path).file_stem().unwrap_or_default().to_string_lossy();
-        let grid = &plane(rho, bin)?;
         files.extend(draw_solve(&name, &density, &maps, grid, &args.lines, folder)?);
     }
     let (potential, field) = (&maps[0], &maps[1..]);
@@ -265,25 +267,22 @@ fn solve<T: Element>(
     Ok(list(&files)?)
 }
 
-/// Returns the bins of a density of two axes, whose lengths are `bin`.
-fn plane(rho: &Array, bin: &[f64]) -> Result<BinGrid, Failure> {
-    let (nx, ny) = (rho.shape[0], rho.shape[1]);
-    let die = Rect::at(0.0, 0.0, bin[0] * nx as f64, bin[1] * ny as f64);
-    Ok(BinGrid::new(die, nx, ny).map_err(|e| format!("{}: {e}", rho.path))?)
+/// The bins of a density.
+enum Bins {
+    Plane(BinGrid),
+    /// Of three axes, with how they are solved.
+    Volume((Method, Pipeline)),
 }
 
 /// Solves a density of two axes; of several processes only rank 0 has the result. The message is of
 /// the choice of an engine.
 fn in_plane<T: Element>(
     args: &SolveArrayArgs,
-    rho: &Array,
+    grid: &BinGrid,
     centred: Vec<T>,
-    [nx, ny]: [usize; 2],
     rank: Option<&RankOptions>,
 ) -> Result<(Option<Solved<T>>, Option<String>), Failure> {
-    let grid = &plane(rho, args.bin_size.along(2)?)?;
-    memory::check_bins(grid, 1, T::PRECISION)?;
-    let centred = Map::from_vec(nx, ny, centred);
+    let centred = Map::from_vec(grid.nx(), grid.ny(), centred);
     let Chosen { engine: choice, note } = decide(args.array.engine)?;
     let pipeline = args.pipeline.unwrap_or(Pipeline::ThreePass);
     let solved = match choice {
@@ -299,30 +298,42 @@ fn in_plane<T: Element>(
     Ok((solved, note))
 }
 
-/// Solves a density of three axes, on the CPU.
-fn in_volume<T: Element>(
+/// Returns how a density of three axes is solved. Fails where the options ask for what only one of
+/// two axes has.
+fn method_of_volume(
     args: &SolveArrayArgs,
-    rho: &Array,
-    centred: Vec<T>,
-    shape: [usize; 3],
     rank: Option<&RankOptions>,
-) -> Result<Option<Solved<T>>, Failure> {
+) -> Result<(Method, Pipeline), Failure> {
+    if args.plots.is_some() {
+        let message = "--plots draws densities of two axes, and this one has three";
+        return Err(usage(ErrorKind::ArgumentConflict, message));
+    }
     let on_cpu = matches!(args.array.engine, EngineChoice::Auto | EngineChoice::Cpu);
     if rank.is_some() || !on_cpu {
         let message =
             "a density of three axes is solved on the CPU: expected '--engine' auto or cpu";
         return Err(usage(ErrorKind::InvalidValue, message));
     }
-    let (method, pipeline) = match args.pipeline {
+    match args.pipeline {
         Some(Pipeline::ThreePass) => {
             let message = "--pipeline: three-pass has two axes: expected row-column or fused";
-            return Err(usage(ErrorKind::InvalidValue, message));
+            Err(usage(ErrorKind::InvalidValue, message))
         }
-        Some(Pipeline::Fused) => (Method::Fused, Pipeline::Fused),
-        _ => (Method::RowColumn, Pipeline::RowColumn),
-    };
-    let bin = args.bin_size.along(3)?;
-    let mut solver = VolumeSolver::<T>::new(shape, [bin[0], bin[1], bin[2]], method, 0)
+        Some(Pipeline::Fused) => Ok((Method::Fused, Pipeline::Fused)),
+        _ => Ok((Method::RowColumn, Pipeline::RowColumn)),
+    }
+}
+
+/// Solves a density of three axes, on the CPU.
+fn in_volume<T: Element>(
+    rho: &Array,
+    centred: Vec<T>,
+    bin: &[f64],
+    (method, pipeline): (Method, Pipeline),
+) -> Result<Solved<T>, Failure> {
+    let (&[nx, ny, nz], &[x, y, z]) = (&rho.shape[..], bin) else { unreachable!("three axes") };
+    let shape = [nx, ny, nz];
+    let mut solver = VolumeSolver::<T>::new(shape, [x, y, z], method, 0)
         .map_err(|e| format!("{}: {e}", rho.path))?;
     // ρ and what comes of it.
     let bytes = 5 * rho.values.len() as u64 * size_of::<T>() as u64;
@@ -332,7 +343,7 @@ fn in_volume<T: Element>(
     let start = Instant::now();
     let energy = solver.solve(&centred, VolumeFields { potential, field: [x, y, z] })?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    Ok(Some(Solved { maps, energy, pipeline, milliseconds, ran: engines::on_cpu(), note: None }))
+    Ok(Solved { maps, energy, pipeline, milliseconds, ran: engines::on_cpu(), note: None })
 }
 
 fn on_cpu<T: Element>(rho: &Map<T>, grid: &BinGrid, pipeline: Pipeline) -> Solved<T> {

@@ -16,7 +16,7 @@ use crate::cli::stop;
 use crate::cpu::engine::milliseconds;
 use crate::engine::{Choice, Descriptor};
 use crate::flow::checkpoint::{Checkpoints, Subject};
-use crate::flow::{Between, Host, Part, Resumed, Variant};
+use crate::flow::{Between, Host, Part, Resumed};
 use crate::legalize;
 use crate::place::routability::Round;
 use crate::place::{Backend, PlaceOptions, Placer, Record};
@@ -118,10 +118,7 @@ impl<T: EngineReal> Host for Command<'_, T> {
                 log::begin(&format!("spreading cells again beside {macros} legal macros"));
             }
             Part::Round(round) => log::begin(&format!("round {round} of growing cells")),
-            Part::Variant(Variant { target_density, widen_large, .. }) => {
-                let wider = if widen_large { ", large cells wider" } else { "" };
-                log::begin(&format!("a variant: target density {target_density}{wider}"));
-            }
+            Part::Variant(variant) => log::begin(&format!("a variant: {variant}")),
         }
     }
 

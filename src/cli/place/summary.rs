@@ -11,7 +11,7 @@ use crate::cli::stages;
 use crate::cli::terminal::stdout;
 use crate::design::{Design, Hpwl};
 use crate::engine::{Descriptor, Pipeline};
-use crate::flow::{Candidate, Effort, Global, Overflow, Placed, Seed, Stage, Stages, Variant};
+use crate::flow::{Candidate, Effort, Global, Overflow, Placed, Seed, Stage, Stages};
 use crate::place::routability::Round;
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
 use crate::warning::Warning;
@@ -416,13 +416,9 @@ impl Summary<'_> {
                 if seed.seed == self.placed.seed { ", the best" } else { "" }
             )?;
         }
-        if let Some(Variant { target_density, widen_large, .. }) = self.placed.global.variant {
-            let wider = if widen_large { ", large cells wider" } else { "" };
+        if let Some(variant) = self.placed.global.variant {
             let count = self.placed.candidates.len();
-            writeln!(
-                out,
-                "variant    target density {target_density}{wider}: the best of {count} once legal"
-            )?;
+            writeln!(out, "variant    {variant}: the best of {count} once legal")?;
         }
         let total = self.times.stages;
         let share = |part: f64| 100.0 * part / total.total().max(f64::MIN_POSITIVE);
