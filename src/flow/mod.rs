@@ -158,7 +158,8 @@ pub struct FlowOptions<'a> {
     pub legalize: LegalizeOptions,
     /// Options of the detailed stage.
     pub refine: RefineOptions<'a>,
-    /// How many variants are placed beside what is asked for.
+    /// How many variants are placed beside what is asked for. [`Effort::Low`] by default, with which
+    /// a host follows the iterations of one placement.
     pub effort: Effort,
     /// Whether variants keep the target density of [`FlowOptions::bodies`]; no by default.
     pub keeps_density: bool,
@@ -179,7 +180,7 @@ impl Default for FlowOptions<'_> {
             routability: None,
             legalize: LegalizeOptions::default(),
             refine: RefineOptions::default(),
-            effort: Effort::default(),
+            effort: Effort::Low,
             keeps_density: false,
         }
     }

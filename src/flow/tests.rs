@@ -211,7 +211,8 @@ fn variants_differ_from_what_is_asked_for() {
 #[test]
 fn no_variant_is_placed_by_other_net_weights() {
     let mut host = OnCpu { critical: Some(7), ..OnCpu::default() };
-    let placed = placed(&mut design(0), &FlowOptions::default(), &mut host);
+    let options = FlowOptions { effort: Effort::Medium, ..FlowOptions::default() };
+    let placed = placed(&mut design(0), &options, &mut host);
     assert_eq!((placed.candidates.len(), host.begun.len()), (1, 3));
 }
 

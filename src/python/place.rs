@@ -173,7 +173,7 @@ impl Asked {
             return Err(Failure::Value(text.to_owned()).into());
         }
         let efforts = [("low", Effort::Low), ("medium", Effort::Medium), ("high", Effort::High)];
-        let effort = options.word("effort", &efforts)?.unwrap_or_default();
+        let effort = options.word("effort", &efforts)?.unwrap_or(Effort::Low);
         // Variants are no part of a checkpoint, and what is called back follows one placement.
         let is_one = kept || on_iteration.is_some() || !terms.is_empty();
         let share = |v: f64| v > 0.0 && v <= 1.0;

@@ -421,6 +421,7 @@ def _transform_n(kind, x, axes, norm, out, threads):
         if not to.flags.writeable:
             raise ValueError("out: it is read-only")
 
+    axes = sorted(axis % count for axis in axes)
     last = range(count - len(axes), count)
     values = numpy.array(numpy.moveaxis(array, axes, last), dtype, order="C")
     lengths = [values.shape[axis] for axis in last]

@@ -478,7 +478,7 @@ def place(design, *, until=None, padding=0, keep_placed=False, init="center", st
           pressure=None, ignore_net_degree=None, no_fillers=False, no_precondition=False, noise=0.0, dtype="float32",
           device="cpu", pipeline=None, threads=0, progress=None, on_iteration=None, on_iteration_every=1, terms=()):
     """Places a design: spreads its cells, makes them legal and shortens wires. Options are those of
-    `placefield place`, by the same names and with its defaults; `device` and `dtype` stand for --engine and
+    `placefield place`, by the same names and with its defaults but for `effort`; `device` and `dtype` stand for --engine and
     --precision. Frames, pages and pictures are the command's alone.
 
     until : the last stage, "global", "legal" or "detailed" (default: the last there is)
@@ -489,8 +489,9 @@ def place(design, *, until=None, padding=0, keep_placed=False, init="center", st
     raise_density : be content with a higher target density than asked for where cells do not fit at that one
     iterations, time_limit : most iterations; seconds after which the best so far is the result
     seeds : place with so many seeds, from `seed` on, and keep the one whose last stage has the shortest wires
-    effort : "low", "medium" (default) or "high": how many variants are placed and made legal, of which the one with the
-        shortest wires is refined. None with `on_iteration`, `terms`, `checkpoint` or `resume`, beside those of the command
+    effort : "low" (default; the command's is "medium"), "medium" or "high": how many variants are placed and made legal.
+        The one with the shortest wires is refined. None with `on_iteration`, `terms`, `checkpoint` or `resume`, nor
+        where the command places none. `progress` is also called in variants
     keep_density : density beyond which detailed placement fills no bin that is not fuller already (default: none)
     routability : go on in rounds in which cells grow where wires need more tracks than there are: `capacity`,
         horizontal and vertical tracks per layout unit (default: those of LEF's layers, or so many that a twentieth of
