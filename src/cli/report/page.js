@@ -610,4 +610,6 @@ const data = JSON.parse($("#data")?.textContent ?? "{}");
 const parts = [];
 if (data.maps && typeof DecompressionStream === "function") parts.push(new Maps(data.maps));
 if (data.run) parts.push(new Run(data.run));
-Promise.all(parts.map(open)).then(() => { document.documentElement.dataset.ready = "yes"; });
+// Ready once the first drawing is on the screen: the next frame draws it, the one after comes later.
+const frame = () => new Promise(requestAnimationFrame);
+Promise.all(parts.map(open)).then(frame).then(frame).then(() => { document.documentElement.dataset.ready = "yes"; });
