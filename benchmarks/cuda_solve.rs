@@ -188,16 +188,22 @@ fn transforms<T: CudaReal>(
 ) -> Result<(), CudaError> {
     let gpu = bench.gpu;
     let mut fused = Spectral::<T>::new(gpu, grid, Pipeline::Fused)?;
-    bench.replay("DCT fused", || fused.transform(Transform::Dct, rho, map))?;
-    bench.replay("IDCT fused", || fused.transform(Transform::Idct, rho, map))?;
-    bench.replay("IDCT_IDXST fused", || fused.transform(Transform::IdctIdxst, rho, map))?;
+    bench.replay("DCT fused", || {
+        fused.transform(Transform::Dct, rho.as_view(), map.as_view_mut())
+    })?;
+    bench.replay("IDCT fused", || {
+        fused.transform(Transform::Idct, rho.as_view(), map.as_view_mut())
+    })?;
+    bench.replay("IDCT_IDXST fused", || {
+        fused.transform(Transform::IdctIdxst, rho.as_view(), map.as_view_mut())
+    })?;
     for (what, reorder, post) in [
         ("DCT fused, scatter", Reorder::Scatter, PostProcessing::Efficient),
         ("DCT fused, gather", Reorder::Gather, PostProcessing::Efficient),
         ("DCT fused, naive post-processing", Reorder::Wide, PostProcessing::Naive),
     ] {
         let mut plan = dct_2d::<T>(gpu, [grid.nx(), grid.ny()], reorder, post)?;
-        bench.replay(what, || plan.run(rho, map))?;
+        bench.replay(what, || plan.run(rho, &mut *map))?;
     }
     let mut row_column = Spectral::<T>::new(gpu, grid, Pipeline::RowColumn)?;
     for (what, transform) in [
@@ -205,7 +211,7 @@ fn transforms<T: CudaReal>(
         ("IDCT row-column", Transform::Idct),
         ("IDCT_IDXST row-column", Transform::IdctIdxst),
     ] {
-        bench.replay(what, || row_column.transform(transform, rho, map))?;
+        bench.replay(what, || row_column.transform(transform, rho.as_view(), map.as_view_mut()))?;
     }
     Ok(())
 }
@@ -232,8 +238,8 @@ fn solves<T: CudaReal>(
     let mut fused = Spectral::<T>::new(gpu, grid, Pipeline::Fused)?;
     bench.replay("solve fused", || fused.solve(rho, &mut fields))?;
     bench.plain("solve fused", || fused.solve(rho, &mut fields))?;
-    bench.replay("solve fused: forward", || fused.forward(rho))?;
-    bench.replay("solve fused: inverse", || fused.inverse(&mut fields))?;
+    bench.replay("solve fused: forward", || fused.forward(rho.as_view()))?;
+    bench.replay("solve fused: inverse", || fused.inverse(fields.as_mut()))?;
     drop(fused);
 
     let mut three_pass = match ThreePass::<T>::new(gpu, grid) {
@@ -247,10 +253,10 @@ fn solves<T: CudaReal>(
     bench.replay(solve, || three_pass.solve(rho, &mut fields))?;
     bench.plain(solve, || three_pass.solve(rho, &mut fields))?;
     bench.replay(field, || {
-        three_pass.forward(rho).and_then(|()| three_pass.inverse_field(&mut fields))
+        three_pass.forward(rho.as_view()).and_then(|()| three_pass.inverse_field(fields.as_mut()))
     })?;
-    bench.replay("solve three-pass: forward", || three_pass.forward(rho))?;
-    bench.replay("solve three-pass: inverse", || three_pass.inverse(&mut fields))?;
+    bench.replay("solve three-pass: forward", || three_pass.forward(rho.as_view()))?;
+    bench.replay("solve three-pass: inverse", || three_pass.inverse(fields.as_mut()))?;
     let over = |what| Some(bench.median(solve)? / bench.median(what)?);
     if let (Some(copy), Some(fused)) = (over(COPY), over("solve fused")) {
         println!("three-pass: {:.2} x five copies, fused / {:.2}", copy / COPIES, 1.0 / fused);

@@ -58,8 +58,6 @@ use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUpointer_attribute as Attribute};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use std::ffi::c_void;
-#[cfg(feature = "python")]
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 /// Returns the context of a [`Gpu`]: the device's primary context.
@@ -275,64 +273,6 @@ pub(crate) unsafe fn wait_for_stream(
 #[cfg(feature = "python")]
 pub(crate) fn callers_capture(gpu: &Gpu) -> Result<Option<CallersCapture>, CudaError> {
     gpu.callers_capture()
-}
-
-/// A [`DeviceVec`] over memory that others own, which is not freed.
-#[cfg(feature = "python")]
-pub(crate) struct Borrowed<E: DeviceValue>(ManuallyDrop<DeviceVec<E>>);
-
-#[cfg(feature = "python")]
-impl<E: DeviceValue> Borrowed<E> {
-    /// # Errors
-    /// See [`view`].
-    ///
-    /// # Safety
-    /// See [`view_mut`], for as long as this lives and until work it was given to has
-    /// run; for memory that is only read as [`view`].
-    pub(crate) unsafe fn new(gpu: &Gpu, address: u64, length: usize) -> Result<Self, CudaError> {
-        check_address::<E>(gpu, address, length)?;
-        // SAFETY: the caller's promise; it is not freed.
-        Ok(Borrowed(ManuallyDrop::new(unsafe { DeviceVec::from_raw(gpu, address, length) })))
-    }
-}
-
-#[cfg(feature = "python")]
-impl<E: DeviceValue> std::ops::Deref for Borrowed<E> {
-    type Target = DeviceVec<E>;
-
-    fn deref(&self) -> &DeviceVec<E> {
-        &self.0
-    }
-}
-
-#[cfg(feature = "python")]
-impl<E: DeviceValue> std::ops::DerefMut for Borrowed<E> {
-    fn deref_mut(&mut self) -> &mut DeviceVec<E> {
-        &mut self.0
-    }
-}
-
-#[cfg(feature = "python")]
-impl<E: DeviceValue> Drop for Borrowed<E> {
-    fn drop(&mut self) {
-        // SAFETY: not used again.
-        drop(unsafe { ManuallyDrop::take(&mut self.0) }.into_raw());
-    }
-}
-
-/// Enqueues a solve from and to borrowed memory.
-///
-/// # Errors
-/// See [`FieldSolver::solve`](super::FieldSolver::solve).
-#[cfg(feature = "python")]
-pub(crate) fn solve_borrowed<T: super::CudaReal>(
-    solver: &mut dyn super::FieldSolver<T>,
-    rho: &DeviceVec<T>,
-    maps: &mut [Borrowed<T>; 3],
-    energy: &mut Borrowed<f64>,
-) -> Result<(), CudaError> {
-    let maps = maps.each_mut().map(|map| &mut **map);
-    super::solve::lend(maps, energy, |fields| solver.solve(rho, fields))
 }
 
 /// Returns the address of device memory that is to be read, for as long as the view lives.

@@ -99,7 +99,7 @@ impl<T: CudaReal> Subject<T> {
         }
         let mut from = map;
         for (plan, result) in &mut self.transforms {
-            plan.run(from, result, None)?;
+            plan.run(from.as_view(), result.as_view_mut(), None)?;
             from = result;
         }
         Ok(())

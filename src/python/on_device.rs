@@ -9,10 +9,11 @@ use super::devices::{PlanKey, gpu_of};
 use super::dlpack::ImportedArray;
 use super::errors::Failure;
 use crate::congestion::{CongestionKind, CongestionOptions, RoutingGrid};
-use crate::cuda::interop::{self, Borrowed, CallersCapture, on_stream};
+use crate::cuda::interop::{self, CallersCapture, on_stream};
 use crate::cuda::transforms;
 use crate::cuda::{
-    self, CudaCongestion, CudaCongestionError, CudaError, CudaReal, DeviceVec, FieldSolver, Gpu,
+    self, CudaCongestion, CudaCongestionError, CudaError, CudaReal, DeviceSlice, DeviceSliceMut,
+    DeviceVec, FieldSolver, FieldsMut, Gpu,
 };
 use crate::design::Design;
 use crate::engine::Pipeline;
@@ -76,9 +77,9 @@ static PLANS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
 /// Arrays of the work enqueued, from `input` to `out`; a solve writes three maps and one `energy`.
 struct Arrays<'a, T: CudaReal> {
-    input: &'a DeviceVec<T>,
-    out: &'a mut [Borrowed<T>],
-    energy: Option<&'a mut Borrowed<f64>>,
+    input: DeviceSlice<'a, T>,
+    out: Vec<DeviceSliceMut<'a, T>>,
+    energy: Option<DeviceSliceMut<'a, f64>>,
 }
 
 /// Runs the plan for some work on one device, and makes it first if there is none.
@@ -104,13 +105,16 @@ fn enqueue<T: CudaReal>(gpu: &Gpu, work: PlanKey, arrays: Arrays<'_, T>) -> Resu
     let kept = &mut plans[0];
     kept.captured = capture;
     let plan = kept.plan.downcast_mut::<Plan<T>>().expect("the key names the type");
-    match (plan, arrays.out, arrays.energy) {
-        (Plan::Transform(plan), [out], _) => plan.run(arrays.input, out),
-        (Plan::Solve(solver), out, Some(energy)) => {
-            let out = out.try_into().expect("a solve has three maps");
-            interop::solve_borrowed(&mut **solver, arrays.input, out, energy)
+    let Arrays { input, mut out, energy } = arrays;
+    match (plan, energy) {
+        (Plan::Transform(plan), _) => plan.run(input, out.swap_remove(0)),
+        (Plan::Solve(solver), Some(energy)) => {
+            let [potential, field_x, field_y] =
+                out.try_into().ok().expect("a solve has three maps");
+            solver.forward(input)?;
+            solver.inverse(FieldsMut { potential, field_x, field_y, energy })
         }
-        _ => unreachable!("a transform has one output, a solve an energy"),
+        _ => unreachable!("a solve has an energy"),
     }
 }
 
@@ -162,7 +166,7 @@ fn run_as<T: CudaReal>(
     let body = || -> Result<Vec<Array>, CudaError> {
         // SAFETY: the array's owner, kept by the caller, keeps the memory of so many values, which
         // is used in the order of the stream that it is used on.
-        let lent = unsafe { Borrowed::<T>::new(&gpu, input.address as u64, input.len()) }?;
+        let given_input = unsafe { interop::view::<T>(&gpu, input.address as u64, input.len()) }?;
         let length = |k: usize| shapes[k].iter().product::<usize>();
         let mut made: Vec<Memory> = Vec::new();
         if given.is_empty() {
@@ -178,18 +182,22 @@ fn run_as<T: CudaReal>(
             None => given[k].address as u64,
         };
         // SAFETY: as above, and `made` keeps its own.
-        let (mut out, mut energy) = unsafe {
+        let (out, energy) = unsafe {
             let maps = energy_at.unwrap_or(shapes.len());
-            let out = (0..maps).map(|k| Borrowed::<T>::new(&gpu, address(k), length(k)));
-            let energy = energy_at.map(|k| Borrowed::<f64>::new(&gpu, address(k), 1));
+            let out = (0..maps).map(|k| interop::view_mut::<T>(&gpu, address(k), length(k)));
+            let energy = energy_at.map(|k| interop::view_mut::<f64>(&gpu, address(k), 1));
             (out.collect::<Result<Vec<_>, _>>()?, energy.transpose()?)
         };
-        let copy = match input.address.is_multiple_of(ALIGNMENT) {
+        let aligned = match input.address.is_multiple_of(ALIGNMENT) {
             true => None,
-            false => Some(lent.try_clone()?),
+            false => {
+                let mut copy = gpu.zeros(input.len())?;
+                gpu.copy(given_input, &mut copy)?;
+                Some(copy)
+            }
         };
-        let input = copy.as_ref().unwrap_or(&lent);
-        enqueue(&gpu, work, Arrays { input, out: &mut out, energy: energy.as_mut() })?;
+        let input = aligned.as_ref().map_or(given_input, DeviceVec::as_view);
+        enqueue(&gpu, work, Arrays { input, out, energy })?;
         let arrays = made.into_iter().zip(shapes);
         Ok(arrays.map(|(memory, shape)| Array::new(memory, shape)).collect())
     };

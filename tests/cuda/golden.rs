@@ -122,7 +122,7 @@ fn transforms<T: CudaReal>(gpu: &Gpu) {
                 (Transform::IdxstIdct, "idxst_idct", 4.0),
             ] {
                 let mut output = gpu.upload(&vec![T::nan(); nx * ny]).unwrap();
-                solver.transform(kind, &input, &mut output).unwrap();
+                solver.transform(kind, input.as_view(), output.as_view_mut()).unwrap();
                 let got = wide(&gpu.download(&output).unwrap());
                 let got: Vec<f64> = got.iter().map(|v| factor * v).collect();
                 let what = format!("{name} {nx} x {ny} {pipeline} {}", T::PRECISION);

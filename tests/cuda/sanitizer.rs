@@ -186,7 +186,7 @@ fn solvers<T: CudaReal>(gpu: &Gpu) {
         for (_, mut solver) in variants::<T>(gpu, &grid(nx, ny)) {
             solve(gpu, (nx, ny), &mut solver);
             for (kind, ..) in MAPS {
-                fills(gpu, nx * ny, |out| solver.transform(kind, &map, out));
+                fills(gpu, nx * ny, |out| solver.transform(kind, map.as_view(), out.as_view_mut()));
             }
         }
     }
@@ -205,13 +205,13 @@ fn three_passes<T: CudaReal>(gpu: &Gpu, sizes: &[(usize, usize)]) {
         let mut solver = ThreePass::<T>::new(gpu, &grid(nx, ny)).unwrap();
         let rho = gpu.upload(&off_axis::<T>(nx, ny)).unwrap();
         let mut fields: Fields<T> = poisoned(gpu, nx * ny);
-        solver.forward(&rho).unwrap();
-        solver.inverse_field(&mut fields).unwrap();
+        solver.forward(rho.as_view()).unwrap();
+        solver.inverse_field(fields.as_mut()).unwrap();
         for map in [&fields.field_x, &fields.field_y] {
             assert!(gpu.download(map).unwrap().iter().all(|v| !v.is_nan()), "{nx} x {ny}");
         }
         assert!(gpu.download(&fields.potential).unwrap().iter().all(|v| v.is_nan()));
-        solver.potential(&mut fields).unwrap();
+        solver.potential(fields.as_mut()).unwrap();
         assert!(gpu.download(&fields.potential).unwrap().iter().all(|v| !v.is_nan()));
     }
 }

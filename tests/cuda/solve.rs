@@ -118,7 +118,9 @@ fn transforms_agree<T: CudaReal>() {
         for (name, mut solver) in variants::<T>(&gpu, &grid(nx, ny)) {
             for ((kind, ..), want) in MAPS.into_iter().zip(&wants) {
                 let what = format!("{nx} x {ny} {} {name} {kind:?}", T::PRECISION);
-                let got = output(&gpu, nx * ny, |out| solver.transform(kind, &input, out));
+                let got = output(&gpu, nx * ny, |out| {
+                    solver.transform(kind, input.as_view(), out.as_view_mut())
+                });
                 device::check(&got, want, &what);
             }
         }
@@ -197,7 +199,7 @@ fn refusals_are_typed() {
     let rho = gpu.zeros(24).unwrap();
     let wrong = solver.solve(&rho, &mut short).unwrap_err();
     assert!(matches!(wrong, CudaError::Length { expected: 24, found: 23, .. }), "{wrong}");
-    let wrong = solver.forward(&gpu.zeros(25).unwrap()).unwrap_err();
+    let wrong = solver.forward(gpu.zeros(25).unwrap().as_view()).unwrap_err();
     assert!(matches!(wrong, CudaError::Length { expected: 24, found: 25, .. }), "{wrong}");
     solver.solve(&rho, &mut Fields::new(&gpu, 24).unwrap()).unwrap();
     gpu.synchronize().unwrap();

@@ -64,10 +64,10 @@ fn solves_like<T: CudaReal>(gpu: &Gpu, grid: &BinGrid, rho: &[T], want: &Solved,
         let at_once = read(gpu, &fields);
         check(&at_once, want, limit, true, &what);
         let mut fields = poisoned(gpu, nx * ny);
-        solver.forward(&rho).unwrap();
-        solver.inverse_field(&mut fields).unwrap();
+        solver.forward(rho.as_view()).unwrap();
+        solver.inverse_field(fields.as_mut()).unwrap();
         check(&read(gpu, &fields), want, limit, false, &format!("{what}, field only"));
-        solver.potential(&mut fields).unwrap();
+        solver.potential(fields.as_mut()).unwrap();
         assert!(read(gpu, &fields) == at_once, "{what}, potential afterwards");
     }
 }
@@ -314,10 +314,10 @@ fn refusals_are_typed() {
     let rho = gpu.zeros(64 * 128).unwrap();
     let wrong = solver.solve(&rho, &mut Fields::new(&gpu, 64).unwrap()).unwrap_err();
     assert!(matches!(wrong, CudaError::Length { expected: 8192, found: 64, .. }), "{wrong}");
-    let wrong = solver.forward(&gpu.zeros(63).unwrap()).unwrap_err();
+    let wrong = solver.forward(gpu.zeros(63).unwrap().as_view()).unwrap_err();
     assert!(matches!(wrong, CudaError::Length { expected: 8192, found: 63, .. }), "{wrong}");
     let mut map = gpu.zeros(64 * 128).unwrap();
-    let none = solver.transform(Transform::Dct, &rho, &mut map).unwrap_err();
+    let none = solver.transform(Transform::Dct, rho.as_view(), map.as_view_mut()).unwrap_err();
     assert_eq!(none.to_string(), "the three-pass pipeline has no transform of a single map");
     gpu.synchronize().unwrap();
 }

@@ -312,6 +312,9 @@ pub(in crate::cuda) fn check_length(
     if found == expected { Ok(()) } else { Err(CudaError::Length { what, expected, found }) }
 }
 
+/// The most bytes that one thread of a kernel of transforms reads or writes at once.
+pub(in crate::cuda) const WIDEST: usize = 16;
+
 /// Fails unless memory begins where `bytes` bytes can be read or written at once.
 pub(in crate::cuda) fn check_aligned(
     what: &'static str,

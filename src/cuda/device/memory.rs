@@ -134,8 +134,7 @@ impl<E: DeviceValue> DeviceVec<E> {
     /// # Panics
     /// When `range` is not inside the vector.
     pub fn slice(&self, range: Range<usize>) -> DeviceSlice<'_, E> {
-        let address = part(self.address, self.length, &range, size_of::<E>());
-        DeviceSlice { gpu: &self.gpu, address, length: range.len(), of: PhantomData }
+        self.as_view().part(range)
     }
 
     /// Returns a part of it, to be written.
@@ -143,8 +142,7 @@ impl<E: DeviceValue> DeviceVec<E> {
     /// # Panics
     /// When `range` is not inside the vector.
     pub fn slice_mut(&mut self, range: Range<usize>) -> DeviceSliceMut<'_, E> {
-        let address = part(self.address, self.length, &range, size_of::<E>());
-        DeviceSliceMut { gpu: &self.gpu, address, length: range.len(), of: PhantomData }
+        self.as_view_mut().part(range)
     }
 
     /// Returns the first `middle` values and the others.
@@ -155,12 +153,7 @@ impl<E: DeviceValue> DeviceVec<E> {
         &mut self,
         middle: usize,
     ) -> (DeviceSliceMut<'_, E>, DeviceSliceMut<'_, E>) {
-        let second = part(self.address, self.length, &(middle..self.length), size_of::<E>());
-        let (gpu, of) = (&self.gpu, PhantomData);
-        (
-            DeviceSliceMut { gpu, address: self.address, length: middle, of },
-            DeviceSliceMut { gpu, address: second, length: self.length - middle, of },
-        )
+        self.as_view_mut().split_at(middle)
     }
 
     pub(in crate::cuda) fn address(&self) -> &CUdeviceptr {
@@ -382,6 +375,15 @@ macro_rules! view {
                 self.gpu
             }
 
+            /// Returns a part of them.
+            ///
+            /// # Panics
+            /// When `range` is not inside.
+            pub fn part(self, range: Range<usize>) -> $view<'a, E> {
+                let address = part(self.address, self.length, &range, size_of::<E>());
+                $view { address, length: range.len(), ..self }
+            }
+
             pub(in crate::cuda) fn address(&self) -> &CUdeviceptr {
                 &self.address
             }
@@ -405,13 +407,17 @@ view!(DeviceSlice);
 view!(DeviceSliceMut);
 
 impl<'a, E: DeviceValue> DeviceSliceMut<'a, E> {
-    /// Returns the first `length` values.
+    /// Returns the first `middle` values and the others.
     ///
     /// # Panics
-    /// When there are fewer.
-    pub(in crate::cuda) fn first(self, length: usize) -> DeviceSliceMut<'a, E> {
-        assert!(length <= self.length, "{length} values of {}", self.length);
-        DeviceSliceMut { length, ..self }
+    /// When there are fewer than `middle`.
+    pub fn split_at(self, middle: usize) -> (DeviceSliceMut<'a, E>, DeviceSliceMut<'a, E>) {
+        let address = part(self.address, self.length, &(middle..self.length), size_of::<E>());
+        let (gpu, of) = (self.gpu, PhantomData);
+        (
+            DeviceSliceMut { gpu, address: self.address, length: middle, of },
+            DeviceSliceMut { gpu, address, length: self.length - middle, of },
+        )
     }
 
     /// Returns the same values, to be read.
@@ -494,15 +500,11 @@ impl<E: DeviceValue> Pinned<E> {
 
     /// Copies `from`, as many values as this holds, to the host and waits for all work enqueued.
     pub(in crate::cuda) fn receive(&mut self, from: &DeviceVec<E>) -> Result<&[E], CudaError> {
-        check_length("values to receive", from.len(), self.length)?;
         // SAFETY: `length` values that this owns, all written once; nothing else
         // uses them, for `self` is borrowed exclusively.
         let kept = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) };
-        let stream = self.gpu.enter_with(from)?;
-        stream.check_not_capturing()?;
-        // SAFETY: both hold `length` values, and this waits below.
-        let copied = unsafe { result::memcpy_dtoh_async(kept, *from.address(), stream.raw()) };
-        drop(stream);
+        // SAFETY: this waits below.
+        let copied = unsafe { self.gpu.read_later(from, kept) };
         self.gpu.synchronize()?;
         copied?;
         Ok(kept)

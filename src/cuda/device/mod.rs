@@ -35,7 +35,7 @@ pub use usage::KernelUse;
 pub use value::DeviceValue;
 
 pub(in crate::cuda) use arguments::{Any, Arguments, Array, KernelArgument, Pointer, pointers};
-pub(in crate::cuda) use error::{check_aligned, check_length};
+pub(in crate::cuda) use error::{WIDEST, check_aligned, check_length};
 pub(in crate::cuda) use graph::Captured;
 pub(in crate::cuda) use launch::{
     BLOCK, Function, Kernel, MOST_BLOCKS, MOST_PINS, Overlap, blocks_at_once, blocks_for,

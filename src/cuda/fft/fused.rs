@@ -11,7 +11,7 @@ use crate::cuda::device::bindings::fft::{
 };
 use crate::cuda::device::{
     Array, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Function, Gpu, Input,
-    Kernel, MOST_BLOCKS, check_aligned, check_length, cover_lines, fit, stacked,
+    Kernel, MOST_BLOCKS, WIDEST, check_aligned, check_length, cover_lines, fit, stacked,
 };
 use crate::cuda::lines::spectral;
 use crate::transform::Transform;
@@ -211,13 +211,13 @@ impl<T: CudaReal> FusedTransform<T> {
     /// Enqueues a forward transform, by way of the output and the spectra.
     pub(in crate::cuda) fn dct<I: Input<T>>(
         &mut self,
-        input: &DeviceVec<I>,
+        input: DeviceSlice<'_, I>,
         spectra: &mut DeviceVec<T::Complex>,
-        output: &mut DeviceVec<T>,
+        mut output: DeviceSliceMut<'_, T>,
         threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
-        self.reorder(input, output.as_view_mut())?;
-        self.forward_fft(&*output, &mut *spectra)?;
+        self.reorder(input, output.reborrow())?;
+        self.forward_fft(output.as_view(), &mut *spectra)?;
         self.post(spectra, output, threshold)
     }
 
@@ -239,11 +239,6 @@ impl<T: CudaReal> FusedTransform<T> {
         self.inverse.as_mut().expect("made for inverse transforms").run_inverse(spectra, values)
     }
 
-    /// Returns the alignment in bytes that the kernels need.
-    fn boundary(&self) -> usize {
-        if self.restore.name.ends_with("wide") { 16 } else { size_of::<T>() }
-    }
-
     /// Enqueues the reordering before a forward FFT. `output` may be longer than the arrays.
     pub(in crate::cuda) fn reorder<'a, I: Input<T>>(
         &self,
@@ -254,7 +249,7 @@ impl<T: CudaReal> FusedTransform<T> {
         check_length("array to transform", input.len(), self.values)?;
         assert!(output.len() >= self.values && I::TYPE == self.input);
         assert!(output.address().is_multiple_of(16), "the wide form needs 16-byte boundaries");
-        check_aligned("array to transform", *input.address(), self.boundary())?;
+        check_aligned("array to transform", *input.address(), WIDEST)?;
         let [l, m, n] = self.lengths;
         let r#in = Array::from(&input).cast();
         let arguments = ReorderScatter { r#in, out: (&output).into(), l, m, n };
@@ -268,13 +263,13 @@ impl<T: CudaReal> FusedTransform<T> {
     pub(in crate::cuda) fn post(
         &self,
         spectra: &DeviceVec<T::Complex>,
-        output: &mut DeviceVec<T>,
+        output: DeviceSliceMut<'_, T>,
         threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         check_length("transformed array", output.len(), self.values)?;
         assert!(spectra.len() >= self.half_spectra);
         let ([l, m, n], [wl, wm, wn]) = self.axes();
-        let (r#in, out, cached) = (spectra.into(), (&*output).into(), self.cached);
+        let (r#in, out, cached) = (spectra.into(), (&output).into(), self.cached);
         // SAFETY: the buffers hold the spectra and all values (checked above), the tables an
         // element more than each length.
         unsafe {
@@ -293,7 +288,7 @@ impl<T: CudaReal> FusedTransform<T> {
     /// Enqueues the pre-processing before an inverse FFT.
     pub(in crate::cuda) fn pre<I: Input<T>>(
         &self,
-        input: &DeviceVec<I>,
+        input: DeviceSlice<'_, I>,
         spectra: &mut DeviceVec<T::Complex>,
         sines: Sines,
     ) -> Result<(), CudaError> {
@@ -301,7 +296,7 @@ impl<T: CudaReal> FusedTransform<T> {
         assert!(spectra.len() >= self.half_spectra && I::TYPE == self.input);
         let sines = i32::from(sines.y) + 2 * i32::from(sines.x);
         let ([l, m, n], [wl, wm, wn]) = self.axes();
-        let (r#in, out) = (Array::from(input).cast(), (&*spectra).into());
+        let (r#in, out) = (Array::from(&input).cast(), (&*spectra).into());
         let arguments = IdctPre { r#in, out, l, m, n, wl, wm, wn, sines };
         // SAFETY: `input` is of the type that the kernel was compiled for; lengths as above.
         unsafe { self.pre.launch(&self.gpu, &arguments) }
@@ -323,7 +318,7 @@ impl<T: CudaReal> FusedTransform<T> {
         let mut targets = [Array::NULL; 3];
         for (target, output) in targets.iter_mut().zip(outputs.map(Into::into)) {
             check_length("transformed array", output.len(), self.values)?;
-            check_aligned("transformed array", *output.address(), self.boundary())?;
+            check_aligned("transformed array", *output.address(), WIDEST)?;
             *target = (&output).into();
         }
         let mask = |of: fn(&Sines) -> bool| {

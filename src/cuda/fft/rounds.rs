@@ -11,7 +11,8 @@ use super::fused::{FusedTransform, Sines, Stage, Threshold, TransformSpec};
 use crate::cuda::device::bindings::fft::{self as kernels, TransposeThreshold};
 use crate::cuda::device::constants::TRANSPOSE_TILE;
 use crate::cuda::device::{
-    BLOCK, CudaError, CudaReal, DeviceVec, Function, Gpu, Input, Kernel, MOST_BLOCKS, check_length,
+    BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Function, Gpu, Input,
+    Kernel, MOST_BLOCKS, check_length,
 };
 use cudarc::driver::{CudaModule, LaunchConfig};
 use std::sync::Arc;
@@ -62,12 +63,12 @@ impl<T: CudaReal> Transpose<T> {
     pub(in crate::cuda) fn run(
         &self,
         input: &DeviceVec<T>,
-        output: &mut DeviceVec<T>,
+        output: DeviceSliceMut<'_, T>,
         threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         check_length("transformed map", output.len(), self.elements)?;
         assert!(input.len() == self.elements);
-        let (r#in, out, rows, cols) = (input.into(), (&*output).into(), self.rows, self.cols);
+        let (r#in, out, rows, cols) = (input.into(), (&output).into(), self.rows, self.cols);
         // SAFETY: lengths are checked above, and blocks are TILE × BLOCK / TILE threads.
         unsafe {
             match threshold {
@@ -153,8 +154,8 @@ impl<T: CudaReal> Rounds<T> {
     /// (an H200, 2048²: 5 % faster in f32).
     pub(in crate::cuda) fn dct<I: Input<T>>(
         &mut self,
-        input: &DeviceVec<I>,
-        output: &mut DeviceVec<T>,
+        input: DeviceSlice<'_, I>,
+        mut output: DeviceSliceMut<'_, T>,
         mut threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         let Rounds { rounds, transposes, spectra, reordered, turned } = self;
@@ -164,10 +165,10 @@ impl<T: CudaReal> Rounds<T> {
         let last = rounds.len() - 1;
         for (k, (round, transpose)) in rounds.iter_mut().zip(transposes).enumerate() {
             match k {
-                0 => round.dct(input, spectra, turned, None)?,
-                _ => round.dct(reordered, spectra, turned, None)?,
+                0 => round.dct(input, spectra, turned.as_view_mut(), None)?,
+                _ => round.dct(reordered.as_view(), spectra, turned.as_view_mut(), None)?,
             }
-            let to = if k == last { &mut *output } else { &mut *reordered };
+            let to = if k == last { output.reborrow() } else { reordered.as_view_mut() };
             transpose.run(turned, to, if k == last { threshold.take() } else { None })?;
         }
         Ok(())
@@ -177,8 +178,8 @@ impl<T: CudaReal> Rounds<T> {
     /// alone is the columns there, whichever axis of the array it is.
     pub(in crate::cuda) fn inverse<I: Input<T>>(
         &mut self,
-        input: &DeviceVec<I>,
-        output: &mut DeviceVec<T>,
+        input: DeviceSlice<'_, I>,
+        output: DeviceSliceMut<'_, T>,
         sines: &[Sines],
     ) -> Result<(), CudaError> {
         self.rounds[0].pre(input, &mut self.spectra, sines[0])?;
@@ -190,15 +191,15 @@ impl<T: CudaReal> Rounds<T> {
     pub(in crate::cuda) fn stage<I: Input<T>>(
         &mut self,
         (stage, forward): (Stage, bool),
-        input: &DeviceVec<I>,
-        output: &mut DeviceVec<T>,
+        input: DeviceSlice<'_, I>,
+        output: DeviceSliceMut<'_, T>,
         sines: Sines,
     ) -> Result<(), CudaError> {
         let Rounds { rounds, spectra, reordered, .. } = self;
         let [round] = &mut rounds[..] else { unreachable!("several rounds have no stages") };
         match (stage, forward) {
-            (Stage::Pre, true) => round.reorder(input, output.as_view_mut()),
-            (Stage::Fft, true) => round.forward_fft(&*output, spectra),
+            (Stage::Pre, true) => round.reorder(input, output),
+            (Stage::Fft, true) => round.forward_fft(output.as_view(), spectra),
             (Stage::Post, true) => round.post(spectra, output, None),
             (Stage::Pre, false) => round.pre(input, spectra, sines),
             (Stage::Fft, false) => round.inverse_fft(spectra, reordered),
@@ -210,7 +211,7 @@ impl<T: CudaReal> Rounds<T> {
     /// with.
     pub(in crate::cuda) fn rest_of_inverse(
         &mut self,
-        output: &mut DeviceVec<T>,
+        mut output: DeviceSliceMut<'_, T>,
         sines: &[Sines],
     ) -> Result<(), CudaError> {
         let Rounds { rounds, transposes, spectra, reordered, turned } = self;
@@ -218,15 +219,16 @@ impl<T: CudaReal> Rounds<T> {
         let last = rounds.len() - 1;
         for (k, (round, &sines)) in rounds.iter_mut().zip(sines).enumerate() {
             if k > 0 {
-                round.pre(reordered, spectra, sines)?;
+                round.pre(reordered.as_view(), spectra, sines)?;
             }
             round.inverse_fft(spectra, reordered)?;
             let Some(transpose) = transposes.get(k) else {
-                round.restore(reordered, [&mut *output], [sines])?;
+                round.restore(reordered, [output.reborrow()], [sines])?;
                 continue;
             };
             round.restore(reordered, [&mut *turned], [sines])?;
-            transpose.run(turned, if k == last { &mut *output } else { &mut *reordered }, None)?;
+            let to = if k == last { output.reborrow() } else { reordered.as_view_mut() };
+            transpose.run(turned, to, None)?;
         }
         Ok(())
     }

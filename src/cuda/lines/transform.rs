@@ -14,7 +14,8 @@ use super::kernel::{Instance, LineBatch, LineKernel, Shapes, compile};
 use super::shapes::{Role, Shape};
 use crate::cuda::device::bindings::lines::Transform;
 use crate::cuda::device::{
-    Any, Array, CudaError, CudaReal, DeviceVec, Gpu, Input, KernelUse, MOST_BLOCKS, check_length,
+    Any, Array, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Input, KernelUse,
+    MOST_BLOCKS, check_length,
 };
 use crate::cuda::fft::Threshold;
 
@@ -271,8 +272,8 @@ impl<T: CudaReal> LineTransform<T> {
     /// Enqueues the transform; a threshold needs [`LineTransform::prepare_threshold`].
     pub(in crate::cuda) fn run<I: Input<T>>(
         &mut self,
-        input: &DeviceVec<I>,
-        output: &mut DeviceVec<T>,
+        input: DeviceSlice<'_, I>,
+        output: DeviceSliceMut<'_, T>,
         mut threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
         check_length("array to transform", input.len(), self.values)?;
@@ -286,8 +287,8 @@ impl<T: CudaReal> LineTransform<T> {
                 None => plain,
             };
             let memory = |of| match of {
-                Memory::Input => Array::from(input).cast(),
-                Memory::Output => Array::from(&*output).cast(),
+                Memory::Input => Array::from(&input).cast(),
+                Memory::Output => Array::from(&output).cast(),
                 Memory::Between => Array::from(&self.between).cast(),
             };
             let arguments = Transform {

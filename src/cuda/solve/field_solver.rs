@@ -7,12 +7,14 @@
 //! a fixed order.
 
 pub(in crate::cuda) use crate::cuda::device::bindings::solve::{FieldMaps, Green};
-use crate::cuda::device::{CudaError, CudaReal, DeviceValue, DeviceVec, Gpu, check_length};
+use crate::cuda::device::{
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, WIDEST, check_aligned,
+    check_length,
+};
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
 use crate::transform::Transform;
 use std::f64::consts::PI;
-use std::mem::ManuallyDrop;
 
 pub(super) mod private {
     pub trait Sealed {}
@@ -49,35 +51,51 @@ impl<T: CudaReal> Fields<T> {
         })
     }
 
-    /// Refuses fields over another number of bins, or of other maps.
-    pub(in crate::cuda) fn check(&self, bins: usize, maps: usize) -> Result<(), CudaError> {
-        check_length("energy", self.energy.len(), with_total(maps))?;
-        check_length("potential", self.potential.len(), maps * bins)?;
-        check_length("field along x", self.field_x.len(), maps * bins)?;
-        check_length("field along y", self.field_y.len(), maps * bins)
+    /// Returns all of it, to be written.
+    pub fn as_mut(&mut self) -> FieldsMut<'_, T> {
+        FieldsMut {
+            potential: self.potential.as_view_mut(),
+            field_x: self.field_x.as_view_mut(),
+            field_y: self.field_y.as_view_mut(),
+            energy: self.energy.as_view_mut(),
+        }
     }
 }
 
-/// Has `body` work on fields whose memory is borrowed.
-pub(in crate::cuda) fn lend<T: CudaReal, R>(
-    maps: [&mut DeviceVec<T>; 3],
-    energy: &mut DeviceVec<f64>,
-    body: impl FnOnce(&mut Fields<T>) -> R,
-) -> R {
-    fn borrowed<E: DeviceValue>(memory: &mut DeviceVec<E>) -> DeviceVec<E> {
-        // SAFETY: the same memory, borrowed exclusively for as long as this lives; it is given up
-        // below instead of dropped.
-        unsafe { DeviceVec::from_raw(memory.gpu(), *memory.address(), memory.len()) }
+/// Memory for the results of a solve, borrowed; as in [`Fields`].
+pub struct FieldsMut<'a, T: CudaReal> {
+    /// φ, `[nx][ny]`, in bin widths squared.
+    pub potential: DeviceSliceMut<'a, T>,
+    /// E along x, `[nx][ny]`, in bin widths.
+    pub field_x: DeviceSliceMut<'a, T>,
+    /// E along y, `[nx][ny]`, in bin widths.
+    pub field_y: DeviceSliceMut<'a, T>,
+    /// Σ φ·ρ over bins.
+    pub energy: DeviceSliceMut<'a, f64>,
+}
+
+impl<T: CudaReal> FieldsMut<'_, T> {
+    pub(super) fn check(&self, gpu: &Gpu, bins: usize, maps: usize) -> Result<(), CudaError> {
+        let fields = [&self.potential, &self.field_x, &self.field_y].map(|map| map.as_view());
+        check_fields(gpu, [bins, maps], fields, self.energy.as_view())
     }
-    let ([potential, field_x, field_y], energy) = (maps.map(borrowed), borrowed(energy));
-    let mut fields = ManuallyDrop::new(Fields { potential, field_x, field_y, energy });
-    let outcome = body(&mut fields);
-    let Fields { potential, field_x, field_y, energy } = ManuallyDrop::into_inner(fields);
-    for map in [potential, field_x, field_y] {
-        drop(map.into_raw());
+}
+
+/// Refuses fields of another device, over another number of bins, of other maps, or at addresses
+/// that kernels cannot write at.
+pub(in crate::cuda) fn check_fields<T: CudaReal>(
+    gpu: &Gpu,
+    [bins, maps]: [usize; 2],
+    fields: [DeviceSlice<'_, T>; 3],
+    energy: DeviceSlice<'_, f64>,
+) -> Result<(), CudaError> {
+    for (what, map) in ["potential", "field along x", "field along y"].into_iter().zip(fields) {
+        check_length(what, map.len(), maps * bins)?;
+        check_aligned(what, *map.address(), WIDEST)?;
+        gpu.check_own(map.gpu())?;
     }
-    drop(energy.into_raw());
-    outcome
+    check_length("energy", energy.len(), with_total(maps))?;
+    gpu.check_own(energy.gpu())
 }
 
 /// Returns the number of results for so many maps: one for all, and with several maps one more for
@@ -107,21 +125,21 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     ///
     /// # Errors
     /// When ρ has the wrong length or the launch fails.
-    fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError>;
+    fn forward(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError>;
 
     /// Enqueues scaling and inverse transforms of what [`FieldSolver::forward`]
     /// left; once for each time it ran.
     ///
     /// # Errors
     /// When a field has the wrong length or the launch fails.
-    fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError>;
+    fn inverse(&mut self, fields: FieldsMut<'_, T>) -> Result<(), CudaError>;
 
     /// The same without φ, as far as the pipeline can leave it out: the energy needs none
     /// (Parseval). [`FieldSolver::potential`] makes it later.
     ///
     /// # Errors
     /// When a field has the wrong length or the launch fails.
-    fn inverse_field(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
+    fn inverse_field(&mut self, fields: FieldsMut<'_, T>) -> Result<(), CudaError> {
         self.inverse(fields)
     }
 
@@ -129,7 +147,7 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     ///
     /// # Errors
     /// When a field has the wrong length or the launch fails.
-    fn potential(&mut self, _fields: &mut Fields<T>) -> Result<(), CudaError> {
+    fn potential(&mut self, _fields: FieldsMut<'_, T>) -> Result<(), CudaError> {
         Ok(())
     }
 
@@ -138,8 +156,8 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     /// # Errors
     /// When a map has the wrong length or the launch fails.
     fn solve(&mut self, rho: &DeviceVec<T>, fields: &mut Fields<T>) -> Result<(), CudaError> {
-        self.forward(rho)?;
-        self.inverse(fields)
+        self.forward(rho.as_view())?;
+        self.inverse(fields.as_mut())
     }
 
     /// Enqueues one transform of one map, both `[nx][ny]`; by default an error.
@@ -150,8 +168,8 @@ pub trait FieldSolver<T: CudaReal>: Send + private::Sealed {
     fn transform(
         &mut self,
         _transform: Transform,
-        _input: &DeviceVec<T>,
-        _output: &mut DeviceVec<T>,
+        _input: DeviceSlice<'_, T>,
+        _output: DeviceSliceMut<'_, T>,
     ) -> Result<(), CudaError> {
         Err(CudaError::SolvesOnly(self.pipeline()))
     }

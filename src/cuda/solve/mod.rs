@@ -8,11 +8,11 @@ mod one_by_one;
 mod spectral;
 mod three_pass;
 
-pub use field_solver::{FieldSolver, Fields};
+pub use field_solver::{FieldSolver, Fields, FieldsMut};
 pub use spectral::Spectral;
 pub use three_pass::ThreePass;
 
-pub(in crate::cuda) use field_solver::{FieldMaps, Green, lend, with_total};
+pub(in crate::cuda) use field_solver::{FieldMaps, Green, check_fields, with_total};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use host::HostSolve;
 pub(in crate::cuda) use three_pass::SCALE;

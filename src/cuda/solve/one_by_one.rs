@@ -1,8 +1,8 @@
 //! Several maps by a solver of one, one after the other.
 
 use super::energies::EnergySum;
-use super::field_solver::{FieldSolver, Fields, private};
-use crate::cuda::device::{CudaError, CudaReal, DeviceVec, Gpu};
+use super::field_solver::{FieldSolver, Fields, FieldsMut, private};
+use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu};
 use crate::engine::Pipeline;
 
 /// Solves so many maps, one after the other. Each is copied to memory of its own, which begins
@@ -47,23 +47,23 @@ impl<T: CudaReal> FieldSolver<T> for OneByOne<T> {
         self.solver.pipeline()
     }
 
-    fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
+    fn forward(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
         self.gpu.copy(rho, &mut self.all)
     }
 
-    fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
-        fields.check(self.bins, self.maps)?;
+    fn inverse(&mut self, mut fields: FieldsMut<'_, T>) -> Result<(), CudaError> {
+        fields.check(&self.gpu, self.bins, self.maps)?;
         for map in 0..self.maps {
             let bins = map * self.bins..(map + 1) * self.bins;
             self.gpu.copy(self.all.slice(bins.clone()), &mut self.rho)?;
             self.solver.solve(&self.rho, &mut self.fields)?;
             let Fields { potential, field_x, field_y, energy } = &self.fields;
-            self.gpu.copy(potential, fields.potential.slice_mut(bins.clone()))?;
-            self.gpu.copy(field_x, fields.field_x.slice_mut(bins.clone()))?;
-            self.gpu.copy(field_y, fields.field_y.slice_mut(bins))?;
-            self.gpu.copy(energy, fields.energy.slice_mut(map + 1..map + 2))?;
+            self.gpu.copy(potential, fields.potential.reborrow().part(bins.clone()))?;
+            self.gpu.copy(field_x, fields.field_x.reborrow().part(bins.clone()))?;
+            self.gpu.copy(field_y, fields.field_y.reborrow().part(bins))?;
+            self.gpu.copy(energy, fields.energy.reborrow().part(map + 1..map + 2))?;
         }
-        let (total, each) = fields.energy.split_at_mut(1);
+        let (total, each) = fields.energy.split_at(1);
         self.sum.run(each.as_view(), total)
     }
 }

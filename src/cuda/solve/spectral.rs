@@ -7,10 +7,11 @@
 //! the map, along y and then along x, and a solve 32 (64 values). Scaling in the spectrum costs no
 //! pass of its own, for the pre-processing does it.
 
-use super::field_solver::{FieldSolver, Fields, Green, private};
+use super::field_solver::{FieldSolver, FieldsMut, Green, private};
 use crate::cuda::device::bindings::solve::{SolvePre, SolveSpectra};
 use crate::cuda::device::{
-    Arguments, CudaError, CudaReal, DeviceVec, Gpu, Kernel, check_length, cover_for_sum, reals,
+    Arguments, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel, WIDEST,
+    check_aligned, check_length, cover_for_sum, reals,
 };
 use crate::cuda::fft::{FusedTransform, RealFft, Rounds, Sines, TransformSpec, share_work_area};
 use crate::engine::Pipeline;
@@ -21,6 +22,7 @@ use crate::transform::variants::{PostProcessing, Reorder};
 /// The fused or the row-column pipeline for one grid.
 pub struct Spectral<T: CudaReal> {
     pipeline: Pipeline,
+    bins: usize,
     transforms: Rounds<T>,
     inverses: Inverses<T>,
 }
@@ -61,14 +63,14 @@ impl<T: CudaReal> Scaling<T, SolveSpectra<T>> {
         &self,
         transform: &FusedTransform<T>,
         spectra: &mut DeviceVec<T::Complex>,
-        energy: &mut DeviceVec<f64>,
+        energy: &DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
         assert!(spectra.len() == 3 * transform.half_spectra);
         check_length("energy", energy.len(), 1)?;
         let Scaling { kernel, partial, ticket, green } = self;
         let ([l, m, n], [wl, wm, wn]) = transform.axes();
         let out = (&*spectra).into();
-        let (partial, ticket, energy) = (partial.into(), ticket.into(), (&*energy).into());
+        let (partial, ticket, energy) = (partial.into(), ticket.into(), energy.into());
         let green = *green;
         let arguments =
             SolveSpectra { r#in: out, out, l, m, n, wl, wm, wn, green, partial, ticket, energy };
@@ -87,7 +89,7 @@ impl<T: CudaReal> Scaling<T, SolvePre<T>> {
         spectrum: &DeviceVec<T>,
         half: &mut DeviceVec<T::Complex>,
         map: i32,
-        energy: &mut DeviceVec<f64>,
+        energy: &DeviceSliceMut<'_, f64>,
     ) -> Result<(), CudaError> {
         check_length("spectrum", spectrum.len(), transform.values)?;
         assert!(half.len() >= transform.half_spectra);
@@ -95,7 +97,7 @@ impl<T: CudaReal> Scaling<T, SolvePre<T>> {
         let Scaling { kernel, partial, ticket, green } = self;
         let ([l, m, n], [wl, wm, wn]) = transform.axes();
         let (r#in, out, green) = (spectrum.into(), (&*half).into(), *green);
-        let (partial, ticket, energy) = (partial.into(), ticket.into(), (&*energy).into());
+        let (partial, ticket, energy) = (partial.into(), ticket.into(), energy.into());
         let arguments =
             SolvePre { r#in, out, l, m, n, wl, wm, wn, green, map, partial, ticket, energy };
         // SAFETY: lengths are checked above, and the scratch was made for this launch.
@@ -165,7 +167,7 @@ impl<T: CudaReal> Spectral<T> {
             let rows = if round.rank == 2 { half } else { grid.nx() };
             Inverses::Separate(gpu.zeros(grid.bins())?, Scaling::new(round, grid, rows)?)
         };
-        Ok(Spectral { pipeline, transforms, inverses })
+        Ok(Spectral { pipeline, bins: grid.bins(), transforms, inverses })
     }
 
     /// Returns the sine transforms of each round.
@@ -184,39 +186,43 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
         self.pipeline
     }
 
-    fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
+    fn forward(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
+        check_aligned("density map", *rho.address(), WIDEST)?;
         match &mut self.inverses {
-            Inverses::Separate(spectrum, _) => self.transforms.dct(rho, spectrum, None),
+            Inverses::Separate(spectrum, _) => {
+                self.transforms.dct(rho, spectrum.as_view_mut(), None)
+            }
             Inverses::Shared(..) => {
                 // The last spectrum's place is free until the inverses begin, and
                 // the next kernel writes over it while it is still in the cache.
                 let Rounds { rounds, spectra, .. } = &mut self.transforms;
                 let round = &mut rounds[0];
                 let (first, last) = spectra.split_at_mut(2 * round.half_spectra);
-                let mut map = reals::<T>(last).first(round.values);
+                let mut map = reals::<T>(last).part(0..round.values);
                 round.reorder(rho, map.reborrow())?;
                 round.forward_fft(map.as_view(), first)
             }
         }
     }
 
-    fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
-        check_length("energy", fields.energy.len(), 1)?;
+    fn inverse(&mut self, fields: FieldsMut<'_, T>) -> Result<(), CudaError> {
+        let round = &self.transforms.rounds[0];
+        fields.check(&round.gpu, self.bins, 1)?;
         let all = SINES.map(|sines| self.sines(sines));
-        let Fields { potential, field_x, field_y, energy } = fields;
+        let FieldsMut { potential, field_x, field_y, energy } = fields;
         let outputs = [potential, field_x, field_y];
         let Spectral { transforms, inverses, .. } = self;
         match inverses {
             Inverses::Shared(batch, scaling) => {
                 let Rounds { rounds, spectra, reordered, .. } = transforms;
-                scaling.run(&rounds[0], spectra, energy)?;
+                scaling.run(&rounds[0], spectra, &energy)?;
                 batch.run_inverse(&mut *spectra, &mut *reordered)?;
                 rounds[0].restore(reordered, outputs, SINES)
             }
             Inverses::Separate(spectrum, scaling) => {
                 for (map, (output, (sines, rounds))) in outputs.into_iter().zip(all).enumerate() {
                     let round = &transforms.rounds[0];
-                    scaling.run(round, spectrum, &mut transforms.spectra, map as i32, energy)?;
+                    scaling.run(round, spectrum, &mut transforms.spectra, map as i32, &energy)?;
                     transforms.rest_of_inverse(output, &sines[..rounds])?;
                 }
                 Ok(())
@@ -227,9 +233,11 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
     fn transform(
         &mut self,
         transform: Transform,
-        input: &DeviceVec<T>,
-        output: &mut DeviceVec<T>,
+        input: DeviceSlice<'_, T>,
+        output: DeviceSliceMut<'_, T>,
     ) -> Result<(), CudaError> {
+        check_aligned("array to transform", *input.address(), WIDEST)?;
+        check_aligned("transformed array", *output.address(), WIDEST)?;
         if transform == Transform::Dct {
             return self.transforms.dct(input, output, None);
         }

@@ -12,11 +12,12 @@
 //! fit the device's shared memory and registers. [`ThreePass::new`] says so where they do not, and
 //! [`solver`](super::solver()) takes the fused pipeline then.
 
-use super::field_solver::{FieldMaps, FieldSolver, Fields, Green, private};
+use super::field_solver::{FieldMaps, FieldSolver, FieldsMut, Green, private};
 use crate::cuda::device::bindings::lines::Transform;
 use crate::cuda::device::bindings::solve::{self as kernels, Columns};
 use crate::cuda::device::{
-    Array, CudaError, CudaReal, DeviceVec, Function, Gpu, KernelUse, check_length,
+    Array, CudaError, CudaReal, DeviceSlice, DeviceVec, Function, Gpu, KernelUse, WIDEST,
+    check_aligned, check_length,
 };
 use crate::cuda::lines::{
     Instance, LONGEST, LineBatch, LineKernel, Role, SHORTEST, Shapes, compile, panel, solve,
@@ -159,8 +160,8 @@ impl<T: CudaReal> ThreePass<T> {
     }
 
     /// The third pass: `maps` of P and Q, which stay as they are, and the energy.
-    fn fields(&self, fields: &mut Fields<T>, maps: FieldMaps) -> Result<(), CudaError> {
-        fields.check(self.bins, self.maps as usize)?;
+    fn fields(&self, fields: FieldsMut<'_, T>, maps: FieldMaps) -> Result<(), CudaError> {
+        fields.check(&self.gpu, self.bins, self.maps as usize)?;
         let LineKernel { kernel, table, .. } = &self.fields;
         let arguments = kernels::Fields {
             p: (&self.p).into(),
@@ -189,11 +190,12 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
         Pipeline::ThreePass
     }
 
-    fn forward(&mut self, rho: &DeviceVec<T>) -> Result<(), CudaError> {
+    fn forward(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
         check_length("density map", rho.len(), self.maps as usize * self.bins)?;
+        check_aligned("density map", *rho.address(), WIDEST)?;
         let LineKernel { kernel, table, .. } = &self.rows;
         let arguments = Transform {
-            r#in: Array::from(rho).cast(),
+            r#in: Array::from(&rho).cast(),
             out: (&self.p).into(),
             table: table.into(),
             lines: self.pairs,
@@ -209,17 +211,17 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
         unsafe { kernel.launch(&self.gpu, &arguments) }
     }
 
-    fn inverse(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
+    fn inverse(&mut self, fields: FieldsMut<'_, T>) -> Result<(), CudaError> {
         self.columns()?;
         self.fields(fields, FieldMaps::ALL)
     }
 
-    fn inverse_field(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
+    fn inverse_field(&mut self, fields: FieldsMut<'_, T>) -> Result<(), CudaError> {
         self.columns()?;
         self.fields(fields, FieldMaps::FIELD)
     }
 
-    fn potential(&mut self, fields: &mut Fields<T>) -> Result<(), CudaError> {
+    fn potential(&mut self, fields: FieldsMut<'_, T>) -> Result<(), CudaError> {
         self.fields(fields, FieldMaps::POTENTIAL)
     }
 }

@@ -3,7 +3,8 @@
 use super::{Stage, check_shape};
 use crate::cuda::device::bindings::fft::Kept;
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Function, Gpu, Input, KernelUse, check_length,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Function, Gpu, Input, KernelUse,
+    WIDEST, check_aligned, check_length,
 };
 use crate::cuda::fft::{Rounds, Sines, Threshold, TransformSpec};
 use crate::cuda::lines::{Arrays, LineTransform};
@@ -215,13 +216,14 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
     /// Enqueues the transform of every array; both buffers hold as many values as all arrays.
     ///
     /// # Errors
-    /// When a buffer has the wrong length or a launch fails.
-    pub fn run(
+    /// When a buffer has the wrong length or does not begin at a multiple of 16 bytes, or a launch
+    /// fails.
+    pub fn run<'a, 'b>(
         &mut self,
-        input: &DeviceVec<I>,
-        output: &mut DeviceVec<T>,
+        input: impl Into<DeviceSlice<'a, I>>,
+        output: impl Into<DeviceSliceMut<'b, T>>,
     ) -> Result<(), CudaError> {
-        self.run_with(input, output, None)
+        self.run_with(input.into(), output.into(), None)
     }
 
     /// Enqueues a DCT whose coefficients smaller in magnitude than `epsilon`
@@ -244,18 +246,18 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
             return Err(CudaError::NotPlanned { what: "a threshold", needs });
         };
         let threshold = Threshold { epsilon, kept, parts: &mut parts };
-        let done = self.run_with(input, output, Some(threshold));
+        let done = self.run_with(input.as_view(), output.as_view_mut(), Some(threshold));
         self.counter = Some(parts);
         done
     }
 
     fn run_with(
         &mut self,
-        input: &DeviceVec<I>,
-        output: &mut DeviceVec<T>,
+        input: DeviceSlice<'_, I>,
+        output: DeviceSliceMut<'_, T>,
         threshold: Option<Threshold<T>>,
     ) -> Result<(), CudaError> {
-        self.check(input, output)?;
+        self.check(input, output.as_view())?;
         match &mut self.implementation {
             Implementation::Lines(lines) => lines.run(input, output, threshold),
             Implementation::Rounds(rounds, _) if self.forward => {
@@ -276,9 +278,10 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         input: &DeviceVec<I>,
         output: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        self.check(input, output)?;
+        self.check(input.as_view(), output.as_view())?;
         match &mut self.implementation {
             Implementation::Rounds(rounds, sines) if sines.len() == 1 => {
+                let (input, output) = (input.as_view(), output.as_view_mut());
                 rounds.stage((stage, self.forward), input, output, sines[0])
             }
             _ => {
@@ -288,9 +291,15 @@ impl<T: CudaReal, I: Input<T>> Plan<T, I> {
         }
     }
 
-    fn check(&self, input: &DeviceVec<I>, output: &DeviceVec<T>) -> Result<(), CudaError> {
+    fn check(
+        &self,
+        input: DeviceSlice<'_, I>,
+        output: DeviceSlice<'_, T>,
+    ) -> Result<(), CudaError> {
         check_length("array to transform", input.len(), self.values())?;
-        check_length("transformed array", output.len(), self.values())
+        check_length("transformed array", output.len(), self.values())?;
+        check_aligned("array to transform", *input.address(), WIDEST)?;
+        check_aligned("transformed array", *output.address(), WIDEST)
     }
 
     /// Returns the plan's own kernels in the order in which they run, the FFTs left out.

@@ -35,7 +35,7 @@ use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Graph, Kernel, Pinned, pointers,
 };
 use crate::cuda::peers::{Peers, SendSums, SharedMap, SlabSolver, first_rows};
-use crate::cuda::solve::{lend, with_total};
+use crate::cuda::solve::{FieldsMut, with_total};
 use crate::engine::{Layout, Pipeline};
 use solvers::{Solver, Solvers, alone};
 use std::ops::Range;
@@ -418,22 +418,16 @@ impl<T: CudaReal> Stages<T> {
                 }
             }
             (Command::Forward(pipeline), _) if rank == 0 => {
-                alone(solvers, pipeline).forward(centered.of(0))
+                alone(solvers, pipeline).forward(centered.of(0).as_view())
             }
             (Command::Inverse { pipeline, potential }, _) if rank == 0 => {
                 let solver = alone(solvers, pipeline);
-                let maps = fields.each_mut().map(|map| map.of_mut(0));
-                lend(maps, energy, |fields| match potential {
-                    true => solver.inverse(fields),
-                    false => solver.inverse_field(fields),
-                })
+                let fields = whole(fields, energy);
+                if potential { solver.inverse(fields) } else { solver.inverse_field(fields) }
             }
             (Command::Potential(pipeline), _) if rank == 0 => match &mut solvers[pipeline as usize]
             {
-                Some(Solver::Alone(solver)) => {
-                    let maps = fields.each_mut().map(|map| map.of_mut(0));
-                    lend(maps, energy, |fields| solver.potential(fields))
-                }
+                Some(Solver::Alone(solver)) => solver.potential(whole(fields, energy)),
                 _ => Ok(()), // slabs leave nothing out
             },
             (Command::PlacerForce, None) => {
@@ -526,6 +520,15 @@ impl<T: CudaReal> Several<T> {
         let (corners, worker) = (self.bodies.corners, &self.worker[rank]);
         Positions::on_rank(corners, worker, [rank, self.worker.len()])
     }
+}
+
+/// Returns the fields as rank 0 has them, all of each map.
+fn whole<'a, T: CudaReal>(
+    fields: &'a mut [SharedMap<T>; 3],
+    energy: &'a mut DeviceVec<f64>,
+) -> FieldsMut<'a, T> {
+    let [potential, field_x, field_y] = fields.each_mut().map(|map| map.of_mut(0).as_view_mut());
+    FieldsMut { potential, field_x, field_y, energy: energy.as_view_mut() }
 }
 
 /// Returns memory of another rank's device, for work of `gpu`.

@@ -20,7 +20,7 @@ use super::{Peers, divide};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Graph, check_length,
 };
-use crate::cuda::solve::Fields;
+use crate::cuda::solve::{Fields, check_fields};
 use crate::grid::BinGrid;
 use std::ops::Range;
 use three_pass::RankState;
@@ -243,16 +243,13 @@ impl<T: CudaReal> SlabSolver<T> {
 
     fn check_fields(&self, fields: &[Fields<T>]) -> Result<(), CudaError> {
         check_length("fields of all ranks", fields.len(), self.ranks.len())?;
-        for (rank, fields) in self.peers.local().zip(fields) {
-            let gpu = self.peers.gpu(rank);
-            fields.check(self.rows(rank).len() * self.ny, 1)?;
+        let mut ranks = self.peers.local().zip(fields);
+        ranks.try_for_each(|(rank, fields)| {
             let Fields { potential, field_x, field_y, energy } = fields;
-            for map in [potential, field_x, field_y] {
-                gpu.check_own(map.gpu())?;
-            }
-            gpu.check_own(energy.gpu())?;
-        }
-        Ok(())
+            let maps = [potential, field_x, field_y].map(DeviceVec::as_view);
+            let bins = self.rows(rank).len() * self.ny;
+            check_fields(self.peers.gpu(rank), [bins, 1], maps, energy.as_view())
+        })
     }
 
     pub(in crate::cuda) fn first_pass(
