@@ -214,7 +214,7 @@ impl<T: CudaReal> Density<T> {
         corners: impl Into<DeviceSlice<'a, T>>,
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        self.run_as(bodies, false, (layout.into(), corners.into()), rho)
+        self.run_as(bodies, false, (layout.into(), corners.into()), rho.as_view_mut())
     }
 
     /// Like [`Density::run`], for cells at their exact size, not smoothed, without fillers.
@@ -228,7 +228,7 @@ impl<T: CudaReal> Density<T> {
         corners: impl Into<DeviceSlice<'a, T>>,
         rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        self.run_as(bodies, true, (layout.into(), corners.into()), rho)
+        self.run_as(bodies, true, (layout.into(), corners.into()), rho.as_view_mut())
     }
 
     fn run_as(
@@ -236,49 +236,14 @@ impl<T: CudaReal> Density<T> {
         bodies: &Bodies<T>,
         exact: bool,
         (layout, corners): (PositionLayout, DeviceSlice<'_, T>),
-        rho: &mut DeviceVec<T>,
+        rho: DeviceSliceMut<'_, T>,
     ) -> Result<(), CudaError> {
         Bodies::<T>::check_layout("lower-left corners", layout, *corners.address())?;
-        let plan = self.plan_of(bodies, exact);
-        check_length("density map", rho.len(), bodies.bins())?;
         // Before anything is enqueued: sums that no kernel takes would count twice.
-        self.gpu.check_own(rho.gpu())?;
-        self.deposit(bodies, &plan, (layout, corners))?;
-        self.finish(bodies, &plan, 0..self.bins, &rho.as_view_mut())
-    }
-
-    /// The sums of all bodies, or of some, which others will be added to: the first half of
-    /// [`Density::run`], or with `exact` of [`Density::run_exact`], from `corners`, or without them
-    /// where the last density in the caller's order saw the bodies.
-    pub(in crate::cuda) fn deposit_part(
-        &mut self,
-        bodies: &Bodies<T>,
-        exact: bool,
-        corners: Option<(PositionLayout, &DeviceVec<T>)>,
-    ) -> Result<(), CudaError> {
-        let plan = self.plan_of(bodies, exact);
-        let corners = match corners {
-            Some((layout, corners)) => (layout, corners.as_view()),
-            None => (PositionLayout::Slots, bodies.staged.as_view()),
-        };
-        self.deposit(bodies, &plan, corners)
-    }
-
-    /// The second half, for all bins or some: their sums become ρ, in the map of all bins, and
-    /// overflow and maximum are those of these bins. Where the first of them is a multiple of
-    /// [`BINS_PER_BLOCK`], the parts' overflows add up to the bits of the whole.
-    pub(in crate::cuda) fn finish_part(
-        &mut self,
-        bodies: &Bodies<T>,
-        exact: bool,
-        bins: Range<usize>,
-        rho: &DeviceSliceMut<'_, T>,
-    ) -> Result<(), CudaError> {
-        let plan = self.plan_of(bodies, exact);
-        bodies.check_own("a density", self.bodies)?;
         check_length("density map", rho.len(), bodies.bins())?;
-        assert!(bins.start <= bins.end && bins.end <= self.bins, "bins {bins:?}");
-        self.finish(bodies, &plan, bins, rho)
+        self.gpu.check_own(rho.gpu())?;
+        self.deposit(bodies, exact, Some((layout, corners)))?;
+        self.finish(bodies, exact, 0..self.bins, &rho)
     }
 
     /// Returns the sums of every bin between the two halves of a density, and their parts beyond 4
@@ -293,12 +258,18 @@ impl<T: CudaReal> Density<T> {
         plan.of_region(bodies.charge().region_target_density(0), self.backgrounds[0])
     }
 
-    fn deposit(
+    /// Enqueues the sums of all bodies, or of some, which others will be added to: the first half
+    /// of [`Density::run`], or with `exact` of [`Density::run_exact`], from `corners`, or without
+    /// them where the last density in the caller's order saw the bodies.
+    pub(in crate::cuda) fn deposit(
         &mut self,
         bodies: &Bodies<T>,
-        plan: &Plan<T>,
-        (layout, corners): (PositionLayout, DeviceSlice<'_, T>),
+        exact: bool,
+        corners: Option<(PositionLayout, DeviceSlice<'_, T>)>,
     ) -> Result<(), CudaError> {
+        let slots = || (PositionLayout::Slots, bodies.staged.as_view());
+        let (plan, (layout, corners)) =
+            (self.plan_of(bodies, exact), corners.unwrap_or_else(slots));
         bodies.check_own("a density", self.bodies)?;
         bodies.check_ordered()?;
         bodies.check_corners(corners)?;
@@ -315,7 +286,7 @@ impl<T: CudaReal> Density<T> {
         let warps = BLOCK as usize / 32;
         let large = (plan.large as usize).div_ceil(warps) as i32;
         let config = bodies.config(large, 2 * size_of::<T>() / 4);
-        let (plan, values, rest) = (*plan, (&self.sums).into(), (&self.rest).into());
+        let (values, rest) = ((&self.sums).into(), (&self.rest).into());
         let (differences, flags) = ((&self.differences).into(), (&self.flags).into());
         let arguments = DensitySlots {
             plan,
@@ -348,19 +319,25 @@ impl<T: CudaReal> Density<T> {
         Ok(())
     }
 
-    fn finish(
+    /// Enqueues the second half, for all bins or some: their sums become ρ, in the map of all bins,
+    /// and overflow and maximum are those of these bins. Where the first of them is a multiple of
+    /// [`BINS_PER_BLOCK`], the parts' overflows add up to the bits of the whole.
+    pub(in crate::cuda) fn finish(
         &mut self,
         bodies: &Bodies<T>,
-        plan: &Plan<T>,
+        exact: bool,
         bins: Range<usize>,
         rho: &DeviceSliceMut<'_, T>,
     ) -> Result<(), CudaError> {
+        bodies.check_own("a density", self.bodies)?;
+        check_length("density map", rho.len(), bodies.bins())?;
+        assert!(bins.start <= bins.end && bins.end <= self.bins, "bins {bins:?}");
         // Four bins per thread, and a block for the bodies outside their halos; for every region.
         let mut config = blocks_for(bins.len().div_ceil(4));
         config.grid_dim.0 += 1;
         config.grid_dim.1 = self.backgrounds.len() as u32;
         let arguments = DensityFinish {
-            plan: *plan,
+            plan: self.plan_of(bodies, exact),
             fixed: (&self.fixed).into(),
             targets: (&self.targets).into(),
             values: (&self.sums).into(),
@@ -401,23 +378,26 @@ impl<T: CudaReal> Density<T> {
         slots: Option<&DeviceVec<T>>,
     ) -> Result<DensityReport, CudaError> {
         let raw = self.raw(bodies, slots)?;
-        Ok(self.report_of(raw))
+        Ok(self.report_of(raw[0]))
     }
 
-    /// Returns the statistics as the device holds them, with the area off the die.
+    /// Returns the statistics as the device holds them, with the area off the die: of all bodies,
+    /// and with several regions then of each.
     pub(in crate::cuda) fn raw(
         &mut self,
         bodies: &Bodies<T>,
         slots: Option<&DeviceVec<T>>,
-    ) -> Result<RawStatistics, CudaError> {
+    ) -> Result<Vec<RawStatistics>, CudaError> {
         self.add_off_die(bodies, slots)?;
-        let off_die = self.received_off_die.receive(&self.off_die_sums)?[0];
-        let found = self.received.receive(&self.stats)?;
-        Ok(RawStatistics { off_die, ..[found[0], found[1], found[2]].into() })
+        let off_die = self.received_off_die.receive(&self.off_die_sums)?;
+        let found = self.received.receive(&self.stats)?.chunks_exact(3).zip(off_die);
+        let raw =
+            |(of, &off_die): (&[u64], _)| RawStatistics { off_die, ..[of[0], of[1], of[2]].into() };
+        Ok(found.map(raw).collect())
     }
 
-    /// Gives overflow and maximum of every region in the last evaluation, and its movable area off
-    /// the die (layout units squared), to `take`, with its index; else like [`Density::report`].
+    /// Returns overflow and maximum of every region in the last evaluation, and its movable area
+    /// off the die (layout units squared); else like [`Density::report`].
     ///
     /// # Errors
     /// Those of [`Density::report`].
@@ -425,20 +405,12 @@ impl<T: CudaReal> Density<T> {
         &mut self,
         bodies: &Bodies<T>,
         slots: Option<&DeviceVec<T>>,
-        mut take: impl FnMut(usize, DensityReport),
-    ) -> Result<(), CudaError> {
-        self.add_off_die(bodies, slots)?;
-        let (unit, areas) = (self.unit(), &self.movable_areas);
-        let off_die = self.received_off_die.receive(&self.off_die_sums)?;
-        let found = self.received.receive(&self.stats)?;
+    ) -> Result<Vec<DensityReport>, CudaError> {
+        let raw = self.raw(bodies, slots)?;
         // After those of all bodies, where these are others.
-        let first = off_die.len() - areas.len();
-        let of_regions = found[3 * first..].chunks_exact(3).zip(&off_die[first..]).zip(areas);
-        for (region, ((raw, &off_die), &area)) in of_regions.enumerate() {
-            let raw = RawStatistics { off_die, ..[raw[0], raw[1], raw[2]].into() };
-            take(region, raw.interpreted(unit, area));
-        }
-        Ok(())
+        let of_regions =
+            raw[raw.len() - self.movable_areas.len()..].iter().zip(&self.movable_areas);
+        Ok(of_regions.map(|(raw, &area)| raw.interpreted(self.unit(), area)).collect())
     }
 
     /// Enqueues the sums of the area off the die at the positions that were last seen.

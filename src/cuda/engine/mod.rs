@@ -608,11 +608,11 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
             *only = self.read_evaluation()?;
             return Ok(());
         }
-        self.stages.report_regions(|region, found| {
-            (out[region].density, out[region].area_off_die) = (found.stats, found.area_off_die);
-        })?;
+        let reports = self.stages.report_regions()?;
         let energies = self.stages.read_energies()?;
-        out.iter_mut().zip(energies).for_each(|(out, &energy)| out.energy = energy);
+        for ((out, found), &energy) in out.iter_mut().zip(reports).zip(energies) {
+            *out = Evaluation { density: found.stats, area_off_die: found.area_off_die, energy };
+        }
         Ok(())
     }
 

@@ -209,7 +209,7 @@ impl<T: CudaReal> Stages<T> {
         let (mut all, in_slots) = (RawStatistics::default(), self.in_slots());
         for RankStages { bodies, density, corners, .. } in &mut self.ranks {
             let slots = in_slots.then_some(&*corners);
-            all = all.and(density.raw(bodies, slots)?);
+            all = all.and(density.raw(bodies, slots)?[0]);
         }
         Ok(self.report_of(all))
     }
@@ -231,15 +231,12 @@ impl<T: CudaReal> Stages<T> {
         self.ranks[0].density.report_of(raw)
     }
 
-    /// Gives the report of every region in the last density to `take`; waits for it.
-    pub(in super::super) fn report_regions(
-        &mut self,
-        take: impl FnMut(usize, DensityReport),
-    ) -> Result<(), CudaError> {
+    /// Returns the report of every region in the last density; waits for it.
+    pub(in super::super) fn report_regions(&mut self) -> Result<Vec<DensityReport>, CudaError> {
         let in_slots = self.in_slots();
         let RankStages { bodies, density, corners, .. } = &mut self.ranks[0];
         let slots = in_slots.then_some(&*corners);
-        density.report_regions(bodies, slots, take)
+        density.report_regions(bodies, slots)
     }
 
     /// Returns a map, if what is `done` includes it: that of the density is ρ less the background.

@@ -389,7 +389,9 @@ impl<T: CudaReal> Stages<T> {
                 Some(_) => bodies.order(corners),
                 None => bodies.order_staged(&mut self.moved),
             },
-            (Command::Deposit { exact }, _) => density.deposit_part(bodies, exact, here),
+            (Command::Deposit { exact }, _) => {
+                density.deposit(bodies, exact, here.map(|(layout, at)| (layout, at.as_view())))
+            }
             // SAFETY: densities are replaced once all ranks have been waited for (`set_charge`,
             // `drop`); barriers come between deposits, this, and where bins are finished
             // (`density`), and before deposits that follow none reads or writes another rank's
@@ -398,7 +400,7 @@ impl<T: CudaReal> Stages<T> {
             (Command::Finish { exact }, _) => {
                 let rho = if exact { &mut self.exact } else { centered };
                 let own = self.first[rank]..self.first[rank + 1];
-                density.finish_part(bodies, exact, own, &rho.of_mut(rank).as_view_mut())
+                density.finish(bodies, exact, own, &rho.of_mut(rank).as_view_mut())
             }
             (Command::Pass(pass), _) => {
                 let Some(Solver::Slabs(slabs)) = &mut solvers[Pipeline::ThreePass as usize] else {
