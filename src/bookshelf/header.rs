@@ -1,8 +1,8 @@
 //! The head of a Bookshelf file, with its counts, and numbers that have a range.
 
-use super::notes::Notes;
 use crate::text::error::{Fault, Miss, Reason, offset};
 use crate::text::file::Source;
+use crate::text::notes::Notes;
 use crate::text::scan::{self, Language, Lines, Parsed, Read, fail, next_line, skip_line};
 use nom::Parser;
 use nom::combinator::opt;
@@ -13,11 +13,20 @@ const LARGEST: f64 = 1e100;
 /// Returns a parser of a number of at least zero and at most [`LARGEST`].
 #[inline(always)]
 pub(super) fn size<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
+    number_that(what, |value| (0.0..=LARGEST).contains(&value))
+}
+
+/// Returns a parser of a number for which `fits` holds.
+#[inline(always)]
+pub(super) fn number_that<'a>(
+    what: &'static str,
+    fits: impl Fn(f64) -> bool,
+) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
     #[inline(always)]
     move |i| {
         let at = Lines::skip(i);
         match Lines::number(what)(at)? {
-            (rest, value) if (0.0..=LARGEST).contains(&value) => Ok((rest, value)),
+            (rest, value) if fits(value) => Ok((rest, value)),
             _ => fail(at, what),
         }
     }

@@ -4,7 +4,6 @@
 //! is at its node's centre.
 
 use super::header::{self, Count};
-use super::notes::{Contents, Notes};
 use super::pl::KNOWN;
 use crate::design::{Nets, Nodes};
 use crate::text::columns::{self, NetColumns};
@@ -12,9 +11,11 @@ use crate::text::error::{Fault, FileError, Miss};
 use crate::text::file::Source;
 use crate::text::index::{Key, NameIndex};
 use crate::text::loaded::PinOffset;
+use crate::text::notes::{Contents, Notes};
 use crate::text::parts::{self, Piece};
 use crate::text::scan::{
-    Language, Lines, Parsed, Read, end_of_line, fail, first_word, next_line, skip_line, word,
+    Language, Lines, Parsed, Read, end_of_line, fail, first_word, line_end, next_line, skip_line,
+    word,
 };
 use crate::warning::WarningCode;
 use std::path::Path;
@@ -147,10 +148,8 @@ fn pin(i: &[u8]) -> Parsed<'_, Pin<'_>> {
         // Some tools add the size or name of the pin.
         return Ok((skip_line(i), (node, Some((dx, dy)))));
     }
-    match end_of_line(i)? {
-        (i, []) => Ok((i, (node, None))),
-        (_, at) => fail(at, "a direction, `:` or end of line"),
-    }
+    let (i, ()) = line_end("a direction, `:` or end of line")(i)?;
+    Ok((i, (node, None)))
 }
 
 /// I, O or B: read, checked, and not kept, as no engine uses it.
@@ -199,7 +198,7 @@ impl<'n> Pins<'n> {
         let short = (0..nets.len()).filter(|&e| nets.pins_of(e).len() < 2);
         notes.count(
             WarningCode::ShortNets,
-            short.count(),
+            short.count() as u64,
             "nets have fewer than two pins and no wirelength",
         );
         Ok((nets, notes))

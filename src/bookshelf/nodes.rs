@@ -3,12 +3,12 @@
 //! `name width height [terminal | terminal_NI] [: symmetries]`, one a line.
 
 use super::header::{self, Count, size};
-use super::notes::{Contents, Notes, Tally};
 use crate::design::{NodeKind, Nodes};
 use crate::text::columns::{Column, NameColumn, capacity};
 use crate::text::error::{Fault, FileError, Reason, offset};
 use crate::text::file::Source;
 use crate::text::index::NameIndex;
+use crate::text::notes::{Contents, Notes, Tally};
 use crate::text::parts::{self, Piece};
 use crate::text::scan::{self, Language, Lines, Parsed, Read, end_of_line, first_word, next_line};
 use crate::warning::WarningCode;
@@ -70,7 +70,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes), Fault> {
     notes.tally(WarningCode::NotRead, unread, "node lines end in words that are not read");
     let flat = (0..nodes.len())
         .filter(|&i| nodes.kind[i] == NodeKind::Movable && nodes.width[i] * nodes.height[i] == 0.0);
-    notes.count(WarningCode::NoArea, flat.count(), "movable nodes have no area");
+    notes.count(WarningCode::NoArea, flat.count() as u64, "movable nodes have no area");
     Ok((nodes, notes))
 }
 

@@ -4,11 +4,11 @@
 //! lower-left corner of the node as it lies. A node without an orientation has `N`.
 
 use super::header;
-use super::notes::{Contents, Notes, Tally};
 use crate::design::{NodeKind, Orientation, Placement};
 use crate::text::error::{Fault, FileError, Reason, offset};
 use crate::text::file::Source;
 use crate::text::index::NameIndex;
+use crate::text::notes::{Contents, Notes, Tally};
 use crate::text::parts::{self, Piece};
 use crate::text::scan::{
     self, Language, Lines, Parsed, Read, end_of_line, fail, first_word, next_line, word,
@@ -79,9 +79,9 @@ impl Places {
     /// left out on purpose.
     pub(super) fn note_missing(&self, kind: &[NodeKind], notes: &mut Notes) {
         let (all, movable) = (self.missing.len(), self.unplaced(kind).len());
-        notes.count(WarningCode::NotPlaced, all, "nodes are not placed and lie at 0 0");
+        notes.count(WarningCode::NotPlaced, all as u64, "nodes are not placed and lie at 0 0");
         let fixed = "of the nodes that are not placed are fixed";
-        notes.count(WarningCode::NotPlaced, all - movable, fixed);
+        notes.count(WarningCode::NotPlaced, (all - movable) as u64, fixed);
     }
 }
 

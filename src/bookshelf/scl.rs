@@ -3,12 +3,12 @@
 //! `CoreRow Horizontal`, then `Key : value` in any order and with any line breaks, then `End`. Each
 //! pair of `SubrowOrigin` and `NumSites`, in either order, is one [`Row`] of the design.
 
-use super::header::{Count, header};
-use super::notes::{Contents, Notes};
+use super::header::{Count, header, number_that};
 use crate::design::{Orientation, Row, Symmetry};
 use crate::text::error::{Fault, FileError, Miss};
 use crate::text::file::Source;
-use crate::text::scan::{Language, Lines, Parsed, Read, fail, next_line, skip_line};
+use crate::text::notes::{Contents, Notes};
+use crate::text::scan::{Language, Lines, Parsed, Read, next_line, skip_line};
 use crate::warning::WarningCode;
 use nom::Parser;
 use nom::branch::alt;
@@ -45,7 +45,7 @@ fn checked(file: File) -> Result<(Vec<Row>, Notes), Fault> {
     rows.retain(|row| row.sites > 0);
     notes.count(
         WarningCode::RowsLeftOut,
-        all - rows.len(),
+        (all - rows.len()) as u64,
         "subrows have no sites and are left out",
     );
     if rows.is_empty() {
@@ -204,13 +204,7 @@ fn site_symmetry(words: &str) -> Symmetry {
 }
 
 fn positive<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, f64> {
-    move |i| {
-        let at = Lines::skip(i);
-        match Lines::number(what)(at)? {
-            (rest, value) if value > 0.0 => Ok((rest, value)),
-            _ => fail(at, what),
-        }
-    }
+    number_that(what, |value| value > 0.0)
 }
 
 #[cfg(test)]

@@ -3,14 +3,16 @@
 //! Old suites and the ISPD contests keep weights of nodes here instead; those are passed over.
 
 use super::header::{self, size};
-use super::notes::{Contents, Notes, Tally};
 use crate::design::{Names, Nets};
-use crate::text::error::{Fault, FileError, Miss};
+use crate::text::error::{Fault, FileError};
 use crate::text::file::{Source, Text};
 use crate::text::index::NameIndex;
+use crate::text::notes::{Contents, Notes, Tally};
 use crate::text::parts::{self, Piece};
-use crate::text::scan::{Lines, Read, end_of_line, next_line, word};
+use crate::text::scan::{Lines, Parsed, Read, line_end, next_line, word};
 use crate::warning::{Warning, WarningCode};
+use nom::Parser;
+use nom::sequence::terminated;
 use std::path::Path;
 
 /// Reads a `.wts` file's text: the weight of each of the nets called `nets`, 1 where the file gives
@@ -99,18 +101,19 @@ fn parse_part<'t>(
     *part = Part::default();
     let mut i = next_line(piece.text);
     while !i.is_empty() {
-        let (rest, name) = word::<Lines>("the name of a net")(i)?;
-        let (rest, weight) = size("a weight from 0 to 1e100")(rest)?;
+        let (rest, (name, weight)) = entry(i)?;
         match nets.find(name) {
             Some(net) => part.weights.push((net, weight)),
             None if nodes.find(name).is_some() => {}
             None => part.strange.add(piece.offset(name)),
         }
-        let (rest, extra) = end_of_line(rest)?;
-        if !extra.is_empty() {
-            return Err(Miss::expected(extra, "end of line"));
-        }
         i = next_line(rest);
     }
     Ok(())
+}
+
+/// `name weight`
+fn entry(i: &[u8]) -> Parsed<'_, (&[u8], f64)> {
+    let entry = (word::<Lines>("the name of a net"), size("a weight from 0 to 1e100"));
+    terminated(entry, line_end("end of line")).parse(i)
 }

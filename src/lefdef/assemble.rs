@@ -6,14 +6,16 @@ use super::polygon::rectangles;
 use super::read::Gathered;
 use super::rows::{clipped, rows};
 use super::statements::{RegionKind, SPECIAL_NETS, Status};
-use super::{DEFAULT_UNITS, DefSummary, LefSummary, Loaded, port_name};
+use super::{DEFAULT_UNITS, DefSummary, LefSummary, Loaded};
 use crate::design::{
     Design, Fence, Halo, Master, MasterClass, Names, Nets, NodeKind, Nodes, Placement, Row,
     StandsOn, Symmetry,
 };
 use crate::grid::Rect;
+use crate::text::file::Source;
 use crate::text::index::NameIndex;
-use crate::warning::{Warning, WarningCode};
+use crate::text::notes::Notes;
+use crate::warning::WarningCode;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -55,19 +57,13 @@ pub(super) fn assemble(
     nets: Option<Nets>,
     keep_fillers: bool,
 ) -> Loaded {
-    let mut warnings = Vec::new();
-    let mut warn = |code: WarningCode, count: u64, are: &str| {
-        if count > 0 {
-            let message = format!("{}: {count} {are}", path.display());
-            warnings.push(Warning::new(code, message));
-        }
-    };
+    let mut notes = Notes::default();
     let units = plan.units.unwrap_or(DEFAULT_UNITS);
     let scale = |length: f64| length * units / PER_MICRON;
     let counts = &plan.counts;
     let statements = plan.rows.len() as u64;
     let (rows, cut) = rows(library, &plan.rows, MOST_ROWS + bytes / 16, scale);
-    warn(
+    notes.count(
         WarningCode::RowsLeftOut,
         cut,
         "rows of sites one above the other are too many and left out",
@@ -78,18 +74,18 @@ pub(super) fn assemble(
     let die_area = outline.map_or(Vec::new(), |outline| {
         rectangles(points).unwrap_or_else(|| {
             let simplified = "die area is not of straight angles; its bounding box is taken";
-            warn(WarningCode::FloorplanSimplified, 1, simplified);
+            notes.count(WarningCode::FloorplanSimplified, 1, simplified);
             vec![outline]
         })
     });
     let (rows, cut) = if die_area.is_empty() { (rows, 0) } else { clipped(rows, &die_area) };
-    warn(WarningCode::RowsLeftOut, cut, "rows reach beyond the die area and are cut to it");
+    notes.count(WarningCode::RowsLeftOut, cut, "rows reach beyond the die area and are cut to it");
 
     let mut fences = Vec::new();
     let fence_of = fences_of(&plan.regions, &mut fences);
     let others = plan.regions.len() - fences.len();
     let guides = "regions are of type GUIDE, which is ignored";
-    warn(WarningCode::FloorplanSimplified, others as u64, guides);
+    notes.count(WarningCode::FloorplanSimplified, others as u64, guides);
     let is_defined = |name: &str| plan.regions.iter().any(|region| region.name == name);
     let named = all.regions.iter().map(|(_, name)| name);
     let named = named.chain(plan.groups.iter().map(|group| &group.region));
@@ -99,20 +95,13 @@ pub(super) fn assemble(
         let shown: Vec<_> = undefined.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
         let more = undefined.len().saturating_sub(SHOWN);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let shown = shown.join(", ");
         let message = format!(
-            "{}: regions that groups or components name are not defined, so they bind nothing: \
-             {}{more}",
-            path.display(),
-            shown.join(", ")
+            "regions that groups or components name are not defined, so they bind nothing: \
+             {shown}{more}"
         );
-        warnings.push(Warning::new(WarningCode::FloorplanSimplified, message));
+        notes.say(WarningCode::FloorplanSimplified, message);
     }
-    let mut warn = |code: WarningCode, count: u64, are: &str| {
-        if count > 0 {
-            let message = format!("{}: {count} {are}", path.display());
-            warnings.push(Warning::new(code, message));
-        }
-    };
     let fence = match fences.is_empty() {
         true => Vec::new(),
         false => {
@@ -135,12 +124,16 @@ pub(super) fn assemble(
                     absent += u64::from(!met);
                 }
             }
-            warn(
+            notes.count(
                 WarningCode::FloorplanSimplified,
                 twice,
                 "components are in two fences; the first is taken",
             );
-            warn(WarningCode::FloorplanSimplified, absent, "members of groups are no components");
+            notes.count(
+                WarningCode::FloorplanSimplified,
+                absent,
+                "members of groups are no components",
+            );
             fence
         }
     };
@@ -174,41 +167,37 @@ pub(super) fn assemble(
             placement.y[i] = middle.1 - nodes.height[i] / 2.0;
         }
     }
-    warn(
+    notes.count(
         WarningCode::NotPlaced,
         unplaced.len() as u64,
         "components are not placed and lie in the middle of the die",
     );
     let ignored = "of them are UNPLACED with a position, which is ignored";
-    warn(WarningCode::NotPlaced, with_position, ignored);
+    notes.count(WarningCode::NotPlaced, with_position, ignored);
     let left_out = "filler cells (CLASS CORE SPACER) are left out: they take no area, \
                     and a placement is written with them UNPLACED";
-    warn(WarningCode::FillersLeftOut, fillers, left_out);
-    warn(
+    notes.count(WarningCode::FillersLeftOut, fillers, left_out);
+    notes.count(
         WarningCode::NetsLeftOut,
         stay,
         "of them are pads, rings or covers, which stay; they are left out of their nets",
     );
     let flat = (0..components)
         .filter(|&i| nodes.kind[i] == NodeKind::Movable && nodes.width[i] * nodes.height[i] == 0.0);
-    warn(WarningCode::NoArea, flat.count() as u64, "movable components have no area");
+    notes.count(WarningCode::NoArea, flat.count() as u64, "movable components have no area");
     nodes.master = cell.iter().map(|&cell| Some(cell)).collect();
 
     // Pins of the design behind the components.
-    let port_names = {
-        let index = NameIndex::new(&nodes.names);
-        let placed = plan.ports.names.iter().zip(&plan.ports.at);
-        let placed = placed.filter_map(|(name, at)| Some((port_name(&index, name), (*at)?)));
-        placed.map(|(name, at)| (name.into_owned(), at)).collect::<Vec<_>>()
-    };
-    let unplaced_ports = plan.ports.at.len() - port_names.len();
-    warn(
+    let ports = plan.ports.names.iter().zip(&plan.ports.at);
+    let ports: Vec<_> = ports.filter_map(|(name, at)| Some((name, (*at)?))).collect();
+    let unplaced_ports = plan.ports.at.len() - ports.len();
+    notes.count(
         WarningCode::NetsLeftOut,
         unplaced_ports as u64,
         "pins of the design are not placed and left out of their nets",
     );
-    for (name, (x, y)) in port_names {
-        nodes.names.push(&name);
+    for (name, (x, y)) in ports {
+        nodes.names.push(name);
         nodes.width.push(0.0);
         nodes.height.push(0.0);
         nodes.kind.push(NodeKind::FixedOverlappable);
@@ -221,30 +210,34 @@ pub(super) fn assemble(
         placement.orientation.push(Default::default());
     }
 
-    warn(
+    notes.count(
         WarningCode::NetsLeftOut,
         counts.unplaced_pins,
         "pins in nets lie nowhere and are left out",
     );
-    warn(WarningCode::NetsLeftOut, counts.supply_pins, "supply pins in signal nets are left out");
-    warn(WarningCode::NetsLeftOut, counts.supply_nets, "supply nets are left out");
-    warn(WarningCode::NetsLeftOut, counts.must_join, "must-join nets are left out");
-    if nets.is_none() {
-        let message =
-            format!("{}: no NETS: the design has no nets and no wirelength", path.display());
-        warnings.push(Warning::new(WarningCode::NoNets, message));
-    }
-    if counts.case_off {
-        let say = "NAMESCASESENSITIVE OFF: names are told apart by their case all the same";
-        warnings.push(Warning::new(WarningCode::Assumed, format!("{}: {say}", path.display())));
-    }
-    if !counts.ended {
-        let say = "no END DESIGN: the file may have been cut off";
-        warnings.push(Warning::new(WarningCode::NotRead, format!("{}: {say}", path.display())));
-    }
-    if plan.units.is_none() {
-        let say = "no UNITS: 100 units are taken for a micrometre";
-        warnings.push(Warning::new(WarningCode::Assumed, format!("{}: {say}", path.display())));
+    notes.count(
+        WarningCode::NetsLeftOut,
+        counts.supply_pins,
+        "supply pins in signal nets are left out",
+    );
+    notes.count(WarningCode::NetsLeftOut, counts.supply_nets, "supply nets are left out");
+    notes.count(WarningCode::NetsLeftOut, counts.must_join, "must-join nets are left out");
+    let case = "NAMESCASESENSITIVE OFF: names are told apart by their case all the same";
+    let cut_off = "no END DESIGN: the file may have been cut off";
+    let says = [
+        (nets.is_none(), WarningCode::NoNets, "no NETS: the design has no nets and no wirelength"),
+        (counts.case_off, WarningCode::Assumed, case),
+        (!counts.ended, WarningCode::NotRead, cut_off),
+        (
+            plan.units.is_none(),
+            WarningCode::Assumed,
+            "no UNITS: 100 units are taken for a micrometre",
+        ),
+    ];
+    for (holds, code, message) in says {
+        if holds {
+            notes.say(code, message);
+        }
     }
     let skipped = counts.skipped(" + ");
     let special_nets = skipped.get(SPECIAL_NETS).copied().unwrap_or(0);
@@ -283,6 +276,7 @@ pub(super) fn assemble(
     let lef = Some(LefSummary { skipped: library.counts.skipped(" ") });
     let (def, gcell_grid) = (Some(def), plan.gcells);
     unplaced.retain(|&i| design.nodes.kind[i as usize] == NodeKind::Movable);
+    let warnings = notes.warnings(path, Source::Held(&[]));
     Loaded { design, warnings, unplaced, def, lef, gcell_grid, ..Loaded::default() }
 }
 

@@ -287,7 +287,8 @@ fn ended(source: Source<'_>, section: Section) -> Result<(), Fault> {
     }
 }
 
-/// The content of a DEF file, its components' names and macros apart.
+/// The content of a DEF file, its components' names and macros apart. Pins have the names of their
+/// nodes.
 struct Everything {
     gathered: Gathered,
     names: Names,
@@ -314,6 +315,10 @@ fn everything(
     let components = NameIndex::new(&names);
     if components.has_repeats() {
         return Err(repeated(source)?);
+    }
+    let mut port_names = Names::default();
+    for name in gathered.plan.ports.names.iter() {
+        port_names.push(&port_name(&components, name));
     }
     let have_nets = end.1 == Section::Nets;
     if have_nets {
@@ -351,6 +356,7 @@ fn everything(
         gathered.plan.add(rest.plan).map_err(too_long)?;
     }
     ended(source, end.1)?;
+    gathered.plan.ports.names = port_names;
     let nets = have_nets.then(|| nets.into_nets());
     Ok(Everything { gathered, names, cell, nets })
 }

@@ -6,7 +6,6 @@
 use super::counts::Counts;
 use super::lef::{Library, PER_MICRON};
 use crate::design::Nets;
-use crate::memory;
 use crate::text::error::Miss;
 use crate::text::index::{Key, NameIndex};
 use crate::text::scan::{Read, Scanner};
@@ -16,8 +15,6 @@ const TOGETHER: usize = 192;
 
 /// The macro of a component that is not placed, so that its pins have no position.
 pub(super) const UNPLACED: u32 = u32::MAX;
-/// The owner of an empty slot of a table of pins.
-const EMPTY_SLOT: u32 = u32::MAX;
 
 /// Things that nets refer to.
 pub(super) struct Netlist<'k> {
@@ -35,70 +32,41 @@ pub(super) struct Netlist<'k> {
 /// Pins of macros by name, with their places in layout units.
 pub(super) struct CellPins<'k> {
     library: &'k Library,
-    /// By the hash of macro and name; open addressing.
-    slots: Vec<CellPin>,
-}
-
-/// A pin of a macro.
-#[derive(Clone, Copy, Debug)]
-struct CellPin {
-    /// Its macro; [`EMPTY_SLOT`] if there is no pin.
-    owner: u32,
-    /// Where its name starts among those of all pins, and how long it is.
-    name: (u32, u32),
-    supply: bool,
+    /// By macro and name.
+    index: NameIndex<'k>,
     /// From the macro's centre.
-    offset: (f64, f64),
+    offsets: Vec<(f64, f64)>,
 }
 
 impl<'k> CellPins<'k> {
     /// Returns the pins of `library` in these units a micrometre.
     pub(super) fn new(library: &'k Library, units: f64) -> Self {
         let scale = |length: f64| length * units / PER_MICRON;
-        let none = CellPin { owner: EMPTY_SLOT, name: (0, 0), supply: false, offset: (0.0, 0.0) };
-        let size = (2 * library.pins.len() + 1).next_power_of_two();
-        let mut pins = CellPins { library, slots: memory::filled(size, none) };
-        for (owner, cell) in library.macros.iter().enumerate() {
+        let count = library.pins.len();
+        let (mut owners, mut offsets) = (vec![UNPLACED; count], vec![(0.0, 0.0); count]);
+        for (owner, cell) in (0..).zip(&library.macros) {
             let centre = (cell.width / 2.0, cell.height / 2.0);
             for pin in cell.pins.start as usize..cell.pins.end as usize {
-                let of = &library.pins[pin];
                 // A pin without shapes is taken to lie in the middle.
-                let (x, y) = of.at.unwrap_or(centre);
-                let (start, end) = library.pin_names.span(pin);
-                let held = CellPin {
-                    owner: owner as u32,
-                    name: (start as u32, (end - start) as u32),
-                    supply: of.supply.is_some(),
-                    offset: (scale(x - centre.0), scale(y - centre.1)),
-                };
-                let name = Key::new(library.pin_names.get(pin).as_bytes());
-                if let Err(slot) = pins.search(owner as u32, &name) {
-                    pins.slots[slot] = held;
-                }
+                let (x, y) = library.pins[pin].at.unwrap_or(centre);
+                owners[pin] = owner;
+                offsets[pin] = (scale(x - centre.0), scale(y - centre.1));
             }
         }
-        pins
+        CellPins { library, index: NameIndex::scoped(&library.pin_names, owners), offsets }
     }
 
-    /// Returns the pin of this name, or the slot where it would be.
-    #[inline(always)]
-    fn search(&self, owner: u32, name: &Key) -> Result<&CellPin, usize> {
-        let mask = self.slots.len() - 1;
-        let mixed = name.hash() ^ u64::from(owner).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut at = (mixed ^ mixed >> 32) as usize & mask;
-        loop {
-            let pin = &self.slots[at];
-            let (start, length) = (pin.name.0 as usize, pin.name.1 as usize);
-            let names = self.library.pin_names.text();
-            if pin.owner == owner && name.stands_at(names, start, start + length) {
-                return Ok(pin);
-            }
-            if pin.owner == EMPTY_SLOT {
-                return Err(at);
-            }
-            at = (at + 1) & mask;
-        }
+    fn is_supply(&self, pin: u32) -> bool {
+        self.library.pins[pin as usize].supply.is_some()
     }
+}
+
+/// Adds a pin to the last net.
+#[inline(always)]
+fn push(nets: &mut Nets, node: u32, (dx, dy): (f64, f64)) {
+    nets.pin_node.push(node);
+    nets.pin_dx.push(dx);
+    nets.pin_dy.push(dy);
 }
 
 /// Nets whose connections are not looked up yet.
@@ -258,16 +226,15 @@ impl<'a> Reader<'a, '_> {
             if cell == UNPLACED {
                 continue;
             }
-            let Ok(found) = self.netlist.pins.search(cell, &pin) else { continue };
+            let pins = self.netlist.pins;
+            let Some(found) = pins.index.find_in(cell, &pin) else { continue };
             self.counts.connections += 1;
             self.counts.by_star += 1;
             if self.counts.by_star > self.netlist.most_by_star as u64 {
                 return Err(Miss::expected(pin.name, "fewer pins of all components in nets"));
             }
-            if !found.supply {
-                nets.pin_node.push(node as u32);
-                nets.pin_dx.push(found.offset.0);
-                nets.pin_dy.push(found.offset.1);
+            if !pins.is_supply(found) {
+                push(nets, node as u32, pins.offsets[found as usize]);
             }
         }
         *nets.net_start.last_mut().expect("a net was read") = nets.pin_node.len() as u32;
@@ -298,7 +265,7 @@ impl<'a> Reader<'a, '_> {
                         counts.unplaced_pins += 1;
                         continue;
                     }
-                    let Ok(found) = netlist.pins.search(cell, pin) else {
+                    let Some(found) = netlist.pins.index.find_in(cell, pin) else {
                         let name = netlist.components.names().get(node as usize);
                         let cell = netlist.pins.library.names.get(cell as usize);
                         let pin_name = String::from_utf8_lossy(pin.name);
@@ -306,13 +273,11 @@ impl<'a> Reader<'a, '_> {
                             format!("component {name}: its macro {cell} has no pin {pin_name}");
                         return Err(Miss::name(pin.name, message));
                     };
-                    if found.supply {
+                    if netlist.pins.is_supply(found) {
                         counts.supply_pins += 1;
                         continue;
                     }
-                    nets.pin_node.push(node);
-                    nets.pin_dx.push(found.offset.0);
-                    nets.pin_dy.push(found.offset.1);
+                    push(nets, node, netlist.pins.offsets[found as usize]);
                 } else {
                     let Some(port) = netlist.ports.find(pin.name) else {
                         let name = String::from_utf8_lossy(pin.name);
@@ -321,11 +286,7 @@ impl<'a> Reader<'a, '_> {
                     };
                     match netlist.port_node[port as usize] {
                         None => counts.unplaced_pins += 1,
-                        Some(node) => {
-                            nets.pin_node.push(node);
-                            nets.pin_dx.push(0.0);
-                            nets.pin_dy.push(0.0);
-                        }
+                        Some(node) => push(nets, node, (0.0, 0.0)),
                     }
                 }
             }

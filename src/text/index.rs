@@ -9,64 +9,64 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Names that are looked up side by side.
 const GROUP: usize = 64;
-
-/// Longest name that is held as one number.
-pub(crate) const SHORT: usize = 16;
+/// Longest name that a slot holds itself.
+const SHORT: usize = 11;
+/// Bytes of a text that are compared at once.
+pub(crate) const WIDE: usize = 16;
 
 /// A name, and what it is looked up by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key<'a> {
     pub(crate) name: &'a [u8],
-    /// The bytes of a name of up to [`SHORT`] as a number.
-    bytes: u128,
+    /// The first eight bytes of a name of up to [`SHORT`], the hash of a longer one.
+    head: u64,
+    /// The other bytes of a short name and its length, or [`LONG`] and the length.
+    tail: u32,
     hash: u64,
 }
+
+/// Marks the tail of a long name.
+const LONG: u32 = 0xff00_0000;
 
 impl<'a> Key<'a> {
     /// Returns the key of a name.
     #[inline]
     pub(crate) fn new(name: &'a [u8]) -> Self {
-        let bytes = if name.len() <= SHORT { short(name) } else { 0 };
-        Key { name, bytes, hash: hash(name) }
+        match name.len() {
+            0..=SHORT => Key::short(name, short(name)),
+            length => {
+                let (hash, tail) = (hash_long(name), LONG | length as u32);
+                Key { name, head: hash, tail, hash }
+            }
+        }
     }
 
-    /// Returns the key of the first `length` bytes of `text`, at most [`SHORT`]; `bytes` holds the
+    /// Returns the key of the first `length` bytes of `text`, at most [`WIDE`]; `bytes` holds the
     /// first bytes of `text`.
     ///
-    /// No branch depends on the length, so that none is mispredicted for it.
+    /// No branch depends on the length of a short name, so that none is mispredicted for it.
     #[inline(always)]
-    pub(crate) fn at(text: &'a [u8], length: usize, bytes: &[u8; SHORT]) -> Self {
-        let bytes = u128::from_le_bytes(*bytes) & FIRST[length];
-        Key { name: &text[..length], bytes, hash: hash_short(bytes, length) }
+    pub(crate) fn at(text: &'a [u8], length: usize, bytes: &[u8; WIDE]) -> Self {
+        let name = &text[..length];
+        if length > SHORT {
+            return Key::new(name);
+        }
+        Key::short(name, u128::from_le_bytes(*bytes) & FIRST[length])
     }
 
-    /// Returns the hash of the name.
+    /// Returns the key of a name of up to [`SHORT`] bytes.
     #[inline(always)]
-    pub(crate) fn hash(&self) -> u64 {
-        self.hash
-    }
-
-    /// Whether the name stands at `start..end` in `text`.
-    #[inline(always)]
-    pub(crate) fn stands_at(&self, text: &[u8], start: usize, end: usize) -> bool {
-        let length = self.name.len();
-        if end - start != length {
-            return false;
-        }
-        match text[start..].first_chunk() {
-            Some(held) if length <= SHORT => {
-                u128::from_le_bytes(*held) & FIRST[length] == self.bytes
-            }
-            _ => text[start..end] == *self.name,
-        }
+    fn short(name: &'a [u8], bytes: u128) -> Self {
+        let (head, tail) = (bytes as u64, (bytes >> 64) as u32 | (name.len() as u32) << 24);
+        Key { name, head, tail, hash: multiply(head ^ MASK, u64::from(tail) ^ GOLDEN) }
     }
 }
 
 /// All bits of the first so many bytes.
-pub(crate) const FIRST: [u128; SHORT + 1] = {
-    let mut masks = [u128::MAX; SHORT + 1];
+pub(crate) const FIRST: [u128; WIDE + 1] = {
+    let mut masks = [u128::MAX; WIDE + 1];
     let mut length = 0;
-    while length < SHORT {
+    while length < WIDE {
         masks[length] = (1 << (8 * length)) - 1;
         length += 1;
     }
@@ -75,29 +75,45 @@ pub(crate) const FIRST: [u128; SHORT + 1] = {
 
 /// Finds the index of a name in a [`Names`]; of equal names the first is found.
 ///
-/// An open-addressed table with linear probing over the names' own arena, at
-/// most 3/4 full. A slot holds the upper half of the name's hash and the index
-/// plus one, so that a name is compared only when 32 bits of hash agree.
+/// An open-addressed table with linear probing, at most half full. A slot of 16 bytes holds a name
+/// of up to 11 bytes and its index, so that a look-up misses the cache once. Of a longer name it
+/// holds the hash: the bounds and the text of the name are two more misses.
 ///
-/// A look-up misses the cache three times: slot, bounds of the name, its text.
-/// Work on many names therefore goes through each step for a whole group of
-/// names before the next step, so that the processor waits for many misses at
-/// once: to read 8.9 M pins on random ones of 2.2 M nodes, all files included,
-/// went from 6.9 s to 2.7 s of processor time with it.
+/// Many names therefore go through each step in groups, so that the processor waits for many misses
+/// at once. This took the processor time to read 8.9 M pins of 2.2 M nodes, in random order, from
+/// 6.9 s to 2.7 s when slots held no names.
 #[derive(Debug)]
 pub struct NameIndex<'a> {
     names: &'a Names,
-    slots: Box<[AtomicU64]>,
+    /// The scope of each name; empty if all have the same.
+    scopes: Vec<u32>,
+    slots: Box<[Slot]>,
     repeats: bool,
+}
+
+/// A place for a name in the table.
+#[derive(Debug)]
+struct Slot {
+    /// The name's [`Key::head`]. While names are entered it may be zero instead.
+    head: AtomicU64,
+    /// The name's [`Key::tail`], and above it the index plus one; zero if the slot is free.
+    entry: AtomicU64,
 }
 
 impl<'a> NameIndex<'a> {
     /// Indexes `names`, on all threads. Empty names are left out.
     pub fn new(names: &'a Names) -> Self {
-        let size = (names.len() * 4 / 3 + 2).next_power_of_two();
+        NameIndex::scoped(names, Vec::new())
+    }
+
+    /// Indexes `names`, each of which is known in its scope only.
+    pub(crate) fn scoped(names: &'a Names, scopes: Vec<u32>) -> Self {
+        // With 3/4 of the slots full, look-ups took about 1.6 times as long.
+        let size = 2 * names.len() + 2;
         let mut slots = memory::with_room(size);
-        slots.par_extend((0..size).into_par_iter().map(|_| AtomicU64::new(0)));
-        let index = NameIndex { names, slots: slots.into(), repeats: false };
+        let free = |_| Slot { head: AtomicU64::new(0), entry: AtomicU64::new(0) };
+        slots.par_extend((0..size).into_par_iter().map(free));
+        let index = NameIndex { names, scopes, slots: slots.into(), repeats: false };
         let repeats = parallel::map_blocks(names.len(), GROUP, |group| index.insert_group(group));
         NameIndex { repeats: repeats.contains(&true), ..index }
     }
@@ -114,16 +130,20 @@ impl<'a> NameIndex<'a> {
 
     /// Returns the index of `name`, if it is one of the names.
     pub fn find(&self, name: &[u8]) -> Option<u32> {
-        let hash = hash(name);
-        let mut at = hash as usize;
+        self.find_in(0, &Key::new(name))
+    }
+
+    /// Returns the index of the name in this scope.
+    #[inline(always)]
+    pub(crate) fn find_in(&self, scope: u32, key: &Key) -> Option<u32> {
+        let mut at = self.place(scope, key.hash);
         loop {
-            let (stop, slot) = self.probe(at, hash);
-            let i = (slot as u32).checked_sub(1)?;
-            let (start, end) = self.names.span(i as usize);
-            if &self.names.text()[start..end] == name {
+            let (stop, number) = self.probe(at, key);
+            let i = number.checked_sub(1)?;
+            if self.agrees(i, scope, key) {
                 return Some(i);
             }
-            at = stop.wrapping_add(1);
+            at = self.behind(stop);
         }
     }
 
@@ -133,114 +153,144 @@ impl<'a> NameIndex<'a> {
     /// The number of the first of them that is not known.
     pub(crate) fn find_all(&self, keys: &[Key], found: &mut Vec<u32>) -> Result<(), usize> {
         for (group, keys) in keys.chunks(GROUP).enumerate() {
-            let (mut slots, mut bounds) = ([0; GROUP], [(0, 0); GROUP]);
-            self.touch(keys.iter().map(|key| key.hash));
-            for (slot, key) in slots.iter_mut().zip(keys) {
-                *slot = self.probe(key.hash as usize, key.hash).1;
+            self.touch(keys.iter().map(|key| self.place(0, key.hash)));
+            let (mut numbers, mut any_long) = ([0; GROUP], false);
+            for (number, key) in numbers.iter_mut().zip(keys) {
+                *number = self.probe(self.place(0, key.hash), key).1;
+                any_long |= key.tail >= LONG;
             }
-            for (bounds, slot) in bounds.iter_mut().zip(slots) {
-                *bounds =
-                    (slot as u32).checked_sub(1).map_or((0, 0), |i| self.names.span(i as usize));
+            if any_long {
+                let spans = numbers.map(|number| {
+                    number.checked_sub(1).map_or((0, 0), |i| self.names.span(i as usize))
+                });
+                // One byte of each brings all into the cache.
+                let first = |start: usize| self.names.text().get(start).copied().unwrap_or(0);
+                std::hint::black_box(spans.iter().fold(0, |all, span| all | first(span.0)));
             }
-            // One byte of each brings all into the cache.
-            let mut first = 0;
-            for (start, _) in &bounds[..keys.len()] {
-                first |= self.names.text().get(*start).copied().unwrap_or(0);
-            }
-            std::hint::black_box(first);
-            for (k, (key, (start, end))) in keys.iter().zip(bounds).enumerate() {
-                let same = start < end && key.stands_at(self.names.text(), start, end);
-                let index = if same { Some(slots[k] as u32 - 1) } else { self.find(key.name) };
+            for (k, (key, number)) in keys.iter().zip(numbers).enumerate() {
+                let index = number.checked_sub(1).filter(|&i| self.agrees(i, 0, key));
+                let index = index.or_else(|| self.find(key.name));
                 found.push(index.ok_or(group * GROUP + k)?);
             }
         }
         Ok(())
     }
 
-    /// Brings the slots of these hashes into the cache, before anything depends on one of them.
+    /// Returns the first slot of a name with this hash.
     #[inline(always)]
-    fn touch(&self, hashes: impl Iterator<Item = u64>) {
-        let slots = hashes.map(|hash| &self.slots[hash as usize & (self.slots.len() - 1)]);
-        std::hint::black_box(slots.fold(0, |all, slot| all | slot.load(Relaxed)));
+    fn place(&self, scope: u32, hash: u64) -> usize {
+        let mixed = hash ^ u64::from(scope).wrapping_mul(GOLDEN);
+        ((u128::from(mixed) * self.slots.len() as u128) >> 64) as usize
     }
 
-    /// From `at` on, the first slot that is free or agrees with the upper half of `hash`.
-    #[inline]
-    fn probe(&self, mut at: usize, hash: u64) -> (usize, u64) {
+    /// Returns the slot behind `at`, which is the first one behind the last.
+    #[inline(always)]
+    fn behind(&self, at: usize) -> usize {
+        if at + 1 == self.slots.len() { 0 } else { at + 1 }
+    }
+
+    /// Whether the `i`-th name, whose slot agrees with `key`, is that of the key in this scope.
+    #[inline(always)]
+    fn agrees(&self, i: u32, scope: u32, key: &Key) -> bool {
+        let same = key.tail < LONG || self.names.get(i as usize).as_bytes() == key.name;
+        same && (self.scopes.is_empty() || self.scopes[i as usize] == scope)
+    }
+
+    /// Brings these slots into the cache, before anything depends on one of them.
+    #[inline(always)]
+    fn touch(&self, places: impl Iterator<Item = usize>) {
+        let entries = places.map(|at| self.slots[at].entry.load(Relaxed));
+        std::hint::black_box(entries.fold(0, |all, entry| all | entry));
+    }
+
+    /// Returns, from `at` on, the first slot that is free or agrees with `key`, and the index plus
+    /// one that it holds.
+    #[inline(always)]
+    fn probe(&self, mut at: usize, key: &Key) -> (usize, u32) {
         loop {
-            let slot = self.slots[at & (self.slots.len() - 1)].load(Relaxed);
-            if slot == 0 || slot >> 32 == hash >> 32 {
-                return (at, slot);
+            let slot = &self.slots[at];
+            let entry = slot.entry.load(Relaxed);
+            if entry == 0 || entry as u32 == key.tail && slot.head.load(Relaxed) == key.head {
+                return (at, (entry >> 32) as u32);
             }
-            at = at.wrapping_add(1);
+            at = self.behind(at);
         }
     }
 
     /// Enters the names in `range`, a group at most; true when one was there already.
     fn insert_group(&self, range: Range<usize>) -> bool {
-        let mut places = [(0, 0); GROUP];
-        for (place, i) in places.iter_mut().zip(range.clone()) {
-            place.1 = hash(self.names.get(i).as_bytes());
+        let mut keys = [Key::new(&[]); GROUP];
+        for (key, i) in keys.iter_mut().zip(range.clone()) {
+            *key = Key::new(self.names.get(i).as_bytes());
         }
-        self.touch(places[..range.len()].iter().map(|place| place.1));
-        for (at, hash) in &mut places[..range.len()] {
-            *at = self.probe(*hash as usize, *hash).0;
-        }
-        range.zip(places).fold(false, |met, (i, (at, hash))| met | self.insert(i, at, hash))
+        let scope = |i: usize| self.scopes.get(i).copied().unwrap_or(0);
+        self.touch(keys.iter().zip(range.clone()).map(|(key, i)| self.place(scope(i), key.hash)));
+        range.zip(&keys).fold(false, |met, (i, key)| met | self.insert(i, scope(i), key))
     }
 
-    /// Enters the `i`-th name, unless it is empty, at the first free slot from
-    /// `at` on; true when it was there already.
-    fn insert(&self, i: usize, mut at: usize, hash: u64) -> bool {
-        let name = self.names.get(i);
-        if name.is_empty() {
+    /// Enters the `i`-th name, unless it is empty, at the first free slot; true when it was there
+    /// already.
+    fn insert(&self, i: usize, scope: u32, key: &Key) -> bool {
+        if key.name.is_empty() {
             return false;
         }
-        let entry = hash >> 32 << 32 | (i as u64 + 1);
+        let entry = u64::from(key.tail) | (i as u64 + 1) << 32;
+        let mut at = self.place(scope, key.hash);
         loop {
-            let slot = &self.slots[at & (self.slots.len() - 1)];
-            let held = match slot.compare_exchange(0, entry, Relaxed, Relaxed) {
-                Ok(_) => return false,
+            let slot = &self.slots[at];
+            let held = match slot.entry.compare_exchange(0, entry, Relaxed, Relaxed) {
+                Ok(_) => {
+                    slot.head.store(key.head, Relaxed);
+                    return false;
+                }
                 Err(held) => held,
             };
-            if held >> 32 == entry >> 32 && self.names.get(held as u32 as usize - 1) == name {
-                // Same hash, so the smaller entry is the smaller index.
-                slot.fetch_min(entry, Relaxed);
+            // Another thread may not have stored the head yet.
+            let head = slot.head.load(Relaxed);
+            let other = (held >> 32) as u32 - 1;
+            if held as u32 == key.tail
+                && (head == key.head || head == 0)
+                && self.names.get(other as usize).as_bytes() == key.name
+                && self.agrees(other, scope, key)
+            {
+                // The same tail, so the smaller entry is the smaller index.
+                slot.entry.fetch_min(entry, Relaxed);
                 return true;
             }
-            at = at.wrapping_add(1);
+            at = self.behind(at);
         }
     }
 }
 
-/// Multiplies and folds.
+/// 2^64 over the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Any bits, so that zeros are not multiplied.
+const MASK: u64 = 0x51_7c_c1_b7_27_22_0a_95;
+
+/// Returns the two halves of a product, combined.
 #[inline(always)]
-fn fold(state: u64, word: u64) -> u64 {
-    const KEY: u64 = 0x9e37_79b9_7f4a_7c15; // 2^64 / golden ratio
-    let wide = u128::from(state ^ word ^ 0x51_7c_c1_b7_27_22_0a_95) * u128::from(KEY);
+fn multiply(a: u64, b: u64) -> u64 {
+    let wide = u128::from(a) * u128::from(b);
     wide as u64 ^ (wide >> 64) as u64
 }
 
-/// Returns a hash of `bytes`, eight bytes at a time.
-#[inline]
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    let length = bytes.len();
-    let Some(last) = bytes.last_chunk().filter(|_| length > SHORT) else {
-        return hash_short(short(bytes), length);
-    };
-    let words = bytes.as_chunks::<8>().0;
-    let state = words.iter().fold(length as u64, |s, w| fold(s, u64::from_le_bytes(*w)));
-    // The last eight bytes, some of which may have been taken already.
-    fold(fold(state, u64::from_le_bytes(*last)), 0)
-}
-
-/// Returns the hash of a name of up to [`SHORT`] bytes.
+/// Adds a word to a hash.
 #[inline(always)]
-fn hash_short(bytes: u128, length: usize) -> u64 {
-    fold(fold(length as u64, bytes as u64), (bytes >> 64) as u64)
+fn fold(state: u64, word: u64) -> u64 {
+    multiply(state ^ word ^ MASK, GOLDEN)
 }
 
-/// Up to [`SHORT`] bytes as one number, and zeros behind them.
+/// Returns a hash of more than [`SHORT`] bytes, eight bytes at a time.
+fn hash_long(bytes: &[u8]) -> u64 {
+    let words = bytes.as_chunks::<8>().0;
+    let state = words.iter().fold(bytes.len() as u64, |s, w| fold(s, u64::from_le_bytes(*w)));
+    // The last eight bytes, some of which may have been taken already.
+    let last = bytes.last_chunk().map_or(0, |last| u64::from_le_bytes(*last));
+    fold(fold(state, last), 0)
+}
+
+/// Up to [`WIDE`] bytes as one number, and zeros behind them.
 #[inline(always)]
 pub(crate) fn short(bytes: &[u8]) -> u128 {
     let length = bytes.len();
@@ -307,34 +357,49 @@ mod tests {
 
     #[test]
     fn names_of_any_length_differ_by_any_byte() {
-        for length in 0..40_usize {
-            let name: Vec<u8> = (0..length as u8).map(|i| b'a' + i).collect();
-            let key = Key::new(&name);
-            let text = [b"xyz", &name[..], b" and what follows it"].concat();
-            assert!(key.stands_at(&text, 3, 3 + length));
-            assert!(key.stands_at(&text[..3 + length], 3, 3 + length), "at the end");
-            assert!(!key.stands_at(&text, 3, 4 + length));
-            if length <= SHORT {
-                let short = Key::at(&text[3..], length, text[3..].first_chunk().unwrap());
-                assert_eq!((short.name, short.bytes), (&name[..], key.bytes));
-                assert_eq!(short.hash, key.hash);
+        for length in 1..40_usize {
+            let name: String = (b'a'..).take(length).map(char::from).collect();
+            let held = names([name.clone()]);
+            let index = NameIndex::new(&held);
+            let key = Key::new(name.as_bytes());
+            if length <= WIDE {
+                let text = [name.as_bytes(), b" and what follows it"].concat();
+                let wide = Key::at(&text, length, text.first_chunk().unwrap());
+                let of = |key: &Key| (key.head, key.tail, key.hash);
+                assert_eq!((wide.name, of(&wide)), (name.as_bytes(), of(&key)));
             }
-            for at in 0..name.len() {
-                let mut other = text.clone();
-                other[3 + at] ^= 1;
-                assert!(!key.stands_at(&other, 3, 3 + length), "{length} {at}");
-                assert_ne!(hash(&name), hash(&other[3..3 + length]), "{length} {at}");
+            for at in 0..length {
+                let mut other = name.clone().into_bytes();
+                other[at] ^= 1;
+                assert_eq!(index.find(&other), None, "{length} {at}");
+                assert_ne!(Key::new(&other).hash, key.hash, "{length} {at}");
+            }
+            for other in [&name[1..], &format!("{name}a"), &format!("{name}\0")] {
+                assert_eq!(index.find(other.as_bytes()), None, "{other}");
             }
         }
     }
 
     #[test]
+    fn names_are_found_in_their_scope_alone() {
+        let pins = ["A", "Y", "A", "a pin of a long name", "a pin of a long name", "A"];
+        let pins = names(pins.map(str::to_owned));
+        let index = NameIndex::scoped(&pins, vec![0, 0, 1, 1, 2, 1]);
+        let find = |scope, name: &[u8]| index.find_in(scope, &Key::new(name));
+        assert_eq!([0, 1, 2].map(|scope| find(scope, b"A")), [Some(0), Some(2), None]);
+        let long = [0, 1, 2].map(|scope| find(scope, b"a pin of a long name"));
+        assert_eq!(long, [None, Some(3), Some(4)]);
+        assert!(index.has_repeats());
+    }
+
+    #[test]
     fn hashes_of_like_names_spread() {
-        let mut low: Vec<u64> = (0..65_536).map(|i| hash(format!("o{i}").as_bytes())).collect();
-        low.iter_mut().for_each(|h| *h &= 0xffff);
-        low.sort_unstable();
-        low.dedup();
+        let mut high: Vec<u64> =
+            (0..65_536).map(|i| Key::new(format!("o{i}").as_bytes()).hash).collect();
+        high.iter_mut().for_each(|h| *h >>= 48);
+        high.sort_unstable();
+        high.dedup();
         // A random function of 65536 keys into as many slots hits 1 - 1/e of them.
-        assert!((40_000..43_000).contains(&low.len()), "{}", low.len());
+        assert!((40_000..43_000).contains(&high.len()), "{}", high.len());
     }
 }

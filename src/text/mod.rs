@@ -7,5 +7,6 @@ pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod index;
 pub(crate) mod loaded;
+pub(crate) mod notes;
 pub(crate) mod parts;
 pub(crate) mod scan;

@@ -5,7 +5,7 @@
 //! message is made.
 
 use super::error::{Miss, show};
-use super::index::{FIRST, Key, SHORT, short};
+use super::index::{FIRST, Key, WIDE, short};
 use crate::design::Orientation;
 use memchr::{memchr, memchr2};
 use nom::IResult;
@@ -260,7 +260,7 @@ fn word_length(i: &[u8]) -> usize {
 
 /// Returns the number of bytes below `!`, all where none is: those of [`word_length`], of so many.
 #[inline(always)]
-fn short_length(bytes: &[u8; SHORT]) -> usize {
+fn short_length(bytes: &[u8; WIDE]) -> usize {
     let bytes = u128::from_le_bytes(*bytes);
     let marks = bytes.wrapping_sub(EACH_OF_16 * u128::from(b'!')) & !bytes & (EACH_OF_16 << 7);
     // Without a branch for which half it is in.
@@ -293,7 +293,7 @@ pub(crate) fn first_word(i: &[u8]) -> &[u8] {
 /// Returns a word as a name: UTF-8 without control characters, and not too long.
 #[inline(always)]
 fn as_name(word: &[u8]) -> Option<&str> {
-    if (1..=SHORT).contains(&word.len()) {
+    if (1..=WIDE).contains(&word.len()) {
         // Blanks behind it.
         let bytes = short(word) | ((EACH_OF_16 * u128::from(b' ')) & !FIRST[word.len()]);
         let controls = bytes.wrapping_sub(EACH_OF_16 * u128::from(b' ')) & !bytes;
@@ -434,6 +434,16 @@ pub(crate) fn end_of_line(i: &[u8]) -> Parsed<'_, &[u8]> {
     }
 }
 
+/// Returns a parser of the end of a line, before which only blanks and a comment may be.
+#[inline(always)]
+pub(crate) fn line_end<'a>(what: &'static str) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
+    #[inline(always)]
+    move |i| match end_of_line(i)? {
+        (rest, []) => Ok((rest, ())),
+        (_, at) => fail(at, what),
+    }
+}
+
 /// Returns [`end_of_line`] of a line that does not end here.
 #[inline(never)]
 fn odd_end_of_line(start: &[u8]) -> (&[u8], &[u8]) {
@@ -535,8 +545,8 @@ impl<'a> Scanner<'a> {
     #[inline(always)]
     pub(crate) fn pair(&mut self) -> Option<[Key<'a>; 2]> {
         /// The longest name of a pair, one less than what is looked at at once.
-        const LONGEST: usize = SHORT - 1;
-        let text: &'a [u8; 2 * SHORT + 6] = self.rest.first_chunk()?;
+        const LONGEST: usize = WIDE - 1;
+        let text: &'a [u8; 2 * WIDE + 6] = self.rest.first_chunk()?;
         let name = |from: usize| {
             let rest = &text[from..];
             let bytes = rest.first_chunk()?;
