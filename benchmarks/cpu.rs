@@ -116,7 +116,7 @@ fn measure<T: Real>(
     let mut random = Pcg64Mcg::seed_from_u64(7);
     let mut uniform = |low: f64, high: f64, size: &[f64]| -> Vec<T> {
         size.iter()
-            .map(|s| T::of(low + (high - low - s).max(0.0) * random.random::<f64>()))
+            .map(|s| T::cast(low + (high - low - s).max(0.0) * random.random::<f64>()))
             .collect()
     };
     let mut x = uniform(die.xl, die.xh, charge.width());
@@ -130,7 +130,7 @@ fn measure<T: Real>(
     let mut times = [const { Vec::new() }; STAGES.len()];
     for repetition in 0..repetitions + 2 {
         let shift = if repetition % 2 == 0 { 0.6 } else { -0.5 };
-        let (dx, dy) = (T::of(shift * grid.bin_x()), T::of(-shift * grid.bin_y()));
+        let (dx, dy) = (T::cast(shift * grid.bin_x()), T::cast(-shift * grid.bin_y()));
         x.iter_mut().for_each(|v| *v += dx);
         y.iter_mut().for_each(|v| *v += dy);
         let density = time(|| {

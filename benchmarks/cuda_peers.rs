@@ -129,10 +129,10 @@ fn positions<T: CudaReal>(charge: &Charge) -> [[Vec<T>; 2]; 2] {
     let mut random = Pcg64Mcg::seed_from_u64(7);
     let mut along = |at: &[f64], size: &[f64], low: f64, high: f64, bin: f64| {
         let drift = Normal::new(0.0, DRIFT * bin).expect("a positive deviation");
-        let inside = |i: usize, value: f64| T::of(value.min(high - size[i]).max(low));
+        let inside = |i: usize, value: f64| T::cast(value.min(high - size[i]).max(low));
         let moved: Vec<T> =
             (0..at.len()).map(|i| inside(i, at[i] + drift.sample(&mut random))).collect();
-        (at.iter().map(|&v| T::of(v)).collect::<Vec<T>>(), moved)
+        (at.iter().map(|&v| T::cast(v)).collect::<Vec<T>>(), moved)
     };
     let (x, moved_x) =
         along(charge.initial_x(), charge.width(), die.xl, die.xh, charge.grid().bin_x());

@@ -104,7 +104,7 @@ fn square(bins: usize) -> Result<BinGrid, Box<dyn std::error::Error>> {
 
 fn noise<T: CudaReal>(count: usize) -> Vec<T> {
     let mut random = Pcg64Mcg::seed_from_u64(count as u64);
-    (0..count).map(|_| T::of(random.random::<f64>())).collect()
+    (0..count).map(|_| T::cast(random.random::<f64>())).collect()
 }
 
 /// Microseconds of a run, of which `in_a_row` are enqueued before all ranks are waited for.

@@ -164,7 +164,7 @@ fn bench<T: CudaReal>(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let grid = BinGrid::new(Rect::at(0.0, 0.0, nx as f64, ny as f64), nx, ny)?;
     let mut random = Pcg64Mcg::seed_from_u64(1);
-    let rho: Vec<T> = (0..grid.bins()).map(|_| T::of(random.random())).collect();
+    let rho: Vec<T> = (0..grid.bins()).map(|_| T::cast(random.random())).collect();
     let rho = gpu.upload(&rho)?;
     let mut bench = Bench { gpu, nx, ny, precision: T::PRECISION.name(), rows };
     let mut map = gpu.zeros::<T>(grid.bins())?;

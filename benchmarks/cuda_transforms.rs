@@ -116,7 +116,7 @@ fn run(shapes: &[Vec<usize>], file: Option<String>) -> Result<(), Box<dyn std::e
 fn map<T: CudaReal>(gpu: &Gpu, shape: [usize; 2], rows: &mut Vec<Row>) -> Result<(), CudaError> {
     let [nx, ny] = shape;
     let mut random = Pcg64Mcg::seed_from_u64(1);
-    let values: Vec<T> = (0..nx * ny).map(|_| T::of(random.random())).collect();
+    let values: Vec<T> = (0..nx * ny).map(|_| T::cast(random.random())).collect();
     let (x, mut y) = (gpu.upload(&values)?, gpu.zeros(nx * ny)?);
     for kind in [Transform::Dct, Transform::Idct] {
         let precision = T::PRECISION.name();

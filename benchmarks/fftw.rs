@@ -185,7 +185,7 @@ impl<T: bytemuck::Pod> Buffer<T> {
 fn quarter_wave<T: Real>(n: usize) -> Vec<Complex<T>> {
     let turn =
         |k: usize| Complex::from_polar(1.0, -std::f64::consts::FRAC_PI_2 * k as f64 / n as f64);
-    (0..=n).map(turn).map(|w| Complex::new(T::of(w.re), T::of(w.im))).collect()
+    (0..=n).map(turn).map(|w| Complex::new(T::cast(w.re), T::cast(w.im))).collect()
 }
 
 /// Factors that both solves on FFTW multiply by.
@@ -201,8 +201,8 @@ impl<T: Real> Tables<T> {
         let (n, spectrum) = (grid.nx(), Spectrum::new(grid));
         Tables {
             n,
-            green: (0..n * n).map(|i| T::of(spectrum.green(i / n, i % n))).collect(),
-            waves: spectrum.wx().iter().map(|&w| T::of(w)).collect(),
+            green: (0..n * n).map(|i| T::cast(spectrum.green(i / n, i % n))).collect(),
+            waves: spectrum.wx().iter().map(|&w| T::cast(w)).collect(),
             turns: quarter_wave(n),
         }
     }
@@ -301,7 +301,7 @@ impl<'a, T: Real> Fused<'a, T> {
             for &(k, near, far) in &sides[..partners(k, n)] {
                 // SAFETY: rows k and n - k are this task's alone.
                 let row = unsafe { rows.row(k) };
-                let (w, green) = (turns[k] * T::of(0.5), &green[k * n..][..n]);
+                let (w, green) = (turns[k] * T::cast(0.5), &green[k * n..][..n]);
                 wide(
                     #[inline(always)]
                     || {
@@ -350,7 +350,7 @@ impl<'a, T: Real> Fused<'a, T> {
                     _ => T::one(),
                 };
                 let (scale_a, scale_b) = (of_row(a), of_row(b));
-                let (row_a, row_b, w) = (row(a), row(b), turns[k].conj() * T::of(0.5));
+                let (row_a, row_b, w) = (row(a), row(b), turns[k].conj() * T::cast(0.5));
                 wide(
                     #[inline(always)]
                     || match sine {
@@ -380,7 +380,7 @@ fn pre_process_row<T: Real, const SINE: bool>(
     w: Complex<T>,
     turns: &[Complex<T>],
 ) {
-    let (n, half) = (a.len(), T::of(0.5));
+    let (n, half) = (a.len(), T::cast(0.5));
     let combined = |near: [T; 2], far: [T; 2], turn: Complex<T>| {
         let turn = turn.conj() * half;
         let (p, q) = (turn * Complex::new(near[0], -far[0]), turn * Complex::new(near[1], -far[1]));
@@ -510,7 +510,7 @@ impl<'a, T: Real> RealToReal<'a, T> {
         // SAFETY: both buffers are this struct's, and nothing else uses them now.
         unsafe { self.plans[0].run() };
         // Each of FFTW's transforms along an axis is twice ours.
-        let quarter = T::of(0.25);
+        let quarter = T::cast(0.25);
         let products = self.spectrum.par_chunks_exact_mut(n);
         let products = products.zip(self.out.numbers().par_chunks_exact(n));
         products.zip(green.par_chunks_exact(n)).for_each(|((to, x), g)| {
@@ -563,7 +563,7 @@ fn measure<T: Real>(fftw: &Fftw<T>, n: usize, threads: usize, with_r2r: bool) ->
     // Long waves, for a solve in f32 is as exact as its largest, and noise.
     let wave = |k: usize| (std::f64::consts::PI * (k as f64 + 0.5) / n as f64).cos();
     let noise = |i: usize| ((i * 7919) % 1009) as f64 / 1009.0 - 0.5;
-    let value = |i: usize| T::of(wave(i / n) * (1.0 + wave(3 * (i % n) + 1)) + noise(i));
+    let value = |i: usize| T::cast(wave(i / n) * (1.0 + wave(3 * (i % n) + 1)) + noise(i));
     let values = (0..n * n).map(value).collect();
     let rho: Map<T> = Map::from_vec(n, n, values);
     let tables = Tables::<T>::new(&grid);
@@ -593,8 +593,8 @@ fn measure<T: Real>(fftw: &Fftw<T>, n: usize, threads: usize, with_r2r: bool) ->
         let maps = |f: &Fields<T>| [f.potential.clone(), f.field_x.clone(), f.field_y.clone()];
         for (ours, theirs) in maps(&fields[0]).iter().zip(maps(other)) {
             let both = ours.as_slice().iter().zip(theirs.as_slice());
-            let off = both.map(|(a, b)| (a.wide() - b.wide()).powi(2)).sum::<f64>();
-            let all = ours.as_slice().iter().map(|a| a.wide().powi(2)).sum::<f64>();
+            let off = both.map(|(a, b)| (a.widen() - b.widen()).powi(2)).sum::<f64>();
+            let all = ours.as_slice().iter().map(|a| a.widen().powi(2)).sum::<f64>();
             assert!(off <= 1e-10 * all, "the sides disagree: {off:e} of {all:e}");
         }
     }

@@ -67,7 +67,7 @@ impl<T: Real> Side<T> {
         let mut random = Pcg64Mcg::seed_from_u64(6);
         let (x, y) = charge.initial_positions::<T>();
         let mut moved = |at: &[T]| -> Vec<T> {
-            at.iter().map(|v| *v + T::of(bin * (random.random::<f64>() - 0.5))).collect()
+            at.iter().map(|v| *v + T::cast(bin * (random.random::<f64>() - 0.5))).collect()
         };
         let places = [[moved(&x), moved(&y)], [x, y]];
         let engine = CpuEngine::new(charge, &EngineOptions::default().threads(threads)).unwrap();

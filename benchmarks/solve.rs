@@ -41,8 +41,8 @@ impl<T: Real + DctNum> Peer<T> {
         Peer {
             n,
             line: DctPlanner::new().plan_dct2(n),
-            green: (0..n * n).map(|i| T::of(spectrum.green(i / n, i % n))).collect(),
-            w: spectrum.wx().iter().map(|&w| T::of(w)).collect(),
+            green: (0..n * n).map(|i| T::cast(spectrum.green(i / n, i % n))).collect(),
+            w: spectrum.wx().iter().map(|&w| T::cast(w)).collect(),
             spectrum: map(),
             work: [map(), map()],
         }
@@ -128,7 +128,7 @@ struct Row {
 
 fn measure<T: Real + DctNum>(n: usize, threads: usize) -> Row {
     let grid = BinGrid::new(Rect::at(0.0, 0.0, n as f64, n as f64), n, n).unwrap();
-    let values = (0..n * n).map(|i| T::of(((i * 7919) % 1009) as f64 / 1009.0)).collect();
+    let values = (0..n * n).map(|i| T::cast(((i * 7919) % 1009) as f64 / 1009.0)).collect();
     let rho: Map<T> = Map::from_vec(n, n, values);
     let mut row_column = Solver::new(&grid, Pipeline::RowColumn, threads);
     let mut fused = Solver::new(&grid, Pipeline::Fused, threads);
@@ -157,8 +157,8 @@ fn measure<T: Real + DctNum>(n: usize, threads: usize) -> Row {
     // The sides must have solved the same problem.
     for other in &fields[1..] {
         let pairs = fields[0].field_y.as_slice().iter().zip(other.field_y.as_slice());
-        let worst = pairs.map(|(a, b)| (a.wide() - b.wide()).abs()).fold(0.0, f64::max);
-        let scale = fields[0].field_y.range().1.wide();
+        let worst = pairs.map(|(a, b)| (a.widen() - b.widen()).abs()).fold(0.0, f64::max);
+        let scale = fields[0].field_y.range().1.widen();
         assert!(worst < 1e-3 * scale, "the sides disagree by {worst} of {scale}");
     }
     let [row_column, fused, three_pass, rustdct] = samples[..] else { unreachable!() };

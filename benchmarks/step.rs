@@ -150,10 +150,10 @@ fn positions<T: CudaReal>(charge: &Charge, start: &str) -> [[Vec<T>; 2]; 2] {
                 at[i] = low + (high - low - size[i]) * random.random::<f64>();
             }
         }
-        let inside = |i: usize, value: f64| T::of(value.min(high - size[i]).max(low));
+        let inside = |i: usize, value: f64| T::cast(value.min(high - size[i]).max(low));
         let moved: Vec<T> =
             (0..at.len()).map(|i| inside(i, at[i] + drift.sample(&mut random))).collect();
-        (at.into_iter().map(T::of).collect::<Vec<T>>(), moved)
+        (at.into_iter().map(T::cast).collect::<Vec<T>>(), moved)
     };
     let (x, moved_x) =
         along(charge.initial_x(), charge.width(), die.xl, die.xh, charge.grid().bin_x());

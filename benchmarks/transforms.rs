@@ -24,7 +24,7 @@ struct Row {
 }
 
 fn values<T: Real>(count: usize) -> Vec<T> {
-    (0..count).map(|i| T::of(((i * 7919) % 1009) as f64 / 1009.0)).collect()
+    (0..count).map(|i| T::cast(((i * 7919) % 1009) as f64 / 1009.0)).collect()
 }
 
 /// Times `sides`, each of them a name and what to run.
@@ -77,7 +77,7 @@ fn maps<T: Real>(kind: Transform, nx: usize, ny: usize) -> Row {
     let x = values::<T>(nx * ny);
     let side = |method: Method| {
         let mut plan = Plan::<T>::batched(kind, &[nx, ny], method, 1).unwrap();
-        let (mut out, x) = (vec![T::of(0.0); nx * ny], &x);
+        let (mut out, x) = (vec![T::cast(0.0); nx * ny], &x);
         let call = move || plan.run(x, &mut out).unwrap();
         (method.name().to_owned(), Box::new(call) as Box<dyn FnMut()>)
     };
@@ -107,7 +107,7 @@ fn both_ways<T: Real>(kind: Transform, n1: usize, n2: usize) -> Row {
     let x = values::<T>(n1 * n2);
     let side = |(nx, ny): (usize, usize)| {
         let mut plan = Plan::<T>::new(kind, &[nx, ny]).unwrap();
-        let (mut out, x) = (vec![T::of(0.0); nx * ny], &x);
+        let (mut out, x) = (vec![T::cast(0.0); nx * ny], &x);
         let call = move || plan.run(x, &mut out).unwrap();
         (format!("{nx}x{ny}"), Box::new(call) as Box<dyn FnMut()>)
     };

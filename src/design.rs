@@ -708,7 +708,7 @@ impl Design {
     }
 
     /// Moves the movable nodes to lower-left corners, x and y, by their number among them.
-    pub(crate) fn settle(&mut self, corner: impl Fn(usize) -> (f64, f64) + Sync) {
+    pub(crate) fn set_movable_positions(&mut self, corner: impl Fn(usize) -> (f64, f64) + Sync) {
         const BLOCK: usize = 1 << 13;
         let is_movable = |kind: &&NodeKind| **kind == NodeKind::Movable;
         let kinds = || parallel::chunks(&self.nodes.kind, BLOCK);

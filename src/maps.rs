@@ -275,13 +275,13 @@ pub(crate) fn over_die<T: Real>(charge: &Charge, kind: MapKind, stacked: &mut Ma
     let value = |bin: usize| {
         let nearest = |&a: &usize, &b: &usize| share(a, bin).total_cmp(&share(b, bin));
         let home = (0..regions).rev().min_by(nearest).unwrap_or(0);
-        let of = |region: usize| stacked.as_slice()[region * grid.bins() + bin].wide();
+        let of = |region: usize| stacked.as_slice()[region * grid.bins() + bin].widen();
         if kind != MapKind::Density {
-            return T::of(of(home));
+            return T::cast(of(home));
         }
         let others = (0..regions).filter(|&region| region != home);
         let added = others.map(|r| (of(r) - fixed(r, bin) / grid.bin_area()).max(0.0));
-        T::of(of(home) + added.sum::<f64>())
+        T::cast(of(home) + added.sum::<f64>())
     };
     *stacked = Map::from_vec(grid.nx(), grid.ny(), parallel::map(grid.bins(), value));
 }
@@ -346,8 +346,8 @@ pub(crate) fn force_maps<T: Real>(
             let square = Rect::at(die.xl + x, die.yl + y, grid.bin_x(), grid.bin_y());
             let (bin, part) = ((i_bin, j_bin), cell.overlap(&square));
             if part > 0.0 {
-                fx[bin] += force_x.wide() * part / (w * h);
-                fy[bin] += force_y.wide() * part / (w * h);
+                fx[bin] += force_x.widen() * part / (w * h);
+                fy[bin] += force_y.widen() * part / (w * h);
                 area[bin] += part;
             }
         }

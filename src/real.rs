@@ -24,7 +24,7 @@ mod sealed {
 /// `f32` or `f64`: the type maps, positions and forces are held in.
 ///
 /// Tables (twiddles, wavenumbers) are always computed in `f64` and rounded
-/// once with [`Real::of`]. The trait is sealed: no other type can implement it.
+/// once with [`Real::cast`]. The trait is sealed: no other type can implement it.
 pub trait Real:
     sealed::Number
     + InputElement
@@ -46,11 +46,11 @@ pub trait Real:
     /// The run-time name of this type.
     const PRECISION: Precision;
 
-    /// Rounds an `f64` to this type.
-    fn of(value: f64) -> Self;
+    /// Rounds an `f64` to this type, as the operator `as` does.
+    fn cast(value: f64) -> Self;
 
     /// Widens to `f64`, exactly.
-    fn wide(self) -> f64;
+    fn widen(self) -> f64;
 }
 
 /// A number that transforms take and convert as they read it: the two
@@ -84,11 +84,11 @@ impl sealed::Number for f64 {}
 impl Real for f32 {
     const PRECISION: Precision = Precision::F32;
     #[inline(always)]
-    fn of(value: f64) -> Self {
+    fn cast(value: f64) -> Self {
         value as f32
     }
     #[inline(always)]
-    fn wide(self) -> f64 {
+    fn widen(self) -> f64 {
         f64::from(self)
     }
 }
@@ -96,11 +96,11 @@ impl Real for f32 {
 impl Real for f64 {
     const PRECISION: Precision = Precision::F64;
     #[inline(always)]
-    fn of(value: f64) -> Self {
+    fn cast(value: f64) -> Self {
         value
     }
     #[inline(always)]
-    fn wide(self) -> f64 {
+    fn widen(self) -> f64 {
         self
     }
 }

@@ -119,7 +119,7 @@ pub fn place(side: usize) -> Result<(f64, Stages), Failure> {
     let mut design = grid_of_cells(side);
     let (charge, netlist) = Bodies::default().of(&design)?;
     let ([x, y], overflow) = spread(&charge, &netlist)?;
-    charge.settle(&mut design, &x, &y);
+    charge.set_movable_positions(&mut design, &x, &y);
     let global = design.placement.clone();
     let mut stages = Stages::of_global(StageReport::of(&design, Some(&charge), None));
     let options = LegalizeOptions::default();

@@ -495,7 +495,7 @@ pub unsafe extern "C" fn placefield_design_move(
         if let Some(value) = x.iter().chain(y).find(|value| !value.is_finite()) {
             return Err(Failure::argument(format!("x or y has {value}")));
         }
-        design.settle(|i| (x[i], y[i]));
+        design.set_movable_positions(|i| (x[i], y[i]));
         unplaced.clear();
         Ok(())
     })

@@ -323,7 +323,7 @@ unsafe fn read_map<T: EngineReal>(
         let (grid, regions) = (engine.charge().grid(), engine.charge().regions());
         check_bins(&grid, regions, bins)?;
         let [to] = outputs([(map, "map")], bins, &[])?;
-        let mut map = Map::filled(regions * grid.nx(), grid.ny(), T::of(0.0));
+        let mut map = Map::filled(regions * grid.nx(), grid.ny(), T::cast(0.0));
         engine.read_map(kind, &mut map)?;
         to.copy_from_slice(map.as_slice());
         Ok(())

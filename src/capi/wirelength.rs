@@ -191,7 +191,7 @@ unsafe fn evaluate<T: Real>(
             let mut unasked = Vec::new();
             let gradient = match gradient.is_null() {
                 true => {
-                    unasked.resize(2 * movable, T::of(0.0));
+                    unasked.resize(2 * movable, T::cast(0.0));
                     &mut unasked[..]
                 }
                 false => {

@@ -45,26 +45,30 @@ pub(super) fn unread_halos(design: &Design) -> Option<Warning> {
 
 /// Returns the area that no cell may lie in and no fixed cell covers, as rectangles that do not
 /// overlap.
-pub(super) fn closed(cells: &Rectangles<'_>, row_blockage: bool, die: &Rect) -> Vec<Rect> {
+pub(super) fn rects(cells: &Rectangles<'_>, row_blockage: bool, die: &Rect) -> Vec<Rect> {
     let whole = |of: &&Blockage| !matches!(of.kind, BlockageKind::Partial(d) if d > 0.0);
-    let mut closed: Vec<Rect> = cells.blockages.iter().filter(whole).map(|of| of.rect).collect();
-    let open = match (closed.is_empty(), row_blockage) {
+    let mut rects: Vec<Rect> = cells.blockages.iter().filter(whole).map(|of| of.rect).collect();
+    let open = match (rects.is_empty(), row_blockage) {
         (true, false) => return Vec::new(),
         (true, true) => Cow::Borrowed(cells.rows),
         (false, _) => {
             if row_blockage {
-                closed.extend(gaps(cells.rows, die));
+                rects.extend(gaps(cells.rows, die));
             }
-            Cow::Owned(gaps(&closed, die))
+            Cow::Owned(gaps(&rects, die))
         }
     };
     gaps(&[&open, cells.fixed].concat(), die)
 }
 
 /// Returns the area of every bin that partial blockages take of what is neither under fixed cells
-/// nor `closed`, layout units squared; `None` without any. Where they overlap, the one that takes
-/// most counts.
-pub(super) fn partial(cells: &Rectangles<'_>, closed: &[Rect], grid: &BinGrid) -> Option<Map<f64>> {
+/// nor in `blocked_rects`, layout units squared; `None` without any. Where they overlap, the one
+/// that takes most counts.
+pub(super) fn partial(
+    cells: &Rectangles<'_>,
+    blocked_rects: &[Rect],
+    grid: &BinGrid,
+) -> Option<Map<f64>> {
     let share = |of: &Blockage| match of.kind {
         BlockageKind::Partial(d) if d > 0.0 && d < 1.0 => Some((d, of.rect)),
         _ => None,
@@ -72,20 +76,20 @@ pub(super) fn partial(cells: &Rectangles<'_>, closed: &[Rect], grid: &BinGrid) -
     let mut parts: Vec<(f64, Rect)> = cells.blockages.iter().filter_map(share).collect();
     parts.sort_by(|a, b| a.0.total_cmp(&b.0));
     let die = grid.die();
-    let mut before = [cells.fixed, closed].concat();
-    let mut taken: Option<Map<f64>> = None;
+    let mut before = [cells.fixed, blocked_rects].concat();
+    let mut blocked: Option<Map<f64>> = None;
     for alike in parts.chunk_by(|a, b| a.0 == b.0) {
         let rects: Vec<Rect> = alike.iter().map(|(_, rect)| *rect).collect();
         let left = gaps(&[&gaps(&rects, &die)[..], &before].concat(), &die);
         let more = fixed::map(left.iter(), None, grid, |_| 1.0 - alike[0].0);
         before.extend(rects);
-        match &mut taken {
-            None => taken = Some(more),
+        match &mut blocked {
+            None => blocked = Some(more),
             Some(sum) => {
                 let bins = sum.as_mut_slice().iter_mut().zip(more.as_slice());
                 bins.for_each(|(sum, more)| *sum += more);
             }
         }
     }
-    taken
+    blocked
 }

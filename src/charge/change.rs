@@ -74,12 +74,12 @@ impl Charge {
     /// # Errors
     /// When the map does not have the grid's bins, or an area is not finite or negative. The charge
     /// is then unchanged.
-    pub fn set_blocked_area(&mut self, taken: Option<Map<f64>>) -> Result<(), ChargeError> {
-        if let Some(taken) = &taken {
-            self.check_map("taken area of bin", taken, |v| v.is_finite() && v >= 0.0)?;
+    pub fn set_blocked_area(&mut self, area: Option<Map<f64>>) -> Result<(), ChargeError> {
+        if let Some(area) = &area {
+            self.check_map("blocked area of bin", area, |v| v.is_finite() && v >= 0.0)?;
         }
         self.change(|charge| {
-            charge.source.taken = taken;
+            charge.source.blocked_map = area;
             Ok(())
         })
     }
@@ -96,7 +96,7 @@ impl Charge {
             self.check_map("target density of bin", targets, |v| v > 0.0 && v <= 1.0)?;
         }
         self.change(|charge| {
-            let target = targets.as_ref().map_or(charge.source.asked, mean);
+            let target = targets.as_ref().map_or(charge.source.requested_density, mean);
             charge.regions.iter_mut().for_each(|region| region.target_density = target);
             charge.source.targets = targets;
             Ok(())
@@ -176,17 +176,21 @@ impl Charge {
         }
         self.fixed_area = inside;
         self.fixed_clipped = clipped;
-        let all = [&staying[..], &self.source.closed].concat();
+        let all = [&staying[..], &self.source.blocked_rects].concat();
         let derived = |r: usize| {
-            let taken = self.all_taken(r);
+            let blocked_map = self.blocked_map_of(r);
             let target_density = self.regions[r].target_density;
             let targets = self.source.targets.as_ref();
             let target = |bin: usize| targets.map_or(target_density, |t| t.as_slice()[bin]);
-            let taken = taken.as_deref();
             Region {
                 target_density,
                 movable_area: self.moving_in(r).map(|i| self.size(i)).sum(),
-                fixed: fixed::map(self.taken_in(r, &all).iter(), taken, &self.grid, target),
+                fixed: fixed::map(
+                    self.blocked_rects_in(r, &all).iter(),
+                    blocked_map.as_deref(),
+                    &self.grid,
+                    target,
+                ),
             }
         };
         self.regions = parallel::map(self.regions(), derived);
@@ -223,9 +227,10 @@ impl Charge {
         }
         self.region.clear();
         self.region.extend_from_slice(&self.source.region);
-        self.warnings.clone_from(&self.source.notes);
-        let asked = self.source.targets.as_ref().map_or(self.source.asked, mean);
-        self.regions.iter_mut().for_each(|region| region.target_density = asked);
+        self.warnings.clone_from(&self.source.base_warnings);
+        let requested_density =
+            self.source.targets.as_ref().map_or(self.source.requested_density, mean);
+        self.regions.iter_mut().for_each(|region| region.target_density = requested_density);
         if !self.source.fillers {
             return self.derive();
         }
@@ -233,7 +238,7 @@ impl Charge {
         for (region, budget) in budgets.iter().enumerate() {
             let of = self.warned_of(region);
             match budget.room {
-                Some(room) if room - asked * budget.macro_area < budget.cell_area => {
+                Some(room) if room - requested_density * budget.macro_area < budget.cell_area => {
                     let warning =
                         "the movable cells do not fit into what the bins' target densities leave";
                     let message = format!("{of}{warning}");
@@ -243,7 +248,7 @@ impl Charge {
                 None => {
                     let least = budget.least_density();
                     self.regions[region].target_density =
-                        raised(asked, least, &of, &mut self.warnings);
+                        raised(requested_density, least, &of, &mut self.warnings);
                 }
             }
         }
@@ -263,28 +268,29 @@ impl Charge {
     /// Returns how the movable area of a region compares with the space there is.
     pub(super) fn budget(&self, region: usize) -> fillers::Budget {
         let source = &self.source;
-        let asked = source.targets.as_ref().map_or(source.asked, mean);
+        let requested_density = source.targets.as_ref().map_or(source.requested_density, mean);
         let die = self.grid.die();
         let macros = source.macros.iter().map(|&i| i as usize);
         let macros = macros.filter(|&i| !self.is_fixed(i) && self.region(i) == region);
-        let macro_area = macros.filter(|_| asked < 1.0).map(|i| self.size(i)).sum::<f64>();
+        let macro_area =
+            macros.filter(|_| requested_density < 1.0).map(|i| self.size(i)).sum::<f64>();
         let cell_area = self.moving_in(region).map(|i| self.size(i)).sum::<f64>() - macro_area;
         let staying = self.staying();
-        let by_bins = self.all_taken(region);
+        let by_bins = self.blocked_map_of(region);
         let by_rectangles = by_bins.is_none() && source.targets.is_none();
         if by_rectangles && !self.is_fenced(region) {
-            let taken = fixed::union_area(&staying, &die) + self.blockage_area;
-            let space = (die.area() - taken).max(0.0);
+            let blocked = fixed::union_area(&staying, &die) + self.blockage_area;
+            let space = (die.area() - blocked).max(0.0);
             return fillers::Budget { space, room: None, macro_area, cell_area };
         }
-        let all = [&staying[..], &source.closed].concat();
-        let taken = self.taken_in(region, &all);
+        let all = [&staying[..], &source.blocked_rects].concat();
+        let blocked_rects = self.blocked_rects_in(region, &all);
         if by_rectangles {
-            let space = (die.area() - fixed::union_area(&taken, &die)).max(0.0);
+            let space = (die.area() - fixed::union_area(&blocked_rects, &die)).max(0.0);
             return fillers::Budget { space, room: None, macro_area, cell_area };
         }
-        let taken = fixed::map(taken.iter(), by_bins.as_deref(), &self.grid, |_| 1.0);
-        let free = taken.as_slice().iter().map(|taken| self.grid.bin_area() - taken);
+        let blocked = fixed::map(blocked_rects.iter(), by_bins.as_deref(), &self.grid, |_| 1.0);
+        let free = blocked.as_slice().iter().map(|blocked| self.grid.bin_area() - blocked);
         let room = source.targets.as_ref().map(|targets| {
             free.clone().zip(targets.as_slice()).map(|(free, target)| free * target).sum()
         });
@@ -295,10 +301,11 @@ impl Charge {
 impl Charge {
     /// Returns the blocked area of every bin of a region besides that of rectangles, if there is
     /// any.
-    fn all_taken(&self, region: usize) -> Option<Cow<'_, Map<f64>>> {
-        let Source { partial, taken, .. } = &self.source;
-        let by_members = self.taken_by_members(region).map(Cow::Owned);
-        let maps = [partial, taken].into_iter().flatten().map(Cow::Borrowed).chain(by_members);
+    fn blocked_map_of(&self, region: usize) -> Option<Cow<'_, Map<f64>>> {
+        let Source { partial, blocked_map, .. } = &self.source;
+        let by_members = self.blocked_by_members(region).map(Cow::Owned);
+        let maps =
+            [partial, blocked_map].into_iter().flatten().map(Cow::Borrowed).chain(by_members);
         maps.reduce(|sum, more| {
             let mut sum = sum.into_owned();
             let bins = sum.as_mut_slice().iter_mut().zip(more.as_slice());

@@ -59,9 +59,9 @@ impl Fence {
         Fence::complement(&outside, die)
     }
 
-    /// Returns the blocked rectangles if `rects` are blocked: the area outside, and the parts of
+    /// Returns all blocked rectangles if `rects` are blocked: the area outside, and the parts of
     /// `rects` inside.
-    fn taken(&self, rects: &[Rect]) -> Vec<Rect> {
+    fn blocked_rects(&self, rects: &[Rect]) -> Vec<Rect> {
         let parts = |rect| self.inside.iter().filter_map(move |piece| clip(rect, piece));
         self.outside.iter().copied().chain(rects.iter().flat_map(parts)).collect()
     }
@@ -127,7 +127,7 @@ impl Charge {
             source.open = (0..fences.len()).filter(|&fence| admits[fence]).collect();
         }
         source.region = if regions > 1 { region.to_vec() } else { Vec::new() };
-        changed.regions = vec![Region::new(source.asked); regions];
+        changed.regions = vec![Region::new(source.requested_density); regions];
         changed.fill()?;
         *self = changed;
         Ok(())
@@ -254,13 +254,13 @@ impl Charge {
         let is_macro = |i: &usize| self.macros.binary_search(&(cells[*i] as u32)).is_ok();
         let source = &mut part.source;
         source.macros = (0..cells.len()).filter(is_macro).map(|i| i as u32).collect();
-        (source.targets, source.taken, source.partial) = (None, None, None);
+        (source.targets, source.blocked_map, source.partial) = (None, None, None);
         source.fillers = false;
-        // The regions stay, but nothing outside a fence is taken.
+        // The regions stay, but nothing outside a fence is blocked.
         source.fences.clear();
         source.open.clear();
         source.fixed.clear();
-        source.closed.clear();
+        source.blocked_rects.clear();
         source.fixed_cells.clear();
         if self.regions() > 1 {
             source.region = cells.iter().map(|&i| self.region[i]).collect();
@@ -280,11 +280,11 @@ impl Charge {
         self.source.fences.get(region).filter(|fence| !fence.outside.is_empty())
     }
 
-    /// Returns the rectangles that take area in a region, `all` being those that take it in the
+    /// Returns the rectangles that are blocked in a region, `all` being those that are blocked in the
     /// die.
-    pub(super) fn taken_in<'a>(&self, region: usize, all: &'a [Rect]) -> Cow<'a, [Rect]> {
+    pub(super) fn blocked_rects_in<'a>(&self, region: usize, all: &'a [Rect]) -> Cow<'a, [Rect]> {
         match self.fence(region) {
-            Some(fence) => Cow::Owned(fence.taken(all)),
+            Some(fence) => Cow::Owned(fence.blocked_rects(all)),
             None => Cow::Borrowed(all),
         }
     }
@@ -312,21 +312,21 @@ impl Charge {
 
     /// Returns the area of every bin that the members of fences that admit others take from the
     /// cells of `region`, layout units squared; `None` if there is none.
-    pub(super) fn taken_by_members(&self, region: usize) -> Option<Map<f64>> {
+    pub(super) fn blocked_by_members(&self, region: usize) -> Option<Map<f64>> {
         if self.source.open.is_empty() || region + 1 != self.regions() {
             return None;
         }
-        let mut taken = Map::filled(self.grid.nx(), self.grid.ny(), 0.0);
+        let mut blocked = Map::filled(self.grid.nx(), self.grid.ny(), 0.0);
         for &open in &self.source.open {
             let inside = &self.source.fences[open].inside;
             let members: f64 = self.moving_in(open).map(|i| self.size(i)).sum();
             let area: f64 = inside.iter().map(Rect::area).sum();
             let share = if area > 0.0 { (members / area).min(1.0) } else { 0.0 };
             let more = fixed::map(inside.iter(), None, &self.grid, |_| share);
-            let bins = taken.as_mut_slice().iter_mut().zip(more.as_slice());
+            let bins = blocked.as_mut_slice().iter_mut().zip(more.as_slice());
             bins.for_each(|(sum, more)| *sum += more);
         }
-        Some(taken)
+        Some(blocked)
     }
 
     /// Fails where there are fences and the cells of a region have more area than is free there;

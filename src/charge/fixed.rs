@@ -24,7 +24,7 @@ pub(super) fn contains(die: &Rect, rect: &Rect) -> bool {
     rect.xl >= die.xl && rect.xh <= die.xh && rect.yl >= die.yl && rect.yh <= die.yh
 }
 
-/// Returns the area of `rects` in every bin, and the part of it that is `taken` besides (layout
+/// Returns the area of `rects` in every bin, and that of `blocked_map` besides (layout
 /// units squared, where there is such a map), clamped to the bin's area and scaled by the bin's
 /// `target` density.
 ///
@@ -33,7 +33,7 @@ pub(super) fn contains(die: &Rect, rect: &Rect) -> bool {
 /// cell goes with its outline and not with its area.
 pub(super) fn map<'a>(
     rects: impl Iterator<Item = &'a Rect>,
-    taken: Option<&Map<f64>>,
+    blocked_map: Option<&Map<f64>>,
     grid: &BinGrid,
     target: impl Fn(usize) -> f64 + Sync,
 ) -> Map<f64> {
@@ -59,8 +59,8 @@ pub(super) fn map<'a>(
             }
         }
     }
-    if let Some(taken) = taken {
-        let bins = map.as_mut_slice().iter_mut().zip(taken.as_slice());
+    if let Some(blocked_map) = blocked_map {
+        let bins = map.as_mut_slice().iter_mut().zip(blocked_map.as_slice());
         bins.for_each(|(bin, area)| *bin += area / grid.bin_area());
     }
     let columns = (chunks_mut(map.as_mut_slice(), ny), chunks(more.as_slice(), ny));

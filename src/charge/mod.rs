@@ -101,7 +101,7 @@ pub struct Charge {
 #[derive(Clone, Debug, Default)]
 struct Source {
     /// The target density given, and those of bins if they have their own.
-    asked: f64,
+    requested_density: f64,
     targets: Option<Map<f64>>,
     /// Whether there are fillers, how many before they get larger, and the seed of their positions.
     fillers: bool,
@@ -115,13 +115,13 @@ struct Source {
     fixed: Vec<Rect>,
     row_blockage: bool,
     /// Blocked rectangles under no fixed cell.
-    closed: Vec<Rect>,
+    blocked_rects: Vec<Rect>,
     /// Area of every bin that partial blockages take.
     partial: Option<Map<f64>>,
-    /// Other blocked area of every bin.
-    taken: Option<Map<f64>>,
+    /// Other blocked area of every bin: [`Charge::set_blocked_area`].
+    blocked_map: Option<Map<f64>>,
     /// Warnings that no change affects.
-    notes: Vec<Warning>,
+    base_warnings: Vec<Warning>,
     /// The fence of every region, and the region of every movable cell; empty: one region, the die.
     fences: Vec<Fence>,
     region: Vec<u32>,
@@ -140,19 +140,19 @@ impl Source {
         cells: &Rectangles<'_>,
         options: &ChargeOptions,
     ) -> Result<Self, ChargeError> {
-        let asked = options.target_density;
-        if !(asked > 0.0 && asked <= 1.0) {
-            return Err(ChargeError::TargetDensity(asked));
+        let requested_density = options.target_density;
+        if !(requested_density > 0.0 && requested_density <= 1.0) {
+            return Err(ChargeError::TargetDensity(requested_density));
         }
         cells.check()?;
         check_bodies(cells.width.len())?;
         let row_height = cells.row_height.unwrap_or_else(|| median(&mut cells.height.to_vec()));
         let movable_area = cells.areas().sum();
         check_total("movable cells", movable_area)?;
-        let closed = blocked::closed(cells, options.row_blockage, &grid.die());
-        let partial = blocked::partial(cells, &closed, grid);
+        let blocked_rects = blocked::rects(cells, options.row_blockage, &grid.die());
+        let partial = blocked::partial(cells, &blocked_rects, grid);
         Ok(Source {
-            asked,
+            requested_density,
             fillers: options.fillers,
             many_fillers: options.many_fillers,
             seed: options.seed,
@@ -161,7 +161,7 @@ impl Source {
             fixed: cells.fixed.to_vec(),
             row_blockage: options.row_blockage,
             allows_overfull: options.allow_overfull,
-            closed,
+            blocked_rects,
             partial,
             ..Source::default()
         })
@@ -331,8 +331,8 @@ impl Charge {
         let source = Source::new(&grid, &rectangles, &options)?;
         let mut charge = Charge::from_columns(grid, columns, source)?;
         charge.margin = margin;
-        charge.source.notes.extend(blocked::unread_halos(design));
-        charge.warnings.extend(charge.source.notes.iter().cloned());
+        charge.source.base_warnings.extend(blocked::unread_halos(design));
+        charge.warnings.extend(charge.source.base_warnings.iter().cloned());
         charge.fence_as(design)?;
         Ok(charge)
     }
@@ -380,7 +380,7 @@ impl Charge {
         let mut charge = Charge {
             grid,
             origin: [0.0; 2],
-            regions: vec![Region::new(source.asked)],
+            regions: vec![Region::new(source.requested_density)],
             region: Vec::new(),
             movable,
             width,
@@ -393,7 +393,7 @@ impl Charge {
             movable_area: 0.0,
             fixed_area: 0.0,
             fixed_clipped: Clipped::default(),
-            blockage_area: source.closed.iter().map(Rect::area).sum::<f64>() + thinned,
+            blockage_area: source.blocked_rects.iter().map(Rect::area).sum::<f64>() + thinned,
             warnings: Vec::new(),
             source,
         };
@@ -535,12 +535,12 @@ impl Charge {
     ///
     /// # Panics
     /// When `x` or `y` has fewer values than there are movable cells, or `design` more of them.
-    pub fn settle(&self, design: &mut Design, x: &[f64], y: &[f64]) {
-        design.settle(|i| (x[i] + self.margin(i), y[i]));
+    pub fn set_movable_positions(&self, design: &mut Design, x: &[f64], y: &[f64]) {
+        design.set_movable_positions(|i| (x[i] + self.margin(i), y[i]));
     }
 
     /// Sets the first values of `x` and `y`, layout units, to the lower-left corners of the bodies
-    /// of the movable nodes of `design`: the inverse of [`Charge::settle`].
+    /// of the movable nodes of `design`: the inverse of [`Charge::set_movable_positions`].
     ///
     /// # Panics
     /// When `x` or `y` has fewer values than `design` has movable nodes.
@@ -589,7 +589,7 @@ impl Charge {
     /// layout units, in the precision of an engine.
     pub fn initial_positions<T: Real>(&self) -> (Vec<T>, Vec<T>) {
         let [x, y] = self.origin;
-        let round = |column: &[f64], from: f64| column.iter().map(|&v| T::of(v - from)).collect();
+        let round = |column: &[f64], from: f64| column.iter().map(|&v| T::cast(v - from)).collect();
         (round(&self.initial_x, x), round(&self.initial_y, y))
     }
 
@@ -693,7 +693,7 @@ impl Charge {
         parallel::map_blocks(count, BLOCK, |cells| {
             let mut block = S::default();
             for i in cells.filter(|&i| !self.is_fixed(i)) {
-                let (x, y) = (x[i].wide() + self.origin[0], y[i].wide() + self.origin[1]);
+                let (x, y) = (x[i].widen() + self.origin[0], y[i].widen() + self.origin[1]);
                 add(&mut block, [x, y, self.width[i], self.height[i]]);
             }
             block
@@ -730,15 +730,15 @@ fn check_total(what: &'static str, area: f64) -> Result<(), ChargeError> {
     if area.is_finite() { Ok(()) } else { Err(ChargeError::TotalArea(what)) }
 }
 
-/// Returns the target density to use: `asked`, or the least that fits, at most 1; warnings begin
-/// with `of`.
-fn raised(asked: f64, least: f64, of: &str, warnings: &mut Vec<Warning>) -> f64 {
-    if least <= asked {
-        return asked;
+/// Returns the target density to use: `requested_density`, or the least that fits, at most 1;
+/// warnings begin with `of`.
+fn raised(requested_density: f64, least: f64, of: &str, warnings: &mut Vec<Warning>) -> f64 {
+    if least <= requested_density {
+        return requested_density;
     }
     let used = least.min(1.0);
-    let raised = match used > asked {
-        true => format!("target density raised from {asked} to {used}: "),
+    let raised = match used > requested_density {
+        true => format!("target density raised from {requested_density} to {used}: "),
         false => String::new(),
     };
     let fit = if least > 1.0 { " and cannot fit" } else { "" };

@@ -391,6 +391,6 @@ fn bodies_of_large_cells_are_wider() {
     let (mut x, mut y) = (vec![0.0; 4], vec![0.0; 4]);
     wider.corners(&design, &mut x, &mut y);
     let mut settled = design.clone();
-    wider.settle(&mut settled, &x, &y);
+    wider.set_movable_positions(&mut settled, &x, &y);
     assert_eq!(settled.placement.x, design.placement.x);
 }

@@ -244,7 +244,7 @@ fn diff<T: Element>(
     let design = &opened.design;
     let moved = displacement::between(design, &first, &design.placement)?;
     let difference = to.zip(&from, |&to, &from| to - from);
-    let size = |v: &T| v.wide().abs();
+    let size = |v: &T| v.widen().abs();
     let change = Change {
         hpwl: a.hpwl.zip(b.hpwl).map(|(a, b)| b - a),
         hpwl_relative: a.hpwl.zip(b.hpwl).filter(|(a, _)| *a > 0.0).map(|(a, b)| (b - a) / a),

@@ -130,9 +130,10 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
         true => clipped.area / charge.movable_area(),
         false => 0.0,
     };
-    let largest = |map: &Map<T>| map.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
+    let largest =
+        |map: &Map<T>| map.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.widen().abs()));
     let (potential_min, potential_max) = maps[1].range();
-    let total: f64 = maps[0].as_slice().iter().map(|v| v.wide()).sum();
+    let total: f64 = maps[0].as_slice().iter().map(|v| v.widen()).sum();
     let hpwl = design.hpwl();
     let descriptor = engine.descriptor();
     let report = Report {
@@ -164,8 +165,8 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
         },
         field: FieldReport {
             energy,
-            potential_min: potential_min.wide(),
-            potential_max: potential_max.wide(),
+            potential_min: potential_min.widen(),
+            potential_max: potential_max.widen(),
             field_x_max: largest(&maps[2]),
             field_y_max: largest(&maps[3]),
         },

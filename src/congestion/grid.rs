@@ -1,6 +1,6 @@
 //! The bins that demand is counted in: columns and rows that need not be equally wide.
 
-use crate::cpu::boxes::Part;
+use crate::cpu::boxes::AxisPart;
 use crate::grid::{BinGrid, GridError, MAX_BINS, MAX_BINS_PER_AXIS, Rect};
 use crate::lefdef::{GcellGrid, GridAxis};
 
@@ -270,9 +270,9 @@ impl Cover {
 
     /// With a value of each channel for the first bin, those between and the last.
     #[inline(always)]
-    pub(super) fn part<const C: usize>(&self, channels: [[f64; 3]; C]) -> Part<[f64; C]> {
+    pub(super) fn part<const C: usize>(&self, channels: [[f64; 3]; C]) -> AxisPart<[f64; C]> {
         let values = [0, 1, 2].map(|k| channels.map(|channel| channel[k]));
-        Part { first: self.first, last: self.last, values }
+        AxisPart { first: self.first, last: self.last, values }
     }
 }
 

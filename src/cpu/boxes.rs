@@ -2,7 +2,7 @@
 //! along y.
 //!
 //! A box covers the columns `first..=last` and adds `x[a] · y[b]` to the bins that it covers, where
-//! a part has three values, for its first bin, its last bin and all of those between ([`Part`]).
+//! a part has three values, for its first bin, its last bin and all of those between ([`AxisPart`]).
 //! RUDY, the area of cells and counts of them are all of this form (`crate::congestion`).
 //!
 //! # How it runs
@@ -29,7 +29,7 @@ const STRIP: usize = 16;
 /// The bins `first..=last` of one axis, and a box's values there: in the first bin, in each of
 /// those between, in the last bin. Where there is one bin, its value is the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Part<V> {
+pub(crate) struct AxisPart<V> {
     pub(crate) first: usize,
     pub(crate) last: usize,
     pub(crate) values: [V; 3],
@@ -179,7 +179,7 @@ impl<const C: usize> Adder<C> {
     /// # Panics
     /// When a part reaches beyond the bins.
     #[inline(always)]
-    pub(crate) fn add_box(&mut self, x: &Part<[f64; C]>, y: &Part<[f64; C]>) {
+    pub(crate) fn add_box(&mut self, x: &AxisPart<[f64; C]>, y: &AxisPart<[f64; C]>) {
         if self.of_boxes.is_empty() {
             self.of_boxes = filled(self.columns * self.stride, [0; C]);
         }
@@ -230,7 +230,7 @@ impl<const C: usize> Adder<C> {
 mod tests {
     use super::*;
 
-    fn part(first: usize, values: &[f64]) -> Part<[f64; 1]> {
+    fn part(first: usize, values: &[f64]) -> AxisPart<[f64; 1]> {
         let last = first + values.len() - 1;
         let of = |k: usize| [values.get(k).copied().unwrap_or(0.0)];
         let values = match values.len() {
@@ -238,7 +238,7 @@ mod tests {
             2 => [of(0), [0.0], of(1)],
             n => [of(0), of(1), of(n - 1)],
         };
-        Part { first, last, values }
+        AxisPart { first, last, values }
     }
 
     #[test]
@@ -292,8 +292,8 @@ mod tests {
         let add = |i: usize, adder: &mut Adder<2>| {
             let (a, b) = (i * 7919 % 50, i * 104_729 % 40);
             let v = |k: usize| [1.0 / (1 + (i * k) % 97) as f64, 1.0 / (2 + (i + k) % 89) as f64];
-            let x = Part { first: a, last: a + i % 11, values: [v(3), v(5), v(7)] };
-            adder.add_box(&x, &Part { first: b, last: b + i % 7, values: [v(2), v(1), v(9)] });
+            let x = AxisPart { first: a, last: a + i % 11, values: [v(3), v(5), v(7)] };
+            adder.add_box(&x, &AxisPart { first: b, last: b + i % 7, values: [v(2), v(1), v(9)] });
             adder.add_bin((a, b), v(4));
         };
         let run = |threads: usize| {

@@ -160,29 +160,29 @@ impl CpuDensity {
     ///
     /// # Panics
     /// When `x` or `y` is not one entry per body.
-    pub fn place<T: Real>(&mut self, x: &[T], y: &[T]) {
+    pub fn set_positions<T: Real>(&mut self, x: &[T], y: &[T]) {
         let all = self.bodies.len();
         assert_eq!((x.len(), y.len()), (all, all), "positions");
-        self.place_at(|i| [x[i], y[i]]);
+        self.set_positions_by(|i| [x[i], y[i]]);
     }
 
-    /// Places the bodies as [`CpuDensity::place`] does, from one array of two values per body.
+    /// Sets the bodies' positions as [`CpuDensity::set_positions`] does, from one array of two values per body.
     ///
     /// # Panics
     /// When `positions` is not two values per body.
-    pub fn place_in<T: Real>(&mut self, layout: Layout, positions: &[T]) {
+    pub fn set_positions_in<T: Real>(&mut self, layout: Layout, positions: &[T]) {
         let all = self.bodies.len();
         assert_eq!(positions.len(), 2 * all, "positions");
         match layout {
-            Layout::Halves => self.place(&positions[..all], &positions[all..]),
-            Layout::Pairs => self.place_at(|i| [positions[2 * i], positions[2 * i + 1]]),
+            Layout::Halves => self.set_positions(&positions[..all], &positions[all..]),
+            Layout::Pairs => self.set_positions_by(|i| [positions[2 * i], positions[2 * i + 1]]),
         }
     }
 
-    fn place_at<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Copy + Sync) {
+    fn set_positions_by<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Copy + Sync) {
         let (cells, fillers) = (&mut self.bodies.movable, &mut self.bodies.fillers);
         let movable = cells.len();
-        rayon::join(|| cells.place(at), || fillers.place(|i| at(movable + i)));
+        rayon::join(|| cells.set_positions(at), || fillers.set_positions(|i| at(movable + i)));
     }
 
     /// Writes ρ of all bodies and the fixed area, less the background, to `rho`, `nx × ny` for each
@@ -191,12 +191,12 @@ impl CpuDensity {
     /// # Panics
     /// When `x` or `y` is not one entry per body or `rho` is not `nx × ny` for each region.
     pub fn smoothed<T: Real>(&mut self, x: &[T], y: &[T], rho: &mut Map<T>) -> DensityStats {
-        self.place(x, y);
-        self.smoothed_of_placed(rho)
+        self.set_positions(x, y);
+        self.smoothed_here(rho)
     }
 
     /// Does [`CpuDensity::smoothed`] at the last positions.
-    pub(super) fn smoothed_of_placed<T: Real>(&mut self, rho: &mut Map<T>) -> DensityStats {
+    pub(super) fn smoothed_here<T: Real>(&mut self, rho: &mut Map<T>) -> DensityStats {
         self.check(rho);
         let stats = self.cells(Extent::Smoothed);
         let CpuDensity { bodies, patches, sums, scale, regions, .. } = self;
@@ -243,12 +243,12 @@ impl CpuDensity {
     pub fn exact<T: Real>(&mut self, x: &[T], y: &[T]) -> DensityStats {
         let movable = self.bodies.movable.len();
         let (x, y) = (&x[..movable], &y[..movable]);
-        self.bodies.movable.place(|i| [x[i], y[i]]);
-        self.exact_of_placed()
+        self.bodies.movable.set_positions(|i| [x[i], y[i]]);
+        self.exact_here()
     }
 
     /// Does [`CpuDensity::exact`] at the last positions.
-    pub(super) fn exact_of_placed(&mut self) -> DensityStats {
+    pub(super) fn exact_here(&mut self) -> DensityStats {
         self.cells(Extent::Exact)
     }
 
@@ -370,9 +370,10 @@ impl Patches {
                                 continue;
                             }
                             let Some(body) = order.footprint(slot, extent) else { continue };
-                            let part = Part { corner: chunk.corner(), columns: PATCH, rows: PATCH };
-                            if part.holds(&body) {
-                                part.add(&body, scale, patch);
+                            let range =
+                                BinRange { corner: chunk.corner(), columns: PATCH, rows: PATCH };
+                            if range.holds(&body) {
+                                range.add(&body, scale, patch);
                             } else {
                                 outside[of_chunk.count as usize] = slot as u32;
                                 of_chunk.count += 1;
@@ -410,7 +411,8 @@ impl Patches {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
             }
         }
-        let part = Part { corner: [columns.start as i64, 0], columns: columns.len(), rows: ny };
+        let range =
+            BinRange { corner: [columns.start as i64, 0], columns: columns.len(), rows: ny };
         for c in order.chunks_of(region) {
             let Strays { count, columns: [first, last], .. } = self.of_chunk[c];
             let outside = &self.outside[c * Order::MOST_SLOTS..];
@@ -419,7 +421,7 @@ impl Patches {
             }
             for &slot in &outside[..count as usize] {
                 if let Some(body) = order.footprint(slot as usize, extent) {
-                    part.add(&body, scale, sums);
+                    range.add(&body, scale, sums);
                 }
             }
         }
@@ -433,7 +435,7 @@ fn write<T: Real>(sums: &[i64], scale: f64, background: f64, out: &mut [T]) {
         #[inline(always)]
         || {
             for (out, &sum) in out.iter_mut().zip(sums) {
-                *out = T::of(sum as f64 * unit - background);
+                *out = T::cast(sum as f64 * unit - background);
             }
         },
     );
@@ -441,14 +443,14 @@ fn write<T: Real>(sums: &[i64], scale: f64, background: f64, out: &mut [T]) {
 
 /// Some columns and rows of a map, in a buffer of their own.
 #[derive(Clone, Copy)]
-struct Part {
+struct BinRange {
     /// First column and row on the map.
     corner: [i64; 2],
     columns: usize,
     rows: usize,
 }
 
-impl Part {
+impl BinRange {
     /// Whether all of a body is in it.
     fn holds(&self, body: &Footprint) -> bool {
         let inside = |first: usize, last: usize, corner: i64, count: usize| {
@@ -458,7 +460,7 @@ impl Part {
             && inside(body.y.first, body.y.last, self.corner[1], self.rows)
     }
 
-    /// Adds a body to the columns it shares with this part, whose rows hold it.
+    /// Adds a body to the columns it shares with this range, whose rows hold it.
     fn add(&self, body: &Footprint, scale: f64, bins: &mut [i64]) {
         let [left, bottom] = self.corner;
         let (x, y, weight) = (&body.x, &body.y, body.weight * scale);

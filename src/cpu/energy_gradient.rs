@@ -45,15 +45,15 @@ pub fn energy_gradient<T: Real>(
     parallel::for_each(gradients, |body, (to_x, to_y)| {
         (*to_x, *to_y) = (T::zero(), T::zero());
         let first = charge.region(body) * grid.nx();
-        let phi = |i: usize, j: usize| potential[(first + i, j)].wide();
-        let columns = Covered::new(&axis_x, x[body].wide(), charge.width()[body]);
-        let rows = Covered::new(&axis_y, y[body].wide(), charge.height()[body]);
+        let phi = |i: usize, j: usize| potential[(first + i, j)].widen();
+        let columns = Covered::new(&axis_x, x[body].widen(), charge.width()[body]);
+        let rows = Covered::new(&axis_y, y[body].widen(), charge.height()[body]);
         let (Some(columns), Some(rows)) = (columns, rows) else { return };
         let ratio = 2.0 * charge.ratio()[body];
         let along_x = columns.difference(|i| rows.weighted(|j| phi(i, j)));
         let along_y = rows.difference(|j| columns.weighted(|i| phi(i, j)));
-        *to_x = T::of(ratio / grid.bin_x() * along_x);
-        *to_y = T::of(ratio / grid.bin_y() * along_y);
+        *to_x = T::cast(ratio / grid.bin_x() * along_x);
+        *to_y = T::cast(ratio / grid.bin_y() * along_y);
     });
     Ok(())
 }

@@ -237,7 +237,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let density = &mut self.density;
         self.pool.install(|| {
             check_positions(x, y)?;
-            density.place(x, y);
+            density.set_positions(x, y);
             Ok::<(), EngineError>(())
         })?;
         self.done = Done::Positions;
@@ -249,7 +249,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let (bodies, density) = (self.charge.bodies(), &mut self.density);
         self.pool.install(|| {
             check_positions_in(bodies, layout, positions)?;
-            density.place_in(layout, positions);
+            density.set_positions_in(layout, positions);
             Ok::<(), EngineError>(())
         })?;
         self.done = Done::Positions;
@@ -260,7 +260,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         self.done.require("the density", Done::Positions)?;
         let start = Instant::now();
         let (density, centered) = (&mut self.density, &mut self.centered);
-        let stats = self.pool.install(|| density.smoothed_of_placed(centered));
+        let stats = self.pool.install(|| density.smoothed_here(centered));
         for (evaluation, of_region) in self.evaluations.iter_mut().zip(density.stats()) {
             (evaluation.density, evaluation.area_off_die) = of_region;
         }
@@ -272,7 +272,7 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
     fn exact_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the exact density", Done::Positions)?;
         let density = &mut self.density;
-        Ok(self.pool.install(|| density.exact_of_placed()))
+        Ok(self.pool.install(|| density.exact_here()))
     }
 
     fn solve(&mut self, pipeline: Pipeline) -> Result<f64, EngineError> {
@@ -388,11 +388,11 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let of_region = options.region_weights;
         self.pool.install(|| match *of_region {
             [] | [_] => {
-                let weight = T::of(options.first_weight());
+                let weight = T::cast(options.first_weight());
                 self.put_gradient(gradient, options, |_| weight);
             }
             _ => self.put_gradient(gradient, options, |i| {
-                T::of(options.weight * of_region[region[i] as usize])
+                T::cast(options.weight * of_region[region[i] as usize])
             }),
         });
         Ok(())

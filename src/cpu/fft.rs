@@ -160,7 +160,7 @@ impl<T: Real> Stage<T> {
                 2 => (-w.re, -w.im),
                 _ => (-w.im, w.re),
             };
-            Complex::new(T::of(re), T::of(im))
+            Complex::new(T::cast(re), T::cast(im))
         };
         let mut twiddles = filled(len * (radix - 1), Complex::default());
         for (k, of_k) in twiddles.chunks_mut(radix - 1).enumerate() {
@@ -182,7 +182,7 @@ impl<T: Real> Chirp<T> {
         }
         let [forward, _] = ComplexFft::<f64>::both(points);
         forward.run(&mut spectrum, &mut filled(forward.scratch_len(), Complex::new(0.0, 0.0)));
-        let rounded = |z: Complex<f64>| Complex::new(T::of(z.re), T::of(z.im));
+        let rounded = |z: Complex<f64>| Complex::new(T::cast(z.re), T::cast(z.im));
         Chirp {
             c: (0..n).map(|k| rounded(c(k))).collect(),
             spectrum: spectrum.into_iter().map(rounded).collect(),
@@ -396,8 +396,8 @@ where
         let turn = std::f64::consts::TAU / 5.0;
         let ((s1, c1), (s2, c2)) = (turn.sin_cos(), (2.0 * turn).sin_cos());
         let [root, half, third] = [std::f64::consts::FRAC_1_SQRT_2, -0.5, 0.75_f64.sqrt()];
-        let [root, half, third] = [root, half, third].map(V::Number::of);
-        let [c1, c2, s1, s2] = [c1, c2, s1, s2].map(V::Number::of);
+        let [root, half, third] = [root, half, third].map(V::Number::cast);
+        let [c1, c2, s1, s2] = [c1, c2, s1, s2].map(V::Number::cast);
         Constants {
             unit,
             half_root: unit.splat(root),

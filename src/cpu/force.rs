@@ -70,7 +70,7 @@ impl<T: Real> Field<'_, T> {
         if order.len() == 0 {
             return;
         }
-        assert!(order.is_placed(), "positions are given before the force is asked for");
+        assert!(order.has_positions(), "positions are given before the force is asked for");
         let slots = SharedMatrix::new(by_slot, order.len());
         parallel::each(order.chunks().len(), &|chunk| {
             let chunk = &order.chunks()[chunk];
@@ -169,7 +169,7 @@ impl<T: Real> Field<'_, T> {
             ex += of_column * along(&self.x[bins.clone()], rows.head, rows.tail);
             ey += of_column * along(&self.y[bins], rows.head, rows.tail);
         }
-        [ex, ey].map(|e| T::of(body.weight * self.bins.area * e))
+        [ex, ey].map(|e| T::cast(body.weight * self.bins.area * e))
     }
 }
 
@@ -207,10 +207,10 @@ fn in_window<T: Real>(patch: &[[T; 2]], footprints: &Footprints<T>, k: usize) ->
 fn along<T: Real>(values: &[T], head: f64, tail: f64) -> f64 {
     match values {
         [] => 0.0,
-        [only] => head * only.wide(),
+        [only] => head * only.widen(),
         [first, middle @ .., last] => {
-            let middle: f64 = middle.iter().map(|v| v.wide()).sum();
-            head * first.wide() + middle + tail * last.wide()
+            let middle: f64 = middle.iter().map(|v| v.widen()).sum();
+            head * first.widen() + middle + tail * last.widen()
         }
     }
 }

@@ -181,7 +181,7 @@ impl<T: Real> CpuWirelength<T> {
             ],
         )?;
         check_positions(&x[..movable], &y[..movable])?;
-        let inverse_gamma = T::of(1.0 / gamma);
+        let inverse_gamma = T::cast(1.0 / gamma);
         if !(gamma.is_finite() && gamma > 0.0 && inverse_gamma.is_finite()) {
             let precision = T::PRECISION.name();
             return Err(EngineError::SmoothingLength { gamma, precision });
@@ -258,7 +258,7 @@ impl<'a, T: Real> Layout<'a, T> {
         let (mut body, mut offset) = (nowhere, [T::zero(); 2]);
         if let Some(pin) = pin {
             self.place[pin] = self.nets.body.len() as u32;
-            offset = [self.netlist.pin_x()[pin], self.netlist.pin_y()[pin]].map(T::of);
+            offset = [self.netlist.pin_x()[pin], self.netlist.pin_y()[pin]].map(T::cast);
             body =
                 Some(self.netlist.pin_body()[pin]).filter(|&b| b != FIXED_PIN).unwrap_or(nowhere);
         }
@@ -320,7 +320,7 @@ impl<T: Real> Nets<T> {
     fn weigh(&mut self, weight: &[f64]) {
         let of = |net: &u32| weight.get(*net as usize).copied().unwrap_or(0.0);
         self.grouped_weight.clear();
-        self.grouped_weight.extend(self.grouped.iter().map(|net| T::of(of(net))));
+        self.grouped_weight.extend(self.grouped.iter().map(|net| T::cast(of(net))));
         self.weight.clear();
         self.weight.extend(self.others.iter().map(of));
     }
@@ -422,9 +422,9 @@ fn evaluate_group<T: Real>(
             ref mut values => average_of_lanes(values, e, n, inverse_gamma, weight),
         };
         for lane in 0..LANES {
-            let weight = weight[lane].wide();
-            sums[0][lane] += weight * hpwl[lane].wide();
-            sums[1][lane] += weight * smooth[lane].wide();
+            let weight = weight[lane].widen();
+            sums[0][lane] += weight * hpwl[lane].widen();
+            sums[1][lane] += weight * smooth[lane].widen();
         }
     }
     let [x, y] = &values;
@@ -519,7 +519,7 @@ fn half_perimeter<T: Real>(all: &Nets<T>, e: usize, corners: &[[T; 2]]) -> f64 {
         low = [low[0].min(px), low[1].min(py)];
         high = [high[0].max(px), high[1].max(py)];
     }
-    ((high[0] - low[0]) + (high[1] - low[1])).wide()
+    ((high[0] - low[0]) + (high[1] - low[1])).widen()
 }
 
 /// Replaces the positions of a net's pins by `weight` times the gradient there; returns its
@@ -542,10 +542,10 @@ fn evaluate_net<T: Real>(
         }
     }
     let exponentials = [e.as_chunks().0, n.as_chunks().0];
-    let means = weighted_average(values, exponentials, [low, high], inverse_gamma, T::of(weight));
+    let means = weighted_average(values, exponentials, [low, high], inverse_gamma, T::cast(weight));
     Wirelength {
-        hpwl: weight * (high[0] - low[0]).wide() + weight * (high[1] - low[1]).wide(),
-        smooth: weight * means[0].wide() + weight * means[1].wide(),
+        hpwl: weight * (high[0] - low[0]).widen() + weight * (high[1] - low[1]).widen(),
+        smooth: weight * means[0].widen() + weight * means[1].widen(),
     }
 }
 

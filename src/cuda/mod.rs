@@ -145,7 +145,9 @@ pub use solve::{FieldSolver, Fields, FieldsMut, solver};
 pub mod internals {
     pub use super::bodies::{Density, DensityReport, Force, PositionLayout, RawStatistics};
     pub use super::device::{KernelOrigin, KernelUse, Marks, Spread, compile, measure};
-    pub use super::place::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};
+    pub use super::place::{
+        Descent, DescentBodies, DescentParameters, DescentSample, DescentVector,
+    };
     pub use super::solve::{Spectral, ThreePass};
 
     /// Measured shapes of lines.

@@ -36,7 +36,7 @@ pub fn tune<T: CudaReal>(
         CudaError::NoTransform { shape: vec![n, n], batch: 1, reason: "expected bins" }
     })?;
     // Any numbers will do that are neither all alike nor all small or large.
-    let values = (0..n * n).map(|k| T::of((k as f64 * 0.618_033_988_75).fract() - 0.5));
+    let values = (0..n * n).map(|k| T::cast((k as f64 * 0.618_033_988_75).fract() - 0.5));
     let map = gpu.upload(&values.collect::<Vec<T>>())?;
     let mut shapes = Shapes::from_table(gpu)?;
     let mut rows = Vec::new();
@@ -135,7 +135,7 @@ fn sampled<T: CudaReal>(
     for result in subject.results() {
         for place in &places {
             let part: Vec<T> = gpu.download(result.slice(place.clone()))?;
-            values.extend(part.into_iter().map(T::wide));
+            values.extend(part.into_iter().map(T::widen));
         }
     }
     Ok(values)
@@ -255,7 +255,7 @@ fn best<T: CudaReal>(
     let mut seeded = Subject::new(gpu, role, shapes, grid)?;
     let want = sampled(gpu, &mut seeded, map)?;
     let size = (want.iter().map(|v| v * v).sum::<f64>() / want.len() as f64).sqrt();
-    let limit = size * T::epsilon().wide() * 64.0;
+    let limit = size * T::epsilon().widen() * 64.0;
     let timed = vec![(time(gpu, &mut seeded, map)?, seed)];
     let all = candidates(role, size_of::<T>(), n, shapes.limits);
     let mut trial = Trial { gpu, shapes, role, grid, map, want, limit, timed, failed: 0 };

@@ -53,7 +53,7 @@ pub(crate) fn check_bins<T>([nx, ny]: [usize; 2], map: &Map<T>) -> Result<(), En
 /// Makes ρ of a map of what an engine keeps of it; leaves other maps alone.
 pub(crate) fn add_background<T: Real>(kind: MapKind, background: f64, map: &mut [T]) {
     if kind == MapKind::Density {
-        map.iter_mut().for_each(|v| *v = T::of(v.wide() + background));
+        map.iter_mut().for_each(|v| *v = T::cast(v.widen() + background));
     }
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn check_weight<T: Real>(
         check_lengths(regions, &[("weights of regions", of_regions.len())])?;
     }
     for weight in of_regions.iter().map(|of| options.weight * of).chain([options.weight]) {
-        if !T::of(weight).is_finite() {
+        if !T::cast(weight).is_finite() {
             return Err(EngineError::Weight(weight));
         }
     }
@@ -128,7 +128,7 @@ pub(crate) fn check_range_of<T: Real>(
     }
     let names = ["width of body", "height of body", "x of body", "y of body"];
     for (what, values) in names.into_iter().zip(bodies) {
-        let bad = |i: usize| (!T::of(values[i]).is_finite()).then_some(i);
+        let bad = |i: usize| (!T::cast(values[i]).is_finite()).then_some(i);
         if let Some(index) = parallel::first(values.len(), bad) {
             let (value, precision) = (values[index], T::PRECISION.name());
             return Err(EngineError::OutOfRange { what, index, value, precision });
@@ -146,7 +146,7 @@ pub(crate) fn check_positions<T: Real>(x: &[T], y: &[T]) -> Result<(), EngineErr
 pub(crate) fn check_finite<T: Real>(columns: &[(&'static str, &[T])]) -> Result<(), EngineError> {
     for &(what, values) in columns {
         if let Some(index) = first_not_finite(values) {
-            return Err(EngineError::NotFinite { what, index, value: values[index].wide() });
+            return Err(EngineError::NotFinite { what, index, value: values[index].widen() });
         }
     }
     Ok(())
@@ -165,7 +165,7 @@ pub(crate) fn check_positions_in<T: Real>(
         Layout::Pairs => (at % 2 == 1, at / 2),
     };
     let what = if of_y { "y of body" } else { "x of body" };
-    Err(EngineError::NotFinite { what, index, value: positions[at].wide() })
+    Err(EngineError::NotFinite { what, index, value: positions[at].widen() })
 }
 
 fn first_not_finite<T: Real>(values: &[T]) -> Option<usize> {

@@ -10,7 +10,9 @@ use crate::Real;
 use crate::charge::Charge;
 use crate::hash::Fnv1a;
 use crate::output::write_whole;
-use crate::place::{Backend, Checkpoint, Held, PlaceError, PlaceOptions, Placer, Record, State};
+use crate::place::{
+    Backend, Checkpoint, PlaceError, PlaceOptions, Placer, PointVector, Record, State,
+};
 use crate::text::file::check_readable;
 use crate::wirelength::Netlist;
 use flate2::Crc;
@@ -44,7 +46,7 @@ fn named(path: &Path, error: io::Error) -> CheckpointError {
 
 /// The placement that a checkpoint belongs to; no other can be resumed from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Subject {
+pub(crate) struct PlacementIdentity {
     design: String,
     bodies: usize,
     bins: [usize; 2],
@@ -57,7 +59,7 @@ pub(crate) struct Subject {
     how: String,
 }
 
-impl Subject {
+impl PlacementIdentity {
     /// Returns the subject of a placement of the design called `name` by the engine of `backend`.
     /// The limits at which it stops may change between runs and are no part of it.
     pub(crate) fn of<T: Real>(
@@ -78,7 +80,7 @@ impl Subject {
         hash = hash.list(netlist.net_start().iter().map(|&v| v as u64));
         hash = hash.list(netlist.pin_body().iter().map(|&v| v as u64));
         hash = hash.list([netlist.smooth() as u64].into_iter());
-        Subject {
+        PlacementIdentity {
             design: name.to_owned(),
             bodies: charge.bodies(),
             bins: [charge.grid().nx(), charge.grid().ny()],
@@ -91,7 +93,7 @@ impl Subject {
     }
 
     /// Returns the first way in which the two differ.
-    fn difference(&self, other: &Subject) -> Option<String> {
+    fn difference(&self, other: &PlacementIdentity) -> Option<String> {
         let differ = |what: &str, a: &dyn std::fmt::Debug, b: &dyn std::fmt::Debug| {
             Some(format!("{what} {a:?}, expected {b:?}"))
         };
@@ -129,7 +131,7 @@ pub(crate) struct Checkpoints {
     /// Where the placement goes on from.
     pub(crate) from: Option<PathBuf>,
     /// The placement they belong to, once it is known.
-    pub(crate) subject: Option<Subject>,
+    pub(crate) subject: Option<PlacementIdentity>,
     /// How writing went: a checkpoint that cannot be written must not cost the placement.
     pub(crate) saved: Result<(), CheckpointError>,
     /// Time spent on writing.
@@ -145,7 +147,7 @@ impl Checkpoints {
     /// Returns where the placement of `subject` goes on from, if anywhere.
     pub(crate) fn resume<T: Real>(
         &mut self,
-        subject: impl FnOnce() -> Subject,
+        subject: impl FnOnce() -> PlacementIdentity,
     ) -> Result<Option<Resumed>, CheckpointError> {
         if self.to.is_none() && self.from.is_none() {
             return Ok(None);
@@ -178,7 +180,7 @@ impl Checkpoints {
 /// Writes a checkpoint, whole or not at all.
 fn write<T: Real>(
     path: &Path,
-    subject: &Subject,
+    subject: &PlacementIdentity,
     checkpoint: &Checkpoint,
     records: &[Record],
 ) -> Result<(), CheckpointError> {
@@ -208,14 +210,14 @@ fn write<T: Real>(
 }
 
 /// Reads the file that [`write()`] made of the same `subject`.
-fn read<T: Real>(path: &Path, subject: &Subject) -> Result<Resumed, CheckpointError> {
+fn read<T: Real>(path: &Path, subject: &PlacementIdentity) -> Result<Resumed, CheckpointError> {
     let file = check_readable(path).and_then(|()| File::open(path)).map_err(|e| named(path, e))?;
     let bytes = file.metadata().map_err(|e| named(path, e))?.len();
     let mut file = BufReader::new(file);
     let mut line = Vec::new();
     file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(|e| named(path, e))?;
     let wrong = |what: &str| CheckpointError::Unfit(path.display().to_string(), what.to_owned());
-    let head: Head<Subject, State, Vec<Record>> = serde_json::from_slice(&line)
+    let head: Head<PlacementIdentity, State, Vec<Record>> = serde_json::from_slice(&line)
         .map_err(|e| wrong(&format!("line 1: expected a checkpoint of placefield: {e}")))?;
     if head.placefield_checkpoint != FORMAT {
         return Err(wrong(&format!(
@@ -234,7 +236,7 @@ fn read<T: Real>(path: &Path, subject: &Subject) -> Result<Resumed, CheckpointEr
         return Err(wrong("the best placement is of an iteration to come"));
     }
     let size = size_of::<T>() as u64;
-    let numbers = 2 * Held::ALL.len() as u64 * subject.bodies as u64 * size;
+    let numbers = 2 * PointVector::ALL.len() as u64 * subject.bodies as u64 * size;
     let expected = line.len() as u64 + numbers + CHECKSUM;
     if bytes != expected {
         return Err(wrong(&format!("{bytes} bytes, expected {expected}")));
@@ -256,7 +258,7 @@ fn read<T: Real>(path: &Path, subject: &Subject) -> Result<Resumed, CheckpointEr
                 .collect(),
         })
     };
-    let vectors = Held::ALL
+    let vectors = PointVector::ALL
         .iter()
         .map(|_| Ok([column()?, column()?]))
         .collect::<std::io::Result<Vec<_>>>()

@@ -1,8 +1,8 @@
 //! One global placement, and those that go on from it.
 
 use super::{
-    Between, FlowError, FlowOptions, Host, Overflow, Part, Settle, Subject, Variant, ended,
-    of_bodies,
+    Between, FlowError, FlowOptions, Host, Overflow, Part, PlacementInput, SetPositions, Variant,
+    ended, of_bodies,
 };
 use crate::charge::Charge;
 use crate::design::Design;
@@ -87,13 +87,13 @@ pub struct Global {
 
 impl Global {
     /// Steps until the placement ends, or the host or the clock ends it; `records` are those of the
-    /// iterations so far. `settle` sets the cells of `design` to a placement of the bodies.
+    /// iterations so far. `set_positions` sets the cells of `design` to a placement of the bodies.
     /// `branches` says whether variants are to go on from it.
     pub(super) fn descend<H: Host>(
         placer: &mut Placer<'_>,
         mut records: Vec<Record>,
         design: &mut Design,
-        settle: Settle<'_>,
+        set_positions: SetPositions<'_>,
         deadline: Option<Instant>,
         branches: bool,
         host: &mut H,
@@ -102,7 +102,7 @@ impl Global {
         let (mut reweighed, mut branch_point) = (false, None);
         loop {
             host.follow(placer, &records)?;
-            let weights = host.between(&mut Between { design, placer, settle })?;
+            let weights = host.between(&mut Between { design, placer, set_positions })?;
             if let (Some(weights), Some(nets)) = (weights, &mut design.nets) {
                 placer.set_net_weights(&weights).map_err(FlowError::from)?;
                 (nets.weight, reweighed) = (weights, true);
@@ -168,7 +168,7 @@ impl Global {
     }
 
     /// With the iterations of `next` after its own, and the result of the better one.
-    fn followed_by(mut self, next: Global, next_is_better: bool) -> Global {
+    fn append(mut self, next: Global, next_is_better: bool) -> Global {
         let own = self.records.len();
         let later = next.records.iter();
         self.records
@@ -184,12 +184,12 @@ impl Global {
     }
 
     /// Where macros move: makes them legal and places the other cells beside them, on bins and by
-    /// nets of their own, and then as [`Global::improved`]. The cells of `design` are where this
+    /// nets of their own, and then as [`Global::run_routability`]. The cells of `design` are where this
     /// placement has them at first.
     pub(super) fn beside_macros<H: Host>(
         &self,
         design: &mut Design,
-        subject: Subject<'_>,
+        input: PlacementInput<'_>,
         rounds: &mut Vec<Round>,
         options: &FlowOptions<'_>,
         host: &mut H,
@@ -204,22 +204,22 @@ impl Global {
         }
         let begun = Instant::now();
         let kinds = design.fix(macros.iter().copied());
-        let beside = self.beside(design, macros.len(), rounds, options, host);
+        let beside = self.replace_around_macros(design, macros.len(), rounds, options, host);
         design.nodes.kind = kinds;
         let mut global = beside?;
         // In terms of all bodies, on the bins that they were placed on at first.
         (global.x, global.y) = (self.x.clone(), self.y.clone());
-        subject.charge.corners(design, &mut global.x, &mut global.y);
+        input.charge.corners(design, &mut global.x, &mut global.y);
         global.overflow = Overflow {
             standard_cells: Some(global.overflow.smoothed),
-            ..Overflow::at(subject.charge, &global.x, &global.y)
+            ..Overflow::at(input.charge, &global.x, &global.y)
         };
         global.seconds = self.seconds + begun.elapsed().as_secs_f64();
         Ok(Some(global))
     }
 
     /// The placement of the cells of `design` that still move, whose result lies in it then.
-    fn beside<H: Host>(
+    fn replace_around_macros<H: Host>(
         &self,
         design: &mut Design,
         macros: usize,
@@ -239,17 +239,19 @@ impl Global {
         let (x, y) = (charge.initial_x(), charge.initial_y());
         let mut placer = Placer::new(&mut *backend, x, y, &place).map_err(FlowError::from)?;
         let first = *placer.last();
-        let settle = |design: &mut Design, x: &[f64], y: &[f64]| charge.settle(design, x, y);
+        let set_positions =
+            |design: &mut Design, x: &[f64], y: &[f64]| charge.set_movable_positions(design, x, y);
         let (first, deadline) = (vec![first], options.global_deadline());
-        let next = Self::descend(&mut placer, first, design, &settle, deadline, false, host)?;
+        let next =
+            Self::descend(&mut placer, first, design, &set_positions, deadline, false, host)?;
         drop(backend);
         if let Some(weights) = next.new_weights(design) {
             netlist.to_mut().set_weights(weights).map_err(FlowError::from)?;
         }
-        let went_on = self.clone().followed_by(next, true);
-        let subject = Subject { charge: &charge, netlist: &netlist };
-        let reached = went_on.improved(design, subject, rounds, options, host)?;
-        charge.settle(design, &reached.x, &reached.y);
+        let went_on = self.clone().append(next, true);
+        let input = PlacementInput { charge: &charge, netlist: &netlist };
+        let reached = went_on.run_routability(design, input, rounds, options, host)?;
+        charge.set_movable_positions(design, &reached.x, &reached.y);
         Ok(reached)
     }
 
@@ -257,14 +259,14 @@ impl Global {
     pub(super) fn variants<H: Host>(
         &self,
         design: &mut Design,
-        subject: Subject<'_>,
+        input: PlacementInput<'_>,
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Vec<Self>, H::Error> {
         let mut all = Vec::new();
-        for variant in options.variants(design, subject.charge) {
+        for variant in options.variants(design, input.charge) {
             if ended(host, options.global_deadline()).is_none() {
-                all.extend(self.branch(variant, design, subject, options, host)?);
+                all.extend(self.branch(variant, design, input, options, host)?);
             }
         }
         Ok(all)
@@ -277,16 +279,16 @@ impl Global {
         &self,
         variant: Variant,
         design: &mut Design,
-        subject: Subject<'_>,
+        input: PlacementInput<'_>,
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Option<Self>, H::Error> {
         let Some(from) = self.branch_point.as_ref().filter(|_| !self.reweighed) else {
             return Ok(None);
         };
-        let (begun, before) = (Instant::now(), subject.charge);
+        let (begun, before) = (Instant::now(), input.charge);
         let weights = design.nets.as_ref().map(|nets| nets.weight.clone());
-        before.settle(design, &from.x, &from.y);
+        before.set_movable_positions(design, &from.x, &from.y);
         let mut bodies = options.bodies;
         bodies.bins = Some([before.grid().nx(), before.grid().ny()]);
         bodies.charge =
@@ -304,14 +306,16 @@ impl Global {
         let [x, y] = from.fillers(before, &charge);
         let placer = Placer::branch(&mut *backend, &x, &y, &place, from.lambda);
         let mut placer = placer.map_err(FlowError::from)?;
-        let settle = |design: &mut Design, x: &[f64], y: &[f64]| charge.settle(design, x, y);
+        let set_positions =
+            |design: &mut Design, x: &[f64], y: &[f64]| charge.set_movable_positions(design, x, y);
         let (first, deadline) = (vec![*placer.last()], options.global_deadline());
-        let mut next = Self::descend(&mut placer, first, design, &settle, deadline, false, host)?;
+        let mut next =
+            Self::descend(&mut placer, first, design, &set_positions, deadline, false, host)?;
         if next.reweighed {
             design.nets.iter_mut().zip(weights).for_each(|(nets, before)| nets.weight = before);
             return Ok(None);
         }
-        charge.settle(design, &next.x, &next.y);
+        charge.set_movable_positions(design, &next.x, &next.y);
         (next.x, next.y) = (self.x.clone(), self.y.clone());
         before.corners(design, &mut next.x, &mut next.y);
         next.overflow = Overflow::at(before, &next.x, &next.y);
@@ -319,16 +323,16 @@ impl Global {
         next.variant = Some(variant);
         let mut shared = self.clone();
         shared.records.truncate(from.iteration + 1);
-        Ok(Some(shared.followed_by(next, true)))
+        Ok(Some(shared.append(next, true)))
     }
 
     /// Goes on in rounds in which cells grow where wires are crowded, if these are asked for; the
     /// placement with the least utilization of its worst bins is the result, and `rounds` tell of
     /// each. The cells of `design` are then where some round has them.
-    pub(super) fn improved<H: Host>(
+    pub(super) fn run_routability<H: Host>(
         self,
         design: &mut Design,
-        subject: Subject<'_>,
+        input: PlacementInput<'_>,
         rounds: &mut Vec<Round>,
         options: &FlowOptions<'_>,
         host: &mut H,
@@ -336,10 +340,10 @@ impl Global {
         let Some(wanted) = options.routability.filter(|_| !self.was_stopped()) else {
             return Ok(self);
         };
-        let Subject { charge, netlist } = subject;
+        let PlacementInput { charge, netlist } = input;
         let again = options.place.warm(true).warm_overflow(wanted.warm_overflow);
         let mut state = Routability::new(charge, netlist, &wanted).map_err(FlowError::from)?;
-        charge.settle(design, &self.x, &self.y);
+        charge.set_movable_positions(design, &self.x, &self.y);
         rounds.push(state.measure(design).map_err(FlowError::from)?);
         host.round(&rounds[0]);
         let (mut x, mut y) = (self.x.clone(), self.y.clone());
@@ -352,13 +356,13 @@ impl Global {
             let mut placer =
                 Placer::new(&mut *backend, &grown.x, &grown.y, &again).map_err(FlowError::from)?;
             let first = *placer.last();
-            let settle = |design: &mut Design, x: &[f64], y: &[f64]| {
+            let set_positions = |design: &mut Design, x: &[f64], y: &[f64]| {
                 let (x, y) = state.at_own_size(x, y);
-                charge.settle(design, &x, &y);
+                charge.set_movable_positions(design, &x, &y);
             };
             let (first, deadline) = (vec![first], options.global_deadline());
             let mut next =
-                Self::descend(&mut placer, first, design, &settle, deadline, false, host)?;
+                Self::descend(&mut placer, first, design, &set_positions, deadline, false, host)?;
             if let Some(weights) = next.new_weights(design) {
                 state.set_net_weights(weights).map_err(FlowError::from)?;
             }
@@ -367,13 +371,13 @@ impl Global {
             (next.x, next.y) = state.at_own_size(&x, &y);
             let own_size = Overflow::at(charge, &next.x, &next.y);
             next.overflow = Overflow { standard_cells: next.overflow.standard_cells, ..own_size };
-            charge.settle(design, &next.x, &next.y);
+            charge.set_movable_positions(design, &next.x, &next.y);
             let round = state.measure(design).map_err(FlowError::from)?;
             next.seconds = begun.elapsed().as_secs_f64();
             host.round(&round);
             let least = rounds.iter().map(|of| of.worst_utilization).fold(f64::INFINITY, f64::min);
             let stopped = next.was_stopped();
-            best = best.followed_by(next, round.worst_utilization < least);
+            best = best.append(next, round.worst_utilization < least);
             rounds.push(round);
             if stopped {
                 break;

@@ -362,13 +362,13 @@ pub enum Part {
 }
 
 /// Sets the cells of a design to positions of the bodies.
-type Settle<'a> = &'a dyn Fn(&mut Design, &[f64], &[f64]);
+type SetPositions<'a> = &'a dyn Fn(&mut Design, &[f64], &[f64]);
 
 /// A placement between two iterations of a descent.
 pub struct Between<'a, 'b> {
     design: &'a mut Design,
     placer: &'a mut Placer<'b>,
-    settle: Settle<'a>,
+    set_positions: SetPositions<'a>,
 }
 
 impl<'b> Between<'_, 'b> {
@@ -394,7 +394,7 @@ impl<'b> Between<'_, 'b> {
     /// When the device failed.
     pub fn design(&mut self) -> Result<&Design, FlowError> {
         let (x, y) = self.placer.positions()?;
-        (self.settle)(self.design, &x, &y);
+        (self.set_positions)(self.design, &x, &y);
         Ok(self.design)
     }
 }
@@ -585,7 +585,7 @@ pub struct Placed {
 
 /// The charge and the nets that are placed.
 #[derive(Clone, Copy)]
-struct Subject<'a> {
+struct PlacementInput<'a> {
     charge: &'a Arc<Charge>,
     netlist: &'a Netlist,
 }
@@ -651,11 +651,19 @@ pub fn place<H: Host>(
                 (placer, vec![first])
             }
         };
-        let settle = |design: &mut Design, x: &[f64], y: &[f64]| charge.settle(design, x, y);
+        let set_positions =
+            |design: &mut Design, x: &[f64], y: &[f64]| charge.set_movable_positions(design, x, y);
         let deadline = options.global_deadline();
         let branches = !options.variants(design, charge).is_empty();
-        let global =
-            Global::descend(&mut placer, records, design, &settle, deadline, branches, host)?;
+        let global = Global::descend(
+            &mut placer,
+            records,
+            design,
+            &set_positions,
+            deadline,
+            branches,
+            host,
+        )?;
         if let Some(weights) = global.new_weights(design) {
             netlist.to_mut().set_weights(weights).map_err(FlowError::from)?;
         }
@@ -664,8 +672,8 @@ pub fn place<H: Host>(
             false => backend = Some(machine),
             true => drop(machine),
         }
-        let subject = Subject { charge, netlist: &netlist };
-        let mut placed = stages_of(design, subject, global, seed, options, host)?;
+        let input = PlacementInput { charge, netlist: &netlist };
+        let mut placed = stages_of(design, input, global, seed, options, host)?;
         candidates.append(&mut placed.candidates);
         seconds += placed.global.seconds;
         seeds.push(placed.summary());
@@ -705,13 +713,13 @@ fn of_bodies<'a>(netlist: &'a Netlist, charge: &Charge) -> Cow<'a, Netlist> {
 /// Returns all that follows the first descent of a seed.
 fn stages_of<H: Host>(
     design: &mut Design,
-    subject: Subject<'_>,
+    input: PlacementInput<'_>,
     mut global: Global,
     seed: u64,
     options: &FlowOptions<'_>,
     host: &mut H,
 ) -> Result<Placed, H::Error> {
-    let charge = subject.charge;
+    let charge = input.charge;
     // An interrupted placement is not changed further.
     let spread =
         !matches!(global.outcome, Outcome::Interrupted | Outcome::Diverged | Outcome::NotFinite);
@@ -723,17 +731,17 @@ fn stages_of<H: Host>(
     let mut rounds = Vec::new();
     // Only a limit on displacements counts from the start.
     let origin = limit.map(|rows| {
-        charge.settle(design, charge.initial_x(), charge.initial_y());
+        charge.set_movable_positions(design, charge.initial_x(), charge.initial_y());
         (design.placement.clone(), rows)
     });
     let within = origin.as_ref().map(|(origin, rows)| (origin, *rows));
-    charge.settle(design, &global.x, &global.y);
+    charge.set_movable_positions(design, &global.x, &global.y);
     let home = design.placement.clone();
     let mut beside = None;
     // Of cells that are not spread macros do not stand where they belong.
     let has_spread = matches!(global.outcome, Outcome::Converged | Outcome::Plateau);
     if goes_on && has_spread {
-        beside = global.beside_macros(design, subject, &mut rounds, options, host)?;
+        beside = global.beside_macros(design, input, &mut rounds, options, host)?;
     }
     let start = compares.then(|| global.at_start(charge));
     let mut candidates = match beside {
@@ -745,9 +753,9 @@ fn stages_of<H: Host>(
         Some(beside) => vec![beside],
         None if global.was_stopped() => vec![global],
         None => {
-            let global = global.improved(design, subject, &mut rounds, options, host)?;
+            let global = global.run_routability(design, input, &mut rounds, options, host)?;
             let variants = match has_spread {
-                true => global.variants(design, subject, options, host)?,
+                true => global.variants(design, input, options, host)?,
                 false => Vec::new(),
             };
             [vec![global], variants].concat()
@@ -763,7 +771,7 @@ fn stages_of<H: Host>(
     let mut tried = Vec::new();
     for global in candidates {
         design.placement.clone_from(&home);
-        charge.settle(design, &global.x, &global.y);
+        charge.set_movable_positions(design, &global.x, &global.y);
         let report = StageReport::new(design.hpwl(), Some(global.overflow), Some(global.seconds));
         let mut stages = Stages::of_global(report);
         let mut before = None;

@@ -34,7 +34,7 @@ impl<T: Real> Longer<T> {
     /// Returns a plan for a line of `n` values, `n ≥ 1`, by an FFT of more.
     pub(super) fn new(n: usize, algorithm: Algorithm1d) -> Self {
         let (points, factor) = match algorithm {
-            Algorithm1d::FourN => (4 * n, vec![Complex::new(T::of(0.5), T::zero()); n]),
+            Algorithm1d::FourN => (4 * n, vec![Complex::new(T::cast(0.5), T::zero()); n]),
             Algorithm1d::MirroredTwoN => (2 * n, twiddle::scaled_quarter_wave(n, 0.5)),
             Algorithm1d::PaddedTwoN => (2 * n, twiddle::scaled_quarter_wave(n, 1.0)),
             Algorithm1d::NPoint => unreachable!("an N-point line is not extended"),

@@ -41,7 +41,7 @@ pub struct Weights {
 /// infinity for cells that the charge has fixed, so that a step does not move them.
 pub(crate) fn pin_weights<T: Real>(charge: &Charge, netlist: &Netlist) -> Vec<T> {
     let sums = netlist.pin_weights().into_iter().enumerate();
-    sums.map(|(i, sum)| if charge.is_fixed(i) { T::infinity() } else { T::of(sum) }).collect()
+    sums.map(|(i, sum)| if charge.is_fixed(i) { T::infinity() } else { T::cast(sum) }).collect()
 }
 
 /// Numbers of one evaluation: all data that is read back from a device.
@@ -170,20 +170,21 @@ impl StageSplit {
 /// One of the vectors that a [`Backend`] holds, two values per body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Held {
-    /// v: the result of the accepted steps.
-    Current,
-    /// u: Nesterov's other sequence at v.
-    Sequence,
+pub enum PointVector {
+    /// v: the point of the gradient, where the accepted steps have led.
+    Reference,
+    /// u: Nesterov's solution, from which momentum leads to v.
+    Solution,
     /// g: the preconditioned gradient at v.
     Gradient,
-    /// The placement that [`Backend::keep`] last kept.
-    Kept,
+    /// The placement that [`Backend::keep`] last kept: the best so far.
+    Best,
 }
 
-impl Held {
+impl PointVector {
     /// Every one.
-    pub const ALL: [Held; 4] = [Held::Current, Held::Sequence, Held::Gradient, Held::Kept];
+    pub const ALL: [PointVector; 4] =
+        [PointVector::Reference, PointVector::Solution, PointVector::Gradient, PointVector::Best];
 }
 
 /// The vectors of a descent and the operators on them.
@@ -255,14 +256,19 @@ pub trait Backend {
     ///
     /// # Errors
     /// When a slice has another length, there is no such vector yet, or the device failed.
-    fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError>;
+    fn read(
+        &mut self,
+        vector: PointVector,
+        x: &mut [f64],
+        y: &mut [f64],
+    ) -> Result<(), EngineError>;
 
     /// Sets one of the vectors to the values of [`Backend::read`], bit for bit. With all of them
     /// set the descent continues as it did where they were read.
     ///
     /// # Errors
     /// When a slice has another length, or the device failed.
-    fn write(&mut self, held: Held, x: &[f64], y: &[f64]) -> Result<(), EngineError>;
+    fn write(&mut self, vector: PointVector, x: &[f64], y: &[f64]) -> Result<(), EngineError>;
 
     /// Copies a map of the last evaluation, `nx × ny` for each fence region, y contiguous, to the
     /// host.
@@ -276,7 +282,7 @@ pub trait Backend {
     ///
     /// # Errors
     /// When there is no such vector yet, or the engine or the device failed.
-    fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError>;
+    fn exact_density(&mut self, vector: PointVector) -> Result<DensityStats, EngineError>;
 
     /// Returns the times that the stages of the last evaluation took; a backend may time some
     /// evaluations only, and return the last of these times.

@@ -57,9 +57,9 @@ fn clamp<T: Real>(value: T, low: T, high: T) -> T {
 
 /// Returns a `T` at or just below `high − size` whose sum with `size` is at most `high`.
 fn round_down<T: Real>(high: f64, size: f64) -> T {
-    let mut value = T::of(high - size);
+    let mut value = T::cast(high - size);
     let mut step = unit_in_last_place(value);
-    while value.wide() + size > high {
+    while value.widen() + size > high {
         value -= step;
         step += step;
     }
@@ -68,8 +68,8 @@ fn round_down<T: Real>(high: f64, size: f64) -> T {
 
 /// Returns a `T` at or just above `low`.
 fn round_up<T: Real>(low: f64) -> T {
-    let value = T::of(low);
-    if value.wide() < low { value + unit_in_last_place(value) } else { value }
+    let value = T::cast(low);
+    if value.widen() < low { value + unit_in_last_place(value) } else { value }
 }
 
 /// Returns the distance to the next number, or up to twice that.

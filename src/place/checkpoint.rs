@@ -1,9 +1,9 @@
 //! A placement in progress, to be taken up again later.
 
 use super::PlaceError;
-use super::backend::{Backend, Held, Sample, StageSplit, Weights};
+use super::backend::{Backend, PointVector, Sample, StageSplit, Weights};
+use super::convergence::ConvergenceMonitor;
 use super::record::Record;
-use super::watch::Watch;
 use serde::{Deserialize, Serialize};
 
 /// State of the placer besides the vectors: it decides the next iteration.
@@ -16,13 +16,15 @@ pub struct State {
     pub(super) coefficient: f64,
     pub(super) step: f64,
     pub(super) last: Record,
-    pub(super) watch: Watch,
+    /// Checkpoints have it under its former name.
+    #[serde(rename = "watch")]
+    pub(super) monitor: ConvergenceMonitor,
     /// How often it was taken up again from the best placement.
     pub(super) returns: u32,
 }
 
 impl State {
-    pub(super) fn new(weights: Weights, sample: Sample, watch: Watch) -> Self {
+    pub(super) fn new(weights: Weights, sample: Sample, monitor: ConvergenceMonitor) -> Self {
         State {
             weights,
             first_lambda: weights.lambda,
@@ -39,7 +41,7 @@ impl State {
                 tries: 1,
                 times: StageSplit::default(),
             },
-            watch,
+            monitor,
             returns: 0,
         }
     }
@@ -56,7 +58,7 @@ impl State {
 
     /// Returns the iteration of the best placement so far.
     pub fn best_iteration(&self) -> Option<usize> {
-        self.watch.best().map(|best| best.iteration)
+        self.monitor.best().map(|best| best.iteration)
     }
 }
 
@@ -66,7 +68,7 @@ impl State {
 pub struct Checkpoint {
     /// State of the placer.
     pub state: State,
-    /// Every vector of [`Held::ALL`]: x and y of every body.
+    /// Every vector of [`PointVector::ALL`]: x and y of every body.
     pub vectors: Vec<[Vec<f64>; 2]>,
 }
 
@@ -74,22 +76,22 @@ impl Checkpoint {
     pub(super) fn of(backend: &mut dyn Backend, state: State) -> Result<Self, PlaceError> {
         let bodies = backend.charge().bodies();
         let mut vectors = Vec::new();
-        for held in Held::ALL {
+        for vector in PointVector::ALL {
             let mut pair = [vec![0.0; bodies], vec![0.0; bodies]];
             let [x, y] = &mut pair;
-            backend.read(held, x, y)?;
+            backend.read(vector, x, y)?;
             vectors.push(pair);
         }
         Ok(Checkpoint { state, vectors })
     }
 
     pub(super) fn restore(&self, backend: &mut dyn Backend) -> Result<(), PlaceError> {
-        let (expected, found) = (Held::ALL.len(), self.vectors.len());
+        let (expected, found) = (PointVector::ALL.len(), self.vectors.len());
         if found != expected {
             return Err(PlaceError::Vectors { expected, found });
         }
-        for (held, [x, y]) in Held::ALL.into_iter().zip(&self.vectors) {
-            backend.write(held, x, y)?;
+        for (vector, [x, y]) in PointVector::ALL.into_iter().zip(&self.vectors) {
+            backend.write(vector, x, y)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! take the cores while it looks for work, and a change of threads costs a small design more than
 //! its stages do. The bits are the same on every run, for any number of threads.
 
-use super::backend::{Backend, Held, Sample, StageSplit, Weights};
+use super::backend::{Backend, PointVector, Sample, StageSplit, Weights};
 use super::ready::Ready;
 use super::term::Term;
 use super::vectors::Vectors;
@@ -165,7 +165,7 @@ impl<T: Real> Backend for HostBackend<T> {
         self.ready.require("a step", Ready::Evaluated)?;
         let start = Instant::now();
         let sample = self.engine.pool().install(|| {
-            let moved_squared = self.vectors.walk(T::of(step), T::of(momentum));
+            let moved_squared = self.vectors.walk(T::cast(step), T::cast(momentum));
             self.times.step = milliseconds(start);
             self.gradient_of_proposed(weights, moved_squared)
         })?;
@@ -187,24 +187,29 @@ impl<T: Real> Backend for HostBackend<T> {
         Ok(())
     }
 
-    fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError> {
-        self.ready.require_vector(held)?;
-        let held = self.vectors.held(held)?;
-        for (from, to) in held.iter().zip([x, y]) {
+    fn read(
+        &mut self,
+        vector: PointVector,
+        x: &mut [f64],
+        y: &mut [f64],
+    ) -> Result<(), EngineError> {
+        self.ready.require_vector(vector)?;
+        let pair = self.vectors.vector(vector)?;
+        for (from, to) in pair.iter().zip([x, y]) {
             check_lengths(from.len(), &[("positions", to.len())])?;
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = from.wide());
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = from.widen());
         }
         Ok(())
     }
 
-    fn write(&mut self, held: Held, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
+    fn write(&mut self, vector: PointVector, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
         let lengths = [("x of a vector", x.len()), ("y of a vector", y.len())];
         check_lengths(self.charge().bodies(), &lengths)?;
-        let to = self.vectors.held_mut(held);
+        let to = self.vectors.vector_mut(vector);
         for (from, to) in [x, y].into_iter().zip(to) {
-            to.iter_mut().zip(from).for_each(|(to, from)| *to = T::of(*from));
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = T::cast(*from));
         }
-        self.ready = self.ready.after_write(held);
+        self.ready = self.ready.after_write(vector);
         Ok(())
     }
 
@@ -212,13 +217,13 @@ impl<T: Real> Backend for HostBackend<T> {
         check_bins([self.map.nx(), self.map.ny()], out)?;
         self.engine.read_map(kind, &mut self.map)?;
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
-        values.for_each(|(to, from)| *to = from.wide());
+        values.for_each(|(to, from)| *to = from.widen());
         Ok(())
     }
 
-    fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError> {
-        self.ready.require_vector(held)?;
-        let [x, y] = self.vectors.held(held)?;
+    fn exact_density(&mut self, vector: PointVector) -> Result<DensityStats, EngineError> {
+        self.ready.require_vector(vector)?;
+        let [x, y] = self.vectors.vector(vector)?;
         self.engine.set_positions(x, y)?;
         self.engine.exact_density()
     }

@@ -1,6 +1,6 @@
 //! Causes that keep a placement's overflow from falling, found before it begins or at its end.
 
-use super::standard::{OverflowParts, StandardCells};
+use super::standard::{ClassOverflow, OverflowParts};
 use crate::charge::{Charge, ChargeError};
 use crate::warning::{Warning, WarningCode};
 
@@ -53,7 +53,7 @@ pub fn obstacles(charge: &Charge, stop_overflow: f64) -> Vec<Warning> {
 /// # Errors
 /// Never for a charge that could be made.
 pub fn limit(charge: &Charge, x: &[f64], y: &[f64]) -> Result<String, ChargeError> {
-    let mut cells = StandardCells::of(charge)?;
+    let mut cells = ClassOverflow::of(charge)?;
     let parts = cells.parts(x, y);
     let OverflowParts { on_fixed, on_macros, elsewhere, .. } = parts;
     let all = on_fixed + on_macros + elsewhere;

@@ -15,6 +15,7 @@ pub mod backend;
 mod bins;
 pub mod bounds;
 mod checkpoint;
+mod convergence;
 pub mod host;
 pub mod limits;
 pub mod nesterov;
@@ -28,9 +29,8 @@ mod standard;
 pub mod start;
 mod term;
 mod vectors;
-mod watch;
 
-pub use backend::{Backend, Held, Sample, StageSplit, Weights};
+pub use backend::{Backend, PointVector, Sample, StageSplit, Weights};
 pub use bins::{default_bins, placement_bins};
 pub use bounds::Bounds;
 pub use checkpoint::{Checkpoint, State};
@@ -38,7 +38,7 @@ pub use host::HostBackend;
 pub use options::{BadOption, Number, PlaceOptions, Schedule};
 pub use placer::Placer;
 pub use record::Record;
-pub use standard::{OverflowParts, StandardCells};
+pub use standard::{ClassOverflow, OverflowParts};
 pub use term::Term;
 
 use crate::charge::ChargeError;

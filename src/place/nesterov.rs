@@ -76,7 +76,7 @@ impl<T: Real> Nesterov<T> {
     pub fn start(&mut self, x: &[f64], y: &[f64], clamp: impl Fn(usize, T, T) -> (T, T)) {
         let Point { u, v, .. } = &mut self.current;
         for i in 0..x.len() {
-            let (x, y) = clamp(i, T::of(x[i]), T::of(y[i]));
+            let (x, y) = clamp(i, T::cast(x[i]), T::cast(y[i]));
             (v[0][i], v[1][i]) = (x, y);
             (u[0][i], u[1][i]) = (x, y);
         }
@@ -123,8 +123,8 @@ impl<T: Real> Nesterov<T> {
                 let ((next_ux, x), (next_uy, y)) = (along(0), along(1));
                 (ux[k], uy[k]) = (next_ux, next_uy);
                 (vx[k], vy[k]) = clamp(i, x, y);
-                let dx = (vx[k] - current.v[0][i]).wide();
-                let dy = (vy[k] - current.v[1][i]).wide();
+                let dx = (vx[k] - current.v[0][i]).widen();
+                let dy = (vy[k] - current.v[1][i]).widen();
                 moved += dx * dx + dy * dy;
                 if !(ux[k].is_finite() && uy[k].is_finite()) {
                     moved = f64::NAN; // the clamp would hide it

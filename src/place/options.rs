@@ -40,7 +40,7 @@ pub(super) fn check_range(
 pub struct PlaceOptions {
     /// Smoothed overflow at which the placement is done; 0.07 by default.
     ///
-    /// If some movable cells are macros ([`StandardCells`](super::StandardCells)), the overflow of
+    /// If some movable cells are macros ([`ClassOverflow`](super::ClassOverflow)), the overflow of
     /// the others must be as low too.
     pub stop_overflow: f64,
     /// Most iterations; 2000 by default.

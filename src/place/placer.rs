@@ -1,13 +1,13 @@
 //! The descent: decisions from one evaluation to the next.
 
-use super::backend::{Backend, Held, StageSplit, Weights};
+use super::backend::{Backend, PointVector, StageSplit, Weights};
 use super::checkpoint::{Checkpoint, State};
+use super::convergence::{self, Advice, Best, ConvergenceMonitor, pressure};
 use super::nesterov;
 use super::options::{PlaceOptions, Schedule};
 use super::record::Record;
 use super::schedule;
-use super::standard::StandardCells;
-use super::watch::{self, Advice, Best, Watch, pressure};
+use super::standard::ClassOverflow;
 use super::{Outcome, PlaceError};
 use crate::charge::Charge;
 use crate::engine::{DensityStats, EngineError};
@@ -44,7 +44,7 @@ pub struct Placer<'b> {
     /// Whether cells move beside macros that move.
     beside_macros: bool,
     /// Made when they are first needed: with as many bins as bodies they take a second.
-    parts: Option<StandardCells>,
+    parts: Option<ClassOverflow>,
     state: State,
     outcome: Option<Outcome>,
 }
@@ -98,7 +98,7 @@ impl<'b> Placer<'b> {
             let gamma = base_gamma;
             let weights = Weights { gamma, lambda: 0.0, pin_factor: 1.0, area_factor: 1.0 };
             let first = backend.evaluate(&weights)?;
-            let state = State::new(weights, first, Watch::new(schedule.pressure, 1.0));
+            let state = State::new(weights, first, ConvergenceMonitor::new(schedule.pressure, 1.0));
             let mut placer = Placer::on(backend, options, state)?;
             placer.backend.keep()?;
             placer.outcome = Some(Outcome::Converged);
@@ -126,9 +126,10 @@ impl<'b> Placer<'b> {
             }
             false => schedule.density_weight,
         };
-        let pulls = watch::pull(&first, pull.most);
+        let pulls = convergence::pull(&first, pull.most);
         let from = if first.wirelength_norm > 0.0 { first.wirelength_norm } else { pulls };
-        let watch = Watch::new(schedule.pressure, schedule.density_weight * from / pulls);
+        let monitor =
+            ConvergenceMonitor::new(schedule.pressure, schedule.density_weight * from / pulls);
         if pull.most == 0.0 {
             // Nothing but the density counts.
             weights.lambda = 1.0 / (factor * mean_area(backend.charge()));
@@ -136,7 +137,7 @@ impl<'b> Placer<'b> {
             weights.lambda = share * from / first.density_norm;
         }
         weights.lambda = lambda.unwrap_or(weights.lambda);
-        let mut placer = Placer::on(backend, options, State::new(weights, first, watch))?;
+        let mut placer = Placer::on(backend, options, State::new(weights, first, monitor))?;
         placer.begin()?;
         placer.judge()?;
         Ok(placer)
@@ -171,7 +172,7 @@ impl<'b> Placer<'b> {
         let charge = backend.charge();
         Ok(Placer {
             base_gamma: first_gamma(charge, &options.schedule),
-            beside_macros: StandardCells::are_beside_macros(charge),
+            beside_macros: ClassOverflow::are_beside_macros(charge),
             parts: None,
             options: *options,
             state,
@@ -199,7 +200,7 @@ impl<'b> Placer<'b> {
         state.last.sample = sample;
         let most_pull = self.backend.netlist().pull().most;
         state.last.pressure = pressure(&sample, state.weights.lambda, most_pull);
-        state.watch.start(state.last.pressure, sample.hpwl);
+        state.monitor.start(state.last.pressure, sample.hpwl);
         let charge = self.backend.charge();
         let bin = (charge.grid().bin_x() * charge.grid().bin_y()).sqrt();
         let unknowns = 2.0 * charge.bodies() as f64;
@@ -259,7 +260,7 @@ impl<'b> Placer<'b> {
             return Err(PlaceError::NotFinite);
         }
         state.last.sample = sample;
-        state.watch.reweigh(sample.hpwl, scale);
+        state.monitor.reweigh(sample.hpwl, scale);
         self.keep_if_best()
     }
 
@@ -268,7 +269,7 @@ impl<'b> Placer<'b> {
         let Record { iteration, sample, .. } = self.state.last;
         let (overflow, hpwl) = (sample.density.overflow, sample.hpwl);
         let now = Best { iteration, overflow, hpwl, lambda: self.state.weights.lambda };
-        if self.state.watch.is_best(now) {
+        if self.state.monitor.is_best(now) {
             self.backend.keep()?;
         }
         Ok(())
@@ -285,7 +286,7 @@ impl<'b> Placer<'b> {
         let state = &mut self.state;
         let weights = state.weights;
         let (momentum, next) = nesterov::momentum(state.coefficient);
-        let remaining = state.watch.remaining(state.last.sample.density.overflow);
+        let remaining = state.monitor.remaining(state.last.sample.density.overflow);
         let most = if remaining < schedule::SPREAD { self.options.schedule.momentum } else { 1.0 };
         let momentum = momentum.min(most);
         let (mut tries, mut times, mut step) = (0, StageSplit::default(), state.step);
@@ -326,8 +327,8 @@ impl<'b> Placer<'b> {
         let (schedule, state) = (&self.options.schedule, &mut self.state);
         let Record { iteration, sample, pressure, .. } = state.last;
         let overflow = sample.density.overflow;
-        state.watch.follow(iteration, pressure, sample.hpwl);
-        let remaining = state.watch.remaining(overflow);
+        state.monitor.follow(iteration, pressure, sample.hpwl);
+        let remaining = state.monitor.remaining(overflow);
         let final_hpwl = schedule::final_hpwl(sample.hpwl, overflow);
         let reference = schedule.reference_rise * final_hpwl;
         // As DREAMPlace does, from the second iteration on: the first follows no other.
@@ -339,7 +340,7 @@ impl<'b> Placer<'b> {
             let felt = remaining == overflow && schedule::is_felt(iteration, pressure);
             let rise = if felt { rise } else { rise.min(0.0) };
             let mu = schedule::growth(schedule::mu(iteration, rise, reference), growth);
-            let mu = if state.watch.holds(pressure) { mu.min(1.0) } else { mu };
+            let mu = if state.monitor.holds(pressure) { mu.min(1.0) } else { mu };
             let most = MOST_GROWTH * state.first_lambda;
             state.weights.lambda = (state.weights.lambda * state.slowed(mu)).min(most);
         }
@@ -389,9 +390,9 @@ impl<'b> Placer<'b> {
             self.outcome = Some(Outcome::Converged);
             return Ok(());
         }
-        match self.state.watch.advise(iteration, &sample, lambda, pressure) {
+        match self.state.monitor.advise(iteration, &sample, lambda, pressure) {
             Advice::GoOn => {}
-            Advice::Rest => self.state.coefficient = 1.0,
+            Advice::RestartMomentum => self.state.coefficient = 1.0,
             Advice::Plateau if overflow <= self.options.stop_overflow => {
                 self.outcome = Some(Outcome::Converged);
             }
@@ -405,9 +406,9 @@ impl<'b> Placer<'b> {
     /// Whether the overflow asked for is reached, by a placement whose wires and density are in
     /// balance and whose wires get no shorter.
     fn has_converged(&mut self) -> Result<bool, PlaceError> {
-        let State { last, watch, .. } = &self.state;
+        let State { last, monitor, .. } = &self.state;
         let reached = last.sample.density.overflow <= self.options.stop_overflow;
-        Ok(reached && watch.is_settled() && self.parts_are_spread()?)
+        Ok(reached && monitor.is_settled() && self.parts_are_spread()?)
     }
 
     /// Ends the placement after the last iteration it may have, unless it has ended.
@@ -420,19 +421,19 @@ impl<'b> Placer<'b> {
     /// Continues from the best placement, without momentum and with slower growth of λ, or ends
     /// there after a few such restarts.
     fn fail(&mut self, outcome: Outcome) -> Result<(), PlaceError> {
-        let best = self.state.watch.best().copied();
+        let best = self.state.monitor.best().copied();
         let (Some(best), true) = (best, self.state.returns < RETURNS) else {
             self.outcome = Some(outcome);
             return Ok(());
         };
-        let (x, y) = self.held(Held::Kept)?;
+        let (x, y) = self.vector(PointVector::Best)?;
         start_at(self.backend, &x, &y)?;
         let state = &mut self.state;
         state.returns += 1;
         state.coefficient = 1.0;
         state.weights.lambda = best.lambda;
         state.weights.gamma = self.base_gamma * schedule::gamma_factor(best.overflow);
-        state.watch.return_to_best();
+        state.monitor.return_to_best();
         self.begin()
     }
 
@@ -445,25 +446,25 @@ impl<'b> Placer<'b> {
         if !self.state.last.iteration.is_multiple_of(PARTS_EVERY) {
             return Ok(false);
         }
-        let (x, y) = self.held(Held::Current)?;
-        let overflow = self.standard_cells_overflow(Held::Current)?;
+        let (x, y) = self.vector(PointVector::Reference)?;
+        let overflow = self.standard_cells_overflow(PointVector::Reference)?;
         self.state.last.overflow_standard_cells = overflow;
         let of_regions = self.parts()?.of_regions(&x, &y);
         let mut all = overflow.into_iter().chain(of_regions);
         Ok(all.all(|overflow| overflow <= self.options.stop_overflow))
     }
 
-    fn standard_cells_overflow(&mut self, held: Held) -> Result<Option<f64>, PlaceError> {
+    fn standard_cells_overflow(&mut self, vector: PointVector) -> Result<Option<f64>, PlaceError> {
         if !self.beside_macros {
             return Ok(None);
         }
-        let (x, y) = self.held(held)?;
+        let (x, y) = self.vector(vector)?;
         Ok(Some(self.parts()?.overflow(&x, &y)))
     }
 
-    fn parts(&mut self) -> Result<&mut StandardCells, PlaceError> {
+    fn parts(&mut self) -> Result<&mut ClassOverflow, PlaceError> {
         if self.parts.is_none() {
-            self.parts = Some(StandardCells::of(self.backend.charge())?);
+            self.parts = Some(ClassOverflow::of(self.backend.charge())?);
         }
         Ok(self.parts.as_mut().expect("made above"))
     }
@@ -487,14 +488,14 @@ impl<'b> Placer<'b> {
     /// Returns the iteration whose placement is the result: the last one where the overflow asked
     /// for was reached or the caller stopped the descent, else the best trade-off seen.
     pub fn result_iteration(&self) -> usize {
-        let best = self.state.watch.best().map_or(0, |best| best.iteration);
-        if self.result() == Held::Kept { best } else { self.state.last.iteration }
+        let best = self.state.monitor.best().map_or(0, |best| best.iteration);
+        if self.result() == PointVector::Best { best } else { self.state.last.iteration }
     }
 
-    fn result(&self) -> Held {
+    fn result(&self) -> PointVector {
         match self.outcome {
-            None | Some(Outcome::Converged | Outcome::Stopped) => Held::Current,
-            Some(_) => Held::Kept,
+            None | Some(Outcome::Converged | Outcome::Stopped) => PointVector::Reference,
+            Some(_) => PointVector::Best,
         }
     }
 
@@ -503,13 +504,13 @@ impl<'b> Placer<'b> {
     /// # Errors
     /// When the device failed.
     pub fn positions(&mut self) -> Result<(Vec<f64>, Vec<f64>), PlaceError> {
-        self.held(self.result())
+        self.vector(self.result())
     }
 
-    fn held(&mut self, held: Held) -> Result<(Vec<f64>, Vec<f64>), PlaceError> {
+    fn vector(&mut self, vector: PointVector) -> Result<(Vec<f64>, Vec<f64>), PlaceError> {
         let bodies = self.backend.charge().bodies();
         let (mut x, mut y) = (vec![0.0; bodies], vec![0.0; bodies]);
-        self.backend.read(held, &mut x, &mut y)?;
+        self.backend.read(vector, &mut x, &mut y)?;
         let origin = self.backend.charge().origin();
         for (values, from) in [&mut x, &mut y].into_iter().zip(origin) {
             values.iter_mut().filter(|_| from != 0.0).for_each(|value| *value += from);

@@ -1,9 +1,9 @@
 //! The order in which a backend's calls come.
 
-use super::backend::Held;
+use super::backend::PointVector;
 use crate::engine::{EngineError, Progress};
 
-/// Error of reading [`Held::Kept`] before a placement was kept.
+/// Error of reading [`PointVector::Best`] before a placement was kept.
 pub(crate) const NOTHING_KEPT: EngineError =
     EngineError::OutOfOrder { stage: "the placement kept", needs: "one was kept" };
 
@@ -27,17 +27,18 @@ impl Progress for Ready {
 }
 
 impl Ready {
-    /// Fails unless the vector `held` can be there; a placement kept is checked for elsewhere.
-    pub(crate) fn require_vector(self, held: Held) -> Result<(), EngineError> {
-        let at_least = if held == Held::Gradient { Ready::Evaluated } else { Ready::Started };
+    /// Fails unless `vector` can be there; a placement kept is checked for elsewhere.
+    pub(crate) fn require_vector(self, vector: PointVector) -> Result<(), EngineError> {
+        let at_least =
+            if vector == PointVector::Gradient { Ready::Evaluated } else { Ready::Started };
         self.require("a vector of the descent", at_least)
     }
 
     /// Returns the progress once a vector is set: a gradient that is given needs no evaluation.
-    pub(crate) fn after_write(self, held: Held) -> Self {
-        match held {
-            Held::Current => Ready::Started,
-            Held::Gradient if self >= Ready::Started => Ready::Evaluated,
+    pub(crate) fn after_write(self, vector: PointVector) -> Self {
+        match vector {
+            PointVector::Reference => Ready::Started,
+            PointVector::Gradient if self >= Ready::Started => Ready::Evaluated,
             _ => self,
         }
     }

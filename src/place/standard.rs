@@ -30,7 +30,7 @@ pub struct OverflowParts {
 
 /// Computes the overflow of the standard cells beside movable macros, on the host.
 #[derive(Debug)]
-pub struct StandardCells {
+pub struct ClassOverflow {
     /// Movable cells by index: standard cells and macros.
     indices: [Vec<usize>; 2],
     density: [CpuDensity; 2],
@@ -47,7 +47,7 @@ pub struct StandardCells {
     area: f64,
 }
 
-impl StandardCells {
+impl ClassOverflow {
     /// Prepares the overflow of the movable cells of `charge`.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl StandardCells {
         let zeros = || Map::filled(nx, ny, 0.0);
         let (bin_area, regions) = (charge.grid().bin_area(), 0..charge.regions());
         let fixed = regions.clone().flat_map(|region| charge.region_fixed(region).as_slice());
-        Ok(StandardCells {
+        Ok(ClassOverflow {
             density: [part(&standard)?, part(&macros)?],
             indices: [standard, macros],
             map: [zeros(), zeros()],
@@ -106,7 +106,7 @@ impl StandardCells {
     }
 
     /// Returns the overflow of every fence region, as a share of the area of its cells, in a
-    /// placement that is given as in [`StandardCells::overflow`].
+    /// placement that is given as in [`ClassOverflow::overflow`].
     ///
     /// # Panics
     /// When `x` or `y` has fewer values than there are movable cells.
@@ -128,7 +128,7 @@ impl StandardCells {
         (movable + self.fixed[bin] - target).max(0.0) * self.bin_area
     }
 
-    /// Returns the parts of the overflow of a placement, given as in [`StandardCells::overflow`].
+    /// Returns the parts of the overflow of a placement, given as in [`ClassOverflow::overflow`].
     ///
     /// # Panics
     /// When `x` or `y` has fewer values than there are movable cells.
@@ -189,8 +189,8 @@ mod tests {
     fn only_what_lies_on_standard_cells_counts() {
         let charge = charge(1.0);
         assert_eq!(charge.movable_macros(), [8]);
-        assert!(StandardCells::are_beside_macros(&charge));
-        let mut cells = StandardCells::of(&charge).unwrap();
+        assert!(ClassOverflow::are_beside_macros(&charge));
+        let mut cells = ClassOverflow::of(&charge).unwrap();
         // All eight in one place, away from everything: spread over √2 x √2 bins, half of each is
         // in the bin in the middle, which has room for one of those four.
         let (mut x, mut y) = (vec![9.0; 9], vec![6.0; 9]);
@@ -220,7 +220,7 @@ mod tests {
         let (width, height, at) = ([1.0, 2.0, 30.0], [1.0; 3], [0.0; 3]);
         let cells = Rectangles::movable(&width, &height, &at, &at);
         let charge = Charge::from_rectangles(grid, &cells, &ChargeOptions::default()).unwrap();
-        assert!(!StandardCells::are_beside_macros(&charge));
-        assert!(StandardCells::of(&charge).unwrap().macros().is_empty());
+        assert!(!ClassOverflow::are_beside_macros(&charge));
+        assert!(ClassOverflow::of(&charge).unwrap().macros().is_empty());
     }
 }

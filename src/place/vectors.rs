@@ -3,7 +3,7 @@
 //! Parallel over the current rayon pool; sums are over fixed blocks, added in
 //! order in `f64`, so that they are the same bits for any number of threads.
 
-use super::backend::{Held, Weights, pin_weights};
+use super::backend::{PointVector, Weights, pin_weights};
 use super::bounds::Bounds;
 use super::nesterov::{BLOCK, Nesterov, Pair};
 use super::ready::NOTHING_KEPT;
@@ -67,7 +67,7 @@ impl<T: Real> Vectors<T> {
         let zeros = || [vec![T::zero(); bodies], vec![T::zero(); bodies]];
         let mut vectors = Vectors {
             bounds: Bounds::of(charge),
-            preconditioner: areas.map(|area| (T::zero(), T::of(area))).collect(),
+            preconditioner: areas.map(|area| (T::zero(), T::cast(area))).collect(),
             points: Nesterov::new(bodies),
             pull: zeros(),
             kept: Kept::Nowhere,
@@ -84,27 +84,27 @@ impl<T: Real> Vectors<T> {
     }
 
     /// Returns one of the vectors, or the placement kept.
-    pub(super) fn held(&self, held: Held) -> Result<&Pair<T>, EngineError> {
+    pub(super) fn vector(&self, vector: PointVector) -> Result<&Pair<T>, EngineError> {
         let current = &self.points.current;
-        match (held, self.kept) {
-            (Held::Current, _) | (Held::Kept, Kept::Current) => Ok(&current.v),
-            (Held::Sequence, _) => Ok(&current.u),
-            (Held::Gradient, _) => Ok(&current.g),
-            (Held::Kept, Kept::Aside) => Ok(&self.aside),
-            (Held::Kept, Kept::Nowhere) => Err(NOTHING_KEPT),
+        match (vector, self.kept) {
+            (PointVector::Reference, _) | (PointVector::Best, Kept::Current) => Ok(&current.v),
+            (PointVector::Solution, _) => Ok(&current.u),
+            (PointVector::Gradient, _) => Ok(&current.g),
+            (PointVector::Best, Kept::Aside) => Ok(&self.aside),
+            (PointVector::Best, Kept::Nowhere) => Err(NOTHING_KEPT),
         }
     }
 
     /// Returns one of them, every value of which is to be overwritten. What is kept stays.
-    pub(super) fn held_mut(&mut self, held: Held) -> &mut Pair<T> {
-        match held {
-            Held::Current => {
+    pub(super) fn vector_mut(&mut self, vector: PointVector) -> &mut Pair<T> {
+        match vector {
+            PointVector::Reference => {
                 self.leave_kept();
                 &mut self.points.current.v
             }
-            Held::Sequence => &mut self.points.current.u,
-            Held::Gradient => &mut self.points.current.g,
-            Held::Kept => {
+            PointVector::Solution => &mut self.points.current.u,
+            PointVector::Gradient => &mut self.points.current.g,
+            PointVector::Best => {
                 self.kept = Kept::Aside;
                 &mut self.aside
             }
@@ -145,9 +145,9 @@ impl<T: Real> Vectors<T> {
     /// g' = (pull − λ · push) / max(1, β pins + α λ area), where `push` is the force, −∂density, x
     /// and y of every body.
     pub(super) fn combine(&mut self, weights: &Weights, push: [&[T]; 2]) -> Norms {
-        let lambda = T::of(weights.lambda);
-        let per_pin = T::of(weights.pin_factor);
-        let per_area = T::of(weights.lambda * weights.area_factor);
+        let lambda = T::cast(weights.lambda);
+        let per_pin = T::cast(weights.pin_factor);
+        let per_area = T::cast(weights.lambda * weights.area_factor);
         let mut sum = Norms::default();
         for axis in 0..2 {
             let blocks = (
@@ -163,10 +163,10 @@ impl<T: Real> Vectors<T> {
                     let (pins, area) = sizes[i];
                     let scale = (per_pin * pins + per_area * area).max(T::one());
                     g[i] = (pull[i] - lambda * push[i]) / scale;
-                    let change = (g[i] - before[i]).wide();
-                    norms.pull += pull[i].wide().abs();
-                    norms.push += push[i].wide().abs();
-                    norms.gradient_squared += g[i].wide() * g[i].wide();
+                    let change = (g[i] - before[i]).widen();
+                    norms.pull += pull[i].widen().abs();
+                    norms.push += push[i].widen().abs();
+                    norms.gradient_squared += g[i].widen() * g[i].widen();
                     norms.changed_squared += change * change;
                 }
                 norms

@@ -187,7 +187,7 @@ fn interpolated<T: Real>(map: &Map<T>, (x, y): Point) -> f64 {
     };
     let (i0, i1, u) = along(x, map.nx());
     let (j0, j1, v) = along(y, map.ny());
-    let value = |i, j| map[(i, j)].wide();
+    let value = |i, j| map[(i, j)].widen();
     (value(i0, j0) * (1.0 - v) + value(i0, j1) * v) * (1.0 - u)
         + (value(i1, j0) * (1.0 - v) + value(i1, j1) * v) * u
 }

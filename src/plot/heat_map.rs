@@ -392,7 +392,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         let y = layout.height - 26.0;
         let mut left = layout.map.left;
         let mut keys: Vec<(Rgb, String)> = Vec::new();
-        let bad = self.values.as_slice().iter().filter(|v| !v.wide().is_finite()).count();
+        let bad = self.values.as_slice().iter().filter(|v| !v.widen().is_finite()).count();
         if bad > 0 {
             keys.push(match self.absent {
                 Some(absent) => (ABSENT, absent.to_owned()),

@@ -29,7 +29,7 @@ pub(crate) fn shrink<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f
 /// Shrinks a map as [`shrink`] does, with means of the finite values alone; not finite if there is
 /// none.
 pub(super) fn shrink_present<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
-    let of = |value: &dyn Fn(f64) -> f64| shrink(&map.map(|v| value(v.wide())), max_x, max_y);
+    let of = |value: &dyn Fn(f64) -> f64| shrink(&map.map(|v| value(v.widen())), max_x, max_y);
     let mut sum = of(&|v| if v.is_finite() { v } else { 0.0 });
     let share = of(&|v| if v.is_finite() { 1.0 } else { 0.0 });
     for (value, share) in sum.as_mut_slice().iter_mut().zip(share.as_slice()) {
@@ -40,7 +40,7 @@ pub(super) fn shrink_present<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) 
 
 fn mean_over_y<T: Real>(values: &[T], along: &[Cover], out: &mut [f64]) {
     for (o, shares) in out.iter_mut().zip(along) {
-        *o = shares.iter().map(|(source, share)| share * values[source].wide()).sum();
+        *o = shares.iter().map(|(source, share)| share * values[source].widen()).sum();
     }
 }
 
@@ -69,7 +69,7 @@ impl Cover {
 
 /// Returns the smallest and largest finite value; `None` if there is none.
 pub(super) fn finite_range<T: Real>(values: &[T]) -> Option<(f64, f64)> {
-    let finite = values.iter().map(|v| v.wide()).filter(|v| v.is_finite());
+    let finite = values.iter().map(|v| v.widen()).filter(|v| v.is_finite());
     finite.fold(None, |range, v| {
         let (lo, hi) = range.unwrap_or((v, v));
         Some((v.min(lo), v.max(hi)))

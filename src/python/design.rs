@@ -232,7 +232,7 @@ fn put(design: &mut Core, x: &ImportedArray, y: &ImportedArray) -> Result<(), Fa
         design.placement.x.copy_from_slice(x);
         design.placement.y.copy_from_slice(y);
     } else {
-        design.settle(|i| (x[i], y[i]));
+        design.set_movable_positions(|i| (x[i], y[i]));
     }
     Ok(())
 }

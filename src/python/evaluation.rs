@@ -65,7 +65,7 @@ pub(super) fn write_exact<T: EngineReal>(
 ) -> Result<(), Failure> {
     let engine = engine.as_dyn();
     let [nx, ny] = engine.charge().stacked_bins();
-    let mut potential = Map::filled(nx, ny, T::of(0.0));
+    let mut potential = Map::filled(nx, ny, T::cast(0.0));
     engine.read_map(MapKind::Potential, &mut potential)?;
     let bodies = engine.charge().bodies();
     let (x, y) = positions.values::<T>()?.split_at(bodies);

@@ -202,7 +202,7 @@ impl Making {
                     })?,
                 _ => unreachable!("made where it is asked for"),
             };
-            values.extend(map.as_slice().iter().map(|&value| T::of(value)));
+            values.extend(map.as_slice().iter().map(|&value| T::cast(value)));
         }
         Ok(Array::new(values, &[self.kinds.len(), grid.nx(), grid.ny()]))
     }

@@ -13,7 +13,7 @@ use crate::design::{Design as Core, Nets, Placement};
 use crate::displacement;
 use crate::engine::EngineOptions;
 use crate::ffi::{Device, EngineReal, open_backend, open_refiner};
-use crate::flow::checkpoint::{Checkpoints, Subject};
+use crate::flow::checkpoint::{Checkpoints, PlacementIdentity};
 use crate::flow::{
     self, Between, Effort, FlowOptions, Host, Kept, Part, Placed, Resumed, Stage, StageReport,
     Stages, TARGET_DENSITY,
@@ -252,9 +252,9 @@ struct AddedTerm {
 impl AddedTerm {
     fn call<T: Real>(&self, x: &[T], y: &[T], gradient: [&mut [T]; 2]) -> PyResult<f64> {
         let [from_x, from_y] = self.charge.origin();
-        let left = |(i, v): (usize, &T)| v.wide() + self.charge.margin(i) + from_x;
+        let left = |(i, v): (usize, &T)| v.widen() + self.charge.margin(i) + from_x;
         let x: Vec<f64> = x.iter().enumerate().map(left).collect();
-        let y: Vec<f64> = y.iter().map(|v| v.wide() + from_y).collect();
+        let y: Vec<f64> = y.iter().map(|v| v.widen() + from_y).collect();
         Python::attach(|py| {
             let nodes = Array::column(self.nodes.to_vec()).numpy(py)?;
             let at = (Array::column(x).numpy(py)?, Array::column(y).numpy(py)?, nodes);
@@ -264,7 +264,7 @@ impl AddedTerm {
             for (sum, by) in gradient.into_iter().zip([by_x, by_y]) {
                 let by = ImportedArray::take(&by, "gradient of a term", 1)?;
                 by.check_shape(&[&[sum.len()]])?;
-                sum.iter_mut().zip(by.values::<f64>()?).for_each(|(sum, by)| *sum += T::of(*by));
+                sum.iter_mut().zip(by.values::<f64>()?).for_each(|(sum, by)| *sum += T::cast(*by));
             }
             Ok(value)
         })
@@ -298,7 +298,7 @@ impl Beside<'_> {
         let Asked { charging, noise, place, .. } = self.asked;
         let start = (charging.options.seed, *noise);
         Ok(self.checkpoints.resume::<T>(|| {
-            Subject::of::<T>(self.name, self.charge, self.netlist, backend, start, place)
+            PlacementIdentity::of::<T>(self.name, self.charge, self.netlist, backend, start, place)
         })?)
     }
 }

@@ -91,7 +91,7 @@ impl<T: Real> Line<T> {
         let n = self.n;
         let [real, v, fft] = self.parts(s);
         let real = &mut reals_mut(real)[..n];
-        let half = T::of(0.5);
+        let half = T::cast(0.5);
         v[0] = Complex::new(
             match wave {
                 Wave::Cosine => half * load(0),

@@ -25,10 +25,10 @@ pub(crate) fn gather<S: InputElement, T: Real>(x: &[S], out: &mut [T]) {
     let n = x.len();
     let (evens, odds) = out[..n].split_at_mut(n.div_ceil(2));
     for (p, even) in evens.iter_mut().enumerate() {
-        *even = T::of(x[2 * p].to_f64());
+        *even = T::cast(x[2 * p].to_f64());
     }
     for (p, odd) in odds.iter_mut().enumerate() {
-        *odd = T::of(x[2 * (n / 2 - p) - 1].to_f64());
+        *odd = T::cast(x[2 * (n / 2 - p) - 1].to_f64());
     }
 }
 
@@ -39,11 +39,11 @@ pub(crate) fn reorder<S: InputElement, T: Real>(x: &[S], out: &mut [T]) {
     let (evens, odds) = out[..n].split_at_mut(n.div_ceil(2));
     let pairs = x.chunks_exact(2);
     if let [last] = pairs.remainder() {
-        evens[n / 2] = T::of(last.to_f64());
+        evens[n / 2] = T::cast(last.to_f64());
     }
     for ((pair, even), odd) in pairs.zip(evens).zip(odds.iter_mut().rev()) {
-        *even = T::of(pair[0].to_f64());
-        *odd = T::of(pair[1].to_f64());
+        *even = T::cast(pair[0].to_f64());
+        *odd = T::cast(pair[1].to_f64());
     }
 }
 

@@ -43,7 +43,7 @@ fn table<C: Copy>(n: usize, of: impl Fn(Complex<f64>) -> C) -> Vec<C> {
 
 /// Returns [`quarter_wave`] times `scale`, rounded to `T`.
 pub(crate) fn scaled_quarter_wave<T: Real>(n: usize, scale: f64) -> Vec<Complex<T>> {
-    table(n, |w| Complex::new(T::of(scale * w.re), T::of(scale * w.im)))
+    table(n, |w| Complex::new(T::cast(scale * w.re), T::cast(scale * w.im)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use placefield::charge::{Charge, ChargeOptions, Rectangles};
 use placefield::design::{Design, Names, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::grid::{BinGrid, Rect};
-use placefield::place::{Backend, Outcome, PlaceOptions, Placer, StandardCells, start};
+use placefield::place::{Backend, ClassOverflow, Outcome, PlaceOptions, Placer, start};
 use placefield::wirelength::Netlist;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -83,7 +83,7 @@ pub fn cells_end_in_their_fences(make: impl FnOnce(&Charge, &Netlist) -> Box<dyn
     let share = own(&x, &y);
     assert!(share > 0.9, "{share} of the cells' area is where it may be");
     // Not only the sum: no fence has more overflow than was asked for.
-    let of_regions = StandardCells::of(&charge).unwrap().of_regions(&x, &y);
+    let of_regions = ClassOverflow::of(&charge).unwrap().of_regions(&x, &y);
     assert_eq!(of_regions.len(), 3);
     assert!(of_regions.iter().all(|overflow| *overflow <= 0.0701), "{of_regions:?}");
 }

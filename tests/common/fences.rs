@@ -214,7 +214,7 @@ pub fn goes_on_with_other_regions<T: Real>(mut open: impl FnMut(Charge) -> Box<d
 }
 
 fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
+    values.iter().map(|v| v.widen()).collect()
 }
 
 /// Results of an engine for a charge with its bodies at their start.
@@ -244,7 +244,7 @@ pub fn find<T: Real>(engine: &mut dyn Engine<T>) -> Found<T> {
     let [fx, fy] = &mut force;
     engine.read_force(fx, fy).unwrap();
     let weights: Vec<f64> = (1..=regions).map(|r| r as f64).collect();
-    let mut gradient = vec![T::of(0.0); 2 * x.len()];
+    let mut gradient = vec![T::cast(0.0); 2 * x.len()];
     let options = GradientOptions::default().layout(Layout::Pairs).region_weights(&weights);
     engine.write_gradient(&mut gradient, &options).unwrap();
     let exact = engine.exact_density().unwrap().overflow;
@@ -295,7 +295,7 @@ pub fn together_is_alone<T: Real>(
             let weight = -1.0 - region as f64;
             for &i in &bodies {
                 let (got, force) = (found.gradient[2 * i + axis], found.force[axis][i]);
-                close(got.wide(), weight * force.wide(), "gradient");
+                close(got.widen(), weight * force.widen(), "gradient");
             }
         }
         seen += bodies.len();

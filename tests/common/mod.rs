@@ -87,12 +87,12 @@ pub fn limit<T: Real>() -> f64 {
 
 /// `values` as `T` holds them.
 pub fn rounded<T: Real>(values: &[f64]) -> Vec<T> {
-    values.iter().map(|&v| T::of(v)).collect()
+    values.iter().map(|&v| T::cast(v)).collect()
 }
 
 /// `values` in `f64`.
 pub fn wide<T: Real>(values: &[T]) -> Vec<f64> {
-    values.iter().map(|v| v.wide()).collect()
+    values.iter().map(|v| v.widen()).collect()
 }
 
 /// Every number in a JSON array, nested or not, in order.

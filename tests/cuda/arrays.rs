@@ -70,7 +70,7 @@ pub(crate) fn has<T: CudaReal>(engine: &mut CudaEngine<T>, want: &Found<T>, what
 }
 
 fn product<T: CudaReal>(weight: f64, force: T) -> T {
-    T::of(weight) * force
+    T::cast(weight) * force
 }
 
 fn is_the_hosts<T: CudaReal>(gpu: &Gpu) {
@@ -93,7 +93,7 @@ fn is_the_hosts<T: CudaReal>(gpu: &Gpu) {
             let got = gpu.download(&gradient).unwrap();
             assert!(got.iter().zip(&forces).all(|(g, f)| *g == -*f), "{what}: gradient");
             // Added, with a number of the device besides: 1/4 and 2 leave no rounding.
-            let factor = gpu.upload(&[T::of(0.25)]).unwrap();
+            let factor = gpu.upload(&[T::cast(0.25)]).unwrap();
             let options = options.weight(2.0).accumulate(true);
             engine.enqueue_gradient(&options, Some(factor.as_view()), &mut gradient).unwrap();
             let got = gpu.download(&gradient).unwrap();
@@ -322,7 +322,7 @@ fn is_captured<T: CudaReal>(gpu: &Gpu) {
         });
         let (mut corners, mut gradient) =
             (sources[0].try_clone().unwrap(), gpu.zeros(values).unwrap());
-        let mut factor = gpu.upload(&[T::of(1.0)]).unwrap();
+        let mut factor = gpu.upload(&[T::cast(1.0)]).unwrap();
         let options = GradientOptions::default().layout(layout).accumulate(true);
         let stream = new_stream(gpu);
         let raw = stream.cu_stream();
@@ -349,7 +349,7 @@ fn is_captured<T: CudaReal>(gpu: &Gpu) {
                 assert!(matches!(refused.downcast_ref(), Some(CudaError::Capturing)));
             });
         });
-        let two = gpu.upload(&[T::of(2.0)]).unwrap();
+        let two = gpu.upload(&[T::cast(2.0)]).unwrap();
         let zero = gpu.zeros(values).unwrap();
         gpu.synchronize().unwrap();
         copy(raw, &two, &mut factor);

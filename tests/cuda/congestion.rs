@@ -103,9 +103,9 @@ fn congestion_maps_have_the_bits_of_the_cpu() {
 /// `T`.
 pub(crate) fn callers_maps_are_the_cpus<T: CudaReal>(gpu: &Gpu) {
     let mut design = varied();
-    let rounded = |at: &f64| T::of(*at);
+    let rounded = |at: &f64| T::cast(*at);
     for column in [&mut design.placement.x, &mut design.placement.y] {
-        column.iter_mut().for_each(|at| *at = rounded(at).wide());
+        column.iter_mut().for_each(|at| *at = rounded(at).widen());
     }
     let grid = RoutingGrid::from(&BinGrid::new(design.die().unwrap(), 40, 30).unwrap());
     let options = CongestionOptions::default();
@@ -116,7 +116,7 @@ pub(crate) fn callers_maps_are_the_cpus<T: CudaReal>(gpu: &Gpu) {
         let mut moved = design.clone();
         for &node in nodes {
             let x = moved.placement.x[node] + 3.0 * turn as f64;
-            moved.placement.x[node] = rounded(&x).wide();
+            moved.placement.x[node] = rounded(&x).widen();
         }
         let column = |of: &[f64]| nodes.iter().map(|&i| rounded(&of[i])).collect::<Vec<T>>();
         let x = gpu.upload(&column(&moved.placement.x)).unwrap();

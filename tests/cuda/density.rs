@@ -17,7 +17,7 @@ use rand_pcg::Pcg64Mcg;
 
 fn rounded<T: Real>(values: &[f64], shift: f64, seed: u64) -> Vec<T> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    values.iter().map(|v| T::of(v + shift * (random.random::<f64>() - 0.5))).collect()
+    values.iter().map(|v| T::cast(v + shift * (random.random::<f64>() - 0.5))).collect()
 }
 
 /// Results of the CPU in float64.
@@ -59,7 +59,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
         let flat = rounded::<T>(&vec![0.0; nx * ny], 2.0, seed);
         Map::from_vec(nx, ny, wide(&flat))
     });
-    let narrow = |map: &Map<f64>| map.as_slice().iter().map(|&v| T::of(v)).collect::<Vec<T>>();
+    let narrow = |map: &Map<f64>| map.as_slice().iter().map(|&v| T::cast(v)).collect::<Vec<T>>();
     let (ex, ey) =
         (gpu.upload(&narrow(&field[0])).unwrap(), gpu.upload(&narrow(&field[1])).unwrap());
 
@@ -94,7 +94,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
                              rho: &[T],
                              expected: &DensityStats| {
             if std::ptr::eq(expected, &want.smoothed) {
-                let rho: Vec<f64> = rho.iter().map(|v| v.wide() + background).collect();
+                let rho: Vec<f64> = rho.iter().map(|v| v.widen() + background).collect();
                 let error = relative_rms(&rho, &want.rho);
                 assert!(error < bound, "rho of {nx} x {ny}: {error:e}");
             }

@@ -79,7 +79,7 @@ pub(crate) fn poisoned<T: CudaReal>(gpu: &Gpu, bins: usize) -> Fields<T> {
 /// Values with no symmetry, all different from zero.
 pub(crate) fn values<T: Real>(count: usize) -> Vec<T> {
     let mut random = Pcg64Mcg::seed_from_u64(count as u64);
-    (0..count).map(|k| T::of(0.1 + random.random::<f64>() * (1.0 + (k % 7) as f64))).collect()
+    (0..count).map(|k| T::cast(0.1 + random.random::<f64>() * (1.0 + (k % 7) as f64))).collect()
 }
 
 /// Returns the values that `run` writes to a buffer of NaN.

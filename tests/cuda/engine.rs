@@ -20,7 +20,7 @@ use rand_pcg::Pcg64Mcg;
 pub(crate) fn positions<T: Real>(charge: &Charge, shift: f64, seed: u64) -> [Vec<T>; 2] {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     [charge.initial_x(), charge.initial_y()].map(|values| {
-        values.iter().map(|v| T::of(v + shift * (2.0 * random.random::<f64>() - 1.0))).collect()
+        values.iter().map(|v| T::cast(v + shift * (2.0 * random.random::<f64>() - 1.0))).collect()
     })
 }
 

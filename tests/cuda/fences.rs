@@ -94,17 +94,17 @@ pub(crate) fn weights<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
             Layout::Halves => axis * bodies + i,
             Layout::Pairs => 2 * i + axis,
         };
-        let factor = gpu.upload(&[T::of(0.5)]).unwrap();
+        let factor = gpu.upload(&[T::cast(0.5)]).unwrap();
         let mut added = gpu.upload(&gradient).unwrap();
         let options = options.accumulate(true);
         engine.enqueue_gradient(&options, Some(factor.as_view()), &mut added).unwrap();
         let added = gpu.download(&added).unwrap();
         for (i, axis) in (0..bodies).flat_map(|i| [(i, 0), (i, 1)]) {
-            let weight = T::of(-2.0 * of_region[charge.region(i)]);
+            let weight = T::cast(-2.0 * of_region[charge.region(i)]);
             let (want, k) = (weight * force[axis][i], at(i, axis));
             assert!(gradient[k] == want, "{layout:?}, {axis} of body {i}");
-            let sum = want.wide() * 1.5;
-            assert!((added[k].wide() - sum).abs() <= 1e-6 * sum.abs(), "{axis} of body {i}");
+            let sum = want.widen() * 1.5;
+            assert!((added[k].widen() - sum).abs() <= 1e-6 * sum.abs(), "{axis} of body {i}");
         }
     }
     let few = GradientOptions::default().region_weights(&of_region[1..]);
@@ -202,13 +202,13 @@ pub(crate) fn ways<T: CudaReal>(gpu: &Gpu, charge: &Charge) {
         for _ in 0..3 {
             let to = Some(forces.as_view_mut());
             engine.enqueue_energy_and_gradient(&weighted, &corners, &mut energy, to).unwrap();
-            assert!(gpu.download(&energy).unwrap() == [T::of(wants[0].0.energy)]);
+            assert!(gpu.download(&energy).unwrap() == [T::cast(wants[0].0.energy)]);
         }
         let found = gpu.download(&forces).unwrap();
         // Powers of two: those of the first regions are multiplied without rounding.
         let is_it = |k: usize| match charge.region(k % charge.bodies()) {
             region @ 0..=1 if weighted.region_weights.is_empty() => {
-                found[k] * T::of(-2.0 - 2.0 * region as f64) == wants[0].3[k]
+                found[k] * T::cast(-2.0 - 2.0 * region as f64) == wants[0].3[k]
             }
             _ => weighted.region_weights.is_empty() || found[k] == wants[0].3[k],
         };

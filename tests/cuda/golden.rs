@@ -48,7 +48,7 @@ fn density_and_force<T: CudaReal>(gpu: &Gpu) {
         let stats = engine.compute_density().unwrap();
         let mut map = Map::filled(charge.grid().nx(), ny, T::nan());
         engine.read_map(MapKind::Density, &mut map).unwrap();
-        let rho: Vec<f64> = map.as_slice().iter().map(|d| d.wide() * area).collect();
+        let rho: Vec<f64> = map.as_slice().iter().map(|d| d.widen() * area).collect();
         if name == "negative_area_pitfall" {
             // The cell is outside: truncation toward zero would fold it in as negative area.
             // No bin holds it, so all of the movable area overflows.
@@ -230,11 +230,11 @@ fn legal<T: CudaReal>(
         let [fx, fy] = &mut force;
         engine.read_force(fx, fy).unwrap();
         for (force, axis) in force.iter().zip(["force_x", "force_y"]) {
-            let largest = force.iter().fold(0.0, |m: f64, f| m.max(f.wide().abs()));
+            let largest = force.iter().fold(0.0, |m: f64, f| m.max(f.widen().abs()));
             for sample in case["forces"].as_array().unwrap() {
                 let name = sample["node"].as_str().unwrap();
                 let body = names.iter().position(|n| *n == name).unwrap();
-                close(axis, force[body].wide(), number(sample, axis), largest);
+                close(axis, force[body].widen(), number(sample, axis), largest);
             }
         }
     }

@@ -19,5 +19,5 @@ pub(crate) fn off_axis<T: Real>(nx: usize, ny: usize) -> Vec<T> {
         (-((at(i, nx) - 0.31) / 0.17).powi(2) - ((at(j, ny) - 0.78) / 0.09).powi(2)).exp()
     };
     let value = |k: usize| bell(k / ny, k % ny) + 0.2 * random.random::<f64>();
-    (0..nx * ny).map(value).map(T::of).collect()
+    (0..nx * ny).map(value).map(T::cast).collect()
 }

@@ -237,11 +237,11 @@ fn another_charge_gives_the_bits_of_a_new_engine() {
 
 /// Returns values of either sign, zeros among them.
 fn before<T: CudaReal>(values: usize) -> Vec<T> {
-    (0..values).map(|i| T::of(-0.3 * (f64::from(i as u32 % 7) - 3.0))).collect()
+    (0..values).map(|i| T::cast(-0.3 * (f64::from(i as u32 % 7) - 3.0))).collect()
 }
 
 fn bits<T: CudaReal>(values: &[T]) -> Vec<u64> {
-    values.iter().map(|v| v.wide().to_bits()).collect()
+    values.iter().map(|v| v.widen().to_bits()).collect()
 }
 
 /// Gradients to the host and to arrays on the first device, with what is computed there.
@@ -270,13 +270,13 @@ fn gradients_like_one<T: CudaReal>(devices: &[usize], charge: &Charge) {
                 found.push(bits(&gradient));
                 // Of arrays of the caller's, the energy with the gradient and apart.
                 let mut to = first.upload(&before::<T>(2 * charge.bodies())).unwrap();
-                let mut energy = first.upload(&[T::of(f64::NAN)]).unwrap();
+                let mut energy = first.upload(&[T::cast(f64::NAN)]).unwrap();
                 let gradient = Some(to.as_view_mut());
                 engine.enqueue_energy_and_gradient(&options, &at, &mut energy, gradient).unwrap();
                 found.extend([bits(&first.download(&to).unwrap())]);
                 found.push(bits(&first.download(&energy).unwrap()));
                 engine.enqueue_energy(layout, &at).unwrap();
-                let factor = first.upload(&[T::of(1.7)]).unwrap();
+                let factor = first.upload(&[T::cast(1.7)]).unwrap();
                 let mut to = first.upload(&before::<T>(2 * charge.bodies())).unwrap();
                 engine.enqueue_gradient(&options, Some(factor.as_view()), &mut to).unwrap();
                 found.push(bits(&first.download(&to).unwrap()));

@@ -17,7 +17,7 @@ use placefield::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use placefield::engine::{Engine, EngineOptions, MapKind};
 use placefield::grid::{BinGrid, Map};
 use placefield::place::{
-    Backend, Held, HostBackend, Outcome, PlaceOptions, Placer, Sample, Weights, start,
+    Backend, HostBackend, Outcome, PlaceOptions, Placer, PointVector, Sample, Weights, start,
 };
 use placefield::wirelength::{Netlist, Wirelength};
 use placefield::{Precision, Real};
@@ -305,7 +305,7 @@ fn steps_are_the_hosts<T: CudaReal>(gpu: &Gpu, bound: f64) {
         weights.lambda *= 1.05;
         weights.gamma *= 0.9;
     }
-    for held in Held::ALL {
+    for held in PointVector::ALL {
         let [x, y, want_x, want_y] = &mut seen;
         cuda.read(held, x, y).unwrap();
         cpu.read(held, want_x, want_y).unwrap();
@@ -313,7 +313,7 @@ fn steps_are_the_hosts<T: CudaReal>(gpu: &Gpu, bound: f64) {
             let error = relative_rms(got, want);
             assert!(error <= bound, "{held:?} is off by {error:e}");
         }
-        if matches!(held, Held::Current | Held::Kept) {
+        if matches!(held, PointVector::Reference | PointVector::Best) {
             assert!(charge_holds(&charge, x, y), "inside the die");
         }
     }
@@ -392,13 +392,13 @@ fn fixed_cells_of_a_charge_do_not_move() {
         backend.start(&x, &y).unwrap();
         backend.evaluate(&weights).unwrap();
         let (mut from_x, mut from_y) = (x.clone(), y.clone());
-        backend.read(Held::Current, &mut from_x, &mut from_y).unwrap();
+        backend.read(PointVector::Reference, &mut from_x, &mut from_y).unwrap();
         for _ in 0..5 {
             backend.propose(1e-2, 0.5, &weights).unwrap();
             backend.accept().unwrap();
         }
         let (mut to_x, mut to_y) = (x.clone(), y.clone());
-        backend.read(Held::Current, &mut to_x, &mut to_y).unwrap();
+        backend.read(PointVector::Reference, &mut to_x, &mut to_y).unwrap();
         let stays = |i: &usize| (to_x[*i], to_y[*i]) == (from_x[*i], from_y[*i]);
         assert!((0..cells).filter(|&i| fixed[i]).all(|i| stays(&i)));
         // Of the others some are held by the edge of the die.
@@ -617,7 +617,7 @@ fn nan_shows_and_calls_out_of_order_are_refused() {
     backend.start(&x, &y).unwrap();
     assert!(backend.propose(1.0, 0.0, &weights).is_err() && backend.accept().is_err());
     assert!(backend.evaluate(&weights).unwrap().is_finite());
-    assert!(backend.read(Held::Kept, &mut x.clone(), &mut y.clone()).is_err());
+    assert!(backend.read(PointVector::Best, &mut x.clone(), &mut y.clone()).is_err());
     let mut few = Map::filled(3, 3, 0.0);
     assert!(backend.read_map(MapKind::Density, &mut few).is_err());
     assert!(!backend.propose(f64::NAN, 0.0, &weights).unwrap().is_finite());

@@ -12,7 +12,9 @@ use placefield::cuda::interop::cudarc::driver::{CudaContext, LaunchConfig};
 use placefield::cuda::interop::cudarc::nvrtc::Ptx;
 use placefield::cuda::{CudaBackend, CudaReal, Gpu, Peers};
 use placefield::engine::{EngineError, EngineOptions};
-use placefield::place::{Backend, Held, Outcome, PlaceOptions, Placer, Sample, Weights, start};
+use placefield::place::{
+    Backend, Outcome, PlaceOptions, Placer, PointVector, Sample, Weights, start,
+};
 use placefield::wirelength::Netlist;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -56,10 +58,10 @@ pub(crate) fn placed_like_one<T: CudaReal>(
         backend.read(held, &mut x, &mut y).unwrap();
         [x, y]
     };
-    for held in Held::ALL {
+    for held in PointVector::ALL {
         assert!(read(&mut ranks, held) == read(&mut one, held), "{what}: {held:?}");
     }
-    for held in [Held::Current, Held::Kept, Held::Sequence] {
+    for held in [PointVector::Reference, PointVector::Best, PointVector::Solution] {
         let exact = [&mut one, &mut ranks].map(|backend| backend.exact_density(held).unwrap());
         assert_eq!(exact[0], exact[1], "{what}: exact density of {held:?}");
     }
@@ -67,7 +69,7 @@ pub(crate) fn placed_like_one<T: CudaReal>(
     let mut fresh = several::<T>(&peers, &charge, &netlist).unwrap();
     let [x, y] = scattered(&charge, 4);
     fresh.start(&x, &y).unwrap();
-    for held in Held::ALL {
+    for held in PointVector::ALL {
         let [x, y] = read(&mut one, held);
         fresh.write(held, &x, &y).unwrap();
     }

@@ -47,9 +47,9 @@ fn are_the_hosts<T: CudaReal>(gpu: &Gpu) {
                     let (energy, gradient) =
                         found(gpu, &mut engine, &options, corners, (energy, gradient));
                     let want = &wants[at];
-                    assert_eq!(energy, T::of(want.energy), "{what}");
+                    assert_eq!(energy, T::cast(want.energy), "{what}");
                     let forces = laid_out(layout, &want.force[0], &want.force[1]);
-                    let right = gradient.iter().zip(&forces).all(|(g, f)| *g == T::of(-2.0) * *f);
+                    let right = gradient.iter().zip(&forces).all(|(g, f)| *g == T::cast(-2.0) * *f);
                     assert!(right, "{what}");
                     has(&mut engine, want, &what);
                 }
@@ -61,7 +61,7 @@ fn are_the_hosts<T: CudaReal>(gpu: &Gpu) {
             let [x, y] = &places[1];
             gpu.write(&laid_out(layout, x, y), &mut *corners).unwrap();
             engine.enqueue_energy_and_gradient(&options, &*corners, &mut *energy, None).unwrap();
-            assert_eq!(gpu.download(&*energy).unwrap()[0], T::of(wants[1].energy));
+            assert_eq!(gpu.download(&*energy).unwrap()[0], T::cast(wants[1].energy));
             let once = options.weight(1.0);
             let (_, forces) =
                 found(gpu, &mut engine, &once, corners, (&mut *energy, &mut *gradient));
@@ -76,7 +76,7 @@ fn are_the_hosts<T: CudaReal>(gpu: &Gpu) {
         for _ in 0..3 {
             let (energy, _) =
                 found(gpu, &mut engine, &options, corners, (&mut *energy, &mut *gradient));
-            assert_eq!(energy, T::of(after.energy), "{layout:?}: another charge");
+            assert_eq!(energy, T::cast(after.energy), "{layout:?}: another charge");
         }
     }
 }

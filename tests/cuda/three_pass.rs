@@ -226,7 +226,7 @@ fn the_same_bits_after_another_map<T: CudaReal>(gpu: &Gpu) {
         let three = solver.pipeline() == Pipeline::ThreePass;
         assert!(three == (ny != 37) || !must_have_lines::<T>(gpu, nx), "{nx} x {ny}");
         let rho = off_axis::<T>(nx, ny);
-        let other: Vec<T> = rho.iter().rev().map(|&v| v * T::of(1e3)).collect();
+        let other: Vec<T> = rho.iter().rev().map(|&v| v * T::cast(1e3)).collect();
         let [rho, other] = [rho, other].map(|map| gpu.upload(&map).unwrap());
         let mut solve = |map| {
             let mut fields = poisoned(gpu, nx * ny);

@@ -302,7 +302,7 @@ fn refused_changes_leave_charge_and_engine_alone() {
         let error = charge.set_blocked_area(Some(map.clone())).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("taken area of bin 42: {value}: expected a finite number, not negative")
+            format!("blocked area of bin 42: {value}: expected a finite number, not negative")
         );
         assert!(charge.set_target_densities(Some(map)).is_err());
     }

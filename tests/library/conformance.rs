@@ -50,7 +50,7 @@ fn density(nx: usize, ny: usize) -> Map<f64> {
 }
 
 fn round<T: Real>(map: &Map<f64>) -> Map<T> {
-    Map::from_vec(map.nx(), map.ny(), map.as_slice().iter().map(|&v| T::of(v)).collect())
+    Map::from_vec(map.nx(), map.ny(), map.as_slice().iter().map(|&v| T::cast(v)).collect())
 }
 
 /// The input as `T` holds it, so that only the transform's own error is measured.

@@ -129,7 +129,7 @@ fn force_at<T: Real>(
     let mut fx = vec![T::nan(); charge.bodies()];
     let mut fy = fx.clone();
     let mut stage = CpuDensity::new(charge, 0.0);
-    stage.place(&x, &y);
+    stage.set_positions(&x, &y);
     stage.force(&map(field_x), &map(field_y), &mut fx, &mut fy);
     (wide(&fx), wide(&fy))
 }

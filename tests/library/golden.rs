@@ -26,7 +26,7 @@ fn assert_close<T: Real>(got: &[T], factor: f64, want: &[f64], what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     let scale = want.iter().fold(1e-300, |m: f64, w| m.max(w.abs()));
     for (i, (got, want)) in got.iter().zip(want).enumerate() {
-        let got = factor * got.wide();
+        let got = factor * got.widen();
         assert!((got - want).abs() <= tolerance::<T>() * scale, "{what}[{i}]: {got}, not {want}");
     }
 }
@@ -47,7 +47,7 @@ fn check_lines<T: Real>(cases: &Value) {
             let mut out = transformed(Transform1d::Idct);
             assert_close(&out, 2.0, &wanted("idct")[r], "idct");
             // idxct gives its first coefficient full weight: IDCT plus half of it.
-            let half = T::of(0.5) * x[0];
+            let half = T::cast(0.5) * x[0];
             out.iter_mut().for_each(|v| *v += half);
             assert_close(&out, 1.0, &wanted("idxct")[r], "idxct");
             let out = transformed(Transform1d::Idxst);
@@ -107,7 +107,7 @@ fn check_fields<T: Real>(cases: &Value) {
                 let want = numbers(&case[name]);
                 if want.iter().all(|w| w.abs() < 1e-12) {
                     // A map that is zero has no scale of its own: the density's is next.
-                    let worst = map.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
+                    let worst = map.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.widen().abs()));
                     assert!(worst <= tolerance::<T>(), "{name} of {source}: {worst}, not 0");
                 } else {
                     assert_close(map.as_slice(), 1.0, &want, &format!("{name} of {source}"));
@@ -146,7 +146,7 @@ fn check_volumes<T: Real>(cases: &Value) {
                 let want = numbers(want);
                 // Along an axis of one bin there is no field, and no scale for its rounding.
                 match want.iter().all(|w| w.abs() < 1e-12) {
-                    true => assert!(got.iter().all(|v| v.wide().abs() < tolerance::<T>())),
+                    true => assert!(got.iter().all(|v| v.widen().abs() < tolerance::<T>())),
                     false => assert_close(got, 1.0, &want, &what),
                 }
             }

@@ -47,8 +47,8 @@ fn is_the_same<T: Real>() {
         let mut gradient = vec![T::nan(); 2 * bodies];
         engine.write_gradient(&mut gradient, &options).unwrap();
         assert!(gradient.iter().zip(&forces).all(|(g, f)| *g == -*f), "{layout:?}");
-        let third = T::of(1.0 / 3.0);
-        let before: Vec<T> = (0..2 * bodies).map(|k| T::of(k as f64)).collect();
+        let third = T::cast(1.0 / 3.0);
+        let before: Vec<T> = (0..2 * bodies).map(|k| T::cast(k as f64)).collect();
         gradient.clone_from(&before);
         let options = options.weight(1.0 / 3.0).accumulate(true);
         engine.write_gradient(&mut gradient, &options).unwrap();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// `got` is SciPy's `want` times `factor`.
 fn assert_scaled<T: Real>(got: &[T], factor: f64, want: &[f64], what: &dyn std::fmt::Debug) {
-    let got: Vec<f64> = got.iter().map(|v| v.wide()).collect();
+    let got: Vec<f64> = got.iter().map(|v| v.widen()).collect();
     let want: Vec<f64> = want.iter().map(|w| factor * w).collect();
     let tolerance = limit::<T>();
     let error = relative_rms(&got, &want);
@@ -20,7 +20,7 @@ fn assert_scaled<T: Real>(got: &[T], factor: f64, want: &[f64], what: &dyn std::
 fn check<T: Real>(file: &Value) {
     let cases = |name: &str| file[name].as_array().unwrap().iter();
     for case in cases("one_d") {
-        let x: Vec<T> = numbers(&case["x"]).into_iter().map(T::of).collect();
+        let x: Vec<T> = numbers(&case["x"]).into_iter().map(T::cast).collect();
         for (kind, name) in
             [(Transform1d::Dct, "dct"), (Transform1d::Idct, "idct"), (Transform1d::Idxst, "idxst")]
         {
@@ -34,7 +34,7 @@ fn check<T: Real>(file: &Value) {
         numbers(&case["shape"]).into_iter().map(|n| n as usize).collect()
     };
     for case in cases("two_d") {
-        let x: Vec<T> = numbers(&case["x"]).into_iter().map(T::of).collect();
+        let x: Vec<T> = numbers(&case["x"]).into_iter().map(T::cast).collect();
         let shape = shape(case);
         for (kind, name) in [
             (Transform::Dct, "dct"),
@@ -51,7 +51,7 @@ fn check<T: Real>(file: &Value) {
         }
     }
     for case in cases("three_d") {
-        let x: Vec<T> = numbers(&case["x"]).into_iter().map(T::of).collect();
+        let x: Vec<T> = numbers(&case["x"]).into_iter().map(T::cast).collect();
         let shape: [usize; 3] = shape(case).try_into().unwrap();
         for (kind, name) in [(TransformNd::Dct, "dct"), (TransformNd::Idct, "idct")] {
             for method in Method::ALL {

@@ -62,7 +62,7 @@ fn values<T: Real>(count: usize) -> Vec<T> {
     let mut state = 12345_u64 + count as u64;
     let value = |i: usize| {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        T::of((state >> 40) as f64 / (1u64 << 24) as f64 - 0.3 + i as f64 / count as f64)
+        T::cast((state >> 40) as f64 / (1u64 << 24) as f64 - 0.3 + i as f64 / count as f64)
     };
     (0..count).map(value).collect()
 }
@@ -73,7 +73,7 @@ fn widen<S: InputElement>(values: &[S]) -> Vec<f64> {
 
 /// `count` results that are not there yet: NaN.
 fn unwritten<T: Real>(count: usize) -> Vec<T> {
-    vec![T::of(f64::NAN); count]
+    vec![T::cast(f64::NAN); count]
 }
 
 fn assert_close<T: Real>(got: &[T], want: &[f64], what: &dyn std::fmt::Debug) {

@@ -171,7 +171,7 @@ def test_changes_that_do_not_fit(make):
         (lambda: engine.set_sizes(sizes, sizes * numpy.nan), "height of body 0"),
         (lambda: engine.set_fixed_cells([True], sizes[:1], sizes[:1]), "fixed cells"),
         (lambda: engine.set_blocked_area(numpy.zeros((15, 20))), "area: expected shape"),
-        (lambda: engine.set_blocked_area(-numpy.ones(engine.bins)), "taken area of bin"),
+        (lambda: engine.set_blocked_area(-numpy.ones(engine.bins)), "blocked area of bin"),
         (lambda: engine.set_target_densities(numpy.zeros(engine.bins)), "target density of bin"),
     ]:
         with pytest.raises(ValueError, match=text):

@@ -44,8 +44,8 @@ fn sizes(shape: &[usize]) -> String {
 /// # Errors
 /// At the first value that is not finite, or not in that precision.
 fn rounded<T: Element>(array: &Array, less: f64) -> Result<Vec<T>, Failure> {
-    match array.values.iter().position(|&v| !T::of(v).is_finite()) {
-        None => Ok(array.values.iter().map(|v| T::of(v - less)).collect()),
+    match array.values.iter().position(|&v| !T::cast(v).is_finite()) {
+        None => Ok(array.values.iter().map(|v| T::cast(v - less)).collect()),
         Some(at) => {
             let index = order::index_of(at, &array.shape);
             let index: Vec<String> = index.iter().map(usize::to_string).collect();

@@ -233,9 +233,9 @@ fn solve<T: Element>(
     }
     let (potential, field) = (&maps[0], &maps[1..]);
     let range = |of: fn(f64, f64) -> f64, from: f64, map: &[T]| {
-        map.iter().fold(from, |m, v| of(m, v.wide()))
+        map.iter().fold(from, |m, v| of(m, v.widen()))
     };
-    let largest = |map: &[T]| map.iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
+    let largest = |map: &[T]| map.iter().fold(0.0, |m: f64, v| m.max(v.widen().abs()));
     let report = SolveReport {
         grid: BinsReport { bins: shape.to_vec(), bin_size: bin.to_vec() },
         options: SolveOptions {
@@ -495,7 +495,7 @@ fn on_ranks<T: Element>(
         return alone(&format!("{pipeline} runs on one device alone"));
     }
     let peers = Peers::join(rank, device)?;
-    let hash = Fnv1a::new().list(rho.as_slice().iter().map(|value| value.wide().to_bits()));
+    let hash = Fnv1a::new().list(rho.as_slice().iter().map(|value| value.widen().to_bits()));
     peers.agree(&[
         ("the version of placefield", env!("CARGO_PKG_VERSION").to_owned()),
         ("the number of bins", sizes(&[grid.nx(), grid.ny()])),

@@ -183,7 +183,7 @@ impl<'e, T: Real> Comparison<'e, T> {
     /// Returns the positions that the last iteration was measured at, x and y.
     pub fn measured(&self) -> [Vec<f64>; 2] {
         let [x, y] = self.engines[0].charge().origin();
-        let on_die = |values: &[T], from: f64| values.iter().map(|v| v.wide() + from).collect();
+        let on_die = |values: &[T], from: f64| values.iter().map(|v| v.widen() + from).collect();
         [on_die(&self.x, x), on_die(&self.y, y)]
     }
 
@@ -297,7 +297,7 @@ impl<'e, T: Real> Comparison<'e, T> {
             parallel::for_each(chunks_mut(gradient, CHUNK), |chunk, gradient| {
                 for (i, to) in (chunk * CHUNK..).zip(gradient) {
                     let area = width[i] * height[i];
-                    *to = if area > 0.0 { -force[i].wide() / area } else { 0.0 };
+                    *to = if area > 0.0 { -force[i].widen() / area } else { 0.0 };
                 }
             });
         }
@@ -316,7 +316,7 @@ impl<'e, T: Real> Comparison<'e, T> {
 /// Positions in the precision of an engine, which counts them from `origin`.
 fn round<T: Real>(to: &mut [T], from: &[f64], origin: f64) {
     parallel::for_each((chunks_mut(to, CHUNK), chunks(from, CHUNK)), |_, (to, from)| {
-        to.iter_mut().zip(from).for_each(|(to, from)| *to = T::of(from - origin));
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = T::cast(from - origin));
     });
 }
 
@@ -335,7 +335,7 @@ fn difference_of<T: Real>(reference: &[T], other: &[T]) -> [f64; 2] {
     let parts = parallel::map_blocks(reference.len(), CHUNK, |block| {
         let [mut scale, mut worst, mut squares, mut apart] = [0.0; 4];
         for (a, b) in reference[block.clone()].iter().zip(&other[block]) {
-            let (a, d) = (a.wide(), (a.wide() - b.wide()).abs());
+            let (a, d) = (a.widen(), (a.widen() - b.widen()).abs());
             scale = worse(scale, a.abs());
             worst = worse(worst, d);
             squares += a * a;

@@ -48,7 +48,7 @@ impl Watcher {
     pub(crate) fn see(&mut self, iteration: &Iteration, positions: [Vec<f64>; 2]) {
         self.positions = positions;
         let [x, y] = &self.positions;
-        self.last.design.settle(|i| (x[i], y[i]));
+        self.last.design.set_movable_positions(|i| (x[i], y[i]));
         self.hpwl.push(self.last.design.hpwl().map_or(f64::NAN, |h| h.unweighted));
         if let Some(frames) = self.frames.as_mut().filter(|f| f.is_due(iteration.iteration)) {
             frames.take(iteration.iteration, String::new(), x, y);

@@ -109,7 +109,7 @@ impl<'b> Runs<'b> {
         for (backend, (_, nudged)) in backends.iter_mut().zip(LEADERS) {
             let (mut x, y) = start::centred(backend.charge(), seed);
             if let (Some(x), true) = (x.first_mut(), nudged) {
-                *x += T::epsilon().wide() * backend.charge().grid().die().width();
+                *x += T::epsilon().widen() * backend.charge().grid().die().width();
             }
             let options = PlaceOptions::default().iterations(iterations);
             runs.push(Placer::new(&mut **backend, &x, &y, &options)?);

@@ -397,13 +397,13 @@ fn channels<T: Real, S: Stored>(
     let mut results = Vec::with_capacity(format.channels);
     for channel in 0..format.channels {
         let plane = parallel::map(pixels, |pixel| samples[pixel * step + channel]);
-        let run = engine.run(&wrap(plane), T::of(epsilon), &mut restored)?;
+        let run = engine.run(&wrap(plane), T::cast(epsilon), &mut restored)?;
         let scale = 4.0 / pixels as f64;
         // Whole numbers: the same sum in any order as long as it is below 2^53.
         let blocks = (chunks_mut(samples, step * PIXELS), chunks(&restored, PIXELS));
         let squares = parallel::map_items(blocks, |_, (samples, restored)| {
             let stored = samples.chunks_exact_mut(step).zip(restored).map(|(pixel, value)| {
-                let value = (value.wide() * scale).round().clamp(0.0, S::MAX);
+                let value = (value.widen() * scale).round().clamp(0.0, S::MAX);
                 let old = std::mem::replace(&mut pixel[channel], S::stored(value));
                 (value - old.to_f64()).powi(2)
             });

@@ -110,7 +110,7 @@ fn engine<T: Real>(
     let threads = rayon::current_num_threads();
     let options = EngineOptions::default().pipeline(pipeline).threads(threads);
     let mut engine = CpuEngine::<T>::new(charge.clone(), &options).map_err(failed)?;
-    let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
+    let start = |values: &[f64]| values.iter().map(|&v| T::cast(v)).collect::<Vec<_>>();
     let (x, y) = (start(charge.initial_x()), start(charge.initial_y()));
     engine.set_positions(&x, &y).map_err(failed)?;
     engine.compute_density().map_err(failed)?;
@@ -169,7 +169,7 @@ fn compress<T: Real>(
     let (x, mut spectrum) = maps::<T>(nx * ny);
     let mut out = spectrum.clone();
     Ok(Box::new(move || {
-        done(dct.run_thresholded(&x, T::of(threshold), &mut spectrum))?;
+        done(dct.run_thresholded(&x, T::cast(threshold), &mut spectrum))?;
         done(idct.run(&spectrum, &mut out))
     }))
 }

@@ -208,7 +208,7 @@ fn steps<T: CudaReal>(gpu: &Gpu, charge: &Charge, pipeline: Pipeline) -> Result<
     let options = EngineOptions::default().pipeline(pipeline);
     let engine = CudaEngine::<T>::on(gpu, charge.clone(), &options);
     let mut engine = engine.map_err(engine_failed)?;
-    let start = |values: &[f64]| values.iter().map(|&v| T::of(v)).collect::<Vec<_>>();
+    let start = |values: &[f64]| values.iter().map(|&v| T::cast(v)).collect::<Vec<_>>();
     let (x, y) = (start(charge.initial_x()), start(charge.initial_y()));
     engine.set_positions(&x, &y).map_err(engine_failed)?;
     // As launches, and captured; then as a graph.
@@ -272,7 +272,7 @@ fn compress<T: CudaReal>(
     let [x, mut spectrum] = maps(gpu, nx * ny)?;
     let (mut out, mut kept) = (gpu.zeros(nx * ny)?, gpu.zeros(1)?);
     Ok(Box::new(move || {
-        dct.run_thresholded(&x, T::of(threshold), &mut spectrum, &mut kept)?;
+        dct.run_thresholded(&x, T::cast(threshold), &mut spectrum, &mut kept)?;
         idct.run(&spectrum, &mut out)
     }))
 }

@@ -168,6 +168,6 @@ const DRAWN: usize = 1 << 20;
 /// Returns `n` uniform random numbers between 0 and 1, the same every time.
 pub(super) fn random<T: Real>(n: usize) -> Vec<T> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
-    let drawn: Vec<T> = (0..n.min(DRAWN)).map(|_| T::of(random.random())).collect();
+    let drawn: Vec<T> = (0..n.min(DRAWN)).map(|_| T::cast(random.random())).collect();
     drawn.iter().copied().cycle().take(n).collect()
 }

@@ -15,7 +15,7 @@ use crate::cli::stages::legalizing;
 use crate::cli::stop;
 use crate::cpu::engine::milliseconds;
 use crate::engine::{Choice, Descriptor};
-use crate::flow::checkpoint::{Checkpoints, Subject};
+use crate::flow::checkpoint::{Checkpoints, PlacementIdentity};
 use crate::flow::{Between, Host, Part, Resumed};
 use crate::legalize;
 use crate::place::routability::Round;
@@ -95,7 +95,14 @@ impl<T: EngineReal> Host for Command<'_, T> {
         stop::listen()?;
         let start = (self.options.seed, self.noise);
         Ok(self.checkpoints.resume::<T>(|| {
-            Subject::of::<T>(&self.name, &self.charge, self.netlist, backend, start, self.place)
+            PlacementIdentity::of::<T>(
+                &self.name,
+                &self.charge,
+                self.netlist,
+                backend,
+                start,
+                self.place,
+            )
         })?)
     }
 

@@ -62,7 +62,7 @@ impl<T: Real> Difference<'_, T> {
     }
 
     fn maps(&self) -> Result<Maps, Failure> {
-        let densities = self.densities.map(|map| map.map(|v| v.wide()));
+        let densities = self.densities.map(|map| map.map(|v| v.widen()));
         let of = |kind: Kind| PanelOf::from(kind.entry(Convention::default()));
         let density = of(Kind::Engine(MapKind::Density));
         let target = PanelOf { mark: Some(self.target), ..density };

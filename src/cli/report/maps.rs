@@ -243,7 +243,7 @@ impl Maps {
     ) -> Result<Maps, Failure> {
         let charge = evaluated.engine.charge();
         let mark = Some(charge.target_density());
-        let wide = |kind| evaluated.map(kind).map(|v| v.wide());
+        let wide = |kind| evaluated.map(kind).map(|v| v.widen());
         let [cells, overflow] = shown;
         let die = charge.grid().die();
         let of = |kind: Kind| PanelOf {

@@ -85,12 +85,12 @@ impl<U: Real> Footprints<U> {
         // Loops of one simple statement each: more than that LLVM may leave as it is.
         for (across, overlaps) in across.iter_mut().zip(&columns.overlaps) {
             for k in 0..BLOCK {
-                across[k] = U::of(overlaps[k] * (weight[k] * scale));
+                across[k] = U::cast(overlaps[k] * (weight[k] * scale));
             }
         }
         for (up, overlaps) in up.iter_mut().zip(&rows.overlaps) {
             for k in 0..BLOCK {
-                up[k] = U::of(overlaps[k]);
+                up[k] = U::cast(overlaps[k]);
             }
         }
         for k in 0..BLOCK {

@@ -20,7 +20,7 @@ const SORTED_PER_CELL: usize = 4;
 /// Bodies of a task that only moves numbers.
 pub(in crate::cpu) const MOVED: usize = 4096;
 /// An order is due when one body in so many has left the surroundings of its tile.
-const STRAYS: usize = 128;
+const RESORT_SHARE: usize = 128;
 /// How far from its tile a body's corner may lie: further than this its footprint
 /// is likely not to fit the patch.
 const NEAR: f64 = (BEFORE - 1) as f64;
@@ -127,7 +127,7 @@ impl Order {
     }
 
     /// Whether positions were ever given.
-    pub(in crate::cpu) fn is_placed(&self) -> bool {
+    pub(in crate::cpu) fn has_positions(&self) -> bool {
         self.len() == 0 || !self.chunks.is_empty()
     }
 
@@ -226,17 +226,20 @@ impl Order {
         }
     }
 
-    /// Takes the positions of all bodies, `at` their lower-left corners in layout units,
+    /// Sets the positions of all bodies, `at` their lower-left corners in layout units,
     /// and makes a new order when too many have left the surroundings of their tiles.
-    pub(in crate::cpu) fn place<T: Real>(&mut self, at: impl Fn(usize) -> [T; 2] + Copy + Sync) {
+    pub(in crate::cpu) fn set_positions<T: Real>(
+        &mut self,
+        at: impl Fn(usize) -> [T; 2] + Copy + Sync,
+    ) {
         if self.len() == 0 {
             return;
         }
-        self.rounding = self.bins.rounding.map(|rounding| rounding * T::epsilon().wide());
+        self.rounding = self.bins.rounding.map(|rounding| rounding * T::epsilon().widen());
         if self.chunks.is_empty() {
             self.sort(at);
         }
-        if self.take(at) > self.len() / STRAYS {
+        if self.take(at) > self.len() / RESORT_SHARE {
             self.sort(at);
             self.take(at);
         }
@@ -261,8 +264,8 @@ impl Order {
                 || {
                     for ((to_x, to_y), body) in to_x.iter_mut().zip(&mut *to_y).zip(body) {
                         let [x, y] = at(body.load(Relaxed) as usize);
-                        *to_x = bins.x.position(x.wide());
-                        *to_y = bins.y.position(y.wide());
+                        *to_x = bins.x.position(x.widen());
+                        *to_y = bins.y.position(y.widen());
                     }
                     // Bodies outside the die add nothing, or are in the outermost tiles.
                     let far = to_x.iter().zip(&*to_y).map(|(&x, &y)| {
@@ -307,8 +310,8 @@ impl Order {
             // A NaN counts as zero.
             let quarter = |at: f64, n: usize| (at.max(0.0) as usize).min(n - 1) / QUARTER;
             let [x, y] = at(i);
-            let u = quarter(bins.x.position(x.wide()), bins.nx);
-            let v = quarter(bins.y.position(y.wide()), bins.ny);
+            let u = quarter(bins.x.position(x.widen()), bins.nx);
+            let v = quarter(bins.y.position(y.widen()), bins.ny);
             let column = match region.is_empty() {
                 true => u / QUARTERS,
                 false => region[i] as usize * tiles_x + u / QUARTERS,

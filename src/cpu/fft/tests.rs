@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 fn check<T: Real>(n: usize, limit: f64) {
     let fft = LaneFft::<T>::new(n);
     let value = |k: usize, lane: usize| {
-        let at = |m: usize| T::of(((k * 37 + lane * 11 + m) % 23) as f64 - 9.0);
+        let at = |m: usize| T::cast(((k * 37 + lane * 11 + m) % 23) as f64 - 9.0);
         Complex::new(at(0), at(k % 7))
     };
     let mut tile = vec![T::ROW; n];
@@ -25,11 +25,11 @@ fn check<T: Real>(n: usize, limit: f64) {
                 .map(|k| {
                     let z = value(k, lane);
                     let turn = Complex::from_polar(1.0, -TAU * (u * k % n) as f64 / n as f64);
-                    Complex::new(z.re.wide(), z.im.wide()) * turn
+                    Complex::new(z.re.widen(), z.im.widen()) * turn
                 })
                 .sum();
             let row = row.numbers();
-            let got = Complex::new(row[lane].wide(), row[T::LANES + lane].wide());
+            let got = Complex::new(row[lane].widen(), row[T::LANES + lane].widen());
             off += (got - want).norm_sqr();
             all += want.norm_sqr();
         }

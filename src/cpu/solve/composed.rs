@@ -18,7 +18,7 @@ pub(super) struct Composed<T: Real> {
     transforms: Pipeline<T>,
     panels: Vec<Row<T>>,
     threads: Threads<T>,
-    green: Green<T>,
+    green: ArrayGreen<T>,
     /// The wavenumbers along the first axis, and those along each other one for every place among
     /// the values with one index along the first.
     first: Vec<T>,
@@ -30,13 +30,13 @@ pub(super) struct Composed<T: Real> {
 }
 
 /// Green's function: `normalisation / (first + others)`.
-struct Green<T> {
+struct ArrayGreen<T> {
     first: Vec<T>,
     others: Vec<T>,
     normalisation: T,
 }
 
-impl<T: Real> Modify<T> for Green<T> {
+impl<T: Real> Modify<T> for ArrayGreen<T> {
     #[inline(always)]
     fn apply(&self, u: usize, j: usize, values: &mut [T]) {
         let first = self.first[u];
@@ -60,16 +60,16 @@ impl<T: Real> Composed<T> {
         };
         let others: Vec<Vec<f64>> = (1..shape.len()).map(other).collect();
         let sum = |j: usize| others.iter().map(|w| w[j] * w[j]).sum::<f64>();
-        let rounded = |w: &[f64]| w.iter().map(|&w| T::of(w)).collect();
+        let rounded = |w: &[f64]| w.iter().map(|&w| T::cast(w)).collect();
         let transforms = Pipeline::new(&shape, 1, method, Ways::Both);
         Composed {
             panels: filled(transforms.rows(), T::ROW),
             threads: transforms.scratch_len().threads(threads),
             transforms,
-            green: Green {
-                first: first.iter().map(|w| T::of(w * w)).collect(),
-                others: (0..inner).map(|j| T::of(sum(j))).collect(),
-                normalisation: T::of(spectrum.normalisation()),
+            green: ArrayGreen {
+                first: first.iter().map(|w| T::cast(w * w)).collect(),
+                others: (0..inner).map(|j| T::cast(sum(j))).collect(),
+                normalisation: T::cast(spectrum.normalisation()),
             },
             first: rounded(first),
             others: others.iter().map(|w| rounded(w)).collect(),
@@ -122,11 +122,11 @@ impl<T: Real> Composed<T> {
 fn dot<T: Real>(a: &[T], b: &[T]) -> f64 {
     let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest = a.remainder().iter().zip(b.remainder());
-    let rest: f64 = rest.map(|(a, b)| a.wide() * b.wide()).sum();
+    let rest: f64 = rest.map(|(a, b)| a.widen() * b.widen()).sum();
     let mut sums = [0.0; 8];
     for (a, b) in a.zip(b) {
         for i in 0..8 {
-            sums[i] += a[i].wide() * b[i].wide();
+            sums[i] += a[i].widen() * b[i].widen();
         }
     }
     sums.iter().sum::<f64>() + rest

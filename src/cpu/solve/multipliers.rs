@@ -15,13 +15,13 @@ pub(crate) struct Multipliers<T> {
 
 impl<T: Real> Multipliers<T> {
     pub(super) fn new(spectrum: &Spectrum) -> Self {
-        let squares = |w: &[f64]| w.iter().map(|w| T::of(w * w)).collect();
+        let squares = |w: &[f64]| w.iter().map(|w| T::cast(w * w)).collect();
         Multipliers {
-            wx: spectrum.wx().iter().map(|&w| T::of(w)).collect(),
-            wy: spectrum.wy().iter().map(|&w| T::of(w)).collect(),
+            wx: spectrum.wx().iter().map(|&w| T::cast(w)).collect(),
+            wy: spectrum.wy().iter().map(|&w| T::cast(w)).collect(),
             wx_squared: squares(spectrum.wx()),
             wy_squared: squares(spectrum.wy()),
-            normalisation: T::of(spectrum.normalisation()),
+            normalisation: T::cast(spectrum.normalisation()),
         }
     }
 

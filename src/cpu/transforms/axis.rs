@@ -50,7 +50,7 @@ impl<T: Real> Axis<T> {
     pub(crate) fn dct(
         &self,
         tile: &mut [Row<T>],
-        green: Option<Green<'_, T>>,
+        green: Option<AxisGreen<'_, T>>,
         scratch: &mut [Row<T>],
     ) -> f64 {
         self.fft.run(tile, scratch);
@@ -80,11 +80,11 @@ impl<T: Real> Axis<T> {
 struct Dct<'a, T: Real> {
     half_w: &'a [Complex<T>],
     tile: &'a mut [Row<T>],
-    green: Option<Green<'a, T>>,
+    green: Option<AxisGreen<'a, T>>,
 }
 
 /// Green's function of lines along one axis: `normalisation / (across + along)`.
-pub(crate) struct Green<'a, T: Real> {
+pub(crate) struct AxisGreen<'a, T: Real> {
     /// Squared wavenumbers of the two lines of every lane, none of them zero.
     pub(crate) across: &'a Row<T>,
     /// Squared wavenumber of every coefficient.
@@ -112,7 +112,7 @@ impl<T: Real> SimdKernel<T> for Dct<'_, T> {
             Some(green) => {
                 let mut energy = 0.0;
                 let mut sums = T::ROW;
-                let (mut added, half) = (0, T::of(0.5));
+                let (mut added, half) = (0, T::cast(0.5));
                 let normalisation = unit.splat(green.normalisation);
                 dct(
                     unit,
@@ -151,7 +151,7 @@ impl<T: Real> SimdKernel<T> for Dct<'_, T> {
 /// Returns the sum of a row's numbers, which are then zero.
 #[inline(always)]
 fn widen<T: Real>(sums: &mut Row<T>) -> f64 {
-    let sum = sums.numbers().iter().map(|v| v.wide()).sum();
+    let sum = sums.numbers().iter().map(|v| v.widen()).sum();
     *sums = T::ROW;
     sum
 }
@@ -227,7 +227,7 @@ impl<T: Real> Inverse<'_, T> {
         let Inverse { half_w, coefficients, place, tile, .. } = self;
         let n = coefficients.len();
         assert_eq!((place.len(), tile.len()), (n, n), "rows of a tile");
-        let half = unit.splat(if SINE { T::zero() } else { T::of(0.5) });
+        let half = unit.splat(if SINE { T::zero() } else { T::cast(0.5) });
         for at in (0..T::LANES).step_by(V::LANES) {
             let z = Lanes::load(unit, &coefficients[0], at);
             z.exchanged().scaled(half).store(unit, &mut tile[place[0] as usize], at);

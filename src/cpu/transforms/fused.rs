@@ -328,7 +328,7 @@ impl<T: Real> Fused<T> {
     ) {
         let Columns { n, first, width, edge } = self.columns(at.panel);
         let (b_re, b_im) = self.half_b[at.panel].numbers().split_at(T::LANES);
-        let root = T::of(std::f64::consts::FRAC_1_SQRT_2);
+        let root = T::cast(std::f64::consts::FRAC_1_SQRT_2);
         let (mut near, mut far) = ([T::zero(); 16], [T::zero(); 16]);
         for (u, row) in tile.iter().enumerate() {
             let (re, im) = row.numbers().split_at(T::LANES);
@@ -360,7 +360,7 @@ impl<T: Real> Fused<T> {
     ) {
         let Columns { n, first, width, edge } = self.columns(at.panel);
         let (b_re, b_im) = self.half_b[at.panel].numbers().split_at(T::LANES);
-        let root = T::of(std::f64::consts::FRAC_1_SQRT_2);
+        let root = T::cast(std::f64::consts::FRAC_1_SQRT_2);
         let (mut near, mut far) = ([T::zero(); 16], [T::zero(); 16]);
         for (u, row) in tile.iter_mut().enumerate() {
             let (start, j) = (at.array + u * view.inner * n, at.line * n);
@@ -377,7 +377,7 @@ impl<T: Real> Fused<T> {
                 (re[lane], im[lane]) = (x * b_re - y * b_im, -(x * b_im + y * b_re));
             }
             if edge == 1 {
-                re[0] = if sine { T::zero() } else { T::of(0.5) * near[0] };
+                re[0] = if sine { T::zero() } else { T::cast(0.5) * near[0] };
                 let mut middle = [T::zero()];
                 if n.is_multiple_of(2) {
                     read(passage, start, by, u, j + n / 2, &mut middle);

@@ -231,7 +231,7 @@ impl<T: Real> Plan<T> {
 /// Writes `x`, in another type, to `out`.
 fn convert<S: InputElement, T: Real>(x: &[S], out: &mut [T], threads: usize) {
     let convert = |out: &mut [T], x: &[S]| {
-        out.iter_mut().zip(x).for_each(|(value, x)| *value = T::of(x.to_f64()));
+        out.iter_mut().zip(x).for_each(|(value, x)| *value = T::cast(x.to_f64()));
     };
     match threads {
         1 => convert(out, x),

@@ -152,9 +152,9 @@ impl<T: CudaReal> Density<T> {
         let (mut targets, mut levels) = (Vec::new(), Vec::new());
         for (region, background) in backgrounds.iter().enumerate() {
             let area = charge.region_fixed(region).as_slice();
-            fixed.extend(area.iter().map(|a| T::of(a / bin_area - background)));
+            fixed.extend(area.iter().map(|a| T::cast(a / bin_area - background)));
             if let Some(map) = charge.target_densities() {
-                targets.extend(map.as_slice().iter().map(|t| T::of(t - background)));
+                targets.extend(map.as_slice().iter().map(|t| T::cast(t - background)));
             }
             levels.extend(bodies.plan_of(region, *background).levels());
         }
@@ -168,7 +168,7 @@ impl<T: CudaReal> Density<T> {
             None => "density_finish",
         };
         let overlap = Overlap::where_possible(&deposit[0]);
-        let [x, y] = charge.rounding_at_edges(T::epsilon().wide());
+        let [x, y] = charge.rounding_at_edges(T::epsilon().widen());
         Ok(Density {
             deposit,
             spread: Kernel::new(&module)?.with(grid_of(bodies.tiles())),

@@ -218,9 +218,9 @@ impl<T: CudaReal> Force<T> {
             let regions = bodies.region_tables();
             for (k, of_regions) in options.region_weights.chunks(MOST_WEIGHTS).enumerate() {
                 let (first, count) = ((k * MOST_WEIGHTS) as u32, of_regions.len() as u32);
-                let mut weights = Weights { first, count, of: [T::of(0.0); MOST_WEIGHTS] };
+                let mut weights = Weights { first, count, of: [T::cast(0.0); MOST_WEIGHTS] };
                 for (to, of) in weights.of.iter_mut().zip(of_regions) {
-                    *to = T::of(options.weight * of);
+                    *to = T::cast(options.weight * of);
                 }
                 let back = to.into();
                 let forces = in_slots;
@@ -253,7 +253,7 @@ impl<T: CudaReal> Force<T> {
             slot_of,
             forces: in_slots,
             back: gradient.as_ref().into(),
-            weight: T::of(options.first_weight()),
+            weight: T::cast(options.first_weight()),
             factor,
             add,
             energies: energy.as_ref().map(|(found, _)| *found).into(),

@@ -24,25 +24,25 @@ pub(super) const BUSY: usize = 4096;
 impl<T: CudaReal> Axis<T> {
     fn new(origin: f64, bin: f64) -> Self {
         let split = |value: f64| {
-            let near = T::of(value);
-            [near, T::of(value - near.wide())]
+            let near = T::cast(value);
+            [near, T::cast(value - near.widen())]
         };
         let ([origin_hi, origin_lo], [bin_hi, bin_lo]) = (split(origin), split(bin));
-        Axis { origin_hi, origin_lo, bin_hi, bin_lo, inverse: T::of(1.0 / bin) }
+        Axis { origin_hi, origin_lo, bin_hi, bin_lo, inverse: T::cast(1.0 / bin) }
     }
 }
 
 impl<T: CudaReal> Plan<T> {
     /// Returns the bin areas in one unit of the overflow's fixed-point sum.
     pub(super) fn excess_unit(&self) -> f64 {
-        1.0 / self.excess_scale.wide()
+        1.0 / self.excess_scale.widen()
     }
 
     /// Returns the plan for the map of a region of target density `target`, which leaves
     /// `background` out.
     pub(super) fn of_region(mut self, target: f64, background: f64) -> Self {
-        self.target = T::of(T::of(target).wide() - background);
-        self.background = T::of(background);
+        self.target = T::cast(T::cast(target).widen() - background);
+        self.background = T::cast(background);
         self
     }
 
@@ -59,7 +59,7 @@ impl<T: CudaReal> Plan<T> {
 
     /// Returns the same bodies at their exact size, not stretched; fillers left out.
     pub(super) fn at_exact_size(mut self) -> Self {
-        self.stretch = T::of(0.0);
+        self.stretch = T::cast(0.0);
         self.exact_size = 1;
         self
     }
@@ -186,7 +186,7 @@ impl BodySizes {
     /// several sizes.
     pub(super) fn fillers<T: CudaReal>(&self) -> Vec<T> {
         let sizes = self.fillers.clone().unwrap_or(vec![NO_SIZE; self.starts.len() / 4]);
-        sizes.iter().flat_map(|size| [size.w, size.h, size.ratio].map(T::of)).collect()
+        sizes.iter().flat_map(|size| [size.w, size.h, size.ratio].map(T::cast)).collect()
     }
 
     /// Returns the same sum for any number of threads.
@@ -222,16 +222,16 @@ impl BodySizes {
         Plan {
             x: Axis::new(die.xl, grid.bin_x()),
             y: Axis::new(die.yl, grid.bin_y()),
-            stretch: T::of(LEAST_EXTENT),
-            filler_w: T::of(filler.w),
-            filler_h: T::of(filler.h),
-            filler_ratio: T::of(filler.ratio),
-            scale: T::of(2f64.powi(area_bits)),
-            unscale: T::of(2f64.powi(-area_bits)),
-            target: T::of(charge.target_density()),
-            background: T::of(0.0),
-            force_unit: T::of(grid.bin_area()),
-            excess_scale: T::of(2f64.powi(excess_bits)),
+            stretch: T::cast(LEAST_EXTENT),
+            filler_w: T::cast(filler.w),
+            filler_h: T::cast(filler.h),
+            filler_ratio: T::cast(filler.ratio),
+            scale: T::cast(2f64.powi(area_bits)),
+            unscale: T::cast(2f64.powi(-area_bits)),
+            target: T::cast(charge.target_density()),
+            background: T::cast(0.0),
+            force_unit: T::cast(grid.bin_area()),
+            excess_scale: T::cast(2f64.powi(excess_bits)),
             nx: grid.nx() as i32,
             ny: grid.ny() as i32,
             bodies: bodies as i32,
@@ -285,7 +285,7 @@ pub(super) fn defines(unit: &str, charge: &Charge, several: bool) -> Vec<(&'stat
 pub(super) fn records<T: CudaReal>(sizes: &[Sizes], ids: &[u32]) -> Vec<Record<T>> {
     parallel::map(ids.len(), |k| {
         let Sizes { w, h, ratio } = sizes[ids[k] as usize];
-        Record { w: T::of(w), h: T::of(h), ratio: T::of(ratio), id: ids[k].into() }
+        Record { w: T::cast(w), h: T::cast(h), ratio: T::cast(ratio), id: ids[k].into() }
     })
 }
 
@@ -336,7 +336,7 @@ mod tests {
         let charge = charge(&[(400.0, 300.0); 3000], 1.0);
         let plan = plan::<f32>(&charge, SMALL_CHUNK);
         let all = 3000.0 * charge.grid().bins() as f64;
-        assert!(all * plan.excess_scale.wide() < 2f64.powi(64));
+        assert!(all * plan.excess_scale.widen() < 2f64.powi(64));
     }
 
     #[test]
@@ -356,8 +356,8 @@ mod tests {
         let charge = charge(&[(8.0, 5.0); 4], 1.0);
         for chunk in [SMALL_CHUNK, LARGEST_CHUNK] {
             let narrow = plan::<f32>(&charge, chunk);
-            assert!((chunk as f64) * narrow.scale.wide() < 2f64.powi(32));
-            assert!(narrow.scale.wide() >= 2f64.powi(21), "a contribution's rounding");
+            assert!((chunk as f64) * narrow.scale.widen() < 2f64.powi(32));
+            assert!(narrow.scale.widen() >= 2f64.powi(21), "a contribution's rounding");
             let wide = plan::<f64>(&charge, chunk);
             assert!((chunk as f64) * 2f64.powi(wide.limb_bits) < 2f64.powi(32));
             assert!(wide.scale <= 2f64.powi(2 * wide.limb_bits));

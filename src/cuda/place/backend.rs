@@ -20,7 +20,7 @@
 //! every new order, one in five iterations, would move ten more arrays.
 
 use super::descent::{Descent, DescentBodies, DescentParameters};
-use super::ranks::{BEGIN, END, PlacerRanks, RankPlacer, Task, vector};
+use super::ranks::{BEGIN, END, PlacerRanks, RankPlacer, Task, in_descent};
 use super::term::DeviceTerm;
 use super::wirelength::CudaWirelength;
 use crate::charge::Charge;
@@ -36,7 +36,7 @@ use crate::parallel::{self, chunks, chunks_mut};
 use crate::place::backend::pin_weights;
 use crate::place::bounds::Bounds;
 use crate::place::ready::Ready;
-use crate::place::{Backend, Held, Sample, StageSplit, Weights};
+use crate::place::{Backend, PointVector, Sample, StageSplit, Weights};
 use crate::wirelength::Netlist;
 use std::sync::Arc;
 use std::time::Instant;
@@ -88,7 +88,7 @@ impl<T: CudaReal> BackendParts<T> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         let bounds = Bounds::of(charge);
         let (width, height) = (charge.width(), charge.height());
-        let area = parallel::map(charge.bodies(), |i| T::of(width[i] * height[i]));
+        let area = parallel::map(charge.bodies(), |i| T::cast(width[i] * height[i]));
         let pin_weight = pin_weights::<T>(charge, netlist);
         let bodies = DescentBodies {
             low: [bounds.low_x, bounds.low_y],
@@ -371,7 +371,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
     fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
         let bodies = self.charge().bodies();
         check_lengths(bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
-        let at = |i: usize| self.bounds.clamp(i, T::of(x[i]), T::of(y[i]));
+        let at = |i: usize| self.bounds.clamp(i, T::cast(x[i]), T::cast(y[i]));
         let (x, y) = (parallel::map(bodies, |i| at(i).0), parallel::map(bodies, |i| at(i).1));
         self.descents().try_for_each(|descent| descent.start(&x, &y))?;
         self.ready = Ready::Started;
@@ -383,7 +383,7 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         let start = Instant::now();
         let sample = self.evaluated(|backend| {
             backend.send(weights, 0.0, 0.0)?;
-            backend.work.enqueue_all(Task::Place(Held::Current), false)?;
+            backend.work.enqueue_all(Task::Place(PointVector::Reference), false)?;
             // Plain launches take longer than graphs.
             backend.untimed = 0;
             backend.receive(start, true)
@@ -422,36 +422,41 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         Ok(())
     }
 
-    fn read(&mut self, held: Held, x: &mut [f64], y: &mut [f64]) -> Result<(), EngineError> {
+    fn read(
+        &mut self,
+        vector: PointVector,
+        x: &mut [f64],
+        y: &mut [f64],
+    ) -> Result<(), EngineError> {
         let bodies = self.charge().bodies();
         check_lengths(bodies, &[("x positions", x.len()), ("y positions", y.len())])?;
-        self.ready.require_vector(held)?;
+        self.ready.require_vector(vector)?;
         let mut values = vec![T::zero(); bodies];
         for (axis, to) in [x, y].into_iter().enumerate() {
             for rank in &self.work.ranks {
-                let from = rank.held(held)?;
+                let from = rank.vector(vector)?;
                 for range in rank.descent.share() {
                     rank.gpu.read(from[axis].slice(range.clone()), &mut values[range])?;
                 }
             }
             let parts = (chunks_mut(to, WIDENED_AT_ONCE), chunks(&values, WIDENED_AT_ONCE));
             parallel::for_each(parts, |_, (to, values)| {
-                to.iter_mut().zip(values).for_each(|(to, value)| *to = value.wide());
+                to.iter_mut().zip(values).for_each(|(to, value)| *to = value.widen());
             });
         }
         Ok(())
     }
 
-    fn write(&mut self, held: Held, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
+    fn write(&mut self, vector: PointVector, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
         let bodies = self.charge().bodies();
         check_lengths(bodies, &[("x of a vector", x.len()), ("y of a vector", y.len())])?;
-        let round = |from: &[f64]| from.iter().map(|&v| T::of(v)).collect::<Vec<T>>();
+        let round = |from: &[f64]| from.iter().map(|&v| T::cast(v)).collect::<Vec<T>>();
         let (x, y) = (round(x), round(y));
-        self.descents().try_for_each(|descent| match vector(held) {
+        self.descents().try_for_each(|descent| match in_descent(vector) {
             Some(which) => descent.set_vector(which, &x, &y),
             None => descent.set_kept(&x, &y),
         })?;
-        self.ready = self.ready.after_write(held);
+        self.ready = self.ready.after_write(vector);
         Ok(())
     }
 
@@ -459,13 +464,13 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         check_bins([self.map.nx(), self.map.ny()], out)?;
         self.work.engine.read_map(kind, &mut self.map)?;
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
-        values.for_each(|(to, from)| *to = from.wide());
+        values.for_each(|(to, from)| *to = from.widen());
         Ok(())
     }
 
-    fn exact_density(&mut self, held: Held) -> Result<DensityStats, EngineError> {
-        self.ready.require_vector(held)?;
-        self.work.place(&[Task::Place(held), Task::BARRIER])?;
+    fn exact_density(&mut self, vector: PointVector) -> Result<DensityStats, EngineError> {
+        self.ready.require_vector(vector)?;
+        self.work.place(&[Task::Place(vector), Task::BARRIER])?;
         self.work.engine.exact_density()
     }
 

@@ -137,7 +137,7 @@ pub struct Descent<T: CudaReal> {
 
 /// A vector of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PointVector {
+pub enum DescentVector {
     /// The point of the gradient.
     V,
     /// Nesterov's other sequence.
@@ -252,16 +252,16 @@ impl<T: CudaReal> Descent<T> {
     /// # Errors
     /// When a slice has another length than there are bodies, or the copy fails.
     pub fn start(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
-        self.set_vector(PointVector::V, x, y)?;
-        self.set_vector(PointVector::U, x, y)
+        self.set_vector(DescentVector::V, x, y)?;
+        self.set_vector(DescentVector::U, x, y)
     }
 
     /// x and y of one of the current point's vectors, one value per body.
-    pub fn vector(&self, which: PointVector) -> &[DeviceVec<T>; 2] {
+    pub fn vector(&self, which: DescentVector) -> &[DeviceVec<T>; 2] {
         match which {
-            PointVector::V => &self.v[self.current],
-            PointVector::U => &self.u[self.turn],
-            PointVector::G => &self.g[self.turn],
+            DescentVector::V => &self.v[self.current],
+            DescentVector::U => &self.u[self.turn],
+            DescentVector::G => &self.g[self.turn],
         }
     }
 
@@ -269,14 +269,14 @@ impl<T: CudaReal> Descent<T> {
     ///
     /// # Errors
     /// When a slice has another length than there are bodies, or the copy fails.
-    pub fn set_vector(&mut self, which: PointVector, x: &[T], y: &[T]) -> Result<(), CudaError> {
-        if which == PointVector::V {
+    pub fn set_vector(&mut self, which: DescentVector, x: &[T], y: &[T]) -> Result<(), CudaError> {
+        if which == DescentVector::V {
             self.leave_kept();
         }
         let to = match which {
-            PointVector::V => &mut self.v[self.current],
-            PointVector::U => &mut self.u[self.turn],
-            PointVector::G => &mut self.g[self.turn],
+            DescentVector::V => &mut self.v[self.current],
+            DescentVector::U => &mut self.u[self.turn],
+            DescentVector::G => &mut self.g[self.turn],
         };
         write_pair(&self.gpu, [x, y], to, self.blocks.share(self.rank, self.ranks))
     }

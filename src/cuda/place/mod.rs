@@ -9,6 +9,6 @@ mod term;
 mod wirelength;
 
 pub use backend::CudaBackend;
-pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample, PointVector};
+pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample, DescentVector};
 pub use term::{DeviceCells, DeviceTerm};
 pub use wirelength::CudaWirelength;

@@ -233,7 +233,7 @@ impl NetLayout {
             net: self.net.clone(),
             pin_body: gpu.upload(&self.placed(netlist, |pin| [netlist.pin_body()[pin]]))?,
             pin_offset: gpu.upload(&self.placed(netlist, |pin| {
-                [netlist.pin_x(), netlist.pin_y()].map(|along| T::of(along[pin]))
+                [netlist.pin_x(), netlist.pin_y()].map(|along| T::cast(along[pin]))
             }))?,
             chunk: gpu.upload(self.chunk.as_flattened())?,
             small: self.small as u32,
@@ -279,7 +279,7 @@ impl NetLayout {
 
 /// Returns the weights of nets of the netlist.
 fn weights<T: CudaReal>(nets: &[u32], netlist: &Netlist) -> Vec<T> {
-    nets.iter().map(|&e| T::of(netlist.weight()[e as usize])).collect()
+    nets.iter().map(|&e| T::cast(netlist.weight()[e as usize])).collect()
 }
 
 /// Cuts nets into runs that a warp takes at once: the first net and pin of each, and their end. No

@@ -1,14 +1,14 @@
 //! The parts of an evaluation of a placer on devices: tasks, and how they are enqueued on every
 //! rank.
 
-use super::descent::{Descent, PointVector};
+use super::descent::{Descent, DescentVector};
 use super::term::{DeviceCells, DeviceTerm};
 use super::wirelength::CudaWirelength;
 use crate::cuda::device::bindings::place::RankReports;
 use crate::cuda::device::{Branch, CudaReal, DeviceVec, Gpu, Marks, pointers};
 use crate::cuda::engine::{Command, CudaEngine};
 use crate::engine::EngineError;
-use crate::place::Held;
+use crate::place::PointVector;
 use crate::place::ready::NOTHING_KEPT;
 
 /// Marks before an evaluation and behind it.
@@ -24,8 +24,8 @@ pub(super) struct RankPlacer<T: CudaReal> {
 
 impl<T: CudaReal> RankPlacer<T> {
     /// Returns one of the vectors.
-    pub(super) fn held(&self, held: Held) -> Result<&[DeviceVec<T>; 2], EngineError> {
-        match vector(held) {
+    pub(super) fn vector(&self, vector: PointVector) -> Result<&[DeviceVec<T>; 2], EngineError> {
+        match in_descent(vector) {
             Some(which) => Ok(self.descent.vector(which)),
             None => self.descent.kept().ok_or(NOTHING_KEPT),
         }
@@ -47,7 +47,7 @@ pub(super) struct PlacerRanks<T: CudaReal> {
 #[derive(Clone, Copy)]
 pub(super) enum Task {
     /// Positions from one of the vectors, or where a step leads.
-    Place(Held),
+    Place(PointVector),
     Step,
     /// Gradients of pins, and the sums over those of cells; on the first rank HPWL and WA, too.
     Nets,
@@ -157,8 +157,8 @@ impl<T: CudaReal> PlacerRanks<T> {
             rank.wirelength.needed().map_or(positions, |nets| positions.needed_by_nets(nets))
         };
         match task {
-            Task::Place(held) => {
-                let (to, vector) = (positions(), rank.held(held)?);
+            Task::Place(vector) => {
+                let (to, vector) = (positions(), rank.vector(vector)?);
                 // SAFETY: positions of all ranks hold a pair for every body and can be reached from
                 // each (`Peers::open`); ranks have met since they were last read, and meet before
                 // they are read again (`tasks`, `exact_density`).
@@ -210,12 +210,12 @@ impl<T: CudaReal> PlacerRanks<T> {
     }
 }
 
-/// Which of the current point's vectors is meant; none for the placement kept.
-pub(super) fn vector(held: Held) -> Option<PointVector> {
-    match held {
-        Held::Current => Some(PointVector::V),
-        Held::Sequence => Some(PointVector::U),
-        Held::Gradient => Some(PointVector::G),
-        Held::Kept => None,
+/// Returns the vector of the current point; none for the placement kept.
+pub(super) fn in_descent(vector: PointVector) -> Option<DescentVector> {
+    match vector {
+        PointVector::Reference => Some(DescentVector::V),
+        PointVector::Solution => Some(DescentVector::U),
+        PointVector::Gradient => Some(DescentVector::G),
+        PointVector::Best => None,
     }
 }

@@ -187,9 +187,9 @@ impl FieldMaps {
 impl<T: CudaReal> Green<T> {
     pub(in crate::cuda) fn new(grid: &BinGrid, scale: f64) -> Self {
         Green {
-            step_x: T::of(PI / grid.nx() as f64),
-            step_y: T::of(PI / grid.ny() as f64 * (grid.bin_x() / grid.bin_y())),
-            scale: T::of(scale),
+            step_x: T::cast(PI / grid.nx() as f64),
+            step_y: T::cast(PI / grid.ny() as f64 * (grid.bin_x() / grid.bin_y())),
+            scale: T::cast(scale),
         }
     }
 }

@@ -75,7 +75,7 @@ impl<T: CudaReal> Longer<T> {
         fft.run_forward(&*values, &mut *spectra)?;
         // The sum has every term twice in a mirrored line, and the 4N-point line is placed so that
         // nothing is left to turn.
-        let scale = T::of(if *algorithm == Algorithm1d::PaddedTwoN { 1.0 } else { 0.5 });
+        let scale = T::cast(if *algorithm == Algorithm1d::PaddedTwoN { 1.0 } else { 0.5 });
         let rotated = i32::from(*algorithm != Algorithm1d::FourN);
         let (r#in, out, w, half) =
             ((&*spectra).into(), (&*output).into(), (&*twiddles).into(), *half);

@@ -9,8 +9,8 @@ use placefield::engine::{
 };
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::place::{
-    Backend, Checkpoint, Held, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, Sample,
-    Schedule, StageSplit, Weights, schedule, start,
+    Backend, Checkpoint, HostBackend, Outcome, PlaceError, PlaceOptions, Placer, PointVector,
+    Sample, Schedule, StageSplit, Weights, schedule, start,
 };
 use placefield::wirelength::{LARGE_NET, Netlist};
 use placefield::{Precision, Real};
@@ -231,7 +231,7 @@ fn backend_calls_out_of_order_are_errors() {
     backend.evaluate(&weights).unwrap();
     assert!(text(backend.accept()).contains("before a step was proposed"));
     let (mut to_x, mut to_y) = (x.clone(), y.clone());
-    assert!(text(backend.read(Held::Kept, &mut to_x, &mut to_y)).contains("kept"));
+    assert!(text(backend.read(PointVector::Best, &mut to_x, &mut to_y)).contains("kept"));
 }
 
 #[test]
@@ -253,26 +253,26 @@ fn kept_placement_outlasts_whatever_follows() {
     backend.evaluate(&weights).unwrap();
     for _ in 0..2 {
         step(&mut backend, true);
-        let want = read(&mut backend, Held::Current);
+        let want = read(&mut backend, PointVector::Reference);
         backend.keep().unwrap();
         for accepted in [false, true, false, true, true] {
             step(&mut backend, accepted);
-            assert_eq!(read(&mut backend, Held::Kept), want);
+            assert_eq!(read(&mut backend, PointVector::Best), want);
         }
-        assert_ne!(read(&mut backend, Held::Current), want);
+        assert_ne!(read(&mut backend, PointVector::Reference), want);
     }
     // Also where v is overwritten from outside.
     backend.keep().unwrap();
-    let want = read(&mut backend, Held::Current);
-    backend.write(Held::Current, &y, &x).unwrap();
-    assert_eq!(read(&mut backend, Held::Kept), want);
+    let want = read(&mut backend, PointVector::Reference);
+    backend.write(PointVector::Reference, &y, &x).unwrap();
+    assert_eq!(read(&mut backend, PointVector::Best), want);
     backend.keep().unwrap();
-    let want = read(&mut backend, Held::Current);
+    let want = read(&mut backend, PointVector::Reference);
     backend.start(&x, &y).unwrap();
-    assert_eq!(read(&mut backend, Held::Kept), want);
-    assert_ne!(read(&mut backend, Held::Current), want);
-    backend.write(Held::Kept, &x, &y).unwrap();
-    assert_eq!(read(&mut backend, Held::Kept), [x.clone(), y.clone()]);
+    assert_eq!(read(&mut backend, PointVector::Best), want);
+    assert_ne!(read(&mut backend, PointVector::Reference), want);
+    backend.write(PointVector::Best, &x, &y).unwrap();
+    assert_eq!(read(&mut backend, PointVector::Best), [x.clone(), y.clone()]);
 }
 
 /// A machine that answers from a script and notes what it was asked.
@@ -387,11 +387,11 @@ impl Backend for Scripted {
         Ok(())
     }
 
-    fn read(&mut self, _: Held, _: &mut [f64], _: &mut [f64]) -> Result<(), EngineError> {
+    fn read(&mut self, _: PointVector, _: &mut [f64], _: &mut [f64]) -> Result<(), EngineError> {
         Ok(())
     }
 
-    fn write(&mut self, _: Held, _: &[f64], _: &[f64]) -> Result<(), EngineError> {
+    fn write(&mut self, _: PointVector, _: &[f64], _: &[f64]) -> Result<(), EngineError> {
         Ok(())
     }
 
@@ -407,7 +407,7 @@ impl Backend for Scripted {
         Ok(())
     }
 
-    fn exact_density(&mut self, _: Held) -> Result<DensityStats, EngineError> {
+    fn exact_density(&mut self, _: PointVector) -> Result<DensityStats, EngineError> {
         Ok(DensityStats::default())
     }
 

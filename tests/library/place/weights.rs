@@ -7,7 +7,7 @@ use placefield::cpu::wirelength::CpuWirelength;
 use placefield::design::{Design, DesignError, NodeKind};
 use placefield::engine::{EngineError, EngineOptions};
 use placefield::grid::BinGrid;
-use placefield::place::{Backend, Held, HostBackend, PlaceOptions, Placer, Weights, start};
+use placefield::place::{Backend, HostBackend, PlaceOptions, Placer, PointVector, Weights, start};
 use placefield::wirelength::Netlist;
 
 #[allow(dead_code, unreachable_pub)]
@@ -165,7 +165,7 @@ fn nets_that_weigh_more_get_shorter() {
         let (x, y) = placer.positions().unwrap();
         let overflow = placer.last().sample.density.overflow;
         let mut placed = design.clone();
-        charge.settle(&mut placed, &x, &y);
+        charge.set_movable_positions(&mut placed, &x, &y);
         let lengths = placed.net_lengths().unwrap();
         let of = |wanted: bool| -> f64 {
             lengths.iter().enumerate().filter(|(e, _)| critical(*e) == wanted).map(|(_, l)| l).sum()
@@ -200,7 +200,7 @@ fn a_term_is_a_part_of_the_gradient() {
         backend.start(x, y).unwrap();
         let sample = backend.evaluate(&parameters).unwrap();
         let (mut gx, mut gy) = (vec![0.0; bodies], vec![0.0; bodies]);
-        backend.read(Held::Gradient, &mut gx, &mut gy).unwrap();
+        backend.read(PointVector::Gradient, &mut gx, &mut gy).unwrap();
         (sample, gx, gy)
     };
     let (own, own_x, own_y) = gradient(&mut plain);
@@ -212,7 +212,7 @@ fn a_term_is_a_part_of_the_gradient() {
     }
     // The start is clamped into the die.
     let (mut at_x, mut at_y) = (vec![0.0; bodies], vec![0.0; bodies]);
-    pulled.read(Held::Current, &mut at_x, &mut at_y).unwrap();
+    pulled.read(PointVector::Reference, &mut at_x, &mut at_y).unwrap();
     let value = 0.25 * at_x[..cells].iter().sum::<f64>() - 2.0 * at_y[3];
     assert!(own.terms == 0.0 && close(with.terms, value));
     assert_eq!((with.hpwl, with.wirelength), (own.hpwl, own.wirelength));

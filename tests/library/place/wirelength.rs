@@ -49,13 +49,13 @@ fn points(places: &[[f64; 2]], nets: &[Vec<u32>], weight: &[f64]) -> Design {
 /// Wirelength and gradient with the movable nodes where `design` has them.
 fn evaluate<T: Real>(design: &Design, large: usize, gamma: f64) -> (Wirelength, [Vec<f64>; 2]) {
     let netlist = Netlist::from_design(design, large).unwrap();
-    let of = |values: &[f64]| design.movable().map(|i| T::of(values[i])).collect::<Vec<T>>();
+    let of = |values: &[f64]| design.movable().map(|i| T::cast(values[i])).collect::<Vec<T>>();
     let (x, y) = (of(&design.placement.x), of(&design.placement.y));
     // Not zero, to see that every entry is written.
     let (mut gx, mut gy) = (vec![T::one(); x.len()], vec![T::one(); x.len()]);
     let lengths =
         CpuWirelength::new(&netlist, [0.0; 2]).evaluate(&x, &y, gamma, &mut gx, &mut gy).unwrap();
-    (lengths, [gx, gy].map(|g| g.iter().map(|v| v.wide()).collect()))
+    (lengths, [gx, gy].map(|g| g.iter().map(|v| v.widen()).collect()))
 }
 
 /// Cells with sizes, turns, pins off their centres, fixed nodes, repeated pins

@@ -27,7 +27,7 @@ use super::fields::FieldSlices;
 use super::multipliers::Multipliers;
 use crate::cpu::matrix::{AHEAD, SharedMatrix, prefetch};
 use crate::cpu::simd::{Row, dispatch, vectorised};
-use crate::cpu::transforms::axis::{Axis, Green};
+use crate::cpu::transforms::axis::{Axis, AxisGreen};
 use crate::memory::filled;
 use crate::parallel::{self, PerThread, chunks_mut, each_mut};
 use crate::real::Real;
@@ -171,7 +171,7 @@ impl<T: Real> ThreePass<T> {
                         );
                     }
                     let (along, normalisation) = (&by.wy_squared[..], by.normalisation);
-                    let green = Green { across: &across, along, normalisation };
+                    let green = AxisGreen { across: &across, along, normalisation };
                     *energy = axis.dct(lines_y, Some(green), &mut s.fft);
                     let waves = [(Wave::Cosine, None), (Wave::Sine, Some(&by.wy[..]))];
                     for (to, (wave, scale)) in [&p, &q].into_iter().zip(waves) {
@@ -247,7 +247,7 @@ impl<T: Real> FirstLine<T> {
         let mut energy = 0.0;
         for (v, (scaled, &value)) in coefficients.iter_mut().zip(&*out).enumerate() {
             *scaled = value * by.green_of_first(v);
-            energy += 0.5 * scaled.wide() * value.wide();
+            energy += 0.5 * scaled.widen() * value.widen();
         }
         line.inverse(Wave::Cosine, |v| coefficients[v], out, scratch);
         write(Wave::Cosine, out);

@@ -24,7 +24,7 @@ use super::backend::Sample;
 
 /// How often the limit is doubled where overflow stays.
 const DOUBLINGS: i32 = 3;
-/// Held iterations without less overflow after which it is.
+/// PointVector iterations without less overflow after which it is.
 const PATIENCE: usize = 40;
 /// Overflow has fallen when it is lower by this share.
 const FALL: f64 = 0.01;
@@ -67,7 +67,7 @@ pub(super) enum Advice {
     /// Go on.
     GoOn,
     /// Go on from here without momentum.
-    Rest,
+    RestartMomentum,
     /// Overflow does not fall any more.
     Plateau,
     /// The best placement is better in both ways, by much.
@@ -76,7 +76,7 @@ pub(super) enum Advice {
 
 /// The best placement so far, and since when overflow has not fallen.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Watch {
+pub(super) struct ConvergenceMonitor {
     best: Option<Best>,
     best_is_balanced: bool,
     /// Least overflow of all iterations.
@@ -111,10 +111,10 @@ pub(super) struct Best {
     pub(super) lambda: f64,
 }
 
-impl Watch {
+impl ConvergenceMonitor {
     /// Where λ grows up to a pressure of `limit` at first; that of a cold start is `cold`.
     pub(super) fn new(limit: f64, cold: f64) -> Self {
-        Watch {
+        ConvergenceMonitor {
             best: None,
             best_is_balanced: false,
             lowest: f64::INFINITY,
@@ -231,7 +231,7 @@ impl Watch {
         } else if self.holds(pressure) {
             self.held += 1;
         }
-        if !self.rests(iteration, [overflow, hpwl], lambda) && self.held < PATIENCE {
+        if !self.is_stalled(iteration, [overflow, hpwl], lambda) && self.held < PATIENCE {
             return Advice::GoOn;
         }
         self.held = 0;
@@ -244,19 +244,19 @@ impl Watch {
         } else if long || self.limit > self.least_limit * 2f64.powi(DOUBLINGS) {
             Advice::Plateau
         } else {
-            Advice::Rest
+            Advice::RestartMomentum
         }
     }
 
     /// True at the end of a window in which nothing has changed.
-    fn rests(&mut self, iteration: usize, now: [f64; 2], lambda: f64) -> bool {
+    fn is_stalled(&mut self, iteration: usize, now: [f64; 2], lambda: f64) -> bool {
         self.window = [0, 1].map(|k| self.window[k].min(now[k]));
         if iteration == 0 || !iteration.is_multiple_of(WINDOW) {
             return false;
         }
         let same = |k: usize| (self.window[k] - self.before[k]).abs() <= REST * self.before[k];
-        let rests = same(0) && same(1) && lambda < GROWN * self.lambda;
+        let stalled = same(0) && same(1) && lambda < GROWN * self.lambda;
         (self.before, self.window, self.lambda) = (self.window, [f64::MAX; 2], lambda);
-        rests
+        stalled
     }
 }
