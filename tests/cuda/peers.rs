@@ -413,12 +413,12 @@ fn an_order_asked_for_is_by_the_positions_written() {
     for devices in places(2) {
         let mut ranks = several::<f32>(&devices, &charge);
         // So far from where they were ordered that the next order is due.
-        for shift in [0.0, 150.0] {
+        for shift in [0.0, 40.0] {
             let [x, y] = positions::<f32>(&charge, shift * charge.grid().bin_x(), 1);
             ranks.evaluate(&x, &y).unwrap();
         }
         let orders = ranks.bodies().orders();
-        let at = positions::<f32>(&charge, 150.0 * charge.grid().bin_x(), 2);
+        let at = positions::<f32>(&charge, 40.0 * charge.grid().bin_x(), 2);
         for rank in 0..2 {
             let gpu = ranks.peers().gpu(rank).clone();
             let corners = gpu.upload(&pairs(&at[0], &at[1])).unwrap();
