@@ -754,9 +754,9 @@ fn raised(requested_density: f64, least: f64, of: &str, warnings: &mut Vec<Warni
     used
 }
 
-/// Returns by how much the body of each cell is wider at either side: this share of `padding`, and
-/// of what a large cell is wider where `widen_large` asks for it; empty where none is. Macros are
-/// not.
+/// Returns by how much the body of each cell is wider at either side; empty if no body is wider.
+/// It is this share of `padding`. A large cell has as large a share of its own additional width, if
+/// `widen_large` is set. Macros are not wider.
 fn margins(
     [width, height, ..]: &[Vec<f64>; 4],
     macros: &[bool],

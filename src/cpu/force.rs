@@ -70,7 +70,7 @@ impl<T: Real> Field<'_, T> {
         if order.len() == 0 {
             return;
         }
-        assert!(order.has_positions(), "positions are given before the force is asked for");
+        assert!(order.has_positions(), "the force needs positions");
         let slots = SharedMatrix::new(by_slot, order.len());
         parallel::each(order.chunks().len(), &|chunk| {
             let chunk = &order.chunks()[chunk];

@@ -183,9 +183,9 @@ impl Global {
         }
     }
 
-    /// Where macros move: makes them legal and places the other cells beside them, on bins and by
-    /// nets of their own, and then as [`Global::run_routability`]. The cells of `design` are where this
-    /// placement has them at first.
+    /// Where macros move: makes them legal and places the other cells around them, on bins and by
+    /// nets of their own. Then runs [`Global::run_routability`]. At first the cells of `design` are
+    /// where this placement has them.
     pub(super) fn beside_macros<H: Host>(
         &self,
         design: &mut Design,

@@ -158,8 +158,8 @@ pub struct FlowOptions<'a> {
     pub legalize: LegalizeOptions,
     /// Options of the detailed stage.
     pub refine: RefineOptions<'a>,
-    /// How many variants are placed beside what is asked for. [`Effort::Low`] by default, with which
-    /// a host follows the iterations of one placement.
+    /// How many variants are placed in addition. [`Effort::Low`] by default: there are none, and a
+    /// host follows the iterations of one placement.
     pub effort: Effort,
     /// Whether variants keep the target density of [`FlowOptions::bodies`]; no by default.
     pub keeps_density: bool,

@@ -107,7 +107,7 @@ fn fields_of_a_volume_agree_with_direct_sums() {
     }
     let plots = folder.path().join("plots");
     placefield(&[&solve, &"--plots", &plots]).assert().code(2).stdout("");
-    assert!(!new.exists() && !plots.exists(), "nothing is made for what is refused");
+    assert!(!new.exists() && !plots.exists(), "a refused solve made a file or folder");
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn solve<T: Element>(
     rho: &Array,
     rank: Option<&RankOptions>,
 ) -> Result<(), Failure> {
-    // What is refused is refused before a folder is made.
+    // All checks come before a folder is made.
     let (shape, bin) = (&rho.shape[..], args.bin_size.along(rho.shape.len())?);
     let bins = match *shape {
         [nx, ny] => {

@@ -248,8 +248,8 @@ impl<T: CudaReal> FusedTransform<T> {
         let input = input.into();
         check_length("array to transform", input.len(), self.values)?;
         assert!(output.len() >= self.values && I::TYPE == self.input);
-        assert!(output.address().is_multiple_of(16), "the wide form needs 16-byte boundaries");
         check_aligned("array to transform", *input.address(), WIDEST)?;
+        check_aligned("reordered array", *output.address(), WIDEST)?;
         let [l, m, n] = self.lengths;
         let r#in = Array::from(&input).cast();
         let arguments = ReorderScatter { r#in, out: (&output).into(), l, m, n };

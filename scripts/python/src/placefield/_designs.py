@@ -477,8 +477,8 @@ def place(design, *, until=None, padding=0, keep_placed=False, init="center", st
           seed=1000, gamma=None, density_weight=None, growth=None, late_growth=None, reference_rise=None, momentum=None,
           pressure=None, ignore_net_degree=None, no_fillers=False, no_precondition=False, noise=0.0, dtype="float32",
           device="cpu", pipeline=None, threads=0, progress=None, on_iteration=None, on_iteration_every=1, terms=()):
-    """Places a design: spreads its cells, makes them legal and shortens wires. Options are those of
-    `placefield place`, by the same names and with its defaults but for `effort`; `device` and `dtype` stand for --engine and
+    """Places a design: spreads its cells, makes them legal and shortens wires. Options have the
+    names and defaults of those of `placefield place`. `effort` has another default; `device` and `dtype` are --engine and
     --precision. Frames, pages and pictures are the command's alone.
 
     until : the last stage, "global", "legal" or "detailed" (default: the last there is)
