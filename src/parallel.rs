@@ -5,6 +5,9 @@
 //! of a task through a pointer, some nanoseconds a task. Tasks are of microseconds at least:
 //! [`map`] and [`first`] take many elements at once.
 
+mod groups;
+
+pub(crate) use groups::{Groups, group, group_of_items};
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -105,6 +108,21 @@ pub(crate) fn first<R: Send>(count: usize, of: impl Fn(usize) -> Option<R> + Syn
         }
     });
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Numbers that a task of [`sum`] and [`filter`] takes.
+const BLOCK: usize = 1 << 14;
+
+/// Returns the sum of `of(i)` over `0..count`; the same for any number of threads.
+#[inline]
+pub(crate) fn sum(count: usize, of: impl Fn(usize) -> f64 + Sync) -> f64 {
+    map_blocks(count, BLOCK, |block| block.map(&of).sum::<f64>()).iter().sum()
+}
+
+/// Returns the numbers of `0..count` that `keep` accepts, ascending.
+#[inline]
+pub(crate) fn filter(count: usize, keep: impl Fn(usize) -> bool + Sync) -> Vec<usize> {
+    concat(&map_blocks(count, BLOCK, |block| block.filter(|&i| keep(i)).collect()))
 }
 
 /// Returns the elements of all lists, one list after the other.

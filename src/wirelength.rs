@@ -19,7 +19,7 @@
 //! γ → 0.
 
 use crate::design::{Design, DesignError, Nets};
-use crate::parallel::{self, cut, each_mut};
+use crate::parallel::{self, cut, each_mut, group};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -142,7 +142,9 @@ impl Netlist {
             pin_y,
             ..Connections::default()
         };
-        connections.index_bodies(design.movable().count());
+        let smooth_pins = connections.net_start[smooth] as usize;
+        let bodies = group(design.movable().count(), smooth_pins, |p| connections.pin_body[p]);
+        (connections.body_start, connections.body_pin) = (bodies.start, bodies.items);
         let mut list = Netlist {
             connections: Arc::new(connections),
             weight: Vec::new(),
@@ -282,17 +284,12 @@ impl Netlist {
     /// Returns Σ of the net weights over the pins of each movable cell that take part in the
     /// weighted average: the diagonal that preconditions wirelength (Lu et al., "ePlace", §5.3).
     pub fn pin_weights(&self) -> Vec<f64> {
-        let mut sums = vec![0.0; self.movable()];
-        by_range(&mut sums, |first, sums| {
-            for e in 0..self.smooth() {
-                for p in self.pins_of(e) {
-                    // That of a pin that is fixed is beyond every range.
-                    let body = (self.pin_body()[p] as usize).wrapping_sub(first);
-                    sums.get_mut(body).into_iter().for_each(|sum| *sum += self.weight[e]);
-                }
-            }
-        });
-        sums
+        let Connections { body_start, body_pin, .. } = &*self.connections;
+        let net_of = parallel::group_of_items(self.net_start());
+        parallel::map(self.movable(), |body| {
+            let pins = &body_pin[body_start[body] as usize..body_start[body + 1] as usize];
+            pins.iter().fold(0.0, |sum, &p| sum + self.weight[net_of[p as usize] as usize])
+        })
     }
 
     /// Returns how strongly the nets in WA pull.
@@ -314,36 +311,6 @@ impl Connections {
             most: 4.0 * weight[..self.smooth].iter().sum::<f64>(),
             per_pin: if mean > 0.0 { mean } else { 1.0 },
         }
-    }
-
-    /// Makes the rows by body: a counting sort of the pins.
-    fn index_bodies(&mut self, movable: usize) {
-        let pins = &self.pin_body[..self.net_start[self.smooth] as usize];
-        let mut start = vec![0u32; movable + 1];
-        by_range(&mut start[1..], |first, counts| {
-            for &b in pins {
-                let body = (b as usize).wrapping_sub(first);
-                counts.get_mut(body).into_iter().for_each(|count| *count += 1);
-            }
-        });
-        for b in 0..movable {
-            start[b + 1] += start[b];
-        }
-        let mut body_pin = vec![0; start[movable] as usize];
-        let ranges: Vec<Range<usize>> = ranges(movable).collect();
-        let mut parts = cut(&mut body_pin, ranges.iter().map(|range| start[range.end] as usize));
-        parallel::for_each(each_mut(&mut parts), |k, part| {
-            let range = ranges[k].clone();
-            let from = start[range.start];
-            let mut next: Vec<u32> = start[range.clone()].iter().map(|at| at - from).collect();
-            for (p, &b) in pins.iter().enumerate() {
-                if let Some(next) = next.get_mut((b as usize).wrapping_sub(range.start)) {
-                    part[*next as usize] = p as u32;
-                    *next += 1;
-                }
-            }
-        });
-        (self.body_start, self.body_pin) = (start, body_pin);
     }
 }
 
@@ -378,20 +345,6 @@ fn pin_offset(design: &Design, nets: &Nets, p: usize, body: u32) -> (f64, f64) {
 pub(crate) fn blocks(count: usize) -> impl Iterator<Item = Range<usize>> {
     const BLOCK: usize = 8192;
     (0..count.div_ceil(BLOCK)).map(move |k| k * BLOCK..count.min((k + 1) * BLOCK))
-}
-
-/// `0..bodies` in as many ranges as there are threads. Each thread looks at every pin and takes
-/// those of its own bodies: faster than one after the other, and in the same order.
-fn ranges(bodies: usize) -> impl Iterator<Item = Range<usize>> {
-    let each = bodies.div_ceil(rayon::current_num_threads()).max(1);
-    (0..bodies.div_ceil(each)).map(move |k| k * each..bodies.min((k + 1) * each))
-}
-
-/// `each` with the first body of every one of [`ranges`] and the values of its bodies.
-fn by_range<T: Send>(values: &mut [T], each: impl Fn(usize, &mut [T]) + Sync) {
-    let ranges: Vec<Range<usize>> = ranges(values.len()).collect();
-    let mut parts = cut(values, ranges.iter().map(|range| range.end));
-    parallel::for_each(each_mut(&mut parts), |k, part| each(ranges[k].start, part));
 }
 
 /// Results of a wirelength operator for one placement, besides the gradient.

@@ -147,7 +147,7 @@ impl Charge {
         let rect = |i: usize| {
             Rect::at(self.initial_x[i], self.initial_y[i], self.width[i], self.height[i])
         };
-        let cells = (0..self.movable).filter(|&i| self.is_fixed(i)).map(rect);
+        let cells = parallel::filter(self.movable, |i| self.is_fixed(i)).into_iter().map(rect);
         self.source.fixed.iter().copied().chain(cells).collect()
     }
 
@@ -158,7 +158,8 @@ impl Charge {
     /// Computes everything that follows from sizes, positions of fixed cells, and target densities,
     /// except for the fillers.
     pub(super) fn derive(&mut self) -> Result<(), ChargeError> {
-        let movable_area = self.moving().map(|i| self.size(i)).sum();
+        let movable_area =
+            parallel::sum(self.movable, |i| if self.is_fixed(i) { 0.0 } else { self.size(i) });
         check_total("movable cells", movable_area)?;
         self.movable_area = movable_area;
         let staying = self.staying();
@@ -184,7 +185,7 @@ impl Charge {
             let target = |bin: usize| targets.map_or(target_density, |t| t.as_slice()[bin]);
             Region {
                 target_density,
-                movable_area: self.moving_in(r).map(|i| self.size(i)).sum(),
+                movable_area: self.sum_in(r, |i| self.size(i)),
                 fixed: fixed::map(
                     self.blocked_rects_in(r, &all).iter(),
                     blocked_map.as_deref(),
@@ -274,7 +275,7 @@ impl Charge {
         let macros = macros.filter(|&i| !self.is_fixed(i) && self.region(i) == region);
         let macro_area =
             macros.filter(|_| requested_density < 1.0).map(|i| self.size(i)).sum::<f64>();
-        let cell_area = self.moving_in(region).map(|i| self.size(i)).sum::<f64>() - macro_area;
+        let cell_area = self.sum_in(region, |i| self.size(i)) - macro_area;
         let staying = self.staying();
         let by_bins = self.blocked_map_of(region);
         let by_rectangles = by_bins.is_none() && source.targets.is_none();

@@ -15,6 +15,7 @@ use super::fixed::{self, clip, gaps};
 use super::{Charge, ChargeError, check_length};
 use crate::design::Design;
 use crate::grid::{MAX_BINS, Map, Rect};
+use crate::parallel;
 use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
 
@@ -217,19 +218,18 @@ impl Charge {
     /// bodies.
     pub fn backgrounds(&self) -> Vec<f64> {
         const STEPS: f64 = 1024.0;
-        let (mut bodies, mut macros) = (vec![0.0; self.regions()], vec![0.0; self.regions()]);
-        for i in (0..self.bodies()).filter(|&i| !self.is_fixed(i)) {
-            bodies[self.region(i)] += self.size(i);
-        }
+        let mut macros = vec![0.0; self.regions()];
         for i in self.macros.iter().map(|&i| i as usize) {
             macros[self.region(i)] += self.size(i);
         }
-        let background = |((of, bodies), macros): ((&Region, f64), f64)| {
-            let fixed: f64 = of.fixed.as_slice().iter().sum();
+        let background = |((region, of), macros): ((usize, &Region), f64)| {
+            let size = |i| if self.moves_in(region, i) { self.size(i) } else { 0.0 };
+            let bodies = parallel::sum(self.bodies(), size);
+            let fixed = parallel::sum(self.grid.bins(), |bin| of.fixed.as_slice()[bin]);
             let area = fixed + bodies - (1.0 - of.target_density) * macros;
             ((area / self.grid.die().area()).min(1.0) * STEPS).round() / STEPS
         };
-        self.regions.iter().zip(bodies).zip(macros).map(background).collect()
+        self.regions.iter().enumerate().zip(macros).map(background).collect()
     }
 
     /// Returns a charge of some of the movable cells alone, in their regions and with the weights
@@ -271,8 +271,13 @@ impl Charge {
     }
 
     /// Returns the movable cells of a region that are not fixed.
-    pub(super) fn moving_in(&self, region: usize) -> impl Iterator<Item = usize> + '_ {
-        self.moving().filter(move |&i| self.region(i) == region)
+    pub(super) fn moves_in(&self, region: usize, i: usize) -> bool {
+        !self.is_fixed(i) && self.region(i) == region
+    }
+
+    /// Returns the sum of `of` over the movable cells of a region that are not fixed.
+    pub(super) fn sum_in(&self, region: usize, of: impl Fn(usize) -> f64 + Sync) -> f64 {
+        parallel::sum(self.movable, |i| if self.moves_in(region, i) { of(i) } else { 0.0 })
     }
 
     /// Returns the fence of a region; `None` if it covers the whole die.
@@ -319,7 +324,7 @@ impl Charge {
         let mut blocked = Map::filled(self.grid.nx(), self.grid.ny(), 0.0);
         for &open in &self.source.open {
             let inside = &self.source.fences[open].inside;
-            let members: f64 = self.moving_in(open).map(|i| self.size(i)).sum();
+            let members = self.sum_in(open, |i| self.size(i));
             let area: f64 = inside.iter().map(Rect::area).sum();
             let share = if area > 0.0 { (members / area).min(1.0) } else { 0.0 };
             let more = fixed::map(inside.iter(), None, &self.grid, |_| share);

@@ -10,7 +10,7 @@ use super::smoothing::LEAST_EXTENT;
 use super::{Charge, ChargeError, MAX_FILLERS};
 use crate::grid::{BinGrid, Rect};
 use crate::memory::require;
-use crate::parallel::{self, chunks_mut};
+use crate::parallel::{self, Groups, chunks_mut, cut, each_mut, group};
 use crate::warning::{Warning, WarningCode};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -87,9 +87,8 @@ pub(super) fn add(
 ) -> Result<(), ChargeError> {
     let (row_height, seed) = (charge.source.row_height, charge.source.seed);
     let area = budget.filler_area(charge.region_target_density(region));
-    let mut moving = Vec::with_capacity(charge.movable);
-    moving.extend(charge.moving_in(region).map(|i| charge.width[i]));
-    let width = mean_width(moving);
+    let moving = parallel::filter(charge.movable, |i| charge.moves_in(region, i));
+    let width = mean_width(parallel::map(moving.len(), |k| charge.width[moving[k]]));
     if width * row_height <= 0.0 {
         if area > 0.0 {
             let of = charge.warned_of(region);
@@ -120,19 +119,26 @@ pub(super) fn add(
             *y = at.yl + random.random::<f64>() * (at.height() - height).max(0.0);
         }
     });
-    let (x, y) = in_stripes(&charge.grid, x, y);
+    let (x, y) = in_stripes(&charge.grid, &x, &y);
     charge.add_fillers_in(region, width, height, &x, &y)
 }
 
 /// Returns the same points, one stripe of the bins after the other, by y in each.
-fn in_stripes(grid: &BinGrid, x: Vec<f64>, y: Vec<f64>) -> (Vec<f64>, Vec<f64>) {
+fn in_stripes(grid: &BinGrid, x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (low, width) = (grid.die().xl, STRIPE * grid.bin_x());
-    let point = |i| (((x[i] - low) / width) as u32, y[i], x[i]);
-    let mut points: Vec<(u32, f64, f64)> = parallel::map(x.len(), point);
-    points.par_sort_unstable_by(|(stripe, y, x), (other, v, u)| {
-        stripe.cmp(other).then(y.total_cmp(v)).then(x.total_cmp(u))
+    let stripes = (grid.die().width() / width) as usize + 1;
+    let stripe = |i: usize| (((x[i] - low) / width) as u32).min(stripes as u32 - 1);
+    let Groups { start, items: mut order } = group(stripes, x.len(), stripe);
+    let mut stripes = cut(&mut order, start[1..].iter().map(|&end| end as usize));
+    parallel::for_each(each_mut(&mut stripes), |_, points| {
+        let at = |i: u32| (x[i as usize], y[i as usize]);
+        points.sort_unstable_by(|&i, &k| {
+            let ((x, y), (u, v)) = (at(i), at(k));
+            y.total_cmp(&v).then(x.total_cmp(&u))
+        });
     });
-    (parallel::map(x.len(), |i| points[i].2), parallel::map(x.len(), |i| points[i].1))
+    let ordered = |values: &[f64]| parallel::map(order.len(), |k| values[order[k] as usize]);
+    (ordered(x), ordered(y))
 }
 
 /// Returns where each rectangle's share of `count` things ends when they are divided by area.

@@ -25,7 +25,7 @@ pub use smoothing::stretch;
 use crate::design::{BlockageKind, Design, NodeKind, Row};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::memory::require;
-use crate::parallel::{self, each_mut};
+use crate::parallel;
 use crate::real::Real;
 use crate::setters::setters;
 use crate::warning::{Warning, WarningCode};
@@ -147,7 +147,7 @@ impl Source {
         cells.check()?;
         check_bodies(cells.width.len())?;
         let row_height = cells.row_height.unwrap_or_else(|| median(&mut cells.height.to_vec()));
-        let movable_area = cells.areas().sum();
+        let movable_area = parallel::sum(cells.width.len(), |i| cells.width[i] * cells.height[i]);
         check_total("movable cells", movable_area)?;
         let blocked_rects = blocked::rects(cells, options.row_blockage, &grid.die());
         let partial = blocked::partial(cells, &blocked_rects, grid);
@@ -288,14 +288,16 @@ impl Charge {
             [width, height, design.placement.x[i], design.placement.y[i]]
         };
         rectangles::check_all(names, design.nodes.len(), numbers)?;
-        let movable: Vec<usize> = design.movable().collect();
+        let movable =
+            parallel::filter(design.nodes.len(), |i| design.nodes.kind[i] == NodeKind::Movable);
         let mut columns = [0, 1, 2, 3]
             .map(|k| -> Vec<f64> { parallel::map(movable.len(), |i| numbers(movable[i])[k]) });
-        let is_fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed;
-        let fixed: Vec<Rect> =
-            (0..design.nodes.len()).filter(is_fixed).flat_map(|i| design.solid_rects(i)).collect();
+        let is_fixed = |i: usize| design.nodes.kind[i] == NodeKind::Fixed;
+        let fixed = parallel::filter(design.nodes.len(), is_fixed);
+        let fixed: Vec<Rect> = fixed.into_iter().flat_map(|i| design.solid_rects(i)).collect();
         let row_height = design.usual_height();
-        let macros: Vec<bool> = movable.iter().map(|&i| design.is_macro(i, row_height)).collect();
+        let macros: Vec<bool> =
+            parallel::map(movable.len(), |i| design.is_macro(movable[i], row_height));
         let pitch = design.rows.iter().map(|row| row.pitch).fold(f64::INFINITY, f64::min);
         let by = Some(f64::from(options.padding) * pitch).filter(|by| by.is_finite());
         let by = by.unwrap_or(0.0);
@@ -342,7 +344,7 @@ impl Charge {
         let of_region = |region: usize| {
             let fillers::Budget { space, macro_area, cell_area, .. } = self.budget(region);
             let padding = |i: usize| 2.0 * self.margin(i) * self.height[i];
-            let padding: f64 = self.moving_in(region).map(padding).sum();
+            let padding = self.sum_in(region, padding);
             let room = space - macro_area - (cell_area - padding);
             if padding > room { (room / padding).max(0.0) } else { 1.0 }
         };
@@ -444,20 +446,18 @@ impl Charge {
         if regions > 1 {
             self.region.resize(bodies, region as u32);
         }
-        // Each column on a thread of its own: most of it is the system's work, which gives the
-        // memory.
         let ratio = smoothing::ratio(width, height, &self.grid);
-        let mut columns = [
-            (&mut self.width, &[][..], width),
-            (&mut self.height, &[], height),
-            (&mut self.ratio, &[], ratio),
-            (&mut self.initial_x, x, 0.0),
-            (&mut self.initial_y, y, 0.0),
-        ];
-        parallel::for_each(each_mut(&mut columns), |_, (column, values, other)| {
-            column.extend_from_slice(values);
-            column.resize(bodies, *other);
-        });
+        // Most of it is the system's work, which gives the memory to all threads at once.
+        let append = |column: &mut Vec<f64>, added: &(dyn Fn(usize) -> f64 + Sync)| {
+            let old = &column[..];
+            let value = |i| old.get(i).copied().unwrap_or_else(|| added(i - old.len()));
+            *column = parallel::map(bodies, value);
+        };
+        append(&mut self.width, &|_| width);
+        append(&mut self.height, &|_| height);
+        append(&mut self.ratio, &|_| ratio);
+        append(&mut self.initial_x, &|i| x[i]);
+        append(&mut self.initial_y, &|i| y[i]);
         Ok(())
     }
 
@@ -502,11 +502,6 @@ impl Charge {
     /// Whether movable cell `i` is fixed ([`Charge::set_fixed_cells`]).
     pub fn is_fixed(&self, i: usize) -> bool {
         self.source.fixed_cells.get(i).is_some_and(|&fixed| fixed)
-    }
-
-    /// Returns the movable cells that are not fixed.
-    fn moving(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.movable).filter(|&i| !self.is_fixed(i))
     }
 
     /// Returns the number of movable cells: bodies `0..movable()`.

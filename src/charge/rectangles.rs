@@ -75,11 +75,6 @@ impl<'a> Rectangles<'a> {
         blockages: &'a [Blockage],
     }
 
-    /// Areas of the movable cells.
-    pub(super) fn areas(&self) -> impl Iterator<Item = f64> + '_ {
-        self.width.iter().zip(self.height).map(|(w, h)| w * h)
-    }
-
     /// Refuses slices of different lengths and numbers that a [`super::Charge`] cannot hold.
     pub(super) fn check(&self) -> Result<(), ChargeError> {
         let expected = self.width.len();

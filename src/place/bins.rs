@@ -1,8 +1,9 @@
 //! How many bins a design is placed and measured on.
 
 use crate::charge::region_count;
-use crate::design::Design;
+use crate::design::{Design, NodeKind};
 use crate::grid::{MAX_BINS_PER_AXIS, Rect};
+use crate::parallel;
 
 /// Least bins along the die's longer side.
 const LEAST_BINS: f64 = 16.0;
@@ -48,19 +49,19 @@ fn bins(
     most: impl Fn(f64) -> f64,
 ) -> [usize; 2] {
     let row = design.usual_height();
-    let mean = |nodes: &mut dyn Iterator<Item = usize>| {
-        let (mut all, mut standard, mut area) = (0, 0, 0.0);
-        for i in nodes {
-            all += 1;
-            if !design.is_macro(i, row) {
-                let (w, h) = design.size(i);
-                (standard, area) = (standard + 1, area + w * h);
-            }
-        }
-        let mean = area / f64::from(standard.max(1));
+    let mean = |counts: &(dyn Fn(usize) -> bool + Sync)| {
+        let nodes = parallel::filter(design.nodes.len(), counts);
+        let all = nodes.len();
+        let standard = parallel::filter(all, |k| !design.is_macro(nodes[k], row));
+        let area = parallel::sum(standard.len(), |k| {
+            let (w, h) = design.size(nodes[standard[k]]);
+            w * h
+        });
+        let mean = area / standard.len().max(1) as f64;
         Some((mean, all)).filter(|_| mean > 0.0)
     };
-    let mean = mean(&mut design.movable()).or_else(|| mean(&mut (0..design.nodes.len())));
+    let moves = |i: usize| design.nodes.kind[i] == NodeKind::Movable;
+    let mean = mean(&moves).or_else(|| mean(&|_| true));
     let ideal = mean.map_or(1.0, |(mean, _)| die.area() * target_density / mean);
     let cells = mean.map_or(f64::INFINITY, |(_, cells)| cells as f64);
     let in_regions = (PER_CELL_IN_REGIONS * cells).clamp(FEW_IN_REGIONS, MOST_IN_REGIONS);

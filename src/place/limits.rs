@@ -2,6 +2,7 @@
 
 use super::standard::{ClassOverflow, OverflowParts};
 use crate::charge::{Charge, ChargeError};
+use crate::parallel;
 use crate::warning::{Warning, WarningCode};
 
 /// Returns a lower bound of the overflow of any placement of `charge` with all cells on the die:
@@ -11,8 +12,9 @@ use crate::warning::{Warning, WarningCode};
 pub fn least_overflow(charge: &Charge) -> f64 {
     let of_region = |region: usize| {
         let target = charge.region_target_density(region);
-        let (room, fixed) = (target * charge.grid().bin_area(), charge.region_fixed(region));
-        let free: f64 = fixed.as_slice().iter().map(|fixed| (room - fixed).max(0.0)).sum();
+        let room = target * charge.grid().bin_area();
+        let fixed = charge.region_fixed(region).as_slice();
+        let free = parallel::sum(fixed.len(), |bin| (room - fixed[bin]).max(0.0));
         // Macros weigh the target density once they are placed.
         let macros = charge.macros().iter().map(|&i| i as usize);
         let macros = macros.filter(|&i| charge.region(i) == region);

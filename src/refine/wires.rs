@@ -8,10 +8,10 @@
 use super::update::{AT_ONCE, update};
 use crate::design::{Design, Nets};
 use crate::grid::Rect;
-use crate::parallel::{self, chunks, chunks_mut, cut};
+use crate::parallel::{self, chunks_mut, group, group_of_items};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Stands for fixed pins where a cell is named.
 const FIXED: u32 = u32::MAX;
@@ -431,38 +431,15 @@ impl Wires {
     /// Makes the pins by cell, and the boxes. Members have the sides of their pins from the centres
     /// of their cells before, and on the die afterwards.
     fn index(&mut self) {
-        let (members, nets, cells) = (&self.members, self.weight.len(), self.poses.len());
-        // The end of each cell's pins, and then their begin as each pin gets its place.
-        let next: Vec<AtomicU32> = parallel::map(cells + 1, |_| AtomicU32::new(0));
-        parallel::for_each(chunks(members, MEMBERS_AT_ONCE), |_, members| {
-            for member in members {
-                next[member.cell as usize].fetch_add(1, Ordering::Relaxed);
-            }
+        let members = &self.members;
+        let pins = group(self.poses.len(), members.len(), |member| members[member].cell);
+        let net_of = group_of_items(&self.member_start);
+        self.pins = parallel::map(pins.items.len(), |p| {
+            let member = pins.items[p];
+            let (net, sides) = (net_of[member as usize], members[member as usize].sides);
+            Pin { net, member, sides }
         });
-        let mut end = 0;
-        self.pin_start.clear();
-        for next in &next {
-            end += next.load(Ordering::Relaxed);
-            next.store(end, Ordering::Relaxed);
-        }
-        // By pin its net and its member; threads choose places in any order.
-        let places: Vec<AtomicU64> = parallel::map(members.len(), |_| AtomicU64::new(0));
-        parallel::map(nets, |net| {
-            for m in self.members_of(net) {
-                let at = next[members[m].cell as usize].fetch_sub(1, Ordering::Relaxed) - 1;
-                places[at as usize].store((net as u64) << 32 | m as u64, Ordering::Relaxed);
-            }
-        });
-        self.pin_start.extend(next.into_iter().map(AtomicU32::into_inner));
-        let mut places: Vec<u64> = places.into_iter().map(AtomicU64::into_inner).collect();
-        let ends = self.pin_start[1..].iter().map(|end| *end as usize);
-        parallel::for_each(chunks_mut(&mut cut(&mut places, ends), CELLS_AT_ONCE), |_, cells| {
-            cells.iter_mut().for_each(|pins| pins.sort_unstable());
-        });
-        self.pins = parallel::map(places.len(), |p| {
-            let (net, member) = ((places[p] >> 32) as u32, places[p] as u32);
-            Pin { net, member, sides: self.members[member as usize].sides }
-        });
+        self.pin_start = pins.start;
         let Wires { members, poses, .. } = self;
         parallel::for_each(chunks_mut(members, MEMBERS_AT_ONCE), |_, members| {
             for member in members {

@@ -16,6 +16,8 @@ use crate::cuda::device::{
 };
 use crate::cuda::solve::with_total;
 use crate::engine::DensityStats;
+use crate::grid::Map;
+use crate::parallel;
 use crate::real::Precision;
 use std::ops::Range;
 
@@ -148,16 +150,20 @@ impl<T: CudaReal> Density<T> {
     fn less(bodies: &Bodies<T>, backgrounds: Vec<f64>) -> Result<Self, CudaError> {
         let (gpu, charge) = (bodies.gpu.clone(), bodies.charge());
         let bin_area = charge.grid().bin_area();
-        let mut fixed: Vec<T> = Vec::with_capacity(bodies.bins());
-        let (mut targets, mut levels) = (Vec::new(), Vec::new());
-        for (region, background) in backgrounds.iter().enumerate() {
-            let area = charge.region_fixed(region).as_slice();
-            fixed.extend(area.iter().map(|a| T::cast(a / bin_area - background)));
-            if let Some(map) = charge.target_densities() {
-                targets.extend(map.as_slice().iter().map(|t| T::cast(t - background)));
-            }
-            levels.extend(bodies.plan_of(region, *background).levels());
-        }
+        let bins = charge.grid().bins();
+        let less_background = |of: &(dyn Fn(usize, usize) -> f64 + Sync)| -> Vec<T> {
+            parallel::map(bodies.bins(), |k| {
+                let region = k / bins;
+                T::cast(of(region, k % bins) - backgrounds[region])
+            })
+        };
+        let of_region = |region| charge.region_fixed(region).as_slice();
+        let fixed = less_background(&|region, bin| of_region(region)[bin] / bin_area);
+        let targets = charge.target_densities().map(Map::as_slice);
+        let targets = targets.map_or(Vec::new(), |targets| less_background(&|_, bin| targets[bin]));
+        let levels =
+            |(region, background): (usize, &f64)| bodies.plan_of(region, *background).levels();
+        let levels: Vec<T> = backgrounds.iter().enumerate().flat_map(levels).collect();
         let module = bodies.kernels("density", false)?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
@@ -194,7 +200,7 @@ impl<T: CudaReal> Density<T> {
             movable_area: charge.movable_area(),
             movable_areas: (0..charge.regions()).map(|r| charge.region_movable_area(r)).collect(),
             bin_area,
-            bins: charge.grid().bins(),
+            bins,
             bodies: bodies.id,
             gpu,
         })

@@ -9,7 +9,6 @@ pub(super) use crate::cuda::device::constants::{LARGEST_CHUNK, PATCH, TILE};
 use crate::parallel;
 use crate::real::Precision;
 use rayon::slice::ParallelSliceMut;
-use std::ops::Range;
 
 /// A body that may cover more bins than this is worked on by itself.
 const LARGE: usize = 64;
@@ -189,10 +188,8 @@ impl BodySizes {
         sizes.iter().flat_map(|size| [size.w, size.h, size.ratio].map(T::cast)).collect()
     }
 
-    /// Returns the same sum for any number of threads.
     fn sum(&self, of: impl Fn(&Sizes) -> f64 + Sync) -> f64 {
-        let of_block = |bodies: Range<usize>| self.sizes[bodies].iter().map(&of).sum::<f64>();
-        parallel::map_blocks(self.sizes.len(), BLOCK, of_block).iter().sum()
+        parallel::sum(self.sizes.len(), |i| of(&self.sizes[i]))
     }
 
     /// Returns the units that these bodies are added up in, in chunks of so many.
