@@ -214,7 +214,7 @@ impl<T> Map<T> {
     }
 }
 
-impl<T: Copy> Map<T> {
+impl<T: Copy + Send + Sync> Map<T> {
     /// Makes a map that holds `value` everywhere.
     ///
     /// # Panics

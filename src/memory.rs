@@ -4,6 +4,7 @@
 //! The standard library ends the process if memory is refused. A stage whose need depends on the
 //! caller therefore asks [`require`] first, once, for all that it takes.
 
+use crate::parallel;
 use crate::real::Real;
 use num_complex::Complex;
 
@@ -81,7 +82,7 @@ const LINE: usize = 64;
 
 /// `n` times `value` in a buffer that may be longer, and where they begin in it: where there are
 /// many, with a cache line, so that whole lines can be written.
-pub(crate) fn filled_from_line<T: Copy>(n: usize, value: T) -> (Vec<T>, usize) {
+pub(crate) fn filled_from_line<T: Copy + Send + Sync>(n: usize, value: T) -> (Vec<T>, usize) {
     let each = size_of::<T>().max(1);
     if n.saturating_mul(each) < LARGE || !LINE.is_multiple_of(each) {
         return (filled(n, value), 0);
@@ -92,16 +93,17 @@ pub(crate) fn filled_from_line<T: Copy>(n: usize, value: T) -> (Vec<T>, usize) {
     (buffer, first)
 }
 
-/// `n` times `value`, in memory that is touched and, where it is large and the
+/// `n` times `value`, in memory that all threads touch and, where it is large and the
 /// system has them to give, on 2 MiB pages.
 ///
 /// The passes along x step through a map a row at a time; with 4 KiB pages
 /// every step of theirs is another page, and a 2048 × 2048 map has more pages
 /// than the processor's translation cache has entries.
-pub(crate) fn filled<T: Copy>(n: usize, value: T) -> Vec<T> {
-    let mut buffer = with_room(n);
-    buffer.resize(n, value);
-    buffer
+pub(crate) fn filled<T: Copy + Send + Sync>(n: usize, value: T) -> Vec<T> {
+    match n.saturating_mul(size_of::<T>()) < LARGE {
+        true => vec![value; n],
+        false => parallel::map(n, |_| value),
+    }
 }
 
 /// Empty, with room for `n` values, on large pages as [`filled`].

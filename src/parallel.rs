@@ -7,6 +7,7 @@
 
 mod groups;
 
+use crate::memory::with_room;
 pub(crate) use groups::{Groups, group, group_of_items};
 use rayon::prelude::*;
 use std::cell::Cell;
@@ -68,17 +69,35 @@ pub(crate) fn map_blocks<R: Send>(
 /// Returns `of(i)` for each `i` of `0..count`, of which a task takes `size`.
 #[inline]
 fn map_some<R: Send>(count: usize, size: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    let mut results = Vec::with_capacity(count);
-    let room: &mut [MaybeUninit<R>] = &mut results.spare_capacity_mut()[..count];
+    let mut results = with_room(count);
+    extend_some(&mut results, count, size, of);
+    results
+}
+
+/// Appends `of(i)` for each `i` of `0..count`.
+#[inline]
+pub(crate) fn extend<R: Send>(list: &mut Vec<R>, count: usize, of: impl Fn(usize) -> R + Sync) {
+    list.reserve_exact(count);
+    extend_some(list, count, at_once(count), of);
+}
+
+/// Appends `of(i)` for each `i` of `0..count`, of which a task takes `size`, to a list with room.
+#[inline]
+fn extend_some<R: Send>(
+    list: &mut Vec<R>,
+    count: usize,
+    size: usize,
+    of: impl Fn(usize) -> R + Sync,
+) {
+    let room: &mut [MaybeUninit<R>] = &mut list.spare_capacity_mut()[..count];
     for_each(chunks_mut(room, size), |block, room| {
         for (i, result) in (block * size..).zip(room) {
             result.write(of(i));
         }
     });
-    // SAFETY: the chunks are all of the first `count` places, and each was written to. Where
-    // `of` panics this is not reached, and the results until then are not dropped.
-    unsafe { results.set_len(count) };
-    results
+    // SAFETY: the chunks are all of the first `count` places behind the elements, and each was
+    // written to. Where `of` panics this is not reached, and the results until then are not dropped.
+    unsafe { list.set_len(list.len() + count) };
 }
 
 /// Returns `of(i, item)` for each of `items`.
@@ -122,7 +141,17 @@ pub(crate) fn sum(count: usize, of: impl Fn(usize) -> f64 + Sync) -> f64 {
 /// Returns the numbers of `0..count` that `keep` accepts, ascending.
 #[inline]
 pub(crate) fn filter(count: usize, keep: impl Fn(usize) -> bool + Sync) -> Vec<usize> {
-    concat(&map_blocks(count, BLOCK, |block| block.filter(|&i| keep(i)).collect()))
+    let kept = |block: usize| (block * BLOCK..count.min((block + 1) * BLOCK)).filter(|&i| keep(i));
+    let counts = map_some(count.div_ceil(BLOCK), 1, |block| kept(block).count());
+    let mut numbers = vec![0; counts.iter().sum()];
+    let ends = counts.iter().scan(0, |end, count| {
+        *end += count;
+        Some(*end)
+    });
+    for_each(each_mut(&mut cut(&mut numbers, ends)), |block, part| {
+        part.iter_mut().zip(kept(block)).for_each(|(number, i)| *number = i);
+    });
+    numbers
 }
 
 /// Returns the elements of all lists, one list after the other.

@@ -52,6 +52,8 @@ pub const LARGE_NET: usize = 100;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Netlist {
     connections: Arc<Connections>,
+    pin_x: Arc<Vec<f64>>,
+    pin_y: Arc<Vec<f64>>,
     weight: Vec<f64>,
     fixed_hpwl: f64,
     pull: Pull,
@@ -68,8 +70,6 @@ struct Connections {
     /// The design's nets that no movement changes, with their half-perimeters.
     fixed: Vec<(u32, f64)>,
     pin_body: Vec<u32>,
-    pin_x: Vec<f64>,
-    pin_y: Vec<f64>,
     body_start: Vec<u32>,
     body_pin: Vec<u32>,
 }
@@ -138,8 +138,6 @@ impl Netlist {
             nets_of_design: nets.len(),
             fixed: lengths.filter(|(_, length)| *length != 0.0).collect(),
             pin_body,
-            pin_x,
-            pin_y,
             ..Connections::default()
         };
         let smooth_pins = connections.net_start[smooth] as usize;
@@ -147,6 +145,8 @@ impl Netlist {
         (connections.body_start, connections.body_pin) = (bodies.start, bodies.items);
         let mut list = Netlist {
             connections: Arc::new(connections),
+            pin_x: Arc::new(pin_x),
+            pin_y: Arc::new(pin_y),
             weight: Vec::new(),
             fixed_hpwl: 0.0,
             pull: Pull { most: 0.0, per_pin: 1.0 },
@@ -181,13 +181,8 @@ impl Netlist {
         if [x, y] == [0.0; 2] {
             return Cow::Borrowed(self);
         }
-        let mut moved = Connections::clone(&self.connections);
-        let pins = moved.pin_x.iter_mut().zip(&mut moved.pin_y).zip(&moved.pin_body);
-        for ((pin_x, pin_y), _) in pins.filter(|(_, body)| **body == FIXED_PIN) {
-            *pin_x -= x;
-            *pin_y -= y;
-        }
-        Cow::Owned(Netlist { connections: Arc::new(moved), ..self.clone() })
+        let by = |body: u32, by: f64| if body == FIXED_PIN { -by } else { 0.0 };
+        Cow::Owned(self.with_pins_moved_by(|body| by(body, x), |body| by(body, y)))
     }
 
     /// Returns this netlist with every pin moved by `x`, `y` relative to the lower-left corner of
@@ -199,13 +194,21 @@ impl Netlist {
     #[must_use]
     pub fn with_pins_moved(&self, x: &[f64], y: &[f64]) -> Self {
         assert_eq!([x.len(), y.len()], [self.movable(); 2], "movable cells");
-        let mut moved = Connections::clone(&self.connections);
-        let pins = moved.pin_x.iter_mut().zip(&mut moved.pin_y).zip(&moved.pin_body);
-        for ((pin_x, pin_y), &body) in pins.filter(|(_, body)| **body != FIXED_PIN) {
-            *pin_x += x[body as usize];
-            *pin_y += y[body as usize];
-        }
-        Netlist { connections: Arc::new(moved), ..self.clone() }
+        let by = |body: u32, by: &[f64]| by.get(body as usize).copied().unwrap_or(0.0);
+        self.with_pins_moved_by(|body| by(body, x), |body| by(body, y))
+    }
+
+    /// Returns this netlist with every pin moved by what `x` and `y` give for its body or
+    /// [`FIXED_PIN`].
+    fn with_pins_moved_by(
+        &self,
+        x: impl Fn(u32) -> f64 + Sync,
+        y: impl Fn(u32) -> f64 + Sync,
+    ) -> Self {
+        let bodies = self.pin_body();
+        let pin_x = parallel::map(self.pins(), |p| self.pin_x[p] + x(bodies[p]));
+        let pin_y = parallel::map(self.pins(), |p| self.pin_y[p] + y(bodies[p]));
+        Netlist { pin_x: Arc::new(pin_x), pin_y: Arc::new(pin_y), ..self.clone() }
     }
 
     /// Returns the number of nets in the weighted average, `0..smooth()`; the others count only in
@@ -233,13 +236,13 @@ impl Netlist {
     /// Returns the x of each pin from its body's left edge, layout units; for a [`FIXED_PIN`] its x
     /// on the die.
     pub fn pin_x(&self) -> &[f64] {
-        &self.connections.pin_x
+        &self.pin_x
     }
 
     /// Returns the y of each pin from its body's bottom edge, layout units; for a [`FIXED_PIN`] its
     /// y on the die.
     pub fn pin_y(&self) -> &[f64] {
-        &self.connections.pin_y
+        &self.pin_y
     }
 
     /// Returns the first entry in [`Netlist::body_pin`] of each movable cell, and the number of

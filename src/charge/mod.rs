@@ -447,17 +447,11 @@ impl Charge {
             self.region.resize(bodies, region as u32);
         }
         let ratio = smoothing::ratio(width, height, &self.grid);
-        // Most of it is the system's work, which gives the memory to all threads at once.
-        let append = |column: &mut Vec<f64>, added: &(dyn Fn(usize) -> f64 + Sync)| {
-            let old = &column[..];
-            let value = |i| old.get(i).copied().unwrap_or_else(|| added(i - old.len()));
-            *column = parallel::map(bodies, value);
-        };
-        append(&mut self.width, &|_| width);
-        append(&mut self.height, &|_| height);
-        append(&mut self.ratio, &|_| ratio);
-        append(&mut self.initial_x, &|i| x[i]);
-        append(&mut self.initial_y, &|i| y[i]);
+        parallel::extend(&mut self.width, x.len(), |_| width);
+        parallel::extend(&mut self.height, x.len(), |_| height);
+        parallel::extend(&mut self.ratio, x.len(), |_| ratio);
+        parallel::extend(&mut self.initial_x, x.len(), |i| x[i]);
+        parallel::extend(&mut self.initial_y, x.len(), |i| y[i]);
         Ok(())
     }
 

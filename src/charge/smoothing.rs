@@ -8,6 +8,7 @@
 
 use super::Rectangles;
 use crate::grid::BinGrid;
+use crate::parallel;
 use std::f64::consts::SQRT_2;
 
 /// Least extent of a smoothed body along an axis, in bins: the one definition, for every engine.
@@ -28,9 +29,9 @@ pub(super) fn ratio(width: f64, height: f64, grid: &BinGrid) -> f64 {
 /// DREAMPlace: larger than 10 times the mean area and taller than 2 rows.
 pub(super) fn macros(cells: &Rectangles<'_>, movable_area: f64, row_height: f64) -> Vec<u32> {
     let least = 10.0 * movable_area / cells.width.len().max(1) as f64;
-    let is_macro = |&i: &usize| match cells.macros {
+    let is_macro = |i: usize| match cells.macros {
         Some(marked) => marked[i],
         None => cells.width[i] * cells.height[i] > least && cells.height[i] > 2.0 * row_height,
     };
-    (0..cells.width.len()).filter(is_macro).map(|i| i as u32).collect()
+    parallel::filter(cells.width.len(), is_macro).into_iter().map(|i| i as u32).collect()
 }

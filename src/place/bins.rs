@@ -50,20 +50,22 @@ fn bins(
 ) -> [usize; 2] {
     let row = design.usual_height();
     let mean = |counts: &(dyn Fn(usize) -> bool + Sync)| {
-        let nodes = parallel::filter(design.nodes.len(), counts);
-        let all = nodes.len();
-        let standard = parallel::filter(all, |k| !design.is_macro(nodes[k], row));
-        let area = parallel::sum(standard.len(), |k| {
-            let (w, h) = design.size(nodes[standard[k]]);
-            w * h
+        let one = |of: bool| if of { 1.0 } else { 0.0 };
+        let sum = |of: &(dyn Fn(usize) -> f64 + Sync)| {
+            parallel::sum(design.nodes.len(), |i| if counts(i) { of(i) } else { 0.0 })
+        };
+        let standard = |i| one(!design.is_macro(i, row));
+        let area = sum(&|i| {
+            let (w, h) = design.size(i);
+            standard(i) * w * h
         });
-        let mean = area / standard.len().max(1) as f64;
-        Some((mean, all)).filter(|_| mean > 0.0)
+        let mean = area / sum(&standard).max(1.0);
+        Some((mean, sum(&|_| 1.0))).filter(|_| mean > 0.0)
     };
     let moves = |i: usize| design.nodes.kind[i] == NodeKind::Movable;
     let mean = mean(&moves).or_else(|| mean(&|_| true));
     let ideal = mean.map_or(1.0, |(mean, _)| die.area() * target_density / mean);
-    let cells = mean.map_or(f64::INFINITY, |(_, cells)| cells as f64);
+    let cells = mean.map_or(f64::INFINITY, |(_, cells)| cells);
     let in_regions = (PER_CELL_IN_REGIONS * cells).clamp(FEW_IN_REGIONS, MOST_IN_REGIONS);
     let most = most(cells).min(MOST_BINS).min(in_regions / region_count(design) as f64);
     // The longer side takes a power of two times the bins of the shorter.

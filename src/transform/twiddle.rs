@@ -21,7 +21,7 @@ pub fn quarter_wave(n: usize) -> Vec<Complex<f64>> {
 /// A long wave has a sine and a cosine for each of its √n blocks, and for each place in a block.
 /// With `d = e^{jb} − 1`, `e^{j(a+b)}` is `e^{ja} + d·e^{ja}`: `d` is so small that rounding the
 /// product adds next to nothing.
-fn table<C: Copy>(n: usize, of: impl Fn(Complex<f64>) -> C) -> Vec<C> {
+fn table<C: Copy + Send + Sync>(n: usize, of: impl Fn(Complex<f64>) -> C) -> Vec<C> {
     let angle = |k: usize| std::f64::consts::PI * k as f64 / (2 * n) as f64;
     let size = if n > LONG { n.isqrt() } else { 1 };
     let turn = |k: usize| {

@@ -9,6 +9,8 @@ pub(super) use crate::cuda::device::constants::{LARGEST_CHUNK, PATCH, TILE};
 use crate::parallel;
 use crate::real::Precision;
 use rayon::slice::ParallelSliceMut;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A body that may cover more bins than this is worked on by itself.
 const LARGE: usize = 64;
@@ -253,12 +255,24 @@ const NO_SIZE: Sizes = Sizes { w: 0.0, h: 0.0, ratio: 0.0 };
 
 /// Returns the size of every filler of each region, when they are all the same and not large.
 fn fillers(sizes: &[Sizes], charge: &Charge) -> Option<Vec<Sizes>> {
-    let mut first: Vec<Option<Sizes>> = vec![None; charge.regions()];
-    let mut fillers = sizes.iter().enumerate().skip(charge.movable());
-    let same = |(i, &size): (usize, &Sizes)| {
-        *first[charge.region(i)].get_or_insert(size) == size && !size.is_large()
+    let first = charge.movable();
+    let of_block = |fillers: Range<usize>| {
+        let mut of_regions = BTreeMap::new();
+        let mut same = |i: usize| {
+            let size = sizes[i];
+            *of_regions.entry(charge.region(i)).or_insert(size) == size && !size.is_large()
+        };
+        fillers.into_iter().all(|k| same(first + k)).then_some(of_regions)
     };
-    fillers.all(same).then(|| first.into_iter().map(|size| size.unwrap_or(NO_SIZE)).collect())
+    let mut all = vec![None; charge.regions()];
+    for of_regions in parallel::map_blocks(sizes.len() - first, BLOCK, of_block) {
+        for (region, size) in of_regions? {
+            if *all[region].get_or_insert(size) != size {
+                return None;
+            }
+        }
+    }
+    Some(all.into_iter().map(|size| size.unwrap_or(NO_SIZE)).collect())
 }
 
 /// Returns the macros of kernels for the bodies of a charge, shared by several ranks or not; those

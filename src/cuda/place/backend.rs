@@ -87,24 +87,27 @@ impl<T: CudaReal> BackendParts<T> {
     fn new(gpus: &[&Gpu], charge: &Charge, netlist: &Netlist) -> Result<Self, EngineError> {
         check_lengths(charge.movable(), &[("movable cells of the netlist", netlist.movable())])?;
         let bounds = Bounds::of(charge);
-        let (width, height) = (charge.width(), charge.height());
-        let area = parallel::map(charge.bodies(), |i| T::cast(width[i] * height[i]));
-        let pin_weight = pin_weights::<T>(charge, netlist);
-        let bodies = DescentBodies {
-            low: [bounds.low_x, bounds.low_y],
-            high_x: &bounds.high_x,
-            high_y: &bounds.high_y,
-            area: &area,
-            pin_weight: &pin_weight,
+        let descents = || {
+            let (width, height) = (charge.width(), charge.height());
+            let area = parallel::map(charge.bodies(), |i| T::cast(width[i] * height[i]));
+            let bodies = DescentBodies {
+                low: [bounds.low_x, bounds.low_y],
+                high_x: &bounds.high_x,
+                high_y: &bounds.high_y,
+                area: &area,
+                pin_weight: &pin_weights::<T>(charge, netlist),
+            };
+            Descent::on_each(gpus, &bodies)
         };
-        let descents = Descent::on_each(gpus, &bodies)?;
-        let wirelengths = CudaWirelength::on_each(gpus, netlist, charge.bodies(), charge.origin())?;
+        let (descents, wirelengths) = Gpu::in_parallel(descents, || {
+            CudaWirelength::on_each(gpus, netlist, charge.bodies(), charge.origin())
+        });
         let rank = |((gpu, descent), wirelength): ((&&Gpu, _), _)| RankPlacer {
             gpu: Gpu::clone(gpu),
             descent,
             wirelength,
         };
-        let ranks = gpus.iter().zip(descents).zip(wirelengths).map(rank).collect();
+        let ranks = gpus.iter().zip(descents?).zip(wirelengths?).map(rank).collect();
         Ok(BackendParts { bounds, ranks })
     }
 }
