@@ -629,7 +629,8 @@ impl Design {
     /// Returns the movable macros, in order.
     pub(crate) fn movable_macros(&self) -> Vec<usize> {
         let row_height = self.usual_height();
-        self.movable().filter(|&i| self.is_macro(i, row_height)).collect()
+        let moves = |i: usize| self.nodes.kind[i] == NodeKind::Movable;
+        parallel::filter(self.nodes.len(), |i| moves(i) && self.is_macro(i, row_height))
     }
 
     /// Whether node `i` is a filler cell that takes no part in placement: it has no area in the

@@ -128,17 +128,14 @@ fn in_stripes(grid: &BinGrid, x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (low, width) = (grid.die().xl, STRIPE * grid.bin_x());
     let stripes = (grid.die().width() / width) as usize + 1;
     let stripe = |i: usize| (((x[i] - low) / width) as u32).min(stripes as u32 - 1);
-    let Groups { start, items: mut order } = group(stripes, x.len(), stripe);
-    let mut stripes = cut(&mut order, start[1..].iter().map(|&end| end as usize));
+    let Groups { start, items } = group(stripes, x.len(), stripe);
+    let point = |i: u32| (y[i as usize], x[i as usize]);
+    let mut points: Vec<(f64, f64)> = parallel::map(items.len(), |k| point(items[k]));
+    let mut stripes = cut(&mut points, start[1..].iter().map(|&end| end as usize));
     parallel::for_each(each_mut(&mut stripes), |_, points| {
-        let at = |i: u32| (x[i as usize], y[i as usize]);
-        points.sort_unstable_by(|&i, &k| {
-            let ((x, y), (u, v)) = (at(i), at(k));
-            y.total_cmp(&v).then(x.total_cmp(&u))
-        });
+        points.sort_unstable_by(|(y, x), (v, u)| y.total_cmp(v).then(x.total_cmp(u)));
     });
-    let ordered = |values: &[f64]| parallel::map(order.len(), |k| values[order[k] as usize]);
-    (ordered(x), ordered(y))
+    (parallel::map(points.len(), |k| points[k].1), parallel::map(points.len(), |k| points[k].0))
 }
 
 /// Returns where each rectangle's share of `count` things ends when they are divided by area.
