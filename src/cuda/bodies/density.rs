@@ -17,7 +17,6 @@ use crate::cuda::device::{
 use crate::cuda::solve::with_total;
 use crate::engine::DensityStats;
 use crate::grid::Map;
-use crate::parallel;
 use crate::real::Precision;
 use std::ops::Range;
 
@@ -151,16 +150,16 @@ impl<T: CudaReal> Density<T> {
         let (gpu, charge) = (bodies.gpu.clone(), bodies.charge());
         let bin_area = charge.grid().bin_area();
         let bins = charge.grid().bins();
-        let less_background = |of: &(dyn Fn(usize, usize) -> f64 + Sync)| -> Vec<T> {
-            parallel::map(bodies.bins(), |k| {
-                let region = k / bins;
-                T::cast(of(region, k % bins) - backgrounds[region])
-            })
+        let less_background = |value: f64, region: usize| T::cast(value - backgrounds[region]);
+        let fixed = |k: usize| {
+            let area = charge.region_fixed(k / bins).as_slice()[k % bins];
+            less_background(area / bin_area, k / bins)
         };
-        let of_region = |region| charge.region_fixed(region).as_slice();
-        let fixed = less_background(&|region, bin| of_region(region)[bin] / bin_area);
-        let targets = charge.target_densities().map(Map::as_slice);
-        let targets = targets.map_or(Vec::new(), |targets| less_background(&|_, bin| targets[bin]));
+        let fixed = gpu.upload_each(bodies.bins(), fixed)?;
+        let targets = charge.target_densities().map_or(&[][..], Map::as_slice);
+        let target_bins = if targets.is_empty() { 0 } else { bodies.bins() };
+        let target = |k: usize| less_background(targets[k % bins], k / bins);
+        let targets = gpu.upload_each(target_bins, target)?;
         let levels =
             |(region, background): (usize, &f64)| bodies.plan_of(region, *background).levels();
         let levels: Vec<T> = backgrounds.iter().enumerate().flat_map(levels).collect();
@@ -182,8 +181,8 @@ impl<T: CudaReal> Density<T> {
             off_die: Kernel::new(&module)?,
             rounding: Rounding { x, y },
             backgrounds,
-            fixed: gpu.upload(&fixed)?,
-            targets: gpu.upload(&targets)?,
+            fixed,
+            targets,
             levels: gpu.upload(&levels)?,
             sums: gpu.zeros(2 * bodies.bins())?,
             rest: gpu.zeros(if narrow { 2 * bodies.bins() } else { 0 })?,

@@ -7,6 +7,7 @@ use super::limit::DeviceLimit;
 use super::order::StreamOrder;
 use super::probe::probe_devices;
 use super::real::CudaReal;
+use super::staging::Staging;
 use crate::real::Precision;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaModule, CudaStream, DriverError, result};
@@ -45,6 +46,8 @@ impl GpuOptions {
 pub struct Gpu(pub(super) Arc<Shared>);
 
 pub(super) struct Shared {
+    /// For uploads to come.
+    pub(super) staging: Mutex<Vec<Staging>>,
     context: Arc<CudaContext>,
     pub(super) stream: Arc<CudaStream>,
     info: DeviceInfo,
@@ -126,6 +129,7 @@ impl Gpu {
         let architecture = info.architecture();
         limit.apply(&mut info);
         Ok(Gpu(Arc::new(Shared {
+            staging: Mutex::default(),
             context,
             stream,
             info,

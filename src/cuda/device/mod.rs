@@ -16,6 +16,7 @@ mod memory;
 mod order;
 mod probe;
 mod real;
+mod staging;
 mod stream;
 mod timing;
 mod usage;

@@ -7,8 +7,8 @@ use crate::cuda::device::constants::{self, CHUNK_PINS, PIECE_PINS};
 use crate::cuda::device::{
     BLOCK, CudaError, CudaReal, DeviceVec, Function, Gpu, blocks_at_once, check_length,
 };
-use crate::parallel::{self, cut};
-use crate::wirelength::{Netlist, blocks};
+use crate::parallel;
+use crate::wirelength::Netlist;
 use cudarc::driver::LaunchConfig;
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl<T: CudaReal> DeviceNets<T> {
     /// Takes the net weights of the netlist, which has as many nets as before.
     pub(super) fn set_weights(&mut self, gpu: &Gpu, netlist: &Netlist) -> Result<(), CudaError> {
         check_length("nets", netlist.nets(), self.net.len())?;
-        gpu.write(&weights::<T>(&self.net, netlist), &mut self.weight)
+        gpu.write_each(&mut self.weight, weights(&self.net, netlist))
     }
 
     pub(super) fn pointers(&self) -> Nets<T> {
@@ -150,11 +150,6 @@ impl NetLayout {
         net.iter().zip(&net_start).for_each(|(&e, &start)| place_of[e as usize] = start);
         let smooth_pins = net_start[netlist.smooth()] as usize;
         NetLayout { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
-    }
-
-    /// Place of pin `pin` of net `e`.
-    fn place(&self, netlist: &Netlist, e: usize, pin: usize) -> u32 {
-        self.place_of[e] + (pin - netlist.pins_of(e).start) as u32
     }
 
     /// Returns all nets, which of several ranks each has its part of.
@@ -224,62 +219,50 @@ impl NetLayout {
         gpu: &Gpu,
         netlist: &Netlist,
     ) -> Result<DeviceNets<T>, CudaError> {
-        let body_pin = self.body_pin(netlist);
+        let (pin_at, offsets) = (self.pins_by_place(netlist), [netlist.pin_x(), netlist.pin_y()]);
         let body_start =
             if netlist.body_start().is_empty() { &[0][..] } else { netlist.body_start() };
         Ok(DeviceNets {
-            net_start: gpu.upload(&self.net_start)?,
-            weight: gpu.upload(&weights::<T>(&self.net, netlist))?,
+            net_start: gpu.upload_each(self.net_start.len(), |net| self.net_start[net])?,
+            weight: gpu.upload_each(self.net.len(), weights(&self.net, netlist))?,
             net: self.net.clone(),
-            pin_body: gpu.upload(&self.placed(netlist, |pin| [netlist.pin_body()[pin]]))?,
-            pin_offset: gpu.upload(&self.placed(netlist, |pin| {
-                [netlist.pin_x(), netlist.pin_y()].map(|along| T::cast(along[pin]))
-            }))?,
+            pin_body: gpu.upload_each(pin_at.len(), |k| netlist.pin_body()[pin_at[k] as usize])?,
+            pin_offset: gpu.upload_each(2 * pin_at.len(), |k| {
+                T::cast(offsets[k % 2][pin_at[k / 2] as usize])
+            })?,
             chunk: gpu.upload(self.chunk.as_flattened())?,
             small: self.small as u32,
             smooth: netlist.smooth() as u32,
-            body_start: gpu.upload(body_start)?,
-            body_pin: gpu.upload(&body_pin)?,
+            body_start: gpu.upload_each(body_start.len(), |body| body_start[body])?,
+            body_pin: {
+                let (place, pins) = (self.places(netlist), netlist.body_pin());
+                gpu.upload_each(pins.len(), |k| place[pins[k] as usize])?
+            },
         })
     }
 
-    /// `N` values of every pin at its place.
-    fn placed<B: Copy + Default + Send, const N: usize>(
-        &self,
-        netlist: &Netlist,
-        value: impl Fn(usize) -> [B; N] + Sync,
-    ) -> Vec<B> {
-        let mut placed = vec![B::default(); N * netlist.pins()];
-        let ends = blocks(self.net.len()).map(|block| N * self.net_start[block.end] as usize);
-        let mut parts = cut(&mut placed, ends);
-        let blocks: Vec<_> = blocks(self.net.len()).collect();
-        parallel::for_each(parallel::each_mut(&mut parts), |k, part| {
-            let pins =
-                self.net[blocks[k].clone()].iter().flat_map(|&e| netlist.pins_of(e as usize));
-            let values = pins.flat_map(&value);
-            part.iter_mut().zip(values).for_each(|(to, value)| *to = value);
-        });
-        placed
+    /// Returns the pin at every place.
+    fn pins_by_place(&self, netlist: &Netlist) -> Vec<u32> {
+        let pins = |nets: Range<usize>| {
+            let nets = self.net[nets].iter();
+            nets.flat_map(|&e| netlist.pins_of(e as usize)).map(|pin| pin as u32).collect()
+        };
+        parallel::concat(&parallel::map_blocks(self.net.len(), SORTED_NETS, pins))
     }
 
-    /// Returns the places of every cell's pins.
-    fn body_pin(&self, netlist: &Netlist) -> Vec<u32> {
-        let mut pin_place = vec![0; self.smooth_pins];
-        let ends = blocks(netlist.smooth()).map(|block| netlist.net_start()[block.end] as usize);
-        let mut parts = cut(&mut pin_place, ends);
-        let blocks: Vec<_> = blocks(netlist.smooth()).collect();
-        parallel::for_each(parallel::each_mut(&mut parts), |k, part| {
-            let pins = blocks[k].clone().flat_map(|e| netlist.pins_of(e).map(move |pin| (e, pin)));
-            part.iter_mut().zip(pins).for_each(|(to, (e, pin))| *to = self.place(netlist, e, pin));
-        });
-        let pins = netlist.body_pin();
-        parallel::map(pins.len(), |i| pin_place[pins[i] as usize])
+    /// Returns the place of every pin that takes part in the weighted average.
+    fn places(&self, netlist: &Netlist) -> Vec<u32> {
+        let places = |nets: Range<usize>| {
+            let of_net = |e: usize| (self.place_of[e]..).take(netlist.pins_of(e).len());
+            nets.flat_map(of_net).collect()
+        };
+        parallel::concat(&parallel::map_blocks(netlist.smooth(), SORTED_NETS, places))
     }
 }
 
-/// Returns the weights of nets of the netlist.
-fn weights<T: CudaReal>(nets: &[u32], netlist: &Netlist) -> Vec<T> {
-    nets.iter().map(|&e| T::cast(netlist.weight()[e as usize])).collect()
+/// Returns the weight of each of some nets of the netlist.
+fn weights<T: CudaReal>(nets: &[u32], netlist: &Netlist) -> impl Fn(usize) -> T + Sync {
+    |net| T::cast(netlist.weight()[nets[net] as usize])
 }
 
 /// Cuts nets into runs that a warp takes at once: the first net and pin of each, and their end. No

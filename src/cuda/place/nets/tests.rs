@@ -13,11 +13,10 @@ fn pins_have_unique_places_and_chunks_fit_blocks() {
     let design = generate(&Spec::with_cells(3000)).unwrap();
     let netlist = Netlist::from_design(&design, 30).unwrap();
     let layout = NetLayout::new(&netlist);
-    let pins_of = |e| netlist.pins_of(e).map(move |pin| (e, pin));
-    let all_pins = (0..netlist.nets()).flat_map(pins_of);
-    let mut places: Vec<u32> = all_pins.map(|(e, pin)| layout.place(&netlist, e, pin)).collect();
-    places.sort_unstable();
-    assert!(places.iter().enumerate().all(|(k, &place)| place as usize == k));
+    let (pin_at, places) = (layout.pins_by_place(&netlist), layout.places(&netlist));
+    let mut pins = pin_at.clone();
+    pins.sort_unstable();
+    assert!(pins.iter().enumerate().all(|(k, &pin)| pin as usize == k));
     assert!(netlist.smooth() < netlist.nets());
     assert_eq!(layout.small, netlist.smooth(), "no net of less than 30 pins is wide");
     let all = NetLayout::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
@@ -39,22 +38,15 @@ fn pins_have_unique_places_and_chunks_fit_blocks() {
         assert!(sorted.is_sorted());
     }
     // A net's pins stay together and in order.
-    let bodies = layout.placed(&netlist, |pin| [netlist.pin_body()[pin]]);
-    let offsets = layout.placed(&netlist, |pin| [netlist.pin_x()[pin], netlist.pin_y()[pin]]);
     for (place, &net) in layout.net.iter().enumerate() {
         for (k, pin) in netlist.pins_of(net as usize).enumerate() {
             let at = layout.net_start[place] + k as u32;
-            assert_eq!(layout.place(&netlist, net as usize, pin), at);
-            assert_eq!(bodies[at as usize], netlist.pin_body()[pin]);
-            assert_eq!(offsets[2 * at as usize + 1], netlist.pin_y()[pin]);
+            assert_eq!(pin_at[at as usize] as usize, pin);
+            assert!(net as usize >= netlist.smooth() || places[pin] == at);
         }
     }
-    let rows = layout.body_pin(&netlist);
-    assert!((*rows.iter().max().unwrap() as usize) < layout.smooth_pins);
-    for (row, body) in netlist.body_start().windows(2).zip(0..) {
-        let mut row = rows[row[0] as usize..row[1] as usize].iter();
-        assert!(row.all(|&place| bodies[place as usize] == body));
-    }
+    assert_eq!(places.len(), layout.smooth_pins);
+    assert!(places.iter().all(|place| (*place as usize) < layout.smooth_pins));
 }
 
 /// Nets go to ranks by the intervals that the kernel takes, which are all of them.

@@ -1,0 +1,138 @@
+//! Uploads of computed values by way of page-locked memory: all threads fill one block while the
+//! device copies the other.
+//!
+//! There is no array of the values on the host, whose memory would have to be touched first, and the
+//! driver need not copy them to page-locked memory of its own.
+
+use super::error::CudaError;
+use super::gpu::Gpu;
+use super::memory::{DeviceSliceMut, DeviceVec};
+use super::value::DeviceValue;
+use crate::parallel::{self, chunks_mut};
+use cudarc::driver::{CudaContext, CudaEvent, result};
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::{Arc, PoisonError};
+
+/// Bytes of a block.
+const BLOCK: usize = 4 << 20;
+/// Bytes that one copy takes, without such memory, which takes some milliseconds to be given.
+const FEW: usize = 1 << 18;
+
+/// Two blocks of page-locked memory. One upload at a time has them; the device keeps them for the
+/// next one.
+pub(super) struct Staging {
+    context: Arc<CudaContext>,
+    blocks: Vec<Block>,
+}
+
+struct Block {
+    start: NonNull<u8>,
+    /// Behind the last copy from it.
+    copied: CudaEvent,
+}
+
+// SAFETY: memory that this owns, of which nothing is shared.
+unsafe impl Send for Staging {}
+
+impl Staging {
+    fn new(gpu: &Gpu) -> Result<Self, CudaError> {
+        let mut staging = Staging { context: gpu.context().clone(), blocks: Vec::new() };
+        for _ in 0..2 {
+            let copied = staging.context.new_event(None)?;
+            let stream = gpu.stream_guard()?;
+            stream.check_not_capturing()?;
+            // SAFETY: the context is current.
+            let start = unsafe { result::malloc_host(BLOCK, 0) }?.cast::<u8>();
+            let start = NonNull::new(start).expect("the driver gives memory or an error");
+            staging.blocks.push(Block { start, copied });
+        }
+        Ok(staging)
+    }
+
+    /// Enqueues the copies of `of(i)` to value `i` of `to`.
+    fn write<E: DeviceValue>(
+        &self,
+        gpu: &Gpu,
+        mut to: DeviceSliceMut<'_, E>,
+        of: impl Fn(usize) -> E + Sync,
+    ) -> Result<(), CudaError> {
+        const TASK: usize = 1 << 13;
+        let (count, most) = (to.len(), BLOCK / size_of::<E>());
+        for (block, first) in self.blocks.iter().cycle().zip((0..count).step_by(most)) {
+            let stream = gpu.stream_guard()?;
+            stream.check_not_capturing()?;
+            block.copied.synchronize()?;
+            drop(stream);
+            let length = most.min(count - first);
+            let start = block.start.cast::<MaybeUninit<E>>();
+            // SAFETY: room for so many values, aligned as pages are; the last copy from it is over,
+            // and nothing else has this block.
+            let values = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), length) };
+            parallel::for_each(chunks_mut(values, TASK), |task, values| {
+                for (i, value) in (first + task * TASK..).zip(values) {
+                    value.write(of(i));
+                }
+            });
+            let to = to.reborrow().part(first..first + length);
+            // SAFETY: all of them have been written.
+            let values = unsafe { std::slice::from_raw_parts(start.cast::<E>().as_ptr(), length) };
+            // SAFETY: nothing writes to the block before the event has passed.
+            unsafe { gpu.write_later(values, to) }?;
+            gpu.stream_guard()?.record(&block.copied)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        self.context.record_err(self.context.bind_to_thread());
+        for Block { start, copied } in &self.blocks {
+            self.context.record_err(copied.synchronize());
+            // SAFETY: `malloc_host` gave it, and no copy from it is under way.
+            self.context.record_err(unsafe { result::free_host(start.as_ptr().cast()) });
+        }
+    }
+}
+
+impl Gpu {
+    /// Returns `of(i)` for each `i` of `0..count` in device memory; the copy is enqueued.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`] when they do not fit.
+    pub(in crate::cuda) fn upload_each<E: DeviceValue>(
+        &self,
+        count: usize,
+        of: impl Fn(usize) -> E + Sync,
+    ) -> Result<DeviceVec<E>, CudaError> {
+        let mut all = self.zeros(count)?;
+        self.write_each(&mut all, of)?;
+        Ok(all)
+    }
+
+    /// Enqueues the copy of `of(i)` to value `i` of `to`.
+    ///
+    /// # Errors
+    /// When `to` belongs to another [`Gpu`], or a copy fails.
+    pub(in crate::cuda) fn write_each<'a, E: DeviceValue>(
+        &self,
+        to: impl Into<DeviceSliceMut<'a, E>>,
+        of: impl Fn(usize) -> E + Sync,
+    ) -> Result<(), CudaError> {
+        let to = to.into();
+        if to.len() * size_of::<E>() <= FEW {
+            return self.write(&(0..to.len()).map(of).collect::<Vec<_>>(), to);
+        }
+        let kept = || self.0.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let staging = kept().pop();
+        let staging = staging.map_or_else(|| Staging::new(self), Ok)?;
+        let written = staging.write(self, to, of);
+        match written {
+            Ok(()) => kept().push(staging),
+            // A copy that no event stands behind may be under way.
+            Err(_) => self.stream_guard()?.synchronize()?,
+        }
+        written
+    }
+}
