@@ -227,8 +227,8 @@ impl Global {
         options: &FlowOptions<'_>,
         host: &mut H,
     ) -> Result<Self, H::Error> {
-        let (charge, netlist) = options.bodies.of(design)?;
-        let mut netlist = of_bodies(&netlist, &charge);
+        let (charge, cells_netlist) = options.bodies.of(design)?;
+        let mut netlist = of_bodies(&cells_netlist, &charge);
         let mut backend = host.backend(&charge, &netlist)?;
         host.begin(Part::Beside(macros));
         // The iterations of both descents count.
@@ -249,7 +249,8 @@ impl Global {
             netlist.to_mut().set_weights(weights).map_err(FlowError::from)?;
         }
         let went_on = self.clone().append(next, true);
-        let input = PlacementInput { charge: &charge, netlist: &netlist };
+        let cells_netlist = &cells_netlist;
+        let input = PlacementInput { charge: &charge, netlist: &netlist, cells_netlist };
         let reached = went_on.run_routability(design, input, rounds, options, host)?;
         charge.set_movable_positions(design, &reached.x, &reached.y);
         Ok(reached)
@@ -293,12 +294,12 @@ impl Global {
         bodies.bins = Some([before.grid().nx(), before.grid().ny()]);
         bodies.charge =
             bodies.charge.target_density(variant.target_density).widen_large(variant.widen_large);
-        let (charge, netlist) = bodies.of(design)?;
+        let charge = bodies.charge_of(design)?;
         let same_density = charge.target_density() == before.target_density();
         if same_density && charge.margins() == before.margins() {
             return Ok(None);
         }
-        let netlist = of_bodies(&netlist, &charge);
+        let netlist = of_bodies(input.cells_netlist, &charge);
         let mut backend = host.backend(&charge, &netlist)?;
         host.begin(Part::Variant(variant));
         let left = options.place.iterations.saturating_sub(from.iteration);
@@ -340,7 +341,7 @@ impl Global {
         let Some(wanted) = options.routability.filter(|_| !self.was_stopped()) else {
             return Ok(self);
         };
-        let PlacementInput { charge, netlist } = input;
+        let PlacementInput { charge, netlist, .. } = input;
         let again = options.place.warm(true).warm_overflow(wanted.warm_overflow);
         let mut state = Routability::new(charge, netlist, &wanted).map_err(FlowError::from)?;
         charge.set_movable_positions(design, &self.x, &self.y);

@@ -323,6 +323,12 @@ impl Bodies {
     /// # Errors
     /// When the design has no die or no nets, or the bins or the charge cannot be made.
     pub fn of(&self, design: &Design) -> Result<(Arc<Charge>, Netlist), FlowError> {
+        let (charge, netlist) =
+            join(|| Netlist::from_design(design, self.large_net), || self.charge_of(design));
+        Ok((charge?, netlist?))
+    }
+
+    fn charge_of(&self, design: &Design) -> Result<Arc<Charge>, FlowError> {
         let die = design.die().ok_or(FlowError::NoDie)?;
         let [nx, ny] =
             self.bins.unwrap_or_else(|| placement_bins(design, die, self.charge.target_density));
@@ -330,7 +336,7 @@ impl Bodies {
         let options = self.charge.many_fillers(many);
         let mut charge = Charge::from_design(design, BinGrid::new(die, nx, ny)?, &options)?;
         charge.set_origin(origin_for(&die, design.row_height(), self.precision)?)?;
-        Ok((Arc::new(charge), Netlist::from_design(design, self.large_net)?))
+        Ok(Arc::new(charge))
     }
 }
 
@@ -587,7 +593,10 @@ pub struct Placed {
 #[derive(Clone, Copy)]
 struct PlacementInput<'a> {
     charge: &'a Arc<Charge>,
+    /// With pins counted from the left edges of the bodies.
     netlist: &'a Netlist,
+    /// With pins counted from the left edges of the cells.
+    cells_netlist: &'a Netlist,
 }
 
 /// Returns warnings about placing `charge` by `netlist` to a smoothed overflow of `stop_overflow`.
@@ -619,7 +628,8 @@ pub fn place<H: Host>(
     check_sizes(design, charge)?;
     let wanted = options.routability.as_ref().map_or(Ok(()), RoutabilityOptions::check);
     wanted.map_err(|error| FlowError::Routability(error.into()))?;
-    let mut netlist = of_bodies(netlist, charge);
+    let cells_netlist = netlist;
+    let mut netlist = of_bodies(cells_netlist, charge);
     let (place, noise) = (&options.place, options.noise);
     let start = |seed| global::first_positions(charge, place, noise, seed);
     // The first start is made while the engine is.
@@ -672,7 +682,7 @@ pub fn place<H: Host>(
             false => backend = Some(machine),
             true => drop(machine),
         }
-        let input = PlacementInput { charge, netlist: &netlist };
+        let input = PlacementInput { charge, netlist: &netlist, cells_netlist };
         let mut placed = stages_of(design, input, global, seed, options, host)?;
         candidates.append(&mut placed.candidates);
         seconds += placed.global.seconds;
