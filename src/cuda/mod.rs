@@ -128,8 +128,8 @@ pub use bodies::{Bodies, MOST_STEPS_PER_ORDER, Permutation, PermutationView};
 pub use congestion::{CudaCongestion, CudaCongestionError};
 pub use device::{
     Capabilities, CudaError, CudaReal, CufftFailure, DeviceInfo, DeviceLimit, DeviceSlice,
-    DeviceSliceMut, DeviceValue, DeviceVec, DriverFailure, Gpu, GpuOptions, Graph, Input,
-    MemoryInfo, Stopwatch, probe,
+    DeviceSliceMut, DeviceValue, DeviceVec, DriverFailure, Gpu, GpuOptions, Graph, Input, Marks,
+    MemoryInfo, probe,
 };
 pub use engine::CudaEngine;
 pub use fft::RealFft;
@@ -144,7 +144,7 @@ pub use solve::{FieldSolver, Fields, FieldsMut, solver};
 #[doc(hidden)]
 pub mod internals {
     pub use super::bodies::{Density, DensityReport, Force, PositionLayout, RawStatistics};
-    pub use super::device::{KernelOrigin, KernelUse, Marks, Spread, compile, measure};
+    pub use super::device::{KernelOrigin, KernelUse, Spread, compile, measure};
     pub use super::place::{
         Descent, DescentBodies, DescentParameters, DescentSample, DescentVector,
     };

@@ -10,8 +10,7 @@ use crate::charge::Charge;
 use crate::cli::engines::with_precision;
 use crate::cuda::transforms::{Plan, Stage};
 use crate::cuda::{
-    CudaEngine, CudaError, CudaReal, DeviceVec, Fields, Gpu, Graph, RealFft, Stopwatch, probe,
-    solver,
+    CudaEngine, CudaError, CudaReal, DeviceVec, Fields, Gpu, Graph, Marks, RealFft, probe, solver,
 };
 use crate::engine::{Engine, EngineError, EngineOptions, Pipeline};
 use crate::paper::cuda::{Dct1d, dct_2d};
@@ -158,13 +157,12 @@ fn refused(error: CudaError) -> BenchError {
 
 /// Returns the runs captured in a graph, to be replayed, and beside it launched one by one.
 fn captured(gpu: &Gpu, mut run: Enqueue) -> Result<Run, CudaError> {
-    let mut watch = Stopwatch::new(gpu)?;
     run()?;
-    let runs = runs_for(time(&mut watch, 1, &mut *run)?);
+    let runs = runs_for(time(gpu, 1, &mut *run)?);
     // SAFETY: the graph is dropped before `run`, which owns every buffer and plan it uses; a
     // box's content does not move, and all work goes to the one stream.
     let graph = unsafe { Graph::capture(gpu, || (0..runs).try_for_each(|_| run())) }?;
-    let mut work = CapturedWork { graph, run, watch, runs };
+    let mut work = CapturedWork { graph, run, gpu: gpu.clone(), runs };
     Ok(Box::new(move || work.run().map_err(failed)))
 }
 
@@ -173,14 +171,14 @@ struct CapturedWork {
     // Holds the addresses of what `run` owns, so it is dropped first.
     graph: Graph,
     run: Enqueue,
-    watch: Stopwatch,
+    gpu: Gpu,
     runs: usize,
 }
 
 impl CapturedWork {
     fn run(&mut self) -> Result<(f64, Option<f64>), CudaError> {
-        let replay = time(&mut self.watch, 1, &mut || self.graph.launch())?;
-        let plain = time(&mut self.watch, self.runs, &mut *self.run)?;
+        let replay = time(&self.gpu, 1, &mut || self.graph.launch())?;
+        let plain = time(&self.gpu, self.runs, &mut *self.run)?;
         Ok((replay / self.runs as f64, Some(plain)))
     }
 }
@@ -191,15 +189,17 @@ fn runs_for(ms: f64) -> usize {
 }
 
 /// Returns the milliseconds per run of `runs` in a row.
-fn time(
-    watch: &mut Stopwatch,
+fn time<E: From<CudaError>>(
+    gpu: &Gpu,
     runs: usize,
-    run: &mut dyn FnMut() -> Result<(), CudaError>,
-) -> Result<f64, CudaError> {
-    watch.start()?;
+    run: &mut dyn FnMut() -> Result<(), E>,
+) -> Result<f64, E> {
+    let marks = Marks::new(gpu, 2)?;
+    marks.set(0)?;
     (0..runs).try_for_each(|_| run())?;
-    watch.stop()?;
-    Ok(watch.elapsed_ms()? / runs as f64)
+    marks.set(1)?;
+    gpu.synchronize()?;
+    Ok(marks.ms_between(0, 1)? / runs as f64)
 }
 
 /// Returns a placer's steps: the engine's own graphs, with the order of bodies made
@@ -213,13 +213,9 @@ fn steps<T: CudaReal>(gpu: &Gpu, charge: &Charge, pipeline: Pipeline) -> Result<
     engine.set_positions(&x, &y).map_err(engine_failed)?;
     // As launches, and captured; then as a graph.
     engine.enqueue_step().map_err(engine_failed)?;
-    let mut watch = Stopwatch::new(gpu).map_err(failed)?;
-    let mut steps = move |runs: usize| {
-        watch.start().map_err(failed)?;
-        (0..runs).try_for_each(|_| engine.enqueue_step()).map_err(engine_failed)?;
-        watch.stop().map_err(failed)?;
-        Ok(watch.elapsed_ms().map_err(failed)? / runs as f64)
-    };
+    let gpu = gpu.clone();
+    let mut steps =
+        move |runs| time(&gpu, runs, &mut || engine.enqueue_step()).map_err(engine_failed);
     let runs = runs_for(steps(1)?);
     Ok(Box::new(move || Ok((steps(runs)?, None))))
 }

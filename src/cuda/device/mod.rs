@@ -31,7 +31,7 @@ pub use limit::DeviceLimit;
 pub use memory::{DeviceSlice, DeviceSliceMut, DeviceVec};
 pub use probe::{Capabilities, probe};
 pub use real::CudaReal;
-pub use timing::{Marks, Spread, Stopwatch, measure};
+pub use timing::{Marks, Spread, measure};
 pub use usage::KernelUse;
 pub use value::DeviceValue;
 

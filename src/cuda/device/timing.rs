@@ -6,48 +6,6 @@ use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaEvent, DriverError};
 use serde::{Deserialize, Serialize};
 
-/// The time between two points of a stream's work.
-pub struct Stopwatch {
-    gpu: Gpu,
-    start: CudaEvent,
-    stop: CudaEvent,
-}
-
-impl Stopwatch {
-    /// Returns a stopwatch for `gpu`'s stream.
-    ///
-    /// # Errors
-    /// When the driver can make no events.
-    pub fn new(gpu: &Gpu) -> Result<Self, CudaError> {
-        Ok(Stopwatch { start: gpu.event()?, stop: gpu.event()?, gpu: gpu.clone() })
-    }
-
-    /// Marks the start.
-    ///
-    /// # Errors
-    /// When the driver refuses.
-    pub fn start(&mut self) -> Result<(), CudaError> {
-        self.gpu.stream_guard()?.record(&self.start)
-    }
-
-    /// Marks the end.
-    ///
-    /// # Errors
-    /// When the driver refuses.
-    pub fn stop(&mut self) -> Result<(), CudaError> {
-        self.gpu.stream_guard()?.record(&self.stop)
-    }
-
-    /// Waits for the end and returns the milliseconds between the two marks.
-    ///
-    /// # Errors
-    /// When a mark has not been set, or the work failed.
-    pub fn elapsed_ms(&self) -> Result<f64, CudaError> {
-        self.stop.synchronize()?;
-        elapsed_ms(&self.start, &self.stop)
-    }
-}
-
 /// Returns the milliseconds between two events that have happened.
 fn elapsed_ms(start: &CudaEvent, stop: &CudaEvent) -> Result<f64, CudaError> {
     let mut ms = 0f32;
@@ -156,7 +114,7 @@ pub fn measure(
     per_sample: usize,
     mut body: impl FnMut() -> Result<(), CudaError>,
 ) -> Result<Spread, CudaError> {
-    let mut watch = Stopwatch::new(gpu)?;
+    let marks = Marks::new(gpu, 2)?;
     let per_sample = per_sample.max(1);
     for _ in 0..3 {
         body()?;
@@ -164,14 +122,14 @@ pub fn measure(
     gpu.synchronize()?;
     let mut times = Vec::with_capacity(samples);
     for _ in 0..samples {
-        watch.start()?;
+        marks.set(0)?;
         for _ in 0..per_sample {
             body()?;
         }
-        watch.stop()?;
-        times.push(watch.elapsed_ms()? * 1e3 / per_sample as f64);
+        marks.set(1)?;
+        gpu.synchronize()?;
+        times.push(marks.ms_between(0, 1)? * 1e3 / per_sample as f64);
     }
-    gpu.synchronize()?;
     Ok(Spread::of(times))
 }
 

@@ -16,6 +16,16 @@ use crate::engine::{Done, EngineError, GradientOptions, Layout, Progress, check_
 #[derive(Default)]
 pub(super) struct Replays(Vec<(Arrays, Captured<Graph>)>);
 
+/// Kernels that run for arrays of the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ArrayKernels {
+    DensityAndSolve,
+    Force,
+    ForceByRegion,
+    /// The copy of the energy.
+    Energy,
+}
+
 /// Steps that are kept. Addresses that return after as many others are never captured.
 const MOST_REPLAYS: usize = 8;
 
@@ -97,7 +107,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.enqueue_with_barrier(&solve)?;
         self.aged();
         self.solved(self.choice.pipeline)?;
-        self.ran[0][layout as usize] = true;
+        self.ran.insert((ArrayKernels::DensityAndSolve, layout));
         Ok(())
     }
 
@@ -112,7 +122,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.stages.check_corners(layout, positions)?;
         if self.gpu().is_capturing() {
             self.require_one_device("the capture of a step")?;
-            require_run(self.ran[0][layout as usize])?;
+            self.require_run(ArrayKernels::DensityAndSolve, layout)?;
             self.reports = Reports::OfGraphs;
         } else if self.stages.is_shared() {
             self.stages.take_positions(layout, positions)?;
@@ -157,8 +167,10 @@ impl<T: CudaReal> CudaEngine<T> {
         }
         let (capturing, forces) = (self.gpu().is_capturing(), gradient.is_some());
         if capturing {
-            require_run(self.ran[3][layout as usize])?;
-            require_run(!forces || self.ran[self.returns(options)][layout as usize])?;
+            self.require_run(ArrayKernels::Energy, layout)?;
+            if forces {
+                self.require_run(self.force_kernels(options), layout)?;
+            }
         }
         self.begin_step_in(layout, positions)?;
         let to = gradient.as_ref().map_or(0, |gradient| *gradient.address());
@@ -192,9 +204,9 @@ impl<T: CudaReal> CudaEngine<T> {
         }
         self.aged();
         self.solved(pipeline)?;
-        self.ran[0][layout as usize] = true;
-        self.ran[self.returns(options)][layout as usize] |= forces;
-        self.ran[3][layout as usize] = true;
+        let force = forces.then(|| self.force_kernels(options));
+        let both = [ArrayKernels::DensityAndSolve, ArrayKernels::Energy];
+        self.ran.extend(both.into_iter().chain(force).map(|kernels| (kernels, layout)));
         Ok(())
     }
 
@@ -220,14 +232,13 @@ impl<T: CudaReal> CudaEngine<T> {
     ) -> Result<(), EngineError> {
         self.done.require("the gradient", Done::Solve)?;
         check_weight::<T>(options, self.stages.regions())?;
-        let layout = options.layout as usize;
         if self.gpu().is_capturing() {
             self.require_one_device("the capture of a gradient")?;
             self.require_callers_order("the capture of a gradient")?;
-            require_run(self.ran[self.returns(options)][layout])?;
+            self.require_run(self.force_kernels(options), options.layout)?;
         }
         self.stages.outputs(options, factor, Some(gradient.into()), None)?;
-        self.ran[self.returns(options)][layout] = true;
+        self.ran.insert((self.force_kernels(options), options.layout));
         Ok(())
     }
 
@@ -264,9 +275,22 @@ impl<T: CudaReal> CudaEngine<T> {
         }
     }
 
-    /// Returns which of the kernels that bring forces back `options` take, in the order of `ran`.
-    fn returns(&self, options: &GradientOptions) -> usize {
-        1 + usize::from(self.stages.regions() > 1 && !options.region_weights.is_empty())
+    /// Returns the kernels that bring forces back by `options`.
+    fn force_kernels(&self, options: &GradientOptions) -> ArrayKernels {
+        match self.stages.regions() > 1 && !options.region_weights.is_empty() {
+            true => ArrayKernels::ForceByRegion,
+            false => ArrayKernels::Force,
+        }
+    }
+
+    /// Fails in a capture of kernels that have not run before.
+    fn require_run(&self, kernels: ArrayKernels, layout: Layout) -> Result<(), EngineError> {
+        let stage = "the capture of a step on arrays of the caller's";
+        let needs = "one was run";
+        match self.ran.contains(&(kernels, layout)) {
+            true => Ok(()),
+            false => Err(EngineError::OutOfOrder { stage, needs }),
+        }
     }
 
     /// Fails where bodies are in slots for the caller too.
@@ -282,11 +306,4 @@ impl<T: CudaReal> CudaEngine<T> {
             }
         }
     }
-}
-
-/// Fails in a capture of what has not run before.
-fn require_run(ran: bool) -> Result<(), EngineError> {
-    let stage = "the capture of a step on arrays of the caller's";
-    let needs = "one was run";
-    if ran { Ok(()) } else { Err(EngineError::OutOfOrder { stage, needs }) }
 }

@@ -23,9 +23,7 @@ mod stages;
 
 use crate::charge::Charge;
 use crate::cuda::bodies::{Bodies, DensityReport, MOST_RANKS};
-use crate::cuda::device::{
-    Captured, CudaError, CudaReal, DeviceVec, Gpu, Graph, Stopwatch, measure,
-};
+use crate::cuda::device::{Captured, CudaError, CudaReal, DeviceVec, Gpu, Graph, Marks, measure};
 use crate::cuda::peers::Peers;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Done, Engine, EngineError, EngineOptions, Evaluation,
@@ -34,9 +32,10 @@ use crate::engine::{
     check_same_grid, check_weight,
 };
 use crate::grid::Map;
-use arrays::Replays;
+use arrays::{ArrayKernels, Replays};
 pub(in crate::cuda) use stages::Command;
 use stages::{FORCE, Planned, PositionsIn, RankStages, Stages};
+use std::collections::HashSet;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::Arc;
@@ -120,8 +119,8 @@ pub struct CudaEngine<T: CudaReal> {
     replays: Replays,
     /// Dropped in the engine's own `drop`.
     stages: ManuallyDrop<Stages<T>>,
-    /// On the first rank.
-    watches: [Stopwatch; 2],
+    /// On the first rank: before and behind each of two stages.
+    marks: Marks,
     peers: Peers,
     choice: Choice,
     done: Done,
@@ -131,10 +130,9 @@ pub struct CudaEngine<T: CudaReal> {
     reports: Reports,
     /// As last read.
     outside_halo: u64,
-    /// By [`Layout`], whether the kernels for arrays of the caller's have run, so that nothing is
-    /// left to be loaded during a capture: density and solve, force, force by region, and the
-    /// energy's copy.
-    ran: [[bool; 2]; 4],
+    /// The kernels for arrays of the caller's that have run, so that nothing is left to be loaded
+    /// during a capture.
+    ran: HashSet<(ArrayKernels, Layout)>,
     times: StageTimes,
 }
 
@@ -223,7 +221,7 @@ impl<T: CudaReal> CudaEngine<T> {
             solves: Captures::default(),
             replays: Replays::default(),
             stages: ManuallyDrop::new(stages),
-            watches: [Stopwatch::new(gpus[0])?, Stopwatch::new(gpus[0])?],
+            marks: Marks::new(gpus[0], 4)?,
             peers: peers.clone(),
             choice,
             done: Done::Nothing,
@@ -231,7 +229,7 @@ impl<T: CudaReal> CudaEngine<T> {
             sharing: Sharing::Sent,
             reports: Reports::OfSteps(None),
             outside_halo: 0,
-            ran: [[false; 2]; 4],
+            ran: HashSet::new(),
             times: StageTimes::default(),
         })
     }
@@ -452,20 +450,16 @@ impl<T: CudaReal> CudaEngine<T> {
         Ok((stats, area_off_die))
     }
 
-    /// Enqueues `body` between the marks of a stopwatch.
-    fn timed(
-        &mut self,
-        watch: usize,
-        body: impl FnOnce(&mut Self) -> Result<(), CudaError>,
-    ) -> Result<(), CudaError> {
-        self.watches[watch].start()?;
-        body(self)?;
-        self.watches[watch].stop()
+    /// Enqueues commands and then a barrier, between the marks of the first or the second stage.
+    fn timed(&mut self, stage: usize, commands: &[Command]) -> Result<(), CudaError> {
+        self.marks.set(2 * stage)?;
+        self.stages.enqueue_with_barrier(commands)?;
+        self.marks.set(2 * stage + 1)
     }
 
-    /// Enqueues commands and then a barrier, between the marks of a stopwatch.
-    fn timed_commands(&mut self, watch: usize, commands: &[Command]) -> Result<(), CudaError> {
-        self.timed(watch, |engine| engine.stages.enqueue_with_barrier(commands))
+    /// Returns the milliseconds of a stage that has been waited for.
+    fn stage_ms(&self, stage: usize) -> Result<f64, CudaError> {
+        self.marks.ms_between(2 * stage, 2 * stage + 1)
     }
 }
 
@@ -495,7 +489,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.reports = Reports::OfSteps(None);
         self.outside_halo = 0;
         // The kernel of the overflow may be another one.
-        self.ran = [[false; 2]; 4];
+        self.ran.clear();
         Ok(())
     }
 
@@ -553,12 +547,11 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the density", Done::Positions)?;
         self.forget();
-        self.timed(0, |engine| {
-            engine.prepare()?;
-            engine.stages.enqueue_with_barrier(&Stages::<T>::density(false))
-        })?;
+        self.prepare()?;
+        self.timed(0, &Stages::<T>::density(false))?;
         let (stats, _) = self.read_density()?;
-        self.times.density = self.watches[0].elapsed_ms()?;
+        self.gpu().synchronize()?;
+        self.times.density = self.stage_ms(0)?;
         self.aged();
         self.done = Done::Density;
         Ok(stats)
@@ -578,11 +571,12 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.done = Done::Density;
         self.stages.plan(pipeline)?;
         let [forward, inverse] = self.stages.solve(pipeline, false);
-        self.timed_commands(0, &forward)?;
-        self.timed_commands(1, &inverse)?;
+        self.timed(0, &forward)?;
+        self.timed(1, &inverse)?;
         let energy = self.stages.read_energy()?;
-        self.times.forward = self.watches[0].elapsed_ms()?;
-        self.times.inverse = self.watches[1].elapsed_ms()?;
+        self.gpu().synchronize()?;
+        self.times.forward = self.stage_ms(0)?;
+        self.times.inverse = self.stage_ms(1)?;
         self.solved(pipeline)?;
         Ok(energy)
     }
@@ -590,8 +584,9 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn compute_force(&mut self) -> Result<(), EngineError> {
         self.done.require("the force", Done::Solve)?;
         self.done = Done::Solve;
-        self.timed_commands(0, &FORCE)?;
-        self.times.force = self.watches[0].elapsed_ms()?;
+        self.timed(0, &FORCE)?;
+        self.gpu().synchronize()?;
+        self.times.force = self.stage_ms(0)?;
         self.done = Done::Force;
         Ok(())
     }
