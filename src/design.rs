@@ -677,6 +677,11 @@ impl Design {
         (0..self.nodes.len()).filter(|&i| self.nodes.kind[i] == NodeKind::Movable)
     }
 
+    /// Returns the movable nodes, in order.
+    pub(crate) fn movable_nodes(&self) -> Vec<usize> {
+        parallel::filter(self.nodes.len(), |i| self.nodes.kind[i] == NodeKind::Movable)
+    }
+
     /// Makes node `node` movable, or fixes it at its position. Fixing a node that cells may overlap
     /// changes nothing.
     ///

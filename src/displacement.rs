@@ -79,7 +79,7 @@ pub fn between(
     for placement in [from, to] {
         placement.check(design.nodes.len())?;
     }
-    let movable: Vec<usize> = design.movable().collect();
+    let movable = design.movable_nodes();
     let distances: Vec<f64> = parallel::map(movable.len(), |k| of(design, movable[k], from, to));
     let total: f64 = distances.iter().sum();
     let turned = |&&i: &&usize| from.orientation[i] != to.orientation[i];
@@ -91,12 +91,14 @@ pub fn between(
         (_, 1) => sorted[half],
         _ => f64::midpoint(sorted[half - 1], sorted[half]),
     };
-    let mut order: Vec<usize> = (0..movable.len()).filter(|&k| distances[k] > 0.0).collect();
+    let mut order = parallel::filter(movable.len(), |k| distances[k] > 0.0);
+    let moved = order.len();
+    let least = sorted.len().checked_sub(FARTHEST).map_or(0.0, |rank| sorted[rank]);
+    order.retain(|&k| distances[k] >= least || least.is_nan());
     let farther = |&a: &usize, &b: &usize| {
         distances[b].total_cmp(&distances[a]).then(movable[a].cmp(&movable[b]))
     };
-    let moved = order.len();
-    if moved > FARTHEST {
+    if order.len() > FARTHEST {
         order.select_nth_unstable_by(FARTHEST, farther);
         order.truncate(FARTHEST);
     }

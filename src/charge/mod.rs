@@ -25,7 +25,7 @@ pub use smoothing::stretch;
 use crate::design::{BlockageKind, Design, NodeKind, Row};
 use crate::grid::{BinGrid, Map, Rect};
 use crate::memory::require;
-use crate::parallel;
+use crate::parallel::{self, chunks_mut};
 use crate::real::Real;
 use crate::setters::setters;
 use crate::warning::{Warning, WarningCode};
@@ -288,8 +288,7 @@ impl Charge {
             [width, height, design.placement.x[i], design.placement.y[i]]
         };
         rectangles::check_all(names, design.nodes.len(), numbers)?;
-        let movable =
-            parallel::filter(design.nodes.len(), |i| design.nodes.kind[i] == NodeKind::Movable);
+        let movable = design.movable_nodes();
         let mut columns = [0, 1, 2, 3]
             .map(|k| -> Vec<f64> { parallel::map(movable.len(), |i| numbers(movable[i])[k]) });
         let is_fixed = |i: usize| design.nodes.kind[i] == NodeKind::Fixed;
@@ -534,10 +533,15 @@ impl Charge {
     /// # Panics
     /// When `x` or `y` has fewer values than `design` has movable nodes.
     pub fn corners(&self, design: &Design, x: &mut [f64], y: &mut [f64]) {
-        for (cell, node) in design.movable().enumerate() {
-            x[cell] = design.placement.x[node] - self.margin(cell);
-            y[cell] = design.placement.y[node];
-        }
+        const CELLS: usize = 1 << 12;
+        let nodes = design.movable_nodes();
+        let (x, y) = (&mut x[..nodes.len()], &mut y[..nodes.len()]);
+        parallel::for_each((chunks_mut(x, CELLS), chunks_mut(y, CELLS)), |block, (x, y)| {
+            for ((cell, x), y) in (block * CELLS..).zip(x).zip(y) {
+                *x = design.placement.x[nodes[cell]] - self.margin(cell);
+                *y = design.placement.y[nodes[cell]];
+            }
+        });
     }
 
     /// Returns the height of every body, layout units.

@@ -764,11 +764,12 @@ fn stages_of<H: Host>(
         None if global.was_stopped() => vec![global],
         None => {
             let global = global.run_routability(design, input, &mut rounds, options, host)?;
-            let variants = match has_spread {
+            let mut variants = match has_spread {
                 true => global.variants(design, input, options, host)?,
                 false => Vec::new(),
             };
-            [vec![global], variants].concat()
+            variants.insert(0, global);
+            variants
         }
     };
     candidates.extend(start);
@@ -833,7 +834,7 @@ fn stages_of<H: Host>(
 /// than so many heights of the most frequent rows.
 fn pull_back(design: &mut Design, origin: &Placement, rows: f64) {
     let most = rows * design.row_height().unwrap_or(0.0);
-    for node in design.movable().collect::<Vec<usize>>() {
+    for node in design.movable_nodes() {
         let at = &mut design.placement;
         let (dx, dy) = (at.x[node] - origin.x[node], at.y[node] - origin.y[node]);
         let share = most / (dx.abs() + dy.abs());

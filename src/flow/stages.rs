@@ -8,6 +8,7 @@ use crate::displacement::{self, Displacement, Moved};
 use crate::grid::Map;
 use crate::legality::{self, LegalityOptions, LegalityReport};
 use crate::legalize::{self, Failed, LegalizeOptions, Reason, legalize, too_far};
+use crate::parallel;
 use crate::place::Outcome;
 use crate::refine::{self, RefineOptions, Refined, refine};
 use serde::Serialize;
@@ -61,7 +62,7 @@ impl Overflow {
     /// layout units.
     pub fn at(charge: &Charge, x: &[f64], y: &[f64]) -> Self {
         let [from_x, from_y] = charge.origin();
-        let less = |at: &[f64], from: f64| at.iter().map(|at| at - from).collect::<Vec<f64>>();
+        let less = |at: &[f64], from: f64| parallel::map(at.len(), |i| at[i] - from);
         let (x, y) = (less(x, from_x), less(y, from_y));
         let [nx, ny] = charge.stacked_bins();
         let mut density = CpuDensity::new(charge, 0.0);

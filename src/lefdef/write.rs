@@ -143,7 +143,7 @@ fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, PlaceSlo
 /// many of them change.
 #[cfg(feature = "cli")]
 pub(crate) fn round_positions(design: &mut Design) -> usize {
-    let movable: Vec<usize> = design.movable().collect();
+    let movable = design.movable_nodes();
     let at = &mut design.placement;
     let round = |&node: &usize| {
         let (x, y) = (at.x[node], at.y[node]);

@@ -8,7 +8,7 @@ use super::heap::{self, Cell};
 use super::{Fault, Found, Violation, Worst};
 use crate::design::{Design, NodeKind};
 use crate::grid::Rect;
-use crate::parallel;
+use crate::parallel::{self, Groups, group};
 
 /// Most bands.
 const MOST_BANDS: usize = 1 << 16;
@@ -18,6 +18,9 @@ const ENTRIES_PER_CELL: usize = 4;
 const PAIRS_PER_CELL: usize = 64;
 /// That number for a band of few cells.
 const LEAST_PAIRS: usize = 1 << 14;
+
+/// Nodes that a task takes.
+const BLOCK: usize = 1 << 14;
 
 /// Returns the number of pairs, the area they share, and the worst. Nodes that `counts` refuses are
 /// ignored.
@@ -53,7 +56,7 @@ pub(super) struct Bands {
     height: f64,
     count: usize,
     /// The nodes of band `b` are `node[start[b]..start[b + 1]]`.
-    start: Vec<usize>,
+    start: Vec<u32>,
     node: Vec<u32>,
 }
 
@@ -83,24 +86,15 @@ impl Bands {
         }
     }
 
-    /// A counting sort of the nodes by band.
+    /// Groups the nodes by band.
     fn fill(&mut self, spans: &[Option<(u32, u32)>]) {
-        let mut start = vec![0; self.count + 1];
-        for (first, last) in spans.iter().flatten() {
-            (*first..=*last).for_each(|band| start[band as usize + 1] += 1);
-        }
-        for band in 0..self.count {
-            start[band + 1] += start[band];
-        }
-        let mut next = start.clone();
-        self.node = vec![0; start[self.count]];
-        for (i, span) in spans.iter().enumerate() {
-            let Some((first, last)) = span else { continue };
-            for band in *first..=*last {
-                self.node[next[band as usize]] = i as u32;
-                next[band as usize] += 1;
-            }
-        }
+        let entries = parallel::map_blocks(spans.len(), BLOCK, |nodes| {
+            let bands = |node: usize| spans[node].map_or(0..0, |(first, last)| first..last + 1);
+            nodes.flat_map(|node| bands(node).map(move |band| [band, node as u32])).collect()
+        });
+        let entries: Vec<[u32; 2]> = parallel::concat(&entries);
+        let Groups { start, items } = group(self.count, entries.len(), |entry| entries[entry][0]);
+        self.node = parallel::map(items.len(), |k| entries[items[k] as usize][1]);
         self.start = start;
     }
 
@@ -117,7 +111,7 @@ impl Bands {
     }
 
     fn nodes(&self, band: usize) -> &[u32] {
-        &self.node[self.start[band]..self.start[band + 1]]
+        &self.node[self.start[band] as usize..self.start[band + 1] as usize]
     }
 
     /// Whether the area that two cells share begins in `band`.

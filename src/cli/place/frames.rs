@@ -82,7 +82,7 @@ impl Frames {
             .map_err(|e| format!("the thread that draws frames cannot be started: {e}"))?;
         let grid = charge.grid();
         let potential = wanted.folder.as_ref().map(|_| Map::filled(grid.nx(), grid.ny(), 0.0));
-        let movable = design.movable().collect();
+        let movable = design.movable_nodes();
         let origin = charge.origin();
         Ok(Some(Frames { shots, worker, every, movable, origin, potential, last: None }))
     }
@@ -178,7 +178,7 @@ impl Worker {
         let options = ChargeOptions::default().target_density(charge.target_density());
         let mut without_fillers = charge_of_cells(design, fine, &options)?;
         without_fillers.set_origin(charge.origin())?;
-        let nodes: Vec<usize> = design.movable().collect();
+        let nodes = design.movable_nodes();
         let movable = design.movable_macros();
         let body = |node: &usize| {
             let (w, h) = design.size(*node);
