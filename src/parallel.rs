@@ -8,7 +8,7 @@
 mod groups;
 
 use crate::memory::with_room;
-pub(crate) use groups::{Groups, group, group_of_items};
+pub(crate) use groups::{Groups, group, group_of_items, number};
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::marker::PhantomData;

@@ -134,7 +134,10 @@ impl CpuDensity {
             off_die: 0,
         };
         let regions = charge.regions();
-        let fixed = (0..regions).flat_map(|region| charge.region_fixed(region).as_slice());
+        let fixed = |k: usize| {
+            let fixed = charge.region_fixed(k / (nx * ny)).as_slice()[k % (nx * ny)];
+            low_bits(fixed / area * scale) as i64
+        };
         CpuDensity {
             regions: (0..regions).map(of_region).collect(),
             targets: charge.target_densities().map(|targets| targets.as_slice().to_vec()),
@@ -142,7 +145,7 @@ impl CpuDensity {
             movable_area: charge.movable_area(),
             off_die_scale,
             scale,
-            fixed: fixed.map(|v| low_bits(v / area * scale) as i64).collect(),
+            fixed: parallel::map(regions * nx * ny, fixed),
             sums: vec![0; regions * nx * ny],
             patches: Patches {
                 bins: vec![0; chunks * PATCH * PATCH],

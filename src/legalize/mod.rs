@@ -226,8 +226,9 @@ fn with_macros(
     let mut placed = vec![false; design.nodes.len()];
     let mut standing = vec![false; design.nodes.len()];
     for lattice in 0..sites.lattices().len() {
-        let waiting = design.movable().filter(|&i| first[i] && !standing[i]);
-        let cells = Cells::of_nodes(design, &sites, lattice, padding, waiting)?;
+        let mut waiting = design.movable_nodes();
+        waiting.retain(|&i| first[i] && !standing[i]);
+        let cells = Cells::of_nodes(design, &sites, lattice, padding, &waiting)?;
         if cells.cells().is_empty() {
             continue;
         }
@@ -319,8 +320,9 @@ fn legalize_after(
     let homes = if lattices > 1 { Some(stage::homes(design, &sites)?) } else { None };
     for lattice in 0..lattices {
         let here = |i: &usize| homes.as_ref().is_none_or(|homes| homes[*i] == lattice as u32);
-        let nodes = design.movable().filter(|i| !first[*i] && here(i));
-        let cells = Cells::of_nodes(design, &sites, lattice, options.padding, nodes)?;
+        let mut nodes = design.movable_nodes();
+        nodes.retain(|i| !first[*i] && here(i));
+        let cells = Cells::of_nodes(design, &sites, lattice, options.padding, &nodes)?;
         stage::place(design, &sites, &cells, options, &mut done, &mut standing, watch);
         if lattice + 1 < lattices {
             for cell in cells.cells() {

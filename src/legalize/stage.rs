@@ -153,14 +153,17 @@ pub(super) fn place(
 /// Writes the places of the cells of a shelf.
 fn write(design: &Design, shelf: &Shelf<'_>, at: &mut Placement) {
     let sites = shelf.sites;
-    for (k, cell) in (0u32..).zip(shelf.cells.cells()) {
-        let Some((row, x)) = shelf.place_of(k) else { continue };
-        let (node, row) = (cell.node as usize, row.row as usize);
-        at.x[node] = sites.x(row, x + cell.padding);
-        at.y[node] = sites.rows()[row].y;
-        if let Some(orientation) = orientation_on(design, sites, node, row) {
-            at.orientation[node] = orientation;
-        }
+    let cells = shelf.cells.cells();
+    let places = parallel::map(cells.len(), |k| {
+        let (row, x) = shelf.place_of(k as u32)?;
+        let (node, row) = (cells[k].node as usize, row.row as usize);
+        let corner = (sites.x(row, x + cells[k].padding), sites.rows()[row].y);
+        Some((corner, orientation_on(design, sites, node, row)))
+    });
+    for (cell, place) in cells.iter().zip(places) {
+        let (node, Some((corner, orientation))) = (cell.node as usize, place) else { continue };
+        (at.x[node], at.y[node]) = corner;
+        orientation.iter().for_each(|turned| at.orientation[node] = *turned);
     }
 }
 

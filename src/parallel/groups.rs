@@ -1,6 +1,8 @@
 //! Items by key: a counting sort in two passes, each of which works within the caches.
 
-use super::{chunks_mut, concat, cut, each_mut, for_each, map_blocks};
+use super::{chunks_mut, concat, cut, each_mut, for_each, map, map_blocks};
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::iter::repeat_n;
 
 /// Items that a task of the first pass takes; it sorts 8 bytes for each.
@@ -75,6 +77,61 @@ pub(crate) fn group_of_items(start: &[u32]) -> Vec<u32> {
     concat(&map_blocks(start.len() - 1, BLOCK, |groups| groups.flat_map(of_group).collect()))
 }
 
+/// Numbers the keys of the items `0..count` in the order in which they first appear. Returns each
+/// key with its first item, and the number of each item's key.
+pub(crate) fn number<K: Copy + Eq + Hash + Send + Sync>(
+    count: usize,
+    key: impl Fn(usize) -> K + Sync,
+) -> (Vec<(K, usize)>, Vec<u32>) {
+    let blocks = map_blocks(count, BLOCK, |items| {
+        let (mut found, mut of_items) = (Keys::default(), Vec::with_capacity(items.len()));
+        // Items of one key often follow one another.
+        let mut last = None;
+        for item in items {
+            let key = key(item);
+            let number = match last {
+                Some((same, number)) if same == key => number,
+                _ => found.number(key, item),
+            };
+            last = Some((key, number));
+            of_items.push(number);
+        }
+        (found.all, of_items)
+    });
+    let mut all = Keys::default();
+    let numbers = |keys: &Vec<(K, usize)>| -> Vec<u32> {
+        keys.iter().map(|&(key, item)| all.number(key, item)).collect()
+    };
+    let numbers: Vec<Vec<u32>> = blocks.iter().map(|(keys, _)| keys).map(numbers).collect();
+    let of_items = map(count, |item| {
+        let block = item / BLOCK;
+        numbers[block][blocks[block].1[item % BLOCK] as usize]
+    });
+    (all.all, of_items)
+}
+
+/// Keys in the order in which they appear.
+struct Keys<K> {
+    numbers: HashMap<K, u32>,
+    all: Vec<(K, usize)>,
+}
+
+impl<K> Default for Keys<K> {
+    fn default() -> Self {
+        Keys { numbers: HashMap::new(), all: Vec::new() }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Keys<K> {
+    /// Returns the number of a key, of which `item` is the first if it is new.
+    fn number(&mut self, key: K, item: usize) -> u32 {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.all.push((key, item));
+            self.all.len() as u32 - 1
+        })
+    }
+}
+
 /// Turns the number of items of each group into the place of its first one, from `first` on.
 /// Returns the place after the last item.
 fn counts_to_places(counts: &mut [u32], first: u32) -> u32 {
@@ -101,6 +158,15 @@ mod tests {
             prop_assert_eq!(&items, &expected);
             prop_assert_eq!(start.len(), keys + 1);
             prop_assert_eq!(start[keys] as usize, items.len());
+            let (numbered, numbers) = number(count, |item| key(item) / 3);
+            let mut first: Vec<(u32, usize)> = Vec::new();
+            for (item, &number) in numbers.iter().enumerate() {
+                if number as usize == first.len() {
+                    first.push((key(item) / 3, item));
+                }
+                prop_assert_eq!(first[number as usize].0, key(item) / 3);
+            }
+            prop_assert_eq!(numbered, first);
             let of_items = group_of_items(&start);
             prop_assert!(items.iter().map(|&item| key(item as usize)).eq(of_items));
         }

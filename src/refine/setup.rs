@@ -7,11 +7,10 @@ use super::wires::Wires;
 use super::{RefineError, RefineOptions};
 use crate::design::{Design, Nets, NodeKind, Nodes, Orientation, Placement};
 use crate::displacement;
-use crate::parallel::{self, each_mut};
+use crate::parallel::{self, Groups, each_mut, group};
 use crate::rows::{self, Cells, Lattice, Occupant, RowCells, SiteRow, Sites, Span};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// A gain below this share of the wirelength per cell is rounding.
 const ROUNDING: f64 = 1e-9;
@@ -68,10 +67,11 @@ pub(super) fn state(
         let (mut state, mut stays) = start.state(lattice);
         set_down(&mut state, &mut stays);
         if stays.is_empty() {
-            let mut cell_of = vec![None; design.nodes.len()];
-            for (index, cell) in (0u32..).zip(&state.cells) {
-                cell_of[cell.node as usize] = Some(index);
-            }
+            let node_of = |cell: usize| state.cells[cell].node;
+            let Groups { start, items } = group(design.nodes.len(), state.cells.len(), node_of);
+            let cell_of = parallel::map(design.nodes.len(), |node| {
+                items[start[node] as usize..start[node + 1] as usize].first().copied()
+            });
             state.wires = Wires::new(design, nets, &cell_of, state.cells.len());
             design.die().iter().for_each(|die| state.wires.count_in_units(*die, shift::RUN));
             state.least_gain = ROUNDING * state.wires.hpwl() / design.nodes.len().max(1) as f64;
@@ -100,15 +100,26 @@ pub(super) fn state(
 /// Sets the cells down where they stand. Adds to `stays` the nodes of those that do not fit beside
 /// the cells before.
 fn set_down(state: &mut State, stays: &mut Vec<u32>) {
-    for (cell, of) in (0u32..).zip(&state.cells) {
-        let span = state.span(cell, of.spot.site);
-        for band in state.bands(cell, of.spot.row).into_iter().flatten() {
-            state.bands[band].cells.push(Occupant { span, cell });
-        }
-    }
-    parallel::for_each(each_mut(&mut state.bands), |_, band| {
-        band.cells.sort_unstable_by_key(|occupant| occupant.span.left);
+    let entries = parallel::map_blocks(state.cells.len(), super::CELLS_AT_ONCE, |cells| {
+        let of_cell = |cell: usize| {
+            let bands = state.bands(cell as u32, state.cells[cell].spot.row);
+            bands.into_iter().flatten().map(move |band| [band as u32, cell as u32])
+        };
+        cells.flat_map(of_cell).collect()
     });
+    let entries: Vec<[u32; 2]> = parallel::concat(&entries);
+    let Groups { start, items } = group(state.bands.len(), entries.len(), |k| entries[k][0]);
+    let cells = parallel::map(state.bands.len(), |band| {
+        let occupant = |&item: &u32| {
+            let cell = entries[item as usize][1];
+            Occupant { span: state.span(cell, state.cells[cell as usize].spot.site), cell }
+        };
+        let items = &items[start[band] as usize..start[band + 1] as usize];
+        let mut cells: Vec<Occupant> = items.iter().map(occupant).collect();
+        cells.sort_unstable_by_key(|occupant| occupant.span.left);
+        cells
+    });
+    state.bands.iter_mut().zip(cells).for_each(|(band, cells)| band.cells = cells);
     let apart = |band: &RowCells| band.cells.is_sorted_by(|a, b| a.span.right <= b.span.left);
     let fits = |cell: usize| {
         let (spot, cell) = (state.cells[cell].spot, cell as u32);
@@ -169,70 +180,63 @@ impl Start<'_> {
             no_one_site_gaps: false,
             least_gain: 0.0,
         };
-        let (mut kinds, mut stays) = (HashMap::<KindKey, u32>::new(), Vec::new());
-        let mirrors = rows[state.searched.clone()].iter().all(|row| row.symmetry.y);
         let all = self.cells.cells();
-        let placed = parallel::map(all.len(), |k| self.placed(&all[k], lattice));
-        let mut cells = Vec::with_capacity(all.len());
-        let mut before = None;
-        for (of, placed) in all.iter().zip(placed) {
-            let Some((key, mut cell)) = placed else {
-                stays.push(of.node);
-                continue;
-            };
-            // Cells of one kind often follow one another.
-            cell.kind = match before {
-                Some((same, kind)) if same == key => kind,
-                _ => *kinds.entry(key).or_insert_with(|| {
-                    let (_, library, turns, [along_x, along_y]) = key;
-                    let mut bands = vec![None; rows.len()];
-                    for allowed in self.cells.rows(of) {
-                        let (to, range) = (&rows[allowed.row as usize], allowed.bands());
-                        let as_key = [to.symmetry.x, to.symmetry.y] == [along_x, along_y];
-                        if as_key && !to.orientation.swaps_axes() {
-                            bands[allowed.row as usize] =
-                                Some((range.start as u32, range.end as u32));
-                        }
-                    }
-                    let mirrors = self.turned && library && mirrors;
-                    state.kinds.push(Kind { bands, mirrors, follows_rows: self.turned && turns });
-                    state.kinds.len() as u32 - 1
-                }),
-            };
-            before = Some((key, cell.kind));
-            cells.push(cell);
-        }
+        let spots = parallel::map(all.len(), |k| self.spot(&all[k], lattice));
+        let stays = parallel::filter(all.len(), |k| spots[k].is_none());
+        let stays = stays.into_iter().map(|k| all[k].node).collect();
+        let placed = parallel::filter(all.len(), |k| spots[k].is_some());
+        let placed = parallel::map(placed.len(), |k| {
+            let spot = spots[placed[k]].expect("it has one");
+            (spot, placed[k])
+        });
+        let key_of = |k: usize| self.kind_of(&all[placed[k].1], placed[k].0);
+        let (kinds, kind_of) = parallel::number(placed.len(), key_of);
+        let mirrors = rows[state.searched.clone()].iter().all(|row| row.symmetry.y);
+        state.kinds.extend(kinds.into_iter().map(|(key, first)| {
+            let (_, library, turns, [along_x, along_y]) = key;
+            let mut bands = vec![None; rows.len()];
+            for allowed in self.cells.rows(&all[placed[first].1]) {
+                let (to, range) = (&rows[allowed.row as usize], allowed.bands());
+                let as_key = [to.symmetry.x, to.symmetry.y] == [along_x, along_y];
+                if as_key && !to.orientation.swaps_axes() {
+                    bands[allowed.row as usize] = Some((range.start as u32, range.end as u32));
+                }
+            }
+            let mirrors = self.turned && library && mirrors;
+            Kind { bands, mirrors, follows_rows: self.turned && turns }
+        }));
         // Cells that are near one another are near in memory.
-        let key = |Cell { spot, .. }: &Cell| (spot.row / 8, spot.site, spot.row);
-        let mut order = parallel::map(cells.len(), |k| (key(&cells[k]), k as u32));
+        let key = |Spot { row, site, .. }: Spot| (row / 8, site, row);
+        let mut order = parallel::map(placed.len(), |k| (key(placed[k].0), k as u32));
         order.par_sort_unstable();
-        state.cells = parallel::map(cells.len(), |k| cells[order[k].1 as usize]);
+        let pitch = self.sites.lattices()[lattice].pitch;
+        state.cells = parallel::map(order.len(), |k| {
+            let k = order[k].1 as usize;
+            let (spot, of) = (placed[k].0, &all[placed[k].1]);
+            let (width, height) = self.design.size(of.node as usize);
+            Cell {
+                node: of.node,
+                sites: of.width,
+                centre: f64::from(of.padding) * pitch + width / 2.0,
+                half_height: height / 2.0,
+                padding: of.padding,
+                access: of.access,
+                kind: kind_of[k],
+                spot,
+                home: spot,
+                origin: (0.0, 0.0),
+            }
+        });
         (state, stays)
     }
 
-    /// Returns a cell where it stands, if it is one that may move, and what tells its kind.
-    fn placed(&self, of: &rows::Cell, lattice: usize) -> Option<(KindKey, Cell)> {
-        let (node, spot) = (of.node as usize, self.spot(of, lattice)?);
-        let row = &self.sites.rows()[spot.row as usize];
-        let (width, height) = self.design.size(node);
+    /// Returns what tells the kind of a cell that stands there.
+    fn kind_of(&self, of: &rows::Cell, spot: Spot) -> KindKey {
+        let (node, row) = (of.node as usize, &self.sites.rows()[spot.row as usize]);
         let turns = self.design.turns_with_row(node, row.height);
         let library = self.design.nodes.master.get(node).copied().flatten();
         let library = library.is_none_or(|m| self.design.masters[m as usize].symmetry.y);
-        let key = (of.footprint(), library, turns, [row.symmetry.x, row.symmetry.y]);
-        let pitch = self.sites.lattices()[lattice].pitch;
-        let cell = Cell {
-            node: of.node,
-            sites: of.width,
-            centre: f64::from(of.padding) * pitch + width / 2.0,
-            half_height: height / 2.0,
-            padding: of.padding,
-            access: of.access,
-            kind: 0,
-            spot,
-            home: spot,
-            origin: (0.0, 0.0),
-        };
-        Some((key, cell))
+        (of.footprint(), library, turns, [row.symmetry.x, row.symmetry.y])
     }
 
     /// Returns where a cell stands, if it is one that may move.

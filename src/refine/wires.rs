@@ -288,14 +288,12 @@ impl Part {
 
 /// Returns the nets in the order of the first of their cells, so that those that are near one
 /// another on the die are near in memory.
-fn by_place(nets: &Nets, cell_of: &[Option<u32>]) -> Vec<usize> {
+fn by_place(nets: &Nets, cell_of: &[Option<u32>], cells: usize) -> Vec<u32> {
     let first = |net: usize| {
-        let cells = nets.pins_of(net).filter_map(|p| cell_of[nets.pin_node[p] as usize]);
-        (cells.min().unwrap_or(u32::MAX), net)
+        let cells_of = nets.pins_of(net).filter_map(|p| cell_of[nets.pin_node[p] as usize]);
+        cells_of.min().unwrap_or(cells as u32)
     };
-    let mut order = parallel::map(nets.len(), first);
-    order.par_sort_unstable();
-    order.into_iter().map(|(_, net)| net).collect()
+    group(cells + 1, nets.len(), first).items
 }
 
 #[inline(always)]
@@ -391,22 +389,19 @@ impl Wires {
     /// The nets where a node of `design` moves that `cell_of` gives a number below `cells`; all
     /// other pins stay. Both have been checked.
     pub(crate) fn new(design: &Design, nets: &Nets, cell_of: &[Option<u32>], cells: usize) -> Self {
-        let mut wires = Wires {
-            member_start: vec![0],
-            poses: vec![Pose::default(); cells],
-            ..Wires::default()
+        let nodes = group(cells, cell_of.len(), |node| cell_of[node].unwrap_or(u32::MAX)).items;
+        let pose = |cell: usize| {
+            let rect = design.rect(nodes[cell] as usize);
+            let (x, y) = ((rect.xl + rect.xh) / 2.0, (rect.yl + rect.yh) / 2.0);
+            Pose { x, y, ..Pose::default() }
         };
-        for (node, cell) in cell_of.iter().enumerate() {
-            if let Some(cell) = cell {
-                let rect = design.rect(node);
-                let pose = &mut wires.poses[*cell as usize];
-                (pose.x, pose.y) = ((rect.xl + rect.xh) / 2.0, (rect.yl + rect.yh) / 2.0);
-            }
-        }
-        let order = by_place(nets, cell_of);
+        let poses = parallel::map(cells, pose);
+        let mut wires = Wires { member_start: vec![0], poses, ..Wires::default() };
+        let order = by_place(nets, cell_of, cells);
         let parts = parallel::map_blocks(order.len(), NETS_AT_ONCE, |range| {
             let mut part = Part::default();
-            order[range].iter().for_each(|&net| part.add(design, nets, net, cell_of));
+            let nets_of = order[range].iter();
+            nets_of.for_each(|&net| part.add(design, nets, net as usize, cell_of));
             part
         });
         let mut first = 0;

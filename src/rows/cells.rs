@@ -5,7 +5,7 @@ use super::index::RectIndex;
 use super::sites::{Access, Band, MOST_SITES, SiteRow, Sites, TOLERANCE};
 use crate::design::{BlockageKind, Design, Master, MasterClass, Orientation, StandsOn, Symmetry};
 use crate::lists::Lists;
-use std::collections::HashMap;
+use crate::parallel;
 use std::ops::Range;
 
 /// Most entries of all lists of rows that cells may lie on, together.
@@ -98,7 +98,7 @@ impl Cells {
         lattice: usize,
         padding: u32,
     ) -> Result<Self, RowsError> {
-        Self::of_nodes(design, sites, lattice, padding, design.movable())
+        Self::of_nodes(design, sites, lattice, padding, &design.movable_nodes())
     }
 
     /// Those of `nodes` that may stand on the lattice.
@@ -107,76 +107,71 @@ impl Cells {
         sites: &Sites,
         lattice: usize,
         padding: u32,
-        nodes: impl Iterator<Item = usize>,
+        nodes: &[usize],
     ) -> Result<Self, RowsError> {
         let padding = i32::try_from(padding).ok().filter(|p| f64::from(*p) < MOST_SITES / 8.0);
         let padding = padding.ok_or(RowsError::TooManySites)?;
-        let mut cells = Cells { cells: Vec::new(), rows: Lists::new() };
-        cells.cells.reserve(design.nodes.len());
         let even = sites.even_bands();
         let soft = design.blockages.iter().filter(|b| b.kind == BlockageKind::Soft);
         let soft = RectIndex::new(soft.map(|blockage| (blockage.rect, ())));
         let kinds = site_kinds(sites.rows().iter().map(|row| row.site));
-        let mut known: HashMap<Footprint, u32> = HashMap::new();
-        let mut before: Option<(Footprint, u32)> = None;
-        for node in nodes {
-            let is_macro = design.is_macro(node, sites.usual);
-            let (w, h) = match is_macro {
-                true => design.size(node),
-                false => (design.nodes.width[node], design.nodes.height[node]),
-            };
-            if w <= 0.0 || h <= 0.0 {
-                continue;
-            }
-            let master = master_of(design, node);
-            let footprint = Footprint {
+        let is_macro = |node: usize| design.is_macro(node, sites.usual);
+        let size = |node: usize| match is_macro(node) {
+            true => design.size(node),
+            false => (design.nodes.width[node], design.nodes.height[node]),
+        };
+        let has_area = |k: usize| {
+            let (w, h) = size(nodes[k]);
+            w > 0.0 && h > 0.0
+        };
+        let with_area = parallel::filter(nodes.len(), has_area);
+        let footprint = |k: usize| {
+            let node = nodes[with_area[k]];
+            let (master, height) = (master_of(design, node), size(node).1);
+            Footprint {
                 // Cells that take the same bands everywhere are of one footprint.
-                height: even.map_or(h, |band| whole(h, band).unwrap_or(h)).to_bits(),
+                height: even.map_or(height, |band| whole(height, band).unwrap_or(height)).to_bits(),
                 site: site_needed(master, &kinds),
                 stands_on: master.stands_on,
                 symmetry: master.symmetry,
-                is_macro,
+                is_macro: is_macro(node),
                 has_library_cell: design.master_of(node).is_some(),
-            };
-            // Cells of one kind often follow one another.
-            let index = match before {
-                Some((same, index)) if same == footprint => index,
-                _ => match known.get(&footprint) {
-                    Some(&index) => index,
-                    None => {
-                        let index = known.len() as u32;
-                        let rows = sites.allowed_rows(&footprint, lattice);
-                        cells.rows.values.extend(rows);
-                        cells.rows.end();
-                        if cells.rows.values.len() > MOST_ALLOWED_ROWS {
-                            return Err(RowsError::TooManyHeights);
-                        }
-                        known.insert(footprint, index);
-                        index
-                    }
-                },
-            };
-            before = Some((footprint, index));
-            if cells.rows.get(index as usize).is_empty() {
-                continue;
             }
-            let lattice = &sites.lattices()[lattice];
-            let width = lattice.width(w).ok_or(RowsError::TooManySites)?;
+        };
+        let (footprints, of_cells) = parallel::number(with_area.len(), footprint);
+        let mut rows = Lists::new();
+        for (footprint, _) in footprints {
+            rows.values.extend(sites.allowed_rows(&footprint, lattice));
+            rows.end();
+            if rows.values.len() > MOST_ALLOWED_ROWS {
+                return Err(RowsError::TooManyHeights);
+            }
+        }
+        let here =
+            parallel::filter(with_area.len(), |k| !rows.get(of_cells[k] as usize).is_empty());
+        let lattice = &sites.lattices()[lattice];
+        let too_wide = |k: usize| lattice.width(size(nodes[with_area[here[k]]]).0).is_none();
+        if parallel::first(here.len(), |k| too_wide(k).then_some(())).is_some() {
+            return Err(RowsError::TooManySites);
+        }
+        let cells = parallel::map(here.len(), |k| {
+            let node = nodes[with_area[here[k]]];
+            let width = lattice.width(size(node).0).expect("checked above");
             let edges = edge_padding(design, node) / lattice.pitch;
             let edges = (edges - TOLERANCE).ceil() as i32;
-            let padding = if is_macro { 0 } else { padding + edges.max(0) };
+            let padding = if is_macro(node) { 0 } else { padding + edges.max(0) };
             let fence = design.nodes.fence_of(node).map(|fence| fence as u32);
             let in_soft = soft.meeting(&design.rect(node), 0.0).next().is_some();
-            cells.cells.push(Cell {
+            Cell {
                 node: node as u32,
                 width: width + 2 * padding,
                 padding,
                 access: sites.access(fence, in_soft),
-                is_macro,
-                footprint: index,
-            });
-        }
-        Ok(cells)
+                is_macro: is_macro(node),
+                footprint: of_cells[here[k]],
+            }
+        });
+        Ok(Cells { cells, rows })
     }
 
     /// Returns the cells, in order of their nodes.

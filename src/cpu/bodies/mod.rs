@@ -24,6 +24,7 @@ pub(super) use order::{Chunk, MOVED, Order, blocks};
 use crate::charge::Charge;
 use crate::charge::overlap::{Axis, Span};
 use crate::charge::smoothing::LEAST_EXTENT;
+use crate::parallel;
 
 /// Bins along each edge of a tile.
 pub(super) const TILE: usize = 64;
@@ -100,15 +101,13 @@ impl Bodies {
         let (x, y) = Axis::of(&charge.grid_from_origin());
         let (nx, ny, area) = (grid.nx(), grid.ny(), grid.bin_area());
         let bins = Bins { nx, ny, area, x, y, rounding: charge.rounding_at_edges(1.0) };
-        let mut bodies: Vec<Body> = (0..charge.bodies())
-            .map(|i| {
-                // One that stays where it is counts with what is fixed.
-                let ratio = charge.ratio()[i];
-                let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
-                let (width, height) = (size(charge.width()[i]), size(charge.height()[i]));
-                Body { width: x.length(width), height: y.length(height), ratio, own: 1.0 }
-            })
-            .collect();
+        let mut bodies = parallel::map(charge.bodies(), |i| {
+            // One that stays where it is counts with what is fixed.
+            let ratio = charge.ratio()[i];
+            let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
+            let (width, height) = (size(charge.width()[i]), size(charge.height()[i]));
+            Body { width: x.length(width), height: y.length(height), ratio, own: 1.0 }
+        });
         for &i in charge.macros() {
             bodies[i as usize].own = charge.region_target_density(charge.region(i as usize));
         }
