@@ -89,6 +89,15 @@ impl Memory {
         Ok(self.keep(gpu.upload(values)?))
     }
 
+    fn upload_each<E: DeviceValue>(
+        &mut self,
+        gpu: &Gpu,
+        count: usize,
+        of: impl Fn(usize) -> E + Sync,
+    ) -> Result<Pointer<E>, CudaError> {
+        Ok(self.keep(gpu.upload_each(count, of)?))
+    }
+
     fn zeros<E: DeviceValue>(&mut self, gpu: &Gpu, count: usize) -> Result<Pointer<E>, CudaError> {
         Ok(self.keep(gpu.zeros(count)?))
     }
@@ -158,7 +167,7 @@ impl CudaRefine {
         let heavy = |cell: usize| if pins_of(cell) as usize > FEW_PINS { pins_of(cell) } else { 0 };
         let heavy_start = starts((0..cells).map(heavy));
         let heavy_pins = heavy_start[cells] as usize;
-        let all = parallel::map(cells, |k| {
+        let all = memory.upload_each(gpu, cells, |k| {
             let cell = &state.cells[k];
             Cell {
                 centre: cell.centre,
@@ -173,29 +182,23 @@ impl CudaRefine {
                 home_row: cell.home.row,
                 heavy: heavy_start[k],
             }
-        });
-        let all = memory.upload(gpu, &all)?;
-        let spots = parallel::map(cells, |k| {
+        })?;
+        let spots = gpu.upload_each(cells, |k| {
             let spot = state.cells[k].spot;
             Spot { row: spot.row, site: spot.site, mirrored: spot.mirrored.into(), unused: 0 }
-        });
-        let spots = gpu.upload(&spots)?;
-        let poses = parallel::map(cells, |k| {
+        })?;
+        let poses = memory.upload_each(gpu, cells, |k| {
             let pose = wires.pose(k as u32);
             let (mirrored, flipped) = (pose.mirrored.into(), pose.flipped.into());
             Pose { x: pose.x, y: pose.y, mirrored, flipped }
-        });
-        let poses = memory.upload(gpu, &poses)?;
+        })?;
 
         // Wires
         let count = pin_start[cells] as usize;
-        let pins = parallel::map(count, |k| {
+        let pins = memory.upload_each(gpu, count, |k| {
             let (net, member, sides) = wires.pin(k);
             Pin { net, member, sides }
-        });
-        let pins = memory.upload(gpu, &pins)?;
-        let fixed = parallel::map(4 * nets, |k| wires.net(k / 4).0[k % 4]);
-        let weights = parallel::map(nets, |net| wires.net(net).1);
+        })?;
 
         // Rows and sites
         let of_rows: Vec<RowOfSites> = (state.rows.iter())
@@ -249,11 +252,11 @@ impl CudaRefine {
             cells: all,
             spots: (&spots).into(),
             poses,
-            pin_start: memory.upload(gpu, pin_start)?,
+            pin_start: memory.upload_each(gpu, cells + 1, |cell| pin_start[cell])?,
             pins,
-            member_start: memory.upload(gpu, member_start)?,
+            member_start: memory.upload_each(gpu, nets + 1, |net| member_start[net])?,
             members: memory.zeros::<Member>(gpu, count)?,
-            fixed: memory.upload(gpu, &fixed)?,
+            fixed: memory.upload_each(gpu, 4 * nets, |k| wires.net(k / 4).0[k % 4])?,
             extremes: memory.zeros::<Outermost>(gpu, 2 * nets)?,
             slopes: memory.zeros::<Slopes>(gpu, cells)?,
             stale: memory.zeros(gpu, cells)?,
@@ -289,7 +292,7 @@ impl CudaRefine {
             first_row: state.searched.start as u32,
             end_row: state.searched.end as u32,
         };
-        let weights = gpu.upload(&weights)?;
+        let weights = gpu.upload_each(nets, |net| wires.net(net).1)?;
         let of_cells = Kernel::<RefineStart>::new(commit)?;
         let of_nets = Kernel::<RefineExtremes>::new(commit)?;
         // SAFETY: all arrays have an entry for each cell, pin, net, row or band; numbers in them
