@@ -10,7 +10,6 @@ use super::device::constants::{FEW_PINS, GAIN_SUMS, PUSHED_CELLS, STRETCH_CELLS,
 use super::device::{
     CudaError, DeviceValue, DeviceVec, Gpu, Kernel, Pinned, Pointer, blocks_for, grid_of,
 };
-use crate::parallel;
 use crate::refine::{Device, Engine, OnDevice, Pass, Start, Tasks, sealed};
 use crate::rows::Run;
 use cudarc::driver::LaunchConfig;
