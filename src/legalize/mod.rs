@@ -59,6 +59,7 @@ mod watch;
 
 use crate::design::{Design, Halo, NodeKind, Placement};
 use crate::displacement;
+use crate::parallel;
 use crate::rows::{Cells, RowsError, Sites};
 use crate::setters::setters;
 use std::fmt;
@@ -173,7 +174,7 @@ pub struct Legalized {
 /// Returns which nodes are placed before others: macros, and cells that keep a halo free.
 fn first_nodes(design: &Design) -> Vec<bool> {
     let row = design.usual_height();
-    let mut first: Vec<bool> = (0..design.nodes.len()).map(|i| design.is_macro(i, row)).collect();
+    let mut first = parallel::map(design.nodes.len(), |i| design.is_macro(i, row));
     for halo in design.halos.iter().filter(|halo| !halo.soft) {
         first[halo.node as usize] = true;
     }
@@ -225,9 +226,9 @@ fn with_macros(
     // Macros are placed on the first lattice that has rows for them, each once.
     let mut placed = vec![false; design.nodes.len()];
     let mut standing = vec![false; design.nodes.len()];
+    let movable = |i: usize| design.nodes.kind[i] == NodeKind::Movable;
     for lattice in 0..sites.lattices().len() {
-        let mut waiting = design.movable_nodes();
-        waiting.retain(|&i| first[i] && !standing[i]);
+        let waiting = parallel::filter(first.len(), |i| first[i] && movable(i) && !standing[i]);
         let cells = Cells::of_nodes(design, &sites, lattice, padding, &waiting)?;
         if cells.cells().is_empty() {
             continue;
@@ -259,8 +260,11 @@ pub(crate) fn legalize_macros(
     watch: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Vec<usize>, RowsError> {
     let watch = &mut Watch::new(design.nodes.len(), watch);
-    let WithMacros { done, placed, .. } =
-        with_macros(design, &first_nodes(design), options.padding, watch)?;
+    let first = first_nodes(design);
+    if design.movable().all(|i| !first[i]) {
+        return Ok(Vec::new());
+    }
+    let WithMacros { done, placed, .. } = with_macros(design, &first, options.padding, watch)?;
     if !done.failed.is_empty() || watch.stopped() {
         return Ok(Vec::new());
     }

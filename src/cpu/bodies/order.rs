@@ -90,7 +90,7 @@ impl Order {
         assert!(regions == 1 || region.len() == n, "a region for every body");
         let column = || vec![0.0; n];
         let mut order = Order {
-            body: (0..n).map(|_| AtomicU32::new(0)).collect(),
+            body: parallel::map(n, |_| AtomicU32::new(0)),
             slot: vec![0; n],
             x: column(),
             y: column(),
