@@ -50,16 +50,15 @@ fn bins(
 ) -> [usize; 2] {
     let row = design.usual_height();
     let mean = |counts: &(dyn Fn(usize) -> bool + Sync)| {
-        let one = |of: bool| if of { 1.0 } else { 0.0 };
         let sum = |of: &(dyn Fn(usize) -> f64 + Sync)| {
             parallel::sum(design.nodes.len(), |i| if counts(i) { of(i) } else { 0.0 })
         };
-        let standard = |i| one(!design.is_macro(i, row));
+        let of_standard = |i, value| if design.is_macro(i, row) { 0.0 } else { value };
         let area = sum(&|i| {
             let (w, h) = design.size(i);
-            standard(i) * w * h
+            of_standard(i, w * h)
         });
-        let mean = area / sum(&standard).max(1.0);
+        let mean = area / sum(&|i| of_standard(i, 1.0)).max(1.0);
         Some((mean, sum(&|_| 1.0))).filter(|_| mean > 0.0)
     };
     let moves = |i: usize| design.nodes.kind[i] == NodeKind::Movable;

@@ -5,7 +5,8 @@
 //! ([`CudaError::OtherGpu`]).
 //!
 //! Public copies between host and device wait until they are done. [`Gpu::write_later`],
-//! [`Gpu::read_later`] and [`Pinned`] memory do not; the crate keeps them to itself.
+//! [`Gpu::read_later`], [`Gpu::write_each`] and [`Pinned`] memory do not; the crate keeps them to
+//! itself.
 
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
