@@ -24,6 +24,9 @@ pub(super) const LONG: usize = 1 << 16;
 /// Values that a task takes at least, where lines are transformed by themselves.
 const VALUES: usize = 4096;
 
+/// Values of neighbouring lines that are brought together at most, if there is more than one.
+const BROUGHT: usize = 1 << 22;
+
 /// Values between lines that are brought together, so that they do not share their places in the
 /// cache.
 const APART: usize = 16;
@@ -162,7 +165,7 @@ impl<T: Real> Pass<T> {
         let View { n, outer, inner } = self.view;
         let (groups, lines, together) = match inner {
             1 => (1, arrays * outer, (VALUES / n).max(1)),
-            _ => (arrays * outer, inner, T::LANES),
+            _ => (arrays * outer, inner, self.neighbours()),
         };
         let tasks = lines.div_ceil(together);
         threads.for_each(groups * tasks, |task, s| {
@@ -210,9 +213,14 @@ impl<T: Real> Pass<T> {
         if self.view.inner == 1 { 1 } else { most_tiles(self.view.n) }
     }
 
-    /// Returns the number of values of the lines that are brought together.
+    /// Returns the number of neighbouring lines that are brought together.
+    fn neighbours(&self) -> usize {
+        (BROUGHT / self.view.n).clamp(1, T::LANES.min(self.view.inner))
+    }
+
+    /// Returns the number of values of working memory for them.
     fn brought(&self) -> usize {
-        self.view.inner.min(T::LANES) * (self.view.n + APART)
+        self.neighbours() * (self.view.n + APART)
     }
 }
 
