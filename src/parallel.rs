@@ -416,6 +416,27 @@ impl<S> PerThread<S> {
         if self.count() == 1 { (0..count).for_each(one) } else { each(count, &one) }
     }
 
+    /// Returns how many of `count` pieces of work a task takes, at most `most`, so that there are
+    /// several tasks for each thread.
+    pub(crate) fn at_once(&self, count: usize, most: usize) -> usize {
+        if self.count() == 1 { most } else { most.min(count / (4 * self.count())).max(1) }
+    }
+
+    /// Calls `work(range, value)` as [`PerThread::for_each`] does, for ranges of `0..count` of at
+    /// most `most` numbers.
+    pub(crate) fn for_each_range(
+        &self,
+        count: usize,
+        most: usize,
+        work: impl Fn(Range<usize>, &mut S) + Sync,
+    ) where
+        S: Send,
+    {
+        let size = self.at_once(count, most);
+        let range = |i| i * size..count.min((i + 1) * size);
+        self.for_each(count.div_ceil(size), |i, value| work(range(i), value));
+    }
+
     /// Runs `work` with this thread's value. `work` must not divide work of its own among threads,
     /// which a debug assertion checks: a stolen task could wait for the same value for ever.
     #[inline]

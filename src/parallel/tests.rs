@@ -129,3 +129,19 @@ fn a_panic_reaches_the_caller() {
     let work = || map(100, |i| if i == 60 { panic!("sixty") } else { vec![i] });
     assert!(std::panic::catch_unwind(work).is_err());
 }
+
+#[test]
+fn ranges_cover_every_number_once() {
+    for (threads, most, least_tasks) in [(1, 4, 26), (2, 4, 26), (3, 100, 12), (64, 4, 101)] {
+        let values = PerThread::new(threads, || ());
+        let seen: Vec<AtomicUsize> = (0..101).map(|_| AtomicUsize::new(0)).collect();
+        let tasks = AtomicUsize::new(0);
+        values.for_each_range(seen.len(), most, |range, ()| {
+            assert!((1..=most).contains(&range.len()));
+            tasks.fetch_add(1, Ordering::Relaxed);
+            seen[range].iter().for_each(|seen| _ = seen.fetch_add(1, Ordering::Relaxed));
+        });
+        assert!(seen.iter().all(|seen| seen.load(Ordering::Relaxed) == 1));
+        assert!(tasks.into_inner() >= least_tasks, "{threads} threads");
+    }
+}

@@ -34,11 +34,6 @@ impl<T: Real> Line<T> {
         Line { n, fft: RealFft::of(n, ways), twiddle: twiddle::scaled_quarter_wave(n, 1.0) }
     }
 
-    /// Returns the number of values in a line.
-    pub(crate) fn n(&self) -> usize {
-        self.n
-    }
-
     /// Returns the number of complex numbers of working memory: the line reordered, its spectrum,
     /// the FFT's own.
     pub(crate) fn scratch_len(&self) -> usize {

@@ -28,13 +28,17 @@ use super::axis::Axis;
 use super::coefficients::{Modify, Unchanged};
 use super::pass::LONG;
 use super::scratch::{ScratchLen, Threads};
-use super::tile::{Block, MOST, Passage, Run, View, bring_four, change, copy, take_four};
+use super::tile::{
+    Block, MOST, Passage, Run, View, bring_four, change, copy, exchanged, most_tiles, part,
+    take_four,
+};
 use crate::cpu::fft::Lanes;
-use crate::cpu::matrix::SharedSlice;
+use crate::cpu::matrix::{AHEAD, SharedSlice, prefetch};
 use crate::cpu::simd::{Row, SimdKernel, Unit, Vector, dispatch, vectorised};
 use crate::real::Real;
 use crate::transform::line::Wave;
 use crate::transform::{permutation, twiddle};
+use std::ops::Range;
 
 /// Plans and tables for arrays of one shape.
 pub(crate) struct Fused<T: Real> {
@@ -80,8 +84,11 @@ impl<T: Real> Fused<T> {
 
     pub(crate) fn scratch_len(&self) -> ScratchLen {
         let axes = self.others.iter().map(|(axis, _)| axis).chain([&self.along_last]);
-        let len =
-            axes.map(|axis| ScratchLen { rows: axis.n + 1, fft: axis.fft.scratch_len(), line: 0 });
+        let len = axes.map(|axis| ScratchLen {
+            rows: axis.n * most_tiles(axis.n) + 1,
+            fft: axis.fft.scratch_len(),
+            line: 0,
+        });
         len.fold(ScratchLen::default(), ScratchLen::max)
     }
 
@@ -106,30 +113,27 @@ impl<T: Real> Fused<T> {
     ) {
         self.real_ffts(&Passage::new(from, &mut *to), panels, threads);
         let panels = SharedSlice::new(panels);
-        let (first, between) = self.others.split_first().expect("there is another axis");
-        for (axis, view) in between.iter().rev() {
-            self.each_tile(to.len(), view, threads, |_, start, tile, _, fft| {
-                // SAFETY: tiles share no rows, and each is one task.
-                let rows = |k: usize| unsafe { &mut panels.part(start + k * view.inner, 1)[0] };
-                (0..view.n).for_each(|k| tile[axis.of_sample[k] as usize] = *rows(k));
-                axis.dct(&mut tile[..view.n], None, fft);
-                (0..view.n).for_each(|k| *rows(k) = tile[k]);
-            });
-        }
-        let (axis, view) = first;
         let out = SharedSlice::new(to);
-        self.each_tile(out.len(), view, threads, |at, start, tile, _, fft| {
-            for k in 0..view.n {
-                // SAFETY: as above.
-                let row = |k: usize| unsafe { panels.part(start + k * view.inner, 1) };
-                tile[axis.of_sample[k] as usize] = row(k)[0];
-            }
-            axis.dct(&mut tile[..view.n], None, fft);
-            vectorised(
+        for (number, (axis, view)) in self.others.iter().enumerate().rev() {
+            self.each_tile(
+                out.len(),
+                view,
+                threads,
                 #[inline(always)]
-                || self.post_process(at, view, &tile[..view.n], by, &out),
+                |at, tiles, _, fft| {
+                    self.each_row(&at, &panels, |row, place, k| {
+                        tiles[place + axis.of_sample[k] as usize] = *row;
+                    });
+                    for tile in tiles.chunks_exact_mut(view.n) {
+                        axis.dct(tile, None, fft);
+                    }
+                    match number {
+                        0 => self.post_process(&at, tiles, by, &out),
+                        _ => self.each_row(&at, &panels, |row, place, k| *row = tiles[place + k]),
+                    }
+                },
             );
-        });
+        }
     }
 
     /// `to` = IDXST of `from`, or of `to`, along the axis `sine` and IDCT along the others.
@@ -148,52 +152,77 @@ impl<T: Real> Fused<T> {
         let sine_last = sine == Some(self.others.len());
         for (number, (axis, view)) in self.others.iter().enumerate() {
             let wave = Wave::along(number, sine);
-            self.each_tile(count, view, threads, |at, start, tile, work, fft| {
-                // SAFETY: tiles share no rows, and each is one task.
-                let rows = |k: usize| unsafe { &mut shared.part(start + k * view.inner, 1)[0] };
-                let (tile, work) = (&mut tile[..view.n], &mut work[..view.n]);
-                match number {
-                    0 => vectorised(
-                        #[inline(always)]
-                        || self.pre_process(at, view, &passage, by, sine_last, tile),
-                    ),
-                    _ => (0..view.n).for_each(|k| tile[k] = *rows(k)),
-                }
-                axis.inverse(tile, wave, None, work, fft);
-                for k in 0..view.n {
-                    let from = work[permutation::position(k, view.n)].numbers();
-                    let sign = if wave == Wave::Sine && k % 2 == 1 { -T::one() } else { T::one() };
-                    let (to_re, to_im) = rows(k).numbers_mut().split_at_mut(T::LANES);
-                    let (im, re) = from.split_at(T::LANES);
-                    to_re.iter_mut().zip(re).for_each(|(to, &v)| *to = sign * v);
-                    to_im.iter_mut().zip(im).for_each(|(to, &v)| *to = sign * v);
-                }
-            });
+            let odd = if wave == Wave::Sine { -T::one() } else { T::one() };
+            self.each_tile(
+                count,
+                view,
+                threads,
+                #[inline(always)]
+                |at, tile, work, fft| {
+                    match number {
+                        0 => self.pre_process(&at, &passage, by, sine_last, tile),
+                        _ => self.each_row(&at, &shared, |row, place, k| tile[place + k] = *row),
+                    }
+                    let tiles = tile.chunks_exact(view.n);
+                    for (tile, work) in tiles.zip(work.chunks_exact_mut(view.n)) {
+                        axis.inverse(tile, wave, None, work, fft);
+                    }
+                    self.each_row(&at, &shared, |row, place, k| {
+                        let from = &work[place + permutation::position(k, view.n)];
+                        *row = exchanged(from, if k % 2 == 1 { odd } else { T::one() });
+                    });
+                },
+            );
         }
         self.real_inverse_ffts(&Passage::new(None, to), sine_last, panels, threads);
     }
 
-    /// Calls `work(place, first row, tile, tile, FFT's own)` for each tile of the panels of arrays
-    /// of so many values along an axis other than the last.
+    /// Calls `work(place, tiles, tiles, FFT's own)` for the tiles of each task, of the panels of
+    /// arrays of so many values along an axis other than the last. `work` is compiled for the
+    /// vector unit.
+    #[inline(always)]
     fn each_tile(
         &self,
         values: usize,
         view: &View,
         threads: &Threads<T>,
-        work: impl Fn(Place, usize, &mut [Row<T>], &mut [Row<T>], &mut [Row<T>]) + Sync,
+        work: impl Fn(Place<'_>, &mut [Row<T>], &mut [Row<T>], &mut [Row<T>]) + Sync,
     ) {
-        let panels = values / self.last.size() * self.half_b.len();
-        threads.for_each(panels * view.lines(), |task, s| {
+        let lines = values / self.last.size() * view.lines();
+        let panels = self.half_b.len();
+        let together = threads.at_once(lines * panels, most_tiles(view.n));
+        let tasks = panels.div_ceil(together);
+        threads.for_each(lines * tasks, |task, s| {
             // Panels of one line lie next to one another in the array.
-            let (number, line) = (task / view.lines(), task % view.lines());
-            let place = Place {
-                array: number / self.half_b.len() * self.last.size(),
-                panel: number % self.half_b.len(),
-                line,
-            };
-            let [tile, other] = &mut s.tiles;
-            work(place, number * self.last.lines() + view.start(line), tile, other, &mut s.fft);
+            let (line, first) = (task / tasks, task % tasks * together);
+            let (array, line) = (line / view.lines(), line % view.lines());
+            let place = Place { view, array, panels: first..panels.min(first + together), line };
+            let rows = place.panels.len() * view.n;
+            let [tile, other] = s.tiles.each_mut().map(|tile| &mut tile[..rows]);
+            vectorised(
+                #[inline(always)]
+                || work(place, tile, other, &mut s.fft),
+            );
         });
+    }
+
+    /// Calls `work(row, first row of its tile, its number in the tile)` for each row of the panels
+    /// of a task.
+    #[inline(always)]
+    fn each_row(
+        &self,
+        at: &Place<'_>,
+        panels: &SharedSlice<'_, Row<T>>,
+        mut work: impl FnMut(&mut Row<T>, usize, usize),
+    ) {
+        for (tile, panel) in at.panels.clone().enumerate() {
+            let first = at.array * self.rows() + panel * self.last.lines() + at.view.start(at.line);
+            for k in 0..at.view.n {
+                // SAFETY: tasks have different lines or different panels, so they share no rows.
+                let row = unsafe { panels.part(first + k * at.view.inner, 1) };
+                work(&mut row[0], tile * at.view.n, k);
+            }
+        }
     }
 
     /// Real FFTs along the last axis, into panels.
@@ -202,21 +231,18 @@ impl<T: Real> Fused<T> {
         let arrays = panels.len() / self.rows();
         let panels = SharedSlice::new(panels);
         threads.for_each(view.tiles::<T>(arrays), |tile, s| {
-            view.list::<T>(arrays, tile, &mut s.runs);
+            view.list::<T>(arrays, tile..tile + 1, &mut s.runs);
             let (tile, runs) = (&mut s.tiles[0][..view.n + 1], &s.runs[..]);
-            let lines = &mut tile[..view.n];
             vectorised(
                 #[inline(always)]
-                // SAFETY: tiles share no lines, and each is one task.
-                || unsafe {
-                    passage.load(view, runs, |k| axis.of_sample[k] as usize, &Unchanged, lines);
+                || {
+                    let (lines, place) = (&mut tile[..view.n], |k| axis.of_sample[k] as usize);
+                    // SAFETY: tiles share no lines, and each is one task.
+                    unsafe { passage.load(view, runs, place, &Unchanged, lines) };
+                    axis.fft.run(lines, &mut s.fft);
+                    dispatch(Separate { tile: &mut *tile });
+                    self.put(tile, runs, &panels);
                 },
-            );
-            axis.fft.run(lines, &mut s.fft);
-            dispatch(Separate { tile: &mut *tile });
-            vectorised(
-                #[inline(always)]
-                || self.put(tile, runs, &panels),
             );
         });
     }
@@ -232,20 +258,19 @@ impl<T: Real> Fused<T> {
         let (axis, view) = (&self.along_last, &self.last);
         let arrays = panels.len() / self.rows();
         threads.for_each(view.tiles::<T>(arrays), |tile, s| {
-            view.list::<T>(arrays, tile, &mut s.runs);
+            view.list::<T>(arrays, tile..tile + 1, &mut s.runs);
             let [tile, work] = &mut s.tiles;
             let (tile, work) = (&mut tile[..view.n + 1], &mut work[..view.n]);
             let runs = &s.runs[..];
             vectorised(
                 #[inline(always)]
-                || self.bring(panels, runs, tile),
-            );
-            dispatch(Join { tile, place: &axis.place, to: &mut *work });
-            axis.fft.run(work, &mut s.fft);
-            vectorised(
-                #[inline(always)]
-                // SAFETY: tiles share no lines, and each is one task.
-                || unsafe { passage.store_samples(view, runs, sine, work) },
+                || {
+                    self.bring(panels, runs, tile);
+                    dispatch(Join { tile, place: &axis.place, to: &mut *work });
+                    axis.fft.run(work, &mut s.fft);
+                    // SAFETY: tiles share no lines, and each is one task.
+                    unsafe { passage.store_samples(view, runs, sine, work) };
+                },
             );
         });
     }
@@ -262,18 +287,19 @@ impl<T: Real> Fused<T> {
                     *row = tile[if second == 1 { n - v } else { v }];
                 }
                 for (four, lines) in lines.chunks_exact(4).enumerate() {
-                    let row = |line: usize| match lines[line] {
-                        usize::MAX => &mut [],
+                    let row = |line: usize| -> &mut [T] {
+                        if lines[line] == usize::MAX {
+                            return &mut [];
+                        }
+                        let at = lines[line] + panel * self.last.lines();
                         // SAFETY: tiles share no lines, and each is one task.
-                        line => unsafe { panels.part(line + panel * self.last.lines(), 1) },
+                        let row = unsafe { panels.part(at, 1) };
+                        row[0].numbers_mut()
                     };
-                    let rows = &mut [row(0), row(1), row(2), row(3)];
-                    for part in [0, T::LANES] {
-                        let halves = rows.each_mut().map(|row| match &mut **row {
-                            [row] => &mut row.numbers_mut()[part..][..T::LANES],
-                            _ => &mut [],
-                        });
-                        take_four(&block, part + 4 * four, halves);
+                    let [a, b, c, d] = &mut [row(0), row(1), row(2), row(3)];
+                    for at in [0, T::LANES] {
+                        let halves = [part(a, at), part(b, at), part(c, at), part(d, at)];
+                        take_four(&block, at + 4 * four, halves);
                     }
                 }
             }
@@ -293,10 +319,10 @@ impl<T: Real> Fused<T> {
                         usize::MAX => zero.numbers(),
                         line => panels[line + panel * self.last.lines()].numbers(),
                     };
-                    let rows = [row(0), row(1), row(2), row(3)];
-                    for part in [0, T::LANES] {
-                        let halves = rows.map(|row| &row[part..][..T::LANES]);
-                        bring_four(halves, part + 4 * four, &mut block);
+                    let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
+                    for at in [0, T::LANES] {
+                        let halves = [&a[at..], &b[at..], &c[at..], &d[at..]];
+                        bring_four(halves, at + 4 * four, &mut block);
                     }
                 }
                 for (v, row) in (first..first + width).zip(&block) {
@@ -311,7 +337,9 @@ impl<T: Real> Fused<T> {
     fn lines_of(&self, runs: &[Run]) -> [usize; MOST] {
         let mut lines = [usize::MAX; MOST];
         for run in runs {
-            lines[run.slot] = run.array * self.rows() + run.line;
+            for line in 0..run.len {
+                lines[run.slot + line] = run.array * self.rows() + run.line + line;
+            }
         }
         lines
     }
@@ -320,27 +348,31 @@ impl<T: Real> Fused<T> {
     #[inline(always)]
     fn post_process(
         &self,
-        at: Place,
-        view: &View,
-        tile: &[Row<T>],
+        at: &Place<'_>,
+        tiles: &[Row<T>],
         by: &impl Modify<T>,
         out: &SharedSlice<'_, T>,
     ) {
-        let Columns { n, first, width, edge } = self.columns(at.panel);
-        let (b_re, b_im) = self.half_b[at.panel].numbers().split_at(T::LANES);
         let root = T::cast(std::f64::consts::FRAC_1_SQRT_2);
         let (mut near, mut far) = ([T::zero(); 16], [T::zero(); 16]);
-        for (u, row) in tile.iter().enumerate() {
-            let (re, im) = row.numbers().split_at(T::LANES);
+        for (u, panel, row) in at.rows() {
+            let Columns { n, first, width, edge } = self.columns(panel);
+            let (b_re, b_im) = self.half_b[panel].numbers().split_at(T::LANES);
+            let (re, im) = tiles[row].numbers().split_at(T::LANES);
             for lane in 0..T::LANES {
                 let (b_re, b_im) = (b_re[lane], b_im[lane]);
                 near[lane] = b_re * re[lane] - b_im * im[lane];
                 far[T::LANES - 1 - lane] = -(b_re * im[lane] + b_im * re[lane]);
             }
-            let (start, j) = (at.array + u * view.inner * n, at.line * n);
+            let start = at.array * self.last.size() + u * at.view.inner * n;
+            let (j, mirrors) = (at.line * n, n + 1 - first - width);
+            for column in [first, mirrors] {
+                let ahead = start + j + column + AHEAD * at.view.inner * n;
+                prefetch(out.start().wrapping_add(ahead), width);
+            }
             let far = &mut far[T::LANES - width..T::LANES - edge];
             write(out, start, by, u, j + first, &mut near[..width]);
-            write(out, start, by, u, j + n + 1 - first - width, far);
+            write(out, start, by, u, j + mirrors, far);
             if edge == 1 && n.is_multiple_of(2) {
                 write(out, start, by, u, j + n / 2, &mut [root * im[0]]);
             }
@@ -351,23 +383,26 @@ impl<T: Real> Fused<T> {
     #[inline(always)]
     fn pre_process(
         &self,
-        at: Place,
-        view: &View,
+        at: &Place<'_>,
         passage: &Passage<'_, T>,
         by: &impl Modify<T>,
         sine: bool,
-        tile: &mut [Row<T>],
+        tiles: &mut [Row<T>],
     ) {
-        let Columns { n, first, width, edge } = self.columns(at.panel);
-        let (b_re, b_im) = self.half_b[at.panel].numbers().split_at(T::LANES);
         let root = T::cast(std::f64::consts::FRAC_1_SQRT_2);
         let (mut near, mut far) = ([T::zero(); 16], [T::zero(); 16]);
-        for (u, row) in tile.iter_mut().enumerate() {
-            let (start, j) = (at.array + u * view.inner * n, at.line * n);
+        for (u, panel, row) in at.rows() {
+            let Columns { n, first, width, edge } = self.columns(panel);
+            let (b_re, b_im) = self.half_b[panel].numbers().split_at(T::LANES);
+            let start = at.array * self.last.size() + u * at.view.inner * n;
+            let (j, mirrors) = (at.line * n, n + 1 - first - width);
+            for column in [first, mirrors] {
+                passage.prefetch(start + j + column + AHEAD * at.view.inner * n, width);
+            }
             read(passage, start, by, u, j + first, &mut near[..width]);
-            let mirrors = &mut far[T::LANES - width..T::LANES - edge];
-            read(passage, start, by, u, j + n + 1 - first - width, mirrors);
-            let (re, im) = row.numbers_mut().split_at_mut(T::LANES);
+            let opposite = &mut far[T::LANES - width..T::LANES - edge];
+            read(passage, start, by, u, j + mirrors, opposite);
+            let (re, im) = tiles[row].numbers_mut().split_at_mut(T::LANES);
             for lane in 0..T::LANES {
                 let (mut x, mut y) = (near[lane], far[T::LANES - 1 - lane]);
                 if sine {
@@ -421,18 +456,28 @@ fn read<T: Real>(
     j: usize,
     values: &mut [T],
 ) {
-    // SAFETY: nothing but panels is written in this pass.
+    // SAFETY: this pass writes only panels, and no two tasks read the same coefficients.
     copy(unsafe { passage.read(start + j, values.len()) }, values);
     change(by, u, j, values);
 }
 
-/// A tile of a panel: where its array begins, its panel, and which line of the panel along the
-/// axis it is.
-#[derive(Clone, Copy)]
-struct Place {
+/// The tiles of a task: the panels as seen along an axis, the array, the panels, and which line of
+/// them it is.
+struct Place<'a> {
+    view: &'a View,
     array: usize,
-    panel: usize,
+    panels: Range<usize>,
     line: usize,
+}
+
+impl Place<'_> {
+    /// Returns k, the panel and the row of the tiles, for each k along the axis and each panel.
+    #[inline(always)]
+    fn rows(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let (n, panels) = (self.view.n, self.panels.clone());
+        let of_k = move |k| panels.clone().enumerate().map(move |(i, panel)| (k, panel, i * n + k));
+        (0..n).flat_map(of_k)
+    }
 }
 
 /// The columns `first..first + width` of a panel of lines of `n` values; the first `edge` of them

@@ -172,7 +172,7 @@ impl<T: Real> Plan<T> {
 
     /// Returns how it is computed: [`Method::RowColumn`], which is the fastest and also takes what
     /// [`Method::Fused`] does not (one axis, last axes of less than a vector, axes of more than
-    /// 16384 values), or [`Method::Fused`].
+    /// 65536 values), or [`Method::Fused`].
     pub fn computed_by(&self) -> Method {
         self.pipeline.method()
     }

@@ -7,7 +7,7 @@
 use super::axis::Axis;
 use super::coefficients::{Modify, Unchanged};
 use super::scratch::{ScratchLen, Threads};
-use super::tile::{Passage, View};
+use super::tile::{Passage, View, most_tiles};
 use crate::cpu::simd::vectorised;
 use crate::memory::reals_mut;
 use crate::real::Real;
@@ -15,14 +15,21 @@ use crate::transform::fft::Ways;
 use crate::transform::line::{Line, Wave};
 use num_complex::Complex;
 
-/// Fewer lines than these are transformed by themselves.
+/// So few lines, and a quarter of a vector more, are transformed by themselves.
 const FEW: usize = 8;
 
-/// Longer lines are transformed by themselves: a tile of them has 2 MiB.
-pub(super) const LONG: usize = 1 << 14;
+/// Longer lines are transformed by themselves: a tile of them has 8 MiB.
+pub(super) const LONG: usize = 1 << 16;
 
 /// Values that a task takes at least, where lines are transformed by themselves.
 const VALUES: usize = 4096;
+
+/// Values of neighbouring lines that are brought together at most, if there is more than one.
+const BROUGHT: usize = 1 << 22;
+
+/// Values between lines that are brought together, so that they do not share their places in the
+/// cache.
+const APART: usize = 16;
 
 /// The transforms along one axis.
 pub(super) struct Pass<T: Real> {
@@ -43,7 +50,8 @@ impl<T: Real> Pass<T> {
     /// Plans transforms of `arrays` arrays of `shape` along `axis`.
     pub(super) fn new(shape: &[usize], axis: usize, arrays: usize, ways: Ways) -> Self {
         let view = View::new(shape, axis);
-        let lines = match view.lines() * arrays < FEW || view.n > LONG {
+        let few = view.lines() * arrays <= FEW + T::LANES / 4;
+        let lines = match few || view.n > LONG {
             true => Lines::Single(Line::new(view.n, ways)),
             false => Lines::Tiles(Axis::new(view.n)),
         };
@@ -52,9 +60,13 @@ impl<T: Real> Pass<T> {
 
     pub(super) fn scratch_len(&self) -> ScratchLen {
         match &self.lines {
-            Lines::Tiles(axis) => ScratchLen { rows: axis.n, fft: axis.fft.scratch_len(), line: 0 },
+            Lines::Tiles(axis) => ScratchLen {
+                rows: axis.n * self.most_tiles(),
+                fft: axis.fft.scratch_len(),
+                line: 0,
+            },
             Lines::Single(line) => {
-                ScratchLen { line: line.scratch_len() + line.n(), ..ScratchLen::default() }
+                ScratchLen { line: line.scratch_len() + self.brought(), ..ScratchLen::default() }
             }
         }
     }
@@ -73,25 +85,28 @@ impl<T: Real> Pass<T> {
             Lines::Tiles(axis) => axis,
             Lines::Single(line) => {
                 return self.each_line(arrays, &passage, threads, &|l, x, out, s| {
-                    line.forward(x, out, s, |k, value| changed(by, k, l, value));
+                    vectorised(
+                        #[inline(always)]
+                        || line.forward(x, out, s, |k, value| changed(by, k, l, value)),
+                    );
                 });
             }
         };
-        threads.for_each(view.tiles::<T>(arrays), |tile, s| {
-            view.list::<T>(arrays, tile, &mut s.runs);
-            let (tile, runs) = (&mut s.tiles[0][..view.n], &s.runs[..]);
+        threads.for_each_range(view.tiles::<T>(arrays), self.most_tiles(), |tiles, s| {
+            let rows = view.list::<T>(arrays, tiles, &mut s.runs);
+            let (tile, runs) = (&mut s.tiles[0][..rows], &s.runs[..]);
             vectorised(
                 #[inline(always)]
-                // SAFETY: tiles share no lines, and each is one task.
-                || unsafe {
-                    passage.load(view, runs, |k| axis.of_sample[k] as usize, &Unchanged, tile);
+                || {
+                    let place = |k| axis.of_sample[k] as usize;
+                    // SAFETY: tiles share no lines, and each is in one task.
+                    unsafe { passage.load(view, runs, place, &Unchanged, tile) };
+                    for tile in tile.chunks_exact_mut(view.n) {
+                        axis.dct(tile, None, &mut s.fft);
+                    }
+                    // SAFETY: as above.
+                    unsafe { passage.store(view, runs, by, tile) };
                 },
-            );
-            axis.dct(tile, None, &mut s.fft);
-            vectorised(
-                #[inline(always)]
-                // SAFETY: as above.
-                || unsafe { passage.store(view, runs, by, tile) },
             );
         });
     }
@@ -111,29 +126,35 @@ impl<T: Real> Pass<T> {
             Lines::Tiles(axis) => axis,
             Lines::Single(line) => {
                 return self.each_line(arrays, &passage, threads, &|l, x, out, s| {
-                    line.inverse(wave, |k| changed(by, k, l, x[k]), out, s);
+                    vectorised(
+                        #[inline(always)]
+                        || line.inverse(wave, |k| changed(by, k, l, x[k]), out, s),
+                    );
                 });
             }
         };
-        threads.for_each(view.tiles::<T>(arrays), |tile, s| {
-            view.list::<T>(arrays, tile, &mut s.runs);
-            let [tile, work] = s.tiles.each_mut().map(|tile| &mut tile[..view.n]);
+        threads.for_each_range(view.tiles::<T>(arrays), self.most_tiles(), |tiles, s| {
+            let rows = view.list::<T>(arrays, tiles, &mut s.runs);
+            let [tile, work] = s.tiles.each_mut().map(|tile| &mut tile[..rows]);
             let runs = &s.runs[..];
             vectorised(
                 #[inline(always)]
-                // SAFETY: tiles share no lines, and each is one task.
-                || unsafe { passage.load(view, runs, |k| k, by, tile) },
-            );
-            axis.inverse(tile, wave, None, work, &mut s.fft);
-            vectorised(
-                #[inline(always)]
-                // SAFETY: as above.
-                || unsafe { passage.store_samples(view, runs, wave == Wave::Sine, work) },
+                || {
+                    // SAFETY: tiles share no lines, and each is in one task.
+                    unsafe { passage.load(view, runs, |k| k, by, tile) };
+                    let tiles = tile.chunks_exact(view.n);
+                    for (tile, work) in tiles.zip(work.chunks_exact_mut(view.n)) {
+                        axis.inverse(tile, wave, None, work, &mut s.fft);
+                    }
+                    // SAFETY: as above.
+                    unsafe { passage.store_samples(view, runs, wave == Wave::Sine, work) };
+                },
             );
         });
     }
 
-    /// Calls `transform(line, x, out, working memory)` for each line by itself.
+    /// Calls `transform(line, x, out, working memory)` for each line by itself. Lines that are not
+    /// contiguous are brought together and back, a cache line of neighbours at a time.
     fn each_line(
         &self,
         arrays: usize,
@@ -141,33 +162,65 @@ impl<T: Real> Pass<T> {
         threads: &Threads<T>,
         transform: &OfLine<'_, T>,
     ) {
-        let View { n, inner, .. } = self.view;
-        let (lines, together) = (self.view.lines(), (VALUES / n).max(1));
-        threads.for_each((arrays * lines).div_ceil(together), |task, s| {
-            let (own, work) = s.line.split_at_mut(n);
-            let (x, out) = reals_mut(own).split_at_mut(n);
-            for line in task * together..(arrays * lines).min((task + 1) * together) {
-                let (array, line) = (line / lines, line % lines);
-                let start = array * self.view.size() + self.view.start(line);
-                // SAFETY: lines share no values, and each is in one task.
-                let part = |at, len| unsafe { passage.to.part(at, len) };
-                if let (1, Some(from)) = (inner, passage.from) {
-                    vectorised(
-                        #[inline(always)]
-                        || transform(line, &from[start..][..n], part(start, n), work),
-                    );
-                    continue;
+        let View { n, outer, inner } = self.view;
+        let (groups, lines, together) = match inner {
+            1 => (1, arrays * outer, (VALUES / n).max(1)),
+            _ => (arrays * outer, inner, self.neighbours()),
+        };
+        let tasks = lines.div_ceil(together);
+        threads.for_each(groups * tasks, |task, s| {
+            let (group, first) = (task / tasks, task % tasks * together);
+            let count = together.min(lines - first);
+            let start = if inner == 1 { first * n } else { group * n * inner + first };
+            let number = |line| (group * lines + first + line) % self.view.lines();
+            // SAFETY: lines share no values, and each is in one task.
+            let part = |at, len| unsafe { passage.to.part(start + at, len) };
+            // SAFETY: as above.
+            let read = |at, len| unsafe { passage.read(start + at, len) };
+            let (own, work) = s.line.split_at_mut(self.brought());
+            let (x, out) = reals_mut(own).split_at_mut(self.brought());
+            if inner == 1 {
+                for line in 0..count {
+                    let x = match passage.from {
+                        Some(from) => &from[start + line * n..][..n],
+                        None => {
+                            x[..n].copy_from_slice(read(line * n, n));
+                            &x[..n]
+                        }
+                    };
+                    transform(number(line), x, part(line * n, n), work);
                 }
-                for (k, x) in x.iter_mut().enumerate() {
-                    // SAFETY: as above.
-                    *x = unsafe { passage.read(start + k * inner, 1) }[0];
-                }
-                transform(line, x, out, work);
-                for (k, &value) in out.iter().enumerate() {
-                    part(start + k * inner, 1)[0] = value;
-                }
+                return;
+            }
+            let apart = n + APART;
+            for k in 0..n {
+                let row = read(k * inner, count);
+                row.iter().enumerate().for_each(|(line, &v)| x[line * apart + k] = v);
+            }
+            for line in 0..count {
+                let (x, out) = (&x[line * apart..][..n], &mut out[line * apart..][..n]);
+                transform(number(line), x, out, work);
+            }
+            for k in 0..n {
+                let row = part(k * inner, count);
+                row.iter_mut().enumerate().for_each(|(line, v)| *v = out[line * apart + k]);
             }
         });
+    }
+
+    /// Returns the number of tiles that a task takes at most.
+    fn most_tiles(&self) -> usize {
+        if self.view.inner == 1 { 1 } else { most_tiles(self.view.n) }
+    }
+
+    /// Returns the number of neighbouring lines that are brought together.
+    fn neighbours(&self) -> usize {
+        (BROUGHT / self.view.n).clamp(1, T::LANES.min(self.view.inner))
+    }
+
+    /// Returns the number of values of working memory for them.
+    fn brought(&self) -> usize {
+        self.neighbours() * (self.view.n + APART)
     }
 }
 

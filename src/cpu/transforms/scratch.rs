@@ -45,7 +45,7 @@ impl ScratchLen {
         PerThread::new(threads, || Scratch {
             tiles: [(); 2].map(|()| filled(self.rows, T::ROW)),
             fft: filled(self.fft, T::ROW),
-            runs: Vec::with_capacity(2 * T::LANES),
+            runs: Vec::with_capacity(8 * T::LANES),
             line: filled(self.line, Complex::default()),
         })
     }

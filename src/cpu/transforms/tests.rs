@@ -91,3 +91,26 @@ fn small_volumes_and_arrays() {
         }
     });
 }
+
+/// A task of one thread takes neighbouring tiles together, one of many threads a tile.
+#[test]
+fn tiles_together_and_alone() {
+    let shapes = [&[6, 200][..], &[3, 5, 70], &[4, 3, 150], &[40, 3], &[5, 20, 2], &[33, 11]];
+    let shapes = if cfg!(miri) { &shapes[..1] } else { &shapes[..] };
+    for &shape in shapes {
+        let x = values(shape.iter().product());
+        for kind in TransformNd::ALL {
+            for method in Method::ALL {
+                let run = |threads| {
+                    let mut out = vec![0.0; x.len()];
+                    let plan = Plan::<f64>::for_threads(kind, shape, method, 1, threads);
+                    plan.unwrap().run(&x, &mut out).unwrap();
+                    out
+                };
+                let out = run(1);
+                assert_close(&out, &oracle::transform_nd(kind, shape, &x), &(kind, shape, method));
+                assert_eq!(out, run(64), "{kind:?} {shape:?} {method:?}");
+            }
+        }
+    }
+}

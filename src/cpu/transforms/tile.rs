@@ -10,6 +10,7 @@ use crate::cpu::matrix::{AHEAD, SharedSlice, prefetch};
 use crate::cpu::simd::Row;
 use crate::real::Real;
 use crate::transform::permutation;
+use std::ops::Range;
 
 /// Numbers in a row of a tile at most.
 pub(super) const MOST: usize = 32;
@@ -23,6 +24,10 @@ pub(super) type Block<T> = [Row<T>; MOST / 2];
 /// are a power of two apart the processor's own prefetching does not keep up.
 const LINES_AHEAD: usize = 64;
 
+/// Rows of the neighbouring tiles that one task takes together. Each row of a strided tile is on
+/// another page: with several tiles a page is visited once for as many cache lines.
+const TOGETHER: usize = 4096;
+
 /// An array seen along one axis, or an array of such arrays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
@@ -31,9 +36,11 @@ pub(super) struct View {
     pub(super) inner: usize,
 }
 
-/// Lines of a tile whose values are neighbours.
+/// Lines of a tile that are evenly apart in memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
+    /// The first row of their tile among those of a task.
+    row: usize,
     /// Where they stand in a row of the tile.
     pub(super) slot: usize,
     pub(super) len: usize,
@@ -42,6 +49,13 @@ pub(super) struct Run {
     pub(super) line: usize,
     /// The first value of the first line.
     at: usize,
+    /// From a value of a line to that of the next.
+    apart: usize,
+}
+
+/// Returns the number of neighbouring tiles of lines of `n` values that one task takes at most.
+pub(super) fn most_tiles(n: usize) -> usize {
+    (TOGETHER / n).clamp(1, 4)
 }
 
 impl View {
@@ -69,6 +83,12 @@ impl View {
         line / self.inner * self.n * self.inner + line % self.inner
     }
 
+    /// Whether its lines are transposed into tiles, block by block: contiguous ones, if a block has
+    /// so many values of them.
+    fn is_transposed<T: Real>(&self) -> bool {
+        self.inner == 1 && self.n >= T::LANES
+    }
+
     /// Returns how many arrays a tile has lines of, and how many tiles an array.
     fn division<T: Real>(&self) -> (usize, usize) {
         let pairs = self.lines().div_ceil(2);
@@ -81,26 +101,38 @@ impl View {
         arrays.div_ceil(together) * tiles
     }
 
-    /// Lists the lines of a tile of so many arrays.
-    pub(super) fn list<T: Real>(&self, arrays: usize, tile: usize, runs: &mut Vec<Run>) {
+    /// Lists the lines of some tiles of so many arrays; returns the number of rows of the tiles.
+    pub(super) fn list<T: Real>(
+        &self,
+        arrays: usize,
+        which: Range<usize>,
+        runs: &mut Vec<Run>,
+    ) -> usize {
         let (together, tiles) = self.division::<T>();
-        let first_array = tile / tiles * together;
-        let first = tile % tiles * 2 * T::LANES;
-        let count = (self.lines() - first).min(2 * T::LANES);
-        let pairs = count.div_ceil(2);
+        let (neighbours, apart) =
+            if self.inner == 1 { (self.outer, self.n) } else { (self.inner, 1) };
         runs.clear();
-        for array in first_array..arrays.min(first_array + together) {
-            let lane = (array - first_array) * pairs;
-            let halves = [(first, pairs, lane), (first + pairs, count - pairs, T::LANES + lane)];
-            for (mut line, mut count, mut slot) in halves {
-                while count > 0 {
-                    let len = count.min(self.inner - line % self.inner);
-                    let at = array * self.size() + self.start(line);
-                    runs.push(Run { slot, len, array, line, at });
-                    (line, slot, count) = (line + len, slot + len, count - len);
+        for (row, tile) in (0..).step_by(self.n).zip(which.clone()) {
+            let first_array = tile / tiles * together;
+            let first = tile % tiles * 2 * T::LANES;
+            let count = (self.lines() - first).min(2 * T::LANES);
+            let pairs = count.div_ceil(2);
+            for array in first_array..arrays.min(first_array + together) {
+                let lane = (array - first_array) * pairs;
+                // Both halves of a row are neighbours, if the first one is full.
+                let half = if pairs == T::LANES { count } else { pairs };
+                let parts = [(first, half, lane), (first + half, count - half, T::LANES + lane)];
+                for (mut line, mut count, mut slot) in parts {
+                    while count > 0 {
+                        let len = count.min(neighbours - line % neighbours);
+                        let at = array * self.size() + self.start(line);
+                        runs.push(Run { row, slot, len, array, line, at, apart });
+                        (line, slot, count) = (line + len, slot + len, count - len);
+                    }
                 }
             }
         }
+        which.len() * self.n
     }
 }
 
@@ -118,7 +150,7 @@ impl<'a, T: Real> Passage<'a, T> {
     /// Returns `len` values from `at` on.
     ///
     /// # Safety
-    /// In place, nothing writes these values while they are borrowed.
+    /// In place, no other task reads or writes these values while they are borrowed.
     #[inline(always)]
     pub(super) unsafe fn read(&self, at: usize, len: usize) -> &[T] {
         match self.from {
@@ -129,7 +161,7 @@ impl<'a, T: Real> Passage<'a, T> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, at: usize, len: usize) {
+    pub(super) fn prefetch(&self, at: usize, len: usize) {
         let from = self.from.map_or(self.to.start().cast_const(), <[T]>::as_ptr);
         prefetch(from.wrapping_add(at), len);
     }
@@ -147,46 +179,52 @@ impl<'a, T: Real> Passage<'a, T> {
         by: &M,
         tile: &mut [Row<T>],
     ) {
-        if runs.iter().map(|run| run.len).sum::<usize>() < 2 * T::LANES {
+        let lines: usize = runs.iter().map(|run| run.len).sum();
+        if lines < tile.len() / view.n * 2 * T::LANES {
             tile.fill(T::ROW);
         }
-        if view.inner > 1 || view.n == 1 {
+        if !view.is_transposed::<T>() {
             for k in 0..view.n {
-                let row = tile[place(k)].numbers_mut();
+                let place = place(k);
                 for run in runs {
-                    let at = run.at + k * view.inner;
-                    self.prefetch(at + AHEAD * view.inner, run.len);
-                    let row = &mut row[run.slot..][..run.len];
-                    // SAFETY: as the caller promises.
-                    copy(unsafe { self.read(at, run.len) }, row);
-                    change(by, k, run.line, row);
+                    let row = &mut tile[run.row + place].numbers_mut()[run.slot..][..run.len];
+                    if run.apart == 1 {
+                        let at = run.at + k * view.inner;
+                        self.prefetch(at + AHEAD * view.inner, run.len);
+                        // SAFETY: as the caller promises.
+                        copy(unsafe { self.read(at, run.len) }, row);
+                    } else {
+                        // SAFETY: as the caller promises.
+                        let lines = unsafe { self.read(run.at, run.len * view.n) };
+                        let lines = lines.chunks_exact(view.n);
+                        row.iter_mut().zip(lines).for_each(|(v, line)| *v = line[k]);
+                    }
                 }
             }
-            return;
+            return change_lines(view, runs, place, by, tile);
         }
         let (zeros, mut block) = ([T::zero(); MOST / 2], [T::ROW; MOST / 2]);
         let mut lines: [&[T]; MOST] = [&[]; MOST];
         for run in runs {
-            // SAFETY: as the caller promises.
-            lines[run.slot] = unsafe { self.read(run.at, view.n) };
+            for line in 0..run.len {
+                // SAFETY: as the caller promises.
+                lines[run.slot + line] = unsafe { self.read(run.at + line * view.n, view.n) };
+            }
         }
-        for (first, count) in blocks::<T>(view.n) {
+        for first in blocks::<T>(view.n) {
             for (four, lines) in lines[..2 * T::LANES].chunks_exact(4).enumerate() {
                 let part = |line: usize| match lines[line] {
-                    [] => &zeros[..count],
+                    [] => &zeros[..T::LANES],
                     line => {
                         prefetch(line.as_ptr().wrapping_add(first + LINES_AHEAD), 1);
-                        &line[first..][..count]
+                        &line[first..][..T::LANES]
                     }
                 };
                 bring_four([part(0), part(1), part(2), part(3)], 4 * four, &mut block);
             }
-            (first..).zip(&block[..count]).for_each(|(k, row)| tile[place(k)] = *row);
+            (first..).zip(&block[..T::LANES]).for_each(|(k, row)| tile[place(k)] = *row);
         }
-        for k in 0..if M::CHANGES { view.n } else { 0 } {
-            let row = tile[place(k)].numbers_mut();
-            runs.iter().for_each(|run| by.apply(k, run.line, &mut row[run.slot..][..1]));
-        }
+        change_lines(view, runs, place, by, tile);
     }
 
     /// Takes the lines of a tile back: value k from row k, changed by `by`.
@@ -201,24 +239,9 @@ impl<'a, T: Real> Passage<'a, T> {
         by: &M,
         tile: &mut [Row<T>],
     ) {
-        if view.inner > 1 || view.n == 1 {
-            for (k, row) in tile.iter_mut().enumerate() {
-                for run in runs {
-                    let row = &mut row.numbers_mut()[run.slot..][..run.len];
-                    change(by, k, run.line, row);
-                    // SAFETY: as the caller promises.
-                    let to = unsafe { self.to.part(run.at + k * view.inner, run.len) };
-                    copy(row, to);
-                }
-            }
-            return;
-        }
-        for (k, row) in tile.iter_mut().enumerate().take(if M::CHANGES { view.n } else { 0 }) {
-            let row = row.numbers_mut();
-            runs.iter().for_each(|run| by.apply(k, run.line, &mut row[run.slot..][..1]));
-        }
+        change_lines(view, runs, |k| k, by, tile);
         // SAFETY: as the caller promises.
-        unsafe { self.store_lines(view, runs, |k| k, 0, T::one(), tile) };
+        unsafe { self.store_rows(view, runs, |k| k, false, T::one(), tile) };
     }
 
     /// Takes the samples of an inverse back: sample k from row `position(k)` with parts exchanged,
@@ -235,86 +258,106 @@ impl<'a, T: Real> Passage<'a, T> {
         tile: &[Row<T>],
     ) {
         let (n, odd) = (view.n, if sine { -T::one() } else { T::one() });
-        let place = |k| permutation::position(k, n);
-        if view.inner > 1 || n == 1 {
-            for k in 0..n {
-                let mut row = tile[place(k)];
-                if sine && k % 2 == 1 {
-                    row.numbers_mut().iter_mut().for_each(|v| *v = -*v);
-                }
-                for run in runs {
-                    let row = &row.numbers()[run.slot ^ T::LANES..][..run.len];
-                    // SAFETY: as the caller promises.
-                    let to = unsafe { self.to.part(run.at + k * view.inner, run.len) };
-                    copy(row, to);
-                }
-            }
-            return;
-        }
         // SAFETY: as the caller promises.
-        unsafe { self.store_lines(view, runs, place, T::LANES, odd, tile) };
+        unsafe { self.store_rows(view, runs, |k| permutation::position(k, n), true, odd, tile) };
     }
 
-    /// Takes contiguous lines back: value k from row `place(k)`, slots `exchange` apart, odd values
-    /// times `odd`.
+    /// Takes lines back: value k from row `place(k)`, real and imaginary parts exchanged if
+    /// `exchange`, and then odd values times `odd`.
     ///
     /// # Safety
     /// See [`Passage::store`].
     #[inline(always)]
-    unsafe fn store_lines(
+    unsafe fn store_rows(
         &self,
         view: &View,
         runs: &[Run],
         place: impl Fn(usize) -> usize,
-        exchange: usize,
+        exchange: bool,
         odd: T,
         tile: &[Row<T>],
     ) {
+        let row = |first: usize, k: usize| match &tile[first + place(k)] {
+            row if exchange => exchanged(row, if k % 2 == 1 { odd } else { T::one() }),
+            row => *row,
+        };
+        if !view.is_transposed::<T>() {
+            for k in 0..view.n {
+                for run in runs {
+                    let row = row(run.row, k);
+                    let row = &row.numbers()[run.slot..][..run.len];
+                    if run.apart == 1 {
+                        let at = run.at + k * view.inner;
+                        prefetch(self.to.start().wrapping_add(at + AHEAD * view.inner), run.len);
+                        // SAFETY: as the caller promises.
+                        copy(row, unsafe { self.to.part(at, run.len) });
+                    } else {
+                        // SAFETY: as the caller promises.
+                        let lines = unsafe { self.to.part(run.at, run.len * view.n) };
+                        let lines = lines.chunks_exact_mut(view.n);
+                        lines.zip(row).for_each(|(line, &v)| line[k] = v);
+                    }
+                }
+            }
+            return;
+        }
         let mut block = [T::ROW; MOST / 2];
         let mut lines: [&mut [T]; MOST] = [(); MOST].map(|()| &mut [][..]);
         for run in runs {
-            // SAFETY: as the caller promises.
-            lines[run.slot ^ exchange] = unsafe { self.to.part(run.at, view.n) };
-        }
-        for (first, count) in blocks::<T>(view.n) {
-            for (k, row) in (first..).zip(&mut block[..count]) {
-                *row = tile[place(k)];
-                if k % 2 == 1 {
-                    row.numbers_mut().iter_mut().for_each(|v| *v *= odd);
-                }
+            for line in 0..run.len {
+                // SAFETY: as the caller promises.
+                let to = unsafe { self.to.part(run.at + line * view.n, view.n) };
+                lines[run.slot + line] = to;
             }
+        }
+        for first in blocks::<T>(view.n) {
+            (first..).zip(&mut block[..T::LANES]).for_each(|(k, to)| *to = row(0, k));
             for (four, lines) in lines[..2 * T::LANES].chunks_exact_mut(4).enumerate() {
                 let [a, b, c, d] = lines else { unreachable!("four lines") };
-                let lines = [a, b, c, d].map(|line| match line {
-                    [] => &mut [][..],
-                    line => &mut line[first..][..count],
-                });
+                let lines = [part(a, first), part(b, first), part(c, first), part(d, first)];
                 take_four(&block, 4 * four, lines);
             }
         }
     }
 }
 
-/// Returns the first value and the number of values of each block that lines of `n` values are
-/// transposed in. If the last one would be short, it has values of the one before it once more.
-fn blocks<T: Real>(n: usize) -> impl Iterator<Item = (usize, usize)> {
-    let count = n.min(T::LANES);
-    (0..n.div_ceil(T::LANES)).map(move |block| ((block * T::LANES).min(n - count), count))
+/// Changes the coefficients of lines: value k in row `place(k)`.
+#[inline(always)]
+fn change_lines<T: Real, M: Modify<T>>(
+    view: &View,
+    runs: &[Run],
+    place: impl Fn(usize) -> usize,
+    by: &M,
+    tile: &mut [Row<T>],
+) {
+    for k in 0..if M::CHANGES { view.n } else { 0 } {
+        for run in runs {
+            let row = tile[run.row + place(k)].numbers_mut();
+            change(by, k, run.line, &mut row[run.slot..][..run.len]);
+        }
+    }
 }
 
-/// Transposes four lines of at most [`Vectors::LANES`](crate::cpu::simd::Vectors) values into the
-/// numbers of rows from `slot` on.
+/// Returns the first value of each block that lines of `n` values are transposed in,
+/// [`Vectors::LANES`](crate::cpu::simd::Vectors) at a time. If the last one would be short, it has
+/// values of the one before it once more.
+fn blocks<T: Real>(n: usize) -> impl Iterator<Item = usize> {
+    (0..n.div_ceil(T::LANES)).map(move |block| (block * T::LANES).min(n - T::LANES))
+}
+
+/// Returns [`Vectors::LANES`](crate::cpu::simd::Vectors) values from `first` on, or none of none.
+#[inline(always)]
+pub(super) fn part<T: Real>(values: &mut [T], first: usize) -> &mut [T] {
+    if values.is_empty() { values } else { &mut values[first..][..T::LANES] }
+}
+
+/// Transposes [`Vectors::LANES`](crate::cpu::simd::Vectors) values of four lines into the numbers of
+/// rows from `slot` on.
 #[inline(always)]
 pub(super) fn bring_four<T: Real>(lines: [&[T]; 4], slot: usize, block: &mut Block<T>) {
-    let count = lines[0].len();
-    if count < T::LANES {
-        for (k, row) in block.iter_mut().take(count).enumerate() {
-            let row = &mut row.numbers_mut()[slot..][..4];
-            row.iter_mut().zip(lines).for_each(|(to, line)| *to = line[k]);
-        }
-        return;
-    }
-    let [a, b, c, d] = lines.map(|line| &line[..T::LANES]);
+    let [a, b, c, d] = lines;
+    let (a, b) = (&a[..T::LANES], &b[..T::LANES]);
+    let (c, d) = (&c[..T::LANES], &d[..T::LANES]);
     for k in (0..T::LANES).step_by(4) {
         let mut square = [[T::zero(); 4]; 4];
         square[0].copy_from_slice(&a[k..k + 4]);
@@ -353,20 +396,41 @@ pub(super) fn take_four<T: Real>(block: &Block<T>, slot: usize, lines: [&mut [T]
     }
 }
 
-/// Copies values; half a row, which is most often, in whole vectors.
+/// Returns a row times `sign` with real and imaginary parts exchanged.
+#[inline(always)]
+pub(super) fn exchanged<T: Real>(row: &Row<T>, sign: T) -> Row<T> {
+    let mut to = T::ROW;
+    let (im, re) = row.numbers().split_at(T::LANES);
+    let (to_re, to_im) = to.numbers_mut().split_at_mut(T::LANES);
+    to_re.iter_mut().zip(re).for_each(|(to, &v)| *to = sign * v);
+    to_im.iter_mut().zip(im).for_each(|(to, &v)| *to = sign * v);
+    to
+}
+
+/// Copies values; a whole row or half of one, which is most often, in whole vectors.
 #[inline(always)]
 pub(super) fn copy<T: Real>(from: &[T], to: &mut [T]) {
-    if from.len() == T::LANES {
+    if from.len() == 2 * T::LANES {
+        to[..2 * T::LANES].copy_from_slice(&from[..2 * T::LANES]);
+    } else if from.len() == T::LANES {
         to[..T::LANES].copy_from_slice(&from[..T::LANES]);
     } else {
-        from.iter().zip(to).for_each(|(&v, to)| *to = v);
+        copy_some(from, to);
     }
 }
 
-/// Changes coefficients, [`Modify::apply`]; half a row in whole vectors.
+/// Copies values. Not inlined: else LLVM makes one call of `memmove` of all branches of [`copy`].
+#[inline(never)]
+fn copy_some<T: Real>(from: &[T], to: &mut [T]) {
+    from.iter().zip(to).for_each(|(&v, to)| *to = v);
+}
+
+/// Changes coefficients, [`Modify::apply`]; a whole row or half of one in whole vectors.
 #[inline(always)]
 pub(super) fn change<T: Real>(by: &impl Modify<T>, u: usize, j: usize, values: &mut [T]) {
-    if values.len() == T::LANES {
+    if values.len() == 2 * T::LANES {
+        by.apply(u, j, &mut values[..2 * T::LANES]);
+    } else if values.len() == T::LANES {
         by.apply(u, j, &mut values[..T::LANES]);
     } else {
         by.apply(u, j, values);
