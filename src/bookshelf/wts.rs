@@ -50,14 +50,18 @@ pub(crate) fn read_net_weights(path: &Path, nets: &mut Nets) -> Result<Vec<Warni
     Ok(warnings)
 }
 
-fn parse(
+/// Reads a .wts file as [`parse_wts`] does; nets without a weight in it keep theirs in `weight`.
+pub(super) fn parse(
     source: Source<'_>,
     nets: &Names,
     nodes: &NameIndex,
     mut weight: Vec<f64>,
 ) -> Result<(Vec<f64>, Notes), Fault> {
-    let ([], start) = header::read(source, "wts", [])?;
+    let (is_blank, start) = header::head(source, "wts")?;
     let mut notes = Notes::default();
+    if is_blank {
+        notes.say(WarningCode::NoWeights, "nothing is in it: every net weighs 1");
+    }
     if start == source.len() {
         return Ok((weight, notes));
     }

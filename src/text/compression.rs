@@ -1,5 +1,11 @@
 //! Compressed files, told by the bytes that they begin with.
 
+#[cfg(not(feature = "bzip2"))]
+use absent as bunzip2;
+#[cfg(not(feature = "gzip"))]
+use absent as gunzip;
+#[cfg(not(feature = "xz"))]
+use absent as unxz;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -273,21 +279,10 @@ fn unxz(mut compressed: &[u8], unpacked: &mut Unpacked) -> io::Result<()> {
     }
 }
 
-#[cfg(not(feature = "gzip"))]
-fn gunzip(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
-    let message = "this build without the gzip feature cannot read it";
-    Err(io::Error::new(io::ErrorKind::Unsupported, message))
-}
-
-#[cfg(not(feature = "bzip2"))]
-fn bunzip2(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
-    let message = "this build without the bzip2 feature cannot read it";
-    Err(io::Error::new(io::ErrorKind::Unsupported, message))
-}
-
-#[cfg(not(feature = "xz"))]
-fn unxz(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
-    let message = "this build without the xz feature cannot read it";
+/// Stands for a function of a feature that this build does not have.
+#[cfg(not(all(feature = "bzip2", feature = "gzip", feature = "xz")))]
+fn absent(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
+    let message = "this build without the feature of that name cannot read it";
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 
