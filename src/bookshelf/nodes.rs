@@ -10,7 +10,7 @@ use crate::text::file::Source;
 use crate::text::index::NameIndex;
 use crate::text::notes::{Contents, Notes, Tally};
 use crate::text::parts::{self, Piece};
-use crate::text::scan::{Language, Lines, Parsed, Read, end_of_line, next_line};
+use crate::text::scan::{Language, Lines, Parsed, Read, end_of_line, next_line, skip_line};
 use crate::warning::WarningCode;
 use std::path::Path;
 
@@ -45,7 +45,7 @@ pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes), Fault> {
     let [mut width, mut height] = [(); 2].map(|()| Column::with_capacity(entries));
     let mut kind = Vec::with_capacity(entries);
     let mut unread = Tally::default();
-    parts::read(source, start, parts::at_line, parse_part, |parts: &mut [Part]| {
+    parts::read(source, start, skip_line, parse_part, |parts: &mut [Part]| {
         names.append(parts, |part| &part.nodes.names)?;
         width.append(parts, |part| &part.nodes.width);
         height.append(parts, |part| &part.nodes.height);

@@ -11,7 +11,9 @@ use crate::text::index::NameIndex;
 use crate::text::loaded::LoadedPlacement;
 use crate::text::notes::{Contents, Notes, Tally};
 use crate::text::parts::{self, Piece};
-use crate::text::scan::{Language, Lines, Parsed, Read, end_of_line, fail, next_line, word};
+use crate::text::scan::{
+    Language, Lines, Parsed, Read, end_of_line, fail, next_line, skip_line, word,
+};
 use crate::warning::WarningCode;
 use std::path::Path;
 
@@ -84,7 +86,7 @@ pub(super) fn parse(
         }
         Ok(())
     };
-    parts::read(source, start, parts::at_line, |piece, part| parse_part(piece, index, part), take)?;
+    parts::read(source, start, skip_line, |piece, part| parse_part(piece, index, part), take)?;
 
     let mut notes = Notes::default();
     notes.tally(WarningCode::NotRead, unread, "places end in words that are not read");

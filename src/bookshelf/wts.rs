@@ -9,7 +9,7 @@ use crate::text::file::{Source, Text};
 use crate::text::index::NameIndex;
 use crate::text::notes::{Contents, Notes, Tally};
 use crate::text::parts::{self, Piece};
-use crate::text::scan::{Lines, Parsed, Read, line_end, next_line, word};
+use crate::text::scan::{Lines, Parsed, Read, line_end, next_line, skip_line, word};
 use crate::warning::{Warning, WarningCode};
 use nom::Parser;
 use nom::sequence::terminated;
@@ -77,7 +77,7 @@ pub(super) fn parse(
     parts::read(
         source,
         start,
-        parts::at_line,
+        skip_line,
         |piece, part| parse_part(piece, &index, nodes, part),
         take,
     )?;

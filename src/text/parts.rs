@@ -234,10 +234,5 @@ pub(crate) fn read_in<S: Copy + PartialEq + Send + Sync, P: Default + Send>(
     }
 }
 
-/// The boundary of entries of one line each: the next line.
-pub(crate) fn at_line(i: &[u8]) -> &[u8] {
-    super::scan::skip_line(i)
-}
-
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@
 use super::error::{Miss, show};
 use super::index::{FIRST, Key, WIDE, short};
 use crate::design::Orientation;
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memchr2_iter};
 use nom::IResult;
 
 /// The result of a nom parser: the text behind, and the value read.
@@ -455,15 +455,12 @@ pub(crate) fn next_line(mut i: &[u8]) -> &[u8] {
 pub(crate) struct Scanner<'a> {
     /// The text not read yet.
     rest: &'a [u8],
-    /// No comment and no quoted text is in what is read.
-    plain: bool,
 }
 
 impl<'a> Scanner<'a> {
     /// At the beginning of `text`.
     pub(crate) fn new(text: &'a [u8]) -> Self {
-        let plain = memchr2(b'#', b'"', text).is_none();
-        Scanner { rest: text, plain }
+        Scanner { rest: text }
     }
 
     /// Returns the text not read yet.
@@ -619,27 +616,25 @@ impl<'a> Scanner<'a> {
             self.rest = &self.rest[1..];
             return Ok((*mark == b'+').then(|| self.word()));
         }
-        if self.plain { self.plain_option() } else { self.any_option() }
+        self.far_option()
     }
 
-    fn plain_option(&mut self) -> Read<'a, Option<&'a [u8]>> {
-        let alone = |rest: &[u8], at: usize| {
-            let before = at == 0 || ends_word(rest[at - 1]);
-            before && rest.get(at + 1).is_none_or(|&b| ends_word(b))
+    /// Returns [`Scanner::option`] behind other words.
+    fn far_option(&mut self) -> Read<'a, Option<&'a [u8]>> {
+        let alone = |at: &usize| {
+            let before = *at == 0 || ends_word(self.rest[at - 1]);
+            before && self.rest.get(at + 1).is_none_or(|&b| ends_word(b))
         };
-        let mut at = 0;
-        while let Some(found) = memchr2(b'+', b';', &self.rest[at..]) {
-            at += found;
-            // The text passed may end without a blank.
-            if alone(self.rest, at) {
-                let mark = self.rest[at];
-                self.rest = &self.rest[at + 1..];
-                return Ok((mark == b'+').then(|| self.word()));
+        let end = memchr2_iter(b'+', b';', self.rest).find(alone);
+        let (passed, behind) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        match behind {
+            // A comment or a quoted text may hold it.
+            [mark, behind @ ..] if memchr2(b'#', b'"', passed).is_none() => {
+                self.rest = behind;
+                Ok((*mark == b'+').then(|| self.word()))
             }
-            at += 1;
+            _ => self.any_option(),
         }
-        self.rest = &self.rest[self.rest.len()..];
-        self.passed().map(Some)
     }
 
     #[inline(never)]
