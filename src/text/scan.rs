@@ -307,16 +307,15 @@ fn as_name(word: &[u8]) -> Option<&str> {
     std::str::from_utf8(word).ok().filter(|_| fits)
 }
 
-/// Powers of ten.
-const POWERS: [f64; 9] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
+/// Most digits that [`plain_decimal`] reads.
+const MOST_DIGITS: usize = 15;
 
-/// Reads a number of sign, digits and point, of at most eight bytes besides the sign, with a byte
-/// behind it: all at once and without a loop, for the length of the next number is as good as
-/// random.
-///
-/// Such a number is a whole number below 2^53 over a power of ten below 10^22, both exact in `f64`,
-/// so that their quotient is the correctly rounded value (W. D. Clinger, "How to read floating
-/// point numbers accurately", PLDI 1990).
+/// Powers of ten.
+const POWERS: [f64; MOST_DIGITS + 1] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// Parses like [`plain_decimal`] a number of at most eight bytes, sign aside, with a byte behind it:
+/// all at once and without a loop, for how long the next number is, is as good as random.
 #[inline(always)]
 fn short_decimal<L: Language>(i: &[u8]) -> Option<(&[u8], f64)> {
     let negative = i.first() == Some(&b'-');
@@ -345,12 +344,43 @@ fn short_decimal<L: Language>(i: &[u8]) -> Option<(&[u8], f64)> {
     Some((&text[length..], if negative { -value } else { value }))
 }
 
+/// Reads a number of sign, digits and point, if it has at most [`MOST_DIGITS`] digits.
+///
+/// Such a number is a whole number below 2^53 over a power of ten below 10^22, both exact in `f64`,
+/// so that their quotient is the correctly rounded value (W. D. Clinger, "How to read floating
+/// point numbers accurately", PLDI 1990). The standard library does the same, after cutting out the
+/// word and asking more questions.
+fn plain_decimal<L: Language>(i: &[u8]) -> Option<(&[u8], f64)> {
+    let negative = i.first() == Some(&b'-');
+    let text = &i[usize::from(negative)..];
+    let (mut whole, mut digits, mut point) = (0u64, 0, None);
+    let mut length = 0;
+    while let Some(&b) = text.get(length) {
+        match b {
+            b'0'..=b'9' if digits < MOST_DIGITS => {
+                (whole, digits) = (10 * whole + u64::from(b - b'0'), digits + 1);
+            }
+            b'.' if point.is_none() => point = Some(digits),
+            b if L::ends(b) => break,
+            _ => return None,
+        }
+        length += 1;
+    }
+    if digits == 0 {
+        return None;
+    }
+    let value = whole as f64 / POWERS[digits - point.unwrap_or(digits)];
+    Some((&text[length..], if negative { -value } else { value }))
+}
+
 /// Returns a number that [`short_decimal`] leaves.
 #[inline(never)]
 fn long_decimal<L: Language>(i: &[u8]) -> Option<(&[u8], f64)> {
-    let (rest, digits) = L::token("")(i).ok()?;
-    let number: f64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-    (number.abs() <= L::LARGEST).then_some((rest, number))
+    plain_decimal::<L>(i).or_else(|| {
+        let (rest, digits) = L::token("")(i).ok()?;
+        let number: f64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        (number.abs() <= L::LARGEST).then_some((rest, number))
+    })
 }
 
 /// Returns the orientation of this name, in LEF and DEF or in OpenAccess.
