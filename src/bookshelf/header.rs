@@ -1,11 +1,14 @@
 //! The head of a Bookshelf file, with its counts, and numbers that have a range.
 
-use crate::text::error::{Fault, Miss, Reason, offset};
+use crate::text::error::{ErrorKind, Fault, Miss, Reason, offset};
 use crate::text::file::Source;
 use crate::text::notes::Notes;
-use crate::text::scan::{self, Language, Lines, Parsed, Read, fail, next_line, skip_line};
+use crate::text::scan::{
+    self, Language, Lines, Parsed, Read, fail, first_word, next_line, skip_line,
+};
 use nom::Parser;
 use nom::combinator::opt;
+use std::collections::HashMap;
 
 /// The largest size, for areas and sums of them to be finite.
 const LARGEST: f64 = 1e100;
@@ -37,6 +40,24 @@ pub(super) fn first_line(text: &[u8]) -> &[u8] {
     next_line(scan::unmarked(text))
 }
 
+/// Names the first node, from the offset `start` on, whose name begins a line for the second time.
+#[cold]
+pub(super) fn repeated(source: Source<'_>, start: usize) -> Fault {
+    let text = match source.bytes(0..source.len()) {
+        Ok(text) => text,
+        Err(error) => return error.into(),
+    };
+    let (mut i, mut seen) = (next_line(&text[start..]), HashMap::new());
+    while !i.is_empty() {
+        let at = offset(&text, i);
+        if let Some(first) = seen.insert(first_word(i), at) {
+            return Fault { at, reason: Reason::Duplicate { first } };
+        }
+        i = next_line(skip_line(i));
+    }
+    Fault::expected(text.len(), "each node once")
+}
+
 /// A count that a header states, and its offset in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Count {
@@ -56,7 +77,8 @@ impl Count {
         let Some(Count { value, at }) = count else { return Ok(()) };
         let most = found.iter().max().map_or(0, |&n| n as u64);
         if value > most {
-            return Err(Fault { at, reason: Reason::Count { what, header: value, found: most } });
+            let kind = ErrorKind::Count { what, header: value, found: most };
+            return Err(Fault { at, reason: Reason::Known(kind) });
         }
         if !found.iter().any(|&n| n as u64 == value) {
             notes.more_than_counted(most - value, what, at);
@@ -75,6 +97,15 @@ pub(super) fn read<const N: usize>(
     keys: [&'static str; N],
 ) -> Result<([Option<Count>; N], usize), Fault> {
     source.head(|text| header(text, kind, keys).map(|(counts, rest)| (counts, rest.len())))
+}
+
+/// Reads a head without counts. Returns whether nothing is in the file, and the offset of the first
+/// line behind the head.
+pub(super) fn head(source: Source<'_>, kind: &'static str) -> Result<(bool, usize), Fault> {
+    source.head(|text| {
+        let ([], rest) = header(text, kind, [])?;
+        Ok((first_line(text).is_empty(), rest.len()))
+    })
 }
 
 /// Reads the head of a text; gives the text behind as well.

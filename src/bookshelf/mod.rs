@@ -49,14 +49,13 @@ pub use crate::text::error::{ErrorKind, FileError};
 pub use crate::text::index::NameIndex;
 pub use crate::text::loaded::{Loaded, LoadedPlacement, PinOffset, ReadOptions};
 
-use crate::design::{Design, Nets, NodeKind, Nodes, Row};
+use crate::design::{Design, Nets, Nodes};
 use crate::text::error::ErrorKind::Syntax;
 use crate::text::error::Fault;
 use crate::text::file::{self, Input, Prefetch, Source, Text};
 use crate::text::notes::Notes;
 use crate::warning::{Warning, WarningCode};
 use nets::Pins;
-use pl::Places;
 use std::path::{Path, PathBuf};
 
 /// Reads the `.pl` file at `path` for these nodes.
@@ -64,15 +63,12 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When the file cannot be read, is not as the format has it, or places a node that there is not.
 pub fn read_placement(path: &Path, nodes: &Nodes) -> Result<LoadedPlacement, FileError> {
-    let file = found(path);
-    let mut kind = nodes.kind.clone();
+    let file = file::found(path);
     let index = NameIndex::new(&nodes.names);
     let mut reader = Reader::default();
-    let (places, _) = reader.parse(&file, |source| pl::parse(source, &index, &mut kind))?;
-    reader.warn_missing(&file, &places, &kind);
-    let (unplaced, missing) = (places.unplaced(&kind), places.missing);
-    let (placement, warnings) = (places.placement, reader.warnings);
-    Ok(LoadedPlacement { placement, kind, unplaced, missing, warnings, file })
+    let (places, _) = reader.parse(&file, |source| pl::parse(source, &index, &nodes.kind))?;
+    reader.warn_missing(&file, &places);
+    Ok(LoadedPlacement { warnings: reader.warnings, file, ..places })
 }
 
 /// Returns the files that [`read_design`] would read for `aux`, as far as they are there; `aux`
@@ -109,21 +105,22 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
     let pl = options.placement.as_ref().or(files.pl.as_ref()).ok_or_else(no_pl)?;
     reader.ahead = Prefetch::start(files.files(options).filter_map(|path| file::find(path)));
 
-    let path = found(&files.nodes);
+    let path = file::found(&files.nodes);
     let (mut nodes, input) = reader.parse(&path, nodes::parse)?;
     let index = NameIndex::new(&nodes.names);
     if index.has_repeats() {
         return Err(nodes::repeated_node(input.source(), &path));
     }
     drop(input);
-    let first_kind = options.placement.is_some().then(|| nodes.kind.clone());
-    let (kind, pl) = (&mut nodes.kind, found(pl));
+    let (kind, pl) = (&nodes.kind, file::found(pl));
     let (mut places, _) = reader.parse(&pl, |source| pl::parse(source, &index, kind))?;
-    let own = files.pl.as_deref().and_then(file::find);
-    if let (Some(mut of), Some(own), false) = (first_kind, own, places.missing.is_empty()) {
+    let own = files.pl.as_deref().filter(|_| options.placement.is_some()).and_then(file::find);
+    if let (Some(own), false) = (own, places.missing.is_empty()) {
         // A file with some of the nodes leaves the others where the design has them.
-        let (others, _) = reader.parse(&own, |source| pl::parse(source, &index, &mut of))?;
-        let count = places.fill(&others, &of, kind);
+        let (others, _) = reader.parse(&own, |source| pl::parse(source, &index, kind))?;
+        let before = places.missing.len();
+        places.fill(&others);
+        let count = before - places.missing.len();
         let message = format!(
             "{}: {count} nodes are not in it and keep the positions of {}",
             pl.display(),
@@ -131,14 +128,14 @@ pub fn read_design(aux: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
         );
         reader.warnings.push(Warning::new(WarningCode::NotPlaced, message));
     }
-    reader.warn_missing(&pl, &places, kind);
-    let unplaced = places.unplaced(kind);
-    let rows = reader.rows(&files.scl)?;
+    reader.warn_missing(&pl, &places);
+    let LoadedPlacement { placement, kind, unplaced, .. } = places;
+    nodes.kind = kind;
+    let (rows, _) = reader.parse(&file::found(&files.scl), scl::parse)?;
     let nets = reader.nets(&files, &nodes, &index, options.pin_offset)?;
 
     drop(index);
     let name = name_of(&aux);
-    let placement = places.placement;
     let design = Design { name, nodes, placement, nets, rows, ..Design::default() };
     let Reader { warnings, bytes_read, files: read, .. } = reader;
     let own_placement = files.pl.filter(|_| options.placement.is_some());
@@ -156,12 +153,6 @@ fn name_of(aux: &Path) -> String {
     }
 }
 
-/// Returns where the file called `path` is, as [`file::find`] has it; `path` itself when it is
-/// nowhere.
-fn found(path: &Path) -> PathBuf {
-    file::find(path).unwrap_or_else(|| path.to_owned())
-}
-
 /// Results collected while one file after another is read.
 #[derive(Default)]
 struct Reader {
@@ -174,16 +165,16 @@ struct Reader {
 impl Reader {
     /// Returns the text of the file called `path`, and where it was found.
     fn open(&mut self, path: &Path) -> Result<(Text, PathBuf), FileError> {
-        let path = found(path);
+        let path = file::found(path);
         let text = self.ahead.open(&path).map_err(|e| FileError::io(&path, e))?;
         self.note(&path, text.len());
         Ok((text, path))
     }
 
     /// Warns of nodes that no file has placed, the last of them the one at `path`.
-    fn warn_missing(&mut self, path: &Path, places: &Places, kind: &[NodeKind]) {
+    fn warn_missing(&mut self, path: &Path, places: &LoadedPlacement) {
         let mut notes = Notes::default();
-        places.note_missing(kind, &mut notes);
+        pl::note_missing(places, &mut notes);
         self.warnings.extend(notes.warnings(path, Source::Held(&[])));
     }
 
@@ -202,9 +193,9 @@ impl Reader {
         let input = input.map_err(|e| FileError::io(path, e))?;
         let source = input.source();
         self.note(path, source.len());
-        let (value, notes) = parse(source).map_err(|fault| source.error(path, fault))?;
-        self.warnings.extend(notes.warnings(path, source));
-        Ok((value, input))
+        let Contents { content, warnings } = Contents::of(source, path, parse(source))?;
+        self.warnings.extend(warnings);
+        Ok((content, input))
     }
 
     /// Finds a file that a design can do without; warns with `otherwise` when it is absent.
@@ -228,13 +219,6 @@ impl Reader {
         found
     }
 
-    fn rows(&mut self, path: &Path) -> Result<Vec<Row>, FileError> {
-        let (text, path) = self.open(path)?;
-        let Contents { content: rows, warnings } = parse_scl(&text, &path)?;
-        self.warnings.extend(warnings);
-        Ok(rows)
-    }
-
     /// Reads `.nets` and `.wts`, as far as they are there.
     fn nets(
         &mut self,
@@ -254,15 +238,10 @@ impl Reader {
         let no_weights = "every net weighs 1";
         let path =
             self.find_optional(files.wts.as_deref(), "wts", WarningCode::NoWeights, no_weights);
-        let text = path.map(|path| self.open(&path)).transpose()?;
-        if let (Some((text, path)), Some(nets)) = (text, &mut nets) {
-            if text.trim_ascii().is_empty() {
-                let message = format!("{}: nothing is in it: {no_weights}", path.display());
-                self.warnings.push(Warning::new(WarningCode::NoWeights, message));
-            }
-            let file = parse_wts(&text, &path, &nets.names, index)?;
-            self.warnings.extend(file.warnings);
-            nets.weight = file.content;
+        if let (Some(path), Some(nets)) = (path, &mut nets) {
+            let weight = std::mem::take(&mut nets.weight);
+            let parse = |source: Source<'_>| wts::parse(source, &nets.names, index, weight);
+            nets.weight = self.parse(&path, parse)?.0;
         }
         Ok(nets)
     }

@@ -187,8 +187,7 @@ impl<'n> Pins<'n> {
             if u32::try_from(nets.pins() + more).is_err() {
                 return Err(Fault::expected(start, "at most 4294967295 pins"));
             }
-            let too_long = |_| Fault::expected(start, "names of less than 4 GiB in all");
-            nets.append(parts, |part| part).map_err(too_long)
+            Ok(nets.append(parts, |part| part)?)
         };
         parts::read(source, start, at_net, |piece, part| parse_part(piece, self, part), take)?;
         let nets = nets.into_nets();

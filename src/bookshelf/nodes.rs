@@ -5,14 +5,13 @@
 use super::header::{self, Count, size};
 use crate::design::{NodeKind, Nodes};
 use crate::text::columns::{Column, NameColumn, capacity};
-use crate::text::error::{Fault, FileError, Reason, offset};
+use crate::text::error::{Fault, FileError};
 use crate::text::file::Source;
 use crate::text::index::NameIndex;
 use crate::text::notes::{Contents, Notes, Tally};
 use crate::text::parts::{self, Piece};
-use crate::text::scan::{self, Language, Lines, Parsed, Read, end_of_line, first_word, next_line};
+use crate::text::scan::{Language, Lines, Parsed, Read, end_of_line, next_line, skip_line};
 use crate::warning::WarningCode;
-use std::collections::HashMap;
 use std::path::Path;
 
 /// The counts of the header.
@@ -46,9 +45,8 @@ pub(super) fn parse(source: Source<'_>) -> Result<(Nodes, Notes), Fault> {
     let [mut width, mut height] = [(); 2].map(|()| Column::with_capacity(entries));
     let mut kind = Vec::with_capacity(entries);
     let mut unread = Tally::default();
-    parts::read(source, start, parts::at_line, parse_part, |parts: &mut [Part]| {
-        let too_long = |_| Fault::expected(start, "names of less than 4 GiB in all");
-        names.append(parts, |part| &part.nodes.names).map_err(too_long)?;
+    parts::read(source, start, skip_line, parse_part, |parts: &mut [Part]| {
+        names.append(parts, |part| &part.nodes.names)?;
         width.append(parts, |part| &part.nodes.width);
         height.append(parts, |part| &part.nodes.height);
         for Part { nodes, unread: more } in parts {
@@ -132,20 +130,9 @@ fn node(i: &[u8]) -> Parsed<'_, Node<'_>> {
 /// Names the first node that occurs a second time.
 #[cold]
 pub(super) fn repeated_node(source: Source<'_>, path: &Path) -> FileError {
-    let find = || {
-        let text = source.bytes(0..source.len())?;
-        let mut seen = HashMap::new();
-        let (_, mut i) = header::header(&text, "nodes", KEYS).map_err(|m| m.within(&text, 0))?;
-        while !i.is_empty() {
-            let at = offset(&text, i);
-            if let Some(first) = seen.insert(first_word(i), at) {
-                return Ok(Fault { at, reason: Reason::Duplicate { first } });
-            }
-            i = next_line(scan::skip_line(i));
-        }
-        Ok(Fault::expected(text.len(), "each node once"))
-    };
-    source.error(path, find().unwrap_or_else(|fault: Fault| fault))
+    let head = header::read(source, "nodes", KEYS);
+    source
+        .error(path, head.map_or_else(|fault| fault, |(_, start)| header::repeated(source, start)))
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@
 
 use super::header;
 use crate::design::{NodeKind, Orientation, Placement};
-use crate::text::error::{Fault, FileError, Reason, offset};
+use crate::text::error::{Fault, FileError};
 use crate::text::file::Source;
 use crate::text::index::NameIndex;
+use crate::text::loaded::LoadedPlacement;
 use crate::text::notes::{Contents, Notes, Tally};
 use crate::text::parts::{self, Piece};
 use crate::text::scan::{
-    self, Language, Lines, Parsed, Read, end_of_line, fail, first_word, next_line, word,
+    Language, Lines, Parsed, Read, end_of_line, fail, next_line, skip_line, word,
 };
 use crate::warning::WarningCode;
 use std::path::Path;
@@ -35,75 +36,36 @@ pub fn parse_pl(
 ) -> Result<Contents<Placement>, FileError> {
     assert_eq!(kind.len(), index.names().len(), "one kind for each node");
     let source = Source::Held(text);
-    let parsed = parse(source, index, kind);
-    let parsed = parsed.map(|(places, mut notes)| {
-        places.note_missing(kind, &mut notes);
+    let parsed = parse(source, index, kind).map(|(places, mut notes)| {
+        note_missing(&places, &mut notes);
+        kind.copy_from_slice(&places.kind);
         (places.placement, notes)
     });
     Contents::of(source, path, parsed)
 }
 
-/// The positions that a `.pl` file gives.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    /// Nodes that the file does not mention are at (0, 0), `N`.
-    pub(super) placement: Placement,
-    /// The nodes that the file does not mention, ascending.
-    pub(super) missing: Vec<u32>,
+/// Warns of nodes without a position. A file may place only some nodes, for a placer to begin
+/// with, and one that was cut at a line's end looks the same; but fixed nodes are hardly ever
+/// left out on purpose.
+pub(super) fn note_missing(places: &LoadedPlacement, notes: &mut Notes) {
+    let (all, movable) = (places.missing.len(), places.unplaced.len());
+    notes.count(WarningCode::NotPlaced, all as u64, "nodes are not placed and lie at 0 0");
+    let fixed = "of the nodes that are not placed are fixed";
+    notes.count(WarningCode::NotPlaced, (all - movable) as u64, fixed);
 }
 
-impl Places {
-    /// Returns the movable nodes without a position.
-    pub(super) fn unplaced(&self, kind: &[NodeKind]) -> Vec<u32> {
-        let is_movable = |node: &&u32| kind[**node as usize] == NodeKind::Movable;
-        self.missing.iter().filter(is_movable).copied().collect()
-    }
-
-    /// Takes the positions of missing nodes, and their kinds, from another file. Returns how many
-    /// that file has.
-    pub(super) fn fill(&mut self, other: &Places, of: &[NodeKind], kind: &mut [NodeKind]) -> usize {
-        let before = self.missing.len();
-        self.missing.retain(|&node| {
-            let i = node as usize;
-            kind[i] = of[i];
-            self.placement.x[i] = other.placement.x[i];
-            self.placement.y[i] = other.placement.y[i];
-            self.placement.orientation[i] = other.placement.orientation[i];
-            other.missing.binary_search(&node).is_ok()
-        });
-        before - self.missing.len()
-    }
-
-    /// Warns of nodes without a position. A file may place only some nodes, for a placer to begin
-    /// with, and one that was cut at a line's end looks the same; but fixed nodes are hardly ever
-    /// left out on purpose.
-    pub(super) fn note_missing(&self, kind: &[NodeKind], notes: &mut Notes) {
-        let (all, movable) = (self.missing.len(), self.unplaced(kind).len());
-        notes.count(WarningCode::NotPlaced, all as u64, "nodes are not placed and lie at 0 0");
-        let fixed = "of the nodes that are not placed are fixed";
-        notes.count(WarningCode::NotPlaced, (all - movable) as u64, fixed);
-    }
-}
-
-/// Reads a .pl file as [`parse_pl`] does. After an error a part of `kind` may be changed already.
+/// Reads a .pl file as [`parse_pl`] does.
 pub(super) fn parse(
     source: Source<'_>,
     index: &NameIndex,
-    kind: &mut [NodeKind],
-) -> Result<(Places, Notes), Fault> {
-    let (is_blank, start) = source.head(|text| {
-        let ([], rest) = header::header(text, "pl", [])?;
-        Ok((header::first_line(text).is_empty(), rest.len()))
-    })?;
+    kind: &[NodeKind],
+) -> Result<(LoadedPlacement, Notes), Fault> {
+    let (is_blank, start) = header::head(source, "pl")?;
     let nodes = kind.len();
     if start == source.len() && (is_blank || nodes > 0) {
         return Err(Fault::expected(start, "the place of a node"));
     }
-    let mut placement = Placement {
-        x: vec![0.0; nodes],
-        y: vec![0.0; nodes],
-        orientation: vec![Orientation::N; nodes],
-    };
+    let mut places = LoadedPlacement::of_kinds(kind);
     let mut placed = vec![false; nodes];
     let mut unread = Tally::default();
     let take = |parts: &mut [Part]| {
@@ -112,12 +74,10 @@ pub(super) fn parse(
             for entry in &part.places {
                 let i = entry.node as usize;
                 if std::mem::replace(&mut placed[i], true) {
-                    return Err(placed_again(source, start, index, entry.node));
+                    return Err(header::repeated(source, start));
                 }
-                placement.x[i] = entry.x;
-                placement.y[i] = entry.y;
-                placement.orientation[i] = entry.orientation;
-                kind[i] = match (kind[i], entry.fixed) {
+                places.place(i, (entry.x, entry.y), entry.orientation);
+                places.kind[i] = match (kind[i], entry.fixed) {
                     (NodeKind::Movable, Some(fixed)) => fixed,
                     (_, Some(NodeKind::FixedOverlappable)) => NodeKind::FixedOverlappable,
                     (kind, _) => kind,
@@ -126,12 +86,12 @@ pub(super) fn parse(
         }
         Ok(())
     };
-    parts::read(source, start, parts::at_line, |piece, part| parse_part(piece, index, part), take)?;
+    parts::read(source, start, skip_line, |piece, part| parse_part(piece, index, part), take)?;
 
     let mut notes = Notes::default();
     notes.tally(WarningCode::NotRead, unread, "places end in words that are not read");
-    let missing = (0..nodes as u32).filter(|&i| !placed[i as usize]).collect();
-    Ok((Places { placement, missing }, notes))
+    places.leave_out(&placed);
+    Ok((places, notes))
 }
 
 #[derive(Debug, PartialEq)]
@@ -205,25 +165,4 @@ fn known_node<'a>(i: &'a [u8], index: &NameIndex, guess: u32) -> Parsed<'a, u32>
         Some(node) => Ok((rest, node)),
         None => fail(at, KNOWN),
     }
-}
-
-/// Says where `node` is placed for the second time; the first place is at `start`.
-#[cold]
-fn placed_again(source: Source<'_>, start: usize, index: &NameIndex, node: u32) -> Fault {
-    let text = match source.bytes(0..source.len()) {
-        Ok(text) => text,
-        Err(error) => return error.into(),
-    };
-    let (mut i, mut first) = (next_line(&text[start..]), None);
-    while !i.is_empty() {
-        if index.find(first_word(i)) == Some(node) {
-            let at = offset(&text, i);
-            match first {
-                Some(first) => return Fault { at, reason: Reason::Duplicate { first } },
-                None => first = Some(at),
-            }
-        }
-        i = next_line(scan::skip_line(i));
-    }
-    Fault::expected(text.len(), "each node once")
 }

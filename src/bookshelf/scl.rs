@@ -23,22 +23,14 @@ use std::path::Path;
 /// When there is no row, at a row that is not whole, and when the header
 /// counts more rows than there are.
 pub fn parse_scl(text: &[u8], path: &Path) -> Result<Contents<Vec<Row>>, FileError> {
-    let parsed = parse(text).map_err(|miss| miss.within(text, 0));
-    Contents::of(Source::Held(text), path, parsed.and_then(checked))
+    let source = Source::Held(text);
+    Contents::of(source, path, parse(source))
 }
 
-/// The rows of a file, and its count of `CoreRow`s and that of its head.
-struct File {
-    rows: Vec<Row>,
-    core_rows: usize,
-    stated: Option<Count>,
-    /// Bytes of the text.
-    length: usize,
-}
-
-/// Leaves out rows without sites.
-fn checked(file: File) -> Result<(Vec<Row>, Notes), Fault> {
-    let File { mut rows, core_rows, stated, length } = file;
+/// Reads a .scl file as [`parse_scl`] does.
+pub(super) fn parse(source: Source<'_>) -> Result<(Vec<Row>, Notes), Fault> {
+    let text = source.bytes(0..source.len())?;
+    let (mut rows, core_rows, stated) = all_rows(&text).map_err(|miss| miss.within(&text, 0))?;
     let mut notes = Notes::default();
     Count::check(stated, "rows", &[core_rows], &mut notes)?;
     let all = rows.len();
@@ -49,12 +41,13 @@ fn checked(file: File) -> Result<(Vec<Row>, Notes), Fault> {
         "subrows have no sites and are left out",
     );
     if rows.is_empty() {
-        return Err(Fault::expected(length, "a subrow with sites"));
+        return Err(Fault::expected(source.len(), "a subrow with sites"));
     }
     Ok((rows, notes))
 }
 
-fn parse(text: &[u8]) -> Read<'_, File> {
+/// Returns all rows, the number of `CoreRow`s, and the count of the head.
+fn all_rows(text: &[u8]) -> Read<'_, (Vec<Row>, usize, Option<Count>)> {
     let ([stated], mut i) = header(text, "scl", ["NumRows"])?;
     let (mut rows, mut core_rows) = (Vec::new(), 0);
     while core_rows == 0 || !i.is_empty() {
@@ -63,7 +56,7 @@ fn parse(text: &[u8]) -> Read<'_, File> {
         core_rows += 1;
         i = next_line(rest);
     }
-    Ok(File { rows, core_rows, stated, length: text.len() })
+    Ok((rows, core_rows, stated))
 }
 
 /// `CoreRow Horizontal {entry} End`

@@ -3,7 +3,7 @@
 use crate::design::{Design, NodeKind};
 use crate::output::write_whole;
 use crate::parallel;
-use crate::text::error::{ErrorKind, FileError};
+use crate::text::error::{ErrorKind, FileError, quoted, unwritable};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -28,25 +28,26 @@ pub fn write_pl(path: &Path, design: &Design) -> Result<(), FileError> {
 /// Refuses what would not read back.
 pub(super) fn check(design: &Design) -> Result<(), ErrorKind> {
     design.check().map_err(ErrorKind::Design)?;
+    const WORD: &str = "a name of one word";
     if design.nodes.names.len() != design.nodes.len() {
-        let found = "nodes without names".to_owned();
-        return Err(ErrorKind::Unwritable { expected: "a name of one word", found });
+        return unwritable(WORD, "nodes without names".to_owned());
     }
-    let refused = |i: usize| {
+    let check = |i: usize| {
         let name = design.nodes.names.get(i);
         let (x, y) = (design.placement.x[i], design.placement.y[i]);
-        if !(x.is_finite() && y.is_finite()) {
-            let found = format!("`{}` at {x} {y}", name.escape_debug());
-            return Some(ErrorKind::Unwritable { expected: "finite coordinates", found });
+        match (x.is_finite() && y.is_finite(), is_word(name)) {
+            (false, _) => unwritable("finite coordinates", format!("{} at {x} {y}", quoted(name))),
+            (_, false) => unwritable(WORD, quoted(name)),
+            _ => Ok(()),
         }
-        let clear = |b: u8| !b.is_ascii_whitespace() && !b.is_ascii_control();
-        if name.is_empty() || name.starts_with('#') || !name.bytes().all(clear) {
-            let found = format!("`{}`", name.escape_debug());
-            return Some(ErrorKind::Unwritable { expected: "a name of one word", found });
-        }
-        None
     };
-    parallel::first(design.nodes.len(), refused).map_or(Ok(()), Err)
+    parallel::first(design.nodes.len(), |i| check(i).err()).map_or(Ok(()), Err)
+}
+
+/// Whether a name is one word that no reader takes for a comment.
+pub(crate) fn is_word(name: &str) -> bool {
+    let is_clear = |b: u8| !b.is_ascii_whitespace() && !b.is_ascii_control();
+    !name.is_empty() && !name.starts_with('#') && name.bytes().all(is_clear)
 }
 
 /// Writes the text of a `.pl` file: the positions of the nodes of `design`, in node order.

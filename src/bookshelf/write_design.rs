@@ -4,10 +4,10 @@
 //! A [`Design`] holds no pin directions: a net's first pin is written as its
 //! output (`O`), the others as inputs (`I`), pins on fixed nodes as `B`.
 
-use super::write::{self, Shortest, blocks, header, write_places};
+use super::write::{self, Shortest, blocks, header, is_word, write_places};
 use crate::design::{Design, Nets, NodeKind, Orientation, Row, Symmetry};
 use crate::output::{PendingFile, commit, write_pending};
-use crate::text::error::{ErrorKind, FileError};
+use crate::text::error::{ErrorKind, FileError, quoted, unwritable};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// or a name or number does not fit the format.
 pub fn write_design(aux: &Path, design: &Design) -> Result<Vec<PathBuf>, FileError> {
     let refused = |kind| FileError::whole(aux, kind);
-    let stem = aux.file_stem().and_then(|stem| stem.to_str()).filter(|stem| fits(stem));
+    let stem = aux.file_stem().and_then(|stem| stem.to_str()).filter(|stem| is_word(stem));
     let stem = stem.ok_or_else(|| {
         let found = aux.file_name().unwrap_or_default().to_string_lossy().into_owned();
         refused(ErrorKind::Unwritable { expected: "a file name of one word", found })
@@ -77,64 +77,52 @@ impl Files<'_> {
     }
 }
 
-/// Whether a name is one word that no reader takes for a comment.
-fn fits(name: &str) -> bool {
-    !name.starts_with('#') && !name.contains(|c: char| c.is_whitespace() || c.is_control())
-}
-
 /// Checks for everything the format cannot express, before anything is written.
 pub(crate) fn check(design: &Design) -> Result<(), ErrorKind> {
     write::check(design)?;
     let nodes = &design.nodes;
-    check_finite("node", [&nodes.width, &nodes.height])?;
+    check_finite("node", &[&nodes.width, &nodes.height])?;
     // A line of pins that begins so would be read as the next net.
     if let Some(name) = nodes.names.iter().find(|name| name.eq_ignore_ascii_case("NetDegree")) {
-        let expected = "node names other than NetDegree";
-        return Err(ErrorKind::Unwritable { expected, found: format!("`{name}`") });
+        return unwritable("node names other than NetDegree", quoted(name));
     }
     for (index, row) in design.rows.iter().enumerate() {
         let numbers = [row.x, row.y, row.height, row.site_width, row.pitch];
-        finite("row", index, &numbers)?;
+        let found = |value: &f64| format!("{value} of row {index}");
+        if let Some(value) = numbers.iter().find(|v| !v.is_finite()) {
+            return unwritable("finite numbers", found(value));
+        }
         if let Some(value) = numbers[2..].iter().find(|v| **v <= 0.0) {
-            let found = format!("{value} of row {index}");
             let expected = "rows of a height, a site width and a spacing above 0";
-            return Err(ErrorKind::Unwritable { expected, found });
+            return unwritable(expected, found(value));
         }
     }
     if design.rows.iter().all(|row| row.sites == 0) {
         let found = format!("{} rows without sites", design.rows.len());
-        return Err(ErrorKind::Unwritable { expected: "a row with sites", found });
+        return unwritable("a row with sites", found);
     }
     let Some(nets) = &design.nets else { return Ok(()) };
-    check_finite("pin", [&nets.pin_dx, &nets.pin_dy])?;
-    check_finite("net", [&nets.weight])?;
-    if let Some(name) = nets.names.iter().find(|name| !fits(name)) {
-        let found = format!("`{}`", name.escape_debug());
-        return Err(ErrorKind::Unwritable { expected: "a net's name of one word", found });
+    check_finite("pin", &[&nets.pin_dx, &nets.pin_dy])?;
+    check_finite("net", &[&nets.weight])?;
+    if let Some(name) = nets.names.iter().find(|name| !name.is_empty() && !is_word(name)) {
+        return unwritable("a net's name of one word", quoted(name));
     }
     match (0..nets.len()).find(|&e| nets.weight[e] != 1.0 && nets.name(e).is_empty()) {
         Some(net) => {
             let found = format!("none for net {net}, of weight {}", nets.weight[net]);
-            Err(ErrorKind::Unwritable { expected: "a name for a net with a weight", found })
+            unwritable("a name for a net with a weight", found)
         }
         None => Ok(()),
     }
 }
 
-fn check_finite<const N: usize>(what: &str, columns: [&Vec<f64>; N]) -> Result<(), ErrorKind> {
-    columns.iter().try_for_each(|column| {
-        column.iter().enumerate().try_for_each(|(index, &v)| finite(what, index, &[v]))
-    })
-}
-
-fn finite(what: &str, index: usize, numbers: &[f64]) -> Result<(), ErrorKind> {
-    match numbers.iter().find(|v| !v.is_finite()) {
-        Some(value) => {
-            let found = format!("{value} of {what} {index}");
-            Err(ErrorKind::Unwritable { expected: "finite numbers", found })
+fn check_finite(what: &str, columns: &[&[f64]]) -> Result<(), ErrorKind> {
+    for column in columns {
+        if let Some(index) = column.iter().position(|v| !v.is_finite()) {
+            return unwritable("finite numbers", format!("{} of {what} {index}", column[index]));
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 fn nodes(design: &Design, out: &mut dyn Write) -> io::Result<()> {
@@ -211,8 +199,8 @@ fn site_symmetry(symmetry: Symmetry) -> String {
     if symmetry == Symmetry::default() {
         return "1".to_owned();
     }
-    let Symmetry { x, y, r90 } = symmetry;
-    let named = [(x, "X"), (y, "Y"), (r90, "R90")].into_iter().filter(|(is, _)| *is);
-    let words: Vec<&str> = named.map(|(_, word)| word).collect();
-    if words.is_empty() { "0".to_owned() } else { words.join(" ") }
+    match symmetry.words() {
+        words if words.is_empty() => "0".to_owned(),
+        words => words,
+    }
 }

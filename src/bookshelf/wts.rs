@@ -9,7 +9,7 @@ use crate::text::file::{Source, Text};
 use crate::text::index::NameIndex;
 use crate::text::notes::{Contents, Notes, Tally};
 use crate::text::parts::{self, Piece};
-use crate::text::scan::{Lines, Parsed, Read, line_end, next_line, word};
+use crate::text::scan::{Lines, Parsed, Read, line_end, next_line, skip_line, word};
 use crate::warning::{Warning, WarningCode};
 use nom::Parser;
 use nom::sequence::terminated;
@@ -50,14 +50,18 @@ pub(crate) fn read_net_weights(path: &Path, nets: &mut Nets) -> Result<Vec<Warni
     Ok(warnings)
 }
 
-fn parse(
+/// Reads a .wts file as [`parse_wts`] does; nets without a weight in it keep theirs in `weight`.
+pub(super) fn parse(
     source: Source<'_>,
     nets: &Names,
     nodes: &NameIndex,
     mut weight: Vec<f64>,
 ) -> Result<(Vec<f64>, Notes), Fault> {
-    let ([], start) = header::read(source, "wts", [])?;
+    let (is_blank, start) = header::head(source, "wts")?;
     let mut notes = Notes::default();
+    if is_blank {
+        notes.say(WarningCode::NoWeights, "nothing is in it: every net weighs 1");
+    }
     if start == source.len() {
         return Ok((weight, notes));
     }
@@ -73,7 +77,7 @@ fn parse(
     parts::read(
         source,
         start,
-        parts::at_line,
+        skip_line,
         |piece, part| parse_part(piece, &index, nodes, part),
         take,
     )?;

@@ -40,6 +40,13 @@ pub struct Symmetry {
 }
 
 impl Symmetry {
+    /// Returns the words that LEF has for it, such as `X Y`.
+    pub(crate) fn words(&self) -> String {
+        let words = [(self.x, "X"), (self.y, "Y"), (self.r90, "R90")];
+        let words = words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word);
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     /// Returns whether a library cell of this symmetry may lie so.
     pub(crate) fn admits(&self, orientation: Orientation) -> bool {
         match orientation {

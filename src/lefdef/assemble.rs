@@ -15,7 +15,10 @@ use crate::grid::Rect;
 use crate::text::file::Source;
 use crate::text::index::NameIndex;
 use crate::text::notes::Notes;
-use crate::warning::WarningCode;
+use crate::warning::WarningCode::{
+    Assumed, FillersLeftOut, FloorplanSimplified, NetsLeftOut, NoArea, NoNets, NotPlaced, NotRead,
+    RowsLeftOut,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -63,29 +66,25 @@ pub(super) fn assemble(
     let counts = &plan.counts;
     let statements = plan.rows.len() as u64;
     let (rows, cut) = rows(library, &plan.rows, MOST_ROWS + bytes / 16, scale);
-    notes.count(
-        WarningCode::RowsLeftOut,
-        cut,
-        "rows of sites one above the other are too many and left out",
-    );
+    notes.count(RowsLeftOut, cut, "rows of sites one above the other are too many and left out");
 
     let points = plan.die.as_deref().unwrap_or_default();
     let outline = bounds(points).filter(|outline| outline.area() > 0.0);
     let die_area = outline.map_or(Vec::new(), |outline| {
         rectangles(points).unwrap_or_else(|| {
             let simplified = "die area is not of straight angles; its bounding box is taken";
-            notes.count(WarningCode::FloorplanSimplified, 1, simplified);
+            notes.count(FloorplanSimplified, 1, simplified);
             vec![outline]
         })
     });
     let (rows, cut) = if die_area.is_empty() { (rows, 0) } else { clipped(rows, &die_area) };
-    notes.count(WarningCode::RowsLeftOut, cut, "rows reach beyond the die area and are cut to it");
+    notes.count(RowsLeftOut, cut, "rows reach beyond the die area and are cut to it");
 
     let mut fences = Vec::new();
     let fence_of = fences_of(&plan.regions, &mut fences);
     let others = plan.regions.len() - fences.len();
     let guides = "regions are of type GUIDE, which is ignored";
-    notes.count(WarningCode::FloorplanSimplified, others as u64, guides);
+    notes.count(FloorplanSimplified, others as u64, guides);
     let is_defined = |name: &str| plan.regions.iter().any(|region| region.name == name);
     let named = all.regions.iter().map(|(_, name)| name);
     let named = named.chain(plan.groups.iter().map(|group| &group.region));
@@ -100,7 +99,7 @@ pub(super) fn assemble(
             "regions that groups or components name are not defined, so they bind nothing: \
              {shown}{more}"
         );
-        notes.say(WarningCode::FloorplanSimplified, message);
+        notes.say(FloorplanSimplified, message);
     }
     let fence = match fences.is_empty() {
         true => Vec::new(),
@@ -125,15 +124,11 @@ pub(super) fn assemble(
                 }
             }
             notes.count(
-                WarningCode::FloorplanSimplified,
+                FloorplanSimplified,
                 twice,
                 "components are in two fences; the first is taken",
             );
-            notes.count(
-                WarningCode::FloorplanSimplified,
-                absent,
-                "members of groups are no components",
-            );
+            notes.count(FloorplanSimplified, absent, "members of groups are no components");
             fence
         }
     };
@@ -168,23 +163,23 @@ pub(super) fn assemble(
         }
     }
     notes.count(
-        WarningCode::NotPlaced,
+        NotPlaced,
         unplaced.len() as u64,
         "components are not placed and lie in the middle of the die",
     );
     let ignored = "of them are UNPLACED with a position, which is ignored";
-    notes.count(WarningCode::NotPlaced, with_position, ignored);
+    notes.count(NotPlaced, with_position, ignored);
     let left_out = "filler cells (CLASS CORE SPACER) are left out: they take no area, \
                     and a placement is written with them UNPLACED";
-    notes.count(WarningCode::FillersLeftOut, fillers, left_out);
+    notes.count(FillersLeftOut, fillers, left_out);
     notes.count(
-        WarningCode::NetsLeftOut,
+        NetsLeftOut,
         stay,
         "of them are pads, rings or covers, which stay; they are left out of their nets",
     );
     let flat = (0..components)
         .filter(|&i| nodes.kind[i] == NodeKind::Movable && nodes.width[i] * nodes.height[i] == 0.0);
-    notes.count(WarningCode::NoArea, flat.count() as u64, "movable components have no area");
+    notes.count(NoArea, flat.count() as u64, "movable components have no area");
     nodes.master = cell.iter().map(|&cell| Some(cell)).collect();
 
     // Pins of the design behind the components.
@@ -192,7 +187,7 @@ pub(super) fn assemble(
     let ports: Vec<_> = ports.filter_map(|(name, at)| Some((name, (*at)?))).collect();
     let unplaced_ports = plan.ports.at.len() - ports.len();
     notes.count(
-        WarningCode::NetsLeftOut,
+        NetsLeftOut,
         unplaced_ports as u64,
         "pins of the design are not placed and left out of their nets",
     );
@@ -210,29 +205,17 @@ pub(super) fn assemble(
         placement.orientation.push(Default::default());
     }
 
-    notes.count(
-        WarningCode::NetsLeftOut,
-        counts.unplaced_pins,
-        "pins in nets lie nowhere and are left out",
-    );
-    notes.count(
-        WarningCode::NetsLeftOut,
-        counts.supply_pins,
-        "supply pins in signal nets are left out",
-    );
-    notes.count(WarningCode::NetsLeftOut, counts.supply_nets, "supply nets are left out");
-    notes.count(WarningCode::NetsLeftOut, counts.must_join, "must-join nets are left out");
+    notes.count(NetsLeftOut, counts.unplaced_pins, "pins in nets lie nowhere and are left out");
+    notes.count(NetsLeftOut, counts.supply_pins, "supply pins in signal nets are left out");
+    notes.count(NetsLeftOut, counts.supply_nets, "supply nets are left out");
+    notes.count(NetsLeftOut, counts.must_join, "must-join nets are left out");
     let case = "NAMESCASESENSITIVE OFF: names are told apart by their case all the same";
     let cut_off = "no END DESIGN: the file may have been cut off";
     let says = [
-        (nets.is_none(), WarningCode::NoNets, "no NETS: the design has no nets and no wirelength"),
-        (counts.case_off, WarningCode::Assumed, case),
-        (!counts.ended, WarningCode::NotRead, cut_off),
-        (
-            plan.units.is_none(),
-            WarningCode::Assumed,
-            "no UNITS: 100 units are taken for a micrometre",
-        ),
+        (nets.is_none(), NoNets, "no NETS: the design has no nets and no wirelength"),
+        (counts.case_off, Assumed, case),
+        (!counts.ended, NotRead, cut_off),
+        (plan.units.is_none(), Assumed, "no UNITS: 100 units are taken for a micrometre"),
     ];
     for (holds, code, message) in says {
         if holds {

@@ -12,12 +12,14 @@ use crate::design::{Names, NamesTooLong, Orientation, Symmetry};
 use crate::grid::Rect;
 use crate::text::error::Miss;
 use crate::text::scan::{Language, Lef, Parsed, Read, fail, passed, quoted, unmarked};
+use crate::warning::Warning;
 use nom::Parser;
 use nom::combinator::{opt, peek};
 use nom::multi::many_till;
 use nom::sequence::{separated_pair, terminated};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 /// Millionths of a micrometre in one.
 pub(super) const PER_MICRON: f64 = 1e6;
@@ -25,8 +27,10 @@ pub(super) const PER_MICRON: f64 = 1e6;
 /// The content of one LEF file, or of several together.
 #[derive(Debug, Default)]
 pub(super) struct Library {
-    /// `DATABASE MICRONS`.
-    pub(super) units: Option<f64>,
+    pub(super) files: Vec<PathBuf>,
+    /// Size of all files together.
+    pub(super) bytes: u64,
+    pub(super) warnings: Vec<Warning>,
     pub(super) sites: Vec<Site>,
     pub(super) layers: Vec<RoutingLayer>,
     /// Types of all layers, by name.
@@ -40,8 +44,6 @@ pub(super) struct Library {
     /// Names of the pins of all macros, those of one after those of the other.
     pub(super) pin_names: Names,
     pub(super) pins: Vec<Pin>,
-    /// Shapes of obstructions.
-    pub(super) obstructions: u64,
     /// Macros of a class that is none of the language.
     pub(super) odd_classes: u64,
 }
@@ -55,14 +57,11 @@ impl Library {
         self.names.append(&later.names)?;
         self.pin_names.append(&later.pin_names)?;
         let before = self.pins.len() as u32;
-        self.macros.extend(
-            later.macros.into_iter().map(|cell| Macro {
-                pins: cell.pins.start + before..cell.pins.end + before,
-                ..cell
-            }),
-        );
+        for mut cell in later.macros {
+            cell.pins = cell.pins.start + before..cell.pins.end + before;
+            self.macros.push(cell);
+        }
         self.pins.extend(later.pins);
-        self.units = self.units.or(later.units);
         self.sites.extend(later.sites);
         for layer in later.layers {
             if !self.layers.iter().any(|known| known.name == layer.name) {
@@ -73,7 +72,7 @@ impl Library {
         self.edge_rules.rules.extend(later.edge_rules.rules);
         self.edge_rules.no_default |= later.edge_rules.no_default;
         self.counts.add(&later.counts);
-        self.obstructions += later.obstructions;
+        self.bytes += later.bytes;
         self.odd_classes += later.odd_classes;
         Ok(())
     }
@@ -242,12 +241,8 @@ pub(super) fn bounds(points: &[(f64, f64)]) -> Option<Rect> {
 
 /// Reads the text of a LEF file.
 pub(super) fn parse(text: &[u8], position: PinPosition) -> Read<'_, Library> {
-    let mut reader = Reader {
-        position,
-        library: Library::default(),
-        layers: BTreeMap::new(),
-        points: Vec::new(),
-    };
+    let library = Library { bytes: text.len() as u64, ..Library::default() };
+    let mut reader = Reader { position, library, layers: BTreeMap::new(), points: Vec::new() };
     reader.file(unmarked(text))?;
     Ok(reader.library)
 }
@@ -366,9 +361,20 @@ fn end_of<'a>(name: &[u8]) -> impl Fn(&'a [u8]) -> Parsed<'a, ()> {
 }
 
 /// Passes statements up to `END name`; `at` is where the block begins.
-fn skip_block<'a>(at: &'a [u8], mut i: &'a [u8], name: &[u8]) -> Parsed<'a, ()> {
+fn skip_block<'a>(at: &'a [u8], i: &'a [u8], name: &[u8]) -> Parsed<'a, ()> {
+    up_to_end(at, i, name, |_, i| end(i))
+}
+
+/// Reads statements up to `END name`, past any other `END`, as [`block`] does; `at` is where the
+/// block begins.
+fn up_to_end<'a>(
+    at: &'a [u8],
+    mut i: &'a [u8],
+    name: &[u8],
+    mut statement: impl FnMut(&[u8], &'a [u8]) -> Parsed<'a, ()>,
+) -> Parsed<'a, ()> {
     loop {
-        (i, ()) = block(i, || UNENDED, |_, _, i| end(i)).or_else(|e| within(e, at))?;
+        (i, ()) = block(i, || UNENDED, |key, _, i| statement(key, i)).or_else(|e| within(e, at))?;
         let (rest, found) = word(i)?;
         i = rest;
         if found.eq_ignore_ascii_case(name) {
@@ -418,13 +424,13 @@ fn symmetry(i: &[u8]) -> Parsed<'_, Symmetry> {
     Ok((i, Symmetry { x: has("X"), y: has("Y"), r90: has("R90") }))
 }
 
-/// `MICRONS units`
-fn database(i: &[u8]) -> Parsed<'_, f64> {
+/// `MICRONS units`: checked, and not kept, as lengths are in micrometres.
+fn database(i: &[u8]) -> Parsed<'_, ()> {
     const WHAT: &str = "database units per micrometre";
     let (at, _) = word(i)?;
     match Lef::number(WHAT)(at)? {
         (_, units) if units < 1.0 => fail(Lef::skip(at), WHAT),
-        units => Ok(units),
+        (rest, _) => Ok((rest, ())),
     }
 }
 
@@ -473,16 +479,11 @@ impl<'a> Reader<'a> {
     fn statement(&mut self, key: &[u8], keyword: &'a [u8], i: &'a [u8]) -> Parsed<'a, ()> {
         match key {
             b"UNITS" => {
-                let units = &mut self.library.units;
-                let (i, ()) = block(
-                    i,
-                    || "`END UNITS`",
-                    |key, _, i| match key {
-                        b"DATABASE" => set(ended(database).parse(i), |of| *units = Some(of)),
-                        _ => end(i),
-                    },
-                )?;
-                end_of(b"UNITS")(i)
+                let statement = |key: &[u8], _: &[u8], i| match key {
+                    b"DATABASE" => ended(database).parse(i),
+                    _ => end(i),
+                };
+                terminated(|i| block(i, || "`END UNITS`", statement), end_of(b"UNITS")).parse(i)
             }
             b"DESIGN" | b"COMPONENTS" => {
                 fail(keyword, "a statement of LEF, and this is one of DEF")
@@ -540,28 +541,16 @@ impl<'a> Reader<'a> {
 
     /// Reads `PROPERTYDEFINITIONS`, which hold the properties of the library; `at` is where it
     /// begins.
-    fn property_definitions(&mut self, at: &'a [u8], mut i: &'a [u8]) -> Parsed<'a, ()> {
-        loop {
-            (i, ()) = block(
-                i,
-                || UNENDED,
-                |key, _, i| match key {
-                    b"LIBRARY" => {
-                        // The name, `STRING` and the value.
-                        let (i, (name, _, value)) = (word, word, quoted::<Lef>).parse(i)?;
-                        self.property("PROPERTYDEFINITIONS", name, value.unwrap_or(&[]), None);
-                        end(i)
-                    }
-                    _ => end(i),
-                },
-            )
-            .or_else(|e| within(e, at))?;
-            let (rest, name) = word(i)?;
-            i = rest;
-            if is(name, "PROPERTYDEFINITIONS") {
-                return Ok((i, ()));
+    fn property_definitions(&mut self, at: &'a [u8], i: &'a [u8]) -> Parsed<'a, ()> {
+        up_to_end(at, i, b"PROPERTYDEFINITIONS", |key, mut i| {
+            if key == b"LIBRARY" {
+                // The name, `STRING` and the value.
+                let (rest, (name, _, value)) = (word, word, quoted::<Lef>).parse(i)?;
+                self.property("PROPERTYDEFINITIONS", name, value.unwrap_or(&[]), None);
+                i = rest;
             }
-        }
+            end(i)
+        })
     }
 
     /// `{name value} ;`
@@ -680,10 +669,7 @@ impl<'a> Reader<'a> {
             || format!("`END {name}`"),
             |key, keyword, i| match key {
                 b"PIN" => self.pin(&mut rails, i),
-                b"OBS" => {
-                    let shapes = self.shapes(&mut |shape| shape.add_overlaps(&mut overlaps), i);
-                    set(shapes, |count| self.library.obstructions += count)
-                }
+                b"OBS" => self.shapes(&mut |shape| shape.add_overlaps(&mut overlaps), i),
                 b"PROPERTY" => self.properties("MACRO", Some(&mut cell.edges), i),
                 b"SIZE" => set(size(i), |size| (cell.width, cell.height) = size),
                 b"ORIGIN" => set(ended(point).parse(i), |at| origin = at),
@@ -761,7 +747,7 @@ impl<'a> Reader<'a> {
                                 .push((Rail { supply, at_top: false, width, layer }, shape.bounds));
                         }
                     };
-                    set(self.shapes(&mut take, i), drop)
+                    self.shapes(&mut take, i)
                 }
                 b"USE" => set(ended(word).parse(i), |of| {
                     has_use = true;
@@ -783,17 +769,15 @@ impl<'a> Reader<'a> {
         end_of(name.as_bytes())(i)
     }
 
-    /// Gives `take` the shapes of a `PORT` or of `OBS`, to its `END`; returns the number of their
-    /// statements.
-    fn shapes(&mut self, take: &mut dyn FnMut(Shape<'_>), i: &'a [u8]) -> Parsed<'a, u64> {
-        let (mut count, mut width) = (0, 0.0);
+    /// Gives `take` the shapes of a `PORT` or of `OBS`, to its `END`.
+    fn shapes(&mut self, take: &mut dyn FnMut(Shape<'_>), i: &'a [u8]) -> Parsed<'a, ()> {
+        let mut width = 0.0;
         let (mut layer, mut layer_type): (&[u8], _) = (&[], None);
-        let (i, ()) = block(
+        block(
             i,
             || "`END`",
             |key, _, i| match key {
                 b"RECT" | b"POLYGON" | b"PATH" => {
-                    count += 1;
                     let around = if key == b"PATH" { width / 2.0 } else { 0.0 };
                     set(self.shape(around, i), |shape| {
                         let Some((bounds, times)) = shape else { return };
@@ -811,8 +795,7 @@ impl<'a> Reader<'a> {
                 b"WIDTH" => set(ended(length("a width in micrometres")).parse(i), |of| width = of),
                 _ => end(i),
             },
-        )?;
-        Ok((i, count))
+        )
     }
 
     /// `[MASK n] [ITERATE] {point} [DO step_pattern] ;`: the bounding box of a shape or a pattern,

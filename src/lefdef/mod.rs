@@ -37,12 +37,13 @@ pub use write_design::{Written, write_design};
 use crate::bookshelf;
 #[allow(unused_imports)] // named in the documentation
 use crate::design::{Design, Fence, Master};
-use crate::design::{MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation, Placement};
+use crate::design::{MAX_COUNT, Names, Nets, NodeKind, Nodes, Orientation};
 use crate::parallel;
 use crate::text::error::{Fault, Reason};
 use crate::text::file::{self, Input, Source, Text};
 use crate::text::index::NameIndex;
 use crate::text::loaded::Format;
+use crate::text::notes::Notes;
 use crate::text::parts::PART;
 use crate::warning::{Warning, WarningCode};
 use lef::Library;
@@ -66,65 +67,66 @@ pub fn read_design(def: &Path, options: &ReadOptions) -> Result<Loaded, FileErro
     let mut loaded = rayon::scope(|_| read_on_pool(def, options))?;
     if let Some(other) = &options.placement {
         let nodes = &loaded.design.nodes;
-        let mut placed = match Format::of(other) {
+        let placed = match Format::of(other) {
             Format::Bookshelf => bookshelf::read_placement(other, nodes)?,
             Format::Def => read_placement(other, nodes, options.pin_position)?,
         };
-        replace_placement(&mut loaded, &mut placed);
-        loaded.own_placement = loaded.files.last().cloned();
-        loaded.files.push(placed.file);
+        replace_placement(&mut loaded, placed);
     }
     Ok(loaded)
 }
 
 /// Replaces the placement of a design by another one. A file with some of the nodes leaves the
 /// others where the design has them.
-fn replace_placement(loaded: &mut Loaded, placed: &mut LoadedPlacement) {
-    let own =
-        std::mem::replace(&mut loaded.design.placement, std::mem::take(&mut placed.placement));
-    let own_unplaced =
-        std::mem::replace(&mut loaded.unplaced, std::mem::take(&mut placed.unplaced));
-    loaded.design.nodes.kind = std::mem::take(&mut placed.kind);
-    loaded.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
-    if placed.missing.is_empty() {
-        loaded.warnings.append(&mut placed.warnings);
-        return;
+fn replace_placement(loaded: &mut Loaded, mut placed: LoadedPlacement) {
+    let Loaded { design, warnings, unplaced, files, .. } = loaded;
+    warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
+    if !placed.missing.is_empty() {
+        let missing = placed.missing.len();
+        let is_there = |node: &&u32| placed.missing.binary_search(node).is_err();
+        let at_origin = placed.unplaced.iter().filter(is_there).count();
+        placed.fill(&LoadedPlacement {
+            placement: std::mem::take(&mut design.placement),
+            kind: std::mem::take(&mut design.nodes.kind),
+            unplaced: std::mem::take(unplaced),
+            ..LoadedPlacement::default()
+        });
+        placed.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
+        let mut notes = Notes::default();
+        for (count, are) in [
+            (missing, "nodes are not in it and keep the design's own positions"),
+            (at_origin, AT_ORIGIN),
+            (
+                placed.unplaced.len() - at_origin,
+                "components are placed by no file and lie in the middle of the die",
+            ),
+        ] {
+            notes.count(WarningCode::NotPlaced, count as u64, are);
+        }
+        placed.warnings.extend(notes.warnings(&placed.file, Source::Held(&[])));
     }
-    let at = &mut loaded.design.placement;
-    for node in placed.missing.iter().map(|&node| node as usize) {
-        (at.x[node], at.y[node]) = (own.x[node], own.y[node]);
-        at.orientation[node] = own.orientation[node];
-    }
-    let is_missing = |node: &u32| placed.missing.binary_search(node).is_ok();
-    loaded.unplaced.retain(|node| !is_missing(node));
-    let at_origin = loaded.unplaced.len();
-    loaded.unplaced.extend(own_unplaced.into_iter().filter(is_missing));
-    let in_the_middle = loaded.unplaced.len() - at_origin;
-    loaded.unplaced.sort_unstable();
-    placed.warnings.retain(|warning| warning.code != WarningCode::NotPlaced);
-    loaded.warnings.append(&mut placed.warnings);
-    let counts = [
-        (placed.missing.len(), "nodes are not in it and keep the design's own positions"),
-        (at_origin, "components are not placed and lie at (0, 0)"),
-        (in_the_middle, "components are placed by no file and lie in the middle of the die"),
-    ];
-    for (count, are) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        let message = format!("{}: {count} {are}", placed.file.display());
-        loaded.warnings.push(Warning::new(WarningCode::NotPlaced, message));
-    }
+    warnings.append(&mut placed.warnings);
+    (design.placement, design.nodes.kind) = (placed.placement, placed.kind);
+    *unplaced = placed.unplaced;
+    loaded.own_placement = files.last().cloned();
+    files.push(placed.file);
 }
 
+/// How components without a position in the file of another placement lie.
+const AT_ORIGIN: &str = "components are not placed and lie at (0, 0)";
+
 fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, FileError> {
-    let (library, mut files, mut bytes_read, warnings) = read_library(options)?;
-    let (path, text, Everything { gathered, names, cell, nets }) =
+    let library = read_library(options)?;
+    let (path, bytes, Everything { gathered, names, cell, nets }) =
         read_def(def, |source, size| everything(source, size, &library, options))?;
-    bytes_read += text;
-    files.push(path.clone());
     let keep = options.keep_fillers;
-    let mut loaded = assemble::assemble((&path, text), &library, gathered, names, cell, nets, keep);
-    loaded.warnings.splice(0..0, warnings);
+    let mut loaded =
+        assemble::assemble((&path, bytes), &library, gathered, names, cell, nets, keep);
+    loaded.warnings.splice(0..0, library.warnings);
     loaded.layers = library.layers;
-    (loaded.bytes_read, loaded.files) = (bytes_read, files);
+    loaded.bytes_read = library.bytes + bytes;
+    loaded.files = library.files;
+    loaded.files.push(path);
     Ok(loaded)
 }
 
@@ -140,70 +142,43 @@ pub fn read_placement(
     nodes: &Nodes,
     pin_position: PinPosition,
 ) -> Result<LoadedPlacement, FileError> {
-    let library = Library::default();
-    let position = pin_position;
-    let known = Known { library: &library, cells: None, position, netlist: None, slots: false };
-    let (path, _, mut gathered) = read_def(def, |source, size| {
-        let (mut gathered, mut nets) = (Gathered::new(source.len()), room_for_nets(0));
-        let start = (source.start()?, Section::Top);
-        let (_, section) = read::read(size, source, start, &known, &mut gathered, &mut nets)?;
-        if section != Section::Nets {
-            ended(source, section)?;
-        }
-        Ok(gathered)
-    })?;
+    let (path, _, mut gathered) =
+        read_def(def, |source, size| read::without_library(source, size, pin_position, false))?;
     let index = NameIndex::new(&nodes.names);
     let names = gathered.components.take_names();
     let components = NameIndex::new(&names);
-    let count = nodes.len();
-    let mut kind = nodes.kind.clone();
-    let is_movable = |node: usize| nodes.kind[node] == NodeKind::Movable;
-    let mut placement = Placement {
-        x: vec![0.0; count],
-        y: vec![0.0; count],
-        orientation: vec![Orientation::N; count],
-    };
-    let mut mentioned = vec![false; count];
+    let mut placed = LoadedPlacement::of_kinds(&nodes.kind);
+    let mut mentioned = vec![false; nodes.len()];
     let [x, y] = [gathered.components.x, gathered.components.y].map(|column| column.into_vec());
-    let mut unplaced = Vec::new();
     for (i, name) in names.iter().enumerate() {
         let Some(node) = index.find(name.as_bytes()).map(|node| node as usize) else {
             let message = format!("component {name} is none of the design's");
             return Err(FileError::whole(&path, ErrorKind::Name(message)));
         };
         let place = gathered.components.place[i];
-        (placement.x[node], placement.y[node]) = (x[i], y[i]);
-        placement.orientation[node] = place.orientation;
+        placed.place(node, (x[i], y[i]), place.orientation);
         mentioned[node] = true;
-        if place.status == Status::Unplaced && is_movable(node) {
-            unplaced.push(node as u32);
-        }
-        if place.status == Status::Fixed && kind[node] == NodeKind::Movable {
-            kind[node] = NodeKind::Fixed;
+        match (nodes.kind[node], place.status) {
+            (NodeKind::Movable, Status::Unplaced) => placed.unplaced.push(node as u32),
+            (NodeKind::Movable, Status::Fixed) => placed.kind[node] = NodeKind::Fixed,
+            _ => {}
         }
     }
-    for (i, name) in gathered.plan.ports.names.iter().enumerate() {
+    let ports = gathered.plan.ports.names.iter().zip(&gathered.plan.ports.at);
+    for (name, at) in ports {
         let name = port_name(&components, name);
-        if let (Some(node), Some((x, y))) = (index.find(name.as_bytes()), gathered.plan.ports.at[i])
-        {
-            (placement.x[node as usize], placement.y[node as usize]) = (x, y);
+        if let (Some(node), Some(at)) = (index.find(name.as_bytes()), *at) {
+            placed.place(node as usize, at, Orientation::N);
             mentioned[node as usize] = true;
         }
     }
-    let mut warnings = Vec::new();
-    let mut warn = |count: usize, are: &str| {
-        if count > 0 {
-            let message = format!("{}: {count} {are}", path.display());
-            warnings.push(Warning::new(WarningCode::NotPlaced, message));
-        }
-    };
-    warn(unplaced.len(), "components are not placed and lie at (0, 0)");
-    let absent: Vec<u32> =
-        (0..).zip(&mentioned).filter(|(_, met)| !**met).map(|(i, _)| i).collect();
-    warn(absent.len(), "nodes of the design are not in it and lie at (0, 0)");
-    unplaced.extend(absent.iter().filter(|&&node| is_movable(node as usize)));
-    unplaced.sort_unstable();
-    Ok(LoadedPlacement { placement, kind, unplaced, missing: absent, warnings, file: path })
+    let mut notes = Notes::default();
+    notes.count(WarningCode::NotPlaced, placed.unplaced.len() as u64, AT_ORIGIN);
+    placed.leave_out(&mentioned);
+    let absent = "nodes of the design are not in it and lie at (0, 0)";
+    notes.count(WarningCode::NotPlaced, placed.missing.len() as u64, absent);
+    let warnings = notes.warnings(&path, Source::Held(&[]));
+    Ok(LoadedPlacement { warnings, file: path, ..placed })
 }
 
 /// Returns the name of the node of a pin of the design: the pin's, unless a component has it.
@@ -215,50 +190,38 @@ fn port_name<'a>(components: &NameIndex, name: &'a str) -> Cow<'a, str> {
     unique
 }
 
-/// Returns the library of all LEF files together, the files, their bytes and what is odd in them.
-fn read_library(
-    options: &ReadOptions,
-) -> Result<(Library, Vec<PathBuf>, u64, Vec<Warning>), FileError> {
-    let position = options.pin_position;
-    let read = |lef: usize| {
-        let lef = &options.lef[lef];
-        let path = file::find(lef).unwrap_or_else(|| lef.clone());
-        let text = Text::open(&path).map_err(|e| FileError::io(&path, e))?;
-        let library = lef::parse(&text, position)
-            .map_err(|miss| Source::Held(&text).error(&path, miss.within(&text, 0)))?;
-        Ok((library, path, text.len() as u64))
-    };
-    let (mut all, mut files, mut bytes) = (Library::default(), Vec::new(), 0);
-    let (mut known, mut warnings) = (HashSet::new(), Vec::new());
-    for read in parallel::map(options.lef.len(), read) {
-        let (library, path, length): (_, PathBuf, _) = read?;
+/// Returns the library of all LEF files together.
+fn read_library(options: &ReadOptions) -> Result<Library, FileError> {
+    let (mut all, mut known) = (Library::default(), HashSet::new());
+    for path in options.lef.iter().map(|lef| file::found(lef)) {
         if path.canonicalize().is_ok_and(|path| !known.insert(path)) {
             let message = format!("{}: it is given twice and read once", path.display());
-            warnings.push(Warning::new(WarningCode::NotRead, message));
-            continue;
+            all.warnings.push(Warning::new(WarningCode::NotRead, message));
+        } else {
+            all.files.push(path);
         }
-        let too_long = |_| {
-            let message = "names of more than 4 GiB in all".to_owned();
-            FileError::whole(&path, ErrorKind::Name(message))
-        };
-        all.append(library).map_err(too_long)?;
-        files.push(path);
-        bytes += length;
     }
-    let mut warn = |count: u64, are: &str| {
-        if count > 0 {
-            let message = format!("LEF: {count} {are}");
-            warnings.push(Warning::new(WarningCode::LibrarySimplified, message));
-        }
+    let read = |lef: usize| {
+        let path = &all.files[lef];
+        let text = Text::open(path).map_err(|e| FileError::io(path, e))?;
+        lef::parse(&text, options.pin_position)
+            .map_err(|miss| Source::Held(&text).error(path, miss.within(&text, 0)))
     };
+    for (lef, library) in parallel::map(all.files.len(), read).into_iter().enumerate() {
+        all.append(library?).map_err(|e| Source::Held(&[]).error(&all.files[lef], e.into()))?;
+    }
+    let mut notes = Notes::default();
     let index = NameIndex::new(&all.names);
     if index.has_repeats() {
-        let repeated = all.names.iter().enumerate();
-        let repeated = repeated.filter(|(i, name)| index.find(name.as_bytes()) != Some(*i as u32));
-        warn(repeated.count() as u64, "macros are there already under the same name and left out");
+        let names = all.names.iter().enumerate();
+        let repeated = names.filter(|(i, name)| index.find(name.as_bytes()) != Some(*i as u32));
+        let are = "macros are there already under the same name and left out";
+        notes.count(WarningCode::LibrarySimplified, repeated.count() as u64, are);
     }
-    warn(all.odd_classes, "macros are of an unknown class and stay where they are placed");
-    Ok((all, files, bytes, warnings))
+    let are = "macros are of an unknown class and stay where they are placed";
+    notes.count(WarningCode::LibrarySimplified, all.odd_classes, are);
+    all.warnings.extend(notes.warnings(Path::new("LEF"), Source::Held(&[])));
+    Ok(all)
 }
 
 /// Reads the DEF file by `read`, which gets the size of parts; returns its path, its bytes, and the
@@ -267,24 +230,11 @@ fn read_def<T>(
     def: &Path,
     read: impl Fn(Source<'_>, usize) -> Result<T, Fault>,
 ) -> Result<(PathBuf, u64, T), FileError> {
-    let path = file::find(def).unwrap_or_else(|| def.to_owned());
+    let path = file::found(def);
     let input = Input::open(&path, Text::open).map_err(|e| FileError::io(&path, e))?;
     let source = input.source();
-    // In parts first; errors are reported when all is read as one part.
-    let parts = (source.len() > PART).then(|| read(source, PART).ok()).flatten();
-    let value = match parts {
-        Some(value) => value,
-        None => read(source, usize::MAX).map_err(|fault| source.error(&path, fault))?,
-    };
+    let value = read::in_parts(source, &path, |size| read(source, size))?;
     Ok((path, source.len() as u64, value))
-}
-
-/// Fails when a file ends within a section.
-fn ended(source: Source<'_>, section: Section) -> Result<(), Fault> {
-    match section {
-        Section::Top | Section::Ended => Ok(()),
-        section => Err(Fault::expected(source.len(), format!("`END {}`", section.name()))),
-    }
 }
 
 /// The content of a DEF file, its components' names and macros apart. Pins have the names of their
@@ -352,10 +302,9 @@ fn everything(
         known.netlist = Some(&netlist);
         end = read::read(size, source, end, &known, &mut rest, &mut nets)?;
         drop(netlist);
-        let too_long = |_| Fault::expected(0, "names of less than 4 GiB in all");
-        gathered.plan.add(rest.plan).map_err(too_long)?;
+        gathered.plan.add(rest.plan)?;
     }
-    ended(source, end.1)?;
+    read::ended(source, end.1)?;
     gathered.plan.ports.names = port_names;
     let nets = have_nets.then(|| nets.into_nets());
     Ok(Everything { gathered, names, cell, nets })
@@ -364,14 +313,18 @@ fn everything(
 /// Names the first component that occurs a second time.
 #[cold]
 fn repeated(source: Source<'_>) -> Result<Fault, Fault> {
-    let (names, slots) = write::components(source, PART)?;
+    let mut found = read::without_library(source, PART, PinPosition::Center, true)?;
+    let names = found.components.take_names();
     let index = NameIndex::new(&names);
     let again = |i: &usize| index.find(names.get(*i).as_bytes()) != Some(*i as u32);
     let Some(i) = (0..names.len()).find(again) else {
         return Ok(Fault::expected(source.len(), "each component once"));
     };
     let message = format!("component {} stands a second time", names.get(i));
-    Ok(Fault { at: slots[i].name, reason: Reason::Name(message) })
+    Ok(Fault {
+        at: found.components.slots[i].name,
+        reason: Reason::Known(ErrorKind::Name(message)),
+    })
 }
 
 #[cfg(test)]

@@ -6,15 +6,18 @@
 //! because something only looked like an entry, is an error at first, and the file is read again as
 //! one part.
 
+use super::PinPosition;
+use super::lef::Library;
 use super::statements::{Floorplan, Known, Part, Place, Section, Slot, parse};
 use crate::design::{Halo, Names};
 use crate::text::columns::{Column, NameColumn, NetColumns};
-use crate::text::error::Fault;
+use crate::text::error::{Fault, FileError};
 use crate::text::file::Source;
-use crate::text::parts;
+use crate::text::parts::{self, PART};
 use crate::text::scan::Scanner;
 use memchr::memchr;
 use memchr::memmem::find_iter;
+use std::path::Path;
 
 /// Returns the text from the next line that begins as an entry or a row does.
 fn boundary(mut i: &[u8]) -> &[u8] {
@@ -115,10 +118,9 @@ impl Gathered {
 
     /// Adds what parts hold, in their order; their nets go to `nets`.
     fn take(&mut self, parts: &mut [Part], nets: &mut NetColumns) -> Result<(), Fault> {
-        let too_long = |_| Fault::expected(0, "names of less than 4 GiB in all");
         let components = &mut self.components;
         let first = components.cell.len();
-        components.names.append(parts, |part| &part.components.names).map_err(too_long)?;
+        components.names.append(parts, |part| &part.components.names)?;
         components.cell.append(parts, |part| &part.components.cell);
         components.x.append(parts, |part| &part.components.x);
         components.y.append(parts, |part| &part.components.y);
@@ -131,13 +133,13 @@ impl Gathered {
             components.halos.extend(of.halos.drain(..).map(moved));
             components.regions.extend(of.regions.drain(..).map(|(i, name)| (first + i, name)));
             first += of.cell.len() as u32;
-            self.plan.add(std::mem::take(&mut part.plan)).map_err(too_long)?;
+            self.plan.add(std::mem::take(&mut part.plan))?;
         }
         let more: usize = parts.iter().map(|part| part.nets.pin_node.len()).sum();
         if nets.pins() + more > crate::design::MAX_COUNT {
             return Err(Fault::expected(0, "fewer than 4294967295 pins in nets"));
         }
-        nets.append(parts, |part| &part.nets).map_err(too_long)
+        Ok(nets.append(parts, |part| &part.nets)?)
     }
 }
 
@@ -145,6 +147,44 @@ impl Gathered {
 pub(super) fn room_for_nets(bytes: usize) -> NetColumns {
     let nets = bytes / 64;
     NetColumns::with_capacity(nets, nets, 10 * nets, bytes / 24)
+}
+
+/// Reads all up to where nets begin, in parts of about `size` bytes, without a library: macros are
+/// not known. `slots` is that of [`Known`].
+pub(super) fn without_library(
+    source: Source<'_>,
+    size: usize,
+    position: PinPosition,
+    slots: bool,
+) -> Result<Gathered, Fault> {
+    let library = Library::default();
+    let known = Known { library: &library, cells: None, position, netlist: None, slots };
+    let (mut gathered, mut nets) = (Gathered::new(source.len()), room_for_nets(0));
+    let start = (source.start()?, Section::Top);
+    let (_, section) = read(size, source, start, &known, &mut gathered, &mut nets)?;
+    if section != Section::Nets {
+        ended(source, section)?;
+    }
+    Ok(gathered)
+}
+
+/// Fails when a file ends within a section.
+pub(super) fn ended(source: Source<'_>, section: Section) -> Result<(), Fault> {
+    match section {
+        Section::Top | Section::Ended => Ok(()),
+        section => Err(Fault::expected(source.len(), format!("`END {}`", section.name()))),
+    }
+}
+
+/// Reads in parts first. Errors are reported when all is read as one part: a part may end within a
+/// statement. `read` gets the size of parts.
+pub(super) fn in_parts<T>(
+    source: Source<'_>,
+    path: &Path,
+    read: impl Fn(usize) -> Result<T, Fault>,
+) -> Result<T, FileError> {
+    let parts = (source.len() > PART).then(|| read(PART).ok()).flatten();
+    parts.map_or_else(|| read(usize::MAX), Ok).map_err(|fault| source.error(path, fault))
 }
 
 /// Reads from an offset, which is in a section, in parts of about `size` bytes, up to where nets

@@ -59,15 +59,10 @@ pub(super) const SPECIAL_NETS: &str = "SPECIALNETS";
 impl Section {
     /// Returns the section that begins with this word.
     pub(super) fn of(word: &[u8]) -> Option<Section> {
-        Some(match word {
-            b"COMPONENTS" => Section::Components,
-            b"PINS" => Section::Pins,
-            b"NETS" => Section::Nets,
-            b"REGIONS" => Section::Regions,
-            b"GROUPS" => Section::Groups,
-            b"BLOCKAGES" => Section::Blockages,
-            _ => Section::Passed(PASSED.into_iter().find(|name| name.as_bytes() == word)?),
-        })
+        use Section::*;
+        let read = [Components, Pins, Nets, Regions, Groups, Blockages];
+        let mut all = read.into_iter().chain(PASSED.map(Passed));
+        all.find(|section| section.name().as_bytes() == word)
     }
 
     /// Whether a count and `;` follow the section's first word.

@@ -32,15 +32,8 @@ ROW r0 core 0 0 N DO 50 BY 1 STEP 400 0 ;
 ROW r1 core 0 4000 FS DO 50 BY 1 STEP 400 0 + PROPERTY p \"a ; b\" ;\n";
 
 fn read_with(def: &str, options: ReadOptions) -> Result<Loaded, String> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    fs::write(path("a.lef"), LEF).unwrap();
-    fs::write(path("d.def"), def).unwrap();
-    let read = read_design(&path("d.def"), &options.lef([path("a.lef")]));
-    read.map_err(|e| {
-        let FileError { line, column, kind, .. } = e;
-        format!("{line}:{column}: {kind}")
-    })
+    let error = |e: FileError| format!("{}:{}: {}", e.line, e.column, e.kind);
+    read_files(&[LEF], def, options).map_err(error)
 }
 
 fn read(body: &str) -> Result<Loaded, String> {
@@ -364,7 +357,7 @@ fn parts_give_what_the_whole_text_gives() {
     let path = |name: &str| folder.path().join(name);
     fs::write(path("a.lef"), LEF).unwrap();
     let options = ReadOptions::default().lef([path("a.lef")]);
-    let (library, ..) = read_library(&options).unwrap();
+    let library = read_library(&options).unwrap();
     let whole = |source, size| {
         let all = everything(source, size, &library, &ReadOptions::default()).unwrap();
         let nets = all.nets.unwrap();

@@ -2,16 +2,15 @@
 //! components are others.
 
 use super::PinPosition;
-use super::lef::Library;
-use super::read::{Gathered, read, room_for_nets};
-use super::statements::{Known, PlaceSlot, Section, Slot};
-use crate::design::{Design, Names, NodeKind};
+use super::read::{in_parts, without_library};
+use super::statements::PlaceSlot;
+use crate::design::{Design, NodeKind};
 use crate::output::write_whole;
-use crate::text::error::{ErrorKind, Fault, FileError};
+use crate::text::error::{ErrorKind, FileError, unwritable};
 use crate::text::file::{self, Source, Text};
 use crate::text::index::NameIndex;
-use crate::text::parts::PART;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// Largest coordinate that is written.
@@ -32,68 +31,45 @@ const LARGEST: f64 = 1e15;
 /// component of the design, when a coordinate is not finite, and when `out` cannot be written.
 pub fn write_placement(out: &Path, source_def: &Path, design: &Design) -> Result<(), FileError> {
     design.check().map_err(|e| FileError::whole(out, ErrorKind::Design(e)))?;
-    let packing = Packing::of(out)?;
-    let source = file::find(source_def).unwrap_or_else(|| source_def.to_owned());
+    let packed = is_packed(out)?;
+    let source = file::found(source_def);
     let text = Text::open(&source).map_err(|e| FileError::io(&source, e))?;
     let slots = slots(&text, &source, design)?;
-    write_whole(out, |file| packing.write(file, |file| copy(file, &text, &slots, design)))
+    write_whole(out, |file| write_packed(file, packed, |file| copy(file, &text, &slots, design)))
         .map_err(|e| FileError::io(out, e))
 }
 
-/// How the file that is written is compressed.
-enum Packing {
-    None,
+/// Returns whether the name of the file that is written asks for gzip.
+fn is_packed(out: &Path) -> Result<bool, FileError> {
+    let name = out.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    match [".gz", ".xz", ".bz2", ".zst"].into_iter().find(|end| name.ends_with(end)) {
+        None => Ok(false),
+        Some(".gz") if cfg!(feature = "gzip") => Ok(true),
+        Some(ending) => {
+            let expected = match cfg!(feature = "gzip") {
+                true => "a name that ends in .def or .def.gz",
+                false => "a name that ends in .def",
+            };
+            let refused = unwritable(expected, format!("one that ends in {ending}"));
+            refused.map_err(|kind| FileError::whole(out, kind))
+        }
+    }
+}
+
+/// Writes by `copy`, through gzip if the file is to be `packed`.
+fn write_packed(
+    file: &mut dyn Write,
+    packed: bool,
+    copy: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     #[cfg(feature = "gzip")]
-    Gzip,
-}
-
-impl Packing {
-    /// Returns the packing that the name of the file implies.
-    fn of(out: &Path) -> Result<Packing, FileError> {
-        let name = out.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let ending = [".gz", ".xz", ".bz2", ".zst"].into_iter().find(|end| name.ends_with(end));
-        match ending {
-            None => Ok(Packing::None),
-            #[cfg(feature = "gzip")]
-            Some(".gz") => Ok(Packing::Gzip),
-            Some(ending) => {
-                let expected = if cfg!(feature = "gzip") {
-                    "a name that ends in .def or .def.gz"
-                } else {
-                    "a name that ends in .def"
-                };
-                let found = format!("one that ends in {ending}");
-                Err(FileError::whole(out, ErrorKind::Unwritable { expected, found }))
-            }
-        }
+    if packed {
+        let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        copy(&mut encoder)?;
+        return encoder.finish().map(drop);
     }
-
-    fn write(
-        &self,
-        file: &mut dyn Write,
-        copy: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
-        match self {
-            Packing::None => copy(file),
-            #[cfg(feature = "gzip")]
-            Packing::Gzip => {
-                let level = flate2::Compression::default();
-                let mut encoder = flate2::write::GzEncoder::new(file, level);
-                copy(&mut encoder)?;
-                encoder.finish().map(drop)
-            }
-        }
-    }
-}
-
-/// Returns the names of the components of a DEF file, and their offsets in it.
-pub(super) fn components(source: Source<'_>, size: usize) -> Result<(Names, Vec<Slot>), Fault> {
-    let library = Library::default();
-    let position = PinPosition::default();
-    let known = Known { library: &library, cells: None, position, netlist: None, slots: true };
-    let (mut gathered, mut nets) = (Gathered::new(source.len()), room_for_nets(0));
-    read(size, source, (source.start()?, Section::Top), &known, &mut gathered, &mut nets)?;
-    Ok((gathered.components.take_names(), gathered.components.slots))
+    debug_assert!(!packed, "the name was refused");
+    copy(file)
 }
 
 /// Returns the slots of the components of `design` that are movable, or fillers that are left out,
@@ -104,11 +80,12 @@ fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, PlaceSlo
     let movable = |node: u32| nodes.kind.get(node as usize) == Some(&NodeKind::Movable);
     let known = |node: u32| (node as usize) < nodes.len();
     let source = Source::Held(text);
-    let found = components(source, PART).or_else(|_| components(source, usize::MAX));
-    let (names, found) = found.map_err(|fault| source.error(path, fault))?;
+    let position = PinPosition::default();
+    let mut found =
+        in_parts(source, path, |size| without_library(source, size, position, true))?.components;
     let mut slots = Vec::new();
     let mut next = 0;
-    for (name, slot) in names.iter().zip(found) {
+    for (name, slot) in found.take_names().iter().zip(found.slots) {
         // Components are most often in the order of the design.
         let same = (next as usize) < nodes.names.len() && nodes.names.get(next as usize) == name;
         let node = if same { Some(next) } else { index.find(name.as_bytes()) };
@@ -121,8 +98,8 @@ fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, PlaceSlo
     }
     let mut met = vec![false; nodes.len()];
     slots.iter().for_each(|(node, _)| met[*node as usize] = true);
-    let unwritable =
-        |expected, found| Err(FileError::whole(path, ErrorKind::Unwritable { expected, found }));
+    let refused =
+        |expected, found| unwritable(expected, found).map_err(|kind| FileError::whole(path, kind));
     for node in design.movable() {
         let (x, y) = (design.placement.x[node], design.placement.y[node]);
         let name = || match nodes.names.is_empty() {
@@ -130,10 +107,10 @@ fn slots(text: &[u8], path: &Path, design: &Design) -> Result<Vec<(u32, PlaceSlo
             false => format!("component {}", nodes.names.get(node)),
         };
         if !met[node] {
-            return unwritable("the components of the design", format!("no {}", name()));
+            return refused("the components of the design", format!("no {}", name()));
         }
         if x.abs().max(y.abs()) > LARGEST || x.is_nan() || y.is_nan() {
-            return unwritable("finite coordinates", format!("{} at {x} {y}", name()));
+            return refused("finite coordinates", format!("{} at {x} {y}", name()));
         }
     }
     Ok(slots)
@@ -161,38 +138,31 @@ fn copy(
     design: &Design,
 ) -> io::Result<()> {
     let mut from = 0;
+    let mut replace = |range: Range<usize>, by: &str| {
+        file.write_all(&text[from..range.start])?;
+        from = range.end;
+        file.write_all(by.as_bytes())
+    };
     for (node, slot) in slots {
-        let node = *node as usize;
-        let (x, y) = (design.placement.x[node].round(), design.placement.y[node].round());
-        let (x, y) = (x as i64, y as i64);
-        let orientation = design.placement.orientation[node].name();
-        if design.is_left_out_filler(node) {
-            if let PlaceSlot::Words([keyword, .., of_orientation]) = slot {
-                file.write_all(&text[from..keyword.start])?;
-                file.write_all(b"UNPLACED")?;
-                from = of_orientation.end;
+        let (node, at) = (*node as usize, &design.placement);
+        let [x, y] = [at.x[node], at.y[node]].map(|v| (v.round() as i64).to_string());
+        let orientation = at.orientation[node].name();
+        let left_out = design.is_left_out_filler(node);
+        match slot.clone() {
+            PlaceSlot::Words([keyword, .., of_orientation]) if left_out => {
+                replace(keyword.start..of_orientation.end, "UNPLACED")?;
             }
-            continue;
-        }
-        match slot {
+            _ if left_out => {}
             PlaceSlot::Words([_, of_x, of_y, of_orientation]) => {
-                file.write_all(&text[from..of_x.start])?;
-                write!(file, "{x}")?;
-                file.write_all(&text[of_x.end..of_y.start])?;
-                write!(file, "{y}")?;
-                file.write_all(&text[of_y.end..of_orientation.start])?;
-                file.write_all(orientation.as_bytes())?;
-                from = of_orientation.end;
+                replace(of_x, &x)?;
+                replace(of_y, &y)?;
+                replace(of_orientation, orientation)?;
             }
             PlaceSlot::Unplaced(range) => {
-                file.write_all(&text[from..range.start])?;
-                write!(file, "PLACED ( {x} {y} ) {orientation}")?;
-                from = range.end;
+                replace(range, &format!("PLACED ( {x} {y} ) {orientation}"))?;
             }
             PlaceSlot::Before(place) => {
-                file.write_all(&text[from..*place])?;
-                write!(file, "+ PLACED ( {x} {y} ) {orientation} ")?;
-                from = *place;
+                replace(place..place, &format!("+ PLACED ( {x} {y} ) {orientation} "))?;
             }
         }
     }

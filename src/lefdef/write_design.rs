@@ -10,10 +10,10 @@
 //! fourth and so on of it where rows or fixed nodes need that. Where a layout unit is not known to
 //! be some micrometres it becomes a thousandth of one.
 
-use crate::bookshelf::write::{MARK, Shortest, blocks};
-use crate::design::{Design, Nets, NodeKind, Row, Symmetry};
+use crate::bookshelf::write::{MARK, Shortest, blocks, is_word};
+use crate::design::{Design, Nets, NodeKind, Row};
 use crate::output::{commit, write_pending};
-use crate::text::error::{ErrorKind, FileError};
+use crate::text::error::{ErrorKind, FileError, quoted, unwritable};
 use crate::warning::{Warning, WarningCode};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -68,7 +68,6 @@ pub fn write_design(def: &Path, design: &Design) -> Result<Written, FileError> {
 
 /// Refuses what no file can hold.
 fn check(design: &Design) -> Result<(), ErrorKind> {
-    let unwritable = |expected, found| Err(ErrorKind::Unwritable { expected, found });
     if design.die().is_none() {
         return unwritable("rows or a die area", "neither".to_owned());
     }
@@ -80,10 +79,7 @@ fn check(design: &Design) -> Result<(), ErrorKind> {
     let nets =
         design.nets.iter().flat_map(|nets| nets.names.iter()).filter(|name| !name.is_empty());
     if let Some(name) = named.chain(nets).find(|name| !fits(name)) {
-        return unwritable(
-            "a name of one word that is no sign of DEF",
-            format!("`{}`", name.escape_debug()),
-        );
+        return unwritable("a name of one word that is no sign of DEF", quoted(name));
     }
     let at = &design.placement;
     let mut numbers: Vec<&[f64]> = vec![&nodes.width, &nodes.height, &at.x, &at.y];
@@ -100,10 +96,8 @@ fn check(design: &Design) -> Result<(), ErrorKind> {
 
 /// Whether DEF takes a name for one.
 fn fits(name: &str) -> bool {
-    let signs = [";", "+", "-", "(", ")", "*", "PIN", "END", ""];
-    !signs.contains(&name)
-        && !name.starts_with(['#', '"'])
-        && !name.contains(|c: char| c.is_whitespace() || c.is_control() || c == ';')
+    let signs = ["+", "-", "(", ")", "*", "PIN", "END"];
+    is_word(name) && !signs.contains(&name) && !name.starts_with('"') && !name.contains(';')
 }
 
 /// A macro: kind of node, and width and height as bits.
@@ -137,9 +131,6 @@ struct Plan<'a> {
     sites: Vec<Row>,
     site_of: Vec<u32>,
     finer: f64,
-    rounded: usize,
-    odd_weights: usize,
-    unnamed: usize,
 }
 
 impl<'a> Plan<'a> {
@@ -174,26 +165,7 @@ impl<'a> Plan<'a> {
             });
             site_of.push(site as u32);
         }
-        let finer = finer(design);
-        let is_whole = |v: f64| (v * finer).round() == v * finer;
-        let lies =
-            |&i: &usize| !(is_whole(design.placement.x[i]) && is_whole(design.placement.y[i]));
-        let nets = design.nets.as_ref();
-        Plan {
-            design,
-            kinds,
-            macros,
-            macro_of,
-            pin,
-            sites,
-            site_of,
-            finer,
-            rounded: (0..nodes.len()).filter(lies).count(),
-            odd_weights: nets
-                .map_or(0, |nets| nets.weight.iter().filter(|w| w.round() != **w).count()),
-            unnamed: nets
-                .map_or(0, |nets| (0..nets.len()).filter(|&e| name_of(nets, e).is_none()).count()),
-        }
+        Plan { design, kinds, macros, macro_of, pin, sites, site_of, finer: finer(design) }
     }
 
     fn warnings(&self) -> Vec<Warning> {
@@ -202,10 +174,23 @@ impl<'a> Plan<'a> {
             let message = format!("a layout unit is {} units of the DEF file", self.finer);
             warnings.push(Warning::new(WarningCode::Rounded, message));
         }
+        let (at, nets) = (&self.design.placement, self.design.nets.as_ref());
+        let between = |&i: &usize| !(self.is_whole(at.x[i]) && self.is_whole(at.y[i]));
+        let weights = nets.iter().flat_map(|nets| &nets.weight);
+        let names = nets.iter().flat_map(|nets| (0..nets.len()).map(|e| nets.name(e)));
         let counts = [
-            (self.rounded, "nodes lie between whole units and are rounded to these"),
-            (self.odd_weights, "weights of nets are no whole numbers and are rounded"),
-            (self.unnamed, "nets have no names and are called by their numbers"),
+            (
+                (0..at.x.len()).filter(between).count(),
+                "nodes lie between whole units and are rounded to these",
+            ),
+            (
+                weights.filter(|w| w.round() != **w).count(),
+                "weights of nets are no whole numbers and are rounded",
+            ),
+            (
+                names.filter(|name| name.is_empty()).count(),
+                "nets have no names and are called by their numbers",
+            ),
         ];
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
         let warning = |(count, are)| Warning::new(WarningCode::Rounded, format!("{count} {are}"));
@@ -221,6 +206,10 @@ impl<'a> Plan<'a> {
     /// Returns a length in micrometres.
     fn microns(&self, length: f64) -> Microns {
         Microns { length, units: self.design.units_per_micron.unwrap_or(UNITS) }
+    }
+
+    fn is_whole(&self, at: f64) -> bool {
+        (at * self.finer).round() == at * self.finer
     }
 
     /// Returns a coordinate in whole units of the DEF file.
@@ -239,7 +228,7 @@ impl<'a> Plan<'a> {
         for (k, site) in self.sites.iter().enumerate() {
             let (width, height) = (self.microns(site.site_width), self.microns(site.height));
             writeln!(out, "SITE S{k}\n  CLASS CORE ;")?;
-            let symmetry = symmetry(site.symmetry);
+            let symmetry = site.symmetry.words();
             if !symmetry.is_empty() {
                 writeln!(out, "  SYMMETRY {symmetry} ;")?;
             }
@@ -304,9 +293,9 @@ impl<'a> Plan<'a> {
         if let Some(nets) = &design.nets {
             writeln!(out, "NETS {} ;", nets.len())?;
             blocks(out, nets.len(), |e, text| {
-                match name_of(nets, e) {
-                    Some(name) => write!(text, "- {name}")?,
-                    None => write!(text, "- unnamed_{e}")?,
+                match nets.name(e) {
+                    "" => write!(text, "- unnamed_{e}")?,
+                    name => write!(text, "- {name}")?,
                 }
                 for p in nets.pins_of(e) {
                     let node = nodes.names.get(nets.pin_node[p] as usize);
@@ -355,18 +344,8 @@ fn pins(nets: &Nets, macro_of: &[u32], macros: &mut [Macro]) -> Vec<u32> {
     (0..nets.pins()).map(pin).collect()
 }
 
-fn name_of(nets: &Nets, e: usize) -> Option<&str> {
-    (!nets.names.is_empty()).then(|| nets.names.get(e)).filter(|name| !name.is_empty())
-}
-
-fn symmetry(symmetry: Symmetry) -> String {
-    let Symmetry { x, y, r90 } = symmetry;
-    let words = [(x, "X"), (y, "Y"), (r90, "R90")].into_iter().filter(|(is, _)| *is);
-    words.map(|(_, word)| word).collect::<Vec<_>>().join(" ")
-}
-
-/// A length in micrometres, given the layout units in one. Lengths of up to three decimals are
-/// written as they are, to the last digit.
+/// A length in micrometres, given the layout units in one. Of lengths of up to three decimals the
+/// quotient of two whole numbers is rounded once, so that no digit is added.
 struct Microns {
     length: f64,
     units: f64,
@@ -375,17 +354,10 @@ struct Microns {
 impl std::fmt::Display for Microns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let thousandths = self.length * 1e3;
-        if self.units != UNITS || thousandths.round() != thousandths || thousandths.abs() > 1e15 {
-            return write!(f, "{}", self.length / self.units);
-        }
-        let digits = thousandths as i64;
-        let sign = if digits < 0 { "-" } else { "" };
-        let text = format!(
-            "{}.{:06}",
-            digits.unsigned_abs() / 1_000_000,
-            digits.unsigned_abs() % 1_000_000
-        );
-        write!(f, "{sign}{}", text.trim_end_matches('0').trim_end_matches('.'))
+        let is_whole = thousandths.round() == thousandths && thousandths.abs() <= 1e15;
+        let is_exact = self.units == UNITS && is_whole;
+        let microns = if is_exact { thousandths / 1e6 } else { self.length / self.units };
+        write!(f, "{microns}")
     }
 }
 

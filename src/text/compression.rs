@@ -1,5 +1,11 @@
 //! Compressed files, told by the bytes that they begin with.
 
+#[cfg(not(feature = "bzip2"))]
+use absent as bunzip2;
+#[cfg(not(feature = "gzip"))]
+use absent as gunzip;
+#[cfg(not(feature = "xz"))]
+use absent as unxz;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -113,8 +119,6 @@ pub(crate) struct Compression {
     name: &'static str,
     /// How its files' names end.
     ending: &'static str,
-    /// A command that unpacks a file.
-    command: &'static str,
     /// Function that decompresses, if the library reads such files.
     unpack: Option<Unpack>,
 }
@@ -125,28 +129,19 @@ const ALL: [Compression; 4] = [
         magic: &[0x1f, 0x8b], // RFC 1952, §2.3.1
         name: "gzip",
         ending: ".gz",
-        command: "gzip -dk",
         unpack: Some(gunzip),
     },
     Compression {
         magic: &[0xfd, b'7', b'z', b'X', b'Z', 0], // the .xz file format, §2.1.1.1
         name: "xz",
         ending: ".xz",
-        command: "xz -dk",
         unpack: Some(unxz),
     },
-    Compression {
-        magic: b"BZh",
-        name: "bzip2",
-        ending: ".bz2",
-        command: "bzip2 -dk",
-        unpack: Some(bunzip2),
-    },
+    Compression { magic: b"BZh", name: "bzip2", ending: ".bz2", unpack: Some(bunzip2) },
     Compression {
         magic: &[0x28, 0xb5, 0x2f, 0xfd], // RFC 8878, §3.1.1
         name: "zstd",
         ending: ".zst",
-        command: "zstd -d",
         unpack: None,
     },
 ];
@@ -178,17 +173,18 @@ impl Compression {
     /// When they are damaged, do not fit into memory, are more than is allowed
     /// (`set_most_unpacked`), or cannot be read by this build.
     pub(crate) fn unpack(&self, compressed: &[u8]) -> io::Result<Unpacked> {
-        let Compression { name, command, .. } = self;
+        // Each is also the name of a command, and of a feature of this library.
+        let name = self.name;
         let Some(unpack) = self.unpack else {
             let expected = "expected plain text, gzip, xz or bzip2";
-            let message = format!("compressed by {name}: {expected} ({command} unpacks it)");
+            let message = format!("compressed by {name}: {expected} ({name} -dk unpacks it)");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         };
         let mut unpacked = Unpacked::from(Vec::new());
         let done = unpack(compressed, &mut unpacked);
         done.map(|()| unpacked).map_err(|e| match e.kind() {
             io::ErrorKind::Unsupported => {
-                let message = format!("compressed by {name}: {e} ({command} unpacks it)");
+                let message = format!("compressed by {name}: {e} ({name} -dk unpacks it)");
                 io::Error::new(e.kind(), message)
             }
             io::ErrorKind::OutOfMemory | io::ErrorKind::FileTooLarge => e,
@@ -273,21 +269,10 @@ fn unxz(mut compressed: &[u8], unpacked: &mut Unpacked) -> io::Result<()> {
     }
 }
 
-#[cfg(not(feature = "gzip"))]
-fn gunzip(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
-    let message = "this build without the gzip feature cannot read it";
-    Err(io::Error::new(io::ErrorKind::Unsupported, message))
-}
-
-#[cfg(not(feature = "bzip2"))]
-fn bunzip2(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
-    let message = "this build without the bzip2 feature cannot read it";
-    Err(io::Error::new(io::ErrorKind::Unsupported, message))
-}
-
-#[cfg(not(feature = "xz"))]
-fn unxz(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
-    let message = "this build without the xz feature cannot read it";
+/// Stands for a function of a feature that this build does not have.
+#[cfg(not(all(feature = "bzip2", feature = "gzip", feature = "xz")))]
+fn absent(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
+    let message = "this build without the feature of that name cannot read it";
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 

@@ -1,6 +1,6 @@
 //! Errors in the files of a design, and their position.
 
-use crate::design::DesignError;
+use crate::design::{DesignError, NamesTooLong};
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
@@ -102,6 +102,16 @@ impl FileError {
     }
 }
 
+/// Refuses to write a design with this value.
+pub(crate) fn unwritable<T>(expected: &'static str, found: String) -> Result<T, ErrorKind> {
+    Err(ErrorKind::Unwritable { expected, found })
+}
+
+/// Returns a name as messages of writers quote it.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("`{}`", name.escape_debug())
+}
+
 /// An error of a parser, before lines are counted: the text from its position, and the reason.
 #[derive(Debug)]
 pub(crate) struct Miss<'a> {
@@ -120,18 +130,13 @@ pub(crate) struct Fault {
 
 #[derive(Debug)]
 pub(crate) enum Reason {
-    Io(io::Error),
     Expected(Cow<'static, str>),
-    Name(String),
-    Count {
-        what: &'static str,
-        header: u64,
-        found: u64,
-    },
     /// An entry occurs a second time; the offset of the first one.
     Duplicate {
         first: usize,
     },
+    /// An error that does not quote the text.
+    Known(ErrorKind),
 }
 
 impl<'a> Miss<'a> {
@@ -143,7 +148,7 @@ impl<'a> Miss<'a> {
     /// Makes the error of a name that does not fit the rest.
     #[cold]
     pub(crate) fn name(at: &'a [u8], message: String) -> Self {
-        Miss { at, reason: Reason::Name(message) }
+        Miss { at, reason: Reason::Known(ErrorKind::Name(message)) }
     }
 
     /// Returns the error in a file that has `text` at `start`.
@@ -161,7 +166,14 @@ impl Fault {
 
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
-        Fault { at: 0, reason: Reason::Io(error) }
+        Fault { at: 0, reason: Reason::Known(ErrorKind::Io(error)) }
+    }
+}
+
+impl From<NamesTooLong> for Fault {
+    fn from(_: NamesTooLong) -> Self {
+        let message = "names of more than 4 GiB in all".to_owned();
+        Fault { at: 0, reason: Reason::Known(ErrorKind::Name(message)) }
     }
 }
 

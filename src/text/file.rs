@@ -236,6 +236,11 @@ pub(crate) fn find(path: &Path) -> Option<PathBuf> {
     compression::endings().map(with).find(|p| there(p))
 }
 
+/// Returns where the file called `path` is; `path` itself if it is nowhere.
+pub(crate) fn found(path: &Path) -> PathBuf {
+    find(path).unwrap_or_else(|| path.to_owned())
+}
+
 /// Returns the name of a file without the ending of its compression.
 pub(crate) fn without_compression(name: &str) -> &str {
     let cut = |ending: &str| {

@@ -1,7 +1,7 @@
 //! What readers of designs of any kind take and give.
 
 use super::file;
-use crate::design::{Design, NodeKind, Placement};
+use crate::design::{Design, NodeKind, Orientation, Placement};
 use crate::setters::setters;
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
@@ -129,6 +129,45 @@ pub struct LoadedPlacement {
     pub warnings: Vec<Warning>,
     /// The file that was read.
     pub file: PathBuf,
+}
+
+impl LoadedPlacement {
+    /// Makes a placement of nodes of these kinds, at (0, 0), `N`.
+    pub(crate) fn of_kinds(kind: &[NodeKind]) -> Self {
+        let [x, y] = [(); 2].map(|()| vec![0.0; kind.len()]);
+        let placement = Placement { x, y, orientation: vec![Orientation::N; kind.len()] };
+        LoadedPlacement { placement, kind: kind.to_vec(), ..LoadedPlacement::default() }
+    }
+
+    /// Sets the position of a node.
+    pub(crate) fn place(&mut self, node: usize, (x, y): (f64, f64), orientation: Orientation) {
+        (self.placement.x[node], self.placement.y[node]) = (x, y);
+        self.placement.orientation[node] = orientation;
+    }
+
+    /// Notes the nodes that are not mentioned: they are missing, and unplaced if they are movable.
+    pub(crate) fn leave_out(&mut self, mentioned: &[bool]) {
+        let all = 0..mentioned.len() as u32;
+        self.missing = all.filter(|&node| !mentioned[node as usize]).collect();
+        let is_movable = |node: &&u32| self.kind[**node as usize] == NodeKind::Movable;
+        self.unplaced.extend(self.missing.iter().filter(is_movable));
+        self.unplaced.sort_unstable();
+    }
+
+    /// Takes the positions and kinds of missing nodes from the design's own placement.
+    pub(crate) fn fill(&mut self, own: &LoadedPlacement) {
+        let missing = std::mem::take(&mut self.missing);
+        for node in missing.iter().map(|&node| node as usize) {
+            let at = (own.placement.x[node], own.placement.y[node]);
+            self.place(node, at, own.placement.orientation[node]);
+            self.kind[node] = own.kind[node];
+        }
+        let is_missing = |node: &u32| missing.binary_search(node).is_ok();
+        self.unplaced.retain(|node| !is_missing(node));
+        self.unplaced.extend(own.unplaced.iter().copied().filter(is_missing));
+        self.unplaced.sort_unstable();
+        self.missing = own.missing.iter().copied().filter(is_missing).collect();
+    }
 }
 
 /// Where pin offsets are counted from.

@@ -69,7 +69,8 @@ impl Source<'_> {
     pub(crate) fn error(self, path: &Path, Fault { at, reason }: Fault) -> FileError {
         let (line, column, rest) = self.position(at);
         let kind = match reason {
-            Reason::Io(error) => return FileError::io(path, error),
+            Reason::Known(ErrorKind::Io(error)) => return FileError::io(path, error),
+            Reason::Known(kind) => kind,
             Reason::Expected(expected) => {
                 let found = match (rest.first(), first_word(&rest)) {
                     (None, _) => "end of file".to_owned(),
@@ -78,8 +79,6 @@ impl Source<'_> {
                 };
                 ErrorKind::Syntax { expected: expected.into(), found }
             }
-            Reason::Name(message) => ErrorKind::Name(message),
-            Reason::Count { what, header, found } => ErrorKind::Count { what, header, found },
             Reason::Duplicate { first } => {
                 let (name, first_line) = (show(first_word(&rest)), self.position(first).0);
                 ErrorKind::Duplicate { name, first_line }
@@ -233,11 +232,6 @@ pub(crate) fn read_in<S: Copy + PartialEq + Send + Sync, P: Default + Send>(
         }
         parsed = next?;
     }
-}
-
-/// The boundary of entries of one line each: the next line.
-pub(crate) fn at_line(i: &[u8]) -> &[u8] {
-    super::scan::skip_line(i)
 }
 
 #[cfg(test)]

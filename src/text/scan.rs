@@ -7,7 +7,7 @@
 use super::error::{Miss, show};
 use super::index::{FIRST, Key, WIDE, short};
 use crate::design::Orientation;
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memchr2_iter};
 use nom::IResult;
 
 /// The result of a nom parser: the text behind, and the value read.
@@ -223,7 +223,7 @@ fn below(bytes: u64, limit: u8) -> u64 {
 const EACH: u64 = u64::MAX / 0xff;
 const EACH_OF_16: u128 = u128::MAX / 0xff;
 
-/// Returns the byte of the lowest mark.
+/// Returns the byte of the lowest mark; 8 if there is none.
 #[inline(always)]
 fn first_mark(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
@@ -314,9 +314,8 @@ const MOST_DIGITS: usize = 15;
 const POWERS: [f64; MOST_DIGITS + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// Parses like [`plain_decimal`] a number of less than eight bytes, sign aside, with enough bytes
-/// behind it to make eight: all at once and without a loop, for how long the next number is, is as
-/// good as random.
+/// Parses like [`plain_decimal`] a number of at most eight bytes, sign aside, with a byte behind it:
+/// all at once and without a loop, for how long the next number is, is as good as random.
 #[inline(always)]
 fn short_decimal<L: Language>(i: &[u8]) -> Option<(&[u8], f64)> {
     let negative = i.first() == Some(&b'-');
@@ -328,16 +327,13 @@ fn short_decimal<L: Language>(i: &[u8]) -> Option<(&[u8], f64)> {
     let point = first_mark(marks);
     let has_point = marks != 0 && text[point] == b'.';
     let marks = if has_point { marks & (marks - 1) } else { marks };
-    if marks == 0 {
-        return None;
-    }
     let length = first_mark(marks);
     let digits = length - usize::from(has_point);
-    if digits == 0 || !L::ends(text[length]) {
+    if digits == 0 || !L::ends(*text.get(length)?) {
         return None;
     }
     // With the point removed, the digits go to the top; zeros are before them.
-    let before = (1 << (8 * point)) - 1;
+    let before = (1u64 << (8 * point % 64)) - 1;
     let joined = if has_point { values & before | values >> 8 & !before } else { values };
     let ones = joined << (8 * (8 - digits));
     // Pairs, fours and eights of digits, the first in the lowest bits.
@@ -489,15 +485,12 @@ pub(crate) fn next_line(mut i: &[u8]) -> &[u8] {
 pub(crate) struct Scanner<'a> {
     /// The text not read yet.
     rest: &'a [u8],
-    /// No comment and no quoted text is in what is read.
-    plain: bool,
 }
 
 impl<'a> Scanner<'a> {
     /// At the beginning of `text`.
     pub(crate) fn new(text: &'a [u8]) -> Self {
-        let plain = memchr2(b'#', b'"', text).is_none();
-        Scanner { rest: text, plain }
+        Scanner { rest: text }
     }
 
     /// Returns the text not read yet.
@@ -653,27 +646,25 @@ impl<'a> Scanner<'a> {
             self.rest = &self.rest[1..];
             return Ok((*mark == b'+').then(|| self.word()));
         }
-        if self.plain { self.plain_option() } else { self.any_option() }
+        self.far_option()
     }
 
-    fn plain_option(&mut self) -> Read<'a, Option<&'a [u8]>> {
-        let alone = |rest: &[u8], at: usize| {
-            let before = at == 0 || ends_word(rest[at - 1]);
-            before && rest.get(at + 1).is_none_or(|&b| ends_word(b))
+    /// Returns [`Scanner::option`] behind other words.
+    fn far_option(&mut self) -> Read<'a, Option<&'a [u8]>> {
+        let alone = |at: &usize| {
+            let before = *at == 0 || ends_word(self.rest[at - 1]);
+            before && self.rest.get(at + 1).is_none_or(|&b| ends_word(b))
         };
-        let mut at = 0;
-        while let Some(found) = memchr2(b'+', b';', &self.rest[at..]) {
-            at += found;
-            // The text passed may end without a blank.
-            if alone(self.rest, at) {
-                let mark = self.rest[at];
-                self.rest = &self.rest[at + 1..];
-                return Ok((mark == b'+').then(|| self.word()));
+        let end = memchr2_iter(b'+', b';', self.rest).find(alone);
+        let (passed, behind) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        match behind {
+            // A comment or a quoted text may hold it.
+            [mark, behind @ ..] if memchr2(b'#', b'"', passed).is_none() => {
+                self.rest = behind;
+                Ok((*mark == b'+').then(|| self.word()))
             }
-            at += 1;
+            _ => self.any_option(),
         }
-        self.rest = &self.rest[self.rest.len()..];
-        self.passed().map(Some)
     }
 
     #[inline(never)]

@@ -1,5 +1,6 @@
 use super::super::error::Miss;
 use super::super::file::Large;
+use super::super::scan::skip_line;
 use super::*;
 use std::io::Write;
 
@@ -26,7 +27,7 @@ fn read_words(size: usize, source: Source) -> Result<Vec<String>, Fault> {
         size,
         source,
         (0, ()),
-        at_line,
+        skip_line,
         |_, ()| (),
         |piece, (), part| parse(piece, part),
         |parts| {
@@ -89,7 +90,7 @@ fn parts_before_an_error_are_taken_first() {
         0,
         Source::Held(text),
         (0, ()),
-        at_line,
+        skip_line,
         |_, ()| (),
         |piece, (), part: &mut u8| match piece.text[0] {
             b'!' => Err(Miss::expected(piece.text, "no `!`")),
@@ -124,7 +125,7 @@ fn wrong_guesses_are_read_again_and_ends_are_kept() {
                 size,
                 Source::Held(text),
                 (0, 0u8),
-                at_line,
+                skip_line,
                 |text, state| {
                     let next = lines(text).iter().fold(state, |s, line| step(s, line));
                     if right { next } else { 9 }

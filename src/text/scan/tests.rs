@@ -78,7 +78,7 @@ fn numbers_are_decimal_or_scientific_and_finite() {
 }
 
 #[test]
-fn plain_decimals_have_the_bits_of_f64_parse() {
+fn decimals_have_the_bits_of_f64_parse() {
     let mut state = 1u64;
     for round in 0..200_000 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round);
@@ -87,16 +87,15 @@ fn plain_decimals_have_the_bits_of_f64_parse() {
         text.insert((state >> 17) as usize % (text.len() + 1), '.');
         text.insert_str(0, if state & 1 == 0 { "-" } else { "" });
         let want = text.parse::<f64>().unwrap();
-        let (rest, got) = plain_decimal::<Lines>(text.as_bytes()).unwrap();
+        let (rest, got) = Lines::number("")(text.as_bytes()).unwrap();
         assert_eq!((got.to_bits(), rest.len()), (want.to_bits(), 0), "{text}");
-        let (short, padded) = (text.trim_start_matches('-').len() < 8, text + "\t0 : N\nabc");
+        let (short, padded) = (text.trim_start_matches('-').len() <= 8, text + "\t0 : N\nabc");
         let got = short_decimal::<Lines>(padded.as_bytes());
         let got = got.map(|(rest, v)| (rest, v.to_bits()));
         let want = (&b"\t0 : N\nabc"[..], want.to_bits());
         assert_eq!(got, short.then_some(want), "{padded}");
     }
     for other in ["", "-", ".", "-.", "1e3", "1.2.3", "+1", "1234567890123456", "0x1"] {
-        assert_eq!(plain_decimal::<Lines>(other.as_bytes()), None, "{other}");
         let padded = format!("{other} .......");
         assert_eq!(short_decimal::<Lines>(padded.as_bytes()), None, "{other}");
     }
@@ -109,8 +108,12 @@ fn plain_decimals_have_the_bits_of_f64_parse() {
             assert_eq!(read, at == 0 && byte == b'-', "{text:?}");
         }
     }
-    assert!(plain_decimal::<Lines>(b"-0").unwrap().1.is_sign_negative());
-    assert_eq!(plain_decimal::<Lines>(b"12: N"), Some((&b": N"[..], 12.0)));
+    for zero in [&b"-0"[..], b"-0 behind it"] {
+        assert!(Lines::number("")(zero).unwrap().1.is_sign_negative());
+    }
+    for text in [&b"12: N"[..], b"12: N and more"] {
+        assert_eq!(Lines::number("")(text).unwrap(), (&text[2..], 12.0));
+    }
 }
 
 #[test]
