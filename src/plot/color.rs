@@ -6,7 +6,7 @@
 //! 2003): 11-class RdBu with blue for the negative side, 11-class PRGn with green for it, 9-class
 //! YlOrRd without its two palest colours, and the darker half of 9-class Reds.
 
-use super::sample::finite_range;
+use crate::grid::sample::finite_range;
 
 /// The kind of values, which decides where their colours begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -278,11 +278,6 @@ impl Palette {
             }
             _ => empty,
         }
-    }
-
-    /// Returns a palette with its ends at `lo < hi`.
-    pub(crate) fn between(scale: Scale, lo: f64, hi: f64, mark: Option<f64>) -> Palette {
-        Palette::new(&Look { scale, mark, ..Look::default() }, lo, hi, false)
     }
 
     /// Returns the same with what is not a number as what is absent.

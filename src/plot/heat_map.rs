@@ -8,16 +8,18 @@ use super::color::{
 };
 use super::drawing::{Align, Drawing, Pixels, Text};
 use super::error::{PlotError, check_pixels};
-use super::field_lines::{contours, streamlines};
 use super::font::{self, CAPITALS};
 use super::frame;
 use super::frame::{Chart, Titles};
 use super::geometry::{Area, Point};
+#[cfg(feature = "cli")]
+use super::indexed::Indexed;
 use super::picture::Picture;
-use super::sample::{finite_range, shrink};
 use super::size::Size;
 use crate::Real;
 use crate::design::LengthUnit;
+use crate::grid::field_lines::{contours, streamlines};
+use crate::grid::sample::{finite_range, shrink};
 use crate::grid::{BinGrid, Map, Rect};
 use plotters::element::{EmptyElement, PathElement, Polygon, Rectangle};
 use std::path::Path;
@@ -197,6 +199,13 @@ impl<'a, T: Real> HeatMap<'a, T> {
             range: self.range,
         };
         look.palette(drawn.as_slice()).with_absent(self.absent.is_some())
+    }
+
+    /// Returns the map alone, one pixel a bin.
+    #[cfg(feature = "cli")]
+    pub(crate) fn image(&self) -> Indexed {
+        let map = self.values.map(|v| v.widen());
+        Indexed::of_map(&map, &self.palette(&map))
     }
 
     /// Returns the values at the ends of the picture's colours.

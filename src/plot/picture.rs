@@ -54,6 +54,22 @@ impl Picture {
         Ok(picture)
     }
 
+    /// Returns pictures of one [`Size`] side by side; the PNG has an even number of pixels along
+    /// both sides, which encoders of films require.
+    pub fn beside(pictures: &[Picture]) -> Picture {
+        let size = pictures.first().map_or_else(Size::default, |picture| picture.0.size);
+        let even = |units: f64| (units * size.scale / 2.0).ceil() * 2.0 / size.scale;
+        let height = pictures.iter().map(|picture| picture.0.height).fold(1.0, f64::max);
+        let width = pictures.iter().map(|picture| picture.0.width).sum::<f64>().max(1.0);
+        let mut drawing = Drawing::new(even(width), even(height), size);
+        let mut left = 0.0;
+        for Picture(part) in pictures {
+            drawing.items.extend(part.items.iter().map(|item| item.moved(left)));
+            left += part.width;
+        }
+        Picture(drawing)
+    }
+
     /// Returns the picture as a canvas for plotters.
     pub fn canvas(&mut self) -> Canvas<'_> {
         Canvas(&mut self.0)
