@@ -5,7 +5,6 @@ use super::error::PlotError;
 use super::file::save;
 use super::indexed::Indexed;
 use super::picture::Picture;
-use super::raster::render;
 use std::path::Path;
 
 /// Pictures of one size one after another, as an animated GIF that repeats.
@@ -27,7 +26,11 @@ impl Animation {
     /// # Errors
     /// When it is not as large as the first one, or too large for the format, or drawing fails.
     pub fn push(&mut self, picture: &Picture) -> Result<(), PlotError> {
-        let image = Indexed::of(&render(&picture.0, picture.0.size.scale)?);
+        self.add(picture.indexed()?)
+    }
+
+    /// Appends an image.
+    pub(crate) fn add(&mut self, image: Indexed) -> Result<(), PlotError> {
         let width = u16::try_from(image.width).map_err(failed)?;
         let height = u16::try_from(image.height).map_err(failed)?;
         let (size, encoder) = match &mut self.encoder {

@@ -2,7 +2,7 @@
 
 use super::arrows::{self, Arrows};
 use super::axis::{Axis, short};
-use super::canvas::{Canvas, Stretched, filled, stroke};
+use super::canvas::{Canvas, filled, stroke};
 use super::color::{
     ABSENT, Colors, GREY, INK, Look, NOT_FINITE, Palette, Rgb, Scale, Shading, WHITE,
 };
@@ -22,7 +22,6 @@ use crate::grid::field_lines::{contours, streamlines};
 use crate::grid::sample::{finite_range, shrink};
 use crate::grid::{BinGrid, Map, Rect};
 use plotters::element::{EmptyElement, PathElement, Polygon, Rectangle};
-use std::path::Path;
 
 /// A map over the die as a picture.
 ///
@@ -134,15 +133,6 @@ impl<'a, T: Real> HeatMap<'a, T> {
         }
     }
 
-    /// Lays out and writes the picture as the extension of `path` says, `.png` or
-    /// `.svg` or `.pdf`. The file appears whole or not at all.
-    ///
-    /// # Errors
-    /// See [`HeatMap::draw`] and [`Picture::write`].
-    pub fn write(&self, path: &Path) -> Result<(), PlotError> {
-        self.draw()?.write(path)
-    }
-
     /// Lays out the picture.
     ///
     /// # Errors
@@ -169,9 +159,8 @@ impl<'a, T: Real> HeatMap<'a, T> {
         let mut drawing = Drawing::new(layout.width, layout.height, self.size);
         let labels = ["x", "y"].map(|axis| format!("{axis} ({})", self.unit.name));
         let axes = [(&layout.x, &*labels[0]), (&layout.y, &*labels[1])];
-        let corners = self.corners(&self.grid.die());
+        drawing.image(layout.map, paint(&drawn, &palette));
         frame::chart(&mut drawing, &layout.map, axes, [false; 2], |chart| {
-            chart.draw_series([Stretched { corners, pixels: paint(&drawn, &palette) }])?;
             self.draw_cells(chart)?;
             self.draw_lines(chart)
         });

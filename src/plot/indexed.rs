@@ -5,8 +5,9 @@ use super::drawing::Pixels;
 use std::cmp::Reverse;
 #[cfg(feature = "cli")]
 use {
-    super::{color::Palette, error::PlotError, raster::png},
+    super::{color::Palette, error::PlotError, file::save, raster::png},
     crate::grid::Map,
+    std::path::Path,
 };
 
 /// The colour of values that are not finite, which takes the place of the last shade.
@@ -69,6 +70,12 @@ impl Indexed {
             encoder.set_color(png::ColorType::Indexed);
             encoder.set_palette(self.colors.concat());
         })
+    }
+
+    /// Writes a PNG file, whole or not at all.
+    #[cfg(feature = "cli")]
+    pub(crate) fn write(&self, path: &Path) -> Result<(), PlotError> {
+        save(path, &self.png()?)
     }
 
     /// Returns the width and height in pixels.

@@ -4,9 +4,10 @@ use super::canvas::Canvas;
 use super::drawing::{Drawing, failed};
 use super::error::{PlotError, check_pixels};
 use super::file::{self, Format};
+use super::indexed::Indexed;
 use super::size::Size;
 use super::{pdf, raster, vector};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A picture that was laid out and can be written in any [`Format`].
 #[derive(Clone, Debug)]
@@ -80,6 +81,11 @@ impl Picture {
         self.0.pixels()
     }
 
+    /// Returns the pixels in at most 256 colours.
+    pub(crate) fn indexed(&self) -> Result<Indexed, PlotError> {
+        Ok(Indexed::of(&raster::render(&self.0, self.0.size.scale)?))
+    }
+
     /// Returns the bytes of a file in `format`.
     ///
     /// # Errors
@@ -101,15 +107,5 @@ impl Picture {
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         let bytes = self.encode(Format::of(path)?)?;
         file::save(path, &bytes)
-    }
-
-    /// Writes `NAME.png` and `NAME.svg` in `folder`, and returns their paths.
-    ///
-    /// # Errors
-    /// See [`Picture::write`].
-    pub fn write_both(&self, folder: &Path, name: &str) -> Result<[PathBuf; 2], PlotError> {
-        let paths = ["png", "svg"].map(|extension| folder.join(format!("{name}.{extension}")));
-        paths.iter().try_for_each(|path| self.write(path))?;
-        Ok(paths)
     }
 }

@@ -252,8 +252,9 @@ impl Worker {
                 ..HeatMap::new(&share, grid.expect("of the die"), Scale::Diverging)
             };
             let picture = Picture::beside(&[cells.draw()?, potential.draw()?]);
-            picture.write(&folder.join(format!("frame_{:05}.png", shot.iteration)))?;
-            animation.push(&picture)?;
+            let image = picture.indexed()?;
+            image.write(&folder.join(format!("frame_{:05}.png", shot.iteration)))?;
+            animation.add(image)?;
         }
         let image = self.page.is_some().then(|| cells.image());
         if let Some(image) = image {
