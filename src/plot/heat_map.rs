@@ -165,8 +165,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
             self.draw_lines(chart)
         });
         drawing.image(layout.bar, bar(&palette));
-        self.draw_outlines(&mut drawing, &layout.map);
-        self.draw_layers(&mut drawing, &layout.map);
+        self.draw_blocks(&mut drawing, &layout.map);
         if let (Some(field), false) = (&self.arrows, self.streamlines) {
             arrows::draw(&mut drawing, &layout.map, field, self.contrast());
         }
@@ -305,44 +304,40 @@ impl<'a, T: Real> HeatMap<'a, T> {
         [(xl, yl), (xh, yh)]
     }
 
-    /// Draws the rectangles of all layers and their names.
-    fn draw_layers(&self, drawing: &mut Drawing, map: &Area) {
+    /// Draws the outlines, and the rectangles of all layers with their names.
+    fn draw_blocks(&self, drawing: &mut Drawing, map: &Area) {
+        let inside = map.grown(-1.0); // clear of the map's own frame
+        let place = |rect: &Rect| Some(self.place(rect, map)?.within(&inside));
+        let outline = |drawing: &mut Drawing, area: &Area, (color, rim): (Rgb, Rgb), thin: f64| {
+            // A smaller one would be nothing but its rim.
+            if area.width().max(area.height()) >= 3.0 {
+                drawing.line(area.outline(), 4.0 * thin, rim);
+                drawing.line(area.outline(), 2.0 * thin, color);
+            }
+        };
+        // On paper there is less room between them than letters need.
+        let thin = (map.width().max(map.height()) / LONG as f64).min(1.0);
+        for block in self.outlines.iter().filter_map(place) {
+            outline(drawing, &block, self.contrast(), thin);
+        }
         for layer in self.layers {
             for (k, rect) in layer.rects.iter().enumerate() {
-                let Some(area) = self.place(rect, map) else { continue };
-                let area = area.within(&map.grown(-1.0)); // clear of the map's own frame
+                let Some(area) = place(rect) else { continue };
                 if layer.opacity > 0.0 {
                     drawing.polygon(area.outline(), layer.color, layer.opacity);
                 }
-                drawing.line(area.outline(), 4.0, WHITE);
-                drawing.line(area.outline(), 2.0, layer.color);
+                outline(drawing, &area, (layer.color, WHITE), 1.0);
                 let Some(name) = layer.names.get(k) else { continue };
                 let at = (area.left + 8.0, area.top + 8.0 + frame::NUMBERS * CAPITALS);
                 let name = Text::new(name.as_str(), at, frame::NUMBERS, INK).bold();
                 let name = name.within(area.width() - 16.0);
-                let plate = Area {
-                    left: area.left + 2.0,
-                    top: area.top + 2.0,
-                    right: area.left + 14.0 + name.width(),
-                    bottom: at.1 + 6.0,
-                };
+                let (left, top) = (area.left + 2.0, area.top + 2.0);
+                let right = area.left + 14.0 + name.width();
+                let plate = Area { left, top, right, bottom: at.1 + 6.0 };
                 if name.width() > frame::NUMBERS && plate.bottom < area.bottom {
                     drawing.polygon(plate.outline(), WHITE, 0.75);
                     drawing.text(name);
                 }
-            }
-        }
-    }
-
-    fn draw_outlines(&self, drawing: &mut Drawing, map: &Area) {
-        let (mark, rim) = self.contrast();
-        // On paper there is less room between them than letters need.
-        let thin = (map.width().max(map.height()) / LONG as f64).min(1.0);
-        for block in self.outlines.iter().filter_map(|block| self.place(block, map)) {
-            if block.width().max(block.height()) >= 3.0 {
-                let block = block.within(&map.grown(-1.0)); // clear of the map's own frame
-                drawing.line(block.outline(), 4.0 * thin, rim);
-                drawing.line(block.outline(), 2.0 * thin, mark);
             }
         }
     }

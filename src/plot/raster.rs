@@ -99,15 +99,20 @@ fn span(from: f64, to: f64, scale: f64) -> (usize, usize) {
     (from, to.max(from + 1))
 }
 
-/// Returns an image with the pixels that `area` has, so many to the unit.
+/// Returns an image with the pixels that `area` has, so many to the unit, each of which takes the
+/// pixel of `pixels` under its centre.
 ///
 /// # Errors
 /// If these are too many.
 pub(super) fn on_paper(area: &Area, pixels: &Pixels, scale: f64) -> Result<Pixels, PlotError> {
-    let (left, right) = span(area.left, area.right, scale);
-    let (top, bottom) = span(area.top, area.bottom, scale);
-    check_pixels(right - left, bottom - top)?;
-    Ok(stretched(pixels, right - left, bottom - top))
+    let along = |(from, to): (usize, usize), count: usize| -> Vec<usize> {
+        let length = to - from;
+        (0..length).map(|at| (2 * at + 1) * count / (2 * length)).collect()
+    };
+    let (x, y) = (span(area.left, area.right, scale), span(area.top, area.bottom, scale));
+    check_pixels(x.1 - x.0, y.1 - y.0)?;
+    let (columns, rows) = (along(x, pixels.width), along(y, pixels.height));
+    Ok(Pixels::from_fn(columns.len(), rows.len(), |x, y| pixels.at(columns[x], rows[y])))
 }
 
 /// Stretches `pixels` over `area`.
@@ -124,21 +129,6 @@ fn blit(canvas: &mut Pixmap, area: &Area, pixels: &Pixels, scale: f64) -> Result
         line.zip(row).for_each(|(pixel, color)| *pixel = opaque(color));
     }
     Ok(())
-}
-
-/// Returns the pixel or bin, of `count` along `length` pixels, under the centre of pixel `at`.
-pub(super) fn nearest(at: usize, length: usize, count: usize) -> usize {
-    (2 * at + 1) * count / (2 * length)
-}
-
-/// Returns an image of this size, every pixel of which takes the pixel of `pixels` under its
-/// centre.
-pub(super) fn stretched(pixels: &Pixels, width: usize, height: usize) -> Pixels {
-    let along = |length: usize, count: usize| -> Vec<usize> {
-        (0..length).map(|at| nearest(at, length, count)).collect()
-    };
-    let (columns, rows) = (along(width, pixels.width), along(height, pixels.height));
-    Pixels::from_fn(width, height, |x, y| pixels.at(columns[x], rows[y]))
 }
 
 #[cfg(test)]
