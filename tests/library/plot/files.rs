@@ -1,6 +1,6 @@
 //! Pictures as files.
 
-use placefield::plot::{Curves, Format, PlotError};
+use placefield::plot::{Animation, Curves, Format, Picture, PlotError, Size};
 use std::path::Path;
 
 #[test]
@@ -44,4 +44,28 @@ fn picture_files_follow_the_umask() {
     Curves::default().draw().write(&ours).unwrap();
     std::fs::write(&plain, "").unwrap();
     assert_eq!(mode(&ours), mode(&plain));
+}
+
+#[test]
+fn an_animation_has_pictures_of_one_size() {
+    let dir = tempfile::tempdir().unwrap();
+    let picture = |title: &str| {
+        let size = Size::pixels(301);
+        let curves = Curves { title: title.to_owned(), size, ..Curves::default() }.draw();
+        Picture::beside(&[curves.clone(), curves])
+    };
+    let (width, height) = picture("a").size();
+    assert!(width.is_multiple_of(2) && height.is_multiple_of(2) && width >= 602);
+    let mut animation = Animation::new(100);
+    animation.push(&picture("a")).unwrap();
+    animation.push(&picture("b")).unwrap();
+    animation.push(&Curves::default().draw()).unwrap_err();
+    let path = dir.path().join("a.gif");
+    animation.write(&path).unwrap();
+    let mut gif = gif::DecodeOptions::new().read_info(std::fs::File::open(&path).unwrap()).unwrap();
+    assert_eq!((u32::from(gif.width()), u32::from(gif.height())), (width, height));
+    let first = gif.read_next_frame().unwrap().unwrap().buffer.to_vec();
+    assert!(first != gif.read_next_frame().unwrap().unwrap().buffer.to_vec());
+    assert!(gif.read_next_frame().unwrap().is_none());
+    assert!(Animation::new(100).write(&path).is_err(), "no picture");
 }
