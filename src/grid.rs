@@ -4,6 +4,11 @@
 //! `i`-th column of bins from the left and the `j`-th row from the bottom, and
 //! stands at `i * ny + j`.
 
+#[cfg(feature = "plot")]
+pub(crate) mod field_lines;
+#[cfg(feature = "plot")]
+pub(crate) mod sample;
+
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 

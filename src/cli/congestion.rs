@@ -6,10 +6,9 @@ use super::maps::write_map;
 use super::options::named;
 use super::outputs::MapsFormat;
 use crate::congestion::{
-    Capacity, CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
-    Figures, RoutingGrid,
+    Capacity, CongestionError, CongestionMaps, CongestionOptions, Convention, Figures, RoutingGrid,
 };
-use crate::grid::Map;
+use crate::maps::{Kind, of_congestion};
 use clap::Args;
 use clap::builder::TypedValueParser;
 use schemars::JsonSchema;
@@ -104,19 +103,18 @@ impl CongestionArgs {
 }
 
 impl Congestion {
-    /// Writes every map as `[nx][ny]`, and the demand in both directions; returns the files.
+    /// Writes every map as `[nx][ny]`; returns the files.
     pub(crate) fn write_maps(
         &self,
         folder: &Path,
         format: MapsFormat,
     ) -> Result<Vec<PathBuf>, Failure> {
-        let total = self.maps.demand.total();
-        let demand =
-            [("demand_horizontal", &total.horizontal), ("demand_vertical", &total.vertical)];
-        let maps = CongestionKind::ALL.map(|kind| (kind.name(), self.maps.map(kind)));
-        let write =
-            |(name, map): (&str, &Map<f64>)| write_map(folder, name, map, &self.grid, format);
-        maps.into_iter().chain(demand).map(write).collect()
+        let demand = self.maps.demand.total();
+        let write = |kind: Kind| {
+            let map = of_congestion(kind, &self.maps, &demand)?;
+            Some(write_map(folder, kind.name(), &map, &self.grid, format))
+        };
+        Kind::ALL.into_iter().filter_map(write).collect()
     }
 }
 

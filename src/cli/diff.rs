@@ -539,7 +539,7 @@ pub(super) fn write_moves(
 ) -> Result<(), Failure> {
     let [moves, far] = moves_drawn(between, design, first, displacement)?;
     save(&moves, folder, "displacement", files)?;
-    save(&far, folder, "displacement_histogram", files)
+    Ok(save(&far, folder, "displacement_histogram", files)?)
 }
 
 /// By the squares where cells began, or by those where they are in the end where these are more: a

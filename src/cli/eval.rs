@@ -3,7 +3,7 @@
 use super::congestion::CongestionArgs;
 use super::document::{write_document, write_documents};
 use super::engines::with_precision;
-use super::evaluation::evaluate;
+use super::evaluation::{evaluate, map_names};
 use super::failure::{Failure, usage};
 use super::input::{Opened, open_design};
 use super::legality;
@@ -78,25 +78,6 @@ impl EvalArgs {
     }
 }
 
-/// The files that `--maps` writes.
-const MAPS: Names = Names::Maps(&[
-    "density",
-    "potential",
-    "field_x",
-    "field_y",
-    "force_x",
-    "force_y",
-    "rudy",
-    "pin_rudy",
-    "rudy_long",
-    "rudy_short",
-    "macro_region",
-    "cell_density",
-    "pin_density",
-    "demand_horizontal",
-    "demand_vertical",
-]);
-
 /// Share of a cell's area that counts as none: sums of areas are rounded.
 const ROUNDED: f64 = 1e-9;
 
@@ -125,7 +106,7 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     }
     // Outputs first: a run of minutes must not end on one that cannot be written.
     let inputs: Vec<PathBuf> = designs.iter().flat_map(DesignArgs::files).collect();
-    results.outputs(MAPS).file("--csv", args.csv.as_ref()).check(&inputs)?;
+    results.outputs(Names::Maps(map_names())).file("--csv", args.csv.as_ref()).check(&inputs)?;
     let mut rows = Vec::new();
     let mut outputs = Vec::new();
     let alone = to_stdout(&results.json) || to_stdout(&args.csv);

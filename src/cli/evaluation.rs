@@ -17,9 +17,10 @@ use crate::charge::{Charge, Clipped};
 use crate::congestion::RoutingGrid;
 use crate::engine::{MapKind, Timed};
 use crate::grid::Map;
-use crate::maps::over_die;
+use crate::maps::{Kind, over_die};
 use crate::warning::{Warning, WarningCode};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Instant;
 
 /// An evaluation: its report, its maps over the die in the order of [`MapKind::ALL`], and the
@@ -34,6 +35,18 @@ pub(crate) struct Evaluated<T: Real> {
     pub(crate) off_die: Clipped,
     /// Where it is enabled.
     pub(crate) congestion: Option<Congestion>,
+}
+
+/// The forces of the movable cells, as files.
+const FORCES: [&str; 2] = ["force_x", "force_y"];
+
+/// Returns the names of the files that `--maps` writes, without their endings.
+pub(super) fn map_names() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let written = |kind: &Kind| kind.is_congestion() || matches!(kind, Kind::Engine(_));
+        Kind::ALL.into_iter().filter(written).map(Kind::name).chain(FORCES).collect()
+    });
+    &NAMES
 }
 
 /// Runs every stage once on the design's own placement.
@@ -226,7 +239,7 @@ impl<T: Element> Evaluated<T> {
         for (kind, map) in MapKind::ALL.into_iter().zip(&self.maps) {
             files.push(write_map(folder, kind.name(), map, &grid, format)?);
         }
-        for (name, force) in ["force_x", "force_y"].iter().zip(&self.force) {
+        for (name, force) in FORCES.iter().zip(&self.force) {
             files.push(write_column(folder, name, force, format)?);
         }
         if let Some(congestion) = &self.congestion {

@@ -15,7 +15,9 @@ use crate::maps::{
     of_congestion, outlines,
 };
 use crate::place::Record;
-use crate::plot::{Arrows, Curves, HeatMap, Histogram, Look, Picture, ROUNDING, Scale, Series};
+use crate::plot::{
+    Arrows, Curves, HeatMap, Histogram, Look, Picture, PlotError, ROUNDING, Scale, Series,
+};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::path::{Path, PathBuf};
@@ -490,13 +492,18 @@ pub(crate) fn draw_solve<T: Real>(
     Ok(files)
 }
 
+/// Writes a picture as PNG and SVG.
 pub(crate) fn save(
     picture: &Picture,
     folder: &Path,
     file: &str,
     files: &mut Vec<PathBuf>,
-) -> Result<(), Failure> {
-    files.extend(picture.write_both(folder, file)?);
+) -> Result<(), PlotError> {
+    for extension in ["png", "svg"] {
+        let path = folder.join(format!("{file}.{extension}"));
+        picture.write(&path)?;
+        files.push(path);
+    }
     Ok(())
 }
 

@@ -3,9 +3,9 @@
 use super::color::Rgb;
 use super::drawing::Drawing;
 use super::geometry::{Area, Point};
-use super::sample::shrink_present;
 use crate::Real;
 use crate::grid::Map;
+use crate::grid::sample::shrink_present;
 
 /// A vector field to draw over a heat map.
 #[derive(Clone, Copy, Debug)]

@@ -68,14 +68,8 @@ impl Axis {
                 ticks.extend(fine.map(|v| (v, String::new())));
             }
         }
-        Axis {
-            lo: 10_f64.powi(first),
-            hi: 10_f64.powi(last),
-            log: true,
-            ticks,
-            exponent: 0,
-            upright: None,
-        }
+        let (lo, hi) = (10_f64.powi(first), 10_f64.powi(last));
+        Axis { lo, hi, log: true, ticks, exponent: 0, upright: None }
     }
 
     /// Returns the part of a logarithmic axis from `lo` to `hi`, which need not be powers of ten.

@@ -4,7 +4,6 @@ use super::color::{Rgb, WHITE};
 use super::drawing::{Align, Drawing, Pixels, Text};
 use super::font::{self, CAPITALS};
 use super::geometry::{Area, Point};
-use plotters::element::{Drawable, PointCollection};
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{IntoFont, RGBAColor, RGBColor, ShapeStyle, TextStyle};
 use plotters_backend::{
@@ -188,35 +187,5 @@ impl Canvas<'_> {
         if !points.is_empty() && color.alpha > 0.0 {
             self.0.path(points, width, rgb(color), color.alpha.min(1.0));
         }
-    }
-}
-
-/// An image stretched between two corners in the coordinates of a chart.
-pub(super) struct Stretched {
-    pub(super) corners: [(f64, f64); 2],
-    pub(super) pixels: Pixels,
-}
-
-impl<'a> PointCollection<'a, (f64, f64)> for &'a Stretched {
-    type Point = &'a (f64, f64);
-    type IntoIter = &'a [(f64, f64); 2];
-
-    fn point_iter(self) -> Self::IntoIter {
-        &self.corners
-    }
-}
-
-impl Drawable<Canvas<'_>> for Stretched {
-    fn draw<I: Iterator<Item = BackendCoord>>(
-        &self,
-        corners: I,
-        canvas: &mut Canvas<'_>,
-        _: (u32, u32),
-    ) -> Done {
-        let corners: Vec<Point> = corners.map(units).collect();
-        if let [(left, bottom), (right, top)] = corners[..] {
-            canvas.0.image(Area { left, top, right, bottom }, self.pixels.clone());
-        }
-        Ok(())
     }
 }

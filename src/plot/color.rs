@@ -1,12 +1,12 @@
 //! Perceptual colour scales.
 //!
-//! Control points, joined by straight lines in sRGB. Viridis and magma are sampled from the tables
-//! of Smith, van der Walt and Firing (matplotlib 2.0, CC0) and stay within 6/255 of them. The
-//! others are ColorBrewer's (Harrower and Brewer, "ColorBrewer.org", The Cartographic Journal 40,
-//! 2003): 11-class RdBu with blue for the negative side, 11-class PRGn with green for it, 9-class
-//! YlOrRd without its two palest colours, and the darker half of 9-class Reds.
+//! Those of d3-scale-chromatic: viridis and magma of Smith, van der Walt and Firing (matplotlib 2.0),
+//! the others of ColorBrewer (Harrower and Brewer, "ColorBrewer.org", The Cartographic Journal 40,
+//! 2003): RdBu with blue for the negative side, PRGn with green for it, YlOrRd without its palest
+//! quarter, and the darker half of Reds.
 
-use super::sample::finite_range;
+use crate::grid::sample::finite_range;
+use colorous::Gradient;
 
 /// The kind of values, which decides where their colours begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -112,25 +112,6 @@ pub(super) fn paired(
     given
 }
 
-const VIRIDIS: [u32; 17] = [
-    0x440154, 0x48186a, 0x472d7b, 0x424086, 0x3b528b, 0x33638d, 0x2c728e, 0x26818e, 0x21908c,
-    0x1f9f88, 0x28ae80, 0x3ebc74, 0x5dc963, 0x82d34c, 0xabdc32, 0xd5e21a, 0xfde725,
-];
-const MAGMA: [u32; 17] = [
-    0x000004, 0x0a0822, 0x1d1146, 0x36106a, 0x50127c, 0x691c81, 0x822681, 0x9c2e7f, 0xb63779,
-    0xcf4170, 0xe65163, 0xf5695c, 0xfb8761, 0xfea571, 0xfec387, 0xfde0a2, 0xfcfdbf,
-];
-const RED_BLUE: [u32; 11] = [
-    0x053061, 0x2166ac, 0x4393c3, 0x92c5de, 0xd1e5f0, 0xf7f7f7, 0xfddbc7, 0xf4a582, 0xd6604d,
-    0xb2182b, 0x67001f,
-];
-const PURPLE_GREEN: [u32; 11] = [
-    0x00441b, 0x1b7837, 0x5aae61, 0xa6dba0, 0xd9f0d3, 0xf7f7f7, 0xe7d4e8, 0xc2a5cf, 0x9970ab,
-    0x762a83, 0x40004b,
-];
-const GREYS: [u32; 2] = [0xffffff, 0x000000];
-const YELLOW_RED: [u32; 7] = [0xfed976, 0xfeb24c, 0xfd8d3c, 0xfc4e2a, 0xe31a1c, 0xbd0026, 0x800026];
-const REDS: [u32; 5] = [0xfb6a4a, 0xef3b2c, 0xcb181d, 0xa50f15, 0x67000d];
 /// The colour of bins without overflow in a map of overflow.
 const NO_OVERFLOW: Rgb = [0xe4, 0xe6, 0xe8];
 
@@ -139,37 +120,55 @@ const SHADES: usize = 256;
 /// A value above the mark by less than this is not above it but rounded: areas are sums.
 pub(crate) const ROUNDING: f64 = 1e-9;
 
+/// A stretch of a gradient, from one share of it to another.
+#[derive(Clone, Copy)]
+struct Stretch(Gradient, f64, f64);
+
+/// Colours above a target.
+const REDS: Stretch = Stretch(colorous::REDS, 0.5, 1.0);
+/// Colours of a stretch that a page has, evenly spaced.
 #[cfg(feature = "cli")]
+const POINTS: usize = 17;
+
+impl Stretch {
+    /// Returns the colour at a share of the stretch.
+    fn at(self, share: f64) -> Rgb {
+        let Stretch(gradient, from, to) = self;
+        gradient.eval_continuous(from + share.clamp(0.0, 1.0) * (to - from)).into_array()
+    }
+
+    #[cfg(feature = "cli")]
+    fn points(self) -> impl Iterator<Item = Rgb> {
+        (0..POINTS).map(move |k| self.at(k as f64 / (POINTS - 1) as f64))
+    }
+}
+
 impl Scale {
-    /// Returns its control points, evenly spaced, lowest first; of [`Scale::Target`] those up to
-    /// the mark.
+    /// Returns evenly spaced colours, lowest first; of [`Scale::Target`] those up to the mark.
+    #[cfg(feature = "cli")]
     pub(crate) fn points(self) -> impl Iterator<Item = Rgb> {
-        unpacked(self.table(None))
+        self.stretch(None).points()
     }
 
     /// Returns those of [`Scale::Target`] above the mark.
+    #[cfg(feature = "cli")]
     pub(crate) fn points_above_mark() -> impl Iterator<Item = Rgb> {
-        unpacked(&REDS)
+        REDS.points()
     }
-}
 
-#[cfg(feature = "cli")]
-fn unpacked(points: &'static [u32]) -> impl Iterator<Item = Rgb> {
-    points.iter().map(|p| [16, 8, 0].map(|shift| (p >> shift & 0xff) as u8))
-}
-
-impl Scale {
-    fn table(self, colors: Option<Colors>) -> &'static [u32] {
+    fn stretch(self, colors: Option<Colors>) -> Stretch {
         match (self, colors) {
-            (Scale::Diverging, Some(Colors::PurpleGreen)) => &PURPLE_GREEN,
-            (Scale::Diverging, _) => &RED_BLUE,
-            (_, Some(Colors::Viridis)) => &VIRIDIS,
-            (_, Some(Colors::Magma)) => &MAGMA,
-            (_, Some(Colors::Grey)) => &GREYS,
+            (Scale::Diverging, Some(Colors::PurpleGreen)) => {
+                Stretch(colorous::PURPLE_GREEN, 1.0, 0.0)
+            }
+            (Scale::Diverging, _) => Stretch(colorous::RED_BLUE, 1.0, 0.0),
+            (_, Some(Colors::Viridis)) => Stretch(colorous::VIRIDIS, 0.0, 1.0),
+            (_, Some(Colors::Magma)) => Stretch(colorous::MAGMA, 0.0, 1.0),
+            (_, Some(Colors::Grey)) => Stretch(colorous::GREYS, 0.0, 1.0),
             // Those of both signs are for such values alone.
-            (Scale::Sequential | Scale::Target, _) => &VIRIDIS,
-            (Scale::Magnitude, _) => &MAGMA,
-            (Scale::Overflow, _) => &YELLOW_RED,
+            (Scale::Sequential | Scale::Target, _) => Stretch(colorous::VIRIDIS, 0.0, 1.0),
+            (Scale::Magnitude, _) => Stretch(colorous::MAGMA, 0.0, 1.0),
+            (Scale::Overflow, _) => Stretch(colorous::YELLOW_ORANGE_RED, 0.25, 1.0),
         }
     }
 
@@ -255,9 +254,9 @@ impl Look {
 impl Palette {
     fn new(look: &Look, lo: f64, hi: f64, log: bool) -> Palette {
         let scale = look.scale;
-        let points = scale.table(look.colors);
+        let stretch = scale.stretch(look.colors);
         let share = |k: usize| k as f64 / (SHADES - 1) as f64;
-        let plain = || std::array::from_fn(|k| interpolate(points, share(k)));
+        let plain = || std::array::from_fn(|k| stretch.at(share(k)));
         let empty = Palette { lo, hi, log, zero_apart: false, shades: plain(), odd: NOT_FINITE };
         match (scale, look.mark) {
             (Scale::Overflow, _) => {
@@ -271,18 +270,13 @@ impl Palette {
                 let at = empty.share(mark);
                 let darkest = empty.share(hi.max(DARKEST * mark));
                 let color = |k: usize| match low_end(k) > at + ROUNDING {
-                    true => interpolate(&REDS, (low_end(k) - at) / (darkest - at)),
-                    false => interpolate(points, (low_end(k) / at).min(1.0)),
+                    true => REDS.at((low_end(k) - at) / (darkest - at)),
+                    false => stretch.at(low_end(k) / at),
                 };
                 Palette { shades: std::array::from_fn(color), ..empty }
             }
             _ => empty,
         }
-    }
-
-    /// Returns a palette with its ends at `lo < hi`.
-    pub(crate) fn between(scale: Scale, lo: f64, hi: f64, mark: Option<f64>) -> Palette {
-        Palette::new(&Look { scale, mark, ..Look::default() }, lo, hi, false)
     }
 
     /// Returns the same with what is not a number as what is absent.
@@ -354,16 +348,6 @@ fn ends(scale: Scale, (lo, hi): (f64, f64)) -> (f64, f64) {
         _ if lo < hi => (lo, hi),
         _ => (2.0 * lo, 0.0),
     }
-}
-
-fn interpolate(points: &[u32], at: f64) -> Rgb {
-    let x = at * (points.len() - 1) as f64;
-    let k = (x as usize).min(points.len() - 2);
-    let channel = |p: u32, shift: u32| f64::from(p >> shift & 0xff);
-    [16, 8, 0].map(|shift| {
-        let (a, b) = (channel(points[k], shift), channel(points[k + 1], shift));
-        (a + (b - a) * (x - k as f64)).round() as u8
-    })
 }
 
 #[cfg(test)]

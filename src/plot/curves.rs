@@ -4,7 +4,6 @@ use super::axis::Axis;
 use super::canvas::{Canvas, filled, px, stroke};
 use super::color::{self, CURVES, GREY, Rgb, WHITE};
 use super::drawing::{Align, Drawing, Text};
-use super::error::PlotError;
 use super::frame::{self, Chart, SAMPLE, Titles};
 use super::geometry::{Area, Point};
 use super::picture::Picture;
@@ -12,7 +11,6 @@ use super::size::Size;
 use plotters::drawing::IntoDrawingArea;
 use plotters::element::{Circle, EmptyElement};
 use plotters::series::{DashedLineSeries, LineSeries, PointSeries};
-use std::path::Path;
 
 /// One curve.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,15 +60,6 @@ const DOT: f64 = 5.5;
 const RIM: f64 = 1.5;
 
 impl Curves {
-    /// Lays out and writes the picture as the extension of `path` says, `.png` or
-    /// `.svg`. The file appears whole or not at all.
-    ///
-    /// # Errors
-    /// See [`Picture::write`].
-    pub fn write(&self, path: &Path) -> Result<(), PlotError> {
-        self.draw().write(path)
-    }
-
     /// Lays out the picture.
     pub fn draw(&self) -> Picture {
         let scale = self.size.width.unwrap_or(1600.0) / 1600.0;

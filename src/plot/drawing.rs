@@ -7,6 +7,7 @@ use super::error::PlotError;
 use super::font;
 use super::geometry::{Area, Point};
 use super::size::Size;
+use tiny_skia::{Path, PathBuilder, Transform};
 
 /// Letters of a text beyond these are never drawn: no picture has room for them.
 const MOST_LETTERS: usize = 400;
@@ -74,6 +75,22 @@ pub(super) enum Item {
         area: Area,
         pixels: Pixels,
     },
+}
+
+impl Item {
+    /// Returns it so far to the right.
+    pub(super) fn moved(&self, by: f64) -> Item {
+        let mut item = self.clone();
+        match &mut item {
+            Item::Path { points, .. } => points.iter_mut().for_each(|point| point.0 += by),
+            Item::Text(text) => text.at.0 += by,
+            Item::Image { area, .. } => {
+                area.left += by;
+                area.right += by;
+            }
+        }
+        item
+    }
 }
 
 /// A laid-out picture.
@@ -166,11 +183,32 @@ impl Text {
     pub(super) fn width(&self) -> f64 {
         font::width(&self.text, self.em, self.bold)
     }
+
+    /// Returns the outlines of its letters where they are in the picture.
+    pub(super) fn outlines(&self) -> Option<Path> {
+        let shift = match self.align {
+            Align::Start => 0.0,
+            Align::Middle => -self.width() / 2.0,
+            Align::End => -self.width(),
+        };
+        let placed = Transform::from_translate(shift as f32, 0.0)
+            .post_rotate(90.0 * f32::from(self.turns))
+            .post_translate(self.at.0 as f32, self.at.1 as f32);
+        font::outlines(&self.text, self.em, self.bold)?.transform(placed)
+    }
 }
 
-/// Whether a stroke ends where it begins.
-pub(super) fn is_closed(points: &[Point]) -> bool {
-    points.len() > 2 && points.first() == points.last()
+/// Returns a path, closed where it is filled or ends where it begins; `None` if there is nothing to
+/// draw.
+pub(super) fn outline(points: &[Point], filled: bool) -> Option<Path> {
+    let mut path = PathBuilder::new();
+    let (first, rest) = points.split_first()?;
+    path.move_to(first.0 as f32, first.1 as f32);
+    rest.iter().for_each(|p| path.line_to(p.0 as f32, p.1 as f32));
+    if filled || points.len() > 2 && points.first() == points.last() {
+        path.close();
+    }
+    path.finish()
 }
 
 /// Wraps a back end's failure.

@@ -1,9 +1,9 @@
 //! DejaVu Sans: widths of texts and shapes of their letters.
 
-use super::geometry::Point;
 use ab_glyph::{Font, FontRef, Glyph, OutlineCurve, PxScale, ScaleFont, point};
 use std::borrow::Cow;
 use std::sync::OnceLock;
+use tiny_skia::{Path, PathBuilder};
 
 /// The family as a style sheet names it, for viewers that draw the text themselves.
 pub(super) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
@@ -75,63 +75,35 @@ pub(super) fn legible(text: &str) -> Cow<'_, str> {
     text.chars().map(one).collect()
 }
 
-/// A piece of a letter's outline, which begins where the last one ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Segment {
-    /// A new contour from here.
-    Move(Point),
-    Line(Point),
-    /// By its control point.
-    Quadratic(Point, Point),
-    /// By its two control points.
-    Cubic(Point, Point, Point),
-    /// Back to where the contour began.
-    Close,
-}
-
 /// Returns the outlines of a text's letters, to be filled by the nonzero rule: its base line starts
-/// at the origin, x to the right and y downward.
-pub(super) fn outlines(text: &str, em: f64, bold: bool) -> Vec<Segment> {
+/// at the origin, x to the right and y downward. `None` if no letter has any.
+pub(super) fn outlines(text: &str, em: f64, bold: bool) -> Option<Path> {
     let font = font(bold);
-    let per_em = f64::from(font.units_per_em().expect("the built-in font states its em"));
-    let unit = em / per_em;
-    let mut segments = Vec::new();
+    let per_em = font.units_per_em().expect("the built-in font states its em");
+    let unit = em as f32 / per_em;
+    let mut path = PathBuilder::new();
     for glyph in letters(&legible(text), em, bold).0 {
         let Some(shape) = font.outline(glyph.id) else { continue };
-        let left = f64::from(glyph.position.x);
-        let at = |p: ab_glyph::Point| (left + f64::from(p.x) * unit, -f64::from(p.y) * unit);
+        let at = |p: ab_glyph::Point| (glyph.position.x + p.x * unit, -p.y * unit);
         let mut pen = None;
         for curve in shape.curves {
-            let (from, to, segment) = match curve {
-                OutlineCurve::Line(from, to) => (from, to, Segment::Line(at(to))),
-                OutlineCurve::Quad(from, c, to) => (from, to, Segment::Quadratic(at(c), at(to))),
-                OutlineCurve::Cubic(from, c, d, to) => {
-                    (from, to, Segment::Cubic(at(c), at(d), at(to)))
-                }
-            };
+            use OutlineCurve::{Cubic, Line, Quad};
+            let (Line(from, to) | Quad(from, _, to) | Cubic(from, _, _, to)) = curve;
+            let ((x, y), start) = (at(to), at(from));
             if pen != Some(from) {
-                segments.extend(pen.map(|_| Segment::Close));
-                segments.push(Segment::Move(at(from)));
+                path.close();
+                path.move_to(start.0, start.1);
             }
-            segments.push(segment);
+            match curve {
+                Line(..) => path.line_to(x, y),
+                Quad(_, c, _) => path.quad_to(at(c).0, at(c).1, x, y),
+                Cubic(_, c, d, _) => path.cubic_to(at(c).0, at(c).1, at(d).0, at(d).1, x, y),
+            }
             pen = Some(to);
         }
-        segments.extend(pen.map(|_| Segment::Close));
+        path.close();
     }
-    segments
-}
-
-/// Calls `dot(x, y, coverage)` for every pixel of the text, whose base line starts at the origin.
-pub(super) fn rasterize(text: &str, em: f64, bold: bool, mut dot: impl FnMut(i32, i32, f64)) {
-    let font = font(bold);
-    for glyph in letters(&legible(text), em, bold).0 {
-        if let Some(shape) = font.outline_glyph(glyph) {
-            let corner = shape.px_bounds().min;
-            shape.draw(|x, y, coverage| {
-                dot(corner.x as i32 + x as i32, corner.y as i32 + y as i32, f64::from(coverage));
-            });
-        }
-    }
+    path.finish()
 }
 
 #[cfg(test)]

@@ -2,25 +2,26 @@
 
 use super::arrows::{self, Arrows};
 use super::axis::{Axis, short};
-use super::canvas::{Canvas, Stretched, filled, stroke};
+use super::canvas::{Canvas, filled, stroke};
 use super::color::{
     ABSENT, Colors, GREY, INK, Look, NOT_FINITE, Palette, Rgb, Scale, Shading, WHITE,
 };
 use super::drawing::{Align, Drawing, Pixels, Text};
 use super::error::{PlotError, check_pixels};
-use super::field_lines::{contours, streamlines};
 use super::font::{self, CAPITALS};
 use super::frame;
 use super::frame::{Chart, Titles};
 use super::geometry::{Area, Point};
+#[cfg(feature = "cli")]
+use super::indexed::Indexed;
 use super::picture::Picture;
-use super::sample::{finite_range, shrink};
 use super::size::Size;
 use crate::Real;
 use crate::design::LengthUnit;
+use crate::grid::field_lines::{contours, streamlines};
+use crate::grid::sample::{finite_range, shrink};
 use crate::grid::{BinGrid, Map, Rect};
 use plotters::element::{EmptyElement, PathElement, Polygon, Rectangle};
-use std::path::Path;
 
 /// A map over the die as a picture.
 ///
@@ -132,15 +133,6 @@ impl<'a, T: Real> HeatMap<'a, T> {
         }
     }
 
-    /// Lays out and writes the picture as the extension of `path` says, `.png` or
-    /// `.svg` or `.pdf`. The file appears whole or not at all.
-    ///
-    /// # Errors
-    /// See [`HeatMap::draw`] and [`Picture::write`].
-    pub fn write(&self, path: &Path) -> Result<(), PlotError> {
-        self.draw()?.write(path)
-    }
-
     /// Lays out the picture.
     ///
     /// # Errors
@@ -167,15 +159,13 @@ impl<'a, T: Real> HeatMap<'a, T> {
         let mut drawing = Drawing::new(layout.width, layout.height, self.size);
         let labels = ["x", "y"].map(|axis| format!("{axis} ({})", self.unit.name));
         let axes = [(&layout.x, &*labels[0]), (&layout.y, &*labels[1])];
-        let corners = self.corners(&self.grid.die());
+        drawing.image(layout.map, paint(&drawn, &palette));
         frame::chart(&mut drawing, &layout.map, axes, [false; 2], |chart| {
-            chart.draw_series([Stretched { corners, pixels: paint(&drawn, &palette) }])?;
             self.draw_cells(chart)?;
             self.draw_lines(chart)
         });
         drawing.image(layout.bar, bar(&palette));
-        self.draw_outlines(&mut drawing, &layout.map);
-        self.draw_layers(&mut drawing, &layout.map);
+        self.draw_blocks(&mut drawing, &layout.map);
         if let (Some(field), false) = (&self.arrows, self.streamlines) {
             arrows::draw(&mut drawing, &layout.map, field, self.contrast());
         }
@@ -197,6 +187,13 @@ impl<'a, T: Real> HeatMap<'a, T> {
             range: self.range,
         };
         look.palette(drawn.as_slice()).with_absent(self.absent.is_some())
+    }
+
+    /// Returns the map alone, one pixel a bin.
+    #[cfg(feature = "cli")]
+    pub(crate) fn image(&self) -> Indexed {
+        let map = self.values.map(|v| v.widen());
+        Indexed::of_map(&map, &self.palette(&map))
     }
 
     /// Returns the values at the ends of the picture's colours.
@@ -307,44 +304,40 @@ impl<'a, T: Real> HeatMap<'a, T> {
         [(xl, yl), (xh, yh)]
     }
 
-    /// Draws the rectangles of all layers and their names.
-    fn draw_layers(&self, drawing: &mut Drawing, map: &Area) {
+    /// Draws the outlines, and the rectangles of all layers with their names.
+    fn draw_blocks(&self, drawing: &mut Drawing, map: &Area) {
+        let inside = map.grown(-1.0); // clear of the map's own frame
+        let place = |rect: &Rect| Some(self.place(rect, map)?.within(&inside));
+        let outline = |drawing: &mut Drawing, area: &Area, (color, rim): (Rgb, Rgb), thin: f64| {
+            // A smaller one would be nothing but its rim.
+            if area.width().max(area.height()) >= 3.0 {
+                drawing.line(area.outline(), 4.0 * thin, rim);
+                drawing.line(area.outline(), 2.0 * thin, color);
+            }
+        };
+        // On paper there is less room between them than letters need.
+        let thin = (map.width().max(map.height()) / LONG as f64).min(1.0);
+        for block in self.outlines.iter().filter_map(place) {
+            outline(drawing, &block, self.contrast(), thin);
+        }
         for layer in self.layers {
             for (k, rect) in layer.rects.iter().enumerate() {
-                let Some(area) = self.place(rect, map) else { continue };
-                let area = area.within(&map.grown(-1.0)); // clear of the map's own frame
+                let Some(area) = place(rect) else { continue };
                 if layer.opacity > 0.0 {
                     drawing.polygon(area.outline(), layer.color, layer.opacity);
                 }
-                drawing.line(area.outline(), 4.0, WHITE);
-                drawing.line(area.outline(), 2.0, layer.color);
+                outline(drawing, &area, (layer.color, WHITE), 1.0);
                 let Some(name) = layer.names.get(k) else { continue };
                 let at = (area.left + 8.0, area.top + 8.0 + frame::NUMBERS * CAPITALS);
                 let name = Text::new(name.as_str(), at, frame::NUMBERS, INK).bold();
                 let name = name.within(area.width() - 16.0);
-                let plate = Area {
-                    left: area.left + 2.0,
-                    top: area.top + 2.0,
-                    right: area.left + 14.0 + name.width(),
-                    bottom: at.1 + 6.0,
-                };
+                let (left, top) = (area.left + 2.0, area.top + 2.0);
+                let right = area.left + 14.0 + name.width();
+                let plate = Area { left, top, right, bottom: at.1 + 6.0 };
                 if name.width() > frame::NUMBERS && plate.bottom < area.bottom {
                     drawing.polygon(plate.outline(), WHITE, 0.75);
                     drawing.text(name);
                 }
-            }
-        }
-    }
-
-    fn draw_outlines(&self, drawing: &mut Drawing, map: &Area) {
-        let (mark, rim) = self.contrast();
-        // On paper there is less room between them than letters need.
-        let thin = (map.width().max(map.height()) / LONG as f64).min(1.0);
-        for block in self.outlines.iter().filter_map(|block| self.place(block, map)) {
-            if block.width().max(block.height()) >= 3.0 {
-                let block = block.within(&map.grown(-1.0)); // clear of the map's own frame
-                drawing.line(block.outline(), 4.0 * thin, rim);
-                drawing.line(block.outline(), 2.0 * thin, mark);
             }
         }
     }

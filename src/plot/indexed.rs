@@ -1,12 +1,17 @@
 //! Images of at most 256 colours, which are small and quickly encoded.
 
-use super::color::{Palette, Rgb};
-use super::drawing::failed;
-use super::error::PlotError;
-use crate::grid::Map;
+use super::color::Rgb;
+use super::drawing::Pixels;
+use std::cmp::Reverse;
+#[cfg(feature = "cli")]
+use {
+    super::{color::Palette, error::PlotError, file::save, raster::png},
+    crate::grid::Map,
+    std::path::Path,
+};
 
 /// The colour of values that are not finite, which takes the place of the last shade.
-#[cfg_attr(not(feature = "cli"), allow(dead_code))] // frames are the command line's
+#[cfg(feature = "cli")]
 const LAST: u8 = u8::MAX;
 
 /// An image by the numbers of its colours.
@@ -21,7 +26,7 @@ pub(crate) struct Indexed {
 
 impl Indexed {
     /// Returns a map, one pixel a bin: x to the right, y upward.
-    #[cfg_attr(not(feature = "cli"), allow(dead_code))]
+    #[cfg(feature = "cli")]
     pub(crate) fn of_map(map: &Map<f64>, palette: &Palette) -> Indexed {
         let (width, height) = (map.nx(), map.ny());
         let color = |value: f64| palette.shade(value).map_or(LAST, |shade| shade.min(LAST - 1));
@@ -32,20 +37,69 @@ impl Indexed {
         Indexed { width, height, colors, pixels: bins.map(|bin| color(map[bin])).collect() }
     }
 
+    /// Returns an image in the most frequent of its colours; others become the nearest of these. All
+    /// are rounded to five or six bits a channel first.
+    pub(super) fn of(image: &Pixels) -> Indexed {
+        let key = |[r, g, b]: Rgb| {
+            usize::from(r >> 3) << 11 | usize::from(g >> 2) << 5 | usize::from(b >> 3)
+        };
+        let color = |key: usize| -> Rgb {
+            let [r, g, b] = [key >> 11, key >> 5 & 63, key & 31];
+            [r << 3 | r >> 2, g << 2 | g >> 4, b << 3 | b >> 2].map(|v| v as u8)
+        };
+        let mut counts = vec![0_usize; 1 << 16];
+        image.colors.iter().for_each(|&color| counts[key(color)] += 1);
+        let mut keys: Vec<usize> = (0..counts.len()).filter(|&key| counts[key] > 0).collect();
+        keys.sort_by_key(|&key| Reverse(counts[key]));
+        let colors: Vec<Rgb> = keys.iter().take(256).map(|&key| color(key)).collect();
+        let mut numbers = vec![0; counts.len()];
+        for key in keys {
+            let far = |a: Rgb| [0, 1, 2].map(|k| u32::from(a[k].abs_diff(color(key)[k])).pow(2));
+            let nearest = (0..colors.len()).min_by_key(|&k| far(colors[k]).iter().sum::<u32>());
+            numbers[key] = nearest.unwrap_or(0) as u8;
+        }
+        let pixels = image.colors.iter().map(|&color| numbers[key(color)]).collect();
+        Indexed { width: image.width, height: image.height, colors, pixels }
+    }
+
     /// Returns the bytes of a PNG file.
+    #[cfg(feature = "cli")]
     pub(crate) fn png(&self) -> Result<Vec<u8>, PlotError> {
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
-        encoder.set_color(png::ColorType::Indexed);
-        encoder.set_depth(png::BitDepth::Eight);
-        encoder.set_palette(self.colors.concat());
-        encoder.set_compression(png::Compression::Balanced);
         // Filters do not help where the numbers of similar shades lie far apart.
-        encoder.set_filter(png::Filter::NoFilter);
-        let mut writer = encoder.write_header().map_err(failed)?;
-        writer.write_image_data(&self.pixels).map_err(failed)?;
-        writer.finish().map_err(failed)?;
-        Ok(bytes)
+        png([self.width, self.height], &self.pixels, png::Filter::NoFilter, |encoder| {
+            encoder.set_color(png::ColorType::Indexed);
+            encoder.set_palette(self.colors.concat());
+        })
+    }
+
+    /// Writes a PNG file, whole or not at all.
+    #[cfg(feature = "cli")]
+    pub(crate) fn write(&self, path: &Path) -> Result<(), PlotError> {
+        save(path, &self.png()?)
+    }
+
+    /// Returns the width and height in pixels.
+    #[cfg(feature = "cli")]
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
+    /// Returns the bytes of a JPEG file of this quality, 1 to 100.
+    ///
+    /// # Panics
+    /// With more than 65535 pixels along a side.
+    #[cfg(feature = "cli")]
+    pub(crate) fn jpeg(&self, quality: u8) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = jpeg_encoder::Encoder::new(&mut bytes, quality);
+        encoder.set_optimized_huffman_tables(true);
+        let [width, height] =
+            [self.width, self.height].map(|n| u16::try_from(n).expect("a small image"));
+        let colors: Vec<Rgb> = self.pixels.iter().map(|&k| self.colors[usize::from(k)]).collect();
+        let rgb = jpeg_encoder::ColorType::Rgb;
+        let encoded = encoder.encode(colors.as_flattened(), width, height, rgb);
+        encoded.expect("a colour for every pixel");
+        bytes
     }
 }
 

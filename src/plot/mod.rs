@@ -19,7 +19,6 @@ mod color;
 mod curves;
 mod drawing;
 mod error;
-mod field_lines;
 mod file;
 mod film;
 mod font;
@@ -31,10 +30,10 @@ mod indexed;
 mod pdf;
 mod picture;
 mod raster;
-mod sample;
 mod size;
 mod vector;
 
+pub use crate::grid::field_lines::profile;
 pub use arrows::Arrows;
 pub use bars::{BarSeries, Bars};
 pub use canvas::Canvas;
@@ -43,19 +42,12 @@ pub(crate) use color::{COLORS, ROUNDING, SHADINGS};
 pub use color::{Colors, Scale, Shading};
 pub use curves::{Curves, Series};
 pub use error::{MAX_PIXELS, PlotError};
-pub use field_lines::profile;
 pub use file::Format;
-pub use film::{Animation, Film, FilmPanel, Frame};
+pub use film::Animation;
 pub use heat_map::{HeatMap, Layer};
 pub use histogram::Histogram;
 pub use picture::Picture;
 pub use plotters;
 pub use size::Size;
 #[cfg(feature = "cli")]
-pub(crate) use {
-    color::Look,
-    field_lines::{contours, streamlines},
-    film::LONG as FRAME_PIXELS,
-    indexed::Indexed,
-    sample::shrink,
-};
+pub(crate) use {color::Look, indexed::Indexed};

@@ -4,16 +4,15 @@
 //! everywhere; images are compressed without loss.
 
 use super::color::Rgb;
-use super::drawing::{Drawing, Item, failed, is_closed};
+use super::drawing::{Drawing, Item, failed, outline};
 use super::error::PlotError;
-use super::font::Segment;
-use super::geometry::Point;
 use super::raster;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use pdf_writer::types::LineJoinStyle;
 use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref};
 use std::io::Write;
+use tiny_skia::{Path, PathSegment, Point};
 
 /// Returns the picture as a PDF file.
 pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
@@ -28,6 +27,7 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     for item in &drawing.items {
         match item {
             Item::Path { points, width, color, opacity } => {
+                let Some(path) = outline(points, width.is_none()) else { continue };
                 let [r, g, b] = share(*color);
                 content.save_state();
                 if *opacity < 1.0 {
@@ -42,21 +42,19 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
                     Some(width) => content.set_stroke_rgb(r, g, b).set_line_width(*width as f32),
                     None => content.set_fill_rgb(r, g, b),
                 };
-                if trace(&mut content, points) {
-                    match width {
-                        Some(_) if is_closed(points) => content.close_and_stroke(),
-                        Some(_) => content.stroke(),
-                        None => content.fill_nonzero(),
-                    };
-                }
+                trace(&mut content, &path);
+                match width {
+                    Some(_) => content.stroke(),
+                    None => content.fill_nonzero(),
+                };
                 content.restore_state();
             }
             Item::Text(text) => {
+                let Some(path) = text.outlines() else { continue };
                 let [r, g, b] = share(text.color);
                 content.set_fill_rgb(r, g, b);
-                if write(&mut content, raster::placed(text)) {
-                    content.fill_nonzero();
-                }
+                trace(&mut content, &path);
+                content.fill_nonzero();
             }
             Item::Image { area, pixels } => {
                 let [w, h] = [area.width(), area.height()].map(|v| v as f32);
@@ -112,55 +110,27 @@ fn share(color: Rgb) -> [f32; 3] {
     color.map(|v| f32::from(v) / 255.0)
 }
 
-/// Whether there is a line to draw.
-fn trace(content: &mut Content, points: &[Point]) -> bool {
-    let Some((first, rest)) = points.split_first() else { return false };
-    content.move_to(first.0 as f32, first.1 as f32);
-    rest.iter().for_each(|p| {
-        content.line_to(p.0 as f32, p.1 as f32);
-    });
-    true
-}
-
-/// Whether there is a letter to fill.
-fn write(content: &mut Content, segments: impl Iterator<Item = Segment>) -> bool {
-    let mut pen = (0.0, 0.0);
-    let mut any = false;
-    let single = |(x, y): Point| (x as f32, y as f32);
-    for segment in segments {
-        any = true;
+fn trace(content: &mut Content, path: &Path) {
+    let mut pen = Point::zero();
+    for segment in path.segments() {
         match segment {
-            Segment::Move(to) => {
-                content.move_to(single(to).0, single(to).1);
-                pen = to;
-            }
-            Segment::Line(to) => {
-                content.line_to(single(to).0, single(to).1);
-                pen = to;
-            }
-            Segment::Quadratic(c, to) => {
+            PathSegment::MoveTo(to) => content.move_to(to.x, to.y),
+            PathSegment::LineTo(to) => content.line_to(to.x, to.y),
+            PathSegment::QuadTo(c, to) => {
                 // The cubic curve that is the same.
-                let between = |from: Point| {
-                    single((
-                        from.0 + (c.0 - from.0) * 2.0 / 3.0,
-                        from.1 + (c.1 - from.1) * 2.0 / 3.0,
-                    ))
-                };
-                let [a, b, end] = [between(pen), between(to), single(to)];
-                content.cubic_to(a.0, a.1, b.0, b.1, end.0, end.1);
-                pen = to;
+                let between = |from: f32, control: f32| from + (control - from) * 2.0 / 3.0;
+                let [a, b] = [pen, to].map(|p| (between(p.x, c.x), between(p.y, c.y)));
+                content.cubic_to(a.0, a.1, b.0, b.1, to.x, to.y)
             }
-            Segment::Cubic(c, d, to) => {
-                let [a, b, end] = [c, d, to].map(single);
-                content.cubic_to(a.0, a.1, b.0, b.1, end.0, end.1);
-                pen = to;
-            }
-            Segment::Close => {
-                content.close_path();
-            }
-        }
+            PathSegment::CubicTo(c, d, to) => content.cubic_to(c.x, c.y, d.x, d.y, to.x, to.y),
+            PathSegment::Close => content.close_path(),
+        };
+        pen = match segment {
+            PathSegment::MoveTo(to) | PathSegment::LineTo(to) => to,
+            PathSegment::QuadTo(_, to) | PathSegment::CubicTo(_, _, to) => to,
+            PathSegment::Close => pen,
+        };
     }
-    any
 }
 
 fn compressed(bytes: &[u8]) -> Result<Vec<u8>, PlotError> {

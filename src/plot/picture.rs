@@ -4,9 +4,10 @@ use super::canvas::Canvas;
 use super::drawing::{Drawing, failed};
 use super::error::{PlotError, check_pixels};
 use super::file::{self, Format};
+use super::indexed::Indexed;
 use super::size::Size;
 use super::{pdf, raster, vector};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A picture that was laid out and can be written in any [`Format`].
 #[derive(Clone, Debug)]
@@ -54,6 +55,22 @@ impl Picture {
         Ok(picture)
     }
 
+    /// Returns pictures of one [`Size`] side by side; the PNG has an even number of pixels along
+    /// both sides, which encoders of films require.
+    pub fn beside(pictures: &[Picture]) -> Picture {
+        let size = pictures.first().map_or_else(Size::default, |picture| picture.0.size);
+        let even = |units: f64| (units * size.scale / 2.0).ceil() * 2.0 / size.scale;
+        let height = pictures.iter().map(|picture| picture.0.height).fold(1.0, f64::max);
+        let width = pictures.iter().map(|picture| picture.0.width).sum::<f64>().max(1.0);
+        let mut drawing = Drawing::new(even(width), even(height), size);
+        let mut left = 0.0;
+        for Picture(part) in pictures {
+            drawing.items.extend(part.items.iter().map(|item| item.moved(left)));
+            left += part.width;
+        }
+        Picture(drawing)
+    }
+
     /// Returns the picture as a canvas for plotters.
     pub fn canvas(&mut self) -> Canvas<'_> {
         Canvas(&mut self.0)
@@ -62,6 +79,11 @@ impl Picture {
     /// Returns the width and height in pixels of the PNG.
     pub fn size(&self) -> (u32, u32) {
         self.0.pixels()
+    }
+
+    /// Returns the pixels in at most 256 colours.
+    pub(crate) fn indexed(&self) -> Result<Indexed, PlotError> {
+        Ok(Indexed::of(&raster::render(&self.0, self.0.size.scale)?))
     }
 
     /// Returns the bytes of a file in `format`.
@@ -85,15 +107,5 @@ impl Picture {
     pub fn write(&self, path: &Path) -> Result<(), PlotError> {
         let bytes = self.encode(Format::of(path)?)?;
         file::save(path, &bytes)
-    }
-
-    /// Writes `NAME.png` and `NAME.svg` in `folder`, and returns their paths.
-    ///
-    /// # Errors
-    /// See [`Picture::write`].
-    pub fn write_both(&self, folder: &Path, name: &str) -> Result<[PathBuf; 2], PlotError> {
-        let paths = ["png", "svg"].map(|extension| folder.join(format!("{name}.{extension}")));
-        paths.iter().try_for_each(|path| self.write(path))?;
-        Ok(paths)
     }
 }

@@ -1,42 +1,50 @@
 //! The PNG back end.
 
 use super::color::Rgb;
-use super::drawing::{Align, Drawing, Item, Pixels, Text, failed, is_closed};
+use super::drawing::{Drawing, Item, Pixels, failed, outline};
 use super::error::{PlotError, check_pixels};
-use super::font::{self, Segment};
-use super::geometry::{Area, Point};
-use tiny_skia::{
-    FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, PremultipliedColorU8, Stroke, Transform,
-};
+use super::geometry::Area;
+use tiny_skia::{FillRule, LineJoin, Paint, Pixmap, PremultipliedColorU8, Stroke, Transform};
 
 /// Returns the picture as a PNG file.
 pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
     let per_metre = drawing.size.scale / drawing.size.unit * 72.0 / 0.0254;
-    png(&render(drawing, drawing.size.scale)?, png::Filter::Adaptive, Some(per_metre))
+    let dots = per_metre.round() as u32;
+    rgb(&render(drawing, drawing.size.scale)?, png::Filter::Adaptive, |encoder| {
+        let unit = png::Unit::Meter;
+        encoder.set_pixel_dims(Some(png::PixelDimensions { xppu: dots, yppu: dots, unit }));
+    })
 }
 
-/// Returns an image as a PNG file, with its pixels to the metre where they are known. Rows of few
-/// distinct colours compress best unfiltered.
-pub(super) fn png(
+/// Returns an image as a PNG file. Rows of few distinct colours compress best unfiltered.
+pub(super) fn rgb(
     pixels: &Pixels,
     filter: png::Filter,
-    per_metre: Option<f64>,
+    set: impl FnOnce(&mut Encoder<'_>),
+) -> Result<Vec<u8>, PlotError> {
+    png([pixels.width, pixels.height], pixels.colors.as_flattened(), filter, |encoder| {
+        encoder.set_color(png::ColorType::Rgb);
+        set(encoder);
+    })
+}
+
+type Encoder<'a> = png::Encoder<'a, &'a mut Vec<u8>>;
+
+/// Returns a PNG file of one byte a channel; `set` says how many channels and what they mean.
+pub(super) fn png(
+    [width, height]: [usize; 2],
+    data: &[u8],
+    filter: png::Filter,
+    set: impl FnOnce(&mut Encoder<'_>),
 ) -> Result<Vec<u8>, PlotError> {
     let mut bytes = Vec::new();
-    let (width, height) = (pixels.width as u32, pixels.height as u32);
-    let mut encoder = png::Encoder::new(&mut bytes, width, height);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
     // A compression sets a filter of its own, too.
     encoder.set_compression(png::Compression::Balanced);
     encoder.set_filter(filter);
-    encoder.set_pixel_dims(per_metre.map(|dots| png::PixelDimensions {
-        xppu: dots.round() as u32,
-        yppu: dots.round() as u32,
-        unit: png::Unit::Meter,
-    }));
+    set(&mut encoder);
     let mut writer = encoder.write_header().map_err(failed)?;
-    writer.write_image_data(pixels.colors.as_flattened()).map_err(failed)?;
+    writer.write_image_data(data).map_err(failed)?;
     writer.finish().map_err(failed)?;
     Ok(bytes)
 }
@@ -53,9 +61,7 @@ pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<Pixels, PlotError>
     for item in &drawing.items {
         match item {
             Item::Path { points, width, color, opacity } => {
-                let Some(path) = polygon(points, width.is_none() || is_closed(points)) else {
-                    continue;
-                };
+                let Some(path) = outline(points, width.is_none()) else { continue };
                 let paint = paint(*color, *opacity);
                 match width {
                     Some(width) => {
@@ -69,7 +75,11 @@ pub(super) fn render(drawing: &Drawing, scale: f64) -> Result<Pixels, PlotError>
                     None => canvas.fill_path(&path, &paint, FillRule::Winding, to_pixels, None),
                 }
             }
-            Item::Text(text) => write(&mut canvas, text, to_pixels),
+            Item::Text(text) => {
+                let Some(path) = text.outlines() else { continue };
+                let paint = paint(text.color, 1.0);
+                canvas.fill_path(&path, &paint, FillRule::Winding, to_pixels, None);
+            }
             Item::Image { area, pixels } => blit(&mut canvas, area, pixels, scale)?,
         }
     }
@@ -83,75 +93,26 @@ fn paint([r, g, b]: Rgb, opacity: f64) -> Paint<'static> {
     paint
 }
 
-/// Returns a path; `None` if there is nothing to draw.
-fn polygon(points: &[Point], closed: bool) -> Option<Path> {
-    let mut path = PathBuilder::new();
-    let (first, rest) = points.split_first()?;
-    path.move_to(first.0 as f32, first.1 as f32);
-    rest.iter().for_each(|p| path.line_to(p.0 as f32, p.1 as f32));
-    if closed {
-        path.close();
-    }
-    path.finish()
-}
-
-fn write(canvas: &mut Pixmap, text: &Text, to_pixels: Transform) {
-    let mut path = PathBuilder::new();
-    for segment in placed(text) {
-        let p = |(x, y): Point| (x as f32, y as f32);
-        match segment {
-            Segment::Move(to) => path.move_to(p(to).0, p(to).1),
-            Segment::Line(to) => path.line_to(p(to).0, p(to).1),
-            Segment::Quadratic(c, to) => path.quad_to(p(c).0, p(c).1, p(to).0, p(to).1),
-            Segment::Cubic(c, d, to) => {
-                path.cubic_to(p(c).0, p(c).1, p(d).0, p(d).1, p(to).0, p(to).1);
-            }
-            Segment::Close => path.close(),
-        }
-    }
-    if let Some(path) = path.finish() {
-        canvas.fill_path(&path, &paint(text.color, 1.0), FillRule::Winding, to_pixels, None);
-    }
-}
-
-/// Returns the outlines of a text's letters at their positions in the picture.
-pub(super) fn placed(text: &Text) -> impl Iterator<Item = Segment> + '_ {
-    let shift = match text.align {
-        Align::Start => 0.0,
-        Align::Middle => -text.width() / 2.0,
-        Align::End => -text.width(),
-    };
-    let (left, base) = text.at;
-    let at = move |(x, y): Point| match text.turns {
-        0 => (left + x + shift, base + y),
-        1 => (left - y, base + x + shift),
-        2 => (left - x - shift, base - y),
-        _ => (left + y, base - x - shift),
-    };
-    font::outlines(&text.text, text.em, text.bold).into_iter().map(move |s| match s {
-        Segment::Move(to) => Segment::Move(at(to)),
-        Segment::Line(to) => Segment::Line(at(to)),
-        Segment::Quadratic(c, to) => Segment::Quadratic(at(c), at(to)),
-        Segment::Cubic(c, d, to) => Segment::Cubic(at(c), at(d), at(to)),
-        Segment::Close => Segment::Close,
-    })
-}
-
 /// Returns the first and last pixel but one of a stretch of picture units.
 fn span(from: f64, to: f64, scale: f64) -> (usize, usize) {
     let [from, to] = [from, to].map(|v| (v * scale).round().max(0.0) as usize);
     (from, to.max(from + 1))
 }
 
-/// Returns an image with the pixels that `area` has, so many to the unit.
+/// Returns an image with the pixels that `area` has, so many to the unit, each of which takes the
+/// pixel of `pixels` under its centre.
 ///
 /// # Errors
 /// If these are too many.
 pub(super) fn on_paper(area: &Area, pixels: &Pixels, scale: f64) -> Result<Pixels, PlotError> {
-    let (left, right) = span(area.left, area.right, scale);
-    let (top, bottom) = span(area.top, area.bottom, scale);
-    check_pixels(right - left, bottom - top)?;
-    Ok(stretched(pixels, right - left, bottom - top))
+    let along = |(from, to): (usize, usize), count: usize| -> Vec<usize> {
+        let length = to - from;
+        (0..length).map(|at| (2 * at + 1) * count / (2 * length)).collect()
+    };
+    let (x, y) = (span(area.left, area.right, scale), span(area.top, area.bottom, scale));
+    check_pixels(x.1 - x.0, y.1 - y.0)?;
+    let (columns, rows) = (along(x, pixels.width), along(y, pixels.height));
+    Ok(Pixels::from_fn(columns.len(), rows.len(), |x, y| pixels.at(columns[x], rows[y])))
 }
 
 /// Stretches `pixels` over `area`.
@@ -168,21 +129,6 @@ fn blit(canvas: &mut Pixmap, area: &Area, pixels: &Pixels, scale: f64) -> Result
         line.zip(row).for_each(|(pixel, color)| *pixel = opaque(color));
     }
     Ok(())
-}
-
-/// Returns the pixel or bin, of `count` along `length` pixels, under the centre of pixel `at`.
-pub(super) fn nearest(at: usize, length: usize, count: usize) -> usize {
-    (2 * at + 1) * count / (2 * length)
-}
-
-/// Returns an image of this size, every pixel of which takes the pixel of `pixels` under its
-/// centre.
-pub(super) fn stretched(pixels: &Pixels, width: usize, height: usize) -> Pixels {
-    let along = |length: usize, count: usize| -> Vec<usize> {
-        (0..length).map(|at| nearest(at, length, count)).collect()
-    };
-    let (columns, rows) = (along(width, pixels.width), along(height, pixels.height));
-    Pixels::from_fn(width, height, |x, y| pixels.at(columns[x], rows[y]))
 }
 
 #[cfg(test)]

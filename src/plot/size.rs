@@ -51,6 +51,13 @@ impl Size {
         Ok(Size { unit, width: Some(units), scale: 1.0 }.dpi(300.0))
     }
 
+    /// Returns a picture so many pixels wide, from 280 to 4000, with two picture units to each: small,
+    /// for frames.
+    pub fn pixels(width: u32) -> Size {
+        let units = 2.0 * f64::from(width.clamp(280, 4000));
+        Size { unit: SCREEN_UNIT, width: Some(units), scale: 0.5 }
+    }
+
     /// Returns the same with `dpi` pixels of a PNG, or of an image in another file, to the inch;
     /// from 10 to 2400, the nearest of which is taken for others.
     #[must_use]

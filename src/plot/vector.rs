@@ -131,7 +131,7 @@ fn image(area: &Area, pixels: &Pixels, scale: f64) -> Result<String, PlotError> 
     let enlarged = raster::on_paper(area, pixels, scale)?;
     let repeated = pixels.height * 2 <= enlarged.height;
     let filter = if repeated { png::Filter::Up } else { png::Filter::NoFilter };
-    let data = STANDARD.encode(raster::png(&enlarged, filter, None)?);
+    let data = STANDARD.encode(raster::rgb(&enlarged, filter, |_| {})?);
     let [x, y, w, h] = [area.left, area.top, area.width(), area.height()].map(number);
     Ok(format!(
         "<image x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" preserveAspectRatio=\"none\" \

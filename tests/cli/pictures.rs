@@ -287,6 +287,10 @@ fn demand_is_drawn_beside_its_capacity() {
     run(&[&base, &congestion, &"--capacity 2,1 --pictures utilization_horizontal"]);
     let svg = text_of(out.join("utilization_horizontal.svg"));
     assert!(svg.contains("horizontal demand over capacity") && svg.contains("demand / capacity"));
+    let maps = tiny.folder().join("maps");
+    let files: &[&dyn Words] = &[&"eval", &aux, &congestion, &"--capacity 2,1 --maps", &maps];
+    run(&[&files]);
+    assert!(maps.join("utilization_horizontal.npy").is_file());
     let said = crate::placefield(&[&base, &"--pictures demand_vertical"]).assert().code(2);
     assert!(crate::said(&said).contains("'--pictures demand_vertical' needs '--congestion'"));
 }

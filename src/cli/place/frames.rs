@@ -6,15 +6,16 @@ use crate::charge::{Charge, ChargeOptions};
 use crate::cli::failure::Failure;
 use crate::cli::report::run::Film as PageFilm;
 use crate::cli::report::{MOST_BINS, WIDTH, path};
+use crate::congestion::Convention;
 use crate::cpu::density::CpuDensity;
 use crate::design::{Design, LengthUnit};
 use crate::engine::MapKind;
 use crate::flow::Between;
-use crate::grid::{Map, Rect};
-use crate::maps::{charge_of_cells, fixed_outlines, grid_over, over_die};
+use crate::grid::{BinGrid, Map, Rect};
+use crate::maps::{Kind, charge_of_cells, fixed_outlines, grid_over, over_die};
 use crate::place::Record;
-use crate::plot::{Animation, FRAME_PIXELS, Film, FilmPanel, PlotError, Scale};
-use std::path::{Path, PathBuf};
+use crate::plot::{Animation, HeatMap, Indexed, Picture, PlotError, Scale, Size};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -24,6 +25,8 @@ const MILLISECONDS: u16 = 120;
 const FULL: f64 = 1.5;
 /// Frames that may wait to be drawn.
 const WAITING: usize = 4;
+/// Width of the picture of a map, pixels.
+const PIXELS: u32 = 680;
 /// Most frames of a page.
 const MOST_FRAMES: usize = 50;
 
@@ -152,29 +155,22 @@ struct Worker {
     /// Outlines of fixed nodes; movable macros, as bodies with their sizes.
     fixed: Vec<Rect>,
     macros: Vec<(usize, f64, f64)>,
-    die: Rect,
+    grid: BinGrid,
     origin: [f64; 2],
     /// Density above which cells have another hue.
     target: f64,
-    folder: Option<PathBuf>,
-    /// Where there is a folder, once the thread has begun.
-    pictures: Option<Pictures>,
+    /// The folder of the pictures.
+    pictures: Option<(PathBuf, Animation)>,
     page: Option<PageFilm>,
     /// The page takes one of so many shots.
     every: usize,
     shots: usize,
 }
 
-struct Pictures {
-    folder: PathBuf,
-    film: Film,
-    animation: Animation,
-}
-
 impl Worker {
     fn new(wanted: &FramesWanted, design: &Design, charge: &Charge) -> Result<Worker, Failure> {
         let die = charge.grid().die();
-        let fine = grid_over(die, FRAME_PIXELS.min(MOST_BINS as f64))?;
+        let fine = grid_over(die, MOST_BINS as f64)?;
         let options = ChargeOptions::default().target_density(charge.target_density());
         let mut without_fillers = charge_of_cells(design, fine, &options)?;
         without_fillers.set_origin(charge.origin())?;
@@ -192,15 +188,13 @@ impl Worker {
             cells: Map::filled(fine.nx(), fine.ny(), 0.0),
             macros: movable.iter().map(body).collect(),
             fixed,
-            die,
+            grid: fine,
             origin: charge.origin(),
             target: charge.target_density(),
-            folder: wanted.folder.clone(),
-            pictures: None,
+            pictures: wanted.folder.clone().map(|f| (f, Animation::new(MILLISECONDS))),
             page: wanted.page.then(|| PageFilm {
-                nx: fine.nx(),
-                ny: fine.ny(),
                 full: FULL,
+                target: charge.target_density(),
                 drawing: [WIDTH, WIDTH * die.height() / die.width()],
                 ..PageFilm::default()
             }),
@@ -210,14 +204,10 @@ impl Worker {
     }
 
     fn run(mut self, shots: &Receiver<Shot>) -> Result<Option<PageFilm>, PlotError> {
-        let (target, unit) = (self.target, self.unit);
-        let pictures =
-            self.folder.as_deref().map(|folder| Pictures::new(folder, self.die, unit, target));
-        self.pictures = pictures.transpose()?;
         for shot in shots {
             self.make(shot)?;
         }
-        if let Some(Pictures { folder, animation, .. }) = self.pictures {
+        if let Some((folder, animation)) = self.pictures {
             animation.write(&folder.join("placement.gif"))?;
         }
         Ok(self.page)
@@ -230,31 +220,61 @@ impl Worker {
             Rect::at(left + f64::from(shot.x[body]), bottom + f64::from(shot.y[body]), w, h)
         });
         let outlines: Vec<Rect> = self.fixed.iter().copied().chain(macros).collect();
-        if let (Some(pictures), Some(potential)) = (&mut self.pictures, &shot.potential) {
-            let cells = self.cells.map(|&v| f64::from(v));
-            let title = format!("{}, iteration {}", self.name, shot.iteration);
-            pictures.add(&title, &shot, &cells, potential, &outlines)?;
+        let density = Kind::Engine(MapKind::Density).entry(Convention::default());
+        let cells = HeatMap {
+            title: format!("{}: cells", self.name),
+            subtitle: format!("iteration {}, {}", shot.iteration, shot.said),
+            label: density.label(),
+            range: Some((0.0, FULL)),
+            mark: Some((self.target, "T")),
+            outlines: &outlines,
+            note: false,
+            unit: self.unit,
+            size: Size::pixels(PIXELS),
+            ..HeatMap::new(&self.cells, self.grid, density.scale)
+        };
+        if let (Some((folder, animation)), Some(potential)) = (&mut self.pictures, &shot.potential)
+        {
+            // Over the iterations φ changes by orders of magnitude.
+            let largest = potential.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+            let unit = if largest > 0.0 { largest } else { 1.0 };
+            let share = potential.map(|v| v / unit);
+            let grid = BinGrid::new(self.grid.die(), share.nx(), share.ny());
+            let potential = HeatMap {
+                title: "potential of cells and fillers".to_owned(),
+                subtitle: format!("largest |φ| {largest:.3e} bin widths²"),
+                label: "φ / largest |φ|".to_owned(),
+                range: Some((-1.0, 1.0)),
+                outlines: &outlines,
+                note: false,
+                unit: self.unit,
+                size: Size::pixels(PIXELS),
+                ..HeatMap::new(&share, grid.expect("of the die"), Scale::Diverging)
+            };
+            let picture = Picture::beside(&[cells.draw()?, potential.draw()?]);
+            let image = picture.indexed()?;
+            image.write(&folder.join(format!("frame_{:05}.png", shot.iteration)))?;
+            animation.add(image)?;
         }
-        self.add_to_page(shot.iteration, &outlines);
+        let image = self.page.is_some().then(|| cells.image());
+        if let Some(image) = image {
+            self.add_to_page(shot.iteration, image, &outlines);
+        }
         Ok(())
     }
 
     /// Keeps one of `every` frames, which is doubled, and half of the frames left out, when they
     /// are too many.
-    fn add_to_page(&mut self, iteration: usize, outlines: &[Rect]) {
+    fn add_to_page(&mut self, iteration: usize, image: Indexed, outlines: &[Rect]) {
         let Some(page) = &mut self.page else { return };
         let number = self.shots;
         self.shots += 1;
         if !number.is_multiple_of(self.every) {
             return;
         }
-        let (nx, ny) = (self.cells.nx(), self.cells.ny());
-        let shade = |v: f32| (f64::from(v) / FULL * 255.0).clamp(0.0, 255.0) as u8;
-        let row = |j: usize| (0..nx).map(move |i| (i, j));
-        let pixels = (0..ny).rev().flat_map(row).map(|bin| shade(self.cells[bin])).collect();
-        page.frames.push((iteration, pixels));
+        page.frames.push((iteration, image));
         if page.outlines.is_empty() || !self.macros.is_empty() {
-            page.outlines.push(path(outlines, &self.die));
+            page.outlines.push(path(outlines, &self.grid.die()));
         }
         if page.frames.len() > MOST_FRAMES {
             let mut kept = (0..).map(|k: usize| k.is_multiple_of(2));
@@ -265,47 +285,5 @@ impl Worker {
             }
             self.every *= 2;
         }
-    }
-}
-
-impl Pictures {
-    fn new(folder: &Path, die: Rect, unit: LengthUnit, target: f64) -> Result<Pictures, PlotError> {
-        let panels = [
-            FilmPanel {
-                title: "cells".to_owned(),
-                label: "density (area / bin area)".to_owned(),
-                scale: Scale::Target,
-                range: (0.0, FULL),
-                mark: Some(target),
-            },
-            FilmPanel {
-                title: "potential of cells and fillers".to_owned(),
-                label: "φ / largest |φ|".to_owned(),
-                scale: Scale::Diverging,
-                range: (-1.0, 1.0),
-                mark: None,
-            },
-        ];
-        let film = Film::new(die, unit, &panels)?;
-        let animation = Animation::new(&film, MILLISECONDS)?;
-        Ok(Pictures { folder: folder.to_owned(), film, animation })
-    }
-
-    fn add(
-        &mut self,
-        title: &str,
-        shot: &Shot,
-        cells: &Map<f64>,
-        potential: &Map<f64>,
-        outlines: &[Rect],
-    ) -> Result<(), PlotError> {
-        // Over the iterations φ changes by orders of magnitude.
-        let largest = potential.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        let unit = if largest > 0.0 { largest } else { 1.0 };
-        let share = potential.map(|v| v / unit);
-        let said = format!("{}, largest |φ| {largest:.3e} bin widths²", shot.said);
-        let frame = self.film.frame(title, &said, &[cells, &share], outlines);
-        frame.write(&self.folder.join(format!("frame_{:05}.png", shot.iteration)))?;
-        self.animation.push(&frame)
     }
 }

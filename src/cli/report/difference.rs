@@ -11,9 +11,10 @@ use crate::cli::picture_args::common_ends;
 use crate::congestion::Convention;
 use crate::design::Design;
 use crate::engine::MapKind;
+use crate::grid::sample::shrink;
 use crate::grid::{BinGrid, Map};
 use crate::maps::Kind;
-use crate::plot::{Look, Picture, Scale, Shading, shrink};
+use crate::plot::{Look, Picture, Scale, Shading};
 use crate::warning::Warning;
 
 /// Values below this are rounding errors of sums of areas; none of the quantities is so small.

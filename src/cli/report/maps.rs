@@ -8,9 +8,11 @@ use crate::cli::picture_args::FieldArgs;
 use crate::congestion::Convention;
 use crate::design::{Design, LengthUnit, NodeKind};
 use crate::engine::MapKind;
+use crate::grid::field_lines;
+use crate::grid::sample::shrink;
 use crate::grid::{BinGrid, Map, Rect};
 use crate::maps::{Entry, Kind, fences, force_maps, magnitude, of_congestion, outlines};
-use crate::plot::{self, Indexed, Look, Scale, Shading, shrink};
+use crate::plot::{Indexed, Look, Scale, Shading};
 use crate::real::largest_first;
 use serde::Serialize;
 
@@ -211,9 +213,11 @@ impl Panel {
             parts: parts.iter().map(|map| Levels::of(map, levels)).collect(),
             lines: match &parts[..] {
                 [x, y] if streamlines => {
-                    drawn(plot::streamlines(x, y, die.height() / die.width()), die)
+                    drawn(field_lines::streamlines(x, y, die.height() / die.width()), die)
                 }
-                [map] => drawn(plot::contours(map, contours).into_iter().flat_map(|of| of.1), die),
+                [map] => {
+                    drawn(field_lines::contours(map, contours).into_iter().flat_map(|of| of.1), die)
+                }
                 _ => String::new(),
             },
         };

@@ -522,7 +522,6 @@ class Run {
     if (this.frames.length) {
       await Promise.all(this.frames.map(image => image.decode()));
       $(".strip").hidden = true;
-      this.shades = shadesOf(this.colors);
     }
     this.cursors = $$("[data-follows] svg[data-x]").map(svg => {
       const path = document.createElementNS(svg.namespaceURI, "path");
@@ -552,19 +551,14 @@ class Run {
     if (this.frames.length) this.showFrame(row);
   }
 
-  /** The last frame until then, in colours. */
+  /** The last frame until then. */
   showFrame(row) {
     const image = this.frames.findLast(image => Number(image.dataset.row) <= row) ?? this.frames[0];
     $("#frame-note").textContent = `Cells at iteration ${this.iterations[Number(image.dataset.row)]}.`;
     if (this.drawn === image) return;
     this.drawn = image;
-    const canvas = $("#frame"), context = canvas.getContext("2d", { willReadFrequently: true });
+    const canvas = $("#frame"), context = canvas.getContext("2d");
     context.drawImage(image, 0, 0);
-    const pixels = context.getImageData(0, 0, canvas.width, canvas.height);
-    for (let at = 0; at < pixels.data.length; at += 4) {
-      [pixels.data[at], pixels.data[at + 1], pixels.data[at + 2]] = this.shades[pixels.data[at]];
-    }
-    context.putImageData(pixels, 0, 0);
     const outline = this.outlines[Math.min(this.frames.indexOf(image), this.outlines.length - 1)];
     if (!outline) return;
     const [width, height] = this.drawing;

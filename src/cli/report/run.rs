@@ -1,11 +1,11 @@
 //! The iterations of a page: numbers, charts and frames behind one slider.
 
-use super::maps::{css_colors, number};
+use super::maps::number;
 use super::pack;
 use super::part::{Chart, Table};
 use crate::cli::failure::Failure;
 use crate::parallel;
-use crate::plot::{Curves, Scale, Series};
+use crate::plot::{Curves, Indexed, Series};
 use serde::Serialize;
 
 /// Bytes that all frames together may take, before they are written in base64.
@@ -53,12 +53,12 @@ pub(crate) struct Run {
 /// Densities of the cells, as they were taken.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Film {
-    pub(crate) nx: usize,
-    pub(crate) ny: usize,
-    /// The density of the brightest shade.
+    /// The density at the end of the colours.
     pub(crate) full: f64,
-    /// Iteration, and a byte a pixel, row by row from the top.
-    pub(crate) frames: Vec<(usize, Vec<u8>)>,
+    /// The density above which they are red.
+    pub(crate) target: f64,
+    /// Iterations and maps.
+    pub(crate) frames: Vec<(usize, Indexed)>,
     /// Outlines of fixed nodes, and of macros for every frame where they move; one for all
     /// frames, or one for each.
     pub(crate) outlines: Vec<String>,
@@ -87,7 +87,6 @@ struct Frame {
 pub(super) struct RunData {
     iterations: Vec<usize>,
     columns: Vec<Column>,
-    colors: Vec<String>,
     outlines: Vec<String>,
     drawing: [f64; 2],
 }
@@ -113,7 +112,6 @@ impl Run {
             data: RunData {
                 iterations,
                 columns,
-                colors: css_colors(Scale::Sequential.points()),
                 outlines: film.as_ref().map_or_else(Vec::new, |f| f.outlines.clone()),
                 drawing: film.as_ref().map_or([1.0; 2], |f| f.drawing),
             },
@@ -138,18 +136,20 @@ impl Run {
             let after = self.data.iterations.partition_point(|&i| i <= iteration);
             after.saturating_sub(1)
         };
-        let frame = |(iteration, pixels): &(usize, Vec<u8>)| Frame {
+        let frame = |(iteration, image): &(usize, Indexed)| Frame {
             iteration: *iteration,
             row: row(*iteration),
-            image: pack::image("jpeg", &jpeg(pixels, film.nx, film.ny, quality)),
+            image: pack::image("jpeg", &image.jpeg(quality)),
         };
         let caption = format!(
-            "Cells without fillers while they move; the brightest is a density of {} or more. \
-             As JPEG of quality {quality}: near, not exact",
+            "Cells without fillers while they move: red above the target density of {}, darkest at \
+             {} or more. As JPEG of quality {quality}: near, not exact",
+            number(film.target),
             film.full
         );
         let images = parallel::map(film.frames.len(), |i| frame(&film.frames[i]));
-        self.frames = Some(Frames { nx: film.nx, ny: film.ny, caption, images });
+        let (nx, ny) = film.frames[0].1.size();
+        self.frames = Some(Frames { nx, ny, caption, images });
         true
     }
 }
@@ -186,17 +186,6 @@ fn chart(
     let description = of.columns.iter().map(ends).collect::<Vec<_>>().join("; ");
     let description = format!("{}: {description}", of.title);
     Chart::of(of.title, description, &curves.draw(), true).map(Some)
-}
-
-/// Returns a grey JPEG file.
-fn jpeg(pixels: &[u8], width: usize, height: usize, quality: u8) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut encoder = jpeg_encoder::Encoder::new(&mut bytes, quality);
-    encoder.set_optimized_huffman_tables(true);
-    let size = [width, height].map(|n| u16::try_from(n).expect("frames have at most 512 pixels"));
-    let encoded = encoder.encode(pixels, size[0], size[1], jpeg_encoder::ColorType::Luma);
-    encoded.expect("the pixels are as many as width and height say");
-    bytes
 }
 
 /// At most [`MOST_ROWS`] iterations, evenly spaced, the last among them.

@@ -1,7 +1,7 @@
-//! Maps brought to the size they are drawn at.
+//! Maps with fewer bins, and their extremes.
 
+use super::Map;
 use crate::Real;
-use crate::grid::Map;
 
 /// Returns the map with at most `max_x × max_y` bins.
 ///
@@ -28,7 +28,7 @@ pub(crate) fn shrink<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f
 
 /// Shrinks a map as [`shrink`] does, with means of the finite values alone; not finite if there is
 /// none.
-pub(super) fn shrink_present<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
+pub(crate) fn shrink_present<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
     let of = |value: &dyn Fn(f64) -> f64| shrink(&map.map(|v| value(v.widen())), max_x, max_y);
     let mut sum = of(&|v| if v.is_finite() { v } else { 0.0 });
     let share = of(&|v| if v.is_finite() { 1.0 } else { 0.0 });
@@ -68,7 +68,7 @@ impl Cover {
 }
 
 /// Returns the smallest and largest finite value; `None` if there is none.
-pub(super) fn finite_range<T: Real>(values: &[T]) -> Option<(f64, f64)> {
+pub(crate) fn finite_range<T: Real>(values: &[T]) -> Option<(f64, f64)> {
     let finite = values.iter().map(|v| v.widen()).filter(|v| v.is_finite());
     finite.fold(None, |range, v| {
         let (lo, hi) = range.unwrap_or((v, v));

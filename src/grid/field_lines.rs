@@ -1,10 +1,12 @@
 //! Lines of a field: equipotential contours and streamlines.
 
-use super::geometry::Point;
-use super::sample::shrink_present;
+use super::sample::{finite_range, shrink_present};
+use super::{Map, Rect};
 use crate::Real;
-use crate::grid::{Map, Rect};
 use std::collections::{HashMap, VecDeque};
+
+/// A point, along x and along y.
+type Point = (f64, f64);
 
 /// Bins along an axis that contours and streamlines are traced on at most; maps with more are
 /// averaged down.
@@ -27,7 +29,7 @@ const MOST_STEPS: f64 = 20_000.0;
 /// dimensions); at a saddle the mean of the corners decides.
 pub(crate) fn contours<T: Real>(map: &Map<T>, levels: usize) -> Vec<(f64, Vec<Vec<Point>>)> {
     let map = shrink_present(map, MOST_BINS, MOST_BINS);
-    let Some((lo, hi)) = super::sample::finite_range(map.as_slice()) else { return Vec::new() };
+    let Some((lo, hi)) = finite_range(map.as_slice()) else { return Vec::new() };
     let level = |k: usize| lo + (hi - lo) * (k + 1) as f64 / (levels + 1) as f64;
     let lines = (0..levels).map(|k| (level(k), joined(contour(&map, level(k)))));
     lines.filter(|(_, lines)| !lines.is_empty()).collect()
