@@ -1,8 +1,10 @@
 use super::*;
-use crate::plot::color::{Look, NOT_FINITE, WHITE};
+use crate::plot::color::WHITE;
 
+#[cfg(feature = "cli")]
 #[test]
 fn maps_have_x_to_the_right_and_y_upward() {
+    use crate::plot::color::{Look, NOT_FINITE};
     let map = Map::from_vec(2, 3, vec![0.0, 0.0, f64::NAN, 0.0, 1.0, 0.0]);
     let palette = Look::default().palette(&[0.0, 1.0]);
     let image = Indexed::of_map(&map, &palette);
