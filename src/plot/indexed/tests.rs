@@ -22,10 +22,10 @@ fn maps_have_x_to_the_right_and_y_upward() {
 
 #[test]
 fn frequent_colours_are_kept_and_others_become_the_nearest() {
-    // 300 greys and blues, of which black is rarest, beside much white.
+    // 300 blues, and black, which is rarest, beside much white.
     let color = |k: usize| match k {
         0 => [0, 0, 0],
-        k if k < 1500 => [8 * (k % 32) as u8, 4 * (k / 32 % 16) as u8, 0xff],
+        k if k < 1500 => [8 * (k % 30) as u8, 4 * (k / 30 % 10) as u8, 0xff],
         _ => WHITE,
     };
     let image = Pixels::from_fn(100, 40, |x, y| color(100 * y + x));
