@@ -1,22 +1,23 @@
 //! Uploads of computed values by way of page-locked memory: all threads fill one block while the
 //! device copies the other.
 //!
-//! There is no array of the values on the host, whose memory would have to be touched first, and the
-//! driver need not copy them to page-locked memory of its own.
+//! The host holds no array of the values, whose memory it would have to touch first. The driver
+//! makes no second copy in page-locked memory.
 
 use super::error::CudaError;
 use super::gpu::Gpu;
 use super::memory::{DeviceSliceMut, DeviceVec};
 use super::value::DeviceValue;
 use crate::parallel::{self, chunks_mut};
-use cudarc::driver::{CudaContext, CudaEvent, result};
+use cudarc::driver::{CudaContext, CudaEvent, DriverError, result};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::{Arc, PoisonError};
 
 /// Bytes of a block.
 const BLOCK: usize = 4 << 20;
-/// Bytes that one copy takes, without such memory, which takes some milliseconds to be given.
+/// Up to so many bytes are copied at once, from other memory: to allocate blocks takes some
+/// milliseconds.
 const FEW: usize = 1 << 18;
 
 /// Two blocks of page-locked memory. One upload at a time has them; the device keeps them for the
@@ -30,6 +31,15 @@ struct Block {
     start: NonNull<u8>,
     /// Behind the last copy from it.
     copied: CudaEvent,
+}
+
+impl Block {
+    /// Waits for the last copy. The event's own wait would return an error that something dropped
+    /// has recorded, and not wait.
+    fn wait(&self) -> Result<(), DriverError> {
+        // SAFETY: the event lives.
+        unsafe { result::event::synchronize(self.copied.cu_event()) }
+    }
 }
 
 // SAFETY: memory that this owns, of which nothing is shared.
@@ -62,7 +72,7 @@ impl Staging {
         for (block, first) in self.blocks.iter().cycle().zip((0..count).step_by(most)) {
             let stream = gpu.stream_guard()?;
             stream.check_not_capturing()?;
-            block.copied.synchronize()?;
+            block.wait()?;
             drop(stream);
             let length = most.min(count - first);
             let start = block.start.cast::<MaybeUninit<E>>();
@@ -87,11 +97,12 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        self.context.record_err(self.context.bind_to_thread());
-        for Block { start, copied } in &self.blocks {
-            self.context.record_err(copied.synchronize());
+        // SAFETY: the context lives.
+        self.context.record_err(unsafe { result::ctx::set_current(self.context.cu_ctx()) });
+        for block in &self.blocks {
+            self.context.record_err(block.wait());
             // SAFETY: `malloc_host` gave it, and no copy from it is under way.
-            self.context.record_err(unsafe { result::free_host(start.as_ptr().cast()) });
+            self.context.record_err(unsafe { result::free_host(block.start.as_ptr().cast()) });
         }
     }
 }
