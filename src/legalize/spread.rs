@@ -7,7 +7,7 @@
 //! are.
 
 use super::shelf::Wish;
-use crate::parallel;
+use crate::parallel::{self, Groups, group};
 use crate::rows::{Access, Cells, Sites};
 use std::collections::HashMap;
 
@@ -34,21 +34,11 @@ struct Item {
 /// lattice of the cells, the unit of the wishes.
 pub(super) fn spread(sites: &Sites, cells: &Cells, pitch: f64, wishes: &mut [Wish]) {
     // Cells with access to the same areas share the room there.
-    let (mut members, mut index) = (Vec::<(Access, Vec<u32>)>::new(), HashMap::new());
-    let mut last: Option<(Access, usize)> = None;
-    for (k, cell) in (0u32..).zip(cells.cells()) {
-        // Cells of one access often follow one another.
-        let of = match last {
-            Some((access, of)) if access == cell.access => of,
-            _ => *index.entry(cell.access).or_insert_with(|| {
-                members.push((cell.access, Vec::new()));
-                members.len() - 1
-            }),
-        };
-        last = Some((cell.access, of));
-        members[of].1.push(k);
-    }
-    for (access, members) in members {
+    let all = cells.cells();
+    let (accesses, of_cells) = parallel::number(all.len(), |k| all[k].access);
+    let Groups { start, items } = group(accesses.len(), all.len(), |k| of_cells[k]);
+    for (k, (access, _)) in accesses.into_iter().enumerate() {
+        let members = &items[start[k] as usize..start[k + 1] as usize];
         let Some(room) = Room::new(sites, cells, access, pitch, members.len()) else { continue };
         let height = |k: u32| {
             let bands = cells.rows(&cells.cells()[k as usize])[0].bands();
