@@ -457,8 +457,9 @@ impl<T: CudaReal> CudaEngine<T> {
         self.marks.set(2 * stage + 1)
     }
 
-    /// Returns the milliseconds of a stage that has been waited for.
+    /// Waits for a stage and returns its milliseconds.
     fn stage_ms(&self, stage: usize) -> Result<f64, CudaError> {
+        self.gpu().synchronize()?;
         self.marks.ms_between(2 * stage, 2 * stage + 1)
     }
 }
@@ -550,7 +551,6 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.prepare()?;
         self.timed(0, &Stages::<T>::density(false))?;
         let (stats, _) = self.read_density()?;
-        self.gpu().synchronize()?;
         self.times.density = self.stage_ms(0)?;
         self.aged();
         self.done = Done::Density;
@@ -574,7 +574,6 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.timed(0, &forward)?;
         self.timed(1, &inverse)?;
         let energy = self.stages.read_energy()?;
-        self.gpu().synchronize()?;
         self.times.forward = self.stage_ms(0)?;
         self.times.inverse = self.stage_ms(1)?;
         self.solved(pipeline)?;
@@ -585,7 +584,6 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.done.require("the force", Done::Solve)?;
         self.done = Done::Solve;
         self.timed(0, &FORCE)?;
-        self.gpu().synchronize()?;
         self.times.force = self.stage_ms(0)?;
         self.done = Done::Force;
         Ok(())
