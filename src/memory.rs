@@ -93,8 +93,8 @@ pub(crate) fn filled_from_line<T: Copy + Send + Sync>(n: usize, value: T) -> (Ve
     (buffer, first)
 }
 
-/// `n` times `value`, in memory that all threads touch and, where it is large and the
-/// system has them to give, on 2 MiB pages.
+/// `n` times `value`. All threads touch the memory; if it is large, the system is asked for 2 MiB
+/// pages.
 ///
 /// The passes along x step through a map a row at a time; with 4 KiB pages
 /// every step of theirs is another page, and a 2048 × 2048 map has more pages

@@ -270,7 +270,7 @@ impl Charge {
         Ok(part)
     }
 
-    /// Returns the movable cells of a region that are not fixed.
+    /// Whether body `i` is of this region and not fixed.
     pub(super) fn moves_in(&self, region: usize, i: usize) -> bool {
         !self.is_fixed(i) && self.region(i) == region
     }

@@ -184,7 +184,7 @@ impl Text {
         font::width(&self.text, self.em, self.bold)
     }
 
-    /// Returns the outlines of its letters where they are in the picture.
+    /// Returns the outlines of its letters, in the picture's coordinates.
     pub(super) fn outlines(&self) -> Option<Path> {
         let shift = match self.align {
             Align::Start => 0.0,
@@ -198,8 +198,8 @@ impl Text {
     }
 }
 
-/// Returns a path, closed where it is filled or ends where it begins; `None` if there is nothing to
-/// draw.
+/// Returns a path through `points`; `None` if there is nothing to draw. The path is closed if it is
+/// filled or if its last point is its first.
 pub(super) fn outline(points: &[Point], filled: bool) -> Option<Path> {
     let mut path = PathBuilder::new();
     let (first, rest) = points.split_first()?;

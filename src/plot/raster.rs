@@ -30,7 +30,8 @@ pub(super) fn rgb(
 
 type Encoder<'a> = png::Encoder<'a, &'a mut Vec<u8>>;
 
-/// Returns a PNG file of one byte a channel; `set` says how many channels and what they mean.
+/// Returns a PNG file with one byte per channel. `set` gives the encoder the channels and their
+/// meaning.
 pub(super) fn png(
     [width, height]: [usize; 2],
     data: &[u8],

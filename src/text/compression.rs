@@ -269,7 +269,7 @@ fn unxz(mut compressed: &[u8], unpacked: &mut Unpacked) -> io::Result<()> {
     }
 }
 
-/// Stands for a function of a feature that this build does not have.
+/// Refuses a compression whose feature this build lacks.
 #[cfg(not(all(feature = "bzip2", feature = "gzip", feature = "xz")))]
 fn absent(_: &[u8], _: &mut Unpacked) -> io::Result<()> {
     let message = "this build without the feature of that name cannot read it";

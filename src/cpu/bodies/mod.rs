@@ -102,7 +102,7 @@ impl Bodies {
         let (nx, ny, area) = (grid.nx(), grid.ny(), grid.bin_area());
         let bins = Bins { nx, ny, area, x, y, rounding: charge.rounding_at_edges(1.0) };
         let mut bodies = parallel::map(charge.bodies(), |i| {
-            // One that stays where it is counts with what is fixed.
+            // The area of a body that does not move is part of the fixed area.
             let ratio = charge.ratio()[i];
             let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
             let (width, height) = (size(charge.width()[i]), size(charge.height()[i]));

@@ -135,7 +135,7 @@ impl BodySizes {
     pub(super) fn new(charge: &Charge) -> BodySizes {
         let (bin_x, bin_y) = (charge.grid().bin_x(), charge.grid().bin_y());
         let mut sizes: Vec<Sizes> = parallel::map(charge.bodies(), |i| {
-            // One that stays where it is counts with what is fixed.
+            // The area of a body that does not move is part of the fixed area.
             let ratio = charge.ratio()[i];
             let size = |size: f64| if ratio == 0.0 { 0.0 } else { size };
             let (w, h) = (size(charge.width()[i]) / bin_x, size(charge.height()[i]) / bin_y);
