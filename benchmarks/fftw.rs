@@ -1,7 +1,8 @@
-//! The CPU field solve compared with one that is written with FFTW.
+//! The CPU field solve compared with one that is written with FFTW, and single transforms with
+//! those of FFTW and `rustdct`.
 //!
-//! `cargo bench --bench fftw -- --fftw DIR [--bins N[,N…]] [--threads N[,N…]] [--seconds S]
-//! [--json FILE]`
+//! `cargo bench --features rustdct --bench fftw -- --fftw DIR [--transforms] [--bins N[,N…]]
+//! [--threads N[,N…]] [--seconds S] [--json FILE]`
 //!
 //! DIR holds FFTW's shared libraries (`libfftw3.so.3`, `libfftw3_omp.so.3` and those for `f32`),
 //! opened at run time through the public interface; `scripts/fftw-compare` finds or fetches them.
@@ -18,6 +19,10 @@
 //! Each by two kinds of threads: those of the pool that the loops run on
 //! (`fftw_threads_set_callback`), and FFTW's own with OpenMP. The crate's ratio is taken over the
 //! faster of the two.
+//!
+//! `--transforms` times one DCT and one IDCT of maps of many shapes on one thread instead: this
+//! crate's plan as it chooses and by each method, FFTW's `REDFT10` and `REDFT01`, and lines by
+//! `rustdct` with a transposition after each axis.
 
 #[path = "harness/mod.rs"]
 mod harness;
@@ -28,13 +33,17 @@ use num_complex::Complex;
 use placefield::Real;
 use placefield::cpu::simd::Simd;
 use placefield::cpu::solve::{Fields, Solver};
+use placefield::cpu::transforms::Plan as Transforms;
 use placefield::engine::Pipeline;
 use placefield::grid::{BinGrid, Map, Rect};
 use placefield::spectral::Spectrum;
+use placefield::transform::{Method, Transform};
 use rayon::prelude::*;
+use rustdct::{DctNum, DctPlanner, TransformType2And3};
 use serde::Serialize;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::path::Path;
+use std::sync::Arc;
 
 const MEASURE: c_uint = 0;
 const DESTROY_INPUT: c_uint = 1;
@@ -622,13 +631,157 @@ fn measure<T: Real>(fftw: &Fftw<T>, n: usize, threads: usize, with_r2r: bool) ->
     row
 }
 
+/// A transform of maps on `rustdct`.
+struct Lines<T: DctNum> {
+    /// Along x and along y.
+    along: [Arc<dyn TransformType2And3<T>>; 2],
+    scratch: Vec<T>,
+    turned: Vec<T>,
+}
+
+impl<T: Real + DctNum> Lines<T> {
+    fn new([nx, ny]: [usize; 2]) -> Self {
+        let mut planner = DctPlanner::new();
+        let along = [planner.plan_dct2(nx), planner.plan_dct2(ny)];
+        let scratch = along.iter().map(|line| line.get_scratch_len()).max().unwrap_or(0);
+        Lines { along, scratch: vec![T::zero(); scratch], turned: vec![T::zero(); nx * ny] }
+    }
+
+    fn run(&mut self, kind: Transform, x: &[T], out: &mut [T]) {
+        let Lines { along: [along_x, along_y], scratch, turned } = self;
+        let (nx, ny) = (along_x.len(), along_y.len());
+        let mut lines = |along: &Arc<dyn TransformType2And3<T>>, map: &mut [T]| {
+            for line in map.chunks_exact_mut(along.len()) {
+                let scratch = &mut scratch[..along.get_scratch_len()];
+                match kind {
+                    Transform::Dct => along.process_dct2_with_scratch(line, scratch),
+                    _ => along.process_dct3_with_scratch(line, scratch),
+                }
+            }
+        };
+        out.copy_from_slice(x);
+        lines(along_y, out);
+        transpose(out, turned, ny);
+        lines(along_x, turned);
+        transpose(turned, out, nx);
+    }
+}
+
+/// Transposes a matrix of rows of `columns` values.
+fn transpose<T: Copy>(from: &[T], to: &mut [T], columns: usize) {
+    let rows = from.len() / columns;
+    for first in (0..rows).step_by(32) {
+        for (column, to) in to.chunks_exact_mut(rows).enumerate() {
+            for (row, to) in (first..).zip(&mut to[first..rows.min(first + 32)]) {
+                *to = from[row * columns + column];
+            }
+        }
+    }
+}
+
 #[derive(Serialize)]
-struct Results {
+struct TransformRow {
+    shape: [usize; 2],
+    kind: String,
+    precision: &'static str,
+    /// The plan as it chooses, by rows and columns, fused.
+    chosen: Sample,
+    row_column: Sample,
+    fused: Sample,
+    fftw: Sample,
+    rustdct: Sample,
+}
+
+fn transform<T: Real + DctNum>(fftw: &Fftw<T>, kind: Transform, shape: [usize; 2]) -> TransformRow {
+    let size = shape[0] * shape[1];
+    let x: Vec<T> = (0..size).map(|i| T::cast(((i * 7919) % 1009) as f64 / 1009.0)).collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    pool.install(|| {
+        let plan = |method| Transforms::<T>::batched(kind, &shape, method, 1).expect("a shape");
+        let mut chosen = Transforms::<T>::new(kind, &shape).expect("a shape");
+        let (mut row_column, mut fused) = (plan(Method::RowColumn), plan(Method::Fused));
+        let mut lines = Lines::new(shape);
+        let (mut input, mut buffer) = (Buffer::new(size), Buffer::new(size));
+        fftw.threads(1, true);
+        let (a, b) = (input.numbers().as_mut_ptr(), buffer.numbers().as_mut_ptr());
+        let of_fftw = if kind == Transform::Dct { REDFT10 } else { REDFT01 };
+        let [nx, ny] = shape.map(|n| n as c_int);
+        // SAFETY: the buffers are as large as this transform wants them.
+        let theirs = unsafe { (fftw.plan_r2r)(nx, ny, a, b, of_fftw, of_fftw, MEASURE) };
+        assert!(!theirs.is_null(), "FFTW makes a plan");
+        let theirs = Plan { fftw, plan: theirs, threads: 1, pool: true };
+        // A measured plan has overwritten its input.
+        input.numbers().copy_from_slice(&x);
+        let mut out = [(); 4].map(|()| vec![T::zero(); size]);
+        let [of_chosen, of_row_column, of_fused, of_lines] = &mut out;
+        let samples = harness::interleaved(
+            (20_000_000 / size).clamp(9, 100),
+            &mut [
+                &mut || chosen.run(&x, of_chosen).expect("a transform"),
+                &mut || row_column.run(&x, of_row_column).expect("a transform"),
+                &mut || fused.run(&x, of_fused).expect("a transform"),
+                // SAFETY: both buffers are here, and nothing else uses them now.
+                &mut || unsafe { theirs.run() },
+                &mut || lines.run(kind, &x, of_lines),
+            ],
+        );
+        // The sides must have transformed the same map, each to its own scale.
+        let scale = |side: &[T]| side.iter().map(|v| v.widen().abs()).fold(0.0, f64::max);
+        let most = scale(&out[0]);
+        for side in [&out[1][..], &out[2], &out[3], buffer.numbers()] {
+            let factor = most / scale(side);
+            let off = out[0].iter().zip(side).map(|(a, b)| (a.widen() - factor * b.widen()).abs());
+            let off = off.fold(0.0, f64::max);
+            assert!(off <= 1e-4 * most, "the sides disagree: {off:e} of {most:e}");
+        }
+        let [chosen, row_column, fused, fftw, rustdct] = samples[..] else { unreachable!() };
+        let (kind, precision) = (format!("{kind:?}"), T::PRECISION.name());
+        let row = TransformRow { shape, kind, precision, chosen, row_column, fused, fftw, rustdct };
+        println!(
+            "{shape:?} {} {precision}: chosen {:.3} ms, row-column {:.3}, fused {:.3}, FFTW {:.3}, \
+             rustdct {:.3}",
+            row.kind,
+            chosen.median_ms,
+            row_column.median_ms,
+            fused.median_ms,
+            fftw.median_ms,
+            rustdct.median_ms,
+        );
+        row
+    })
+}
+
+#[derive(Serialize)]
+struct Results<R> {
     machine: String,
     simd: &'static str,
     timed: &'static str,
-    rows: Vec<Row>,
+    rows: Vec<R>,
 }
+
+/// Shapes of single transforms: those of the paper, and short, long, narrow, odd and prime ones.
+const SHAPES: [[usize; 2]; 20] = [
+    [512, 512],
+    [1024, 1024],
+    [2048, 2048],
+    [4096, 4096],
+    [16, 16],
+    [64, 64],
+    [100, 100],
+    [256, 256],
+    [1000, 1000],
+    [1023, 1025],
+    [1009, 1013],
+    [512, 2048],
+    [2048, 512],
+    [100, 10_000],
+    [10_000, 100],
+    [8, 10_000],
+    [10_000, 8],
+    [64, 32_768],
+    [32_768, 64],
+    [4096, 2],
+];
 
 fn main() {
     let numbers = |name: &str, otherwise: &[usize]| -> Vec<usize> {
@@ -647,6 +800,23 @@ fn main() {
     let folder = Path::new(&folder);
     let single = Fftw::<f32>::open(folder, "fftwf", "fftw3f", seconds);
     let double = Fftw::<f64>::open(folder, "fftw", "fftw3", seconds);
+    if std::env::args().any(|argument| argument == "--transforms") {
+        let mut results = Results {
+            machine: harness::machine(),
+            simd: Simd::current().name(),
+            timed: "one transform on one thread, data resident, the plan made beforehand; \
+                    medians of repetitions in turn",
+            rows: Vec::new(),
+        };
+        for shape in SHAPES {
+            for kind in [Transform::Dct, Transform::Idct] {
+                results.rows.push(transform(&single, kind, shape));
+                results.rows.push(transform(&double, kind, shape));
+            }
+            harness::save(&results);
+        }
+        return;
+    }
     let mut results = Results {
         machine: harness::machine(),
         simd: Simd::current().name(),

@@ -85,12 +85,12 @@ struct Patches {
     bins: Vec<i64>,
     /// The slots of each chunk that the strips are to add.
     outside: Vec<u32>,
-    of_chunk: Vec<Strays>,
+    of_chunk: Vec<Spill>,
 }
 
 /// Bodies of a chunk that are left to the strips, and those off the die.
 #[derive(Clone, Copy, Debug)]
-struct Strays {
+struct Spill {
     /// Area off the die ([`Order::off_die`]).
     off_die: u128,
     count: u32,
@@ -150,7 +150,7 @@ impl CpuDensity {
             patches: Patches {
                 bins: vec![0; chunks * PATCH * PATCH],
                 outside: vec![0; chunks * Order::MOST_SLOTS],
-                of_chunk: vec![Strays::NONE; chunks],
+                of_chunk: vec![Spill::NONE; chunks],
             },
             forces: vec![[0; 2]; bodies.len()],
             partial: vec![(0.0, 0.0); regions * nx.div_ceil(STRIP)],
@@ -333,8 +333,8 @@ fn total(strips: &[(f64, f64)]) -> (f64, f64) {
     strips.iter().fold((0.0, 0.0_f64), |(o, m), &(over, max)| (o + over, m.max(max)))
 }
 
-impl Strays {
-    const NONE: Strays = Strays { off_die: 0, count: 0, columns: [usize::MAX, 0] };
+impl Spill {
+    const NONE: Spill = Spill { off_die: 0, count: 0, columns: [usize::MAX, 0] };
 }
 
 impl Patches {
@@ -356,7 +356,7 @@ impl Patches {
         parallel::for_each(room, |chunk, (patch, outside, of_chunk)| {
             let chunk = &order.chunks()[chunk];
             patch.fill(0);
-            *of_chunk = Strays::NONE;
+            *of_chunk = Spill::NONE;
             if let Some(scale) = off_die_scale {
                 of_chunk.off_die = order.off_die(chunk.slots(), scale);
             }
@@ -417,7 +417,7 @@ impl Patches {
         let range =
             BinRange { corner: [columns.start as i64, 0], columns: columns.len(), rows: ny };
         for c in order.chunks_of(region) {
-            let Strays { count, columns: [first, last], .. } = self.of_chunk[c];
+            let Spill { count, columns: [first, last], .. } = self.of_chunk[c];
             let outside = &self.outside[c * Order::MOST_SLOTS..];
             if first >= columns.end || last < columns.start {
                 continue;

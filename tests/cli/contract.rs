@@ -155,6 +155,22 @@ fn absent_nets_mean_no_hpwl_and_a_warning() {
 }
 
 #[test]
+fn weights_of_comments_alone_are_a_warning_and_those_of_no_nets_are_not_read() {
+    let tiny = Tiny::new();
+    tiny.write("wts", b"# nothing\n\n# here\n");
+    let json = eval_json(&[&tiny.aux(), &"--bins 8"]);
+    assert_eq!(json["hpwl"], json["hpwl_weighted"]);
+    let warnings = texts(&json["warnings"], "message");
+    assert!(warnings.iter().any(|w| w.contains("t.wts") && w.contains("weighs 1")), "{warnings:?}");
+
+    tiny.write("wts", b"n0 heavy\n");
+    placefield(&[&"eval", &tiny.aux(), &"--bins 8"]).assert().failure();
+    std::fs::remove_file(tiny.file("nets")).unwrap();
+    let json = eval_json(&[&tiny.aux(), &"--bins 8"]);
+    assert_eq!(json["hpwl_weighted"], Value::Null);
+}
+
+#[test]
 fn json_goes_to_a_file_beside_the_summary() {
     let tiny = Tiny::new();
     let (aux, path) = (tiny.aux(), tiny.folder().join("eval.json"));

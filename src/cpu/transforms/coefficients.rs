@@ -42,7 +42,9 @@ impl<T: Real> Modify<T> for AlongFirst<'_, T> {
     #[inline(always)]
     fn apply(&self, u: usize, _: usize, values: &mut [T]) {
         let factor = self.0[u];
-        values.iter_mut().for_each(|value| *value *= factor);
+        for value in values {
+            *value *= factor;
+        }
     }
 }
 
@@ -53,6 +55,8 @@ impl<T: Real> Modify<T> for AlongOthers<'_, T> {
     #[inline(always)]
     fn apply(&self, _: usize, j: usize, values: &mut [T]) {
         let factors = &self.0[j..][..values.len()];
-        values.iter_mut().zip(factors).for_each(|(value, &factor)| *value *= factor);
+        for (value, &factor) in values.iter_mut().zip(factors) {
+            *value *= factor;
+        }
     }
 }

@@ -29,8 +29,7 @@ use super::coefficients::{Modify, Unchanged};
 use super::pass::LONG;
 use super::scratch::{ScratchLen, Threads};
 use super::tile::{
-    Block, MOST, Passage, Run, View, bring_four, change, copy, exchanged, most_tiles, part,
-    take_four,
+    Block, MOST, Passage, Run, View, bring_four, change, copy, most_tiles, part, take_four, taken,
 };
 use crate::cpu::fft::Lanes;
 use crate::cpu::matrix::{AHEAD, SharedSlice, prefetch};
@@ -121,15 +120,23 @@ impl<T: Real> Fused<T> {
                 threads,
                 #[inline(always)]
                 |at, tiles, _, fft| {
-                    self.each_row(&at, &panels, |row, place, k| {
-                        tiles[place + axis.of_sample[k] as usize] = *row;
-                    });
+                    self.each_row(
+                        &at,
+                        &panels,
+                        #[inline(always)]
+                        |row, place, k| tiles[place + axis.of_sample[k] as usize] = *row,
+                    );
                     for tile in tiles.chunks_exact_mut(view.n) {
                         axis.dct(tile, None, fft);
                     }
                     match number {
                         0 => self.post_process(&at, tiles, by, &out),
-                        _ => self.each_row(&at, &panels, |row, place, k| *row = tiles[place + k]),
+                        _ => self.each_row(
+                            &at,
+                            &panels,
+                            #[inline(always)]
+                            |row, place, k| *row = tiles[place + k],
+                        ),
                     }
                 },
             );
@@ -161,16 +168,26 @@ impl<T: Real> Fused<T> {
                 |at, tile, work, fft| {
                     match number {
                         0 => self.pre_process(&at, &passage, by, sine_last, tile),
-                        _ => self.each_row(&at, &shared, |row, place, k| tile[place + k] = *row),
+                        _ => self.each_row(
+                            &at,
+                            &shared,
+                            #[inline(always)]
+                            |row, place, k| tile[place + k] = *row,
+                        ),
                     }
                     let tiles = tile.chunks_exact(view.n);
                     for (tile, work) in tiles.zip(work.chunks_exact_mut(view.n)) {
                         axis.inverse(tile, wave, None, work, fft);
                     }
-                    self.each_row(&at, &shared, |row, place, k| {
-                        let from = &work[place + permutation::position(k, view.n)];
-                        *row = exchanged(from, if k % 2 == 1 { odd } else { T::one() });
-                    });
+                    self.each_row(
+                        &at,
+                        &shared,
+                        #[inline(always)]
+                        |row, place, k| {
+                            let from = &work[place + permutation::position(k, view.n)];
+                            *row = taken(from, true, if k % 2 == 1 { odd } else { T::one() });
+                        },
+                    );
                 },
             );
         }

@@ -4,6 +4,9 @@
 //! Row k of a tile has value k of [`Vectors::LANES`](crate::cpu::simd::Vectors) lines, the real parts of its FFTs, and then of
 //! as many others, the imaginary parts. Both lines of a pair are of one array, so that arrays of a
 //! batch do not share their rounding, nor what is not finite.
+//!
+//! What is compiled for the vector unit is written in loops: `for_each` can become a function of
+//! its own, which is not.
 
 use super::coefficients::Modify;
 use crate::cpu::matrix::{AHEAD, SharedSlice, prefetch};
@@ -197,7 +200,9 @@ impl<'a, T: Real> Passage<'a, T> {
                         // SAFETY: as the caller promises.
                         let lines = unsafe { self.read(run.at, run.len * view.n) };
                         let lines = lines.chunks_exact(view.n);
-                        row.iter_mut().zip(lines).for_each(|(v, line)| *v = line[k]);
+                        for (v, line) in row.iter_mut().zip(lines) {
+                            *v = line[k];
+                        }
                     }
                 }
             }
@@ -222,7 +227,9 @@ impl<'a, T: Real> Passage<'a, T> {
                 };
                 bring_four([part(0), part(1), part(2), part(3)], 4 * four, &mut block);
             }
-            (first..).zip(&block[..T::LANES]).for_each(|(k, row)| tile[place(k)] = *row);
+            for (k, row) in (first..).zip(&block[..T::LANES]) {
+                tile[place(k)] = *row;
+            }
         }
         change_lines(view, runs, place, by, tile);
     }
@@ -277,14 +284,11 @@ impl<'a, T: Real> Passage<'a, T> {
         odd: T,
         tile: &[Row<T>],
     ) {
-        let row = |first: usize, k: usize| match &tile[first + place(k)] {
-            row if exchange => exchanged(row, if k % 2 == 1 { odd } else { T::one() }),
-            row => *row,
-        };
+        let sign = |k: usize| if k % 2 == 1 { odd } else { T::one() };
         if !view.is_transposed::<T>() {
             for k in 0..view.n {
                 for run in runs {
-                    let row = row(run.row, k);
+                    let row = taken(&tile[run.row + place(k)], exchange, sign(k));
                     let row = &row.numbers()[run.slot..][..run.len];
                     if run.apart == 1 {
                         let at = run.at + k * view.inner;
@@ -295,7 +299,9 @@ impl<'a, T: Real> Passage<'a, T> {
                         // SAFETY: as the caller promises.
                         let lines = unsafe { self.to.part(run.at, run.len * view.n) };
                         let lines = lines.chunks_exact_mut(view.n);
-                        lines.zip(row).for_each(|(line, &v)| line[k] = v);
+                        for (line, &v) in lines.zip(row) {
+                            line[k] = v;
+                        }
                     }
                 }
             }
@@ -311,7 +317,9 @@ impl<'a, T: Real> Passage<'a, T> {
             }
         }
         for first in blocks::<T>(view.n) {
-            (first..).zip(&mut block[..T::LANES]).for_each(|(k, to)| *to = row(0, k));
+            for (k, to) in (first..).zip(&mut block[..T::LANES]) {
+                *to = taken(&tile[place(k)], exchange, sign(k));
+            }
             for (four, lines) in lines[..2 * T::LANES].chunks_exact_mut(4).enumerate() {
                 let [a, b, c, d] = lines else { unreachable!("four lines") };
                 let lines = [part(a, first), part(b, first), part(c, first), part(d, first)];
@@ -375,7 +383,10 @@ pub(super) fn bring_four<T: Real>(lines: [&[T]; 4], slot: usize, block: &mut Blo
 #[inline(always)]
 pub(super) fn take_four<T: Real>(block: &Block<T>, slot: usize, lines: [&mut [T]; 4]) {
     let [a, b, c, d] = lines;
-    if [a.len(), b.len(), c.len(), d.len()] != [T::LANES; 4] {
+    // One by one: an array of the four lengths was stored and loaded again, which took a sixth of an
+    // inverse.
+    let full = |line: &[T]| line.len() == T::LANES;
+    if !(full(a) && full(b) && full(c) && full(d)) {
         for (lane, line) in [a, b, c, d].into_iter().enumerate() {
             line.iter_mut().zip(block).for_each(|(to, row)| *to = row.numbers()[slot + lane]);
         }
@@ -396,14 +407,18 @@ pub(super) fn take_four<T: Real>(block: &Block<T>, slot: usize, lines: [&mut [T]
     }
 }
 
-/// Returns a row times `sign` with real and imaginary parts exchanged.
+/// Returns a row, or, if `exchange`, `sign` times the row with real and imaginary parts exchanged.
 #[inline(always)]
-pub(super) fn exchanged<T: Real>(row: &Row<T>, sign: T) -> Row<T> {
+pub(super) fn taken<T: Real>(row: &Row<T>, exchange: bool, sign: T) -> Row<T> {
+    if !exchange {
+        return *row;
+    }
     let mut to = T::ROW;
     let (im, re) = row.numbers().split_at(T::LANES);
     let (to_re, to_im) = to.numbers_mut().split_at_mut(T::LANES);
-    to_re.iter_mut().zip(re).for_each(|(to, &v)| *to = sign * v);
-    to_im.iter_mut().zip(im).for_each(|(to, &v)| *to = sign * v);
+    for lane in 0..T::LANES {
+        (to_re[lane], to_im[lane]) = (sign * re[lane], sign * im[lane]);
+    }
     to
 }
 
@@ -422,7 +437,10 @@ pub(super) fn copy<T: Real>(from: &[T], to: &mut [T]) {
 /// Copies values. Not inlined: else LLVM makes one call of `memmove` of all branches of [`copy`].
 #[inline(never)]
 fn copy_some<T: Real>(from: &[T], to: &mut [T]) {
-    from.iter().zip(to).for_each(|(&v, to)| *to = v);
+    let (from, from_rest) = from.as_chunks::<4>();
+    let (to, to_rest) = to.as_chunks_mut::<4>();
+    from.iter().zip(to).for_each(|(from, to)| *to = *from);
+    from_rest.iter().zip(to_rest).for_each(|(&v, to)| *to = v);
 }
 
 /// Changes coefficients, [`Modify::apply`]; a whole row or half of one in whole vectors.
