@@ -152,7 +152,7 @@ fn interrupted_at(work: &str, args: &[&dyn Words]) -> std::process::Output {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("placefield"));
     let command = command.args(args.words()).arg("--verbose").env("PLACEFIELD_PROGRESS", "0");
     let command = heeding(command).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = Running::start(command);
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     said.find(|line: &String| line.ends_with(work)).expect("ended before it was interrupted");
     interrupt(child.id());
@@ -160,8 +160,49 @@ fn interrupted_at(work: &str, args: &[&dyn Words]) -> std::process::Output {
     let added =
         |line: &String| line.split_once(" s: ").is_some_and(|(s, _)| s.parse::<f64>().is_ok());
     let rest: String = said.filter(|line| !added(line)).map(|line| line + "\n").collect();
-    let output = child.wait_with_output().unwrap();
-    std::process::Output { stderr: rest.into_bytes(), ..output }
+    std::process::Output { stderr: rest.into_bytes(), ..child.output() }
+}
+
+/// A program that runs beside a test. It is killed if the test fails before it has ended.
+#[cfg(target_os = "linux")]
+struct Running(Option<std::process::Child>);
+
+#[cfg(target_os = "linux")]
+impl Running {
+    fn start(command: &mut std::process::Command) -> Self {
+        Running(Some(command.spawn().unwrap()))
+    }
+
+    /// Returns what it has written where it has ended.
+    fn output(mut self) -> std::process::Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl std::ops::Deref for Running {
+    type Target = std::process::Child;
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_ref().unwrap()
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl std::ops::DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self.0.as_mut().unwrap()
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// Sends one interruption.

@@ -60,7 +60,7 @@ fn a_history_grows_while_cells_are_placed() {
     let endless = "--engine cpu --stop-overflow 0 --iterations 100000 --history";
     let args: &[&dyn Words] = &[&"place", &aux, &"-o", &pl, &endless, &history];
     let command = crate::heeding(command.args(args.words()));
-    let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut child = crate::Running::start(command.stderr(Stdio::null()).stdout(Stdio::null()));
     let lines = || std::fs::read_to_string(&history).unwrap_or_default().lines().count();
     while lines() < 20 {
         assert!(child.try_wait().unwrap().is_none(), "ended before");
@@ -89,7 +89,7 @@ fn an_interruption_while_reading_ends_at_once() {
         let args: &[&dyn Words] = &[&name, &"- -v -o", &pl];
         let command =
             crate::heeding(command.args(args.words())).stdin(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut child = crate::Running::start(command);
         let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         while !line.contains(" s: reading -") {

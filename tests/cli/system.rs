@@ -1,11 +1,11 @@
 //! Failures of the system: full disks, file sizes, threads, signals.
 
 use crate::tiny::Tiny;
-use crate::{Words, heeding, names_in, placefield, text_of};
+use crate::{Running, Words, heeding, names_in, placefield, text_of};
 use predicates::prelude::*;
 use std::fs::File;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// The program in the place of a shell that has run some commands.
 fn behind(shell: &str, args: &[&dyn Words]) -> Command {
@@ -141,10 +141,10 @@ fn threads_that_cannot_be_started_are_an_error() {
 
 /// A design being generated into `folder`, the first of its files begun, by a program started as in
 /// `behind`.
-fn generating(shell: &str, folder: &Path) -> Child {
+fn generating(shell: &str, folder: &Path) -> Running {
     let mut command = behind(shell, &[&"generate --cells 200000 --out", &folder]);
-    let mut child =
-        heeding(&mut command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let command = heeding(&mut command).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = Running::start(command);
     while names_in(folder).is_empty() {
         assert!(child.try_wait().unwrap().is_none(), "ended before it wrote anything");
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -152,7 +152,7 @@ fn generating(shell: &str, folder: &Path) -> Child {
     child
 }
 
-fn signal(child: &Child, name: &str) {
+fn signal(child: &Running, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
@@ -163,7 +163,7 @@ fn interrupted_runs_leave_no_partial_files() {
     for name in ["-INT", "-TERM", "-HUP"] {
         let child = generating("", out.path());
         signal(&child, name);
-        let output = child.wait_with_output().unwrap();
+        let output = child.output();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), &said[..]), (Some(130), "placefield: interrupted\n"));
         assert!(names_in(out.path()).is_empty(), "{:?}", names_in(out.path()));
@@ -173,7 +173,7 @@ fn interrupted_runs_leave_no_partial_files() {
     let child = generating("", out.path());
     std::fs::write(out.path().join(aux), old).unwrap();
     signal(&child, "-INT");
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!(child.output().status.code(), Some(130));
     assert_eq!(names_in(out.path()), [aux]);
     assert_eq!(text_of(out.path().join(aux)), old);
 }
@@ -185,7 +185,7 @@ fn signals_ignored_at_the_start_stay_ignored() {
         let out = tempfile::tempdir().unwrap();
         let child = generating(&format!("trap '' {ignored}"), out.path());
         signal(&child, name);
-        let output = child.wait_with_output().unwrap();
+        let output = child.output();
         assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
         assert_eq!(names_in(out.path()).len(), 6);
     }
