@@ -173,7 +173,7 @@ impl Running {
         Running(Some(command.spawn().unwrap()))
     }
 
-    /// Returns what it has written where it has ended.
+    /// Waits for the program to end; returns its status and its output.
     fn output(mut self) -> std::process::Output {
         self.0.take().unwrap().wait_with_output().unwrap()
     }

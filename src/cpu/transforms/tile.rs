@@ -5,8 +5,8 @@
 //! as many others, the imaginary parts. Both lines of a pair are of one array, so that arrays of a
 //! batch do not share their rounding, nor what is not finite.
 //!
-//! What is compiled for the vector unit is written in loops: `for_each` can become a function of
-//! its own, which is not.
+//! Code for the vector unit uses loops, not `for_each`: the compiler may make a separate function
+//! of the closure and compile it without vector instructions.
 
 use super::coefficients::Modify;
 use crate::cpu::matrix::{AHEAD, SharedSlice, prefetch};
