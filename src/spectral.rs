@@ -14,6 +14,7 @@
 #![doc = include_str!("solve.md")]
 
 use crate::grid::BinGrid;
+use crate::transform::ShapeError;
 use std::f64::consts::PI;
 
 /// The wavenumbers of one grid, of any number of axes, in `f64`.
@@ -75,5 +76,15 @@ impl Spectrum {
     pub(crate) fn green_at(&self, index: &[usize]) -> f64 {
         let square: f64 = self.waves.iter().zip(index).map(|(w, &u)| w[u] * w[u]).sum();
         if square > 0.0 { self.normalisation() / square } else { 0.0 }
+    }
+}
+
+/// `Ok` when a bin's lengths are above zero and finite, and so are their ratios.
+pub(crate) fn check_bin(bin: [f64; 3]) -> Result<(), ShapeError> {
+    let ratios = bin.map(|length| bin[0] / length);
+    let positive = |v: &f64| *v > 0.0 && v.is_finite();
+    match bin.iter().chain(&ratios).all(positive) {
+        true => Ok(()),
+        false => Err(ShapeError::Bin(bin)),
     }
 }

@@ -137,7 +137,7 @@ pub use peers::{BatchSolver, Peers, RankOptions, SlabSolver, Workload};
 pub use place::{CudaBackend, CudaWirelength};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use solve::HostSolve;
-pub use solve::{FieldSolver, Fields, FieldsMut, solver};
+pub use solve::{FieldSolver, Fields, FieldsMut, VolumeFields, VolumeSolver, solver};
 
 /// Stages of the engine, for this crate's tests and benchmarks alone: anything here may change from
 /// one version to the next.

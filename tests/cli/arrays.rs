@@ -102,7 +102,7 @@ fn fields_of_a_volume_agree_with_direct_sums() {
     }
     let new = folder.path().join("new");
     let solve: [&dyn Words; 4] = [&"solve", &rho, &"--out", &new];
-    for wrong in ["--bin-size 1x2", "--pipeline three-pass", "--engine cuda"] {
+    for wrong in ["--bin-size 1x2", "--pipeline three-pass", "--engine cuda:0,1"] {
         placefield(&[solve[0], solve[1], solve[2], solve[3], &wrong]).assert().code(2).stdout("");
     }
     let plots = folder.path().join("plots");

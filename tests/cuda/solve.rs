@@ -5,10 +5,14 @@ use crate::common::{limit, relative_rms, wide};
 use crate::device::{self, MAPS, gpu, output, poisoned};
 use crate::maps::{grid, off_axis};
 use crate::reference::{Line, transform_2d};
+use placefield::cpu::solve as cpu;
 use placefield::cuda::internals::Spectral;
-use placefield::cuda::{CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, solver};
+use placefield::cuda::{
+    CudaError, CudaReal, FieldSolver, Fields, Gpu, Graph, VolumeFields, VolumeSolver, solver,
+};
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
+use placefield::transform::Method;
 use std::f64::consts::PI;
 
 /// Odd, prime, one bin wide, rectangular either way, powers of two.
@@ -203,4 +207,72 @@ fn refusals_are_typed() {
     assert!(matches!(wrong, CudaError::Length { expected: 24, found: 25, .. }), "{wrong}");
     solver.solve(&rho, &mut Fields::new(&gpu, 24).unwrap()).unwrap();
     gpu.synchronize().unwrap();
+}
+
+/// Two dies, axes and bins of three lengths, one axis or bin, primes, powers of two.
+const VOLUMES: [([usize; 3], [f64; 3]); 9] = [
+    ([1, 1, 1], [1.0, 1.0, 1.0]),
+    ([7, 1, 1], [2.0, 1.0, 1.0]),
+    ([1, 2, 5], [1.0, 3.0, 1.0]),
+    ([6, 5, 35], [6.0, 3.0, 15.0]),
+    ([13, 31, 7], [1.0, 2.0, 0.5]),
+    ([32, 24, 2], [10.0, 10.0, 40.0]),
+    ([64, 128, 8], [1.0, 2.0, 8.0]),
+    ([128, 64, 32], [1.0, 1.0, 1.0]),
+    ([100, 96, 100], [1.0, 0.7, 1.3]),
+];
+
+fn volumes_agree<T: CudaReal>(gpu: &Gpu) {
+    for (shape, bin) in VOLUMES {
+        let bins: usize = shape.iter().product();
+        let mut rho: Vec<f64> = (0..bins).map(|k| ((k * 7919) % 1009) as f64 / 1009.0).collect();
+        let mean = rho.iter().sum::<f64>() / bins as f64;
+        rho.iter_mut().for_each(|v| *v -= mean);
+        let rounded: Vec<T> = rho.iter().map(|&v| T::cast(v)).collect();
+        let rho: Vec<f64> = wide(&rounded);
+        let mut want = [(); 4].map(|()| vec![0.0; bins]);
+        let [potential, x, y, z] = &mut want;
+        let fields = cpu::VolumeFields { potential, field: [x, y, z] };
+        let mut on_cpu = cpu::VolumeSolver::<f64>::new(shape, bin, Method::Fastest, 1).unwrap();
+        let energy = on_cpu.solve(&rho, fields).unwrap();
+        for method in Method::ALL {
+            let what = format!("{shape:?} {} {}", method.name(), T::PRECISION);
+            let mut solver = VolumeSolver::<T>::new(gpu, shape, bin, method).unwrap();
+            let mut fields = VolumeFields::new(gpu, bins).unwrap();
+            let rho = gpu.upload(&rounded).unwrap();
+            let mut first = None;
+            for _ in 0..2 {
+                solver.solve(&rho, &mut fields).unwrap();
+                let [x, y, z] = &fields.field;
+                let maps = [&fields.potential, x, y, z].map(|map| gpu.download(map).unwrap());
+                for (axis, (map, want)) in maps.iter().zip(&want).enumerate() {
+                    let error = relative_rms(&wide(map), want);
+                    assert!(error <= limit::<T>(), "{what}: map {axis} is off by {error:e}");
+                }
+                let got = gpu.download(&fields.energy).unwrap()[0];
+                let error = (got - energy).abs();
+                assert!(error <= limit::<T>() * energy.abs(), "{what}: energy {got} for {energy}");
+                let all = (maps.map(|map| wide(&map)), got.to_bits());
+                assert_eq!(*first.get_or_insert_with(|| all.clone()), all, "{what}: other bits");
+            }
+            let short = gpu.upload(&rounded[1..]).unwrap();
+            assert!(matches!(solver.solve(&short, &mut fields), Err(CudaError::Length { .. })));
+        }
+    }
+    let new = |shape, bin| VolumeSolver::<T>::new(gpu, shape, bin, Method::Fastest).err();
+    assert!(matches!(new([4, 0, 4], [1.0; 3]), Some(CudaError::Shape(_))));
+    assert!(matches!(new([4; 3], [1.0, -1.0, 1.0]), Some(CudaError::Shape(_))));
+    assert!(matches!(new([2048; 3], [1.0; 3]), Some(CudaError::NoTransform { .. })));
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn volumes_agree_with_the_cpu_in_f32() {
+    volumes_agree::<f32>(&gpu());
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn volumes_agree_with_the_cpu_in_f64() {
+    volumes_agree::<f64>(&gpu());
 }

@@ -211,7 +211,10 @@ fn solve<T: Element>(
     }
     let (solved, note) = match &bins {
         Bins::Plane(grid) => in_plane(args, grid, centred, rank)?,
-        Bins::Volume(method) => (Some(in_volume(rho, centred, bin, *method)?), None),
+        Bins::Volume(how) => {
+            let (solved, note) = in_volume(args, rho, centred, bin, *how)?;
+            (Some(solved), note)
+        }
     };
     let Some(solved) = solved else { return Ok(()) };
     let Solved { maps, energy, pipeline, milliseconds, ran, note: other } = solved;
@@ -308,10 +311,8 @@ fn method_of_volume(
         let message = "--plots draws densities of two axes, and this one has three";
         return Err(usage(ErrorKind::ArgumentConflict, message));
     }
-    let on_cpu = matches!(args.array.engine, EngineChoice::Auto | EngineChoice::Cpu);
-    if rank.is_some() || !on_cpu {
-        let message =
-            "a density of three axes is solved on the CPU: expected '--engine' auto or cpu";
+    if rank.is_some() || matches!(args.array.engine, EngineChoice::Several(_)) {
+        let message = "a density of three axes is solved by one engine: expected '--engine' auto, cpu or cuda";
         return Err(usage(ErrorKind::InvalidValue, message));
     }
     match args.pipeline {
@@ -320,21 +321,69 @@ fn method_of_volume(
             Err(usage(ErrorKind::InvalidValue, message))
         }
         Some(Pipeline::Fused) => Ok((Method::Fused, Pipeline::Fused)),
-        _ => Ok((Method::RowColumn, Pipeline::RowColumn)),
+        Some(Pipeline::RowColumn) => Ok((Method::RowColumn, Pipeline::RowColumn)),
+        None => Ok((Method::Fastest, Pipeline::RowColumn)),
     }
 }
 
-/// Solves a density of three axes, on the CPU.
+/// Solves a density of three axes. The message is of the choice of an engine.
 fn in_volume<T: Element>(
+    args: &SolveArrayArgs,
     rho: &Array,
     centred: Vec<T>,
     bin: &[f64],
+    how: (Method, Pipeline),
+) -> Result<(Solved<T>, Option<String>), Failure> {
+    let (&[nx, ny, nz], &[x, y, z]) = (&rho.shape[..], bin) else { unreachable!("three axes") };
+    let Chosen { engine: choice, note } = decide(args.array.engine)?;
+    let solved = match choice {
+        #[cfg(feature = "cuda")]
+        EngineChoice::Cuda(device) => {
+            volume_on_device(&centred, [nx, ny, nz], [x, y, z], how.0, device)
+                .map_err(|e| advise(e, &note))?
+        }
+        _ => volume_on_cpu(rho, centred, [nx, ny, nz], [x, y, z], how)?,
+    };
+    Ok((solved, note))
+}
+
+#[cfg(feature = "cuda")]
+fn volume_on_device<T: Element>(
+    centred: &[T],
+    shape: [usize; 3],
+    bin: [f64; 3],
+    method: Method,
+    device: usize,
+) -> Result<Solved<T>, Failure> {
+    use crate::cuda::{self, Gpu, transforms::Path};
+    let gpu = Gpu::open(device)?;
+    let mut solver = cuda::VolumeSolver::<T>::new(&gpu, shape, bin, method)?;
+    let mut fields = cuda::VolumeFields::new(&gpu, centred.len())?;
+    let rho = gpu.upload(centred)?;
+    gpu.synchronize()?;
+    let start = Instant::now();
+    solver.solve(&rho, &mut fields)?;
+    gpu.synchronize()?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    let [x, y, z] = &fields.field;
+    let maps = [&fields.potential, x, y, z].map(|map| gpu.download(map));
+    let maps = maps.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let fused = solver.path() == Path::Fused;
+    let pipeline = if fused { Pipeline::Fused } else { Pipeline::RowColumn };
+    let ran = Descriptor { engine: "cuda", device: gpu.info().name.clone() };
+    let energy = gpu.download(&fields.energy)?[0];
+    Ok(Solved { maps, energy, pipeline, milliseconds, ran, note: None })
+}
+
+fn volume_on_cpu<T: Element>(
+    rho: &Array,
+    centred: Vec<T>,
+    shape: [usize; 3],
+    bin: [f64; 3],
     (method, pipeline): (Method, Pipeline),
 ) -> Result<Solved<T>, Failure> {
-    let (&[nx, ny, nz], &[x, y, z]) = (&rho.shape[..], bin) else { unreachable!("three axes") };
-    let shape = [nx, ny, nz];
-    let mut solver = VolumeSolver::<T>::new(shape, [x, y, z], method, 0)
-        .map_err(|e| format!("{}: {e}", rho.path))?;
+    let mut solver =
+        VolumeSolver::<T>::new(shape, bin, method, 0).map_err(|e| format!("{}: {e}", rho.path))?;
     // ρ and what comes of it.
     let bytes = 5 * rho.values.len() as u64 * size_of::<T>() as u64;
     crate::memory::require(&format!("{} bins", sizes(&shape)), bytes)?;

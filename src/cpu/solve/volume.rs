@@ -3,7 +3,7 @@
 use super::composed::Composed;
 use crate::memory::require;
 use crate::real::Real;
-use crate::spectral::Spectrum;
+use crate::spectral::{Spectrum, check_bin};
 use crate::transform::{LengthError, Method, ShapeError, check_length, check_shape};
 
 /// Where a solve in three dimensions puts its results, each `nx × ny × nz` values, z contiguous.
@@ -83,15 +83,5 @@ impl<T: Real> VolumeSolver<T> {
         }
         self.solve.forward(rho);
         Ok(self.solve.inverse(rho, potential, &mut field))
-    }
-}
-
-/// `Ok` when a bin's lengths are above zero and finite, and so are their ratios.
-pub(crate) fn check_bin(bin: [f64; 3]) -> Result<(), ShapeError> {
-    let ratios = bin.map(|length| bin[0] / length);
-    let positive = |v: &f64| *v > 0.0 && v.is_finite();
-    match bin.iter().chain(&ratios).all(positive) {
-        true => Ok(()),
-        false => Err(ShapeError::Bin(bin)),
     }
 }

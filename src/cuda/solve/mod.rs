@@ -7,10 +7,12 @@ mod host;
 mod one_by_one;
 mod spectral;
 mod three_pass;
+mod volume;
 
 pub use field_solver::{FieldSolver, Fields, FieldsMut};
 pub use spectral::Spectral;
 pub use three_pass::ThreePass;
+pub use volume::{VolumeFields, VolumeSolver};
 
 pub(in crate::cuda) use field_solver::{FieldMaps, Green, check_fields, with_total};
 #[cfg(any(feature = "capi", feature = "python"))]
