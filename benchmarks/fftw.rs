@@ -5,7 +5,7 @@
 //! [--threads N[,N…]] [--seconds S] [--json FILE]`
 //!
 //! DIR holds FFTW's shared libraries (`libfftw3.so.3`, `libfftw3_omp.so.3` and those for `f32`),
-//! opened at run time through the public interface; `scripts/fftw-compare` finds or fetches them.
+//! opened at run time through the public interface; `benchmarks/fftw-compare` finds or fetches them.
 //!
 //! Timed: ρ in, φ, Ex and Ey out, data resident, plans and tables made beforehand; this crate's
 //! solve and the fused one in turn, those with OpenMP after them. FFTW's plans are measured
@@ -790,7 +790,7 @@ fn main() {
         })
     };
     let Some(folder) = harness::option("--fftw") else {
-        println!("fftw: --fftw DIR, a folder with FFTW's libraries (scripts/fftw-compare)");
+        println!("fftw: --fftw DIR, a folder with FFTW's libraries (benchmarks/fftw-compare)");
         return;
     };
     let bins = numbers("--bins", &[512, 1024, 2048, 4096]);

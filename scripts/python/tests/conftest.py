@@ -87,9 +87,10 @@ def spread(tmp_path):
 
 @pytest.fixture
 def script():
-    """A program of scripts/ as a module."""
+    """A program of benchmarks/ as a module; scripts/gpu-pack copies these programs beside the package's folder."""
     def load(name):
-        path = pathlib.Path(__file__).parents[2] / name
+        folders = pathlib.Path(__file__).parents
+        path = next(path for path in (folders[2] / name, folders[3] / "benchmarks" / name) if path.is_file())
         loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(path))
         module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
         loader.exec_module(module)

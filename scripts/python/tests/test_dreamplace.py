@@ -1,4 +1,4 @@
-"""The copy of a design that scripts/dreamplace-place makes for DREAMPlace's reader."""
+"""The copy of a design that benchmarks/dreamplace-place makes for DREAMPlace's reader."""
 
 import subprocess
 import sys

@@ -13,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import placefield
+from placefield.dreamplace import plugged
 from placefield.torch import density_energy, energy_and_gradient, wirelength
 from placefield.xplace import ElectronicDensityLayer
 
@@ -304,8 +305,8 @@ def engine_of_dreamplaces(cells, macros):
     return engine, engine.evaluate(at)
 
 
-def test_dreamplaces_tensors_give_the_engines_energy_and_gradient(script, cells):
-    operator, pos = script("dreamplace-compare").plugged(Potential)(cells), dreamplaces_positions(cells)
+def test_dreamplaces_tensors_give_the_engines_energy_and_gradient(cells):
+    operator, pos = plugged(Potential)(cells), dreamplaces_positions(cells)
     energy = operator(pos)
     (2.0 * energy).backward()
     engine, step = engine_of_dreamplaces(cells, [False] * 40)
@@ -322,7 +323,7 @@ def test_dreamplaces_tensors_give_the_engines_energy_and_gradient(script, cells)
     assert operator.resets == 2 and operator(pos).item() != pytest.approx(step.energy, rel=1e-3)
 
 
-def test_macros_are_those_of_dreamplaces_mask(script, cells):
+def test_macros_are_those_of_dreamplaces_mask(cells):
     """No mask means none, also where an engine of its own choice would take a cell for one."""
     cells["width"][7], cells["height"][7] = 20.0, 24.0
     marks = [k in (3, 7) for k in range(40)]
@@ -331,7 +332,7 @@ def test_macros_are_those_of_dreamplaces_mask(script, cells):
     for name, mask, macros in cases:
         energies[name] = engine_of_dreamplaces(cells, macros)[1].energy
         if name != "by size":
-            found = script("dreamplace-compare").plugged(Potential)(cells, mask)(dreamplaces_positions(cells)).item()
+            found = plugged(Potential)(cells, mask)(dreamplaces_positions(cells)).item()
             assert found == pytest.approx(energies[name], rel=1e-12)
     assert len({round(energy, 6) for energy in energies.values()}) == 3
 

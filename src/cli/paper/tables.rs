@@ -411,7 +411,7 @@ fn utilisation(session: &mut Session<'_>) -> Measured {
         let of_copy = move |of: &Medians| Some(100.0 * achieved(of)? / copied(of)?);
         // Only a profiler can measure it.
         let profiled = |what, printed: f64| {
-            let why = "needs a profiler: scripts/utilisation-ncu".to_owned();
+            let why = "needs a profiler: benchmarks/utilisation-ncu".to_owned();
             Row::known(what, "%", Err(why)).printed([printed])
         };
         let speed = "bytes read and written per second";
@@ -437,7 +437,7 @@ fn utilisation(session: &mut Session<'_>) -> Measured {
     );
     let note = format!(
         "maps of {n} × {n}; occupancy is the most that registers and shared memory allow, where \
-         the paper has a profiler's; scripts/utilisation-ncu asks NVIDIA's profiler on a device"
+         the paper has a profiler's; benchmarks/utilisation-ncu asks NVIDIA's profiler on a device"
     );
     content(groups, [bound], [&*note])
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// An order is due when the bodies outside their halos in all steps since the last
 /// one together are more than one in this many. On an H200 they have cost an order
 /// when they are one in 14 to 18 in slots, and one in 7 to 12 in the caller's order
-/// (f32; `benchmarks/experiments.md`, density and force, step 32).
+/// (f32; `benchmarks/experiments.md`, density and force, row 32).
 const ONE_OUTSIDE_IN: u64 = 12;
 
 /// Steps after which the CUDA engine orders bodies anew however few are outside

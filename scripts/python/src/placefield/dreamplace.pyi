@@ -1,0 +1,5 @@
+from typing import Any
+
+__all__: tuple[str, ...]
+
+def plugged(base: type[Any]) -> type[Any]: ...
