@@ -42,7 +42,7 @@ pub(in crate::cuda) use launch::{
     BLOCK, Function, Kernel, MOST_BLOCKS, MOST_PINS, Overlap, blocks_at_once, blocks_for,
     cover_for_sum, cover_lines, fit, grid_of, stacked,
 };
-pub(in crate::cuda) use memory::{Pinned, reals};
+pub(in crate::cuda) use memory::{DeviceArrays, Pinned, reals};
 pub(in crate::cuda) use order::Resource;
 pub(in crate::cuda) use probe::check_cufft;
 #[cfg(feature = "python")]
