@@ -216,7 +216,7 @@ impl<T: CudaReal> Bodies<T> {
     }
 
     /// Returns the number of bins of all regions.
-    pub(super) fn bins(&self) -> usize {
+    pub(in crate::cuda) fn bins(&self) -> usize {
         self.charge.regions() * self.grid.bins()
     }
 
