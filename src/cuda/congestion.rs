@@ -110,7 +110,7 @@ impl CudaCongestion {
         let mut axis = |edges: &[f64], (per_bin, mean): (Option<f64>, f64)| {
             let (bins, per_bin) = (edges.len() as u32 - 1, per_bin.unwrap_or(0.0));
             let edges = arrays.upload(edges)?;
-            Ok::<_, CudaError>(Axis { edges, per_bin, mean, bins, unused: 0 })
+            Ok::<_, CudaError>(Axis { edges, per_bin, mean, bins, padding: 0 })
         };
         let [along_x, along_y] = grid.widths();
         let device_grid = Grid {
@@ -145,7 +145,7 @@ impl CudaCongestion {
             density_scale: tables.density_scale,
             pins_scale: tables.utilization_scale,
             count: tables.node_pins.len() as u32,
-            unused: 0,
+            padding: 0,
         };
         let macros = Macros {
             size,
@@ -156,7 +156,7 @@ impl CudaCongestion {
             sums: macro_sums,
             scale: tables.macros_scale,
             count: tables.macros.len() as u32,
-            unused: 0,
+            padding: 0,
         };
         let finish = Finish {
             nets: net_sums,

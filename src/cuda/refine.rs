@@ -100,12 +100,12 @@ fn launch(blocks: usize, threads: usize) -> LaunchConfig {
 }
 
 fn run(run: &Run) -> RunOfSites {
-    RunOfSites { start: run.start, end: run.end, fence: run.fence.unwrap_or(NONE), unused: 0 }
+    RunOfSites { start: run.start, end: run.end, fence: run.fence.unwrap_or(NONE), padding: 0 }
 }
 
 fn no_counters() -> Counters {
     let sums = [0; GAIN_SUMS];
-    Counters { waiting: [0; 2], made: 0, ends: 0, turns: 0, unused: 0, low: sums, high: sums }
+    Counters { waiting: [0; 2], made: 0, ends: 0, turns: 0, padding: 0, low: sums, high: sums }
 }
 
 impl CudaRefine {
@@ -153,7 +153,7 @@ impl CudaRefine {
         })?;
         let spots = gpu.upload_each(cells, |k| {
             let spot = state.cells[k].spot;
-            Spot { row: spot.row, site: spot.site, mirrored: spot.mirrored.into(), unused: 0 }
+            Spot { row: spot.row, site: spot.site, mirrored: spot.mirrored.into(), padding: 0 }
         })?;
         let poses = arrays.upload_each(cells, |k| {
             let pose = wires.pose(k as u32);
@@ -426,7 +426,7 @@ impl Lists {
     }
 
     fn rows(&self, start: &DeviceVec<u32>, offset: usize) -> OfRows {
-        OfRows { start: start.into(), offset: offset as u32, unused: 0 }
+        OfRows { start: start.into(), offset: offset as u32, padding: 0 }
     }
 }
 
@@ -450,7 +450,7 @@ impl Engine for CudaRefine {
 
 impl OnDevice for CudaRefine {
     fn spots(&mut self) -> Result<Vec<(u32, i32, bool)>, String> {
-        let mut spots = vec![Spot { row: 0, site: 0, mirrored: 0, unused: 0 }; self.spots.len()];
+        let mut spots = vec![Spot { row: 0, site: 0, mirrored: 0, padding: 0 }; self.spots.len()];
         self.gpu.read(&self.spots, &mut spots).map_err(|error| error.to_string())?;
         Ok(spots.iter().map(|spot| (spot.row, spot.site, spot.mirrored != 0)).collect())
     }

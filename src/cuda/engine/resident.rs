@@ -83,7 +83,7 @@ impl<T: CudaReal> CudaEngine<T> {
         x: &DeviceVec<T>,
         y: &DeviceVec<T>,
     ) -> Result<(), EngineError> {
-        self.stages.join(x, y)?;
+        self.stages.interleave(x, y)?;
         self.positions_written();
         Ok(())
     }
@@ -213,7 +213,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Returns a rank's forces on its device, those along x and y on a body side by side, in the
     /// engine's order; to be read by work on the stream of that device. With several
     /// ranks each has the forces on the bodies of its share, in an array of all.
-    /// [`Bodies::split`](crate::cuda::Bodies::split) makes two arrays of them.
+    /// [`Bodies::deinterleave`](crate::cuda::Bodies::deinterleave) makes two arrays of them.
     ///
     /// # Errors
     /// When they have not been computed for the current positions.
