@@ -1,7 +1,7 @@
 //! Making an order of the bodies: `kernels/bodies/order.cu`.
 //!
 //! An order is made from the one before: three kernels, of which each may start
-//! beside the end of the one before it.
+//! before the previous one ends.
 
 use super::bodies::Bodies;
 use super::setup::BodySizes;

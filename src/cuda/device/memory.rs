@@ -11,9 +11,8 @@
 use super::arguments::Pointer;
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
-use super::order::Resource;
 use super::real::CudaReal;
-use super::stream::StreamGuard;
+use super::stream::{Resource, StreamGuard};
 use super::value::DeviceValue;
 use cudarc::driver::result;
 use cudarc::driver::sys::CUdeviceptr;

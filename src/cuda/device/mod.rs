@@ -13,7 +13,6 @@ mod input;
 mod launch;
 mod limit;
 mod memory;
-mod order;
 mod probe;
 mod real;
 mod staging;
@@ -43,8 +42,7 @@ pub(in crate::cuda) use launch::{
     cover_for_sum, cover_lines, fit, grid_of, stacked,
 };
 pub(in crate::cuda) use memory::{DeviceArrays, Pinned, reals};
-pub(in crate::cuda) use order::Resource;
 pub(in crate::cuda) use probe::check_cufft;
 #[cfg(feature = "python")]
 pub(crate) use stream::CallersCapture;
-pub(in crate::cuda) use stream::{Branch, StreamGuard};
+pub(in crate::cuda) use stream::{Branch, Resource, StreamGuard};

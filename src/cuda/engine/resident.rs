@@ -94,7 +94,7 @@ impl<T: CudaReal> CudaEngine<T> {
     ///
     /// # Errors
     /// When positions were never given, a launch fails, or in a capture on several devices. Where a
-    /// launch fails on one of several, ranks that were ahead of it miss the others then, and
+    /// launch fails on one of several, ranks that have enqueued more then wait in vain, and
     /// nothing of this engine is of use any more.
     pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
         self.require_own_positions("a step")?;

@@ -67,7 +67,7 @@ pub struct CudaWirelength<T: CudaReal> {
 struct Huge<T: CudaReal> {
     sums: Kernel<WirelengthPieces<T>>,
     gradients: Kernel<WirelengthHuge<T>>,
-    /// Both run beside the kernel for the other nets.
+    /// Both may run at the same time as the kernel for the other nets.
     branch: Branch,
     pieces: DeviceVec<Piece>,
     /// Of each piece the edges and sums along both axes.

@@ -10,7 +10,7 @@
 //! three passes on one (benchmarks/experiments.md).
 //!
 //! Nothing else need be waited for: memory that the first pass of the next solve overwrites was
-//! read in the ranks' second pass, before the barrier ahead of the third; memory that its second
+//! read in the ranks' second pass, before the barrier that precedes the third; memory that its second
 //! pass overwrites was read in their third, or fourth, before the next barrier.
 
 mod three_pass;
@@ -123,7 +123,7 @@ impl<T: CudaReal> SlabSolver<T> {
             if local.end == self.peers.count() {
                 continue;
             }
-            // The other ranks' rows of this map, beside those of this process.
+            // The rows of this map that other processes have.
             let (gpu, others) = (self.peers.gpu(0), local.end..self.peers.count());
             let room = |rank| gpu.zeros::<T>(self.rows(rank).len() * self.ny);
             let rooms = others.clone().map(room).collect::<Result<Vec<_>, _>>()?;
@@ -145,7 +145,7 @@ impl<T: CudaReal> SlabSolver<T> {
     ///
     /// # Errors
     /// When there are not as many maps as ranks, one has the wrong length or is on another device,
-    /// or a launch fails; ranks that were ahead of it miss the others then, and
+    /// or a launch fails; ranks that have enqueued more then wait in vain, and
     /// [`Peers::synchronize`] says so.
     pub fn solve(
         &mut self,
