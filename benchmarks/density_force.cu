@@ -62,7 +62,7 @@ static void check(const Design& d, int chunk, double drift) {
     const bool f32 = !F64;
     const double bound = f32 ? 1e-6 : 3e-13;
     std::vector<double> first;
-    printf("check %-12s %s chunk %4d drift %.1f:", d.name.c_str(), PRECISION, b.plan.chunk, drift);
+    printf("check %-12s %s chunk %4d drift %.1f:", d.name.c_str(), PRECISION, b.setup.chunk, drift);
     // By slots, by the caller's order, by slots of a new order.
     for (int order : {SLOTS, PAIRS, SLOTS}) {
         for (int again = 0; again < 2; ++again) {
@@ -72,7 +72,7 @@ static void check(const Design& d, int chunk, double drift) {
             const auto got = download(b.rho, bins);
             const Stats s = b.read_stats();
             const double error = relative(got, rho),
-                         found = std::ldexp(double(s.excess), -std::ilogb(double(b.plan.excess_scale)));
+                         found = std::ldexp(double(s.excess), -std::ilogb(double(b.setup.excess_scale)));
             if (first.empty()) {
                 first = got;
                 double worst = 0;
@@ -157,13 +157,13 @@ static std::string times(const Design& d, int chunk, bool clustered, double drif
         "%-12s %s chunk %4d drift %.1f | order %6.1f, of slots %6.1f, outside %5.2f%% | density slots %6.1f caller "
         "%6.1f"
         " (finish %5.1f) | force slots %6.1f caller %6.1f",
-        d.name.c_str(), PRECISION, b.plan.chunk, drift, order.median, reorder.median, 100.0 * double(outside) / b.n,
+        d.name.c_str(), PRECISION, b.setup.chunk, drift, order.median, reorder.median, 100.0 * double(outside) / b.n,
         ds.median, dc.median, fin.median, fs.median, fc.median);
     char text[400];
     snprintf(text, sizeof text,
              "{\"design\": \"%c\", \"start\": \"%s\", \"precision\": \"%s\", \"movable\": %d, \"fillers\": %d,"
              " \"large\": %d, \"bins\": %d, \"drift_bins\": %.1f, \"outside\": %llu, \"microseconds\": {",
-             d.name[0], clustered ? "clustered" : "uniform", PRECISION, d.movable, b.n - d.movable, b.plan.large, d.nx,
+             d.name[0], clustered ? "clustered" : "uniform", PRECISION, d.movable, b.n - d.movable, b.setup.large, d.nx,
              drift, outside);
     std::string json = text + quoted("order", order) + ", " + quoted("order_slots", reorder) + ", " +
                        quoted("density_slots", ds) + ", " + quoted("density_caller", dc) + ", " +

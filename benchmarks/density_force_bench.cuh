@@ -60,7 +60,7 @@ __global__ void sweep_maps(float4* maps, size_t count) {
 
 struct Bench {
     const Design& d;
-    Plan plan{};
+    Setup setup{};
     std::vector<void*> owned;
     int n, tiles, max_chunks, keys;
     size_t bins;
@@ -118,34 +118,34 @@ struct Bench {
             }
         }
         for (const auto& r : macro_records) first_ids.push_back(r.id);
-        plan.x = axis(d.xl, bx);
-        plan.y = axis(d.yl, by);
-        plan.stretch = real(s2);
-        plan.filler_w = real(d.filler_w / bx);
-        plan.filler_h = real(d.filler_h / by);
-        plan.filler_ratio = n > d.movable ? real(d.ratio[n - 1]) : real(0);
-        plan.target = real(target);
-        plan.force_unit = real(bx * by);
-        plan.nx = d.nx, plan.ny = d.ny;
-        plan.large = int(macro_records.size());
-        plan.movable_ids = d.movable;
-        plan.bodies = n - plan.large;
-        plan.movable = plan.records = d.movable - movable_macros;
-        plan.tiles_x = (d.nx + TILE - 1) / TILE;
-        plan.tiles_y = (d.ny + TILE - 1) / TILE;
-        tiles = plan.tiles_x * plan.tiles_y;
-        if (!chunk) chunk = plan.bodies < sm_count() * 4096 ? 1023 : 2047;
-        plan.chunk = chunk;
+        setup.x = axis(d.xl, bx);
+        setup.y = axis(d.yl, by);
+        setup.stretch = real(s2);
+        setup.filler_w = real(d.filler_w / bx);
+        setup.filler_h = real(d.filler_h / by);
+        setup.filler_ratio = n > d.movable ? real(d.ratio[n - 1]) : real(0);
+        setup.target = real(target);
+        setup.force_unit = real(bx * by);
+        setup.nx = d.nx, setup.ny = d.ny;
+        setup.large = int(macro_records.size());
+        setup.movable_ids = d.movable;
+        setup.bodies = n - setup.large;
+        setup.movable = setup.records = d.movable - movable_macros;
+        setup.tiles_x = (d.nx + TILE - 1) / TILE;
+        setup.tiles_y = (d.ny + TILE - 1) / TILE;
+        tiles = setup.tiles_x * setup.tiles_y;
+        if (!chunk) chunk = setup.bodies < sm_count() * 4096 ? 1023 : 2047;
+        setup.chunk = chunk;
         const int spare = int(std::ceil(std::log2(chunk + 1.0)));
-        plan.limb_bits = 32 - spare;
+        setup.limb_bits = 32 - spare;
         const int capacity = int(std::ceil(std::log2(weight + 2)));
-        const int bits = !F64 ? 32 - spare : std::min(2 * plan.limb_bits, 64 - capacity);
-        plan.scale = real(std::ldexp(1.0, bits));
-        plan.unscale = real(std::ldexp(1.0, -bits));
-        max_chunks = tiles + plan.bodies / chunk + 1;
-        plan.max_chunks = max_chunks;
+        const int bits = !F64 ? 32 - spare : std::min(2 * setup.limb_bits, 64 - capacity);
+        setup.scale = real(std::ldexp(1.0, bits));
+        setup.unscale = real(std::ldexp(1.0, -bits));
+        max_chunks = tiles + setup.bodies / chunk + 1;
+        setup.max_chunks = max_chunks;
         keys = tiles * 2;
-        plan.excess_scale = real(std::ldexp(1.0, 62 - int(std::ceil(std::log2(weight + double(bins))))));
+        setup.excess_scale = real(std::ldexp(1.0, 62 - int(std::ceil(std::log2(weight + double(bins))))));
 
         px = room<real>(n, owned), py = room<real>(n, owned), pfx = room<real>(n, owned), pfy = room<real>(n, owned);
         start = room<real2>(n, owned), caller = room<real2>(n, owned), slots = room<real2>(n, owned);
@@ -160,7 +160,7 @@ struct Bench {
         rho = room<real>(bins, owned);
         staged = room<real2>(n, owned), staged_force = room<real2>(n, owned);
         half = 0;
-        first_records.resize(2 * plan.records);
+        first_records.resize(2 * setup.records);
         records = keep(upload(first_records));
         first_ids.resize(2 * n);
         ids = keep(upload(first_ids));
@@ -169,7 +169,7 @@ struct Bench {
         outside = room<u32>(1, owned);
         flags = room<u32>(tiles, owned), outside_weight = room<u32>(tiles, owned);
         sums = room<Sum>(2 * bins, owned), rest = room<u64>(F64 ? 0 : 2 * bins, owned);
-        differences = room<u64>(plan.large ? 2 * size_t(tiles) * TILE * TILE : 0, owned);
+        differences = room<u64>(setup.large ? 2 * size_t(tiles) * TILE * TILE : 0, owned);
         listed = room<Tile>(tiles + 1, owned);
         chunks = room<Chunk>(max_chunks, owned);
         stats = room<Stats>(1, owned);
@@ -222,16 +222,16 @@ struct Bench {
     u32* id_of() { return ids + half * n; }
     template <typename Kernel, typename... Arguments>
     void count_or_place(Kernel kernel, bool overlap, Arguments... arguments) {
-        const int threads = plan.bodies < sm_count() * 4096 ? 128 : 512, each = threads * ORDER_EACH;
+        const int threads = setup.bodies < sm_count() * 4096 ? 128 : 512, each = threads * ORDER_EACH;
         const int bytes = keys * 4 + each * 2;
         const bool local = bytes <= 48000;
-        launch(kernel, (n + each - 1) / each, threads, local ? bytes : 0, overlap, stream, plan, arguments...,
+        launch(kernel, (n + each - 1) / each, threads, local ? bytes : 0, overlap, stream, setup, arguments...,
                int(local), Regions{});
     }
     void count(const u32* order, const real2* corners) {
         count_or_place(order ? order_count_pairs : order_count_slots, false, order, corners, counts, staged);
     }
-    void list() { launch(order_tiles, 1, 1024, 0, true, stream, plan, (uint2*)counts, (uint2*)cursors, listed, age); }
+    void list() { launch(order_tiles, 1, 1024, 0, true, stream, setup, (uint2*)counts, (uint2*)cursors, listed, age); }
     void place(const Wanted& wanted) {
         count_or_place(order_place, true, (const real2*)staged, cursors, ids, records, half, wanted,
                        (const Tile*)listed, chunks);
@@ -263,13 +263,13 @@ struct Bench {
     }
     void bodies(int order) {
         auto kernel = order == SLOTS ? density_slots : density_pairs;
-        kernel<<<max_chunks + (plan.large + 7) / 8, 256, dense_bytes, stream>>>(
-            plan, chunks, macros, records, ids, order == SLOTS ? slots : caller, staged, sums, rest, outside_weight,
+        kernel<<<max_chunks + (setup.large + 7) / 8, 256, dense_bytes, stream>>>(
+            setup, chunks, macros, records, ids, order == SLOTS ? slots : caller, staged, sums, rest, outside_weight,
             differences, flags, outside, stats, Regions{});
-        if (plan.large) density_large<<<tiles, 256, 0, stream>>>(plan, sums, rest, differences, flags);
+        if (setup.large) density_large<<<tiles, 256, 0, stream>>>(setup, sums, rest, differences, flags);
     }
     void finish() {
-        launch(density_finish, int((bins + 1023) / 1024) + 1, 256, 0, true, stream, plan, (const real*)fixed,
+        launch(density_finish, int((bins + 1023) / 1024) + 1, 256, 0, true, stream, setup, (const real*)fixed,
                (const real*)nullptr, sums, rest, outside_weight, 0u, u32(bins), rho, outside, stats, age, posted,
                (const real*)nullptr);
     }
@@ -279,13 +279,13 @@ struct Bench {
     }
     // 0: corners and forces in slots; 1: corners as the density staged them, forces to the caller's order
     void force(int way) {
-        force_slots<<<max_chunks + plan.large, 256, field_bytes, stream>>>(
-            plan, chunks, macros, records, way == 0 ? slots : staged, ex, ey, staged_force, Regions{});
+        force_slots<<<max_chunks + setup.large, 256, field_bytes, stream>>>(
+            setup, chunks, macros, records, way == 0 ? slots : staged, ex, ey, staged_force, Regions{});
         if (way == 1) give_back();
     }
     void give_back() {
         const int each = 256 * RETURN_EACH;
-        launch(force_pairs, (n + each - 1) / each, 256, 0, true, stream, plan, slot_of, staged_force,
+        launch(force_pairs, (n + each - 1) / each, 256, 0, true, stream, setup, slot_of, staged_force,
                (real*)force_back, real(1), (const real*)nullptr, 0, (const double*)nullptr, 0u,
                (real*)nullptr);
     }

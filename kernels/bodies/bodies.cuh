@@ -41,7 +41,7 @@ struct Axis {
 };
 
 /// Everything that stays the same from one step to the next.
-struct Plan {
+struct Setup {
     Axis x, y;
     real stretch;   // least extent of a body, bins
     real filler_w;  // fillers' size, bins, and ratio
@@ -71,52 +71,52 @@ struct Plan {
 /// Values that differ between fence regions, read only with PF_REGIONS.
 struct Regions {
     const u32* starts;    // first slots of the regions' movable cells, fillers, large movable cells and large fillers
-    const real* fillers;  // of each region: `filler_w`, `filler_h` and `filler_ratio` of the plan
+    const real* fillers;  // of each region: `filler_w`, `filler_h` and `filler_ratio` of the setup
 };
 
 /// The region of the body in a slot: that of the last start that is not beyond it.
-__device__ __forceinline__ u32 region_at(const Plan& plan, const Regions& regions, u32 slot) {
+__device__ __forceinline__ u32 region_at(const Setup& setup, const Regions& regions, u32 slot) {
     if (!REGIONS) return 0;
-    u32 first = 0, count = 4 * u32(plan.regions);
+    u32 first = 0, count = 4 * u32(setup.regions);
     while (count > 1) {
         const u32 half = count / 2;
         const bool upper = __ldg(regions.starts + first + half) <= slot;
         first += upper ? half : 0;
         count = upper ? count - half : half;
     }
-    return first % u32(plan.regions);
+    return first % u32(setup.regions);
 }
 
 #if PF_REGIONS
-/// The plan for one region.
-__device__ __forceinline__ Plan plan_in(Plan plan, const Regions& regions, u32 region) {
-    plan.filler_w = __ldg(regions.fillers + 3 * region);
-    plan.filler_h = __ldg(regions.fillers + 3 * region + 1);
-    plan.filler_ratio = __ldg(regions.fillers + 3 * region + 2);
-    return plan;
+/// The setup for one region.
+__device__ __forceinline__ Setup setup_in(Setup setup, const Regions& regions, u32 region) {
+    setup.filler_w = __ldg(regions.fillers + 3 * region);
+    setup.filler_h = __ldg(regions.fillers + 3 * region + 1);
+    setup.filler_ratio = __ldg(regions.fillers + 3 * region + 2);
+    return setup;
 }
 #else
-__device__ __forceinline__ const Plan& plan_in(const Plan& plan, const Regions&, u32) { return plan; }
+__device__ __forceinline__ const Setup& setup_in(const Setup& setup, const Regions&, u32) { return setup; }
 #endif
 
 /// Tiles of one region, and of all.
-__device__ __forceinline__ u32 tiles_of(const Plan& plan) { return u32(plan.tiles_x * plan.tiles_y); }
-__device__ __forceinline__ u32 all_tiles(const Plan& plan) {
-    return REGIONS ? tiles_of(plan) * u32(plan.regions) : tiles_of(plan);
+__device__ __forceinline__ u32 tiles_of(const Setup& setup) { return u32(setup.tiles_x * setup.tiles_y); }
+__device__ __forceinline__ u32 all_tiles(const Setup& setup) {
+    return REGIONS ? tiles_of(setup) * u32(setup.regions) : tiles_of(setup);
 }
 
 /// Whether large body `k` is worked on here.
-__device__ __forceinline__ bool own_large(const Plan& plan, u32 k) { return k % u32(plan.ranks) == u32(plan.rank); }
+__device__ __forceinline__ bool own_large(const Setup& setup, u32 k) { return k % u32(setup.ranks) == u32(setup.rank); }
 
 /// Bins of all regions' maps.
-__device__ __forceinline__ u32 all_bins(const Plan& plan) {
-    const u32 bins = u32(plan.nx) * u32(plan.ny);
-    return REGIONS ? bins * u32(plan.regions) : bins;
+__device__ __forceinline__ u32 all_bins(const Setup& setup) {
+    const u32 bins = u32(setup.nx) * u32(setup.ny);
+    return REGIONS ? bins * u32(setup.regions) : bins;
 }
 
 /// The first bin of a region's map.
-__device__ __forceinline__ u32 first_bin(const Plan& plan, u32 region) {
-    return REGIONS ? region * (u32(plan.nx) * u32(plan.ny)) : 0;
+__device__ __forceinline__ u32 first_bin(const Setup& setup, u32 region) {
+    return REGIONS ? region * (u32(setup.nx) * u32(setup.ny)) : 0;
 }
 
 template <typename T> struct IdOf {
@@ -168,11 +168,11 @@ enum PositionLayout {
 
 /// The lower-left corner of slot or body `at`. An array of HALVES need not begin where a pair can.
 template <int ORDER>
-__device__ __forceinline__ real2 corner_at(const Plan& plan, const real2* __restrict__ corners, u32 at) {
+__device__ __forceinline__ real2 corner_at(const Setup& setup, const real2* __restrict__ corners, u32 at) {
     if (ORDER == SLOTS) return __ldcs(corners + at);
     if (ORDER == PAIRS) return __ldg(corners + at);
     const real* const x = reinterpret_cast<const real*>(corners);
-    return make(__ldg(x + at), __ldg(x + u32(plan.bodies + plan.large) + at));
+    return make(__ldg(x + at), __ldg(x + u32(setup.bodies + setup.large) + at));
 }
 
 // Arithmetic that the compiler must neither contract nor reorder.
@@ -241,27 +241,27 @@ __device__ __forceinline__ int extent(const Span& span) {
 __device__ __forceinline__ bool within(int row, int column) { return u32(row) < PATCH - 2 && u32(column) < PATCH - 2; }
 
 /// The tile of bin (i, j), for one off the die the nearest at the edge.
-__device__ __forceinline__ u32 tile_at(const Plan& plan, int i, int j) {
-    i = min(max(i, 0), plan.nx - 1);
-    j = min(max(j, 0), plan.ny - 1);
-    return u32(i >> TILE_SHIFT) * plan.tiles_y + u32(j >> TILE_SHIFT);
+__device__ __forceinline__ u32 tile_at(const Setup& setup, int i, int j) {
+    i = min(max(i, 0), setup.nx - 1);
+    j = min(max(j, 0), setup.ny - 1);
+    return u32(i >> TILE_SHIFT) * setup.tiles_y + u32(j >> TILE_SHIFT);
 }
 
 /// Calls f(k, l, i, j, wx, wy) for every bin (i, j) on the die that a body may cover: bin
 /// (k, l) counted from its first, with the lengths covered along x and y. Rows k = row,
 /// row + rows, … and columns l = column, column + columns, …
 template <int UNROLL, typename F>
-__device__ __forceinline__ void for_each_bin(const Plan& plan, const Span& sx, const Span& sy, int row, int rows,
+__device__ __forceinline__ void for_each_bin(const Setup& setup, const Span& sx, const Span& sy, int row, int rows,
                                              int column, int columns, const F& f) {
     const int end_x = extent(sx), end_y = extent(sy);
     for (int l = column; l < end_y; l += columns) {
         const int j = sy.first + l;
-        if (u32(j) >= u32(plan.ny)) continue;
+        if (u32(j) >= u32(setup.ny)) continue;
         const real wy = overlap(sy, l);
 #pragma unroll UNROLL
         for (int k = row; k < end_x; k += rows) {
             const int i = sx.first + k;
-            if (u32(i) < u32(plan.nx)) f(k, l, i, j, overlap(sx, k), wy);
+            if (u32(i) < u32(setup.nx)) f(k, l, i, j, overlap(sx, k), wy);
         }
     }
 }
@@ -269,14 +269,14 @@ __device__ __forceinline__ void for_each_bin(const Plan& plan, const Span& sx, c
 /// The factor of the area of a body of `w` by `h` bins. A negative ratio is that of a macro: the target density, times
 /// its area over its smoothed one. Only with PF_THIN_MACROS are there macros whose areas differ: the division made
 /// density and wirelength, which run at the same time, 9 % longer on an H100 at adaptec1's statistics.
-__device__ __forceinline__ real weight_of(const Plan& plan, real ratio, real w, real h) {
+__device__ __forceinline__ real weight_of(const Setup& setup, real ratio, real w, real h) {
 #if PF_THIN_MACROS
     // The least extent of a body in the smoothed density, bins: `LEAST_EXTENT` in src/charge.
     constexpr real LEAST = real(1.4142135623730951);
-    if (plan.exact_size && ratio < real(0))
+    if (setup.exact_size && ratio < real(0))
         return fabs(ratio) * fmax(real(1), LEAST / w) * fmax(real(1), LEAST / h);
 #endif
-    return plan.exact_size && ratio > real(0) ? real(1) : fabs(ratio);
+    return setup.exact_size && ratio > real(0) ? real(1) : fabs(ratio);
 }
 
 /// A body loaded from a slot.
@@ -294,32 +294,32 @@ __device__ __forceinline__ Record read_once(const Record* at) {
 }
 
 /// Loads slot `slot`: its lower-left corner by `ORDER`, constants from its record in
-/// half `half` or, for fillers of one size, from the plan.
+/// half `half` or, for fillers of one size, from the setup.
 template <int ORDER, bool RECORD>
-__device__ __forceinline__ Body load_body(const Plan& plan, u32 slot, u32 half, const Record* __restrict__ records,
+__device__ __forceinline__ Body load_body(const Setup& setup, u32 slot, u32 half, const Record* __restrict__ records,
                                           const u32* __restrict__ id_of, const real2* __restrict__ corners) {
     Body body;
     u32 at = slot;
     if (RECORD) {
-        const Record record = read_once(records + (half * plan.records + slot));
+        const Record record = read_once(records + (half * setup.records + slot));
         body.w = record.w;
         body.h = record.h;
-        body.ratio = weight_of(plan, record.ratio, record.w, record.h);
+        body.ratio = weight_of(setup, record.ratio, record.w, record.h);
         if (ORDER != SLOTS) at = u32(record.id);
     } else {
-        body.w = plan.filler_w;
-        body.h = plan.filler_h;
-        body.ratio = plan.filler_ratio;
-        if (ORDER != SLOTS) at = id_of[half * (plan.bodies + plan.large) + slot];
+        body.w = setup.filler_w;
+        body.h = setup.filler_h;
+        body.ratio = setup.filler_ratio;
+        if (ORDER != SLOTS) at = id_of[half * (setup.bodies + setup.large) + slot];
     }
-    body.corner = corner_at<ORDER>(plan, corners, at);
+    body.corner = corner_at<ORDER>(setup, corners, at);
     return body;
 }
 
 /// Calls f(slot, body) for the block's threads' slots of [begin, end), with the loads of
 /// AHEAD bodies in flight before the first is used.
 template <int AHEAD, int ORDER, bool RECORD, typename F>
-__device__ __forceinline__ void for_each_body(const Plan& plan, u32 half, u32 begin, u32 end,
+__device__ __forceinline__ void for_each_body(const Setup& setup, u32 half, u32 begin, u32 end,
                                               const Record* __restrict__ records, const u32* __restrict__ id_of,
                                               const real2* __restrict__ corners, const F& f) {
     Body body[AHEAD];
@@ -327,7 +327,7 @@ __device__ __forceinline__ void for_each_body(const Plan& plan, u32 half, u32 be
 #pragma unroll
         for (u32 k = 0; k < AHEAD; ++k) {
             const u32 at = slot + k * blockDim.x;
-            if (k == 0 || at < end) body[k] = load_body<ORDER, RECORD>(plan, at, half, records, id_of, corners);
+            if (k == 0 || at < end) body[k] = load_body<ORDER, RECORD>(setup, at, half, records, id_of, corners);
         }
 #pragma unroll
         for (u32 k = 0; k < AHEAD; ++k) {

@@ -34,16 +34,16 @@
 constexpr int DEPOSIT_AHEAD = 2, DEPOSIT_BLOCKS = F64 ? 3 : REGIONS ? 5 : 6;
 
 /// A body of more than 3 × 3 bins: its bins in the patch go there, others to global memory. True when some did.
-__device__ __forceinline__ bool deposit_any(const Plan& plan, const Span& sx, const Span& sy, real weight, u32 of,
+__device__ __forceinline__ bool deposit_any(const Setup& setup, const Span& sx, const Span& sy, real weight, u32 of,
                                             int row, int column, u32 patch, const Sums& sums) {
     bool outside = false;
-    for_each_bin<1>(plan, sx, sy, 0, 1, 0, 1, [&](int k, int l, int i, int j, real wx, real wy) {
+    for_each_bin<1>(setup, sx, sy, 0, 1, 0, 1, [&](int k, int l, int i, int j, real wx, real wy) {
         const auto value = fixed_point(wx * weight, wy);
         if (!value) return;
         if (u32(row + k) < PATCH && u32(column + l) < PATCH) {
-            patch_add(patch + ((row + k) * PATCH + column + l) * 4, plan.limb_bits, value);
+            patch_add(patch + ((row + k) * PATCH + column + l) * 4, setup.limb_bits, value);
         } else {
-            add_any(sums, of * sums.bins + u32(i) * u32(plan.ny) + u32(j), value);
+            add_any(sums, of * sums.bins + u32(i) * u32(setup.ny) + u32(j), value);
             outside = true;
         }
     });
@@ -61,13 +61,13 @@ struct Outside {
 /// One body. Its class's patch stands at address `patch` of shared memory. True when the
 /// body reached beyond it and has been added; one of few bins that did is listed in `outside`.
 template <bool FILLER>
-__device__ __forceinline__ bool deposit(const Plan& plan, const Body& body, u32 slot, const Chunk& chunk, u32 patch,
+__device__ __forceinline__ bool deposit(const Setup& setup, const Body& body, u32 slot, const Chunk& chunk, u32 patch,
                                         const Sums& sums, Outside& outside) {
-    const Span sx = span_of(plan.x, body.corner.x, body.w, plan.stretch);
-    const Span sy = span_of(plan.y, body.corner.y, body.h, plan.stretch);
-    const real weight = body.ratio * plan.scale;
+    const Span sx = span_of(setup.x, body.corner.x, body.w, setup.stretch);
+    const Span sy = span_of(setup.y, body.corner.y, body.h, setup.stretch);
+    const real weight = body.ratio * setup.scale;
     const int row = sx.first - chunk.left, column = sy.first - chunk.low;
-    if (fmax(sx.end, sy.end) > real(3)) return deposit_any(plan, sx, sy, weight, FILLER, row, column, patch, sums);
+    if (fmax(sx.end, sy.end) > real(3)) return deposit_any(setup, sx, sy, weight, FILLER, row, column, patch, sums);
     if (!within(row, column)) {
         outside.slot[atomicAdd(&outside.count, 1u)] = slot;
         return false;
@@ -78,28 +78,28 @@ __device__ __forceinline__ bool deposit(const Plan& plan, const Body& body, u32 
     for (int k = 0; k < 3; ++k) {
         const real wx = overlap(sx, k) * weight;
 #pragma unroll
-        for (int l = 0; l < 3; ++l) patch_add(address + (k * PATCH + l) * 4, plan.limb_bits, fixed_point(wx, y[l]));
+        for (int l = 0; l < 3; ++l) patch_add(address + (k * PATCH + l) * 4, setup.limb_bits, fixed_point(wx, y[l]));
     }
     return false;
 }
 
 /// The bodies listed in `outside`, each by the next free thread. Returns how many of the thread's lie on the die.
-__device__ __forceinline__ u32 deposit_outside(const Plan& plan, u32 half, const Record* __restrict__ records,
+__device__ __forceinline__ u32 deposit_outside(const Setup& setup, u32 half, const Record* __restrict__ records,
                                                const real2* corners, const Sums& sums, Outside& outside) {
     u32 counted = 0;
     for (;;) {
         const u32 n = atomicAdd(&outside.taken, 1u);
         if (n >= outside.count) break;
         const u32 slot = outside.slot[n];
-        const bool filler = slot >= u32(plan.movable);
-        const Body body = slot < u32(plan.records)
-                              ? load_body<SLOTS, true>(plan, slot, half, records, nullptr, corners)
-                              : load_body<SLOTS, false>(plan, slot, half, records, nullptr, corners);
-        const Span sx = span_of(plan.x, body.corner.x, body.w, plan.stretch);
-        const Span sy = span_of(plan.y, body.corner.y, body.h, plan.stretch);
-        const real weight = body.ratio * plan.scale;
+        const bool filler = slot >= u32(setup.movable);
+        const Body body = slot < u32(setup.records)
+                              ? load_body<SLOTS, true>(setup, slot, half, records, nullptr, corners)
+                              : load_body<SLOTS, false>(setup, slot, half, records, nullptr, corners);
+        const Span sx = span_of(setup.x, body.corner.x, body.w, setup.stretch);
+        const Span sy = span_of(setup.y, body.corner.y, body.h, setup.stretch);
+        const real weight = body.ratio * setup.scale;
         const real y[3] = {overlap(sy, 0), overlap(sy, 1), overlap(sy, 2)};
-        const bool direct = has_room(plan, sums, sx.first, sy.first, body.ratio);
+        const bool direct = has_room(setup, sums, sx.first, sy.first, body.ratio);
         bool on_die = false;
 #pragma unroll
         for (int k = 0; k < 3; ++k) {
@@ -109,8 +109,8 @@ __device__ __forceinline__ u32 deposit_outside(const Plan& plan, u32 half, const
             for (int l = 0; l < 3; ++l) {
                 const u32 j = sy.first + l;
                 const auto value = fixed_point(wx, y[l]);
-                if (!value || i >= u32(plan.nx) || j >= u32(plan.ny)) continue;
-                const u32 at = (filler ? sums.bins : 0) + i * u32(plan.ny) + j;
+                if (!value || i >= u32(setup.nx) || j >= u32(setup.ny)) continue;
+                const u32 at = (filler ? sums.bins : 0) + i * u32(setup.ny) + j;
                 if (direct) atomicAdd(sums.values + at, Sum(value));
                 else add_any(sums, at, value);
                 on_die = true;
@@ -124,62 +124,63 @@ __device__ __forceinline__ u32 deposit_outside(const Plan& plan, u32 half, const
 /// The bodies of slots [begin, end). In the caller's order, positions also go to
 /// `staged`, in slot order, for the force.
 template <int ORDER, bool FILLER, bool RECORD>
-__device__ __forceinline__ u32 deposit_slots(const Plan& plan, const Chunk& chunk, u32 begin, u32 end, u32 patch,
+__device__ __forceinline__ u32 deposit_slots(const Setup& setup, const Chunk& chunk, u32 begin, u32 end, u32 patch,
                                              const Record* __restrict__ records, const u32* __restrict__ id_of,
                                              const real2* __restrict__ corners, real2* staged, const Sums& sums,
                                              Outside& outside) {
     u32 counted = 0;
     for_each_body<DEPOSIT_AHEAD, ORDER, RECORD>(
-        plan, chunk.half, begin, end, records, id_of, corners, [&](u32 slot, const Body& body) {
+        setup, chunk.half, begin, end, records, id_of, corners, [&](u32 slot, const Body& body) {
             if (ORDER != SLOTS) staged[slot] = body.corner;
-            counted += deposit<FILLER>(plan, body, slot, chunk, patch, sums, outside);
+            counted += deposit<FILLER>(setup, body, slot, chunk, patch, sums, outside);
         });
     return counted;
 }
 
 /// Adds a patch to the sums by so many of the block's threads: a thread has a
 /// column, or two neighbouring ones in f32, and takes rows of both classes in turn.
-__device__ __forceinline__ void add_patch(const Plan& plan, const Chunk& chunk, const u32* patch,
+__device__ __forceinline__ void add_patch(const Setup& setup, const Chunk& chunk, const u32* patch,
                                           const SumsOf<u32>& sums, u32 threads) {
     constexpr u32 ACROSS = PATCH / 2;
     static_assert(PATCH <= BLOCK - 32, "all warps but one have a thread for every column");
     const u32 rows = threads / ACROSS, down = threadIdx.x / ACROSS, column = threadIdx.x % ACROSS * 2;
     const u32 j = u32(chunk.low) + column;
-    if (down >= rows || j >= u32(plan.ny)) return;
-    const bool pairs = plan.ny % 2 == 0;
+    if (down >= rows || j >= u32(setup.ny)) return;
+    const bool pairs = setup.ny % 2 == 0;
 #pragma unroll 2
     for (u32 row = down; row < 2 * PATCH; row += rows) {
         const uint2 value = *reinterpret_cast<const uint2*>(patch + row * PATCH + column);
         const u32 of = row >= PATCH ? 1 : 0, i = u32(chunk.left) + row - of * PATCH;
-        if (!(value.x | value.y) || i >= u32(plan.nx)) continue;
-        const u32 at = of * sums.bins + i * u32(plan.ny) + j;
+        if (!(value.x | value.y) || i >= u32(setup.nx)) continue;
+        const u32 at = of * sums.bins + i * u32(setup.ny) + j;
         if (pairs && max(value.x, value.y) < chunk.limit) {
             atomicAdd(reinterpret_cast<u64*>(sums.values + at), value.x | u64(value.y) << 32);
         } else {
             add_any(sums, at, value.x);
-            if (j + 1 < u32(plan.ny)) add_any(sums, at + 1, value.y);
+            if (j + 1 < u32(setup.ny)) add_any(sums, at + 1, value.y);
         }
     }
 }
-__device__ __forceinline__ void add_patch(const Plan& plan, const Chunk& chunk, const u32* patch,
+__device__ __forceinline__ void add_patch(const Setup& setup, const Chunk& chunk, const u32* patch,
                                           const SumsOf<u64>& sums, u32 threads) {
     const u32 rows = threads / PATCH, down = threadIdx.x / PATCH, column = threadIdx.x % PATCH;
     const u32 j = u32(chunk.low) + column;
-    if (down >= rows || j >= u32(plan.ny)) return;
+    if (down >= rows || j >= u32(setup.ny)) return;
 #pragma unroll 2
     for (u32 row = down; row < 2 * PATCH; row += rows) {
         const u32* const at = patch + row * PATCH + column;
-        const u64 value = at[0] + (u64(at[PATCH_VALUES]) << plan.limb_bits);
+        const u64 value = at[0] + (u64(at[PATCH_VALUES]) << setup.limb_bits);
         const u32 of = row >= PATCH ? 1 : 0, i = u32(chunk.left) + row - of * PATCH;
-        if (value && i < u32(plan.nx)) atomicAdd(sums.values + of * sums.bins + i * u32(plan.ny) + j, value);
+        if (value && i < u32(setup.nx)) atomicAdd(sums.values + of * sums.bins + i * u32(setup.ny) + j, value);
     }
 }
 
 /// One block per chunk.
 template <int ORDER>
-__device__ __forceinline__ void deposit_chunk(const Plan& plan, const Chunk& chunk, const Record* __restrict__ records,
-                                              const u32* __restrict__ id_of, const real2* __restrict__ corners,
-                                              real2* staged, const Sums& sums, u32* counted) {
+__device__ __forceinline__ void deposit_chunk(const Setup& setup, const Chunk& chunk,
+                                              const Record* __restrict__ records, const u32* __restrict__ id_of,
+                                              const real2* __restrict__ corners, real2* staged, const Sums& sums,
+                                              u32* counted) {
     extern __shared__ uint4 patch_storage[];
     __shared__ Outside outside;
     if (threadIdx.x == 0) outside.count = outside.taken = 0;
@@ -187,20 +188,20 @@ __device__ __forceinline__ void deposit_chunk(const Plan& plan, const Chunk& chu
     for (u32 w = threadIdx.x; w < PATCH_VALUES / 4 * sizeof(real) / 4; w += blockDim.x)
         patch_storage[w] = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    u32 count = deposit_slots<ORDER, false, true>(plan, chunk, chunk.movable_begin, chunk.movable_end, movable, records,
-                                                  id_of, corners, staged, sums, outside);
-    if (!plan.exact_size && plan.records == plan.movable)
-        count += deposit_slots<ORDER, true, false>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers, records,
+    u32 count = deposit_slots<ORDER, false, true>(setup, chunk, chunk.movable_begin, chunk.movable_end, movable,
+                                                  records, id_of, corners, staged, sums, outside);
+    if (!setup.exact_size && setup.records == setup.movable)
+        count += deposit_slots<ORDER, true, false>(setup, chunk, chunk.filler_begin, chunk.filler_end, fillers, records,
                                                    id_of, corners, staged, sums, outside);
-    else if (!plan.exact_size)
-        count += deposit_slots<ORDER, true, true>(plan, chunk, chunk.filler_begin, chunk.filler_end, fillers, records,
+    else if (!setup.exact_size)
+        count += deposit_slots<ORDER, true, true>(setup, chunk, chunk.filler_begin, chunk.filler_end, fillers, records,
                                                   id_of, corners, staged, sums, outside);
     __syncthreads();
     let_next_start();
     const u32 adders = outside.count ? blockDim.x - 32 : blockDim.x;
-    add_patch(plan, chunk, reinterpret_cast<const u32*>(patch_storage), sums, adders);
+    add_patch(setup, chunk, reinterpret_cast<const u32*>(patch_storage), sums, adders);
     if (outside.count)
-        count += deposit_outside(plan, chunk.half, records, ORDER != SLOTS ? staged : corners, sums, outside);
+        count += deposit_outside(setup, chunk.half, records, ORDER != SLOTS ? staged : corners, sums, outside);
     if (count) atomicAdd(counted, count);
 }
 
@@ -214,7 +215,7 @@ struct Stats {
 
 /// Blocks: eight large bodies each, then chunks.
 template <int ORDER>
-__device__ __forceinline__ void deposit_bodies(const Plan& plan, const Chunk* __restrict__ chunks,
+__device__ __forceinline__ void deposit_bodies(const Setup& setup, const Chunk* __restrict__ chunks,
                                                const Record* __restrict__ large, const Record* __restrict__ records,
                                                const u32* __restrict__ id_of, const real2* __restrict__ corners,
                                                real2* staged, const Sums& sums, u32* outside, Stats* stats,
@@ -224,30 +225,30 @@ __device__ __forceinline__ void deposit_bodies(const Plan& plan, const Chunk* __
         stats->largest = 0;
     }
     if (REGIONS && blockIdx.x == 0)
-        for (u32 k = threadIdx.x; k < u32(plan.regions); k += blockDim.x) stats[1 + k] = {0, 0, 0};
-    const u32 before = (u32(plan.large) + 7) / 8;
+        for (u32 k = threadIdx.x; k < u32(setup.regions); k += blockDim.x) stats[1 + k] = {0, 0, 0};
+    const u32 before = (u32(setup.large) + 7) / 8;
     if (blockIdx.x < before) {
         const u32 k = blockIdx.x * 8 + threadIdx.x / 32;
-        if (k < u32(plan.large) && own_large(plan, k))
-            deposit_large<ORDER>(plan, k, large, corners, staged, sums, regions);
+        if (k < u32(setup.large) && own_large(setup, k))
+            deposit_large<ORDER>(setup, k, large, corners, staged, sums, regions);
         return;
     }
     Chunk chunk = chunks[blockIdx.x - before];
     if (chunk.empty()) return;
     const u32 region = chunk.take_region();
-    deposit_chunk<ORDER>(plan_in(plan, regions, region), chunk, records, id_of, corners, staged, sums.in(plan, region),
-                         outside);
+    deposit_chunk<ORDER>(setup_in(setup, regions, region), chunk, records, id_of, corners, staged,
+                         sums.in(setup, region), outside);
 }
 
 /// Excess and largest of all blocks, as integers, so that their order does not show. Those of the
 /// block's region go to its own numbers too.
-__device__ __forceinline__ void add_stats(const Plan& plan, real excess, real most, Stats* stats, u32 region) {
+__device__ __forceinline__ void add_stats(const Setup& setup, real excess, real most, Stats* stats, u32 region) {
     __shared__ double block_excess[8], block_largest[8];
     excess = warp_total(excess);
     most = warp_max(most);
     if (threadIdx.x % 32 == 0) {
         block_excess[threadIdx.x / 32] = double(excess);
-        block_largest[threadIdx.x / 32] = double(most) + double(plan.background);
+        block_largest[threadIdx.x / 32] = double(most) + double(setup.background);
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -257,20 +258,20 @@ __device__ __forceinline__ void add_stats(const Plan& plan, real excess, real mo
         l = fmax(l, block_largest[k]);
     }
     // Positive numbers compare as their bits do.
-    atomicAdd(&stats->excess, u64(e * double(plan.excess_scale)));
+    atomicAdd(&stats->excess, u64(e * double(setup.excess_scale)));
     atomicMax(reinterpret_cast<u64*>(&stats->largest), u64(__double_as_longlong(l)));
     if (!REGIONS) return;
     Stats* const own = stats + 1 + region;
-    atomicAdd(&own->excess, u64(e * double(plan.excess_scale)));
+    atomicAdd(&own->excess, u64(e * double(setup.excess_scale)));
     atomicMax(reinterpret_cast<u64*>(&own->largest), u64(__double_as_longlong(l)));
 }
 
-/// A bin's sum, with its rest, which is set to zero.
+/// A bin's sum, with its carry, which is set to zero.
 __device__ __forceinline__ u64 take_sum(const SumsOf<u32>& sums, u32 at, u32 value) {
-    if (!(value & HAS_REST)) return value;
-    const u64 rest = sums.rest[at];
-    sums.rest[at] = 0;
-    return rest + (value & ~HAS_REST);
+    if (!(value & HAS_CARRY)) return value;
+    const u64 carry = sums.carry[at];
+    sums.carry[at] = 0;
+    return carry + (value & ~HAS_CARRY);
 }
 __device__ __forceinline__ u64 take_sum(const SumsOf<u64>&, u32, u64 value) { return value; }
 
@@ -298,11 +299,11 @@ __device__ __forceinline__ void finish_outside(bool exact_size, u32* outside, St
 /// the background. A block adds up the excess of 1024 bins: where `first` is a multiple of that, parts
 /// of a map add up to the bits of the whole. Maps and sums are those of one region.
 template <bool TARGETS>
-__device__ __forceinline__ void finish_bins(const Plan& plan, const real* __restrict__ fixed,
+__device__ __forceinline__ void finish_bins(const Setup& setup, const real* __restrict__ fixed,
                                             const real* __restrict__ targets, const Sums& sums, u32 first, u32 end,
                                             real* __restrict__ rho, Stats* stats, u32 region) {
-    real excess = 0, most = -plan.background;
-    const bool vector = (REGIONS ? u32(plan.nx) * u32(plan.ny) : sums.bins) % 4 == 0;
+    real excess = 0, most = -setup.background;
+    const bool vector = (REGIONS ? u32(setup.nx) * u32(setup.ny) : sums.bins) % 4 == 0;
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, b = first + thread * 4;
     Four<Sum> movable = {}, filler = {};
     Four<real> base = {}, out;
@@ -320,9 +321,9 @@ __device__ __forceinline__ void finish_bins(const Plan& plan, const real* __rest
             movable.v[k] = sums.values[b + k];
             filler.v[k] = sums.values[sums.bins + b + k];
         }
-        const real area = base.v[k] + real(take_sum(sums, b + k, movable.v[k])) * plan.unscale;
-        out.v[k] = area + real(take_sum(sums, sums.bins + b + k, filler.v[k])) * plan.unscale;
-        excess += fmax(area - (TARGETS ? __ldg(targets + b + k) : plan.target), real(0));
+        const real area = base.v[k] + real(take_sum(sums, b + k, movable.v[k])) * setup.unscale;
+        out.v[k] = area + real(take_sum(sums, sums.bins + b + k, filler.v[k])) * setup.unscale;
+        excess += fmax(area - (TARGETS ? __ldg(targets + b + k) : setup.target), real(0));
         most = fmax(most, area);
         if (!vector) {
             rho[b + k] = out.v[k];
@@ -335,31 +336,31 @@ __device__ __forceinline__ void finish_bins(const Plan& plan, const real* __rest
         *reinterpret_cast<Four<Sum>*>(sums.values + sums.bins + b) = Four<Sum>{};
     }
     if (!F64)
-        for (u32 t = thread; t < tiles_of(plan); t += (gridDim.x - 1) * blockDim.x)
+        for (u32 t = thread; t < tiles_of(setup); t += (gridDim.x - 1) * blockDim.x)
             sums.outside_weight[t] = 0;
-    add_stats(plan, excess, most, stats, region);
+    add_stats(setup, excess, most, stats, region);
 }
 
 /// All blocks of a map and one more; with PF_REGIONS so many for each region, whose target and background,
 /// the former less the latter, are among `levels`.
 template <bool TARGETS>
-__device__ __forceinline__ void finish(const Plan& plan, const real* fixed, const real* targets, const Sums& sums,
+__device__ __forceinline__ void finish(const Setup& setup, const real* fixed, const real* targets, const Sums& sums,
                                        u32 first, u32 end, real* rho, u32* outside, Stats* stats, Age* age, u64* posted,
                                        const real* levels) {
     const u32 region = REGIONS ? blockIdx.y : 0;
     if (blockIdx.x == gridDim.x - 1) {
-        if (region == 0) finish_outside(plan.exact_size != 0, outside, stats, age, posted);
+        if (region == 0) finish_outside(setup.exact_size != 0, outside, stats, age, posted);
         return;
     }
 #if PF_REGIONS
-    Plan own = plan;
+    Setup own = setup;
     own.target = __ldg(levels + 2 * region);
     own.background = __ldg(levels + 2 * region + 1);
-    const u32 bin = first_bin(plan, region);
-    finish_bins<TARGETS>(own, fixed + bin, TARGETS ? targets + bin : targets, sums.in(plan, region), first, end,
+    const u32 bin = first_bin(setup, region);
+    finish_bins<TARGETS>(own, fixed + bin, TARGETS ? targets + bin : targets, sums.in(setup, region), first, end,
                          rho + bin, stats, region);
 #else
-    finish_bins<TARGETS>(plan, fixed, targets, sums, first, end, rho, stats, region);
+    finish_bins<TARGETS>(setup, fixed, targets, sums, first, end, rho, stats, region);
 #endif
 }
 
@@ -377,10 +378,10 @@ __device__ __forceinline__ double on_die(const Axis& axis, real position, real s
 }
 
 /// Area off the die of a body, at its exact size, in fixed point like the overflow.
-__device__ __forceinline__ u64 off_die(const Plan& plan, const Rounding& rounding, real2 corner, real w, real h) {
-    const double across = on_die(plan.x, corner.x, w, plan.nx, rounding.x);
-    const double up = on_die(plan.y, corner.y, h, plan.ny, rounding.y);
-    return u64((double(w) * double(h) - across * up) * double(plan.excess_scale));
+__device__ __forceinline__ u64 off_die(const Setup& setup, const Rounding& rounding, real2 corner, real w, real h) {
+    const double across = on_die(setup.x, corner.x, w, setup.nx, rounding.x);
+    const double up = on_die(setup.y, corner.y, h, setup.ny, rounding.y);
+    return u64((double(w) * double(h) - across * up) * double(setup.excess_scale));
 }
 
 /// Adds to the sum of all bodies, and with PF_REGIONS to that of their region.
@@ -391,32 +392,32 @@ __device__ __forceinline__ void add_off_die(u64* sums, u32 region, u64 area) {
 }
 
 #define PF_DENSITY_BODIES(SUFFIX, ORDER)                                                                               \
-    PF_KERNEL(BLOCK, DEPOSIT_BLOCKS) density_##SUFFIX(const Plan plan, const Chunk* chunks, const Record* large,       \
+    PF_KERNEL(BLOCK, DEPOSIT_BLOCKS) density_##SUFFIX(const Setup setup, const Chunk* chunks, const Record* large,     \
                                                       const Record* records, const u32* id_of, const real2* corners,   \
-                                                      real2* staged, Sum* values, u64* rest, u32* outside_weight,      \
+                                                      real2* staged, Sum* values, u64* carry, u32* outside_weight,     \
                                                       u64* differences, u32* flags, u32* outside, Stats* stats,        \
                                                       const Regions regions) {                                         \
-        const Sums sums = {values, rest, outside_weight, differences, flags, all_bins(plan)};                          \
-        deposit_bodies<ORDER>(plan, chunks, large, records, id_of, corners, staged, sums, outside, stats, regions);    \
+        const Sums sums = {values, carry, outside_weight, differences, flags, all_bins(setup)};                        \
+        deposit_bodies<ORDER>(setup, chunks, large, records, id_of, corners, staged, sums, outside, stats, regions);   \
     }
 PF_DENSITY_BODIES(slots, SLOTS)
 PF_DENSITY_BODIES(pairs, PAIRS)
 PF_DENSITY_BODIES(halves, HALVES)
 
-PF_KERNEL(BLOCK) density_large(const Plan plan, Sum* values, u64* rest, u64* differences, u32* flags) {
-    const u32 bin = REGIONS ? first_bin(plan, blockIdx.x / tiles_of(plan)) : 0;
-    add_large(plan, {values + bin, rest + bin, nullptr, differences, flags, all_bins(plan)});
+PF_KERNEL(BLOCK) density_large(const Setup setup, Sum* values, u64* carry, u64* differences, u32* flags) {
+    const u32 bin = REGIONS ? first_bin(setup, blockIdx.x / tiles_of(setup)) : 0;
+    add_large(setup, {values + bin, carry + bin, nullptr, differences, flags, all_bins(setup)});
 }
 
-PF_KERNEL(BLOCK) density_off_die(const Plan plan, const Rounding rounding, const Chunk* chunks, const Record* large,
+PF_KERNEL(BLOCK) density_off_die(const Setup setup, const Rounding rounding, const Chunk* chunks, const Record* large,
                                  const Record* records, const real2* corners, u64* sums, const Regions regions) {
-    const u32 before = (u32(plan.large) + BLOCK - 1) / BLOCK;
+    const u32 before = (u32(setup.large) + BLOCK - 1) / BLOCK;
     if (blockIdx.x < before) {
         const u32 k = blockIdx.x * BLOCK + threadIdx.x;
-        if (k >= u32(plan.large) || !own_large(plan, k) || u32(large[k].id) >= u32(plan.movable_ids)) return;
-        const u32 slot = plan.bodies + k;
-        const u64 area = off_die(plan, rounding, corners[slot], large[k].w, large[k].h);
-        add_off_die(sums, region_at(plan, regions, slot), area);
+        if (k >= u32(setup.large) || !own_large(setup, k) || u32(large[k].id) >= u32(setup.movable_ids)) return;
+        const u32 slot = setup.bodies + k;
+        const u64 area = off_die(setup, rounding, corners[slot], large[k].w, large[k].h);
+        add_off_die(sums, region_at(setup, regions, slot), area);
         return;
     }
     Chunk chunk = chunks[blockIdx.x - before];
@@ -424,18 +425,18 @@ PF_KERNEL(BLOCK) density_off_die(const Plan plan, const Rounding rounding, const
     const u32 region = chunk.take_region();
     u64 area = 0;
     for_each_body<1, SLOTS, true>(
-        plan, chunk.half, chunk.movable_begin, chunk.movable_end, records, nullptr, corners,
-        [&](u32, const Body& body) { area += off_die(plan, rounding, body.corner, body.w, body.h); });
+        setup, chunk.half, chunk.movable_begin, chunk.movable_end, records, nullptr, corners,
+        [&](u32, const Body& body) { area += off_die(setup, rounding, body.corner, body.w, body.h); });
     add_off_die(sums, region, area);
 }
 
 #define PF_DENSITY_FINISH(NAME, TARGETS)                                                                               \
-    PF_KERNEL(BLOCK, F64 ? 4 : REGIONS ? 6 : 8) NAME(const Plan plan, const real* fixed, const real* targets,          \
-                                                     Sum* values, u64* rest, u32* outside_weight, u32 first,           \
+    PF_KERNEL(BLOCK, F64 ? 4 : REGIONS ? 6 : 8) NAME(const Setup setup, const real* fixed, const real* targets,        \
+                                                     Sum* values, u64* carry, u32* outside_weight, u32 first,          \
                                                      u32 end, real* rho, u32* outside, Stats* stats, Age* age,         \
                                                      u64* posted, const real* levels) {                                \
-        const Sums sums = {values, rest, outside_weight, nullptr, nullptr, all_bins(plan)};                            \
-        finish<TARGETS>(plan, fixed, targets, sums, first, end, rho, outside, stats, age, posted, levels);             \
+        const Sums sums = {values, carry, outside_weight, nullptr, nullptr, all_bins(setup)};                          \
+        finish<TARGETS>(setup, fixed, targets, sums, first, end, rho, outside, stats, age, posted, levels);            \
     }
 PF_DENSITY_FINISH(density_finish, false)
 PF_DENSITY_FINISH(density_finish_targets, true)

@@ -29,22 +29,22 @@
 constexpr int GATHER_AHEAD = F64 ? 1 : 2, GATHER_BLOCKS = F64 ? 4 : 5;
 
 /// The field in bin (i, j), zero off the die.
-__device__ __forceinline__ real2 field_at(const Plan& plan, u32 i, u32 j, const real* __restrict__ ex,
+__device__ __forceinline__ real2 field_at(const Setup& setup, u32 i, u32 j, const real* __restrict__ ex,
                                           const real* __restrict__ ey) {
     real2 e = make(0, 0);
-    if (i < u32(plan.nx) && j < u32(plan.ny)) {
-        e.x = __ldg(ex + (i * u32(plan.ny) + j));
-        e.y = __ldg(ey + (i * u32(plan.ny) + j));
+    if (i < u32(setup.nx) && j < u32(setup.ny)) {
+        e.x = __ldg(ex + (i * u32(setup.ny) + j));
+        e.y = __ldg(ey + (i * u32(setup.ny) + j));
     }
     return e;
 }
 
 /// A body of more than 3 × 3 bins.
-__device__ __forceinline__ real2 gather_any(const Plan& plan, const Span& sx, const Span& sy,
+__device__ __forceinline__ real2 gather_any(const Setup& setup, const Span& sx, const Span& sy,
                                             const real* __restrict__ ex, const real* __restrict__ ey) {
     real2 force = make(0, 0);
-    for_each_bin<1>(plan, sx, sy, 0, 1, 0, 1, [&](int, int, int i, int j, real wx, real wy) {
-        const u32 at = u32(i) * u32(plan.ny) + u32(j);
+    for_each_bin<1>(setup, sx, sy, 0, 1, 0, 1, [&](int, int, int i, int j, real wx, real wy) {
+        const u32 at = u32(i) * u32(setup.ny) + u32(j);
         force.x = fma_rn(wx * wy, __ldg(ex + at), force.x);
         force.y = fma_rn(wx * wy, __ldg(ey + at), force.y);
     });
@@ -65,10 +65,10 @@ template <typename F> __device__ __forceinline__ real2 gather_nine(const Span& s
     return force;
 }
 
-__device__ __forceinline__ real2 gather(const Plan& plan, const Body& body, const Chunk& chunk, const real2* patch,
+__device__ __forceinline__ real2 gather(const Setup& setup, const Body& body, const Chunk& chunk, const real2* patch,
                                         const real* __restrict__ ex, const real* __restrict__ ey) {
-    const Span sx = span_of(plan.x, body.corner.x, body.w, plan.stretch);
-    const Span sy = span_of(plan.y, body.corner.y, body.h, plan.stretch);
+    const Span sx = span_of(setup.x, body.corner.x, body.w, setup.stretch);
+    const Span sy = span_of(setup.y, body.corner.y, body.h, setup.stretch);
     const int row = sx.first - chunk.left, column = sy.first - chunk.low;
     real2 force;
     if (fmax(sx.end, sy.end) <= real(3)) {
@@ -78,12 +78,12 @@ __device__ __forceinline__ real2 gather(const Plan& plan, const Body& body, cons
             force = gather_nine(sx, y, [&](int k, int l) { return e[k * PATCH + l]; });
         } else {
             force =
-                gather_nine(sx, y, [&](int k, int l) { return field_at(plan, sx.first + k, sy.first + l, ex, ey); });
+                gather_nine(sx, y, [&](int k, int l) { return field_at(setup, sx.first + k, sy.first + l, ex, ey); });
         }
     } else {
-        force = gather_any(plan, sx, sy, ex, ey);
+        force = gather_any(setup, sx, sy, ex, ey);
     }
-    const real weight = body.ratio * plan.force_unit;
+    const real weight = body.ratio * setup.force_unit;
     force.x *= weight;
     force.y *= weight;
     return force;
@@ -120,31 +120,31 @@ struct InShares {
 
 /// The bodies of slots [begin, end).
 template <bool RECORD, typename Forces>
-__device__ __forceinline__ void gather_slots(const Plan& plan, const Chunk& chunk, u32 begin, u32 end,
+__device__ __forceinline__ void gather_slots(const Setup& setup, const Chunk& chunk, u32 begin, u32 end,
                                              const Record* __restrict__ records, const real2* __restrict__ corners,
                                              const real2* patch, const real* __restrict__ ex,
                                              const real* __restrict__ ey, const Forces& forces) {
     for_each_body<GATHER_AHEAD, SLOTS, RECORD>(
-        plan, chunk.half, begin, end, records, nullptr, corners, [&](u32 slot, const Body& body) {
-            forces.put(slot, chunk.half, gather(plan, body, chunk, patch, ex, ey));
+        setup, chunk.half, begin, end, records, nullptr, corners, [&](u32 slot, const Body& body) {
+            forces.put(slot, chunk.half, gather(setup, body, chunk, patch, ex, ey));
         });
 }
 
 template <typename Forces>
-__device__ __forceinline__ void gather_chunk(const Plan& plan, const Chunk& chunk, const Record* __restrict__ records,
+__device__ __forceinline__ void gather_chunk(const Setup& setup, const Chunk& chunk, const Record* __restrict__ records,
                                              const real2* __restrict__ corners, const real* __restrict__ ex,
                                              const real* __restrict__ ey, const Forces& forces) {
     extern __shared__ double2 field_storage[];
     real2* const patch = reinterpret_cast<real2*>(field_storage);
-    if (!F64 && plan.ny % 4 == 0) {
+    if (!F64 && setup.ny % 4 == 0) {
         // Four bins per thread and round.
 #pragma unroll 2
         for (u32 w = threadIdx.x; w < PATCH_QUADS; w += blockDim.x) {
             const u32 row = w / PATCH_ROW;
             const int i = chunk.left + int(row), j = chunk.low + int(w - row * PATCH_ROW) * 4;
             float4 a = make_float4(0, 0, 0, 0), b = a;
-            if (u32(i) < u32(plan.nx) && u32(j) < u32(plan.ny)) {
-                const u32 at = u32(i) * u32(plan.ny) + u32(j);
+            if (u32(i) < u32(setup.nx) && u32(j) < u32(setup.ny)) {
+                const u32 at = u32(i) * u32(setup.ny) + u32(j);
                 a = __ldg(reinterpret_cast<const float4*>(ex + at));
                 b = __ldg(reinterpret_cast<const float4*>(ey + at));
             }
@@ -157,12 +157,12 @@ __device__ __forceinline__ void gather_chunk(const Plan& plan, const Chunk& chun
 #pragma unroll 1
         for (u32 row = threadIdx.x / 32; row < PATCH; row += blockDim.x / 32) {
             const int i = chunk.left + int(row);
-            const bool on_die = u32(i) < u32(plan.nx);
-            const u32 start = u32(i) * u32(plan.ny) + u32(chunk.low);
+            const bool on_die = u32(i) < u32(setup.nx);
+            const u32 start = u32(i) * u32(setup.ny) + u32(chunk.low);
 #pragma unroll 2
             for (u32 c = threadIdx.x % 32; c < PATCH; c += 32) {
                 real2 e = make(0, 0);
-                if (on_die && u32(chunk.low + int(c)) < u32(plan.ny)) {
+                if (on_die && u32(chunk.low + int(c)) < u32(setup.ny)) {
                     const u32 at = start + c;
                     e.x = __ldg(ex + at);
                     e.y = __ldg(ey + at);
@@ -172,29 +172,31 @@ __device__ __forceinline__ void gather_chunk(const Plan& plan, const Chunk& chun
         }
     }
     __syncthreads();
-    gather_slots<true>(plan, chunk, chunk.movable_begin, chunk.movable_end, records, corners, patch, ex, ey, forces);
-    if (plan.records == plan.movable)
-        gather_slots<false>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, corners, patch, ex, ey, forces);
-    else gather_slots<true>(plan, chunk, chunk.filler_begin, chunk.filler_end, records, corners, patch, ex, ey, forces);
+    gather_slots<true>(setup, chunk, chunk.movable_begin, chunk.movable_end, records, corners, patch, ex, ey, forces);
+    if (setup.records == setup.movable)
+        gather_slots<false>(setup, chunk, chunk.filler_begin, chunk.filler_end, records, corners, patch, ex, ey,
+                            forces);
+    else
+        gather_slots<true>(setup, chunk, chunk.filler_begin, chunk.filler_end, records, corners, patch, ex, ey, forces);
     let_next_start();  // not before: 0.2 million cells on 512² bins then took 1 µs more, and not 0.4 less (H200)
 }
 
 /// One block per large body; its warps take rows of bins in turn.
 template <typename Forces>
-__device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Record* __restrict__ large,
+__device__ __forceinline__ void gather_large(const Setup& setup, u32 k, const Record* __restrict__ large,
                                              const real2* __restrict__ corners, const real* __restrict__ ex,
                                              const real* __restrict__ ey, const Forces& forces,
                                              const Regions& regions) {
     __shared__ real warp_x[8], warp_y[8];
     const Record body = large[k];
-    const u32 before = first_bin(plan, region_at(plan, regions, plan.bodies + k));
-    const real2 at = corners[plan.bodies + k];
-    const Span sx = span_of(plan.x, at.x, body.w, plan.stretch);
-    const Span sy = span_of(plan.y, at.y, body.h, plan.stretch);
+    const u32 before = first_bin(setup, region_at(setup, regions, setup.bodies + k));
+    const real2 at = corners[setup.bodies + k];
+    const Span sx = span_of(setup.x, at.x, body.w, setup.stretch);
+    const Span sy = span_of(setup.y, at.y, body.h, setup.stretch);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     real sum_x = 0, sum_y = 0;
-    for_each_bin<4>(plan, sx, sy, warp, warps, lane, 32, [&](int, int, int i, int j, real wx, real wy) {
-        const u32 bin = before + u32(i) * u32(plan.ny) + u32(j);
+    for_each_bin<4>(setup, sx, sy, warp, warps, lane, 32, [&](int, int, int i, int j, real wx, real wy) {
+        const u32 bin = before + u32(i) * u32(setup.ny) + u32(j);
         sum_x = fma_rn(wx * wy, __ldg(ex + bin), sum_x);
         sum_y = fma_rn(wx * wy, __ldg(ey + bin), sum_y);
     });
@@ -211,10 +213,10 @@ __device__ __forceinline__ void gather_large(const Plan& plan, u32 k, const Reco
         force.x += warp_x[w];
         force.y += warp_y[w];
     }
-    const real weight = weight_of(plan, body.ratio, body.w, body.h) * plan.force_unit;
+    const real weight = weight_of(setup, body.ratio, body.w, body.h) * setup.force_unit;
     force.x *= weight;
     force.y *= weight;
-    forces.put_large(plan.bodies + k, u32(body.id), force);
+    forces.put_large(setup.bodies + k, u32(body.id), force);
 }
 
 /// Factors of the forces of some regions, the one numbered `first` and those after it.
@@ -227,11 +229,11 @@ struct Weights {
 /// one. BY_REGION: only bodies of the regions of `weights`, times theirs and not `weight`. The sum of the
 /// `count_of_energies` numbers at `energies` goes to `energy`, unless that is null.
 template <int ORDER, bool BY_REGION>
-__device__ __forceinline__ void return_forces(const Plan& plan, const u32* __restrict__ slot_of, const real2* forces,
+__device__ __forceinline__ void return_forces(const Setup& setup, const u32* __restrict__ slot_of, const real2* forces,
                                               real* __restrict__ back, real weight, const real* __restrict__ factor,
                                               bool add, const double* energies, u32 count_of_energies,
                                               real* energy, const Regions& regions, const Weights* weights) {
-    const u32 count = u32(plan.bodies + plan.large);
+    const u32 count = u32(setup.bodies + setup.large);
     if (energy && blockIdx.x == 0 && threadIdx.x == 0) {
         wait_for_previous();
         double sum = 0;
@@ -266,7 +268,7 @@ __device__ __forceinline__ void return_forces(const Plan& plan, const u32* __res
         const u32 at = first + k * blockDim.x;
         if (at >= count) break;
         if (BY_REGION) {
-            const u32 own = region_at(plan, regions, slot[k]) - weights->first;
+            const u32 own = region_at(setup, regions, slot[k]) - weights->first;
             if (own >= weights->count) continue;
             weight = weights->of[own];
             if (factor) weight *= __ldg(factor);
@@ -285,40 +287,41 @@ __device__ __forceinline__ void return_forces(const Plan& plan, const u32* __res
 
 /// Blocks: large bodies, then chunks.
 template <typename Forces>
-__device__ __forceinline__ void gather_bodies(const Plan& plan, const Chunk* chunks, const Record* large,
+__device__ __forceinline__ void gather_bodies(const Setup& setup, const Chunk* chunks, const Record* large,
                                               const Record* records, const real2* corners, const real* ex,
                                               const real* ey, const Forces& forces, const Regions& regions) {
     wait_for_previous();
-    if (blockIdx.x < u32(plan.large)) {
-        if (own_large(plan, blockIdx.x)) gather_large(plan, blockIdx.x, large, corners, ex, ey, forces, regions);
+    if (blockIdx.x < u32(setup.large)) {
+        if (own_large(setup, blockIdx.x)) gather_large(setup, blockIdx.x, large, corners, ex, ey, forces, regions);
         return;
     }
-    Chunk chunk = chunks[blockIdx.x - plan.large];
+    Chunk chunk = chunks[blockIdx.x - setup.large];
     if (chunk.empty()) return;
-    const u32 region = chunk.take_region(), bin = first_bin(plan, region);
-    gather_chunk(plan_in(plan, regions, region), chunk, records, corners, ex + bin, ey + bin, forces);
+    const u32 region = chunk.take_region(), bin = first_bin(setup, region);
+    gather_chunk(setup_in(setup, regions, region), chunk, records, corners, ex + bin, ey + bin, forces);
 }
 
-PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Plan plan, const Chunk* chunks, const Record* large,
+PF_KERNEL(BLOCK, GATHER_BLOCKS) force_slots(const Setup setup, const Chunk* chunks, const Record* large,
                                             const Record* records, const real2* corners, const real* ex, const real* ey,
                                             real2* forces, const Regions regions) {
-    gather_bodies(plan, chunks, large, records, corners, ex, ey, InSlots{forces}, regions);
+    gather_bodies(setup, chunks, large, records, corners, ex, ey, InSlots{forces}, regions);
 }
 
 #if PF_SEVERAL
-PF_KERNEL(BLOCK, GATHER_BLOCKS) force_shares(const Plan plan, const Chunk* chunks, const Record* large,
+PF_KERNEL(BLOCK, GATHER_BLOCKS) force_shares(const Setup setup, const Chunk* chunks, const Record* large,
                                              const Record* records, const real2* corners, const real* ex,
                                              const real* ey, const u32* ids, const __grid_constant__ AllForces all,
                                              const Regions regions) {
-    const InShares forces = {all, ids, u32(plan.bodies + plan.large)};
-    gather_bodies(plan, chunks, large, records, corners, ex, ey, forces, regions);
+    const InShares forces = {all, ids, u32(setup.bodies + setup.large)};
+    gather_bodies(setup, chunks, large, records, corners, ex, ey, forces, regions);
 }
 #endif
 
 #define PF_FORCE_RETURN(SUFFIX, ORDER)                                                                                 \
-    PF_KERNEL(BLOCK) force_##SUFFIX(const Plan plan, const u32* slot_of, const real2* forces, real* back, real weight, \
-                                    const real* factor, int add, const double* energies, u32 count, real* energy) {    \
-        return_forces<ORDER, false>(plan, slot_of, forces, back, weight, factor, add != 0, energies, count, energy,    \
+    PF_KERNEL(BLOCK) force_##SUFFIX(const Setup setup, const u32* slot_of, const real2* forces, real* back,            \
+                                    real weight, const real* factor, int add, const double* energies, u32 count,       \
+                                    real* energy) {                                                                    \
+        return_forces<ORDER, false>(setup, slot_of, forces, back, weight, factor, add != 0, energies, count, energy,   \
                                     {}, nullptr);                                                                      \
     }
 PF_FORCE_RETURN(pairs, PAIRS)
@@ -326,10 +329,10 @@ PF_FORCE_RETURN(halves, HALVES)
 
 #if PF_REGIONS
 #define PF_FORCE_RETURN_BY_REGION(SUFFIX, ORDER)                                                                       \
-    PF_KERNEL(BLOCK, 4) force_##SUFFIX##_by_region(const Plan plan, const u32* slot_of, const real2* forces,           \
+    PF_KERNEL(BLOCK, 4) force_##SUFFIX##_by_region(const Setup setup, const u32* slot_of, const real2* forces,         \
                                                    real* back, const real* factor, int add, const Regions regions,     \
                                                    const __grid_constant__ Weights weights) {                          \
-        return_forces<ORDER, true>(plan, slot_of, forces, back, 1, factor, add != 0, nullptr, 0, nullptr, regions,     \
+        return_forces<ORDER, true>(setup, slot_of, forces, back, 1, factor, add != 0, nullptr, 0, nullptr, regions,    \
                                    &weights);                                                                          \
     }
 PF_FORCE_RETURN_BY_REGION(pairs, PAIRS)

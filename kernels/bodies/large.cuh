@@ -11,19 +11,19 @@
 /// tile it touches, the differences at those places are added, with those before the tile moved to its edge; sums along
 /// both axes then yield, exactly, the same rounded contribution in every bin.
 template <int ORDER>
-__device__ __forceinline__ void deposit_large(const Plan& plan, u32 k, const Record* __restrict__ large,
+__device__ __forceinline__ void deposit_large(const Setup& setup, u32 k, const Record* __restrict__ large,
                                               const real2* __restrict__ corners, real2* __restrict__ staged,
                                               const Sums& all_sums, const Regions& regions) {
-    const Sums sums = all_sums.in(plan, region_at(plan, regions, plan.bodies + k));
+    const Sums sums = all_sums.in(setup, region_at(setup, regions, setup.bodies + k));
     const int lane = threadIdx.x % 32, p = lane / 5, q = lane % 5;
     const Record body = large[k];
-    const real2 at = corner_at<ORDER>(plan, corners, ORDER != SLOTS ? u32(body.id) : plan.bodies + k);
-    if (ORDER != SLOTS && lane == 0) staged[plan.bodies + k] = at;
-    const bool filler = u32(body.id) >= u32(plan.movable_ids);
-    if (filler && plan.exact_size) return;
-    const Span sx = span_of(plan.x, at.x, body.w, plan.stretch);
-    const Span sy = span_of(plan.y, at.y, body.h, plan.stretch);
-    const real weight = weight_of(plan, body.ratio, body.w, body.h) * plan.scale;
+    const real2 at = corner_at<ORDER>(setup, corners, ORDER != SLOTS ? u32(body.id) : setup.bodies + k);
+    if (ORDER != SLOTS && lane == 0) staged[setup.bodies + k] = at;
+    const bool filler = u32(body.id) >= u32(setup.movable_ids);
+    if (filler && setup.exact_size) return;
+    const Span sx = span_of(setup.x, at.x, body.w, setup.stretch);
+    const Span sy = span_of(setup.y, at.y, body.h, setup.stretch);
+    const real weight = weight_of(setup, body.ratio, body.w, body.h) * setup.scale;
     const int rows = extent(sx), columns = extent(sy);
     const auto place = [](int p, int end) { return p < 3 ? min(p, end) : p == 3 ? max(min(2, end), end - 1) : end; };
     const auto value = [&](int p, int q) {
@@ -33,11 +33,11 @@ __device__ __forceinline__ void deposit_large(const Plan& plan, u32 k, const Rec
     const u64 step = value(p, q) - value(p - 1, q) - value(p, q - 1) + value(p - 1, q - 1);
     const int row = sx.first + place(p, rows), column = sy.first + place(q, columns);
     const u32 of = filler ? 1 : 0;
-    u64* const differences = sums.large + u64(of * all_tiles(plan)) * (TILE * TILE);
-    const int end_x = min(sx.first + rows, plan.nx), end_y = min(sy.first + columns, plan.ny);
+    u64* const differences = sums.large + u64(of * all_tiles(setup)) * (TILE * TILE);
+    const int end_x = min(sx.first + rows, setup.nx), end_y = min(sy.first + columns, setup.ny);
     for (int i = max(sx.first, 0) & -TILE; i < end_x; i += TILE)
         for (int j = max(sy.first, 0) & -TILE; j < end_y; j += TILE) {
-            const u32 tile = u32(i >> TILE_SHIFT) * plan.tiles_y + u32(j >> TILE_SHIFT);
+            const u32 tile = u32(i >> TILE_SHIFT) * setup.tiles_y + u32(j >> TILE_SHIFT);
             const int r = max(row - i, 0), c = max(column - j, 0);
             if (p < 5 && r < TILE && c < TILE && step)
                 atomicAdd(differences + tile * (TILE * TILE) + r * TILE + c, step);
@@ -62,24 +62,24 @@ __device__ __forceinline__ void sum_tile(Four<u64>& own) {
 
 /// Adds to a sum that no other thread adds to.
 __device__ __forceinline__ void add_exclusive(const SumsOf<u32>& sums, u32 at, u64 value) {
-    if (value < HAS_REST / 4) {  // within what the other sums leave of 32 bits
+    if (value < HAS_CARRY / 4) {  // within what the other sums leave of 32 bits
         sums.values[at] += u32(value);
     } else {
-        sums.rest[at] += value;
-        sums.values[at] |= HAS_REST;
+        sums.carry[at] += value;
+        sums.values[at] |= HAS_CARRY;
     }
 }
 __device__ __forceinline__ void add_exclusive(const SumsOf<u64>& sums, u32 at, u64 value) { sums.values[at] += value; }
 
 /// Adds up the differences of tile blockIdx.x's large bodies, and sets them to zero. `sums` are those of
 /// the tile's region, but for the differences and flags.
-__device__ __forceinline__ void add_large(const Plan& plan, const Sums& sums) {
+__device__ __forceinline__ void add_large(const Setup& setup, const Sums& sums) {
     static_assert(TILE * TILE == 4 * BLOCK, "four bins per thread");
     const u32 flags = sums.flags[blockIdx.x];
     if (!flags) return;
-    const u32 tile = REGIONS ? blockIdx.x % tiles_of(plan) : blockIdx.x;
-    const u32 i = tile / plan.tiles_y * TILE + threadIdx.x / 8;
-    const u32 j = tile % plan.tiles_y * TILE + threadIdx.x % 8 * 4;
+    const u32 tile = REGIONS ? blockIdx.x % tiles_of(setup) : blockIdx.x;
+    const u32 i = tile / setup.tiles_y * TILE + threadIdx.x / 8;
+    const u32 j = tile % setup.tiles_y * TILE + threadIdx.x % 8 * 4;
     for (u32 of = 0; of < 2; ++of) {
         if (!(flags >> of & 1)) continue;
         Four<u64>* const at =
@@ -89,8 +89,8 @@ __device__ __forceinline__ void add_large(const Plan& plan, const Sums& sums) {
         sum_tile(own);
 #pragma unroll
         for (u32 k = 0; k < 4; ++k)
-            if (own.v[k] && i < u32(plan.nx) && j + k < u32(plan.ny))
-                add_exclusive(sums, of * sums.bins + i * u32(plan.ny) + j + k, own.v[k]);
+            if (own.v[k] && i < u32(setup.nx) && j + k < u32(setup.ny))
+                add_exclusive(sums, of * sums.bins + i * u32(setup.ny) + j + k, own.v[k]);
     }
     __syncthreads();
     if (threadIdx.x == 0) sums.flags[blockIdx.x] = 0;

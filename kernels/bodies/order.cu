@@ -7,8 +7,8 @@
 //   order_invert   slot of every body from the body of every slot
 //   order_move     values to another order
 //   order_move_pairs  the same of pairs
-//   order_join     pairs from two arrays, in another order where one is given
-//   order_split    two arrays from pairs, likewise
+//   order_interleave     pairs from two arrays, in another order where one is given
+//   order_deinterleave    two arrays from pairs, likewise
 //
 // A new order is made from the one before, in which most bodies stand in the tile that they go to or beside it: memory
 // that is read and written is then close together. Netlist indices and records are kept twice, [half][slot], for a slot
@@ -37,11 +37,11 @@
 #include "device/reduce.cuh"
 
 /// Counter of a body: its region, its tile and whether it is a filler.
-__device__ __forceinline__ u32 counter_of(const Plan& plan, const Regions& regions, const real2& corner, u32 slot) {
-    const int i = span_of(plan.x, corner.x, real(0), real(0)).first,
-              j = span_of(plan.y, corner.y, real(0), real(0)).first;
-    const u32 before = REGIONS ? region_at(plan, regions, slot) * tiles_of(plan) : 0;
-    return (before + tile_at(plan, i, j)) * 2 + (int(slot) >= plan.movable ? 1 : 0);
+__device__ __forceinline__ u32 counter_of(const Setup& setup, const Regions& regions, const real2& corner, u32 slot) {
+    const int i = span_of(setup.x, corner.x, real(0), real(0)).first,
+              j = span_of(setup.y, corner.y, real(0), real(0)).first;
+    const u32 before = REGIONS ? region_at(setup, regions, slot) * tiles_of(setup) : 0;
+    return (before + tile_at(setup, i, j)) * 2 + (int(slot) >= setup.movable ? 1 : 0);
 }
 
 /// A rank's own slots, as an order has them.
@@ -60,7 +60,7 @@ struct AllBodies {
     Shares shares;
     OwnSlots* own;  // of this rank, two halves
     u32 half;       // in which the order before is
-    u32 unused;
+    u32 padding;
 };
 #define PF_ALL_BODIES , const __grid_constant__ AllBodies ranks
 #else
@@ -70,12 +70,12 @@ __device__ constexpr AllBodies ranks = {};
 #endif
 
 /// The slot that is number `k` here: on several ranks one of the rank's own, and beyond these none.
-__device__ __forceinline__ int slot_at(const Plan& plan, const AllBodies& ranks, u32 k) {
+__device__ __forceinline__ int slot_at(const Setup& setup, const AllBodies& ranks, u32 k) {
 #if PF_SEVERAL
     // movable_begin, movable_end, filler_begin, filler_end; this half is not written meanwhile.
     const uint4 own = __ldg(reinterpret_cast<const uint4*>(ranks.own + ranks.half));
     const u32 movable = own.y - own.x, slot = k < movable ? own.x + k : own.z + (k - movable);
-    return k < movable || slot < own.w ? slot : plan.bodies + plan.large;
+    return k < movable || slot < own.w ? slot : setup.bodies + setup.large;
 #else
     return k;
 #endif
@@ -114,24 +114,24 @@ __device__ __forceinline__ u32 count_together(bool local, const Histogram& histo
 /// Corners are the caller's and `ids` leads to them, or in slots.
 /// They are left in `staged`, in slots. Large bodies keep their slots, at the end.
 template <int ORDER>
-__device__ __forceinline__ void count_bodies(const Plan& plan, const u32* __restrict__ ids,
+__device__ __forceinline__ void count_bodies(const Setup& setup, const u32* __restrict__ ids,
                                              const real2* __restrict__ corners, u32* counts, real2* staged,
                                              bool local, const Regions& regions, const AllBodies& ranks) {
-    const Histogram histogram = clear_histogram(local ? 2 * all_tiles(plan) : 0);
+    const Histogram histogram = clear_histogram(local ? 2 * all_tiles(setup) : 0);
     const int first = blockIdx.x * blockDim.x * ORDER_EACH + threadIdx.x;
     real2 corner[ORDER_EACH];
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
-        if (slot < plan.bodies) corner[k] = corner_at<ORDER>(plan, corners, ORDER == SLOTS ? slot : ids[slot]);
+        const int slot = slot_at(setup, ranks, first + k * blockDim.x);
+        if (slot < setup.bodies) corner[k] = corner_at<ORDER>(setup, corners, ORDER == SLOTS ? slot : ids[slot]);
     }
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
+        const int slot = slot_at(setup, ranks, first + k * blockDim.x);
         u32 counter = NO_COUNTER;
-        if (slot < plan.bodies) {
+        if (slot < setup.bodies) {
             staged[slot] = corner[k];
-            counter = counter_of(plan, regions, corner[k], slot);
+            counter = counter_of(setup, regions, corner[k], slot);
         }
         count_together(local, histogram, counts, counter);
     }
@@ -166,35 +166,35 @@ struct alignas(16) Tile {
 };
 
 /// Where part `k` begins when `count` bodies are divided evenly among `parts`. Movable cells and fillers are each
-/// divided so, and both may leave one over: a tile's chunk has up to plan.chunk + 1 bodies, of one class at most
-/// plan.chunk.
+/// divided so, and both may leave one over: a tile's chunk has up to setup.chunk + 1 bodies, of one class at most
+/// setup.chunk.
 __device__ __forceinline__ u32 part_begin(u32 count, u32 parts, u32 k) {
     return k * (count / parts) + min(k, count % parts);
 }
 
-__device__ __forceinline__ u32 chunks_for(const Plan& plan, u32 movable, u32 fillers) {
-    return (movable + fillers + plan.chunk - 1) / plan.chunk;
+__device__ __forceinline__ u32 chunks_for(const Setup& setup, u32 movable, u32 fillers) {
+    return (movable + fillers + setup.chunk - 1) / setup.chunk;
 }
 
 /// The rank that works on tile `t`: tiles stand in the order of x, and a rank has an interval of
 /// them, by half for their number and by half for the bodies in those before. Every rank makes the
 /// same order of tiles from the same positions.
-__device__ __forceinline__ u32 rank_of(const Plan& plan, uint2 first, u32 t) {
+__device__ __forceinline__ u32 rank_of(const Setup& setup, uint2 first, u32 t) {
     if (!SEVERAL) return 0;
-    const u64 tiles = all_tiles(plan), bodies = max(plan.bodies, 1);
-    const u64 before = first.x + (first.y - u32(plan.movable));
-    return u32((before * tiles + t * bodies) * u32(plan.ranks) / (2 * tiles * bodies));
+    const u64 tiles = all_tiles(setup), bodies = max(setup.bodies, 1);
+    const u64 before = first.x + (first.y - u32(setup.movable));
+    return u32((before * tiles + t * bodies) * u32(setup.ranks) / (2 * tiles * bodies));
 }
 
 /// How many bodies tile `t` has, and of them those of ranks `before` this one. Counters become zero for the next order:
 /// on several ranks those of the half that is not read any more.
-__device__ __forceinline__ uint2 take_counts(const Plan& plan, uint2* __restrict__ counts, u32 t, uint2& before,
+__device__ __forceinline__ uint2 take_counts(const Setup& setup, uint2* __restrict__ counts, u32 t, uint2& before,
                                              const AllBodies& ranks) {
     before = make_uint2(0, 0);
 #if PF_SEVERAL
     uint2 sum = before;
-    const u32 tiles = all_tiles(plan), rank = u32(plan.rank);
-    for (u32 k = 0; k < u32(plan.ranks); ++k) {
+    const u32 tiles = all_tiles(setup), rank = u32(setup.rank);
+    for (u32 k = 0; k < u32(setup.ranks); ++k) {
         if (k == rank) before = sum;
         const uint2 own = reinterpret_cast<const uint2*>(ranks.counts[k])[ranks.half * tiles + t];
         sum = make_uint2(sum.x + own.x, sum.y + own.y);
@@ -214,7 +214,7 @@ constexpr u32 TILES_EACH = 2;
 /// One block of 1024 threads. `tiles` has one more, after the last; `cursors` become the first slots of every tile and
 /// class, `counts` zero for the next order, and the order's age zero. Threads have neighbouring tiles, through shared
 /// memory: for sums over them, and to read and write whole lines.
-__device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__ counts, uint2* __restrict__ cursors,
+__device__ __forceinline__ void list_tiles(const Setup& setup, uint2* __restrict__ counts, uint2* __restrict__ cursors,
                                            Tile* __restrict__ tiles, Age* age, const AllBodies& ranks) {
     __shared__ uint2 part[1024 * TILES_EACH];
     __shared__ u32 part_chunk[1024 * TILES_EACH];
@@ -227,8 +227,8 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
         ranks.own[ranks.half ^ 1] = OwnSlots{};
 #endif
     }
-    const u32 size = all_tiles(plan), mine = threadIdx.x * TILES_EACH;
-    u32 movable = 0, filler = plan.movable, list = 0;
+    const u32 size = all_tiles(setup), mine = threadIdx.x * TILES_EACH;
+    u32 movable = 0, filler = setup.movable, list = 0;
     for (u32 base = 0; base < size; base += 1024 * TILES_EACH) {
         uint2 of_others[TILES_EACH];
         __syncthreads();
@@ -236,7 +236,7 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
         for (u32 e = 0; e < TILES_EACH; ++e) {
             const u32 at = e * 1024 + threadIdx.x;
             part[at] = make_uint2(0, 0);
-            if (base + at < size) part[at] = take_counts(plan, counts, base + at, of_others[e], ranks);
+            if (base + at < size) part[at] = take_counts(setup, counts, base + at, of_others[e], ranks);
         }
         __syncthreads();
         u32 before[3] = {}, sum[3];
@@ -244,7 +244,7 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
             const uint2 count = part[mine + e];
             before[0] += count.x;
             before[1] += count.y;
-            before[2] += chunks_for(plan, count.x, count.y);
+            before[2] += chunks_for(setup, count.x, count.y);
         }
         block_prefix(before, sum);
         for (u32 e = 0; e < TILES_EACH; ++e) {
@@ -253,7 +253,7 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
             part_chunk[mine + e] = list + before[2];
             before[0] += count.x;
             before[1] += count.y;
-            before[2] += chunks_for(plan, count.x, count.y);
+            before[2] += chunks_for(setup, count.x, count.y);
         }
         __syncthreads();
 #pragma unroll
@@ -261,7 +261,7 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
             const u32 at = e * 1024 + threadIdx.x;
             if (base + at >= size) break;
             cursors[base + at] = make_uint2(part[at].x + of_others[e].x, part[at].y + of_others[e].y);
-            tiles[base + at] = {part[at].x, part[at].y, part_chunk[at], rank_of(plan, part[at], base + at)};
+            tiles[base + at] = {part[at].x, part[at].y, part_chunk[at], rank_of(setup, part[at], base + at)};
         }
         movable += sum[0];
         filler += sum[1];
@@ -271,16 +271,16 @@ __device__ __forceinline__ void list_tiles(const Plan& plan, uint2* __restrict__
 }
 
 /// The whole grid: a warp per tile, a chunk per lane. Unused ones, and those of other ranks' tiles, are without bodies.
-__device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __restrict__ tiles,
+__device__ __forceinline__ void list_chunks(const Setup& setup, const Tile* __restrict__ tiles,
                                             Chunk* __restrict__ chunks, u32 half, const AllBodies& ranks) {
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-    const u32 size = all_tiles(plan);
+    const u32 size = all_tiles(setup);
     for (u32 t = thread / 32; t < size; t += threads / 32) {
         const Tile tile = tiles[t], next = tiles[t + 1];
         const u32 movable = next.movable - tile.movable, fillers = next.filler - tile.filler;
         const u32 parts = next.chunk - tile.chunk;
 #if PF_SEVERAL
-        const u32 rank = u32(plan.rank);
+        const u32 rank = u32(setup.rank);
         const bool mine = tile.rank == rank;
         if (mine && threadIdx.x % 32 == 0) {
             OwnSlots* const own = ranks.own + half;
@@ -302,15 +302,15 @@ __device__ __forceinline__ void list_chunks(const Plan& plan, const Tile* __rest
             chunk.movable_end = tile.movable + part_begin(movable, parts, k + 1);
             chunk.filler_begin = tile.filler + part_begin(fillers, parts, k);
             chunk.filler_end = tile.filler + part_begin(fillers, parts, k + 1);
-            const u32 region = REGIONS ? t / tiles_of(plan) : 0, own = REGIONS ? t % tiles_of(plan) : t;
-            chunk.left = (int(own / plan.tiles_y) << TILE_SHIFT) - HALO;
-            chunk.low = (int(own % plan.tiles_y) << TILE_SHIFT) - HALO;
+            const u32 region = REGIONS ? t / tiles_of(setup) : 0, own = REGIONS ? t % tiles_of(setup) : t;
+            chunk.left = (int(own / setup.tiles_y) << TILE_SHIFT) - HALO;
+            chunk.low = (int(own % setup.tiles_y) << TILE_SHIFT) - HALO;
             chunk.limit = (1u << 27) / parts;
             chunk.half = half | region << 1;
             chunks[tile.chunk + k] = mine ? chunk : Chunk{};
         }
     }
-    for (u32 at = tiles[size].chunk + thread; at < u32(plan.max_chunks); at += threads) chunks[at] = Chunk{};
+    for (u32 at = tiles[size].chunk + thread; at < u32(setup.max_chunks); at += threads) chunks[at] = Chunk{};
 }
 
 /// The results of an order beside the order itself, each null where not asked for.
@@ -322,29 +322,29 @@ struct OrderOutputs {
 
 /// Netlist indices and records to their new slots. A block counts its bodies by
 /// tile, then takes as many slots from each cursor.
-__device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __restrict__ staged, u32* cursors,
+__device__ __forceinline__ void place_bodies(const Setup& setup, const real2* __restrict__ staged, u32* cursors,
                                              const u32* __restrict__ ids, u32* __restrict__ new_ids,
                                              const Record* __restrict__ records, Record* __restrict__ new_records,
                                              const OrderOutputs& outputs, const Tile* tiles, bool local,
                                              const Regions& regions, const AllBodies& ranks) {
-    const Histogram histogram = clear_histogram(local ? 2 * all_tiles(plan) : 0);
+    const Histogram histogram = clear_histogram(local ? 2 * all_tiles(setup) : 0);
     if (!local) wait_for_previous();
-    const int first = blockIdx.x * blockDim.x * ORDER_EACH + threadIdx.x, all = plan.bodies + plan.large;
+    const int first = blockIdx.x * blockDim.x * ORDER_EACH + threadIdx.x, all = setup.bodies + setup.large;
     real2 corner[ORDER_EACH];
     // Counter and rank within the block, 16 bits each; or the slot itself.
     u32 place[ORDER_EACH], id[ORDER_EACH];
     u32 worker[ORDER_EACH];  // the counter, until tiles are listed; not used on one device
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
-        if (slot < plan.bodies) corner[k] = staged[slot];
+        const int slot = slot_at(setup, ranks, first + k * blockDim.x);
+        if (slot < setup.bodies) corner[k] = staged[slot];
         if (slot < all) id[k] = ids[slot];
     }
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
+        const int slot = slot_at(setup, ranks, first + k * blockDim.x);
         u32 counter = NO_COUNTER;
-        if (slot < plan.bodies) counter = counter_of(plan, regions, corner[k], slot);
+        if (slot < setup.bodies) counter = counter_of(setup, regions, corner[k], slot);
         const u32 before = count_together(local, histogram, cursors, counter);
         place[k] = local ? counter << 16 | before : before;
         worker[k] = counter;
@@ -358,11 +358,11 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
-        place[k] = slot >= plan.bodies ? slot
+        const int slot = slot_at(setup, ranks, first + k * blockDim.x);
+        place[k] = slot >= setup.bodies ? slot
                    : local             ? histogram.counts[place[k] >> 16] + (place[k] & 0xffff)
                                        : place[k];
-        if (SEVERAL && slot < plan.bodies) worker[k] = tiles[worker[k] / 2].rank;
+        if (SEVERAL && slot < setup.bodies) worker[k] = tiles[worker[k] / 2].rank;
     }
     // Records in flight, as many at once as registers hold.
     constexpr int AHEAD = 16 / sizeof(real);
@@ -371,27 +371,27 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
         Record record[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k) {
-            const int slot = slot_at(plan, ranks, first + (base + k) * blockDim.x);
-            if (slot < plan.records) record[k] = read_once(records + slot);
+            const int slot = slot_at(setup, ranks, first + (base + k) * blockDim.x);
+            if (slot < setup.records) record[k] = read_once(records + slot);
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k) {
-            const int slot = slot_at(plan, ranks, first + (base + k) * blockDim.x);
-            if (slot >= plan.records) continue;
+            const int slot = slot_at(setup, ranks, first + (base + k) * blockDim.x);
+            if (slot >= setup.records) continue;
 #if PF_SEVERAL
-            new_records = ranks.records[worker[base + k]] + (ranks.half ^ 1) * plan.records;
+            new_records = ranks.records[worker[base + k]] + (ranks.half ^ 1) * setup.records;
 #endif
             new_records[place[base + k]] = record[k];
         }
     }
 #pragma unroll
     for (int k = 0; k < ORDER_EACH; ++k) {
-        const int slot = slot_at(plan, ranks, first + k * blockDim.x);
+        const int slot = slot_at(setup, ranks, first + k * blockDim.x);
         if (slot >= all) break;
 #if PF_SEVERAL
         const u32 now = worker[k];
         new_ids = ranks.ids[now] + (ranks.half ^ 1) * all;
-        if (now != u32(plan.rank)) {
+        if (now != u32(setup.rank)) {
             ranks.corners[now][id[k]] = corner[k];
             ranks.worker[rank_of_body(ranks.shares, id[k])][id[k]] = u8(now);
         }
@@ -399,31 +399,31 @@ __device__ __forceinline__ void place_bodies(const Plan& plan, const real2* __re
         new_ids[place[k]] = id[k];
         if (outputs.slot_of) outputs.slot_of[id[k]] = place[k];
         if (outputs.from) outputs.from[place[k]] = slot;
-        if (outputs.corners && slot < plan.bodies) outputs.corners[place[k]] = corner[k];
+        if (outputs.corners && slot < setup.bodies) outputs.corners[place[k]] = corner[k];
     }
 }
 
 #define PF_ORDER_COUNT(SUFFIX, ORDER)                                                                                  \
-    PF_KERNEL(512, 8 / sizeof(real)) order_count_##SUFFIX(const Plan plan, const u32* ids, const real2* corners,       \
+    PF_KERNEL(512, 8 / sizeof(real)) order_count_##SUFFIX(const Setup setup, const u32* ids, const real2* corners,     \
                                                           u32* counts, real2* staged, int local,                       \
                                                           const Regions regions PF_ALL_BODIES) {                       \
-        count_bodies<ORDER>(plan, ids, corners, counts, staged, local != 0, regions, ranks);                           \
+        count_bodies<ORDER>(setup, ids, corners, counts, staged, local != 0, regions, ranks);                          \
     }
 PF_ORDER_COUNT(slots, SLOTS)
 PF_ORDER_COUNT(pairs, PAIRS)
 PF_ORDER_COUNT(halves, HALVES)
 
-PF_KERNEL(1024) order_tiles(const Plan plan, uint2* counts, uint2* cursors, Tile* tiles, Age* age PF_ALL_BODIES) {
-    list_tiles(plan, counts, cursors, tiles, age, ranks);
+PF_KERNEL(1024) order_tiles(const Setup setup, uint2* counts, uint2* cursors, Tile* tiles, Age* age PF_ALL_BODIES) {
+    list_tiles(setup, counts, cursors, tiles, age, ranks);
 }
 
-PF_KERNEL(512, 8 / sizeof(real)) order_place(const Plan plan, const real2* staged, u32* cursors, u32* ids,
+PF_KERNEL(512, 8 / sizeof(real)) order_place(const Setup setup, const real2* staged, u32* cursors, u32* ids,
                                              Record* records, u32 half, const OrderOutputs outputs, const Tile* tiles,
                                              Chunk* chunks, int local, const Regions regions PF_ALL_BODIES) {
-    const u32 count = plan.bodies + plan.large, other = half ^ 1;
-    place_bodies(plan, staged, cursors, ids + half * count, ids + other * count, records + half * plan.records,
-                 records + other * plan.records, outputs, tiles, local != 0, regions, ranks);
-    list_chunks(plan, tiles, chunks, other, ranks);
+    const u32 count = setup.bodies + setup.large, other = half ^ 1;
+    place_bodies(setup, staged, cursors, ids + half * count, ids + other * count, records + half * setup.records,
+                 records + other * setup.records, outputs, tiles, local != 0, regions, ranks);
+    list_chunks(setup, tiles, chunks, other, ranks);
 }
 
 PF_KERNEL(BLOCK) order_invert(u32 count, const u32* id_of, u32* slot_of) {
@@ -441,7 +441,7 @@ PF_KERNEL(BLOCK) order_move_pairs(u32 count, const u32* from, const real2* value
     if (at < count) moved[at] = values[from[at]];
 }
 
-PF_KERNEL(BLOCK) order_join(u32 count, const u32* from, const real* x, const real* y, real2* pairs) {
+PF_KERNEL(BLOCK) order_interleave(u32 count, const u32* from, const real* x, const real* y, real2* pairs) {
     const u32 at = blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
     const u32 k = from ? from[at] : at;
@@ -449,7 +449,7 @@ PF_KERNEL(BLOCK) order_join(u32 count, const u32* from, const real* x, const rea
     pairs[at].y = y[k];
 }
 
-PF_KERNEL(BLOCK) order_split(u32 count, const u32* from, const real2* pairs, real* x, real* y) {
+PF_KERNEL(BLOCK) order_deinterleave(u32 count, const u32* from, const real2* pairs, real* x, real* y) {
     const u32 at = blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
     const real2 pair = pairs[from ? from[at] : at];

@@ -68,7 +68,7 @@ struct Positions {
     const u16* nets;   // of every movable cell, a bit for each rank that has a net of it; null where no rank has any
     u32 cells;
     u32 rank, ranks;  // whose share it is
-    u32 unused;
+    u32 padding;
 
     /// A bit for each rank that needs a body's position. Not used on one device.
     __device__ __forceinline__ u32 needed_by(u32 i) const {

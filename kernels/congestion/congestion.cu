@@ -29,7 +29,7 @@ struct Axis {
     const double* edges;  // ascending, one more than bins
     double per_bin;       // bins per unit of length where all are equally wide, else 0
     double mean;          // width of a bin
-    u32 bins, unused;
+    u32 bins, padding;
 
     __device__ __forceinline__ double width(u32 bin) const { return edges[bin + 1] - edges[bin]; }
     /// Where `at` lies, in bins from the first edge, moved to the nearest end if it is beyond.
@@ -112,8 +112,8 @@ __device__ __forceinline__ void add_number(u64* to, u64 value) {
 }
 __device__ __forceinline__ u64 integer(double value) { return u64(__double2ll_rn(value)); }
 
-/// The contribution of one channel of a box: parts along x and along y.
-struct Parts {
+/// The contribution of one channel of a box: products of factors along x and along y.
+struct Factors {
     double x[3], y[3];
 };
 
@@ -124,14 +124,14 @@ struct Sums {
 
 template <u32 C>
 __device__ __forceinline__ void add_box(const Grid& grid, const Sums& sums, const Cover& x, const Cover& y,
-                                        const Parts (&parts)[C], double scale) {
+                                        const Factors (&factors)[C], double scale) {
     u64 products[3][3][C];
 #pragma unroll
     for (u32 a = 0; a < 3; ++a)
 #pragma unroll
         for (u32 b = 0; b < 3; ++b)
 #pragma unroll
-            for (u32 c = 0; c < C; ++c) products[a][b][c] = integer(parts[c].x[a] * scale * parts[c].y[b]);
+            for (u32 c = 0; c < C; ++c) products[a][b][c] = integer(factors[c].x[a] * scale * factors[c].y[b]);
     if (x.count() * y.count() <= DIRECT && x.count() <= DIRECT && y.count() <= DIRECT) {
         for (u32 i = x.first; i <= x.last; ++i)
             for (u32 j = y.first; j <= y.last; ++j) {
@@ -210,19 +210,20 @@ __device__ __forceinline__ void add_net(const Grid& grid, const Nets& nets, cons
     const bool in_x = cover_of(grid, grid.x, xl, xh, x), in_y = cover_of(grid, grid.y, yl, yh, y);
     if (rank == 0 && weight != 0 && in_x && in_y && isfinite(width) && isfinite(height) && (circuitnet || !flat)) {
         // Horizontal wires are as long as a bin's share of the width, and as many as its share of the height.
-        Parts parts[2];
-        x.shares(parts[0].x);
-        y.shares_per_length(grid.y, height, parts[0].y);
-        x.shares_per_length(grid.x, width, parts[1].x);
-        y.shares(parts[1].y);
+        Factors factors[2];
+        x.shares(factors[0].x);
+        y.shares_per_length(grid.y, height, factors[0].y);
+        x.shares_per_length(grid.x, width, factors[1].x);
+        y.shares(factors[1].y);
 #pragma unroll
-        for (u32 k = 0; k < 3; ++k) parts[0].y[k] *= weight, parts[1].x[k] *= weight;
+        for (u32 k = 0; k < 3; ++k) factors[0].y[k] *= weight, factors[1].x[k] *= weight;
         if (x.count() == 1 && y.count() == 1) {
             u64* const to = sums.within + 2 * grid.entry(x.first, y.first);
 #pragma unroll
-            for (u32 c = 0; c < 2; ++c) add_number(to + c, integer(parts[c].x[0] * parts[c].y[0] * nets.wires_scale));
+            for (u32 c = 0; c < 2; ++c)
+                add_number(to + c, integer(factors[c].x[0] * factors[c].y[0] * nets.wires_scale));
         } else {
-            add_box<2>(grid, sums.wires, x, y, parts, nets.wires_scale);
+            add_box<2>(grid, sums.wires, x, y, factors, nets.wires_scale);
         }
     }
     double of_net;
@@ -283,24 +284,24 @@ struct Cells {
     const u32* pins;  // with TAKES_AREA
     Sums density, pin_utilization;
     double density_scale, pins_scale;
-    u32 count, unused;
+    u32 count, padding;
 };
 
 /// Adds a rectangle's shares of bins, or 1 to those it covers as CircuitNet counts them.
 __device__ __forceinline__ void add_rectangle(const Grid& grid, const Sums& sums, const Cover& x, const Cover& y,
                                               double scale) {
-    Parts parts[1];
+    Factors factors[1];
     if (grid.convention == CIRCUITNET) {
 #pragma unroll
         for (u32 k = 0; k < 3; ++k) {
-            parts[0].x[k] = k == 0 || (k == 1 && x.count() > 1) ? 1.0 : 0.0;
-            parts[0].y[k] = k == 0 || (k == 1 && y.count() > 1) ? 1.0 : 0.0;
+            factors[0].x[k] = k == 0 || (k == 1 && x.count() > 1) ? 1.0 : 0.0;
+            factors[0].y[k] = k == 0 || (k == 1 && y.count() > 1) ? 1.0 : 0.0;
         }
     } else {
-        x.shares(parts[0].x);
-        y.shares(parts[0].y);
+        x.shares(factors[0].x);
+        y.shares(factors[0].y);
     }
-    add_box<1>(grid, sums, x, y, parts, scale);
+    add_box<1>(grid, sums, x, y, factors, scale);
 }
 
 PF_KERNEL(BLOCK) congestion_cells(Grid grid, Cells cells) {
@@ -318,12 +319,12 @@ PF_KERNEL(BLOCK) congestion_cells(Grid grid, Cells cells) {
     const double cx = (xl + xh) / 2, cy = (yl + yh) / 2;
     if (!cover_of(grid, grid.x, cx - 0.5 * width, cx + 0.5 * width, x)) return;
     if (!cover_of(grid, grid.y, cy - 0.5 * height, cy + 0.5 * height, y)) return;
-    Parts parts[1];
-    x.shares_per_length(grid.x, width, parts[0].x);
-    y.shares_per_length(grid.y, height, parts[0].y);
+    Factors factors[1];
+    x.shares_per_length(grid.x, width, factors[0].x);
+    y.shares_per_length(grid.y, height, factors[0].y);
 #pragma unroll
-    for (u32 a = 0; a < 3; ++a) parts[0].x[a] *= pins;
-    add_box<1>(grid, cells.pin_utilization, x, y, parts, cells.pins_scale);
+    for (u32 a = 0; a < 3; ++a) factors[0].x[a] *= pins;
+    add_box<1>(grid, cells.pin_utilization, x, y, factors, cells.pins_scale);
 }
 
 /// Macros, and where they add.
@@ -334,7 +335,7 @@ struct Macros {
     const double2* halo;  // what is added to the lower left corner, and to the upper right one
     Sums sums;            // entries of one number
     double scale;
-    u32 count, unused;
+    u32 count, padding;
 };
 
 PF_KERNEL(BLOCK) congestion_macros(Grid grid, Macros macros) {

@@ -5,30 +5,30 @@
 // here. Integers: in whatever order they arrive, the owner has the bits of one device. It has added its own before a
 // barrier, and reads after the next one.
 //
-// f32: arriving sums go to the 64 bits in `rest` (bodies/sums.cuh), for the owner's 32 have no room for more than its
+// f32: arriving sums go to the 64 bits in `carry` (bodies/sums.cuh), for the owner's 32 have no room for more than its
 // own bodies.
 #include "bodies/sums.cuh"
 
 /// Where every rank has its sums, and which bins it owns. A kernel's argument by value.
 struct AllSums {
     Sum* values[MOST_RANKS];
-    u64* rest[MOST_RANKS];
+    u64* carry[MOST_RANKS];
     u32 first[MOST_RANKS + 1];  // the first bin of each, multiples of four, and the number of bins after the last
     u32 count, rank;            // ranks, and whose sums are sent
-    u32 unused;
+    u32 padding;
 };
 
 /// Adds this rank's sum of a bin to the owner's and sets it to zero.
 __device__ __forceinline__ void send(const AllSums& all, u32 owner, u32 at, u32 value) {
-    u64 whole = value & ~HAS_REST;
-    u64* const rest = all.rest[all.rank] + at;
-    if (value & HAS_REST) {
-        whole += *rest;
-        *rest = 0;
+    u64 whole = value & ~HAS_CARRY;
+    u64* const carry = all.carry[all.rank] + at;
+    if (value & HAS_CARRY) {
+        whole += *carry;
+        *carry = 0;
     }
     all.values[all.rank][at] = 0;
-    atomicAdd_system(all.rest[owner] + at, whole);
-    atomicOr_system(all.values[owner] + at, HAS_REST);
+    atomicAdd_system(all.carry[owner] + at, whole);
+    atomicOr_system(all.values[owner] + at, HAS_CARRY);
 }
 __device__ __forceinline__ void send(const AllSums& all, u32 owner, u32 at, u64 value) {
     all.values[all.rank][at] = 0;

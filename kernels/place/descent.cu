@@ -181,7 +181,7 @@ PF_KERNEL(BLOCK, F64 ? 3 : 4) descent_gradient(const BodyBlocks blocks, const Bo
 struct RankReports {
     const u64* statistics[MOST_RANKS];
     const u32* missing[MOST_RANKS];
-    u32 ranks, unused;
+    u32 ranks, padding;
 };
 
 /// The numbers of an evaluation, in the host's memory: the gradient's four sums, then that of the step, HPWL and WA as

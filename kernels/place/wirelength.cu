@@ -72,7 +72,7 @@ struct Nets {
 struct PinGradients {
     real2* of[MOST_RANKS];  // every rank's, of all pins
     Shares shares;
-    u32 rank, unused;
+    u32 rank, padding;
 
     /// That of `pin`, which is on `body`.
     __device__ __forceinline__ void put(u32 pin, u32 body, cplx gradient) const {

@@ -470,7 +470,7 @@ PF_KERNEL(128) make(const Refine s, const Batch batch) {
                 __syncwarp();
                 if (lane == 0) {
                     whole[0].weight = whole[1].weight = s.extremes[2 * size_t(of_one)].weight;
-                    whole[0].unused = whole[1].unused = 0;
+                    whole[0].padding = whole[1].padding = 0;
                     write(s, of_one, whole);
                 }
                 __syncwarp();

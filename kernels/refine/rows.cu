@@ -29,7 +29,7 @@ struct Listed {
 /// Tasks of rows: the first of each row, from `Refine::first_row` on, and their number at the end.
 struct OfRows {
     const u32* start;
-    u32 offset, unused;
+    u32 offset, padding;
 };
 
 /// Neighbours on one segment of a row: cells `first..end` of its band.

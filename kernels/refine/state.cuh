@@ -26,7 +26,7 @@ struct alignas(8) Pin {
 /// A net's part of a cell: the box that its pins span on the die.
 struct alignas(8) Member {
     double sides[4];
-    u32 cell, unused;
+    u32 cell, padding;
 };
 
 /// The outermost two cells of a net on its high and its low side along one axis.
@@ -34,7 +34,7 @@ struct alignas(16) Outermost {
     double first[2], second[2];
     u32 first_of[2], second_of[2];
     double weight;
-    u64 unused;
+    u64 padding;
 };
 
 /// What a cell is.
@@ -51,7 +51,7 @@ struct alignas(16) Cell {
 struct alignas(16) Spot {
     u32 row;
     int site;
-    u32 mirrored, unused;
+    u32 mirrored, padding;
 };
 
 /// The centre of a cell, and how it lies against how it lay at first.
@@ -92,7 +92,7 @@ struct alignas(8) BandOfSites {
 
 struct alignas(8) RunOfSites {
     int start, end;
-    u32 fence, unused;
+    u32 fence, padding;
 };
 
 /// A net of a cell along one axis, as it is without the cell.
@@ -118,14 +118,14 @@ struct alignas(8) Ends {
     i64 weight;
     i64 part[2];
     int whole[2];
-    int cell, unused;
+    int cell, padding;
 };
 
 /// Numbers of one batch of proposals.
 struct alignas(8) Counters {
     u32 waiting[2];  // proposals that wait, in the two lists that turns read and write alternately
     u32 made, ends;  // proposals that are made in a turn, and the first free of `Refine::ends`
-    u32 turns, unused;
+    u32 turns, padding;
     u64 low[GAIN_SUMS], high[GAIN_SUMS];  // sums of the lower 32 bits of gains, and of the rest
 };
 

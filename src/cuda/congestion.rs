@@ -6,8 +6,8 @@ use super::device::bindings::congestion::{
     Macros, NetSums, Nets, Sums,
 };
 use super::device::{
-    Array, BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel,
-    MOST_BLOCKS, Pointer, blocks_for, check_length,
+    Array, BLOCK, CudaError, CudaReal, DeviceArrays, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu,
+    Kernel, MOST_BLOCKS, Pointer, blocks_for, check_length,
 };
 use crate::congestion::{
     CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
@@ -51,7 +51,7 @@ pub struct CudaCongestion {
     macros: Macros,
     finish: Finish,
     /// The memory that they lead to, that of positions, sums and maps left out.
-    _tables: DeviceTables,
+    _tables: DeviceArrays,
     /// Nets of few pins, and the others.
     order: [DeviceVec<u32>; 2],
     /// Where the design has the nodes, and where a caller has them if not as doubles of all of
@@ -63,25 +63,6 @@ pub struct CudaCongestion {
     sums: DeviceVec<u64>,
     /// `[MAPS][nx][ny]`.
     maps: DeviceVec<f64>,
-}
-
-/// Arrays that do not change while nodes move.
-#[derive(Default)]
-struct DeviceTables {
-    integers: Vec<DeviceVec<u32>>,
-    numbers: Vec<DeviceVec<f64>>,
-}
-
-impl DeviceTables {
-    fn integers(&mut self, gpu: &Gpu, values: &[u32]) -> Result<Pointer<u32>, CudaError> {
-        self.integers.push(gpu.upload(values)?);
-        Ok(self.integers.last().map_or(Pointer::NULL, Pointer::from))
-    }
-
-    fn numbers(&mut self, gpu: &Gpu, values: &[f64]) -> Result<Pointer<f64>, CudaError> {
-        self.numbers.push(gpu.upload(values)?);
-        Ok(self.numbers.last().map_or(Pointer::NULL, Pointer::from))
-    }
 }
 
 struct Kernels {
@@ -125,11 +106,11 @@ impl CudaCongestion {
         let (wires, density) = (sums_of(2), sums_of(1));
         let (pin_utilization, macro_sums) = (sums_of(1), sums_of(1));
         let net_sums = NetSums { wires, within: take(2), pins: take(2) };
-        let mut memory = DeviceTables::default();
+        let mut arrays = DeviceArrays::new(gpu);
         let mut axis = |edges: &[f64], (per_bin, mean): (Option<f64>, f64)| {
             let (bins, per_bin) = (edges.len() as u32 - 1, per_bin.unwrap_or(0.0));
-            let edges = memory.numbers(gpu, edges)?;
-            Ok::<_, CudaError>(Axis { edges, per_bin, mean, bins, unused: 0 })
+            let edges = arrays.upload(edges)?;
+            Ok::<_, CudaError>(Axis { edges, per_bin, mean, bins, padding: 0 })
         };
         let [along_x, along_y] = grid.widths();
         let device_grid = Grid {
@@ -138,14 +119,14 @@ impl CudaCongestion {
             but_the_last: u32::from(options.convention == Convention::CircuitNet),
             convention: options.convention as u32,
         };
-        let size = memory.numbers(gpu, &tables.size)?;
+        let size = arrays.upload(&tables.size)?;
         let (x, y) = (Pointer::NULL, Pointer::NULL);
         let [least_x, least_y] = tables.least;
         let nets = Nets {
-            start: memory.integers(gpu, &tables.net_start)?,
-            weight: memory.numbers(gpu, &tables.net_weight)?,
-            pin_node: memory.integers(gpu, &tables.pin_node)?,
-            pin_offset: memory.numbers(gpu, &tables.pin_offset)?,
+            start: arrays.upload(&tables.net_start)?,
+            weight: arrays.upload(&tables.net_weight)?,
+            pin_node: arrays.upload(&tables.pin_node)?,
+            pin_offset: arrays.upload(&tables.pin_offset)?,
             size,
             x,
             y,
@@ -158,24 +139,24 @@ impl CudaCongestion {
             size,
             x,
             y,
-            pins: memory.integers(gpu, &tables.node_pins)?,
+            pins: arrays.upload(&tables.node_pins)?,
             density,
             pin_utilization,
             density_scale: tables.density_scale,
             pins_scale: tables.utilization_scale,
             count: tables.node_pins.len() as u32,
-            unused: 0,
+            padding: 0,
         };
         let macros = Macros {
             size,
             x,
             y,
-            node: memory.integers(gpu, &tables.macros)?,
-            halo: memory.numbers(gpu, &tables.halo)?,
+            node: arrays.upload(&tables.macros)?,
+            halo: arrays.upload(&tables.halo)?,
             sums: macro_sums,
             scale: tables.macros_scale,
             count: tables.macros.len() as u32,
-            unused: 0,
+            padding: 0,
         };
         let finish = Finish {
             nets: net_sums,
@@ -211,7 +192,7 @@ impl CudaCongestion {
             cells,
             macros,
             finish,
-            _tables: memory,
+            _tables: arrays,
             order: [gpu.upload(&few)?, gpu.upload(&many)?],
             home: places()?,
             at: places()?,

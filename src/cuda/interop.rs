@@ -39,7 +39,7 @@
 //! synchronisation there is. So these functions are `unsafe`: a user of another stream waits for
 //! this one, and lets this one wait, by events or by the host.
 //!
-//! cudarc is to be used by way of this module (`interop::cudarc`), not as a dependency beside it:
+//! cudarc is to be used through this module (`interop::cudarc`), not as a separate dependency:
 //! types of another version are other types. Its features `driver`, `nvrtc` and `cufft` are on.
 //!
 //! A spreading loop that moves bodies by a kernel of its own (`benchmarks/examples/spread_gpu.rs`):
@@ -264,15 +264,6 @@ pub(crate) unsafe fn wait_for_stream(
         result::stream::wait_event(consumer, event.cu_event(), plain)?;
     }
     Ok(())
-}
-
-/// Returns the capture of the caller's that what this thread enqueues becomes a part of at present.
-///
-/// # Errors
-/// When the driver refuses to tell.
-#[cfg(feature = "python")]
-pub(crate) fn callers_capture(gpu: &Gpu) -> Result<Option<CallersCapture>, CudaError> {
-    gpu.callers_capture()
 }
 
 /// Returns the address of device memory that is to be read, for as long as the view lives.

@@ -7,9 +7,7 @@ use super::device::bindings::refine::{
     RunOfSites, Slopes, Spot, Stretch,
 };
 use super::device::constants::{FEW_PINS, GAIN_SUMS, PUSHED_CELLS, STRETCH_CELLS, WINDOW_CELLS};
-use super::device::{
-    CudaError, DeviceValue, DeviceVec, Gpu, Kernel, Pinned, Pointer, blocks_for, grid_of,
-};
+use super::device::{CudaError, DeviceArrays, DeviceVec, Gpu, Kernel, Pinned, blocks_for, grid_of};
 use crate::refine::{Device, Engine, OnDevice, Pass, Start, Tasks, sealed};
 use crate::rows::Run;
 use cudarc::driver::LaunchConfig;
@@ -47,7 +45,7 @@ struct CudaRefine {
     gpu: Gpu,
     kernels: Kernels,
     data: Refine,
-    _memory: Memory,
+    _arrays: DeviceArrays,
     spots: DeviceVec<Spot>,
     counters: DeviceVec<Counters>,
     received: Pinned<Counters>,
@@ -71,35 +69,6 @@ struct Lists {
     /// The first cell of every row, each row with the cells of its band.
     room: DeviceVec<u32>,
     stretches: DeviceVec<Stretch>,
-}
-
-/// The arrays that [`Refine`] leads to and nothing else uses.
-#[derive(Default)]
-struct Memory(Vec<Box<dyn Send>>);
-
-impl Memory {
-    fn keep<E: DeviceValue>(&mut self, memory: DeviceVec<E>) -> Pointer<E> {
-        let pointer = (&memory).into();
-        self.0.push(Box::new(memory));
-        pointer
-    }
-
-    fn upload<E: DeviceValue>(&mut self, gpu: &Gpu, values: &[E]) -> Result<Pointer<E>, CudaError> {
-        Ok(self.keep(gpu.upload(values)?))
-    }
-
-    fn upload_each<E: DeviceValue>(
-        &mut self,
-        gpu: &Gpu,
-        count: usize,
-        of: impl Fn(usize) -> E + Sync,
-    ) -> Result<Pointer<E>, CudaError> {
-        Ok(self.keep(gpu.upload_each(count, of)?))
-    }
-
-    fn zeros<E: DeviceValue>(&mut self, gpu: &Gpu, count: usize) -> Result<Pointer<E>, CudaError> {
-        Ok(self.keep(gpu.zeros(count)?))
-    }
 }
 
 struct Kernels {
@@ -131,12 +100,12 @@ fn launch(blocks: usize, threads: usize) -> LaunchConfig {
 }
 
 fn run(run: &Run) -> RunOfSites {
-    RunOfSites { start: run.start, end: run.end, fence: run.fence.unwrap_or(NONE), unused: 0 }
+    RunOfSites { start: run.start, end: run.end, fence: run.fence.unwrap_or(NONE), padding: 0 }
 }
 
 fn no_counters() -> Counters {
     let sums = [0; GAIN_SUMS];
-    Counters { waiting: [0; 2], made: 0, ends: 0, turns: 0, unused: 0, low: sums, high: sums }
+    Counters { waiting: [0; 2], made: 0, ends: 0, turns: 0, padding: 0, low: sums, high: sums }
 }
 
 impl CudaRefine {
@@ -158,7 +127,7 @@ impl CudaRefine {
             mirror: Kernel::new(in_rows)?,
             turn: Kernel::each(commit, ["judge", "hold", "make"])?,
         };
-        let mut memory = Memory::default();
+        let mut arrays = DeviceArrays::new(gpu);
 
         // Cells
         let [pin_start, member_start] = wires.starts();
@@ -166,7 +135,7 @@ impl CudaRefine {
         let heavy = |cell: usize| if pins_of(cell) as usize > FEW_PINS { pins_of(cell) } else { 0 };
         let heavy_start = starts((0..cells).map(heavy));
         let heavy_pins = heavy_start[cells] as usize;
-        let all = memory.upload_each(gpu, cells, |k| {
+        let all = arrays.upload_each(cells, |k| {
             let cell = &state.cells[k];
             Cell {
                 centre: cell.centre,
@@ -184,9 +153,9 @@ impl CudaRefine {
         })?;
         let spots = gpu.upload_each(cells, |k| {
             let spot = state.cells[k].spot;
-            Spot { row: spot.row, site: spot.site, mirrored: spot.mirrored.into(), unused: 0 }
+            Spot { row: spot.row, site: spot.site, mirrored: spot.mirrored.into(), padding: 0 }
         })?;
-        let poses = memory.upload_each(gpu, cells, |k| {
+        let poses = arrays.upload_each(cells, |k| {
             let pose = wires.pose(k as u32);
             let (mirrored, flipped) = (pose.mirrored.into(), pose.flipped.into());
             Pose { x: pose.x, y: pose.y, mirrored, flipped }
@@ -194,7 +163,7 @@ impl CudaRefine {
 
         // Wires
         let count = pin_start[cells] as usize;
-        let pins = memory.upload_each(gpu, count, |k| {
+        let pins = arrays.upload_each(count, |k| {
             let (net, member, sides) = wires.pin(k);
             Pin { net, member, sides }
         })?;
@@ -251,34 +220,34 @@ impl CudaRefine {
             cells: all,
             spots: (&spots).into(),
             poses,
-            pin_start: memory.upload_each(gpu, cells + 1, |cell| pin_start[cell])?,
+            pin_start: arrays.upload_each(cells + 1, |cell| pin_start[cell])?,
             pins,
-            member_start: memory.upload_each(gpu, nets + 1, |net| member_start[net])?,
-            members: memory.zeros::<Member>(gpu, count)?,
-            fixed: memory.upload_each(gpu, 4 * nets, |k| wires.net(k / 4).0[k % 4])?,
-            extremes: memory.zeros::<Outermost>(gpu, 2 * nets)?,
-            slopes: memory.zeros::<Slopes>(gpu, cells)?,
-            stale: memory.zeros(gpu, cells)?,
-            rows: memory.upload(gpu, &of_rows)?,
-            kinds: memory.upload(gpu, &kinds)?,
-            kind_bands: memory.upload(gpu, &kind_bands)?,
-            segment_start: memory.upload(gpu, &segment_start)?,
-            segments: memory.upload(gpu, &segments)?,
-            free_start: memory.upload(gpu, &free_start)?,
-            free: memory.upload(gpu, &free)?,
-            bands: memory.upload(gpu, &of_bands)?,
-            edges: memory.zeros(gpu, words as usize)?,
-            standing: memory.zeros(gpu, 64 * words as usize)?,
-            changed: memory.zeros(gpu, resources)?,
-            used: memory.zeros(gpu, resources)?,
-            reaches: memory.zeros(gpu, 2 * heavy_pins)?,
-            breaks: memory.zeros(gpu, 2 * heavy_pins)?,
-            ends: memory.zeros(gpu, count)?,
-            changes: memory.zeros::<Change>(gpu, changes)?,
-            counts: memory.zeros(gpu, proposals)?,
-            gains: memory.zeros(gpu, proposals)?,
-            waiting: [memory.zeros(gpu, proposals)?, memory.zeros(gpu, proposals)?],
-            made: memory.zeros(gpu, proposals)?,
+            member_start: arrays.upload_each(nets + 1, |net| member_start[net])?,
+            members: arrays.zeros::<Member>(count)?,
+            fixed: arrays.upload_each(4 * nets, |k| wires.net(k / 4).0[k % 4])?,
+            extremes: arrays.zeros::<Outermost>(2 * nets)?,
+            slopes: arrays.zeros::<Slopes>(cells)?,
+            stale: arrays.zeros(cells)?,
+            rows: arrays.upload(&of_rows)?,
+            kinds: arrays.upload(&kinds)?,
+            kind_bands: arrays.upload(&kind_bands)?,
+            segment_start: arrays.upload(&segment_start)?,
+            segments: arrays.upload(&segments)?,
+            free_start: arrays.upload(&free_start)?,
+            free: arrays.upload(&free)?,
+            bands: arrays.upload(&of_bands)?,
+            edges: arrays.zeros(words as usize)?,
+            standing: arrays.zeros(64 * words as usize)?,
+            changed: arrays.zeros(resources)?,
+            used: arrays.zeros(resources)?,
+            reaches: arrays.zeros(2 * heavy_pins)?,
+            breaks: arrays.zeros(2 * heavy_pins)?,
+            ends: arrays.zeros(count)?,
+            changes: arrays.zeros::<Change>(changes)?,
+            counts: arrays.zeros(proposals)?,
+            gains: arrays.zeros(proposals)?,
+            waiting: [arrays.zeros(proposals)?, arrays.zeros(proposals)?],
+            made: arrays.zeros(proposals)?,
             counters: (&counters).into(),
             limit: state.limit,
             least_gain: state.least_gain,
@@ -315,7 +284,7 @@ impl CudaRefine {
             gpu: gpu.clone(),
             kernels,
             data,
-            _memory: memory,
+            _arrays: arrays,
             spots,
             counters,
             turn: 0,
@@ -457,7 +426,7 @@ impl Lists {
     }
 
     fn rows(&self, start: &DeviceVec<u32>, offset: usize) -> OfRows {
-        OfRows { start: start.into(), offset: offset as u32, unused: 0 }
+        OfRows { start: start.into(), offset: offset as u32, padding: 0 }
     }
 }
 
@@ -481,7 +450,7 @@ impl Engine for CudaRefine {
 
 impl OnDevice for CudaRefine {
     fn spots(&mut self) -> Result<Vec<(u32, i32, bool)>, String> {
-        let mut spots = vec![Spot { row: 0, site: 0, mirrored: 0, unused: 0 }; self.spots.len()];
+        let mut spots = vec![Spot { row: 0, site: 0, mirrored: 0, padding: 0 }; self.spots.len()];
         self.gpu.read(&self.spots, &mut spots).map_err(|error| error.to_string())?;
         Ok(spots.iter().map(|spot| (spot.row, spot.site, spot.mirrored != 0)).collect())
     }

@@ -1,6 +1,6 @@
 //! Measures on a device how lines are best divided.
 //!
-//! [`tune`] times whole solves, and pairs of a DCT and an IDCT, with every way of dividing the
+//! [`tune`] times whole solves, and pairs of a DCT and an IDCT, with every division of the
 //! lines of one pass while the others stay as they are. A candidate must give the seed's results
 //! first: wrong kernels are fast.
 
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 32;
 /// Faster by less than this is not better.
 const NOISE: f64 = 0.995;
 
-/// Times every way of dividing the lines of n elements of an n × n map, in precision `T`: the
+/// Times every division of the lines of n elements of an n × n map, in precision `T`: the
 /// passes of the solve and those of single transforms. Calls `done` for each pass.
 ///
 /// # Errors
@@ -242,7 +242,7 @@ impl<T: CudaReal> Trial<'_, T> {
     }
 }
 
-/// Returns the best way for one pass, which `shapes` has from then on.
+/// Returns the best shape for one pass, which `shapes` has from then on.
 fn best<T: CudaReal>(
     gpu: &Gpu,
     shapes: &mut Shapes,

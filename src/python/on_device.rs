@@ -85,7 +85,7 @@ struct Arrays<'a, T: CudaReal> {
 /// Runs the plan for some work on one device, and makes it first if there is none.
 fn enqueue<T: CudaReal>(gpu: &Gpu, work: PlanKey, arrays: Arrays<'_, T>) -> Result<(), CudaError> {
     let of = (gpu.info().ordinal, 8 * size_of::<T>() as u8, work);
-    let capture = interop::callers_capture(gpu)?;
+    let capture = gpu.callers_capture()?;
     let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
     match find(plans.iter().map(|kept| (kept.of, kept.captured)), of, capture) {
         Some(at) => plans[..=at].rotate_right(1),
@@ -241,7 +241,7 @@ pub(super) fn congestion(
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     let of = (ordinal, wanted.grid, wanted.options);
     let body = || -> Result<Memory, Failure> {
-        if interop::callers_capture(&gpu)?.is_some() {
+        if gpu.callers_capture()?.is_some() {
             // A graph would have to keep all of this.
             return Err(CudaError::Capturing.into());
         }

@@ -102,7 +102,8 @@ fn stages_refuse_bodies_of_another_charge() {
     let mut moved = gpu.zeros(corners.len()).unwrap();
     let wrong = many.rearrange_pairs(few.id_of(), &corners, &mut moved);
     assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
-    let wrong = few.split(Some(many.id_of()), &corners, (&mut gpu.zeros(1).unwrap(), &mut moved));
+    let wrong =
+        few.deinterleave(Some(many.id_of()), &corners, (&mut gpu.zeros(1).unwrap(), &mut moved));
     assert!(wrong.is_err());
     let mut order = few.permutation().unwrap();
     let wrong = many.order_slots(&mut moved, &mut order);

@@ -17,12 +17,13 @@
 
 use super::order::{BodyOrder, PositionLayout, first_own};
 use super::permute::{Moves, Permutation, PermutationView};
-use super::plan::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, SMALL_CHUNK, Units, defines, records};
+use super::setup::{BUSY, BodySizes, LARGEST_CHUNK, PATCH, SMALL_CHUNK, Units, defines, records};
 use super::shares::{BodyDivision, MOST_RANKS};
 use super::staleness::OrderStaleness;
 use crate::charge::Charge;
 use crate::cuda::device::bindings::bodies::{
-    AllBodies, Chunk, OrderJoin, OrderMove, OrderOutputs, OrderSplit, Plan, Record, Regions,
+    AllBodies, Chunk, OrderDeinterleave, OrderInterleave, OrderMove, OrderOutputs, Record, Regions,
+    Setup,
 };
 use crate::cuda::device::{
     Array, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceValue, DeviceVec, Gpu, Kernel,
@@ -41,7 +42,7 @@ pub struct Bodies<T: CudaReal> {
     pub(super) gpu: Gpu,
     charge: Arc<Charge>,
     grid: BinGrid,
-    pub(super) plan: Plan<T>,
+    pub(super) setup: Setup<T>,
     count: u32,
     pub(in crate::cuda) staleness: OrderStaleness,
     order: BodyOrder<T>,
@@ -128,7 +129,7 @@ impl<T: CudaReal> Bodies<T> {
     fn of_sizes(
         gpu: &Gpu,
         charge: Arc<Charge>,
-        layout: &BodySizes,
+        sizes: &BodySizes,
         units: Units,
         of_ranks: Option<[usize; 2]>,
     ) -> Result<Self, CudaError> {
@@ -145,30 +146,30 @@ impl<T: CudaReal> Bodies<T> {
             return Err(CudaError::TooManyBins(bins));
         }
         let [rank, ranks] = of_ranks.unwrap_or([0, 1]);
-        let plan = layout.plan::<T>(&charge, units).of_rank(rank, ranks);
+        let setup = sizes.setup::<T>(&charge, units).of_rank(rank, ranks);
         let share = BodyDivision::new(charge.movable(), count).share(rank, ranks);
-        let own = of_ranks.map(|_| first_own(layout, share));
+        let own = of_ranks.map(|_| first_own(sizes, share));
 
-        let ids = &layout.first_ids;
-        let slots = records::<T>(&layout.sizes, &ids[..plan.records as usize]);
-        let large = records::<T>(&layout.sizes, &ids[plan.bodies as usize..]);
+        let ids = &sizes.first_ids;
+        let slots = records::<T>(&sizes.sizes, &ids[..setup.records as usize]);
+        let large = records::<T>(&sizes.sizes, &ids[setup.bodies as usize..]);
         let module = gpu.instance::<T>("order", &defines("order", &charge, own.is_some()))?;
         Ok(Bodies {
             id: NEXT.fetch_add(1, Relaxed),
             gpu: gpu.clone(),
             count: count as u32,
             staleness: OrderStaleness::new(gpu)?,
-            order: BodyOrder::new(gpu, &module, &plan, count < Self::busy(gpu), own)?,
+            order: BodyOrder::new(gpu, &module, &setup, count < Self::busy(gpu), own)?,
             several: own.is_some(),
             moves: Moves::new(&module, count)?,
-            starts: gpu.upload(&layout.starts)?,
-            fillers: gpu.upload(&layout.fillers::<T>())?,
+            starts: gpu.upload(&sizes.starts)?,
+            fillers: gpu.upload(&sizes.fillers::<T>())?,
             large: gpu.upload(&large)?,
             ids: first_half(gpu, ids)?,
             records: first_half(gpu, &slots)?,
-            chunks: gpu.zeros(plan.max_chunks as usize)?,
+            chunks: gpu.zeros(setup.max_chunks as usize)?,
             staged: gpu.zeros(2 * count)?,
-            plan,
+            setup,
             grid: charge.grid(),
             charge,
         })
@@ -212,17 +213,17 @@ impl<T: CudaReal> Bodies<T> {
 
     /// Returns the number of tiles of bins of all regions.
     pub(super) fn tiles(&self) -> usize {
-        (self.plan.regions * self.plan.tiles_x) as usize * self.plan.tiles_y as usize
+        (self.setup.regions * self.setup.tiles_x) as usize * self.setup.tiles_y as usize
     }
 
     /// Returns the number of bins of all regions.
-    pub(super) fn bins(&self) -> usize {
+    pub(in crate::cuda) fn bins(&self) -> usize {
         self.charge.regions() * self.grid.bins()
     }
 
-    /// Returns the plan for the map of a region, which leaves `background` out.
-    pub(super) fn plan_of(&self, region: usize, background: f64) -> Plan<T> {
-        self.plan.of_region(self.charge.region_target_density(region), background)
+    /// Returns the setup for the map of a region, which leaves `background` out.
+    pub(super) fn setup_of(&self, region: usize, background: f64) -> Setup<T> {
+        self.setup.of_region(self.charge.region_target_density(region), background)
     }
 
     /// Returns a file of kernels, compiled for one region or for several, and for one rank or
@@ -276,7 +277,7 @@ impl<T: CudaReal> Bodies<T> {
             shares: blocks.shares(all.count()),
             own: Pointer::NULL, // of the rank that makes its part
             half: 0,
-            unused: 0,
+            padding: 0,
         }
     }
 
@@ -330,7 +331,7 @@ impl<T: CudaReal> Bodies<T> {
     pub(super) fn config(&self, extra: i32, values: usize) -> LaunchConfig {
         LaunchConfig {
             shared_mem_bytes: (PATCH * PATCH * values * 4) as u32,
-            ..grid_of((self.plan.max_chunks + extra) as usize)
+            ..grid_of((self.setup.max_chunks + extra) as usize)
         }
     }
 
@@ -371,7 +372,7 @@ impl<T: CudaReal> Bodies<T> {
         let outputs = OrderOutputs { slot_of, from: Pointer::NULL, corners };
         self.make_order((PositionLayout::Slots, (&self.staged).into()), outputs)?;
         // Large bodies keep their slots, which are the last, and are not brought along.
-        let moved = 2 * self.plan.bodies as usize;
+        let moved = 2 * self.setup.bodies as usize;
         self.gpu.copy(spare.slice(0..moved), self.staged.slice_mut(0..moved))
     }
 
@@ -495,7 +496,7 @@ impl<T: CudaReal> Bodies<T> {
     /// # Errors
     /// When an array has the wrong length or is another [`Gpu`]'s, `from` is of
     /// other bodies, or the launch fails.
-    pub fn join<'a>(
+    pub fn interleave<'a>(
         &self,
         from: Option<PermutationView<'_>>,
         (x, y): (impl Into<DeviceSlice<'a, T>>, impl Into<DeviceSlice<'a, T>>),
@@ -506,16 +507,17 @@ impl<T: CudaReal> Bodies<T> {
         check_length("y of bodies", y.len(), self.len())?;
         check_length("pairs", pairs.len(), 2 * self.len())?;
         let (x, y, pairs) = ((&x).into(), (&y).into(), (&*pairs).into());
-        let arguments = OrderJoin { count: self.count, from: self.indices(from)?, x, y, pairs };
+        let arguments =
+            OrderInterleave { count: self.count, from: self.indices(from)?, x, y, pairs };
         // SAFETY: the arrays hold a value each, and a pair, per body.
-        unsafe { self.moves.join.launch(&self.gpu, &arguments) }
+        unsafe { self.moves.interleave.launch(&self.gpu, &arguments) }
     }
 
-    /// Enqueues `(x[k], y[k]) = pairs[f]` for every body, f as in [`Bodies::join`].
+    /// Enqueues `(x[k], y[k]) = pairs[f]` for every body, f as in [`Bodies::interleave`].
     ///
     /// # Errors
-    /// Those of [`Bodies::join`].
-    pub fn split<'a>(
+    /// Those of [`Bodies::interleave`].
+    pub fn deinterleave<'a>(
         &self,
         from: Option<PermutationView<'_>>,
         pairs: &DeviceVec<T>,
@@ -526,9 +528,10 @@ impl<T: CudaReal> Bodies<T> {
         check_length("x of bodies", x.len(), self.len())?;
         check_length("y of bodies", y.len(), self.len())?;
         let (pairs, x, y) = (pairs.into(), (&x).into(), (&y).into());
-        let arguments = OrderSplit { count: self.count, from: self.indices(from)?, pairs, x, y };
-        // SAFETY: as in `join`.
-        unsafe { self.moves.split.launch(&self.gpu, &arguments) }
+        let arguments =
+            OrderDeinterleave { count: self.count, from: self.indices(from)?, pairs, x, y };
+        // SAFETY: as in `interleave`.
+        unsafe { self.moves.deinterleave.launch(&self.gpu, &arguments) }
     }
 
     /// Returns the indices of a permutation of these bodies, one per body and each below their

@@ -6,9 +6,9 @@
 
 use super::bodies::Bodies;
 use super::order::PositionLayout;
-use super::plan::TILE;
+use super::setup::TILE;
 use crate::cuda::device::bindings::bodies::{
-    DensityFinish, DensityLarge, DensityOffDie, DensitySlots, Plan, Rounding,
+    DensityFinish, DensityLarge, DensityOffDie, DensitySlots, Rounding, Setup,
 };
 use crate::cuda::device::{
     Array, BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel,
@@ -102,7 +102,7 @@ pub struct Density<T: CudaReal> {
     /// between steps.
     sums: DeviceVec<T::Word>,
     /// The parts of sums beyond 4 bytes.
-    rest: DeviceVec<u64>,
+    carry: DeviceVec<u64>,
     /// Weight of the bodies outside their halo that began in each tile.
     outside_weight: DeviceVec<u32>,
     /// Differences of large bodies, tile by tile, and the tiles that have any.
@@ -161,11 +161,11 @@ impl<T: CudaReal> Density<T> {
         let target = |k: usize| less_background(targets[k % bins], k / bins);
         let targets = gpu.upload_each(target_bins, target)?;
         let levels =
-            |(region, background): (usize, &f64)| bodies.plan_of(region, *background).levels();
+            |(region, background): (usize, &f64)| bodies.setup_of(region, *background).levels();
         let levels: Vec<T> = backgrounds.iter().enumerate().flat_map(levels).collect();
         let module = bodies.kernels("density", false)?;
         let narrow = T::PRECISION == Precision::F32;
-        let tiled = if bodies.plan.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
+        let tiled = if bodies.setup.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
         let names = ["density_slots", "density_pairs", "density_halves"];
         let deposit = Kernel::each(&module, names)?;
         let finish = match charge.target_densities() {
@@ -185,7 +185,7 @@ impl<T: CudaReal> Density<T> {
             targets,
             levels: gpu.upload(&levels)?,
             sums: gpu.zeros(2 * bodies.bins())?,
-            rest: gpu.zeros(if narrow { 2 * bodies.bins() } else { 0 })?,
+            carry: gpu.zeros(if narrow { 2 * bodies.bins() } else { 0 })?,
             outside_weight: gpu.zeros(bodies.tiles())?,
             differences: gpu.zeros(2 * tiled)?,
             flags: gpu.zeros(bodies.tiles())?,
@@ -195,7 +195,7 @@ impl<T: CudaReal> Density<T> {
             received: Pinned::zeros(&gpu, 3 * with_total(charge.regions()))?,
             off_die_sums: gpu.zeros(with_total(charge.regions()))?,
             received_off_die: Pinned::zeros(&gpu, with_total(charge.regions()))?,
-            excess_unit: bodies.plan.excess_unit(),
+            excess_unit: bodies.setup.excess_unit(),
             movable_area: charge.movable_area(),
             movable_areas: (0..charge.regions()).map(|r| charge.region_movable_area(r)).collect(),
             bin_area,
@@ -254,13 +254,13 @@ impl<T: CudaReal> Density<T> {
     /// Returns the sums of every bin between the two halves of a density, and their parts beyond 4
     /// bytes: movable cells', then fillers'.
     pub(in crate::cuda) fn sums(&self) -> (&DeviceVec<T::Word>, &DeviceVec<u64>) {
-        (&self.sums, &self.rest)
+        (&self.sums, &self.carry)
     }
 
-    fn plan_of(&self, bodies: &Bodies<T>, exact: bool) -> Plan<T> {
-        let plan = if exact { bodies.plan.at_exact_size() } else { bodies.plan };
+    fn setup_of(&self, bodies: &Bodies<T>, exact: bool) -> Setup<T> {
+        let setup = if exact { bodies.setup.at_exact_size() } else { bodies.setup };
         // For the first region; the kernels of several take each one's from `levels`.
-        plan.of_region(bodies.charge().region_target_density(0), self.backgrounds[0])
+        setup.of_region(bodies.charge().region_target_density(0), self.backgrounds[0])
     }
 
     /// Enqueues the sums of all bodies, or of some, which others will be added to: the first half
@@ -273,14 +273,14 @@ impl<T: CudaReal> Density<T> {
         corners: Option<(PositionLayout, DeviceSlice<'_, T>)>,
     ) -> Result<(), CudaError> {
         let slots = || (PositionLayout::Slots, bodies.staged.as_view());
-        let (plan, (layout, corners)) =
-            (self.plan_of(bodies, exact), corners.unwrap_or_else(slots));
+        let (setup, (layout, corners)) =
+            (self.setup_of(bodies, exact), corners.unwrap_or_else(slots));
         bodies.check_own("a density", self.bodies)?;
         bodies.check_ordered()?;
         bodies.check_corners(corners)?;
         if std::mem::replace(&mut self.has_sums, true) {
             self.gpu.clear(&mut self.sums)?;
-            self.gpu.clear(&mut self.rest)?;
+            self.gpu.clear(&mut self.carry)?;
             self.gpu.clear(&mut self.outside_weight)?;
             self.gpu.clear(&mut self.differences)?;
             self.gpu.clear(&mut self.flags)?;
@@ -289,12 +289,12 @@ impl<T: CudaReal> Density<T> {
         // A warp for each large body. A class's patch has one 32-bit value
         // per bin in f32, two limbs in f64.
         let warps = BLOCK as usize / 32;
-        let large = (plan.large as usize).div_ceil(warps) as i32;
+        let large = (setup.large as usize).div_ceil(warps) as i32;
         let config = bodies.config(large, 2 * size_of::<T>() / 4);
-        let (values, rest) = ((&self.sums).into(), (&self.rest).into());
+        let (values, carry) = ((&self.sums).into(), (&self.carry).into());
         let (differences, flags) = ((&self.differences).into(), (&self.flags).into());
         let arguments = DensitySlots {
-            plan,
+            setup,
             chunks: (&bodies.chunks).into(),
             large: (&bodies.large).into(),
             records: (&bodies.records).into(),
@@ -302,7 +302,7 @@ impl<T: CudaReal> Density<T> {
             corners: (&corners).into(),
             staged: (&bodies.staged).into(),
             values,
-            rest,
+            carry,
             outside_weight: (&self.outside_weight).into(),
             differences,
             flags,
@@ -312,12 +312,12 @@ impl<T: CudaReal> Density<T> {
         };
         // SAFETY: these are the bodies that the arrays were made for: arrays of bodies hold one
         // value (`corners` and `staged` a pair) per body, maps one per bin (`sums` and, where it is
-        // used, `rest` two), `differences` two per bin of every tile where there are large bodies,
+        // used, `carry` two), `differences` two per bin of every tile where there are large bodies,
         // `flags` and `outside_weight` one per tile, all of them for every region; chunks and slots
         // come from an order of these bodies.
         unsafe { self.deposit[layout.index()].launch_as(&self.gpu, config, &arguments) }?;
-        if plan.large > 0 {
-            let arguments = DensityLarge { plan, values, rest, differences, flags };
+        if setup.large > 0 {
+            let arguments = DensityLarge { setup, values, carry, differences, flags };
             // SAFETY: as above.
             unsafe { self.spread.launch(&self.gpu, &arguments) }?;
         }
@@ -342,11 +342,11 @@ impl<T: CudaReal> Density<T> {
         config.grid_dim.0 += 1;
         config.grid_dim.1 = self.backgrounds.len() as u32;
         let arguments = DensityFinish {
-            plan: self.plan_of(bodies, exact),
+            setup: self.setup_of(bodies, exact),
             fixed: (&self.fixed).into(),
             targets: (&self.targets).into(),
             values: (&self.sums).into(),
-            rest: (&self.rest).into(),
+            carry: (&self.carry).into(),
             outside_weight: (&self.outside_weight).into(),
             first: bins.start as u32,
             end: bins.end as u32,
@@ -431,9 +431,9 @@ impl<T: CudaReal> Density<T> {
         // A capture would take this launch into the caller's graph.
         self.gpu.stream_guard()?.check_not_capturing()?;
         self.gpu.clear(&mut self.off_die_sums)?;
-        let large = (bodies.plan.large as u32).div_ceil(BLOCK) as i32;
+        let large = (bodies.setup.large as u32).div_ceil(BLOCK) as i32;
         let arguments = DensityOffDie {
-            plan: bodies.plan,
+            setup: bodies.setup,
             rounding: self.rounding,
             chunks: (&bodies.chunks).into(),
             large: (&bodies.large).into(),

@@ -208,7 +208,7 @@ impl<T: CudaReal> Force<T> {
             return Ok(());
         }
         let add = i32::from(options.accumulate);
-        let (plan, slot_of) = (bodies.plan, (&slot_of).into());
+        let (setup, slot_of) = (bodies.setup, (&slot_of).into());
         let (in_slots, factor) = (in_slots.into(), factor.as_ref().into());
         let config = |bodies: usize| blocks_for(bodies.div_ceil(RETURN_EACH));
         if let (Some([pairs, halves]), [_, ..], Some(to), true) =
@@ -225,7 +225,7 @@ impl<T: CudaReal> Force<T> {
                 let back = to.into();
                 let forces = in_slots;
                 let arguments = ForcePairsByRegion {
-                    plan,
+                    setup,
                     slot_of,
                     forces,
                     back,
@@ -249,7 +249,7 @@ impl<T: CudaReal> Force<T> {
             Layout::Halves => &self.halves,
         };
         let arguments = ForcePairs {
-            plan,
+            setup,
             slot_of,
             forces: in_slots,
             back: gradient.as_ref().into(),
@@ -284,7 +284,7 @@ impl<T: CudaReal> Force<T> {
             return Err(CudaError::OtherBodies("forces of several ranks"));
         };
         let arguments = ForceShares {
-            plan: bodies.plan,
+            setup: bodies.setup,
             chunks: (&bodies.chunks).into(),
             large: (&bodies.large).into(),
             records: (&bodies.records).into(),
@@ -326,7 +326,7 @@ impl<T: CudaReal> Force<T> {
         forces: &DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let arguments = ForceSlots {
-            plan: bodies.plan,
+            setup: bodies.setup,
             chunks: (&bodies.chunks).into(),
             large: (&bodies.large).into(),
             records: (&bodies.records).into(),
@@ -344,7 +344,7 @@ impl<T: CudaReal> Force<T> {
 
     /// With a pair for each bin of the patch.
     fn gather_config(bodies: &Bodies<T>) -> LaunchConfig {
-        bodies.config(bodies.plan.large, 2 * size_of::<T>() / 4)
+        bodies.config(bodies.setup.large, 2 * size_of::<T>() / 4)
     }
 
     fn check_bodies(

@@ -6,7 +6,7 @@ mod density;
 mod force;
 mod order;
 mod permute;
-mod plan;
+mod setup;
 mod shares;
 mod staleness;
 

@@ -1,12 +1,12 @@
 //! Making an order of the bodies: `kernels/bodies/order.cu`.
 //!
 //! An order is made from the one before: three kernels, of which each may start
-//! beside the end of the one before it.
+//! before the previous one ends.
 
 use super::bodies::Bodies;
-use super::plan::BodySizes;
+use super::setup::BodySizes;
 use crate::cuda::device::bindings::bodies::{
-    AllBodies, OrderCountSlots, OrderInvert, OrderOutputs, OrderPlace, OrderTiles, OwnSlots, Plan,
+    AllBodies, OrderCountSlots, OrderInvert, OrderOutputs, OrderPlace, OrderTiles, OwnSlots, Setup,
     Tile,
 };
 use crate::cuda::device::constants::ORDER_EACH as EACH;
@@ -85,9 +85,9 @@ impl<T: CudaReal> OrderOutputs<T> {
 }
 
 /// Returns the slots before the first order of the bodies in a share.
-pub(super) fn first_own(layout: &BodySizes, [cells, fillers]: [Range<usize>; 2]) -> OwnSlots {
-    let (movable, bodies) = layout.slots();
-    let ids = &layout.first_ids;
+pub(super) fn first_own(sizes: &BodySizes, [cells, fillers]: [Range<usize>; 2]) -> OwnSlots {
+    let (movable, bodies) = sizes.slots();
+    let ids = &sizes.first_ids;
     let slot = |begin: usize, end: usize, id: usize| {
         (begin + ids[begin..end].partition_point(|&other| (other as usize) < id)) as u32
     };
@@ -104,12 +104,12 @@ impl<T: CudaReal> BodyOrder<T> {
     pub(super) fn new(
         gpu: &Gpu,
         module: &Arc<CudaModule>,
-        plan: &Plan<T>,
+        setup: &Setup<T>,
         few: bool,
         own: Option<OwnSlots>,
     ) -> Result<Self, CudaError> {
-        let tiles = (plan.regions * plan.tiles_x) as usize * plan.tiles_y as usize;
-        let bodies = (plan.bodies + plan.large) as usize;
+        let tiles = (setup.regions * setup.tiles_x) as usize * setup.tiles_y as usize;
+        let bodies = (setup.bodies + setup.large) as usize;
         let names = ["order_count_slots", "order_count_pairs", "order_count_halves"];
         let count = Kernel::each(module, names)?;
         let overlap = Overlap::where_possible(&count[0]);
@@ -211,7 +211,7 @@ impl<T: CudaReal> BodyOrder<T> {
             None => self.counts.as_view(),
         };
         let arguments = OrderCountSlots {
-            plan: bodies.plan,
+            setup: bodies.setup,
             ids: (&bodies.id_of().from).into(),
             corners,
             counts: (&counts).into(),
@@ -237,12 +237,12 @@ impl<T: CudaReal> BodyOrder<T> {
         ranks: Option<&AllBodies<T>>,
     ) -> Result<(), CudaError> {
         let (config, local) = self.config(self.slot_of.len());
-        let (plan, ranks) = (bodies.plan, self.own_of(ranks));
+        let (setup, ranks) = (bodies.setup, self.own_of(ranks));
         let (cursors, tiles) = ((&self.cursors).into(), (&self.listed).into());
         let (counts, age) = ((&self.counts).into(), (&bodies.staleness.age).into());
-        let list = OrderTiles { plan, counts, cursors, tiles, age, ranks };
+        let list = OrderTiles { setup, counts, cursors, tiles, age, ranks };
         let place = OrderPlace {
-            plan,
+            setup,
             staged: (&bodies.staged).into(),
             cursors,
             ids: (&bodies.ids).into(),

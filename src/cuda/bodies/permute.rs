@@ -1,6 +1,6 @@
 //! Values of bodies from one order to another, and pairs from two arrays.
 
-use crate::cuda::device::bindings::bodies::{OrderJoin, OrderMove, OrderSplit};
+use crate::cuda::device::bindings::bodies::{OrderDeinterleave, OrderInterleave, OrderMove};
 use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceVec, Kernel, blocks_for};
 use cudarc::driver::CudaModule;
 use std::sync::Arc;
@@ -45,8 +45,8 @@ impl<'a> From<&'a Permutation> for PermutationView<'a> {
 pub(super) struct Moves<T: CudaReal> {
     pub(super) single: Kernel<OrderMove<T>>,
     pub(super) pairs: Kernel<OrderMove<T>>,
-    pub(super) join: Kernel<OrderJoin<T>>,
-    pub(super) split: Kernel<OrderSplit<T>>,
+    pub(super) interleave: Kernel<OrderInterleave<T>>,
+    pub(super) deinterleave: Kernel<OrderDeinterleave<T>>,
 }
 
 impl<T: CudaReal> Moves<T> {
@@ -56,8 +56,8 @@ impl<T: CudaReal> Moves<T> {
         Ok(Moves {
             single: Kernel::new(order)?.with(config),
             pairs: Kernel::named(order, "order_move_pairs")?.with(config),
-            join: Kernel::new(order)?.with(config),
-            split: Kernel::new(order)?.with(config),
+            interleave: Kernel::new(order)?.with(config),
+            deinterleave: Kernel::new(order)?.with(config),
         })
     }
 }

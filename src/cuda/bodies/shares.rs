@@ -34,7 +34,7 @@ impl<T: CudaReal> Positions<T> {
         let mut of = [Pointer::NULL; MOST_RANKS];
         of[0] = own;
         let (worker, nets) = (Pointer::NULL, Pointer::NULL);
-        Positions { of, worker, nets, cells: 0, rank: 0, ranks: 1, unused: 0 }
+        Positions { of, worker, nets, cells: 0, rank: 0, ranks: 1, padding: 0 }
     }
 
     /// Returns the positions of all ranks for one that writes them, with for each body the rank
@@ -46,7 +46,7 @@ impl<T: CudaReal> Positions<T> {
     ) -> Self {
         let (worker, nets) = (worker.into(), Pointer::NULL);
         let (rank, ranks) = (rank as u32, ranks as u32);
-        Positions { of, worker, nets, cells: 0, rank, ranks, unused: 0 }
+        Positions { of, worker, nets, cells: 0, rank, ranks, padding: 0 }
     }
 
     /// The same, and of the movable cells also for the ranks in `nets`, a bit for each.

@@ -223,7 +223,7 @@ pub enum CudaError {
         /// The reason.
         reason: &'static str,
     },
-    /// Something a plan cannot do the way it was made.
+    /// Something that a plan was not made for.
     #[error("{what} needs {needs}")]
     NotPlanned {
         /// The operation.
@@ -285,8 +285,8 @@ impl CudaError {
         CudaError::OutOfMemory { needed: 0, free }
     }
 
-    /// Returns whether only this way of doing a thing is ruled out by the device, its code or the
-    /// grid, so that another may replace it.
+    /// Returns whether the device, its code or the grid rules out this implementation alone, so that
+    /// another may replace it.
     pub(in crate::cuda) fn allows_fallback(&self) -> bool {
         use CudaError::{NoKernel, NoThreePass, NotPrecompiled};
         matches!(self, NoThreePass { .. } | NoKernel(_) | NotPrecompiled { .. })

@@ -2,8 +2,7 @@
 
 use super::error::CudaError;
 use super::gpu::Gpu;
-use super::order::Resource;
-use super::stream::CaptureGuard;
+use super::stream::{CaptureGuard, Resource};
 use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUstreamCaptureMode};
 
@@ -96,7 +95,7 @@ pub(in crate::cuda) enum Captured<G> {
 }
 
 impl<G> Captured<G> {
-    /// Runs the work of `on` in the way that is due.
+    /// Runs the work of `on`: plainly, by a new graph, or by the one there is.
     ///
     /// # Errors
     /// That of the function called; the same one is due the next time.

@@ -31,3 +31,21 @@ impl DeviceInfo {
         (major * 10 + minor) as u32
     }
 }
+
+#[cfg(test)]
+impl DeviceInfo {
+    /// Returns a device for tests.
+    pub(super) fn called(name: &str, compute_capability: (i32, i32), shared_memory: usize) -> Self {
+        let (memory, l2_cache, multiprocessors) = (1 << 37, 50 << 20, 132);
+        let name = name.into();
+        DeviceInfo {
+            ordinal: 0,
+            name,
+            compute_capability,
+            shared_memory,
+            memory,
+            l2_cache,
+            multiprocessors,
+        }
+    }
+}

@@ -117,15 +117,7 @@ mod tests {
     use super::*;
 
     fn h200() -> DeviceInfo {
-        DeviceInfo {
-            ordinal: 0,
-            name: "NVIDIA H200".into(),
-            compute_capability: (9, 0),
-            shared_memory: 227 << 10,
-            memory: 1 << 37,
-            l2_cache: 50 << 20,
-            multiprocessors: 132,
-        }
+        DeviceInfo::called("NVIDIA H200", (9, 0), 227 << 10)
     }
 
     #[test]

@@ -8,11 +8,11 @@
 //! [`Gpu::read_later`], [`Gpu::write_each`] and [`Pinned`] memory do not; the crate keeps them to
 //! itself.
 
+use super::arguments::Pointer;
 use super::error::{CudaError, check_length};
 use super::gpu::Gpu;
-use super::order::Resource;
 use super::real::CudaReal;
-use super::stream::StreamGuard;
+use super::stream::{Resource, StreamGuard};
 use super::value::DeviceValue;
 use cudarc::driver::result;
 use cudarc::driver::sys::CUdeviceptr;
@@ -455,6 +455,46 @@ impl<'a, E: DeviceValue> From<&'a DeviceVec<E>> for DeviceSlice<'a, E> {
 impl<'a, E: DeviceValue> From<&'a mut DeviceVec<E>> for DeviceSliceMut<'a, E> {
     fn from(values: &'a mut DeviceVec<E>) -> Self {
         values.as_view_mut()
+    }
+}
+
+/// DeviceArrays on one device that only the arguments of kernels lead to.
+pub(in crate::cuda) struct DeviceArrays {
+    gpu: Gpu,
+    all: Vec<Box<dyn Send + Sync>>,
+}
+
+impl DeviceArrays {
+    pub(in crate::cuda) fn new(gpu: &Gpu) -> Self {
+        DeviceArrays { gpu: gpu.clone(), all: Vec::new() }
+    }
+
+    fn keep<E: DeviceValue>(&mut self, array: DeviceVec<E>) -> Pointer<E> {
+        let pointer = (&array).into();
+        self.all.push(Box::new(array));
+        pointer
+    }
+
+    pub(in crate::cuda) fn upload<E: DeviceValue>(
+        &mut self,
+        values: &[E],
+    ) -> Result<Pointer<E>, CudaError> {
+        Ok(self.keep(self.gpu.upload(values)?))
+    }
+
+    pub(in crate::cuda) fn upload_each<E: DeviceValue>(
+        &mut self,
+        count: usize,
+        of: impl Fn(usize) -> E + Sync,
+    ) -> Result<Pointer<E>, CudaError> {
+        Ok(self.keep(self.gpu.upload_each(count, of)?))
+    }
+
+    pub(in crate::cuda) fn zeros<E: DeviceValue>(
+        &mut self,
+        count: usize,
+    ) -> Result<Pointer<E>, CudaError> {
+        Ok(self.keep(self.gpu.zeros(count)?))
     }
 }
 

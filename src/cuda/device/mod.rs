@@ -13,7 +13,6 @@ mod input;
 mod launch;
 mod limit;
 mod memory;
-mod order;
 mod probe;
 mod real;
 mod staging;
@@ -42,9 +41,8 @@ pub(in crate::cuda) use launch::{
     BLOCK, Function, Kernel, MOST_BLOCKS, MOST_PINS, Overlap, blocks_at_once, blocks_for,
     cover_for_sum, cover_lines, fit, grid_of, stacked,
 };
-pub(in crate::cuda) use memory::{Pinned, reals};
-pub(in crate::cuda) use order::Resource;
+pub(in crate::cuda) use memory::{DeviceArrays, Pinned, reals};
 pub(in crate::cuda) use probe::check_cufft;
 #[cfg(feature = "python")]
 pub(crate) use stream::CallersCapture;
-pub(in crate::cuda) use stream::{Branch, StreamGuard};
+pub(in crate::cuda) use stream::{Branch, Resource, StreamGuard};

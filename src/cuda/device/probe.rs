@@ -169,15 +169,7 @@ mod tests {
     use crate::cuda::device::Gpu;
 
     fn card(major: i32, minor: i32) -> DeviceInfo {
-        DeviceInfo {
-            ordinal: 0,
-            name: "card".into(),
-            compute_capability: (major, minor),
-            shared_memory: 64 << 10,
-            memory: 1 << 30,
-            l2_cache: 1 << 20,
-            multiprocessors: 10,
-        }
+        DeviceInfo::called("card", (major, minor), 64 << 10)
     }
 
     #[test]

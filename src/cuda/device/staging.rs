@@ -1,4 +1,4 @@
-//! Uploads of computed values by way of page-locked memory: all threads fill one block while the
+//! Uploads of computed values through page-locked memory: all threads fill one block while the
 //! device copies the other.
 //!
 //! The host holds no array of the values, whose memory it would have to touch first. The driver
@@ -141,7 +141,7 @@ impl Gpu {
         let written = staging.write(self, to, of);
         match written {
             Ok(()) => kept().push(staging),
-            // A copy that no event stands behind may be under way.
+            // A copy after the last event may still be running.
             Err(_) => self.stream_guard()?.synchronize()?,
         }
         written

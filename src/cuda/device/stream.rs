@@ -7,20 +7,65 @@
 
 use super::error::CudaError;
 use super::gpu::{Gpu, Shared};
-use super::order::Resource;
 #[cfg(feature = "python")]
 use super::probe::driver_version;
 use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
-use cudarc::driver::{CudaEvent, CudaStream, result};
+use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaStream, DriverError, result};
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::panic::resume_unwind;
 use std::ptr::{null, null_mut};
 #[cfg(feature = "python")]
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, Scope};
+
+/// The streams that work has gone to.
+pub(super) struct StreamOrder {
+    /// Held to be read while something is enqueued to the own stream or waited for, to be
+    /// written during a capture and while work goes to another stream.
+    capture_lock: RwLock<()>,
+    /// Dropped during a capture, to be freed after it.
+    to_free: Mutex<Vec<Resource>>,
+    /// Whether work has gone to the own stream that no other stream has waited for.
+    own: AtomicBool,
+    /// Whether work has gone to another stream that the own one has not waited for.
+    other: AtomicBool,
+    /// Behind the work that went to the own stream, and to the other one, when last recorded.
+    after_own: CudaEvent,
+    after_other: CudaEvent,
+}
+
+impl StreamOrder {
+    pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
+        Ok(StreamOrder {
+            capture_lock: RwLock::default(),
+            to_free: Mutex::default(),
+            own: AtomicBool::new(true),
+            other: AtomicBool::new(false),
+            after_own: context.new_event(None)?,
+            after_other: context.new_event(None)?,
+        })
+    }
+}
+
+/// Resources of the driver, to be returned to it.
+pub(in crate::cuda) enum Resource {
+    /// Memory of the device.
+    Device(sys::CUdeviceptr),
+    /// Page-locked memory of the host.
+    Host(*mut c_void),
+    /// A graph that may be under way.
+    Graph(CudaGraph),
+    /// The call that destroys a library's object.
+    Other(Box<dyn FnOnce() + Send>),
+}
+
+// SAFETY: addresses that nothing uses any more, and a graph that is only destroyed; the driver
+// takes both from any thread.
+unsafe impl Send for Resource {}
 
 /// The stream of this thread's work for one device, when it is not the device's own, or during a
 /// capture.
@@ -256,8 +301,8 @@ impl Gpu {
     /// # Errors
     /// When the driver refuses to tell.
     #[cfg(feature = "python")]
-    pub(in crate::cuda) fn callers_capture(&self) -> Result<Option<CallersCapture>, CudaError> {
-        /// For drivers that do not number captures in a way that is supported here.
+    pub(crate) fn callers_capture(&self) -> Result<Option<CallersCapture>, CudaError> {
+        /// For drivers that do not number captures.
         static UNNUMBERED: AtomicU64 = AtomicU64::new(0);
         let Some(current) = self.current().filter(|current| current.for_caller) else {
             return Ok(None);

@@ -14,7 +14,7 @@
 //! number, added up over the steps since, is a twelfth of all bodies), and after
 //! [`MOST_STEPS_PER_ORDER`](crate::cuda::MOST_STEPS_PER_ORDER) steps in any case. The device counts
 //! them in every step and the host reads the sum before the next without waiting, so that cells
-//! that jump slow down one step, or as many as the host is ahead by. The order changes how long a
+//! that jump slow down one step, or as many as the host has enqueued. The order changes how long a
 //! density takes, never a bit of what it is.
 
 mod arrays;

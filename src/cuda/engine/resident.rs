@@ -83,7 +83,7 @@ impl<T: CudaReal> CudaEngine<T> {
         x: &DeviceVec<T>,
         y: &DeviceVec<T>,
     ) -> Result<(), EngineError> {
-        self.stages.join(x, y)?;
+        self.stages.interleave(x, y)?;
         self.positions_written();
         Ok(())
     }
@@ -94,7 +94,7 @@ impl<T: CudaReal> CudaEngine<T> {
     ///
     /// # Errors
     /// When positions were never given, a launch fails, or in a capture on several devices. Where a
-    /// launch fails on one of several, ranks that were ahead of it miss the others then, and
+    /// launch fails on one of several, ranks that have enqueued more then wait in vain, and
     /// nothing of this engine is of use any more.
     pub fn enqueue_step(&mut self) -> Result<(), EngineError> {
         self.require_own_positions("a step")?;
@@ -213,7 +213,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// Returns a rank's forces on its device, those along x and y on a body side by side, in the
     /// engine's order; to be read by work on the stream of that device. With several
     /// ranks each has the forces on the bodies of its share, in an array of all.
-    /// [`Bodies::split`](crate::cuda::Bodies::split) makes two arrays of them.
+    /// [`Bodies::deinterleave`](crate::cuda::Bodies::deinterleave) makes two arrays of them.
     ///
     /// # Errors
     /// When they have not been computed for the current positions.

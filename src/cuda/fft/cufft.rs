@@ -5,10 +5,12 @@ use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Resource, StreamGuard,
     check_aligned, check_cufft,
 };
+use crate::real::Precision;
 use crate::transform::check_shape;
 use cudarc::cufft::result::{self, CufftError};
-use cudarc::cufft::sys::{cufftHandle, cufftType};
-use cudarc::driver::sys;
+use cudarc::cufft::sys::cufftHandle;
+use cudarc::cufft::sys::cufftType::{self, *};
+use cudarc::driver::sys::{self, CUdeviceptr};
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -20,8 +22,9 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 pub struct RealFft<T: CudaReal> {
     gpu: Gpu,
     forward: bool,
-    /// Takes real numbers, or complex ones for a last axis of one value; none for an FFT of one
-    /// value, of which cuFFT 12 has no plans.
+    /// Whether the FFT is one of complex numbers in place, for a last axis of one value.
+    complex: bool,
+    /// None for an FFT of one value, of which cuFFT 12 has no plans.
     plan: Option<CufftPlan>,
     work: Option<Arc<DeviceVec<u8>>>,
     /// Real elements of one run, all batches.
@@ -35,8 +38,7 @@ pub struct RealFft<T: CudaReal> {
 struct CufftPlan {
     gpu: Gpu,
     handle: cufftHandle,
-    /// Whether it is of complex numbers in place.
-    complex: bool,
+    kind: cufftType,
     work_bytes: usize,
     /// The stream that runs go to.
     stream: AtomicPtr<sys::CUstream_st>,
@@ -44,7 +46,7 @@ struct CufftPlan {
 
 impl CufftPlan {
     /// Plans FFTs of dense arrays one after the other, without a work area.
-    fn new<T: CudaReal>(
+    fn new(
         gpu: &Gpu,
         kind: cufftType,
         shape: &[usize],
@@ -67,7 +69,7 @@ impl CufftPlan {
         let mut plan = CufftPlan {
             gpu: gpu.clone(),
             handle: result::create().map_err(fail)?,
-            complex: kind == T::COMPLEX,
+            kind,
             work_bytes: 0,
             stream: AtomicPtr::new(null_mut()),
         };
@@ -89,19 +91,40 @@ impl CufftPlan {
         Ok(plan)
     }
 
-    /// Sets the stream of the next run to the current one.
-    fn on(&self, stream: &StreamGuard<'_>) -> Result<cufftHandle, CudaError> {
+    /// Enqueues the FFTs, `forward` or inverse, to the stream.
+    ///
+    /// # Safety
+    /// Both addresses are of the stream's device, and hold what FFTs of this kind read and write:
+    /// they are the same for complex numbers alone.
+    unsafe fn run(
+        &self,
+        stream: &StreamGuard<'_>,
+        [from, to]: [CUdeviceptr; 2],
+        forward: bool,
+    ) -> Result<(), CudaError> {
+        let failure = |answer| CudaError::cufft("transform", answer);
+        let plan = self.handle;
         if self.stream.load(Relaxed) != stream.raw() {
             // SAFETY: the handle is live, and the stream is of its context, which is current.
-            unsafe { result::set_stream(self.handle, stream.raw().cast()) }.map_err(failure)?;
+            unsafe { result::set_stream(plan, stream.raw().cast()) }.map_err(failure)?;
             self.stream.store(stream.raw(), Relaxed);
         }
-        Ok(self.handle)
+        // cuFFT's CUFFT_FORWARD and CUFFT_INVERSE.
+        let direction = if forward { -1 } else { 1 };
+        // SAFETY: the plan is live and of this kind, and its context is current; the rest is the
+        // caller's promise.
+        let enqueued = unsafe {
+            match self.kind {
+                CUFFT_R2C => result::exec_r2c(plan, from as *mut _, to as *mut _),
+                CUFFT_C2R => result::exec_c2r(plan, from as *mut _, to as *mut _),
+                CUFFT_C2C => result::exec_c2c(plan, from as *mut _, to as *mut _, direction),
+                CUFFT_D2Z => result::exec_d2z(plan, from as *mut _, to as *mut _),
+                CUFFT_Z2D => result::exec_z2d(plan, from as *mut _, to as *mut _),
+                CUFFT_Z2Z => result::exec_z2z(plan, from as *mut _, to as *mut _, direction),
+            }
+        };
+        enqueued.map_err(failure)
     }
-}
-
-fn failure(answer: CufftError) -> CudaError {
-    CudaError::cufft("transform", answer)
 }
 
 impl Drop for CufftPlan {
@@ -131,7 +154,8 @@ pub(in crate::cuda) fn share_work_area<T: CudaReal>(
         if let Some(plan) = &fft.plan {
             // SAFETY: the handle is live, and the area (kept as long as the plan) is at least as
             // large as the plan needs.
-            unsafe { result::set_work_area(plan.handle, area) }.map_err(failure)?;
+            unsafe { result::set_work_area(plan.handle, area) }
+                .map_err(|answer| CudaError::cufft("work area", answer))?;
         }
         fft.work = Some(work.clone());
     }
@@ -152,15 +176,19 @@ impl<T: CudaReal> RealFft<T> {
         if last > 1 {
             lengths.push(last);
         }
-        let kind = match (last, forward) {
-            (1, _) => T::COMPLEX,
-            (_, true) => T::FORWARD,
-            (_, false) => T::INVERSE,
+        let kind = match (T::PRECISION, last, forward) {
+            (Precision::F32, 1, _) => CUFFT_C2C,
+            (Precision::F32, _, true) => CUFFT_R2C,
+            (Precision::F32, _, false) => CUFFT_C2R,
+            (Precision::F64, 1, _) => CUFFT_Z2Z,
+            (Precision::F64, _, true) => CUFFT_D2Z,
+            (Precision::F64, _, false) => CUFFT_Z2D,
         };
-        let plan = (!lengths.is_empty()).then(|| CufftPlan::new::<T>(gpu, kind, &lengths, batch));
+        let plan = (!lengths.is_empty()).then(|| CufftPlan::new(gpu, kind, &lengths, batch));
         let complexes = reals / last * (last / 2 + 1);
         let (gpu, plan, of) = (gpu.clone(), plan.transpose()?, PhantomData);
-        Ok(RealFft { gpu, forward, plan, work: None, reals, complexes, of })
+        let complex = last == 1;
+        Ok(RealFft { gpu, forward, complex, plan, work: None, reals, complexes, of })
     }
 
     fn alone(gpu: &Gpu, forward: bool, shape: &[usize], batch: usize) -> Result<Self, CudaError> {
@@ -207,22 +235,19 @@ impl<T: CudaReal> RealFft<T> {
         self.gpu.check_own(output.gpu())?;
         let stream = self.gpu.enter_with(input)?;
         let (from, to) = (*input.address(), *output.address());
-        let reals = (size_of::<T>(), self.reals);
-        if let Some(plan @ CufftPlan { complex: false, .. }) = &self.plan {
-            let (handle, from, to) = (plan.on(&stream)?, from as *mut T, to as *mut T::Complex);
-            // SAFETY: the plan is live and of this type, its context is current and
-            // the buffers are as long as it needs (asserted above); a transform out
-            // of place does not write its real input.
-            return unsafe { T::run_forward(handle, from, to) }.map_err(failure);
-        }
-        // SAFETY: there is a complex number for each real one (asserted above), of the current
-        // context.
+        // SAFETY: the buffers are of the current context and as long as the FFT needs, which is a
+        // complex number for each real one where it is complex (asserted above); out of place it
+        // does not write its real input.
         unsafe {
+            if !self.complex {
+                return self.run(&stream, [from, to]);
+            }
             let bytes = self.complexes * size_of::<T::Complex>();
             sys::cuMemsetD8Async(to, 0, bytes, stream.raw()).result()?;
+            let reals = (size_of::<T>(), self.reals);
             stream.copy_lines((from, size_of::<T>()), (to, size_of::<T::Complex>()), reals)?;
+            self.run(&stream, [to, to])
         }
-        self.run_complex(to, self.forward, &stream)
     }
 
     /// Enqueues an inverse FFT, which overwrites `input`.
@@ -244,29 +269,26 @@ impl<T: CudaReal> RealFft<T> {
         self.gpu.check_own(output.gpu())?;
         let stream = self.gpu.enter_with(input.as_view())?;
         let (from, to) = (*input.address(), *output.address());
-        let reals = (size_of::<T>(), self.reals);
-        if let Some(plan @ CufftPlan { complex: false, .. }) = &self.plan {
-            let (handle, from, to) = (plan.on(&stream)?, from as *mut T::Complex, to as *mut T);
-            // SAFETY: the plan is live and of this type, its context is current and
-            // the buffers are as long as it needs (asserted above).
-            return unsafe { T::run_inverse(handle, from, to) }.map_err(failure);
+        // SAFETY: as in `run_forward`; the input may be overwritten.
+        unsafe {
+            if !self.complex {
+                return self.run(&stream, [from, to]);
+            }
+            self.run(&stream, [from, from])?;
+            let reals = (size_of::<T>(), self.reals);
+            stream.copy_lines((from, size_of::<T::Complex>()), (to, size_of::<T>()), reals)
         }
-        self.run_complex(from, self.forward, &stream)?;
-        // SAFETY: there is a complex number for each real one (asserted above), of the current
-        // context.
-        unsafe { stream.copy_lines((from, size_of::<T::Complex>()), (to, size_of::<T>()), reals) }
     }
 
-    /// A complex FFT in place, where there is one.
-    fn run_complex(
+    /// # Safety
+    /// See [`CufftPlan::run`].
+    unsafe fn run(
         &self,
-        values: sys::CUdeviceptr,
-        forward: bool,
         stream: &StreamGuard<'_>,
+        between: [CUdeviceptr; 2],
     ) -> Result<(), CudaError> {
-        let Some(plan @ CufftPlan { complex: true, .. }) = &self.plan else { return Ok(()) };
-        let (handle, values) = (plan.on(stream)?, values as *mut T::Complex);
-        // SAFETY: as above; such an FFT may be in place.
-        unsafe { T::run_complex(handle, values, forward) }.map_err(failure)
+        // SAFETY: the caller's promise.
+        let run = |plan: &CufftPlan| unsafe { plan.run(stream, between, self.forward) };
+        self.plan.as_ref().map_or(Ok(()), run)
     }
 }

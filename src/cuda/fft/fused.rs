@@ -208,7 +208,7 @@ impl<T: CudaReal> FusedTransform<T> {
         if forward { [&self.reorder, &self.post] } else { [&self.pre, &self.restore] }
     }
 
-    /// Enqueues a forward transform, by way of the output and the spectra.
+    /// Enqueues a forward transform, through the output and the spectra.
     pub(in crate::cuda) fn dct<I: Input<T>>(
         &mut self,
         input: DeviceSlice<'_, I>,

@@ -1,6 +1,6 @@
 //! How lines are best divided on a device, as [`tune`](crate::cuda::tuning::tune) has measured it.
 //!
-//! The best shapes are kept in a file beside the kernel cache, which can be deleted without loss;
+//! The best shapes are kept in a file next to the kernel cache, which can be deleted without loss;
 //! one made for another device, version or set of kernels counts for nothing. The file's content
 //! is checked like every choice, so that it can cost time, never correctness.
 
@@ -119,7 +119,7 @@ pub(super) fn measured(gpu: &Gpu, limits: Limits) -> Vec<Shape> {
     rows.iter().filter_map(|row| row.shape(limits)).collect()
 }
 
-/// Keeps `rows` in the device's file, beside what it has of other lengths.
+/// Keeps `rows` in the device's file, which keeps what it has of other lengths.
 ///
 /// # Errors
 /// [`std::io::Error`] when there is nowhere to keep it, or it cannot be written.

@@ -402,7 +402,7 @@ fn groups(role: Role, threads: usize, of: usize) -> usize {
     if role == Role::Solve { 1 } else { threads.div_ceil(of) }
 }
 
-/// Returns every way of dividing lines of n elements that is worth a try on a device with these
+/// Returns every division of lines of n elements that is worth a try on a device with these
 /// limits.
 pub(crate) fn candidates(role: Role, real: usize, n: usize, limits: Limits) -> Vec<Shape> {
     let keeps: &[SpectrumStorage] = if role == Role::Solve { &SpectrumStorage::ALL } else { &[R] };

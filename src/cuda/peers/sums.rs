@@ -22,11 +22,11 @@ impl<T: CudaReal> SendSums<T> {
         let of = |rank| Kernel::new(&peers.gpu(rank).kernels::<T>("sums")?);
         let mut all = AllSums {
             values: pointers(densities.iter().map(|density| density.sums().0)),
-            rest: pointers(densities.iter().map(|density| density.sums().1)),
+            carry: pointers(densities.iter().map(|density| density.sums().1)),
             first: [0; MOST_RANKS + 1],
             count: densities.len() as u32,
             rank: 0,
-            unused: 0,
+            padding: 0,
         };
         for (to, &bin) in all.first.iter_mut().zip(first) {
             *to = bin as u32;

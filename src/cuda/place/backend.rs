@@ -2,7 +2,7 @@
 //!
 //! Positions, gradients and the kept placement stay in device memory; the host sends ten numbers
 //! per evaluation and reads twelve, which is the only time that it waits. A proposal is one
-//! captured graph for each device: step, then wirelength beside density, solve and force, then the
+//! captured graph for each device: step, then wirelength at the same time as density, solve and force, then the
 //! gradient; which vectors take which part is among the numbers sent. There are two such graphs,
 //! one of which times its stages.
 //!
@@ -63,7 +63,7 @@ pub struct CudaBackend<T: CudaReal> {
     proposals: Captured<Proposals>,
     /// Proposals to come before one is timed.
     untimed: u32,
-    /// The wirelength's of each rank, beside the engine's stages. In one after the other an
+    /// The wirelength's of each rank, concurrent with the engine's stages. In sequence an
     /// iteration took 9 % longer at adaptec1's size on an H200, 5 % at bigblue3's, and the same at
     /// bigblue4's, where each of them keeps the device busy.
     branches: Vec<Branch>,

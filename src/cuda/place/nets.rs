@@ -113,7 +113,7 @@ impl<T: CudaReal> DeviceNets<T> {
 
 /// The order of a netlist's nets and pins on the device.
 #[derive(Debug)]
-pub(super) struct NetLayout {
+pub(super) struct NetOrder {
     /// Net of the netlist at every place, small ones first.
     net: Arc<Vec<u32>>,
     small: usize,
@@ -127,7 +127,7 @@ pub(super) struct NetLayout {
     pub(super) smooth_pins: usize,
 }
 
-impl NetLayout {
+impl NetOrder {
     pub(super) fn new(netlist: &Netlist) -> Self {
         let degree = |net: u32| netlist.pins_of(net as usize).len();
         let (mut net, wide): (Vec<u32>, Vec<u32>) =
@@ -149,7 +149,7 @@ impl NetLayout {
         let mut place_of = vec![0; net.len()];
         net.iter().zip(&net_start).for_each(|(&e, &start)| place_of[e as usize] = start);
         let smooth_pins = net_start[netlist.smooth()] as usize;
-        NetLayout { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
+        NetOrder { net: Arc::new(net), small, chunk, net_start, place_of, smooth_pins }
     }
 
     /// Returns all nets, which of several ranks each has its part of.

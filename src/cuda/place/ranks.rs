@@ -198,7 +198,7 @@ impl<T: CudaReal> PlacerRanks<T> {
                 let statistics = (0..count).map(|rank| engine.evaluation_device(rank).0);
                 let statistics = pointers(statistics);
                 let missing = engine.peers().missing();
-                let all = RankReports { statistics, missing, ranks: count as u32, unused: 0 };
+                let all = RankReports { statistics, missing, ranks: count as u32, padding: 0 };
                 let energy = engine.evaluation_device(0).1;
                 // SAFETY: statistics and signals are the engine's, which lives as long as this.
                 unsafe { rank.descent.sample(proposed, &rank.wirelength, energy, all) }?;

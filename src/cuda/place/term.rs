@@ -1,4 +1,4 @@
-//! Terms of the objective beside wirelength and density, computed by kernels of the caller.
+//! Terms of the objective besides wirelength and density, computed by kernels of the caller.
 
 use crate::cuda::device::CudaError;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};

@@ -8,7 +8,7 @@
 //! every run, and for any number of devices, of which each takes an interval of the nets and makes
 //! the sums of the cells in its share ([`BodyDivision`]).
 
-use super::nets::{DeviceNets, NetLayout, WARP};
+use super::nets::{DeviceNets, NetOrder, WARP};
 use crate::cuda::bodies::BodyDivision;
 use crate::cuda::device::bindings::place::{
     Average, LengthSums, NetLists, Piece, PinGradients, WirelengthGather, WirelengthHuge,
@@ -67,7 +67,7 @@ pub struct CudaWirelength<T: CudaReal> {
 struct Huge<T: CudaReal> {
     sums: Kernel<WirelengthPieces<T>>,
     gradients: Kernel<WirelengthHuge<T>>,
-    /// Both run beside the kernel for the other nets.
+    /// Both may run at the same time as the kernel for the other nets.
     branch: Branch,
     pieces: DeviceVec<Piece>,
     /// Of each piece the edges and sums along both axes.
@@ -109,13 +109,13 @@ impl<T: CudaReal> CudaWirelength<T> {
             });
         }
         check_pins(netlist.pins())?;
-        let layout = NetLayout::new(netlist);
-        let lists = layout.lists(netlist);
+        let order = NetOrder::new(netlist);
+        let lists = order.lists(netlist);
         let parts = Arc::new(gpus[0].zeros(2 * lists.sums as usize)?);
         let division = BodyDivision::new(cells, bodies);
-        let heavy = layout.heavy(netlist);
+        let heavy = order.heavy(netlist);
         let several = gpus.len() > 1;
-        let needed = several.then(|| layout.needed(netlist, lists, gpus.len()));
+        let needed = several.then(|| order.needed(netlist, lists, gpus.len()));
         let all = Gpu::on_each(gpus, |rank, gpu| {
             let defines = [("PF_SEVERAL", "1".to_owned())];
             let module = gpu.instance::<T>("wirelength", if several { &defines } else { &[] })?;
@@ -124,7 +124,7 @@ impl<T: CudaReal> CudaWirelength<T> {
             let [share, _] = division.share(rank, gpus.len());
             let heavy: Vec<u32> =
                 heavy.iter().copied().filter(|&cell| share.contains(&(cell as usize))).collect();
-            let pieces = layout.pieces(&lists);
+            let pieces = order.pieces(&lists);
             let huge = match pieces.len() {
                 0 => None,
                 count => Some(Huge {
@@ -154,13 +154,13 @@ impl<T: CudaReal> CudaWirelength<T> {
                 cells: share,
                 heavy: gpu.upload(&heavy)?,
                 heavies: heavy.len() as u32,
-                nets: layout.upload(gpu, netlist)?,
-                pin_gradient: gpu.zeros(2 * layout.smooth_pins)?,
+                nets: order.upload(gpu, netlist)?,
+                pin_gradient: gpu.zeros(2 * order.smooth_pins)?,
                 pin_gradients: PinGradients {
                     of: [Pointer::NULL; MOST_RANKS],
                     shares: division.shares(gpus.len()),
                     rank: rank as u32,
-                    unused: 0,
+                    padding: 0,
                 },
                 gradient: [gpu.zeros(cells)?, gpu.zeros(cells)?],
                 lengths: gpu.zeros(2)?,
@@ -234,14 +234,14 @@ impl<T: CudaReal> CudaWirelength<T> {
         };
         // SAFETY: bodies of pins are below `cells`, at most the pairs of corners (`on_each` and
         // here); nets below `smooth` have their pins below the length of every pin_gradient; a
-        // chunk has at most WARP nets and CHUNK_PINS pins (`NetLayout`); the first rank's `parts`
+        // chunk has at most WARP nets and CHUNK_PINS pins (`NetOrder`); the first rank's `parts`
         // have two values per interval of all ranks.
         let of_all = || unsafe { self.lengths_and_pins.launch(&self.gpu, &arguments) };
         let Some(huge) = &self.huge else { return of_all() };
         let (pieces, found, intervals) =
             ((&huge.pieces).into(), (&huge.found).into(), self.lists.sums);
         // SAFETY: there is a block for each of `pieces`, of which `found` has two averages each;
-        // their nets, pins and places among the sums are this rank's (`NetLayout::pieces`); the
+        // their nets, pins and places among the sums are this rank's (`NetOrder::pieces`); the
         // rest as above.
         let of_pieces = || unsafe {
             let first = WirelengthPieces { nets, corners, gamma, smooth, pieces, found };

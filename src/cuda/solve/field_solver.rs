@@ -75,7 +75,12 @@ pub struct FieldsMut<'a, T: CudaReal> {
 }
 
 impl<T: CudaReal> FieldsMut<'_, T> {
-    pub(super) fn check(&self, gpu: &Gpu, bins: usize, maps: usize) -> Result<(), CudaError> {
+    pub(in crate::cuda) fn check(
+        &self,
+        gpu: &Gpu,
+        bins: usize,
+        maps: usize,
+    ) -> Result<(), CudaError> {
         let fields = [&self.potential, &self.field_x, &self.field_y].map(|map| map.as_view());
         check_fields(gpu, [bins, maps], fields, self.energy.as_view())
     }

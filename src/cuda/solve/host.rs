@@ -42,7 +42,7 @@ impl<T: CudaReal> HostSolve<T> {
             ("field along y", field_y.len()),
         ];
         check_lengths(self.rho.len(), &lengths)?;
-        // SAFETY: ρ and the maps are borrowed here, and every way out of here goes by a wait behind
+        // SAFETY: ρ and the maps are borrowed here, and every exit from here is preceded by a wait for
         // the copies.
         unsafe {
             let solved = self.gpu.write_later(rho, &mut self.rho).and_then(|()| self.enqueue());

@@ -36,7 +36,7 @@ pub fn cache_folder() -> Option<PathBuf> {
     cache_folder_in(|name| std::env::var_os(name))
 }
 
-/// Returns the cache's folder, given a way to look up environment variables.
+/// Returns the cache's folder, given a function that looks up environment variables.
 fn cache_folder_in(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<PathBuf> {
     let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("PLACEFIELD_CACHE")

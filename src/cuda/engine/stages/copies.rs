@@ -41,7 +41,7 @@ impl<T: CudaReal> Stages<T> {
             Layout::Halves => {
                 gpu.copy(positions, &mut self.moved)?;
                 let (x, y) = self.moved.split_at_mut(bodies.len());
-                bodies.join(None, (x.as_view(), y.as_view()), corners)?;
+                bodies.interleave(None, (x.as_view(), y.as_view()), corners)?;
             }
         }
         self.copy_positions()
@@ -129,7 +129,7 @@ impl<T: CudaReal> Stages<T> {
         gpu.write(x, to_x.reborrow())?;
         gpu.write(y, to_y.reborrow())?;
         let from = in_slots.then(|| bodies.id_of());
-        bodies.join(from, (to_x.as_view(), to_y.as_view()), corners)?;
+        bodies.interleave(from, (to_x.as_view(), to_y.as_view()), corners)?;
         self.copy_positions()
     }
 
@@ -146,13 +146,13 @@ impl<T: CudaReal> Stages<T> {
     }
 
     /// Copies corners from x and y on the first device, in the current order, to all ranks.
-    pub(in super::super) fn join(
+    pub(in super::super) fn interleave(
         &mut self,
         x: &DeviceVec<T>,
         y: &DeviceVec<T>,
     ) -> Result<(), CudaError> {
         let RankStages { bodies, corners, .. } = &mut self.ranks[0];
-        bodies.join(None, (x, y), corners)?;
+        bodies.interleave(None, (x, y), corners)?;
         self.copy_positions()
     }
 
@@ -164,7 +164,7 @@ impl<T: CudaReal> Stages<T> {
         let RankStages { gpu, bodies, forces, .. } = &self.ranks[0];
         let (mut from_x, mut from_y) = self.moved.split_at_mut(bodies.len());
         let from = if in_slots { Some(bodies.slot_of()?) } else { None };
-        bodies.split(from, forces, (from_x.reborrow(), from_y.reborrow()))?;
+        bodies.deinterleave(from, forces, (from_x.reborrow(), from_y.reborrow()))?;
         gpu.read(from_x.as_view(), x)?;
         gpu.read(from_y.as_view(), y)
     }

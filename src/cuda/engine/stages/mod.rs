@@ -409,27 +409,22 @@ impl<T: CudaReal> Stages<T> {
                 let Range { start, end } = slabs.rows(rank);
                 let ny = bodies.grid().ny();
                 let own = start * ny..end * ny;
-                match pass {
-                    0 => slabs.first_pass(rank, &centered.of(rank).slice(own)),
-                    1 => slabs.second_pass(rank),
-                    _ => {
-                        let maps = fields.each_mut();
-                        let maps = maps.map(|map| map.of_mut(rank).slice_mut(own.clone()));
-                        slabs.last_pass(rank, pass, maps, energy.as_view_mut())
-                    }
-                }
+                let rho = centered.of(rank).slice(own.clone());
+                slabs.pass(rank, pass, rho, rows(fields, rank, own, energy))
             }
             (Command::Forward(pipeline), _) if rank == 0 => {
                 alone(solvers, pipeline).forward(centered.of(0).as_view())
             }
             (Command::Inverse { pipeline, potential }, _) if rank == 0 => {
                 let solver = alone(solvers, pipeline);
-                let fields = whole(fields, energy);
+                let fields = rows(fields, 0, 0..bodies.bins(), energy);
                 if potential { solver.inverse(fields) } else { solver.inverse_field(fields) }
             }
             (Command::Potential(pipeline), _) if rank == 0 => match &mut solvers[pipeline as usize]
             {
-                Some(Solver::Alone(solver)) => solver.potential(whole(fields, energy)),
+                Some(Solver::Alone(solver)) => {
+                    solver.potential(rows(fields, 0, 0..bodies.bins(), energy))
+                }
                 _ => Ok(()), // slabs leave nothing out
             },
             (Command::PlacerForce, None) => {
@@ -524,12 +519,15 @@ impl<T: CudaReal> Several<T> {
     }
 }
 
-/// Returns the fields as rank 0 has them, all of each map.
-fn whole<'a, T: CudaReal>(
+/// Returns a part of each map of the fields, as a rank has it.
+fn rows<'a, T: CudaReal>(
     fields: &'a mut [SharedMap<T>; 3],
+    rank: usize,
+    bins: Range<usize>,
     energy: &'a mut DeviceVec<f64>,
 ) -> FieldsMut<'a, T> {
-    let [potential, field_x, field_y] = fields.each_mut().map(|map| map.of_mut(0).as_view_mut());
+    let maps = fields.each_mut().map(|map| map.of_mut(rank).slice_mut(bins.clone()));
+    let [potential, field_x, field_y] = maps;
     FieldsMut { potential, field_x, field_y, energy: energy.as_view_mut() }
 }
 

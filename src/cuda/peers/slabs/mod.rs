@@ -10,17 +10,15 @@
 //! three passes on one (benchmarks/experiments.md).
 //!
 //! Nothing else need be waited for: memory that the first pass of the next solve overwrites was
-//! read in the ranks' second pass, before the barrier ahead of the third; memory that its second
+//! read in the ranks' second pass, before the barrier that precedes the third; memory that its second
 //! pass overwrites was read in their third, or fourth, before the next barrier.
 
 mod three_pass;
 
 use super::nccl::Transfer;
 use super::{Peers, divide};
-use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Graph, check_length,
-};
-use crate::cuda::solve::{Fields, check_fields};
+use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceVec, Graph, check_length};
+use crate::cuda::solve::{Fields, FieldsMut, check_fields};
 use crate::grid::BinGrid;
 use std::ops::Range;
 use three_pass::RankState;
@@ -125,7 +123,7 @@ impl<T: CudaReal> SlabSolver<T> {
             if local.end == self.peers.count() {
                 continue;
             }
-            // The other ranks' rows of this map, beside those of this process.
+            // The rows of this map that other processes have.
             let (gpu, others) = (self.peers.gpu(0), local.end..self.peers.count());
             let room = |rank| gpu.zeros::<T>(self.rows(rank).len() * self.ny);
             let rooms = others.clone().map(room).collect::<Result<Vec<_>, _>>()?;
@@ -147,7 +145,7 @@ impl<T: CudaReal> SlabSolver<T> {
     ///
     /// # Errors
     /// When there are not as many maps as ranks, one has the wrong length or is on another device,
-    /// or a launch fails; ranks that were ahead of it miss the others then, and
+    /// or a launch fails; ranks that have enqueued more then wait in vain, and
     /// [`Peers::synchronize`] says so.
     pub fn solve(
         &mut self,
@@ -156,18 +154,13 @@ impl<T: CudaReal> SlabSolver<T> {
     ) -> Result<(), CudaError> {
         self.check(rho, fields)?;
         // Pass by pass, so that no rank waits for the host.
-        for (rank, rho) in self.peers.local().zip(rho) {
-            self.first_pass(rank, &rho.as_view())?;
-        }
-        self.between(0)?;
-        self.peers.local().try_for_each(|rank| self.second_pass(rank))?;
-        self.between(1)?;
-        for pass in 2..self.passes_of_a_solve() {
-            if pass > 2 {
-                self.peers.barrier()?;
+        for pass in 0..self.passes_of_a_solve() {
+            if pass > 0 {
+                self.between(pass - 1)?;
             }
-            let mut ranks = self.peers.local().zip(&mut *fields);
-            ranks.try_for_each(|(rank, fields)| self.last_pass_to(rank, pass, fields))?;
+            for (rank, (rho, fields)) in self.peers.local().zip(rho.iter().zip(&mut *fields)) {
+                self.pass(rank, pass, rho.as_view(), fields.as_mut())?;
+            }
         }
         Ok(())
     }
@@ -177,7 +170,7 @@ impl<T: CudaReal> SlabSolver<T> {
         if self.ranks.iter().any(|rank| rank.parted()) { 4 } else { 3 }
     }
 
-    /// After the first pass, or the second: sends the data that others need, and receives theirs.
+    /// After a pass: sends the data that others need, and receives theirs.
     fn between(&self, after: usize) -> Result<(), CudaError> {
         if self.peers.reach_memory() {
             return self.peers.barrier();
@@ -212,15 +205,11 @@ impl<T: CudaReal> SlabSolver<T> {
         let mut graphs = Vec::new();
         for (rank, (rho, fields)) in rho.iter().zip(fields).enumerate() {
             let passes = || {
-                self.first_pass(rank, &rho.as_view())?;
-                peers.barrier_on(rank)?;
-                self.second_pass(rank)?;
-                peers.barrier_on(rank)?;
-                for pass in 2..self.passes_of_a_solve() {
-                    if pass > 2 {
+                for pass in 0..self.passes_of_a_solve() {
+                    if pass > 0 {
                         peers.barrier_on(rank)?;
                     }
-                    self.last_pass_to(rank, pass, fields)?;
+                    self.pass(rank, pass, rho.as_view(), fields.as_mut())?;
                 }
                 Ok::<(), CudaError>(())
             };
@@ -252,51 +241,25 @@ impl<T: CudaReal> SlabSolver<T> {
         })
     }
 
-    pub(in crate::cuda) fn first_pass(
-        &mut self,
-        rank: usize,
-        rho: &DeviceSlice<'_, T>,
-    ) -> Result<(), CudaError> {
-        check_length("density map", rho.len(), self.rows(rank).len() * self.ny)?;
-        self.on(rank).first(*rho)
-    }
-
-    pub(in crate::cuda) fn second_pass(&mut self, rank: usize) -> Result<(), CudaError> {
-        self.on(rank).second()
-    }
-
-    fn last_pass_to(
+    /// Enqueues a pass of a rank: the first (0) reads its rows of ρ, the third (2) and, where there
+    /// is one, the fourth make its rows of φ, Ex and Ey, and the energy.
+    pub(in crate::cuda) fn pass(
         &mut self,
         rank: usize,
         pass: usize,
-        fields: &mut Fields<T>,
+        rho: DeviceSlice<'_, T>,
+        fields: FieldsMut<'_, T>,
     ) -> Result<(), CudaError> {
-        let Fields { potential, field_x, field_y, energy } = fields;
-        let maps = [potential, field_x, field_y].map(|map| map.as_view_mut());
-        self.last_pass(rank, pass, maps, energy.as_view_mut())
-    }
-
-    /// The third (2) or, where there is one, the fourth: to the rank's rows of φ, Ex and Ey, and
-    /// the energy.
-    pub(in crate::cuda) fn last_pass(
-        &mut self,
-        rank: usize,
-        pass: usize,
-        maps: [DeviceSliceMut<'_, T>; 3],
-        energy: DeviceSliceMut<'_, f64>,
-    ) -> Result<(), CudaError> {
-        for map in &maps {
-            check_length("field", map.len(), self.rows(rank).len() * self.ny)?;
-        }
-        check_length("energy", energy.len(), 1)?;
+        let bins = self.rows(rank).len() * self.ny;
+        check_length("density map", rho.len(), bins)?;
+        fields.check(self.peers.gpu(rank), bins, 1)?;
+        let state = &mut self.ranks[rank - self.peers.local().start];
         match pass {
-            2 => self.on(rank).third(maps, energy),
-            _ => self.on(rank).fourth(maps, energy),
+            0 => state.first(rho),
+            1 => state.second(),
+            2 => state.third(&fields),
+            _ => state.fourth(&fields),
         }
-    }
-
-    fn on(&mut self, rank: usize) -> &mut RankState<T> {
-        &mut self.ranks[rank - self.peers.local().start]
     }
 }
 

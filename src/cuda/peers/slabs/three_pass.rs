@@ -15,12 +15,12 @@ use super::super::{Peers, divide};
 use crate::cuda::device::bindings::lines::Transform;
 use crate::cuda::device::bindings::solve::{ColumnsSlabs, Fields};
 use crate::cuda::device::{
-    Array, Branch, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, KernelArgument,
+    Array, Branch, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument,
 };
 use crate::cuda::lines::{
     Instance, LineBatch, LineKernel, Role, Shapes, SpectrumStorage, compile, slabs,
 };
-use crate::cuda::solve::{FieldMaps, Green, SCALE};
+use crate::cuda::solve::{FieldMaps, FieldsMut, Green, SCALE};
 use crate::grid::BinGrid;
 use cudarc::driver::sys;
 use std::sync::Arc;
@@ -232,25 +232,20 @@ pub(super) fn make<T: CudaReal>(
 
 impl<T: CudaReal> RankState<T> {
     /// Enqueues that some of the maps are made.
-    fn fields_of(
-        &self,
-        made: FieldMaps,
-        [potential, field_x, field_y]: &[DeviceSliceMut<'_, T>; 3],
-        energy: &DeviceSliceMut<'_, f64>,
-    ) -> Result<(), CudaError> {
+    fn fields_of(&self, made: FieldMaps, fields: &FieldsMut<'_, T>) -> Result<(), CudaError> {
         let LineKernel { kernel, table, .. } = &self.fields;
         let arguments = Fields {
             p: (&self.p).into(),
             q: (&self.q).into(),
-            phi: potential.into(),
-            ex: field_x.into(),
-            ey: field_y.into(),
+            phi: (&fields.potential).into(),
+            ex: (&fields.field_x).into(),
+            ey: (&fields.field_y).into(),
             table: table.into(),
             step_y: self.green.step_y,
             pairs: self.pairs,
             partial: (&self.partial).into(),
             partials: self.partial.len() as u32,
-            energy: energy.into(),
+            energy: (&fields.energy).into(),
             maps: made,
         };
         // SAFETY: every map holds the rank's rows (checked by `SlabSolver`), P and Q whole panels
@@ -303,16 +298,10 @@ impl<T: CudaReal> RankState<T> {
     }
 
     /// To its rows of φ, Ex and Ey, and the whole energy.
-    pub(super) fn third(
-        &mut self,
-        maps: [DeviceSliceMut<'_, T>; 3],
-        energy: DeviceSliceMut<'_, f64>,
-    ) -> Result<(), CudaError> {
-        let Some(later) = &self.later else {
-            return self.fields_of(FieldMaps::ALL, &maps, &energy);
-        };
+    pub(super) fn third(&self, fields: &FieldsMut<'_, T>) -> Result<(), CudaError> {
+        let Some(later) = &self.later else { return self.fields_of(FieldMaps::ALL, fields) };
         let send = |rank: &mut &Self| rank.send_later();
-        let first = |rank: &mut &Self| rank.fields_of(FieldMaps::POTENTIAL_AND_Y, &maps, &energy);
+        let first = |rank: &mut &Self| rank.fields_of(FieldMaps::POTENTIAL_AND_Y, fields);
         // SAFETY: the data goes to Q of other ranks, which none reads before the next barrier, from
         // memory that the second pass alone writes.
         unsafe { later.branch.fork(&mut &*self, send, first) }
@@ -324,12 +313,8 @@ impl<T: CudaReal> RankState<T> {
     }
 
     /// Makes the maps that the third pass has left.
-    pub(super) fn fourth(
-        &mut self,
-        maps: [DeviceSliceMut<'_, T>; 3],
-        energy: DeviceSliceMut<'_, f64>,
-    ) -> Result<(), CudaError> {
-        self.fields_of(FieldMaps::X, &maps, &energy)
+    pub(super) fn fourth(&self, fields: &FieldsMut<'_, T>) -> Result<(), CudaError> {
+        self.fields_of(FieldMaps::X, fields)
     }
 
     /// Returns the messages after the first pass (0) and the second (1), where ranks send any.

@@ -2,8 +2,8 @@ use super::*;
 use crate::design::Design;
 
 #[cfg(feature = "cli")]
-fn degrees_of_small(layout: &NetLayout) -> Vec<u32> {
-    layout.net_start[..=layout.small].windows(2).map(|w| w[1] - w[0]).collect()
+fn degrees_of_small(order: &NetOrder) -> Vec<u32> {
+    order.net_start[..=order.small].windows(2).map(|w| w[1] - w[0]).collect()
 }
 
 #[cfg(feature = "cli")] // it has the generator
@@ -12,41 +12,41 @@ fn pins_have_unique_places_and_chunks_fit_blocks() {
     use crate::cli::generate::{Spec, generate};
     let design = generate(&Spec::with_cells(3000)).unwrap();
     let netlist = Netlist::from_design(&design, 30).unwrap();
-    let layout = NetLayout::new(&netlist);
-    let (pin_at, places) = (layout.pins_by_place(&netlist), layout.places(&netlist));
+    let order = NetOrder::new(&netlist);
+    let (pin_at, places) = (order.pins_by_place(&netlist), order.places(&netlist));
     let mut pins = pin_at.clone();
     pins.sort_unstable();
     assert!(pins.iter().enumerate().all(|(k, &pin)| pin as usize == k));
     assert!(netlist.smooth() < netlist.nets());
-    assert_eq!(layout.small, netlist.smooth(), "no net of less than 30 pins is wide");
-    let all = NetLayout::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
+    assert_eq!(order.small, netlist.smooth(), "no net of less than 30 pins is wide");
+    let all = NetOrder::new(&Netlist::from_design(&design, Netlist::ALL).unwrap());
     let degrees: Vec<u32> = all.net_start.windows(2).map(|w| w[1] - w[0]).collect();
     assert!(all.small < degrees.len());
     assert!(degrees[..all.small].iter().all(|d| *d <= 128));
     assert!(degrees[all.small..].iter().all(|d| *d > 128));
-    assert_eq!(layout.chunk.last().unwrap()[0] as usize, layout.small);
-    for ends in layout.chunk.windows(2) {
+    assert_eq!(order.chunk.last().unwrap()[0] as usize, order.small);
+    for ends in order.chunk.windows(2) {
         let [first, last] = [ends[0][0] as usize, ends[1][0] as usize];
         assert!(first < last && last - first <= WARP as usize);
-        let starts = &layout.net_start[first..=last];
+        let starts = &order.net_start[first..=last];
         assert_eq!([starts[0], starts[last - first]], [ends[0][1], ends[1][1]]);
         assert!((starts[last - first] - starts[0]) as usize <= CHUNK_PINS);
         let pins: Vec<u32> = starts.windows(2).map(|w| w[1] - w[0]).collect();
         assert!(pins[0] >= 2 && pins.iter().all(|d| (pins[0]..=2 * pins[0]).contains(d)));
     }
-    for sorted in degrees_of_small(&layout).chunks(SORTED_NETS) {
+    for sorted in degrees_of_small(&order).chunks(SORTED_NETS) {
         assert!(sorted.is_sorted());
     }
     // A net's pins stay together and in order.
-    for (place, &net) in layout.net.iter().enumerate() {
+    for (place, &net) in order.net.iter().enumerate() {
         for (k, pin) in netlist.pins_of(net as usize).enumerate() {
-            let at = layout.net_start[place] + k as u32;
+            let at = order.net_start[place] + k as u32;
             assert_eq!(pin_at[at as usize] as usize, pin);
             assert!(net as usize >= netlist.smooth() || places[pin] == at);
         }
     }
-    assert_eq!(places.len(), layout.smooth_pins);
-    assert!(places.iter().all(|place| (*place as usize) < layout.smooth_pins));
+    assert_eq!(places.len(), order.smooth_pins);
+    assert!(places.iter().all(|place| (*place as usize) < order.smooth_pins));
 }
 
 /// Nets go to ranks by the intervals that the kernel takes, which are all of them.
@@ -56,10 +56,10 @@ fn cells_are_needed_where_their_nets_are() {
     use crate::cli::generate::{Spec, generate};
     let design = generate(&Spec::with_cells(3000)).unwrap();
     let netlist = Netlist::from_design(&design, Netlist::ALL).unwrap();
-    let layout = NetLayout::new(&netlist);
+    let order = NetOrder::new(&netlist);
     // Wide nets and chunks: several of each to an interval, too.
-    let (wide, chunks) = (netlist.nets() - layout.small, layout.chunk.len() - 1);
-    let mut lists = layout.lists(&netlist);
+    let (wide, chunks) = (netlist.nets() - order.small, order.chunk.len() - 1);
+    let mut lists = order.lists(&netlist);
     assert_eq!(lists.sums as usize, wide + chunks);
     for (most, ranks) in [(1 << 17, 2), (7, 2), (7, 3)] {
         lists.wide = NetList::new(wide, most, 0);
@@ -69,7 +69,7 @@ fn cells_are_needed_where_their_nets_are() {
         let mut take = |rank: usize, places: Range<usize>| {
             for place in places {
                 taken[place] += 1;
-                let net = layout.net[place] as usize;
+                let net = order.net[place] as usize;
                 for &body in &netlist.pin_body()[netlist.pins_of(net)] {
                     want.get_mut(body as usize).into_iter().for_each(|bits| *bits |= 1 << rank);
                 }
@@ -84,18 +84,18 @@ fn cells_are_needed_where_their_nets_are() {
                 }
             };
             each(of.chunks, &mut |k| {
-                take(rank, layout.chunk[k][0] as usize..layout.chunk[k + 1][0] as usize);
+                take(rank, order.chunk[k][0] as usize..order.chunk[k + 1][0] as usize);
             });
-            each(of.wide, &mut |k| take(rank, layout.small + k..layout.small + k + 1));
+            each(of.wide, &mut |k| take(rank, order.small + k..order.small + k + 1));
         }
         assert!(taken.iter().all(|&times| times == 1), "{ranks} ranks");
-        assert!(layout.needed(&netlist, lists, ranks) == want, "{ranks} ranks");
+        assert!(order.needed(&netlist, lists, ranks) == want, "{ranks} ranks");
         assert!(want.contains(&0b01) && want.contains(&0b10) && want.contains(&0b11));
     }
 }
 
 /// Of nets in an order of their own with so many pins each.
-fn layout_of(pins: &[u32]) -> NetLayout {
+fn order_of(pins: &[u32]) -> NetOrder {
     let end = |end: &mut u32, pins: &u32| {
         *end += pins;
         Some(*end)
@@ -103,12 +103,12 @@ fn layout_of(pins: &[u32]) -> NetLayout {
     let net_start = Vec::from_iter([0].into_iter().chain(pins.iter().scan(0, end)));
     let (net, place_of) = (Arc::default(), Vec::new());
     let chunk = vec![[0; 2]];
-    NetLayout { net, small: 1, chunk, net_start, place_of, smooth_pins: 0 }
+    NetOrder { net, small: 1, chunk, net_start, place_of, smooth_pins: 0 }
 }
 
 #[test]
 fn nets_of_many_pins_are_cut_into_pieces() {
-    let layout = layout_of(&[300, 1024, 1025, 400, 5000]);
+    let order = order_of(&[300, 1024, 1025, 400, 5000]);
     let lists = NetLists::new(4, 1, 2);
     assert_eq!((lists.huge_sums, lists.sums), (5, 7));
     let all = [
@@ -122,7 +122,7 @@ fn nets_of_many_pins_are_cut_into_pieces() {
     ];
     let pieces = |lists: &NetLists| {
         let numbers = |p: Piece| [p.begin, p.end, p.first, p.pieces, p.net, p.at];
-        layout.pieces(lists).into_iter().map(numbers).collect::<Vec<_>>()
+        order.pieces(lists).into_iter().map(numbers).collect::<Vec<_>>()
     };
     assert_eq!(pieces(&lists), all);
     // Every net is one rank's, and its lengths go to the same place.
@@ -137,6 +137,6 @@ fn nets_of_many_pins_are_cut_into_pieces() {
 fn a_netlist_without_nets_has_a_layout() {
     let design = Design { nets: Some(Default::default()), ..Design::default() };
     let netlist = Netlist::from_design(&design, 100).unwrap();
-    let layout = NetLayout::new(&netlist);
-    assert_eq!((layout.chunk, layout.net_start), (vec![[0; 2]], vec![0]));
+    let order = NetOrder::new(&netlist);
+    assert_eq!((order.chunk, order.net_start), (vec![[0; 2]], vec![0]));
 }

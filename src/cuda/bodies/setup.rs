@@ -1,10 +1,10 @@
-//! The properties of bodies that stay the same from step to step, as kernels take them: `Plan` in
+//! The properties of bodies that stay the same from step to step, as kernels take them: `Setup` in
 //! `kernels/bodies/bodies.cuh`, and the sizes it is made from.
 
 use crate::charge::Charge;
 use crate::charge::smoothing::LEAST_EXTENT;
 use crate::cuda::device::CudaReal;
-use crate::cuda::device::bindings::bodies::{Axis, Plan, Record};
+use crate::cuda::device::bindings::bodies::{Axis, Record, Setup};
 pub(super) use crate::cuda::device::constants::{LARGEST_CHUNK, PATCH, TILE};
 use crate::parallel;
 use crate::real::Precision;
@@ -33,13 +33,13 @@ impl<T: CudaReal> Axis<T> {
     }
 }
 
-impl<T: CudaReal> Plan<T> {
+impl<T: CudaReal> Setup<T> {
     /// Returns the bin areas in one unit of the overflow's fixed-point sum.
     pub(super) fn excess_unit(&self) -> f64 {
         1.0 / self.excess_scale.widen()
     }
 
-    /// Returns the plan for the map of a region of target density `target`, which leaves
+    /// Returns the setup for the map of a region of target density `target`, which leaves
     /// `background` out.
     pub(super) fn of_region(mut self, target: f64, background: f64) -> Self {
         self.target = T::cast(T::cast(target).widen() - background);
@@ -47,7 +47,7 @@ impl<T: CudaReal> Plan<T> {
         self
     }
 
-    /// Returns the plan for a device that works on its part of the bodies alone, of `ranks`.
+    /// Returns the setup for a device that works on its part of the bodies alone, of `ranks`.
     pub(super) fn of_rank(mut self, rank: usize, ranks: usize) -> Self {
         (self.rank, self.ranks) = (rank as i32, ranks as i32);
         self
@@ -210,7 +210,7 @@ impl BodySizes {
         Units { chunk, area_bits, excess_bits }
     }
 
-    pub(super) fn plan<T: CudaReal>(&self, charge: &Charge, units: Units) -> Plan<T> {
+    pub(super) fn setup<T: CudaReal>(&self, charge: &Charge, units: Units) -> Setup<T> {
         let Units { chunk, area_bits, excess_bits } = units;
         let (grid, die) = (&charge.grid(), charge.grid_from_origin().die());
         let tiles = |bins: usize| bins.div_ceil(TILE);
@@ -218,7 +218,7 @@ impl BodySizes {
         let filler = self.fillers.as_ref().map_or(NO_SIZE, |fillers| fillers[0]);
         let regions = charge.regions();
         let tile_count = regions * tiles(grid.nx()) * tiles(grid.ny());
-        Plan {
+        Setup {
             x: Axis::new(die.xl, grid.bin_x()),
             y: Axis::new(die.yl, grid.bin_y()),
             stretch: T::cast(LEAST_EXTENT),
@@ -327,38 +327,38 @@ mod tests {
         Charge::from_rectangles(grid, &rectangles, &options).unwrap()
     }
 
-    fn plan<T: CudaReal>(charge: &Charge, chunk: usize) -> Plan<T> {
+    fn setup<T: CudaReal>(charge: &Charge, chunk: usize) -> Setup<T> {
         let bodies = BodySizes::new(charge);
-        bodies.plan(charge, bodies.units::<T>(charge, chunk))
+        bodies.setup(charge, bodies.units::<T>(charge, chunk))
     }
 
     #[test]
     fn large_bodies_stand_in_slots_of_their_own() {
         // 70 x 2 bins: along x it may touch 71, along y 3.
-        let layout = BodySizes::new(&charge(&[(8.0, 5.0), (700.0, 10.0), (30.0, 5.0)], 1.0));
-        assert_eq!(layout.large, [1]);
-        assert_eq!(layout.sizes[1].extent(), (71, 3));
-        assert_eq!(layout.first_ids, [0, 2, 1]);
-        assert_eq!(layout.starts, [0, 2, 2, 3]);
+        let bodies = BodySizes::new(&charge(&[(8.0, 5.0), (700.0, 10.0), (30.0, 5.0)], 1.0));
+        assert_eq!(bodies.large, [1]);
+        assert_eq!(bodies.sizes[1].extent(), (71, 3));
+        assert_eq!(bodies.first_ids, [0, 2, 1]);
+        assert_eq!(bodies.starts, [0, 2, 2, 3]);
     }
 
     #[test]
     fn stacked_macros_do_not_wrap_the_overflow_sum() {
         let charge = charge(&[(400.0, 300.0); 3000], 1.0);
-        let plan = plan::<f32>(&charge, SMALL_CHUNK);
+        let setup = setup::<f32>(&charge, SMALL_CHUNK);
         let all = 3000.0 * charge.grid().bins() as f64;
-        assert!(all * plan.excess_scale.widen() < 2f64.powi(64));
+        assert!(all * setup.excess_scale.widen() < 2f64.powi(64));
     }
 
     #[test]
     fn fillers_of_one_size_need_no_records() {
         let mut charge = charge(&[(8.0, 5.0); 4], 1.0);
         charge.add_fillers(12.0, 5.0, &[0.0, 9.0], &[0.0, 9.0]).unwrap();
-        let same = plan::<f32>(&charge, SMALL_CHUNK);
+        let same = setup::<f32>(&charge, SMALL_CHUNK);
         assert_eq!((same.records, same.movable, same.bodies), (4, 4, 6));
         assert_eq!((same.filler_w, same.filler_h), (1.2, 1.0));
         charge.add_fillers(13.0, 5.0, &[0.0], &[0.0]).unwrap();
-        let mixed = plan::<f32>(&charge, SMALL_CHUNK);
+        let mixed = setup::<f32>(&charge, SMALL_CHUNK);
         assert_eq!((mixed.records, mixed.movable, mixed.bodies), (7, 4, 7));
     }
 
@@ -366,10 +366,10 @@ mod tests {
     fn no_value_in_shared_memory_can_wrap_around() {
         let charge = charge(&[(8.0, 5.0); 4], 1.0);
         for chunk in [SMALL_CHUNK, LARGEST_CHUNK] {
-            let narrow = plan::<f32>(&charge, chunk);
+            let narrow = setup::<f32>(&charge, chunk);
             assert!((chunk as f64) * narrow.scale.widen() < 2f64.powi(32));
             assert!(narrow.scale.widen() >= 2f64.powi(21), "a contribution's rounding");
-            let wide = plan::<f64>(&charge, chunk);
+            let wide = setup::<f64>(&charge, chunk);
             assert!((chunk as f64) * 2f64.powi(wide.limb_bits) < 2f64.powi(32));
             assert!(wide.scale <= 2f64.powi(2 * wide.limb_bits));
         }
@@ -381,8 +381,8 @@ mod tests {
         sizes.push((200.0, 50.0));
         let charge = charge(&sizes, 0.5);
         assert_eq!(charge.macros(), [99]);
-        let layout = BodySizes::new(&charge);
-        assert_eq!(layout.sizes[99].ratio, -0.5);
-        assert!(layout.sizes[0].ratio > 0.0);
+        let bodies = BodySizes::new(&charge);
+        assert_eq!(bodies.sizes[99].ratio, -0.5);
+        assert!(bodies.sizes[0].ratio > 0.0);
     }
 }
