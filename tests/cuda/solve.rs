@@ -13,6 +13,8 @@ use placefield::cuda::{
 use placefield::engine::Pipeline;
 use placefield::grid::BinGrid;
 use placefield::transform::Method;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use std::f64::consts::PI;
 
 /// Odd, prime, one bin wide, rectangular either way, powers of two.
@@ -223,9 +225,11 @@ const VOLUMES: [([usize; 3], [f64; 3]); 9] = [
 ];
 
 fn volumes_agree<T: CudaReal>(gpu: &Gpu) {
+    let mut random = Pcg64Mcg::seed_from_u64(11);
     for (shape, bin) in VOLUMES {
         let bins: usize = shape.iter().product();
-        let mut rho: Vec<f64> = (0..bins).map(|k| ((k * 7919) % 1009) as f64 / 1009.0).collect();
+        // Noise has as much of every wave. Where low ones are weak, the rounding of others shows.
+        let mut rho: Vec<f64> = (0..bins).map(|_| random.random()).collect();
         let mean = rho.iter().sum::<f64>() / bins as f64;
         rho.iter_mut().for_each(|v| *v -= mean);
         let rounded: Vec<T> = rho.iter().map(|&v| T::cast(v)).collect();
