@@ -196,11 +196,11 @@ static void parts(const Design& d) {
            b.time([&] { b.sweep(), b.density(PAIRS); }).median - sweep);
     // The same order again each time, as in `times`.
     const auto none = [&] { CHECK(cudaMemsetAsync(b.counts, 0, b.keys * 4, b.stream)); };
-    const auto part = [&](const char* name, const u32* ids, const auto* corners, const Wanted& wanted) {
+    const auto part = [&](const char* name, const u32* ids, const auto* corners, const OrderOutputs& outputs) {
         const auto counted = [&] { none(), b.count(ids, corners); };
         printf(" %s: count %5.1f", name, b.time([&] { b.count(ids, corners); }, 1, 9, none).median);
         printf(" list %5.1f", b.time([&] { b.list(); }, 1, 9, counted).median);
-        printf(" place %5.1f", b.time([&] { b.place(wanted); }, 1, 9, [&] { counted(), b.list(); }).median);
+        printf(" place %5.1f", b.time([&] { b.place(outputs); }, 1, 9, [&] { counted(), b.list(); }).median);
     };
     part("order", b.id_of(), b.caller, {b.slot_of, nullptr, nullptr});
     part("of slots", nullptr, b.slots_kept, {nullptr, b.from, b.slots});

@@ -232,8 +232,8 @@ struct Bench {
         count_or_place(order ? order_count_pairs : order_count_slots, false, order, corners, counts, staged);
     }
     void list() { launch(order_tiles, 1, 1024, 0, true, stream, setup, (uint2*)counts, (uint2*)cursors, listed, age); }
-    void place(const Wanted& wanted) {
-        count_or_place(order_place, true, (const real2*)staged, cursors, ids, records, half, wanted,
+    void place(const OrderOutputs& outputs) {
+        count_or_place(order_place, true, (const real2*)staged, cursors, ids, records, half, outputs,
                        (const Tile*)listed, chunks);
     }
     // From the caller's order.
