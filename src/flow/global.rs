@@ -85,41 +85,88 @@ pub struct Global {
     pub variant: Option<Variant>,
 }
 
-impl Global {
-    /// Steps until the placement ends, or the host or the clock ends it; `records` are those of the
-    /// iterations so far. `set_positions` sets the cells of `design` to a placement of the bodies.
-    /// `branches` says whether variants are to go on from it.
-    pub(super) fn descend<H: Host>(
+/// A descent that has begun, without the state of its placer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Descent {
+    /// Every iteration so far, from 0 on.
+    records: Vec<Record>,
+    reweighed: bool,
+    branch_point: Option<BranchPoint>,
+    pub(super) seconds: f64,
+}
+
+/// Where a descent is left before its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Limits {
+    pub(super) deadline: Option<Instant>,
+    /// Whether variants are to go on from it.
+    pub(super) branches: bool,
+    /// Smoothed overflow at which it is left, unless the host has replaced net weights.
+    pub(super) pause: Option<f64>,
+}
+
+impl Descent {
+    /// A descent with these iterations so far.
+    pub(super) fn after(records: Vec<Record>) -> Self {
+        Descent { records, ..Descent::default() }
+    }
+
+    /// Steps until the placement ends, or the host or one of `limits` ends it. `set_positions` sets
+    /// the cells of `design` to a placement of the bodies.
+    pub(super) fn run<H: Host>(
+        &mut self,
         placer: &mut Placer<'_>,
-        mut records: Vec<Record>,
         design: &mut Design,
         set_positions: SetPositions<'_>,
-        deadline: Option<Instant>,
-        branches: bool,
+        limits: Limits,
         host: &mut H,
-    ) -> Result<Self, H::Error> {
+    ) -> Result<(), H::Error> {
         let begun = Instant::now();
-        let (mut reweighed, mut branch_point) = (false, None);
+        let is_at = |record: &Record, overflow| record.sample.density.overflow <= overflow;
         loop {
-            host.follow(placer, &records)?;
+            host.follow(placer, &self.records)?;
             let weights = host.between(&mut Between { design, placer, set_positions })?;
             if let (Some(weights), Some(nets)) = (weights, &mut design.nets) {
                 placer.set_net_weights(&weights).map_err(FlowError::from)?;
-                (nets.weight, reweighed) = (weights, true);
+                (nets.weight, self.reweighed) = (weights, true);
             }
-            let Some(record) = placer.step().map_err(FlowError::from)? else { break };
-            records.push(*record);
-            let is_near = branches && record.sample.density.overflow <= BRANCH_OVERFLOW;
-            if is_near && branch_point.is_none() {
-                branch_point = Some(BranchPoint::of(placer).map_err(FlowError::from)?);
+            let Some(record) = placer.step().map_err(FlowError::from)?.copied() else { break };
+            self.records.push(record);
+            if limits.branches && self.branch_point.is_none() && is_at(&record, BRANCH_OVERFLOW) {
+                self.branch_point = Some(BranchPoint::of(placer).map_err(FlowError::from)?);
             }
-            if let Some(outcome) = ended(host, deadline) {
+            if let Some(outcome) = ended(host, limits.deadline) {
                 placer.stop(outcome);
             }
+            let pauses = limits.pause.is_some_and(|overflow| is_at(&record, overflow));
+            if pauses && !self.reweighed && placer.outcome().is_none() {
+                break;
+            }
         }
-        let mut global = Self::of(placer, records, begun).map_err(FlowError::from)?;
-        (global.reweighed, global.branch_point) = (reweighed, branch_point);
-        Ok(global)
+        self.seconds += begun.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// Returns the net weights of `design` if they were replaced in this descent.
+    pub(super) fn new_weights<'a>(&self, design: &'a Design) -> Option<&'a [f64]> {
+        let nets = design.nets.as_ref().filter(|_| self.reweighed)?;
+        Some(&nets.weight)
+    }
+}
+
+impl Global {
+    /// Runs a descent from the state of `placer`, as [`Descent::run`].
+    fn descend<H: Host>(
+        placer: &mut Placer<'_>,
+        design: &mut Design,
+        set_positions: SetPositions<'_>,
+        deadline: Option<Instant>,
+        host: &mut H,
+    ) -> Result<Self, H::Error> {
+        let mut descent = Descent::after(vec![*placer.last()]);
+        let limits = Limits { deadline, ..Limits::default() };
+        descent.run(placer, design, set_positions, limits, host)?;
+        Ok(Self::of(placer, descent).map_err(FlowError::from)?)
     }
 
     /// Returns the net weights of `design` if they were replaced in this descent.
@@ -128,11 +175,9 @@ impl Global {
         Some(&nets.weight)
     }
 
-    fn of(
-        placer: &mut Placer<'_>,
-        records: Vec<Record>,
-        begun: Instant,
-    ) -> Result<Self, PlaceError> {
+    /// Returns the result of a descent that `placer` has made.
+    pub(super) fn of(placer: &mut Placer<'_>, descent: Descent) -> Result<Self, PlaceError> {
+        let Descent { records, reweighed, branch_point, seconds } = descent;
         let (x, y) = placer.positions()?;
         let iteration = placer.result_iteration();
         let overflow = Overflow {
@@ -141,7 +186,6 @@ impl Global {
             standard_cells: placer.result_standard_cells()?,
         };
         let outcome = placer.outcome().unwrap_or(Outcome::Interrupted);
-        let seconds = begun.elapsed().as_secs_f64();
         Ok(Global {
             outcome,
             iteration,
@@ -150,8 +194,8 @@ impl Global {
             overflow,
             records,
             seconds,
-            reweighed: false,
-            branch_point: None,
+            reweighed,
+            branch_point,
             variant: None,
         })
     }
@@ -165,6 +209,11 @@ impl Global {
     /// Whether it was broken off, so that nothing is to go on from it.
     pub(super) fn was_stopped(&self) -> bool {
         matches!(self.outcome, Outcome::Interrupted | Outcome::OutOfTime)
+    }
+
+    /// Whether its wirelength compares with that of others.
+    pub(super) fn has_ended_well(&self) -> bool {
+        !self.was_stopped() && !matches!(self.outcome, Outcome::Diverged | Outcome::NotFinite)
     }
 
     /// With the iterations of `next` after its own, and the result of the better one.
@@ -238,12 +287,10 @@ impl Global {
         place.schedule.density_weight = FIRST_SHARE;
         let (x, y) = (charge.initial_x(), charge.initial_y());
         let mut placer = Placer::new(&mut *backend, x, y, &place).map_err(FlowError::from)?;
-        let first = *placer.last();
         let set_positions =
             |design: &mut Design, x: &[f64], y: &[f64]| charge.set_movable_positions(design, x, y);
-        let (first, deadline) = (vec![first], options.global_deadline());
-        let next =
-            Self::descend(&mut placer, first, design, &set_positions, deadline, false, host)?;
+        let deadline = options.global_deadline();
+        let next = Self::descend(&mut placer, design, &set_positions, deadline, host)?;
         drop(backend);
         if let Some(weights) = next.new_weights(design) {
             netlist.to_mut().set_weights(weights).map_err(FlowError::from)?;
@@ -309,9 +356,8 @@ impl Global {
         let mut placer = placer.map_err(FlowError::from)?;
         let set_positions =
             |design: &mut Design, x: &[f64], y: &[f64]| charge.set_movable_positions(design, x, y);
-        let (first, deadline) = (vec![*placer.last()], options.global_deadline());
-        let mut next =
-            Self::descend(&mut placer, first, design, &set_positions, deadline, false, host)?;
+        let deadline = options.global_deadline();
+        let mut next = Self::descend(&mut placer, design, &set_positions, deadline, host)?;
         if next.reweighed {
             design.nets.iter_mut().zip(weights).for_each(|(nets, before)| nets.weight = before);
             return Ok(None);
@@ -356,14 +402,12 @@ impl Global {
             host.begin(Part::Round(rounds.len()));
             let mut placer =
                 Placer::new(&mut *backend, &grown.x, &grown.y, &again).map_err(FlowError::from)?;
-            let first = *placer.last();
             let set_positions = |design: &mut Design, x: &[f64], y: &[f64]| {
                 let (x, y) = state.at_own_size(x, y);
                 charge.set_movable_positions(design, &x, &y);
             };
-            let (first, deadline) = (vec![first], options.global_deadline());
-            let mut next =
-                Self::descend(&mut placer, first, design, &set_positions, deadline, false, host)?;
+            let deadline = options.global_deadline();
+            let mut next = Self::descend(&mut placer, design, &set_positions, deadline, host)?;
             if let Some(weights) = next.new_weights(design) {
                 state.set_net_weights(weights).map_err(FlowError::from)?;
             }

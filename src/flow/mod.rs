@@ -3,9 +3,9 @@
 //! [`place`] takes a design with its charge and its nets through the stages: for each of some seeds
 //! a global placement ([`crate::place`]); where macros move, their legal places and a global
 //! placement of the other cells beside them; rounds by congestion where they are asked for
-//! ([`crate::place::routability`]); legal places ([`crate::legalize`]) and shorter wires
-//! ([`crate::refine`]). The seed whose last stage has the shortest wires is the result. A [`Host`]
-//! makes the engines and follows the iterations.
+//! ([`crate::place::routability`]); legal places ([`crate::legalize`]). The placement with the
+//! shortest wires then is refined ([`crate::refine`]). A [`Host`] makes the engines and follows the
+//! iterations.
 //!
 //! ```
 //! use placefield::charge::Charge;
@@ -77,6 +77,7 @@
 pub(crate) mod checkpoint;
 mod global;
 mod kept;
+mod seeds;
 mod stages;
 
 use crate::charge::{Charge, ChargeError, ChargeOptions, origin_for};
@@ -95,6 +96,7 @@ use crate::warning::{Warning, WarningCode};
 use crate::wirelength::Netlist;
 pub use global::Global;
 pub use kept::{Kept, KeptReport};
+use seeds::Seeds;
 use serde::Serialize;
 pub use stages::{
     DetailedReport, DisplacementReport, Distances, FailedReport, FarthestReport, LegalReport,
@@ -147,6 +149,10 @@ pub struct FlowOptions<'a> {
     /// Seed of the start; 1000 by default.
     pub seed: u64,
     /// So many seeds are placed, from [`FlowOptions::seed`] on; 1 by default, and at least one.
+    /// At a smoothed overflow of 0.4 only the quarter with the shortest wires goes on, except where
+    /// wires do not tell so early which seed will be the best: where macros move, with a warm start
+    /// and with [`FlowOptions::routability`]. With a deadline no seed begins after half of the time.
+    /// Of those that ended, the one with the shortest wires in the legal stage is refined.
     pub seeds: u32,
     /// When the time is spent; the best so far is the result then.
     pub deadline: Option<Instant>,
@@ -204,6 +210,15 @@ impl FlowOptions<'_> {
             false => {
                 self.effort.variants(&self.bodies.charge, self.keeps_density, charge.movable())
             }
+        }
+    }
+
+    /// Returns how many of `begun` seeds go on where seeds are compared.
+    fn continued(&self, charge: &Charge, begun: usize) -> usize {
+        let tells_early = charge.movable_macros().is_empty() && !self.place.warm;
+        match tells_early && self.routability.is_none() {
+            true => begun.div_ceil(4),
+            false => begun,
         }
     }
 
@@ -355,6 +370,8 @@ pub struct Resumed {
 pub enum Part {
     /// The global placement of a seed.
     Seed(u64),
+    /// The global placement of a seed goes on, which was among the shortest of several.
+    Continued(u64),
     /// The cells are placed again beside so many macros at legal places.
     Beside(usize),
     /// A round by congestion, counted from 1.
@@ -515,31 +532,11 @@ pub enum FlowError {
     },
 }
 
-/// How one of several seeds ended.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Seed {
-    /// The seed.
-    pub seed: u64,
-    /// How its global stage ended.
-    #[serde(serialize_with = "as_status")]
-    #[cfg_attr(feature = "cli", schemars(with = "String"))]
-    pub status: Outcome,
-    /// Iterations.
-    pub iterations: usize,
-    /// Weighted, of its last stage.
-    #[serde(rename = "hpwl_weighted")]
-    pub hpwl: f64,
-    /// Smoothed overflow of its global stage.
-    pub overflow_smoothed: f64,
-}
-
 pub(crate) fn as_status<S: serde::Serializer>(outcome: &Outcome, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(outcome.status())
 }
 
-/// How far one of several global placements of a seed came.
+/// How far one of several global placements came.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -550,7 +547,7 @@ pub struct Candidate {
     pub target_density: f64,
     /// Whether large cells were wider ([`ChargeOptions::widen_large`]).
     pub widen_large: bool,
-    /// How its global stage ended.
+    /// How its global stage ended; `stopped` for a seed that did not go on.
     #[serde(serialize_with = "as_status")]
     #[cfg_attr(feature = "cli", schemars(with = "String"))]
     pub status: Outcome,
@@ -559,6 +556,8 @@ pub struct Candidate {
     /// Weighted, of the legal stage if there is one.
     #[serde(rename = "hpwl_weighted")]
     pub hpwl: f64,
+    /// Smoothed overflow of its global stage.
+    pub overflow_smoothed: f64,
     /// Whether the result is of it.
     pub is_result: bool,
 }
@@ -575,9 +574,7 @@ pub struct Placed {
     pub stages: Stages,
     /// The placement after the global stage, if other stages followed.
     pub before: Option<Placement>,
-    /// How every seed ended.
-    pub seeds: Vec<Seed>,
-    /// Every global placement that was taken further, of all seeds: that asked for, and variants.
+    /// Every global placement: of each seed that asked for, and variants.
     pub candidates: Vec<Candidate>,
     /// Congestion before the first round and after every round; empty if no rounds were asked for.
     pub rounds: Vec<Round>,
@@ -628,67 +625,27 @@ pub fn place<H: Host>(
     check_sizes(design, charge)?;
     let wanted = options.routability.as_ref().map_or(Ok(()), RoutabilityOptions::check);
     wanted.map_err(|error| FlowError::Routability(error.into()))?;
-    let cells_netlist = netlist;
-    let mut netlist = of_bodies(cells_netlist, charge);
-    let (place, noise) = (&options.place, options.noise);
-    let start = |seed| global::first_positions(charge, place, noise, seed);
-    // The first start is made while the engine is.
-    let (backend, first) = join(|| start(options.seed), || host.backend(charge, &netlist));
-    let mut backend = backend?;
-    let mut resumed = host.resume(&mut *backend)?;
-    let mut backend = Some(backend);
-    let mut first = Some(first);
-    let (mut seeds, mut candidates, mut seconds) = (Vec::new(), Vec::new(), 0.0);
-    let home = design.placement.orientation.clone();
+    let (mut seeds, all) = Seeds::begin(charge, netlist, design, options, host)?;
+    let mut candidates = Vec::new();
+    let all = seeds.compare(all, &mut candidates, design, options, host)?;
+    let mut seconds = seeds.seconds;
     let mut best: Option<(Placed, Placement)> = None;
-    for seed in (0..u64::from(options.seeds.max(1))).map(|k| options.seed.wrapping_add(k)) {
-        let mut machine = match backend.take() {
-            Some(machine) => machine,
-            None => host.backend(charge, &netlist)?,
-        };
-        host.begin(Part::Seed(seed));
-        // The stages before have turned cells, which pins go by.
-        design.placement.orientation.clone_from(&home);
-        let (mut placer, records) = match resumed.take() {
-            Some(Resumed { checkpoint, records }) => {
-                let placer = Placer::resume(&mut *machine, &checkpoint, place);
-                (placer.map_err(FlowError::from)?, records)
-            }
-            None => {
-                let (x, y) = first.take().unwrap_or_else(|| start(seed));
-                let placer = Placer::new(&mut *machine, &x, &y, place).map_err(FlowError::from)?;
-                let first = *placer.last();
-                (placer, vec![first])
-            }
-        };
-        let set_positions =
-            |design: &mut Design, x: &[f64], y: &[f64]| charge.set_movable_positions(design, x, y);
-        let deadline = options.global_deadline();
-        let branches = !options.variants(design, charge).is_empty();
-        let global = Global::descend(
-            &mut placer,
-            records,
-            design,
-            &set_positions,
-            deadline,
-            branches,
-            host,
-        )?;
-        if let Some(weights) = global.new_weights(design) {
-            netlist.to_mut().set_weights(weights).map_err(FlowError::from)?;
+    for descent in all {
+        let seed = descent.seed;
+        let global = seeds.end(descent, design, options, host)?;
+        if best.is_some() && global.was_stopped() {
+            seconds += global.seconds;
+            candidates.push(Candidate::of(seed, Variant::of(&options.bodies.charge), &global));
+            break;
         }
-        // The stages that follow need the device's memory.
-        match options.routability.is_some() || !charge.movable_macros().is_empty() {
-            false => backend = Some(machine),
-            true => drop(machine),
-        }
-        let input = PlacementInput { charge, netlist: &netlist, cells_netlist };
-        let mut placed = stages_of(design, input, global, seed, options, host)?;
-        candidates.append(&mut placed.candidates);
+        let mut placed = stages_of(design, seeds.input(), global, seed, options, host)?;
         seconds += placed.global.seconds;
-        seeds.push(placed.summary());
-        let ended = placed.global.was_stopped() || ended(host, options.deadline).is_some();
-        if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
+        let ended = placed.global.was_stopped() || ended(host, options.global_deadline()).is_some();
+        let is_best = best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best));
+        let others = if is_best { &mut candidates } else { &mut placed.candidates };
+        others.iter_mut().for_each(|other| other.is_result = false);
+        candidates.append(&mut placed.candidates);
+        if is_best {
             best = Some((placed, design.placement.clone()));
         }
         if ended {
@@ -697,16 +654,14 @@ pub fn place<H: Host>(
     }
     let (mut placed, placement) = best.expect("one seed at least");
     design.placement = placement;
+    if placed.stages.stages.detailed.is_none() {
+        placed.refine(design, charge, None, options, host)?;
+    }
     if placed.global.outcome == Outcome::Plateau {
         let Global { x, y, .. } = &placed.global;
         placed.limit = Some(limits::limit(charge, x, y).map_err(FlowError::from)?);
     }
-    let result = placed.candidate(&options.bodies.charge);
-    for other in &mut candidates {
-        let variant = |of: &Candidate| (of.seed, of.target_density, of.widen_large);
-        other.is_result = variant(other) == variant(&result);
-    }
-    (placed.seeds, placed.candidates, placed.seconds) = (seeds, candidates, seconds);
+    (placed.candidates, placed.seconds) = (candidates, seconds);
     Ok(placed)
 }
 
@@ -720,7 +675,8 @@ fn of_bodies<'a>(netlist: &'a Netlist, charge: &Charge) -> Cow<'a, Netlist> {
     }
 }
 
-/// Returns all that follows the first descent of a seed.
+/// Returns what follows the first descent of a seed, up to the legal stage; a start that competes
+/// with it is also refined, as it is.
 fn stages_of<H: Host>(
     design: &mut Design,
     input: PlacementInput<'_>,
@@ -806,7 +762,6 @@ fn stages_of<H: Host>(
             global,
             stages,
             before,
-            seeds: Vec::new(),
             candidates: Vec::new(),
             rounds: rounds.clone(),
             limit: None,
@@ -816,17 +771,17 @@ fn stages_of<H: Host>(
         if compares {
             placed.refine(design, charge, within.map(|(origin, _)| origin), options, host)?;
         }
-        tried.push(placed.candidate(&options.bodies.charge));
+        let mut candidate = placed.candidate(&options.bodies.charge);
         if best.as_ref().is_none_or(|(best, _)| placed.is_better_than(best)) {
+            tried.iter_mut().for_each(|other: &mut Candidate| other.is_result = false);
+            candidate.is_result = true;
             best = Some((placed, design.placement.clone()));
         }
+        tried.push(candidate);
     }
     let (mut placed, placement) = best.expect("one candidate at least");
     placed.candidates = tried;
     design.placement = placement;
-    if !compares {
-        placed.refine(design, charge, None, options, host)?;
-    }
     Ok(placed)
 }
 
@@ -899,20 +854,34 @@ impl Placed {
     }
 
     fn candidate(&self, asked: &ChargeOptions) -> Candidate {
+        let Global { overflow, variant, .. } = &self.global;
+        let (hpwl, overflow_smoothed) = (self.hpwl(), overflow.smoothed);
         let asked = Variant::of(asked);
-        let Variant { target_density, widen_large } = self.global.variant.unwrap_or(asked);
-        let Seed { seed, status, iterations, hpwl, .. } = self.summary();
-        let is_result = false;
-        Candidate { seed, target_density, widen_large, status, iterations, hpwl, is_result }
+        let candidate = Candidate::of(self.seed, variant.unwrap_or(asked), &self.global);
+        Candidate { hpwl, overflow_smoothed, ..candidate }
+    }
+}
+
+impl Candidate {
+    /// Returns a global placement at its end.
+    fn of(seed: u64, variant: Variant, global: &Global) -> Self {
+        let last = global.records.last().map_or(0, |record| record.iteration);
+        let result = &global.records[global.iteration];
+        let candidate = Candidate::at(seed, variant, result, global.outcome);
+        Candidate { iterations: last, ..candidate }
     }
 
-    fn summary(&self) -> Seed {
-        Seed {
-            seed: self.seed,
-            status: self.global.outcome,
-            iterations: self.global.records.last().map_or(0, |record| record.iteration),
-            hpwl: self.hpwl(),
-            overflow_smoothed: self.global.overflow.smoothed,
+    /// Returns a global placement at an iteration.
+    fn at(seed: u64, variant: Variant, record: &Record, status: Outcome) -> Self {
+        Candidate {
+            seed,
+            target_density: variant.target_density,
+            widen_large: variant.widen_large,
+            status,
+            iterations: record.iteration,
+            hpwl: record.sample.hpwl,
+            overflow_smoothed: record.sample.density.overflow,
+            is_result: false,
         }
     }
 }

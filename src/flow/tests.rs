@@ -114,29 +114,97 @@ fn placed(design: &mut Design, options: &FlowOptions<'_>, host: &mut OnCpu) -> P
 }
 
 #[test]
-fn seeds_are_chosen_by_their_last_stage() {
-    let (mut design, mut options) =
-        (self::design(0), FlowOptions { seeds: 4, ..Default::default() });
+fn seeds_are_compared_early_and_by_their_legal_stage() {
+    let mut options = FlowOptions { seeds: 8, ..Default::default() };
     for until in Stage::ALL {
         options.until = Some(until);
-        let placed = placed(&mut design, &options, &mut OnCpu::default());
-        let least = placed.seeds.iter().map(|seed| seed.hpwl).fold(f64::INFINITY, f64::min);
-        let (last, report) = placed.stages.last();
-        assert_eq!((placed.seeds.len(), last), (4, until));
-        assert_eq!(report.hpwl_weighted, Some(least));
+        let (mut design, mut host) = (self::design(0), OnCpu::default());
+        let placed = placed(&mut design, &options, &mut host);
+        let continued: Vec<u64> = (host.begun.iter())
+            .filter_map(|part| if let Part::Continued(seed) = part { Some(*seed) } else { None })
+            .collect();
+        let begun = host.begun.iter().take_while(|part| matches!(part, Part::Seed(_))).count();
+        assert_eq!((begun, continued.len(), placed.candidates.len()), (8, 2, 8));
+        // The others were longer at the same overflow, and the result is the shortest in the end.
+        let of = |seed: u64| placed.candidates.iter().find(|of| of.seed == seed).unwrap();
+        let left = placed.candidates.iter().filter(|of| !continued.contains(&of.seed));
+        for other in left {
+            assert!((0.35..=0.4).contains(&other.overflow_smoothed), "{other:?}");
+            assert_eq!((other.status, other.is_result), (Outcome::Stopped, false));
+        }
+        let least = continued.iter().map(|&seed| of(seed).hpwl).fold(f64::INFINITY, f64::min);
+        assert!(of(placed.seed).hpwl == least && of(placed.seed).is_result);
+        let stage = placed.stages.all().nth(usize::from(until > Stage::Global)).unwrap().1;
+        assert_eq!((stage.hpwl_weighted, placed.stages.last().0), (Some(least), until));
         let hpwl = design.hpwl().unwrap().weighted;
-        assert!((hpwl - least).abs() <= 1e-9 * least, "{until:?}: {hpwl} and {least}");
+        assert_eq!(placed.stages.last().1.hpwl_weighted, Some(hpwl));
         assert_eq!(placed.stages.is_legal(), until > Stage::Global);
         assert_eq!(placed.before.is_some(), until > Stage::Global);
     }
-    // The stages of one seed leave nothing to the next.
-    let seeds = placed(&mut design, &options, &mut OnCpu::default()).seeds;
-    options.seeds = 1;
-    for seed in seeds {
-        options.seed = seed.seed;
-        let alone = placed(&mut self::design(0), &options, &mut OnCpu::default());
-        assert_eq!(alone.seeds, [seed]);
+}
+
+#[test]
+fn a_seed_is_placed_as_it_is_alone() {
+    let (mut design, mut options) = (design(0), FlowOptions { seeds: 5, ..Default::default() });
+    let mut host = OnCpu::default();
+    let several = placed(&mut design, &options, &mut host);
+    (options.seeds, options.seed) = (1, several.seed);
+    let mut alone = self::design(0);
+    let placed = placed(&mut alone, &options, &mut OnCpu::default());
+    assert_eq!(alone.placement, design.placement);
+    let samples = |of: &Placed| of.global.records.iter().map(|r| r.sample).collect::<Vec<_>>();
+    assert_eq!(samples(&placed), samples(&several));
+    // The best at the comparison is continued.
+    let mut hpwl: Vec<(u64, f64)> = Vec::new();
+    for seed in 1000..1005 {
+        options.seed = seed;
+        let placed = self::placed(&mut self::design(0), &options, &mut OnCpu::default());
+        let is_near = |r: &&Record| r.sample.density.overflow <= 0.4;
+        let near = placed.global.records.iter().find(is_near).unwrap();
+        hpwl.push((seed, near.sample.hpwl));
     }
+    hpwl.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let continued = hpwl[..2].iter().map(|&(seed, _)| Part::Continued(seed));
+    assert!(
+        host.begun[5..]
+            .iter()
+            .filter(|part| matches!(part, Part::Continued(_)))
+            .copied()
+            .eq(continued)
+    );
+}
+
+#[test]
+fn all_seeds_go_on_where_wires_do_not_tell_early() {
+    let options = FlowOptions { seeds: 3, ..Default::default() };
+    let mut host = OnCpu::default();
+    let several = placed(&mut design(6), &options, &mut host);
+    assert!(!host.begun.iter().any(|part| matches!(part, Part::Continued(_))));
+    assert_eq!(host.begun.iter().filter(|part| **part == Part::Detailed).count(), 1);
+    let legal = several.stages.stages.legal.as_ref().unwrap().stage.hpwl_weighted.unwrap();
+    let hpwls = several.candidates.iter().map(|of| of.hpwl);
+    assert_eq!(hpwls.fold(f64::INFINITY, f64::min), legal);
+    assert_eq!(several.candidates.iter().filter(|of| of.is_result).count(), 1);
+
+    // Nor where the host weighs nets anew on the way.
+    let mut host = OnCpu { critical: Some(7), ..OnCpu::default() };
+    let several = placed(&mut design(0), &options, &mut host);
+    assert!(several.candidates.iter().all(|of| of.overflow_smoothed < 0.4));
+}
+
+#[test]
+fn without_time_the_best_seed_so_far_is_the_result() {
+    let deadline = Some(Instant::now());
+    let options = FlowOptions { deadline, seeds: 4, ..FlowOptions::default() };
+    let mut host = OnCpu::default();
+    let placed = self::placed(&mut design(0), &options, &mut host);
+    assert_eq!((placed.global.outcome, host.begun[1]), (Outcome::OutOfTime, Part::Legal));
+    let mut host = OnCpu { last: Some(Part::Seed(1002)), ..OnCpu::default() };
+    let options = FlowOptions { seeds: 4, ..FlowOptions::default() };
+    let placed = self::placed(&mut design(0), &options, &mut host);
+    let [first, .., last] = &host.begun[..] else { panic!("{:?}", host.begun) };
+    assert!(matches!((first, last), (Part::Seed(1000), Part::Continued(1000 | 1001))));
+    assert_eq!((placed.global.outcome, placed.candidates.len()), (Outcome::Interrupted, 3));
 }
 
 #[test]

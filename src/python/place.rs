@@ -560,7 +560,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
     let placed = placed?;
     warnings.extend(host.checkpoints.saved.err().map(|error| error.to_string()));
     warnings.extend(placed.left_out.map(str::to_owned));
-    let Placed { global, stages, seed, seeds, candidates, rounds, limit, .. } = &placed;
+    let Placed { global, stages, seed, candidates, rounds, limit, .. } = &placed;
     let kept = report_of(&mut kept, &mut design)?;
     let mut made = Made::of_stages(of, design, stages)?;
     made.report.extend(kept);
@@ -585,7 +585,6 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         "overflow_exact": global.overflow.exact,
         "overflow_standard_cells": global.overflow.standard_cells,
         "limit": limit,
-        "seeds": seeds,
         "candidates": candidates,
         "routability": rounds,
         "warnings": warnings,

@@ -412,8 +412,10 @@ def test_options_of_a_placement(aux):
         made = placefield.place(design, **{**options, **other})
         assert not numpy.array_equal(one.design.x, made.design.x), other
     several = placefield.place(design, **options, seeds=3)
-    assert [of["seed"] for of in several.seeds] == [1000, 1001, 1002] and several.seed in (1000, 1001, 1002)
-    assert several.seeds[0]["hpwl_weighted"] == pytest.approx(one.history["hpwl_weighted"][one.iteration])
+    assert sorted(of["seed"] for of in several.candidates) == [1000, 1001, 1002]
+    first = next(of for of in several.candidates if of["seed"] == 1000)
+    assert first["hpwl_weighted"] == pytest.approx(one.history["hpwl_weighted"][one.iteration])
+    assert [of["seed"] for of in several.candidates if of["is_result"]] == [several.seed]
     late = placefield.place(design, until="global", **QUICK, time_limit=0)
     assert late.status == "stopped" and late.iterations == 1
     # The descent ends by itself, but not at the target density that is asked for.

@@ -110,8 +110,11 @@ impl<T: EngineReal> Host for Command<'_, T> {
         self.ran.setup_ms.get_or_insert_with(|| milliseconds(self.setup));
         self.ran.part = Some(part);
         self.ran.doing = None;
+        if let Some(progress) = self.ran.progress.take() {
+            progress.finish();
+        }
         match part {
-            Part::Seed(_) => self.ran.before = 0,
+            Part::Seed(_) | Part::Continued(_) => self.ran.before = 0,
             Part::Beside(_) | Part::Round(_) | Part::Variant(_) => {
                 self.ran.before += self.ran.iterations
             }
@@ -119,6 +122,7 @@ impl<T: EngineReal> Host for Command<'_, T> {
         }
         match part {
             Part::Seed(seed) => log::begin(&format!("spreading cells, seed {seed}")),
+            Part::Continued(seed) => log::begin(&format!("going on with seed {seed}")),
             Part::Legal => self.ran.doing = Some(Doing::begin("making the placement legal")),
             Part::Detailed => self.ran.doing = Some(Doing::begin("refining")),
             Part::Beside(macros) => {

@@ -11,7 +11,7 @@ use crate::cli::stages;
 use crate::cli::terminal::stdout;
 use crate::design::{Design, Hpwl};
 use crate::engine::{Descriptor, Pipeline};
-use crate::flow::{Candidate, Effort, Global, Overflow, Placed, Seed, Stage, Stages};
+use crate::flow::{Candidate, Effort, Global, Overflow, Placed, Stage, Stages};
 use crate::place::routability::Round;
 use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
 use crate::warning::Warning;
@@ -48,7 +48,6 @@ pub(super) struct Summary<'a> {
     pub(super) effort: Effort,
     pub(super) keep_density: Option<f64>,
     /// Where there were several.
-    pub(super) seeds: &'a [Seed],
     pub(super) warnings: &'a [Warning],
 }
 
@@ -209,10 +208,7 @@ pub(crate) struct PlaceReport<'a> {
     /// The most memory that the command has had at a time, bytes; none if the system does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     peak_memory_bytes: Option<u64>,
-    /// Every seed, where there were several.
-    #[serde(skip_serializing_if = "<[Seed]>::is_empty")]
-    seeds: &'a [Seed],
-    /// Every global placement that was taken further, where there were several.
+    /// Every global placement, where there were several seeds or variants.
     #[serde(skip_serializing_if = "<[Candidate]>::is_empty")]
     candidates: &'a [Candidate],
     /// Every round of --routability.
@@ -306,7 +302,6 @@ impl Summary<'_> {
             },
             common: self.common(),
             peak_memory_bytes: memory::peak(),
-            seeds: self.seeds,
             candidates: Some(&self.placed.candidates[..])
                 .filter(|all| all.len() > 1)
                 .unwrap_or(&[]),
@@ -404,21 +399,11 @@ impl Summary<'_> {
         if let Some(limit) = self.placed.limit.as_deref() {
             writeln!(out, "limit      {limit}")?;
         }
-        for seed in self.seeds {
-            writeln!(
-                out,
-                "seed {:<6}{} after {} iterations: HPWL {:.6e}, overflow {:.6}{}",
-                seed.seed,
-                seed.status.status(),
-                seed.iterations,
-                seed.hpwl,
-                seed.overflow_smoothed,
-                if seed.seed == self.placed.seed { ", the best" } else { "" }
-            )?;
-        }
-        if let Some(variant) = self.placed.global.variant {
-            let count = self.placed.candidates.len();
-            writeln!(out, "variant    {variant}: the best of {count} once legal")?;
+        let Placed { seed, candidates, .. } = self.placed;
+        if candidates.len() > 1 {
+            let variant = self.placed.global.variant.map(|variant| format!(", {variant}"));
+            let (variant, count) = (variant.unwrap_or_default(), candidates.len());
+            writeln!(out, "result     seed {seed}{variant}: the shortest of {count} candidates")?;
         }
         let total = self.times.stages;
         let share = |part: f64| 100.0 * part / total.total().max(f64::MIN_POSITIVE);

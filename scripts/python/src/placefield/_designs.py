@@ -389,8 +389,9 @@ class Placement:
     bins, target_density, fillers, seed : what was taken; `target_density` is higher than asked for where cells
         do not fit otherwise, and status is "stopped" then, unless `raise_density`
     limit : what keeps overflow from falling, of a plateau
-    seeds, candidates, routability : what came of each seed, of each variant once legal, and of each round in which
-        cells grew
+    candidates : every global placement of each seed and variant, where there are several: how far it came, and
+        its HPWL in the legal stage, or where it ended before
+    routability : each round in which cells grew
     history : arrays by iteration: iteration, hpwl_weighted, wirelength, overflow_smoothed, max_smoothed, energy,
         gamma, lambda, step
     warnings : what was odd about design and options, one line each
@@ -415,7 +416,6 @@ class Placement:
     fillers: int = None
     seed: int = None
     limit: str = None
-    seeds: list = None
     candidates: list = None
     routability: list = None
     history: dict = None
@@ -488,7 +488,8 @@ def place(design, *, until=None, padding=0, keep_placed=False, init="center", st
     stop_overflow : smoothed overflow at which the global placement is done
     raise_density : be content with a higher target density than asked for where cells do not fit at that one
     iterations, time_limit : most iterations; seconds after which the best so far is the result
-    seeds : place with so many seeds, from `seed` on, and keep the one whose last stage has the shortest wires
+    seeds : compare so many seeds, from `seed` on, at a smoothed overflow of 0.4; the quarter with the shortest wires
+        goes on, and the shortest legal placement is refined (where macros move, all go on)
     effort : "low" (default; the command's is "medium"), "medium" or "high": how many variants are placed and made legal.
         The one with the shortest wires is refined. None with `on_iteration`, `terms`, `checkpoint` or `resume`, nor
         where the command places none. `progress` is also called in variants

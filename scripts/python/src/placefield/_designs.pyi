@@ -185,7 +185,6 @@ class Placement:
     fillers: int | None
     seed: int | None
     limit: str | None
-    seeds: list[dict[str, Any]] | None
     candidates: list[dict[str, Any]] | None
     routability: list[dict[str, Any]] | None
     history: dict[str, NDArray[np.float64]] | None
