@@ -1,5 +1,6 @@
 //! One global placement, and those that go on from it.
 
+use super::mirror::mirror_macros;
 use super::{
     Between, FlowError, FlowOptions, Host, Overflow, Part, PlacementInput, SetPositions, Variant,
     ended, of_bodies,
@@ -232,9 +233,10 @@ impl Global {
         }
     }
 
-    /// Where macros move: makes them legal and places the other cells around them, on bins and by
-    /// nets of their own. Then runs [`Global::run_routability`]. At first the cells of `design` are
-    /// where this placement has them.
+    /// Where macros move: mirrors them if refinement may mirror cells, makes them legal and places
+    /// the other cells around them, on bins and by nets of their own. Then runs
+    /// [`Global::run_routability`]. At first the cells of `design` are where this placement has
+    /// them.
     pub(super) fn beside_macros<H: Host>(
         &self,
         design: &mut Design,
@@ -247,8 +249,13 @@ impl Global {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         };
+        let given = design.placement.orientation.clone();
+        if options.refine.mirror {
+            mirror_macros(design);
+        }
         let macros = legalize_macros(design, &options.legalize, watch).map_err(FlowError::from)?;
         if macros.is_empty() || macros.len() == design.movable().count() {
+            design.placement.orientation = given;
             return Ok(None);
         }
         let begun = Instant::now();

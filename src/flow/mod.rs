@@ -77,6 +77,7 @@
 pub(crate) mod checkpoint;
 mod global;
 mod kept;
+mod mirror;
 mod seeds;
 mod stages;
 
@@ -702,12 +703,13 @@ fn stages_of<H: Host>(
     });
     let within = origin.as_ref().map(|(origin, rows)| (origin, *rows));
     charge.set_movable_positions(design, &global.x, &global.y);
-    let home = design.placement.clone();
+    let mut home = design.placement.clone();
     let mut beside = None;
     // Of cells that are not spread macros do not stand where they belong.
     let has_spread = matches!(global.outcome, Outcome::Converged | Outcome::Plateau);
     if goes_on && has_spread {
         beside = global.beside_macros(design, input, &mut rounds, options, host)?;
+        home.orientation.clone_from(&design.placement.orientation);
     }
     let start = compares.then(|| global.at_start(charge));
     let mut candidates = match beside {

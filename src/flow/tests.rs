@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cpu::engine::CpuEngine;
-use crate::design::{Nets, NodeKind, Nodes, Orientation, Row};
+use crate::design::{Master, MasterClass, Nets, NodeKind, Nodes, Orientation, Row, Symmetry};
 use crate::engine::EngineOptions;
 use crate::place::HostBackend;
 use rand::{RngExt, SeedableRng};
@@ -222,6 +222,90 @@ fn cells_are_placed_again_beside_legal_macros() {
     assert_eq!(placed.global.x[..206], before.x[..]);
     let iterations = placed.global.records.iter().map(|record| record.iteration);
     assert!(iterations.eq(0..placed.global.records.len()));
+}
+
+/// A design whose pins are anywhere on its macros.
+fn design_with_pins(macros: usize) -> Design {
+    let mut design = design(macros);
+    let mut random = Pcg64::seed_from_u64(5);
+    let mut at = |size: f64| size * (random.random::<f64>() - 0.5);
+    let nets = design.nets.as_mut().unwrap();
+    for (pin, &node) in nets.pin_node.iter().enumerate() {
+        if node >= 200 {
+            (nets.pin_dx[pin], nets.pin_dy[pin]) = (at(40.0), at(60.0));
+        }
+    }
+    design
+}
+
+#[test]
+fn macros_are_mirrored_as_their_library_cells_allow() {
+    use Orientation::{E, FN, FS, N, S};
+    let mut random = Pcg64::seed_from_u64(7);
+    let (mut seen, symmetry) = (Vec::new(), |x, y| Symmetry { x, y, r90: false });
+    for round in 0..40 {
+        let mut design = design_with_pins(6);
+        for k in 0..206 {
+            design.placement.x[k] = 160.0 * random.random::<f64>();
+            design.placement.y[k] = 140.0 * random.random::<f64>();
+        }
+        let [x, y] = [round % 2 == 0, round % 4 < 2];
+        match round % 8 < 4 {
+            // By the library, or by the rows without one.
+            true => {
+                let (symmetry, class) = (symmetry(x, y), MasterClass::Other);
+                design.masters.push(Master { symmetry, class, ..Master::default() });
+                design.nodes.master = [vec![None; 200], vec![Some(0); 6]].concat();
+            }
+            false => design.rows.iter_mut().for_each(|row| row.symmetry = symmetry(x, y)),
+        }
+        design.placement.orientation[203] = E;
+        let before = design.clone();
+        mirror::mirror_macros(&mut design);
+        let hpwl = |design: &Design| design.hpwl().unwrap().weighted;
+        assert!(hpwl(&design) <= hpwl(&before));
+        assert_eq!((&design.placement.x, &design.nets), (&before.placement.x, &before.nets));
+        for (node, &orientation) in design.placement.orientation.iter().enumerate() {
+            let same = orientation == before.placement.orientation[node];
+            assert!(same || node >= 200 && node != 203, "{node} is {orientation:?}");
+            seen.push(((x, y), orientation));
+        }
+        // No macro alone can be mirrored to a shorter result.
+        let mut ways = vec![N];
+        ways.extend(
+            [(y, FN), (x, FS), (x && y, S)].into_iter().filter_map(|(may, o)| may.then_some(o)),
+        );
+        for node in (200..206).filter(|&node| node != 203) {
+            for &way in &ways {
+                let mut other = design.clone();
+                other.placement.orientation[node] = way;
+                assert!(hpwl(&other) >= hpwl(&design) * (1.0 - 1e-12), "{node} as {way:?}");
+            }
+        }
+    }
+    for (symmetry, way) in [((false, true), FN), ((true, false), FS), ((true, true), S)] {
+        assert!(seen.contains(&(symmetry, way)), "none of {symmetry:?} is {way:?}");
+    }
+    let allowed = |&((x, y), o): &((bool, bool), Orientation)| match o {
+        FN => y,
+        FS => x,
+        S => x && y,
+        _ => o == N || o == E,
+    };
+    assert!(seen.iter().all(allowed));
+}
+
+#[test]
+fn mirrored_macros_stand_so_in_the_result() {
+    let (mut design, mut options) = (design_with_pins(6), FlowOptions::default());
+    let turned = |of: &Design| of.placement.orientation[200..].iter().any(|&o| o != Orientation::N);
+    let mut still = design.clone();
+    let placed = self::placed(&mut design, &options, &mut OnCpu::default());
+    assert!(placed.stages.is_legal() && turned(&design));
+    assert_eq!(placed.stages.last().1.hpwl_weighted, Some(design.hpwl().unwrap().weighted));
+    options.refine.mirror = false;
+    self::placed(&mut still, &options, &mut OnCpu::default());
+    assert!(!turned(&still));
 }
 
 #[test]
