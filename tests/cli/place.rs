@@ -334,7 +334,7 @@ fn the_best_of_several_seeds_is_written() {
     assert_eq!(seeds.len(), 3);
     let best = seeds.iter().find(|of| of["is_result"] == true).unwrap();
     assert_eq!(several["options"]["seed"], best["seed"]);
-    assert_eq!(several["stages"]["legal"]["hpwl_weighted"], best["hpwl_weighted"]);
+    assert_eq!(several["result"]["hpwl_weighted"], best["hpwl_weighted"]);
     // Positions of the fillers are those of the first seed; the cells' start is the seed's own.
     let seed = best["seed"].to_string();
     let alone = place(&aux, &file("alone.pl"), &[&rough, &"--effort low --seed", &seed]);
