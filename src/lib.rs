@@ -102,6 +102,7 @@ pub mod cuda;
 pub mod design;
 pub mod displacement;
 pub mod engine;
+pub mod evaluate;
 #[cfg(any(feature = "capi", feature = "python"))]
 mod ffi;
 pub mod flow;

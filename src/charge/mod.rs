@@ -603,7 +603,6 @@ impl Charge {
     }
 
     /// Returns [`Charge::movable_area`] and [`Charge::fixed_area`], as a report has them.
-    #[cfg(feature = "cli")]
     pub(crate) fn areas(&self) -> [f64; 2] {
         [self.movable_area, self.fixed_area]
     }

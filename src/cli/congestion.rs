@@ -6,13 +6,12 @@ use super::maps::write_map;
 use super::options::named;
 use super::outputs::MapsFormat;
 use crate::congestion::{
-    Capacity, CongestionError, CongestionMaps, CongestionOptions, Convention, Figures, RoutingGrid,
+    Capacity, CongestionError, CongestionMaps, CongestionOptions, Convention, RoutingGrid,
 };
+use crate::evaluate::CongestionReport;
 use crate::maps::{Kind, of_congestion};
 use clap::Args;
 use clap::builder::TypedValueParser;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Options of commands that show congestion.
@@ -52,20 +51,6 @@ pub(crate) struct Congestion {
     pub(crate) maps: CongestionMaps,
     /// The bins.
     grid: RoutingGrid,
-}
-
-/// Congestion in numbers; its JSON keys are a contract.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub struct CongestionReport {
-    /// The convention whose formulas are used.
-    pub convention: Convention,
-    /// `[nx, ny]`.
-    pub bins: [usize; 2],
-    /// Milliseconds.
-    pub time_ms: f64,
-    /// Demand, and over capacity.
-    #[serde(flatten)]
-    pub figures: Figures,
 }
 
 impl CongestionArgs {
@@ -115,26 +100,5 @@ impl Congestion {
             Some(write_map(folder, kind.name(), &map, &self.grid, format))
         };
         Kind::ALL.into_iter().filter_map(write).collect()
-    }
-}
-
-impl std::fmt::Display for CongestionReport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Figures { horizontal, vertical, worst_demand, worst_utilization, overflow, .. } =
-            &self.figures;
-        write!(
-            f,
-            "{}: wires {:.4e} horizontal, {:.4e} vertical; worst 5 % {:.4} per unit",
-            self.convention, horizontal.wire, vertical.wire, worst_demand.five_percent
-        )?;
-        if let (Some(utilization), Some(overflow)) = (worst_utilization, overflow) {
-            write!(
-                f,
-                ", {:.4} of capacity; overflow {:.4} % of the wire",
-                utilization.five_percent,
-                100.0 * overflow
-            )?;
-        }
-        Ok(())
     }
 }

@@ -5,11 +5,12 @@ use super::failure::{Failure, usage};
 use super::input::{Opened, needs_f64, read_design, rounded_for, use_threads};
 use super::options::DesignArgs;
 use super::outputs::{Outputs, check_placement_output, to_stdout};
-use super::report::DesignReport;
 use super::results::{list, tell};
 use crate::bookshelf;
 use crate::bookshelf::write::MARK;
 use crate::design::{BlockageKind, Design, Names};
+use crate::evaluate::DesignReport;
+use crate::flow::StageReport;
 use crate::formats::{Format, write_placement};
 use crate::lefdef;
 use crate::text::index::NameIndex;
@@ -42,8 +43,8 @@ pub(crate) struct ConvertArgs {
 pub(crate) struct ConvertReport {
     /// The design in numbers.
     design: DesignReport,
-    /// Half-perimeter wirelength of what was read, in its layout units.
-    hpwl: Option<f64>,
+    /// Wirelength of what was read, in its layout units.
+    result: StageReport,
     /// Layout units of what was written in one of what was read.
     units_per_layout_unit: f64,
     /// Things the output cannot express, with their number.
@@ -159,7 +160,7 @@ fn report(
     let design = &opened.design;
     ConvertReport {
         design: DesignReport::without_charge(design, opened.summaries()),
-        hpwl: design.hpwl().map(|hpwl| hpwl.unweighted),
+        result: StageReport::of(design, None, None),
         units_per_layout_unit,
         lost,
         warnings,

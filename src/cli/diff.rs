@@ -12,17 +12,20 @@ use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, n
 use super::pictures::save;
 use super::report::difference::Difference;
 use super::report::page::Page;
-use super::report::{DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report};
 use super::results::{list, tell, write_farthest};
 use super::terminal::stdout;
 use crate::congestion::{Convention, RoutingGrid};
 use crate::design::{Design, LengthUnit, Placement};
 use crate::displacement::{self, Displacement, Range};
 use crate::engine::{MapKind, Timed};
+use crate::evaluate::{
+    DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, Report, ResultReport,
+};
+use crate::evaluate::{cells_and_overflow, coarse_grid};
 use crate::flow::FarthestReport;
 use crate::formats::read_placement;
 use crate::grid::{BinGrid, Map, Rect};
-use crate::maps::{Kind, cells_and_overflow, coarse_grid, fixed_outlines};
+use crate::maps::{Kind, fixed_outlines};
 use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Picture, Scale};
 use crate::warning::Warning;
 use clap::error::ErrorKind;
@@ -152,11 +155,9 @@ impl Content for DiffReport {
 struct Side {
     /// Its file.
     placement: String,
-    /// Half-perimeter wirelength, every net weighing 1, layout units.
-    hpwl: Option<f64>,
-    /// Half-perimeter wirelength with the nets' weights, layout units.
-    hpwl_weighted: Option<f64>,
-    /// Overflow, maximum and areas.
+    /// Wirelength and overflow.
+    result: ResultReport,
+    /// Maximum and areas.
     density: DensityReport,
     /// Energy and extremes of φ and E.
     field: FieldReport,
@@ -185,8 +186,7 @@ impl Side {
     fn of(placement: &Path, report: &Report) -> Side {
         Side {
             placement: placement.display().to_string(),
-            hpwl: report.hpwl,
-            hpwl_weighted: report.hpwl_weighted,
+            result: report.result,
             density: report.density,
             field: report.field,
         }
@@ -245,11 +245,12 @@ fn diff<T: Element>(
     let moved = displacement::between(design, &first, &design.placement)?;
     let difference = to.zip(&from, |&to, &from| to - from);
     let size = |v: &T| v.widen().abs();
+    let hpwl = a.result.hpwl.zip(b.result.hpwl);
     let change = Change {
-        hpwl: a.hpwl.zip(b.hpwl).map(|(a, b)| b - a),
-        hpwl_relative: a.hpwl.zip(b.hpwl).filter(|(a, _)| *a > 0.0).map(|(a, b)| (b - a) / a),
-        overflow_smoothed: b.density.overflow_smoothed - a.density.overflow_smoothed,
-        overflow_exact: b.density.overflow_exact - a.density.overflow_exact,
+        hpwl: hpwl.map(|(a, b)| b - a),
+        hpwl_relative: hpwl.filter(|(a, _)| *a > 0.0).map(|(a, b)| (b - a) / a),
+        overflow_smoothed: b.result.overflow.smoothed - a.result.overflow.smoothed,
+        overflow_exact: b.result.overflow.exact - a.result.overflow.exact,
         energy: b.field.energy - a.field.energy,
         density_largest: difference.as_slice().iter().map(size).fold(0.0, f64::max),
         density_mean: difference.as_slice().iter().map(size).sum::<f64>() / grid.bins() as f64,
@@ -592,7 +593,7 @@ fn print(report: &DiffReport, unit: LengthUnit) -> io::Result<()> {
     )?;
     writeln!(out, "from       {}", report.from.placement)?;
     writeln!(out, "to         {}", report.to.placement)?;
-    match report.from.hpwl.zip(report.to.hpwl) {
+    match report.from.result.hpwl.zip(report.to.result.hpwl) {
         Some((a, b)) => {
             let relative = c.hpwl_relative.map(|v| format!(", {:+.3} %", 100.0 * v));
             let (a, b, name) = (unit.of(a), unit.of(b), unit.name);
@@ -603,8 +604,8 @@ fn print(report: &DiffReport, unit: LengthUnit) -> io::Result<()> {
     }
     let (a, b) = (&report.from, &report.to);
     for (what, a, b) in [
-        ("overflow  ", a.density.overflow_smoothed, b.density.overflow_smoothed),
-        ("  exact   ", a.density.overflow_exact, b.density.overflow_exact),
+        ("overflow  ", a.result.overflow.smoothed, b.result.overflow.smoothed),
+        ("  exact   ", a.result.overflow.exact, b.result.overflow.exact),
         ("maximum   ", a.density.max_smoothed, b.density.max_smoothed),
     ] {
         writeln!(out, "{what} {a:.6} -> {b:.6}")?;

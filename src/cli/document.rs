@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The version of all documents. It grows when a key is removed or changes its meaning; a new key
 /// leaves it as it is.
-pub(crate) const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 2;
 
 /// The files of a command that reads or writes none but the document.
 pub(crate) const NO_FILES: &[&Path] = &[];
@@ -20,6 +20,8 @@ pub(crate) const NO_FILES: &[&Path] = &[];
 pub(crate) trait Content: Serialize + JsonSchema {
     /// The command.
     const COMMAND: &'static str;
+    /// Whether the command writes a list of documents for several inputs.
+    const LISTS: bool = false;
 
     /// Returns the program that found the numbers.
     fn version(&self) -> &str {
@@ -52,7 +54,7 @@ pub(crate) fn write_document<T: Content>(
     content: &T,
 ) -> Result<(), Failure> {
     path.map_or(Ok(()), |path| {
-        write_json(path, &with_microns(&document(path, inputs, outputs, content))?)
+        write_json(path, &finished(&document(path, inputs, outputs, content))?)
     })
 }
 
@@ -63,15 +65,27 @@ pub(crate) fn write_documents<T: Content>(
     outputs: &[impl AsRef<Path>],
 ) -> Result<(), Failure> {
     let each = all.iter().map(|(inputs, content)| document(path, inputs, outputs, *content));
-    let each = each.map(|document| with_microns(&document)).collect::<Result<Vec<_>, _>>()?;
+    let each = each.map(|document| finished(&document)).collect::<Result<Vec<_>, _>>()?;
     write_json(path, &each)
 }
 
-/// Returns a document with micrometres beside its lengths, if these are known.
-fn with_microns(document: &impl Serialize) -> Result<Value, Failure> {
+/// Returns a document with micrometres beside its lengths, if these are known, and without `-0.0`.
+fn finished(document: &impl Serialize) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(document).map_err(|e| e.to_string())?;
     microns::add(&mut value);
+    without_negative_zeros(&mut value);
     Ok(value)
+}
+
+fn without_negative_zeros(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() && number.as_f64() == Some(0.0) => {
+            *value = 0.0.into();
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_negative_zeros),
+        Value::Object(entries) => entries.values_mut().for_each(without_negative_zeros),
+        _ => {}
+    }
 }
 
 fn document<'a, T: Content>(

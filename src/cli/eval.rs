@@ -1,7 +1,7 @@
 //! `placefield eval`: one placement in numbers.
 
 use super::congestion::CongestionArgs;
-use super::document::{write_document, write_documents};
+use super::document::{Content, write_document, write_documents};
 use super::engines::with_precision;
 use super::evaluation::{evaluate, map_names};
 use super::failure::{Failure, usage};
@@ -10,12 +10,12 @@ use super::legality;
 use super::options::{DesignArgs, EvaluationArgs};
 use super::outputs::{Names, ResultArgs, one_standard_input, to_stdout};
 use super::pictures;
-use super::report::Report;
 use super::results::{list, tell, write_output, write_table};
 use super::terminal::{escaped, stdout};
-use super::windows::{self, window};
 use crate::charge::Clipped;
 use crate::congestion::RoutingGrid;
+use crate::evaluate::{Report, window_reports};
+use crate::flow::Overflow;
 use crate::grid::Rect;
 use crate::scaled_hpwl;
 use crate::warning::Warning;
@@ -75,6 +75,27 @@ impl EvalArgs {
             Some(grid) => Ok(Some(grid.map_err(|error| format!("GCELLGRID: {error}"))?)),
             None => Err("'--gcells': the design has no GCELLGRID along both axes".into()),
         }
+    }
+}
+
+impl Content for Report {
+    const COMMAND: &'static str = "eval";
+    const LISTS: bool = true;
+}
+
+/// Parses `--region`.
+pub(crate) fn window(text: &str) -> Result<Rect, String> {
+    let numbers: Vec<f64> = text.split(',').filter_map(|v| v.trim().parse().ok()).collect();
+    match numbers[..] {
+        [xl, yl, xh, yh]
+            if text.split(',').count() == 4
+                && xl < xh
+                && yl < yh
+                && numbers.iter().all(|v| v.is_finite()) =>
+        {
+            Ok(Rect { xl, yl, xh, yh })
+        }
+        _ => Err("expected X0,Y0,X1,Y1 with X0 below X1 and Y0 below Y1".to_owned()),
     }
 }
 
@@ -177,7 +198,7 @@ fn evaluated(
         let report = &mut evaluated.report;
         report.legality = legality;
         let charge = evaluated.engine.charge();
-        report.windows = windows::reports(&opened.design, charge, &args.region);
+        report.windows = window_reports(&opened.design, charge, &args.region);
         if args.scaled_hpwl {
             let score = scaled_hpwl::score(&opened.design, options.target_density())?;
             report.scaled_hpwl = Some(score);
@@ -265,7 +286,7 @@ impl Row {
     /// In the order of [`COLUMNS`]; `None` if there is no such number.
     fn cells(&self) -> [Option<String>; COLUMNS.len()] {
         let report = &self.report;
-        let (d, o, v) = (&report.design, &report.options, &report.density);
+        let (d, o, overflow) = (&report.design, &report.options, report.result.overflow);
         let [nx, ny] = report.grid.bins;
         [
             Some(d.name.clone()),
@@ -274,10 +295,10 @@ impl Row {
             Some(d.nets.to_string()),
             Some(format!("{nx}x{ny}")),
             Some(o.target_density.to_string()),
-            report.hpwl.map(|v| v.to_string()),
-            report.hpwl_weighted.map(|v| v.to_string()),
-            Some(v.overflow_smoothed.to_string()),
-            Some(v.overflow_exact.to_string()),
+            report.result.hpwl.map(|v| v.to_string()),
+            report.result.hpwl_weighted.map(|v| v.to_string()),
+            Some(overflow.smoothed.to_string()),
+            Some(overflow.exact.to_string()),
             report.legality.as_ref().map(|legality| legality.legal.to_string()),
         ]
     }
@@ -379,11 +400,8 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         0.0 => String::new(),
         share => format!(", {share:.6} of it of cells off the die"),
     };
-    writeln!(
-        out,
-        "overflow   {:.6} smoothed, {:.6} exact{off_die}",
-        v.overflow_smoothed, v.overflow_exact
-    )?;
+    let Overflow { smoothed, exact, .. } = report.result.overflow;
+    writeln!(out, "overflow   {smoothed:.6} smoothed, {exact:.6} exact{off_die}")?;
     writeln!(
         out,
         "maximum    {:.6} smoothed, {:.6} exact (area / bin area)",
@@ -408,7 +426,7 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
          |Ex| <= {:.4} and |Ey| <= {:.4} bin widths",
         f.energy, f.potential_min, f.potential_max, f.field_x_max, f.field_y_max
     )?;
-    match (report.hpwl, report.hpwl_weighted) {
+    match (report.result.hpwl, report.result.hpwl_weighted) {
         (Some(plain), Some(weighted)) => {
             write!(out, "wirelength HPWL {plain:.6e}, weighted {weighted:.6e} layout units")?;
             match d.units_per_micron {

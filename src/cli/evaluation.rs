@@ -8,17 +8,13 @@ use super::log;
 use super::maps::{Element, write_column, write_map};
 use super::options::SolveArgs;
 use super::outputs::MapsFormat;
-use super::report::{
-    DensityReport, DesignReport, FieldReport, GridReport, OptionsReport, RegionReport, Report,
-    Timings,
-};
 use crate::Real;
 use crate::charge::{Charge, Clipped};
 use crate::congestion::RoutingGrid;
 use crate::engine::{MapKind, Timed};
+use crate::evaluate::{self, DesignReport, RegionReport, Report};
 use crate::grid::Map;
-use crate::maps::{Kind, over_die};
-use crate::warning::{Warning, WarningCode};
+use crate::maps::Kind;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -87,7 +83,6 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     options: &SolveArgs,
     charge: Charge,
 ) -> Result<Evaluated<T>, Failure> {
-    let design = &opened.design;
     log::begin("evaluating");
     let start = Instant::now();
     let Chosen { engine: mut engines, note } =
@@ -95,113 +90,20 @@ pub(crate) fn evaluate_charge<T: EngineReal>(
     let mut engine = engines.remove(0);
     let mut notes = Vec::from_iter(note);
     notes.extend(engines::pipeline_note(options, engine.choice()));
-    let pipeline = engine.choice().pipeline;
     let setup = start.elapsed().as_secs_f64() * 1e3;
 
-    let (x, y) = engine.charge().initial_positions::<T>();
-    engine.set_positions(&x, &y)?;
-    let smoothed = engine.compute_density()?;
-    let energy = engine.solve(pipeline)?;
-    engine.compute_force()?;
-    let times = engine.times();
-    let start = Instant::now();
-    let exact = engine.exact_density()?;
-    let exact_ms = start.elapsed().as_secs_f64() * 1e3;
-
-    let grid = engine.charge().grid();
-    let [nx, ny] = engine.charge().stacked_bins();
-    let mut maps = MapKind::ALL.map(|_| Map::filled(nx, ny, T::zero()));
-    for (kind, map) in MapKind::ALL.into_iter().zip(&mut maps) {
-        engine.read_map(kind, map)?;
-        over_die(engine.charge(), kind, map);
-    }
-    let regions = RegionReport::of(&mut *engine)?;
-    let bodies = engine.charge().bodies();
-    let mut force = [vec![T::zero(); bodies], vec![T::zero(); bodies]];
-    let [fx, fy] = &mut force;
-    engine.read_force(fx, fy)?;
-    force.iter_mut().for_each(|f| f.truncate(engine.charge().movable()));
-
-    let charge = engine.charge();
-    let clipped = charge.clipped_area(&x, &y);
-    let mut warnings = opened.warnings.clone();
+    let design = &opened.design;
+    let evaluate::Evaluated { mut report, maps, force, off_die } =
+        evaluate::evaluate(design, &mut *engine)?;
+    report.design = DesignReport::of(design, opened.summaries(), engine.charge().areas());
+    let asked = &mut report.options;
+    asked.target_density_asked = options.target_density();
+    (asked.fillers, asked.deterministic) = (options.fillers, options.deterministic);
+    (report.timings_ms.parse, report.timings_ms.setup) = (opened.parse_ms, setup);
     // These warnings may have been given when the charge was made.
-    warnings.extend(charge.warnings().iter().filter(|w| !opened.warnings.contains(w)).cloned());
-    if clipped.wholly + clipped.partly > 0 {
-        let message = format!(
-            "movable cells reach beyond the die: {} of {} wholly, {} partly; their area outside, \
-             {}, counts as overflow",
-            clipped.wholly,
-            charge.movable(),
-            clipped.partly,
-            clipped.area
-        );
-        warnings.push(Warning::new(WarningCode::MovableOffDie, message));
-    }
-    // No bin may hold it, so it is above any target.
-    let overflow_off_die = match clipped.area > 0.0 {
-        true => clipped.area / charge.movable_area(),
-        false => 0.0,
-    };
-    let largest =
-        |map: &Map<T>| map.as_slice().iter().fold(0.0, |m: f64, v| m.max(v.widen().abs()));
-    let (potential_min, potential_max) = maps[1].range();
-    let total: f64 = maps[0].as_slice().iter().map(|v| v.widen()).sum();
-    let hpwl = design.hpwl();
-    let descriptor = engine.descriptor();
-    let report = Report {
-        design: DesignReport::of(design, opened.summaries(), charge.areas()),
-        grid: GridReport::of(&grid),
-        options: OptionsReport {
-            engine: descriptor.engine,
-            device: descriptor.device,
-            pipeline,
-            path: engine.path(pipeline),
-            precision: T::PRECISION,
-            target_density: charge.target_density(),
-            target_density_asked: options.target_density(),
-            fillers: options.fillers,
-            filler_count: charge.fillers(),
-            row_blockage: charge.row_blockage(),
-            deterministic: options.deterministic,
-        },
-        density: DensityReport {
-            overflow_smoothed: smoothed.overflow,
-            overflow_exact: exact.overflow,
-            overflow_off_die,
-            max_smoothed: smoothed.max,
-            max_exact: exact.max,
-            total_area: total * grid.bin_area(),
-            clipped_area: clipped.area + charge.fixed_clipped().area,
-            blocked_area: charge.blockage_area(),
-            edge_loss_area: charge.edge_loss(&x, &y),
-        },
-        field: FieldReport {
-            energy,
-            potential_min: potential_min.widen(),
-            potential_max: potential_max.widen(),
-            field_x_max: largest(&maps[2]),
-            field_y_max: largest(&maps[3]),
-        },
-        hpwl: hpwl.map(|h| h.unweighted),
-        hpwl_weighted: hpwl.map(|h| h.weighted),
-        regions,
-        windows: Vec::new(),
-        scaled_hpwl: None,
-        legality: None,
-        congestion: None,
-        timings_ms: Timings {
-            parse: opened.parse_ms,
-            setup,
-            density: times.density,
-            solve: times.solve(),
-            force: times.force,
-            exact_density: exact_ms,
-        },
-        warnings,
-    };
-    let (off_die, congestion) = (clipped, None);
-    Ok(Evaluated { report, engine, notes, maps, force, off_die, congestion })
+    report.warnings.retain(|warning| !opened.warnings.contains(warning));
+    report.warnings.splice(..0, opened.warnings.iter().cloned());
+    Ok(Evaluated { report, engine, notes, maps, force, off_die, congestion: None })
 }
 
 impl<T: Real> Evaluated<T> {

@@ -8,13 +8,13 @@ use super::legality::fix_as_at_home;
 use super::log::Doing;
 use super::options::{DesignArgs, seconds, thread_count};
 use super::outputs::{Outputs, PICTURES, check_names, check_placement_output, to_stdout};
-use super::report::DesignReport;
 use super::results::{list, tell};
 use super::stages::{self, LegalArgs, asked, deadline, legalizing};
 use super::stop;
 use super::terminal::stdout;
 use crate::cpu::engine::milliseconds;
-use crate::flow::{Kept, StageReport, Stages};
+use crate::evaluate::DesignReport;
+use crate::flow::{Kept, LastReport, StageReport, Stages};
 use crate::formats::write_placement;
 use crate::warning::Warning;
 use clap::Args;
@@ -54,6 +54,10 @@ pub(crate) struct LegalizeArgs {
 pub(crate) struct LegalizeReport<'a> {
     /// The design in numbers.
     design: DesignReport,
+    /// How cells were placed.
+    options: LegalArgs,
+    /// The legal placement in numbers.
+    result: LastReport,
     #[serde(flatten)]
     stages: &'a Stages,
     /// Milliseconds by what was done.
@@ -120,6 +124,8 @@ pub(crate) fn run(args: &LegalizeArgs) -> Result<(), Failure> {
     }
     let document = LegalizeReport {
         design: DesignReport::without_charge(design, (opened.def.as_ref(), opened.lef.as_ref())),
+        options: args.legal,
+        result: reached.result(),
         stages: &reached,
         timings_ms: Timings {
             parse: opened.parse_ms,

@@ -23,7 +23,6 @@ mod evaluation;
 mod failure;
 pub mod generate;
 mod help;
-mod hot_spots;
 mod info;
 mod input;
 mod legality;
@@ -52,7 +51,6 @@ mod stop;
 mod terminal;
 #[cfg(feature = "cuda")]
 mod tune;
-mod windows;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;

@@ -9,15 +9,11 @@ use crate::charge::ChargeOptions;
 use crate::congestion::Convention;
 use crate::design::{Design, LengthUnit};
 use crate::engine::MapKind;
+use crate::evaluate::{ROUNDING, cells_and_overflow, force_maps, grid_over};
 use crate::grid::{BinGrid, Map, Rect};
-use crate::maps::{
-    Kind, cells_and_overflow, charge_of_cells, fences, force_maps, grid_over, layers, magnitude,
-    of_congestion, outlines,
-};
+use crate::maps::{Kind, charge_of_cells, fences, layers, magnitude, of_congestion, outlines};
 use crate::place::Record;
-use crate::plot::{
-    Arrows, Curves, HeatMap, Histogram, Look, Picture, PlotError, ROUNDING, Scale, Series,
-};
+use crate::plot::{Arrows, Curves, HeatMap, Histogram, Look, Picture, PlotError, Scale, Series};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::path::{Path, PathBuf};
@@ -160,8 +156,8 @@ impl<'a, T: Real> Drawer<'a, T> {
                     return self.finish(map, range);
                 }
                 let mut subtitle = self.subtitle();
-                let report = &self.evaluated.report.density;
-                if report.overflow_exact < ROUNDING && report.overflow_smoothed > ROUNDING {
+                let overflow = self.evaluated.report.result.overflow;
+                if overflow.exact < ROUNDING && overflow.smoothed > ROUNDING {
                     subtitle += "; smoothed: narrow cells count as √2 bins wide, so it is above the \
                                  target at macros, but no bin is at the cells' exact sizes";
                 }
@@ -247,14 +243,14 @@ impl<'a, T: Real> Drawer<'a, T> {
     }
 
     fn subtitle(&self) -> String {
-        let (grid, values) =
-            (self.evaluated.engine.charge().grid(), &self.evaluated.report.density);
+        let grid = self.evaluated.engine.charge().grid();
+        let overflow = self.evaluated.report.result.overflow;
         format!(
             "{} × {} bins, overflow {:.4} smoothed, {:.4} exact",
             grid.nx(),
             grid.ny(),
-            values.overflow_smoothed,
-            values.overflow_exact
+            overflow.smoothed,
+            overflow.exact
         )
     }
 

@@ -10,7 +10,6 @@ use super::options::{
     Bins, DesignArgs, EngineChoice, at_least_one, seconds, target_density, thread_count,
 };
 use super::outputs::{Outputs, check_names, check_placement_output, to_stdout};
-use super::report::{DesignReport, GridReport};
 use super::results::{in_microns, tell, write_farthest};
 use super::stages::{LimitArgs, asked, deadline, print_kept, refined};
 use super::stop;
@@ -18,7 +17,10 @@ use super::terminal::stdout;
 use crate::charge::{Charge, ChargeOptions};
 use crate::design::Design;
 use crate::displacement;
-use crate::flow::{DetailedReport, DisplacementReport, Distances, Kept, KeptReport};
+use crate::evaluate::{DesignReport, GridReport};
+use crate::flow::{
+    DetailedReport, DisplacementReport, Distances, Kept, KeptReport, LastReport, Stage,
+};
 use crate::flow::{StageReport, shorten};
 use crate::formats::{read_placement, write_placement};
 use crate::grid::BinGrid;
@@ -86,6 +88,8 @@ pub(crate) struct RefineReport<'a> {
     grid: GridReport,
     /// How cells were moved.
     options: RefineOptionsReport,
+    /// The refined placement in numbers.
+    result: LastReport,
     /// The placement that was read, and the refined one.
     stages: RefineStages,
     /// How legal the refined placement is.
@@ -233,6 +237,10 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
             no_one_site_gaps: options.no_one_site_gaps,
             target_density: args.target_density,
             threads: rayon::current_num_threads(),
+        },
+        result: LastReport {
+            stage: Stage::Detailed.name(),
+            report: StageReport { seconds: None, ..detailed.stage },
         },
         stages: RefineStages { legal: before, detailed },
         displacement,

@@ -39,7 +39,7 @@ pub(crate) struct CompareRunsArgs {
     report: Option<PathBuf>,
 }
 
-/// The parts read of a file; `eval` and `place` have the numbers at different places.
+/// The parts read of a file.
 #[derive(Deserialize)]
 struct Document {
     #[serde(default)]
@@ -48,11 +48,8 @@ struct Document {
     grid: Option<GridPart>,
     #[serde(default)]
     options: OptionsPart,
-    stages: Option<StagesPart>,
     legality: Option<LegalityPart>,
-    hpwl: Option<f64>,
-    density: Option<Overflow>,
-    result: Option<ResultPart>,
+    result: ResultPart,
     outcome: Option<Outcome>,
     seconds: Option<f64>,
     #[serde(default)]
@@ -81,25 +78,12 @@ struct LegalityPart {
     legal: bool,
 }
 
-#[derive(Clone, Copy, Default, Deserialize)]
-struct Overflow {
-    overflow_smoothed: Option<f64>,
-    overflow_exact: Option<f64>,
-}
-
-/// What `legalize` and `refine` write.
-#[derive(Deserialize)]
-struct StagesPart {
-    legal: Option<ResultPart>,
-    detailed: Option<ResultPart>,
-}
-
 #[derive(Deserialize)]
 struct ResultPart {
     stage: Option<String>,
     hpwl: Option<f64>,
-    #[serde(flatten)]
-    overflow: Overflow,
+    overflow_smoothed: Option<f64>,
+    overflow_exact: Option<f64>,
 }
 
 /// A word in a history, an object in a summary.
@@ -181,18 +165,8 @@ impl RunsReport {
 }
 
 impl Run {
-    fn of(name: String, document: Document) -> Result<(String, Run), String> {
-        let Document { design, grid, options, hpwl, density, result, stages, .. } = document;
-        let last = stages.and_then(|stages| match (stages.detailed, stages.legal) {
-            (Some(detailed), _) => Some(("detailed", detailed)),
-            (None, legal) => legal.map(|legal| ("legal", legal)),
-        });
-        let (stage, hpwl, overflow) = match (result, density, last) {
-            (Some(result), ..) => (result.stage, result.hpwl, result.overflow),
-            (None, Some(density), _) => (None, hpwl, density),
-            (None, None, Some((name, last))) => (Some(name.to_owned()), last.hpwl, last.overflow),
-            _ => return Err("expected `result`, `density` or `stages`".to_owned()),
-        };
+    fn of(name: String, document: Document) -> (String, Run) {
+        let Document { design, grid, options, result, .. } = document;
         let (status, iterations, seconds) = match document.outcome {
             Some(Outcome::Summary { status, iterations, seconds }) => {
                 (Some(status), Some(iterations), Some(seconds))
@@ -205,15 +179,15 @@ impl Run {
         };
         let run = Run {
             name,
-            stage,
+            stage: result.stage,
             status,
             iterations,
             seconds,
             bins: grid.map(|grid| grid.bins),
             target_density: options.target_density,
-            hpwl,
-            overflow_smoothed: overflow.overflow_smoothed,
-            overflow_exact: overflow.overflow_exact,
+            hpwl: result.hpwl,
+            overflow_smoothed: result.overflow_smoothed,
+            overflow_exact: result.overflow_exact,
             legal: document.legality.map(|legality| legality.legal),
             history: document.history,
             movable: design.movable,
@@ -221,7 +195,7 @@ impl Run {
             // Known once there are others to compare with.
             ..Run::default()
         };
-        Ok((design.name, run))
+        (design.name, run)
     }
 
     /// Whether it has no more of both than another and less of one.
@@ -295,7 +269,7 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
     for path in paths {
         let wrong = |what: String| format!("{}: {what}", path.display());
         for (name, document) in documents(path)? {
-            let (of, run) = Run::of(name, document).map_err(wrong)?;
+            let (of, run) = Run::of(name, document);
             let first = design.get_or_insert_with(|| of.clone());
             let movable = runs.first().map_or(run.movable, |first| first.movable);
             if *first != of || run.movable != movable {

@@ -5,7 +5,7 @@ use super::document::{Content, Document, SCHEMA, write_json};
 use super::failure::{Failure, usage};
 use super::microns;
 use super::outputs::Outputs;
-use super::{compare, compress, convert, diff, info, legalize, paper, place, refine, report, runs};
+use super::{compare, compress, convert, diff, info, legalize, paper, place, refine, runs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
@@ -29,12 +29,12 @@ pub(crate) struct SchemaArgs {
     out: Option<PathBuf>,
 }
 
-/// Makes the schema of a command's documents.
-type Make = fn(&mut SchemaGenerator) -> Schema;
+/// Makes the schema of a command's documents, which is at a path of the whole.
+type Make = fn(&mut SchemaGenerator, &str) -> Schema;
 
 /// Every kind of document.
 const SCHEMAS: &[(&str, Make)] = &[
-    entry::<report::Report>(),
+    entry::<crate::evaluate::Report>(),
     entry::<diff::DiffReport>(),
     entry::<compare::command::Table>(),
     entry::<runs::RunsReport>(),
@@ -56,7 +56,7 @@ const fn entry<T: Content>() -> (&'static str, Make) {
     (T::COMMAND, schema_of::<T>)
 }
 
-fn schema_of<T: Content>(generator: &mut SchemaGenerator) -> Schema {
+fn schema_of<T: Content>(generator: &mut SchemaGenerator, path: &str) -> Schema {
     let mut schema = Document::<T>::json_schema(generator);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let mut fix = |key: &str, value: Value| {
@@ -69,6 +69,11 @@ fn schema_of<T: Content>(generator: &mut SchemaGenerator) -> Schema {
     }
     schema.insert("title".to_owned(), format!("placefield {}", T::COMMAND).into());
     schema.remove("description");
+    if T::LISTS {
+        // Keywords of objects say nothing about lists, and those of lists nothing about objects.
+        schema.insert("type".to_owned(), json!(["object", "array"]));
+        schema.insert("items".to_owned(), json!({"$ref": path, "type": "object"}));
+    }
     schema
 }
 
@@ -87,12 +92,13 @@ fn schema(of: Option<&str>) -> Result<Value, Failure> {
             let known = SCHEMAS.iter().find(|(command, _)| *command == of);
             let (_, make) =
                 known.ok_or_else(|| usage(ErrorKind::InvalidValue, "expected a command"))?;
-            make(&mut generator)
+            make(&mut generator, "#")
         }
         None => {
             let mut all = Map::new();
             for &(command, make) in SCHEMAS {
-                all.insert(command.to_owned(), make(&mut generator).into());
+                let path = format!("#/$defs/{command}");
+                all.insert(command.to_owned(), make(&mut generator, &path).into());
             }
             let any: Vec<Value> =
                 SCHEMAS.iter().map(|(of, _)| json!({"$ref": format!("#/$defs/{of}")})).collect();

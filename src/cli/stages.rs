@@ -12,11 +12,13 @@ use crate::legalize::{LegalizeOptions, Progress};
 use crate::place::Outcome;
 use crate::refine::RefineOptions;
 use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 /// The options of legalisation.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct LegalArgs {
     /// Sites that stay free at either side of every cell once it is legal
     #[arg(long, value_name = "SITES", default_value_t = 0,
@@ -27,6 +29,7 @@ pub(crate) struct LegalArgs {
     #[arg(long)]
     pub(crate) keep_placed: bool,
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) limits: LimitArgs,
 }
 
@@ -40,7 +43,7 @@ impl LegalArgs {
 }
 
 /// Limits on the places of cells, in legalization and in detailed placement.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct LimitArgs {
     /// The largest displacement of a cell in a stage, |dx| + |dy| of its centre, in heights of the
     /// most frequent rows; of place --init file, from the start to the result. A cell beyond it is

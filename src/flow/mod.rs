@@ -100,8 +100,8 @@ pub use kept::{Kept, KeptReport};
 use seeds::Seeds;
 use serde::Serialize;
 pub use stages::{
-    DetailedReport, DisplacementReport, Distances, FailedReport, FarthestReport, LegalReport,
-    Overflow, ShortenedReport, Stage, StageReport, Stages, StagesReport, shorten,
+    DetailedReport, DisplacementReport, Distances, FailedReport, FarthestReport, LastReport,
+    LegalReport, Overflow, ShortenedReport, Stage, StageReport, Stages, StagesReport, shorten,
 };
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -92,7 +92,7 @@ pub struct StageReport {
 }
 
 impl StageReport {
-    pub(super) fn new(
+    pub(crate) fn new(
         hpwl: Option<Hpwl>,
         overflow: Option<Overflow>,
         seconds: Option<f64>,
@@ -112,6 +112,17 @@ impl StageReport {
         });
         StageReport::new(design.hpwl(), overflow, seconds)
     }
+}
+
+/// The placement that a command writes, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct LastReport {
+    /// The stage that made it: `global`, `legal` or `detailed`.
+    pub stage: &'static str,
+    /// Its numbers.
+    #[serde(flatten)]
+    pub report: StageReport,
 }
 
 /// Results of legalization.
@@ -374,6 +385,12 @@ impl Stages {
             no_one_site_gaps: false,
             unplaced: Vec::new(),
         }
+    }
+
+    /// Returns the report on the placement of the stage that was run last.
+    pub fn result(&self) -> LastReport {
+        let (stage, report) = self.last();
+        LastReport { stage: stage.name(), report: StageReport { seconds: None, ..*report } }
     }
 
     /// Returns the stage that was run last, whose placement is the result.

@@ -30,7 +30,8 @@ use crate::wirelength::Netlist;
 use serde::Serialize;
 
 /// How cells grow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RoutabilityOptions {
     /// Most rounds.

@@ -5,6 +5,7 @@
 //! 2003): RdBu with blue for the negative side, PRGn with green for it, YlOrRd without its palest
 //! quarter, and the darker half of Reds.
 
+use crate::evaluate::ROUNDING;
 use crate::grid::sample::finite_range;
 use colorous::Gradient;
 
@@ -117,8 +118,6 @@ const NO_OVERFLOW: Rgb = [0xe4, 0xe6, 0xe8];
 
 /// Shades a scale is divided into; few enough for an image to compress well.
 const SHADES: usize = 256;
-/// A value above the mark by less than this is not above it but rounded: areas are sums.
-pub(crate) const ROUNDING: f64 = 1e-9;
 
 /// A stretch of a gradient, from one share of it to another.
 #[derive(Clone, Copy)]

@@ -38,7 +38,7 @@ pub use arrows::Arrows;
 pub use bars::{BarSeries, Bars};
 pub use canvas::Canvas;
 #[cfg(any(feature = "cli", feature = "python"))]
-pub(crate) use color::{COLORS, ROUNDING, SHADINGS};
+pub(crate) use color::{COLORS, SHADINGS};
 pub use color::{Colors, Scale, Shading};
 pub use curves::{Curves, Series};
 pub use error::{MAX_PIXELS, PlotError};

@@ -13,8 +13,9 @@ use crate::congestion::{
 use crate::cpu::engine::CpuEngine;
 use crate::design::{Design as Core, LengthUnit};
 use crate::engine::{Engine, EngineOptions};
+use crate::evaluate::{cells_and_overflow, force_maps, over_die};
 use crate::grid::{BinGrid, Map, Rect};
-use crate::maps::{Kind, cells_and_overflow, charge_of_cells, force_maps, of_congestion, over_die};
+use crate::maps::{Kind, charge_of_cells, of_congestion};
 use crate::memory::require;
 use crate::plot::{
     self, Arrows, COLORS, Format, HeatMap, Histogram, SHADINGS, Scale, Shading, Size,

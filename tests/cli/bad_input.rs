@@ -350,7 +350,7 @@ fn distant_dies_give_the_same_results() {
     };
     let [near, far] = [placed(&near), placed(&far)];
     assert_eq!(far["density"]["clipped_area"], 0.0);
-    let [near, far] = [near, far].map(|json| json["hpwl"].as_f64().unwrap());
+    let [near, far] = [near, far].map(|json| json["result"]["hpwl"].as_f64().unwrap());
     // Nets shrink to next to nothing on a die of 40 x 16.
     assert!((near - far).abs() < 0.1, "{near} {far}");
 }
@@ -381,7 +381,8 @@ fn die_areas_out_of_the_range_of_f32_are_refused() {
     };
     let numbers = |tiny: &Tiny, precision: &str| {
         let json = crate::eval_json(&[&tiny.aux(), &"--bins 5x4 --precision", &precision]);
-        ["max_smoothed", "max_exact", "overflow_exact"].map(|k| json["density"][k].clone())
+        let [smoothed, exact] = ["max_smoothed", "max_exact"].map(|k| json["density"][k].clone());
+        [smoothed, exact, json["result"]["overflow_exact"].clone()]
     };
     let [at_one, in_single] = ["f64", "f32"].map(|precision| numbers(&Tiny::new(), precision));
     for power in [100, -200] {

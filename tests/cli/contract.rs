@@ -38,8 +38,10 @@ options.fillers: bool
 options.filler_count: number
 options.row_blockage: bool
 options.deterministic: bool
-density.overflow_smoothed: number
-density.overflow_exact: number
+result.hpwl: number
+result.hpwl_weighted: number
+result.overflow_smoothed: number
+result.overflow_exact: number
 density.overflow_off_die: number
 density.max_smoothed: number
 density.max_exact: number
@@ -52,8 +54,6 @@ field.potential_min: number
 field.potential_max: number
 field.field_x_max: number
 field.field_y_max: number
-hpwl: number
-hpwl_weighted: number
 timings_ms.parse: number
 timings_ms.setup: number
 timings_ms.density: number
@@ -104,8 +104,8 @@ fn the_json_has_these_keys() {
     assert_eq!(json["grid"], serde_json::json!({"bins": [8, 4], "bin_size": [5.0, 4.0]}));
     assert_eq!(json["options"]["precision"], "f64");
     // n0: pins at (8, 3) and (12, 4); n1: at (19.5, 6) and (32, 10.5).
-    assert_eq!(json["hpwl"], 5.0 + 17.0);
-    assert_eq!(json["hpwl_weighted"], 5.0 + 2.0 * 17.0);
+    assert_eq!(json["result"]["hpwl"], 5.0 + 17.0);
+    assert_eq!(json["result"]["hpwl_weighted"], 5.0 + 2.0 * 17.0);
     close("area", json["density"]["total_area"].as_f64().unwrap(), 30.0, 30.0, 1e-12);
     assert_eq!(
         json["warnings"],
@@ -141,7 +141,10 @@ fn absent_nets_mean_no_hpwl_and_a_warning() {
     std::fs::remove_file(tiny.file("nets")).unwrap();
     std::fs::remove_file(tiny.file("wts")).unwrap();
     let json = eval_json(&[&tiny.aux(), &"--bins 8"]);
-    assert_eq!((&json["hpwl"], &json["hpwl_weighted"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&json["result"]["hpwl"], &json["result"]["hpwl_weighted"]),
+        (&Value::Null, &Value::Null)
+    );
     assert_eq!(json["design"]["nets"], 0);
     let warnings = texts(&json["warnings"], "message");
     for file in ["t.nets", "t.wts"] {
@@ -159,7 +162,7 @@ fn weights_of_comments_alone_are_a_warning_and_those_of_no_nets_are_not_read() {
     let tiny = Tiny::new();
     tiny.write("wts", b"# nothing\n\n# here\n");
     let json = eval_json(&[&tiny.aux(), &"--bins 8"]);
-    assert_eq!(json["hpwl"], json["hpwl_weighted"]);
+    assert_eq!(json["result"]["hpwl"], json["result"]["hpwl_weighted"]);
     let warnings = texts(&json["warnings"], "message");
     assert!(warnings.iter().any(|w| w.contains("t.wts") && w.contains("weighs 1")), "{warnings:?}");
 
@@ -167,7 +170,7 @@ fn weights_of_comments_alone_are_a_warning_and_those_of_no_nets_are_not_read() {
     placefield(&[&"eval", &tiny.aux(), &"--bins 8"]).assert().failure();
     std::fs::remove_file(tiny.file("nets")).unwrap();
     let json = eval_json(&[&tiny.aux(), &"--bins 8"]);
-    assert_eq!(json["hpwl_weighted"], Value::Null);
+    assert_eq!(json["result"]["hpwl_weighted"], Value::Null);
 }
 
 #[test]
@@ -272,7 +275,7 @@ fn a_design_without_movable_nodes_is_evaluated() {
     let maps = tiny.folder().join("maps");
     let json = eval_json(&[&tiny.aux(), &"--bins 8x4 --maps", &maps]);
     assert_eq!(json["design"]["movable"], 0);
-    assert_eq!(json["density"]["overflow_smoothed"], 0.0);
+    assert_eq!(json["result"]["overflow_smoothed"], 0.0);
     close("area", json["density"]["total_area"].as_f64().unwrap(), 24.0, 24.0, 1e-6);
     assert_eq!(npy::<f32>(&maps.join("force_x.npy")), (vec![0], vec![]));
 }

@@ -153,7 +153,7 @@ fn eval_reports_def_contents_and_micrometres() {
     assert_eq!((&def["rows"], &def["blockages"]), (&10.into(), &3.into()));
     assert_eq!(design["die_um"], serde_json::json!([0.0, 0.0, 20.0, 20.0]));
     assert_eq!(json["grid"]["bin_size_um"], serde_json::json!([2.0, 2.0]));
-    let number = |key: &str| json[key].as_f64().unwrap();
+    let number = |key: &str| json["result"][key].as_f64().unwrap();
     close("hpwl", number("hpwl_um"), number("hpwl") / 2000.0, 1.0, 1e-9);
     assert_eq!(json["options"]["row_blockage"], true);
     let text = run(&[&"eval", &chip.file("chip.def"), &"--lef", &chip.file("chip.lef")]);
@@ -252,7 +252,8 @@ fn a_placed_def_differs_in_placements_alone() {
 
     chip.place(&packed, &[]);
     chip.place(&pl, &[]);
-    let hpwl = |placement: &Path| chip.eval(&[&"--pl", &placement])["hpwl"].as_f64().unwrap();
+    let hpwl =
+        |placement: &Path| chip.eval(&[&"--pl", &placement])["result"]["hpwl"].as_f64().unwrap();
     let want = placed["result"]["hpwl"].as_f64().unwrap();
     close("pl", hpwl(&pl), want, want, 1e-12);
     // Rounded to whole units.
@@ -285,8 +286,8 @@ fn def_becomes_bookshelf_and_def_again() {
     }
     let listed = run(&[&"convert", &aux, &back]);
     assert_eq!(listed.lines().count(), 2);
-    let hpwl = |args: &[&dyn Words]| eval_json(args)["hpwl"].as_f64().unwrap();
-    let want = json["hpwl"].as_f64().unwrap();
+    let hpwl = |args: &[&dyn Words]| eval_json(args)["result"]["hpwl"].as_f64().unwrap();
+    let want = json["result"]["hpwl"].as_f64().unwrap();
     close("aux", hpwl(&[&aux]), want, want, 1e-12);
     close("def", hpwl(&[&back, &"--lef", &chip.file("back.lef")]), want, want, 1e-12);
 }
@@ -469,7 +470,7 @@ fn pins_of_one_name_convert_to_a_design_that_reads() {
     let design: &[&dyn Words] = &[&def, &"--lef", &lef];
     let said = crate::said(&placefield(&[&"convert", &design, &aux]).assert().success());
     assert!(said.contains("2 nodes have the name of another and are renamed"), "{said}");
-    let hpwl = |args: &[&dyn Words]| eval_json(args)["hpwl"].as_f64().unwrap();
+    let hpwl = |args: &[&dyn Words]| eval_json(args)["result"]["hpwl"].as_f64().unwrap();
     close("hpwl", hpwl(&[&aux]), hpwl(&[&design]), 1.0, 1e-9);
     let nodes = text_of(chip.file("b.nodes"));
     assert!(nodes.contains("\tin.3\t") && nodes.contains("\tin.4\t"), "{nodes}");

@@ -198,8 +198,8 @@ fn placements_of_some_nodes_leave_the_others_in_their_places() {
     let eval = |def: &PathBuf, more: &[&dyn Words]| {
         crate::eval_json(&[def, &"--lef", &lef, &"--engine cpu --bins 4", &more])
     };
-    let want = eval(&moved.file("in.def"), &[])["hpwl"].clone();
-    assert_ne!(want, eval(&def, &[])["hpwl"]);
+    let want = eval(&moved.file("in.def"), &[])["result"]["hpwl"].clone();
+    assert_ne!(want, eval(&def, &[])["result"]["hpwl"]);
     let (pl, part) = (grid.file("some.pl"), grid.file("some.def"));
     std::fs::write(&pl, "UCLA pl 1.0\nc0_0 800 4000 : N\n").unwrap();
     let some = "VERSION 5.8 ;\nDESIGN grid ;\nUNITS DISTANCE MICRONS 1000 ;\nCOMPONENTS 1 ;\n\
@@ -207,7 +207,7 @@ fn placements_of_some_nodes_leave_the_others_in_their_places() {
     std::fs::write(&part, some).unwrap();
     for file in [&pl, &part] {
         let report = eval(&def, &[&"--pl", file]);
-        assert_eq!(report["hpwl"], want, "{}", file.display());
+        assert_eq!(report["result"]["hpwl"], want, "{}", file.display());
         let message = report["warnings"][0]["message"].as_str().unwrap();
         assert!(message.ends_with("79 nodes are not in it and keep the design's own positions"));
     }
@@ -228,10 +228,13 @@ fn given_placements_are_compared_and_unused_ones_named() {
     assert_eq!(report["warnings"][0]["code"], "placement_not_used");
     let (def, lef) = (grid.file("in.def"), grid.file("a.lef"));
     let eval = crate::eval_json(&[&def, &"--lef", &lef, &"--engine cpu --bins 4"]);
-    assert_eq!(report["given"]["hpwl"], eval["hpwl"]);
-    assert_eq!(report["given"]["hpwl_um"], eval["hpwl_um"]);
+    assert_eq!(report["given"]["hpwl"], eval["result"]["hpwl"]);
+    assert_eq!(report["given"]["hpwl_um"], eval["result"]["hpwl_um"]);
     let (_, report, said) = grid.run("place --engine cpu --init file");
-    assert!(!said.contains("is not used") && report["given"]["hpwl"] == eval["hpwl"], "{said}");
+    assert!(
+        !said.contains("is not used") && report["given"]["hpwl"] == eval["result"]["hpwl"],
+        "{said}"
+    );
     // Without a position for every cell there is nothing to compare with.
     let (_, report, _) = Grid::new(some_are_new).run("place --engine cpu");
     assert_eq!(report["given"], Value::Null);

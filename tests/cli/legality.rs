@@ -205,12 +205,15 @@ fn two_placements_are_compared() {
     );
     assert_eq!(report["farthest"][1]["cell"], "big");
     // The net reaches from c0 to c7 at (12, 7): 6 + 6 before, 5 + 2 after.
-    assert_eq!((&report["from"]["hpwl"], &report["to"]["hpwl"]), (&json!(12.0), &json!(7.0)));
+    assert_eq!(
+        (&report["from"]["result"]["hpwl"], &report["to"]["result"]["hpwl"]),
+        (&json!(12.0), &json!(7.0))
+    );
     assert_eq!(report["change"]["hpwl"], json!(-5.0));
     // Both sides are what eval says of them.
     for (side, pl) in [("from", &from), ("to", &to)] {
         let alone = eval_json(&[&aux, &"--pl", pl, &"--bins 8x4 --precision f64"]);
-        for key in ["hpwl", "density", "field"] {
+        for key in ["result", "density", "field"] {
             assert_eq!(report[side][key], alone[key], "{side}: {key}");
         }
     }
@@ -260,10 +263,12 @@ fn cells_off_the_die_count_as_overflow() {
     // Half of `a` is off the die; of 14 of area 4.
     tiny.edit("pl", "a 5 2", "a -2 2");
     let aux = tiny.aux();
-    let density = eval_json(&[&aux, &"--bins 8x4"])["density"].clone();
-    let number = |key: &str| density[key].as_f64().unwrap();
-    assert!((number("overflow_off_die") - 4.0 / 14.0).abs() < 1e-12, "{density}");
-    assert!(number("overflow_exact") >= 4.0 / 14.0 && number("overflow_smoothed") >= 4.0 / 14.0);
+    let json = eval_json(&[&aux, &"--bins 8x4"]);
+    let number = |part: &str, key: &str| json[part][key].as_f64().unwrap();
+    assert!((number("density", "overflow_off_die") - 4.0 / 14.0).abs() < 1e-12, "{json}");
+    for overflow in ["overflow_exact", "overflow_smoothed"] {
+        assert!(number("result", overflow) >= 4.0 / 14.0, "{json}");
+    }
     let required: &[&dyn Words] = &[&"eval", &aux, &"--bins 8x4 --require-on-die"];
     let said = placefield(required).assert().code(1).get_output().clone();
     let line = String::from_utf8(said.stderr).unwrap();
@@ -273,8 +278,7 @@ fn cells_off_the_die_count_as_overflow() {
     for (from, to) in [("a -2 2", "a -20 2"), ("c 18 5", "c 90 5"), ("b 12 4", "b 99 4")] {
         tiny.edit("pl", from, to);
     }
-    let density = eval_json(&[&aux, &"--bins 8x4"])["density"].clone();
-    assert_eq!(density["overflow_exact"], 1.0);
+    assert_eq!(eval_json(&[&aux, &"--bins 8x4"])["result"]["overflow_exact"], 1.0);
     tiny.edit("pl", "a -20 2", "a 5 2");
     tiny.edit("pl", "c 90 5", "c 18 5");
     tiny.edit("pl", "b 99 4", "b 12 4");

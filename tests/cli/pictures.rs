@@ -99,7 +99,7 @@ fn a_seed_gives_the_same_design_again() {
 
     let json = eval_json(&[&folder.path().join("a/cells800.aux")]);
     assert_eq!(json["design"]["movable"], 800);
-    assert!(json["hpwl"].as_f64().unwrap() > 0.0);
+    assert!(json["result"]["hpwl"].as_f64().unwrap() > 0.0);
 }
 
 #[test]

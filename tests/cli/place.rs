@@ -59,15 +59,15 @@ fn eval_reads_the_same_numbers_back() {
         assert_eq!(placed["options"]["target_density"], 0.95);
         let again = eval_alike(&placed, &[&aux, &"--pl", &pl, &"--precision", &precision]);
         assert_eq!(placed["outcome"], "converged");
-        assert_eq!(placed["result"]["hpwl"], again["hpwl"]);
-        assert_eq!(placed["result"]["hpwl_weighted"], again["hpwl_weighted"]);
+        assert_eq!(placed["result"]["hpwl"], again["result"]["hpwl"]);
+        assert_eq!(placed["result"]["hpwl_weighted"], again["result"]["hpwl_weighted"]);
         for overflow in ["overflow_smoothed", "overflow_exact"] {
             // But for the order in which areas are added.
             let [placed, again] =
-                [&placed["result"], &again["density"]].map(|v| v[overflow].as_f64().unwrap());
+                [&placed["result"], &again["result"]].map(|v| v[overflow].as_f64().unwrap());
             assert!((placed - again).abs() <= 1e-14 * again, "{precision}: {placed} {again}");
         }
-        assert!(again["density"]["overflow_smoothed"].as_f64().unwrap() <= 0.07);
+        assert!(again["result"]["overflow_smoothed"].as_f64().unwrap() <= 0.07);
         let warnings = again["warnings"].as_array().unwrap();
         let beyond =
             |w: &&Value| w["message"].as_str().unwrap().contains("movable cells reach beyond");
@@ -118,9 +118,9 @@ fn initial_positions_are_those_of_the_file() {
     let start: Vec<f64> = lines.next().unwrap().split(',').map(|v| v.parse().unwrap()).collect();
     assert_eq!(start.len(), columns.len());
     // The fillers, which count nowhere, lie elsewhere.
-    let overflow = rough["density"]["overflow_smoothed"].as_f64().unwrap();
+    let overflow = rough["result"]["overflow_smoothed"].as_f64().unwrap();
     assert!((start[3] / overflow - 1.0).abs() < 1e-12, "{} {overflow}", start[3]);
-    assert!((start[1] / rough["hpwl"].as_f64().unwrap() - 1.0).abs() < 1e-5);
+    assert!((start[1] / rough["result"]["hpwl"].as_f64().unwrap() - 1.0).abs() < 1e-5);
 }
 
 #[test]
@@ -182,7 +182,9 @@ fn an_interrupt_writes_the_placement_at_hand() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{text} {said}");
     assert!(text.contains("interrupted after") && said.contains("it was interrupted"), "{text}");
-    assert!(eval_json(&[&aux, &"--pl", &pl, &"--engine cpu"])["hpwl"].as_f64().unwrap() > 0.0);
+    assert!(
+        eval_json(&[&aux, &"--pl", &pl, &"--engine cpu"])["result"]["hpwl"].as_f64().unwrap() > 0.0
+    );
 }
 
 #[test]
@@ -208,7 +210,7 @@ fn the_summary_says_how_it_ended() {
         assert!(!done[key].is_null(), "{key}");
     }
     let again = eval_json(&[&aux, &"--pl", &pl, &"--engine cpu"]);
-    assert_eq!(done["result"]["hpwl"], again["hpwl"]);
+    assert_eq!(done["result"]["hpwl"], again["result"]["hpwl"]);
 
     let (text, said) = ended(&aux, &pl, &[&"--json", &file, &"--iterations 5"], 3);
     let stopped = json_of(&file);
@@ -341,7 +343,7 @@ fn the_best_of_several_seeds_is_written() {
     let alone: Value = serde_json::from_str(&alone).unwrap();
     assert_eq!(best["iterations"], alone["outcome"]["iterations"]);
     let placed = eval_json(&[&aux, &"--pl", &file("best.pl"), &"--engine cpu"]);
-    assert_eq!(placed["hpwl"], several["result"]["hpwl"]);
+    assert_eq!(placed["result"]["hpwl"], several["result"]["hpwl"]);
 }
 
 #[test]
@@ -511,19 +513,19 @@ fn placements_end_legal_unless_told_otherwise() {
     assert_eq!(placed["legality"]["legal"], true);
     let stages = &placed["stages"];
     let written = eval_alike(&placed, &[&aux, &"--pl", &legal, &"--legality"]);
-    assert_eq!(stages["legal"]["hpwl"], written["hpwl"]);
+    assert_eq!(stages["legal"]["hpwl"], written["result"]["hpwl"]);
     // The report holds for the file.
     assert_eq!(placed["result"]["stage"], "legal");
-    assert_eq!(placed["result"]["hpwl"], written["hpwl"]);
+    assert_eq!(placed["result"]["hpwl"], written["result"]["hpwl"]);
     assert_ne!(placed["result"]["hpwl"], stages["global"]["hpwl"]);
     for overflow in ["overflow_smoothed", "overflow_exact"] {
         assert_eq!(placed["result"][overflow], stages["legal"][overflow]);
         let [said, counted] =
-            [&placed["result"], &written["density"]].map(|v| v[overflow].as_f64().unwrap());
+            [&placed["result"], &written["result"]].map(|v| v[overflow].as_f64().unwrap());
         // Counted in f32 by `eval`.
         assert!((said - counted).abs() <= 1e-4, "{overflow}: {said} {counted}");
     }
-    let length = format!("\nwirelength HPWL {:.6e}", written["hpwl"].as_f64().unwrap());
+    let length = format!("\nwirelength HPWL {:.6e}", written["result"]["hpwl"].as_f64().unwrap());
     assert!(printed.contains(&length), "{printed}");
     assert_eq!(written["legality"]["legal"], true);
     // The command makes the same of the same global placement.
@@ -567,7 +569,7 @@ fn placements_are_refined_by_default() {
     let hpwl = |stage: &str| stages[stage]["hpwl"].as_f64().unwrap();
     assert!(hpwl("detailed") < hpwl("legal"), "{stages}");
     let written = eval_json(&[&aux, &"--pl", &placed, &"--engine cpu --legality"]);
-    assert_eq!(stages["detailed"]["hpwl"], written["hpwl"]);
+    assert_eq!(stages["detailed"]["hpwl"], written["result"]["hpwl"]);
     assert_eq!(written["legality"]["legal"], true);
     // The command makes the same of the same legal placement.
     run(&[&"refine", &aux, &"--pl", &legal, &"-o", &again, &"--threads 3"]);
@@ -593,7 +595,7 @@ fn net_weights_come_from_a_file() {
     std::fs::write(&weights, "# slack\nn0 7.5\nno_such_net 2\n").unwrap();
     let plain = eval_json(&[&aux, &"--engine cpu"]);
     let weighed = eval_json(&[&aux, &"--engine cpu --net-weights", &weights]);
-    let hpwl = |report: &Value, name: &str| report[name].as_f64().unwrap();
+    let hpwl = |report: &Value, name: &str| report["result"][name].as_f64().unwrap();
     let [own, new] = [&plain, &weighed].map(|report| hpwl(report, "hpwl_weighted"));
     let [all, same] = [&plain, &weighed].map(|report| hpwl(report, "hpwl"));
     // HPWL of n0 and of n1: their sum, and with 1 and 2.
@@ -618,7 +620,7 @@ fn heavy_nets_are_placed_shorter() {
         place(&aux, &pl, more);
         let eval: &[&dyn Words] = &[&aux, &"--pl", &pl, &"--engine cpu --net-weights", &weights];
         let report = eval_json(eval);
-        let of = |name: &str| report[name].as_f64().unwrap();
+        let of = |name: &str| report["result"][name].as_f64().unwrap();
         (of("hpwl_weighted") - of("hpwl")) / 19.0
     };
     let (plain, weighed) = (critical(&[]), critical(&[&"--net-weights", &weights]));
@@ -709,7 +711,7 @@ fn detailed_placement_keeps_the_density_asked_for() {
         let base: &[&dyn Words] = &[&"place", &aux, &"-o", &pl, &"--engine cpu --effort low -q"];
         placefield(&[&base, &more]).assert().success();
         let read = eval_json(&[&aux, &"--pl", &pl, &"--target-density 0.7"]);
-        read["density"]["overflow_exact"].as_f64().unwrap()
+        read["result"]["overflow_exact"].as_f64().unwrap()
     };
     let legal = overflow("--until legal");
     let [kept, free] = [overflow("--keep-density 0.7"), overflow("")];

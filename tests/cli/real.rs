@@ -40,7 +40,7 @@ fn every_design_is_read_and_evaluated() {
         for (key, want) in ["nodes", "fixed", "nets", "pins"].iter().zip(counts) {
             assert_eq!(design[key], want, "{aux}: {key}");
         }
-        assert_eq!(json["hpwl"].is_null(), archive == "adaptec1", "{aux}");
+        assert_eq!(json["result"]["hpwl"].is_null(), archive == "adaptec1", "{aux}");
         assert!(number(&json, "/density/total_area") > 0.0, "{aux}");
         assert!(number(&json, "/field/energy").is_finite(), "{aux}");
     }
@@ -61,7 +61,7 @@ fn cells_outside_the_die_are_clipped_and_counted() {
     assert!(number(&json, "/density/total_area") <= fixed * (1.0 + 1e-12));
     // Area off the die is overflow.
     assert_eq!(number(&json, "/density/overflow_off_die"), 1.0);
-    assert_eq!(number(&json, "/density/overflow_exact"), 1.0);
+    assert_eq!(number(&json, "/result/overflow_exact"), 1.0);
 }
 
 #[test]
@@ -74,9 +74,9 @@ fn wirelength_of_published_placements() {
         let folder = design_dir(archive);
         let (aux, pl) = (folder.join(aux), folder.join(pl));
         let json = eval_json(&[&aux, &"--pl", &pl, &"--pin-offset lower-left"]);
-        close(archive, number(&json, "/hpwl"), want, half_a_digit, 1.0);
+        close(archive, number(&json, "/result/hpwl"), want, half_a_digit, 1.0);
         let centered = eval_json(&[&aux, &"--pl", &pl]);
-        assert_ne!(centered["hpwl"], json["hpwl"]);
+        assert_ne!(centered["result"]["hpwl"], json["result"]["hpwl"]);
     }
 }
 
@@ -182,11 +182,11 @@ fn real_designs_are_placed() {
         assert!(number(&history, "/result/overflow_smoothed") <= 0.07, "{archive}");
         assert!(number(&history, "/options/target_density") == 0.95, "{archive}");
         assert!(history["history"].as_array().unwrap().len() <= 1001, "{archive}");
-        let hpwl = number(&read, "/hpwl");
+        let hpwl = number(&read, "/result/hpwl");
         assert!(hpwl <= most, "{archive}: {hpwl:e}");
         // On the bins and with the sizes that the given placements' overflow is counted with.
         if pin_offset == "lower-left" {
-            assert!(number(&read, "/density/overflow_exact") <= 0.25, "{archive}");
+            assert!(number(&read, "/result/overflow_exact") <= 0.25, "{archive}");
         }
     }
 }
@@ -261,7 +261,7 @@ fn check_scalars(run: &str, json: &Value, case: &Value, tolerance: f64) {
         ("/design/movable", "movable"),
         ("/design/fixed", "fixed"),
         ("/design/movable_area", "movable_area"),
-        ("/density/overflow_smoothed", "overflow_smoothed"),
+        ("/result/overflow_smoothed", "overflow_smoothed"),
         ("/density/max_smoothed", "max_smoothed"),
         ("/density/max_exact", "max_exact"),
         ("/field/energy", "energy"),
@@ -276,7 +276,7 @@ fn check_scalars(run: &str, json: &Value, case: &Value, tolerance: f64) {
     let want = case["overflow_exact"].as_f64().unwrap();
     close(
         &format!("{run}: overflow_exact"),
-        number(json, "/density/overflow_exact"),
+        number(json, "/result/overflow_exact"),
         want,
         1.0,
         tolerance,

@@ -31,8 +31,8 @@ fn runs_that_no_other_beats_are_marked() {
     assert_eq!((&out["design"], &names[..]), (&json!("t"), &["start", "far", "heap"][..]));
     for (run, path) in runs.iter().zip([&start, &far, &heap]) {
         let alone = json_of(path);
-        assert_eq!(run["hpwl"], alone["hpwl"]);
-        assert_eq!(run["overflow_smoothed"], alone["density"]["overflow_smoothed"]);
+        assert_eq!(run["hpwl"], alone["result"]["hpwl"]);
+        assert_eq!(run["overflow_smoothed"], alone["result"]["overflow_smoothed"]);
         // By the definition, from the numbers of all.
         let both = |r: &Value| ["hpwl", "overflow_smoothed"].map(|key| r[key].as_f64().unwrap());
         let mine = both(run);
@@ -77,7 +77,7 @@ fn lists_of_eval_count_as_several_runs() {
     let names = ["start", "far", "heap"].map(|name| json!(name));
     assert_eq!([0, 1, 2].map(|k| out["runs"][k]["name"].clone()), names);
     for (k, of) in json_of(&both).as_array().unwrap().iter().enumerate() {
-        assert_eq!(out["runs"][k + 1]["hpwl"], of["hpwl"]);
+        assert_eq!(out["runs"][k + 1]["hpwl"], of["result"]["hpwl"]);
     }
     assert_ne!(out["runs"][1]["hpwl"], out["runs"][2]["hpwl"]);
     // A list alone is enough.

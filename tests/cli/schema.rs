@@ -120,7 +120,10 @@ fn check(of: &str, json: &Value) {
         faults(&schema, &schema, json, "", &mut found);
         assert!(found.is_empty(), "{of}: {found:#?}\n{json:#}");
     }
-    assert_eq!((&json["command"], &json["schema"]), (&of.into(), &1.into()));
+    for one in json.as_array().unwrap_or(&vec![json.clone()]) {
+        assert_eq!((&one["command"], &one["schema"]), (&of.into(), &2.into()));
+        assert!(!one.to_string().contains("-0.0,"), "{one}");
+    }
 }
 
 /// Runs a command, whatever its exit code, and checks the JSON that it prints.
@@ -145,9 +148,9 @@ fn values_against_the_schema_are_found() {
         faults(&schema, &schema, &bad, "", &mut found);
         found
     };
-    assert_eq!(change("/hpwl", 22.into()), Vec::<String>::new());
+    assert_eq!(change("/result/hpwl", 22.into()), Vec::<String>::new());
     for (pointer, to) in [
-        ("/hpwl", "22".into()),
+        ("/result/hpwl", "22".into()),
         ("/command", "diff".into()),
         ("/density", serde_json::json!({})),
         ("/design/die", serde_json::json!([0.0, 1.0])),
@@ -178,12 +181,20 @@ fn designs_in_numbers_are_as_their_schema() {
     assert_eq!(json["warnings"][0]["code"], "no_area");
 
     std::fs::write(at("to.pl"), tiny.text("pl").replace("c 18 5", "c 4 12")).unwrap();
+    let both = with(&[&"eval", &aux, &"--pl", &tiny.file("pl"), &"--pl", &at("to.pl")]);
+    assert_eq!(both.as_array().map(Vec::len), Some(2));
     with(&[&"diff", &aux, &"--from", &tiny.file("pl"), &"--to", &at("to.pl")]);
     with(&[&"compare", &aux, &"--iterations 2 --engine cpu"]);
     with(&[&"compare", &aux, &"--iterations 2 --engine cpu --trajectory place"]);
     printed(&[&"convert", &aux, &at("out.def")]);
-    printed(&[&"legalize", &aux, &"-o", &at("legal.pl")]);
-    with(&[&"refine", &aux, &"--pl", &at("legal.pl"), &"-o", &at("refined.pl")]);
+    let legal = printed(&[&"legalize", &aux, &"-o", &at("legal.pl"), &"--max-displacement 9"]);
+    assert_eq!(legal["result"]["hpwl"], legal["stages"]["legal"]["hpwl"]);
+    assert_eq!(
+        (&legal["result"]["stage"], &legal["options"]["max_displacement"]),
+        (&"legal".into(), &9.0.into())
+    );
+    let refined = with(&[&"refine", &aux, &"--pl", &at("legal.pl"), &"-o", &at("refined.pl")]);
+    assert_eq!(refined["result"]["hpwl"], refined["stages"]["detailed"]["hpwl"]);
     let [first, second] = ["first.json", "second.json"].map(at);
     run(&[&"eval", &aux, &"--bins 8x4 --json", &first]);
     run(&[&"eval", &aux, &"--pl", &at("to.pl"), &"--bins 8x4 --json", &second]);
@@ -208,7 +219,14 @@ fn placements_are_as_their_schema() {
     assert_eq!(json["design"], again["design"]);
     let few: &[&dyn Words] = &[&"place", &aux, &"-o", &pl, &"--engine cpu --iterations 20"];
     printed(&[&few, &"--seeds 2"]);
-    printed(&[&few, &"--routability --capacity 1,1"]);
+    let routed = printed(&[&few, &"--routability --capacity 1,2 --padding 1 --until legal"]);
+    let options = &routed["options"];
+    assert_eq!(options["routability"]["capacity"]["vertical"], 2.0, "{options}");
+    assert_eq!((&options["padding"], &options["until"]), (&1.into(), &"legal".into()));
+    assert_eq!(
+        (&json["options"]["routability"], &json["options"]["until"]),
+        (&Value::Null, &"detailed".into())
+    );
     let lost = printed(&[&few, &"--target-density 0.05"]);
     assert_eq!(lost["warnings"][0]["code"], "target_density_raised", "{}", lost["warnings"]);
 }

@@ -161,16 +161,17 @@ fn several_placements_make_one_table() {
     let column = |name: &str| lines[0].iter().position(|n| n == name).unwrap();
     for ((pl, json), line) in [&first, &second].into_iter().zip(all).zip(&lines[1..]) {
         let alone = eval_json(&[&aux, &"--pl", pl, &"--bins 8x4"]);
-        assert_eq!((&json["hpwl"], &json["density"]), (&alone["hpwl"], &alone["density"]));
+        assert_eq!((&json["result"], &json["density"]), (&alone["result"], &alone["density"]));
         assert_eq!(line[column("placement")], pl.display().to_string());
-        for (name, want) in
-            [("hpwl", &alone["hpwl"]), ("overflow_exact", &alone["density"]["overflow_exact"])]
-        {
+        for (name, want) in [
+            ("hpwl", &alone["result"]["hpwl"]),
+            ("overflow_exact", &alone["result"]["overflow_exact"]),
+        ] {
             assert_eq!(line[column(name)].parse::<f64>().ok(), want.as_f64(), "{name}");
         }
         assert!(table.lines().any(|line| line.contains(&pl.display().to_string())), "{table}");
     }
-    assert_ne!(all[0]["hpwl"], all[1]["hpwl"]);
+    assert_ne!(all[0]["result"]["hpwl"], all[1]["result"]["hpwl"]);
     // Several designs, and what one of them fails in.
     let other = Tiny::new();
     other.edit("pl", "a 5 2", "a 500 2");
@@ -201,7 +202,7 @@ fn a_window_has_its_own_numbers() {
     assert_eq!(number(0, "utilization"), 14.0 / 8.0);
     // The whole die has what the placement has.
     let density = &json["density"];
-    let exact = density["overflow_exact"].as_f64().unwrap();
+    let exact = json["result"]["overflow_exact"].as_f64().unwrap();
     close("overflow", number(1, "overflow_exact"), exact, exact, 1e-12);
     assert_eq!(windows[1]["max_exact"], density["max_exact"]);
     assert_eq!((number(1, "movable"), number(1, "fixed_area")), (3.0, 16.0));
@@ -250,11 +251,11 @@ fn linked_aux_files_find_files_at_either_end() {
     let link = folder.path().join("link.aux");
     std::os::unix::fs::symlink(tiny.aux(), &link).unwrap();
     let want = eval_json(&[&tiny.aux(), &"--bins 8"]);
-    assert_eq!(eval_json(&[&link, &"--bins 8"])["hpwl"], want["hpwl"]);
+    assert_eq!(eval_json(&[&link, &"--bins 8"])["result"], want["result"]);
     // A file beside the link goes first.
     let moved = tiny.text("pl").replace("c 18 5", "c 10 5");
     std::fs::write(folder.path().join("t.pl"), moved).unwrap();
-    assert_eq!(eval_json(&[&link, &"--bins 8"])["hpwl"], 30.0);
+    assert_eq!(eval_json(&[&link, &"--bins 8"])["result"]["hpwl"], 30.0);
     // No input is written over, at either end.
     placefield(&[&"place", &link, &"-o", &folder.path().join("t.pl")]).assert().code(2);
     std::fs::remove_file(tiny.file("nodes")).unwrap();

@@ -331,9 +331,8 @@ fn place<T: EngineReal>(
         design,
         summaries: opened.summaries(),
         charge: &charge,
-        experts: &args.experts,
-        deterministic: options.deterministic,
-        place_options: &place_options,
+        args,
+        flow: &flow,
         descriptor: &descriptor,
         pipeline: choice.pipeline,
         precision: T::PRECISION,
@@ -344,8 +343,6 @@ fn place<T: EngineReal>(
         raise_density: args.raise_density || given.target_density.is_none(),
         regions: &regions,
         times,
-        effort: flow.effort,
-        keep_density: args.keep_density,
         warnings: &opened.warnings,
     };
     // Errors of writing are reported after all else.

@@ -1,19 +1,21 @@
 //! The report on a placement that has ended: on standard output, as JSON, by the exit code.
 
-use super::experts::ExpertArgs;
+use super::PlaceArgs;
 use crate::Precision;
 use crate::charge::Charge;
 use crate::cli::document::Content;
 use crate::cli::memory;
-use crate::cli::report::{DesignReport, GridReport, RegionReport, Summaries};
 use crate::cli::results::in_microns;
-use crate::cli::stages;
+use crate::cli::stages::{self, LegalArgs};
 use crate::cli::terminal::stdout;
 use crate::design::{Design, Hpwl};
 use crate::engine::{Descriptor, Pipeline};
-use crate::flow::{Candidate, Effort, Global, Overflow, Placed, Stage, Stages};
-use crate::place::routability::Round;
-use crate::place::{Outcome, PlaceOptions, Record, Schedule, StageSplit};
+use crate::evaluate::{DesignReport, GridReport, RegionReport, Summaries};
+use crate::flow::{
+    Candidate, Effort, FlowOptions, Global, LastReport, Overflow, Placed, Stage, StageReport, Stages,
+};
+use crate::place::routability::{Round, RoutabilityOptions};
+use crate::place::{Outcome, Record, Schedule, StageSplit};
 use crate::warning::Warning;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,10 +28,8 @@ pub(super) struct Summary<'a> {
     /// Contents of the DEF file, if the design came from one.
     pub(super) summaries: Summaries<'a>,
     pub(super) charge: &'a Charge,
-    pub(super) experts: &'a ExpertArgs,
-    /// Whether `--deterministic` was asked for.
-    pub(super) deterministic: bool,
-    pub(super) place_options: &'a PlaceOptions,
+    pub(super) args: &'a PlaceArgs,
+    pub(super) flow: &'a FlowOptions<'a>,
     pub(super) descriptor: &'a Descriptor,
     pub(super) pipeline: Pipeline,
     pub(super) precision: Precision,
@@ -45,9 +45,6 @@ pub(super) struct Summary<'a> {
     /// Fence regions of the global placement; empty without fences.
     pub(super) regions: &'a [RegionReport],
     pub(super) times: PlaceTimings,
-    pub(super) effort: Effort,
-    pub(super) keep_density: Option<f64>,
-    /// Where there were several.
     pub(super) warnings: &'a [Warning],
 }
 
@@ -92,7 +89,7 @@ pub(super) struct Common<'a> {
     result: ResultReport,
     /// Wirelength of the placement that was read; none unless every movable cell had a position.
     #[serde(skip_serializing_if = "Option::is_none")]
-    given: Option<Wirelength>,
+    given: Option<StageReport>,
     /// Each fence, and what lies outside all of them, in the global placement; none without fences.
     #[serde(skip_serializing_if = "<[RegionReport]>::is_empty")]
     regions: &'a [RegionReport],
@@ -128,6 +125,20 @@ struct PlaceOptionsReport<'a> {
     filler_count: usize,
     /// Seed of the start and the fillers; the best of several.
     seed: u64,
+    /// The last stage that was to run.
+    until: &'static str,
+    #[serde(flatten)]
+    legal: LegalArgs,
+    /// Whether area outside every row counted as fixed.
+    row_blockage: bool,
+    /// Whether a higher target density served too.
+    raise_density: bool,
+    /// Most seconds; none without a limit.
+    time_limit: Option<f64>,
+    /// How many seeds were placed.
+    seeds: u32,
+    /// How cells grow where wires need more tracks than there are; none without `--routability`.
+    routability: Option<RoutabilityOptions>,
     /// How many variants were to be placed.
     effort: Effort,
     /// Density beyond which detailed placement fills no bin; none if it may fill all.
@@ -151,22 +162,10 @@ struct PlaceOptionsReport<'a> {
 /// Numbers that `eval` gives for the placement that was written.
 #[derive(Serialize, JsonSchema)]
 struct ResultReport {
-    /// The stage that it is of: `global`, `legal` or `detailed`.
-    stage: &'static str,
     /// That of the global stage with whose placement the others went on.
     iteration: usize,
     #[serde(flatten)]
-    wirelength: Wirelength,
-    #[serde(flatten)]
-    overflow: Option<Overflow>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct Wirelength {
-    /// Half-perimeter wirelength, every net weighing 1, layout units.
-    hpwl: f64,
-    /// Half-perimeter wirelength with the nets' weights, layout units.
-    hpwl_weighted: f64,
+    last: LastReport,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -311,9 +310,6 @@ impl Summary<'_> {
 
     pub(super) fn common(&self) -> Common<'_> {
         let (charge, grid) = (self.charge, &self.charge.grid());
-        let (stage, result) = self.placed.stages.last();
-        let [hpwl, hpwl_weighted] =
-            [result.hpwl, result.hpwl_weighted].map(|hpwl| hpwl.unwrap_or(0.0));
         let best = &self.records()[self.placed.global.iteration];
         Common {
             design: DesignReport::of(self.design, self.summaries, charge.areas()),
@@ -321,33 +317,36 @@ impl Summary<'_> {
             options: PlaceOptionsReport {
                 engine: self.descriptor.engine,
                 device: &self.descriptor.device,
-                deterministic: self.deterministic,
+                deterministic: self.args.evaluation.options.deterministic,
                 pipeline: self.pipeline,
                 precision: self.precision,
                 target_density: charge.target_density(),
                 target_density_asked: self.target_asked,
-                fillers: self.experts.fillers(),
+                fillers: self.args.experts.fillers(),
                 filler_count: charge.fillers(),
                 seed: self.placed.seed,
-                effort: self.effort,
-                keep_density: self.keep_density,
-                stop_overflow: self.place_options.stop_overflow,
-                iterations: self.place_options.iterations,
-                warm_start: self.place_options.warm,
-                precondition: self.place_options.precondition,
-                ignore_net_degree: self.experts.ignore_net_degree,
-                noise: self.experts.noise,
-                schedule: self.place_options.schedule,
+                until: self.flow.until.unwrap_or(Stage::Detailed).name(),
+                legal: self.args.legal,
+                row_blockage: charge.row_blockage(),
+                raise_density: self.raise_density,
+                time_limit: self.args.time_limit,
+                seeds: self.args.seeds,
+                routability: self.flow.routability,
+                effort: self.flow.effort,
+                keep_density: self.args.keep_density,
+                stop_overflow: self.flow.place.stop_overflow,
+                iterations: self.flow.place.iterations,
+                warm_start: self.flow.place.warm,
+                precondition: self.flow.place.precondition,
+                ignore_net_degree: self.args.experts.ignore_net_degree,
+                noise: self.args.experts.noise,
+                schedule: self.flow.place.schedule,
             },
             result: ResultReport {
-                stage: stage.name(),
                 iteration: self.placed.global.iteration,
-                wirelength: Wirelength { hpwl, hpwl_weighted },
-                overflow: result.overflow,
+                last: self.placed.stages.result(),
             },
-            given: self
-                .given
-                .map(|of| Wirelength { hpwl: of.unweighted, hpwl_weighted: of.weighted }),
+            given: self.given.map(|of| StageReport::new(Some(of), None, None)),
             regions: self.regions,
             best: Best {
                 iteration: best.iteration,

@@ -3,21 +3,22 @@
 use super::maps::{Maps, number};
 use super::page::{CauseView, HotSpotView, Page};
 use super::part::{Chart, Fact, Group};
-use super::{OptionsReport, Report};
 use crate::Real;
 use crate::causes::{self, Cause};
 use crate::charge::Charge;
 use crate::cli::evaluation::Evaluated;
 use crate::cli::failure::Failure;
-use crate::cli::hot_spots::hot_spots;
 use crate::cli::input::Opened;
 use crate::cli::options::EvaluationArgs;
 use crate::cli::paper::processor;
 use crate::cli::picture_args::FieldArgs;
 use crate::design::{Design, LengthUnit};
 use crate::engine::MapKind;
+use crate::evaluate::cells_and_overflow;
+use crate::evaluate::hot_spots;
+use crate::evaluate::{OptionsReport, Report};
 use crate::grid::Map;
-use crate::maps::{Kind, cells_and_overflow};
+use crate::maps::Kind;
 use crate::plot::{Curves, Histogram};
 
 /// Most places listed where cells overflow.
@@ -92,12 +93,12 @@ fn summary(report: &Report, unit: LengthUnit) -> Vec<Fact> {
     };
     let legality = report.legality.as_ref().map(|legality| Fact::new("Legality", legality));
     let mut facts = Vec::from_iter(legality);
-    if let Some(hpwl) = report.hpwl {
+    if let Some(hpwl) = report.result.hpwl {
         facts.push(Fact::new(format!("HPWL, {}", unit.name), format!("{:.6e}", unit.of(hpwl))));
     }
     facts.extend([
-        Fact::new("Overflow, smoothed", format!("{:.6}", density.overflow_smoothed)),
-        Fact::new("Overflow, exact", format!("{:.6}", density.overflow_exact)),
+        Fact::new("Overflow, smoothed", format!("{:.6}", report.result.overflow.smoothed)),
+        Fact::new("Overflow, exact", format!("{:.6}", report.result.overflow.exact)),
         Fact::new("Largest density, smoothed, area / bin area", number(density.max_smoothed)),
         Fact::new("Largest density, exact, area / bin area", number(density.max_exact)),
         Fact::new(energy, format!("{:.6e}", report.field.energy)),

@@ -1,6 +1,5 @@
 //! The page of two placements: their maps under one cursor, and what is between them.
 
-use super::Report;
 use super::assemble::{command, machine};
 use super::maps::{MOST_BINS, Maps, Panel, PanelOf};
 use super::page::Page;
@@ -11,6 +10,7 @@ use crate::cli::picture_args::common_ends;
 use crate::congestion::Convention;
 use crate::design::Design;
 use crate::engine::MapKind;
+use crate::evaluate::Report;
 use crate::grid::sample::shrink;
 use crate::grid::{BinGrid, Map};
 use crate::maps::Kind;
@@ -157,9 +157,9 @@ impl<T: Real> Difference<'_, T> {
             header: ["", &self.names[0], &self.names[1], "change"].map(str::to_owned).to_vec(),
             words: 1,
             rows: vec![
-                row(&format!("HPWL, {}", unit.name), &|r| Some(unit.of(r.hpwl?))),
-                row("Overflow, smoothed", &|r| Some(r.density.overflow_smoothed)),
-                row("Overflow, exact", &|r| Some(r.density.overflow_exact)),
+                row(&format!("HPWL, {}", unit.name), &|r| Some(unit.of(r.result.hpwl?))),
+                row("Overflow, smoothed", &|r| Some(r.result.overflow.smoothed)),
+                row("Overflow, exact", &|r| Some(r.result.overflow.exact)),
                 row("Largest density, smoothed, area / bin area", &|r| {
                     Some(r.density.max_smoothed)
                 }),

@@ -5,7 +5,6 @@ mod benchmarks;
 mod command;
 pub(crate) mod difference;
 mod maps;
-mod numbers;
 mod pack;
 pub(crate) mod page;
 pub(crate) mod part;
@@ -13,4 +12,3 @@ pub(crate) mod run;
 
 pub(crate) use command::{ReportArgs, run as run_command};
 pub(crate) use maps::{MOST_BINS, WIDTH, path};
-pub use numbers::*;

@@ -1,7 +1,8 @@
 use super::*;
 use crate::charge::Charge;
 use crate::design::{Names, Nodes, Placement, Row};
-use crate::maps::{cells_and_overflow, coarse_grid, fixed_outlines, outlines};
+use crate::evaluate::{cells_and_overflow, coarse_grid};
+use crate::maps::{fixed_outlines, outlines};
 
 /// Returns the cells of 2 × 2 on a die of 64 × 32 with rows of height 2.
 fn design(at: &[(f64, f64)]) -> Design {

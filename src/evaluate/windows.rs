@@ -1,16 +1,16 @@
-//! `eval --region`: a part of the die in numbers.
+//! A part of the die in numbers.
 
+use super::{bins_under, cells_and_overflow};
 use crate::charge::Charge;
 use crate::charge::fixed::union_area;
 use crate::design::{Design, NodeKind};
 use crate::grid::Rect;
-use crate::maps::{bins_under, cells_and_overflow};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
 /// A window over the die in numbers; areas are layout units squared.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct WindowReport {
     /// `[x0, y0, x1, y1]`, layout units.
     pub window: [f64; 4],
@@ -31,24 +31,8 @@ pub struct WindowReport {
     pub max_exact: f64,
 }
 
-/// Parses `--region`.
-pub(crate) fn window(text: &str) -> Result<Rect, String> {
-    let numbers: Vec<f64> = text.split(',').filter_map(|v| v.trim().parse().ok()).collect();
-    match numbers[..] {
-        [xl, yl, xh, yh]
-            if text.split(',').count() == 4
-                && xl < xh
-                && yl < yh
-                && numbers.iter().all(|v| v.is_finite()) =>
-        {
-            Ok(Rect { xl, yl, xh, yh })
-        }
-        _ => Err("expected X0,Y0,X1,Y1 with X0 below X1 and Y0 below Y1".to_owned()),
-    }
-}
-
 /// Returns the windows in numbers, of the placement that `charge` begins at.
-pub(crate) fn reports(design: &Design, charge: &Charge, windows: &[Rect]) -> Vec<WindowReport> {
+pub fn window_reports(design: &Design, charge: &Charge, windows: &[Rect]) -> Vec<WindowReport> {
     if windows.is_empty() {
         return Vec::new();
     }

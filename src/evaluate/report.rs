@@ -1,21 +1,22 @@
 //! The numbers that are printed or written, with stable names.
 
-use crate::cli::congestion::CongestionReport;
-use crate::cli::document::Content;
-use crate::cli::windows::WindowReport;
+use super::WindowReport;
+use crate::congestion::{Convention, Figures};
 use crate::design::{Design, NodeKind};
 use crate::engine::{EngineError, Evaluation, Pipeline, Timed};
+use crate::flow::Overflow;
 use crate::grid::BinGrid;
 use crate::lefdef::{DefSummary, LefSummary};
 use crate::legality::LegalityReport;
 use crate::real::{Precision, Real};
 use crate::scaled_hpwl::ScaledHpwl;
 use crate::warning::Warning;
-use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt;
 
 /// The results of one evaluation; its JSON keys are a contract.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Report {
     /// The design evaluated.
     pub design: DesignReport,
@@ -23,7 +24,9 @@ pub struct Report {
     pub grid: GridReport,
     /// How.
     pub options: OptionsReport,
-    /// Overflow, maximum and areas.
+    /// Wirelength and overflow.
+    pub result: ResultReport,
+    /// Maximum and areas.
     pub density: DensityReport,
     /// Energy and extremes of φ and E.
     pub field: FieldReport,
@@ -33,10 +36,6 @@ pub struct Report {
     /// The windows of `--region`, in their order; none without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<WindowReport>,
-    /// Half-perimeter wirelength, every net weighing 1, layout units; none without nets.
-    pub hpwl: Option<f64>,
-    /// Half-perimeter wirelength with the nets' weights, layout units.
-    pub hpwl_weighted: Option<f64>,
     /// The ISPD2006 contest's score, if enabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaled_hpwl: Option<ScaledHpwl>,
@@ -52,12 +51,9 @@ pub struct Report {
     pub warnings: Vec<Warning>,
 }
 
-impl Content for Report {
-    const COMMAND: &'static str = "eval";
-}
-
 /// The design in numbers.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[allow(missing_docs)] // named by their keys
 pub struct DesignReport {
     /// Its name.
@@ -92,11 +88,11 @@ pub struct DesignReport {
 }
 
 /// The summaries of a DEF design's files.
-pub(crate) type Summaries<'a> = (Option<&'a DefSummary>, Option<&'a LefSummary>);
+pub type Summaries<'a> = (Option<&'a DefSummary>, Option<&'a LefSummary>);
 
 impl DesignReport {
     /// Returns the numbers of a design, areas as its charge would have them.
-    pub(crate) fn without_charge(design: &Design, files: Summaries<'_>) -> DesignReport {
+    pub fn without_charge(design: &Design, files: Summaries<'_>) -> DesignReport {
         let movable = design.movable().map(|i| design.rect(i).area()).sum();
         let die = design.die();
         let inside = |i: usize| die.map_or(0.0, |die| design.rect(i).overlap(&die));
@@ -107,7 +103,7 @@ impl DesignReport {
 
     /// Returns the numbers of a design, with the summaries of its files, and its movable and its
     /// fixed area.
-    pub(crate) fn of(
+    pub fn of(
         design: &Design,
         (def, lef): Summaries<'_>,
         [movable_area, fixed_area]: [f64; 2],
@@ -134,7 +130,8 @@ impl DesignReport {
 }
 
 /// The bins.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct GridReport {
     /// `[nx, ny]`.
     pub bins: [usize; 2],
@@ -144,13 +141,14 @@ pub struct GridReport {
 
 impl GridReport {
     /// Returns the numbers of the bins that a design is on.
-    pub(crate) fn of(grid: &BinGrid) -> GridReport {
+    pub fn of(grid: &BinGrid) -> GridReport {
         GridReport { bins: [grid.nx(), grid.ny()], bin_size: [grid.bin_x(), grid.bin_y()] }
     }
 }
 
 /// How the evaluation was done.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct OptionsReport {
     /// `"cpu"` or `"cuda"`.
     pub engine: &'static str,
@@ -176,14 +174,24 @@ pub struct OptionsReport {
     pub deterministic: bool,
 }
 
+/// Wirelength and overflow of a placement.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct ResultReport {
+    /// Half-perimeter wirelength, every net weighing 1, layout units; none without nets.
+    pub hpwl: Option<f64>,
+    /// Half-perimeter wirelength with the nets' weights, layout units.
+    pub hpwl_weighted: Option<f64>,
+    /// Both overflows, with the area of cells off the die.
+    #[serde(flatten)]
+    pub overflow: Overflow,
+}
+
 /// The density in numbers.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct DensityReport {
-    /// Overflow of the smoothed map: what placers log. With that of cells off the die.
-    pub overflow_smoothed: f64,
-    /// Overflow with every cell at its exact size, and that of cells off the die.
-    pub overflow_exact: f64,
-    /// The part of both that is movable area off the die, over all movable area.
+    /// The part of both overflows that is movable area off the die, over all movable area.
     pub overflow_off_die: f64,
     /// Largest smoothed density.
     pub max_smoothed: f64,
@@ -203,7 +211,8 @@ pub struct DensityReport {
 }
 
 /// The field in numbers, in bin widths.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct FieldReport {
     /// Σ φ·ρ over bins.
     pub energy: f64,
@@ -218,7 +227,8 @@ pub struct FieldReport {
 }
 
 /// A fence region in numbers.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct RegionReport {
     /// The name of the fence; none for the region outside all fences.
     pub fence: Option<String>,
@@ -238,7 +248,7 @@ pub struct RegionReport {
 
 impl RegionReport {
     /// Returns a line of a report.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let fence = self.fence.as_ref().map(|fence| format!("fence {fence}"));
         format!(
             "           {}: {} cells, overflow {:.6} smoothed, maximum {:.6}",
@@ -250,7 +260,7 @@ impl RegionReport {
     }
 
     /// Returns the reports of an engine that has solved the field.
-    pub(crate) fn of<T: Real>(engine: &mut dyn Timed<T>) -> Result<Vec<RegionReport>, EngineError> {
+    pub fn of<T: Real>(engine: &mut dyn Timed<T>) -> Result<Vec<RegionReport>, EngineError> {
         let regions = engine.charge().regions();
         if regions == 1 {
             return Ok(Vec::new());
@@ -274,7 +284,8 @@ impl RegionReport {
 }
 
 /// Milliseconds per stage.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Timings {
     /// Reading the files.
     pub parse: f64,
@@ -288,4 +299,40 @@ pub struct Timings {
     pub force: f64,
     /// Density at exact sizes.
     pub exact_density: f64,
+}
+
+/// Congestion in numbers; its JSON keys are a contract.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct CongestionReport {
+    /// The convention whose formulas are used.
+    pub convention: Convention,
+    /// `[nx, ny]`.
+    pub bins: [usize; 2],
+    /// Milliseconds.
+    pub time_ms: f64,
+    /// Demand, and over capacity.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+impl fmt::Display for CongestionReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Figures { horizontal, vertical, worst_demand, worst_utilization, overflow, .. } =
+            &self.figures;
+        write!(
+            f,
+            "{}: wires {:.4e} horizontal, {:.4e} vertical; worst 5 % {:.4} per unit",
+            self.convention, horizontal.wire, vertical.wire, worst_demand.five_percent
+        )?;
+        if let (Some(utilization), Some(overflow)) = (worst_utilization, overflow) {
+            write!(
+                f,
+                ", {:.4} of capacity; overflow {:.4} % of the wire",
+                utilization.five_percent,
+                100.0 * overflow
+            )?;
+        }
+        Ok(())
+    }
 }

@@ -6,19 +6,19 @@ use crate::real::largest_first;
 
 /// A place where cells overflow.
 #[derive(Clone, Debug)]
-pub(crate) struct HotSpot {
+pub struct HotSpot {
     /// The square of bins that it takes in.
-    pub(crate) rect: Rect,
+    pub rect: Rect,
     /// Area over the target density in it, layout units squared.
-    pub(crate) area: f64,
+    pub area: f64,
     /// Its share of all area over the target.
-    pub(crate) share: f64,
+    pub share: f64,
     /// The densest bin's density.
-    pub(crate) densest: f64,
+    pub densest: f64,
     /// The largest nodes in it, largest first.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// Nodes that lie in it, with those named.
-    pub(crate) nodes: usize,
+    pub nodes: usize,
 }
 
 /// Most names of a hot spot.
@@ -28,7 +28,7 @@ const MOST_NAMES: usize = 4;
 const REACH: f64 = 6.0;
 
 /// Returns the `most` worst places of `overflow`, none of which share a bin, the worst first.
-pub(crate) fn hot_spots(
+pub fn hot_spots(
     design: &Design,
     grid: &BinGrid,
     [cells, overflow]: &[Map<f64>; 2],
