@@ -319,7 +319,7 @@ fn fences_of_real_designs_are_regions() {
         let lef = "test/Nangate45/Nangate45.lef";
         let json = of_openroad(&format!("dpl/test/{name}.def"), lef, &[]);
         // As OpenROAD's log of the test says.
-        assert_eq!((number(&json, "/hpwl_um") * 10.0).round(), 792.0, "{name}");
+        assert_eq!((number(&json, "/result/hpwl_um") * 10.0).round(), 792.0, "{name}");
         let core = number(&json, "/design/die_um/2") - number(&json, "/design/die_um/0");
         close("core", core, 5.89, 5.89, 1e-12);
         let regions = json["regions"].as_array().unwrap();

@@ -12,7 +12,8 @@ use crate::design::{Design, Hpwl};
 use crate::engine::{Descriptor, Pipeline};
 use crate::evaluate::{DesignReport, GridReport, RegionReport, Summaries};
 use crate::flow::{
-    Candidate, Effort, FlowOptions, Global, LastReport, Overflow, Placed, Stage, StageReport, Stages,
+    Candidate, Effort, FlowOptions, Global, LastReport, Overflow, Placed, Stage, StageReport,
+    Stages,
 };
 use crate::place::routability::{Round, RoutabilityOptions};
 use crate::place::{Outcome, Record, Schedule, StageSplit};

@@ -2,7 +2,6 @@ use super::*;
 use crate::charge::Charge;
 use crate::design::{Names, Nodes, Placement, Row};
 use crate::evaluate::{cells_and_overflow, coarse_grid};
-use crate::maps::{fixed_outlines, outlines};
 
 /// Returns the cells of 2 × 2 on a die of 64 × 32 with rows of height 2.
 fn design(at: &[(f64, f64)]) -> Design {
@@ -86,6 +85,15 @@ fn a_macro_is_tall_or_a_block() {
     design.nodes.height[5] = 10.0;
     (design.nodes.width[7], design.nodes.height[7]) = (62.0, 2.0); // large, but of one row
     assert_eq!(design.movable_macros(), [5]);
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn macros_and_fixed_nodes_are_outlined() {
+    use crate::maps::{fixed_outlines, outlines};
+
+    let mut design = design(&[(0.0, 0.0); 40]);
+    design.nodes.height[5] = 10.0;
     design.nodes.kind[9] = NodeKind::Fixed;
     let die = design.die().unwrap();
     assert_eq!(outlines(&design, die).len(), 2);
