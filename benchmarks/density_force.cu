@@ -3,7 +3,7 @@
 // per body, one atomic addition per bin). One precision a build, -DPF_REAL=float or double:
 //
 //   nvcc -O3 -std=c++17 -arch=sm_90 -DPF_REAL=float -I kernels -o density_force benchmarks/density_force.cu
-//   ./density_force check            correctness only
+//   ./density_force check [small]    correctness only; of small designs only
 //   ./density_force time [FILE.json] [SIZE...]
 //                                    times; sizes A B C M (M: thousands of macros)
 //   ./density_force quick [SIZE...]  without the peer

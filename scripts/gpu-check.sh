@@ -3,7 +3,8 @@
 #
 # Checks and measures the CUDA engine on a machine with an NVIDIA GPU, from the
 # executables that scripts/gpu-pack put into FOLDER: conformance of the solve,
-# parity with the CPU, golden values, commands on arrays with either engine, the borders (a program in C
+# parity with the CPU, golden values, the benchmark of density and force where there is an nvcc, compiled and
+# checked on small designs, commands on arrays with either engine, the borders (a program in C
 # on device memory, and where python3 or $TORCH_PYTHON has a PyTorch its tensors and CuPy's arrays, what a
 # call from PyTorch costs, and OpenROAD's adapter beside the copies that it makes), NVIDIA's
 # compute-sanitizer on small cases, then the benchmarks (that of several devices where
@@ -158,6 +159,12 @@ info() {
 check info info
 cat "$scratch/output"
 device="$(sed -n 's/^  device 0  \(.*\), compute capability [0-9.]*, [0-9]* MiB.*/\1/p' "$scratch/info")"
+# density_force TYPE: compiles the benchmark of density and force, and checks its results.
+density_force() {
+    local toolkit="${nvcc%/bin/nvcc}" at="$folder/density_force"
+    "$nvcc" -O3 -std=c++17 -arch=native -DPF_REAL="$1" -I "$at/kernels" -I "$toolkit/include" -L "$toolkit/lib" \
+        -o "$scratch/density-force-$1" "$at/density_force.cu" && "$scratch/density-force-$1" check small
+}
 if part tests; then
     # The cases of the sanitizers are in a test that runs them all. In this order the long ones come first.
     tests="$("$folder/tests/cuda" --list | sed -n '/^sanitizer::case_/!s/: test$//p' | sort -r)"
@@ -166,6 +173,13 @@ if part tests; then
         check "cuda-$suite" passed $(grep "^$suite::" <<<"$tests")
     done
     check allocation "$folder/tests/allocation" on_a_device --include-ignored --test-threads=1
+    nvcc="$(command -v nvcc || libraries nvcc | sed 's|$|/nvcc|')"
+    if [[ -n "$nvcc" ]]; then
+        check density-force-f32 density_force float
+        check density-force-f64 density_force double
+    else
+        echo "not run: the benchmark of density and force; there is no nvcc"
+    fi
 fi
 
 # The numbers of a NumPy file of f32 or f64, one a line; its header is 128 bytes.

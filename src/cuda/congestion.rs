@@ -7,7 +7,7 @@ use super::device::bindings::congestion::{
 };
 use super::device::{
     Array, BLOCK, CudaError, CudaReal, DeviceArrays, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu,
-    Kernel, MOST_BLOCKS, Pointer, blocks_for, check_length,
+    Kernel, MOST_BLOCKS, Pointer, blocks_for, check_length, grid_of,
 };
 use crate::congestion::{
     CongestionError, CongestionKind, CongestionMaps, CongestionOptions, Convention,
@@ -16,7 +16,6 @@ use crate::congestion::{
 use crate::design::Design;
 use crate::grid::Map;
 use crate::real::Precision;
-use cudarc::driver::LaunchConfig;
 use cudarc::driver::sys::CUdeviceptr;
 
 /// A net of more pins is a block's.
@@ -184,9 +183,19 @@ impl CudaCongestion {
             Ok([gpu.upload(&design.placement.x)?, gpu.upload(&design.placement.y)?])
         };
         let all: Vec<u32> = (0..design.nodes.len() as u32).collect();
+        let module = gpu.kernels::<f64>("congestion")?;
+        let mut of_bins = blocks_for(bins[1]);
+        of_bins.grid_dim.1 = bins[0].min(MOST_BLOCKS as usize) as u32;
         let movable: Vec<u32> = design.movable().map(|node| node as u32).collect();
         Ok(CudaCongestion {
-            kernels: Kernels::new(gpu, [few.len(), many.len()], [cells.count, macros.count], bins)?,
+            kernels: Kernels {
+                nets: Kernel::new(&module)?.with(blocks_for(few.len())),
+                large_nets: Kernel::new(&module)?.with(grid_of(many.len().max(1))),
+                cells: Kernel::new(&module)?.with(blocks_for(cells.count as usize)),
+                macros: Kernel::new(&module)?.with(blocks_for(macros.count as usize)),
+                integrate: Kernel::new(&module)?,
+                finish: Kernel::new(&module)?.with(of_bins),
+            },
             grid: device_grid,
             nets,
             cells,
@@ -225,10 +234,8 @@ impl CudaCongestion {
         let (x, y) = (x.into(), y.into());
         let [all, movable] = &self.nodes;
         let nodes = if x.len() == movable.len() { movable } else { all };
-        for (what, of) in [("x of nodes", &x), ("y of nodes", &y)] {
-            check_length(what, of.len(), nodes.len())?;
-            self.gpu.check_own(of.gpu())?;
-        }
+        self.gpu.check("x of nodes", x, nodes.len())?;
+        self.gpu.check("y of nodes", y, nodes.len())?;
         if T::PRECISION == Precision::F64 && nodes.len() == all.len() {
             return self.enqueue_at([x, y].map(|at| Pointer::at(*at.address())));
         }
@@ -286,10 +293,7 @@ impl CudaCongestion {
         let values = Array::at(address);
         for (lines, length, across, step) in [(nx, ny, column, numbers), (ny, nx, numbers, column)]
         {
-            let config = LaunchConfig {
-                grid_dim: (lines.div_ceil(BLOCK / 32), 1, 1),
-                ..self.kernels.integrate.config
-            };
+            let config = grid_of(lines.div_ceil(BLOCK / 32) as usize);
             let arguments = CongestionIntegrate { values, lines, length, across, step };
             // SAFETY: lines of so many entries are within the sums.
             unsafe { self.kernels.integrate.launch_as(&self.gpu, config, &arguments) }?;
@@ -299,7 +303,7 @@ impl CudaCongestion {
 
     /// Returns the map of a kind, `[nx][ny]`, as last enqueued.
     pub fn map(&self, kind: CongestionKind) -> DeviceSlice<'_, f64> {
-        self.maps_from(kind as usize, 1)
+        self.values_of(kind as usize)
     }
 
     /// Enqueues a copy of the map of a kind, as last enqueued.
@@ -339,8 +343,8 @@ impl CudaCongestion {
         check_length("map", to.len(), bins)?;
         let unit = self.gpu.kernels::<T>("arrays")?;
         let copy = Kernel::new(&unit)?.with(blocks_for(bins));
-        let (a, two) = (self.maps_from(first, 1), u32::from(second.is_some()));
-        let b = self.maps_from(second.unwrap_or(first), 1);
+        let (a, two) = (self.values_of(first), u32::from(second.is_some()));
+        let b = self.values_of(second.unwrap_or(first));
         let (to, a, b, count) = ((&to).into(), (&a).into(), (&b).into(), bins as u32);
         // SAFETY: all three have a value per bin.
         unsafe { copy.launch(&self.gpu, &ArraysMap { to, a, b, two, count }) }
@@ -353,7 +357,7 @@ impl CudaCongestion {
     pub fn download(&self) -> Result<CongestionMaps, CudaError> {
         let get = |k: usize| {
             let [nx, ny] = self.bins;
-            Ok::<_, CudaError>(Map::from_vec(nx, ny, self.gpu.download(self.maps_from(k, 1))?))
+            Ok::<_, CudaError>(Map::from_vec(nx, ny, self.gpu.download(self.values_of(k))?))
         };
         let kinds = CongestionKind::ALL.len();
         let directions = |k| {
@@ -367,33 +371,8 @@ impl CudaCongestion {
         })
     }
 
-    fn maps_from(&self, first: usize, count: usize) -> DeviceSlice<'_, f64> {
+    fn values_of(&self, map: usize) -> DeviceSlice<'_, f64> {
         let bins = self.bins[0] * self.bins[1];
-        self.maps.slice(first * bins..(first + count) * bins)
-    }
-}
-
-impl Kernels {
-    /// For nets of few pins and others, nodes, macros and bins.
-    fn new(
-        gpu: &Gpu,
-        [few, many]: [usize; 2],
-        [nodes, macros]: [u32; 2],
-        [nx, ny]: [usize; 2],
-    ) -> Result<Self, CudaError> {
-        let module = gpu.kernels::<f64>("congestion")?;
-        let blocks = |x: usize, y: usize| LaunchConfig {
-            grid_dim: (x.max(1) as u32, y as u32, 1),
-            ..blocks_for(1)
-        };
-        Ok(Kernels {
-            nets: Kernel::new(&module)?.with(blocks_for(few)),
-            large_nets: Kernel::new(&module)?.with(blocks(many, 1)),
-            cells: Kernel::new(&module)?.with(blocks_for(nodes as usize)),
-            macros: Kernel::new(&module)?.with(blocks_for(macros as usize)),
-            integrate: Kernel::new(&module)?,
-            finish: Kernel::new(&module)?
-                .with(blocks(ny.div_ceil(BLOCK as usize), nx.min(MOST_BLOCKS as usize))),
-        })
+        self.maps.slice(map * bins..(map + 1) * bins)
     }
 }

@@ -110,6 +110,7 @@
 //! A `CudaError` that has become an [`EngineError::Device`](crate::engine::EngineError::Device) is
 //! got back by `downcast_ref::<CudaError>()` of what is inside.
 
+mod backend;
 mod bodies;
 mod congestion;
 mod device;
@@ -124,6 +125,7 @@ mod solve;
 pub mod transforms;
 mod tuning;
 
+pub use backend::CudaBackend;
 pub use bodies::{Bodies, MOST_STEPS_PER_ORDER, Permutation, PermutationView};
 pub use congestion::{CudaCongestion, CudaCongestionError};
 pub use device::{
@@ -134,7 +136,7 @@ pub use device::{
 pub use engine::CudaEngine;
 pub use fft::RealFft;
 pub use peers::{BatchSolver, Peers, RankOptions, SlabSolver, Workload};
-pub use place::{CudaBackend, CudaWirelength};
+pub use place::CudaWirelength;
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use solve::HostSolve;
 pub use solve::{FieldSolver, Fields, FieldsMut, VolumeFields, VolumeSolver, solver};
@@ -145,9 +147,7 @@ pub use solve::{FieldSolver, Fields, FieldsMut, VolumeFields, VolumeSolver, solv
 pub mod internals {
     pub use super::bodies::{Density, DensityReport, Force, PositionLayout, RawStatistics};
     pub use super::device::{KernelOrigin, KernelUse, Spread, compile, measure};
-    pub use super::place::{
-        Descent, DescentBodies, DescentParameters, DescentSample, DescentVector,
-    };
+    pub use super::place::{Descent, DescentBodies};
     pub use super::solve::{Spectral, ThreePass};
 
     /// Measured shapes of lines.

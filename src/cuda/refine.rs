@@ -7,7 +7,9 @@ use super::device::bindings::refine::{
     RunOfSites, Slopes, Spot, Stretch,
 };
 use super::device::constants::{FEW_PINS, GAIN_SUMS, PUSHED_CELLS, STRETCH_CELLS, WINDOW_CELLS};
-use super::device::{CudaError, DeviceArrays, DeviceVec, Gpu, Kernel, Pinned, blocks_for, grid_of};
+use super::device::{
+    CudaError, DeviceArrays, DeviceVec, Gpu, Kernel, Pinned, blocks_for, blocks_with,
+};
 use crate::refine::{Device, Engine, OnDevice, Pass, Start, Tasks, sealed};
 use crate::rows::Run;
 use cudarc::driver::LaunchConfig;
@@ -95,8 +97,8 @@ fn starts(counts: impl Iterator<Item = u32>) -> Vec<u32> {
         .collect()
 }
 
-fn launch(blocks: usize, threads: usize) -> LaunchConfig {
-    LaunchConfig { block_dim: (threads as u32, 1, 1), ..grid_of(blocks.max(1)) }
+fn launch(blocks: usize) -> LaunchConfig {
+    blocks_with(THREADS as u32, blocks.max(1))
 }
 
 fn run(run: &Run) -> RunOfSites {
@@ -299,7 +301,7 @@ impl CudaRefine {
     fn list(&mut self) -> Result<Vec<u32>, CudaError> {
         let CudaRefine { gpu, kernels, data, lists, bands, .. } = self;
         let of_bands = data.band_count as usize;
-        let config = launch(of_bands.div_ceil(WARPS), THREADS);
+        let config = launch(of_bands.div_ceil(WARPS));
         let count = CountCells { s: *data, counts: (&lists.counts).into() };
         // SAFETY: there are as many counts as bands, and as many cells as they say.
         unsafe { kernels.count_cells.launch_as(gpu, config, &count) }?;
@@ -341,7 +343,7 @@ impl CudaRefine {
             counts: (&lists.counts).into(),
             stretches: (&lists.stretches).into(),
         };
-        let config = launch(bands.len().div_ceil(THREADS), THREADS);
+        let config = launch(bands.len().div_ceil(THREADS));
         // SAFETY: each row has room for as many stretches as its band has cells.
         unsafe { kernels.stretches.launch_as(gpu, config, &find) }?;
         let counts = gpu.download(lists.counts.slice(0..bands.len()))?;
@@ -354,8 +356,8 @@ impl CudaRefine {
     fn propose(&self, batch: Batch) -> Result<(), CudaError> {
         let CudaRefine { gpu, kernels, data: s, lists, pass, .. } = self;
         let s = *s;
-        let threads = launch((batch.count as usize).div_ceil(THREADS), THREADS);
-        let warps = launch((batch.count as usize).div_ceil(WARPS), THREADS);
+        let threads = launch((batch.count as usize).div_ceil(THREADS));
+        let warps = launch((batch.count as usize).div_ceil(WARPS));
         let listed = lists.listed();
         // SAFETY: there are so many tasks, room for the changes of so many proposals, and lists of
         // the pass that was begun.
@@ -398,7 +400,7 @@ impl CudaRefine {
         let mut batch = Batch { all, apart, first, count, stride, turn: self.turn };
         self.propose(batch)?;
         let blocks = 8 * self.gpu.info().multiprocessors.max(1) as usize;
-        let config = launch(tasks.count.div_ceil(WARPS).min(blocks), THREADS);
+        let config = launch(tasks.count.div_ceil(WARPS).min(blocks));
         let mut turns = self.turns.clamp(1, MOST_TURNS);
         loop {
             for _ in 0..turns {

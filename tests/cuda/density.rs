@@ -75,7 +75,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
     let start = [charge.initial_x(), charge.initial_y()].map(|v| rounded::<T>(v, 0.0, 0));
     let start = gpu.upload(&pairs(&start[0], &start[1])).unwrap();
     assert!(bodies.order_is_due());
-    assert!(density.run(&mut bodies, Layout::Pairs, &start, &mut rho).is_err());
+    assert!(density.run(&bodies, false, (Layout::Pairs, &start), &mut rho).is_err());
     bodies.order(&start).unwrap();
     // Where they were ordered, then up to 10 bins from there.
     for shift in [0.0, 20.0 * charge.grid().bin_x()] {
@@ -106,7 +106,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
             found.outside_halo
         };
 
-        density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
+        density.run(&bodies, false, (Layout::Pairs, &corners), &mut rho).unwrap();
         let first = gpu.download(&rho).unwrap();
         let outside = check_density(&mut density, (&bodies, None), &first, &want.smoothed);
         let some = shift > 0.0 && (nx > 40 || ny > 40);
@@ -118,7 +118,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
         let error = relative_rms(&wide(&first_force), &want_force);
         assert!(error < 2.0 * bound, "force of {nx} x {ny}: {error:e}");
 
-        density.run_exact(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
+        density.run(&bodies, true, (Layout::Pairs, &corners), &mut rho).unwrap();
         check_density(&mut density, (&bodies, None), &[], &want.own_size);
 
         // The same in slot order, and once more in a new one.
@@ -134,7 +134,7 @@ fn agrees<T: CudaReal>(gpu: &Gpu, charge: &Charge, begin: Start) {
                 let moved = gpu.download(&moved).unwrap();
                 assert!(gpu.download(&slots).unwrap() == moved, "corners move with the order");
             }
-            density.run(&mut bodies, PositionLayout::Slots, &slots, &mut rho).unwrap();
+            density.run(&bodies, false, (PositionLayout::Slots, &slots), &mut rho).unwrap();
             let map = gpu.download(&rho).unwrap();
             check_density(&mut density, (&bodies, Some(&slots)), &map, &want.smoothed);
             assert!(map == first, "the same bits in every order");
@@ -254,7 +254,7 @@ fn bad_positions_affect_no_other_body() {
     let mut density = Density::new(&bodies, 0.0).unwrap();
     let mut rho = gpu.zeros::<f32>(40 * 44).unwrap();
     bodies.order(&corners).unwrap();
-    density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
+    density.run(&bodies, false, (Layout::Pairs, &corners), &mut rho).unwrap();
     let got = gpu.download(&rho).unwrap();
     at[0][..4].fill(-1e6);
     let mut want = Map::filled(40, 44, 0.0);

@@ -84,7 +84,7 @@ fn density_and_force<T: CudaReal>(gpu: &Gpu) {
         let corners = upload(&pairs(charge.initial_x(), charge.initial_y()));
         let mut rho = gpu.zeros(charge.grid().bins()).unwrap();
         bodies.order(&corners).unwrap();
-        density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
+        density.run(&bodies, false, (Layout::Pairs, &corners), &mut rho).unwrap();
         let mut forces = gpu.zeros(corners.len()).unwrap();
         force.run(&bodies, (&ex, &ey), &mut forces).unwrap();
         let forces = gpu.download(&forces).unwrap();

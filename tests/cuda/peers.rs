@@ -40,7 +40,7 @@ fn force_in<T: CudaReal>(
     bodies.order(&corners).unwrap();
     let mut density = Density::new(&bodies, 0.0).unwrap();
     let mut rho = gpu.zeros(charge.grid().bins()).unwrap();
-    density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
+    density.run(&bodies, false, (Layout::Pairs, &corners), &mut rho).unwrap();
     let [ex, ey] = field.map(|map| gpu.upload(map).unwrap());
     let mut forces = gpu.zeros(2 * charge.bodies()).unwrap();
     Force::new(&bodies).unwrap().run(&bodies, (&ex, &ey), &mut forces).unwrap();

@@ -159,7 +159,7 @@ fn many_tiles<T: CudaReal>(gpu: &Gpu) {
     let corners = gpu.upload(&corners).unwrap();
     bodies.order(&corners).unwrap();
     let mut rho = gpu.upload(&vec![T::nan(); charge.grid().bins()]).unwrap();
-    density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
+    density.run(&bodies, false, (Layout::Pairs, &corners), &mut rho).unwrap();
     assert!(gpu.download(&rho).unwrap().iter().all(|v| !v.is_nan()));
     fills(gpu, corners.len(), |forces| force.run(&bodies, (&rho, &rho), forces));
 }

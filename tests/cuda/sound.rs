@@ -62,7 +62,7 @@ fn memory_of_another_gpu_handle_is_refused() {
     assert!(is_other_gpu(bodies.rearrange_pairs(bodies.id_of(), &corners, &mut moved)));
     let mut density = Density::new(&bodies, 0.0).unwrap();
     let mut rho = gpu.zeros(40 * 50).unwrap();
-    assert!(is_other_gpu(density.run(&mut bodies, Layout::Pairs, &corners, &mut rho)));
+    assert!(is_other_gpu(density.run(&bodies, false, (Layout::Pairs, &corners), &mut rho)));
 
     let mut engine = CudaEngine::<f32>::on(&gpu, charge, &EngineOptions::default()).unwrap();
     engine.evaluate(&x, &y).unwrap();
@@ -88,9 +88,9 @@ fn stages_refuse_bodies_of_another_charge() {
     let (mut many, corners) = make(&large);
     let mut rho = gpu.zeros(40 * 50).unwrap();
     let mut density = Density::new(&few, 0.0).unwrap();
-    let wrong = density.run(&mut many, Layout::Pairs, &corners, &mut rho);
+    let wrong = density.run(&many, false, (Layout::Pairs, &corners), &mut rho);
     assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
-    let wrong = density.run_exact(&mut many, Layout::Pairs, &corners, &mut rho);
+    let wrong = density.run(&many, true, (Layout::Pairs, &corners), &mut rho);
     assert!(matches!(wrong, Err(CudaError::OtherBodies(_))));
     let mut force = Force::new(&few).unwrap();
     let mut forces = gpu.zeros(corners.len()).unwrap();
@@ -122,10 +122,10 @@ fn a_density_refused_leaves_nothing_behind() {
     bodies.order(&corners).unwrap();
     let mut density = Density::new(&bodies, 0.0).unwrap();
     let (mut rho, mut theirs) = (gpu.zeros(40 * 50).unwrap(), other.zeros(40 * 50).unwrap());
-    density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
+    density.run(&bodies, false, (Layout::Pairs, &corners), &mut rho).unwrap();
     let (want, report) = (gpu.download(&rho).unwrap(), density.report(&bodies, None).unwrap());
-    assert!(is_other_gpu(density.run(&mut bodies, Layout::Pairs, &corners, &mut theirs)));
-    density.run(&mut bodies, Layout::Pairs, &corners, &mut rho).unwrap();
+    assert!(is_other_gpu(density.run(&bodies, false, (Layout::Pairs, &corners), &mut theirs)));
+    density.run(&bodies, false, (Layout::Pairs, &corners), &mut rho).unwrap();
     assert!(gpu.download(&rho).unwrap() == want);
     assert_eq!(density.report(&bodies, None).unwrap(), report);
 }
@@ -158,7 +158,7 @@ fn all_bodies_of_full_chunks_may_leave_the_halo() {
     let mut rho = gpu.zeros(32 * 32 * tiles).unwrap();
     let mut found = [&start, &moved].map(|order| {
         bodies.order(order).unwrap();
-        density.run(&mut bodies, Layout::Pairs, &moved, &mut rho).unwrap();
+        density.run(&bodies, false, (Layout::Pairs, &moved), &mut rho).unwrap();
         (gpu.download(&rho).unwrap(), density.report(&bodies, None).unwrap())
     });
     assert_eq!((found[0].1.outside_halo, found[1].1.outside_halo), (x.len() as u64, 0));

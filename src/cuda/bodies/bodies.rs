@@ -92,7 +92,7 @@ impl<T: CudaReal> Bodies<T> {
 
     /// Makes the same on one device, or on several ranks, each of which works on the bodies in
     /// tiles of its own, an interval of them along x that every order draws anew
-    /// ([`Bodies::count_own`]); before the first, on those of its share. `make` makes the rest of a
+    /// ([`Bodies::count`]); before the first, on those of its share. `make` makes the rest of a
     /// rank's part of them; of several it gets for each body the rank that works on it, as far as
     /// it is in the share.
     pub(in crate::cuda) fn on_each<R: Send>(
@@ -237,25 +237,28 @@ impl<T: CudaReal> Bodies<T> {
         Regions { starts: (&self.starts).into(), fillers: (&self.fillers).into() }
     }
 
-    /// Refuses lower-left corners of other bodies or another device.
+    /// Refuses lower-left corners of other bodies or another device, or where a kernel cannot take
+    /// both of a body at once.
     pub(in crate::cuda) fn check_corners<'a>(
         &self,
+        layout: impl Into<PositionLayout>,
         corners: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<(), CudaError> {
-        let corners = corners.into();
-        self.gpu.check_own(corners.gpu())?;
-        check_length("lower-left corners", corners.len(), 2 * self.len())
+        self.check_pairs("lower-left corners", layout, corners)
     }
 
-    /// Refuses two values per body of which a kernel takes both at once, where it cannot.
-    pub(in crate::cuda) fn check_layout(
+    /// The same for any two values per body.
+    pub(in crate::cuda) fn check_pairs<'a>(
+        &self,
         what: &'static str,
         layout: impl Into<PositionLayout>,
-        address: u64,
+        values: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<(), CudaError> {
+        let values = values.into();
+        self.gpu.check(what, values, 2 * self.len())?;
         match layout.into() {
             PositionLayout::Caller(Layout::Halves) => Ok(()),
-            _ => check_aligned(what, address, 2 * size_of::<T>()),
+            _ => check_aligned(what, *values.address(), 2 * size_of::<T>()),
         }
     }
 
@@ -281,38 +284,38 @@ impl<T: CudaReal> Bodies<T> {
         }
     }
 
-    /// Enqueues the first half of a new order on this rank: how many of its bodies are in every
-    /// tile. It has their corners; a barrier comes before the second half.
+    /// Enqueues the first half of a new order: how many bodies every tile has, with several ranks
+    /// of this one's. A barrier comes before the second half.
     ///
     /// # Safety
-    /// `ranks` are [`Bodies::together`], which live until all of it has run, and whose arrays
-    /// nothing else uses before a barrier after [`Bodies::place_own`].
-    pub(in crate::cuda) unsafe fn count_own(
+    /// There is a pair of corners per body, in this layout, in memory of their device. `ranks`, with
+    /// several ranks, are [`Bodies::together`], which live until all of it has run, and whose arrays
+    /// nothing else uses before a barrier after [`Bodies::place`].
+    pub(in crate::cuda) unsafe fn count(
         &mut self,
-        corners: &DeviceVec<T>,
-        ranks: &AllBodies<T>,
+        corners: (PositionLayout, Array<T>),
+        ranks: Option<&AllBodies<T>>,
     ) -> Result<(), CudaError> {
-        self.check_corners(corners)?;
         // The following steps assume that the order has been made; in a capture it has not.
         self.gpu.stream_guard()?.check_not_capturing()?;
         self.order.begin(&self.gpu)?;
-        let corners = (PositionLayout::Caller(Layout::Pairs), corners.into());
-        // SAFETY: as in `make_order`, and the caller's promise.
-        unsafe { self.order.count(self, corners, Some(ranks)) }
+        // SAFETY: the caller's promise; the rest was made of these lengths by `new`.
+        unsafe { self.order.count(self, corners, ranks) }
     }
 
-    /// The second half: tiles are divided among ranks anew, and this rank's bodies go to those that
-    /// then have their tiles.
+    /// The second half: bodies go to their slots. Tiles are divided among several ranks anew, and
+    /// this rank's bodies go to those that then have their tiles.
     ///
     /// # Safety
-    /// The same as for [`Bodies::count_own`], which came before it.
-    pub(in crate::cuda) unsafe fn place_own(
+    /// The same as for [`Bodies::count`], which came before it; `outputs` are of these bodies.
+    pub(in crate::cuda) unsafe fn place(
         &mut self,
-        ranks: &AllBodies<T>,
+        outputs: OrderOutputs<T>,
+        ranks: Option<&AllBodies<T>>,
     ) -> Result<(), CudaError> {
-        // SAFETY: as in `make_order`, and the caller's promise.
-        unsafe { self.order.place(self, OrderOutputs::NONE, Some(ranks)) }?;
-        self.order.made(false);
+        // SAFETY: as in `count`.
+        unsafe { self.order.place(self, outputs, ranks) }?;
+        self.order.made(outputs.slot_of.0 != 0);
         self.staleness.ordered();
         Ok(())
     }
@@ -353,8 +356,7 @@ impl<T: CudaReal> Bodies<T> {
         corners: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<(), CudaError> {
         let corners = corners.into();
-        self.check_corners(corners)?;
-        Self::check_layout("lower-left corners", layout, *corners.address())?;
+        self.check_corners(layout, corners)?;
         let slot_of = self.order.slot_of_pointer();
         let outputs = OrderOutputs { slot_of, ..OrderOutputs::NONE };
         self.make_order((PositionLayout::Caller(layout), (&corners).into()), outputs)
@@ -366,7 +368,7 @@ impl<T: CudaReal> Bodies<T> {
         &mut self,
         spare: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        self.check_corners(&*spare)?;
+        self.check_corners(PositionLayout::Slots, &*spare)?;
         self.check_ordered()?;
         let (slot_of, corners) = (self.order.slot_of_pointer(), (&*spare).into());
         let outputs = OrderOutputs { slot_of, from: Pointer::NULL, corners };
@@ -388,7 +390,7 @@ impl<T: CudaReal> Bodies<T> {
         corners: &mut DeviceVec<T>,
         from: &mut Permutation,
     ) -> Result<(), CudaError> {
-        self.check_corners(&*corners)?;
+        self.check_corners(PositionLayout::Slots, &*corners)?;
         self.check_ordered()?;
         self.check_own("a permutation", from.bodies)?;
         // Most callers in slots never ask for slots of bodies, and it takes as long as half an
@@ -405,18 +407,11 @@ impl<T: CudaReal> Bodies<T> {
         corners: (PositionLayout, Array<T>),
         outputs: OrderOutputs<T>,
     ) -> Result<(), CudaError> {
-        // The following steps assume that the order has been made; in a capture it has not.
-        self.gpu.stream_guard()?.check_not_capturing()?;
-        self.order.begin(&self.gpu)?;
-        // SAFETY: corners and outputs were checked by the callers, the rest
-        // was made of these lengths by `new`.
+        // SAFETY: corners and outputs were checked by the callers.
         unsafe {
-            self.order.count(self, corners, None)?;
-            self.order.place(self, outputs, None)?;
+            self.count(corners, None)?;
+            self.place(outputs, None)
         }
-        self.order.made(outputs.slot_of.0 != 0);
-        self.staleness.ordered();
-        Ok(())
     }
 
     /// Returns a permutation for [`Bodies::order_slots`] to write; to begin with it leaves

@@ -11,8 +11,8 @@ use crate::cuda::device::bindings::bodies::{
     DensityFinish, DensityLarge, DensityOffDie, DensitySlots, Rounding, Setup,
 };
 use crate::cuda::device::{
-    Array, BLOCK, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel,
-    Overlap, Pinned, blocks_for, check_length, grid_of,
+    Array, BLOCK, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Kernel, Pinned, blocks_for,
+    check_length, grid_of,
 };
 use crate::cuda::solve::with_total;
 use crate::engine::DensityStats;
@@ -118,6 +118,7 @@ pub struct Density<T: CudaReal> {
     /// point of the excess.
     off_die_sums: DeviceVec<u64>,
     received_off_die: Pinned<u64>,
+    /// Bin areas in one unit of the overflow's fixed-point sum.
     excess_unit: f64,
     movable_area: f64,
     /// One for each region.
@@ -160,24 +161,24 @@ impl<T: CudaReal> Density<T> {
         let target_bins = if targets.is_empty() { 0 } else { bodies.bins() };
         let target = |k: usize| less_background(targets[k % bins], k / bins);
         let targets = gpu.upload_each(target_bins, target)?;
-        let levels =
-            |(region, background): (usize, &f64)| bodies.setup_of(region, *background).levels();
+        let levels = |(region, background): (usize, &f64)| {
+            let Setup { target, background, .. } = bodies.setup_of(region, *background);
+            [target, background]
+        };
         let levels: Vec<T> = backgrounds.iter().enumerate().flat_map(levels).collect();
         let module = bodies.kernels("density", false)?;
         let narrow = T::PRECISION == Precision::F32;
         let tiled = if bodies.setup.large > 0 { bodies.tiles() * TILE * TILE } else { 0 };
         let names = ["density_slots", "density_pairs", "density_halves"];
-        let deposit = Kernel::each(&module, names)?;
         let finish = match charge.target_densities() {
             Some(_) => "density_finish_targets",
             None => "density_finish",
         };
-        let overlap = Overlap::where_possible(&deposit[0]);
         let [x, y] = charge.rounding_at_edges(T::epsilon().widen());
         Ok(Density {
-            deposit,
+            deposit: Kernel::each(&module, names)?,
             spread: Kernel::new(&module)?.with(grid_of(bodies.tiles())),
-            finish: Kernel::named(&module, finish)?.overlapping(overlap),
+            finish: Kernel::named(&module, finish)?.overlapping(),
             off_die: Kernel::new(&module)?,
             rounding: Rounding { x, y },
             backgrounds,
@@ -195,7 +196,7 @@ impl<T: CudaReal> Density<T> {
             received: Pinned::zeros(&gpu, 3 * with_total(charge.regions()))?,
             off_die_sums: gpu.zeros(with_total(charge.regions()))?,
             received_off_die: Pinned::zeros(&gpu, with_total(charge.regions()))?,
-            excess_unit: bodies.setup.excess_unit(),
+            excess_unit: 1.0 / bodies.setup.excess_scale.widen(),
             movable_area: charge.movable_area(),
             movable_areas: (0..charge.regions()).map(|r| charge.region_movable_area(r)).collect(),
             bin_area,
@@ -205,8 +206,9 @@ impl<T: CudaReal> Density<T> {
         })
     }
 
-    /// Enqueues ρ of all bodies, less the background, at lower-left corners, layout
-    /// units, in an array of this layout; `nx × ny` for each region, one after the other.
+    /// Enqueues ρ of all bodies, less the background, at lower-left corners, layout units, in an
+    /// array of this layout; `nx × ny` for each region, one after the other. `exact`: cells have
+    /// their exact size, not smoothed, and fillers are left out.
     ///
     /// # Errors
     /// When the bodies were never ordered or are not those it was made for, an
@@ -214,41 +216,15 @@ impl<T: CudaReal> Density<T> {
     /// at once, or a launch fails.
     pub fn run<'a>(
         &mut self,
-        bodies: &mut Bodies<T>,
-        layout: impl Into<PositionLayout>,
-        corners: impl Into<DeviceSlice<'a, T>>,
-        rho: &mut DeviceVec<T>,
-    ) -> Result<(), CudaError> {
-        self.run_as(bodies, false, (layout.into(), corners.into()), rho.as_view_mut())
-    }
-
-    /// Like [`Density::run`], for cells at their exact size, not smoothed, without fillers.
-    ///
-    /// # Errors
-    /// Those of [`Density::run`].
-    pub fn run_exact<'a>(
-        &mut self,
-        bodies: &mut Bodies<T>,
-        layout: impl Into<PositionLayout>,
-        corners: impl Into<DeviceSlice<'a, T>>,
-        rho: &mut DeviceVec<T>,
-    ) -> Result<(), CudaError> {
-        self.run_as(bodies, true, (layout.into(), corners.into()), rho.as_view_mut())
-    }
-
-    fn run_as(
-        &mut self,
         bodies: &Bodies<T>,
         exact: bool,
-        (layout, corners): (PositionLayout, DeviceSlice<'_, T>),
-        rho: DeviceSliceMut<'_, T>,
+        (layout, corners): (impl Into<PositionLayout>, impl Into<DeviceSlice<'a, T>>),
+        rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        Bodies::<T>::check_layout("lower-left corners", layout, *corners.address())?;
         // Before anything is enqueued: sums that no kernel takes would count twice.
-        check_length("density map", rho.len(), bodies.bins())?;
-        self.gpu.check_own(rho.gpu())?;
-        self.deposit(bodies, exact, Some((layout, corners)))?;
-        self.finish(bodies, exact, 0..self.bins, &rho)
+        self.gpu.check("density map", &*rho, bodies.bins())?;
+        self.deposit(bodies, exact, Some((layout.into(), corners.into())))?;
+        self.finish(bodies, exact, 0..self.bins, rho)
     }
 
     /// Returns the sums of every bin between the two halves of a density, and their parts beyond 4
@@ -264,8 +240,8 @@ impl<T: CudaReal> Density<T> {
     }
 
     /// Enqueues the sums of all bodies, or of some, which others will be added to: the first half
-    /// of [`Density::run`], or with `exact` of [`Density::run_exact`], from `corners`, or without
-    /// them where the last density in the caller's order saw the bodies.
+    /// of [`Density::run`], from `corners`, or without them where the last density in the caller's
+    /// order saw the bodies.
     pub(in crate::cuda) fn deposit(
         &mut self,
         bodies: &Bodies<T>,
@@ -277,7 +253,7 @@ impl<T: CudaReal> Density<T> {
             (self.setup_of(bodies, exact), corners.unwrap_or_else(slots));
         bodies.check_own("a density", self.bodies)?;
         bodies.check_ordered()?;
-        bodies.check_corners(corners)?;
+        bodies.check_corners(layout, corners)?;
         if std::mem::replace(&mut self.has_sums, true) {
             self.gpu.clear(&mut self.sums)?;
             self.gpu.clear(&mut self.carry)?;
@@ -332,7 +308,7 @@ impl<T: CudaReal> Density<T> {
         bodies: &Bodies<T>,
         exact: bool,
         bins: Range<usize>,
-        rho: &DeviceSliceMut<'_, T>,
+        rho: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
         bodies.check_own("a density", self.bodies)?;
         check_length("density map", rho.len(), bodies.bins())?;
@@ -350,7 +326,7 @@ impl<T: CudaReal> Density<T> {
             outside_weight: (&self.outside_weight).into(),
             first: bins.start as u32,
             end: bins.end as u32,
-            rho: rho.into(),
+            rho: (&*rho).into(),
             outside: (&self.outside_halo).into(),
             stats: Array::from(&self.stats).cast(),
             age: (&bodies.staleness.age).into(),
@@ -393,7 +369,28 @@ impl<T: CudaReal> Density<T> {
         bodies: &Bodies<T>,
         slots: Option<&DeviceVec<T>>,
     ) -> Result<Vec<RawStatistics>, CudaError> {
-        self.add_off_die(bodies, slots)?;
+        bodies.check_own("a density", self.bodies)?;
+        bodies.check_ordered()?;
+        let corners = slots.unwrap_or(&bodies.staged);
+        bodies.check_corners(PositionLayout::Slots, corners)?;
+        // A capture would take this launch into the caller's graph.
+        self.gpu.stream_guard()?.check_not_capturing()?;
+        self.gpu.clear(&mut self.off_die_sums)?;
+        let large = (bodies.setup.large as u32).div_ceil(BLOCK) as i32;
+        let arguments = DensityOffDie {
+            setup: bodies.setup,
+            rounding: self.rounding,
+            chunks: (&bodies.chunks).into(),
+            large: (&bodies.large).into(),
+            records: (&bodies.records).into(),
+            corners: corners.into(),
+            sums: (&self.off_die_sums).into(),
+            regions: bodies.region_tables(),
+        };
+        // SAFETY: chunks and slots come from an order of these bodies, which `corners` and `staged`
+        // hold a pair of each in; there are as many sums as regions, and one more before those of
+        // several.
+        unsafe { self.off_die.launch_as(&self.gpu, bodies.config(large, 0), &arguments) }?;
         let off_die = self.received_off_die.receive(&self.off_die_sums)?;
         let found = self.received.receive(&self.stats)?.chunks_exact(3).zip(off_die);
         let raw =
@@ -416,36 +413,6 @@ impl<T: CudaReal> Density<T> {
         let of_regions =
             raw[raw.len() - self.movable_areas.len()..].iter().zip(&self.movable_areas);
         Ok(of_regions.map(|(raw, &area)| raw.interpreted(self.unit(), area)).collect())
-    }
-
-    /// Enqueues the sums of the area off the die at the positions that were last seen.
-    fn add_off_die(
-        &mut self,
-        bodies: &Bodies<T>,
-        slots: Option<&DeviceVec<T>>,
-    ) -> Result<(), CudaError> {
-        bodies.check_own("a density", self.bodies)?;
-        bodies.check_ordered()?;
-        let corners = slots.unwrap_or(&bodies.staged);
-        bodies.check_corners(corners.as_view())?;
-        // A capture would take this launch into the caller's graph.
-        self.gpu.stream_guard()?.check_not_capturing()?;
-        self.gpu.clear(&mut self.off_die_sums)?;
-        let large = (bodies.setup.large as u32).div_ceil(BLOCK) as i32;
-        let arguments = DensityOffDie {
-            setup: bodies.setup,
-            rounding: self.rounding,
-            chunks: (&bodies.chunks).into(),
-            large: (&bodies.large).into(),
-            records: (&bodies.records).into(),
-            corners: corners.into(),
-            sums: (&self.off_die_sums).into(),
-            regions: bodies.region_tables(),
-        };
-        // SAFETY: chunks and slots come from an order of these bodies, which `corners` and `staged`
-        // hold a pair of each in; there are as many sums as regions, and one more before those of
-        // several.
-        unsafe { self.off_die.launch_as(&self.gpu, bodies.config(large, 0), &arguments) }
     }
 
     /// Returns the values that [`Density::report`] reads: the three of [`RawStatistics`], and with

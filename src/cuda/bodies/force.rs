@@ -5,13 +5,14 @@
 //! widths. Each body's sum runs in one fixed order: the same bits on every run.
 
 use super::bodies::Bodies;
+use super::order::PositionLayout;
 use super::permute::Permutation;
 use crate::cuda::device::bindings::bodies::{
     AllForces, ForcePairs, ForcePairsByRegion, ForceShares, ForceSlots, Weights,
 };
 use crate::cuda::device::constants::{MOST_WEIGHTS, RETURN_EACH};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel, Overlap, blocks_for,
+    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel, blocks_for,
     check_length,
 };
 use crate::engine::{GradientOptions, Layout};
@@ -43,8 +44,7 @@ pub struct Force<T: CudaReal> {
     bodies: u64,
     slots: Kernel<ForceSlots<T>>,
     /// To the caller's order, by [`Layout`].
-    pairs: Kernel<ForcePairs<T>>,
-    halves: Kernel<ForcePairs<T>>,
+    to_caller: [Kernel<ForcePairs<T>>; 2],
     /// To all ranks, of bodies that they share.
     shares: Option<Kernel<ForceShares<T>>>,
     /// The same with a weight for each region, where there are several.
@@ -62,21 +62,14 @@ impl<T: CudaReal> Force<T> {
         let gpu = bodies.gpu.clone();
         let module = bodies.kernels("force", bodies.several)?;
         let slots = Kernel::new(&module)?;
-        let overlap = Overlap::where_possible(&slots);
-        let small = bodies.bins() <= OVERLAP;
-        let by_region = ["force_pairs_by_region", "force_halves_by_region"];
+        let several_regions = bodies.charge().regions() > 1;
+        let by_region = ["force_halves_by_region", "force_pairs_by_region"];
+        let [halves, pairs] = Kernel::each(&module, ["force_halves", "force_pairs"])?;
         Ok(Force {
-            by_region: match bodies.charge().regions() {
-                1 => None,
-                _ => Some(Kernel::each(&module, by_region)?),
-            },
-            slots: slots.overlapping(if small { overlap } else { Overlap::None }),
-            pairs: Kernel::named(&module, "force_pairs")?.overlapping(overlap),
-            halves: Kernel::named(&module, "force_halves")?.overlapping(overlap),
-            shares: match bodies.several {
-                true => Some(Kernel::new(&module)?),
-                false => None,
-            },
+            by_region: several_regions.then(|| Kernel::each(&module, by_region)).transpose()?,
+            slots: if bodies.bins() <= OVERLAP { slots.overlapping() } else { slots },
+            to_caller: [halves.overlapping(), pairs.overlapping()],
+            shares: bodies.several.then(|| Kernel::new(&module)).transpose()?,
             in_slots: gpu.zeros(if bodies.several { 0 } else { 2 * bodies.len() })?,
             bodies: bodies.id,
             gpu,
@@ -137,7 +130,7 @@ impl<T: CudaReal> Force<T> {
         outputs: Outputs<'_, T>,
     ) -> Result<(), CudaError> {
         let corners = corners.unwrap_or(&bodies.staged);
-        bodies.check_corners(corners)?;
+        bodies.check_corners(PositionLayout::Slots, corners)?;
         // Before anything is enqueued.
         if outputs.gradient.is_some() {
             self.check_bodies(bodies, field)?;
@@ -179,17 +172,13 @@ impl<T: CudaReal> Force<T> {
         Outputs { gradient, energy }: &Outputs<'_, T>,
     ) -> Result<(), CudaError> {
         if let Some(gradient) = gradient {
-            check_length("forces", gradient.len(), 2 * bodies.len())?;
-            Bodies::<T>::check_layout("forces", options.layout, *gradient.address())?;
-            self.gpu.check_own(gradient.gpu())?;
+            bodies.check_pairs("forces", options.layout, gradient.as_view())?;
         }
         if let Some(factor) = factor {
-            self.gpu.check_own(factor.gpu())?;
-            check_length("factor of the gradient", factor.len(), 1)?;
+            self.gpu.check("factor of the gradient", factor, 1)?;
         }
         if let Some((_, energy)) = energy {
-            self.gpu.check_own(energy.gpu())?;
-            check_length("energy", energy.len(), 1)?;
+            self.gpu.check("energy", energy.as_view(), 1)?;
         }
         Ok(())
     }
@@ -211,10 +200,10 @@ impl<T: CudaReal> Force<T> {
         let (setup, slot_of) = (bodies.setup, (&slot_of).into());
         let (in_slots, factor) = (in_slots.into(), factor.as_ref().into());
         let config = |bodies: usize| blocks_for(bodies.div_ceil(RETURN_EACH));
-        if let (Some([pairs, halves]), [_, ..], Some(to), true) =
+        if let (Some(kernels), [_, ..], Some(to), true) =
             (&self.by_region, options.region_weights, &gradient, forces)
         {
-            let kernel = if options.layout == Layout::Pairs { pairs } else { halves };
+            let kernel = &kernels[options.layout as usize];
             let regions = bodies.region_tables();
             for (k, of_regions) in options.region_weights.chunks(MOST_WEIGHTS).enumerate() {
                 let (first, count) = ((k * MOST_WEIGHTS) as u32, of_regions.len() as u32);
@@ -244,10 +233,7 @@ impl<T: CudaReal> Force<T> {
             }
             (gradient, forces) = (None, false); // the energy is left
         }
-        let kernel = match options.layout {
-            Layout::Pairs => &self.pairs,
-            Layout::Halves => &self.halves,
-        };
+        let kernel = &self.to_caller[options.layout as usize];
         let arguments = ForcePairs {
             setup,
             slot_of,
@@ -311,7 +297,7 @@ impl<T: CudaReal> Force<T> {
         field: (&DeviceVec<T>, &DeviceVec<T>),
         forces: &mut DeviceVec<T>,
     ) -> Result<(), CudaError> {
-        bodies.check_corners(corners)?;
+        bodies.check_corners(PositionLayout::Slots, corners)?;
         self.check_bodies(bodies, field)?;
         check_length("forces", forces.len(), 2 * bodies.len())?;
         self.gather(bodies, corners, field, forces)

@@ -11,7 +11,8 @@ use crate::cuda::device::bindings::bodies::{
 };
 use crate::cuda::device::constants::ORDER_EACH as EACH;
 use crate::cuda::device::{
-    Array, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Kernel, Overlap, Pointer, blocks_for,
+    Array, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Kernel, Pointer, blocks_for,
+    blocks_with,
 };
 use crate::engine::Layout;
 use cudarc::driver::{CudaModule, LaunchConfig};
@@ -80,7 +81,7 @@ impl PositionLayout {
 }
 
 impl<T: CudaReal> OrderOutputs<T> {
-    pub(super) const NONE: Self =
+    pub(in crate::cuda) const NONE: Self =
         OrderOutputs { slot_of: Pointer::NULL, from: Pointer::NULL, corners: Pointer::NULL };
 }
 
@@ -111,14 +112,10 @@ impl<T: CudaReal> BodyOrder<T> {
         let tiles = (setup.regions * setup.tiles_x) as usize * setup.tiles_y as usize;
         let bodies = (setup.bodies + setup.large) as usize;
         let names = ["order_count_slots", "order_count_pairs", "order_count_halves"];
-        let count = Kernel::each(module, names)?;
-        let overlap = Overlap::where_possible(&count[0]);
-        let one =
-            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1024, 1, 1), shared_mem_bytes: 0 };
         Ok(BodyOrder {
-            count,
-            tiles: Kernel::new(module)?.with(one).overlapping(overlap),
-            place: Kernel::new(module)?.overlapping(overlap),
+            count: Kernel::each(module, names)?,
+            tiles: Kernel::new(module)?.with(blocks_with(1024, 1)).overlapping(),
+            place: Kernel::new(module)?.overlapping(),
             invert: Kernel::new(module)?.with(blocks_for(bodies)),
             threads: if few { FEW_THREADS } else { THREADS },
             counts: gpu.zeros(if own.is_some() { 4 } else { 2 } * tiles)?,
@@ -183,12 +180,9 @@ impl<T: CudaReal> BodyOrder<T> {
         // A counter per tile and class, and 16 bits for each that a body touches.
         let bytes = 4 * self.cursors.len() + 2 * each;
         let local = bytes <= HISTOGRAM_BYTES;
-        let config = LaunchConfig {
-            grid_dim: (bodies.div_ceil(each).max(1) as u32, 1, 1),
-            block_dim: (self.threads, 1, 1),
-            shared_mem_bytes: if local { bytes as u32 } else { 0 },
-        };
-        (config, i32::from(local))
+        let shared_mem_bytes = if local { bytes as u32 } else { 0 };
+        let config = blocks_with(self.threads, bodies.div_ceil(each).max(1));
+        (LaunchConfig { shared_mem_bytes, ..config }, i32::from(local))
     }
 
     /// Enqueues the first half of a new order: how many bodies every tile has. With several ranks,

@@ -34,11 +34,6 @@ impl<T: CudaReal> Axis<T> {
 }
 
 impl<T: CudaReal> Setup<T> {
-    /// Returns the bin areas in one unit of the overflow's fixed-point sum.
-    pub(super) fn excess_unit(&self) -> f64 {
-        1.0 / self.excess_scale.widen()
-    }
-
     /// Returns the setup for the map of a region of target density `target`, which leaves
     /// `background` out.
     pub(super) fn of_region(mut self, target: f64, background: f64) -> Self {
@@ -51,11 +46,6 @@ impl<T: CudaReal> Setup<T> {
     pub(super) fn of_rank(mut self, rank: usize, ranks: usize) -> Self {
         (self.rank, self.ranks) = (rank as i32, ranks as i32);
         self
-    }
-
-    /// Returns the target density less background, and background.
-    pub(super) fn levels(&self) -> [T; 2] {
-        [self.target, self.background]
     }
 
     /// Returns the same bodies at their exact size, not stretched; fillers left out.

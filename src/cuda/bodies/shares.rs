@@ -19,8 +19,8 @@ const LEAST_EACH: usize = 510;
 /// numbers alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cuda) struct BodyDivision {
-    cells: usize,
-    bodies: usize,
+    pub(in crate::cuda) cells: usize,
+    pub(in crate::cuda) bodies: usize,
     groups: usize,
     /// Blocks of a group, and its cells and fillers.
     of_a_group: usize,
@@ -33,19 +33,17 @@ impl<T: CudaReal> Positions<T> {
     pub(in crate::cuda) fn alone(own: Pointer<T>) -> Self {
         let mut of = [Pointer::NULL; MOST_RANKS];
         of[0] = own;
-        let (worker, nets) = (Pointer::NULL, Pointer::NULL);
-        Positions { of, worker, nets, cells: 0, rank: 0, ranks: 1, padding: 0 }
+        Positions::on_rank(of, Pointer::NULL, [0, 1])
     }
 
     /// Returns the positions of all ranks for one that writes them, with for each body the rank
     /// that works on it.
     pub(in crate::cuda) fn on_rank(
         of: [Pointer<T>; MOST_RANKS],
-        worker: &DeviceVec<u8>,
+        worker: Pointer<u8>,
         [rank, ranks]: [usize; 2],
     ) -> Self {
-        let (worker, nets) = (worker.into(), Pointer::NULL);
-        let (rank, ranks) = (rank as u32, ranks as u32);
+        let (nets, rank, ranks) = (Pointer::NULL, rank as u32, ranks as u32);
         Positions { of, worker, nets, cells: 0, rank, ranks, padding: 0 }
     }
 

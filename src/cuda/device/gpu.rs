@@ -11,8 +11,9 @@ use super::stream::StreamOrder;
 use crate::real::Precision;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaEvent, CudaModule, CudaStream, DriverError, result};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// How a device is opened. By default with the quickest code, and the limit that
 /// `PLACEFIELD_DEVICE_LIMIT` names.
@@ -275,17 +276,18 @@ impl Gpu {
     ) -> Result<Vec<Arc<CudaModule>>, CudaError> {
         let instances = instances.iter().map(|(unit, defines)| Instance::new::<T>(unit, defines));
         let instances: Vec<Instance> = instances.collect::<Result<_, _>>()?;
-        let places = self.places(&instances);
+        let places: Vec<Arc<ModuleSlot>> = {
+            let mut kernels = self.0.kernels.lock();
+            let place = |of: &Instance| kernels.entry(of.clone()).or_default().clone();
+            instances.iter().map(place).collect()
+        };
         let mut missing: Vec<(&Instance, &Arc<ModuleSlot>)> =
             instances.iter().zip(&places).collect();
         missing.retain(|(_, place)| place.loaded.get().is_none());
         // Threads that want several wait for them in one order, so that no deadlock occurs.
         missing.sort_by_key(|(_, place)| Arc::as_ptr(place));
         missing.dedup_by_key(|(_, place)| Arc::as_ptr(place));
-        let _alone: Vec<_> = missing
-            .iter()
-            .map(|(_, place)| place.loading.lock().unwrap_or_else(PoisonError::into_inner))
-            .collect();
+        let _alone: Vec<_> = missing.iter().map(|(_, place)| place.loading.lock()).collect();
         missing.retain(|(_, place)| place.loaded.get().is_none());
         let on = Architectures { device: self.0.architecture, last: self.info().architecture() };
         let code = self.0.options.code;
@@ -308,18 +310,9 @@ impl Gpu {
         }
     }
 
-    /// Returns where each instance is, or will be.
-    fn places(&self, instances: &[Instance]) -> Vec<Arc<ModuleSlot>> {
-        let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        instances
-            .iter()
-            .map(|instance| kernels.entry(instance.clone()).or_default().clone())
-            .collect()
-    }
-
     /// Returns where each set of kernels loaded so far came from, by name.
     pub fn kernel_origins(&self) -> Vec<KernelOrigin> {
-        let kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernels = self.0.kernels.lock();
         let origin = |(instance, place): (&Instance, &Arc<ModuleSlot>)| {
             Some(KernelOrigin {
                 unit: instance.unit,

@@ -116,9 +116,6 @@ impl<G> Captured<G> {
     }
 
     /// Returns the graph of work that has run, made by `capture` if there is none.
-    ///
-    /// # Errors
-    /// That of `capture`.
     pub(in crate::cuda) fn ready<E>(
         &mut self,
         capture: impl FnOnce() -> Result<G, E>,

@@ -22,11 +22,7 @@ fn cover(line: u32, (width, height): (usize, usize)) -> LaunchConfig {
     let narrow = width.next_power_of_two().min(line);
     let tall = (BLOCK / narrow).min(height.next_power_of_two());
     let wide = BLOCK / tall;
-    LaunchConfig {
-        grid_dim: (width.div_ceil(wide), height.div_ceil(tall), 1),
-        block_dim: (wide, tall, 1),
-        shared_mem_bytes: 0,
-    }
+    grid_with((wide, tall), (width.div_ceil(wide), height.div_ceil(tall)))
 }
 
 /// A kernel in a module, and the launch that it is made for.
@@ -35,9 +31,28 @@ pub(in crate::cuda) struct Function {
     pub(in crate::cuda) name: &'static str,
     pub(in crate::cuda) code: CudaFunction,
     pub(in crate::cuda) config: LaunchConfig,
-    overlap: Overlap,
+    /// Whether its start may overlap with the end of the kernel before it.
+    overlaps: bool,
     /// Bytes of its parameters, where the driver tells them; in builds with debug assertions.
     parameters: Option<Vec<usize>>,
+}
+
+impl Function {
+    /// Returns the number of blocks of this launch that a multiprocessor holds at once.
+    pub(super) fn occupancy(&self, config: &LaunchConfig) -> Result<u32, DriverError> {
+        let (width, height, _) = config.block_dim;
+        let bytes = config.shared_mem_bytes as usize;
+        self.code.occupancy_max_active_blocks_per_multiprocessor(width * height, bytes, None)
+    }
+
+    /// Returns the number of such blocks that a device runs at once, one at least.
+    pub(in crate::cuda) fn at_once(
+        &self,
+        gpu: &Gpu,
+        config: &LaunchConfig,
+    ) -> Result<u32, CudaError> {
+        Ok((self.occupancy(config)? * gpu.info().multiprocessors as u32).max(1))
+    }
 }
 
 /// A kernel that takes the arguments `A`.
@@ -56,9 +71,6 @@ impl<A> Deref for Kernel<A> {
 
 impl<A: Arguments> Kernel<A> {
     /// Returns the first kernel in `module` that takes such arguments, in one block.
-    ///
-    /// # Errors
-    /// [`CudaError::NoKernel`] when it is not there.
     pub(in crate::cuda) fn new(module: &Arc<CudaModule>) -> Result<Self, CudaError> {
         Self::named(module, A::NAMES[0])
     }
@@ -77,18 +89,12 @@ impl<A: Arguments> Kernel<A> {
             _ => error.into(),
         })?;
         let parameters = if cfg!(debug_assertions) { parameters(&code) } else { None };
-        let (config, overlap) = (grid_of(1), Overlap::None);
-        let function = Function { name, code, config, overlap, parameters };
+        let (config, overlaps) = (grid_of(1), false);
+        let function = Function { name, code, config, overlaps, parameters };
         Ok(Kernel { function, of: PhantomData })
     }
 
-    /// Returns the kernels of these names.
-    ///
-    /// # Errors
-    /// See [`Kernel::named`].
-    ///
-    /// # Panics
-    /// See [`Kernel::named`].
+    /// Returns the kernels of these names, as [`Kernel::named`].
     pub(in crate::cuda) fn each<const N: usize>(
         module: &Arc<CudaModule>,
         names: [&str; N],
@@ -104,9 +110,15 @@ impl<A: Arguments> Kernel<A> {
         self
     }
 
-    /// Returns the same with a start that may overlap with this work.
-    pub(in crate::cuda) fn overlapping(mut self, overlap: Overlap) -> Self {
-        self.function.overlap = overlap;
+    /// Returns the same with a start that may overlap with the end of the kernel before it in the
+    /// stream (programmatic dependent launch, compute capability 9.0): its blocks start when there
+    /// is room for them and wait for that kernel's results themselves. Code compiled for 9.0 or
+    /// later does (`wait_for_previous` in `kernels/device`); older PTX that the driver makes code
+    /// of for a newer device does not, and nothing overlaps.
+    pub(in crate::cuda) fn overlapping(mut self) -> Self {
+        let compiled_for = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
+        let waits = self.code.get_attribute(compiled_for).is_ok_and(|sm| sm >= 90);
+        self.function.overlaps = waits;
         self
     }
 
@@ -118,7 +130,7 @@ impl<A: Arguments> Kernel<A> {
     ///
     /// # Safety
     /// Memory lives and is as large as the kernel counts on; memory that the kernel writes is used
-    /// elsewhere only in the stream's order; with [`Overlap::Previous`] the kernel waits before its
+    /// elsewhere only in the stream's order; where it overlaps ([`Kernel::overlapping`]) the kernel waits before its
     /// first access to memory that the kernel before it writes, or that this one writes and that
     /// one reads.
     ///
@@ -132,9 +144,6 @@ impl<A: Arguments> Kernel<A> {
     }
 
     /// Enqueues it in another launch.
-    ///
-    /// # Errors
-    /// See [`Kernel::launch`].
     ///
     /// # Safety
     /// See [`Kernel::launch`].
@@ -169,7 +178,7 @@ impl<A: Arguments> Kernel<A> {
             sharedMemBytes: config.shared_mem_bytes,
             hStream: stream.raw(),
             attrs: &mut attribute,
-            numAttrs: u32::from(self.overlap == Overlap::Previous),
+            numAttrs: u32::from(self.overlaps),
         };
         let (function, list) = (self.code.cu_function(), list.pointers());
         // SAFETY: stream and function belong to the context that is current; the attribute and the
@@ -215,11 +224,7 @@ pub(in crate::cuda) fn fit(line: u32, (width, height): (usize, usize)) -> Launch
     }
     let wide = width as u32;
     let tall = (BLOCK / wide).min(height.min(BLOCK as usize) as u32);
-    LaunchConfig {
-        grid_dim: (1, (height as u32).div_ceil(tall).min(MOST_BLOCKS), 1),
-        block_dim: (wide, tall, 1),
-        shared_mem_bytes: 0,
-    }
+    grid_with((wide, tall), (1, (height as u32).div_ceil(tall).min(MOST_BLOCKS)))
 }
 
 /// Returns the grid of [`cover`] with no more blocks down the height than a grid can have, for
@@ -248,9 +253,7 @@ pub(in crate::cuda) fn cover_for_sum(
     kernel: &Function,
     cells: (usize, usize),
 ) -> Result<LaunchConfig, CudaError> {
-    let each = kernel.code.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
-    let at_once = each * gpu.info().multiprocessors as u32;
-    Ok(at_most(at_once, cover(64, cells)))
+    Ok(at_most(kernel.at_once(gpu, &grid_of(1))?, cover(64, cells)))
 }
 
 /// Returns fewer blocks down the height, each taking the same number of turns but for the last
@@ -262,33 +265,18 @@ fn at_most(blocks: u32, mut config: LaunchConfig) -> LaunchConfig {
     config
 }
 
-/// The work that a kernel's start may overlap with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cuda) enum Overlap {
-    /// Nothing: all work before it in the stream is done.
-    None,
-    /// The end of the kernel before it in the stream (programmatic dependent
-    /// launch, compute capability 9.0): its blocks start when there is room for
-    /// them and wait for that kernel's results themselves.
-    Previous,
+/// Returns a launch of so many blocks.
+pub(in crate::cuda) fn blocks_with(threads: u32, blocks: usize) -> LaunchConfig {
+    grid_with((threads, 1), (blocks as u32, 1))
 }
 
-impl Overlap {
-    /// [`Overlap::Previous`] for a kernel whose code waits, as that compiled for 9.0 or
-    /// later does (`wait_for_previous` in `kernels/device`). Older PTX that the driver
-    /// makes code of for a newer device does not.
-    pub(in crate::cuda) fn where_possible(kernel: &Function) -> Overlap {
-        let compiled_for = CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
-        match kernel.code.get_attribute(compiled_for) {
-            Ok(sm) if sm >= 90 => Overlap::Previous,
-            _ => Overlap::None,
-        }
-    }
+fn grid_with((wide, tall): (u32, u32), (across, down): (u32, u32)) -> LaunchConfig {
+    LaunchConfig { grid_dim: (across, down, 1), block_dim: (wide, tall, 1), shared_mem_bytes: 0 }
 }
 
 /// Returns a launch of so many blocks of [`BLOCK`] threads.
 pub(in crate::cuda) fn grid_of(blocks: usize) -> LaunchConfig {
-    LaunchConfig { grid_dim: (blocks as u32, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 }
+    blocks_with(BLOCK, blocks)
 }
 
 /// Returns the blocks of [`BLOCK`] threads, one thread per element; one block at least.
@@ -302,9 +290,7 @@ pub(in crate::cuda) fn blocks_at_once(
     kernel: &Function,
     blocks: usize,
 ) -> Result<LaunchConfig, CudaError> {
-    let each = kernel.code.occupancy_max_active_blocks_per_multiprocessor(BLOCK, 0, None)?;
-    let most = (each * gpu.info().multiprocessors.max(1) as u32).max(1);
-    Ok(grid_of(blocks.max(1).min(most as usize)))
+    Ok(grid_of(blocks.max(1).min(kernel.at_once(gpu, &grid_of(1))? as usize)))
 }
 
 #[cfg(test)]

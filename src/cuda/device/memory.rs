@@ -179,6 +179,18 @@ impl<E: DeviceValue> Drop for DeviceVec<E> {
 
 /// Device memory and copies of it.
 impl Gpu {
+    /// Refuses memory of another device, or of more or fewer values.
+    pub(in crate::cuda) fn check<'a, E: DeviceValue>(
+        &self,
+        what: &'static str,
+        memory: impl Into<DeviceSlice<'a, E>>,
+        length: usize,
+    ) -> Result<(), CudaError> {
+        let memory = memory.into();
+        check_length(what, memory.len(), length)?;
+        self.check_own(memory.gpu())
+    }
+
     /// Returns the stream, to enqueue work on memory that must be this device's.
     pub(in crate::cuda) fn enter_with<'a, E: DeviceValue>(
         &self,

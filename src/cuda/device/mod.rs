@@ -38,7 +38,7 @@ pub(in crate::cuda) use arguments::{Any, Arguments, Array, KernelArgument, Point
 pub(in crate::cuda) use error::{WIDEST, check_aligned, check_length};
 pub(in crate::cuda) use graph::Captured;
 pub(in crate::cuda) use launch::{
-    BLOCK, Function, Kernel, MOST_BLOCKS, MOST_PINS, Overlap, blocks_at_once, blocks_for,
+    BLOCK, Function, Kernel, MOST_BLOCKS, MOST_PINS, blocks_at_once, blocks_for, blocks_with,
     cover_for_sum, cover_lines, fit, grid_of, stacked,
 };
 pub(in crate::cuda) use memory::{DeviceArrays, Pinned, reals};

@@ -12,7 +12,7 @@ use crate::parallel::{self, chunks_mut};
 use cudarc::driver::{CudaContext, CudaEvent, DriverError, result};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Bytes of a block.
 const BLOCK: usize = 4 << 20;
@@ -109,9 +109,6 @@ impl Drop for Staging {
 
 impl Gpu {
     /// Returns `of(i)` for each `i` of `0..count` in device memory; the copy is enqueued.
-    ///
-    /// # Errors
-    /// [`CudaError::OutOfMemory`] when they do not fit.
     pub(in crate::cuda) fn upload_each<E: DeviceValue>(
         &self,
         count: usize,
@@ -123,9 +120,6 @@ impl Gpu {
     }
 
     /// Enqueues the copy of `of(i)` to value `i` of `to`.
-    ///
-    /// # Errors
-    /// When `to` belongs to another [`Gpu`], or a copy fails.
     pub(in crate::cuda) fn write_each<'a, E: DeviceValue>(
         &self,
         to: impl Into<DeviceSliceMut<'a, E>>,
@@ -135,12 +129,11 @@ impl Gpu {
         if to.len() * size_of::<E>() <= FEW {
             return self.write(&(0..to.len()).map(of).collect::<Vec<_>>(), to);
         }
-        let kept = || self.0.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staging = kept().pop();
-        let staging = staging.map_or_else(|| Staging::new(self), Ok)?;
+        let kept = self.0.staging.lock().pop();
+        let staging = kept.map_or_else(|| Staging::new(self), Ok)?;
         let written = staging.write(self, to, of);
         match written {
-            Ok(()) => kept().push(staging),
+            Ok(()) => self.0.staging.lock().push(staging),
             // A copy after the last event may still be running.
             Err(_) => self.stream_guard()?.synchronize()?,
         }

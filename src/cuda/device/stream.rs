@@ -11,15 +11,15 @@ use super::gpu::{Gpu, Shared};
 use super::probe::driver_version;
 use cudarc::driver::sys::{self, CUstreamCaptureMode, CUstreamCaptureStatus};
 use cudarc::driver::{CudaContext, CudaEvent, CudaGraph, CudaStream, DriverError, result};
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::panic::resume_unwind;
 use std::ptr::{null, null_mut};
+use std::sync::Arc;
 #[cfg(feature = "python")]
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, Scope};
 
 /// The streams that work has gone to.
@@ -255,7 +255,7 @@ impl Gpu {
             return (first(), here());
         }
         let first = Mutex::new(Some(first));
-        let take = || first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let take = || first.lock().take();
         std::thread::scope(|scope| {
             let run = || take().map(|first| first());
             let first = in_a_thread(scope, run);
@@ -403,7 +403,7 @@ impl Gpu {
     /// It was made on this device and is not used again by what is enqueued later.
     pub(in crate::cuda) unsafe fn free(&self, resource: Resource) {
         let stream_order = &self.0.stream_order;
-        let to_free = || stream_order.to_free.lock().unwrap_or_else(PoisonError::into_inner);
+        let to_free = || stream_order.to_free.lock();
         let has_another = CURRENT.get().is_some() && self.current().is_none();
         let held = has_another.then(|| stream_order.capture_lock.try_read_recursive());
         if self.is_capturing() || matches!(held, Some(None)) {
@@ -449,8 +449,7 @@ impl Gpu {
         if self.is_capturing() {
             return;
         }
-        let all = &self.0.stream_order.to_free;
-        let all = std::mem::take(&mut *all.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = std::mem::take(&mut *self.0.stream_order.to_free.lock());
         for resource in all {
             // SAFETY: as promised when it was dropped.
             unsafe { self.free(resource) };
@@ -516,8 +515,6 @@ pub(in crate::cuda) struct Branch {
 }
 
 impl Branch {
-    /// # Errors
-    /// When the driver can make no stream or event.
     pub(in crate::cuda) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
         let (stream, context) = (gpu.context().new_stream()?, gpu.context());
         let (begun, ended) = (context.new_event(None)?, context.new_event(None)?);

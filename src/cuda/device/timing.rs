@@ -6,23 +6,6 @@ use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaEvent, DriverError};
 use serde::{Deserialize, Serialize};
 
-/// Returns the milliseconds between two events that have happened.
-fn elapsed_ms(start: &CudaEvent, stop: &CudaEvent) -> Result<f64, CudaError> {
-    let mut ms = 0f32;
-    // The form of the call that every driver has; the crate's own wrapper
-    // takes a newer one, missing before 12.8, and panics there.
-    type ElapsedTime = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
-    // SAFETY: the library is open, the symbol has this type, it writes one
-    // number, and both events live.
-    unsafe {
-        let Ok(elapsed) = sys::culib().get::<ElapsedTime>(b"cuEventElapsedTime\0") else {
-            return Err(DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED).into());
-        };
-        elapsed(&mut ms, start.cu_event(), stop.cu_event()).result()?;
-    }
-    Ok(f64::from(ms))
-}
-
 /// Points of a stream's work whose times are known once it has run, also where
 /// that work is a [`Graph`](super::Graph)'s.
 pub struct Marks {
@@ -71,7 +54,19 @@ impl Marks {
     /// # Panics
     /// When there are not more than `k` or `l` marks.
     pub fn ms_between(&self, k: usize, l: usize) -> Result<f64, CudaError> {
-        elapsed_ms(&self.events[k], &self.events[l])
+        // The form of the call that every driver has; the crate's own wrapper takes a newer one,
+        // missing before 12.8, and panics there.
+        type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+        let (mut ms, [start, stop]) = (0f32, [k, l].map(|mark| self.events[mark].cu_event()));
+        // SAFETY: the library is open, the symbol has this type, it writes one number, and both
+        // events live.
+        unsafe {
+            let Ok(elapsed) = sys::culib().get::<Elapsed>(b"cuEventElapsedTime\0") else {
+                return Err(DriverError(CUresult::CUDA_ERROR_NOT_SUPPORTED).into());
+            };
+            elapsed(&mut ms, start, stop).result()?;
+        }
+        Ok(f64::from(ms))
     }
 }
 

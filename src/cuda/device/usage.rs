@@ -40,12 +40,7 @@ impl KernelUse {
         let Function { code: function, config, .. } = kernel;
         let (width, height, _) = config.block_dim;
         let threads = width * height;
-        let dynamic = config.shared_mem_bytes;
-        let blocks_per_sm = function.occupancy_max_active_blocks_per_multiprocessor(
-            threads,
-            dynamic as usize,
-            None,
-        )?;
+        let blocks_per_sm = kernel.occupancy(config)?;
         let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
         let most = gpu.context().attribute(most)?;
         let (x, y, z) = config.grid_dim;
@@ -57,7 +52,7 @@ impl KernelUse {
             occupancy: f64::from(blocks_per_sm * threads) / f64::from(most),
             registers: function.num_regs()? as u32,
             local: function.local_size_bytes()? as u32,
-            shared: function.shared_size_bytes()? as u32 + dynamic,
+            shared: function.shared_size_bytes()? as u32 + config.shared_mem_bytes,
             bytes: bytes as u64,
         })
     }

@@ -7,7 +7,7 @@
 
 use super::stages::{PositionsIn, Stages};
 use super::{CudaEngine, Reports};
-use crate::cuda::device::{Captured, CudaReal, DeviceSlice, DeviceSliceMut, Graph, check_length};
+use crate::cuda::device::{Captured, CudaReal, DeviceSlice, DeviceSliceMut, Graph};
 use crate::engine::{Done, EngineError, GradientOptions, Layout, Progress, check_weight};
 
 /// Steps on arrays of the caller's, by their addresses, at most [`MOST_REPLAYS`], the last used
@@ -100,13 +100,13 @@ impl<T: CudaReal> CudaEngine<T> {
         positions: impl Into<DeviceSlice<'a, T>>,
     ) -> Result<(), EngineError> {
         let positions = positions.into();
-        self.forget();
+        self.invalidate();
         self.begin_step_in(layout, positions)?;
         self.stages.density_in(layout, positions)?;
         let solve = self.stages.solve(self.choice.pipeline, self.gpu().is_capturing()).concat();
         self.stages.enqueue_with_barrier(&solve)?;
-        self.aged();
-        self.solved(self.choice.pipeline)?;
+        self.density_enqueued();
+        self.solve_enqueued(self.choice.pipeline)?;
         self.ran.insert((ArrayKernels::DensityAndSolve, layout));
         Ok(())
     }
@@ -119,7 +119,7 @@ impl<T: CudaReal> CudaEngine<T> {
         positions: DeviceSlice<'_, T>,
     ) -> Result<(), EngineError> {
         self.require_callers_order("a step on an array of the caller's")?;
-        self.stages.check_corners(layout, positions)?;
+        self.stages.bodies().check_corners(layout, positions)?;
         if self.gpu().is_capturing() {
             self.require_one_device("the capture of a step")?;
             self.require_run(ArrayKernels::DensityAndSolve, layout)?;
@@ -156,14 +156,13 @@ impl<T: CudaReal> CudaEngine<T> {
         energy: impl Into<DeviceSliceMut<'a, T>>,
         gradient: Option<DeviceSliceMut<'_, T>>,
     ) -> Result<(), EngineError> {
-        self.forget();
+        self.invalidate();
         check_weight::<T>(options, self.stages.regions())?;
         let (positions, energy, layout) = (positions.into(), energy.into(), options.layout);
         // Before anything is enqueued.
-        check_length("energy", energy.len(), 1)?;
-        self.gpu().check_own(energy.gpu())?;
+        self.gpu().check("energy", energy.as_view(), 1)?;
         if let Some(gradient) = &gradient {
-            self.stages.check_gradient(layout, gradient)?;
+            self.stages.bodies().check_pairs("forces", layout, gradient.as_view())?;
         }
         let (capturing, forces) = (self.gpu().is_capturing(), gradient.is_some());
         if capturing {
@@ -181,8 +180,9 @@ impl<T: CudaReal> CudaEngine<T> {
         let (mut energy, mut gradient) = (energy, gradient);
         let mut evaluate = |stages: &mut Stages<T>| {
             let gradient = gradient.as_mut().map(DeviceSliceMut::reborrow);
-            let solve = stages.solve(pipeline, capturing).concat();
-            stages.evaluate_in(&solve, options, positions, energy.reborrow(), gradient)
+            stages.density_in(layout, positions)?;
+            stages.enqueue(&stages.solve(pipeline, capturing).concat())?;
+            stages.outputs(options, None, gradient, Some(energy.reborrow()))
         };
         match plain {
             true => evaluate(stages)?,
@@ -202,8 +202,8 @@ impl<T: CudaReal> CudaEngine<T> {
                 },
             )?,
         }
-        self.aged();
-        self.solved(pipeline)?;
+        self.density_enqueued();
+        self.solve_enqueued(pipeline)?;
         let force = forces.then(|| self.force_kernels(options));
         let both = [ArrayKernels::DensityAndSolve, ArrayKernels::Energy];
         self.ran.extend(both.into_iter().chain(force).map(|kernels| (kernels, layout)));

@@ -33,8 +33,8 @@ use crate::engine::{
 };
 use crate::grid::Map;
 use arrays::{ArrayKernels, Replays};
-pub(in crate::cuda) use stages::Command;
-use stages::{FORCE, Planned, PositionsIn, RankStages, Stages};
+pub(in crate::cuda) use stages::{BEGIN, END, Placer, PlacerCommand};
+use stages::{Command, FORCE, Planned, PositionsIn, RankStages, Stages};
 use std::collections::HashSet;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
@@ -331,8 +331,8 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Results of the positions before are stale; the current ones are the engine's own.
-    fn moved(&mut self, sharing: Sharing) {
-        self.forget();
+    fn positions_changed(&mut self, sharing: Sharing) {
+        self.invalidate();
         self.done = Done::Positions;
         self.sharing = sharing;
         if self.stages.positions_in == PositionsIn::Callers {
@@ -341,7 +341,7 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// Computed results are gone: the work that begins here may fail half way.
-    fn forget(&mut self) {
+    fn invalidate(&mut self) {
         self.done = self.done.min(Done::Positions);
         if let Sharing::Written { given } = &mut self.sharing {
             *given = 0;
@@ -372,22 +372,22 @@ impl<T: CudaReal> CudaEngine<T> {
     }
 
     /// A density has been enqueued.
-    fn aged(&mut self) {
+    fn density_enqueued(&mut self) {
         self.stages.ranks.iter_mut().for_each(|rank| rank.bodies.staleness.stepped());
     }
 
     /// A step has been enqueued.
-    fn stepped(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
-        self.aged();
-        self.forget();
-        self.solved(pipeline)?;
+    fn step_enqueued(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+        self.density_enqueued();
+        self.invalidate();
+        self.solve_enqueued(pipeline)?;
         self.done = Done::Force;
         Ok(())
     }
 
     /// A solve has been enqueued, with φ in a capture and else without. Graphs of the caller's,
     /// whose runs are not reported here, make φ: where there are any, other solves do as well.
-    fn solved(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
+    fn solve_enqueued(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
         self.done = Done::Solve;
         self.without_potential = Some(pipeline).filter(|_| !self.gpu().is_capturing());
         match self.reports {
@@ -418,7 +418,7 @@ impl<T: CudaReal> CudaEngine<T> {
 
     /// Enqueues a step in the current order.
     fn enqueue_by(&mut self, pipeline: Pipeline) -> Result<(), CudaError> {
-        self.forget();
+        self.invalidate();
         let CudaEngine { stages, steps, peers, .. } = self;
         steps[pipeline as usize].run(
             &mut **stages,
@@ -426,7 +426,7 @@ impl<T: CudaReal> CudaEngine<T> {
             |stages| Self::graphs(stages, &stages.step(pipeline, false)),
             |_, graphs| peers.launch(graphs),
         )?;
-        self.stepped(pipeline)
+        self.step_enqueued(pipeline)
     }
 
     /// Returns the graphs of a step or a solve that has run before, for `steps` or `solves`.
@@ -435,7 +435,11 @@ impl<T: CudaReal> CudaEngine<T> {
         // until they are dropped, and are dropped before them; all work of this engine goes to the
         // one stream of each rank. A step begins with everything on the devices, so launches need
         // nothing of the host.
-        unsafe { stages.graphs(commands) }
+        unsafe {
+            stages.graphs(|stages, rank| {
+                commands.iter().try_for_each(|&command| stages.enqueue_on(rank, command))
+            })
+        }
     }
 
     fn read_density(&mut self) -> Result<(DensityStats, f64), CudaError> {
@@ -514,7 +518,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     }
 
     fn discard_positions(&mut self) {
-        self.forget();
+        self.invalidate();
         self.done = Done::Nothing;
     }
 
@@ -547,12 +551,12 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
 
     fn compute_density(&mut self) -> Result<DensityStats, EngineError> {
         self.done.require("the density", Done::Positions)?;
-        self.forget();
+        self.invalidate();
         self.prepare()?;
         self.timed(0, &Stages::<T>::density(false))?;
         let (stats, _) = self.read_density()?;
         self.times.density = self.stage_ms(0)?;
-        self.aged();
+        self.density_enqueued();
         self.done = Done::Density;
         Ok(stats)
     }
@@ -576,7 +580,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         let energy = self.stages.read_energy()?;
         self.times.forward = self.stage_ms(0)?;
         self.times.inverse = self.stage_ms(1)?;
-        self.solved(pipeline)?;
+        self.solve_enqueued(pipeline)?;
         Ok(energy)
     }
 
@@ -612,7 +616,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
     fn read_map(&mut self, kind: MapKind, out: &mut Map<T>) -> Result<(), EngineError> {
         self.map(kind)?;
         check_bins(self.charge().stacked_bins(), out)?;
-        self.stages.wait_for_ranks()?;
+        self.peers.wait_for_each_other()?;
         let map = self.stages.map(kind, self.done)?;
         self.gpu().read(map, out.as_mut_slice())?;
         let maps = out.as_mut_slice().chunks_mut(self.charge().grid().bins());
@@ -656,7 +660,7 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         if self.sharing != Sharing::Sent || !self.stages.bodies().is_ordered() {
             self.prepare()?;
         }
-        self.forget();
+        self.invalidate();
         self.stages.plan(pipeline)?;
         let p = pipeline as usize;
         let peers = self.peers.clone();
@@ -670,12 +674,12 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
         let solve_plain = median(&mut || self.stages.enqueue(&solve))?;
         let mut replay = |captured: &mut Captured<_>, commands: &[Command]| {
             let graphs = captured.ready(|| Self::graphs(&mut self.stages, commands))?;
-            self.stages.wait_for_ranks()?;
+            self.peers.wait_for_each_other()?;
             median(&mut || peers.launch(graphs))
         };
         let step_graph = replay(&mut self.steps[p], &step)?;
         let solve_graph = replay(&mut self.solves[p], &solve)?;
-        self.stages.wait_for_ranks()?;
+        self.peers.wait_for_each_other()?;
         self.without_potential = None;
         self.done = Done::Force;
         Ok(Some(StepTimes { step_graph, step_plain, solve_graph, solve_plain }))

@@ -1,10 +1,9 @@
 //! The CUDA engine's interface for a placer that lives on the device: positions and
 //! forces stay there, and steps are enqueued without the host waiting.
 
-use super::{Command, CudaEngine, RUNS_PER_SAMPLE, RankStages, Reports, Sharing, Stages};
-use crate::cuda::bodies::{BodyForces, Permutation, RawStatistics};
-use crate::cuda::device::bindings::bodies::Positions;
-use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, measure};
+use super::{CudaEngine, RUNS_PER_SAMPLE, RankStages, Reports, Sharing};
+use crate::cuda::bodies::{Permutation, RawStatistics};
+use crate::cuda::device::{CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, measure};
 use crate::engine::{Done, EngineError, Evaluation, MapKind, Progress};
 
 impl<T: CudaReal> CudaEngine<T> {
@@ -33,7 +32,7 @@ impl<T: CudaReal> CudaEngine<T> {
     /// # Panics
     /// When there is no such rank.
     pub fn positions_device_mut(&mut self, rank: usize) -> DeviceSliceMut<'_, T> {
-        self.moved(Sharing::Written { given: 0 });
+        self.positions_changed(Sharing::Written { given: 0 });
         self.stages.ranks[rank].corners.as_view_mut()
     }
 
@@ -68,7 +67,7 @@ impl<T: CudaReal> CudaEngine<T> {
                 0
             }
         };
-        self.moved(Sharing::Written { given: given | own });
+        self.positions_changed(Sharing::Written { given: given | own });
         let RankStages { forces, corners, .. } = &mut self.stages.ranks[rank];
         Ok((forces.as_view(), corners.as_view_mut()))
     }
@@ -104,55 +103,15 @@ impl<T: CudaReal> CudaEngine<T> {
             let step = self.stages.step(self.choice.pipeline, true);
             self.stages.enqueue(&step)?;
             self.reports = Reports::OfGraphs;
-            return Ok(self.stepped(self.choice.pipeline)?);
+            return Ok(self.step_enqueued(self.choice.pipeline)?);
         }
         self.prepare()?;
         Ok(self.enqueue_by(self.choice.pipeline)?)
     }
 
-    /// Returns density, solve and force as lists of commands, for work of this crate that enqueues
-    /// others between them, writes positions in the caller's order and takes forces from
-    /// [`CudaEngine::forces`]; a barrier has to follow.
-    pub(in crate::cuda) fn commands(&self) -> [Vec<Command>; 3] {
-        let solve = self.stages.solve(self.choice.pipeline, false).concat();
-        let force = vec![Command::Barrier, Command::PlacerForce];
-        [Stages::<T>::density(false).to_vec(), solve, force]
-    }
-
-    /// Enqueues a command on all ranks; of several not in a capture.
-    pub(in crate::cuda) fn enqueue(&mut self, command: Command) -> Result<(), CudaError> {
-        self.stages.enqueue(&[command])
-    }
-
-    /// The same on one of them; of several a barrier only in a capture.
-    pub(in crate::cuda) fn enqueue_on(
-        &mut self,
-        rank: usize,
-        command: Command,
-    ) -> Result<(), CudaError> {
-        self.stages.enqueue_on(rank, command)
-    }
-
-    /// Returns where a rank is to write positions, for all that need them.
-    pub(in crate::cuda) fn positions(&self, rank: usize) -> Positions<T> {
-        self.stages.positions(rank)
-    }
-
-    /// Forces on the bodies of a rank's share, in an array of all, once [`CudaEngine::commands`]
-    /// have run.
-    pub(in crate::cuda) fn forces(&self, rank: usize) -> Result<BodyForces<'_, T>, CudaError> {
-        self.stages.forces(rank)
-    }
-
-    /// Positions have been written where [`CudaEngine::positions`] says.
-    pub(in crate::cuda) fn positions_written(&mut self) {
-        self.moved(Sharing::Sent);
-    }
-
-    /// The same, and all of [`CudaEngine::commands`] have been enqueued for them.
-    pub(in crate::cuda) fn step_enqueued(&mut self) -> Result<(), CudaError> {
-        self.positions_written();
-        self.stepped(self.choice.pipeline)
+    /// Positions have been written for all ranks that need them.
+    pub(super) fn positions_written(&mut self) {
+        self.positions_changed(Sharing::Sent);
     }
 
     /// Returns the arrays that [`CudaEngine::read_evaluation`] reads, on the device: the density's
@@ -275,7 +234,7 @@ impl<T: CudaReal> CudaEngine<T> {
             // The kernels of a step are other ones.
             self.steps = Default::default();
             self.stages.use_slots(in_slots)?;
-            self.moved(self.sharing);
+            self.positions_changed(self.sharing);
         }
         Ok(())
     }
@@ -326,7 +285,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let gpu = self.gpu().clone();
         let time = measure(&gpu, repetitions, RUNS_PER_SAMPLE, || self.stages.order())?;
         self.outside_halo = 0;
-        self.moved(Sharing::Sent);
+        self.positions_changed(Sharing::Sent);
         Ok(time.median / 1e3)
     }
 }

@@ -4,7 +4,7 @@ use super::instances::{Defines, instance};
 use super::measured::measured;
 use super::shapes::{Limits, Role, Shape, SpectrumStorage, choose};
 use super::twiddles::twiddles;
-use crate::cuda::device::{Arguments, CudaError, CudaReal, DeviceVec, Gpu, Kernel, Overlap};
+use crate::cuda::device::{Arguments, CudaError, CudaReal, DeviceVec, Gpu, Kernel};
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute};
 use cudarc::driver::{CudaModule, LaunchConfig};
 use std::sync::Arc;
@@ -130,18 +130,13 @@ impl<T: CudaReal, A: Arguments> LineKernel<T, A> {
         };
         let mut kernel = Kernel::new(module)?;
         if overlaps {
-            let overlap = Overlap::where_possible(&kernel);
-            kernel = kernel.overlapping(overlap);
+            kernel = kernel.overlapping();
         }
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         kernel.code.set_attribute(most, bytes as i32)?;
         if shape.keep == SpectrumStorage::Separate {
             // Persistent: as many blocks as run at once.
-            let code = &kernel.code;
-            let on_each =
-                code.occupancy_max_active_blocks_per_multiprocessor(threads, bytes, None)?;
-            let at_once = on_each.max(1) * gpu.info().multiprocessors as u32;
-            config.grid_dim.0 = units.min(at_once);
+            config.grid_dim.0 = units.min(kernel.at_once(gpu, &config)?);
         }
         let table: Vec<T::Complex> =
             twiddles(&shape).into_iter().map(|w| T::complex(w.re, w.im)).collect();

@@ -29,23 +29,6 @@ pub enum Workload {
 /// Bins from which on two devices solve in three passes in less time than one.
 const LEAST_BINS: usize = 1 << 24;
 
-/// Returns the number of bins from which on they take a step of however few bodies in less time.
-fn least_bins_of_a_step(precision: Precision) -> usize {
-    match precision {
-        Precision::F32 => 1 << 25,
-        Precision::F64 => 1 << 24,
-    }
-}
-
-/// Returns the number of bodies from which on two devices take a step, or place, in less time than
-/// one.
-fn least_bodies(precision: Precision) -> usize {
-    match precision {
-        Precision::F32 => 4_000_000,
-        Precision::F64 => 2_000_000,
-    }
-}
-
 impl Peers {
     /// Returns those of `devices` with which `work` over `grid` takes least time, all of them or
     /// the first alone, and why. Measured on two H200s with NVLink between them
@@ -66,8 +49,12 @@ impl Peers {
             }
             Workload::Solve { .. } => ("bins", grid.bins(), LEAST_BINS),
             Workload::Step { bodies } | Workload::Place { bodies } => {
-                let wide = grid.bins() >= least_bins_of_a_step(precision);
-                ("bodies", bodies, if wide { 0 } else { least_bodies(precision) })
+                // From so many bins on a step of however few bodies.
+                let (least_bins, least) = match precision {
+                    Precision::F32 => (1 << 25, 4_000_000),
+                    Precision::F64 => (1 << 24, 2_000_000),
+                };
+                ("bodies", bodies, if grid.bins() >= least_bins { 0 } else { least })
             }
         };
         match size >= least {

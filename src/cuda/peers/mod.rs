@@ -198,6 +198,11 @@ impl Peers {
         self.0.synchronize()
     }
 
+    /// The same where there are several ranks; one alone is not waited for.
+    pub(in crate::cuda) fn wait_for_each_other(&self) -> Result<(), CudaError> {
+        if self.count() > 1 { self.synchronize() } else { Ok(()) }
+    }
+
     /// Returns where each rank writes whom it has waited for in vain: 0, or 1 and that rank.
     /// Nowhere where no rank waits on its device.
     pub(in crate::cuda) fn missing(&self) -> [Pointer<u32>; MOST_RANKS] {
@@ -274,6 +279,20 @@ impl Peers {
             Link::Memory(signals) => signals.barrier(self.gpu(rank), rank),
             Link::Messages(_) => Err(self.no_reach()),
         }
+    }
+
+    /// Returns a graph of what `body` enqueues for each rank. All are launched equally often.
+    ///
+    /// # Safety
+    /// See [`Graph::capture`].
+    pub(in crate::cuda) unsafe fn graphs(
+        &self,
+        mut body: impl FnMut(usize) -> Result<(), CudaError>,
+    ) -> Result<Vec<Graph>, CudaError> {
+        let _launching = self.launch_lock();
+        // SAFETY: the caller's promise; other threads enqueue no work of several devices meanwhile.
+        let graph = |rank| unsafe { Graph::capture(self.gpu(rank), || body(rank)) };
+        (0..self.count()).map(graph).collect()
     }
 
     /// Launches a graph of each rank. They have equally many barriers, and those of other threads

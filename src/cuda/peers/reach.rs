@@ -1,5 +1,6 @@
 //! Whether devices reach each other's memory: asked, allowed and tried.
 
+use super::shared::access_of;
 use crate::cuda::device::bindings::peers::{CheckPattern, WritePattern};
 use crate::cuda::device::{Array, CudaError, DeviceVec, Gpu, Kernel, blocks_for};
 use cudarc::driver::sys;
@@ -47,13 +48,7 @@ fn allow(from: &Gpu, to: &Gpu) -> Result<(), CudaError> {
         answer => answer.result()?,
     }
     if to.context().has_async_alloc() {
-        let access = sys::CUmemAccessDesc {
-            location: sys::CUmemLocation {
-                type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-                id: device(from),
-            },
-            flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        };
+        let access = access_of(from);
         let mut pool = std::ptr::null_mut();
         // SAFETY: the pool is `to`'s own, from which its memory comes (`Gpu::allocate`); one
         // description is given, which outlives the call.

@@ -122,13 +122,8 @@ impl Memory {
             }
             memory.map(gpus[home(begin + piece / 2)], end - begin)?;
         }
-        let mut all: Vec<_> = gpus.iter().map(|gpu| properties(gpu).location).collect();
-        all.dedup_by_key(|location| location.id);
-        let access = |location| sys::CUmemAccessDesc {
-            location,
-            flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        };
-        let access: Vec<_> = all.into_iter().map(access).collect();
+        let mut access: Vec<_> = gpus.iter().map(|gpu| access_of(gpu)).collect();
+        access.dedup_by_key(|of| of.location.id);
         // SAFETY: all of it is mapped; as many descriptions are given as there are, which outlive
         // the call.
         unsafe { sys::cuMemSetAccess(address, bytes, access.as_ptr(), access.len()) }.result()?;
@@ -148,6 +143,12 @@ impl Memory {
         self.mapped += bytes;
         Ok(())
     }
+}
+
+/// Returns the right of a device's work to read and write memory.
+pub(super) fn access_of(gpu: &Gpu) -> sys::CUmemAccessDesc {
+    let flags = sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    sys::CUmemAccessDesc { location: properties(gpu).location, flags }
 }
 
 /// Memory of a device, for no other process.

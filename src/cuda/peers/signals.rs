@@ -4,8 +4,8 @@
 use super::reach;
 use crate::cuda::device::bindings::peers::{self as kernels, Meet};
 use crate::cuda::device::constants::{MOST_RANKS, SIGNAL_WORDS as WORDS};
-use crate::cuda::device::{CudaError, DeviceVec, Gpu, Kernel, Pointer, pointers};
-use cudarc::driver::{CudaEvent, LaunchConfig};
+use crate::cuda::device::{CudaError, DeviceVec, Gpu, Kernel, Pointer, blocks_with, pointers};
+use cudarc::driver::CudaEvent;
 use std::time::Duration;
 
 /// Index of the rank that one has waited for in vain: `MISSING` there.
@@ -42,9 +42,7 @@ impl Signals {
             // They must be zero before another rank announces itself.
             gpu.synchronize()?;
             let reached = gpu.context().new_event(None)?;
-            let one_warp =
-                LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
-            Ok(Own { meet: Kernel::new(&module)?.with(one_warp), words, reached })
+            Ok(Own { meet: Kernel::new(&module)?.with(blocks_with(32, 1)), words, reached })
         };
         let signals = Signals(gpus.iter().map(own).collect::<Result<_, CudaError>>()?);
         // A kernel's first launch may wait for all of a device's work: for none that waits itself.

@@ -20,14 +20,17 @@ use super::wirelength::CudaWirelength;
 use crate::cuda::bodies::{BodyDivision, BodyForces, RawStatistics};
 use crate::cuda::device::bindings::bodies::Positions;
 use crate::cuda::device::bindings::place::{
-    Bodies, DescentGradient, DescentPlace, DescentSample as Sample, DescentStep, Parameters,
-    RankReports, Vector, Vectors,
+    Bodies, DescentGradient, DescentPlace, DescentSample, DescentStep, Parameters, RankReports,
+    Vector, Vectors,
 };
 use crate::cuda::device::constants::{DESCENT_NUMBERS as NUMBERS, DESCENT_SUMS as SUMS};
 use crate::cuda::device::{
-    Array, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel, Overlap,
-    Pinned, Resource, check_aligned, check_length, grid_of,
+    Array, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel, Pinned,
+    Resource, check_aligned, check_length, grid_of,
 };
+use crate::engine::EngineError;
+use crate::place::ready::NOTHING_KEPT;
+use crate::place::{PointVector, Sample, Weights};
 use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,47 +54,6 @@ pub struct DescentBodies<'a, T> {
     pub pin_weight: &'a [T],
 }
 
-/// Values that change from one evaluation to the next.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DescentParameters {
-    /// Smoothing length γ of the wirelength, layout units.
-    pub gamma: f64,
-    /// Weight λ of the force.
-    pub lambda: f64,
-    /// β: how much the wirelength counts in the preconditioner.
-    pub pin_factor: f64,
-    /// α: how much the force counts in the preconditioner.
-    pub area_factor: f64,
-    /// Length of the step.
-    pub step: f64,
-    /// Momentum.
-    pub momentum: f64,
-}
-
-/// Numbers of an evaluation.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DescentSample {
-    /// Σ |∂WA|, both coordinates.
-    pub wirelength_norm: f64,
-    /// Σ |force|, both coordinates.
-    pub force_norm: f64,
-    /// Σ g²; not finite where a position or a gradient is not.
-    pub gradient_squared: f64,
-    /// Σ (v' − v)².
-    pub moved_squared: f64,
-    /// Σ (g' − g)².
-    pub changed_squared: f64,
-    /// Weighted HPWL, layout units.
-    pub hpwl: f64,
-    /// Weighted average, layout units.
-    pub wirelength: f64,
-    /// Σ φ·ρ over bins.
-    pub energy: f64,
-    /// Of the density, for
-    /// [`CudaEngine::take_evaluation`](crate::cuda::CudaEngine::take_evaluation).
-    pub statistics: RawStatistics,
-}
-
 /// The points of a descent on a device, and what leads from one to the next.
 /// Nothing is allocated after creation.
 pub struct Descent<T: CudaReal> {
@@ -100,8 +62,6 @@ pub struct Descent<T: CudaReal> {
     /// Which rank this is, and of how many.
     rank: usize,
     ranks: usize,
-    bodies: usize,
-    movable: usize,
     low: [T; 2],
     high: [DeviceVec<T>; 2],
     area: DeviceVec<T>,
@@ -120,7 +80,7 @@ pub struct Descent<T: CudaReal> {
     place: Kernel<DescentPlace<T>>,
     step: Kernel<DescentStep<T>>,
     gradient: Kernel<DescentGradient<T>>,
-    total: Kernel<Sample>,
+    total: Kernel<DescentSample>,
     /// The sums of all ranks' blocks, in memory of the first: of the gradient, then Σ (v' − v)² of
     /// the step.
     parts: Arc<DeviceVec<f64>>,
@@ -133,17 +93,6 @@ pub struct Descent<T: CudaReal> {
     /// The numbers of an evaluation, and how many evaluations there had been, of each of
     /// [`SAMPLERS`]; the device writes them.
     sample: Pinned<f64>,
-}
-
-/// A vector of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DescentVector {
-    /// The point of the gradient.
-    V,
-    /// Nesterov's other sequence.
-    U,
-    /// The gradient at v.
-    G,
 }
 
 /// Of values per body, the first from which on all are as the last one.
@@ -167,7 +116,7 @@ impl<T: CudaReal> Descent<T> {
 
     /// Returns the same on several devices that reach each other's memory, each with its share of
     /// the bodies.
-    pub(super) fn on_each(
+    pub(in crate::cuda) fn on_each(
         gpus: &[&Gpu],
         bodies: &DescentBodies<'_, T>,
     ) -> Result<Vec<Self>, CudaError> {
@@ -192,10 +141,8 @@ impl<T: CudaReal> Descent<T> {
         [rank, ranks]: [usize; 2],
         parts: &Arc<DeviceVec<f64>>,
     ) -> Result<Self, CudaError> {
-        let (count, movable) = (bodies.area.len(), bodies.pin_weight.len());
+        let count = bodies.area.len();
         let module = gpu.kernels::<T>("descent")?;
-        let total = Kernel::new(&module)?;
-        let overlap = Overlap::where_possible(&total);
         let vector = || -> Result<_, CudaError> { Ok([gpu.zeros(count)?, gpu.zeros(count)?]) };
         let uniform = uniform_from([bodies.high_x, bodies.high_y, bodies.area]);
         let listed = count.min(uniform + 1);
@@ -217,7 +164,7 @@ impl<T: CudaReal> Descent<T> {
             place: Kernel::new(&module)?,
             step: Kernel::new(&module)?,
             gradient: Kernel::new(&module)?,
-            total: total.with(grid_of(SAMPLERS)).overlapping(overlap),
+            total: Kernel::new(&module)?.with(grid_of(SAMPLERS)).overlapping(),
             parts: parts.clone(),
             parameters: gpu.zeros(1)?,
             sent: Box::default(),
@@ -228,85 +175,74 @@ impl<T: CudaReal> Descent<T> {
             blocks,
             rank,
             ranks,
-            bodies: count,
-            movable,
         })
     }
 
     /// Replaces the net weights of the cells' pins, one value per movable cell.
-    ///
-    /// # Errors
-    /// When there are more or fewer values, or the copy fails.
-    pub(super) fn set_pin_weights(&mut self, pin_weight: &[T]) -> Result<(), CudaError> {
-        check_length("pin weights", pin_weight.len(), self.movable)?;
+    pub(in crate::cuda) fn set_pin_weights(&mut self, pin_weight: &[T]) -> Result<(), CudaError> {
+        check_length("pin weights", pin_weight.len(), self.blocks.cells)?;
         self.gpu.write(pin_weight, &mut self.pin_weight)
     }
 
     /// Returns the movable cells and the fillers whose values the vectors hold here.
-    pub(super) fn share(&self) -> [Range<usize>; 2] {
+    pub(in crate::cuda) fn share(&self) -> [Range<usize>; 2] {
         self.blocks.share(self.rank, self.ranks)
     }
 
     /// Sets u and v of the current point.
-    ///
-    /// # Errors
-    /// When a slice has another length than there are bodies, or the copy fails.
-    pub fn start(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
-        self.set_vector(DescentVector::V, x, y)?;
-        self.set_vector(DescentVector::U, x, y)
+    pub(in crate::cuda) fn start(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
+        self.set_vector(PointVector::Reference, x, y)?;
+        self.set_vector(PointVector::Solution, x, y)
     }
 
-    /// x and y of one of the current point's vectors, one value per body.
-    pub fn vector(&self, which: DescentVector) -> &[DeviceVec<T>; 2] {
-        match which {
-            DescentVector::V => &self.v[self.current],
-            DescentVector::U => &self.u[self.turn],
-            DescentVector::G => &self.g[self.turn],
-        }
+    /// Returns x and y of one of the current point's vectors, or of the v that was kept, one value
+    /// per body.
+    pub(in crate::cuda) fn vector(
+        &self,
+        which: PointVector,
+    ) -> Result<&[DeviceVec<T>; 2], EngineError> {
+        Ok(match which {
+            PointVector::Reference => &self.v[self.current],
+            PointVector::Solution => &self.u[self.turn],
+            PointVector::Gradient => &self.g[self.turn],
+            PointVector::Best => &self.v[self.kept.ok_or(NOTHING_KEPT)?],
+        })
     }
 
-    /// Sets one of the current point's vectors.
-    ///
-    /// # Errors
-    /// When a slice has another length than there are bodies, or the copy fails.
-    pub fn set_vector(&mut self, which: DescentVector, x: &[T], y: &[T]) -> Result<(), CudaError> {
-        if which == DescentVector::V {
-            self.leave_kept();
-        }
+    /// Sets one of them. What is kept stays when v is overwritten.
+    pub(in crate::cuda) fn set_vector(
+        &mut self,
+        which: PointVector,
+        x: &[T],
+        y: &[T],
+    ) -> Result<(), CudaError> {
+        let (share, free) = (self.share(), self.other_than(self.next));
         let to = match which {
-            DescentVector::V => &mut self.v[self.current],
-            DescentVector::U => &mut self.u[self.turn],
-            DescentVector::G => &mut self.g[self.turn],
+            PointVector::Reference => {
+                if self.kept == Some(self.current) {
+                    self.current = free;
+                }
+                &mut self.v[self.current]
+            }
+            PointVector::Solution => &mut self.u[self.turn],
+            PointVector::Gradient => &mut self.g[self.turn],
+            PointVector::Best => &mut self.v[free],
         };
-        write_pair(&self.gpu, [x, y], to, self.blocks.share(self.rank, self.ranks))
-    }
-
-    /// Keeps v of the current point as it is, in place of what was kept before. Nothing is copied.
-    pub fn keep(&mut self) {
-        self.kept = Some(self.current);
-    }
-
-    /// x and y of the v kept, one value per body; none before [`Descent::keep`].
-    pub fn kept(&self) -> Option<&[DeviceVec<T>; 2]> {
-        self.kept.map(|kept| &self.v[kept])
-    }
-
-    /// Sets the v that is kept.
-    ///
-    /// # Errors
-    /// When a slice has another length than there are bodies, or the copy fails.
-    pub fn set_kept(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
-        let kept = self.other_than(self.next);
-        write_pair(&self.gpu, [x, y], &mut self.v[kept], self.blocks.share(self.rank, self.ranks))?;
-        self.kept = Some(kept);
+        for (from, to) in [x, y].into_iter().zip(to) {
+            check_length("values of a vector", from.len(), to.len())?;
+            for range in share.clone() {
+                self.gpu.write(&from[range.clone()], to.slice_mut(range))?;
+            }
+        }
+        if which == PointVector::Best {
+            self.kept = Some(free);
+        }
         Ok(())
     }
 
-    /// Before the current v is overwritten: what is kept stays.
-    fn leave_kept(&mut self) {
-        if self.kept == Some(self.current) {
-            self.current = self.other_than(self.next);
-        }
+    /// Keeps v of the current point as it is, in place of what was kept before. Nothing is copied.
+    pub(in crate::cuda) fn keep(&mut self) {
+        self.kept = Some(self.current);
     }
 
     /// Returns the v that is neither the current one nor `taken`.
@@ -316,23 +252,24 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// Makes the point that the last step led to the current one.
-    pub fn swap(&mut self) {
+    pub(in crate::cuda) fn swap(&mut self) {
         self.current = self.next;
         self.turn = 1 - self.turn;
     }
 
     /// Enqueues the copy of the numbers that kernels enqueued from here on, and
     /// graphs replayed, work with. Waits for the copy before, unless it is known to be done.
-    ///
-    /// # Errors
-    /// When the copy fails.
-    pub fn send(&mut self, parameters: &DescentParameters) -> Result<(), CudaError> {
+    pub(in crate::cuda) fn send(
+        &mut self,
+        weights: &Weights,
+        step: f64,
+        momentum: f64,
+    ) -> Result<(), CudaError> {
         if self.sending {
             self.gpu.synchronize()?;
         }
         self.next = self.other_than(self.kept.unwrap_or(self.current));
-        let DescentParameters { gamma, lambda, pin_factor, area_factor, step, momentum } =
-            *parameters;
+        let Weights { gamma, lambda, pin_factor, area_factor } = *weights;
         self.evaluations += 1;
         self.sent = Box::new([Parameters {
             gamma,
@@ -356,7 +293,7 @@ impl<T: CudaReal> Descent<T> {
     }
 
     /// γ among the numbers last sent, on the device.
-    pub fn gamma(&self) -> DeviceSlice<'_, f64> {
+    pub(in crate::cuda) fn gamma(&self) -> DeviceSlice<'_, f64> {
         const { assert!(offset_of!(Parameters, gamma) == 0) };
         // SAFETY: a number at the start of memory that is borrowed for as long.
         unsafe { DeviceSlice::from_raw(&self.gpu, *self.parameters.address(), 1) }
@@ -370,9 +307,8 @@ impl<T: CudaReal> Descent<T> {
     /// When `positions` have not two values per body or do not begin where a pair can,
     /// or the launch fails.
     pub fn step(&mut self, positions: DeviceSliceMut<'_, T>) -> Result<(), CudaError> {
-        check_length("positions", positions.len(), 2 * self.bodies)?;
+        self.gpu.check("positions", positions.as_view(), 2 * self.blocks.bodies)?;
         check_aligned("positions", *positions.address(), 2 * size_of::<T>())?;
-        self.gpu.check_own(positions.gpu())?;
         // SAFETY: two values per body, borrowed exclusively, of this device (checked above).
         unsafe { self.step_to(Positions::alone((&positions).into())) }
     }
@@ -383,7 +319,7 @@ impl<T: CudaReal> Descent<T> {
     /// `to` is arrays with a pair for every body, in memory that this device reaches, and says of
     /// each body and cell who needs it; nothing reads what is written there before ranks have met,
     /// and nothing wrote or read it before that they have not met after.
-    pub(super) unsafe fn step_to(&mut self, to: Positions<T>) -> Result<(), CudaError> {
+    pub(in crate::cuda) unsafe fn step_to(&mut self, to: Positions<T>) -> Result<(), CudaError> {
         let Some((blocks, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
@@ -393,7 +329,7 @@ impl<T: CudaReal> Descent<T> {
             parameters: (&self.parameters).into(),
             vectors: self.vectors(),
             to,
-            moved: self.moved(),
+            moved: self.step_sums(),
         };
         // SAFETY: every vector has one value per body, what is in `to` two; bounds and areas reach
         // to `uniform`; the first rank's `parts` have one value more per block of all ranks than
@@ -401,18 +337,22 @@ impl<T: CudaReal> Descent<T> {
         unsafe { self.step.launch_as(&self.gpu, config, &arguments) }
     }
 
-    /// Enqueues the copy of a vector, one of this descent's, to positions, as [`Descent::step_to`].
+    /// Enqueues the copy of a vector to positions, as [`Descent::step_to`].
     ///
     /// # Safety
     /// As [`Descent::step_to`].
-    pub(super) unsafe fn place(
+    ///
+    /// # Panics
+    /// When the vector is not there.
+    pub(in crate::cuda) unsafe fn place(
         &self,
-        vector: &[DeviceVec<T>; 2],
+        vector: PointVector,
         to: Positions<T>,
     ) -> Result<(), CudaError> {
         let Some((blocks, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
+        let vector = self.vector(vector).expect("a vector that is there");
         let arguments = DescentPlace { blocks, v: pointers(vector), to };
         // SAFETY: the vector has one value per body; the rest is the caller's promise.
         unsafe { self.place.launch_as(&self.gpu, config, &arguments) }
@@ -421,22 +361,18 @@ impl<T: CudaReal> Descent<T> {
     /// Enqueues g of the bodies of the share, at the point that the last step `proposed` or at the
     /// current one, from what `wirelength` and an engine (`forces`) have computed at its v, and the
     /// sums of their blocks. Of a point proposed, the changes since the current one are among them.
-    ///
-    /// # Errors
-    /// When an array has the wrong length, or the launch fails.
-    pub(super) fn gradient(
+    pub(in crate::cuda) fn gradient(
         &mut self,
         proposed: bool,
         wirelength: &CudaWirelength<T>,
         forces: &BodyForces<'_, T>,
     ) -> Result<(), CudaError> {
         let (wx, wy) = wirelength.gradient();
-        check_length("wirelength's gradient", wx.len(), self.movable)?;
-        check_length("forces", forces.values.len(), 2 * self.bodies)?;
+        self.gpu.check("wirelength's gradient", wx, self.blocks.cells)?;
+        check_length("forces", forces.values.len(), 2 * self.blocks.bodies)?;
         if let Some(slots) = &forces.slot_of {
-            check_length("slots of bodies", slots.len(), self.bodies)?;
+            check_length("slots of bodies", slots.len(), self.blocks.bodies)?;
         }
-        self.gpu.check_own(wx.gpu())?;
         let Some((blocks, config)) = self.blocks.launch(self.rank, self.ranks) else {
             return Ok(());
         };
@@ -464,7 +400,7 @@ impl<T: CudaReal> Descent<T> {
     /// # Safety
     /// The arrays in `all` are of this device or can be reached from it, and live until this has
     /// run.
-    pub(super) unsafe fn sample(
+    pub(in crate::cuda) unsafe fn sample(
         &mut self,
         proposed: bool,
         wirelength: &CudaWirelength<T>,
@@ -472,9 +408,9 @@ impl<T: CudaReal> Descent<T> {
         all: RankReports,
     ) -> Result<(), CudaError> {
         check_length("energy", energy.len().min(1), 1)?;
-        let arguments = Sample {
+        let arguments = DescentSample {
             parts: (&*self.parts).into(),
-            moved: self.moved(),
+            moved: self.step_sums(),
             blocks: self.blocks.blocks() as u32,
             proposed: i32::from(proposed),
             lengths: wirelength.lengths().into(),
@@ -488,34 +424,35 @@ impl<T: CudaReal> Descent<T> {
         unsafe { self.total.launch(&self.gpu, &arguments) }
     }
 
-    /// Returns the numbers of the last evaluation, of all ranks, and whether one of them has waited
-    /// for another in vain; waits for them.
+    /// Returns the numbers of the last evaluation, of all ranks, without those of terms and of the
+    /// density, whose statistics follow, and whether a rank has waited for another in vain; waits
+    /// for them.
     ///
     /// # Errors
     /// The failure of the device since the last wait.
-    pub(super) fn receive(&mut self) -> Result<(DescentSample, bool), CudaError> {
+    pub(in crate::cuda) fn receive(&mut self) -> Result<(Sample, RawStatistics, bool), CudaError> {
         let found = self.sample.wait_for(self.evaluations as f64, SAMPLERS)?;
-        let sample = DescentSample {
+        let sample = Sample {
             wirelength_norm: found[0],
-            force_norm: found[1],
+            density_norm: found[1],
             gradient_squared: found[2],
             changed_squared: found[3],
             moved_squared: found[4],
             hpwl: found[5],
             wirelength: found[6],
             energy: found[7],
-            statistics: [8, 9, 10].map(|k| found[k].to_bits()).into(),
+            ..Sample::default()
         };
-        Ok((sample, found[11] != 0.0))
+        Ok((sample, [8, 9, 10].map(|k| found[k].to_bits()).into(), found[11] != 0.0))
     }
 
     /// The numbers sent have arrived: all ranks have computed with them what the first received.
-    pub(super) fn arrived(&mut self) {
+    pub(in crate::cuda) fn arrived(&mut self) {
         self.sending = false;
     }
 
     /// Returns where the step's sums of blocks are.
-    fn moved(&self) -> Array<f64> {
+    fn step_sums(&self) -> Array<f64> {
         let before = SUMS * self.blocks.blocks() * size_of::<f64>();
         Array::at(self.parts.address() + before as u64)
     }
@@ -554,22 +491,6 @@ impl<T: CudaReal> Drop for Descent<T> {
 
 fn pointers<T: CudaReal>([x, y]: &[DeviceVec<T>; 2]) -> Vector<T> {
     Vector { x: x.into(), y: y.into() }
-}
-
-/// Copies a share of the host's x and y to a vector on the device.
-fn write_pair<T: CudaReal>(
-    gpu: &Gpu,
-    from: [&[T]; 2],
-    to: &mut [DeviceVec<T>; 2],
-    share: [Range<usize>; 2],
-) -> Result<(), CudaError> {
-    for (from, to) in from.into_iter().zip(to) {
-        check_length("values of a vector", from.len(), to.len())?;
-        for range in share.clone() {
-            gpu.write(&from[range.clone()], to.slice_mut(range))?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,14 +1,11 @@
-//! A placement on one device or several: wirelength, the descent's vectors, and the
-//! [`Backend`](crate::place::Backend) made of them and an engine.
+//! What a placement on one device or several is made of: wirelength, the descent's vectors, and terms
+//! of the caller.
 
-mod backend;
 mod descent;
 mod nets;
-mod ranks;
 mod term;
 mod wirelength;
 
-pub use backend::CudaBackend;
-pub use descent::{Descent, DescentBodies, DescentParameters, DescentSample, DescentVector};
+pub use descent::{Descent, DescentBodies};
 pub use term::{DeviceCells, DeviceTerm};
 pub use wirelength::CudaWirelength;

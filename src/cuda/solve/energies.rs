@@ -3,9 +3,8 @@
 
 use crate::cuda::device::bindings::solve::Energies;
 use crate::cuda::device::{
-    CudaError, DeviceSlice, DeviceSliceMut, Gpu, Kernel, blocks_for, check_length,
+    CudaError, DeviceSlice, DeviceSliceMut, Gpu, Kernel, blocks_with, check_length,
 };
-use cudarc::driver::LaunchConfig;
 
 /// Adds up energies.
 pub(in crate::cuda) struct EnergySum {
@@ -15,8 +14,7 @@ pub(in crate::cuda) struct EnergySum {
 
 impl EnergySum {
     pub(in crate::cuda) fn new(gpu: &Gpu) -> Result<Self, CudaError> {
-        let one_warp = LaunchConfig { block_dim: (32, 1, 1), ..blocks_for(1) };
-        let kernel = Kernel::new(&gpu.kernels::<f64>("energies")?)?.with(one_warp);
+        let kernel = Kernel::new(&gpu.kernels::<f64>("energies")?)?.with(blocks_with(32, 1));
         Ok(EnergySum { gpu: gpu.clone(), kernel })
     }
 

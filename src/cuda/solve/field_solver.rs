@@ -9,7 +9,6 @@
 pub(in crate::cuda) use crate::cuda::device::bindings::solve::{FieldMaps, Green};
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, WIDEST, check_aligned,
-    check_length,
 };
 use crate::engine::Pipeline;
 use crate::grid::BinGrid;
@@ -95,12 +94,10 @@ pub(in crate::cuda) fn check_fields<T: CudaReal>(
     energy: DeviceSlice<'_, f64>,
 ) -> Result<(), CudaError> {
     for (what, map) in ["potential", "field along x", "field along y"].into_iter().zip(fields) {
-        check_length(what, map.len(), maps * bins)?;
+        gpu.check(what, map, maps * bins)?;
         check_aligned(what, *map.address(), WIDEST)?;
-        gpu.check_own(map.gpu())?;
     }
-    check_length("energy", energy.len(), with_total(maps))?;
-    gpu.check_own(energy.gpu())
+    gpu.check("energy", energy, with_total(maps))
 }
 
 /// Returns the number of results for so many maps: one for all, and with several maps one more for

@@ -14,10 +14,10 @@ pub use spectral::Spectral;
 pub use three_pass::ThreePass;
 pub use volume::{VolumeFields, VolumeSolver};
 
-pub(in crate::cuda) use field_solver::{FieldMaps, Green, check_fields, with_total};
+pub(in crate::cuda) use field_solver::{FieldMaps, check_fields, with_total};
 #[cfg(any(feature = "capi", feature = "python"))]
 pub(crate) use host::HostSolve;
-pub(in crate::cuda) use three_pass::SCALE;
+pub(in crate::cuda) use three_pass::Passes;
 
 use crate::cuda::device::{CudaError, CudaReal, Gpu};
 use crate::cuda::lines::Shapes;

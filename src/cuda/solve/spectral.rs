@@ -11,7 +11,7 @@ use super::field_solver::{FieldSolver, FieldsMut, Green, private};
 use crate::cuda::device::bindings::solve::{SolvePre, SolveSpectra};
 use crate::cuda::device::{
     Arguments, CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, Gpu, Kernel, WIDEST,
-    check_aligned, check_length, cover_for_sum, reals,
+    check_aligned, cover_for_sum, reals,
 };
 use crate::cuda::fft::{FusedTransform, RealFft, Rounds, Sines, TransformSpec, share_work_area};
 use crate::engine::Pipeline;
@@ -53,55 +53,6 @@ impl<T: CudaReal, A: Arguments> Scaling<T, A> {
             // With the factor of a round trip of the transforms.
             green: Green::new(grid, 4.0 / grid.bins() as f64),
         })
-    }
-}
-
-impl<T: CudaReal> Scaling<T, SolveSpectra<T>> {
-    /// Enqueues the pass from ρ's FFT spectrum, the first of `spectra`, to the
-    /// three that the inverses start from.
-    fn run(
-        &self,
-        transform: &FusedTransform<T>,
-        spectra: &mut DeviceVec<T::Complex>,
-        energy: &DeviceSliceMut<'_, f64>,
-    ) -> Result<(), CudaError> {
-        assert!(spectra.len() == 3 * transform.half_spectra);
-        check_length("energy", energy.len(), 1)?;
-        let Scaling { kernel, partial, ticket, green } = self;
-        let ([l, m, n], [wl, wm, wn]) = transform.axes();
-        let out = (&*spectra).into();
-        let (partial, ticket, energy) = (partial.into(), ticket.into(), energy.into());
-        let green = *green;
-        let arguments =
-            SolveSpectra { r#in: out, out, l, m, n, wl, wm, wn, green, partial, ticket, energy };
-        // SAFETY: the kernel allows its input to be the first of its outputs; lengths are checked
-        // above, and the scratch was made for this launch.
-        unsafe { kernel.launch(&transform.gpu, &arguments) }
-    }
-}
-
-impl<T: CudaReal> Scaling<T, SolvePre<T>> {
-    /// Enqueues the pre-processing of one of the solve's inverses: that of φ (0, with the
-    /// energy), of Ex (1) or of Ey (2).
-    fn run(
-        &self,
-        transform: &FusedTransform<T>,
-        spectrum: &DeviceVec<T>,
-        half: &mut DeviceVec<T::Complex>,
-        map: i32,
-        energy: &DeviceSliceMut<'_, f64>,
-    ) -> Result<(), CudaError> {
-        check_length("spectrum", spectrum.len(), transform.values)?;
-        assert!(half.len() >= transform.half_spectra);
-        check_length("energy", energy.len(), 1)?;
-        let Scaling { kernel, partial, ticket, green } = self;
-        let ([l, m, n], [wl, wm, wn]) = transform.axes();
-        let (r#in, out, green) = (spectrum.into(), (&*half).into(), *green);
-        let (partial, ticket, energy) = (partial.into(), ticket.into(), energy.into());
-        let arguments =
-            SolvePre { r#in, out, l, m, n, wl, wm, wn, green, map, partial, ticket, energy };
-        // SAFETY: lengths are checked above, and the scratch was made for this launch.
-        unsafe { kernel.launch(&transform.gpu, &arguments) }
     }
 }
 
@@ -213,16 +164,56 @@ impl<T: CudaReal> FieldSolver<T> for Spectral<T> {
         let outputs = [potential, field_x, field_y];
         let Spectral { transforms, inverses, .. } = self;
         match inverses {
-            Inverses::Shared(batch, scaling) => {
+            Inverses::Shared(batch, Scaling { kernel, partial, ticket, green }) => {
                 let Rounds { rounds, spectra, reordered, .. } = transforms;
-                scaling.run(&rounds[0], spectra, &energy)?;
+                let round = &rounds[0];
+                assert!(spectra.len() == 3 * round.half_spectra);
+                let ([l, m, n], [wl, wm, wn]) = round.axes();
+                let out = (&*spectra).into();
+                let arguments = SolveSpectra {
+                    r#in: out,
+                    out,
+                    l,
+                    m,
+                    n,
+                    wl,
+                    wm,
+                    wn,
+                    green: *green,
+                    partial: (&*partial).into(),
+                    ticket: (&*ticket).into(),
+                    energy: (&energy).into(),
+                };
+                // SAFETY: the kernel takes ρ's FFT spectrum, the first of its outputs, to the three
+                // that the inverses start from; lengths are checked above, and the scratch was made
+                // for this launch.
+                unsafe { kernel.launch(&round.gpu, &arguments) }?;
                 batch.run_inverse(&mut *spectra, &mut *reordered)?;
-                rounds[0].restore(reordered, outputs, SINES)
+                round.restore(reordered, outputs, SINES)
             }
-            Inverses::Separate(spectrum, scaling) => {
+            Inverses::Separate(spectrum, Scaling { kernel, partial, ticket, green }) => {
                 for (map, (output, (sines, rounds))) in outputs.into_iter().zip(all).enumerate() {
                     let round = &transforms.rounds[0];
-                    scaling.run(round, spectrum, &mut transforms.spectra, map as i32, &energy)?;
+                    assert!(spectrum.len() == round.values);
+                    assert!(transforms.spectra.len() >= round.half_spectra);
+                    let ([l, m, n], [wl, wm, wn]) = round.axes();
+                    let arguments = SolvePre {
+                        r#in: (&*spectrum).into(),
+                        out: (&transforms.spectra).into(),
+                        l,
+                        m,
+                        n,
+                        wl,
+                        wm,
+                        wn,
+                        green: *green,
+                        map: map as i32,
+                        partial: (&*partial).into(),
+                        ticket: (&*ticket).into(),
+                        energy: (&energy).into(),
+                    };
+                    // SAFETY: as above.
+                    unsafe { kernel.launch(&round.gpu, &arguments) }?;
                     transforms.rest_of_inverse(output, &sines[..rounds])?;
                 }
                 Ok(())

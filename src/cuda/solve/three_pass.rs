@@ -14,10 +14,10 @@
 
 use super::field_solver::{FieldMaps, FieldSolver, FieldsMut, Green, private};
 use crate::cuda::device::bindings::lines::Transform;
-use crate::cuda::device::bindings::solve::{self as kernels, Columns};
+use crate::cuda::device::bindings::solve::{Columns, Fields};
 use crate::cuda::device::{
-    Array, CudaError, CudaReal, DeviceSlice, DeviceVec, Function, Gpu, KernelUse, WIDEST,
-    check_aligned, check_length,
+    Arguments, Array, CudaError, CudaReal, DeviceSlice, DeviceVec, Function, Gpu, KernelArgument,
+    KernelUse, WIDEST, check_aligned, check_length,
 };
 use crate::cuda::lines::{
     Instance, LONGEST, LineBatch, LineKernel, Role, SHORTEST, Shapes, compile, panel, solve,
@@ -28,26 +28,119 @@ use crate::grid::BinGrid;
 /// Up to here passes overlap where the device can: an H200 gains some 3 % by it
 /// at 512² and loses up to 15 % at 1024² and beyond.
 const OVERLAP: usize = 1 << 18;
+/// `Green::scale` times the number of bins: the round trip's 4, over the four halves that the
+/// kernels leave out.
+const SCALE: f64 = 0.25;
 
-/// The three-pass pipeline for one grid.
-pub struct ThreePass<T: CudaReal> {
-    gpu: Gpu,
-    bins: usize,
+/// The kernels of the three passes on a device, and the memory between the last two. The first
+/// stores to `O`, and the second takes the arguments `C`.
+pub(in crate::cuda) struct Passes<T: CudaReal, O: KernelArgument, C: Arguments> {
+    pub(in crate::cuda) gpu: Gpu,
     /// Solved at once, one after the other in memory.
-    maps: u32,
-    /// Row pairs of the map, and its columns.
+    maps: usize,
+    /// Row pairs of a map.
     pairs: u32,
+    rows: LineKernel<T, Transform<T, O>>,
+    pub(in crate::cuda) columns: LineKernel<T, C>,
+    fields: LineKernel<T, Fields<T>>,
+    pub(in crate::cuda) green: Green<T>,
+    /// P and Q: `[panel][row pair][column]`, rows in pairs.
+    pub(in crate::cuda) p: DeviceVec<T::Complex>,
+    pub(in crate::cuda) q: DeviceVec<T::Complex>,
+    /// The energy, by map and block of the second pass; made by the owner.
+    pub(in crate::cuda) partial: DeviceVec<f64>,
+}
+
+impl<T: CudaReal, O: KernelArgument, C: Arguments> Passes<T, O, C> {
+    /// Compiles (or loads) the instances of the passes, for rows in so many pairs. P and Q have
+    /// `between` numbers each.
+    pub(in crate::cuda) fn new(
+        gpu: &Gpu,
+        (grid, maps, overlaps): (&BinGrid, usize, bool),
+        instances: &[Instance],
+        pairs: usize,
+        between: [usize; 2],
+    ) -> Result<Self, CudaError> {
+        let modules = compile::<T>(gpu, instances)?;
+        let of = |k: usize| (&instances[k], &modules[k]);
+        Ok(Passes {
+            maps,
+            pairs: pairs as u32,
+            rows: LineKernel::new(gpu, of(0), overlaps)?,
+            columns: LineKernel::new(gpu, of(1), overlaps)?,
+            fields: LineKernel::new(gpu, of(2), overlaps)?,
+            green: Green::new(grid, SCALE / grid.bins() as f64),
+            p: gpu.zeros(between[0])?,
+            q: gpu.zeros(between[1])?,
+            partial: gpu.zeros(0)?,
+            gpu: gpu.clone(),
+        })
+    }
+
+    /// Enqueues the first pass: ρ's transform along y. Its maps have `across` rows, where the
+    /// kernel asks for them.
+    ///
+    /// # Safety
+    /// ρ has the rows of all maps, and there is room at `out` for what the kernel stores.
+    pub(in crate::cuda) unsafe fn forward(
+        &self,
+        rho: DeviceSlice<'_, T>,
+        out: O,
+        across: u32,
+    ) -> Result<(), CudaError> {
+        let LineKernel { kernel, table, .. } = &self.rows;
+        let arguments = Transform {
+            r#in: Array::from(&rho).cast(),
+            out,
+            table: table.into(),
+            lines: self.pairs,
+            across,
+            epsilon: None,
+            kept: None,
+            parts: None,
+            sine: Some(0),
+        };
+        // SAFETY: the table was made for the kernel's stages, and blocks cover the maps' row pairs.
+        // It waits before its first access; what comes before need not let it start. The rest is
+        // the caller's promise.
+        unsafe { kernel.launch(&self.gpu, &arguments) }
+    }
+
+    /// Enqueues the third pass: `maps` of P and Q, which stay as they are, and the energy.
+    ///
+    /// # Safety
+    /// Fields have the rows of all maps, and P and Q whole panels of their row pairs.
+    pub(in crate::cuda) unsafe fn fields(
+        &self,
+        fields: &FieldsMut<'_, T>,
+        maps: FieldMaps,
+    ) -> Result<(), CudaError> {
+        let LineKernel { kernel, table, .. } = &self.fields;
+        let arguments = Fields {
+            p: (&self.p).into(),
+            q: (&self.q).into(),
+            phi: (&fields.potential).into(),
+            ex: (&fields.field_x).into(),
+            ey: (&fields.field_y).into(),
+            table: table.into(),
+            step_y: self.green.step_y,
+            pairs: self.pairs,
+            partial: (&self.partial).into(),
+            partials: (self.partial.len() / self.maps) as u32,
+            energy: (&fields.energy).into(),
+            maps,
+        };
+        // SAFETY: as in `forward`.
+        unsafe { kernel.launch_as(&self.gpu, self.fields.config_for(maps.count), &arguments) }
+    }
+}
+
+/// The three-pass pipeline for one grid. P first holds ρ's transform along y.
+pub struct ThreePass<T: CudaReal> {
+    bins: usize,
+    /// Rows of a map.
     across: u32,
-    rows: LineKernel<T, Transform<T, Array<T::Complex>>>,
-    columns: LineKernel<T, Columns<T>>,
-    fields: LineKernel<T, kernels::Fields<T>>,
-    green: Green<T>,
-    /// P and Q, between the second and the third pass: `[panel][row pair][column]`, rows in pairs.
-    /// P first holds ρ's transform along y.
-    p: DeviceVec<T::Complex>,
-    q: DeviceVec<T::Complex>,
-    /// The energy, by map and block of the second pass.
-    partial: DeviceVec<f64>,
+    passes: Passes<T, Array<T::Complex>, Columns<T>>,
 }
 
 impl<T: CudaReal> ThreePass<T> {
@@ -102,27 +195,13 @@ impl<T: CudaReal> ThreePass<T> {
     ) -> Result<Self, CudaError> {
         let (nx, ny) = (grid.nx(), grid.ny());
         let instances = Self::instances(shapes, grid, maps)?;
-        let modules = compile::<T>(gpu, &instances)?;
-        let of = |k: usize| (&instances[k], &modules[k]);
         let overlaps = maps * grid.bins() <= OVERLAP;
-        let columns = LineKernel::new(gpu, of(1), overlaps)?;
-        let blocks = columns.kernel.config.grid_dim.0;
-        let green = Green::new(grid, SCALE / grid.bins() as f64);
         let between = maps * (nx / 2) * ny.next_multiple_of(panel::<T>());
-        Ok(ThreePass {
-            gpu: gpu.clone(),
-            bins: grid.bins(),
-            maps: maps as u32,
-            pairs: nx as u32 / 2,
-            across: nx as u32,
-            rows: LineKernel::new(gpu, of(0), overlaps)?,
-            columns,
-            fields: LineKernel::new(gpu, of(2), overlaps)?,
-            green,
-            p: gpu.zeros(between)?,
-            q: gpu.zeros(between)?,
-            partial: gpu.zeros(maps * blocks as usize)?,
-        })
+        let of = (grid, maps, overlaps);
+        let mut passes = Passes::new(gpu, of, &instances, nx / 2, [between; 2])?;
+        let blocks = passes.columns.kernel.config.grid_dim.0 as usize;
+        passes.partial = gpu.zeros(maps * blocks)?;
+        Ok(ThreePass { bins: grid.bins(), across: nx as u32, passes })
     }
 
     /// Returns each kernel's usage of a multiprocessor: forward, columns and inverse.
@@ -131,55 +210,35 @@ impl<T: CudaReal> ThreePass<T> {
     /// When the driver refuses to say.
     pub fn kernels(&self) -> Result<[KernelUse; 3], CudaError> {
         // Read and written by each: so many values per bin.
+        let Passes { gpu, maps, rows, columns, fields, .. } = &self.passes;
         let of = |name, kernel: &Function, values: usize| {
-            let bytes = values * self.maps as usize * self.bins * size_of::<T>();
-            KernelUse::of(&self.gpu, name, kernel, bytes)
+            KernelUse::of(gpu, name, kernel, values * maps * self.bins * size_of::<T>())
         };
         Ok([
-            of("rows_forward", &self.rows.kernel, 2)?,
-            of("columns", &self.columns.kernel, 3)?,
-            of("rows_inverse", &self.fields.kernel, 5)?,
+            of("rows_forward", &rows.kernel, 2)?,
+            of("columns", &columns.kernel, 3)?,
+            of("rows_inverse", &fields.kernel, 5)?,
         ])
     }
 
     /// The second pass.
     fn columns(&self) -> Result<(), CudaError> {
-        let LineKernel { kernel, table, units, .. } = &self.columns;
-        let arguments = Columns {
-            p: (&self.p).into(),
-            q: (&self.q).into(),
-            table: table.into(),
-            green: self.green,
-            units: *units,
-            partial: (&self.partial).into(),
-        };
+        let Passes { gpu, columns, green, p, q, partial, .. } = &self.passes;
+        let LineKernel { kernel, table, units, .. } = columns;
+        let (p, q, table, partial) = (p.into(), q.into(), table.into(), partial.into());
+        let arguments = Columns { p, q, table, green: *green, units: *units, partial };
         // SAFETY: P and Q hold a complex number for two bins of whole panels of every map, the
         // table was made for the kernel's stages, `units` are all of a map's columns, `partial` has
         // a number per block.
-        unsafe { kernel.launch(&self.gpu, &arguments) }
+        unsafe { kernel.launch(gpu, &arguments) }
     }
 
-    /// The third pass: `maps` of P and Q, which stay as they are, and the energy.
+    /// The third pass.
     fn fields(&self, fields: FieldsMut<'_, T>, maps: FieldMaps) -> Result<(), CudaError> {
-        fields.check(&self.gpu, self.bins, self.maps as usize)?;
-        let LineKernel { kernel, table, .. } = &self.fields;
-        let arguments = kernels::Fields {
-            p: (&self.p).into(),
-            q: (&self.q).into(),
-            phi: (&fields.potential).into(),
-            ex: (&fields.field_x).into(),
-            ey: (&fields.field_y).into(),
-            table: table.into(),
-            step_y: self.green.step_y,
-            pairs: self.pairs,
-            partial: (&self.partial).into(),
-            partials: self.columns.kernel.config.grid_dim.0,
-            energy: (&fields.energy).into(),
-            maps,
-        };
+        fields.check(&self.passes.gpu, self.bins, self.passes.maps)?;
         // SAFETY: fields hold `bins` values for every map and the energies have been checked too,
         // and the rest is as in `columns`.
-        unsafe { kernel.launch_as(&self.gpu, self.fields.config_for(maps.count), &arguments) }
+        unsafe { self.passes.fields(&fields, maps) }
     }
 }
 
@@ -191,24 +250,11 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
     }
 
     fn forward(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
-        check_length("density map", rho.len(), self.maps as usize * self.bins)?;
+        check_length("density map", rho.len(), self.passes.maps * self.bins)?;
         check_aligned("density map", *rho.address(), WIDEST)?;
-        let LineKernel { kernel, table, .. } = &self.rows;
-        let arguments = Transform {
-            r#in: Array::from(&rho).cast(),
-            out: (&self.p).into(),
-            table: table.into(),
-            lines: self.pairs,
-            across: self.across,
-            epsilon: None,
-            kept: None,
-            parts: None,
-            sine: Some(0),
-        };
         // SAFETY: of every map ρ holds `bins` values, P a complex number for two bins of whole
-        // panels, the table was made for the kernel's stages, and blocks cover the map's row pairs.
-        // It waits before its first access; what comes before need not let it start.
-        unsafe { kernel.launch(&self.gpu, &arguments) }
+        // panels.
+        unsafe { self.passes.forward(rho, (&self.passes.p).into(), self.across) }
     }
 
     fn inverse(&mut self, fields: FieldsMut<'_, T>) -> Result<(), CudaError> {
@@ -225,7 +271,3 @@ impl<T: CudaReal> FieldSolver<T> for ThreePass<T> {
         self.fields(fields, FieldMaps::POTENTIAL)
     }
 }
-
-/// `Green::scale` times the number of bins: the round trip's 4, over the four halves that the
-/// kernels leave out.
-pub(in crate::cuda) const SCALE: f64 = 0.25;

@@ -6,7 +6,7 @@
 
 use crate::cuda::device::bindings::solve::{VolumeCoefficients, VolumeSigns};
 use crate::cuda::device::{
-    CudaError, CudaReal, DeviceVec, Gpu, Kernel, blocks_at_once, blocks_for, check_length,
+    CudaError, CudaReal, DeviceVec, Gpu, Kernel, blocks_at_once, blocks_for,
 };
 use crate::cuda::transforms::{Path, Plan};
 use crate::spectral::{Spectrum, check_bin};
@@ -118,11 +118,9 @@ impl<T: CudaReal> VolumeSolver<T> {
         let VolumeFields { potential, field: [x, y, z], energy } = fields;
         let names = ["density", "potential", "field along x", "field along y", "field along z"];
         for (name, array) in names.into_iter().zip([rho, potential, x, y, z]) {
-            check_length(name, array.len(), bins)?;
-            self.gpu.check_own(array.gpu())?;
+            self.gpu.check(name, array, bins)?;
         }
-        check_length("energy", energy.len(), 1)?;
-        self.gpu.check_own(energy.gpu())?;
+        self.gpu.check("energy", &*energy, 1)?;
         self.dct.run(rho, &mut self.spectrum)?;
         let [nx, ny, nz] = self.shape;
         let [step_x, step_y, step_z] = self.steps;

@@ -71,18 +71,15 @@ pub fn precompiled() -> bool {
 /// Returns NVRTC's version; `None` when its library does not open.
 pub fn nvrtc_version() -> Option<(i32, i32)> {
     static FOUND: OnceLock<Option<(i32, i32)>> = OnceLock::new();
-    *FOUND.get_or_init(find_nvrtc)
-}
-
-fn find_nvrtc() -> Option<(i32, i32)> {
-    // SAFETY: opens the library and closes it again.
-    if !unsafe { sys::is_culib_present() } {
-        return None;
-    }
-    let (mut major, mut minor) = (0, 0);
-    // SAFETY: writes two integers; the library is there.
-    unsafe { sys::nvrtcVersion(&mut major, &mut minor) }.result().ok()?;
-    Some((major, minor))
+    *FOUND.get_or_init(|| {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: opens the library and closes it again; writes two integers where it is there.
+        unsafe {
+            let found = sys::is_culib_present();
+            let told = found && sys::nvrtcVersion(&mut major, &mut minor).result().is_ok();
+            told.then_some((major, minor))
+        }
+    })
 }
 
 /// Returns a hash of all kernel files.

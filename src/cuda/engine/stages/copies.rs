@@ -2,10 +2,8 @@
 //! from the first, and bring forces to it.
 
 use super::{COLLECT, Command, FORCE, PositionsIn, RankStages, Stages};
-use crate::cuda::bodies::{Bodies, DensityReport, Outputs, RawStatistics};
-use crate::cuda::device::{
-    CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec, check_length,
-};
+use crate::cuda::bodies::{DensityReport, Outputs, RawStatistics};
+use crate::cuda::device::{CudaError, CudaReal, DeviceSlice, DeviceSliceMut, DeviceVec};
 use crate::engine::{Done, EngineError, GradientOptions, Layout, MapKind, Progress};
 
 impl<T: CudaReal> Stages<T> {
@@ -24,7 +22,7 @@ impl<T: CudaReal> Stages<T> {
             return self.enqueue(&Self::density(false));
         }
         let RankStages { bodies, density, .. } = &mut self.ranks[0];
-        density.run(bodies, layout, corners, self.centered.of_mut(0))?;
+        density.run(bodies, false, (layout, corners), self.centered.of_mut(0))?;
         self.positions_in = PositionsIn::Callers;
         Ok(())
     }
@@ -39,9 +37,8 @@ impl<T: CudaReal> Stages<T> {
         match layout {
             Layout::Pairs => gpu.copy(positions, corners)?,
             Layout::Halves => {
-                gpu.copy(positions, &mut self.moved)?;
-                let (x, y) = self.moved.split_at_mut(bodies.len());
-                bodies.interleave(None, (x.as_view(), y.as_view()), corners)?;
+                let (n, all) = (bodies.len(), positions.len());
+                bodies.interleave(None, (positions.part(0..n), positions.part(n..all)), corners)?;
             }
         }
         self.copy_positions()
@@ -69,42 +66,6 @@ impl<T: CudaReal> Stages<T> {
         force.return_forces(bodies, &several.identity, forces, options, factor, outputs)
     }
 
-    /// Refuses an array that positions cannot be read from.
-    pub(in super::super) fn check_corners(
-        &self,
-        layout: Layout,
-        corners: DeviceSlice<'_, T>,
-    ) -> Result<(), CudaError> {
-        self.bodies().check_corners(corners)?;
-        Bodies::<T>::check_layout("lower-left corners", layout, *corners.address())
-    }
-
-    /// Refuses an array that a gradient cannot be written to.
-    pub(in super::super) fn check_gradient(
-        &self,
-        layout: Layout,
-        gradient: &DeviceSliceMut<'_, T>,
-    ) -> Result<(), CudaError> {
-        self.peers.gpu(0).check_own(gradient.gpu())?;
-        check_length("forces", gradient.len(), 2 * self.bodies().len())?;
-        Bodies::<T>::check_layout("forces", layout, *gradient.address())
-    }
-
-    /// Density at corners in an array of the caller's, the commands of a solve, and what is wanted of
-    /// the gradient and the energy, in arrays of the caller's.
-    pub(in super::super) fn evaluate_in(
-        &mut self,
-        solve: &[Command],
-        options: &GradientOptions,
-        corners: DeviceSlice<'_, T>,
-        energy: DeviceSliceMut<'_, T>,
-        gradient: Option<DeviceSliceMut<'_, T>>,
-    ) -> Result<(), CudaError> {
-        self.density_in(options.layout, corners)?;
-        self.enqueue(solve)?;
-        self.outputs(options, None, gradient, Some(energy))
-    }
-
     /// Whether positions and forces are in slot order, not in the caller's.
     pub(in super::super) fn in_slots(&self) -> bool {
         self.positions_in == PositionsIn::Slots
@@ -114,9 +75,9 @@ impl<T: CudaReal> Stages<T> {
     pub(in super::super) fn use_slots(&mut self, in_slots: bool) -> Result<(), CudaError> {
         let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
         let from = if in_slots { bodies.id_of() } else { bodies.slot_of()? };
-        bodies.rearrange_pairs(from, corners, &mut self.moved)?;
+        bodies.rearrange_pairs(from, corners, &mut self.spare)?;
         // Corners stay where they are in memory: graphs hold their address.
-        gpu.copy(&self.moved, corners)?;
+        gpu.copy(&self.spare, corners)?;
         self.positions_in = if in_slots { PositionsIn::Slots } else { PositionsIn::Own };
         Ok(())
     }
@@ -125,7 +86,7 @@ impl<T: CudaReal> Stages<T> {
     pub(in super::super) fn receive(&mut self, x: &[T], y: &[T]) -> Result<(), CudaError> {
         let in_slots = self.in_slots();
         let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
-        let (mut to_x, mut to_y) = self.moved.split_at_mut(bodies.len());
+        let (mut to_x, mut to_y) = self.spare.split_at_mut(bodies.len());
         gpu.write(x, to_x.reborrow())?;
         gpu.write(y, to_y.reborrow())?;
         let from = in_slots.then(|| bodies.id_of());
@@ -138,8 +99,8 @@ impl<T: CudaReal> Stages<T> {
         let in_slots = self.in_slots();
         let RankStages { gpu, bodies, corners, .. } = &mut self.ranks[0];
         if in_slots {
-            gpu.write(pairs, &mut self.moved)?;
-            return bodies.rearrange_pairs(bodies.id_of(), &self.moved, corners);
+            gpu.write(pairs, &mut self.spare)?;
+            return bodies.rearrange_pairs(bodies.id_of(), &self.spare, corners);
         }
         gpu.write(pairs, corners)?;
         self.copy_positions()
@@ -159,10 +120,10 @@ impl<T: CudaReal> Stages<T> {
     /// Forces to x and y of the host, in the caller's order; waits for them.
     pub(in super::super) fn send(&mut self, x: &mut [T], y: &mut [T]) -> Result<(), CudaError> {
         self.enqueue(&COLLECT)?;
-        self.wait_for_ranks()?;
+        self.peers.wait_for_each_other()?;
         let in_slots = self.in_slots();
         let RankStages { gpu, bodies, forces, .. } = &self.ranks[0];
-        let (mut from_x, mut from_y) = self.moved.split_at_mut(bodies.len());
+        let (mut from_x, mut from_y) = self.spare.split_at_mut(bodies.len());
         let from = if in_slots { Some(bodies.slot_of()?) } else { None };
         bodies.deinterleave(from, forces, (from_x.reborrow(), from_y.reborrow()))?;
         gpu.read(from_x.as_view(), x)?;
@@ -177,21 +138,21 @@ impl<T: CudaReal> Stages<T> {
     ) -> Result<(), CudaError> {
         let gpu = self.peers.gpu(0).clone();
         if options.accumulate {
-            gpu.write(gradient, &mut self.moved)?;
+            gpu.write(gradient, &mut self.spare)?;
         }
         // Lent to what writes it.
-        let length = self.moved.len();
-        let address = *self.moved.address();
-        // SAFETY: `moved` lives, as many values long, and nothing else uses it meanwhile.
+        let length = self.spare.len();
+        let address = *self.spare.address();
+        // SAFETY: `spare` lives, as many values long, and nothing else uses it meanwhile.
         let to = unsafe { DeviceSliceMut::from_raw(&gpu, address, length) };
         self.outputs(options, None, Some(to), None)?;
-        self.wait_for_ranks()?;
-        gpu.read(&self.moved, gradient)
+        self.peers.wait_for_each_other()?;
+        gpu.read(&self.spare, gradient)
     }
 
     /// Returns Σ φ·ρ of the last solve, of all regions; waits for it.
     pub(in super::super) fn read_energy(&mut self) -> Result<f64, CudaError> {
-        self.wait_for_ranks()?;
+        self.peers.wait_for_each_other()?;
         Ok(self.energy.receive(&self.ranks[0].energy)?[0])
     }
 
@@ -205,7 +166,7 @@ impl<T: CudaReal> Stages<T> {
     /// Returns overflow and maximum of the last density, and bodies outside their halos, of all
     /// ranks; waits for it.
     pub(in super::super) fn report(&mut self) -> Result<DensityReport, CudaError> {
-        self.wait_for_ranks()?;
+        self.peers.wait_for_each_other()?;
         let (mut all, in_slots) = (RawStatistics::default(), self.in_slots());
         for RankStages { bodies, density, corners, .. } in &mut self.ranks {
             let slots = in_slots.then_some(&*corners);

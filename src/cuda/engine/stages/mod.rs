@@ -23,13 +23,14 @@
 //! it is made.
 
 mod copies;
+mod placer;
 mod solvers;
 
 use crate::charge::Charge;
 use crate::cuda::bodies::{
-    BINS_PER_BLOCK, Bodies, BodyDivision, BodyForces, Density, Force, Permutation, PositionLayout,
+    BINS_PER_BLOCK, Bodies, BodyDivision, Density, Force, Permutation, PositionLayout,
 };
-use crate::cuda::device::bindings::bodies::{AllBodies, AllForces, Positions};
+use crate::cuda::device::bindings::bodies::{AllBodies, AllForces, OrderOutputs, Positions};
 use crate::cuda::device::bindings::peers::SpreadPositions;
 use crate::cuda::device::{
     CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, Graph, Kernel, Pinned, pointers,
@@ -41,11 +42,12 @@ use solvers::{Solver, Solvers, alone};
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(in crate::cuda) use placer::{BEGIN, END, Placer, PlacerCommand};
 pub(super) use solvers::Planned;
 
 /// Work that every rank enqueues, one command after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::cuda) enum Command {
+pub(super) enum Command {
     /// Ranks wait for each other.
     Barrier,
     /// The positions of the bodies in a rank's share to the ranks that work on them.
@@ -73,10 +75,10 @@ pub(in crate::cuda) enum Command {
     Potential(Pipeline),
     /// The force on a rank's bodies, to those that have them in their share.
     Force,
-    /// The same, which on one rank stays in slot order ([`Stages::forces`]).
-    PlacerForce,
     /// The forces on all bodies to the first rank.
     CollectForces,
+    /// A part of a placement.
+    Placer(PlacerCommand),
 }
 
 impl Command {
@@ -150,7 +152,7 @@ pub(super) struct Stages<T: CudaReal> {
     pub(super) positions_in: PositionsIn,
     /// A pair for each body on the first rank, for values brought from one order to another, or
     /// between pairs and the host's two arrays.
-    moved: DeviceVec<T>,
+    spare: DeviceVec<T>,
     /// ρ less the background, a map for each region, as all maps here; the same at exact sizes, of
     /// which only overflow and maximum are wanted.
     centered: SharedMap<T>,
@@ -158,6 +160,7 @@ pub(super) struct Stages<T: CudaReal> {
     /// φ, Ex and Ey.
     fields: [SharedMap<T>; 3],
     energy: Pinned<f64>,
+    placer: Option<Placer<T>>,
 }
 
 impl<T: CudaReal> Stages<T> {
@@ -201,16 +204,17 @@ impl<T: CudaReal> Stages<T> {
             solvers: [const { None }; Pipeline::ALL.len()],
             deterministic,
             positions_in: PositionsIn::Own,
-            moved: gpus[0].zeros(2 * charge.bodies())?,
+            spare: gpus[0].zeros(2 * charge.bodies())?,
             centered: shared()?,
             exact: shared()?,
             fields: [shared()?, shared()?, shared()?],
             energy: Pinned::zeros(gpus[0], with_total(regions))?,
+            placer: None,
             first,
             ranks,
         };
         // Zeros must be there before another rank writes.
-        stages.wait_for_ranks()?;
+        stages.peers.wait_for_each_other()?;
         Ok(stages)
     }
 
@@ -221,7 +225,7 @@ impl<T: CudaReal> Stages<T> {
         charge: &Arc<Charge>,
         pipeline: Pipeline,
     ) -> Result<(), CudaError> {
-        self.wait_for_ranks()?;
+        self.peers.wait_for_each_other()?;
         let mut fresh = Stages::new(&self.peers, charge, self.deterministic)?;
         match fresh.regions() == self.regions() {
             true => std::mem::swap(&mut fresh.solvers, &mut self.solvers),
@@ -252,11 +256,6 @@ impl<T: CudaReal> Stages<T> {
     /// Whether there are several ranks.
     pub(super) fn is_shared(&self) -> bool {
         self.several.is_some()
-    }
-
-    /// Waits for all ranks where there are several, and says which has waited in vain.
-    pub(super) fn wait_for_ranks(&self) -> Result<(), CudaError> {
-        if self.is_shared() { self.peers.synchronize() } else { Ok(()) }
     }
 
     /// Returns the bodies of a rank's share: movable cells and fillers.
@@ -320,25 +319,26 @@ impl<T: CudaReal> Stages<T> {
         self.enqueue(&[Command::Barrier])
     }
 
-    /// Returns a graph of commands that have run before, for each rank. All are launched equally
-    /// often.
+    /// Returns a graph for each rank of what `body` enqueues there, which has run before. All are
+    /// launched equally often.
     ///
     /// # Safety
     /// This lives, and is not given another charge, for as long as they are launched.
-    pub(super) unsafe fn graphs(&mut self, commands: &[Command]) -> Result<Vec<Graph>, CudaError> {
-        self.wait_for_ranks()?;
+    pub(super) unsafe fn graphs(
+        &mut self,
+        mut body: impl FnMut(&mut Self, usize) -> Result<(), CudaError>,
+    ) -> Result<Vec<Graph>, CudaError> {
+        self.peers.wait_for_each_other()?;
         let peers = self.peers.clone();
-        let _launching = peers.launch_lock();
-        let graph = |rank| {
-            let all = || commands.iter().try_for_each(|&command| self.enqueue_on(rank, command));
-            // SAFETY: the caller's promise.
-            unsafe { Graph::capture(peers.gpu(rank), all) }
-        };
-        (0..peers.count()).map(graph).collect()
+        // SAFETY: the caller's promise.
+        unsafe { peers.graphs(|rank| body(self, rank)) }
     }
 
     /// Enqueues a command on one rank; of several ranks a barrier only in a capture.
     pub(super) fn enqueue_on(&mut self, rank: usize, command: Command) -> Result<(), CudaError> {
+        if let Command::Placer(command) = command {
+            return self.enqueue_placer(rank, command);
+        }
         let Stages { peers, ranks, several, blocks, solvers, fields, centered, .. } = self;
         let several = match several {
             None if command.is_between_ranks() => return Ok(()),
@@ -378,16 +378,20 @@ impl<T: CudaReal> Stages<T> {
                 };
                 others.iter().enumerate().try_for_each(collect)
             }
-            // SAFETY: bodies are replaced once all ranks have been waited for (`set_charge`,
-            // `drop`); barriers come between the two, and after them (`order`).
+            // SAFETY: corners hold a pair per body; bodies are replaced once all ranks have been
+            // waited for (`set_charge`, `drop`); barriers come between the two, and after them
+            // (`order`).
             (Command::CountBodies, Some(several)) => unsafe {
-                bodies.count_own(corners, &several.bodies)
+                let corners = (Layout::Pairs.into(), (&*corners).into());
+                bodies.count(corners, Some(&several.bodies))
             },
             // SAFETY: as above.
-            (Command::Order, Some(several)) => unsafe { bodies.place_own(&several.bodies) },
+            (Command::Order, Some(several)) => unsafe {
+                bodies.place(OrderOutputs::NONE, Some(&several.bodies))
+            },
             (Command::Order, None) => match here {
                 Some(_) => bodies.order(corners),
-                None => bodies.order_staged(&mut self.moved),
+                None => bodies.order_staged(&mut self.spare),
             },
             (Command::Deposit { exact }, _) => {
                 density.deposit(bodies, exact, here.map(|(layout, at)| (layout, at.as_view())))
@@ -400,7 +404,7 @@ impl<T: CudaReal> Stages<T> {
             (Command::Finish { exact }, _) => {
                 let rho = if exact { &mut self.exact } else { centered };
                 let own = self.first[rank]..self.first[rank + 1];
-                density.finish(bodies, exact, own, &rho.of_mut(rank).as_view_mut())
+                density.finish(bodies, exact, own, rho.of_mut(rank))
             }
             (Command::Pass(pass), _) => {
                 let Some(Solver::Slabs(slabs)) = &mut solvers[Pipeline::ThreePass as usize] else {
@@ -427,10 +431,7 @@ impl<T: CudaReal> Stages<T> {
                 }
                 _ => Ok(()), // slabs leave nothing out
             },
-            (Command::PlacerForce, None) => {
-                force.run_staged(bodies, (fields[1].of(rank), fields[2].of(rank)))
-            }
-            (Command::Force | Command::PlacerForce, several) => {
+            (Command::Force, several) => {
                 let field = (fields[1].of(rank), fields[2].of(rank));
                 match (several, self.positions_in == PositionsIn::Slots) {
                     // SAFETY: every rank's forces hold a pair for each body, are replaced once all
@@ -444,15 +445,6 @@ impl<T: CudaReal> Stages<T> {
                 }
             }
             _ => Ok(()), // another rank's
-        }
-    }
-
-    /// Returns the forces that [`Command::PlacerForce`] leaves on a rank.
-    pub(super) fn forces(&self, rank: usize) -> Result<BodyForces<'_, T>, CudaError> {
-        let RankStages { bodies, force, forces, .. } = &self.ranks[rank];
-        match self.several {
-            None => force.staged(bodies),
-            Some(_) => Ok(BodyForces { values: forces, slot_of: None }),
         }
     }
 
@@ -471,7 +463,7 @@ impl<T: CudaReal> Stages<T> {
     }
 
     /// Returns where positions are to be written by a rank, for all that need them.
-    pub(super) fn positions(&self, rank: usize) -> Positions<T> {
+    fn positions(&self, rank: usize) -> Positions<T> {
         match &self.several {
             Some(several) => several.positions(rank),
             None => Positions::alone((&self.ranks[0].corners).into()),
@@ -482,7 +474,7 @@ impl<T: CudaReal> Stages<T> {
 impl<T: CudaReal> Drop for Stages<T> {
     fn drop(&mut self) {
         // Work that writes into one rank's memory may run on another one's stream.
-        let _ = self.wait_for_ranks();
+        let _ = self.peers.wait_for_each_other();
     }
 }
 
@@ -514,8 +506,8 @@ impl<T: CudaReal> Several<T> {
 
     /// Returns the positions of all ranks, to be written by one.
     fn positions(&self, rank: usize) -> Positions<T> {
-        let (corners, worker) = (self.bodies.corners, &self.worker[rank]);
-        Positions::on_rank(corners, worker, [rank, self.worker.len()])
+        let worker = (&self.worker[rank]).into();
+        Positions::on_rank(self.bodies.corners, worker, [rank, self.worker.len()])
     }
 }
 

@@ -17,8 +17,9 @@ use crate::cuda::device::{CudaError, DeviceVec, Gpu, StreamGuard};
 use cudarc::driver::CudaEvent;
 use cudarc::driver::sys::{self, CUresult};
 use library::{CLOSE, Comm, EXCHANGE, Nccl};
+use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -134,7 +135,7 @@ impl Messages {
             changed: Condvar::new(),
         });
         let what = "communicators of all ranks";
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         // Communicators made before one fails are ended with the others.
         let begun = nccl.group(what, || {
             for (rank, gpu) in (first..).zip(gpus) {
@@ -249,7 +250,7 @@ impl Messages {
         let streams =
             gpus.iter().map(Gpu::stream_guard).collect::<Result<Vec<StreamGuard<'_>>, _>>()?;
         streams.iter().try_for_each(StreamGuard::check_not_capturing)?;
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         self.shared.check(&state)?;
         let reached = self.shared.marks(&streams)?;
         let comms = state.comms.clone();
@@ -286,7 +287,7 @@ impl Messages {
             return outcome;
         }
         // Work that was cut off is no result.
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         match outcome.and_then(|()| self.shared.check(&state)) {
             Err(error) if state.failure.is_none() => Err(self.shared.end(&mut state, error)),
             outcome => outcome,
@@ -300,10 +301,6 @@ impl Messages {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Fails where something has before.
     fn check(&self, state: &State) -> Result<(), CudaError> {
         let failed = |reason: &String| CudaError::Nccl { what: EXCHANGE, reason: reason.clone() };
@@ -356,14 +353,13 @@ impl Shared {
 
     /// Looks at what is under way until the ranks are closed.
     fn watch(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !state.closing && state.failure.is_none() {
             if let Err(error) = self.look(&mut state) {
                 self.end(&mut state, error);
                 return;
             }
-            let waited = self.changed.wait_timeout(state, LOOK);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, LOOK);
         }
     }
 
@@ -415,7 +411,7 @@ impl Drop for Messages {
         // Memory that another rank still reads must not be freed: ranks end together, unless one
         // has failed.
         let _ = self.synchronize();
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         let comms = state.comms.clone();
         // SAFETY: communicators of the list are not aborted, and no other call of theirs comes
         // while the state is locked.

@@ -201,22 +201,17 @@ impl<T: CudaReal> SlabSolver<T> {
         self.peers.check_reach()?;
         self.check(rho, fields)?;
         let peers = self.peers.clone();
-        let _launching = peers.launch_lock();
-        let mut graphs = Vec::new();
-        for (rank, (rho, fields)) in rho.iter().zip(fields).enumerate() {
-            let passes = || {
-                for pass in 0..self.passes_of_a_solve() {
-                    if pass > 0 {
-                        peers.barrier_on(rank)?;
-                    }
-                    self.pass(rank, pass, rho.as_view(), fields.as_mut())?;
+        let passes = |rank: usize| {
+            for pass in 0..self.passes_of_a_solve() {
+                if pass > 0 {
+                    peers.barrier_on(rank)?;
                 }
-                Ok::<(), CudaError>(())
-            };
-            // SAFETY: the caller's promise.
-            graphs.push(unsafe { Graph::capture(peers.gpu(rank), passes) }?);
-        }
-        Ok(graphs)
+                self.pass(rank, pass, rho[rank].as_view(), fields[rank].as_mut())?;
+            }
+            Ok(())
+        };
+        // SAFETY: the caller's promise.
+        unsafe { peers.graphs(passes) }
     }
 
     /// Before anything is enqueued: a rank that stops half way leaves the others waiting.
@@ -224,8 +219,7 @@ impl<T: CudaReal> SlabSolver<T> {
         check_length("density maps of all ranks", rho.len(), self.ranks.len())?;
         self.check_fields(fields)?;
         for (rank, rho) in self.peers.local().zip(rho) {
-            check_length("density map", rho.len(), self.rows(rank).len() * self.ny)?;
-            self.peers.gpu(rank).check_own(rho.gpu())?;
+            self.peers.gpu(rank).check("density map", rho, self.rows(rank).len() * self.ny)?;
         }
         Ok(())
     }

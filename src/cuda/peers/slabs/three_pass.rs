@@ -12,15 +12,10 @@
 use super::super::exchange::{Division, Exchange, Places};
 use super::super::nccl::Transfer;
 use super::super::{Peers, divide};
-use crate::cuda::device::bindings::lines::Transform;
-use crate::cuda::device::bindings::solve::{ColumnsSlabs, Fields};
-use crate::cuda::device::{
-    Array, Branch, CudaError, CudaReal, DeviceSlice, DeviceVec, Gpu, KernelArgument,
-};
-use crate::cuda::lines::{
-    Instance, LineBatch, LineKernel, Role, Shapes, SpectrumStorage, compile, slabs,
-};
-use crate::cuda::solve::{FieldMaps, FieldsMut, Green, SCALE};
+use crate::cuda::device::bindings::solve::ColumnsSlabs;
+use crate::cuda::device::{Branch, CudaError, CudaReal, DeviceSlice, DeviceVec, KernelArgument};
+use crate::cuda::lines::{Instance, LineBatch, LineKernel, Role, Shapes, SpectrumStorage, slabs};
+use crate::cuda::solve::{FieldMaps, FieldsMut, Passes};
 use crate::grid::BinGrid;
 use cudarc::driver::sys;
 use std::sync::Arc;
@@ -33,20 +28,10 @@ const LEAST_PARTED: usize = 64 << 20;
 
 /// A rank's kernels and memory.
 pub(super) struct RankState<T: CudaReal> {
-    gpu: Gpu,
-    green: Green<T>,
-    /// Row pairs.
-    pairs: u32,
-    rows: LineKernel<T, Transform<T, Slabs>>,
-    columns: LineKernel<T, ColumnsSlabs<T, Slabs>>,
-    fields: LineKernel<T, Fields<T>>,
+    /// P and Q are of its row pairs, all panels; parts of the energy of all ranks.
+    passes: Passes<T, Slabs, ColumnsSlabs<T, Slabs>>,
     /// Its panels, `[panel][row pair][column]`, of all row pairs: ρ's transform along y.
     panels: DeviceVec<T::Complex>,
-    /// P and Q of its row pairs, likewise, all panels.
-    p: DeviceVec<T::Complex>,
-    q: DeviceVec<T::Complex>,
-    /// The energy, by blocks of the second pass on all ranks.
-    partial: DeviceVec<f64>,
     /// Where the first and the second pass store.
     slabs: [Slabs; 2],
     /// For large maps: Q of other ranks' rows, and the copies that send it during the third pass.
@@ -141,7 +126,6 @@ pub(super) fn make<T: CudaReal>(
     let division = Division { pairs: &first_pair, panels: &first_panel, width, columns: ny, size };
     let by_messages = !peers.reach_memory();
     let parted = !by_messages && count > 1 && grid.bins() * size_of::<T>() >= LEAST_PARTED;
-    let green = Green::new(grid, SCALE / grid.bins() as f64);
     let mut ranks: Vec<RankState<T>> = Vec::new();
     for (rank, shapes) in peers.local().zip(&shapes) {
         let gpu = peers.gpu(rank);
@@ -154,28 +138,19 @@ pub(super) fn make<T: CudaReal>(
             let instance = Instance::choose::<T>(shapes, (unit, role, does), lines);
             instances.push(instance.ok_or_else(|| no(format!("no lines of {n}")))?);
         }
-        let modules = compile::<T>(gpu, &instances)?;
-        let of = |k: usize| (&instances[k], &modules[k]);
         let own_panels = first_panel[rank + 1] - first_panel[rank];
         let own = panels * width * own_pairs;
         let others = if by_messages { division.others(rank) } else { 0 };
+        let of = (grid, 1, false);
         ranks.push(RankState {
-            gpu: gpu.clone(),
-            green,
-            pairs: own_pairs as u32,
+            passes: Passes::new(gpu, of, &instances, own_pairs, [own, own.max(others)])?,
             panels: gpu.zeros(own_panels * pairs * width)?,
-            p: gpu.zeros(own)?,
-            q: gpu.zeros(own.max(others))?,
-            partial: gpu.zeros(0)?,
-            rows: LineKernel::new(gpu, of(0), false)?,
-            columns: LineKernel::new(gpu, of(1), false)?,
-            fields: LineKernel::new(gpu, of(2), false)?,
             slabs: Default::default(),
             later: None,
             exchange: None,
         });
     }
-    let blocks = |rank: &RankState<T>| u64::from(rank.columns.kernel.config.grid_dim.0);
+    let blocks = |rank: &RankState<T>| u64::from(rank.passes.columns.kernel.config.grid_dim.0);
     let own: Vec<u64> = ranks.iter().map(blocks).collect();
     let first_partial: Vec<usize> = peers
         .gather(&own)?
@@ -187,10 +162,11 @@ pub(super) fn make<T: CudaReal>(
         .collect();
     let first_partial = [&[0], &first_partial[..]].concat();
     for (rank, of) in peers.local().zip(&mut ranks) {
-        of.partial = peers.gpu(rank).zeros(first_partial[count])?;
+        of.passes.partial = peers.gpu(rank).zeros(first_partial[count])?;
     }
     let address = |rank: &RankState<T>| {
-        [*rank.panels.address(), *rank.p.address(), *rank.q.address(), *rank.partial.address()]
+        let Passes { p, q, partial, .. } = &rank.passes;
+        [*rank.panels.address(), *p.address(), *q.address(), *partial.address()]
     };
     let memory: Vec<_> = ranks.iter().map(address).collect();
     for (rank, of) in peers.local().zip(&mut ranks) {
@@ -233,78 +209,48 @@ pub(super) fn make<T: CudaReal>(
 impl<T: CudaReal> RankState<T> {
     /// Enqueues that some of the maps are made.
     fn fields_of(&self, made: FieldMaps, fields: &FieldsMut<'_, T>) -> Result<(), CudaError> {
-        let LineKernel { kernel, table, .. } = &self.fields;
-        let arguments = Fields {
-            p: (&self.p).into(),
-            q: (&self.q).into(),
-            phi: (&fields.potential).into(),
-            ex: (&fields.field_x).into(),
-            ey: (&fields.field_y).into(),
-            table: table.into(),
-            step_y: self.green.step_y,
-            pairs: self.pairs,
-            partial: (&self.partial).into(),
-            partials: self.partial.len() as u32,
-            energy: (&fields.energy).into(),
-            maps: made,
-        };
         // SAFETY: every map holds the rank's rows (checked by `SlabSolver`), P and Q whole panels
         // of its row pairs.
-        unsafe { kernel.launch_as(&self.gpu, self.fields.config_for(made.count), &arguments) }
-    }
-
-    /// Enqueues that other ranks get their Q.
-    fn send_later(&self) -> Result<(), CudaError> {
-        let stream = self.gpu.stream_guard()?;
-        for &(from, to, bytes) in self.later.iter().flat_map(|later| &later.copies) {
-            // SAFETY: both lie within memory of these ranks (`Division::to_peer`, tested as part of
-            // `Exchange`), which they reach and which lives as long as the solver.
-            unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.raw()) }.result()?;
-        }
-        Ok(())
+        unsafe { self.passes.fields(fields, made) }
     }
 
     /// From its rows of ρ, which are as many as it has, to what the second pass of any rank reads.
     /// No rank makes it again before all have made their second pass.
     pub(super) fn first(&mut self, rho: DeviceSlice<'_, T>) -> Result<(), CudaError> {
-        let LineKernel { kernel, table, .. } = &self.rows;
-        let arguments = Transform {
-            r#in: Array::from(&rho).cast(),
-            out: self.slabs[0].clone(),
-            table: table.into(),
-            lines: self.pairs,
-            across: 0,
-            epsilon: None,
-            kept: None,
-            parts: None,
-            sine: Some(0),
-        };
         // SAFETY: ρ holds the rank's rows (checked by `SlabSolver`); every rank's panels hold all
         // row pairs of its columns, live as long as the solver, which waits for all ranks before it
         // frees them, and are read in the second pass alone, before the next barrier; or else the
         // target fits in the rank's own P (`Exchange`).
-        unsafe { kernel.launch(&self.gpu, &arguments) }
+        unsafe { self.passes.forward(rho, self.slabs[0].clone(), 0) }
     }
 
     /// From its columns to what the third pass of any rank reads.
     pub(super) fn second(&mut self) -> Result<(), CudaError> {
-        let LineKernel { kernel, table, units, .. } = &self.columns;
-        let (slabs, table) = (self.slabs[1].clone(), table.into());
-        let arguments = ColumnsSlabs { slabs, table, green: self.green, units: *units };
+        let LineKernel { kernel, table, units, .. } = &self.passes.columns;
+        let (slabs, table, green) = (self.slabs[1].clone(), table.into(), self.passes.green);
+        let arguments = ColumnsSlabs { slabs, table, green, units: *units };
         // SAFETY: `units` are all of the rank's columns; P and Q hold whole panels of each rank's
         // row pairs, the parts of the energy a number for every block of every rank; they live as
         // the panels do, and are read in the third pass alone.
-        unsafe { kernel.launch(&self.gpu, &arguments) }
+        unsafe { kernel.launch(&self.passes.gpu, &arguments) }
     }
 
     /// To its rows of φ, Ex and Ey, and the whole energy.
     pub(super) fn third(&self, fields: &FieldsMut<'_, T>) -> Result<(), CudaError> {
         let Some(later) = &self.later else { return self.fields_of(FieldMaps::ALL, fields) };
-        let send = |rank: &mut &Self| rank.send_later();
-        let first = |rank: &mut &Self| rank.fields_of(FieldMaps::POTENTIAL_AND_Y, fields);
+        let send = |_: &mut ()| {
+            let stream = self.passes.gpu.stream_guard()?;
+            for &(from, to, bytes) in &later.copies {
+                // SAFETY: both lie within memory of these ranks (`Division::to_peer`, tested as
+                // part of `Exchange`), which they reach and which lives as long as the solver.
+                unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.raw()) }.result()?;
+            }
+            Ok(())
+        };
+        let first = |_: &mut ()| self.fields_of(FieldMaps::POTENTIAL_AND_Y, fields);
         // SAFETY: the data goes to Q of other ranks, which none reads before the next barrier, from
         // memory that the second pass alone writes.
-        unsafe { later.branch.fork(&mut &*self, send, first) }
+        unsafe { later.branch.fork(&mut (), send, first) }
     }
 
     /// Whether a part of that is left for a fourth pass, before which there is a barrier as well.
@@ -328,7 +274,7 @@ impl<T: CudaReal> RankState<T> {
             // SAFETY: all of it is this rank's memory, which lives as long as the solver, which
             // waits for the rank before it frees it; passes before and after are on the same
             // stream.
-            Some((exchange, _)) if after == 0 => unsafe { exchange.unpack(&self.gpu) },
+            Some((exchange, _)) if after == 0 => unsafe { exchange.unpack(&self.passes.gpu) },
             _ => Ok(()),
         }
     }

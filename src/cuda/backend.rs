@@ -19,14 +19,11 @@
 //! and spend a part of that again: every pin would look up its body's slot, and
 //! every new order, one in five iterations, would move ten more arrays.
 
-use super::descent::{Descent, DescentBodies, DescentParameters};
-use super::ranks::{BEGIN, END, PlacerRanks, RankPlacer, Task, in_descent};
-use super::term::DeviceTerm;
-use super::wirelength::CudaWirelength;
+use super::device::{Branch, Captured, CudaError, CudaReal, Gpu, Graph};
+use super::engine::{BEGIN, CudaEngine, END, Placer, PlacerCommand};
+use super::peers::Peers;
+use super::place::{CudaWirelength, Descent, DescentBodies, DeviceTerm};
 use crate::charge::Charge;
-use crate::cuda::device::{Branch, Captured, CudaError, CudaReal, Gpu, Graph, Marks};
-use crate::cuda::engine::CudaEngine;
-use crate::cuda::peers::Peers;
 use crate::engine::{
     Choice, DensityStats, Descriptor, Engine, EngineError, EngineOptions, MapKind, Progress,
     check_bins, check_lengths,
@@ -40,10 +37,6 @@ use crate::place::{Backend, PointVector, Sample, StageSplit, Weights};
 use crate::wirelength::Netlist;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Marks before and behind the wirelength; before the density, behind it, the solve and the
-/// force; before and behind all of it ([`BEGIN`], [`END`]).
-const MARKS: usize = 8;
 
 /// Numbers that a task turns into `f64`.
 const WIDENED_AT_ONCE: usize = 1 << 14;
@@ -67,7 +60,7 @@ pub struct CudaBackend<T: CudaReal> {
     /// iteration took 9 % longer at adaptec1's size on an H200, 5 % at bigblue3's, and the same at
     /// bigblue4's, where each of them keeps the device busy.
     branches: Vec<Branch>,
-    work: PlacerRanks<T>,
+    engine: CudaEngine<T>,
     bounds: Bounds<T>,
     netlist: Netlist,
     map: Map<T>,
@@ -80,7 +73,7 @@ pub struct CudaBackend<T: CudaReal> {
 /// The parts of a backend besides its engine.
 struct BackendParts<T: CudaReal> {
     bounds: Bounds<T>,
-    ranks: Vec<RankPlacer<T>>,
+    ranks: Vec<(Descent<T>, CudaWirelength<T>)>,
 }
 
 impl<T: CudaReal> BackendParts<T> {
@@ -102,12 +95,7 @@ impl<T: CudaReal> BackendParts<T> {
         let (descents, wirelengths) = Gpu::in_parallel(descents, || {
             CudaWirelength::on_each(gpus, netlist, charge.bodies(), charge.origin())
         });
-        let rank = |((gpu, descent), wirelength): ((&&Gpu, _), _)| RankPlacer {
-            gpu: Gpu::clone(gpu),
-            descent,
-            wirelength,
-        };
-        let ranks = gpus.iter().zip(descents?).zip(wirelengths?).map(rank).collect();
+        let ranks = descents?.into_iter().zip(wirelengths?).collect();
         Ok(BackendParts { bounds, ranks })
     }
 }
@@ -164,30 +152,25 @@ impl<T: CudaReal> CudaBackend<T> {
     }
 
     fn of(
-        engine: CudaEngine<T>,
-        parts: BackendParts<T>,
+        mut engine: CudaEngine<T>,
+        BackendParts { bounds, ranks }: BackendParts<T>,
         netlist: &Netlist,
     ) -> Result<Self, EngineError> {
-        let BackendParts { bounds, ranks } = parts;
         let [nx, ny] = engine.charge().stacked_bins();
-        let branch = |rank: &RankPlacer<T>| Branch::new(&rank.gpu);
+        let branches = engine.peers().gpus().into_iter().map(Branch::new);
+        let branches = branches.collect::<Result<_, _>>()?;
+        engine.set_placer(Placer::new(engine.gpu(), ranks)?);
         Ok(CudaBackend {
             proposals: Captured::New,
             untimed: 0,
-            branches: ranks.iter().map(branch).collect::<Result<_, _>>()?,
+            branches,
+            engine,
+            bounds,
             netlist: netlist.clone(),
             map: Map::filled(nx, ny, T::zero()),
             ready: Ready::Nothing,
             times: StageSplit::default(),
             timed: StageSplit::default(),
-            work: PlacerRanks {
-                marks: Marks::new(&ranks[0].gpu, MARKS)?,
-                terms: Vec::new(),
-                value: ranks[0].gpu.zeros(1)?,
-                ranks,
-                engine,
-            },
-            bounds,
         })
     }
 
@@ -207,17 +190,17 @@ impl<T: CudaReal> CudaBackend<T> {
     /// # Errors
     /// When the backend has several devices.
     pub fn add_term(&mut self, term: impl DeviceTerm + 'static) -> Result<(), EngineError> {
-        if self.work.ranks.len() > 1 {
+        if self.engine.peers().count() > 1 {
             return Err(CudaError::Peers("terms of the objective are for one device".into()).into());
         }
-        self.work.terms.push(Box::new(term));
+        self.engine.placer_mut().terms.push(Box::new(term));
         self.proposals = Captured::New;
         Ok(())
     }
 
     /// Returns the number of orders of the bodies by tile that have been made.
     pub fn orders(&self) -> u32 {
-        self.work.engine.bodies().orders()
+        self.engine.bodies().orders()
     }
 
     /// Returns an evaluation's numbers, or of several ranks what failed first, which others may
@@ -226,100 +209,66 @@ impl<T: CudaReal> CudaBackend<T> {
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<Sample, EngineError>,
     ) -> Result<Sample, EngineError> {
-        work(self).map_err(|error| match self.wait_for_ranks() {
+        work(self).map_err(|error| match self.engine.peers().wait_for_each_other() {
             Err(first) => first.into(),
             Ok(()) => error,
         })
     }
 
-    fn send(&mut self, weights: &Weights, step: f64, momentum: f64) -> Result<(), EngineError> {
-        let Weights { gamma, lambda, pin_factor, area_factor } = *weights;
-        let parameters =
-            DescentParameters { gamma, lambda, pin_factor, area_factor, step, momentum };
-        let mut descents = self.descents();
-        Ok(descents.try_for_each(|descent| descent.send(&parameters))?)
+    fn send(&mut self, weights: &Weights, step: f64, momentum: f64) -> Result<(), CudaError> {
+        self.descents().try_for_each(|descent| descent.send(weights, step, momentum))
     }
 
     /// Returns those of every rank.
     fn descents(&mut self) -> impl Iterator<Item = &mut Descent<T>> {
-        self.work.ranks.iter_mut().map(|rank| &mut rank.descent)
+        self.engine.placer_mut().ranks.iter_mut().map(|(descent, _)| descent)
     }
 
     /// Enqueues a proposal. Returns whether it has marks.
     fn enqueue_proposal(&mut self) -> Result<bool, EngineError> {
-        let CudaBackend { proposals, branches, work, untimed, .. } = self;
-        let peers = work.engine.peers().clone();
+        let CudaBackend { proposals, branches, engine, untimed, .. } = self;
         let mut is_timed = true;
-        let capture = |work: &mut PlacerRanks<T>| {
-            let _launching = peers.launch_lock();
-            let mut graphs = |timed: bool| {
-                let graph = |(rank, branch): (usize, &Branch)| {
-                    // SAFETY: the graphs are kept beside `work`, whose device memory stays where
-                    // it is until it is dropped, and are dropped before it; all work of this
-                    // backend goes to the one stream of each rank. Nothing is ordered during
-                    // capture.
-                    unsafe { Graph::capture(peers.gpu(rank), || work.capture(rank, branch, timed)) }
-                };
-                branches.iter().enumerate().map(graph).collect::<Result<_, EngineError>>()
-            };
+        let capture = |engine: &mut CudaEngine<T>| {
+            // SAFETY: the graphs are kept beside the engine and the branches, and are dropped
+            // before them.
+            let mut graphs = |has_marks| unsafe { engine.proposal(branches, has_marks) };
             Ok(Proposals { untimed: graphs(false)?, timed: graphs(true)? })
         };
-        let replay = |work: &mut PlacerRanks<T>, graphs: &mut Proposals| {
+        let replay = |engine: &mut CudaEngine<T>, graphs: &mut Proposals| {
             is_timed = *untimed == 0;
             *untimed = if is_timed { TIMED_EVERY } else { *untimed } - 1;
-            work.engine.order_if_due()?;
-            peers.launch(if is_timed { &mut graphs.timed } else { &mut graphs.untimed })?;
-            Ok(work.engine.step_enqueued()?)
+            engine.launch_proposal(if is_timed { &mut graphs.timed } else { &mut graphs.untimed })
         };
-        proposals.run(work, |work| work.enqueue_all(Task::Step, true), capture, replay)?;
+        let plain =
+            |engine: &mut CudaEngine<T>| engine.enqueue_evaluation(PlacerCommand::Step, true);
+        proposals.run(engine, plain, capture, replay)?;
         Ok(is_timed)
-    }
-
-    /// Waits for all ranks where there are several.
-    fn wait_for_ranks(&self) -> Result<(), CudaError> {
-        let peers = self.work.engine.peers();
-        if peers.count() > 1 { peers.synchronize() } else { Ok(()) }
     }
 
     /// Waits for an evaluation begun at `start` and reads its numbers. The stages of one without
     /// marks are taken to last as long as in the last one with marks, or less where it all did.
     fn receive(&mut self, start: Instant, has_marks: bool) -> Result<Sample, EngineError> {
-        let (found, missing) = self.work.ranks[0].descent.receive()?;
+        let (sample, statistics, missing) = self.engine.placer_mut().ranks[0].0.receive()?;
         if missing {
             return Err(CudaError::Peers("a rank has waited for another in vain".into()).into());
         }
         self.descents().for_each(Descent::arrived);
-        let evaluation = self.work.engine.take_evaluation(found.statistics, found.energy)?;
+        let evaluation = self.engine.take_evaluation(statistics, sample.energy)?;
         if has_marks {
-            self.work.ranks[0].gpu.synchronize()?;
+            self.engine.gpu().synchronize()?;
             self.timed = self.staged()?;
         }
         let passed = start.elapsed().as_secs_f64() * 1e3;
         self.times = self.timed.within(passed);
-        Ok(Sample {
-            hpwl: self.netlist.fixed_hpwl() + found.hpwl,
-            wirelength: found.wirelength,
-            terms: self.value_of_terms()?,
-            density: evaluation.density,
-            energy: evaluation.energy,
-            wirelength_norm: found.wirelength_norm,
-            density_norm: found.force_norm,
-            gradient_squared: found.gradient_squared,
-            moved_squared: found.moved_squared,
-            changed_squared: found.changed_squared,
-        })
-    }
-
-    fn value_of_terms(&self) -> Result<f64, CudaError> {
-        if self.work.terms.is_empty() {
-            return Ok(0.0);
-        }
-        Ok(self.work.ranks[0].gpu.download(&self.work.value)?[0])
+        let Placer { terms, value, .. } = self.engine.placer();
+        let terms = if terms.is_empty() { 0.0 } else { self.engine.gpu().download(value)?[0] };
+        let (hpwl, density) = (self.netlist.fixed_hpwl() + sample.hpwl, evaluation.density);
+        Ok(Sample { hpwl, terms, density, ..sample })
     }
 
     /// Returns what the stages took of the last evaluation with marks.
     fn staged(&self) -> Result<StageSplit, CudaError> {
-        let between = |k, l| self.work.marks.ms_between(k, l);
+        let between = |k, l| self.engine.placer().marks.ms_between(k, l);
         let staged = [between(0, 1)?, between(2, 3)?, between(3, 4)?, between(4, 5)?];
         // Stages that ran at the same time share the time that passed.
         let passed = between(0, 1)?.max(between(0, 5)?);
@@ -334,18 +283,17 @@ impl<T: CudaReal> CudaBackend<T> {
 impl<T: CudaReal> Drop for CudaBackend<T> {
     fn drop(&mut self) {
         // Kernels that write into one rank's memory may run on another one's stream.
-        let _ = self.wait_for_ranks();
+        let peers = self.engine.peers().clone();
+        let _ = peers.wait_for_each_other();
         // Giving back graphs and page-locked memory may wait for all of a device's work.
-        let peers = self.work.engine.peers().clone();
         let _launching = peers.launch_lock();
         self.proposals = Captured::New;
-        self.work.ranks.clear();
     }
 }
 
 impl<T: CudaReal> Backend for CudaBackend<T> {
     fn charge(&self) -> &Charge {
-        self.work.engine.charge()
+        self.engine.charge()
     }
 
     fn netlist(&self) -> &Netlist {
@@ -356,19 +304,19 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         self.netlist.set_weights(weights)?;
         self.ready = self.ready.min(Ready::Started);
         let pin_weight = pin_weights::<T>(self.charge(), &self.netlist);
-        for rank in &mut self.work.ranks {
-            rank.wirelength.set_weights(&self.netlist)?;
-            rank.descent.set_pin_weights(&pin_weight)?;
+        for (descent, wirelength) in &mut self.engine.placer_mut().ranks {
+            wirelength.set_weights(&self.netlist)?;
+            descent.set_pin_weights(&pin_weight)?;
         }
         Ok(())
     }
 
     fn descriptor(&self) -> Descriptor {
-        self.work.engine.descriptor()
+        self.engine.descriptor()
     }
 
     fn choice(&self) -> Choice {
-        self.work.engine.choice().clone()
+        self.engine.choice().clone()
     }
 
     fn start(&mut self, x: &[f64], y: &[f64]) -> Result<(), EngineError> {
@@ -386,7 +334,8 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         let start = Instant::now();
         let sample = self.evaluated(|backend| {
             backend.send(weights, 0.0, 0.0)?;
-            backend.work.enqueue_all(Task::Place(PointVector::Reference), false)?;
+            let place = PlacerCommand::Place(PointVector::Reference);
+            backend.engine.enqueue_evaluation(place, false)?;
             // Plain launches take longer than graphs.
             backend.untimed = 0;
             backend.receive(start, true)
@@ -436,10 +385,10 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         self.ready.require_vector(vector)?;
         let mut values = vec![T::zero(); bodies];
         for (axis, to) in [x, y].into_iter().enumerate() {
-            for rank in &self.work.ranks {
-                let from = rank.vector(vector)?;
-                for range in rank.descent.share() {
-                    rank.gpu.read(from[axis].slice(range.clone()), &mut values[range])?;
+            for (descent, _) in &self.engine.placer().ranks {
+                let from = &descent.vector(vector)?[axis];
+                for range in descent.share() {
+                    from.gpu().read(from.slice(range.clone()), &mut values[range])?;
                 }
             }
             let parts = (chunks_mut(to, WIDENED_AT_ONCE), chunks(&values, WIDENED_AT_ONCE));
@@ -455,17 +404,14 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
         check_lengths(bodies, &[("x of a vector", x.len()), ("y of a vector", y.len())])?;
         let round = |from: &[f64]| from.iter().map(|&v| T::cast(v)).collect::<Vec<T>>();
         let (x, y) = (round(x), round(y));
-        self.descents().try_for_each(|descent| match in_descent(vector) {
-            Some(which) => descent.set_vector(which, &x, &y),
-            None => descent.set_kept(&x, &y),
-        })?;
+        self.descents().try_for_each(|descent| descent.set_vector(vector, &x, &y))?;
         self.ready = self.ready.after_write(vector);
         Ok(())
     }
 
     fn read_map(&mut self, kind: MapKind, out: &mut Map<f64>) -> Result<(), EngineError> {
         check_bins([self.map.nx(), self.map.ny()], out)?;
-        self.work.engine.read_map(kind, &mut self.map)?;
+        self.engine.read_map(kind, &mut self.map)?;
         let values = out.as_mut_slice().iter_mut().zip(self.map.as_slice());
         values.for_each(|(to, from)| *to = from.widen());
         Ok(())
@@ -473,8 +419,9 @@ impl<T: CudaReal> Backend for CudaBackend<T> {
 
     fn exact_density(&mut self, vector: PointVector) -> Result<DensityStats, EngineError> {
         self.ready.require_vector(vector)?;
-        self.work.place(&[Task::Place(vector), Task::BARRIER])?;
-        self.work.engine.exact_density()
+        self.engine.placer().ranks[0].0.vector(vector)?;
+        self.engine.place(vector)?;
+        self.engine.exact_density()
     }
 
     fn times(&self) -> StageSplit {
