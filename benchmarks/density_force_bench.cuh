@@ -128,6 +128,7 @@ struct Bench {
         setup.force_unit = real(bx * by);
         setup.nx = d.nx, setup.ny = d.ny;
         setup.large = int(macro_records.size());
+        setup.rank = 0, setup.ranks = 1;
         setup.movable_ids = d.movable;
         setup.bodies = n - setup.large;
         setup.movable = setup.records = d.movable - movable_macros;

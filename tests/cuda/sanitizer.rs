@@ -21,7 +21,8 @@ use placefield::cuda::Bodies;
 use placefield::cuda::internals::{Density, Force, ThreePass, compile};
 use placefield::cuda::transforms::{Input, Path, Plan};
 use placefield::cuda::{
-    CudaEngine, CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Gpu, solver,
+    CudaEngine, CudaError, CudaReal, DeviceVec, FieldSolver, Fields, Gpu, VolumeFields,
+    VolumeSolver, solver,
 };
 use placefield::engine::{Engine, EngineOptions, Layout, Pipeline};
 use placefield::paper::Algorithm1d;
@@ -326,6 +327,16 @@ fn volumes<T: CudaReal>(gpu: &Gpu) {
             let mut plan = Plan::<T, T>::of_arrays(gpu, kind, &[4, 8, 8, 16], method, 1).unwrap();
             fills(gpu, 16 * 16 * 16, |out| plan.run(&floats, out));
         }
+    }
+    for shape in [[16, 16, 16], [4, 32, 32]] {
+        let mut solver = VolumeSolver::<T>::new(gpu, shape, [1.0; 3], Method::Fastest).unwrap();
+        let mut fields = VolumeFields::new(gpu, 16 * 16 * 16).unwrap();
+        solver.solve(&floats, &mut fields).unwrap();
+        let [x, y, z] = &fields.field;
+        for map in [&fields.potential, x, y, z] {
+            assert!(gpu.download(map).unwrap().iter().all(|v| v.is_finite()));
+        }
+        assert!(gpu.download(&fields.energy).unwrap()[0] > 0.0);
     }
 }
 

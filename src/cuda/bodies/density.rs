@@ -118,6 +118,8 @@ pub struct Density<T: CudaReal> {
     /// point of the excess.
     off_die_sums: DeviceVec<u64>,
     received_off_die: Pinned<u64>,
+    /// What [`Density::raw`] returned last: kept, so that a step allocates nothing.
+    raw: Vec<RawStatistics>,
     /// Bin areas in one unit of the overflow's fixed-point sum.
     excess_unit: f64,
     movable_area: f64,
@@ -196,6 +198,7 @@ impl<T: CudaReal> Density<T> {
             received: Pinned::zeros(&gpu, 3 * with_total(charge.regions()))?,
             off_die_sums: gpu.zeros(with_total(charge.regions()))?,
             received_off_die: Pinned::zeros(&gpu, with_total(charge.regions()))?,
+            raw: Vec::new(),
             excess_unit: 1.0 / bodies.setup.excess_scale.widen(),
             movable_area: charge.movable_area(),
             movable_areas: (0..charge.regions()).map(|r| charge.region_movable_area(r)).collect(),
@@ -358,8 +361,8 @@ impl<T: CudaReal> Density<T> {
         bodies: &Bodies<T>,
         slots: Option<&DeviceVec<T>>,
     ) -> Result<DensityReport, CudaError> {
-        let raw = self.raw(bodies, slots)?;
-        Ok(self.report_of(raw[0]))
+        let all = self.raw(bodies, slots)?[0];
+        Ok(self.report_of(all))
     }
 
     /// Returns the statistics as the device holds them, with the area off the die: of all bodies,
@@ -368,7 +371,7 @@ impl<T: CudaReal> Density<T> {
         &mut self,
         bodies: &Bodies<T>,
         slots: Option<&DeviceVec<T>>,
-    ) -> Result<Vec<RawStatistics>, CudaError> {
+    ) -> Result<&[RawStatistics], CudaError> {
         bodies.check_own("a density", self.bodies)?;
         bodies.check_ordered()?;
         let corners = slots.unwrap_or(&bodies.staged);
@@ -395,7 +398,9 @@ impl<T: CudaReal> Density<T> {
         let found = self.received.receive(&self.stats)?.chunks_exact(3).zip(off_die);
         let raw =
             |(of, &off_die): (&[u64], _)| RawStatistics { off_die, ..[of[0], of[1], of[2]].into() };
-        Ok(found.map(raw).collect())
+        self.raw.clear();
+        self.raw.extend(found.map(raw));
+        Ok(&self.raw)
     }
 
     /// Returns overflow and maximum of every region in the last evaluation, and its movable area
@@ -408,10 +413,10 @@ impl<T: CudaReal> Density<T> {
         bodies: &Bodies<T>,
         slots: Option<&DeviceVec<T>>,
     ) -> Result<Vec<DensityReport>, CudaError> {
-        let raw = self.raw(bodies, slots)?;
+        self.raw(bodies, slots)?;
         // After those of all bodies, where these are others.
         let of_regions =
-            raw[raw.len() - self.movable_areas.len()..].iter().zip(&self.movable_areas);
+            self.raw[self.raw.len() - self.movable_areas.len()..].iter().zip(&self.movable_areas);
         Ok(of_regions.map(|(raw, &area)| raw.interpreted(self.unit(), area)).collect())
     }
 

@@ -103,7 +103,7 @@ impl<T: CudaReal> CudaEngine<T> {
         self.invalidate();
         self.begin_step_in(layout, positions)?;
         self.stages.density_in(layout, positions)?;
-        let solve = self.stages.solve(self.choice.pipeline, self.gpu().is_capturing()).concat();
+        let solve = self.stages.solve(self.choice.pipeline, self.gpu().is_capturing());
         self.stages.enqueue_with_barrier(&solve)?;
         self.density_enqueued();
         self.solve_enqueued(self.choice.pipeline)?;
@@ -181,7 +181,7 @@ impl<T: CudaReal> CudaEngine<T> {
         let mut evaluate = |stages: &mut Stages<T>| {
             let gradient = gradient.as_mut().map(DeviceSliceMut::reborrow);
             stages.density_in(layout, positions)?;
-            stages.enqueue(&stages.solve(pipeline, capturing).concat())?;
+            stages.enqueue(&stages.solve(pipeline, capturing))?;
             stages.outputs(options, None, gradient, Some(energy.reborrow()))
         };
         match plain {

@@ -574,7 +574,7 @@ impl<T: CudaReal> Engine<T> for CudaEngine<T> {
         self.done.require("the field", Done::Density)?;
         self.done = Done::Density;
         self.stages.plan(pipeline)?;
-        let [forward, inverse] = self.stages.solve(pipeline, false);
+        let [forward, inverse] = self.stages.solve_halves(pipeline, false);
         self.timed(0, &forward)?;
         self.timed(1, &inverse)?;
         let energy = self.stages.read_energy()?;
@@ -669,7 +669,7 @@ impl<T: CudaReal> Timed<T> for CudaEngine<T> {
             Ok::<_, CudaError>(time.median / 1e3)
         };
         let step = self.stages.step(pipeline, false);
-        let solve = self.stages.solve(pipeline, true).concat();
+        let solve = self.stages.solve(pipeline, true);
         let step_plain = median(&mut || self.stages.enqueue(&step))?;
         let solve_plain = median(&mut || self.stages.enqueue(&solve))?;
         let mut replay = |captured: &mut Captured<_>, commands: &[Command]| {

@@ -38,12 +38,16 @@ use crate::cuda::device::{
 use crate::cuda::peers::{Peers, SendSums, SharedMap, SlabSolver, first_rows};
 use crate::cuda::solve::{FieldsMut, with_total};
 use crate::engine::{Layout, Pipeline};
+use smallvec::{SmallVec, smallvec};
 use solvers::{Solver, Solvers, alone};
 use std::ops::Range;
 use std::sync::Arc;
 
 pub(in crate::cuda) use placer::{BEGIN, END, Placer, PlacerCommand};
 pub(super) use solvers::Planned;
+
+/// Commands, which a step of one rank builds without an allocation.
+pub(super) type Commands = SmallVec<[Command; 12]>;
 
 /// Work that every rank enqueues, one command after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -270,22 +274,27 @@ impl<T: CudaReal> Stages<T> {
         [Deposit { exact }, Barrier, SendSums, Barrier, Finish { exact }]
     }
 
+    /// Returns the commands of a solve.
+    pub(super) fn solve(&self, pipeline: Pipeline, potential: bool) -> Commands {
+        self.solve_halves(pipeline, potential).into_iter().flatten().collect()
+    }
+
     /// Returns the commands for Ex, Ey, the energy and, where it is wanted, φ: up to where the
     /// spectrum of ρ is there, and from there on. By slabs all of them are in the second part.
-    pub(super) fn solve(&self, pipeline: Pipeline, potential: bool) -> [Vec<Command>; 2] {
+    pub(super) fn solve_halves(&self, pipeline: Pipeline, potential: bool) -> [Commands; 2] {
         match self.slabs(pipeline) {
-            Some(slabs) => [Vec::new(), self.passes(slabs)],
+            Some(slabs) => [Commands::new(), self.passes(slabs)],
             None => [
-                vec![Command::Barrier, Command::Forward(pipeline)],
-                vec![Command::Inverse { pipeline, potential }],
+                smallvec![Command::Barrier, Command::Forward(pipeline)],
+                smallvec![Command::Inverse { pipeline, potential }],
             ],
         }
     }
 
     /// Returns the commands of a solve by slabs.
-    fn passes(&self, slabs: &SlabSolver<T>) -> Vec<Command> {
+    fn passes(&self, slabs: &SlabSolver<T>) -> Commands {
         let passes = 0..slabs.passes_of_a_solve();
-        let mut commands: Vec<_> =
+        let mut commands: Commands =
             passes.flat_map(|pass| [Command::Barrier, Command::Pass(pass)]).collect();
         // A rank whose rows begin within a block of bins has some of them from the one before.
         let ny = self.bodies().grid().ny();
@@ -296,9 +305,12 @@ impl<T: CudaReal> Stages<T> {
     }
 
     /// Returns the commands for density, solve and force.
-    pub(super) fn step(&self, pipeline: Pipeline, potential: bool) -> Vec<Command> {
-        let solve = self.solve(pipeline, potential).concat();
-        [&Self::density(false)[..], &solve, &FORCE, &[Command::Barrier]].concat()
+    pub(super) fn step(&self, pipeline: Pipeline, potential: bool) -> Commands {
+        let mut step = Commands::from_slice(&Self::density(false));
+        step.extend(self.solve(pipeline, potential));
+        step.extend(FORCE);
+        step.push(Command::Barrier);
+        step
     }
 
     /// Enqueues commands on all ranks, each on all of them before the next; of several ranks not in

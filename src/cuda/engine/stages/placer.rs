@@ -161,7 +161,7 @@ impl<T: CudaReal> CudaEngine<T> {
             wirelength.push(Of(Terms));
         }
         wirelength.push(Of(Mark(1)));
-        let solve = self.stages.solve(self.choice.pipeline, false).concat();
+        let solve = self.stages.solve(self.choice.pipeline, false);
         let density = [
             &[Of(Mark(2))],
             &Stages::<T>::density(false)[..],
