@@ -170,21 +170,30 @@ pub(crate) fn of_congestion<'a>(
 
 /// Most macros outlined; beyond that the outlines hide the map.
 const MOST_OUTLINES: usize = 5_000;
-
-/// Returns the fixed nodes that block area inside the die, and movable macros, largest first; then
-/// blockages and fences.
-pub(crate) fn outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    with_floorplan(design, fixed(design).chain(design.movable_macros()), die)
-}
-
-/// Returns the fixed nodes that block area inside the die, largest first; then blockages and
-/// fences.
+/// The colour of blockages.
 #[cfg(feature = "cli")]
-pub(crate) fn fixed_outlines(design: &Design, die: Rect) -> Vec<Rect> {
-    with_floorplan(design, fixed(design), die)
+const GREY: [u8; 3] = [0xb4, 0xb4, 0xb4];
+/// Opacity of macros among the cells: those that overlap them shine through.
+#[cfg(feature = "cli")]
+const FILLED: f64 = 0.85;
+
+/// Returns the fixed nodes that block area inside the die, largest first.
+pub(crate) fn fixed(design: &Design, die: Rect) -> Vec<Rect> {
+    let is_fixed = |i: &usize| design.nodes.kind[*i] == NodeKind::Fixed;
+    largest((0..design.nodes.len()).filter(is_fixed).map(|i| design.rect(i)), die)
 }
 
-/// Returns the fences with their names.
+/// Returns the movable macros, largest first.
+pub(crate) fn movable(design: &Design, die: Rect) -> Vec<Rect> {
+    largest(design.movable_macros().into_iter().map(|i| design.rect(i)), die)
+}
+
+/// Returns the blockages, largest first.
+pub(crate) fn blockages(design: &Design, die: Rect) -> Vec<Rect> {
+    largest(design.blockages.iter().map(|of| of.rect), die)
+}
+
+/// Returns the fences with their names, in the design's order.
 #[cfg(feature = "cli")]
 pub(crate) fn fences(design: &Design) -> Layer {
     let named = |fence: &Fence| {
@@ -195,38 +204,26 @@ pub(crate) fn fences(design: &Design) -> Layer {
     Layer { name: "fences".to_owned(), rects, names, color: [0xcc, 0x79, 0xa7], opacity: 0.0 }
 }
 
+#[cfg(feature = "cli")]
+fn layer(name: &str, rects: Vec<Rect>, color: [u8; 3], opacity: f64) -> Layer {
+    Layer { name: name.to_owned(), rects, color, opacity, ..Layer::default() }
+}
+
+/// Returns blockages and fences as outlines over a map.
+#[cfg(feature = "cli")]
+pub(crate) fn floorplan(design: &Design, die: Rect) -> [Layer; 2] {
+    [layer("blockages", blockages(design, die), GREY, 0.0), fences(design)]
+}
+
 /// Returns what lies among the cells, by kind.
 #[cfg(feature = "cli")]
-pub(crate) fn layers(design: &Design) -> [Layer; 4] {
-    let layer = |name: &str, rects: Vec<Rect>, color, opacity| Layer {
-        name: name.to_owned(),
-        rects,
-        color,
-        opacity,
-        ..Layer::default()
-    };
-    let die = design.die().unwrap_or(Rect::at(0.0, 0.0, 0.0, 0.0));
-    let of = |nodes: &mut dyn Iterator<Item = usize>| largest(nodes.map(|i| design.rect(i)), die);
-    let blockages = largest(design.blockages.iter().map(|of| of.rect), die);
-    let macros = of(&mut design.movable_macros().into_iter());
+pub(crate) fn layers(design: &Design, die: Rect) -> [Layer; 4] {
     [
-        layer("blockages", blockages, [0x8c, 0x8c, 0x8c], 0.35),
-        layer("fixed", of(&mut fixed(design)), [0x44, 0x55, 0x66], 0.7),
-        layer("movable macros", macros, [0xd5, 0x5e, 0x00], 0.7),
+        layer("blockages", blockages(design, die), GREY, FILLED),
+        layer("fixed", fixed(design, die), [0x44, 0x55, 0x66], FILLED),
+        layer("movable macros", movable(design, die), [0x56, 0xb4, 0xe9], FILLED),
         fences(design),
     ]
-}
-
-fn fixed(design: &Design) -> impl Iterator<Item = usize> {
-    (0..design.nodes.len()).filter(|&i| design.nodes.kind[i] == NodeKind::Fixed)
-}
-
-/// Returns the outlines of `nodes`, and of what keeps cells off, or in, that no node is: blockages
-/// and fences.
-fn with_floorplan(design: &Design, nodes: impl Iterator<Item = usize>, die: Rect) -> Vec<Rect> {
-    let fences = design.fences.iter().flat_map(|fence| fence.rects.iter().copied());
-    let others = design.blockages.iter().map(|of| of.rect).chain(fences);
-    [largest(nodes.map(|i| design.rect(i)), die), largest(others, die)].concat()
 }
 
 /// Returns the largest of the rectangles that lie on the die, as many as can be outlined.

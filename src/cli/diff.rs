@@ -24,8 +24,8 @@ use crate::evaluate::{
 use crate::evaluate::{cells_and_overflow, coarse_grid};
 use crate::flow::FarthestReport;
 use crate::formats::read_placement;
-use crate::grid::{BinGrid, Map, Rect};
-use crate::maps::{Kind, fixed_outlines};
+use crate::grid::{BinGrid, Map};
+use crate::maps::{Kind, fixed, floorplan};
 use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Picture, Scale};
 use crate::warning::Warning;
 use clap::error::ErrorKind;
@@ -380,7 +380,8 @@ impl<T: crate::Real> Drawer<'_, T> {
     }
 
     fn picture(&self, name: DiffPicture) -> Result<Picture, Failure> {
-        let outlines = fixed_outlines(self.design, self.grid.die());
+        let die = self.grid.die();
+        let (outlines, layers) = (&fixed(self.design, die), &floorplan(self.design, die));
         let files = self.files();
         let between = format!("{} less {}", files[1], files[0]);
         let design = &self.report.design.name;
@@ -395,7 +396,8 @@ impl<T: crate::Real> Drawer<'_, T> {
                         label: Kind::Engine(MapKind::Density).entry(Convention::default()).label(),
                         unit: self.design.length_unit(),
                         mark: Some((self.target, "T")),
-                        outlines: &outlines,
+                        outlines,
+                        layers,
                         ..HeatMap::new(map, self.grid, Scale::Target)
                     })
                 });
@@ -409,7 +411,8 @@ impl<T: crate::Real> Drawer<'_, T> {
                     subtitle: between,
                     label: "Δρ (area / bin area)".to_owned(),
                     unit: self.design.length_unit(),
-                    outlines: &outlines,
+                    outlines,
+                    layers,
                     range,
                     ..HeatMap::new(self.difference, self.grid, Scale::Diverging)
                 });
@@ -420,7 +423,7 @@ impl<T: crate::Real> Drawer<'_, T> {
                 let dress = |map: HeatMap<'_, f64>| {
                     HeatMap { range, ..self.options.dress(map) }.draw().map_err(Failure::from)
                 };
-                draw_moves(design, self.first, grid, &outlines, dress)
+                draw_moves(design, self.first, grid, dress)
             }
             DiffPicture::DisplacementHistogram => {
                 let bars = distances(self.design, &between, &self.report.displacement);
@@ -474,7 +477,6 @@ fn draw_moves(
     design: &Design,
     first: &Placement,
     grid: BinGrid,
-    outlines: &[Rect],
     draw: impl FnOnce(HeatMap<'_, f64>) -> Result<Picture, Failure>,
 ) -> Result<Picture, Failure> {
     let moves = mean_moves(design, first, grid)?;
@@ -493,7 +495,8 @@ fn draw_moves(
         unit,
         absent: Some("no cells"),
         arrows: Some(Arrows { x, y }),
-        outlines,
+        outlines: &fixed(design, grid.die()),
+        layers: &floorplan(design, grid.die()),
         ..HeatMap::new(&far, moves.grid, Scale::Magnitude)
     })
 }
@@ -523,9 +526,8 @@ pub(super) fn moves_drawn(
     displacement: &Displacement,
 ) -> Result<[Picture; 2], Failure> {
     let die = design.die().ok_or("the design has no rows, so it has no die")?;
-    let (grid, outlines) = (BinGrid::new(die, 1, 1)?, fixed_outlines(design, die));
     let draw = |map: HeatMap<'_, f64>| map.draw().map_err(Failure::from);
-    let moves = draw_moves(design, first, grid, &outlines, draw)?;
+    let moves = draw_moves(design, first, BinGrid::new(die, 1, 1)?, draw)?;
     Ok([moves, distances(design, between, displacement).draw()])
 }
 

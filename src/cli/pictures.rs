@@ -11,9 +11,13 @@ use crate::design::{Design, LengthUnit};
 use crate::engine::MapKind;
 use crate::evaluate::{ROUNDING, cells_and_overflow, force_maps, grid_over};
 use crate::grid::{BinGrid, Map, Rect};
-use crate::maps::{Kind, charge_of_cells, fences, layers, magnitude, of_congestion, outlines};
+use crate::maps::{
+    Kind, charge_of_cells, fixed, floorplan, layers, magnitude, movable, of_congestion,
+};
 use crate::place::Record;
-use crate::plot::{Arrows, Curves, HeatMap, Histogram, Look, Picture, PlotError, Scale, Series};
+use crate::plot::{
+    Arrows, Curves, HeatMap, Histogram, Layer, Look, Picture, PlotError, Scale, Series,
+};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::path::{Path, PathBuf};
@@ -127,17 +131,21 @@ struct Drawer<'a, T: Real> {
     /// Density of the cells at their exact sizes, and what is over the target of it.
     shown: [Map<f64>; 2],
     outlines: Vec<Rect>,
+    /// Blockages and fences.
+    floorplan: [Layer; 2],
 }
 
 impl<'a, T: Real> Drawer<'a, T> {
     fn new(of: &Subject<'a, T>, options: &'a DrawOptions<PictureName>) -> Self {
         let charge = of.evaluated.engine.charge();
+        let die = charge.grid().die();
         Drawer {
             design: of.design,
             evaluated: of.evaluated,
             options,
             shown: cells_and_overflow(charge),
-            outlines: outlines(of.design, charge.grid().die()),
+            outlines: [fixed(of.design, die), movable(of.design, die)].concat(),
+            floorplan: floorplan(of.design, die),
         }
     }
 
@@ -262,9 +270,8 @@ impl<'a, T: Real> Drawer<'a, T> {
     ) -> Result<Sketch, Failure> {
         let given = !map.subtitle.is_empty();
         let subtitle = if given { map.subtitle.clone() } else { self.subtitle() };
-        let fences = [fences(self.design)];
         let shown = match map.layers.is_empty() {
-            true => HeatMap { outlines: &self.outlines, layers: &fences, ..map },
+            true => HeatMap { outlines: &self.outlines, layers: &self.floorplan, ..map },
             false => map,
         };
         let map = self.options.dress(HeatMap { subtitle, range, ..shown });
@@ -286,7 +293,7 @@ impl<'a, T: Real> Drawer<'a, T> {
         let map = HeatMap {
             subtitle: format!("{} movable and fixed cells as they lie", self.design.nodes.len()),
             mark: Some((1.0, "full")),
-            layers: &layers(self.design),
+            layers: &layers(self.design, fine.die()),
             cells: &small,
             ..self.map(Kind::Cells, &cells, fine)
         };

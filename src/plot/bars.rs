@@ -82,7 +82,7 @@ impl Bars {
         let extra = upright.map_or(0.0, |height| height - frame::NUMBERS);
         let most = if upright.is_some() { HIGHEST_NAME } else { room - 8.0 };
         let fitted =
-            |name: &String| Text::new(name, (0.0, 0.0), frame::NUMBERS, INK).within(most).text;
+            |name: &String| Text::new(name, (0.0, 0.0), frame::NUMBERS, INK).cut(most).text;
         let x = Axis::of_names(self.categories.iter().map(fitted)).upright(extra);
         let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM + extra, self.size);
         let [base, end] = [0.0, 1.0].map(|share| y.value(share));

@@ -11,6 +11,8 @@ use tiny_skia::{Path, PathBuilder, Transform};
 
 /// Letters of a text beyond these are never drawn: no picture has room for them.
 const MOST_LETTERS: usize = 400;
+/// The smallest size of a text that needs less room, over its own size.
+const SMALLEST: f64 = 0.6;
 
 /// Pixels, row by row from the top.
 #[derive(Clone, Debug)]
@@ -167,8 +169,18 @@ impl Text {
         Text { turns: 3, ..self }
     }
 
-    /// Shortens it with an ellipsis where it is wider than `width`.
+    /// Makes it smaller where it is wider than `width`, down to [`SMALLEST`] of its size, and shortens
+    /// it with an ellipsis if that is not enough.
     pub(super) fn within(mut self, width: f64) -> Text {
+        if self.width() > width {
+            self.em *= (width / self.width()).max(SMALLEST);
+        }
+        self.cut(width)
+    }
+
+    /// Shortens it with an ellipsis where it is wider than `width`.
+    pub(super) fn cut(mut self, width: f64) -> Text {
+        let width = width + 1e-6; // sizes are rounded
         if self.width() <= width {
             return self;
         }

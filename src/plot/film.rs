@@ -21,7 +21,7 @@ impl Animation {
         Animation { encoder: None, delay: milliseconds / 10 }
     }
 
-    /// Appends a picture, in its 256 most frequent colours.
+    /// Appends a picture, in at most 256 of its colours.
     ///
     /// # Errors
     /// When it is not as large as the first one, or too large for the format, or drawing fails.

@@ -58,10 +58,10 @@ pub(super) fn chart(
     series: impl FnOnce(&mut Chart<'_, '_>) -> Drawn,
 ) {
     let label = |axis: &Axis, label: &str, room: f64| {
-        Text::new(axis.label(label), (0.0, 0.0), LABELS, INK).within(room).text
+        Text::new(axis.label(label), (0.0, 0.0), LABELS, INK).within(room)
     };
     let (x_label, y_label) =
-        (label(x, x_label, area.width() + 240.0), label(y, y_label, area.height() + 120.0));
+        (label(x, x_label, area.width() + 200.0), label(y, y_label, area.height() + 120.0));
     let beside = area.left - depth(y) + MARGIN;
     let [right, below] = [drawing.width - area.right, drawing.height - area.bottom];
     let extra = x.upright.unwrap_or(0.0);
@@ -95,10 +95,10 @@ pub(super) fn chart(
             .axis_style(stroke(INK, 2.0))
             .y_label_style(letters(NUMBERS, INK))
             .x_label_style(names)
-            .axis_desc_style(letters(LABELS, INK))
+            .axis_desc_style(letters(x_label.em.min(y_label.em), INK))
             .set_all_tick_mark_size(px(TICK))
-            .x_desc(x_label)
-            .y_desc(y_label)
+            .x_desc(x_label.text)
+            .y_desc(y_label.text)
             .draw()?;
         series(&mut chart)?;
         let [[left, right], [bottom, top]] = ends;
@@ -171,15 +171,16 @@ impl Titles {
     pub(super) fn new(title: &str, subtitle: &str, room: f64) -> Titles {
         let mut lines = Vec::new();
         let mut base = MARGIN - 4.0;
-        let both = [(title, TITLE, INK, 0.0, 2), (subtitle, SUBTITLE, GREY, 14.0, 3)];
+        let both = [(title, TITLE, INK, 0.0, 3), (subtitle, SUBTITLE, GREY, 14.0, 8)];
         for (text, em, color, gap, most) in both {
             let style = |part: &str| {
                 let line = Text::new(part, (0.0, 0.0), em, color);
                 Text { bold: color == INK, ..line }
             };
-            for (k, part) in broken(text, most, |part| style(part).width() <= room).enumerate() {
+            let parts = broken(text, most, |part| style(part).width() <= room);
+            for (k, part) in parts.iter().enumerate() {
                 base += em + if k == 0 { gap } else { 8.0 };
-                lines.push(Text { at: (0.0, base), ..style(&part).within(room) });
+                lines.push(Text { at: (0.0, base), ..style(part).within(room) });
             }
         }
         Titles { lines }
@@ -198,10 +199,17 @@ impl Titles {
     }
 }
 
-/// Breaks a text at spaces into lines that `fits` accepts, at most `most`; the last takes the rest.
-fn broken(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
+/// Breaks a text into lines that `fits` accepts, at spaces and in words longer than a line; at most
+/// `most` lines, of which the last takes the rest.
+fn broken(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for mut word in text.split_whitespace() {
+        while lines.len() + 1 < most && !fits(word) {
+            let ends = word.char_indices().map(|(k, _)| k).skip(1);
+            let Some(end) = ends.take_while(|&k| fits(&word[..k])).last() else { break };
+            lines.push(word[..end].to_owned());
+            word = &word[end..];
+        }
         let is_last = lines.len() == most;
         match lines.last_mut() {
             Some(line) if is_last || fits(&format!("{line} {word}")) => {
@@ -211,7 +219,7 @@ fn broken(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> impl Iterator
             _ => lines.push(word.to_owned()),
         }
     }
-    lines.into_iter()
+    lines
 }
 
 /// Returns the width of the longer of both lines.

@@ -105,6 +105,11 @@ const LEAST_WIDTH: f64 = 960.0;
 const MOST_CELLS: usize = 20_000;
 const BAR: f64 = 34.0;
 const BAR_GAP: f64 = 48.0;
+/// Font size of the note, and the distance of its lines.
+const NOTE: f64 = 20.0;
+const NOTE_STEP: f64 = 28.0;
+/// Room of a colour before its meaning.
+const SWATCH: f64 = 28.0;
 
 impl<'a, T: Real> HeatMap<'a, T> {
     /// Makes a map without titles, outlines or arrows.
@@ -156,7 +161,11 @@ impl<'a, T: Real> HeatMap<'a, T> {
             }
         };
 
-        let mut drawing = Drawing::new(layout.width, layout.height, self.size);
+        let parts = if self.note { self.note(&layout, &drawn, &palette) } else { Vec::new() };
+        let room = layout.width - layout.map.left - frame::MARGIN;
+        let note = Note::new(parts, room);
+        let height = layout.bottom + note.height();
+        let mut drawing = Drawing::new(layout.width, height, self.size);
         let labels = ["x", "y"].map(|axis| format!("{axis} ({})", self.unit.name));
         let axes = [(&layout.x, &*labels[0]), (&layout.y, &*labels[1])];
         drawing.image(layout.map, paint(&drawn, &palette));
@@ -172,9 +181,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
         drawing.line(layout.map.outline(), 2.0, INK);
         layout.draw_bar(&mut drawing, &self.label, self.mark, &palette);
         layout.titles.draw(&mut drawing, layout.map.left);
-        if self.note {
-            self.draw_note(&mut drawing, &layout, &drawn, &palette);
-        }
+        note.draw(&mut drawing, (layout.map.left, layout.bottom));
         Ok(Picture(drawing))
     }
 
@@ -249,12 +256,13 @@ impl<'a, T: Real> HeatMap<'a, T> {
         let mean = cells().map(|cell| cell.area().sqrt()).sum::<f64>() / cells().count() as f64;
         let (color, _) = self.contrast();
         chart.draw_series(cells().map(|c| Rectangle::new(self.corners(c), filled(color, 0.2))))?;
-        // Outlines where they leave room between them.
+        // Outlines where they leave room between them, with a bright rim where they leave more.
         let at = |x: f64| f64::from(chart.backend_coord(&(x, 0.0)).0) / f64::from(Canvas::UNIT);
         let [(left, _), (right, _)] = self.corners(&Rect::at(die.xl, die.yl, mean, mean));
-        if at(right) - at(left) > 6.0 {
-            let style = stroke(INK, 1.0);
-            chart.draw_series(cells().map(|c| Rectangle::new(self.corners(c), style)))?;
+        let size = at(right) - at(left);
+        for (least, style) in [(12.0, stroke(WHITE, 4.0)), (6.0, stroke(INK, 1.5))] {
+            let outlined = cells().filter(|_| size > least);
+            chart.draw_series(outlined.map(|c| Rectangle::new(self.corners(c), style)))?;
         }
         Ok(())
     }
@@ -326,30 +334,27 @@ impl<'a, T: Real> HeatMap<'a, T> {
                 if layer.opacity > 0.0 {
                     drawing.polygon(area.outline(), layer.color, layer.opacity);
                 }
-                outline(drawing, &area, (layer.color, WHITE), 1.0);
+                // Lines that nothing fills are thicker.
+                let thick = if layer.opacity > 0.0 { 1.0 } else { 1.0 + thin };
+                outline(drawing, &area, (layer.color, WHITE), thick);
                 let Some(name) = layer.names.get(k) else { continue };
-                let at = (area.left + 8.0, area.top + 8.0 + frame::NUMBERS * CAPITALS);
+                let at = (area.left + 10.0, area.top + 10.0 + frame::NUMBERS * CAPITALS);
                 let name = Text::new(name.as_str(), at, frame::NUMBERS, INK).bold();
-                let name = name.within(area.width() - 16.0);
-                let (left, top) = (area.left + 2.0, area.top + 2.0);
-                let right = area.left + 14.0 + name.width();
+                let name = name.within(area.width() - 20.0);
+                let (left, top) = (area.left + 4.0, area.top + 4.0);
+                let right = area.left + 16.0 + name.width();
                 let plate = Area { left, top, right, bottom: at.1 + 6.0 };
                 if name.width() > frame::NUMBERS && plate.bottom < area.bottom {
-                    drawing.polygon(plate.outline(), WHITE, 0.75);
+                    drawing.polygon(plate.outline(), WHITE, 0.85);
                     drawing.text(name);
                 }
             }
         }
     }
 
-    /// Draws a note of things the picture cannot show: true extremes, averaging, values not finite.
-    fn draw_note(
-        &self,
-        drawing: &mut Drawing,
-        layout: &Layout,
-        drawn: &Map<f64>,
-        palette: &Palette,
-    ) {
+    /// Returns a note of things the picture cannot show: true extremes, averaging, values not finite;
+    /// and the colours that have a meaning.
+    fn note(&self, layout: &Layout, drawn: &Map<f64>, palette: &Palette) -> Vec<Part> {
         let mut parts = Vec::new();
         if let Some((lo, hi)) = finite_range(self.values.as_slice()) {
             parts.push(format!("min {}, max {}", short(lo), short(hi)));
@@ -382,27 +387,70 @@ impl<'a, T: Real> HeatMap<'a, T> {
         if layout.stretched {
             parts.push("axes not to one scale".to_owned());
         }
-        let y = layout.height - 26.0;
-        let mut left = layout.map.left;
-        let mut keys: Vec<(Rgb, String)> = Vec::new();
+        let mut keys: Vec<Part> = Vec::new();
         let bad = self.values.as_slice().iter().filter(|v| !v.widen().is_finite()).count();
         if bad > 0 {
             keys.push(match self.absent {
-                Some(absent) => (ABSENT, absent.to_owned()),
-                None => (NOT_FINITE, format!("{bad} bins not finite")),
+                Some(absent) => (Some(ABSENT), absent.to_owned()),
+                None => (Some(NOT_FINITE), format!("{bad} bins not finite")),
             });
         }
         let layers = self.layers.iter().filter(|layer| !layer.rects.is_empty());
-        keys.extend(layers.map(|layer| (layer.color, layer.name.clone())));
-        for (color, what) in keys {
-            let swatch = Area { left, top: y - 17.0, right: left + 18.0, bottom: y + 1.0 };
-            drawing.polygon(swatch.outline(), color, 1.0);
-            let text = Text::new(what, (left + 28.0, y), 20.0, GREY);
-            left += 28.0 + text.width() + 24.0;
+        keys.extend(layers.map(|layer| (Some(layer.color), layer.name.clone())));
+        keys.extend(parts.into_iter().map(|part| (None, part)));
+        keys
+    }
+}
+
+/// A part of a note, with its colour if it is a key to the picture's colours.
+type Part = (Option<Rgb>, String);
+
+/// A note below a picture, in as many lines as it takes.
+struct Note {
+    lines: usize,
+    /// By the left end of the first line; with the colour before it.
+    texts: Vec<(Option<Rgb>, Text)>,
+}
+
+impl Note {
+    fn new(parts: Vec<Part>, room: f64) -> Note {
+        let (mut left, mut lines, mut texts) = (0.0, usize::from(!parts.is_empty()), Vec::new());
+        let mut after_text = false;
+        for (color, what) in parts {
+            let swatch = if color.is_some() { SWATCH } else { 0.0 };
+            let text = |separator: &str| {
+                Text::new(format!("{separator}{what}"), (0.0, 0.0), NOTE, GREY)
+                    .within(room - swatch)
+            };
+            let mut set = text(if after_text { "· " } else { "" });
+            if left > 0.0 && left + swatch + set.width() > room {
+                (left, lines, set) = (0.0, lines + 1, text(""));
+            }
+            set.at = (left + swatch, NOTE_STEP * lines as f64 - 14.0);
+            left = set.at.0 + set.width() + if color.is_some() { 24.0 } else { 7.0 };
+            after_text = color.is_none();
+            texts.push((color, set));
+        }
+        Note { lines, texts }
+    }
+
+    fn height(&self) -> f64 {
+        match self.lines {
+            0 => 0.0,
+            lines => NOTE_STEP * lines as f64 + 12.0,
+        }
+    }
+
+    fn draw(self, drawing: &mut Drawing, (left, top): Point) {
+        for (color, mut text) in self.texts {
+            text.at = (left + text.at.0, top + text.at.1);
+            if let Some(color) = color {
+                let (left, y) = (text.at.0 - SWATCH, text.at.1);
+                let swatch = Area { left, top: y - 17.0, right: left + 18.0, bottom: y + 1.0 };
+                drawing.polygon(swatch.outline(), color, 1.0);
+            }
             drawing.text(text);
         }
-        let note = Text::new(parts.join(" · "), (left, y), 20.0, GREY);
-        drawing.text(note.within(layout.width - left - frame::MARGIN));
     }
 }
 
@@ -452,7 +500,8 @@ fn bar(palette: &Palette) -> Pixels {
 /// Positions of all parts of a picture.
 struct Layout {
     width: f64,
-    height: f64,
+    /// The lower end of all but the note.
+    bottom: f64,
     map: Area,
     bar: Area,
     x: Axis,
@@ -531,7 +580,7 @@ impl Layout {
         let ratio = die.width() / die.height();
         Layout {
             width: across,
-            height: top + room_y + frame::BOTTOM + if of.note { 40.0 } else { 0.0 },
+            bottom: top + room_y + frame::BOTTOM,
             map,
             bar,
             x,

@@ -3,6 +3,7 @@
 use super::color::Rgb;
 use super::drawing::Pixels;
 use std::cmp::Reverse;
+use std::collections::HashMap;
 #[cfg(feature = "cli")]
 use {
     super::{color::Palette, error::PlotError, file::save, raster::png},
@@ -37,28 +38,30 @@ impl Indexed {
         Indexed { width, height, colors, pixels: bins.map(|bin| color(map[bin])).collect() }
     }
 
-    /// Returns an image in the most frequent of its colours; others become the nearest of these. All
-    /// are rounded to five or six bits a channel first.
+    /// Returns an image in its own colours if there are at most 256. Otherwise those that are nearly a
+    /// more frequent one become that one: so nearly that 256 are enough.
     pub(super) fn of(image: &Pixels) -> Indexed {
-        let key = |[r, g, b]: Rgb| {
-            usize::from(r >> 3) << 11 | usize::from(g >> 2) << 5 | usize::from(b >> 3)
+        let mut counts: HashMap<Rgb, usize> = HashMap::new();
+        image.colors.iter().for_each(|&color| *counts.entry(color).or_default() += 1);
+        let mut found: Vec<Rgb> = counts.keys().copied().collect();
+        found.sort_by_key(|color| (Reverse(counts[color]), *color));
+        let far = |a: Rgb, b: Rgb| -> u32 {
+            [0, 1, 2].map(|k| u32::from(a[k].abs_diff(b[k])).pow(2)).into_iter().sum()
         };
-        let color = |key: usize| -> Rgb {
-            let [r, g, b] = [key >> 11, key >> 5 & 63, key & 31];
-            [r << 3 | r >> 2, g << 2 | g >> 4, b << 3 | b >> 2].map(|v| v as u8)
-        };
-        let mut counts = vec![0_usize; 1 << 16];
-        image.colors.iter().for_each(|&color| counts[key(color)] += 1);
-        let mut keys: Vec<usize> = (0..counts.len()).filter(|&key| counts[key] > 0).collect();
-        keys.sort_by_key(|&key| Reverse(counts[key]));
-        let colors: Vec<Rgb> = keys.iter().take(256).map(|&key| color(key)).collect();
-        let mut numbers = vec![0; counts.len()];
-        for key in keys {
-            let far = |a: Rgb| [0, 1, 2].map(|k| u32::from(a[k].abs_diff(color(key)[k])).pow(2));
-            let nearest = (0..colors.len()).min_by_key(|&k| far(colors[k]).iter().sum::<u32>());
-            numbers[key] = nearest.unwrap_or(0) as u8;
+        let (mut colors, mut apart) = (found.clone(), 0);
+        while colors.len() > 256 {
+            apart = 2 * apart + 2;
+            colors.clear();
+            for &color in &found {
+                if colors.len() <= 256 && colors.iter().all(|&other| far(color, other) > apart) {
+                    colors.push(color);
+                }
+            }
         }
-        let pixels = image.colors.iter().map(|&color| numbers[key(color)]).collect();
+        let nearest = |color: Rgb| (0..colors.len()).min_by_key(|&k| far(color, colors[k]));
+        let number = |&color: &Rgb| (color, nearest(color).unwrap_or(0) as u8);
+        let numbers: HashMap<Rgb, u8> = found.iter().map(number).collect();
+        let pixels = image.colors.iter().map(|color| numbers[color]).collect();
         Indexed { width: image.width, height: image.height, colors, pixels }
     }
 

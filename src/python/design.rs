@@ -12,7 +12,7 @@ use crate::ffi;
 use crate::formats::{self, Format, ReadOptions};
 use crate::lefdef::{self, GcellGrid, PinPosition, RoutingLayer};
 use crate::legality::{LegalityOptions, LegalityReport};
-use crate::maps::outlines;
+use crate::maps::{blockages, fixed, movable};
 use crate::memory::{OutOfMemory, require};
 use crate::scaled_hpwl;
 use crate::wirelength::Netlist;
@@ -360,7 +360,11 @@ impl Design {
 
     /// Outlines of macros, blockages and fences, shape (rectangles, 4): x, y, width, height.
     fn _outlines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.design.die().map_or(Vec::new(), |die| outlines(&self.design, die));
+        let design = &self.design;
+        let fences = design.fences.iter().flat_map(|fence| fence.rects.clone()).collect();
+        let found = design.die().map_or(Vec::new(), |die| {
+            [fixed(design, die), movable(design, die), blockages(design, die), fences].concat()
+        });
         let values: Vec<f64> =
             found.iter().flat_map(|r| [r.xl, r.yl, r.width(), r.height()]).collect();
         Array::new(values, &[found.len(), 4]).numpy(py)

@@ -13,9 +13,9 @@ use crate::engine::MapKind;
 use crate::evaluate::{grid_over, over_die};
 use crate::flow::Between;
 use crate::grid::{BinGrid, Map, Rect};
-use crate::maps::{Kind, charge_of_cells, fixed_outlines};
+use crate::maps::{Kind, charge_of_cells, fixed, floorplan};
 use crate::place::Record;
-use crate::plot::{Animation, HeatMap, Indexed, Picture, PlotError, Scale, Size};
+use crate::plot::{Animation, HeatMap, Indexed, Layer, Picture, PlotError, Scale, Size};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -155,6 +155,7 @@ struct Worker {
     cells: Map<f32>,
     /// Outlines of fixed nodes; movable macros, as bodies with their sizes.
     fixed: Vec<Rect>,
+    floorplan: [Layer; 2],
     macros: Vec<(usize, f64, f64)>,
     grid: BinGrid,
     origin: [f64; 2],
@@ -181,14 +182,14 @@ impl Worker {
             let (w, h) = design.size(*node);
             (nodes.partition_point(|n| n < node), w, h)
         };
-        let fixed = fixed_outlines(design, die);
         Ok(Worker {
             name: design.name.clone(),
             unit: design.length_unit(),
             density: CpuDensity::new(&without_fillers, 0.0),
             cells: Map::filled(fine.nx(), fine.ny(), 0.0),
             macros: movable.iter().map(body).collect(),
-            fixed,
+            fixed: fixed(design, die),
+            floorplan: floorplan(design, die),
             grid: fine,
             origin: charge.origin(),
             target: charge.target_density(),
@@ -229,6 +230,7 @@ impl Worker {
             range: Some((0.0, FULL)),
             mark: Some((self.target, "T")),
             outlines: &outlines,
+            layers: &self.floorplan,
             note: false,
             unit: self.unit,
             size: Size::pixels(PIXELS),
@@ -247,6 +249,7 @@ impl Worker {
                 label: "φ / largest |φ|".to_owned(),
                 range: Some((-1.0, 1.0)),
                 outlines: &outlines,
+                layers: &self.floorplan,
                 note: false,
                 unit: self.unit,
                 size: Size::pixels(PIXELS),
@@ -275,7 +278,9 @@ impl Worker {
         }
         page.frames.push((iteration, image));
         if page.outlines.is_empty() || !self.macros.is_empty() {
-            page.outlines.push(path(outlines, &self.grid.die()));
+            let floorplan = self.floorplan.iter().flat_map(|layer| &layer.rects).copied();
+            let all: Vec<Rect> = outlines.iter().copied().chain(floorplan).collect();
+            page.outlines.push(path(&all, &self.grid.die()));
         }
         if page.frames.len() > MOST_FRAMES {
             let mut kept = (0..).map(|k: usize| k.is_multiple_of(2));

@@ -12,7 +12,7 @@ use crate::evaluate::force_maps;
 use crate::grid::field_lines;
 use crate::grid::sample::shrink;
 use crate::grid::{BinGrid, Map, Rect};
-use crate::maps::{Entry, Kind, fences, magnitude, of_congestion, outlines};
+use crate::maps::{Entry, Kind, fences, fixed, magnitude, movable, of_congestion};
 use crate::plot::{Indexed, Look, Scale, Shading};
 use crate::real::largest_first;
 use serde::Serialize;
@@ -307,7 +307,7 @@ impl Maps {
             note: note(&grid, design.length_unit()),
             aspect: die.width() / die.height(),
             view_box: format!("0 0 {WIDTH} {}", WIDTH * die.height() / die.width()),
-            outlines: path(&outlines(design, die), &die),
+            outlines: path(&[fixed(design, die), movable(design, die)].concat(), &die),
             data: MapData {
                 die: [die.xl, die.yl, die.xh, die.yh],
                 unit: (design.length_unit().name, design.length_unit().size),
