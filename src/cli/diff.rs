@@ -9,7 +9,7 @@ use super::maps::{Element, write_column, write_map};
 use super::options::{EvaluationArgs, number};
 use super::outputs::{Names, ResultArgs, one_standard_input, to_stdout};
 use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, name_of};
-use super::pictures::save;
+use super::pictures::{explanation, save};
 use super::report::difference::Difference;
 use super::report::page::Page;
 use super::results::{list, tell, write_farthest};
@@ -372,7 +372,7 @@ impl<T: crate::Real> Drawer<'_, T> {
                 true => "mean displacement of the cells now there",
                 false => "mean displacement of the cells once there",
             },
-            distances: self.picture(DiffPicture::DisplacementHistogram)?,
+            distances: distances(self.design, "", &self.report.displacement).draw(),
             farthest: self.report.farthest.iter().map(row).collect(),
             warnings: &self.report.warnings,
         };
@@ -389,10 +389,11 @@ impl<T: crate::Real> Drawer<'_, T> {
         match name {
             DiffPicture::DensityFrom | DiffPicture::DensityTo => {
                 let side = usize::from(name == DiffPicture::DensityTo);
+                let sides = [&self.report.from.result, &self.report.to.result];
                 let maps = self.densities.map(|map| {
                     self.options.dress(HeatMap {
                         title: format!("{design}: density"),
-                        subtitle: files[side].clone(),
+                        subtitle: format!("{}{}", files[side], explanation(&sides[side].overflow)),
                         label: Kind::Engine(MapKind::Density).entry(Convention::default()).label(),
                         unit: self.design.length_unit(),
                         mark: Some((self.target, "T")),
@@ -501,15 +502,18 @@ fn draw_moves(
     })
 }
 
-/// Returns how many cells moved how far.
+/// Returns how many cells moved how far; without titles if that is between no names.
 fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bars {
     let (ranges, unit) = (&displacement.histogram, design.length_unit());
+    let title = (!between.is_empty()).then(|| format!("{}: how far cells moved", design.name));
     Bars {
-        title: format!("{}: how far cells moved", design.name),
+        title: title.unwrap_or_default(),
         subtitle: between.to_owned(),
         x_label: format!("|Δx| + |Δy| of the centre ({})", unit.name),
         y_label: "cells".to_owned(),
         categories: ranges.iter().map(|range| range_name(range, unit)).collect(),
+        // Few cells move far, and those are looked for.
+        log_y: true,
         series: vec![BarSeries {
             values: ranges.iter().map(|r| Some(r.cells as f64)).collect(),
             ..BarSeries::default()
@@ -518,7 +522,8 @@ fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bar
     }
 }
 
-/// Returns where and how far cells moved from `first` on, as two pictures.
+/// Returns where and how far cells moved from `first` on, as two pictures; without titles where they
+/// are between no names.
 pub(super) fn moves_drawn(
     between: &str,
     design: &Design,
@@ -526,7 +531,10 @@ pub(super) fn moves_drawn(
     displacement: &Displacement,
 ) -> Result<[Picture; 2], Failure> {
     let die = design.die().ok_or("the design has no rows, so it has no die")?;
-    let draw = |map: HeatMap<'_, f64>| map.draw().map_err(Failure::from);
+    let draw = |mut map: HeatMap<'_, f64>| {
+        map.title.retain(|_| !between.is_empty());
+        map.draw().map_err(Failure::from)
+    };
     let moves = draw_moves(design, first, BinGrid::new(die, 1, 1)?, draw)?;
     Ok([moves, distances(design, between, displacement).draw()])
 }

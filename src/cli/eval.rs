@@ -15,7 +15,6 @@ use super::terminal::{escaped, stdout};
 use crate::charge::Clipped;
 use crate::congestion::RoutingGrid;
 use crate::evaluate::{Report, window_reports};
-use crate::flow::Overflow;
 use crate::grid::Rect;
 use crate::scaled_hpwl;
 use crate::warning::Warning;
@@ -396,12 +395,7 @@ pub(crate) fn print(report: &Report) -> Result<(), Failure> {
         if o.row_blockage { ", row blockage" } else { "" }
     )?;
     let v = &report.density;
-    let off_die = match v.overflow_off_die {
-        0.0 => String::new(),
-        share => format!(", {share:.6} of it of cells off the die"),
-    };
-    let Overflow { smoothed, exact, .. } = report.result.overflow;
-    writeln!(out, "overflow   {smoothed:.6} smoothed, {exact:.6} exact{off_die}")?;
+    writeln!(out, "overflow   {}", report.overflow(6))?;
     writeln!(
         out,
         "maximum    {:.6} smoothed, {:.6} exact (area / bin area)",

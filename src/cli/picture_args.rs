@@ -99,12 +99,13 @@ impl FieldArgs {
         self.contours.filter(|_| is_potential).map_or(0, usize::from)
     }
 
-    /// Returns a map along the line of `--cut` as a curve without a title.
+    /// Returns a map of the design called `name` along the line of `--cut` as a curve.
     ///
     /// # Errors
     /// If a point of the line is not on the die.
     pub(crate) fn cut_of<T: crate::Real>(
         &self,
+        name: &str,
         kind: Kind,
         map: &Map<T>,
         die: &Rect,
@@ -122,6 +123,7 @@ impl FieldArgs {
         let entry = kind.entry(Convention::default());
         let start = [from.0, from.1].map(|at| unit.of(at));
         Ok(Some(Curves {
+            title: format!("{name}: {} along a line", entry.title),
             x_label: format!("distance from ({}, {}) ({})", start[0], start[1], unit.name),
             y_label: entry.label(),
             series: vec![Series {

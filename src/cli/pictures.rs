@@ -10,6 +10,7 @@ use crate::congestion::Convention;
 use crate::design::{Design, LengthUnit};
 use crate::engine::MapKind;
 use crate::evaluate::{ROUNDING, cells_and_overflow, force_maps, grid_over};
+use crate::flow::Overflow;
 use crate::grid::{BinGrid, Map, Rect};
 use crate::maps::{
     Kind, charge_of_cells, fixed, floorplan, layers, magnitude, movable, of_congestion,
@@ -163,12 +164,8 @@ impl<'a, T: Real> Drawer<'a, T> {
                 if of != MapKind::Density {
                     return self.finish(map, range);
                 }
-                let mut subtitle = self.subtitle();
-                let overflow = self.evaluated.report.result.overflow;
-                if overflow.exact < ROUNDING && overflow.smoothed > ROUNDING {
-                    subtitle += "; smoothed: narrow cells count as √2 bins wide, so it is above the \
-                                 target at macros, but no bin is at the cells' exact sizes";
-                }
+                let overflow = &self.evaluated.report.result.overflow;
+                let subtitle = self.subtitle() + explanation(overflow);
                 self.finish(HeatMap { subtitle, mark: Some(target), ..map }, range)
             }
             Kind::Cells => self.cells(range),
@@ -211,10 +208,9 @@ impl<'a, T: Real> Drawer<'a, T> {
         let mut pictures = Vec::new();
         for of in [MapKind::Density, MapKind::Potential] {
             let (kind, map) = (Kind::Engine(of), self.evaluated.map(of));
-            let curve = self.options.field.cut_of(kind, map, &die, unit)?;
+            let curve = self.options.field.cut_of(&self.design.name, kind, map, &die, unit)?;
             pictures.extend(curve.map(|curve| {
-                let title = format!("{}: {} along a line", self.design.name, of.name());
-                let (title, size) = (self.options.title(title), self.options.size);
+                let (title, size) = (self.options.title(curve.title), self.options.size);
                 (format!("cut_{}", of.name()), Curves { title, size, ..curve }.draw())
             }));
         }
@@ -252,14 +248,8 @@ impl<'a, T: Real> Drawer<'a, T> {
 
     fn subtitle(&self) -> String {
         let grid = self.evaluated.engine.charge().grid();
-        let overflow = self.evaluated.report.result.overflow;
-        format!(
-            "{} × {} bins, overflow {:.4} smoothed, {:.4} exact",
-            grid.nx(),
-            grid.ny(),
-            overflow.smoothed,
-            overflow.exact
-        )
+        let overflow = self.evaluated.report.overflow(4);
+        format!("{} × {} bins, overflow {overflow}", grid.nx(), grid.ny())
     }
 
     /// Gives a map what all maps have.
@@ -321,6 +311,17 @@ impl<'a, T: Real> Drawer<'a, T> {
             ..Histogram::of(values, ends, log, BARS)
         };
         Sketch { picture: histogram.draw(), ends }
+    }
+}
+
+/// Returns why smoothed density is above the target where no cells overlap, to follow a subtitle.
+pub(crate) fn explanation(overflow: &Overflow) -> &'static str {
+    match overflow.exact < ROUNDING && overflow.smoothed > ROUNDING {
+        true => {
+            "; red bins are smoothing: narrow cells count as √2 bins wide, no bin is above the \
+                 target at the cells' exact sizes"
+        }
+        false => "",
     }
 }
 
@@ -486,9 +487,9 @@ pub(crate) fn draw_solve<T: Real>(
         ("field", field.draw()?),
     ];
     let (die, unit) = (grid.die(), LengthUnit::default());
-    let along = lines.cut_of(Kind::Engine(MapKind::Density), density, &die, unit)?;
+    let along = lines.cut_of(name, Kind::Engine(MapKind::Density), density, &die, unit)?;
     pictures.extend(along.map(|curve| ("cut_density", curve.draw())));
-    let along = lines.cut_of(Kind::Engine(MapKind::Potential), potential, &die, unit)?;
+    let along = lines.cut_of(name, Kind::Engine(MapKind::Potential), potential, &die, unit)?;
     pictures.extend(along.map(|curve| ("cut_potential", curve.draw())));
     let mut files = Vec::new();
     pictures.iter().try_for_each(|(name, picture)| save(picture, folder, name, &mut files))?;

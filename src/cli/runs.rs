@@ -4,14 +4,14 @@
 use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
 use super::outputs::{Outputs, PICTURES, one_standard_input, read_input, to_stdout};
-use super::pictures::{over_iterations, save};
+use super::pictures::save;
 use super::report::assemble::command;
 use super::report::page::Page;
 use super::report::part::{Image, Part, Table};
 use super::results::{list, tell, write_table};
 use super::terminal::{escaped, stdout};
 use crate::design::LengthUnit;
-use crate::plot::{Curves, Picture, Series};
+use crate::plot::{Curves, Series};
 use crate::text::file::without_compression;
 use crate::warning::{Warning, WarningCode};
 use clap::Args;
@@ -215,13 +215,17 @@ pub(crate) fn run(args: &CompareRunsArgs) -> Result<(), Failure> {
         .folder("--plots", args.plots.as_ref(), PICTURES)
         .check(&args.runs)?;
     let report = read(&args.runs)?;
-    let pictures = pictures(&report);
+    let charts = charts(&report);
     let mut files = Vec::new();
     if let Some(folder) = &args.plots {
-        pictures.iter().try_for_each(|(name, picture)| save(picture, folder, name, &mut files))?;
+        let mut write = |(name, chart): &(&str, Curves)| {
+            let title = format!("{}: {}", report.design, chart.title);
+            save(&Curves { title, ..chart.clone() }.draw(), folder, name, &mut files)
+        };
+        charts.iter().try_for_each(&mut write)?;
     }
     if let Some(path) = &args.report {
-        page(&report, &pictures)?.write(None, path)?;
+        page(&report, charts)?.write(None, path)?;
         files.push(path.clone());
     }
     write_document(args.json.as_ref(), &args.runs, &files, &report)?;
@@ -392,9 +396,9 @@ fn print(report: &RunsReport) -> io::Result<()> {
     write_table(&mut out, &header, &rows, words)
 }
 
-/// Returns the pictures, with the names of their files.
-fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
-    let mut pictures = Vec::new();
+/// Returns the charts, with the names of their files.
+fn charts(report: &RunsReport) -> Vec<(&'static str, Curves)> {
+    let mut charts = Vec::new();
     let unit = report.unit();
     let point = |run: &Run| Some((run.overflow_smoothed?, unit.of(run.hpwl?)));
     let mut front: Vec<(f64, f64)> =
@@ -412,14 +416,14 @@ fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
         let line = Series { name, points: front, ..Series::default() };
         let series = std::iter::once(line).chain(report.runs.iter().map(dot)).collect();
         let chart = Curves {
-            title: format!("{}: overflow and wirelength", report.design),
+            title: "overflow and wirelength".to_owned(),
             subtitle: "nearer to the lower left is better".to_owned(),
             x_label: "overflow, smoothed".to_owned(),
             y_label: format!("HPWL ({})", unit.name),
             series,
             ..Curves::default()
         };
-        pictures.push(("runs_pareto", chart.draw()));
+        charts.push(("runs_pareto", chart));
     }
     let with_history = || report.runs.iter().filter(|run| !run.history.is_empty());
     let series = |value: &dyn Fn(&HistoryPart) -> f64| -> Vec<Series> {
@@ -431,28 +435,30 @@ fn pictures(report: &RunsReport) -> Vec<(&'static str, Picture)> {
         with_history().map(curve).collect()
     };
     if with_history().next().is_some() {
-        let name = &report.design;
-        let hpwl = over_iterations(
-            name,
-            "wirelength",
-            &format!("weighted HPWL ({})", unit.name),
-            series(&|h| unit.of(h.hpwl_weighted)),
-        );
-        pictures.push(("runs_wirelength", hpwl.draw()));
-        let overflow = over_iterations(
-            name,
-            "overflow",
-            "overflow, smoothed",
-            series(&|h| h.overflow_smoothed),
-        );
-        pictures.push(("runs_overflow", Curves { log_y: true, ..overflow }.draw()));
+        let hpwl = Curves {
+            title: "wirelength".to_owned(),
+            x_label: "iteration".to_owned(),
+            y_label: format!("weighted HPWL ({})", unit.name),
+            series: series(&|h| unit.of(h.hpwl_weighted)),
+            ..Curves::default()
+        };
+        let overflow = Curves {
+            title: "overflow".to_owned(),
+            y_label: "overflow, smoothed".to_owned(),
+            log_y: true,
+            series: series(&|h| h.overflow_smoothed),
+            ..hpwl.clone()
+        };
+        charts.extend([("runs_wirelength", hpwl), ("runs_overflow", overflow)]);
     }
-    pictures
+    charts
 }
 
-fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failure> {
-    let titles = ["Overflow and wirelength", "Wirelength", "Overflow"];
-    let of = |(picture, title): (&(&str, Picture), &str)| Image::of(title.to_owned(), &picture.1);
+fn page(report: &RunsReport, charts: Vec<(&str, Curves)>) -> Result<Page, Failure> {
+    let image = |(_, mut chart): (&str, Curves)| {
+        let title = std::mem::take(&mut chart.title);
+        Image::of(title, &chart.draw())
+    };
     Ok(Page {
         title: report.design.clone(),
         subtitle: format!("{} placements side by side", report.runs.len()),
@@ -460,7 +466,7 @@ fn page(report: &RunsReport, pictures: &[(&str, Picture)]) -> Result<Page, Failu
         parts: vec![Part {
             title: "Runs".to_owned(),
             tables: vec![table(report)],
-            pictures: pictures.iter().zip(titles).map(of).collect::<Result<_, _>>()?,
+            pictures: charts.into_iter().map(image).collect::<Result<_, _>>()?,
         }],
         made: vec![command()],
         ..Page::default()

@@ -110,8 +110,11 @@ pub(crate) fn part(
     };
     let header =
         ["Stage", "HPWL", "Against global", "Overflow, smoothed", "Overflow, exact", "Seconds"];
-    let [places, distances] = moves_drawn("from the global placement on", design, global, moved)?;
-    let pictures = [("Where cells moved", places), ("How far cells moved", distances)];
+    let [places, distances] = moves_drawn("", design, global, moved)?;
+    let pictures = [
+        ("Where cells moved from the global placement on", places),
+        ("How far they moved", distances),
+    ];
     Ok(Some(Part {
         title: "Stages".to_owned(),
         tables: vec![Table {

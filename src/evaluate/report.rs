@@ -51,6 +51,18 @@ pub struct Report {
     pub warnings: Vec<Warning>,
 }
 
+impl Report {
+    /// Returns the overflow in words, with `digits` decimals.
+    pub fn overflow(&self, digits: usize) -> String {
+        let off_die = match self.density.overflow_off_die {
+            0.0 => String::new(),
+            share => format!(", {share:.digits$} of it of cells off the die"),
+        };
+        let Overflow { smoothed, exact, .. } = self.result.overflow;
+        format!("{smoothed:.digits$} smoothed, {exact:.digits$} exact{off_die}")
+    }
+}
+
 /// The design in numbers.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]

@@ -63,7 +63,12 @@ impl Bars {
         let highest = Some(values().fold(0.0, f64::max)).filter(|h| *h > 0.0).unwrap_or(1.0);
         let ticks = (HEIGHT / 90.0) as usize;
         let y = match self.log_y {
-            true => Axis::logarithmic(values().fold(highest, f64::min), highest, ticks),
+            // A power of ten is above the axis, too.
+            true => Axis::logarithmic(
+                0.99 * values().filter(|v| *v > 0.0).fold(highest, f64::min),
+                highest,
+                ticks,
+            ),
             false => Axis::rounded(0.0, highest, ticks),
         };
         let left = frame::depth(&y);

@@ -12,7 +12,7 @@ use tiny_skia::{Path, PathBuilder, Transform};
 /// Letters of a text beyond these are never drawn: no picture has room for them.
 const MOST_LETTERS: usize = 400;
 /// The smallest size of a text that needs less room, over its own size.
-const SMALLEST: f64 = 0.6;
+pub(super) const SMALLEST: f64 = 0.6;
 
 /// Pixels, row by row from the top.
 #[derive(Clone, Debug)]
@@ -180,7 +180,7 @@ impl Text {
 
     /// Shortens it with an ellipsis where it is wider than `width`.
     pub(super) fn cut(mut self, width: f64) -> Text {
-        let width = width + 1e-6; // sizes are rounded
+        let width = width + 0.01; // letters have f32 positions
         if self.width() <= width {
             return self;
         }

@@ -6,7 +6,7 @@ use super::canvas::{Canvas, filled, stroke};
 use super::color::{
     ABSENT, Colors, GREY, INK, Look, NOT_FINITE, Palette, Rgb, Scale, Shading, WHITE,
 };
-use super::drawing::{Align, Drawing, Pixels, Text};
+use super::drawing::{Align, Drawing, Pixels, SMALLEST, Text};
 use super::error::{PlotError, check_pixels};
 use super::font::{self, CAPITALS};
 use super::frame;
@@ -340,7 +340,9 @@ impl<'a, T: Real> HeatMap<'a, T> {
                 let Some(name) = layer.names.get(k) else { continue };
                 let at = (area.left + 10.0, area.top + 10.0 + frame::NUMBERS * CAPITALS);
                 let name = Text::new(name.as_str(), at, frame::NUMBERS, INK).bold();
-                let name = name.within(area.width() - 20.0);
+                // The smallest letters may reach beyond a narrow rectangle.
+                let least = (SMALLEST * name.width()).min(1.6 * area.width());
+                let name = name.within(least.max(area.width() - 20.0).min(map.right - at.0 - 10.0));
                 let (left, top) = (area.left + 4.0, area.top + 4.0);
                 let right = area.left + 16.0 + name.width();
                 let plate = Area { left, top, right, bottom: at.1 + 6.0 };

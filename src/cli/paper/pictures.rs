@@ -17,20 +17,24 @@ const WIDE: f64 = 8.0;
 /// When a picture cannot be drawn or written.
 pub fn draw(table: &Table, machine: &Machine, folder: &Path) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
-    for (what, picture) in pictures(table, machine) {
+    for (what, picture) in pictures(table, machine, true) {
         save(&picture, folder, &format!("{}_{what}", table.name), &mut files)?;
     }
     Ok(files)
 }
 
-/// Returns the pictures of a table, by what they show.
-pub fn pictures(table: &Table, machine: &Machine) -> Vec<(&'static str, Picture)> {
+/// Returns the pictures of a table, by what they show, with titles or without.
+pub fn pictures(table: &Table, machine: &Machine, titled: bool) -> Vec<(&'static str, Picture)> {
     let mut groups: Vec<&Group> = table.groups.iter().filter(|g| g.elements.is_some()).collect();
     groups.sort_by_key(|g| g.elements);
     let subtitle = format!("{}, {}; paper: {}", machine.device, table.precision, table.paper);
+    let titles = match titled {
+        true => [table.title.clone(), subtitle],
+        false => <[String; 2]>::default(),
+    };
     let mut pictures = Vec::new();
     if let [only] = groups[..] {
-        pictures.extend(ratio_bars(table, only, subtitle).map(|bars| ("ratio", bars.draw())));
+        pictures.extend(ratio_bars(only, titles).map(|bars| ("ratio", bars.draw())));
         return pictures;
     }
     if groups.is_empty() {
@@ -47,7 +51,7 @@ pub fn pictures(table: &Table, machine: &Machine) -> Vec<(&'static str, Picture)
         [line.here_ratio, line.paper_ratio].map(|v| v.filter(|_| over_another))
     };
     let bare = |line: &Line| [line.here, line.paper].map(|v| v.filter(|_| line.unit.is_empty()));
-    let chart = Chart { table, groups: &groups, subtitle: &subtitle };
+    let chart = Chart { groups: &groups, titles: &titles };
     let over = format!("time over {}'s", over(&groups));
     let charts: [(_, _, &Values<'_>); 3] = [
         ("time", format!("time ({unit})"), &time),
@@ -65,9 +69,8 @@ type Values<'a> = dyn Fn(&Line) -> [Option<f64>; 2] + 'a;
 
 /// Data that the charts of a table share.
 struct Chart<'a> {
-    table: &'a Table,
     groups: &'a [&'a Group],
-    subtitle: &'a str,
+    titles: &'a [String; 2],
 }
 
 impl Chart<'_> {
@@ -94,7 +97,7 @@ impl Chart<'_> {
         }
         let log_y = log || most > WIDE * least;
         let legend = |name: &str, k: usize| format!("{name}{}", ["", " (paper)"][k]);
-        let (title, subtitle) = (self.table.title.clone(), self.subtitle.to_owned());
+        let [title, subtitle] = self.titles.clone();
         if self.groups.iter().all(|g| g.case.starts_with(char::is_alphabetic)) {
             let bars = |(name, k, paired_with): (&str, usize, _)| BarSeries {
                 name: legend(name, k),
@@ -133,7 +136,7 @@ impl Chart<'_> {
 }
 
 /// Returns every line that has a ratio, the paper's beside this machine's.
-fn ratio_bars(table: &Table, group: &Group, subtitle: String) -> Option<Bars> {
+fn ratio_bars(group: &Group, [title, subtitle]: [String; 2]) -> Option<Bars> {
     let compared = |l: &&Line| l.here_ratio.is_some() || l.paper_ratio.is_some();
     let lines: Vec<&Line> = group.lines.iter().filter(compared).collect();
     let bars = |name: &str, value: fn(&Line) -> Option<f64>| BarSeries {
@@ -142,7 +145,7 @@ fn ratio_bars(table: &Table, group: &Group, subtitle: String) -> Option<Bars> {
         ..BarSeries::default()
     };
     (!lines.is_empty()).then(|| Bars {
-        title: format!("{}, {}", table.title, group.case),
+        title: if title.is_empty() { title } else { format!("{title}, {}", group.case) },
         subtitle,
         y_label: format!("time over {}'s", over(&[group])),
         categories: lines.iter().map(|l| l.what.clone()).collect(),

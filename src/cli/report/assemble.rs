@@ -2,7 +2,7 @@
 
 use super::maps::{Maps, number};
 use super::page::{CauseView, HotSpotView, Page};
-use super::part::{Chart, Fact, Group};
+use super::part::{Chart, Fact, Group, Part, Table};
 use crate::Real;
 use crate::causes::{self, Cause};
 use crate::charge::Charge;
@@ -12,12 +12,10 @@ use crate::cli::input::Opened;
 use crate::cli::options::EvaluationArgs;
 use crate::cli::paper::processor;
 use crate::cli::picture_args::FieldArgs;
-use crate::design::{Design, LengthUnit};
+use crate::design::{Blockage, BlockageKind, Design, LengthUnit};
 use crate::engine::MapKind;
-use crate::evaluate::cells_and_overflow;
-use crate::evaluate::hot_spots;
-use crate::evaluate::{OptionsReport, Report};
-use crate::grid::Map;
+use crate::evaluate::{OptionsReport, RegionReport, Report, cells_and_overflow, hot_spots};
+use crate::grid::{Map, Rect};
 use crate::maps::Kind;
 use crate::plot::{Curves, Histogram};
 
@@ -25,6 +23,8 @@ use crate::plot::{Curves, Histogram};
 const MOST_SPOTS: usize = 15;
 /// Bars of the histogram.
 const BARS: usize = 60;
+/// Most fences and blockages listed.
+const MOST_LISTED: usize = 100;
 
 impl Page {
     /// Returns maps, hot spots, numbers and options of an evaluation.
@@ -48,10 +48,10 @@ impl Page {
         let mut charts = vec![histogram(&shown[0], charge.target_density())?];
         for of in [MapKind::Density, MapKind::Potential] {
             let (kind, map) = (Kind::Engine(of), evaluated.map(of));
-            if let Some(curve) = field.cut_of(kind, map, &grid.die(), unit)? {
+            if let Some(curve) = field.cut_of("", kind, map, &grid.die(), unit)? {
                 let title = format!("The {} along a line", of.name());
-                let picture = Curves { size: Chart::size(), ..curve }.draw();
-                charts.push(Chart::of(&title, title.clone(), &picture, false)?);
+                let curve = Curves { title: String::new(), size: Chart::size(), ..curve };
+                charts.push(Chart::of(&title, title.clone(), &curve.draw(), false)?);
             }
         }
         Ok(Page {
@@ -61,6 +61,7 @@ impl Page {
             causes: Some(causes(design, charge, args)),
             warnings: report.warnings.clone(),
             maps: Some(Maps::of(design, evaluated, &shown, field)?),
+            parts: floorplan(design, &report.regions).into_iter().collect(),
             hot_spots: spots.iter().map(|spot| HotSpotView::of(spot, unit)).collect(),
             unit: unit.name,
             charts_title: "How dense the bins are",
@@ -81,6 +82,57 @@ fn causes(design: &Design, charge: &Charge, args: &EvaluationArgs) -> Vec<CauseV
         names: cause.nodes.iter().map(|&i| design.node_name(i)).collect(),
     };
     causes::find(design, charge, &options, args.design.pin_offset()).into_iter().map(view).collect()
+}
+
+/// Returns lists of the fences, as their rectangles and as regions, and of the blockages; `None` if there
+/// are none.
+pub(super) fn floorplan(design: &Design, regions: &[RegionReport]) -> Option<Part> {
+    let unit = design.length_unit();
+    let row = |kind: String, name: &str, rect: &Rect| {
+        let range = |lo: f64, hi: f64| format!("{} – {}", number(unit.of(lo)), number(unit.of(hi)));
+        vec![kind, name.to_owned(), range(rect.xl, rect.xh), range(rect.yl, rect.yh)]
+    };
+    let fences = design.fences.iter().flat_map(|fence| {
+        let kind = if fence.admits_others { "region" } else { "fence" };
+        fence.rects.iter().map(|rect| row(kind.to_owned(), &fence.name, rect)).collect::<Vec<_>>()
+    });
+    let blockage = |Blockage { rect, kind }: &Blockage| match kind {
+        BlockageKind::Hard => row("blockage".to_owned(), "", rect),
+        BlockageKind::Soft => row("soft blockage".to_owned(), "", rect),
+        BlockageKind::Partial(share) => {
+            row(format!("blockage, {} % usable", number(100.0 * share)), "", rect)
+        }
+    };
+    let mut rows: Vec<_> = fences.chain(design.blockages.iter().map(blockage)).collect();
+    let more = rows.len().saturating_sub(MOST_LISTED);
+    rows.truncate(MOST_LISTED);
+    let header = |names: [&str; 4]| names.map(str::to_owned).to_vec();
+    let rectangles = Table {
+        caption: format!("Rectangles, {}", unit.name),
+        header: header(["Kind", "Name", "x", "y"]),
+        words: 2,
+        rows,
+        notes: Vec::from_iter((more > 0).then(|| format!("{more} more are not listed."))),
+    };
+    let of_region = |region: &RegionReport| {
+        vec![
+            region.fence.clone().unwrap_or_else(|| "outside the fences".to_owned()),
+            region.movable.to_string(),
+            format!("{:.6}", region.overflow_smoothed),
+            number(region.max_smoothed),
+        ]
+    };
+    let by_region = Table {
+        caption: "Density by fence".to_owned(),
+        header: header(["Fence", "Cells", "Overflow, smoothed", "Largest density, smoothed"]),
+        words: 1,
+        rows: regions.iter().map(of_region).collect(),
+        notes: Vec::new(),
+    };
+    let tables = [rectangles, by_region].into_iter().filter(|table| !table.rows.is_empty());
+    let title = "Fences and blockages".to_owned();
+    let part = Part { title, tables: tables.collect(), pictures: Vec::new() };
+    Some(part).filter(|part| !part.tables.is_empty())
 }
 
 /// Returns the most important numbers.

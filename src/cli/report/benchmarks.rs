@@ -92,7 +92,11 @@ fn part(report: &Report, table: &paper::Table) -> Result<Part, Failure> {
             .collect(),
         notes: Vec::new(),
     };
-    let image = |(what, picture)| Image::of(format!("{}: {what}", table.title), &picture);
+    let of_one = match &table.groups[..] {
+        [only] => format!(", {}", only.case),
+        _ => String::new(),
+    };
+    let image = |(what, picture)| Image::of(format!("{what}{of_one}"), &picture);
     let tables = match claims.rows.is_empty() {
         true => vec![numbers],
         false => vec![numbers, claims],
@@ -100,7 +104,7 @@ fn part(report: &Report, table: &paper::Table) -> Result<Part, Failure> {
     Ok(Part {
         title: table.title.clone(),
         tables,
-        pictures: pictures(table, &report.machine)
+        pictures: pictures(table, &report.machine, false)
             .into_iter()
             .map(image)
             .collect::<Result<_, _>>()?,

@@ -1,6 +1,6 @@
 //! The page of two placements: their maps under one cursor, and what is between them.
 
-use super::assemble::{command, machine};
+use super::assemble::{command, floorplan, machine};
 use super::maps::{MOST_BINS, Maps, Panel, PanelOf};
 use super::page::Page;
 use super::part::{Image, Part, Table};
@@ -52,11 +52,13 @@ impl<T: Real> Difference<'_, T> {
             subtitle: format!("{after} beside {before}"),
             warnings: self.warnings.to_vec(),
             maps: Some(self.maps()?),
-            parts: vec![Part {
+            parts: std::iter::once(Part {
                 title: "What is between them".to_owned(),
                 tables: vec![self.numbers(), self.cells()],
                 pictures: vec![Image::of("How far cells moved".to_owned(), &self.distances)?],
-            }],
+            })
+            .chain(floorplan(self.design, &[]))
+            .collect(),
             made: vec![command(), machine(a.options.engine, &a.options.device)],
             ..Page::default()
         })
@@ -139,18 +141,20 @@ impl<T: Real> Difference<'_, T> {
         let [a, b] = self.reports;
         let unit = self.design.length_unit();
         let row = |what: &str, of: &dyn Fn(&Report) -> Option<f64>| {
+            // Rounding errors are no values.
+            let is_value = |v: &f64| v.abs() > LEAST_VALUE;
             let written = |value: Option<f64>| match value {
                 Some(value) if (1e-4..1e5).contains(&value.abs()) => format!("{value:.6}"),
-                Some(0.0) => "0".to_owned(),
+                Some(value) if !is_value(&value) => "0".to_owned(),
                 Some(value) => format!("{value:.6e}"),
                 None => "none".to_owned(),
             };
-            // Between two rounding errors there is no change.
-            let is_value = |v: &f64| v.abs() > LEAST_VALUE;
-            let change = of(a).zip(of(b)).filter(|(a, _)| is_value(a));
-            let change = change.map(|(a, b)| format!("{:+.3} %", 100.0 * (b - a) / a));
-            let or_none = change.unwrap_or_else(|| "none".to_owned());
-            vec![what.to_owned(), written(of(a)), written(of(b)), or_none]
+            let change = match of(a).zip(of(b)) {
+                Some((a, b)) if !is_value(&(b - a)) => "no change".to_owned(),
+                Some((a, b)) if is_value(&a) => format!("{:+.3} %", 100.0 * (b - a) / a),
+                _ => "none".to_owned(),
+            };
+            vec![what.to_owned(), written(of(a)), written(of(b)), change]
         };
         Table {
             caption: "Both placements in numbers".to_owned(),

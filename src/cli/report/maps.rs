@@ -12,7 +12,7 @@ use crate::evaluate::force_maps;
 use crate::grid::field_lines;
 use crate::grid::sample::shrink;
 use crate::grid::{BinGrid, Map, Rect};
-use crate::maps::{Entry, Kind, fences, fixed, magnitude, movable, of_congestion};
+use crate::maps::{Entry, Kind, fences, layers, magnitude, of_congestion};
 use crate::plot::{Indexed, Look, Scale, Shading};
 use crate::real::largest_first;
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub(crate) struct Maps {
     /// Width over height of the die.
     aspect: f64,
     view_box: String,
-    /// Outlines of fixed nodes and macros.
+    /// Outlines of blockages, fixed nodes, macros and fences, for a page without its script.
     outlines: String,
     panels: Vec<Panel>,
     #[serde(skip)]
@@ -307,7 +307,7 @@ impl Maps {
             note: note(&grid, design.length_unit()),
             aspect: die.width() / die.height(),
             view_box: format!("0 0 {WIDTH} {}", WIDTH * die.height() / die.width()),
-            outlines: path(&[fixed(design, die), movable(design, die)].concat(), &die),
+            outlines: path(&layers(design, die).map(|layer| layer.rects).concat(), &die),
             data: MapData {
                 die: [die.xl, die.yl, die.xh, die.yh],
                 unit: (design.length_unit().name, design.length_unit().size),

@@ -224,7 +224,17 @@ class Maps {
       context.setLineDash([8 * ratio, 4 * ratio]);
       context.strokeStyle = "#cc79a7";
       boxes(this.fences, () => true, 3 * ratio);
-      context.strokeStyle = "#8c8c8c";
+      this.fences.names.forEach((name, k) => {
+        const [x, y, w, h] = place(this.fences.x[k], this.fences.y[k], this.fences.w[k], this.fences.h[k]);
+        context.font = `bold ${11 * ratio}px sans-serif`;
+        const wide = context.measureText(name).width;
+        if (wide + 10 * ratio > w || h < 20 * ratio) return;
+        context.fillStyle = "rgba(255, 255, 255, .85)";
+        context.fillRect(x + 2 * ratio, y + 2 * ratio, wide + 6 * ratio, 15 * ratio);
+        context.fillStyle = "#262626";
+        context.fillText(name, x + 5 * ratio, y + 13 * ratio);
+      });
+      context.strokeStyle = "#b4b4b4";
       boxes(this.blockages, () => true, 3 * ratio);
       context.setLineDash([]);
     }

@@ -90,12 +90,12 @@ fn a_macro_is_tall_or_a_block() {
 #[cfg(feature = "cli")]
 #[test]
 fn macros_and_fixed_nodes_are_outlined() {
-    use crate::maps::{fixed_outlines, outlines};
+    use crate::maps::{fixed, movable};
 
     let mut design = design(&[(0.0, 0.0); 40]);
     design.nodes.height[5] = 10.0;
     design.nodes.kind[9] = NodeKind::Fixed;
     let die = design.die().unwrap();
-    assert_eq!(outlines(&design, die).len(), 2);
-    assert_eq!(fixed_outlines(&design, die), [design.rect(9)]);
+    assert_eq!(movable(&design, die), [design.rect(5)]);
+    assert_eq!(fixed(&design, die), [design.rect(9)]);
 }
