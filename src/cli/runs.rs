@@ -348,34 +348,34 @@ fn table(report: &RunsReport) -> Table {
     let hpwl = format!("HPWL ({})", unit.name);
     let header = [
         "run",
+        "legal",
+        "beaten by none",
+        &hpwl,
+        "against the first",
+        "overflow, smoothed",
+        "overflow, exact",
         "status",
         "iterations",
         "seconds",
         "bins",
         "target density",
-        &hpwl,
-        "against the first",
-        "overflow, smoothed",
-        "overflow, exact",
-        "legal",
-        "beaten by none",
     ];
     let row = |run: &Run| {
         let yes = |yes: bool| if yes { "yes" } else { "no" };
         let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         vec![
             run.name.clone(),
+            or_none(run.legal.map(|legal| yes(legal).to_owned())),
+            yes(run.pareto).to_owned(),
+            or_none(run.hpwl.map(|v| format!("{:.6e}", unit.of(v)))),
+            or_none(run.hpwl_relative.map(|v| format!("{:+.3} %", 100.0 * v))),
+            or_none(run.overflow_smoothed.map(|v| format!("{v:.6}"))),
+            or_none(run.overflow_exact.map(|v| format!("{v:.6}"))),
             or_none(run.status.clone()),
             or_none(run.iterations.map(|v| v.to_string())),
             or_none(run.seconds.map(|v| format!("{v:.2}"))),
             or_none(run.bins.map(|[nx, ny]| format!("{nx} × {ny}"))),
             or_none(run.target_density.map(|v| v.to_string())),
-            or_none(run.hpwl.map(|v| format!("{:.6e}", unit.of(v)))),
-            or_none(run.hpwl_relative.map(|v| format!("{:+.3} %", 100.0 * v))),
-            or_none(run.overflow_smoothed.map(|v| format!("{v:.6}"))),
-            or_none(run.overflow_exact.map(|v| format!("{v:.6}"))),
-            or_none(run.legal.map(|legal| yes(legal).to_owned())),
-            yes(run.pareto).to_owned(),
         ]
     };
     let note = "Beaten by none: no other run has less of overflow and wirelength, or as much of \
@@ -383,7 +383,7 @@ fn table(report: &RunsReport) -> Table {
     Table {
         caption: "Placements in the order given".to_owned(),
         header: header.map(str::to_owned).to_vec(),
-        words: 2,
+        words: 1,
         rows: report.runs.iter().map(row).collect(),
         notes: vec![note.to_owned()],
     }
@@ -414,7 +414,8 @@ fn charts(report: &RunsReport) -> Vec<(&'static str, Curves)> {
         // Drawn first: its own markers would hide the dots.
         let name = "beaten by none".to_owned();
         let line = Series { name, points: front, ..Series::default() };
-        let series = std::iter::once(line).chain(report.runs.iter().map(dot)).collect();
+        let drawn = report.runs.iter().filter(|run| point(run).is_some()).map(dot);
+        let series = std::iter::once(line).chain(drawn).collect();
         let chart = Curves {
             title: "overflow and wirelength".to_owned(),
             subtitle: "nearer to the lower left is better".to_owned(),

@@ -124,7 +124,9 @@ impl Curves {
             let whole = points().all(|p| p.0.fract() == 0.0);
             let most =
                 if whole { ticks_x.min((hi_x - lo_x).min(1e3) as usize + 1) } else { ticks_x };
-            Axis::linear(lo_x, hi_x, most)
+            // A dot at an end of the axis would be half outside.
+            let dots = self.series.iter().any(|series| series.dots);
+            if dots { Axis::rounded(lo_x, hi_x, most) } else { Axis::linear(lo_x, hi_x, most) }
         };
         let ticks_y = (HEIGHT * scale / 90.0) as usize;
         let y = if self.log_y {

@@ -226,3 +226,6 @@ fn broken(text: &str, most: usize, fits: impl Fn(&str) -> bool) -> Vec<String> {
 pub(super) fn titles_width(title: &str, subtitle: &str) -> f64 {
     font::width(title, TITLE, true).max(font::width(subtitle, SUBTITLE, false))
 }
+
+#[cfg(test)]
+mod tests;

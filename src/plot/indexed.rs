@@ -38,10 +38,11 @@ impl Indexed {
         Indexed { width, height, colors, pixels: bins.map(|bin| color(map[bin])).collect() }
     }
 
-    /// Returns an image in its own colours if there are at most 256. Otherwise those that are nearly a
-    /// more frequent one become that one: so nearly that 256 are enough.
+    /// Returns an image in its own colours if there are at most 256. Otherwise colours become the nearest
+    /// more frequent one, until 256 are enough: rare ones over larger distances, so that smooth areas
+    /// have no bands.
     pub(super) fn of(image: &Pixels) -> Indexed {
-        let mut counts: HashMap<Rgb, usize> = HashMap::new();
+        let mut counts: HashMap<Rgb, u64> = HashMap::new();
         image.colors.iter().for_each(|&color| *counts.entry(color).or_default() += 1);
         let mut found: Vec<Rgb> = counts.keys().copied().collect();
         found.sort_by_key(|color| (Reverse(counts[color]), *color));
@@ -50,10 +51,11 @@ impl Indexed {
         };
         let (mut colors, mut apart) = (found.clone(), 0);
         while colors.len() > 256 {
-            apart = 2 * apart + 2;
+            apart += apart / 2 + 64;
             colors.clear();
             for &color in &found {
-                if colors.len() <= 256 && colors.iter().all(|&other| far(color, other) > apart) {
+                let error = |&other: &Rgb| u64::from(far(color, other)) * counts[&color];
+                if colors.len() <= 256 && colors.iter().all(|other| error(other) > apart) {
                     colors.push(color);
                 }
             }

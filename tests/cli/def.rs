@@ -350,6 +350,26 @@ fn pictures_and_pages_of_a_fenced_design() {
             assert!(text.contains(part), "{name}: {part}");
         }
     }
+    // A fence is outlined once, by a line and its rim; kinds have colours of their own.
+    let fence = |text: &str| {
+        let stroke = text.lines().find(|line| line.contains("stroke=\"#cc79a7\"")).unwrap();
+        let points = stroke.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
+        text.matches(points).count()
+    };
+    let text = |name: &str| text_of(chip.file("p").join(name).with_extension("svg"));
+    let (cells, density) = (text("cells"), text("density"));
+    assert_eq!([fence(&cells), fence(&density)], [2, 2]);
+    for color in ["#b4b4b4", "#445566"] {
+        assert!(cells.contains(&format!("fill=\"{color}\"")), "{color}");
+    }
+    assert!(page.contains("Fences and blockages") && page.contains("soft blockage"));
+    assert!(page.contains(">corner</td>"), "the fence is listed");
+    // Nothing is cut on a picture as wide as a column of a paper.
+    run(&[&"plot", &def, &"--lef", &lef, &"--width 85 --format svg --out", &chip.file("column")]);
+    for name in crate::pictures::PICTURES {
+        let text = text_of(chip.file("column").join(name).with_extension("svg"));
+        assert!(!text.contains('…'), "{name}");
+    }
     run(&[&"compare", &def, &"--lef", &lef, &"--engine cpu --iterations 3 --bins 16"]);
 }
 

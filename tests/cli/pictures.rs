@@ -229,6 +229,24 @@ fn a_legal_placement_shows_no_overflow() {
 }
 
 #[test]
+fn cells_off_the_die_and_few_cells_are_seen() {
+    let tiny = Tiny::new();
+    let (aux, out, off) = (tiny.aux(), tiny.folder().join("out"), tiny.folder().join("off.pl"));
+    let plot: &[&dyn Words] = &[&"plot", &aux, &"--bins 8x4 --format svg --out", &out];
+    run(&[&plot, &"--pictures cells"]);
+    // Cells have an outline with a bright rim.
+    let svg = text_of(out.join("cells.svg"));
+    let outlines =
+        |color: &str| svg.matches(&format!("stroke=\"{color}\" stroke-width=\"")).count();
+    assert!(outlines("#ffffff") >= 2, "{svg}");
+    std::fs::write(&off, tiny.text("pl").replace("c 18 5", "c 90 5")).unwrap();
+    run(&[&plot, &"--pictures overflow --pl", &off]);
+    // The cells have areas of 8 and 6.
+    let svg = text_of(out.join("overflow.svg"));
+    assert!(svg.contains("0.4286 of it of cells off the die"), "{svg}");
+}
+
+#[test]
 fn contours_streamlines_and_cuts_are_drawn() {
     let tiny = Tiny::new();
     let (aux, out) = (tiny.aux(), tiny.folder().join("out"));
@@ -263,6 +281,7 @@ fn contours_streamlines_and_cuts_are_drawn() {
     let lines = "--contours --streamlines --cut 0,2,8,2 --plots";
     run(&[&"solve", &rho, &"--bin-size 5x4 --out", &fields, &lines, &drawn]);
     check_pictures(&drawn, &["density", "potential", "field", "cut_density", "cut_potential"]);
+    assert!(text_of(drawn.join("cut_potential.svg")).contains("density: potential along a line"));
     assert!(text_of(drawn.join("potential.svg")).contains("contours every"));
     let page = tiny.folder().join("page.html");
     run(&[&"report", &aux, &"--bins 8x4 --contours --streamlines --cut 0,8,40,8 --out", &page]);

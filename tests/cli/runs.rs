@@ -139,6 +139,7 @@ fn comparison_pages_share_one_cursor() {
     for part in ["Both placements in numbers", "Cells that moved farthest", "to.pl beside t.pl"] {
         assert!(text.contains(part), "{part}");
     }
+    assert!(!text.contains("t: how far cells moved"), "the page has a title for it");
     assert!(!text.contains("http:") && !text.contains("https:"));
 }
 
@@ -190,4 +191,29 @@ fn legal_and_refined_placements_are_runs() {
     let page = at("runs.html");
     run(&[&"compare-runs", &files, &"--report", &page]);
     assert!(text_of(page).contains("<th scope=\"col\">legal</th>"));
+    // A run of unknown overflow has no point, and no name beside the points of others.
+    let plots = at("plots");
+    run(&[&"compare-runs", &files, &"--plots", &plots]);
+    let svg = text_of(plots.join("runs_pareto.svg"));
+    assert!(svg.contains(">refined<") && !svg.contains(">legal<"), "{svg}");
+}
+
+#[test]
+fn differences_of_legal_placements_are_explained() {
+    let tiny = Tiny::new();
+    let (aux, from) = (tiny.aux(), tiny.file("pl"));
+    let at = |name: &str| tiny.folder().join(name);
+    let (to, page, plots) = (at("to.pl"), at("d.html"), at("plots"));
+    // Side by side: smoothing adds what is between them.
+    std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 9 2")).unwrap();
+    let base: &[&dyn Words] = &[&"diff", &aux, &"--bins 16x8 --from", &from, &"--to"];
+    run(&[base, &[&to, &"--plots", &plots, &"--width 85 --format svg"]].concat());
+    let svg = text_of(plots.join("density_to.svg"));
+    let words: Vec<&str> =
+        svg.split(['<', '>']).filter(|part| part.contains("smoothing")).collect();
+    assert!(!words.is_empty() && !svg.contains('…'), "{svg}");
+    // Rounding errors are no values, and equal values do not change.
+    run(&[base, &[&from as &dyn Words, &"--report", &page]].concat());
+    let text = text_of(&page);
+    assert!(text.contains("no change") && !text.contains("e-1"), "{text}");
 }

@@ -21,20 +21,30 @@ fn maps_have_x_to_the_right_and_y_upward() {
 }
 
 #[test]
-fn frequent_colours_are_kept_and_others_become_the_nearest() {
-    // 300 blues, and black, which is rarest, beside much white.
+fn few_colours_are_kept_as_they_are() {
+    let color = |k: usize| [k as u8, (k / 3) as u8, 0x7f];
+    let image = Pixels::from_fn(32, 16, |x, y| color((32 * y + x) / 2));
+    let indexed = Indexed::of(&image);
+    let found: Vec<Rgb> = indexed.pixels.iter().map(|&k| indexed.colors[usize::from(k)]).collect();
+    assert_eq!((found, indexed.colors.len()), (image.colors, 256));
+}
+
+#[test]
+fn rare_colours_become_near_ones() {
+    // 1200 shades, each rarer than the one before, then black, beside much white.
+    let shade = |k: usize| [(k % 30 * 8) as u8, (k / 30 * 6) as u8, 0xff];
     let color = |k: usize| match k {
         0 => [0, 0, 0],
-        k if k < 1500 => [8 * (k % 30) as u8, 4 * (k / 30 % 10) as u8, 0xff],
+        k if k < 3000 => shade((k as f64 / 3000.0).powi(2).mul_add(1200.0, 0.0) as usize),
         _ => WHITE,
     };
     let image = Pixels::from_fn(100, 40, |x, y| color(100 * y + x));
     let indexed = Indexed::of(&image);
-    assert_eq!((indexed.width, indexed.height, indexed.colors.len()), (100, 40, 256));
-    assert_eq!(indexed.colors[0], WHITE);
-    for (k, &number) in indexed.pixels.iter().enumerate().skip(1) {
+    assert!(indexed.colors.len() <= 256, "{}", indexed.colors.len());
+    assert_eq!((indexed.width, indexed.height, indexed.colors[0]), (100, 40, WHITE));
+    for (k, &number) in indexed.pixels.iter().enumerate() {
         let (found, expected) = (indexed.colors[usize::from(number)], color(k));
-        assert!((0..3).all(|c| found[c].abs_diff(expected[c]) <= 36), "{found:?} {expected:?}");
+        assert!((0..3).all(|c| found[c].abs_diff(expected[c]) <= 20), "{found:?} {expected:?}");
     }
-    assert_eq!(indexed.pixels[3999], 0);
+    assert_eq!(indexed.colors[usize::from(indexed.pixels[0])], [0, 0, 0]);
 }

@@ -119,3 +119,22 @@ fn iterations_are_marked_by_whole_numbers() {
     let text = svg(&chart.draw());
     assert!(!text.contains(">0.5<") && text.contains(">3<"));
 }
+
+#[test]
+fn a_count_of_one_is_a_bar_on_a_logarithmic_axis() {
+    let values = vec![Some(1.0), Some(5000.0)];
+    let bars = Bars {
+        categories: vec!["few".to_owned(), "many".to_owned()],
+        series: vec![BarSeries { values, ..BarSeries::default() }],
+        log_y: true,
+        ..Bars::default()
+    };
+    let image = png(&bars.draw());
+    let rows = |from: u32, to: u32| {
+        let blue = |x: u32| (0..image.height).filter(|&y| image.at(x, y) == [0x00, 0x72, 0xb2]);
+        (from..to).map(|x| blue(x).count()).max().unwrap()
+    };
+    let middle = image.width / 2;
+    assert!(rows(0, middle) > 50, "{}", rows(0, middle));
+    assert!(rows(middle, image.width) > 4 * rows(0, middle) - 20);
+}
