@@ -502,7 +502,7 @@ fn draw_moves(
     })
 }
 
-/// Returns how many cells moved how far; without titles if that is between no names.
+/// Returns a histogram of displacements. It has no titles if `between` is empty.
 fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bars {
     let (ranges, unit) = (&displacement.histogram, design.length_unit());
     let title = (!between.is_empty()).then(|| format!("{}: how far cells moved", design.name));
@@ -512,7 +512,7 @@ fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bar
         x_label: format!("|Δx| + |Δy| of the centre ({})", unit.name),
         y_label: "cells".to_owned(),
         categories: ranges.iter().map(|range| range_name(range, unit)).collect(),
-        // Few cells move far, and those are looked for.
+        // Few cells move far, and readers look for these.
         log_y: true,
         series: vec![BarSeries {
             values: ranges.iter().map(|r| Some(r.cells as f64)).collect(),
@@ -522,8 +522,8 @@ fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bar
     }
 }
 
-/// Returns where and how far cells moved from `first` on, as two pictures; without titles where they
-/// are between no names.
+/// Returns two pictures: where and how far cells moved from `first` on. They have no titles if
+/// `between` is empty.
 pub(super) fn moves_drawn(
     between: &str,
     design: &Design,
@@ -532,7 +532,9 @@ pub(super) fn moves_drawn(
 ) -> Result<[Picture; 2], Failure> {
     let die = design.die().ok_or("the design has no rows, so it has no die")?;
     let draw = |mut map: HeatMap<'_, f64>| {
-        map.title.retain(|_| !between.is_empty());
+        if between.is_empty() {
+            map.title.clear();
+        }
         map.draw().map_err(Failure::from)
     };
     let moves = draw_moves(design, first, BinGrid::new(die, 1, 1)?, draw)?;

@@ -35,7 +35,7 @@ fn rare_colours_become_near_ones() {
     let shade = |k: usize| [(k % 30 * 8) as u8, (k / 30 * 6) as u8, 0xff];
     let color = |k: usize| match k {
         0 => [0, 0, 0],
-        k if k < 3000 => shade((k as f64 / 3000.0).powi(2).mul_add(1200.0, 0.0) as usize),
+        k if k < 3000 => shade((1200.0 * (k as f64 / 3000.0).powi(2)) as usize),
         _ => WHITE,
     };
     let image = Pixels::from_fn(100, 40, |x, y| color(100 * y + x));

@@ -131,8 +131,9 @@ fn a_count_of_one_is_a_bar_on_a_logarithmic_axis() {
     };
     let image = png(&bars.draw());
     let rows = |from: u32, to: u32| {
-        let blue = |x: u32| (0..image.height).filter(|&y| image.at(x, y) == [0x00, 0x72, 0xb2]);
-        (from..to).map(|x| blue(x).count()).max().unwrap()
+        let is_blue = |x: u32, y: u32| image.at(x, y) == [0x00, 0x72, 0xb2];
+        let height = |x: u32| (0..image.height).filter(|&y| is_blue(x, y)).count();
+        (from..to).map(height).max().unwrap()
     };
     let middle = image.width / 2;
     assert!(rows(0, middle) > 50, "{}", rows(0, middle));
