@@ -11,7 +11,7 @@ use tiny_skia::{Path, PathBuilder, Transform};
 
 /// Letters of a text beyond these are never drawn: no picture has room for them.
 const MOST_LETTERS: usize = 400;
-/// The smallest size of a text that needs less room, over its own size.
+/// The smallest size to which a text is reduced, over its own size.
 pub(super) const SMALLEST: f64 = 0.6;
 
 /// Pixels, row by row from the top.
@@ -169,11 +169,12 @@ impl Text {
         Text { turns: 3, ..self }
     }
 
-    /// Makes it smaller where it is wider than `width`, down to [`SMALLEST`] of its size, and shortens
-    /// it with an ellipsis if that is not enough.
+    /// Makes it smaller if it is wider than `width`. A text that would need less than [`SMALLEST`] of its
+    /// size keeps its size and is cut.
     pub(super) fn within(mut self, width: f64) -> Text {
-        if self.width() > width {
-            self.em *= (width / self.width()).max(SMALLEST);
+        let share = width / self.width();
+        if share < 1.0 && share > SMALLEST - 1e-9 {
+            self.em *= share;
         }
         self.cut(width)
     }

@@ -90,7 +90,7 @@ pub struct Layer {
 }
 
 /// On paper the map is at most this many times as high as the picture is wide.
-const HIGHEST: f64 = 1.25;
+const HIGHEST: f64 = 1.2;
 /// Height of the arrow at an end of the colour bar beyond which there are values.
 const BEYOND: f64 = 26.0;
 /// Longer side of the map in picture units, about.

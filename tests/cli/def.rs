@@ -352,14 +352,14 @@ fn pictures_and_pages_of_a_fenced_design() {
     }
     // A fence is outlined once, by a line and its rim; kinds have colours of their own.
     let fence = |text: &str| {
-        let stroke = text.lines().find(|line| line.contains("stroke=\"#cc79a7\"")).unwrap();
+        let stroke = text.lines().find(|line| line.contains("stroke=\"#CC79A7\"")).unwrap();
         let points = stroke.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
         text.matches(points).count()
     };
     let text = |name: &str| text_of(chip.file("p").join(name).with_extension("svg"));
     let (cells, density) = (text("cells"), text("density"));
     assert_eq!([fence(&cells), fence(&density)], [2, 2]);
-    for color in ["#b4b4b4", "#445566"] {
+    for color in ["#B4B4B4", "#445566"] {
         assert!(cells.contains(&format!("fill=\"{color}\"")), "{color}");
     }
     assert!(page.contains("Fences and blockages") && page.contains("soft blockage"));

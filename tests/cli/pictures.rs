@@ -236,9 +236,9 @@ fn cells_off_the_die_and_few_cells_are_seen() {
     run(&[&plot, &"--pictures cells"]);
     // Cells have an outline with a bright rim.
     let svg = text_of(out.join("cells.svg"));
-    let outlines =
-        |color: &str| svg.matches(&format!("stroke=\"{color}\" stroke-width=\"")).count();
-    assert!(outlines("#ffffff") >= 2, "{svg}");
+    let outlines = |style: &str| svg.matches(&format!("stroke=\"{style}\"")).count();
+    assert_eq!(outlines("#262626\" stroke-width=\"1.5"), 2, "{svg}");
+    assert!(outlines("#FFFFFF\" stroke-width=\"4") >= 2, "{svg}");
     std::fs::write(&off, tiny.text("pl").replace("c 18 5", "c 90 5")).unwrap();
     run(&[&plot, &"--pictures overflow --pl", &off]);
     // The cells have areas of 8 and 6.

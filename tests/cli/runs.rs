@@ -204,8 +204,8 @@ fn differences_of_legal_placements_are_explained() {
     let (aux, from) = (tiny.aux(), tiny.file("pl"));
     let at = |name: &str| tiny.folder().join(name);
     let (to, page, plots) = (at("to.pl"), at("d.html"), at("plots"));
-    // Side by side: smoothing adds what is between them.
-    std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 9 2")).unwrap();
+    // Beside the fixed node, where smoothing puts a part of the cell.
+    std::fs::write(&to, tiny.text("pl").replace("c 18 5", "c 27 8")).unwrap();
     let base: &[&dyn Words] = &[&"diff", &aux, &"--bins 16x8 --from", &from, &"--to"];
     run(&[base, &[&to, &"--plots", &plots, &"--width 85 --format svg"]].concat());
     let svg = text_of(plots.join("density_to.svg"));
