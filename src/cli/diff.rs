@@ -487,7 +487,7 @@ fn draw_moves(
     draw(HeatMap {
         title: format!("{}: mean displacement", design.name),
         subtitle: format!(
-            "of the cells {} in each of {} × {} squares",
+            "of the cells {} in each of {} × {} areas",
             if moves.by_end { "that are now" } else { "that were" },
             moves.grid.nx(),
             moves.grid.ny()
@@ -512,8 +512,8 @@ fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bar
         x_label: format!("|Δx| + |Δy| of the centre ({})", unit.name),
         y_label: "cells".to_owned(),
         categories: ranges.iter().map(|range| range_name(range, unit)).collect(),
-        // Few cells move far, and readers look for these.
-        log_y: true,
+        // In a large design few cells move far, and readers look for these.
+        log_y: displacement.cells > 100,
         series: vec![BarSeries {
             values: ranges.iter().map(|r| Some(r.cells as f64)).collect(),
             ..BarSeries::default()

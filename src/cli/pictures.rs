@@ -189,7 +189,7 @@ impl<'a, T: Real> Drawer<'a, T> {
                 let strength = magnitude(&x, &y);
                 let (nx, ny) = (coarse.nx(), coarse.ny());
                 let map = HeatMap {
-                    subtitle: format!("of the cells in each of {nx} × {ny} squares"),
+                    subtitle: format!("of the cells in each of {nx} × {ny} areas"),
                     absent: Some("no cells"),
                     arrows: Some(Arrows { x: &x, y: &y }),
                     ..self.map(kind, &strength, coarse)

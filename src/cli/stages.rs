@@ -98,18 +98,20 @@ pub(crate) fn part(
     let number = |value: Option<f64>, text: &dyn Fn(f64) -> String| {
         value.map_or_else(|| "-".to_owned(), text)
     };
+    let unit = design.length_unit();
     let row = |(name, stage): (Stage, &StageReport)| {
         vec![
             name.name().to_owned(),
-            number(stage.hpwl, &|v| format!("{v:.6e}")),
+            number(stage.hpwl, &|v| format!("{:.6e}", unit.of(v))),
             relative(stages, stage).filter(|_| name != Stage::Global).unwrap_or_default(),
             number(stage.overflow.map(|o| o.smoothed), &|v| format!("{v:.6}")),
             number(stage.overflow.map(|o| o.exact), &|v| format!("{v:.6}")),
             number(stage.seconds, &|v| format!("{v:.3}")),
         ]
     };
+    let hpwl = format!("HPWL, {}", unit.name);
     let header =
-        ["Stage", "HPWL", "Against global", "Overflow, smoothed", "Overflow, exact", "Seconds"];
+        ["Stage", &hpwl, "Against global", "Overflow, smoothed", "Overflow, exact", "Seconds"];
     let [places, distances] = moves_drawn("", design, global, moved)?;
     let pictures = [
         ("Where cells moved from the global placement on", places),
@@ -118,11 +120,11 @@ pub(crate) fn part(
     Ok(Some(Part {
         title: "Stages".to_owned(),
         tables: vec![Table {
-            caption: "What each stage came to; the last one is what was written".to_owned(),
+            caption: "Results of each stage; the last one was written".to_owned(),
             header: header.map(str::to_owned).to_vec(),
             words: 1,
             rows: stages.all().map(row).collect(),
-            notes: stages.legality.iter().map(|legality| format!("It is {legality}.")).collect(),
+            notes: stages.legality.iter().map(|legality| format!("The placement is {legality}.")).collect(),
         }],
         pictures: pictures
             .iter()

@@ -4,6 +4,7 @@ use super::color::Rgb;
 use super::drawing::Pixels;
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::iter::repeat_n;
 #[cfg(feature = "cli")]
 use {
     super::{color::Palette, error::PlotError, file::save, raster::png},
@@ -43,7 +44,9 @@ impl Indexed {
     /// have no bands.
     pub(super) fn of(image: &Pixels) -> Indexed {
         let mut counts: HashMap<Rgb, u64> = HashMap::new();
-        image.colors.iter().for_each(|&color| *counts.entry(color).or_default() += 1);
+        // Neighbours are often equal.
+        let runs = || image.colors.chunk_by(|a, b| a == b);
+        runs().for_each(|run| *counts.entry(run[0]).or_default() += run.len() as u64);
         let mut found: Vec<Rgb> = counts.keys().copied().collect();
         found.sort_by_key(|color| (Reverse(counts[color]), *color));
         let far = |a: Rgb, b: Rgb| -> u32 {
@@ -63,7 +66,7 @@ impl Indexed {
         let nearest = |color: Rgb| (0..colors.len()).min_by_key(|&k| far(color, colors[k]));
         let number = |&color: &Rgb| (color, nearest(color).unwrap_or(0) as u8);
         let numbers: HashMap<Rgb, u8> = found.iter().map(number).collect();
-        let pixels = image.colors.iter().map(|color| numbers[color]).collect();
+        let pixels = runs().flat_map(|run| repeat_n(numbers[&run[0]], run.len())).collect();
         Indexed { width: image.width, height: image.height, colors, pixels }
     }
 

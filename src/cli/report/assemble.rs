@@ -61,7 +61,7 @@ impl Page {
             causes: Some(causes(design, charge, args)),
             warnings: report.warnings.clone(),
             maps: Some(Maps::of(design, evaluated, &shown, field)?),
-            parts: floorplan(design, &report.regions).into_iter().collect(),
+            floorplan: floorplan(design, &report.regions),
             hot_spots: spots.iter().map(|spot| HotSpotView::of(spot, unit)).collect(),
             unit: unit.name,
             charts_title: "How dense the bins are",

@@ -52,13 +52,12 @@ impl<T: Real> Difference<'_, T> {
             subtitle: format!("{after} beside {before}"),
             warnings: self.warnings.to_vec(),
             maps: Some(self.maps()?),
-            parts: std::iter::once(Part {
+            parts: vec![Part {
                 title: "What is between them".to_owned(),
                 tables: vec![self.numbers(), self.cells()],
                 pictures: vec![Image::of("How far cells moved".to_owned(), &self.distances)?],
-            })
-            .chain(floorplan(self.design, &[]))
-            .collect(),
+            }],
+            floorplan: floorplan(self.design, &[]),
             made: vec![command(), machine(a.options.engine, &a.options.device)],
             ..Page::default()
         })

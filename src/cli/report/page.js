@@ -225,10 +225,11 @@ class Maps {
       context.strokeStyle = "#cc79a7";
       boxes(this.fences, () => true, 3 * ratio);
       this.fences.names.forEach((name, k) => {
-        const [x, y, w, h] = place(this.fences.x[k], this.fences.y[k], this.fences.w[k], this.fences.h[k]);
+        const [left, top, w, h] = place(this.fences.x[k], this.fences.y[k], this.fences.w[k], this.fences.h[k]);
+        const [x, y] = [Math.max(left, 0), Math.max(top, 0)];
         context.font = `bold ${11 * ratio}px sans-serif`;
         const wide = context.measureText(name).width;
-        if (wide + 10 * ratio > w || h < 20 * ratio) return;
+        if (x + wide + 10 * ratio > left + w || y + 20 * ratio > top + h) return;
         context.fillStyle = "rgba(255, 255, 255, .85)";
         context.fillRect(x + 2 * ratio, y + 2 * ratio, wide + 6 * ratio, 15 * ratio);
         context.fillStyle = "#262626";

@@ -32,6 +32,8 @@ pub(crate) struct Page {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) maps: Option<Maps>,
     pub(crate) hot_spots: Vec<HotSpotView>,
+    /// Fences and blockages.
+    pub(crate) floorplan: Option<Part>,
     /// The unit of lengths.
     pub(crate) unit: &'static str,
     pub(crate) run: Option<Run>,
