@@ -12,6 +12,7 @@ use super::picture_args::{DrawOptions, PICTURE_ARGS, PictureArgs, common_ends, n
 use super::pictures::{explanation, save};
 use super::report::difference::Difference;
 use super::report::page::Page;
+use super::report::part::Chart;
 use super::results::{list, tell, write_farthest};
 use super::terminal::stdout;
 use crate::congestion::{Convention, RoutingGrid};
@@ -26,7 +27,7 @@ use crate::flow::FarthestReport;
 use crate::formats::read_placement;
 use crate::grid::{BinGrid, Map};
 use crate::maps::{Kind, fixed, floorplan};
-use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Picture, Scale};
+use crate::plot::{Arrows, BarSeries, Bars, HeatMap, Picture, Scale, Size};
 use crate::warning::Warning;
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
@@ -502,12 +503,17 @@ fn draw_moves(
     })
 }
 
-/// Returns a histogram of displacements. It has no titles if `between` is empty.
+/// Returns a histogram of displacements. With an empty `between` it is for a page: without titles, and
+/// as large as the page's charts.
 fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bars {
     let (ranges, unit) = (&displacement.histogram, design.length_unit());
-    let title = (!between.is_empty()).then(|| format!("{}: how far cells moved", design.name));
+    let (title, size) = match between.is_empty() {
+        true => (String::new(), Chart::size()),
+        false => (format!("{}: how far cells moved", design.name), Size::default()),
+    };
     Bars {
-        title: title.unwrap_or_default(),
+        title,
+        size,
         subtitle: between.to_owned(),
         x_label: format!("|Δx| + |Δy| of the centre ({})", unit.name),
         y_label: "cells".to_owned(),
@@ -522,8 +528,8 @@ fn distances(design: &Design, between: &str, displacement: &Displacement) -> Bar
     }
 }
 
-/// Returns two pictures: where and how far cells moved from `first` on. They have no titles if
-/// `between` is empty.
+/// Returns two pictures: where and how far cells moved from `first` on. With an empty
+/// `between` they are for a page.
 pub(super) fn moves_drawn(
     between: &str,
     design: &Design,
@@ -534,6 +540,7 @@ pub(super) fn moves_drawn(
     let draw = |mut map: HeatMap<'_, f64>| {
         if between.is_empty() {
             map.title.clear();
+            map.size = Chart::size();
         }
         map.draw().map_err(Failure::from)
     };

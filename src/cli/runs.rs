@@ -7,7 +7,7 @@ use super::outputs::{Outputs, PICTURES, one_standard_input, read_input, to_stdou
 use super::pictures::save;
 use super::report::assemble::command;
 use super::report::page::Page;
-use super::report::part::{Image, Part, Table};
+use super::report::part::{Chart, Image, Part, Table};
 use super::results::{list, tell, write_table};
 use super::terminal::{escaped, stdout};
 use crate::design::LengthUnit;
@@ -319,24 +319,26 @@ fn read(paths: &[PathBuf]) -> Result<RunsReport, Failure> {
         run.hpwl_relative = run.hpwl.zip(first).map(|(hpwl, first)| hpwl / first - 1.0);
     }
     let mut warnings = Vec::new();
-    let differ = |of: &dyn Fn(&Run) -> String| runs.iter().any(|run| of(run) != of(&runs[0]));
-    if differ(&|run| format!("{:?}", run.bins)) {
-        let message = "the runs have different bins, on which overflow hangs";
-        warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
-    }
-    if differ(&|run| format!("{:?}", run.target_density)) {
-        let message = "the runs have different target densities, on which overflow hangs";
-        warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
-    }
-    // The output of `eval` does not tell which stages a placement has passed.
-    let mut stages: Vec<&str> = runs.iter().filter_map(|run| run.stage.as_deref()).collect();
-    stages.dedup();
-    if stages.len() > 1 {
-        let message = format!(
-            "the runs ended at different stages ({}), on which wirelength and overflow hang",
-            stages.join(", ")
-        );
-        warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
+    // Not every command reports every option: only the known values are compared.
+    let values = |of: &dyn Fn(&Run) -> Option<String>| {
+        let mut values: Vec<String> = runs.iter().filter_map(of).collect();
+        values.sort();
+        values.dedup();
+        values
+    };
+    let bins = values(&|run| run.bins.map(|[nx, ny]| format!("{nx} × {ny}")));
+    let targets = values(&|run| run.target_density.map(|target| target.to_string()));
+    let stages = values(&|run| run.stage.clone());
+    for (what, values, depends) in [
+        ("bins", bins, "overflow depends"),
+        ("target densities", targets, "overflow depends"),
+        ("stages", stages, "wirelength and overflow depend"),
+    ] {
+        if values.len() > 1 {
+            let listed = values.join(", ");
+            let message = format!("the runs have different {what} ({listed}); {depends} on them");
+            warnings.push(Warning::new(WarningCode::OptionsDiffer, message));
+        }
     }
     let units_per_micron = runs[0].units_per_micron;
     Ok(RunsReport { design: design.unwrap_or_default(), units_per_micron, runs, warnings })
@@ -458,6 +460,7 @@ fn charts(report: &RunsReport) -> Vec<(&'static str, Curves)> {
 fn page(report: &RunsReport, charts: Vec<(&str, Curves)>) -> Result<Page, Failure> {
     let image = |(_, mut chart): (&str, Curves)| {
         let title = std::mem::take(&mut chart.title);
+        chart.size = Chart::size();
         Image::of(title, &chart.draw())
     };
     Ok(Page {

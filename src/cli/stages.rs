@@ -124,7 +124,11 @@ pub(crate) fn part(
             header: header.map(str::to_owned).to_vec(),
             words: 1,
             rows: stages.all().map(row).collect(),
-            notes: stages.legality.iter().map(|legality| format!("The placement is {legality}.")).collect(),
+            notes: stages
+                .legality
+                .iter()
+                .map(|legality| format!("The placement is {legality}."))
+                .collect(),
         }],
         pictures: pictures
             .iter()

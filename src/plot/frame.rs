@@ -60,8 +60,12 @@ pub(super) fn chart(
     let label = |axis: &Axis, label: &str, room: f64| {
         Text::new(axis.label(label), (0.0, 0.0), LABELS, INK).within(room)
     };
-    let (x_label, y_label) =
-        (label(x, x_label, area.width() + 200.0), label(y, y_label, area.height() + 120.0));
+    // A label is in the middle of its axis, and ends inside the picture.
+    let room =
+        |lo: f64, hi: f64, end: f64| 2.0 * ((lo + hi) / 2.0).min(end - (lo + hi) / 2.0) - 16.0;
+    let across = room(area.left, area.right, drawing.width).min(area.width() + 200.0);
+    let up = room(area.top, area.bottom, drawing.height).min(area.height() + 120.0);
+    let (x_label, y_label) = (label(x, x_label, across), label(y, y_label, up));
     let beside = area.left - depth(y) + MARGIN;
     let [right, below] = [drawing.width - area.right, drawing.height - area.bottom];
     let extra = x.upright.unwrap_or(0.0);

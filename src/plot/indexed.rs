@@ -54,7 +54,7 @@ impl Indexed {
         };
         let (mut colors, mut apart) = (found.clone(), 0);
         while colors.len() > 256 {
-            apart += apart / 2 + 64;
+            apart = 2 * apart + 64;
             colors.clear();
             for &color in &found {
                 let error = |&other: &Rgb| u64::from(far(color, other)) * counts[&color];

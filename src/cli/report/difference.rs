@@ -7,6 +7,7 @@ use super::part::{Image, Part, Table};
 use crate::Real;
 use crate::cli::failure::Failure;
 use crate::cli::picture_args::common_ends;
+use crate::cli::pictures::explanation;
 use crate::congestion::Convention;
 use crate::design::Design;
 use crate::engine::MapKind;
@@ -133,6 +134,12 @@ impl<T: Real> Difference<'_, T> {
         ];
         let mut maps = Maps::over(self.design, self.grid, panels);
         maps.note += " Nodes are where the second placement has them.";
+        for (side, report) in ["before", "after"].into_iter().zip(self.reports) {
+            let explained = explanation(&report.result.overflow);
+            if !explained.is_empty() {
+                maps.note += &format!(" The density {side} is smoothed{explained}.");
+            }
+        }
         Ok(maps)
     }
 

@@ -2,7 +2,7 @@
 
 use super::read::{area, assert_well_formed, png, svg};
 use crate::common::png::Png;
-use placefield::plot::{BarSeries, Bars, Curves, Format, Series};
+use placefield::plot::{BarSeries, Bars, Curves, Format, Series, Size};
 
 fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
     Series { name: name.to_owned(), points, ..Series::default() }
@@ -118,6 +118,26 @@ fn iterations_are_marked_by_whole_numbers() {
     };
     let text = svg(&chart.draw());
     assert!(!text.contains(">0.5<") && text.contains(">3<"));
+}
+
+#[test]
+fn labels_of_axes_end_inside_the_picture() {
+    for words in 4..16 {
+        let label = "a few words ".repeat(words);
+        let points = vec![(0.0, 1.0), (1.0, 2.0)];
+        let chart = Curves {
+            x_label: label.clone(),
+            y_label: label,
+            series: vec![Series { points, ..Series::default() }],
+            size: Size::print(127.0, 9.0).unwrap().dpi(100.0),
+            ..Curves::default()
+        };
+        let image = png(&chart.draw());
+        let is_white = |x: u32, y: u32| image.at(x, y) == [255; 3];
+        let (right, bottom) = (image.width - 1, image.height - 1);
+        assert!((0..=right).all(|x| is_white(x, 0) && is_white(x, bottom)), "{words}: cut");
+        assert!((0..=bottom).all(|y| is_white(0, y) && is_white(right, y)), "{words}: cut");
+    }
 }
 
 #[test]
