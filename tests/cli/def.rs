@@ -364,6 +364,7 @@ fn pictures_and_pages_of_a_fenced_design() {
     }
     assert!(page.contains("Fences and blockages") && page.contains("soft blockage"));
     assert!(page.contains(">corner</td>"), "the fence is listed");
+    assert!(page.find(">Maps<") < page.find(">Fences and blockages<"), "maps come first");
     // Nothing is cut on a picture as wide as a column of a paper.
     run(&[&"plot", &def, &"--lef", &lef, &"--width 85 --format svg --out", &chip.file("column")]);
     for name in crate::pictures::PICTURES {

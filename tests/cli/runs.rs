@@ -188,6 +188,10 @@ fn legal_and_refined_placements_are_runs() {
         assert!(run["hpwl"].as_f64().unwrap() > 0.0);
     }
     assert_eq!(out["runs"][1]["hpwl"], out["runs"][2]["hpwl"]);
+    // `legalize` has no bins: only the stages are known to differ.
+    let warnings = out["warnings"].as_array().unwrap();
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    assert!(warning["message"].as_str().unwrap().contains("stages (detailed, legal)"), "{warning}");
     let page = at("runs.html");
     run(&[&"compare-runs", &files, &"--report", &page]);
     assert!(text_of(page).contains("<th scope=\"col\">legal</th>"));
