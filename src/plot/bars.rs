@@ -3,9 +3,9 @@
 use super::axis::Axis;
 use super::canvas::{filled, stroke};
 use super::color::{self, CURVES, INK, Rgb};
-use super::drawing::{Drawing, Text};
+use super::drawing::Text;
 use super::font;
-use super::frame::{self, Titles};
+use super::frame;
 use super::geometry::Area;
 use super::picture::Picture;
 use super::size::Size;
@@ -73,12 +73,10 @@ impl Bars {
         };
         let left = frame::depth(&y);
         let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()), &self.size);
-        let (across, wide) = self.size.widths(WIDTH, left + legend + frame::MARGIN);
-        let titles = Titles::new(&self.title, &self.subtitle, across - left - frame::MARGIN);
-        let top = titles.height();
-        let bottom = top + wide * HEIGHT / WIDTH;
-        let area = Area { left, top, right: left + wide, bottom };
-        let room = wide / self.categories.len().max(1) as f64;
+        let titles = [&*self.title, &*self.subtitle];
+        let (mut drawing, area) =
+            frame::sheet(titles, &self.size, [WIDTH, HEIGHT], [left, legend], 0.0);
+        let room = area.width() / self.categories.len().max(1) as f64;
         // Names that are wider than their room are written upright.
         let names = || self.categories.iter().map(String::as_str);
         let widest = names().map(|name| font::width(name, frame::NUMBERS, false));
@@ -89,7 +87,7 @@ impl Bars {
         let fitted =
             |name: &String| Text::new(name, (0.0, 0.0), frame::NUMBERS, INK).cut(most).text;
         let x = Axis::of_names(self.categories.iter().map(fitted)).upright(extra);
-        let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM + extra, self.size);
+        drawing.height += extra.ceil();
         let [base, end] = [0.0, 1.0].map(|share| y.value(share));
         let width = FILLED / self.series.len().max(1) as f64;
         let axes = [(&x, self.x_label.as_str()), (&y, self.y_label.as_str())];
@@ -110,7 +108,6 @@ impl Bars {
             }
             Ok(())
         });
-        titles.draw(&mut drawing, left);
         let entries = self.series.iter().map(|series| series.name.as_str()).zip(self.colors());
         frame::legend(&mut drawing, &area, entries, |drawing, (left, y), color| {
             let (top, bottom) = (y - SWATCH / 2.0, y + SWATCH / 2.0);

@@ -4,8 +4,8 @@ use super::axis::Axis;
 use super::canvas::{Canvas, filled, px, stroke};
 use super::color::{self, CURVES, GREY, Rgb, WHITE};
 use super::drawing::{Align, Drawing, Text};
-use super::frame::{self, Chart, SAMPLE, Titles};
-use super::geometry::{Area, Point};
+use super::frame::{self, Chart, SAMPLE};
+use super::geometry::Point;
 use super::picture::Picture;
 use super::size::Size;
 use plotters::drawing::IntoDrawingArea;
@@ -66,12 +66,9 @@ impl Curves {
         let (x, y) = self.axes(scale.min(1.0));
         let left = frame::depth(&y);
         let legend = frame::legend_width(self.series.iter().map(|s| s.name.as_str()), &self.size);
-        let (width, across) = self.size.widths(WIDTH, left + legend + frame::MARGIN);
-        let titles = Titles::new(&self.title, &self.subtitle, width - left - frame::MARGIN);
-        let top = titles.height();
-        let bottom = top + across * HEIGHT / WIDTH;
-        let area = Area { left, top, right: left + across, bottom };
-        let mut drawing = Drawing::new(width, area.bottom + frame::BOTTOM, self.size);
+        let titles = [&*self.title, &*self.subtitle];
+        let (mut drawing, area) =
+            frame::sheet(titles, &self.size, [WIDTH, HEIGHT], [left, legend], 0.0);
         let axes = [(&x, self.x_label.as_str()), (&y, self.y_label.as_str())];
         frame::chart(&mut drawing, &area, axes, [true; 2], |chart| {
             // Points lie on the lines of all series, so that no line hides one.
@@ -89,7 +86,6 @@ impl Curves {
             let at = ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
             drawing.text(Text::new("no data", at, 30.0, GREY).align(Align::Middle));
         }
-        titles.draw(&mut drawing, left);
         let entries = self.series.iter().zip(self.colors());
         let entries = entries.map(|(series, color)| (series.name.as_str(), (series, color)));
         frame::legend(&mut drawing, &area, entries, sample);

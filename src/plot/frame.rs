@@ -165,6 +165,24 @@ pub(super) fn legend_width<'a>(names: impl Iterator<Item = &'a str>, size: &Size
     }
 }
 
+/// Returns a picture with its titles, and the area of a chart that is naturally so wide and high, with
+/// `left` and `right` beside it and `above` between titles and chart.
+pub(super) fn sheet(
+    [title, subtitle]: [&str; 2],
+    size: &Size,
+    [width, height]: [f64; 2],
+    [left, right]: [f64; 2],
+    above: f64,
+) -> (Drawing, Area) {
+    let (across, wide) = size.widths(width, left + right + MARGIN);
+    let titles = Titles::new(title, subtitle, across - left - MARGIN);
+    let top = titles.height() + above;
+    let area = Area { left, top, right: left + wide, bottom: top + wide * height / width };
+    let mut drawing = Drawing::new(across, area.bottom + BOTTOM, *size);
+    titles.draw(&mut drawing, left);
+    (drawing, area)
+}
+
 /// A title and a subtitle, broken into lines at the width of the picture.
 pub(super) struct Titles {
     lines: Vec<Text>,

@@ -174,7 +174,7 @@ impl<'a, T: Real> HeatMap<'a, T> {
             self.draw_lines(chart)
         });
         drawing.image(layout.bar, bar(&palette));
-        self.draw_blocks(&mut drawing, &layout.map);
+        self.draw_blocks(&mut drawing, &layout);
         if let (Some(field), false) = (&self.arrows, self.streamlines) {
             arrows::draw(&mut drawing, &layout.map, field, self.contrast());
         }
@@ -230,21 +230,6 @@ impl<'a, T: Real> HeatMap<'a, T> {
             true => (INK, WHITE),
             false => (WHITE, INK),
         }
-    }
-
-    /// Returns where `rect` is drawn, cut at the die; `None` if they do not overlap.
-    fn place(&self, rect: &Rect, map: &Area) -> Option<Area> {
-        let die = self.grid.die();
-        let x = |v: f64| map.left + (v.clamp(die.xl, die.xh) - die.xl) / die.width() * map.width();
-        let y =
-            |v: f64| map.bottom - (v.clamp(die.yl, die.yh) - die.yl) / die.height() * map.height();
-        let meets = rect.xl < die.xh && rect.xh > die.xl && rect.yl < die.yh && rect.yh > die.yl;
-        meets.then(|| Area {
-            left: x(rect.xl),
-            top: y(rect.yh),
-            right: x(rect.xh),
-            bottom: y(rect.yl),
-        })
     }
 
     fn draw_cells(&self, chart: &mut Chart<'_, '_>) -> frame::Drawn {
@@ -313,9 +298,16 @@ impl<'a, T: Real> HeatMap<'a, T> {
     }
 
     /// Draws the outlines, and the rectangles of all layers with their names.
-    fn draw_blocks(&self, drawing: &mut Drawing, map: &Area) {
+    fn draw_blocks(&self, drawing: &mut Drawing, layout: &Layout) {
+        let map = &layout.map;
         let inside = map.grown(-1.0); // clear of the map's own frame
-        let place = |rect: &Rect| Some(self.place(rect, map)?.within(&inside));
+        let x = |value: f64| map.left + layout.x.share(value) * map.width();
+        let y = |value: f64| map.bottom - layout.y.share(value) * map.height();
+        let place = |rect: &Rect| {
+            let [(xl, yl), (xh, yh)] = self.corners(rect);
+            let area = Area { left: x(xl), top: y(yh), right: x(xh), bottom: y(yl) };
+            (xl < xh && yl < yh).then(|| area.within(&inside))
+        };
         let outline = |drawing: &mut Drawing, area: &Area, (color, rim): (Rgb, Rgb), thin: f64| {
             // A smaller one would be nothing but its rim.
             if area.width().max(area.height()) >= 3.0 {

@@ -3,9 +3,8 @@
 use super::axis::Axis;
 use super::canvas::{filled, stroke};
 use super::color::{CURVES, GREY, Rgb};
-use super::drawing::{Align, Drawing, Text};
-use super::frame::{self, Titles};
-use super::geometry::Area;
+use super::drawing::{Align, Text};
+use super::frame;
 use super::picture::Picture;
 use super::size::Size;
 use plotters::element::Rectangle;
@@ -82,8 +81,10 @@ impl Histogram {
         let most = counts().max().unwrap_or(0).max(1) as f64;
         let y = Axis::logarithmic_between(0.5, 1.3 * most.max(8.0), 8);
         let left = frame::depth(&y);
-        let (across, wide) = self.size.widths(WIDTH, left + frame::MARGIN);
-        let ticks = ((wide / 115.0) as usize).max(3);
+        let titles = [&*self.title, &*self.subtitle];
+        let (mut drawing, area) =
+            frame::sheet(titles, &self.size, [WIDTH, HEIGHT], [left, 0.0], ABOVE);
+        let ticks = ((area.width() / 115.0) as usize).max(3);
         let x = match self.log_x {
             true => Axis::logarithmic_between(self.range.0, self.range.1, ticks),
             false => Axis::linear(self.range.0, self.range.1, ticks),
@@ -94,10 +95,6 @@ impl Histogram {
         let mark = mark.filter(|(value, _)| (0.0..=1.0).contains(&x.share(*value)));
         let beyond = [0.3, 0.9].map(|share| x.value(1.0 + share * BEYOND));
         let x = if self.above > 0 { x.longer(BEYOND, "above") } else { x };
-        let titles = Titles::new(&self.title, &self.subtitle, across - left - frame::MARGIN);
-        let top = titles.height() + ABOVE;
-        let area = Area { left, top, right: left + wide, bottom: top + wide * HEIGHT / WIDTH };
-        let mut drawing = Drawing::new(across, area.bottom + frame::BOTTOM, self.size);
         let axes = [(&x, self.x_label.as_str()), (&y, self.y_label.as_str())];
         let [base, highest] = [0.0, 1.0].map(|share| y.value(share));
         frame::chart(&mut drawing, &area, axes, [false, true], |chart| {
@@ -127,7 +124,6 @@ impl Histogram {
             let middle = at.min(area.right - half).max(area.left + half);
             drawing.text(Text { at: (middle, area.top - 10.0), ..text });
         }
-        titles.draw(&mut drawing, left);
         Picture(drawing)
     }
 }
