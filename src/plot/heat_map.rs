@@ -353,11 +353,9 @@ impl<'a, T: Real> HeatMap<'a, T> {
         if let Some((lo, hi)) = finite_range(self.values.as_slice()) {
             parts.push(format!("min {}, max {}", short(lo), short(hi)));
         }
-        let (lo, hi) = (palette.lo, palette.hi);
-        if let Some((least, most)) = finite_range(drawn.as_slice())
-            && (least < lo && !palette.is_log() || most > hi)
-        {
-            parts.push(format!("colours end at {} and {}", short(lo), short(hi)));
+        if beyond(drawn, palette).contains(&true) {
+            let ends = [palette.lo, palette.hi].map(short);
+            parts.push(format!("colours end at {} and {}", ends[0], ends[1]));
         }
         if palette.is_log() {
             parts.push("colours by the logarithm".to_owned());

@@ -10,7 +10,6 @@ use super::geometry::{Area, Point};
 use super::raster;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use std::fmt::Write;
 
 /// Returns the picture as an SVG file.
 pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
@@ -34,7 +33,7 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
         number(*height)
     );
     for item in &drawing.items {
-        match item {
+        svg += &match item {
             Item::Path { points, width, color, opacity } => {
                 let (points, color) = (listed(points), hex(*color));
                 let (name, style) = match width {
@@ -49,22 +48,14 @@ pub(super) fn encode(drawing: &Drawing) -> Result<Vec<u8>, PlotError> {
                     1.0 => String::new(),
                     opacity => format!(" opacity=\"{}\"", number(opacity)),
                 };
-                element(
-                    &mut svg,
-                    format_args!("<{name} points=\"{points}\" fill=\"{style}\"{opacity}/>"),
-                );
+                format!("<{name} points=\"{points}\" fill=\"{style}\"{opacity}/>\n")
             }
-            Item::Text(text) => write(&mut svg, text),
-            Item::Image { area, pixels } => svg.push_str(&image(area, pixels, size.scale)?),
-        }
+            Item::Text(text) => letters(text),
+            Item::Image { area, pixels } => image(area, pixels, size.scale)?,
+        };
     }
     svg.push_str("</svg>\n");
     Ok(svg.into_bytes())
-}
-
-/// One line of the file.
-fn element(svg: &mut String, text: std::fmt::Arguments<'_>) {
-    writeln!(svg, "{text}").expect("memory takes text");
 }
 
 /// Writes it to a hundredth, without trailing zeros.
@@ -83,7 +74,8 @@ fn hex([r, g, b]: Rgb) -> String {
     format!("#{r:02X}{g:02X}{b:02X}")
 }
 
-fn write(svg: &mut String, text: &Text) {
+/// Returns a text element.
+fn letters(text: &Text) -> String {
     let (x, y) = (number(text.at.0), number(text.at.1));
     let anchor = match text.align {
         Align::Start => "start",
@@ -98,28 +90,15 @@ fn write(svg: &mut String, text: &Text) {
         }
     };
     let (em, color, letters) = (number(text.em), hex(text.color), escaped(&text.text));
-    element(
-        svg,
-        format_args!(
-            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" font-family=\"{FAMILY}\" \
-             font-size=\"{em}\"{weight} fill=\"{color}\"{turned}>{letters}</text>"
-        ),
-    );
+    format!(
+        "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" font-family=\"{FAMILY}\" \
+         font-size=\"{em}\"{weight} fill=\"{color}\"{turned}>{letters}</text>\n"
+    )
 }
 
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            other => out.push(other),
-        }
-    }
-    out
+    let names = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&apos;")];
+    names.into_iter().fold(text.to_owned(), |text, (letter, name)| text.replace(letter, name))
 }
 
 /// Returns an image element that holds `pixels`, brought to the pixels that the PNG has there.
