@@ -126,9 +126,10 @@ fn initial_positions_are_those_of_the_file() {
 #[test]
 fn plots_and_frames() {
     let (folder, aux) = generated(1000);
-    let (plots, frames) = (folder.path().join("plots"), folder.path().join("frames"));
-    let few: &[&dyn Words] =
-        &[&"--iterations 4 --plots", &plots, &"--frames", &frames, &"--frame-every 3"];
+    let [plots, frames, page] =
+        ["plots", "frames", "page.html"].map(|name| folder.path().join(name));
+    let files: &[&dyn Words] = &[&"--plots", &plots, &"--frames", &frames, &"--report", &page];
+    let few: &[&dyn Words] = &[&"--iterations 4 --frame-every 3", &files];
     let (text, _) = ended(&aux, &folder.path().join("out.pl"), few, 3);
     assert!(text.contains("frames took"), "{text}");
     assert!(text.contains("stopped before the overflow asked for"), "{text}");
@@ -137,6 +138,8 @@ fn plots_and_frames() {
     assert!(drawn.iter().all(|name| names.contains(&(*name).to_owned())), "{names:?}");
     let want = ["frame_00000.png", "frame_00003.png", "frame_00004.png", "placement.gif"];
     assert_eq!(names_in(&frames), want);
+    // Bins of a film are smaller than cells: those inside one are full, not too dense.
+    assert!(text_of(page).contains("red above a density of 1, "));
     let gif = std::fs::File::open(frames.join("placement.gif")).unwrap();
     let mut gif = gif::DecodeOptions::new().read_info(std::io::BufReader::new(gif)).unwrap();
     let mut shown = Vec::new();

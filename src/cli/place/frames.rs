@@ -159,8 +159,8 @@ struct Worker {
     macros: Vec<(usize, f64, f64)>,
     grid: BinGrid,
     origin: [f64; 2],
-    /// Density above which cells have another hue.
-    target: f64,
+    /// Density above which cells have another hue, and its name.
+    mark: (f64, &'static str),
     /// The folder of the pictures.
     pictures: Option<(PathBuf, Animation)>,
     page: Option<PageFilm>,
@@ -176,6 +176,9 @@ impl Worker {
         let options = ChargeOptions::default().target_density(charge.target_density());
         let mut without_fillers = charge_of_cells(design, fine, &options)?;
         without_fillers.set_origin(charge.origin())?;
+        // A bin inside a cell is full without overlap.
+        let is_inside = charge.movable_area() > fine.bin_area() * charge.movable() as f64;
+        let mark = if is_inside { (1.0, "full") } else { (charge.target_density(), "T") };
         let nodes = design.movable_nodes();
         let movable = design.movable_macros();
         let body = |node: &usize| {
@@ -192,11 +195,11 @@ impl Worker {
             floorplan: floorplan(design, die),
             grid: fine,
             origin: charge.origin(),
-            target: charge.target_density(),
+            mark,
             pictures: wanted.folder.clone().map(|f| (f, Animation::new(MILLISECONDS))),
             page: wanted.page.then(|| PageFilm {
                 full: FULL,
-                target: charge.target_density(),
+                mark: mark.0,
                 drawing: [WIDTH, WIDTH * die.height() / die.width()],
                 ..PageFilm::default()
             }),
@@ -228,7 +231,7 @@ impl Worker {
             subtitle: format!("iteration {}, {}", shot.iteration, shot.said),
             label: density.label(),
             range: Some((0.0, FULL)),
-            mark: Some((self.target, "T")),
+            mark: Some(self.mark),
             outlines: &outlines,
             layers: &self.floorplan,
             note: false,

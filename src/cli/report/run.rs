@@ -56,7 +56,7 @@ pub(crate) struct Film {
     /// The density at the end of the colours.
     pub(crate) full: f64,
     /// The density above which they are red.
-    pub(crate) target: f64,
+    pub(crate) mark: f64,
     /// Iterations and maps.
     pub(crate) frames: Vec<(usize, Indexed)>,
     /// Outlines of fixed nodes, and of macros for every frame where they move; one for all
@@ -142,9 +142,9 @@ impl Run {
             image: pack::image("jpeg", &image.jpeg(quality)),
         };
         let caption = format!(
-            "Cells without fillers while they move: red above the target density of {}, darkest at \
-             {} or more. As JPEG of quality {quality}: near, not exact",
-            number(film.target),
+            "Cells without fillers while they move: red above a density of {}, darkest at {} or \
+             more. As JPEG of quality {quality}: near, not exact",
+            number(film.mark),
             film.full
         );
         let images = parallel::map(film.frames.len(), |i| frame(&film.frames[i]));
