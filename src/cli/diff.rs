@@ -13,7 +13,7 @@ use super::pictures::{explanation, save};
 use super::report::difference::Difference;
 use super::report::page::Page;
 use super::report::part::Chart;
-use super::results::{list, tell, write_farthest};
+use super::results::{list, position, tell, thousandths, write_farthest};
 use super::terminal::stdout;
 use crate::congestion::{Convention, RoutingGrid};
 use crate::design::{Design, LengthUnit, Placement};
@@ -356,9 +356,9 @@ impl<T: crate::Real> Drawer<'_, T> {
         let [x, y] = &moves.mean;
         let unit = self.design.length_unit();
         let row = |moved: &FarthestReport| {
-            let place = |(x, y): (f64, f64)| format!("({:.1}, {:.1})", unit.of(x), unit.of(y));
-            let distance = format!("{:.1}", unit.of(moved.distance));
-            vec![moved.cell.clone(), distance, place(moved.from), place(moved.to)]
+            let distance = thousandths(moved.distance, unit).to_string();
+            let [from, to] = [moved.from, moved.to].map(|at| position(at, unit));
+            vec![moved.cell.clone(), distance, from, to]
         };
         let page = Difference {
             design: self.design,

@@ -91,14 +91,22 @@ pub(crate) fn write_farthest(
     unit: LengthUnit,
 ) -> io::Result<()> {
     let micron = if unit == LengthUnit::default() { "" } else { " µm" };
-    // To a thousandth, without zeros at the end.
-    let short = |v: f64| (unit.of(v) * 1e3).round() / 1e3;
-    let place = |(x, y)| format!("({}, {})", short(x), short(y));
     for FarthestReport { cell, distance, rows, from, to } in farthest {
-        let (from, to, distance) = (place(*from), place(*to), unit.of(*distance));
+        let [from, to] = [from, to].map(|at| position(*at, unit));
+        let distance = unit.of(*distance);
         writeln!(out, "  {cell} by {distance:.6}{micron} ({rows:.3} rows): {from} -> {to}")?;
     }
     Ok(())
+}
+
+/// Returns a position in `unit`, to a thousandth.
+pub(crate) fn position((x, y): (f64, f64), unit: LengthUnit) -> String {
+    format!("({}, {})", thousandths(x, unit), thousandths(y, unit))
+}
+
+/// Returns a length in `unit`, to a thousandth.
+pub(crate) fn thousandths(length: f64, unit: LengthUnit) -> f64 {
+    (unit.of(length) * 1e3).round() / 1e3
 }
 
 /// Returns the text after a length where the micrometres in a layout unit are known: the length in

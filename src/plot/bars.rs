@@ -62,6 +62,9 @@ impl Bars {
         let values = || self.series.iter().flat_map(|s| &s.values).filter_map(drawn);
         let highest = Some(values().fold(0.0, f64::max)).filter(|h| *h > 0.0).unwrap_or(1.0);
         let ticks = (HEIGHT / 90.0) as usize;
+        // Counts have no halves.
+        let is_whole = values().all(|value| value.fract() == 0.0);
+        let ticks = if is_whole { ticks.min(highest.min(1e3) as usize + 1) } else { ticks };
         let y = match self.log_y {
             // A power of ten is above the axis, too.
             true => Axis::logarithmic(

@@ -141,6 +141,17 @@ fn labels_of_axes_end_inside_the_picture() {
 }
 
 #[test]
+fn counts_have_whole_numbers() {
+    let bars = Bars {
+        categories: vec!["a".to_owned(), "b".to_owned()],
+        series: vec![BarSeries { values: vec![Some(2.0), Some(3.0)], ..BarSeries::default() }],
+        ..Bars::default()
+    };
+    let text = svg(&bars.draw());
+    assert!(!text.contains(">0.5<") && text.contains(">3<"), "{text}");
+}
+
+#[test]
 fn a_count_of_one_is_a_bar_on_a_logarithmic_axis() {
     let values = vec![Some(1.0), Some(5000.0)];
     let bars = Bars {
