@@ -325,7 +325,7 @@ class Design(_placefield.Design):
             kinds = {"field": ["field_x", "field_y"], "histogram": ["cells"]}.get(picture, [picture])
             made = _placefield.maps(self, None, None, kinds, options)
         values, arrows = (numpy.hypot(*made), tuple(made)) if len(made) == 2 else (made[0], None)
-        subtitle = f"{values.shape[0]} × {values.shape[1]} {'squares' if picture == 'force' else 'bins'}"
+        subtitle = f"{values.shape[0]} × {values.shape[1]} {'areas' if picture == 'force' else 'bins'}"
         if picture == "overflow" and not values.any():
             subtitle += "; no bin is above the target"
         style = {"title": f"{self.name}: {title}", "subtitle": subtitle, "label": label, "format": format,
