@@ -1,4 +1,4 @@
-//! `placefield legalize`: a placement made legal.
+//! `placefield legalize`: makes a placement legal.
 
 use super::diff::write_moves;
 use super::document::{Content, write_document};
@@ -29,22 +29,22 @@ use std::time::Instant;
 pub(crate) struct LegalizeArgs {
     #[command(flatten)]
     design: DesignArgs,
-    /// The legal placement: a .pl file, or a copy of the .def file (.gz) with its movable cells
-    /// placed
+    /// Write the legal placement: a .pl file, or a copy of the .def file (.gz) with its movable
+    /// cells placed
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Threads; 0 takes all there are
+    /// Threads on the CPU; 0 uses all processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
     #[command(flatten)]
     legal: LegalArgs,
-    /// Stop so many seconds after the command began; the placement so far is written
+    /// Stop after this time and write the placement so far
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<f64>,
-    /// Write the summary as JSON (-: to standard output, in place of the text)
+    /// Write the numbers as JSON; - for standard output, instead of the text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw where cells moved, and how far
+    /// Draw the displacement of the cells
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
 }

@@ -26,29 +26,29 @@ pub(crate) struct DesignArgs {
     /// The design: an .aux file, or a .def file (.gz, .xz, .bz2) with its LEF files
     #[arg(value_name = "DESIGN")]
     pub(crate) path: PathBuf,
-    /// LEF file of a .def design, the one with the technology first; once for each file
+    /// LEF file of a .def design; repeat it for each file, the technology first
     #[arg(long, value_name = "FILE")]
     lef: Vec<PathBuf>,
-    /// Placement to read in place of the design's own, a .pl or .def file; nodes that are not in it
-    /// stay where the design has them. eval: once for each
+    /// Read this placement, a .pl or .def file, instead of the design's own. Nodes that are not in
+    /// it keep the design's positions. `eval` accepts several
     #[arg(long, value_name = "FILE")]
     pub(crate) pl: Vec<PathBuf>,
-    /// Net weights, a name and a weight on each line, as in a .wts file; other nets keep theirs
+    /// Net weights, a name and a weight on each line, as in a .wts file; other nets do not change
     #[arg(long, value_name = "FILE")]
     net_weights: Option<PathBuf>,
-    /// Where the .nets file counts pin offsets from; center unless given
+    /// Origin of the pin offsets in the .nets file, relative to the cell [default: center]
     #[arg(long, value_parser = pin_offset(), value_name = "ORIGIN")]
     pin_offset: Option<PinOffset>,
-    /// Where a LEF pin is: the centre of its bounding box unless given, or the mean of its
-    /// rectangles' centres
+    /// Position of a LEF pin: the centre of its bounding box, or the mean of its rectangles'
+    /// centres [default: center]
     #[arg(long, value_parser = pin_position(), value_name = "WHERE")]
     pin_position: Option<PinPosition>,
     /// Treat filler cells (CLASS CORE SPACER) of a .def design as movable cells. Without this
-    /// option they are left out, and a placement is written with them UNPLACED
+    /// option they are left out and written UNPLACED
     #[arg(long)]
     pub(crate) keep_fillers: bool,
-    /// Most bytes that compressed files may unpack to, as 500M, 4G or 1T; unless given 64G, or 90 %
-    /// of the memory there is
+    /// Largest size that a compressed file may unpack to, as 500M, 4G or 1T [default: 64G, or 90 %
+    /// of the available memory if that is less]
     #[arg(long, value_parser = size, value_name = "SIZE")]
     max_unpacked: Option<u64>,
 }
@@ -65,10 +65,10 @@ pub(crate) struct EvaluationArgs {
 /// The options that need no file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SolveArgs {
-    /// Bins along x and y; DREAMPlace's choice for the design unless given
+    /// Bins along x and y [default: DREAMPlace's choice for the design]
     #[arg(long, value_name = "NX[xNY]")]
     pub(crate) bins: Option<Bins>,
-    /// Target density, above 0 and at most 1; 1 unless given
+    /// Target density, above 0 and at most 1 [default: 1]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = target_density)]
     pub(crate) target_density: Option<f64>,
     /// Fill the free space with fillers
@@ -86,23 +86,24 @@ pub(crate) struct SolveArgs {
     /// Count area outside every row as fixed
     #[arg(long)]
     row_blockage: bool,
-    /// Engine: auto, cpu, cuda, cuda:N, cuda:N,M… or cuda:all (one device where several are slower)
+    /// Engine: auto, cpu, cuda, cuda:N, cuda:N,M… or cuda:all. If several devices are slower than
+    /// one, only the first is used
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineChoice,
-    /// How the solve is composed of transforms; auto takes the fastest for engine and bins
+    /// Method of the solve; auto uses the fastest for the engine and the bins
     #[arg(long, value_parser = pipeline(), default_value = "auto", value_name = "NAME")]
     pub(crate) pipeline: PipelineArg,
     /// Working precision
     #[arg(long, value_parser = precision(), default_value = "f32", value_name = "TYPE")]
     pub(crate) precision: Precision,
-    /// Threads on the CPU; 0 takes all there are
+    /// Threads on the CPU; 0 uses all processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     pub(crate) threads: usize,
-    /// The bits of one device on several: the first of them solves alone. (Runs alike always give
-    /// the same bits)
+    /// Make multi-GPU results bit-identical to those of one GPU: only the first GPU solves. (Equal
+    /// runs always give equal bits)
     #[arg(long)]
     pub(crate) deterministic: bool,
-    /// Seed of the fillers' positions, and of a placement's start
+    /// Seed of the fillers' positions and of a placement's start
     #[arg(long, value_name = "SEED", default_value_t = 1000, allow_hyphen_values = true,
           value_parser = seed)]
     pub(crate) seed: u64,

@@ -1,4 +1,4 @@
-//! `placefield refine`: shorter wires between cells that are placed legally.
+//! `placefield refine`: shortens the wires of a legal placement.
 
 use super::document::{Content, write_document};
 use super::engines::{Chosen, open_refiner};
@@ -40,41 +40,41 @@ use std::time::Instant;
 pub(crate) struct RefineArgs {
     #[command(flatten)]
     design: DesignArgs,
-    /// The refined placement, a .pl file; of a .def design a .def file
+    /// Write the refined placement: a .pl file, or a copy of the .def file
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Most rounds of detailed placement; it ends earlier where a round brings too little
+    /// Largest number of rounds; detailed placement ends earlier if a round gains too little
     #[arg(long, value_name = "K", default_value_t = RefineOptions::default().rounds,
           value_parser = at_least_one)]
     rounds: usize,
-    /// Mirror no cell left and right
+    /// Do not mirror cells left to right
     #[arg(long)]
     no_mirror: bool,
-    /// Sites that cells keep free on each side, as far as they do before
+    /// Free sites at either side of every cell, if they are free before
     #[arg(long, value_name = "SITES", default_value_t = 0)]
     padding: u32,
-    /// Keep cells exactly where the design's own files place them; cells that only --pl places move
+    /// Do not move cells that the design's own files place; move only cells that --pl places
     #[arg(long)]
     keep_placed: bool,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Target density, above 0 and at most 1: no bin is filled beyond it that was not before
+    /// Target density, above 0 and at most 1: no bin rises above it
     #[arg(long, value_name = "T", default_value_t = 1.0, allow_hyphen_values = true,
           value_parser = target_density)]
     target_density: f64,
-    /// Bins along x and y; DREAMPlace's choice for the design unless given
+    /// Bins along x and y [default: DREAMPlace's choice for the design]
     #[arg(long, value_name = "NX[xNY]")]
     bins: Option<Bins>,
     /// Engine: auto, cpu, cuda or cuda:N, all with the same result
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     engine: EngineChoice,
-    /// Threads; 0 takes all there are
+    /// Threads on the CPU; 0 uses all processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
-    /// Stop so many seconds after the command began; the placement so far is written
+    /// Stop after this time and write the placement so far
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<f64>,
-    /// Write the summary as JSON (-: to standard output, in place of the text)
+    /// Write the numbers as JSON; - for standard output, instead of the text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

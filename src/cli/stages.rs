@@ -1,4 +1,4 @@
-//! The stages of a placement in words: for a page, for a person, as an exit code.
+//! The stages of a placement: text for a page and a terminal, and the exit code.
 
 use super::diff::moves_drawn;
 use super::failure::{Failure, Interrupted, Stopped};
@@ -17,15 +17,15 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// The options of legalisation.
+/// The options of legalization.
 #[derive(Args, Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct LegalArgs {
-    /// Sites that stay free at either side of every cell once it is legal
+    /// Free sites at either side of every legal cell
     #[arg(long, value_name = "SITES", default_value_t = 0,
           value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(crate) padding: u32,
-    /// Keep cells that have a position exactly where they are (DEF: PLACED; Bookshelf: a line in the
-    /// .pl file), and place only the others beside them
+    /// Do not move cells that have a position (DEF: PLACED; Bookshelf: a line in the .pl file).
+    /// Place only the other cells
     #[arg(long)]
     pub(crate) keep_placed: bool,
     #[command(flatten)]
@@ -45,13 +45,13 @@ impl LegalArgs {
 /// Limits on the places of cells, in legalization and in detailed placement.
 #[derive(Args, Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct LimitArgs {
-    /// The largest displacement of a cell in a stage, |dx| + |dy| of its centre, in heights of the
-    /// most frequent rows; of place --init file, from the start to the result. A cell beyond it is
+    /// Largest displacement of a cell in a stage: |dx| + |dy| of its centre, in heights of the most
+    /// frequent rows. With place --init file, from the start to the result. Cells beyond it are
     /// named, and the exit code is 3
     #[arg(long, value_name = "ROWS", value_parser = rows)]
     pub(crate) max_displacement: Option<f64>,
-    /// Close or widen gaps of one site between neighbours in a row; if some are left, they are
-    /// counted as faults, and the exit code is 3
+    /// Close or widen gaps of one site between neighbours in a row. Remaining gaps count as
+    /// faults, with exit code 3
     #[arg(long)]
     pub(crate) no_one_site_gaps: bool,
 }

@@ -240,11 +240,11 @@ impl FlowOptions<'_> {
 pub enum Effort {
     /// No variant
     Low,
-    /// Two variants of designs of up to 100,000 cells: 0.98 in place of a target density of 0.95,
+    /// Two variants for designs of up to 100,000 cells: a target density of 0.98 instead of 0.95,
     /// and wider large cells
     #[default]
     Medium,
-    /// Four variants: also a target density of 1, and one of 0.93, both with wider large cells
+    /// Four variants: also target densities of 1 and 0.93, both with wider large cells
     High,
 }
 

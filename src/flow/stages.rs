@@ -20,11 +20,11 @@ use std::time::Instant;
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Cells are spread, and overlap here and there
+    /// Cells are spread, but some overlap
     Global,
-    /// Cells stand on rows and sites, without overlap
+    /// Cells are on rows and sites, without overlap
     Legal,
-    /// Wires are shorter, and cells still stand legally
+    /// Wires are shorter, and the placement is still legal
     Detailed,
 }
 

@@ -1,17 +1,17 @@
-//! Options of a placement that experts expect: schedules, what takes part, noise.
+//! Expert options of a placement: schedules, nets and fillers, noise.
 
 use crate::cli::options::number;
 use crate::place::{PlaceOptions, Schedule};
 use crate::wirelength::Netlist;
 use clap::Args;
 
-/// The defaults serve; these are for experiments.
+/// Options for experiments; the defaults suit every design.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Schedules and parts of the objective")]
 pub(super) struct ExpertArgs {
-    /// γ, the smoothing length of the wirelength, over the sum of a bin's width and height, or
-    /// twice the mean distance of cells where that is more: 10 times this at overflow 1, a tenth at
-    /// 0.1
+    /// γ, the smoothing length of the wirelength, in units of a bin's width plus height, or of
+    /// twice the mean distance of cells if that is larger. It is 10 times this value at overflow 1
+    /// and a tenth at overflow 0.1
     #[arg(
         long,
         value_name = "BINS",
@@ -19,7 +19,7 @@ pub(super) struct ExpertArgs {
         value_parser = placing("gamma")
     )]
     gamma: f64,
-    /// The density's share of the first gradient of a centred start
+    /// Share of the density in the first gradient of a start at the centre
     #[arg(
         long,
         value_name = "SHARE",
@@ -27,7 +27,7 @@ pub(super) struct ExpertArgs {
         value_parser = placing("density_weight")
     )]
     density_weight: f64,
-    /// Largest factor on the density's weight λ in an iteration, until cells are spread roughly
+    /// Largest growth of the density's weight λ in an iteration until cells are spread roughly
     #[arg(
         long,
         value_name = "FACTOR",
@@ -35,8 +35,8 @@ pub(super) struct ExpertArgs {
         value_parser = placing("growth")
     )]
     growth: f64,
-    /// Largest factor on λ in an iteration from then on; a factor nearer to 1 takes longer and
-    /// gives shorter wires
+    /// Largest growth of λ in an iteration after that. A factor nearer to 1 takes longer and gives
+    /// shorter wires
     #[arg(
         long,
         value_name = "FACTOR",
@@ -44,8 +44,7 @@ pub(super) struct ExpertArgs {
         value_parser = placing("late_growth")
     )]
     late_growth: f64,
-    /// The rise of HPWL in an iteration at which λ stays, as a share of the HPWL it is expected to
-    /// have in the end
+    /// λ pauses if HPWL rises by this share of its expected final value in an iteration
     #[arg(
         long,
         value_name = "SHARE",
@@ -53,7 +52,7 @@ pub(super) struct ExpertArgs {
         value_parser = placing("reference_rise")
     )]
     reference_rise: f64,
-    /// Largest momentum once cells are nearly spread; 1 leaves it to Nesterov's rule
+    /// Largest momentum once cells are nearly spread; 1 means Nesterov's rule
     #[arg(
         long,
         value_name = "M",
@@ -61,7 +60,7 @@ pub(super) struct ExpertArgs {
         value_parser = placing("momentum")
     )]
     momentum: f64,
-    /// λ is held where its share of the gradient over the wirelength's is above this
+    /// λ pauses if the density's share of the gradient exceeds this times the wirelength's
     #[arg(
         long,
         value_name = "RATIO",
@@ -69,17 +68,17 @@ pub(super) struct ExpertArgs {
         value_parser = placing("pressure")
     )]
     pressure: f64,
-    /// Leave nets of more pins out of the objective, not out of the HPWL reported (DREAMPlace's
-    /// default is 100); without it all nets take part
+    /// Leave nets with more pins out of the objective, but not out of the reported HPWL
+    /// [default: all nets count; DREAMPlace: 100]
     #[arg(long, value_name = "PINS", value_parser = clap::value_parser!(u32).range(2..))]
     pub(super) ignore_net_degree: Option<u32>,
-    /// Place without fillers: cells spread over all of the free space
+    /// Place without fillers: cells spread over all free area
     #[arg(long)]
     no_fillers: bool,
     /// Do not divide gradients by the diagonal of the objective's Hessian
     #[arg(long)]
     no_precondition: bool,
-    /// Move every body at the start by up to half of so many times its size
+    /// Move every body at the start randomly, by up to half of this ratio times its size
     #[arg(long, value_name = "RATIO", default_value_t = 0.0, value_parser = noise)]
     pub(super) noise: f64,
 }

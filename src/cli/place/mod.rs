@@ -51,30 +51,28 @@ use summary::{PlaceTimings, Summary};
 #[derive(Args)]
 #[command(
     mut_arg("fillers", |arg| arg.hide(true)),
-    mut_arg("bins", |arg| arg.help("Bins along x and y; unless given with about one mean cell in \
-                                    each at most, or \
-        DREAMPlace's choice where macros move and for ISPD2005 designs")),
-    mut_arg("target_density", |arg| arg.help("Target density, above 0 and at most 1; \
-                                              unless given 0.95, or as little \
-        more as the cells need"))
+    mut_arg("bins", |arg| arg.help("Bins along x and y [default: about one average cell in a bin; \
+        DREAMPlace's choice for ISPD2005 designs and if macros move]")),
+    mut_arg("target_density", |arg| arg.help("Target density, above 0 and at most 1 [default: 0.95, \
+        or the least at which the cells fit]"))
 )]
 pub(crate) struct PlaceArgs {
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// The placement: a .pl file, or a copy of the .def file (.gz) with its movable cells placed
+    /// Write the placement: a .pl file, or a copy of the .def file (.gz) with its movable cells placed
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// The last stage; the default is the last there is
+    /// Stop after this stage [default: detailed]
     #[arg(long, value_enum, value_name = "STAGE")]
     until: Option<Stage>,
     #[command(flatten)]
     legal: LegalArgs,
-    /// Where cells start: where the file has them, or at the die's centre. Cells without a position
-    /// start at the median of their nets with `file`, and always with --keep-placed
+    /// Start of the cells: the positions in the file, or the die's centre. With `file` or
+    /// --keep-placed, cells without a position start at the median of their nets
     #[arg(long, value_enum, default_value_t = InitArg::Center, value_name = "START")]
     init: InitArg,
-    /// Smoothed overflow at which the placement is done; where macros move, the other cells' own
-    /// must be as low
+    /// Stop the global stage at this smoothed overflow. If macros move, the overflow of the other
+    /// cells must be as low
     #[arg(
         long,
         value_name = "OVERFLOW",
@@ -82,20 +80,20 @@ pub(crate) struct PlaceArgs {
         value_parser = placing("stop_overflow")
     )]
     stop_overflow: f64,
-    /// Be content with a higher target density than --target-density where the cells do not fit at
-    /// that one; without it such a placement ends with exit code 3, though it is written
+    /// Accept a higher target density if the cells do not fit at --target-density. Otherwise such
+    /// a placement is written with exit code 3
     #[arg(long)]
     raise_density: bool,
-    /// Most iterations
+    /// Largest number of iterations
     #[arg(long, value_name = "K", default_value_t = PlaceOptions::default().iterations)]
     iterations: usize,
-    /// Stop so many seconds after the command began; the best placement so far is written. The last
-    /// tenth or more is for the stages behind the global one
+    /// Stop after this time and write the best placement so far. At least a tenth of the time is
+    /// reserved for the stages after the global one
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<f64>,
-    /// Place with so many seeds, from --seed on. The quarter with the shortest wires at a smoothed
-    /// overflow of 0.4 goes on; all do where macros move, with --init file and with --routability.
-    /// The shortest placement in the legal stage is refined and written
+    /// Compare N seeds, from --seed on, and refine the shortest legal placement. The quarter with
+    /// the shortest wires at a smoothed overflow of 0.4 continues; all continue if macros move,
+    /// with --init file and with --routability
     #[arg(
         long,
         value_name = "N",
@@ -103,42 +101,42 @@ pub(crate) struct PlaceArgs {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     seeds: u32,
-    /// How many variants are placed and made legal; the one with the shortest wires is refined.
-    /// None where macros move, with --init file, --keep-placed, --routability, --checkpoint and
-    /// --resume
+    /// Variants that are placed and legalized; the one with the shortest wires is refined. There
+    /// are none if macros move, or with --init file, --keep-placed, --routability, --checkpoint
+    /// and --resume
     #[arg(long, value_enum, default_value_t = Effort::default(), value_name = "EFFORT")]
     effort: Effort,
-    /// Density beyond which detailed placement fills no bin, or no further where it is already;
-    /// unless given it fills bins as it likes
+    /// Let detailed placement fill no bin above this density, and no denser bin any further
+    /// [default: no limit]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = target_density)]
     keep_density: Option<f64>,
-    /// Write the summary as JSON (-: to standard output, in place of the text)
+    /// Write the numbers as JSON; - for standard output, instead of the text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write every iteration's numbers, as .csv or .json
+    /// Write the numbers of every iteration, as .csv or .json
     #[arg(long, value_name = "FILE")]
     history: Option<HistoryFile>,
     /// Draw wirelength, overflow and weights over the iterations
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
-    /// Draw cells and potential while they move, and an animation of it
+    /// Draw frames of the cells and the potential, and an animation
     #[arg(long, value_name = "DIR", conflicts_with = "seeds")]
     frames: Option<PathBuf>,
     /// Iterations from one frame to the next
     #[arg(long, value_name = "K", default_value_t = 10, requires = "frames",
           value_parser = clap::value_parser!(u32).range(1..))]
     frame_every: u32,
-    /// Write a page with the iterations, frames of the cells and the maps of the result
+    /// Write an HTML page with the iterations, frames of the cells and the maps of the result
     #[arg(long, value_name = "FILE.html", conflicts_with = "seeds")]
     report: Option<PathBuf>,
-    /// Write the placement in progress now and then and when it ends, to go on from with --resume
+    /// Save the state regularly and at the end, for --resume
     #[arg(long, value_name = "FILE", conflicts_with = "seeds")]
     checkpoint: Option<PathBuf>,
     /// Iterations from one checkpoint to the next
     #[arg(long, value_name = "K", default_value_t = 100, requires = "checkpoint",
           value_parser = clap::value_parser!(u32).range(1..))]
     checkpoint_every: u32,
-    /// Go on from a checkpoint of the same design, engine and options, bit for bit
+    /// Continue from a checkpoint of the same design, engine and options, bit for bit
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "init"])]
     resume: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The options of rounds in which cells grow, by the congestion that a placement has.
+//! The options of routability rounds, in which cells of congested bins grow.
 
 use crate::cli::congestion::{capacity, layers_capacity};
 use crate::cli::input::Opened;
@@ -10,19 +10,19 @@ use clap::Args;
 /// Options of `placefield place` about congestion.
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct RoutabilityArgs {
-    /// Go on in rounds in which cells grow where wires need more tracks than there are
+    /// Continue in rounds in which cells grow if wires need more tracks than there are
     #[arg(long)]
     routability: bool,
-    /// Routing tracks per layout unit across them, horizontal and vertical; those of LEF's layers
-    /// unless given, and without either so many that a twentieth of the bins has too few
+    /// Routing tracks per layout unit across them, horizontal and vertical [default: from the LEF
+    /// layers, or so many that a twentieth of the bins has too few]
     #[arg(long, value_name = "H,V", value_parser = capacity, requires = "routability")]
     capacity: Option<Capacity>,
-    /// Most rounds of growing cells
+    /// Largest number of rounds
     #[arg(long, value_name = "N", requires = "routability",
           default_value_t = RoutabilityOptions::default().rounds as u32)]
     routability_rounds: u32,
-    /// Most area that all cells gain in the rounds, over their own: the more, the less crowded and
-    /// the longer wires get
+    /// Largest area that the cells gain in all rounds, as a share of their own area. More area
+    /// gives less congestion and longer wires
     #[arg(long, value_name = "SHARE", requires = "routability", value_parser = area,
           default_value_t = RoutabilityOptions::default().most_added)]
     routability_area: f64,
