@@ -23,7 +23,7 @@ pub(crate) struct BenchArgs {
     what: What,
 }
 
-/// Tables to measure, or results that are there already.
+/// Tables to measure, or existing results to show.
 enum What {
     Run(Vec<&'static Experiment>, RunArgs),
     Show(ShowArgs),
@@ -33,8 +33,8 @@ enum What {
 impl Subcommand for What {
     fn augment_subcommands(bench: Command) -> Command {
         let measure = |name, help| RunArgs::augment_args(Command::new(name)).about(help);
-        let all = "Everything below, within 5 minutes on a GPU and 10 on two CPU cores";
-        let show = "Print or draw what an earlier run wrote as JSON";
+        let all = "All tables below, within 5 minutes on a GPU and 10 on two CPU cores";
+        let show = "Print or draw the JSON of an earlier run";
         bench
             .subcommand(measure("all", all))
             .subcommands(EXPERIMENTS.iter().map(|e| measure(e.name, e.help)))
@@ -75,20 +75,20 @@ struct RunArgs {
     /// Working precision; the paper's is f64
     #[arg(long, value_parser = precision(), default_value = "f64", value_name = "TYPE")]
     precision: crate::Precision,
-    /// Threads on the CPU; 0 takes all there are
+    /// Threads on the CPU; 0 uses all processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
-    /// Repetitions, where the time suffices [default: 100, 5 with --quick]
+    /// Repetitions, fewer if time is short [default: 100, 5 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
-    /// Seconds in all; sizes that do not fit are marked [default: all of it in 270 on a GPU and
-    /// in 540 on a CPU, one table in its part of that]
+    /// Seconds for all sizes; sizes that do not fit are marked [default: 270 on a GPU, 540 on a CPU;
+    /// one table gets its share]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
-    /// The smallest size of every table, few repetitions
+    /// Measure only the smallest size of every table, with few repetitions
     #[arg(long)]
     quick: bool,
-    /// A remark to keep with the results
+    /// A remark to save with the results
     #[arg(long, value_name = "TEXT")]
     note: Vec<String>,
     #[command(flatten)]
@@ -100,10 +100,10 @@ struct OutputArgs {
     /// Write the tables as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw what is a curve over sizes, as PNG and SVG
+    /// Draw curves over sizes as PNG and SVG
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
-    /// Write a page with the tables, their claims and pictures
+    /// Write an HTML page with the tables, the paper's claims and pictures
     #[arg(long = "report", value_name = "FILE.html")]
     page: Option<PathBuf>,
 }

@@ -14,13 +14,14 @@ use clap::Args;
 use clap::builder::TypedValueParser;
 use std::path::{Path, PathBuf};
 
-/// Options of commands that show congestion.
+/// Options of commands that report congestion.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct CongestionArgs {
-    /// Add congestion: RUDY, macros, cells and pins by the formulas of one of these
+    /// Add congestion: maps of RUDY, macros, cells and pins by one of these conventions
     #[arg(long, value_parser = convention(), value_name = "CONVENTION")]
     congestion: Option<Convention>,
-    /// Routing tracks per layout unit across them, horizontal and vertical
+    /// Routing tracks per layout unit across them, horizontal and vertical [default: from the LEF
+    /// layers]
     #[arg(long, value_name = "H,V", value_parser = capacity, requires = "congestion")]
     capacity: Option<Capacity>,
 }

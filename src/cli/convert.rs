@@ -1,4 +1,4 @@
-//! `placefield convert`: a design from one format into another.
+//! `placefield convert`: writes a design in another format.
 
 use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
@@ -29,11 +29,11 @@ use std::path::{Path, PathBuf};
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     design: DesignArgs,
-    /// The design to write: .aux (and what it names beside it) or .def; of a design that is no
-    /// .def, a .lef of the same name too
+    /// Write the design: an .aux file with the files that it names, or a .def file. A Bookshelf
+    /// design as .def also gets a .lef file of the same name
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// Write what was read, written and lost as JSON; - for standard output
+    /// Write a summary with the losses as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `placefield demo`: all of it on a generated design.
+//! `placefield demo`: evaluates, draws, compares and places a generated design.
 
 use super::compare::command as compare;
 use super::document::{NO_FILES, write_document};

@@ -1,4 +1,4 @@
-//! `placefield diff`: two placements of one design, and what is between them.
+//! `placefield diff`: compares two placements of one design.
 
 use super::document::{Content, write_document};
 use super::engines::with_precision;
@@ -39,30 +39,30 @@ use std::path::{Path, PathBuf};
 /// Options of `placefield diff`.
 #[derive(Args)]
 #[command(mut_arg("pl", |arg| arg.hide(true)))]
-#[command(mut_arg("maps", |arg| arg.help("Write both densities, their difference and every cell's \
-                                          displacement as NumPy files")))]
-#[command(mut_arg("plots", |arg| arg.help("Draw both densities, their difference, \
-                                           where cells moved, and how far")))]
+#[command(mut_arg("maps", |arg| arg.help("Write both densities, their difference and the \
+                                          displacement of every cell as NumPy files")))]
+#[command(mut_arg("plots", |arg| arg.help("Draw both densities, their difference and the \
+                                           displacement of cells")))]
 #[command(mut_args(with_plots))]
 pub(crate) struct DiffArgs {
-    /// The placement before, a .pl or .def file
+    /// First placement, a .pl or .def file
     #[arg(long, value_name = "A")]
     from: PathBuf,
-    /// The placement after, a .pl or .def file
+    /// Second placement, a .pl or .def file
     #[arg(long, value_name = "B")]
     to: PathBuf,
     #[command(flatten)]
     evaluation: EvaluationArgs,
     #[command(flatten)]
     results: ResultArgs,
-    /// Fail, with exit code 1, when the second placement's HPWL is longer by more than this share
-    /// of the first one's, as 1% or 0.01
+    /// Fail with exit code 1 if HPWL rises from the first to the second placement by more than this
+    /// share, as 1% or 0.01
     #[arg(long, value_name = "SHARE", value_parser = rise)]
     max_hpwl_rise: Option<f64>,
-    /// Write a page with the maps of both under one cursor, and what is between them
+    /// Write an HTML page with the maps of both placements under one cursor, and their differences
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Which pictures, joined by commas; all unless given
+    /// Pictures, joined by commas [default: all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES", requires = "plots")]
     pictures: Vec<DiffPicture>,
     #[command(flatten)]
@@ -80,7 +80,7 @@ fn rise(text: &str) -> Result<f64, String> {
 }
 
 impl DiffArgs {
-    /// Fails where wires are longer than `--max-hpwl-rise` allows.
+    /// Fails if wires are longer than `--max-hpwl-rise` allows.
     fn check_rise(&self, change: &Change) -> Result<(), Failure> {
         let Some(most) = self.max_hpwl_rise else { return Ok(()) };
         match change.hpwl_relative {
@@ -96,7 +96,7 @@ impl DiffArgs {
     }
 }
 
-/// Options of how pictures are drawn need pictures.
+/// Options of pictures require `--plots`.
 fn with_plots(arg: clap::Arg) -> clap::Arg {
     match PICTURE_ARGS.contains(&arg.get_id().as_str()) {
         true => arg.requires("plots"),
@@ -104,7 +104,7 @@ fn with_plots(arg: clap::Arg) -> clap::Arg {
     }
 }
 
-/// A picture of what is between two placements.
+/// A picture of a comparison of two placements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum DiffPicture {

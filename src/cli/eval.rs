@@ -1,4 +1,4 @@
-//! `placefield eval`: one placement in numbers.
+//! `placefield eval`: evaluates placements.
 
 use super::congestion::CongestionArgs;
 use super::document::{Content, write_document, write_documents};
@@ -28,37 +28,37 @@ use std::path::{Path, PathBuf};
 pub(crate) struct EvalArgs {
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// More designs, evaluated by the same options: with these, or with --pl given several times,
-    /// there is one table, and the JSON is a list
+    /// More designs, evaluated with the same options. For several designs or several --pl the
+    /// output is one table, and the JSON is a list
     #[arg(value_name = "MORE")]
     more: Vec<PathBuf>,
-    /// Write a table as CSV, with a line for every placement; - for standard output
+    /// Write a table as CSV, one line per placement; - for standard output
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// A window of the die, layout units, whose numbers are added; once for each
+    /// Add the numbers of a window of the die, in layout units; repeat it for more windows
     #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = window, allow_hyphen_values = true)]
     region: Vec<Rect>,
     #[command(flatten)]
     congestion: CongestionArgs,
-    /// Count congestion in the gcells of the DEF file's GCELLGRID, not in the evaluation's bins
+    /// Use the gcells of the DEF file's GCELLGRID as bins of congestion
     #[arg(long, requires = "congestion")]
     gcells: bool,
     #[command(flatten)]
     results: ResultArgs,
-    /// Say whether the placement is legal: overlaps, rows, sites, the die area, orientations, areas
-    /// with rules, and with --pl fixed cells that are not where the design's own placement has them
+    /// Check legality: overlaps, rows, sites, die area, orientations, fences, blockages, halos and
+    /// spacing. With --pl also check that fixed cells have the design's positions
     #[arg(long)]
     legality: bool,
-    /// With the legality, report gaps of exactly one site
+    /// Also report gaps of exactly one site
     #[arg(long)]
     no_one_site_gaps: bool,
-    /// Fail, with exit code 1, when movable cells reach beyond the die
+    /// Fail with exit code 1 if movable cells extend beyond the die
     #[arg(long)]
     require_on_die: bool,
-    /// Fail, with exit code 1, when the placement is not legal
+    /// Fail with exit code 1 if the placement is not legal
     #[arg(long)]
     require_legal: bool,
-    /// Add the ISPD2006 contest's score: HPWL scaled by what is above the target density in bins
+    /// Add the ISPD2006 contest's score: HPWL scaled by the area above the target density in bins
     /// of ten rows
     #[arg(long)]
     scaled_hpwl: bool,

@@ -1,5 +1,5 @@
-//! The parts of `--help` and the manual pages after the options: examples, exit codes, the
-//! environment.
+//! The parts of `--help` and the manual pages after the options: examples, exit codes and
+//! environment variables.
 
 use clap::Command;
 
@@ -54,26 +54,27 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
     ("tune", &["placefield tune"]),
 ];
 
-/// Exit codes and the environment, which are the same for every command.
+/// Exit codes and environment variables of every command.
 const COMMON: &str = "\
 Exit codes:
   0    done
-  1    the input is wrong, the run failed, or a limit that was asked for is not kept
-       (--require-legal, --max-hpwl-rise …); one line on standard error: file, line, column,
-       what was expected
+  1    the input is wrong, the run failed, or a requested limit is exceeded (--require-legal,
+       --max-hpwl-rise …); one line on standard error names file, line, column and what was
+       expected
   2    wrong usage: an unknown option, a value out of range, an output over an input
-  3    a placement stopped before its goal or is not legal where that was asked for; it is written
-  130  interrupted by SIGINT, SIGTERM or SIGHUP: place, refine, compare and bench have written
-       what was at hand once they had begun, other commands nothing
+  3    the placement stopped before its goal or is not legal although that was requested; it is
+       written
+  130  interrupted by SIGINT, SIGTERM or SIGHUP: place, legalize, refine, compare and bench write
+       partial results; other commands write nothing
 
 Environment:
-  PLACEFIELD_PROGRESS      seconds from one line of progress to the next where standard error is no
-                           terminal: 10 unless given, 0 for none
-  PLACEFIELD_SIMD          the widest vectors that the CPU engine may use: portable, avx2 or avx512
-  PLACEFIELD_CACHE         the folder of compiled kernels, else ~/.cache/placefield
-  PLACEFIELD_DEVICE_LIMIT  has a GPU taken for one of less shared memory, for tests";
+  PLACEFIELD_PROGRESS      seconds between lines of progress if standard error is no terminal
+                           [default: 10; 0 for none]
+  PLACEFIELD_SIMD          widest vectors that the CPU engine may use: portable, avx2 or avx512
+  PLACEFIELD_CACHE         folder of compiled kernels [default: ~/.cache/placefield]
+  PLACEFIELD_DEVICE_LIMIT  KB of shared memory of a block to assume on a GPU, for tests";
 
-/// Returns the command line with examples, exit codes and the environment behind the options.
+/// Returns the command line with examples, exit codes and environment variables after the options.
 pub(crate) fn with_more(mut command: Command) -> Command {
     for (name, lines) in EXAMPLES {
         if command.find_subcommand(name).is_some() {

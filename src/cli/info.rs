@@ -1,4 +1,4 @@
-//! `placefield info`: engines and devices found, and why one is missing.
+//! `placefield info`: lists engines and devices, and reasons for missing ones.
 
 use super::document::{Content, NO_FILES, write_document};
 use super::failure::Failure;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Options of `placefield info`.
 #[derive(Args)]
 pub(crate) struct InfoArgs {
-    /// Write it as JSON; - for standard output
+    /// Write the list as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Messages of a run besides its results: on standard error, and with `--log` in a file.
+//! Messages of a run: on standard error, and with `--log` also in a file.
 
 use super::failure::{Failure, named};
 use super::terminal::{escaped, print_error};
@@ -14,19 +14,18 @@ use std::time::{Duration, Instant};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct LogArgs {
-    /// Print only warnings and errors on standard error: no progress, and not what `auto` took
+    /// Print only warnings and errors on standard error
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Say on standard error what begins, with the time since the start
+    /// Also print the start of each part on standard error, with the time since the start
     #[arg(short, long, global = true)]
     verbose: bool,
-    /// Append all messages, with --verbose or without, to a file, a line at a time with the time
-    /// since the start
+    /// Append all messages to a file, with the time since the start, also without --verbose
     #[arg(long, global = true, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Take options from a TOML file: long names without dashes, true or false for those without a
-    /// value, at its top for every command that has them or in a table of a command's name; those
-    /// on the command line go first
+    /// Read options from a TOML file by their long names without dashes; options without a value are
+    /// true or false. Options at its top are for all commands, those in a table for the command of
+    /// that name. The command line overrides the file
     #[arg(long, global = true, value_name = "FILE.toml")]
     config: Option<PathBuf>,
 }

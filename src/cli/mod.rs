@@ -1,11 +1,10 @@
-//! The command line, which is no part of the library's API: the only module that prints or exits.
+//! The command line. It is not part of the library's API, and the only module that prints or exits.
 //!
-//! Exit codes: 0 done; 1 the input or the run failed, with one line on stderr; 2 wrong usage:
-//! errors of the command line itself, values out of range and outputs over inputs among them; 3 a
-//! placement that stopped before its goal or is not legal where that was required, and was written;
-//! 130 interrupted by SIGINT, SIGTERM or SIGHUP: placements, refinements, comparisons and
-//! benchmarks have written their results so far, other commands nothing incomplete. A reader that
-//! goes away (a broken pipe) is not an error.
+//! Exit codes: 0 done; 1 the input is wrong or the run failed, with one line on stderr; 2 wrong
+//! usage, values out of range or an output over an input; 3 a placement was written that stopped
+//! before its goal or is not legal although that was requested; 130 interrupted by SIGINT, SIGTERM
+//! or SIGHUP. If interrupted, placements, legalizations, refinements, comparisons and benchmarks
+//! write partial results, and other commands write nothing. A broken pipe is not an error.
 
 mod arrays;
 mod bench;
@@ -61,7 +60,7 @@ use std::process::ExitCode;
 pub use terminal::standard_output_is_closed;
 use terminal::{print_error, raw_stdout};
 
-/// The electrostatic picture of a chip placement: density, potential, field and forces.
+/// Places the cells of a chip and evaluates placements: density, potential, field and forces.
 #[derive(Parser)]
 #[command(name = "placefield", bin_name = "placefield", version, max_term_width = 100)]
 struct Cli {
@@ -75,43 +74,43 @@ struct Cli {
 enum Command {
     /// Evaluate a placement: density, overflow, energy, field, forces
     Eval(eval::EvalArgs),
-    /// Compare two placements of a design: wirelength, density, and how far cells moved
+    /// Compare two placements of a design: wirelength, density and displacement of cells
     Diff(diff::DiffArgs),
     /// Run pipelines side by side while the cells spread
     Compare(compare::command::CompareArgs),
     CompareRuns(runs::CompareRunsArgs),
     /// Draw density, potential, field and force as PNG, SVG and PDF
     Plot(plot::PlotArgs),
-    /// One page to open in a browser: linked maps, where cells overflow, and why
+    /// Write an HTML page: linked maps, the largest overflows and the causes of a bad density
     Report(report::ReportArgs),
-    /// Place a design: spread its cells with short wires, and make the placement legal
+    /// Place a design: global placement, legalization and detailed placement
     Place(place::PlaceArgs),
-    /// Make a placement legal: cells on rows and sites, without overlap, near where they are
+    /// Make a placement legal: move every cell to a nearby legal place
     Legalize(legalize::LegalizeArgs),
-    /// Shorten the wires of a legal placement, and keep it legal
+    /// Shorten the wires of a legal placement and keep it legal
     Refine(refine::RefineArgs),
-    /// Potential and field of a density that is given as a NumPy array
+    /// Compute potential and field of a density in a NumPy file
     Solve(arrays::solve::SolveArrayArgs),
-    /// Cosine and sine transforms of a NumPy array
+    /// Compute cosine and sine transforms of a NumPy array
     Dct(arrays::dct::DctArgs),
-    /// Write a design in another format: DEF with LEF to Bookshelf, and back
+    /// Write a design in another format: DEF with LEF to Bookshelf and back
     Convert(convert::ConvertArgs),
     Generate(generate::command::GenerateArgs),
     Compress(compress::command::CompressArgs),
-    /// All of it on a generated design, no files needed
+    /// Evaluate, draw, compare and place a generated design; needs no files
     Demo(demo::DemoArgs),
-    /// The paper's tables and figures on this machine, beside the printed numbers
+    /// Measure the paper's tables and figures on this machine, beside the printed numbers
     Bench(bench::BenchArgs),
-    /// Engines and devices found, and why one is missing
+    /// List engines and devices, and reasons for missing ones
     Info(info::InfoArgs),
-    /// Find the fastest kernels for this GPU, and keep what was found
+    /// Find the fastest kernels for this GPU and save them
     #[cfg(feature = "cuda")]
     Tune(tune::TuneArgs),
-    /// Print the JSON Schema of what a command writes as JSON
+    /// Print the JSON Schema of a command's JSON
     Schema(schema::SchemaArgs),
-    /// Print a script that completes commands and options in a shell
+    /// Print a completion script for a shell
     Completions(shell::CompletionsArgs),
-    /// Print the manual page, or write one for every command
+    /// Print the manual page, or write one page per command
     Man(shell::ManArgs),
 }
 
@@ -141,8 +140,8 @@ impl CommandLine {
         Ok(CommandLine { matches, cli })
     }
 
-    /// Returns the variables, by name, that libraries read from the environment for this command:
-    /// they are to be set before it runs.
+    /// Returns environment variables, with their values, that libraries read for this command. Set
+    /// them before it runs.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         match &self.cli {
             Ok(Cli { command: Command::Solve(args), .. }) => args.ranks.variables(),

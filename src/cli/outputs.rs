@@ -1,5 +1,5 @@
-//! The files a run will write, checked before it starts: no output may be written over an input or
-//! over another output.
+//! The output files of a run. They are checked before it starts: no output may replace an input or
+//! another output.
 
 use super::failure::{Failure, named, usage};
 use super::log;
@@ -16,7 +16,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The files and folders that the options of a run name.
+/// The output files and folders of a run, with the options that name them.
 #[derive(Default)]
 pub(crate) struct Outputs<'a> {
     files: Vec<(&'static str, &'a Path)>,
@@ -28,13 +28,13 @@ pub(crate) struct Outputs<'a> {
 pub(crate) enum Names {
     /// These.
     These(&'static [&'static str]),
-    /// These with the ending of a [`MapsFormat`] behind.
+    /// These with the ending of a [`MapsFormat`].
     Maps(&'static [&'static str]),
     /// Any with one of these endings.
     Ending(&'static [&'static str]),
 }
 
-/// Where the results of an evaluation go.
+/// Outputs of an evaluation.
 #[derive(Args)]
 pub(crate) struct ResultArgs {
     /// Write the numbers as JSON; - for standard output
@@ -43,8 +43,8 @@ pub(crate) struct ResultArgs {
     /// Write density, potential, field and forces as NumPy files
     #[arg(long, value_name = "DIR")]
     pub(crate) maps: Option<PathBuf>,
-    /// Format of the files of --maps; CSV has a line for every bin of a map, with the bin's centre
-    /// in layout units
+    /// Format of the files of --maps; CSV has one line per bin, with the bin's centre in layout
+    /// units
     #[arg(
         long,
         value_enum,

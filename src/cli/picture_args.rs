@@ -1,4 +1,4 @@
-//! How pictures are drawn: the options that `plot` and `diff` share.
+//! The options of pictures that `plot` and `diff` share.
 
 use super::failure::{Failure, usage};
 use super::options::{has_repeats, named, number};
@@ -23,28 +23,28 @@ pub(crate) struct PictureArgs {
     /// File formats, joined by commas
     #[arg(long, value_enum, value_delimiter = ',', default_value = "both", value_name = "FORMATS")]
     format: Vec<FormatArg>,
-    /// How values become colours, and the values of a histogram places: in proportion up to the
-    /// largest, up to where a few bins stand out, or by the logarithm
+    /// Scale of colours and histograms: linear up to the largest value, linear but clipped at a few
+    /// extreme bins, or logarithmic
     #[arg(long, value_parser = named(SHADINGS), default_value = "clipped", value_name = "SCALE")]
     scale: Shading,
-    /// Values at the ends of the colours, as LO:HI of the one picture that --pictures names, or as
-    /// NAME=LO:HI, joined by commas
+    /// Range of the colours: LO:HI if --pictures names one picture, else NAME=LO:HI, joined by
+    /// commas
     #[arg(long, value_delimiter = ',', value_name = "[NAME=]LO:HI", allow_hyphen_values = true)]
     range: Vec<RangeArg>,
-    /// Colours of the maps, where they suit the values: red-blue and purple-green are for those of
-    /// both signs, the others for those from zero on
+    /// Colours of the maps, joined by commas: red-blue and purple-green apply to maps with both
+    /// signs, the others to maps without negative values
     #[arg(long, value_parser = named(COLORS), value_delimiter = ',', value_name = "NAMES")]
     colors: Vec<Colors>,
-    /// Width of a picture on paper, millimetres; text is as large as --font-size says then
+    /// Width of a picture on paper, millimetres; text then has the size of --font-size
     #[arg(long, value_name = "MM")]
     width: Option<f64>,
-    /// Size of the font at the axes, points; 8 unless given
+    /// Font size at the axes, points [default: 8]
     #[arg(long, value_name = "PT", requires = "width")]
     font_size: Option<f64>,
-    /// Pixels to the inch, in PNG files and of maps in others; 300 with --width unless given
+    /// Pixels per inch, of PNG files and of maps in other files [default with --width: 300]
     #[arg(long, value_name = "DPI", value_parser = dpi)]
     dpi: Option<f64>,
-    /// Leave out the titles and the line below, for use with a caption
+    /// Leave out the titles and the line below the picture
     #[arg(long)]
     no_title: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) const PICTURE_ARGS: [&str; 8] =
 /// Options of commands that show potential and field.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FieldArgs {
-    /// Draw lines of equal potential, so many between its extremes; 12 unless given
+    /// Draw this many lines of equal potential [default without a number: 12]
     #[arg(
         long,
         value_name = "LINES",
@@ -66,10 +66,10 @@ pub(crate) struct FieldArgs {
         value_parser = clap::value_parser!(u8).range(1..=100)
     )]
     pub(crate) contours: Option<u8>,
-    /// Draw the field by lines along it, not by arrows
+    /// Draw lines along the field instead of arrows
     #[arg(long)]
     pub(crate) streamlines: bool,
-    /// Draw density and potential along a line between two points of the die, layout units
+    /// Draw density and potential along a line between two points of the die, in layout units
     #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = cut, allow_hyphen_values = true)]
     pub(crate) cut: Option<Cut>,
 }
@@ -93,7 +93,7 @@ fn cut(text: &str) -> Result<Cut, String> {
 }
 
 impl FieldArgs {
-    /// Returns the number of contours of a map: those of the potential that are wanted.
+    /// Returns the number of contours of a map; only the potential has contours.
     pub(crate) fn contours_of(&self, kind: Kind) -> usize {
         let is_potential = kind == Kind::Engine(MapKind::Potential);
         self.contours.filter(|_| is_potential).map_or(0, usize::from)

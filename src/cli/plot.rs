@@ -1,4 +1,4 @@
-//! `placefield plot`: placements in pictures.
+//! `placefield plot`: draws placements.
 
 use super::congestion::CongestionArgs;
 use super::engines::with_precision;
@@ -22,14 +22,14 @@ pub(crate) struct PlotArgs {
     evaluation: EvaluationArgs,
     #[command(flatten)]
     congestion: CongestionArgs,
-    /// Folder the pictures go to; made when it is not there
+    /// Folder of the pictures, created if needed
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Which pictures, joined by commas; all unless given
+    /// Pictures, joined by commas [default: all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
     pictures: Vec<PictureName>,
-    /// Draw another placement, too: colours of a picture end at the same values for all of them,
-    /// and those of each placement go to a folder of its name. May be given several times
+    /// Also draw another placement, with the same colour range, into a folder of its name. Repeat it
+    /// for more placements
     #[arg(long, value_name = "FILE.pl")]
     also: Vec<PathBuf>,
     #[command(flatten)]

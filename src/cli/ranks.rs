@@ -1,5 +1,5 @@
-//! Several processes of one command, a rank each: `--rank`, `--world`, `--rendezvous`, or the
-//! variables of `mpirun` and `torchrun`. NCCL connects them.
+//! One command in several processes, one per rank: `--rank`, `--world`, `--rendezvous`, or the
+//! variables of `mpirun` and `torchrun`. NCCL connects the processes.
 
 use super::failure::{Failure, usage};
 use super::options::EngineChoice;
@@ -8,19 +8,19 @@ use clap::error::ErrorKind;
 
 /// Options of a rank.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Several processes, with a GPU each, that solve together over NCCL")]
+#[command(next_help_heading = "Several processes over NCCL, one GPU per process")]
 pub(crate) struct RankArgs {
-    /// Which of them this is, counted from 0; with mpirun and torchrun known without
+    /// Number of this process, from 0 [default: from mpirun or torchrun]
     #[arg(long, value_name = "N", requires = "world")]
     rank: Option<usize>,
-    /// How many they are
+    /// Number of processes [default: from mpirun or torchrun]
     #[arg(long, value_name = "COUNT", requires = "rank")]
     world: Option<usize>,
-    /// Address where they meet, a free port of rank 0's host; NCCL_COMM_ID, or MASTER_ADDR and
-    /// MASTER_PORT, unless given
+    /// Address that connects the processes: a free port of rank 0's host [default: NCCL_COMM_ID, or
+    /// MASTER_ADDR and MASTER_PORT]
     #[arg(long, value_name = "HOST:PORT")]
     rendezvous: Option<String>,
-    /// Seconds that another rank is waited for
+    /// Seconds to wait for another process
     #[arg(
         long,
         value_name = "SECONDS",

@@ -1,5 +1,5 @@
-//! `placefield compare-runs`: several placements of one design side by side, from the JSON that
-//! `eval` and `place` wrote of them.
+//! `placefield compare-runs`: compares several placements of one design by their JSON from `eval`
+//! or `place`.
 
 use super::document::{Content, write_document};
 use super::failure::{Failure, usage};
@@ -21,20 +21,20 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Compare several placements of a design: a table, curves, and which of them no other one beats
+/// Compare several placements of a design by their JSON: a table, curves and the best trade-offs
 #[derive(Args)]
 pub(crate) struct CompareRunsArgs {
-    /// JSON of each run from `eval`, `place`, `legalize` or `refine`, or of several from `eval`; with
-    /// a history from `place --history` there are curves
+    /// JSON of runs from `eval`, `place`, `legalize` or `refine`. Files from `place --history` add
+    /// curves
     #[arg(value_name = "RUN.json", required = true, num_args = 1..)]
     runs: Vec<PathBuf>,
     /// Write the table as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw overflow beside wirelength, and both over the iterations
+    /// Draw overflow against wirelength, and both over the iterations
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
-    /// Write a page with the table and the pictures
+    /// Write an HTML page with the table and the pictures
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }

@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 /// Options of `placefield schema`.
 #[derive(Args)]
 pub(crate) struct SchemaArgs {
-    /// The command whose JSON it is; one schema for all of them unless given
+    /// Command that writes the JSON [default: one schema for all commands]
     #[arg(
         value_name = "COMMAND",
         value_parser = PossibleValuesParser::new(SCHEMAS.iter().map(|of| of.0))
     )]
     of: Option<String>,
-    /// Write it to a file
+    /// Write the schema to a file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `placefield completions` and `placefield man`: completions of shells and manual pages.
+//! `placefield completions` and `placefield man`: shell completions and manual pages.
 
 use super::failure::Failure;
 use super::outputs::{Names, Outputs};
@@ -27,8 +27,8 @@ pub(crate) fn completions(args: &CompletionsArgs, mut command: Command) -> Resul
 /// Options of `placefield man`.
 #[derive(Args)]
 pub(crate) struct ManArgs {
-    /// Write one page for the program and one for every command into this folder, in place of the
-    /// program's own to standard output
+    /// Write the page of the program and one page per command into this folder [default: print the
+    /// page of the program]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! `placefield tune`: times the candidates for every kernel of given line lengths on this device,
-//! and keeps the best beside the kernel cache.
+//! `placefield tune`: times the candidates for every kernel of given line lengths on this device
+//! and saves the fastest beside the kernel cache.
 
 use super::document::{Content, NO_FILES, write_document};
 use super::engines::with_precision;
@@ -19,19 +19,19 @@ use std::path::PathBuf;
 /// Options of `placefield tune`.
 #[derive(Args)]
 pub(crate) struct TuneArgs {
-    /// Line lengths: bins along an axis
+    /// Line lengths: numbers of bins along an axis
     #[arg(value_name = "N", default_values_t = [512, 1024, 2048, 4096])]
     lengths: Vec<usize>,
-    /// The device's number
+    /// Number of the GPU
     #[arg(long, value_name = "N", default_value_t = 0)]
     device: usize,
-    /// Only this precision
+    /// Tune only this precision [default: both]
     #[arg(long, value_parser = precision(), value_name = "TYPE")]
     precision: Option<Precision>,
-    /// Times candidates, and keeps nothing
+    /// Time the candidates, but save nothing
     #[arg(long)]
     dry_run: bool,
-    /// Write what was found as JSON, a row for each pass of each length; - for standard output
+    /// Write the results as JSON, a row for each pass of each length; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -28,23 +28,23 @@ use std::time::Instant;
 /// Options of `placefield dct`.
 #[derive(Args)]
 pub(crate) struct DctArgs {
-    /// The array, as a NumPy file of real numbers; - for standard input
+    /// A NumPy file of real numbers; - for standard input
     #[arg(value_name = "IN.npy")]
     input: PathBuf,
-    /// Where the transformed array goes, as a NumPy file; - for standard output
+    /// Write the transformed array as a NumPy file; - for standard output
     #[arg(short, long, value_name = "OUT.npy")]
     out: PathBuf,
-    /// The transform along every axis, or of two joined ones along the first and the second axis:
-    /// unnormalised sums, whose scaling against SciPy and FFTW the documentation lists
+    /// Transform along every axis, or two transforms, for the first and the second axis. All are
+    /// unnormalised sums; the documentation compares their scaling with SciPy and FFTW
     #[arg(long, value_enum, value_name = "KIND", default_value_t = Kind::Dct)]
     kind: Kind,
-    /// Axes, counted from 0 or, from the last one backwards, from -1; all unless given, of the
-    /// joined kinds the last two
+    /// Axes, from 0, or backwards from -1 for the last one [default: all, or the last two for kinds
+    /// of two transforms]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', allow_hyphen_values = true)]
     axes: Option<Vec<i64>>,
     #[command(flatten)]
     array: ArrayArgs,
-    /// Write what was done as JSON; - for standard output
+    /// Write a summary as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

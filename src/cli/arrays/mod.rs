@@ -1,4 +1,4 @@
-//! NumPy arrays in and out: the solve of a given density, and transforms alone.
+//! Commands on NumPy arrays: the solve of a given density, and single transforms.
 
 pub(crate) mod dct;
 mod order;
@@ -16,13 +16,13 @@ use read::Array;
 /// The options that both commands share.
 #[derive(Args)]
 pub(crate) struct ArrayArgs {
-    /// Engine: auto, cpu, cuda or cuda:N; solve: also cuda:N,M… or cuda:all
+    /// Engine: auto, cpu, cuda or cuda:N; for `solve` also cuda:N,M… or cuda:all
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     engine: EngineChoice,
-    /// Working precision; that of the file unless given, f64 for integers
+    /// Working precision [default: the precision of the file; f64 for integers]
     #[arg(long, value_parser = precision(), value_name = "TYPE")]
     precision: Option<Precision>,
-    /// Threads on the CPU; 0 takes all there are
+    /// Threads on the CPU; 0 uses all processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
 }

@@ -1,4 +1,4 @@
-//! `placefield solve`: the field of a density that is given as an array.
+//! `placefield solve`: the potential and field of a density in an array.
 
 use super::{ArrayArgs, check_result, read::Array, rounded, sizes};
 use crate::cli::document::{Content, write_document};
@@ -32,19 +32,19 @@ use std::time::Instant;
 /// Options of `placefield solve`.
 #[derive(Args)]
 pub(crate) struct SolveArrayArgs {
-    /// The density ρ of nx x ny bins, y contiguous, or of nx x ny x nz bins, z contiguous, as a NumPy
-    /// file; - for standard input
+    /// A NumPy file with the density ρ of nx x ny bins, y contiguous, or of nx x ny x nz bins, z
+    /// contiguous; - for standard input
     #[arg(value_name = "RHO.npy")]
     rho: PathBuf,
-    /// Folder for potential.npy, field_x.npy, field_y.npy and, of three axes, field_z.npy; made when
-    /// it is not there
+    /// Folder for potential.npy, field_x.npy, field_y.npy and, for three axes, field_z.npy; created
+    /// if needed
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Width and height of a bin, and its depth if there are three axes; only their ratios matter,
-    /// for lengths are in bin widths
+    /// Width and height of a bin, and its depth for three axes. Only their ratios matter, because
+    /// lengths are in bin widths
     #[arg(long, value_name = "W[xH[xD]]", default_value = "1", value_parser = bin_size)]
     bin_size: BinSize,
-    /// How the solve is composed of transforms; auto takes the fastest. Three axes have no three-pass
+    /// Method of the solve; auto uses the fastest. Three axes have no three-pass
     #[arg(long, value_parser = pipeline(), default_value = "auto", value_name = "NAME")]
     pipeline: PipelineArg,
     #[command(flatten)]

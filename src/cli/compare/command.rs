@@ -29,32 +29,33 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(mut_arg("pipeline", |arg| arg.hide(true)))]
 #[command(mut_arg("engine", |arg| arg.help("Engine: auto, cpu, cuda, cuda:N, \
-                                            cuda:N,M… or cuda:all, or both or both:N, \
+                                            cuda:N,M… or cuda:all; or both or both:N for \
                                             the CPU and a device side by side")))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// Where the positions come from: cells spread by the density's force
-    /// alone, or a placement as by place, from the die's centre and with fillers
+    /// Source of the positions: cells that only the density's force spreads, or a placement as by
+    /// `place`, from the die's centre and with fillers
     #[arg(long, value_enum, default_value_t = Trajectory::Density, value_name = "NAME")]
     trajectory: Trajectory,
-    /// Iterations: 50 unless given, of a placement at most 1000
+    /// Iterations [default: 50, or at most 1000 of a placement]
     #[arg(long, value_name = "K", value_parser = at_least_one)]
     iterations: Option<usize>,
     /// Write the table as CSV; - for standard output
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Fail when a side's potential or field is further than this from the first side's, as
-    /// relative RMS, in any iteration
+    /// Fail if potential or field of a pipeline differ from the first pipeline's by more than this
+    /// relative RMS in any iteration
     #[arg(long, value_name = "RMS", value_parser = tolerance, allow_hyphen_values = true)]
     tolerance: Option<f64>,
     /// Write the table as JSON; - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw times, ratio and overflow over the iterations
+    /// Draw times, their ratio and overflow over the iterations
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
-    /// Write a page with the iterations, frames of the cells and the maps of the last iteration
+    /// Write an HTML page with the iterations, frames of the cells and the maps of the last
+    /// iteration
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }

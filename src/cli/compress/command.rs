@@ -1,4 +1,4 @@
-//! `placefield compress`: a picture with its small DCT coefficients left out.
+//! `placefield compress`: removes the small DCT coefficients of a picture.
 
 use super::choose::Spectrum;
 use super::{
@@ -24,27 +24,27 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Leave out a picture's small DCT coefficients, and say what that saves and costs
+/// Remove the small DCT coefficients of a picture and report the loss
 #[derive(Args)]
 #[command(group(ArgGroup::new("what").args(["threshold", "psnr", "keep"]).required(true)))]
 pub(crate) struct CompressArgs {
-    /// The picture: PNG, grey or RGB, with or without alpha, 8 or 16 bits; - for standard input
+    /// A PNG picture, grey or RGB, with or without alpha, 8 or 16 bits; - for standard input
     #[arg(value_name = "IMAGE.png")]
     image: PathBuf,
-    /// ε, for coefficients Σ Σ sample·cos·cos without any factor; MATLAB's orthonormal ones are
-    /// these times 2/√(width·height)
+    /// Remove coefficients below ε. Coefficients are Σ Σ sample·cos·cos without any factor; MATLAB's
+    /// orthonormal ones are these times 2/√(width·height)
     #[arg(long, value_name = "EPSILON", value_parser = threshold, allow_hyphen_values = true)]
     threshold: Option<f64>,
-    /// Instead of ε: the largest at which the picture keeps this PSNR
+    /// Instead of ε, use the largest ε that gives at least this PSNR
     #[arg(long, value_name = "DB", value_parser = decibels, allow_hyphen_values = true)]
     psnr: Option<f64>,
-    /// Instead of ε: the one that keeps this many percent of the coefficients
+    /// Instead of ε, keep this percentage of the coefficients
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     keep: Option<f64>,
-    /// Where the picture goes, as PNG of the same kind; - for standard output
+    /// Write the picture as PNG of the same kind; - for standard output
     #[arg(short, long, value_name = "OUT.png")]
     out: PathBuf,
-    /// Write the picture before and after side by side, as PNG
+    /// Write both pictures side by side as PNG
     #[arg(long, value_name = "FILE.png")]
     side_by_side: Option<PathBuf>,
     /// Engine: auto, cpu, cuda or cuda:N
@@ -53,7 +53,7 @@ pub(crate) struct CompressArgs {
     /// Working precision
     #[arg(long, value_parser = precision(), default_value = "f64", value_name = "TYPE")]
     precision: crate::Precision,
-    /// Threads on the CPU; 0 takes all there are
+    /// Threads on the CPU; 0 uses all processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = thread_count)]
     threads: usize,
     /// Write the numbers as JSON; - for standard output

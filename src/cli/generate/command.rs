@@ -17,13 +17,13 @@ use std::path::PathBuf;
 pub(crate) struct GenerateArgs {
     /// Circuit to imitate: adaptec1 to adaptec4 or bigblue1 to bigblue4
     name: Option<String>,
-    /// Instead of a name: adaptec1's statistics scaled to N movable cells
+    /// Instead of a name, scale adaptec1's statistics to N movable cells
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     cells: Option<usize>,
-    /// Folder the files go to; made when it is not there
+    /// Folder of the files, created if needed
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Random seed: the same seed gives the same files
+    /// Random seed; the same seed gives the same files
     #[arg(long, value_name = "SEED", default_value_t = 0, allow_hyphen_values = true)]
     seed: u64,
 }

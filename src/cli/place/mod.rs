@@ -59,7 +59,8 @@ use summary::{PlaceTimings, Summary};
 pub(crate) struct PlaceArgs {
     #[command(flatten)]
     evaluation: EvaluationArgs,
-    /// Write the placement: a .pl file, or a copy of the .def file (.gz) with its movable cells placed
+    /// Write the placement: a .pl file, or a copy of the .def file (.gz) with its movable cells
+    /// placed
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Stop after this stage [default: detailed]

@@ -23,7 +23,7 @@ pub(crate) struct ReportArgs {
     congestion: CongestionArgs,
     #[command(flatten)]
     field: FieldArgs,
-    /// The page, an HTML file that needs no other
+    /// Write the page, one HTML file that needs no other file
     #[arg(long, value_name = "FILE.html")]
     out: PathBuf,
 }
