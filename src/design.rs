@@ -1,8 +1,8 @@
 //! A design in memory: nodes, their placement, nets and rows, whatever file they come from.
 //!
-//! Everything is held by column (structure of arrays) in file order; nodes are
-//! named by their index. Lengths are in layout units, positions are
-//! **lower-left corners** of the node as it lies on the die.
+//! Data is stored by column (structure of arrays) in file order; an index names a
+//! node. Lengths are in layout units. Positions are
+//! **lower-left corners** of the node in its orientation.
 //!
 //! A [`Design`] is plain data that anyone can fill. Code that reads it checks first that its
 //! columns fit together ([`Design::check`]).
@@ -54,7 +54,7 @@ impl Orientation {
         [N, S, E, W, FN, FS, FE, FW]
     };
 
-    /// Returns the compass name, as it is written.
+    /// Returns the compass name, as in files.
     pub fn name(self) -> &'static str {
         use Orientation::*;
         match self {
@@ -206,7 +206,7 @@ pub struct Nets {
     pub names: Names,
     /// First pin of each net, and the number of pins at the end.
     pub net_start: Vec<u32>,
-    /// Weight of each net (1 where none is given).
+    /// Weight of each net; 1 by default.
     pub weight: Vec<f64>,
     /// Node each pin sits on.
     pub pin_node: Vec<u32>,
@@ -243,14 +243,14 @@ impl Nets {
     }
 }
 
-/// A design: what is placed, where it lies, what connects it and where it may go.
+/// A design: nodes, their positions, nets, rows and constraints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Design {
     /// Name, for titles and reports.
     pub name: String,
     /// Cells, macros and pads.
     pub nodes: Nodes,
-    /// Where they lie.
+    /// Positions of the nodes.
     pub placement: Placement,
     /// The nets that connect the nodes; `None` when they are not known.
     pub nets: Option<Nets>,
@@ -349,7 +349,7 @@ pub enum DesignError {
         /// Nodes there are.
         nodes: usize,
     },
-    /// Nets were asked for of a design that has none ([`Design::nets`]).
+    /// An operation needs nets, but the design has none ([`Design::nets`]).
     #[error("the design has no nets")]
     NoNets,
     /// A net whose weight is negative or not finite.
@@ -392,8 +392,8 @@ pub enum DesignError {
     },
 }
 
-/// Most nodes, nets and pins of a design: they are counted in 32 bits, and the
-/// largest number stands for a pin that does not move.
+/// Largest number of nodes, nets and pins of a design: indices have 32 bits, and the
+/// largest index means a fixed pin.
 pub const MAX_COUNT: usize = u32::MAX as usize - 1;
 
 /// A node of more rows than this is a macro.
@@ -586,8 +586,8 @@ impl Design {
         self.masters.get(master as usize)
     }
 
-    /// Returns the rectangles that node `i` blocks as it lies, layout units: its box, or the parts
-    /// of it that its library cell covers ([`Master::outline`]). They do not overlap.
+    /// Returns the rectangles that node `i` blocks in its orientation, in layout units: its box, or
+    /// the parts of it that its library cell covers ([`Master::outline`]). They do not overlap.
     ///
     /// # Panics
     /// If a column has no value for node `i`.
@@ -752,7 +752,7 @@ impl Design {
     pub(crate) fn hpwl_at(&self, at: &Placement) -> Option<Hpwl> {
         let nets = self.nets.as_ref()?;
         const BLOCK: usize = 4096;
-        // Pins are several to a node: what they need of it stands in one place.
+        // A node has several pins: their data about it is adjacent in memory.
         let centres = parallel::map(self.nodes.len(), |node| {
             let (w, h) = self.nodes.size(node, at.orientation[node]);
             let Rect { xl, yl, xh, yh } = Rect::at(at.x[node], at.y[node], w, h);

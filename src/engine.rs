@@ -133,7 +133,7 @@ pub struct StageTimes {
     pub density: f64,
     /// Forward transform of ρ.
     pub forward: f64,
-    /// Green's function and wavenumbers, where they are a pass of their own.
+    /// Green's function and wavenumbers, if they are a separate pass.
     pub scaling: f64,
     /// The three inverse transforms.
     pub inverse: f64,
@@ -271,7 +271,7 @@ pub enum EngineError {
         /// Length given.
         found: usize,
     },
-    /// A stage was asked for before the stage it builds on.
+    /// A stage was requested before the stage that it needs.
     #[error("{stage} was asked for before {needs}")]
     OutOfOrder {
         /// The stage asked for.
@@ -295,7 +295,7 @@ pub enum EngineError {
     OutOfMemory {
         /// Bytes asked for; 0 where it was the driver that lacked memory for itself.
         needed: usize,
-        /// Bytes free when they were asked for.
+        /// Free bytes at the time of the request.
         free: usize,
     },
     /// The device or one of its libraries failed or is missing: a
@@ -304,7 +304,7 @@ pub enum EngineError {
     Device(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Returns the message for exhausted device memory, in bytes; `needed` is 0 where it is not known.
+/// Returns the message for exhausted device memory, in bytes; `needed` is 0 if it is unknown.
 pub(crate) fn out_of_memory(needed: usize, free: usize) -> String {
     let free = free >> 20;
     match needed >> 20 {
@@ -328,11 +328,10 @@ pub trait Engine<T: Real> {
     /// Returns the charge that is being evaluated.
     fn charge(&self) -> &Charge;
 
-    /// Evaluates another charge over the same grid from here on, with other sizes, other cells that
-    /// stay where they are, other fixed area, target densities or fillers, or other bodies
-    /// altogether (see [`Charge`]). Later results have the bits of a new engine for that charge.
-    /// Plans, kernels and threads, which depend on the grid alone, are kept. Positions are to be
-    /// given anew.
+    /// Replaces the charge by another one over the same grid. Sizes, fixed cells, fixed area,
+    /// target densities, fillers and even all bodies may differ (see [`Charge`]). Later results are
+    /// bit-identical to those of a new engine for that charge. Plans, kernels and threads depend
+    /// only on the grid and are reused. Positions must be set again.
     ///
     /// # Errors
     /// When the grid is another one, a size or starting position is beyond what `T` can hold, the
@@ -346,8 +345,8 @@ pub trait Engine<T: Real> {
     /// Returns the pipeline of [`Engine::evaluate`], settled at creation.
     fn choice(&self) -> &Choice;
 
-    /// Returns the name of the pipeline that runs when `pipeline` is asked for: that pipeline, or
-    /// the one that replaces it on this engine.
+    /// Returns the name of the pipeline that runs for `pipeline`: that pipeline, or
+    /// its replacement on this engine.
     fn path(&self, pipeline: Pipeline) -> &'static str {
         pipeline.name()
     }
@@ -377,7 +376,7 @@ pub trait Engine<T: Real> {
     fn compute_density(&mut self) -> Result<DensityStats, EngineError>;
 
     /// Overflow and maximum with every cell at its exact size, not smoothed.
-    /// Leaves ρ as it is.
+    /// Does not change ρ.
     ///
     /// # Errors
     /// When no positions were given, or the device failed.
@@ -402,9 +401,9 @@ pub trait Engine<T: Real> {
     /// See [`Engine::set_positions`].
     fn evaluate(&mut self, x: &[T], y: &[T]) -> Result<Evaluation, EngineError>;
 
-    /// The evaluation of every fence region ([`Charge::set_fences`]): overflow and maximum of its
-    /// own cells and area, and the energy of its own density. Without fences there is one, the
-    /// evaluation itself.
+    /// The evaluation of every fence region ([`Charge::set_fences`]): overflow and maximum of the
+    /// region's cells and area, and the energy of its density. Without fences there is one entry,
+    /// the evaluation itself.
     ///
     /// # Errors
     /// When `out` does not have one entry per region, the field was not solved for the current
@@ -428,7 +427,7 @@ pub trait Engine<T: Real> {
     /// current positions, or the device failed.
     fn read_force(&mut self, fx: &mut [T], fy: &mut [T]) -> Result<(), EngineError>;
 
-    /// Writes the force times a weight to `gradient`, or adds it to what is there: two values per
+    /// Writes the force times a weight to `gradient`, or adds it to `gradient`: two values per
     /// body, in the layout of `options` and the caller's order.
     ///
     /// # Errors
@@ -473,8 +472,8 @@ mod tests {
         assert_eq!(error.to_string(), source.unwrap().to_string());
     }
 
-    /// Engines keep a solver per pipeline at `pipeline as usize`: a new one must be in
-    /// `Pipeline::ALL`, in its place.
+    /// Engines store a solver per pipeline at index `pipeline as usize`, so a new pipeline must be
+    /// at this index of `Pipeline::ALL`.
     #[test]
     fn pipelines_stand_in_order() {
         for (place, pipeline) in Pipeline::ALL.into_iter().enumerate() {

@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn rectangles_fit_across_adjacent_free_pieces() {
-        // Free: a column 0–3, a strip y 4–6 over the whole width, and what is above 8.
+        // Free: a column 0–3, a strip y 4–6 over the whole width, and the area above 8.
         let (x, y) = (vec![0.0, 3.0, 10.0], vec![0.0, 4.0, 6.0, 8.0, 10.0]);
         let free = [[true; 4], [false, true, false, true]];
         let ny = y.len();

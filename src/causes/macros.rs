@@ -18,8 +18,7 @@ const CHANNEL_ROWS: f64 = 20.0;
 /// … or so many bins, where these are more.
 const CHANNEL_BINS: f64 = 2.0;
 
-/// Checks whether what is above the target density is over macros, fixed or movable, or between
-/// them.
+/// Checks whether area above the target density is over or between macros, fixed or movable.
 ///
 /// Densities are those of the cells at their exact sizes. A bin lies between macros when it lies in
 /// a stretch of bins along x or y that ends at a macro on both sides and is no wider than a

@@ -1,11 +1,10 @@
-//! Why a density looks bad: what about a design, its placement or the options
-//! makes it so, and what to change.
+//! Causes of a bad density, in a design, its placement or the options, with advice.
 //!
-//! Every check compares areas, sizes and positions of the design as given, in layout units; but for
-//! the one that looks for overflow at macros, none looks at the density itself, so that a cause is
-//! named whether or not its effect shows yet. The thresholds are wide: normal properties of contest
-//! designs and their placements are no cause. Among those are pads around the die, fixed nodes that
-//! share a little area, and cells of a global placement that touch macros.
+//! Every check compares areas, sizes and positions of the given design, in layout units. Only the
+//! check for overflow at macros uses the density, so other causes are found before they have an
+//! effect. The thresholds are wide: normal properties of contest designs and their placements are
+//! not causes. Examples are pads around the die, fixed nodes that share a little area, and cells of
+//! a global placement that touch macros.
 //!
 //! ```no_run
 //! use placefield::bookshelf::{self, PinOffset};
@@ -62,8 +61,8 @@ pub enum Kind {
     CellsNotSpread,
     /// Movable cells lie on fixed ones.
     CellsOnFixed,
-    /// Much of what is above the target density is over macros or between them, and nothing else
-    /// explains it.
+    /// Much of the area above the target density is over macros or between them, and there is no
+    /// other cause.
     OverflowAtMacros,
     /// Pins lie outside their cells, and would not with the other origin.
     PinOffset,
@@ -76,7 +75,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns a line that names it.
+    /// Returns the title of the cause.
     pub fn title(self) -> &'static str {
         match self {
             Kind::CellsCannotFit => "The movable cells cannot fit",
@@ -109,7 +108,7 @@ pub struct Cause {
     pub finding: String,
     /// The change to make, in a sentence; options are those of the command line.
     pub advice: String,
-    /// The nodes it is about, the worst first, at most eight; none where it is about all of them.
+    /// The nodes concerned, the worst first, at most eight; empty if all are concerned.
     pub nodes: Vec<usize>,
 }
 
@@ -123,11 +122,11 @@ impl Cause {
     }
 }
 
-/// Finds problems of `design`, `charge` being made from it with `options`, and its pin offsets
-/// having been read from `pin_offset`. In the order of [`Kind`], each at most once.
+/// Returns the causes of a bad density of `design`, in the order of [`Kind`], each at most once.
+/// `charge` is made from the design with `options`; `pin_offset` is the origin of its pin offsets.
 ///
 /// # Panics
-/// Where the design's columns do not fit together ([`Design::check`]).
+/// If the design's columns do not fit together ([`Design::check`]).
 pub fn find(
     design: &Design,
     charge: &Charge,
@@ -144,7 +143,7 @@ pub fn find(
     causes.extend(spread::off_die(&case));
     causes.extend(spread::heap(&case));
     causes.extend(spread::on_fixed(&case));
-    // Where there is another cause, overflow is its effect.
+    // If there is another cause, overflow is its effect.
     let is_alone = causes.is_empty();
     causes.extend(is_alone.then(|| macros::overflow(&case)).flatten());
     causes.extend(pins::origin(&case));

@@ -61,9 +61,9 @@ pub(super) fn rects(cells: &Rectangles<'_>, row_blockage: bool, die: &Rect) -> V
     gaps(&[&open, cells.fixed].concat(), die)
 }
 
-/// Returns the area of every bin that partial blockages take of what is neither under fixed cells
-/// nor in `blocked_rects`, layout units squared; `None` without any. Where they overlap, the one
-/// that takes most counts.
+/// Returns the area of every bin, in layout units squared, that partial blockages block outside
+/// fixed cells and `blocked_rects`; `None` without partial blockages. If several overlap, the one
+/// that blocks most counts.
 pub(super) fn partial(
     cells: &Rectangles<'_>,
     blocked_rects: &[Rect],

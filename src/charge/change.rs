@@ -84,9 +84,9 @@ impl Charge {
         })
     }
 
-    /// Gives every bin a target density of its own, each in (0, 1], `nx × ny`: overflow is counted
-    /// from it, fixed area in the bin is scaled by it, and fillers fill up to it. Macros are
-    /// weighted by its mean. `None`: the target density of the options, everywhere.
+    /// Sets a target density for every bin, each in (0, 1], `nx × ny`. Overflow counts above it,
+    /// fixed area in the bin is scaled by it, and fillers fill up to it. Macros are
+    /// weighted by its mean. With `None` all bins have the target density of the options.
     ///
     /// # Errors
     /// When the map does not have the grid's bins, or a value is outside (0, 1]. The charge is then
@@ -103,13 +103,13 @@ impl Charge {
         })
     }
 
-    /// Makes new fillers, as many as fill the remaining space, at positions of their own; the
-    /// target density is raised if the cells do not fit, as when the charge was made. The number of
-    /// bodies changes. Without [`ChargeOptions::fillers`](super::ChargeOptions::fillers) there are
-    /// none afterwards.
+    /// Makes new fillers that fill the remaining area, at new positions. As for a new charge, the
+    /// target density rises if the cells do not fit. The number of
+    /// bodies changes. Without [`ChargeOptions::fillers`](super::ChargeOptions::fillers) the charge
+    /// then has no fillers.
     ///
     /// # Errors
-    /// When too many fillers are asked for. The charge is then unchanged.
+    /// If there would be too many fillers. The charge is then unchanged.
     pub fn refill(&mut self) -> Result<(), ChargeError> {
         let mut changed = self.clone();
         changed.fill()?;

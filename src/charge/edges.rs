@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(charge.edge_loss(&x[1..3], &y[1..3]), 0.0);
         // Wider than √2 bins along x, at the lower edge: stretched along neither.
         assert_eq!(charge.edge_loss(&[50.0], &[0.0]), 0.0);
-        // Cells that stay are in the area taken, as they are.
+        // The fixed area includes cells that do not move.
         charge.set_fixed_cells(&[true; 4], &x, &y).unwrap();
         assert_eq!(charge.edge_loss(&x, &y), 0.0);
     }

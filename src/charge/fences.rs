@@ -1,10 +1,10 @@
 //! Fence regions: several density systems over one grid.
 //!
-//! A fence is a union of rectangles that some cells have to lie in and no others may. Each fence's
-//! cells are the movable charge of a *region* of their own, in which everything outside the fence
-//! is blocked, as if by fixed cells; the cells of no fence form one more region, in which the
+//! A fence is a union of rectangles. Its cells must lie in it, and no others may. The cells of each
+//! fence are the movable charge of a separate *region*, in which everything outside the fence is
+//! blocked, as if by fixed cells. Cells without a fence form one more region, in which the
 //! fences are blocked (DREAMPlace 3.0, Gu et al., ICCAD 2020). A region has its own fixed area,
-//! target density, fillers and background; cells of different regions do not push one another.
+//! target density, fillers and background; cells of different regions do not push each other.
 //! Without fences there is one region, the die.
 //!
 //! A fence of a design may admit other cells ([`crate::design::Fence::admits_others`]). Such a
@@ -19,7 +19,7 @@ use crate::parallel;
 use crate::warning::{Warning, WarningCode};
 use std::borrow::Cow;
 
-/// The properties of a charge that each region has of its own.
+/// The properties of a charge that differ between regions.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     pub(super) target_density: f64,
@@ -69,14 +69,14 @@ impl Fence {
 }
 
 impl Charge {
-    /// Divides the cells into fence regions, each of which makes a density of its own: `fences[r]`
-    /// is the union of the rectangles that the cells of region r have to lie in, and `region` has
-    /// one index per movable cell ([`Charge::movable`]), that of its fence, or `fences.len()` for a
-    /// cell of no fence. Such cells, where there are any, are one more region. Parts of a rectangle
-    /// outside the die are left out. No fences: one region, the die.
+    /// Divides the cells into fence regions with separate densities. `fences[r]` is the union of
+    /// the rectangles in which the cells of region r must lie. `region` has one index per movable
+    /// cell ([`Charge::movable`]): the index of its fence, or `fences.len()` for a cell without a
+    /// fence. Cells without a fence are one more region. Parts of a rectangle
+    /// outside the die are ignored. Without fences there is one region, the die.
     ///
-    /// New fillers are made, those of each region over its own area, and a region's target density
-    /// is raised if its cells do not fit. Fillers that the caller added are removed
+    /// Each region gets new fillers over its own area, and its target density
+    /// rises if its cells do not fit. Fillers that the caller added are removed
     /// ([`Charge::add_fillers_in`]).
     ///
     /// # Errors
@@ -167,8 +167,7 @@ impl Charge {
         self.source.fence_names.get(region).map(String::as_str)
     }
 
-    /// Returns the number of fence regions, of which each makes a density of its own: one without
-    /// fences.
+    /// Returns the number of fence regions, which have separate densities; 1 without fences.
     pub fn regions(&self) -> usize {
         self.regions.len()
     }

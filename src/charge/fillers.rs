@@ -77,8 +77,8 @@ fn size(charge: &Charge, [width, height]: [f64; 2], area: f64) -> [f64; 2] {
 }
 
 /// Adds the fillers of a region's `budget`, uniformly over its rectangles `over`, which do not
-/// overlap. Those that follow one another stand together: engines find what they need of them in
-/// one place, and several devices have most of the fillers that they work on.
+/// overlap. Consecutive fillers are near each other. So engines read their data from adjacent
+/// memory, and with several devices each device holds most of the fillers that it processes.
 pub(super) fn add(
     charge: &mut Charge,
     region: usize,

@@ -195,10 +195,10 @@ pub struct ChargeOptions {
     /// So many sites at both sides of every cell of a design that is no macro belong to its body,
     /// or fewer where the cells would not fit; 0 by default. See [`Charge::margin`].
     pub padding: u32,
-    /// Whether bodies of cells of a design that are larger than the mean, and no macros, are wider
-    /// than the cells: by 4 % for each doubling of the area, at most by 15 %, or less where the
-    /// cells would not fit; no by default. Large cells find no room near where they are in a
-    /// placement that is to be made legal.
+    /// Whether cells larger than the mean, except macros, have bodies that are wider than the
+    /// cells: by 4 % for each doubling of the area, at most by 15 %, or less if the cells would not
+    /// fit. The default is no. Legalization then moves large cells less far, because it finds free
+    /// sites near them.
     pub widen_large: bool,
 }
 
@@ -746,9 +746,9 @@ fn raised(requested_density: f64, least: f64, of: &str, warnings: &mut Vec<Warni
     used
 }
 
-/// Returns by how much the body of each cell is wider at either side; empty if no body is wider.
-/// It is this share of `padding`. A large cell has as large a share of its own additional width, if
-/// `widen_large` is set. Macros are not wider.
+/// Returns the additional width of each cell's body at either side; empty if no body is wider.
+/// It is this share of `padding`. With `widen_large` a large cell also gets this share of its own
+/// additional width. Macros are not wider.
 fn margins(
     [width, height, ..]: &[Vec<f64>; 4],
     macros: &[bool],

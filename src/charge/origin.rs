@@ -1,9 +1,9 @@
 //! Where positions are counted from in the precision of an engine.
 //!
-//! Numbers of single precision have steps of 2⁻²³ of their size: far from the origin they could not
-//! distinguish cells, though the die is small. There, positions are counted from the die's
-//! lower-left corner: everything a [`Charge`] and a [`Netlist`](crate::wirelength::Netlist) hold
-//! stays as it is, in double precision, and the corner is taken off before anything is rounded.
+//! Numbers of single precision have steps of 2⁻²³ of their size. Far from the origin they cannot
+//! distinguish cells, even on a small die. Then positions count from the die's
+//! lower-left corner. A [`Charge`] and a [`Netlist`](crate::wirelength::Netlist) do not change, and
+//! have double precision; engines subtract the corner before they round.
 //! Lengths are layout units.
 
 use super::{Charge, ChargeError};

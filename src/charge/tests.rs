@@ -1,4 +1,4 @@
-//! Totals, fillers, blockage, and what is refused.
+//! Totals, fillers, blockage, and rejected input.
 
 use super::*;
 use crate::design::{Fence as DesignFence, Nodes, Placement};
@@ -159,7 +159,7 @@ fn area_outside_the_rows_blocks_on_request() {
     let on = ChargeOptions { row_blockage: true, ..options(0.5) };
     let charge = Charge::from_design(&design(), grid(), &on).unwrap();
     // Rows cover 20 + 10 of the height in full and 60 of 100 once: 3600 of 6000, and the
-    // block covers 50 of what is left.
+    // block covers 50 of the remaining area.
     assert!((charge.blockage_area - (6000.0 - 2600.0 - 50.0)).abs() < 1e-9);
     let taken = charge.fixed().as_slice().iter().sum::<f64>();
     assert!((taken - 0.5 * 3400.0).abs() < 1e-9, "{taken}");

@@ -12,7 +12,7 @@ pub(crate) const ROW: usize = 5;
 pub(crate) struct Columns {
     pub(crate) name: String,
     pub(crate) names: Names,
-    /// Sizes of nodes as they lie on the die, turned as `orientation` says.
+    /// Sizes of nodes on the die, rotated by `orientation`.
     pub(crate) width: Vec<f64>,
     pub(crate) height: Vec<f64>,
     /// Lower-left corners.

@@ -84,8 +84,8 @@ pub struct Master {
     pub class: MasterClass,
     /// How an instance may lie besides `N`.
     pub symmetry: Symmetry,
-    /// The kind of sites it was made for; `None` if the library does not say. A cell may stand on
-    /// rows of another kind only where no row is of its own.
+    /// The kind of sites of the cell; `None` if the library does not say. A cell may be on
+    /// rows of another kind only if no row has its kind.
     pub site: Option<u32>,
     /// The rows that its bottom edge may be on.
     pub stands_on: StandsOn,
@@ -261,8 +261,8 @@ pub enum BlockageKind {
     Partial(f64),
 }
 
-/// Space that a node keeps free of cells on each side of it, as it lies with orientation `N`.
-/// That of a fixed node is blocked; that of a movable one moves with it.
+/// Space on each side of a node, in orientation `N`, in which no other cell may lie.
+/// The halo of a fixed node is blocked; the halo of a movable node moves with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)] // the four sides
 pub struct Halo {

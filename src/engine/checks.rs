@@ -9,7 +9,7 @@ use crate::parallel;
 use crate::real::Real;
 use std::ops::RangeInclusive;
 
-/// The last stage that holds for the positions at hand.
+/// The last stage that is valid for the current positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Done {
     Nothing,

@@ -3,7 +3,7 @@
 use super::Pipeline;
 use crate::setters::setters;
 
-/// How an engine is made: the default, and what is to differ from it.
+/// Options of an engine; the methods change the defaults.
 ///
 /// ```
 /// use placefield::engine::{EngineOptions, Pipeline};
@@ -13,8 +13,8 @@ use crate::setters::setters;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EngineOptions {
-    /// The pipeline of [`Engine::evaluate`](super::Engine::evaluate); `None` takes the one that is
-    /// fastest on the engine for the grid ([`Engine::choice`](super::Engine::choice) says which).
+    /// The pipeline of [`Engine::evaluate`](super::Engine::evaluate); `None` selects the fastest one
+    /// for the engine and the grid ([`Engine::choice`](super::Engine::choice) names it).
     pub pipeline: Option<Pipeline>,
     /// Threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all there are.
     pub threads: usize,
@@ -50,7 +50,7 @@ pub enum Layout {
     Pairs,
 }
 
-/// How a gradient is written: the default, and what is to differ from it.
+/// Options of a gradient; the methods change the defaults.
 ///
 /// ```
 /// use placefield::engine::{GradientOptions, Layout};
@@ -92,8 +92,8 @@ impl<'a> GradientOptions<'a> {
         accumulate: bool,
     }
 
-    /// Returns the factor of the force on bodies of the first region: that on all where regions
-    /// have no weights of their own.
+    /// Returns the factor of the force on bodies of the first region. It applies to all bodies if
+    /// regions have no separate weights.
     pub(crate) fn first_weight(&self) -> f64 {
         self.weight * self.region_weights.first().unwrap_or(&1.0)
     }

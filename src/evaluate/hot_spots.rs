@@ -27,7 +27,7 @@ const MOST_NAMES: usize = 4;
 /// proportion on others.
 const REACH: f64 = 6.0;
 
-/// Returns the `most` worst places of `overflow`, none of which share a bin, the worst first.
+/// Returns the `most` largest overflows of the map, the largest first; no two share a bin.
 pub fn hot_spots(
     design: &Design,
     grid: &BinGrid,

@@ -166,7 +166,7 @@ pub struct OptionsReport {
     pub engine: &'static str,
     /// The device's name.
     pub device: String,
-    /// The pipeline given, or the one that `auto` took.
+    /// The given pipeline, or the choice of `auto`.
     pub pipeline: Pipeline,
     /// The path that ran for it: its own name, or that of the pipeline that replaced it.
     pub path: &'static str,
@@ -209,13 +209,13 @@ pub struct DensityReport {
     pub max_smoothed: f64,
     /// Largest density with every cell at its exact size.
     pub max_exact: f64,
-    /// Area in the smoothed map, fixed, movable and fillers, layout units squared. Less than the
-    /// sum of all by what is clipped, what fixed cells share, and what stretching to √2 bins
-    /// takes over the die's edge.
+    /// Area of fixed cells, movable cells and fillers in the smoothed map, layout units squared. It
+    /// leaves out clipped area, area that fixed cells share, and area that stretching to √2 bins
+    /// moves beyond the die's edge.
     pub total_area: f64,
     /// Area of movable and fixed cells outside the die, which no map holds.
     pub clipped_area: f64,
-    /// Area under no fixed cell that blockages, halos and what is outside every row take.
+    /// Area of blockages, halos and gaps between rows, without area under fixed cells.
     pub blocked_area: f64,
     /// Area of movable cells on the die that stretching to √2 bins takes over its edge, where no
     /// map holds it.
@@ -250,11 +250,11 @@ pub struct RegionReport {
     pub movable_area: f64,
     /// T as used there.
     pub target_density: f64,
-    /// Smoothed overflow of its own cells over their own area.
+    /// Smoothed overflow of the region's cells, divided by their area.
     pub overflow_smoothed: f64,
     /// Largest smoothed density.
     pub max_smoothed: f64,
-    /// Σ φ·ρ over bins, of its own density.
+    /// Σ φ·ρ over bins, of the region's density.
     pub energy: f64,
 }
 

@@ -7,7 +7,7 @@ const DIE: Rect = Rect { xl: 0.0, yl: 0.0, xh: 8.0, yh: 6.0 };
 fn union_counts_shared_area_once() {
     let rects =
         [Rect::at(1.0, 1.0, 3.0, 2.0), Rect::at(2.0, 2.0, 4.0, 3.0), Rect::at(7.0, 4.0, 9.0, 9.0)];
-    // 6 + 12 − 2 shared + 2 of the one that sticks out
+    // 6 + 12 − 2 shared + 2 of the protruding rectangle
     assert_eq!(union_area(&rects, &DIE), 18.0);
     assert_eq!(union_area(&[], &DIE), 0.0);
 }
