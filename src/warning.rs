@@ -50,7 +50,7 @@ pub enum WarningCode {
     LibrarySimplified,
     /// A statement that others depend on is missing or not heeded.
     Assumed,
-    /// The placement at hand frees nodes that the design's own fixes.
+    /// The placement frees nodes that the design's own placement fixes.
     FixedFreed,
     /// Fixed cells reach beyond the die.
     FixedOffDie,
@@ -58,13 +58,13 @@ pub enum WarningCode {
     MovableOffDie,
     /// Halos of movable nodes take no area.
     HalosNotHeeded,
-    /// The target density that was asked for cannot be had, and a higher one was taken.
+    /// The requested target density is impossible, and a higher one is used.
     TargetDensityRaised,
     /// Movable cells, or the members of a fence, do not fit into the space there is.
     CellsCannotFit,
     /// There are no fillers.
     NoFillers,
-    /// No placement has as little overflow as is asked for.
+    /// No placement has as little overflow as requested.
     OverflowOutOfReach,
     /// A stage was left out.
     StageLeftOut,

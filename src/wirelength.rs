@@ -34,9 +34,9 @@ pub const LARGE_NET: usize = 100;
 
 /// The nets of a design: which pins each has, and which pins each body has.
 ///
-/// Nets keep the design's order, but for those of too many pins, which come
-/// last. Nets that no movement changes are folded into
-/// [`Netlist::fixed_hpwl`]: with one pin, or with all pins on nodes that stay.
+/// Nets have the design's order, except that nets with too many pins come
+/// last. Nets with one pin, or with all pins on fixed nodes, are constant and
+/// are added to [`Netlist::fixed_hpwl`].
 ///
 /// Every `Netlist` is whole: pins belong to one net each and are on bodies that
 /// exist. [`Netlist::from_design`] sees to that and nothing can change it
@@ -333,7 +333,8 @@ fn bad_weight(weights: &[f64]) -> Option<usize> {
     weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0))
 }
 
-/// Pin `p` from the lower-left corner of its body, or where it is on the die when it is fixed.
+/// Returns the offset of pin `p` from the lower-left corner of its body, or its position on the die
+/// if it is fixed.
 fn pin_offset(design: &Design, nets: &Nets, p: usize, body: u32) -> (f64, f64) {
     if body == FIXED_PIN {
         return design.pin_position(nets, p);

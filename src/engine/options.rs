@@ -18,29 +18,29 @@ pub struct EngineOptions {
     pub pipeline: Option<Pipeline>,
     /// Threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all there are.
     pub threads: usize,
-    /// Whether an engine on several devices is to have the bits of one device in everything: the
-    /// first device then solves alone. On one device and on the CPU it changes nothing: the same
-    /// positions give the same bits on every run in any case.
+    /// Whether an engine on several devices is bit-identical to an engine on one device: only the
+    /// first device then solves. It has no effect on one device and on the CPU, where equal
+    /// positions always give equal bits.
     pub deterministic: bool,
 }
 
 impl EngineOptions {
-    /// With this pipeline; `None` takes the fastest.
+    /// Sets the pipeline; `None` selects the fastest.
     #[must_use]
     pub fn pipeline(self, pipeline: impl Into<Option<Pipeline>>) -> Self {
         EngineOptions { pipeline: pipeline.into(), ..self }
     }
 
     setters! {
-        /// With so many threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes
-        /// all there are.
+        /// Sets the number of threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0
+        /// uses all processors.
         threads: usize,
-        /// With the bits of one device on any number of them, or without.
+        /// Sets whether any number of devices is bit-identical to one device.
         deterministic: bool,
     }
 }
 
-/// How an array holds two values of every body, x and y.
+/// Layout of an array with two values of every body, x and y.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// x of every body, then y of every body: x…y…, as DREAMPlace and Xplace have it.

@@ -1,9 +1,9 @@
 //! A placement in progress as a file.
 //!
-//! One line of JSON says what it is of and all that is decided by; after it the vectors follow as
-//! little-endian numbers of the placement's precision: positions, the other sequence, gradient and
-//! the best placement, each all x, then all y. The last four bytes are the CRC-32 of all before
-//! (that of gzip), little-endian.
+//! A file begins with one line of JSON, which has the design, the options and the state of the
+//! schedule. Vectors follow as little-endian numbers of the placement's precision: positions, the
+//! other sequence, gradient and the best placement, each all x, then all y. The last four bytes are
+//! the CRC-32 (as in gzip) of all preceding bytes, little-endian.
 
 use super::Resumed;
 use crate::Real;
@@ -124,7 +124,7 @@ struct Head<Of, At, Records> {
 
 /// Where checkpoints of a placement go and come from.
 pub(crate) struct Checkpoints {
-    /// Where they are written.
+    /// File to write.
     pub(crate) to: Option<PathBuf>,
     /// Iterations from one to the next.
     pub(crate) every: usize,
@@ -139,7 +139,7 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Written to one file and read from another, where they are given.
+    /// Writes to one file and reads from another, if they are given.
     pub(crate) fn new(to: Option<PathBuf>, every: usize, from: Option<PathBuf>) -> Self {
         Checkpoints { to, every, from, subject: None, saved: Ok(()), milliseconds: 0.0 }
     }
@@ -156,7 +156,7 @@ impl Checkpoints {
         self.from.as_deref().map(|from| read::<T>(from, subject)).transpose()
     }
 
-    /// Writes one where it is due, and where the placement has ended.
+    /// Writes a checkpoint if it is due or the placement has ended.
     pub(crate) fn follow<T: Real>(
         &mut self,
         placer: &mut Placer<'_>,

@@ -212,7 +212,7 @@ impl Global {
         matches!(self.outcome, Outcome::Interrupted | Outcome::OutOfTime)
     }
 
-    /// Whether its wirelength compares with that of others.
+    /// Whether its wirelength is comparable with that of other placements.
     pub(super) fn has_ended_well(&self) -> bool {
         !self.was_stopped() && !matches!(self.outcome, Outcome::Diverged | Outcome::NotFinite)
     }
@@ -233,10 +233,9 @@ impl Global {
         }
     }
 
-    /// Where macros move: mirrors them if refinement may mirror cells, makes them legal and places
-    /// the other cells around them, on bins and by nets of their own. Then runs
-    /// [`Global::run_routability`]. At first the cells of `design` are where this placement has
-    /// them.
+    /// If macros move: mirrors them if refinement may mirror cells, makes them legal and places
+    /// the other cells around them, with separate bins and nets. Then runs
+    /// [`Global::run_routability`]. On entry `design` has the positions of this placement.
     pub(super) fn beside_macros<H: Host>(
         &self,
         design: &mut Design,
@@ -380,9 +379,9 @@ impl Global {
         Ok(Some(shared.append(next, true)))
     }
 
-    /// Goes on in rounds in which cells grow where wires are crowded, if these are asked for; the
-    /// placement with the least utilization of its worst bins is the result, and `rounds` tell of
-    /// each. The cells of `design` are then where some round has them.
+    /// Runs the routability rounds, if requested, in which cells of congested bins grow. The
+    /// result is the placement with the least utilization of its worst bins, and `rounds` reports
+    /// each round. `design` then has the positions of one of the rounds.
     pub(super) fn run_routability<H: Host>(
         self,
         design: &mut Design,

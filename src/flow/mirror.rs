@@ -1,4 +1,4 @@
-//! Macros mirrored where they are, which takes their pins to other sides.
+//! Mirrors macros in place, which moves their pins to other sides.
 
 use crate::design::{Design, Nets, Orientation, Symmetry};
 use crate::grid::Rect;

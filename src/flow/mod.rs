@@ -1,11 +1,15 @@
 //! A whole placement: global, legal, detailed, with any engine.
 //!
-//! [`place`] takes a design with its charge and its nets through the stages: for each of some seeds
-//! a global placement ([`crate::place`]); where macros move, their legal places and a global
-//! placement of the other cells beside them; rounds by congestion where they are asked for
-//! ([`crate::place::routability`]); legal places ([`crate::legalize`]). The placement with the
-//! shortest wires then is refined ([`crate::refine`]). A [`Host`] makes the engines and follows the
-//! iterations.
+//! [`place`] runs all stages for a design with its charge and its nets:
+//!
+//! * for each seed, a global placement ([`crate::place`]);
+//! * if macros move, legal places of the macros and a global placement of the other cells beside
+//!   them;
+//! * routability rounds, if requested ([`crate::place::routability`]);
+//! * legalization ([`crate::legalize`]);
+//! * detailed placement ([`crate::refine`]) of the legal placement with the shortest wires.
+//!
+//! A [`Host`] makes the engines and follows the iterations.
 //!
 //! ```
 //! use placefield::charge::Charge;
@@ -107,7 +111,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A target density that leaves cells room to stand on rows and sites near where they are.
+/// Default target density. It leaves free sites near the cells, so legalization moves them little.
 /// `benchmarks/experiments.md` has the measurements.
 pub const TARGET_DENSITY: f64 = 0.95;
 
@@ -123,7 +127,7 @@ pub fn many_fillers(design: &Design) -> usize {
     MANY_FILLERS.min(FILLERS_PER_CELL.saturating_mul(design.movable().count()))
 }
 
-/// How [`place`] works: the default, and what is to differ from it.
+/// Options of [`place`]; changes of the fields replace the defaults.
 ///
 /// ```
 /// use placefield::flow::{FlowOptions, Stage};
@@ -140,10 +144,10 @@ pub struct FlowOptions<'a> {
     /// Options of global placement. With [`PlaceOptions::warm`] cells start where the charge has
     /// them, else at the die's centre.
     pub place: PlaceOptions,
-    /// Whether the start is also made legal and refined as it is, and the better result taken. Only
-    /// with a warm start; no by default. If the legal stage limits displacements
-    /// ([`LegalizeOptions::max_displacement`]), a warm start is always compared, and the limit
-    /// holds from the start to the result.
+    /// Whether the start is also legalized and refined without a global placement; the result is
+    /// the better of both. Only with a warm start; no by default. If the legal stage limits
+    /// displacements ([`LegalizeOptions::max_displacement`]), a warm start is always compared, and
+    /// the limit applies from the start to the result.
     pub compare_start: bool,
     /// Every body is moved at the start by up to half of so many times its size; 0 by default.
     pub noise: f64,
@@ -379,7 +383,7 @@ pub enum Part {
     Round(usize),
     /// The cells are placed once more from where they were less spread, as a variant.
     Variant(Variant),
-    /// Legalisation.
+    /// Legalization.
     Legal,
     /// Detailed placement.
     Detailed,
@@ -577,11 +581,11 @@ pub struct Placed {
     pub before: Option<Placement>,
     /// Every global placement: of each seed that asked for, and variants.
     pub candidates: Vec<Candidate>,
-    /// Congestion before the first round and after every round; empty if no rounds were asked for.
+    /// Congestion before the first round and after every round; empty without rounds.
     pub rounds: Vec<Round>,
     /// Cause of a plateau: what keeps the overflow from falling.
     pub limit: Option<String>,
-    /// Reason why only the global stage was run, if more was asked for and it is no failure.
+    /// Reason that only the global stage ran, if more stages were requested and it is not a failure.
     pub left_out: Option<&'static str>,
     /// Seconds of the global stages of all seeds.
     pub seconds: f64,
@@ -676,8 +680,8 @@ fn of_bodies<'a>(netlist: &'a Netlist, charge: &Charge) -> Cow<'a, Netlist> {
     }
 }
 
-/// Returns what follows the first descent of a seed, up to the legal stage; a start that competes
-/// with it is also refined, as it is.
+/// Runs the stages of a seed after its first descent, up to the legal stage. A start that is
+/// compared with it is also refined, without a descent.
 fn stages_of<H: Host>(
     design: &mut Design,
     input: PlacementInput<'_>,
@@ -812,8 +816,8 @@ fn ended<H: Host>(host: &mut H, deadline: Option<Instant>) -> Option<Outcome> {
 }
 
 impl Placed {
-    /// The detailed stage, if it is asked for and the placement of `design` is legal. A limit on
-    /// displacements counts from `origin`, or from the legal placement.
+    /// Runs the detailed stage, if it is requested and the placement of `design` is legal. A limit
+    /// on displacements counts from `origin`, or from the legal placement.
     fn refine<H: Host>(
         &mut self,
         design: &mut Design,
@@ -839,9 +843,9 @@ impl Placed {
         self.stages.last().1.hpwl_weighted.unwrap_or(0.0)
     }
 
-    /// One that is legal, where that was asked for, before one that is not; converged before not;
-    /// then by the wirelength of the last stage, and of those that are neither legal nor converged
-    /// by overflow first.
+    /// Orders placements, the best first. If legality was requested, legal placements come before
+    /// others; then converged before others; then shorter wires of the last stage. Placements
+    /// that are neither legal nor converged are ordered by overflow first.
     fn is_better_than(&self, other: &Placed) -> bool {
         let goals = |placed: &Placed| {
             let all_placed = placed.stages.failed.is_empty();

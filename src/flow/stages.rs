@@ -161,7 +161,7 @@ pub struct DetailedReport {
     pub shortened: ShortenedReport,
     /// Whether a device refined.
     pub on_device: bool,
-    /// Why the CPU refined in place of the device that was asked for.
+    /// Reason that the CPU refined instead of the requested device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_on_device: Option<String>,
 }

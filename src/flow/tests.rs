@@ -217,7 +217,7 @@ fn cells_are_placed_again_beside_legal_macros() {
     assert_eq!(host.begun, parts);
     assert!(placed.stages.is_legal(), "{:?}", placed.stages.legality);
     assert_eq!(design.nodes.kind, kinds);
-    // Cells go on from the result, of one descent or the other, and all iterations are told.
+    // Cells continue from the result of either descent, and all iterations are reported.
     let before = placed.before.expect("others followed the global stage");
     assert_eq!(placed.global.x[..206], before.x[..]);
     let iterations = placed.global.records.iter().map(|record| record.iteration);
@@ -332,7 +332,7 @@ fn the_variant_with_the_shortest_wires_once_legal_is_refined() {
     let hpwls: Vec<f64> = placed.candidates.iter().map(|of| of.hpwl).collect();
     assert!(hpwls.iter().enumerate().all(|(k, a)| !hpwls[..k].contains(a)), "{hpwls:?}");
 
-    // The first is what is placed without variants, whose iterations the others share at first.
+    // The first is the placement without variants; the others share its first iterations.
     let alone = self::placed(&mut before, &options(Effort::Low), &mut OnCpu::default());
     let first = |of: &Candidate| (of.iterations, of.hpwl);
     assert_eq!(first(&alone.candidates[0]), first(&placed.candidates[0]));
@@ -376,7 +376,7 @@ fn both_descents_share_the_iterations() {
     options.place.iterations = whole.global.records.len() - 20;
     let limited = placed(&mut design, &options, &mut OnCpu::default());
     let last = limited.global.records.last().unwrap().iteration;
-    // The second descent has an iteration 0 of its own.
+    // The second descent also has an iteration 0.
     assert_eq!(last, options.place.iterations + 1);
 }
 

@@ -126,7 +126,7 @@ impl Segment {
     }
 }
 
-/// Some rows of a lattice, and what was put there.
+/// Some rows of a lattice, with the cells placed in them.
 pub(super) struct Stripe {
     /// The first of its rows.
     pub(super) first: usize,
@@ -169,8 +169,8 @@ fn nearest(rows: &[RowAt], y: f64) -> impl Iterator<Item = (RowAt, f64)> + '_ {
 }
 
 impl Stripe {
-    /// Puts a cell where it costs least, on one of `rows`, ascending, as far as they are of this
-    /// stripe. Whether it fits anywhere.
+    /// Places a cell at the least cost on one of those of `rows`, ascending, that are in this
+    /// stripe. Returns whether it fits anywhere.
     pub(super) fn put(&mut self, ask: &Ask, rows: &[RowAt]) -> bool {
         let end = (self.first + self.rows.len() + 1).saturating_sub(ask.rows as usize);
         let of_stripe = rows.partition_point(|at| (at.row as usize) < self.first)

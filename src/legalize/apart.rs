@@ -1,14 +1,14 @@
 //! Rectangles pushed apart: the least weighted squared moves after which none overlaps another,
 //! each on the side of the others where it was.
 //!
-//! Two rectangles are kept apart along the axis along which they are farther from one another, or
-//! overlap less, in the order of their centres. These relations make a graph without circles along
-//! each axis, with least distances of corners; pairs come into it once they overlap. Along each
-//! axis the least squares under these constraints are found by Hildreth's method ("A quadratic
-//! programming procedure", Naval Research Logistics Quarterly 4, 1957): pair by pair, each pushed
-//! apart by as much as it still overlaps, and let back where it was pushed too far. Where a chain
-//! of rectangles is longer than there is room, its pair that is least against it is kept apart
-//! along the other axis.
+//! Two rectangles are separated along the axis along which they are farther apart, or
+//! overlap less, in the order of their centres. These constraints make an acyclic graph along
+//! each axis, with least distances of corners; a pair enters the graph once it overlaps. Hildreth's
+//! method ("A quadratic programming procedure", Naval Research Logistics Quarterly 4, 1957) finds
+//! the least squares under these constraints along each axis. It pushes each pair
+//! apart by its remaining overlap, and back if it was pushed too far. If a chain
+//! of rectangles is longer than the available space, the pair of the chain with the lowest cost of
+//! the change is separated along the other axis.
 //!
 //! All lengths are whole numbers of units, so that corners rounded to whole ones keep every
 //! distance.
@@ -45,8 +45,8 @@ struct Below {
     push: f64,
 }
 
-/// Whole corners of the blocks, apart from one another within `low` to `high`; none where no way
-/// was found.
+/// Returns integer corners of the blocks, without overlap, within `low` to `high`; `None` if no
+/// solution was found.
 pub(super) fn apart(blocks: &[Block], low: [f64; 2], high: [f64; 2]) -> Option<Vec<[f64; 2]>> {
     let mut graph = Graph { blocks, low, high, below: [Vec::new(), Vec::new()] };
     let (mut known, mut turned) = (HashSet::new(), HashSet::new());
@@ -183,7 +183,7 @@ impl Graph<'_> {
                 break;
             }
         }
-        // Rounded, and what is left of overlaps taken away from below upwards.
+        // Round, then remove remaining overlaps from below upwards.
         let mut least = vec![low; blocks.len()];
         let above = self.above(axis);
         for i in self.order(axis) {
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(apart(&blocks, [0.0; 2], [100.0; 2]), Some(vec![[18.0, 20.0], [28.0, 22.0]]));
         blocks[0].weight = Some(3.0);
         assert_eq!(apart(&blocks, [0.0; 2], [100.0; 2]), Some(vec![[19.0, 20.0], [29.0, 22.0]]));
-        // Blocks that stay do stay, and the room that is asked for is kept free.
+        // Fixed blocks do not move, and the requested space is free.
         blocks[0].weight = None;
         blocks[0].halo[0][1] = 2.0;
         assert_eq!(apart(&blocks, [0.0; 2], [100.0; 2]), Some(vec![[20.0, 20.0], [32.0, 22.0]]));

@@ -32,7 +32,7 @@ struct Macro {
     pins: f64,
 }
 
-/// An area that macros keep off, with its own halo.
+/// An area in which no macro may lie, with its halo.
 #[derive(Clone, Copy)]
 struct Obstacle {
     rect: Rect,
@@ -165,8 +165,8 @@ fn spread_wishes(sites: &Sites, cells: &Cells, wishes: &mut [(f64, f64)]) {
     }
 }
 
-/// Lower-left corners of the macros pushed apart from one another and from what is `fixed`, on
-/// sites and rows where all rows are alike; none where no way was found.
+/// Returns lower-left corners of the macros, pushed apart from each other and from `fixed`
+/// rectangles, on sites and rows if all rows are equal; `None` if no solution was found.
 fn pushed(sites: &Sites, macros: &[Macro], fixed: &[Obstacle]) -> Option<Vec<(f64, f64)>> {
     let lattice = sites.lattices()[0];
     let rows = || (0..sites.rows().len()).filter(|&row| sites.rows()[row].lattice == 0);
@@ -329,8 +329,8 @@ impl MacroGrid<'_> {
         best
     }
 
-    /// Returns the first sites at which a macro on this height would be in the way of others,
-    /// ascending, as far as they are within a `window` of its left edge.
+    /// Returns the first sites at which a macro on this height would overlap others,
+    /// ascending, within a `window` of its left edge.
     fn blocked(
         &self,
         m: &Macro,

@@ -1,4 +1,4 @@
-//! Legal placements: cells on rows and sites, without overlap, near where they are.
+//! Legalization: moves every cell to a nearby legal place, on rows and sites, without overlap.
 //!
 //! [`legalize`] takes a placement, as global placement leaves it or any other, and gives each
 //! movable node a legal place near its own. Macros come first: they are pushed apart and onto free
@@ -10,8 +10,8 @@
 //! orders are tried (`stage`).
 //!
 //! Distances are |Δx| + |Δy| of the lower-left corner, in sites, weighted alike along x and y.
-//! Wirelength is not considered: `benchmarks/experiments.md` shows what weighing it brought. The
-//! result is judged by [`crate::legality`], which does not use this module.
+//! Wirelength is not considered; `benchmarks/experiments.md` has experiments with it.
+//! [`crate::legality`], which does not use this module, checks the result.
 //!
 //! The result does not depend on the number of threads. Rows are dealt with in stripes, as many as
 //! cells ask for, and cells of one stripe go to its rows.
@@ -70,7 +70,7 @@ use watch::Watch;
 /// little room for others.
 const MOST_CELLS_IN_ONE_ORDER: usize = 1 << 14;
 
-/// How [`legalize`] works: the default, and what is to differ from it.
+/// Options of [`legalize`]; the methods change the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LegalizeOptions {
@@ -155,7 +155,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A legal placement, but for the cells that failed.
+/// A placement in which all cells except the failed ones are legal.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Legalized {
@@ -248,9 +248,9 @@ fn with_macros(
     Ok(WithMacros { sites, done, placed, standing })
 }
 
-/// Gives every movable macro of `design`, and what is placed with them, a legal place near where it
-/// is; other nodes stay where they are. Returns those nodes. If no place was found for a macro, or
-/// `watch` broke, it returns none and the design stays as it is.
+/// Moves every movable macro of `design`, and the nodes that are placed with macros, to a nearby
+/// legal place; other nodes do not move. Returns the indices of these nodes. If no place was found
+/// for a macro, or `watch` broke, returns no nodes and does not change the design.
 ///
 /// # Errors
 /// As [`legalize`].
@@ -272,8 +272,8 @@ pub(crate) fn legalize_macros(
     Ok((0..placed.len()).filter(|&i| placed[i]).collect())
 }
 
-/// Gives every movable node with area of `design` a legal place near where it is. On all threads
-/// of the current rayon pool.
+/// Moves every movable node with area of `design` to a nearby legal place. Uses all threads of the
+/// current rayon pool.
 ///
 /// `watch` is called with the progress from time to time; when it breaks, the placement so far is
 /// the result: nodes without a place are where they were.

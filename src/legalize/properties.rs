@@ -1,5 +1,5 @@
-//! Random designs: what comes out is legal by a check that shares nothing with the legaliser, and a
-//! cell that is refused fits nowhere.
+//! Random designs: results are legal by a check that shares no code with the legalizer, and a
+//! failed cell fits nowhere.
 
 use super::{LegalizeOptions, Legalized, Reason};
 use crate::design::*;
@@ -135,7 +135,7 @@ fn design(recipe: &Recipe) -> Design {
     while left > 0.0 {
         let upper = recipe.higher > 0.0 && next(2) == 0;
         let row = if upper { 10.0 + recipe.higher } else { 10.0 };
-        // None is so high that it takes sites before others, who are told of what is left.
+        // No cell is so high that it takes its sites before the others.
         let most_rows = recipe.most_rows.min((10.0 * MOST_ROWS_OF_A_CELL / row) as usize);
         let rows = if next(4) == 0 { 1 + next(most_rows) } else { 1 };
         // Not whole sites, all of them.
@@ -296,7 +296,7 @@ proptest! {
         };
         let mut design = design(&parts);
         design.nodes.master.fill(None);
-        // Whole sites, so that so much of them is asked for as the recipe says.
+        // Whole sites, so that the requested share of them matches the recipe.
         design.nodes.width.iter_mut().for_each(|w| *w = (*w / 2.0).floor().max(1.0) * 2.0);
         let asked: f64 = design.nodes.width.iter().sum::<f64>() * 10.0;
         let has: f64 = design.rows.iter().map(|row| row.rect().area()).sum();

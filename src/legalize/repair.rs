@@ -70,7 +70,7 @@ impl Shelf<'_> {
     }
 
     /// Gives the target as many of the donor's free sites as one exchange of cells can, at most
-    /// as many as it lacks or little more. Whether any.
+    /// a little more than it lacks. Returns whether it got any.
     fn give(&mut self, target: Target, donor: Target, lacking: i32) -> bool {
         let free = self.free_in(&donor);
         if free <= 0 {

@@ -1,8 +1,8 @@
 //! Cells on rows, and how one more cell is put between them.
 //!
-//! A cell is put where it wants to be. Cells in its way are pushed aside, to the left or to the
-//! right as their centres lie. Each moves as far as it must and pushes those behind it, over all
-//! bands that they share (W.-K. Chow, C.-W. Pui, E. F. Y. Young, "Legalization Algorithm for
+//! A cell is placed at its desired position. It pushes overlapping cells aside, to the left or to
+//! the right by the order of their centres. Each moves only as far as necessary and pushes the next
+//! cells, over all bands that they share (W.-K. Chow, C.-W. Pui, E. F. Y. Young, "Legalization Algorithm for
 //! Multiple-Row Height Standard Cell Design", DAC 2016: its local problem, with chains followed to
 //! their ends instead of a window). Lengths are in sites. Every change can be undone.
 
@@ -692,7 +692,7 @@ impl<'a> Shelf<'a> {
         self.pushed.heap.clear();
     }
 
-    /// Pushes what is left (or right) of `edge` out of its way. Returns by how much it does not
+    /// Pushes the cells left (or right) of `edge` aside. Returns the length that does not
     /// fit; `None` if more than `reach` cells would have to move. The caller checks the walls of
     /// the sites around `edge` itself.
     fn push(&mut self, way: Way, from: &[(usize, usize)], edge: i32, reach: usize) -> Option<i32> {

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 const EXCESS: f64 = 0.2;
 /// Cells of a bin, on average of the free area.
 const CELLS_OF_BIN: f64 = 16.0;
-/// The share of the free area that cells fill where they are spread, if they do not need more.
+/// The share of the free area that spread cells fill, if they do not need more.
 const FILLED: f64 = 0.9;
 /// Bins along an axis at most.
 const MOST_BINS: f64 = 2048.0;

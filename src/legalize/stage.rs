@@ -47,8 +47,8 @@ const FAR_ROWS: f64 = 24.0;
 /// Designs of more cells are not tried in other orders because of a few far cells.
 const MOST_CELLS_OF_OTHER_ORDERS: usize = 1 << 18;
 
-/// Returns the lattice of every movable node, where there are several: the one with the nearest row
-/// that it may lie on. `u32::MAX` where none has any.
+/// Returns the lattice of every movable node, if there are several: the lattice with the nearest
+/// row on which the node may lie. `u32::MAX` if no lattice has such a row.
 pub(super) fn homes(design: &Design, sites: &Sites) -> Result<Vec<u32>, RowsError> {
     let mut homes = vec![u32::MAX; design.nodes.len()];
     let mut least = vec![f64::INFINITY; design.nodes.len()];

@@ -74,7 +74,7 @@ impl Cell {
     }
 }
 
-/// The movable nodes with area as they stand on one lattice, in order of their indices.
+/// The movable nodes with area on one lattice, in order of their indices.
 #[derive(Clone, Debug)]
 pub struct Cells {
     cells: Vec<Cell>,
@@ -266,7 +266,7 @@ fn master_of(design: &Design, node: usize) -> &Master {
     design.master_of(node).unwrap_or(&ALL_WAYS)
 }
 
-/// `height` as a whole number of `rows`, in layout units; none where it is not one.
+/// Returns `height`, in layout units, as a whole number of `rows`; `None` if it is not one.
 fn whole(height: f64, row: f64) -> Option<f64> {
     let rows = (height / row).round().max(1.0);
     ((rows * row - height).abs() <= TOLERANCE * row).then_some(rows * row)

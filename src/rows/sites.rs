@@ -276,8 +276,8 @@ impl Sites {
         [&self.views[view].free, &self.views[view].segments]
     }
 
-    /// Returns the free runs of a band, ascending, none next to another of the same fence. They
-    /// include soft blockages, and regions that admit others.
+    /// Returns the free runs of a band, ascending; adjacent runs have different fences. They
+    /// include soft blockages, and regions that admit other cells.
     ///
     /// # Panics
     /// Where there is no such band.
@@ -285,8 +285,8 @@ impl Sites {
         self.views[0].free.get(band)
     }
 
-    /// Returns the free runs of a band as a cell with this access may use them. The cell may lie in
-    /// those of its own fence.
+    /// Returns the free runs of a band that a cell with this access may use. The cell may lie in
+    /// the runs of its own fence.
     ///
     /// # Panics
     /// Where there is no such band.
@@ -294,8 +294,8 @@ impl Sites {
         self.views[access.view()].free.get(band)
     }
 
-    /// Returns the runs of a row that are free in all of its bands, ascending, as a cell with this
-    /// access may use them. The cell may lie in those of its own fence.
+    /// Returns the runs of a row that are free in all of its bands and that a cell with this
+    /// access may use, ascending. The cell may lie in the runs of its own fence.
     ///
     /// # Panics
     /// Where there is no such row.
@@ -608,8 +608,8 @@ fn check_numbers(design: &Design) -> Result<(), RowsError> {
     Ok(())
 }
 
-/// Returns the distance from a site of a row to the next one. The only site of a row is as far from
-/// the next one as it is wide.
+/// Returns the distance from a site of a row to the next site. In a row of one site it is the width
+/// of the site.
 fn pitch(row: &Row) -> f64 {
     if row.sites == 1 { row.site_width } else { row.pitch }
 }

@@ -82,7 +82,7 @@ pub enum TransformNd {
 }
 
 impl TransformNd {
-    /// Those that have no axis of their own.
+    /// Transforms without a separate axis.
     pub const ALL: [TransformNd; 2] = [TransformNd::Dct, TransformNd::Idct];
 
     /// Returns the FFTs that it takes.

@@ -35,16 +35,16 @@ impl Algorithm1d {
     }
 }
 
-/// How a map is reordered before a DCT's FFT.
+/// Method to reorder a map before a DCT's FFT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reorder {
-    /// The fastest, that of all other plans: on a GPU a thread moves 32 bytes in 16-byte accesses
-    /// where the map's rows are multiples of 32 bytes, and scatters elsewhere; a CPU scatters.
+    /// The fastest method, which all other plans use. On a GPU a thread moves 32 bytes in 16-byte
+    /// accesses if the map's rows are multiples of 32 bytes, and scatters otherwise. A CPU scatters.
     #[default]
     Wide,
-    /// Elements are read where they stand and written where they go.
+    /// Scatter: elements are read in order and written to their new positions.
     Scatter,
-    /// Elements are written where they stand and read from where they come.
+    /// Gather: elements are written in order and read from their old positions.
     Gather,
 }
 
@@ -53,11 +53,11 @@ impl Reorder {
     pub const ALL: [Reorder; 3] = [Reorder::Wide, Reorder::Scatter, Reorder::Gather];
 }
 
-/// How DCT coefficients are taken from an FFT's output.
+/// Method to compute DCT coefficients from an FFT's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PostProcessing {
-    /// Two complex numbers in, four coefficients out: each read and written once. That of all
-    /// other plans.
+    /// Computes four coefficients from two complex numbers; each is read and written once. All
+    /// other plans use it.
     #[default]
     Efficient,
     /// One coefficient at a time, two complex numbers read for each.
