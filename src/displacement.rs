@@ -65,8 +65,8 @@ pub struct Moved {
     pub to: (f64, f64),
 }
 
-/// Returns how far the movable cells of `design` are from `from` to `to`; where they lie in the
-/// design itself is not looked at. The histogram's unit is the height of a row, or 1 without rows.
+/// Returns the displacements of the movable cells of `design` from `from` to `to`; the design's own
+/// positions are not used. The histogram's unit is the height of a row, or 1 without rows.
 ///
 /// # Errors
 /// When the columns of the design or of a placement do not fit together.

@@ -1,6 +1,6 @@
 //! One front for designs of any kind: what a file is, is seen from its name.
 //!
-//! | name ends in | what it is | read by |
+//! | name ends in | content | reader |
 //! |---|---|---|
 //! | `.def`, `.def.gz`, `.def.xz`, `.def.bz2` | a DEF file, with its LEF files | [`crate::lefdef`] |
 //! | anything else | a Bookshelf design's `.aux` file, or a `.pl` file | [`crate::bookshelf`] |

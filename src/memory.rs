@@ -93,8 +93,8 @@ pub(crate) fn filled_from_line<T: Copy + Send + Sync>(n: usize, value: T) -> (Ve
     (buffer, first)
 }
 
-/// `n` times `value`. All threads touch the memory; if it is large, the system is asked for 2 MiB
-/// pages.
+/// Returns `n` times `value`. All threads touch the memory. For large memory the system is asked
+/// to use 2 MiB pages.
 ///
 /// The passes along x step through a map a row at a time; with 4 KiB pages
 /// every step of theirs is another page, and a 2048 × 2048 map has more pages

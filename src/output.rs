@@ -29,8 +29,7 @@ pub(crate) fn write_whole(
     commit(vec![write_pending(path, write)?]).map_err(|(_, error)| error)
 }
 
-/// A file that is written and has not got its name yet; `None` if it was written into what is
-/// there.
+/// A written file that does not have its name yet; `None` if the existing file was overwritten.
 pub(crate) struct PendingFile(Option<(Temporary, PathBuf)>);
 
 /// Writes the file of [`write_whole`] under a temporary name; [`commit`] gives it its own.

@@ -71,9 +71,8 @@ pub fn read_placement(path: &Path, nodes: &Nodes) -> Result<LoadedPlacement, Fil
     Ok(LoadedPlacement { warnings: reader.warnings, file, ..places })
 }
 
-/// Returns the files that [`read_design`] would read for `aux`, as far as they are there; `aux`
-/// alone when it cannot be read. Standard input and pipes, which are read but once, are not looked
-/// into.
+/// Returns the existing files that [`read_design`] would read for `aux`, or only `aux` if it cannot
+/// be read. Standard input and pipes can be read only once, so their content is not read here.
 pub fn files_of(aux: &Path, options: &ReadOptions) -> Vec<PathBuf> {
     let mut files = Vec::from_iter(file::find(aux));
     let regular = files.first().is_some_and(|f| f.metadata().is_ok_and(|m| m.is_file()));
@@ -219,7 +218,7 @@ impl Reader {
         found
     }
 
-    /// Reads `.nets` and `.wts`, as far as they are there.
+    /// Reads `.nets` and `.wts`, if they exist.
     fn nets(
         &mut self,
         files: &Aux,

@@ -131,7 +131,7 @@ fn net(i: &[u8]) -> Parsed<'_, (u64, &str)> {
     Ok((i, (degree, name)))
 }
 
-/// The name of a node, and an offset as it is written.
+/// The name of a node, and an offset as in the file.
 type Pin<'a> = (&'a [u8], Option<(f64, f64)>);
 
 /// `node [direction] [: dx dy [anything]]`

@@ -44,7 +44,7 @@ const BLOCK: usize = 1 << 12;
 /// Returns [`pins_outside`] with another `rounding` than [`ROUNDING`].
 pub(crate) fn count_outside(design: &Design, offset: PinOffset, rounding: f64) -> PinsOutside {
     let Some(nets) = &design.nets else { return PinsOutside::default() };
-    // To count from the corner what is counted from the centre takes half a cell off, and back.
+    // Conversion between offsets from the centre and from the corner adds or subtracts half a cell.
     let back = match offset {
         PinOffset::Center => -0.5,
         PinOffset::LowerLeft => 0.5,

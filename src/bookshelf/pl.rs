@@ -1,7 +1,7 @@
 //! `.pl`: the positions of the nodes.
 //!
-//! `name x y [: orientation] [/FIXED | /FIXED_NI]`, one a line; `x y` is the
-//! lower-left corner of the node as it lies. A node without an orientation has `N`.
+//! `name x y [: orientation] [/FIXED | /FIXED_NI]`, one per line; `x y` is the
+//! lower-left corner of the node in its orientation. A node without an orientation has `N`.
 
 use super::header;
 use crate::design::{NodeKind, Orientation, Placement};
@@ -20,7 +20,7 @@ use std::path::Path;
 /// Reads a `.pl` file's text: the position of each node; nodes that it does not mention are at
 /// (0, 0), `N`. `path` is for messages.
 ///
-/// `index` finds the nodes and `kind` (one per node) is what they are so far:
+/// `index` finds the nodes and `kind` (one per node) is their kind so far:
 /// `/FIXED` fixes a movable node, `/FIXED_NI` makes any node fixed without image.
 ///
 /// # Errors

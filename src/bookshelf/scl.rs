@@ -106,7 +106,8 @@ fn value<'a, T>(
     preceded(Lines::keyword(key, ENTRY), cut(preceded(Lines::sign("`:`"), value)))
 }
 
-/// Returns a parser that skips empty lines and then reads; it also gives the place of what it read.
+/// Returns a parser that skips empty lines and then reads. It also returns the position in the
+/// file.
 fn on_any_line<'a, T>(
     mut of: impl Parser<&'a [u8], Output = T, Error = Miss<'a>>,
 ) -> impl Parser<&'a [u8], Output = (&'a [u8], T), Error = Miss<'a>> {
@@ -169,7 +170,7 @@ fn rows_of<'a>(entries: Vec<(&'a [u8], Entry)>, end: &'a [u8]) -> Read<'a, Vec<R
     Ok(subrows.into_iter().map(|(x, sites)| Row { x, sites, ..row }).collect())
 }
 
-/// Returns the orientation after `Siteorient :`. Older suites write a number for what is always
+/// Returns the orientation after `Siteorient :`. Older suites write a number, which always means
 /// `N`.
 fn site_orientation(words: &str) -> Orientation {
     let word = words.trim();

@@ -152,7 +152,7 @@ pub enum CongestionError {
 pub struct CongestionOptions {
     /// The program whose formulas are used.
     pub convention: Convention,
-    /// Routing tracks, where they are known.
+    /// Routing tracks, if they are known.
     pub capacity: Option<Capacity>,
 }
 

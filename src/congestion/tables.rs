@@ -16,7 +16,7 @@ pub(crate) struct Tables {
     pub(crate) pin_node: Vec<u32>,
     /// From the node's centre, turned as the node is: x and y of each pin.
     pub(crate) pin_offset: Vec<f64>,
-    /// Width and height of each node, turned as it is.
+    /// Width and height of each node in its orientation.
     pub(crate) size: Vec<f64>,
     /// Pins of each node, and 2³¹ more where it takes area.
     pub(crate) node_pins: Vec<u32>,

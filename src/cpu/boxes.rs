@@ -11,8 +11,8 @@
 //! sums along both axes make bins of them. Beyond the box the integers add up to exactly zero, and
 //! the sums do not depend on the order: the bits are the same for any number of threads.
 //!
-//! Every thread has a map of its own as long as they are small enough together ([`MOST_BYTES`]);
-//! beyond, threads share one and wait for one another.
+//! Every thread has a separate map if all together have at most [`MOST_BYTES`]. Otherwise threads
+//! share one map and wait for each other.
 
 use super::bodies::low_bits;
 use super::simd::vectorised;
@@ -35,8 +35,7 @@ pub(crate) struct AxisPart<V> {
     pub(crate) values: [V; 3],
 }
 
-/// Maps of `nx × ny` bins with `C` values each: what boxes add, and apart from it what is added to
-/// single bins.
+/// Maps of `nx × ny` bins with `C` values each: sums of boxes, and separately sums of single bins.
 pub(crate) struct BoxSums<const C: usize> {
     nx: usize,
     ny: usize,
@@ -73,7 +72,7 @@ pub(crate) fn scale(most: f64, largest: f64) -> f64 {
 }
 
 impl<const C: usize> BoxSums<C> {
-    /// Maps of integers of which there are so many ([`scale`]) per unit.
+    /// Maps of integers; [`scale`] is the number of integers per unit.
     pub(crate) fn new(nx: usize, ny: usize, scale: f64) -> Self {
         let (columns, stride) = (nx + 1, ny + 1);
         let bytes = columns * stride * size_of::<[i64; C]>();

@@ -279,7 +279,7 @@ impl CpuDensity {
         assert_eq!((map.nx(), map.ny()), (regions * bins.nx, bins.ny), "bins of the map");
     }
 
-    /// Returns the sums of fixed and movable cells, and what they overflow.
+    /// Returns the sums of fixed and movable cells, and their overflow.
     fn cells(&mut self, extent: Extent) -> DensityStats {
         let CpuDensity { bodies, patches, sums, fixed, partial, scale, regions, targets, .. } =
             self;
@@ -444,7 +444,7 @@ fn write<T: Real>(sums: &[i64], scale: f64, background: f64, out: &mut [T]) {
     );
 }
 
-/// Some columns and rows of a map, in a buffer of their own.
+/// Some columns and rows of a map, in a separate buffer.
 #[derive(Clone, Copy)]
 struct BinRange {
     /// First column and row on the map.
@@ -497,7 +497,7 @@ fn add_window(patch: &mut [i64], footprints: &Footprints<f64>, k: usize) {
     }
 }
 
-/// Returns the values of [`overflow_and_max`] where every bin has a target of its own.
+/// Returns the values of [`overflow_and_max`] for a target density per bin.
 fn overflow_by_bin(sums: &[i64], unit: f64, targets: &[f64]) -> (f64, f64) {
     sums.iter().zip(targets).fold((0.0, 0.0), |(over, max), (&sum, target)| {
         let density = sum as f64 * unit;

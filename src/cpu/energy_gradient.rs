@@ -75,7 +75,7 @@ impl Covered {
         Some(Covered { span, low: low > 0.0, high: low + stretched < axis.bins() })
     }
 
-    /// Returns Σ of values, each times what is covered of its bin.
+    /// Returns Σ of values, each times the covered share of its bin.
     fn weighted(&self, value: impl Fn(usize) -> f64) -> f64 {
         let bins = self.span.first..=self.span.last;
         bins.map(|bin| self.span.of_bin(bin) * value(bin)).sum()

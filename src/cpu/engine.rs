@@ -1,4 +1,4 @@
-//! The CPU engine: density, solve and force on a thread pool of its own.
+//! The CPU engine: density, solve and force on its own thread pool.
 
 use super::density::CpuDensity;
 use super::solve::{FieldSlices, Fields, SolveTimes, Solver};

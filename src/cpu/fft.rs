@@ -20,7 +20,7 @@ use num_complex::Complex;
 use std::f64::consts::PI;
 use std::ops::{Add, Sub};
 
-/// The largest prime factor that has a stage of its own.
+/// The largest prime factor with a specialised stage.
 const LARGEST: usize = 31;
 
 /// The forward FFT of the lines of a tile, unnormalised. The inverse is the same with real and

@@ -4,10 +4,10 @@
 //! that f32 loses no precision to a net's position on the die, and no exponent is above zero.
 //!
 //! # Layout
-//! Most nets have few pins, and a net alone would leave most of a vector idle. Nets of as many
-//! pins, up to 32, therefore stand in groups of 16, one in each lane: first the first pin of each,
-//! then the second. What is left over of a group has no weight. The other nets follow, pin after
-//! pin; their vectors are of pins. Exponentials are exact to within 2 ulp (`simd::exp`).
+//! Most nets have few pins, and one net would use only a part of a vector. So nets of equal numbers
+//! of pins, up to 32, form groups of 16, one net in each lane: first the first pin of each,
+//! then the second. Unused lanes of a group have no weight. The other nets follow, with consecutive
+//! pins in the lanes. Exponentials are exact to within 2 ulp (`simd::exp`).
 //!
 //! The positions of bodies are put side by side, x and y of each, so that a pin finds both at one
 //! place; so are the pins' gradients, which each body adds up.
@@ -36,7 +36,7 @@ const BLOCK_PINS: usize = 8192;
 /// Bodies of one task at least.
 const BODIES: usize = 4096;
 
-/// Stands for a net where a group has fewer than [`LANES`].
+/// Marks an unused lane of a group with fewer than [`LANES`] nets.
 const NO_NET: u32 = u32::MAX;
 
 /// A number of each net of a group.
@@ -63,8 +63,8 @@ pub struct CpuWirelength<T> {
 /// The nets and their pins.
 #[derive(Clone, Debug, Default)]
 struct Nets<T> {
-    /// For every pin: the index of its body in `corners`, and its offset from there. First those of
-    /// groups, then those of the other nets, in the end of nets that do not take part in the
+    /// For every pin: the index of its body in `corners`, and its offset from there. Pins of groups
+    /// come first, then pins of the other nets, and last pins of nets that do not count in the
     /// weighted average.
     body: Vec<u32>,
     offset: Vec<[T; 2]>,
@@ -78,12 +78,12 @@ struct Nets<T> {
     others: Vec<u32>,
 }
 
-/// Some nets, next to one another, and what is computed of them.
+/// Some consecutive nets, and their results.
 #[derive(Clone, Debug)]
 struct NetBlock<T> {
     nets: BlockNets,
     pins: Range<usize>,
-    /// Working memory of a group or net, empty where nothing is smoothed: for every pin e, then n.
+    /// Working memory of a group or net: for every pin e, then n; empty without smoothing.
     exponentials: [Vec<Lanes<T>>; 2],
     sum: Wirelength,
 }
@@ -141,7 +141,7 @@ impl<T: Real> CpuWirelength<T> {
         }
     }
 
-    /// Takes the net weights of `netlist`, which is the one that this was made of, with other
+    /// Takes the net weights of `netlist`: the netlist that this was made from, with other
     /// weights ([`Netlist::set_weights`]).
     ///
     /// # Errors

@@ -585,7 +585,7 @@ pub struct Placed {
     pub rounds: Vec<Round>,
     /// Cause of a plateau: what keeps the overflow from falling.
     pub limit: Option<String>,
-    /// Reason that only the global stage ran, if more stages were requested and it is not a failure.
+    /// Reason that only the global stage ran, if more stages were requested and this is no failure.
     pub left_out: Option<&'static str>,
     /// Seconds of the global stages of all seeds.
     pub seconds: f64,

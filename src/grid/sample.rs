@@ -5,9 +5,9 @@ use crate::Real;
 
 /// Returns the map with at most `max_x × max_y` bins.
 ///
-/// An axis with more bins is divided into the largest allowed number of parts. Each part is the mean
-/// of the bins that it covers; bins at a border count by the share inside. An axis with fewer bins
-/// does not change. A value that is not finite makes every mean that uses it not finite.
+/// An axis with more bins is divided into the largest allowed number of parts. Each part is the
+/// mean of the bins that it covers; bins at a border count by the share inside. An axis with fewer
+/// bins does not change. A value that is not finite makes every mean that uses it not finite.
 pub(crate) fn shrink<T: Real>(map: &Map<T>, max_x: usize, max_y: usize) -> Map<f64> {
     let (nx, ny) = (map.nx(), map.ny());
     let (mx, my) = (nx.min(max_x), ny.min(max_y));

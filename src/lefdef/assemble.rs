@@ -280,8 +280,8 @@ fn fences_of<'a>(
     of
 }
 
-/// Passes to `take` the components that `pattern` names, in which `*` stands for any characters;
-/// returns whether there is one.
+/// Passes to `take` the components that match `pattern`, in which `*` matches any characters.
+/// Returns whether there is one.
 fn members(names: &Names, index: &NameIndex, pattern: &str, mut take: impl FnMut(u32)) -> bool {
     if let Some(node) = index.find(pattern.as_bytes()) {
         take(node);

@@ -41,7 +41,7 @@ pub(super) struct Library {
     /// Names of the macros.
     pub(super) names: Names,
     pub(super) macros: Vec<Macro>,
-    /// Names of the pins of all macros, those of one after those of the other.
+    /// Names of the pins of all macros, macro by macro.
     pub(super) pin_names: Names,
     pub(super) pins: Vec<Pin>,
     /// Macros of a class that is none of the language.
@@ -320,7 +320,7 @@ fn set<'a, T>(parsed: Parsed<'a, T>, take: impl FnOnce(T)) -> Parsed<'a, ()> {
     parsed.map(|(rest, value)| (rest, take(value)))
 }
 
-/// Returns a word in capitals, cut where it is longer than any keyword, and its length.
+/// Returns a word in capitals, cut to the length of the longest keyword, and its length.
 fn capitals(word: &[u8]) -> ([u8; 32], usize) {
     let mut capitals = [0; 32];
     let length = word.len().min(capitals.len());
@@ -383,7 +383,7 @@ fn up_to_end<'a>(
     }
 }
 
-/// What is expected where a block is cut off.
+/// The expected text if a block is cut off.
 const UNENDED: &str = "`END` and the name of what begins here";
 
 /// Moves an error at the end of the text to `at`.

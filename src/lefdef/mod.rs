@@ -1,5 +1,5 @@
-//! LEF and DEF files: readers for a library and a design, and a writer that puts placements into a
-//! DEF file and leaves all else as it is.
+//! LEF and DEF files: readers for a library and a design, and a writer that changes only the
+//! placements in a DEF file.
 //!
 //! [`read_design`] gives a [`Design`] whose layout unit is the DEF file's; lengths of LEF, which
 //! are in micrometres, are put into it and rounded once, as `f64`. The languages are those of the
@@ -132,8 +132,8 @@ fn read_on_pool(def: &Path, options: &ReadOptions) -> Result<Loaded, FileError> 
 
 /// Reads where the DEF file `def` has the nodes of a design that was read from another one.
 ///
-/// Coordinates are taken as they are, in the units of this file. Components that are not placed lie
-/// at (0, 0). Pins of several shapes lie as `pin_position` has it.
+/// Coordinates are in the units of this file. Components that are not placed have the position
+/// (0, 0). `pin_position` selects the position of pins with several shapes.
 ///
 /// # Errors
 /// When the file cannot be read, is not as the format has it, or has a component that is no node.

@@ -109,7 +109,7 @@ impl<'a> Pending<'a> {
     }
 }
 
-/// Reads entries of `NETS` from `lexer` on, up to what is none; returns the text from there.
+/// Reads entries of `NETS` from `lexer` on. Returns the text from the first word that is no entry.
 pub(super) fn read<'a>(
     lexer: Scanner<'a>,
     netlist: &Netlist,
@@ -241,7 +241,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// Looks up what is pending.
+    /// Looks up the pending names.
     fn connect(&mut self) -> Read<'a, ()> {
         let Reader { netlist, nets, counts, pending, .. } = self;
         pending.found.clear();

@@ -66,7 +66,7 @@ fn guess(text: &[u8], section: Section) -> Section {
     }
 }
 
-/// All that a DEF file holds, but for its nets.
+/// The content of a DEF file except its nets.
 pub(super) struct Gathered {
     pub(super) plan: Floorplan,
     pub(super) components: GatheredComponents,
@@ -97,8 +97,8 @@ impl GatheredComponents {
 }
 
 impl Gathered {
-    /// Makes empty lists, with room for the content of a file of so many bytes: memory is touched
-    /// as it is filled.
+    /// Makes empty lists with capacity for a file of this many bytes. Their memory is touched only
+    /// when it is filled.
     pub(super) fn new(bytes: usize) -> Self {
         let components = bytes / 64;
         Gathered {

@@ -1,4 +1,4 @@
-//! The statements of DEF, as far as they are used; [`super::nets`] has those of its largest
+//! The statements of DEF that are used; [`super::nets`] has the statements of the largest
 //! section.
 
 use super::counts::Counts;
@@ -176,7 +176,7 @@ pub(super) struct Floorplan {
 }
 
 impl Floorplan {
-    /// Adds what comes later in the file.
+    /// Adds the content of a later part of the file.
     pub(super) fn add(&mut self, later: Floorplan) -> Result<(), NamesTooLong> {
         self.version = later.version.or(self.version.take());
         self.design = later.design.or(self.design.take());
@@ -202,7 +202,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Removes what it holds, and keeps the memory of its longest columns.
+    /// Removes the content, but reuses the memory of its longest columns.
     fn clear(&mut self) {
         self.plan = Floorplan::default();
         let Components { names, cell, x, y, place, halos, regions, slots } = &mut self.components;
@@ -446,7 +446,7 @@ impl<'a> Parser<'a, '_> {
 
     fn component(&mut self) -> Read<'a, ()> {
         let (piece, known) = (self.piece, self.known);
-        // A text from its first to its last byte, each given by what is behind.
+        // A text from its first to its last byte; the remaining text gives the position of each.
         let span = |from: &[u8], to: &[u8]| piece.offset(from)..piece.offset(to);
         let start = self.lexer.peek();
         let name = self.lexer.name("the name of a component")?;

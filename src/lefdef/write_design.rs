@@ -1,10 +1,10 @@
 //! Writes a whole design as a DEF file and the LEF file that it needs (LEF/DEF 5.8 Language
 //! Reference).
 //!
-//! Every node is a component, of a macro for its size and kind: `CLASS CORE` where it is as high as
-//! the rows, `COVER` where cells may lie under it, and else `BLOCK`. A macro has a pin at each
-//! place where one of its components has a pin in a net, as many as the component with the most has
-//! there, `P0`, `P1` and so on. Each kind of sites is a `SITE`.
+//! Every node is a component of a macro for its size and kind. The class is `CORE` if the macro is
+//! as high as the rows, `COVER` if cells may lie under it, and else `BLOCK`. A macro has pins `P0`,
+//! `P1` and so on at each offset at which a component has a pin in a net. Their number is the
+//! largest number of pins of a component there. Each kind of sites is a `SITE`.
 //!
 //! Coordinates of DEF are whole numbers: the unit of the file is the layout unit, or a half, a
 //! fourth and so on of it where rows or fixed nodes need that. Where a layout unit is not known to

@@ -21,7 +21,7 @@ pub(super) struct Areas<'a> {
 }
 
 impl<'a> Areas<'a> {
-    /// `near` is what counts as no length. Nodes of `unplaced` have no halos.
+    /// Lengths up to `near` count as zero. Nodes of `unplaced` have no halos.
     pub(super) fn new(design: &'a Design, near: f64, unplaced: &[u32]) -> Self {
         let fences = (0u32..).zip(&design.fences).filter(|(_, fence)| !fence.admits_others);
         let fences = fences.flat_map(|(k, fence)| fence.rects.iter().map(move |rect| (*rect, k)));

@@ -97,9 +97,9 @@ pub enum Fault {
     /// A movable cell reaches into the halo of another node, or a fixed one into its own; the
     /// amount is the area there.
     Halo,
-    /// A movable cell stands on a row that its library cell may not stand on: its supply rails are
-    /// the other way round, or its sites of another kind though there are rows of its own. The
-    /// amount is its area.
+    /// A movable cell is on a row on which its library cell may not be: its supply rails are
+    /// flipped, or the row has another kind of sites although rows of the cell's kind exist. The
+    /// amount is the cell's area.
     WrongRow,
     /// A movable cell has no position ([`LegalityOptions::unplaced`]); the amount is its area. It
     /// has no other fault.

@@ -135,7 +135,7 @@ fn gaps(level: &RowsAtY, items: &[Item], near: f64, all: &mut Vec<Violation>) {
         let mut left = end(low);
         for item in within.copied().chain([end(high)]) {
             let first = ((left.xh - site.x - near) / site.pitch).ceil();
-            // The site before the one that the item's left edge is in.
+            // The site before the site of the item's left edge.
             let last = ((item.xl - site.x - site.site_width + near) / site.pitch).floor();
             if last == first {
                 all.extend(between(Fault::OneSiteGap, &left, &item, level, item.xl - left.xh));

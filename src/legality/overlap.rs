@@ -141,7 +141,7 @@ fn shared(design: &Design, a: &Cell, b: &Cell, tolerance: f64) -> Option<(Rect, 
 }
 
 fn violation(a: &Cell, b: &Cell, (place, amount): (Rect, f64)) -> Violation {
-    // The movable one is named first, of two the one that comes first.
+    // Name the movable cell first, or the first of two movable cells.
     let swap = (!a.movable, a.node) > (!b.movable, b.node);
     let (first, second) = if swap { (b, a) } else { (a, b) };
     let (node, other) = (first.node, Some(second.node));

@@ -10,7 +10,7 @@ pub(super) enum RowCheck {
     Fine,
     /// Its bottom edge is this far from the nearest row's.
     OffRow(f64),
-    /// So much of it has no sites below.
+    /// Area of it without sites below.
     OutsideRow(f64),
     /// Its left edge is this far from the nearest site's.
     OffSite(f64),

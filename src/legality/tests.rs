@@ -245,7 +245,7 @@ fn by_every_pair(design: &Design) -> (u64, f64, f64) {
     (pairs, area, worst)
 }
 
-/// Spread out, where pairs are listed, and in a heap of hundreds to a cell, where they are counted.
+/// Spread cells, whose overlapping pairs are listed, and heaps of hundreds, whose pairs count.
 #[test]
 fn overlaps_are_those_of_every_pair() {
     for (count, spread) in [(60, 400.0), (700, 250.0), (1500, 60.0), (2500, 30.0)] {

@@ -2,9 +2,9 @@
 //!
 //! A cell is placed at its desired position. It pushes overlapping cells aside, to the left or to
 //! the right by the order of their centres. Each moves only as far as necessary and pushes the next
-//! cells, over all bands that they share (W.-K. Chow, C.-W. Pui, E. F. Y. Young, "Legalization Algorithm for
-//! Multiple-Row Height Standard Cell Design", DAC 2016: its local problem, with chains followed to
-//! their ends instead of a window). Lengths are in sites. Every change can be undone.
+//! cells, over all bands that they share (W.-K. Chow, C.-W. Pui, E. F. Y. Young, "Legalization
+//! Algorithm for Multiple-Row Height Standard Cell Design", DAC 2016: its local problem, but with
+//! whole chains instead of a window). Lengths are in sites. Every change can be undone.
 
 use super::outwards;
 use crate::rows::{

@@ -208,7 +208,7 @@ impl Array {
         device_tuple(py, self.memory.place())
     }
 
-    /// DLPack's capsule. `stream`, of device memory, waits on the device for what is under way.
+    /// Returns DLPack's capsule. For device memory, `stream` waits on the device for enqueued work.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,

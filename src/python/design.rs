@@ -237,7 +237,7 @@ fn put(design: &mut Core, x: &ImportedArray, y: &ImportedArray) -> Result<(), Fa
     Ok(())
 }
 
-/// Positions along one axis, where they are given.
+/// Positions along one axis, if they are given.
 pub(super) fn positions(
     given: Option<&Bound<'_, PyAny>>,
     what: &'static str,
@@ -266,7 +266,7 @@ impl Design {
         self.design.nodes.len()
     }
 
-    /// Number of nets; 0 where they are not known.
+    /// Number of nets; 0 if the design has none.
     #[getter]
     fn nets(&self) -> usize {
         self.design.nets.as_ref().map_or(0, |nets| nets.len())
@@ -483,9 +483,9 @@ impl Design {
         detached(py, || Ok(crate::bookshelf::write_design(&path, &self.design).map(drop)?))
     }
 
-    /// Writes the .def file that the design was read from, with its movable cells where they are
-    /// now, all else as it was; compressed where the path ends in .gz. The file appears whole or
-    /// not at all.
+    /// Writes the design's .def file with the present positions of its movable cells. Everything
+    /// else is unchanged. The file is compressed if the path ends in .gz. It appears whole or not
+    /// at all.
     fn write_def(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         if Format::of(&self.source.path) != Format::Def {
             return Err(PyValueError::new_err("the design was not read from a .def file"));

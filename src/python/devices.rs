@@ -37,8 +37,8 @@ pub(super) fn gpu_of(ordinal: usize) -> Result<Gpu, CudaError> {
     Ok(gpu)
 }
 
-/// Has `consumer` wait for what was enqueued to `producer`, as `__cuda_array_interface__` numbers
-/// streams.
+/// Makes stream `consumer` wait for the work in stream `producer`; numbers of streams are those of
+/// `__cuda_array_interface__`.
 #[cfg(feature = "cuda")]
 pub(super) fn order(ordinal: usize, producer: usize, consumer: usize) -> Result<(), Failure> {
     if producer.max(1) == consumer.max(1) {

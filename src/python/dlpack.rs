@@ -1,8 +1,8 @@
 //! DLPack (dlpack.h, versions before and from 1.0), NumPy's `__array_interface__` and
 //! `__cuda_array_interface__`: arrays of other libraries, taken without a copy.
 //!
-//! An array is taken for the length of one call: its owner is kept until the call has ended, and
-//! what is enqueued to a device is ordered by the stream that the caller names.
+//! An array is used during one call. Its owner lives until the call ends, and the caller's stream
+//! orders work on a device.
 
 use super::devices::order;
 use super::errors::Failure;
@@ -209,7 +209,7 @@ impl ImportedArray {
             )));
         }
         let axes = usize::try_from(tensor.ndim).unwrap_or(0);
-        // SAFETY: DLPack has `ndim` sizes there, and as many strides where they are given.
+        // SAFETY: DLPack has `ndim` sizes there, and `ndim` strides if they are given.
         let (shape, strides) = unsafe {
             let shape = match axes {
                 0 => &[][..],

@@ -30,7 +30,7 @@ pub(super) struct Engine {
 struct Inner {
     engine: AnyEngine,
     bodies: usize,
-    /// Counts evaluations and changes, so that a gradient can be told to be of older positions.
+    /// Counts evaluations and changes, to detect a gradient of older positions.
     generation: u64,
 }
 
@@ -340,7 +340,7 @@ impl Engine {
         detached(py, || Ok(self.lock()?.bodies))
     }
 
-    /// Fence regions, of which each makes a density of its own; one without fences.
+    /// Number of fence regions, which have separate densities; 1 without fences.
     #[getter]
     fn regions(&self) -> usize {
         self.regions
@@ -506,10 +506,10 @@ impl Engine {
         })
     }
 
-    /// For `placefield.torch`, which has checked what it gives but for `bodies`, of which there may
-    /// be others by now: enqueues a step at `positions` to `stream`, which writes the energy, one
-    /// value, to `energy` and weight · force to `gradient`, or none where that is 0; device
-    /// addresses. Returns the generation.
+    /// Enqueues a step at `positions` to `stream`. The step writes the energy, one value, to
+    /// `energy` and weight · force to `gradient`, or no gradient if `gradient` is 0. All are device
+    /// addresses. Returns the generation. `placefield.torch` calls it with checked arguments,
+    /// except `bodies`, whose number may have changed.
     #[allow(clippy::too_many_arguments)] // addresses and numbers of one call
     fn _enqueue_step(
         &self,

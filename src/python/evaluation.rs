@@ -57,7 +57,7 @@ pub(super) fn write_start<T: EngineReal>(
     Ok(())
 }
 
-/// The derivative of the energy of the step at hand, at `positions`.
+/// The derivative of the energy of the current step, at `positions`.
 pub(super) fn write_exact<T: EngineReal>(
     engine: &mut DeviceEngine<T>,
     positions: &ImportedArray,

@@ -258,7 +258,7 @@ impl Making {
         Ok(engine)
     }
 
-    /// The cells alone, and what is over the target of them.
+    /// The density of cells without fillers, and their overflow.
     fn cells(&self, design: &Core) -> Result<[Map<f64>; 2], Failure> {
         let charge: Charge = match self.kinds.contains(&Kind::Overflow) {
             true => self.charging.charge(design)?,

@@ -1,11 +1,11 @@
 //! The Python module: `placefield._placefield`, on which the package in
 //! `scripts/python/placefield` is written.
 //!
-//! Nothing here computes. Arrays of NumPy, PyTorch and CuPy are taken where they are ([`dlpack`]),
-//! and what is given back lies in memory of ours ([`arrays`]), in host memory as NumPy's arrays; an
-//! array's type, device, shape and strides are checked before its memory is looked at. Options come
-//! as a dictionary, in which each is checked by its name ([`options`]). The interpreter is released
-//! while the library works, and errors are exceptions with the library's text ([`errors`]).
+//! This module only converts. It reads arrays of NumPy, PyTorch and CuPy without a copy
+//! ([`dlpack`]) and returns arrays in its own memory ([`arrays`]), on the host as NumPy arrays. It
+//! checks an array's type, device, shape and strides before it reads its memory. Options are a
+//! dictionary, and each is checked by its name ([`options`]). The interpreter is released while the
+//! library works, and errors are exceptions with the library's text ([`errors`]).
 
 mod arrays;
 mod design;

@@ -56,7 +56,7 @@ impl<T: CudaReal> Plan<T> {
 }
 
 struct Kept {
-    /// Device, bits of a number, and what it is for.
+    /// Device, bits of a number, and purpose.
     of: (usize, u8, PlanKey),
     plan: Box<dyn Any + Send>,
     /// The capture of the caller's that it became a part of.
@@ -124,8 +124,8 @@ pub(super) struct Outputs<'a> {
     pub(super) shapes: &'a [&'a [usize]],
 }
 
-/// Enqueues `work` on `input` to `stream`: the first outputs are of its type; a solve's fourth is
-/// the energy, a double. New arrays where none were given.
+/// Enqueues `work` on `input` to `stream`. The first outputs have the type of `input`; the fourth
+/// output of a solve is the energy, a double. Makes new arrays if none are given.
 pub(super) fn run(
     work: PlanKey,
     input: &ImportedArray,
@@ -209,7 +209,7 @@ fn run_as<T: CudaReal>(
 pub(super) type KeptCongestion =
     Mutex<Option<((usize, RoutingGrid, CongestionOptions), CudaCongestion)>>;
 
-/// Maps of congestion that are asked for.
+/// The requested maps of congestion.
 pub(super) struct Wanted<'a> {
     pub(super) grid: RoutingGrid,
     pub(super) options: CongestionOptions,
@@ -237,7 +237,7 @@ pub(super) fn congestion(
     y.check_place(x.place)?;
     let gpu = gpu_of(ordinal)?;
     let shape = [wanted.kinds.len(), wanted.grid.nx(), wanted.grid.ny()];
-    // Before the device's turn: what is replaced may be memory of another device.
+    // Before the device is locked, because the replaced memory may belong to another device.
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     let of = (ordinal, wanted.grid, wanted.options);
     let body = || -> Result<Memory, Failure> {

@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often Ctrl-C is asked for while other threads work.
+/// Interval of checks for Ctrl-C while other threads work.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
 /// The options of `place`.
@@ -91,7 +91,7 @@ impl After {
         })
     }
 
-    /// Fixes the movable nodes of `design` that are not among `unplaced`, if that was asked for.
+    /// Fixes the movable nodes of `design` that are not among `unplaced`, if that was requested.
     fn kept(&self, design: &mut Core, unplaced: &[u32]) -> Option<Kept> {
         self.keep_placed.then(|| Kept::new(design, unplaced))
     }
@@ -174,7 +174,7 @@ impl Asked {
         }
         let efforts = [("low", Effort::Low), ("medium", Effort::Medium), ("high", Effort::High)];
         let effort = options.word("effort", &efforts)?.unwrap_or(Effort::Low);
-        // Variants are no part of a checkpoint, and what is called back follows one placement.
+        // Checkpoints do not have variants, and callbacks follow one placement.
         let is_one = kept || on_iteration.is_some() || !terms.is_empty();
         let share = |v: f64| v > 0.0 && v <= 1.0;
         let every = |name: &str| options.count(name, 1..=u64::from(u32::MAX));
@@ -451,7 +451,7 @@ impl<'a> Made<'a> {
         self.report.insert(name.to_owned(), value);
     }
 
-    /// The design as it is placed now, and the report.
+    /// Returns the design with its present positions, and the report.
     fn ended<'py>(mut self, py: Python<'py>) -> PyResult<(Design, Bound<'py, PyAny>)> {
         let hpwl = self.design.hpwl();
         self.say("hpwl", json!(hpwl.map(|hpwl| hpwl.unweighted)));
@@ -461,7 +461,7 @@ impl<'a> Made<'a> {
     }
 }
 
-/// Returns the report on cells that kept their places, if that was asked for. They are movable in
+/// Returns the report on cells that did not move, if that was requested. They are movable in
 /// `design` again.
 fn report_of(kept: &mut Option<Kept>, design: &mut Core) -> Result<Object<String, Value>, Failure> {
     let Some(kept) = kept else { return Ok(Object::new()) };

@@ -16,7 +16,7 @@ pub(crate) struct Column<T> {
 }
 
 impl<T: Zero + Copy + Send + Sync> Column<T> {
-    /// Empty, with room for `capacity` values, whose memory is touched as it is filled.
+    /// Returns an empty column with this capacity; its memory is touched only when it is filled.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         let values = vec![T::zero(); capacity];
         // Pages of 2 MiB: the system fills one in less time than 512 small ones, and look-ups find

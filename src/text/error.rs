@@ -195,7 +195,7 @@ pub(crate) fn show(text: &[u8]) -> String {
 }
 
 impl<'a> nom::error::ParseError<&'a [u8]> for Miss<'a> {
-    /// Every parser of ours describes what it expects, so that nobody reads this.
+    /// Every parser describes the expected input, so this text is never printed.
     fn from_error_kind(at: &'a [u8], _: nom::error::ErrorKind) -> Self {
         Miss::expected(at, "something else")
     }

@@ -1,4 +1,4 @@
-//! Files as bytes: as they are or compressed, regular files, pipes and standard input.
+//! Reads files, plain or compressed: regular files, pipes and standard input.
 
 use super::compression::{self, LONGEST_MAGIC, Unpacked};
 use super::scan::unmarked;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
-/// Stands for standard input.
+/// The name of standard input.
 const STANDARD_INPUT: &str = "-";
 
 /// A file's bytes, read into memory at once and decompressed. (A file mapped into memory could
@@ -41,9 +41,9 @@ impl Deref for Text {
     }
 }
 
-/// A large file that is not compressed and can be read at any place: its text is read part by part
-/// where it is parsed. Memory for all of it would have to come from the system, be filled with
-/// zeros, then with the text, and be fetched back into the cache.
+/// A large file that is not compressed and can be read at any offset. Each part is read when it is
+/// parsed. Memory for the whole text would have to come from the system, be filled with
+/// zeros, then with the text, and be loaded into the cache again.
 pub(crate) struct Large {
     file: File,
     length: usize,
@@ -193,8 +193,8 @@ impl Drop for Bytes<'_> {
     }
 }
 
-/// An error for what is neither a file nor a pipe. (A device such as a terminal or `/dev/zero`
-/// may never end.)
+/// An error for a path that is neither a file nor a pipe. (A device such as a terminal or
+/// `/dev/zero` may never end.)
 pub(crate) fn check_readable(path: &Path) -> io::Result<()> {
     let kind = fs::metadata(path)?.file_type();
     if kind.is_dir() {
@@ -250,7 +250,7 @@ pub(crate) fn without_compression(name: &str) -> &str {
     compression::endings().find_map(cut).unwrap_or(name)
 }
 
-/// Compressed files that are being read, each by a thread of its own, while others are parsed.
+/// Compressed files that threads read, one thread per file, while other files are parsed.
 #[derive(Default)]
 pub(crate) struct Prefetch(Vec<(PathBuf, JoinHandle<io::Result<Text>>)>);
 
@@ -272,7 +272,7 @@ impl Prefetch {
         )
     }
 
-    /// Returns the file at `path`, as soon as it is there.
+    /// Waits for the file at `path` and returns it.
     pub(crate) fn open(&mut self, path: &Path) -> io::Result<Text> {
         let Some(place) = self.0.iter().position(|(started, _)| started == path) else {
             return Text::open(path);

@@ -14,7 +14,7 @@ const SHORT: usize = 11;
 /// Bytes of a text that are compared at once.
 pub(crate) const WIDE: usize = 16;
 
-/// A name, and what it is looked up by.
+/// A name with its lookup key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key<'a> {
     pub(crate) name: &'a [u8],

@@ -30,7 +30,7 @@ impl Format {
     }
 }
 
-/// How to read a design of any kind: the default, and what is to differ from it.
+/// Options of reading a design of any kind; the methods change the defaults.
 ///
 /// ```
 /// use placefield::formats::ReadOptions;
@@ -86,7 +86,7 @@ impl ReadOptions {
     }
 }
 
-/// A design of any kind, and what there is to say about reading it.
+/// A design of any kind, with warnings and facts from its files.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Loaded {
@@ -99,7 +99,7 @@ pub struct Loaded {
     pub bytes_read: u64,
     /// The files that were read, in this order, LEF before DEF.
     pub files: Vec<PathBuf>,
-    /// The file of the design's own placement, where another was read in its place.
+    /// The file of the design's own placement, if another placement was read instead.
     pub own_placement: Option<PathBuf>,
     /// Nodes without a position in the file: the design has them in the middle of the die, or at
     /// the origin. Ascending.
@@ -119,13 +119,13 @@ pub struct Loaded {
 pub struct LoadedPlacement {
     /// The position of each node; nodes the file does not mention are at (0, 0), `N`.
     pub placement: Placement,
-    /// The kinds of the nodes when what this file says to be fixed is heeded.
+    /// The kinds of the nodes with this file's fixed nodes.
     pub kind: Vec<NodeKind>,
     /// Movable nodes that the file gives no position, ascending.
     pub unplaced: Vec<u32>,
     /// Nodes that the file does not mention, ascending.
     pub missing: Vec<u32>,
-    /// Warnings of things that were odd or passed over, one line each.
+    /// Warnings about unusual or skipped content, one line each.
     pub warnings: Vec<Warning>,
     /// The file that was read.
     pub file: PathBuf,
@@ -196,7 +196,7 @@ pub enum PinPosition {
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DefSummary {
-    /// `VERSION`, as it is written; `None` if there is none.
+    /// Text of `VERSION`; `None` if there is none.
     pub version: Option<String>,
     /// Layout units in a micrometre.
     pub units: f64,

@@ -37,7 +37,7 @@ pub(crate) fn fail<'a, T>(at: &'a [u8], what: &'static str) -> Parsed<'a, T> {
     Err(nom::Err::Error(Miss::expected(at, what)))
 }
 
-/// The signs of a language. Its parsers pass blanks before what they read.
+/// The special characters of a language. Its parsers skip blanks before each item.
 pub(crate) trait Language: Copy {
     /// Whether a newline ends a statement: it is passed by [`next_line`] and [`end_of_line`] alone.
     /// Otherwise newlines and comments are blanks.
@@ -145,8 +145,8 @@ pub(crate) trait Language: Copy {
         (whole && word.eq_ignore_ascii_case(key.as_bytes())).then_some(rest)
     }
 
-    /// Returns a parser of the keyword `key` in any mixture of cases, as a whole word. `what` is
-    /// expected in its place.
+    /// Returns a parser of the keyword `key` as a whole word in any case. An error names `what` as
+    /// expected.
     fn keyword<'a>(
         key: &'static str,
         what: &'static str,
@@ -212,8 +212,8 @@ pub(crate) fn unmarked(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
-/// Returns for each of eight bytes, the first in the lowest bits, 0x80 where it is below `limit`,
-/// 128 at the most. Only the first of these marks is to be relied on: one behind it may be wrong.
+/// Returns 0x80 for each of eight bytes, the first in the lowest bits, that is below `limit`, which
+/// is at most 128. Only the first of these marks is reliable; later ones may be wrong.
 #[inline(always)]
 fn below(bytes: u64, limit: u8) -> u64 {
     bytes.wrapping_sub(EACH * u64::from(limit)) & !bytes & (EACH << 7)
@@ -237,13 +237,13 @@ fn eight(i: &[u8]) -> Option<u64> {
 
 /// Returns the number of bytes up to a blank or the end of the line.
 ///
-/// Most words are of up to eight bytes, but of which length is as good as random: they are
-/// looked at eight at a time, so that no branch is mispredicted for it.
+/// Most words have up to eight bytes, but their length is nearly random. So eight bytes are tested
+/// at once, without mispredicted branches.
 #[inline(always)]
 fn word_length(i: &[u8]) -> usize {
     let mut at = 0;
     while let Some(bytes) = eight(&i[at..]) {
-        // All that ends a word is below `!`.
+        // Every byte that ends a word is below `!`.
         let marks = below(bytes, b'!');
         if marks == 0 {
             at += 8;
@@ -258,7 +258,8 @@ fn word_length(i: &[u8]) -> usize {
     at + i[at..].iter().position(|&b| ends_word(b)).unwrap_or(i.len() - at)
 }
 
-/// Returns the number of bytes below `!`, all where none is: those of [`word_length`], of so many.
+/// Returns the number of bytes before the first one below `!`, or of all bytes, as [`word_length`]
+/// does.
 #[inline(always)]
 fn short_length(bytes: &[u8; WIDE]) -> usize {
     let bytes = u128::from_le_bytes(*bytes);
@@ -537,7 +538,7 @@ impl<'a> Scanner<'a> {
     /// and returns the names. Otherwise nothing is passed.
     #[inline(always)]
     pub(crate) fn pair(&mut self) -> Option<[Key<'a>; 2]> {
-        /// The longest name of a pair, one less than what is looked at at once.
+        /// The longest name of a pair, one byte less than one read.
         const LONGEST: usize = WIDE - 1;
         let text: &'a [u8; 2 * WIDE + 6] = self.rest.first_chunk()?;
         let name = |from: usize| {
@@ -604,8 +605,8 @@ impl<'a> Scanner<'a> {
         Ok(point)
     }
 
-    /// `( x y )` as often as it is repeated here, where `*` is the coordinate of the point before;
-    /// anything behind the two is passed over.
+    /// Repeated points `( x y )`, in which `*` is the coordinate of the previous point. Further
+    /// words of a point are skipped.
     pub(crate) fn points(&mut self) -> Read<'a, Vec<(f64, f64)>> {
         let mut points = Vec::new();
         while self.passes(b"(") {

@@ -82,7 +82,7 @@ impl<U: Real> Footprints<U> {
         let [left, bottom] = corner.map(|c| c as f64);
         columns.compute(&bins.x, x, width, extent.least(), left);
         rows.compute(&bins.y, y, height, extent.least(), bottom);
-        // Loops of one simple statement each: more than that LLVM may leave as it is.
+        // Loops of one simple statement each: LLVM may not vectorise longer loops.
         for (across, overlaps) in across.iter_mut().zip(&columns.overlaps) {
             for k in 0..BLOCK {
                 across[k] = U::cast(overlaps[k] * (weight[k] * scale));

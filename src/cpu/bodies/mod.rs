@@ -9,10 +9,10 @@
 //! around it, that stays in a core's cache. An order is kept from one step to the
 //! next, for bodies move little, and made anew when too many have left their patch.
 //!
-//! Bodies of several fence regions ([`Charge::set_fences`]) are sorted by region first: each region
-//! has tiles of its own, over the same bins, and all bodies of a chunk are of one.
+//! Bodies of several fence regions ([`Charge::set_fences`]) are sorted by region first. Each region
+//! has separate tiles over the same bins, and all bodies of a chunk are in one region.
 //!
-//! Nothing that is computed depends on the order, but for the time it takes: sums
+//! Only the time depends on the order, not the results: sums
 //! of areas are integers, and a body's force is a sum over its own bins.
 
 mod footprints;
@@ -43,7 +43,7 @@ struct Body {
     height: f64,
     /// Weight of its stretched area.
     ratio: f64,
-    /// Weight of its own area: T for a macro, 1 for every other.
+    /// Weight of the body's area: T for a macro, 1 for other bodies.
     own: f64,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Bins {
     rounding: [f64; 2],
 }
 
-/// All bodies, movable cells and fillers each in an order of their own.
+/// All bodies; movable cells and fillers have separate orders.
 #[derive(Debug)]
 pub(super) struct Bodies {
     pub(super) bins: Bins,

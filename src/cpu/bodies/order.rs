@@ -1,4 +1,4 @@
-//! The order by bin: a counting sort, and what is kept of each body in it.
+//! The order by bin: a counting sort, and the data of each body in it.
 
 use super::{BEFORE, BLOCK, Bins, Body, Extent, Footprint, Inputs, PATCH, TILE};
 use crate::cpu::matrix::SharedMatrix;
@@ -83,8 +83,8 @@ pub(in crate::cpu) struct Order {
 }
 
 impl Order {
-    /// Makes the order of bodies in so many regions, `region` that of each or, where there is one
-    /// region, empty.
+    /// Makes the order of bodies in this number of regions. `region` has the region of each body,
+    /// or is empty if there is one region.
     pub(super) fn new(bodies: Vec<Body>, region: &[u32], regions: usize, bins: Bins) -> Self {
         let n = bodies.len();
         assert!(regions == 1 || region.len() == n, "a region for every body");

@@ -1,9 +1,9 @@
 //! Loops compiled for the processor's vector unit.
 //!
 //! The library is built for the oldest processor of its family. Code that runs over whole maps or
-//! all bodies is compiled once more for newer vector units, and the widest that the processor has
-//! is taken at run time. On AArch64 NEON is part of the oldest; there the library's tests pass
-//! under QEMU (`qemu-aarch64`) but for one with a time limit; its speed there is not known.
+//! all bodies is also compiled for newer vector units, and the library uses the widest unit of the
+//! processor at run time. On AArch64 the oldest processor has NEON. There the library's tests pass
+//! under QEMU (`qemu-aarch64`), except one with a time limit; its speed is not known.
 //!
 //! The environment variable `PLACEFIELD_SIMD` (`portable`, `avx2` or `avx512`) allows
 //! no wider one; [`Simd::force`] does so for one thread, which is how tests run each.

@@ -1,9 +1,9 @@
 //! The field solve: ρ in; φ, Ex, Ey and the energy out.
 //!
 //! The row-column and the fused pipeline compute the four 2-D transforms
-//! ([`Plan`](super::transforms::Plan)) in two ways, and the solve composes them alike (`composed`).
-//! The three-pass pipeline is a solve of its own. [`VolumeSolver`] composes a solve in three
-//! dimensions.
+//! ([`Plan`](super::transforms::Plan)) by two methods, and the same code composes the solve
+//! (`composed`). The three-pass pipeline is a separate solve. [`VolumeSolver`] composes a solve in
+//! three dimensions.
 
 mod composed;
 mod fields;

@@ -74,9 +74,9 @@ impl<T: Real> Axis<T> {
     }
 }
 
-/// The DCTs of packed lines from their FFT, in place; with `green` each times Green's function.
-/// Returns Σ X²·G of all coefficients, that of k = 0 halved, without the normalisation of the other
-/// axis.
+/// Computes the DCTs of packed lines from their FFT in place; with `green`, times Green's function.
+/// Returns Σ X²·G of all coefficients, with half of the term of k = 0 and without the normalisation
+/// of the other axis.
 struct Dct<'a, T: Real> {
     half_w: &'a [Complex<T>],
     tile: &'a mut [Row<T>],

@@ -1,10 +1,10 @@
 //! The transforms as a library: DCT, IDCT and IDXST of arrays of any rank.
 //!
-//! A [`Plan`] is made once for a kind, a shape and a batch, with [`Plan::new`] for one transform as
-//! it is computed fastest, with [`Plan::batched`] for more and for other choices. Input may be
-//! integers (see [`InputElement`]); it is left as it is. Definitions and scalings are those of the
-//! [crate's table](crate#the-transforms-and-their-scaling). On a device `cuda::transforms` has plans
-//! that run in the same way.
+//! A [`Plan`] is made once for a kind, a shape and a batch. [`Plan::new`] makes a plan of one
+//! transform by the fastest method; [`Plan::batched`] has options and makes plans of several
+//! transforms. Input may be integers (see [`InputElement`]) and is not changed. The
+//! [crate's table](crate#the-transforms-and-their-scaling) has definitions and scalings.
+//! `cuda::transforms` has the same plans for a GPU.
 //!
 //! ```
 //! use placefield::cpu::transforms::Plan;
@@ -26,11 +26,11 @@
 //! ```
 
 //!
-//! # How it is computed
-//! One mechanism serves every axis and rank, a pass over memory for each axis (`pass`): a task
-//! brings lines together in a *tile*, a line to each lane of the widest vectors (`tile`), takes them
-//! through one FFT (`LaneFft`) and what comes before or after it (`axis`), and back.
-//! [`Method`] says how passes are composed: `row_column` transforms along one axis after the other,
+//! # Method
+//! All axes and ranks use the same code, with one pass over memory for each axis (`pass`). A task
+//! loads lines into a *tile*, one line into each lane of the widest vectors (`tile`). It transforms
+//! them by one FFT (`LaneFft`) with pre- or post-processing (`axis`) and stores them.
+//! [`Method`] composes the passes: `row_column` transforms along one axis after the other,
 //! and `fused` is one real FFT of all axes between pre- and post-processing.
 
 pub(super) mod axis;
@@ -216,8 +216,8 @@ impl<T: Real> Plan<T> {
         check_length("input", values, input.len())?;
         check_length("output", values, output.len())?;
         for (input, out) in input.chunks(self.group).zip(output.chunks_mut(self.group)) {
-            // Values of another type are converted in a pass of their own, so that transforms are
-            // compiled for one type only.
+            // A separate pass converts values of another type, so that transforms are compiled for
+            // one type only.
             let x = in_type(input);
             if x.is_none() {
                 convert(input, out, self.threads());

@@ -47,8 +47,8 @@ impl<T: Real> Pipeline<T> {
         }
     }
 
-    /// `to = kind(from)`, or of what is in `to`. Coefficients are changed by `by`: those that a DCT
-    /// writes or that an inverse reads.
+    /// `to = kind(from)`, or `to = kind(to)`. `by` changes the coefficients that a DCT writes or an
+    /// inverse reads.
     pub(crate) fn run(
         &self,
         kind: TransformNd,

@@ -1,9 +1,9 @@
 //! Tiles: as many lines of an array as a vector has lanes, twice, brought together and back.
 //!
-//! An array seen along one axis is `[outer][n][inner]`, and a line of it `n` values `inner` apart.
-//! Row k of a tile has value k of [`Vectors::LANES`](crate::cpu::simd::Vectors) lines, the real parts of its FFTs, and then of
-//! as many others, the imaginary parts. Both lines of a pair are of one array, so that arrays of a
-//! batch do not share their rounding, nor what is not finite.
+//! Along one axis an array is `[outer][n][inner]`, and a line has `n` values with stride `inner`.
+//! Row k of a tile has value k of [`Vectors::LANES`](crate::cpu::simd::Vectors) lines, the real
+//! parts of its FFTs, and then of as many other lines, the imaginary parts. Both lines of a pair
+//! are in one array, so that arrays of a batch do not share rounding or values that are not finite.
 //!
 //! Code for the vector unit uses loops, not `for_each`: the compiler may make a separate function
 //! of the closure and compile it without vector instructions.
@@ -23,8 +23,8 @@ pub(super) const MOST: usize = 32;
 /// [`Vectors::LANES`]: crate::cpu::simd::Vectors::LANES
 pub(super) type Block<T> = [Row<T>; MOST / 2];
 
-/// How many values ahead of its lines a tile fetches them, where they are contiguous: in lines that
-/// are a power of two apart the processor's own prefetching does not keep up.
+/// Distance, in values, by which a tile prefetches contiguous lines. If the distance of lines is a
+/// power of two, the processor's own prefetching is too slow.
 const LINES_AHEAD: usize = 64;
 
 /// Rows of the neighbouring tiles that one task takes together. Each row of a strided tile is on
@@ -44,7 +44,7 @@ pub(super) struct View {
 pub(super) struct Run {
     /// The first row of their tile among those of a task.
     row: usize,
-    /// Where they stand in a row of the tile.
+    /// Their position in a row of the tile.
     pub(super) slot: usize,
     pub(super) len: usize,
     /// The array and the first line.
@@ -139,7 +139,7 @@ impl View {
     }
 }
 
-/// What a pass reads and what it writes: other memory, or the same.
+/// Input and output of a pass: different memory, or the same.
 pub(super) struct Passage<'a, T> {
     pub(super) from: Option<&'a [T]>,
     pub(super) to: SharedSlice<'a, T>,

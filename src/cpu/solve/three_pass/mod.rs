@@ -16,10 +16,10 @@
 //! Between the passes the map lies in *panels*, each the rows of one such tile; a tile of pass 2
 //! takes a square block of every panel, which is transposed on its way.
 //!
-//! Maps of one kind are packed together, because the rounding of one half of a complex FFT is that
-//! of the other, and φ is up to N/π times as large as E: φ with φ, Ex with Ex, Ey with Ey. Line u =
-//! 0 of pass 2, whose longest wave can dwarf every other line's, is transformed by itself; the
-//! pairs of the others are (1, 2), (3, 4), …
+//! Lines of equal kind share an FFT: φ with φ, Ex with Ex, Ey with Ey. Both halves of a complex FFT
+//! have the same rounding, and φ is up to N/π times as large as E. Line u = 0 of pass 2 is
+//! transformed separately, because its longest wave can be much larger than those of other lines.
+//! The other pairs are (1, 2), (3, 4), …
 
 mod write;
 
@@ -38,10 +38,10 @@ use num_complex::Complex;
 use std::ops::Range;
 use write::Write;
 
-/// Bytes of a map from which on pass 3 writes past the caches: whole cache lines are then not read
-/// before they are written, and what is in the caches stays there. With 16 threads a solve of 2048²
-/// bins went from 8.8 to 6.7 ms in f64 and from 4.3 to 3.6 in f32, of 4096² from 37 to 30 and from
-/// 18 to 15; with one thread one of 1024² in f32 from 6.2 to 5.3.
+/// Least bytes of a map for which pass 3 bypasses the caches when it writes. Cache lines are then
+/// not read before they are written, and other data remains in the caches. With 16 threads a solve
+/// of 2048² bins went from 8.8 to 6.7 ms in f64 and from 4.3 to 3.6 in f32, of 4096² from 37 to 30
+/// and from 18 to 15. With one thread a solve of 1024² in f32 went from 6.2 to 5.3.
 const STREAMED: usize = 4 << 20;
 
 /// How many panels ahead pass 2 fetches its blocks, which are whole cache lines one after the
