@@ -17,7 +17,7 @@ const CONFIG: &str = "--config";
 /// the command line is not taken from the file.
 ///
 /// # Errors
-/// A file that cannot be read, is no TOML, or has what is no option: with line and column.
+/// A file that cannot be read, is not TOML, or has an unknown option; with line and column.
 pub(crate) fn with_config(words: Vec<OsString>, cli: &Command) -> Result<Vec<OsString>, Failure> {
     let Some(path) = value_of(&words, CONFIG)? else { return Ok(words) };
     let path = Path::new(&path);

@@ -43,11 +43,11 @@ pub(crate) struct ConvertArgs {
 pub(crate) struct ConvertReport {
     /// The design in numbers.
     design: DesignReport,
-    /// Wirelength of what was read, in its layout units.
+    /// Wirelength of the input, in its layout units.
     result: StageReport,
-    /// Layout units of what was written in one of what was read.
+    /// Layout units of the output per layout unit of the input.
     units_per_layout_unit: f64,
-    /// Things the output cannot express, with their number.
+    /// Content that the output cannot express, with its number.
     lost: BTreeMap<&'static str, usize>,
     /// Warnings for readers of the numbers.
     warnings: Vec<Warning>,
@@ -126,7 +126,7 @@ fn is_foreign(path: &Path) -> bool {
     read.is_ok() && !begin.windows(MARK.len()).any(|part| part == MARK.as_bytes())
 }
 
-/// Gives nodes of one name, as the pins of a DEF file may be, names of their own.
+/// Gives nodes of equal names, such as pins of a DEF file, distinct names.
 fn rename_repeated(names: &mut Names) -> Option<Warning> {
     let index = NameIndex::new(names);
     if !index.has_repeats() {

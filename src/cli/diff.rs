@@ -562,8 +562,8 @@ pub(super) fn write_moves(
     Ok(save(&far, folder, "displacement_histogram", files)?)
 }
 
-/// By the squares where cells began, or by those where they are in the end where these are more: a
-/// placement that begins on a heap has all cells in a few squares.
+/// Uses the squares of the cells in the first placement, or in the second one if they are more: in
+/// a heap all cells are in a few squares.
 fn mean_moves(design: &Design, first: &Placement, grid: BinGrid) -> Result<MeanMoves, Failure> {
     let die = grid.die();
     let coarse = coarse_grid(design, die)?;

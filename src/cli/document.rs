@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The version of all documents. It grows when a key is removed or changes its meaning; a new key
-/// leaves it as it is.
+/// The version of all documents. It grows when a key is removed or changes its meaning, but not for
+/// a new key.
 pub(crate) const SCHEMA: u32 = 2;
 
 /// The files of a command that reads or writes none but the document.
@@ -58,7 +58,7 @@ pub(crate) fn write_document<T: Content>(
     })
 }
 
-/// Writes a list of several documents, each with inputs of its own.
+/// Writes a list of several documents, each with its own inputs.
 pub(crate) fn write_documents<T: Content>(
     path: &Path,
     all: &[(&[PathBuf], &T)],

@@ -236,7 +236,7 @@ mod cuda {
             let result = Gpu::open(device);
             let gpu = result.as_ref().ok().cloned();
             // The result may not be needed, and kernels that cannot be loaded now are tried again
-            // where they are needed.
+            // when they are needed.
             let _ = send.send(result);
             let _ = gpu.map(|gpu| match to_place {
                 true => CudaBackend::<T>::load_kernels(&gpu),
@@ -244,7 +244,7 @@ mod cuda {
             });
         };
         let mut ahead = AHEAD.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without a thread it is opened where it is needed.
+        // Without a thread it is opened when it is needed.
         if ahead.is_none()
             && let Ok(thread) = std::thread::Builder::new().spawn(open)
         {

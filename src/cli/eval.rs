@@ -98,12 +98,12 @@ pub(crate) fn window(text: &str) -> Result<Rect, String> {
     }
 }
 
-/// Share of a cell's area that counts as none: sums of areas are rounded.
+/// Share of a cell's area that counts as zero, because sums of areas are rounded.
 const ROUNDED: f64 = 1e-9;
 
 /// One of the placements that are evaluated.
 struct Row {
-    /// The file of the placement, or of the design where that has its own.
+    /// The file of the placement, or of the design if the design's own placement is used.
     placement: String,
     report: Report,
     /// The choices of each `auto`.
@@ -167,7 +167,7 @@ pub(crate) fn run(args: &EvalArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns one placement in numbers, and what is written of it alone.
+/// Evaluates one placement, and writes its separate outputs.
 fn evaluated(
     args: &EvalArgs,
     evaluation: &EvaluationArgs,

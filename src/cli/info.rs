@@ -48,7 +48,7 @@ struct Cuda {
     usable: bool,
     /// The reason it cannot.
     obstacle: Option<String>,
-    /// Versions of what is opened at run time, as "13.0"; null when it was not found.
+    /// Versions of the libraries opened at run time, as "13.0"; null if not found.
     driver: Option<String>,
     /// Likewise.
     cufft: Option<String>,
@@ -58,7 +58,7 @@ struct Cuda {
     nccl: Option<String>,
     /// Whether the kernels are in the program.
     precompiled: bool,
-    /// Where they are kept once compiled.
+    /// Folder of compiled kernels.
     cache: Option<PathBuf>,
     /// The GPUs that were found.
     devices: Vec<Device>,

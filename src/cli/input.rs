@@ -43,7 +43,7 @@ pub(crate) struct Opened {
     pub(crate) parse_ms: f64,
     /// The files read.
     pub(crate) files: Vec<PathBuf>,
-    /// The file of the design's own placement, where another was read in its place.
+    /// The file of the design's own placement, if another placement was read instead.
     pub(crate) own_placement: Option<PathBuf>,
     /// Movable nodes that the file gives no position.
     pub(crate) unplaced: Vec<u32>,
@@ -153,8 +153,8 @@ pub(crate) fn needs_f64(design: &Design) -> Option<Warning> {
     Some(Warning::new(WarningCode::NeedsF64, message))
 }
 
-/// Rounds positions as the DEF file `output` holds them, where they are to be legal. Returns whether
-/// that changed some, with a warning.
+/// Rounds positions to whole units for the DEF file `output`, if they must be legal. Returns
+/// whether this changed some, with a warning.
 pub(crate) fn rounded_for(output: &Path, design: &mut Design, warnings: &mut Vec<Warning>) -> bool {
     let count = match Format::of(output) {
         Format::Def => lefdef::round_positions(design),
@@ -170,7 +170,7 @@ pub(crate) fn rounded_for(output: &Path, design: &mut Design, warnings: &mut Vec
     count > 0
 }
 
-/// Returns an error about fences after the name of the one that it is about.
+/// Returns an error about fences with the name of the fence.
 fn name_fence(design: &Design, error: ChargeError) -> Failure {
     let of = match error {
         ChargeError::EmptyFence(fence) | ChargeError::BadFence { fence, .. } => fence,

@@ -32,9 +32,9 @@ pub(super) fn fix_as_at_home(
     Ok(Some(home.placement))
 }
 
-/// Looks at the placement of a design that was read. Fixed cells belong where the `.aux` file's own
-/// placement has them, and are those that it fixes, when another placement was read in its place.
-/// With `no_one_site_gaps`, gaps of exactly one site are faults.
+/// Checks the placement of a design. If another placement was read instead of the `.aux` file's
+/// own, the design's placement determines the fixed cells and their positions. With
+/// `no_one_site_gaps`, gaps of exactly one site are faults.
 pub(crate) fn judge(
     opened: &mut Opened,
     position: PinPosition,

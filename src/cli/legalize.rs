@@ -60,7 +60,7 @@ pub(crate) struct LegalizeReport<'a> {
     result: LastReport,
     #[serde(flatten)]
     stages: &'a Stages,
-    /// Milliseconds by what was done.
+    /// Milliseconds of each part.
     timings_ms: Timings,
     /// Warnings about the design and its numbers.
     warnings: &'a [Warning],

@@ -1,4 +1,4 @@
-//! Memory that a run will need, compared with what there is before it is taken.
+//! Compares the memory that a run needs with the available memory before it allocates.
 
 use super::engines::with_precision;
 use super::failure::Failure;

@@ -200,7 +200,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     }
 }
 
-/// Prints help, the version or what is wrong with the command line.
+/// Prints help, the version or an error of the command line.
 fn print(help_or_usage: &clap::Error) -> ExitCode {
     if help_or_usage.use_stderr() {
         // Words of the command line are in it.
@@ -218,7 +218,7 @@ fn failed(error: &(dyn std::error::Error + 'static)) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
     }
-    // Errors about files name them: this one is of what was printed.
+    // Errors about files name them; other I/O errors are about standard output.
     let what = if error.is::<io::Error>() { "standard output: " } else { "" };
     say(&format!("placefield: {what}{}", error.to_string().replace('\n', " ")));
     if error.is::<failure::Interrupted>() {
@@ -230,8 +230,8 @@ fn failed(error: &(dyn std::error::Error + 'static)) -> ExitCode {
     }
 }
 
-/// Returns the command line. A word like a negative number is taken as a value, so that errors say
-/// what was expected.
+/// Returns the command line. A word like a negative number is a value, so that errors name the
+/// expected value.
 fn command() -> clap::Command {
     fn with_negative_numbers(command: clap::Command) -> clap::Command {
         let values = |arg: clap::Arg| match arg.get_action().takes_values() {

@@ -74,7 +74,7 @@ pub(crate) struct SolveArgs {
     /// Fill the free space with fillers
     #[arg(long)]
     pub(crate) fillers: bool,
-    /// Beyond which number fillers are made larger
+    /// Number of fillers above which fillers become larger
     #[arg(skip = usize::MAX)]
     many_fillers: usize,
     /// Sites at both sides of every cell
@@ -109,8 +109,8 @@ pub(crate) struct SolveArgs {
     pub(crate) seed: u64,
 }
 
-/// `--pipeline`, none for `auto`. clap takes an option of type `Option` for one that may be
-/// missing; it does not see that this is one.
+/// `--pipeline`, `None` for `auto`. clap treats a field of type `Option` as an optional argument;
+/// this alias hides the type.
 pub(crate) type PipelineArg = Option<Pipeline>;
 
 /// Parses the arguments of a command, given without its name.
@@ -178,7 +178,7 @@ impl FromStr for Bins {
     }
 }
 
-/// A finite number that `holds`, or what was `expected`.
+/// Returns a finite number that `holds`, or an error that names the `expected` number.
 pub(crate) fn number(
     text: &str,
     holds: impl Fn(f64) -> bool,
@@ -252,17 +252,17 @@ impl DesignArgs {
         options
     }
 
-    /// Returns where the .nets file counts pin offsets from.
+    /// Returns the origin of pin offsets in the .nets file.
     pub(crate) fn pin_offset(&self) -> PinOffset {
         self.pin_offset.unwrap_or(PinOffset::Center)
     }
 
-    /// Returns where a LEF pin is.
+    /// Returns the position of LEF pins.
     pub(crate) fn pin_position(&self) -> PinPosition {
         self.pin_position.unwrap_or(PinPosition::Center)
     }
 
-    /// Returns the same with another placement in place of the design's own.
+    /// Returns the same options with another placement instead of the design's own.
     pub(crate) fn with_placement(&self, pl: &Path) -> DesignArgs {
         DesignArgs { pl: vec![pl.to_owned()], ..self.clone() }
     }
@@ -282,13 +282,13 @@ impl DesignArgs {
         Format::of(&self.path) == Format::Def
     }
 
-    /// Returns the files that are read, as far as they are there.
+    /// Returns the existing files that are read.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         formats::files_of(&self.path, &self.read_options())
     }
 
-    /// Fails with a usage error where options are not for this kind of design, or more than one
-    /// input is standard input. From now on compressed files are read by `--max-unpacked`.
+    /// Fails with a usage error if options are not for this kind of design, or more than one
+    /// input is standard input. Also sets the limit of `--max-unpacked`.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let memory = || memory::available().map_or(u64::MAX, |there| there / 10 * 9);
         let most = || MOST_UNPACKED.min(memory());
@@ -327,7 +327,7 @@ impl DesignArgs {
 }
 
 impl EvaluationArgs {
-    /// Returns the options of a design with every default, but with fillers.
+    /// Returns the default options of a design, with fillers.
     pub(crate) fn for_demo(aux: &Path, engine: EngineChoice) -> Self {
         let mut args: EvaluationArgs = parsed(&[aux.as_ref(), OsStr::new("--fillers")]);
         args.options.engine = engine;
@@ -340,7 +340,7 @@ impl SolveArgs {
         self.target_density.unwrap_or(1.0)
     }
 
-    /// Returns these arguments, with `bins` and `target_density` where none are given.
+    /// Returns these arguments, with `bins` and `target_density` as defaults.
     pub(crate) fn or(&self, bins: [usize; 2], target_density: f64) -> SolveArgs {
         let [nx, ny] = bins;
         SolveArgs {
@@ -355,7 +355,7 @@ impl SolveArgs {
         SolveArgs { allow_overfull: true, ..self.clone() }
     }
 
-    /// Returns the same options with room for so many sites at both sides of every cell.
+    /// Returns the same options with this number of free sites at both sides of every cell.
     pub(crate) fn with_padding(&self, padding: u32) -> SolveArgs {
         SolveArgs { padding, ..self.clone() }
     }
@@ -393,7 +393,7 @@ pub(crate) enum EngineChoice {
     Auto,
     Cpu,
     Cuda(usize),
-    /// Several CUDA devices, where they take less time than one.
+    /// Several CUDA devices, if they take less time than one.
     Several(Devices),
     /// The CPU and a CUDA device side by side.
     Both(usize),

@@ -278,7 +278,7 @@ impl<N: ValueEnum + PartialEq + Sync> DrawOptions<N> {
         self.ranges.iter().find(|(of, _)| of == picture).map(|(_, ends)| *ends)
     }
 
-    /// Returns a title, or none where none are wanted.
+    /// Returns a title; empty with `--no-title`.
     pub(crate) fn title(&self, title: String) -> String {
         if self.titled { title } else { String::new() }
     }

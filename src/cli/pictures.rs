@@ -23,7 +23,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use std::path::{Path, PathBuf};
 
-/// A time this many times the slowest side's median is not the side's doing.
+/// A time above this multiple of the slowest side's median is an outlier.
 const MOST_OVER_MEDIAN: f64 = 5.0;
 
 /// A picture of an evaluation.
@@ -66,7 +66,7 @@ impl PictureName {
 
 /// Pixels along the longer side of the picture of the cells.
 const CELL_PIXELS: f64 = 1280.0;
-/// Most cells with an outline of their own.
+/// Largest number of cells that are drawn with outlines.
 const MOST_OUTLINED: usize = 2_000;
 /// Bars of the histogram.
 const BARS: usize = 80;
@@ -129,7 +129,7 @@ struct Drawer<'a, T: Real> {
     design: &'a Design,
     evaluated: &'a Evaluated<T>,
     options: &'a DrawOptions<PictureName>,
-    /// Density of the cells at their exact sizes, and what is over the target of it.
+    /// Density of the cells at their exact sizes, and their overflow.
     shown: [Map<f64>; 2],
     outlines: Vec<Rect>,
     /// Blockages and fences.

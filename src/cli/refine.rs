@@ -94,12 +94,12 @@ pub(crate) struct RefineReport<'a> {
     stages: RefineStages,
     /// How legal the refined placement is.
     legality: LegalityReport,
-    /// Cells that kept their places, if that was asked for.
+    /// Cells that did not move, with `--keep-placed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<KeptReport>,
     /// How far the movable cells went.
     displacement: DisplacementReport,
-    /// Milliseconds by what was done.
+    /// Milliseconds of each part.
     timings_ms: RefineTimings,
     /// Warnings about the design and its numbers.
     warnings: &'a [Warning],
@@ -222,7 +222,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     rounded_for(&args.output, &mut opened.design, &mut opened.warnings);
     write_placement(&args.output, &args.design.path, &opened.design)?;
     opened.warnings.extend(needs_f64(&opened.design));
-    // From where cells were, which `found` keeps, to where they are.
+    // From the old positions in `found` to the present ones.
     let design = &opened.design;
     let moved = displacement::between(design, &found.placement, &design.placement)?;
     let displacement = DisplacementReport::of(design, &moved);

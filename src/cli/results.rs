@@ -41,7 +41,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
     check_writable(&path.join(".placefield")).map_err(|e| named(path, e))
 }
 
-/// Lists what was written, one file a line, on standard output.
+/// Lists the written files, one per line, on standard output.
 pub(crate) fn list(files: &[impl AsRef<Path>]) -> io::Result<()> {
     let mut out = raw_stdout()?;
     let mut line = |path: &Path| writeln!(out, "{}", escaped(&path.display().to_string()));

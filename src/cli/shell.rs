@@ -60,7 +60,7 @@ fn collect(command: Command, above: String, pages: &mut Vec<(String, clap_mangen
     for below in command.get_subcommands().filter(|c| c.get_name() != "help") {
         collect(below.clone(), name.clone(), pages);
     }
-    // In the synopsis with blanks, as it is typed.
+    // The synopsis has blanks, as in a command line.
     let command = command.bin_name(name.replacen('-', " ", 1)).disable_help_subcommand(true);
     let command = command.version(env!("CARGO_PKG_VERSION"));
     pages.push((name.clone(), clap_mangen::Man::new(command).title(name)));

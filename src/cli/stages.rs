@@ -229,8 +229,8 @@ fn all_placed(failed: &[FailedReport]) -> Result<(), Failure> {
     Err(Stopped(format!("no legal place was found for `{cell}`: {reason}{more}")).into())
 }
 
-/// Fails where wires could be shorter still, by how refining ended; `name` is what is legal all the
-/// same.
+/// Fails if refinement ended early, so wires could be shorter. `name` is the placement, which is
+/// legal.
 pub(crate) fn refined(status: Outcome, name: &str) -> Result<(), Failure> {
     stopped(status, &format!("{name} is legal, and wires could be shorter still"))
 }

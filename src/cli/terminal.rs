@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Makes every write to standard output an error: it was closed when the program started, and the
-/// standard library has opened `/dev/null` in its place.
+/// standard library opened `/dev/null` instead.
 pub fn standard_output_is_closed() {
     CLOSED.store(true, Ordering::Relaxed);
 }
@@ -54,7 +54,7 @@ pub(super) fn escaped(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// A writer of text that escapes control and format characters, but for line ends.
+/// A writer of text that escapes control and format characters except line ends.
 pub(super) struct Escaping<W> {
     to: W,
     escape: fn(char) -> String,
@@ -91,7 +91,7 @@ impl<W: Write> Write for Escaping<W> {
     }
 }
 
-/// Whether a character is shown by what it does and not by a sign: control characters (Cc), format
+/// Whether a character has an effect instead of a glyph: control characters (Cc), format
 /// characters (Cf) and separators of lines and paragraphs (Zl, Zp) of Unicode 16.
 fn is_hidden(c: char) -> bool {
     c.is_control()

@@ -107,7 +107,7 @@ pub(crate) struct DctReport {
     shape: Vec<usize>,
     /// How it was transformed.
     options: DctOptions,
-    /// Milliseconds by what was done.
+    /// Milliseconds of each part.
     timings_ms: DctTimings,
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn run(args: &DctArgs) -> Result<(), Failure> {
     let array = Array::read(&args.input)?;
     let axes = chosen_axes(args, &array.shape)?;
     let precision = args.array.precision(&array);
-    // The array, its copy in the working precision, what comes out, and what is worked in.
+    // The array, its copy in the working precision, the output, and working memory.
     memory::require(&format!("{} values", sizes(&array.shape)), 32 * array.values.len() as u64)?;
     with_precision!(precision, T => transform::<T>(args, &array, axes))
 }

@@ -12,7 +12,7 @@ const MOST_AXES: usize = 32;
 
 /// An array, the last axis contiguous.
 pub(super) struct Array {
-    /// Where it is from, for messages.
+    /// Its source, for messages.
     pub(super) path: String,
     pub(super) shape: Vec<usize>,
     pub(super) values: Vec<f64>,

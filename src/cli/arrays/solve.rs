@@ -113,7 +113,7 @@ pub(crate) struct SolveReport {
     mean: f64,
     /// Energy and extremes of φ and E.
     field: SolvedReport,
-    /// Milliseconds by what was done.
+    /// Milliseconds of each part.
     timings_ms: SolveTimings,
 }
 
@@ -384,7 +384,7 @@ fn volume_on_cpu<T: Element>(
 ) -> Result<Solved<T>, Failure> {
     let mut solver =
         VolumeSolver::<T>::new(shape, bin, method, 0).map_err(|e| format!("{}: {e}", rho.path))?;
-    // ρ and what comes of it.
+    // ρ and the results.
     let bytes = 5 * rho.values.len() as u64 * size_of::<T>() as u64;
     crate::memory::require(&format!("{} bins", sizes(&shape)), bytes)?;
     let mut maps = vec![vec![T::zero(); centred.len()]; 4];

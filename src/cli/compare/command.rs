@@ -241,7 +241,7 @@ fn along_placement(
     with_precision!(options.precision, T => {
         let mut backends = trajectory::open_backends::<T>(opened, options)?;
         let mut runs = Runs::new::<T>(&mut backends, options.seed, iterations)?;
-        // The start is a row of its own.
+        // The start is a separate row.
         let rows = iterations.saturating_add(1);
         let mut table = fill::<T>(opened, options, rows, watcher, |c| runs.advance(c))?;
         table.placement = Some(runs.finish(&table.iterations));

@@ -11,8 +11,7 @@ use crate::place::nesterov::{Nesterov, Pair, Point, momentum};
 /// Unknowns a thread takes at a time.
 const CHUNK: usize = 1 << 16;
 
-/// The state of a descent. No call allocates memory that grows with the bodies
-/// but for a few numbers per 65536.
+/// The state of a descent. Calls allocate only a few numbers per 65536 bodies.
 #[derive(Clone, Debug)]
 pub(super) struct Descent {
     points: Nesterov<f64>,

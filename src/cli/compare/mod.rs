@@ -37,7 +37,7 @@ pub struct Side {
     /// Forward transform.
     #[serde(rename = "forward_ms")]
     pub forward: f64,
-    /// Spectral scaling where it is a pass of its own, zero where it is folded.
+    /// Spectral scaling if it is a separate pass, else zero.
     #[serde(rename = "scaling_ms")]
     pub scaling: f64,
     /// Inverse transforms.

@@ -118,8 +118,8 @@ impl<'b> Runs<'b> {
         Ok(Runs { runs, records, over: false })
     }
 
-    /// Measures the leading placement as it is, then takes a step in each; none when the leading
-    /// one has ended.
+    /// Measures the leading placement, then takes a step in each placement; returns `None` if the
+    /// leading one has ended.
     pub(crate) fn advance<T: EngineReal>(
         &mut self,
         comparison: &mut Comparison<'_, T>,

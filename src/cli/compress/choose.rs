@@ -1,4 +1,4 @@
-//! Thresholds by what they are to leave: a share of the coefficients, or a PSNR.
+//! Thresholds for a given share of the coefficients or a given PSNR.
 
 use super::{CompressError, Failed, Picture, Samples};
 use crate::cpu::transforms::Plan;
@@ -9,8 +9,8 @@ use rayon::prelude::*;
 pub(super) struct Spectrum {
     /// Ascending.
     magnitudes: Vec<f64>,
-    /// 4 / pixels: the share of a coefficient's square in the sum of squared samples, but for those
-    /// of constant rows and columns.
+    /// 4 / pixels: the share of a coefficient's square in the sum of squared samples, except for
+    /// coefficients of constant rows and columns.
     energy: f64,
     /// Largest sample.
     peak: f64,
@@ -55,8 +55,8 @@ impl Spectrum {
     /// Returns the largest threshold, to within 1/10000 of the coefficients, at which `psnr` is
     /// `least` at least; `psnr` gives that of a threshold, in decibels, none when nothing changes.
     ///
-    /// By Parseval the omitted coefficients are the error, but for rounding; so the search begins
-    /// there.
+    /// By Parseval the error is that of the omitted coefficients plus rounding, so the search
+    /// begins there.
     pub(super) fn reaching(
         &self,
         least: f64,

@@ -81,7 +81,7 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(crate) struct CompressReport {
     /// The image.
     image: PictureFormat,
-    /// Sizes of its file and of the one that was written.
+    /// Sizes of the input file and of the output file.
     bytes: Bytes,
     /// How it was compressed.
     options: CompressOptions,
@@ -91,7 +91,7 @@ pub(crate) struct CompressReport {
     mean_squared_error: f64,
     /// Decibels; null when nothing changed.
     psnr: Option<f64>,
-    /// Milliseconds by what was done.
+    /// Milliseconds of each part.
     timings_ms: CompressTimings,
 }
 
@@ -130,7 +130,7 @@ struct Kept {
     of: usize,
     /// Coefficients kept, as a share.
     share: f64,
-    /// So many of every channel.
+    /// Number in every channel.
     per_channel: Vec<usize>,
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn run(args: &CompressArgs) -> Result<(), Failure> {
     Ok(list(&files)?)
 }
 
-/// Returns the picture, the numbers but for those of its files, and what `auto` took.
+/// Returns the picture, its numbers without those of files, and the choice of `auto`.
 fn compressed<T: EngineReal>(
     args: &CompressArgs,
     picture: &Picture,

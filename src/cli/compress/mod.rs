@@ -2,8 +2,8 @@
 //! and Pan, §V-A): the 2-D DCT of every channel of a whole picture, every
 //! coefficient of a magnitude below ε to zero, the 2-D IDCT.
 //!
-//! A channel is the matrix `A` of its samples as they are stored, 0 … 255 or 0 … 65535, one row of
-//! pixels after the other. ε is compared with the coefficients of the paper's definition, `B = Σ Σ
+//! A channel is the matrix `A` of its stored samples, 0 … 255 or 0 … 65535, one row of
+//! pixels after the other. ε applies to the coefficients of the paper's definition, `B = Σ Σ
 //! A cos cos` without any factor; [`orthonormal`] converts to the scaling of MATLAB's `dct2`. The
 //! result, `D = IDCT2(C) · 4/(width·height)`, is rounded to the nearest sample value, halves away
 //! from zero, and clamped to the range of samples.
@@ -189,7 +189,8 @@ impl Picture {
         Some(Picture { format: PictureFormat { width, height, channels, alpha, bits }, samples })
     }
 
-    /// This picture and, to its right, another of the same size and kind; `None` of another.
+    /// Returns this picture with another one of equal size and kind at its right; `None` if they
+    /// differ.
     pub fn beside(&self, other: &Picture) -> Option<Picture> {
         fn rows<S: Copy>(left: &[S], right: &[S], row: usize) -> Vec<S> {
             left.chunks(row).zip(right.chunks(row)).flat_map(|(l, r)| [l, r].concat()).collect()
@@ -305,7 +306,7 @@ pub struct Compression {
     pub samples_ms: f64,
 }
 
-/// Returns the picture that is left of `picture` at threshold `epsilon`, and what it cost.
+/// Returns `picture` without coefficients below the threshold `epsilon`, and the loss.
 ///
 /// # Errors
 /// When `epsilon` is negative or not finite, or `engine` fails.
@@ -347,8 +348,8 @@ pub fn compress<T: Real>(
     Ok((picture, compression))
 }
 
-/// ε in the scaling of an orthonormal transform, as MATLAB's `dct2` is: for all
-/// coefficients but those of a constant row or column, of which it is 1/√2 (both: ½).
+/// Returns ε in the scaling of an orthonormal transform, like MATLAB's `dct2`. For coefficients of
+/// a constant row or column the value is 1/√2 times as large (for both ½).
 pub fn orthonormal(epsilon: f64, format: &PictureFormat) -> f64 {
     epsilon * 2.0 / ((format.width * format.height) as f64).sqrt()
 }
@@ -399,7 +400,7 @@ fn channels<T: Real, S: Stored>(
         let plane = parallel::map(pixels, |pixel| samples[pixel * step + channel]);
         let run = engine.run(&wrap(plane), T::cast(epsilon), &mut restored)?;
         let scale = 4.0 / pixels as f64;
-        // Whole numbers: the same sum in any order as long as it is below 2^53.
+        // Whole numbers: the sum is equal in any order if it is below 2^53.
         let blocks = (chunks_mut(samples, step * PIXELS), chunks(&restored, PIXELS));
         let squares = parallel::map_items(blocks, |_, (samples, restored)| {
             let stored = samples.chunks_exact_mut(step).zip(restored).map(|(pixel, value)| {

@@ -31,7 +31,7 @@ const MOST_SLOTS: f64 = 0.95;
 const BLOCK_PITCH: (u64, u64) = (24, 2);
 const BLOCK_WIDTHS: std::ops::RangeInclusive<u64> = 4..=20;
 
-/// The die and what is fixed on and around it.
+/// The die and the fixed nodes on and around it.
 pub(super) struct Floorplan {
     /// Bounding box of the rows.
     pub(super) die: Rect,
@@ -230,7 +230,7 @@ fn anchor(start: u64, slot: u64, size: u64, die: u64, random: &mut Pcg64) -> u64
     }
 }
 
-/// Returns the blocks one row high on places of their own in the open regions.
+/// Returns the blocks of one row's height at distinct places in the open regions.
 fn blocks(open: &[Span], widths: &[u64], random: &mut Pcg64) -> Option<Vec<Span>> {
     let places = |span: &Span| (span.w / BLOCK_PITCH.0) * (span.h / BLOCK_PITCH.1);
     let total: u64 = open.iter().map(places).sum();

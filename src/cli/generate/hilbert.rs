@@ -1,8 +1,8 @@
 //! The hidden placement: cells in index order along a Hilbert curve over the die.
 //!
 //! A Hilbert curve visits every point of a `2^bits × 2^bits` grid so that points near each other on
-//! the curve are near each other on the plane. It stands for the design's hierarchy: neighbours in
-//! the node list belong together, at every scale. Nothing of it is written out.
+//! the curve are near each other on the plane. It represents the design's hierarchy: neighbours in
+//! the node list belong together, at every scale. The curve is not written to files.
 
 use crate::grid::Rect;
 use fast_hilbert::{h2xy, xy2h};

@@ -74,8 +74,8 @@ pub fn generate(spec: &Spec) -> Result<Design, GenerateError> {
     Ok(Design { name, nodes, placement, nets, rows, ..Design::default() })
 }
 
-/// Writes the files of a design, called as it is ([`write_design`]), into `folder`, which is made
-/// where it is not there.
+/// Writes the files of a design under its name ([`write_design`]) into `folder`, which is created
+/// if needed.
 ///
 /// # Errors
 /// When the folder cannot be made, the design's name is none of a file in it, and as

@@ -69,7 +69,7 @@ fn prepare<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Run, BenchError> {
     }
 }
 
-/// Plans what is captured in a graph.
+/// Makes the plans that a graph captures.
 fn plan<T: CudaReal>(gpu: &Gpu, work: &Work) -> Result<Enqueue, CudaError> {
     Ok(match work {
         Work::Copy([a, b]) => {

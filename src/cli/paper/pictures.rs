@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 /// Ratios that differ by more than this factor are drawn on a logarithmic axis.
 const WIDE: f64 = 8.0;
 
-/// Draws a table as PNG and SVG in `folder`: `NAME_time`, `NAME_ratio` and, for numbers without a
-/// unit, `NAME_values`, as far as it has them. Returns the files written.
+/// Draws the numbers of a table as PNG and SVG in `folder`: `NAME_time`, `NAME_ratio` and, for
+/// numbers without a unit, `NAME_values`. Returns the written files.
 ///
 /// # Errors
 /// When a picture cannot be drawn or written.
@@ -74,8 +74,8 @@ struct Chart<'a> {
 }
 
 impl Chart<'_> {
-    /// `values` of every line that has any, here and in the paper: bars where the cases have
-    /// names, curves where they are sizes.
+    /// Draws `values` of every line, here and in the paper: bars if the cases have names, curves if
+    /// they are sizes.
     fn draw(&self, y_label: String, log: bool, values: &Values<'_>) -> Option<Picture> {
         let of = |group: &Group, name: &str, k: usize| values(group.line(name)?)[k];
         let has = |name: &&str, k| self.groups.iter().any(|g| of(g, name, k).is_some());
@@ -167,7 +167,7 @@ fn names<'g>(groups: &[&'g Group]) -> Vec<&'g str> {
     names
 }
 
-/// Returns the base of the ratios, where it is one.
+/// Returns the common base of the ratios, if there is one.
 fn over(groups: &[&Group]) -> String {
     let mut all: Vec<&str> =
         groups.iter().flat_map(|g| &g.lines).filter_map(|l| l.over.as_deref()).collect();

@@ -70,7 +70,7 @@ fn content<const NOTES: usize>(
     Ok(Content { groups, claims: claims.into(), notes: notes.map(str::to_owned).into() })
 }
 
-/// Returns `N₁ × N₂`, or `N²` where they are equal.
+/// Returns `N₁ × N₂`, or `N²` if they are equal.
 fn size([n1, n2]: [usize; 2]) -> String {
     if n1 == n2 { format!("{n1}²") } else { format!("{n1} × {n2}") }
 }

@@ -32,8 +32,8 @@ pub enum Work {
     Map([usize; 2], Transform, Pipeline),
     /// One 3-D DCT or IDCT.
     Volume([usize; 3], Direction, Pipeline),
-    /// DCT, thresholding and IDCT of an image of one channel, coefficients kept
-    /// where they are at least as large as the threshold.
+    /// DCT, thresholding and IDCT of an image of one channel. Coefficients below the
+    /// threshold become zero.
     Compress([usize; 2], Pipeline, f64),
     /// Density, solve and force of a design.
     Step(Arc<Charge>, Pipeline),

@@ -1,6 +1,6 @@
-//! `--frames` and the frames of a page: the cells while they move, drawn and encoded
-//! on a thread of its own, which is given the positions and never waited for but at
-//! the end, unless it falls behind by more than a few frames.
+//! `--frames` and the frames of a page: pictures of the moving cells. A separate thread
+//! draws and encodes them from copies of the positions. The placement waits for it at
+//! the end, and if it is behind by more than a few frames.
 
 use crate::charge::{Charge, ChargeOptions};
 use crate::cli::failure::Failure;

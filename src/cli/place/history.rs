@@ -117,7 +117,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Writes the iterations so far into the file, in place of what was in it.
+    /// Replaces the content of the file by the iterations so far.
     pub(super) fn begin(&mut self, records: &[Record]) {
         let written = File::create(&self.path).and_then(|mut file| {
             let lines = std::iter::once(header()).chain(records.iter().map(line));

@@ -65,7 +65,7 @@ pub(super) struct Ran {
     /// Whether a checkpoint was just read, so that nothing has been computed yet.
     resumed: bool,
     notes: Vec<String>,
-    /// Whether notes and warnings were told.
+    /// Whether notes and warnings were printed.
     told: bool,
     part: Option<Part>,
     progress: Option<Progress>,
@@ -152,7 +152,7 @@ impl<T: EngineReal> Host for Command<'_, T> {
             Some(progress) => progress.show(&last),
             None => {
                 let again = matches!(self.ran.part, Some(Part::Seed(_))) && self.places_again;
-                // Rounds have a limit of their own each.
+                // Each round has its own limit.
                 let round = matches!(self.ran.part, Some(Part::Round(_)));
                 let most = self.place.iterations + if round { before } else { 0 };
                 self.ran.progress = Some(Progress::new(self.place, most, again));

@@ -33,7 +33,7 @@ fn area(text: &str) -> Result<f64, String> {
 }
 
 impl RoutabilityArgs {
-    /// Returns the options of the rounds, or `None` if none are asked for.
+    /// Returns the options of the rounds, or `None` without `--routability`.
     pub(super) fn options(&self, opened: &Opened) -> Option<RoutabilityOptions> {
         self.routability.then(|| RoutabilityOptions {
             rounds: self.routability_rounds as usize,

@@ -40,7 +40,7 @@ pub(super) struct Summary<'a> {
     pub(super) compared: bool,
     /// Wirelength of the placement that was read, if it was one.
     pub(super) given: Option<Hpwl>,
-    /// The target density that was asked for, and whether a higher one serves as well.
+    /// The requested target density, and whether a higher one is accepted.
     pub(super) target_asked: f64,
     pub(super) raise_density: bool,
     /// Fence regions of the global placement; empty without fences.
@@ -96,7 +96,7 @@ pub(super) struct Common<'a> {
     regions: &'a [RegionReport],
     /// The best trade-off of overflow and wirelength among all iterations.
     best: Best,
-    /// Milliseconds by what was done.
+    /// Milliseconds of each part.
     timings_ms: PlaceTimings,
     #[serde(flatten)]
     stages: &'a Stages,
@@ -110,19 +110,19 @@ struct PlaceOptionsReport<'a> {
     engine: &'static str,
     /// The device's name.
     device: &'a str,
-    /// Whether `--deterministic` was asked for.
+    /// Whether `--deterministic` was given.
     deterministic: bool,
     /// The pipeline that ran.
     pipeline: Pipeline,
     /// Working precision.
     precision: Precision,
-    /// T as used, which fillers may raise above what was asked for.
+    /// The target density in use, which may be above the requested one.
     target_density: f64,
-    /// T as asked for.
+    /// The requested target density.
     target_density_asked: f64,
-    /// Whether fillers took part.
+    /// Whether there are fillers.
     fillers: bool,
-    /// How many there are.
+    /// Number of fillers.
     filler_count: usize,
     /// Seed of the start and the fillers; the best of several.
     seed: u64,
