@@ -371,7 +371,7 @@ pub enum DesignError {
         what: &'static str,
         /// The index that is named.
         named: usize,
-        /// How many there are.
+        /// Their number.
         count: usize,
     },
     /// A node that does not exist.
@@ -387,7 +387,7 @@ pub enum DesignError {
     TooMany {
         /// Name of the things that are too many, in the plural.
         what: &'static str,
-        /// How many.
+        /// Their number.
         count: usize,
     },
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Most entries of [`Displacement::farthest`].
 pub const FARTHEST: usize = 10;
 
-/// How far the movable cells moved.
+/// The displacement of the movable cells.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -19,7 +19,7 @@ pub struct Displacement {
     pub cells: usize,
     /// Cells whose centre has moved.
     pub moved: usize,
-    /// Cells that were turned or mirrored.
+    /// Cells that were rotated or mirrored.
     pub turned: usize,
     /// Σ of distances.
     pub total: f64,
@@ -32,8 +32,8 @@ pub struct Displacement {
     /// The largest distance.
     #[serde(rename = "max")]
     pub largest: f64,
-    /// Cells by distance: those that did not move, and of the others as many as in each of the
-    /// ranges `2ᵏ⁻¹·unit ≤ distance < 2ᵏ·unit`.
+    /// Number of cells by distance: first cells that did not move, then those in each range
+    /// `2ᵏ⁻¹·unit ≤ distance < 2ᵏ·unit`.
     pub histogram: Vec<Range>,
     /// The cells that moved farthest, [`FARTHEST`] at most, the farthest first.
     #[serde(skip)]
@@ -46,7 +46,7 @@ pub struct Displacement {
 pub struct Range {
     /// From this distance on …
     pub from: f64,
-    /// … and below this one. For the cells that did not move both are 0.
+    /// … and below this distance. Both are 0 for cells that did not move.
     pub to: f64,
     /// Number of cells.
     pub cells: usize,

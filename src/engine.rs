@@ -35,7 +35,7 @@ use crate::real::Real;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// How a solve is composed of transforms.
+/// A method to compute a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-/// A remark about a design or a run that is no error.
+/// A remark about a design or a run that is not an error.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// Kind of the warning, for programs.
     pub code: WarningCode,
-    /// One line, with its numbers and the file it is about: for people.
+    /// One line for people, with numbers and the file.
     pub message: String,
 }
 
@@ -22,11 +22,11 @@ pub enum WarningCode {
     NotRead,
     /// There are no nets, so there is no wirelength.
     NoNets,
-    /// No net pulls at a movable node, so the cells are only spread.
+    /// No net connects movable nodes to others, so the cells are only spread.
     NothingPulls,
-    /// There are no weights of nets, so every net weighs 1.
+    /// There are no net weights, so every net weighs 1.
     NoWeights,
-    /// Weights are of names that the design does not have.
+    /// Net weights have names that are not in the design.
     UnknownNames,
     /// A file has more of something than its header counts.
     HeaderCount,
@@ -36,31 +36,31 @@ pub enum WarningCode {
     ShortNets,
     /// Many pins lie outside their cells.
     PinsOutsideCells,
-    /// Nodes have no place, and lie at the origin or in the middle of the die.
+    /// Nodes have no position, and are at the origin or at the centre of the die.
     NotPlaced,
-    /// Rows are left out, or cut to the die area.
+    /// Rows are left out, or clipped to the die area.
     RowsLeftOut,
-    /// Filler cells take no part in placement and are written without a position.
+    /// Filler cells are not placed and are written without a position.
     FillersLeftOut,
     /// Nets or pins of nets are left out.
     NetsLeftOut,
-    /// A part of the floorplan (die, regions, groups) is taken as something simpler.
+    /// A part of the floorplan (die, regions, groups) is simplified.
     FloorplanSimplified,
-    /// A part of the library is left out or taken as something simpler.
+    /// A part of the library is left out or simplified.
     LibrarySimplified,
-    /// A statement that others depend on is missing or not heeded.
+    /// A statement that others need is missing or ignored.
     Assumed,
     /// The placement frees nodes that the design's own placement fixes.
     FixedFreed,
-    /// Fixed cells reach beyond the die.
+    /// Fixed cells extend beyond the die.
     FixedOffDie,
-    /// Movable cells reach beyond the die.
+    /// Movable cells extend beyond the die.
     MovableOffDie,
-    /// Halos of movable nodes take no area.
+    /// Halos of movable nodes have no area in the density.
     HalosNotHeeded,
     /// The requested target density is impossible, and a higher one is used.
     TargetDensityRaised,
-    /// Movable cells, or the members of a fence, do not fit into the space there is.
+    /// Movable cells, or the members of a fence, do not fit into the available area.
     CellsCannotFit,
     /// There are no fillers.
     NoFillers,
@@ -68,19 +68,19 @@ pub enum WarningCode {
     OverflowOutOfReach,
     /// A stage was left out.
     StageLeftOut,
-    /// The global stage ended before its overflow, but the later stages are legal all the same.
+    /// The global stage ended above its overflow, but the later stages are legal.
     SpreadIncomplete,
-    /// The placement that the file gives is neither the start nor kept.
+    /// The placement in the file is not used.
     PlacementNotUsed,
-    /// The file written has other numbers or names than the file read.
+    /// The written file has other numbers or names than the input.
     Rounded,
-    /// The file written lacks a part of the file read.
+    /// The written file lacks a part of the input.
     NotWritten,
-    /// Single precision does not hold the design that was written.
+    /// Single precision is too coarse for the written design.
     NeedsF64,
     /// A measurement failed.
     NotMeasured,
-    /// Runs differ in options that their numbers depend on.
+    /// Runs differ in options that change their numbers.
     OptionsDiffer,
 }
 

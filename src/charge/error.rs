@@ -139,7 +139,7 @@ pub enum ChargeError {
         index: usize,
         /// The region given.
         region: usize,
-        /// How many there are.
+        /// Number of regions.
         regions: usize,
     },
     /// More regions than maps of the grid's bins should be kept for.

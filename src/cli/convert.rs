@@ -41,7 +41,7 @@ pub(crate) struct ConvertArgs {
 /// The JSON document of a conversion.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ConvertReport {
-    /// The design in numbers.
+    /// The numbers of the design.
     design: DesignReport,
     /// Wirelength of the input, in its layout units.
     result: StageReport,

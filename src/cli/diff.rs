@@ -127,19 +127,19 @@ const MAPS: Names = Names::Maps(&[
 /// The JSON document of a comparison of two placements; its keys are stable.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DiffReport {
-    /// The design in numbers.
+    /// The numbers of the design.
     design: DesignReport,
     /// The bins.
     grid: GridReport,
-    /// How both were evaluated.
+    /// The options of both evaluations.
     options: OptionsReport,
     /// The placement before.
     from: Side,
     /// The placement after.
     to: Side,
-    /// The second less the first.
+    /// The second value minus the first.
     change: Change,
-    /// How far the cells moved.
+    /// The displacement of the cells.
     displacement: Displacement,
     /// The cells that moved farthest, the farthest first.
     farthest: Vec<FarthestReport>,
@@ -164,12 +164,12 @@ struct Side {
     field: FieldReport,
 }
 
-/// The second placement less the first.
+/// The second placement minus the first.
 #[derive(Serialize, JsonSchema)]
 struct Change {
     /// Half-perimeter wirelength, layout units.
     hpwl: Option<f64>,
-    /// Over the first placement's HPWL.
+    /// Divided by the first placement's HPWL.
     hpwl_relative: Option<f64>,
     /// Smoothed overflow.
     overflow_smoothed: f64,

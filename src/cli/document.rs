@@ -34,13 +34,13 @@ pub(crate) trait Content: Serialize + JsonSchema {
 pub(super) struct Document<'a, T> {
     /// The version of this schema: it grows when a key is removed or changes its meaning.
     schema: u32,
-    /// The command that wrote it.
+    /// The command that wrote the document.
     command: &'a str,
     /// The program's version.
     version: &'a str,
-    /// The files that were read.
+    /// The input files.
     inputs: Vec<String>,
-    /// The files that were written, this one left out.
+    /// The written files, except this one.
     outputs: Vec<String>,
     #[serde(flatten)]
     content: &'a T,

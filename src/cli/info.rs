@@ -38,7 +38,7 @@ impl Content for Info {
 
 #[derive(Serialize, JsonSchema)]
 struct Cpu {
-    /// Threads that there are.
+    /// Number of processors.
     threads: usize,
 }
 
@@ -56,7 +56,7 @@ struct Cuda {
     nvrtc: Option<String>,
     /// Likewise.
     nccl: Option<String>,
-    /// Whether the kernels are in the program.
+    /// Whether the program contains the kernels.
     precompiled: bool,
     /// Folder of compiled kernels.
     cache: Option<PathBuf>,
@@ -66,9 +66,9 @@ struct Cuda {
 
 #[derive(Serialize, JsonSchema)]
 struct Device {
-    /// The number it is opened by.
+    /// The device's number.
     ordinal: usize,
-    /// Its own name.
+    /// The name of the device.
     name: String,
     /// For example "9.0".
     compute_capability: String,

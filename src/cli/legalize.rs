@@ -52,11 +52,11 @@ pub(crate) struct LegalizeArgs {
 /// `--json`; its keys are a contract.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LegalizeReport<'a> {
-    /// The design in numbers.
+    /// The numbers of the design.
     design: DesignReport,
-    /// How cells were placed.
+    /// The options.
     options: LegalArgs,
-    /// The legal placement in numbers.
+    /// The numbers of the legal placement.
     result: LastReport,
     #[serde(flatten)]
     stages: &'a Stages,
@@ -74,9 +74,9 @@ impl Content for LegalizeReport<'_> {
 struct Timings {
     /// Reading the design.
     parse: f64,
-    /// Making the placement legal, and judging it.
+    /// Legalization, and the check of legality.
     legalize: f64,
-    /// From the command's begin to here.
+    /// From the start of the command to this point.
     total: f64,
 }
 

@@ -82,22 +82,22 @@ pub(crate) struct RefineArgs {
 /// Contents of `--json`; its keys are a contract.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RefineReport<'a> {
-    /// The design in numbers.
+    /// The numbers of the design.
     design: DesignReport,
     /// The bins.
     grid: GridReport,
-    /// How cells were moved.
+    /// The options.
     options: RefineOptionsReport,
-    /// The refined placement in numbers.
+    /// The numbers of the refined placement.
     result: LastReport,
-    /// The placement that was read, and the refined one.
+    /// The input placement, and the refined placement.
     stages: RefineStages,
-    /// How legal the refined placement is.
+    /// The legality of the refined placement.
     legality: LegalityReport,
     /// Cells that did not move, with `--keep-placed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<KeptReport>,
-    /// How far the movable cells went.
+    /// The displacement of the movable cells.
     displacement: DisplacementReport,
     /// Milliseconds of each part.
     timings_ms: RefineTimings,
@@ -111,11 +111,11 @@ impl Content for RefineReport<'_> {
 
 #[derive(Serialize, JsonSchema)]
 struct RefineOptionsReport {
-    /// Most rounds.
+    /// Largest number of rounds.
     rounds: usize,
     /// Whether cells may be mirrored left and right.
     mirror: bool,
-    /// Sites that cells keep free on each side.
+    /// Free sites on each side of a cell.
     padding: u32,
     /// Largest displacement of a cell, heights of rows.
     max_displacement: Option<f64>,
@@ -129,9 +129,9 @@ struct RefineOptionsReport {
 
 #[derive(Serialize, JsonSchema)]
 struct RefineStages {
-    /// The legal placement that was read.
+    /// The legal input placement.
     legal: StageReport,
-    /// The refined placement that was written.
+    /// The written refined placement.
     detailed: DetailedReport,
 }
 
@@ -141,7 +141,7 @@ struct RefineTimings {
     parse: f64,
     /// Detailed placement.
     refine: f64,
-    /// From the command's begin to here.
+    /// From the start of the command to this point.
     total: f64,
 }
 

@@ -106,10 +106,11 @@ struct HistoryPart {
 pub(crate) struct RunsReport {
     /// The design's name.
     design: String,
-    /// Layout units in a micrometre, if that is known: lengths have a twin in micrometres then.
+    /// Layout units in a micrometre, if this is known. Then each length also has a key in
+    /// micrometres.
     #[serde(skip_serializing_if = "Option::is_none")]
     units_per_micron: Option<f64>,
-    /// In the order given.
+    /// In the given order.
     runs: Vec<Run>,
     /// Warnings for readers of the numbers.
     warnings: Vec<Warning>,
@@ -122,32 +123,32 @@ impl Content for RunsReport {
 /// One placement.
 #[derive(Default, Serialize, JsonSchema)]
 struct Run {
-    /// Its file's name without the ending.
+    /// The file's name without the ending.
     name: String,
     /// The last stage, of a placement.
     stage: Option<String>,
-    /// How it ended, of a placement.
+    /// The end of a placement.
     status: Option<String>,
     /// Iterations, of a placement.
     iterations: Option<usize>,
     /// Seconds of all iterations, of a placement.
     seconds: Option<f64>,
-    /// `[nx, ny]`; none of a placement that was legalized only.
+    /// `[nx, ny]`; none for a placement that was only legalized.
     bins: Option<[usize; 2]>,
-    /// T as used.
+    /// The target density in use.
     target_density: Option<f64>,
     /// Layout units.
     hpwl: Option<f64>,
-    /// Over the first run's, less one.
+    /// Divided by the first run's value, minus one.
     hpwl_relative: Option<f64>,
-    /// Smoothed overflow, if it was counted.
+    /// Smoothed overflow, if it was computed.
     overflow_smoothed: Option<f64>,
     /// Exact overflow.
     overflow_exact: Option<f64>,
-    /// Whether it is legal, if that was looked at.
+    /// Whether the placement is legal, if that was checked.
     legal: Option<bool>,
-    /// Whether no other run has less of overflow and wirelength, or as much of one and less of the
-    /// other; overflow smoothed.
+    /// Whether no other run is better in smoothed overflow or wirelength and at least as good in
+    /// the other.
     pareto: bool,
     #[serde(skip)]
     history: Vec<HistoryPart>,

@@ -29,16 +29,16 @@ pub struct Worst {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct DirectionFigures {
-    /// Length of wire in all bins.
+    /// Wirelength in all bins.
     pub wire: f64,
     /// Demand of the worst bin, wires per layout unit.
     pub max: f64,
     /// Demand of the worst bins, wires per layout unit.
     pub worst: Worst,
-    /// Demand beyond capacity, as length of wire, all bins together.
+    /// Wirelength above the capacity, summed over bins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overflow: Option<f64>,
-    /// Bins whose demand is beyond capacity.
+    /// Bins whose demand exceeds the capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overflowing_bins: Option<usize>,
 }
@@ -53,10 +53,10 @@ pub struct Figures {
     pub vertical: DirectionFigures,
     /// Demand of the worst bins, each of which counts once for each direction.
     pub worst_demand: Worst,
-    /// Demand over capacity of the worst, as above.
+    /// Demand divided by capacity of the worst bins, as above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst_utilization: Option<Worst>,
-    /// Demand beyond capacity over all demand.
+    /// Demand above the capacity, divided by all demand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overflow: Option<f64>,
     /// Capacity that demand is compared with.

@@ -27,10 +27,11 @@ use serde::Serialize;
 pub enum Convention {
     /// The features of CircuitNet, as its script computes them.
     CircuitNet,
-    /// DREAMPlace's operators: nets weigh by RISA's table, demand is over capacity.
+    /// DREAMPlace's operators: RISA's table gives the net weights, and demand is divided by
+    /// capacity.
     #[default]
     DreamPlace,
-    /// OpenROAD's global router: per cent of a bin's area that wires take.
+    /// OpenROAD's global router: per cent of a bin's area that wires cover.
     OpenRoad,
 }
 
@@ -62,7 +63,7 @@ impl std::fmt::Display for Convention {
     }
 }
 
-/// Routing tracks per layout unit across them: of a stack of layers Σ 1/pitch.
+/// Routing tracks per layout unit across them: Σ 1/pitch over the layers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Capacity {

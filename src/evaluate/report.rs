@@ -20,9 +20,9 @@ use std::fmt;
 pub struct Report {
     /// The design evaluated.
     pub design: DesignReport,
-    /// On which bins.
+    /// The bins.
     pub grid: GridReport,
-    /// How.
+    /// The options.
     pub options: OptionsReport,
     /// Wirelength and overflow.
     pub result: ResultReport,
@@ -30,10 +30,10 @@ pub struct Report {
     pub density: DensityReport,
     /// Energy and extremes of φ and E.
     pub field: FieldReport,
-    /// Each fence and the area outside all of them; none without fences.
+    /// Each fence, and the area outside all fences; none without fences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionReport>,
-    /// The windows of `--region`, in their order; none without any.
+    /// The windows of `--region`, in their order; none without `--region`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<WindowReport>,
     /// The ISPD2006 contest's score, if enabled.
@@ -82,7 +82,8 @@ pub struct DesignReport {
     pub pins: usize,
     /// Rows.
     pub rows: usize,
-    /// Layout units in a micrometre, if that is known: lengths have a twin in micrometres then.
+    /// Layout units in a micrometre, if this is known. Then each length also has a key in
+    /// micrometres.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub units_per_micron: Option<f64>,
     /// `[xl, yl, xh, yh]`, layout units.
@@ -158,7 +159,7 @@ impl GridReport {
     }
 }
 
-/// How the evaluation was done.
+/// The options of the evaluation.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct OptionsReport {
@@ -168,17 +169,17 @@ pub struct OptionsReport {
     pub device: String,
     /// The given pipeline, or the choice of `auto`.
     pub pipeline: Pipeline,
-    /// The path that ran for it: its own name, or that of the pipeline that replaced it.
+    /// The name of the pipeline that ran: this one or its replacement.
     pub path: &'static str,
     /// Working precision.
     pub precision: Precision,
-    /// T as used, which fillers may raise above the one given.
+    /// The target density in use, which may be above the given one.
     pub target_density: f64,
-    /// T as given.
+    /// The given target density.
     pub target_density_asked: f64,
-    /// Whether fillers took part.
+    /// Whether there are fillers.
     pub fillers: bool,
-    /// How many there are.
+    /// Number of fillers.
     pub filler_count: usize,
     /// Whether area outside every row counted as fixed.
     pub row_blockage: bool,
@@ -199,11 +200,11 @@ pub struct ResultReport {
     pub overflow: Overflow,
 }
 
-/// The density in numbers.
+/// The numbers of the density.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct DensityReport {
-    /// The part of both overflows that is movable area off the die, over all movable area.
+    /// The share of movable area off the die, which is a part of both overflows.
     pub overflow_off_die: f64,
     /// Largest smoothed density.
     pub max_smoothed: f64,
@@ -213,7 +214,7 @@ pub struct DensityReport {
     /// leaves out clipped area, area that fixed cells share, and area that stretching to √2 bins
     /// moves beyond the die's edge.
     pub total_area: f64,
-    /// Area of movable and fixed cells outside the die, which no map holds.
+    /// Area of movable and fixed cells outside the die, which is in no map.
     pub clipped_area: f64,
     /// Area of blockages, halos and gaps between rows, without area under fixed cells.
     pub blocked_area: f64,
@@ -222,7 +223,7 @@ pub struct DensityReport {
     pub edge_loss_area: f64,
 }
 
-/// The field in numbers, in bin widths.
+/// The numbers of the field, in bin widths.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct FieldReport {
@@ -238,7 +239,7 @@ pub struct FieldReport {
     pub field_y_max: f64,
 }
 
-/// A fence region in numbers.
+/// The numbers of a fence region.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct RegionReport {
@@ -248,7 +249,7 @@ pub struct RegionReport {
     pub movable: usize,
     /// Σ width × height of these.
     pub movable_area: f64,
-    /// T as used there.
+    /// The target density in use there.
     pub target_density: f64,
     /// Smoothed overflow of the region's cells, divided by their area.
     pub overflow_smoothed: f64,
@@ -301,7 +302,7 @@ impl RegionReport {
 pub struct Timings {
     /// Reading the files.
     pub parse: f64,
-    /// Making the charge and the engine: tables, fixed map, fillers.
+    /// Construction of the charge and the engine: tables, fixed map, fillers.
     pub setup: f64,
     /// Density map, overflow and maximum.
     pub density: f64,
@@ -313,7 +314,7 @@ pub struct Timings {
     pub exact_density: f64,
 }
 
-/// Congestion in numbers; its JSON keys are a contract.
+/// The numbers of congestion; the JSON keys are stable.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct CongestionReport {

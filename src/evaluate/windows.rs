@@ -20,14 +20,14 @@ pub struct WindowReport {
     pub movable_area: f64,
     /// Area that fixed cells cover in it.
     pub fixed_area: f64,
-    /// Movable area over what fixed cells leave free; `None` if they leave nothing.
+    /// Movable area divided by the area outside fixed cells; `None` if there is none.
     pub utilization: Option<f64>,
     /// Area above the target density in it, of cells at their exact sizes; a bin at its border
     /// counts by its share in it.
     pub overflow_area: f64,
-    /// That over the movable area in it; none without any.
+    /// This area divided by the movable area in the window; none without movable area.
     pub overflow_exact: Option<f64>,
-    /// Largest density of a bin that reaches into it, of cells at their exact sizes.
+    /// Largest density of a bin that overlaps it, with cells at their exact sizes.
     pub max_exact: f64,
 }
 

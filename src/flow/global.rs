@@ -64,7 +64,7 @@ impl BranchPoint {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Global {
-    /// How.
+    /// The end of the descent.
     pub outcome: Outcome,
     /// The iteration whose placement is the result.
     pub iteration: usize,

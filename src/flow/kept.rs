@@ -92,13 +92,13 @@ impl Kept {
     }
 }
 
-/// Cells that kept their positions.
+/// Cells that did not move.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct KeptReport {
-    /// How many.
+    /// Number of these cells.
     pub cells: usize,
-    /// How legal they stand, without the cells that were placed.
+    /// The legality of these cells, without the placed cells.
     pub legality: LegalityReport,
 }

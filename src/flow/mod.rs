@@ -242,7 +242,7 @@ impl FlowOptions<'_> {
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// No variant
+    /// No variants
     Low,
     /// Two variants for designs of up to 100,000 cells: a target density of 0.98 instead of 0.95,
     /// and wider large cells
@@ -541,7 +541,7 @@ pub(crate) fn as_status<S: serde::Serializer>(outcome: &Outcome, to: S) -> Resul
     to.serialize_str(outcome.status())
 }
 
-/// How far one of several global placements came.
+/// The result of one of several global placements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -556,14 +556,14 @@ pub struct Candidate {
     #[serde(serialize_with = "as_status")]
     #[cfg_attr(feature = "cli", schemars(with = "String"))]
     pub status: Outcome,
-    /// Iterations, those that candidates share included.
+    /// Number of iterations, including those that candidates share.
     pub iterations: usize,
     /// Weighted, of the legal stage if there is one.
     #[serde(rename = "hpwl_weighted")]
     pub hpwl: f64,
     /// Smoothed overflow of its global stage.
     pub overflow_smoothed: f64,
-    /// Whether the result is of it.
+    /// Whether this is the result.
     pub is_result: bool,
 }
 

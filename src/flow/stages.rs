@@ -86,7 +86,7 @@ pub struct StageReport {
     /// `None` if it was not counted.
     #[serde(flatten)]
     pub overflow: Option<Overflow>,
-    /// `None` for a placement that was read.
+    /// `None` for an input placement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }
@@ -114,7 +114,7 @@ impl StageReport {
     }
 }
 
-/// The placement that a command writes, in numbers.
+/// The numbers of the written placement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct LastReport {
@@ -130,7 +130,7 @@ pub struct LastReport {
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LegalReport {
-    /// `converged`; `stopped` or `interrupted` if it ended before every cell had its turn.
+    /// `converged`; `stopped` or `interrupted` if it ended before every cell was processed.
     #[serde(serialize_with = "super::as_status")]
     #[cfg_attr(feature = "cli", schemars(with = "String"))]
     pub status: Outcome,
@@ -155,9 +155,9 @@ pub struct DetailedReport {
     pub rounds: usize,
     /// Cells moved or mirrored.
     pub moved: usize,
-    /// Movable cells that had to stay.
+    /// Movable cells that could not move.
     pub stayed: usize,
-    /// Weighted HPWL that each step took away.
+    /// Reduction of weighted HPWL by each step.
     pub shortened: ShortenedReport,
     /// Whether a device refined.
     pub on_device: bool,
@@ -227,12 +227,12 @@ fn broken_by<P>(
     }
 }
 
-/// Every stage that was run.
+/// Every stage that ran.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StagesReport {
-    /// The placement that was spread, or was read.
+    /// The global placement or the input placement.
     pub global: StageReport,
     /// The legal placement.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -242,7 +242,7 @@ pub struct StagesReport {
     pub detailed: Option<DetailedReport>,
 }
 
-/// How far the movable cells went from the global placement on, layout units.
+/// The displacement of the movable cells from the global placement, layout units.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -251,7 +251,7 @@ pub struct DisplacementReport {
     pub cells: usize,
     /// Cells whose centre has moved.
     pub moved: usize,
-    /// Cells that were turned or mirrored.
+    /// Cells that were rotated or mirrored.
     pub turned: usize,
     /// Distances, layout units.
     #[serde(flatten)]
@@ -262,7 +262,7 @@ pub struct DisplacementReport {
     pub farthest: Vec<FarthestReport>,
 }
 
-/// A cell that moved, by its centre before and after.
+/// A moved cell, with its centre before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct FarthestReport {
@@ -296,7 +296,7 @@ impl FarthestReport {
 pub struct Distances {
     /// Mean of all movable cells.
     pub mean: f64,
-    /// 95 % of them moved by at most this.
+    /// 95 % of these cells moved by at most this.
     pub p95: f64,
     /// The largest.
     pub max: f64,
@@ -318,13 +318,13 @@ impl DisplacementReport {
     }
 }
 
-/// A cell for which no legal place was found, or none within the options.
+/// A cell without a legal place within the options.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct FailedReport {
     /// Its name.
     pub cell: String,
-    /// Why there is none.
+    /// Reason that there is none.
     pub reason: String,
 }
 
@@ -349,16 +349,16 @@ impl FailedReport {
 pub struct Stages {
     /// Results of every stage.
     pub stages: StagesReport,
-    /// How legal the placement is.
+    /// The legality of the placement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub legality: Option<LegalityReport>,
-    /// How far the movable cells went from the global placement on.
+    /// The displacement of the movable cells from the global placement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub displacement: Option<DisplacementReport>,
-    /// Cells that kept their positions while others were placed.
+    /// Cells that did not move while others were placed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptReport>,
-    /// Cells for which no legal place was found, or none within the options.
+    /// Cells without a legal place within the options.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedReport>,
     /// The displacement with all there is to know, for pictures.

@@ -66,7 +66,7 @@ pub const WORST: usize = 10;
 /// Nodes that one task checks.
 const BLOCK: usize = 1 << 14;
 
-/// A way in which a placement is not legal.
+/// A kind of illegality of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -74,7 +74,7 @@ const BLOCK: usize = 1 << 14;
 pub enum Fault {
     /// Two cells share area, one of them movable; the amount is the area they share.
     Overlap,
-    /// A movable cell reaches beyond the die area, or beyond all rows if there is no die area; the
+    /// A movable cell extends beyond the die area, or beyond all rows if there is no die area; the
     /// amount is its area outside.
     OutsideDie,
     /// A movable cell stands on a row but reaches beyond the sites of one it covers; the amount
@@ -87,15 +87,15 @@ pub enum Fault {
     /// A movable cell of an odd number of rows does not lie as its row asks, or one of any height
     /// as its library cell may not; the amount is its area.
     Orientation,
-    /// A fixed cell is not where the design has it, or turned; the amount is how far it was moved
-    /// along x and y together.
+    /// A fixed cell has another position or orientation than in the design; the amount is its
+    /// displacement along x plus y.
     FixedMoved,
-    /// A movable cell reaches out of its fence or into another one; the amount is its area there.
+    /// A movable cell extends beyond its fence or into another one; the amount is its area there.
     Fence,
-    /// A movable cell reaches into hard blockages; the amount is its area there.
+    /// A movable cell overlaps hard blockages; the amount is its area there.
     Blocked,
-    /// A movable cell reaches into the halo of another node, or a fixed one into its own; the
-    /// amount is the area there.
+    /// A movable cell overlaps the halo of another node, or a fixed node overlaps the cell's halo;
+    /// the amount is the area there.
     Halo,
     /// A movable cell is on a row on which its library cell may not be: its supply rails are
     /// flipped, or the row has another kind of sites although rows of the cell's kind exist. The

@@ -5,16 +5,16 @@ use crate::design::Design;
 use serde::Serialize;
 use std::fmt;
 
-/// How legal a placement is; its JSON keys are a contract.
+/// The legality of a placement; the JSON keys are stable.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LegalityReport {
-    /// Whether nothing is wrong.
+    /// Whether there are no faults.
     pub legal: bool,
     /// Pairs of cells that share area, one of them movable.
     pub overlaps: u64,
-    /// The area that they share, layout units squared.
+    /// The shared area, layout units squared.
     pub overlap_area: f64,
     /// Movable cells whose bottom edge is on no row.
     pub off_row: usize,
@@ -22,15 +22,15 @@ pub struct LegalityReport {
     pub off_site: usize,
     /// Beyond the die or a row.
     pub outside: usize,
-    /// Movable cells beyond the die.
+    /// Movable cells outside the die.
     pub outside_die: usize,
     /// Movable cells beyond the sites of a row they cover.
     pub outside_row: usize,
-    /// Cells that do not lie as their row asks or as they may.
+    /// Cells with a wrong orientation.
     pub orientation: usize,
-    /// Whether cells are turned as flipped rows ask at all.
+    /// Whether any cells have the orientations of flipped rows.
     pub orientations_assigned: bool,
-    /// Fixed cells that are elsewhere, or turned.
+    /// Fixed cells with other positions or orientations.
     pub fixed_moved: usize,
     /// Cells on the wrong side of a fence.
     pub fence: usize,
@@ -38,17 +38,17 @@ pub struct LegalityReport {
     pub blocked: usize,
     /// Cells in halos.
     pub halo: usize,
-    /// Cells on rows whose rails or sites they do not take.
+    /// Cells on rows with wrong rails or sites.
     pub wrong_row: usize,
     /// Cells without a position.
     pub unplaced: usize,
-    /// Pairs of neighbours that are nearer than their edge types allow.
+    /// Pairs of neighbours closer than their edge types allow.
     pub edge_spacing: usize,
     /// Gaps of exactly one site, if these are forbidden.
     pub one_site_gap: usize,
-    /// Partial blockages that hold more cell area than they allow.
+    /// Partial blockages with more cell area than they allow.
     pub overfilled: usize,
-    /// The ten worst of every fault.
+    /// The ten worst faults of every kind.
     pub worst: Vec<ViolationReport>,
 }
 
@@ -62,8 +62,7 @@ pub struct ViolationReport {
     pub cells: Vec<String>,
     /// The amount, as defined by [`Fault`].
     pub amount: f64,
-    /// `[xl, yl, xh, yh]` of the area that two cells share, the gap, the blockage, and else the
-    /// cell.
+    /// `[xl, yl, xh, yh]` of the shared area of two cells, the gap, the blockage, or else the cell.
     pub place: [f64; 4],
 }
 

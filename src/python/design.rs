@@ -40,7 +40,7 @@ pub(super) struct Design {
     pub(super) congestion: super::on_device::KeptCongestion,
 }
 
-/// The files that were read.
+/// The input files.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Source {
     pub(super) path: PathBuf,
@@ -449,7 +449,7 @@ impl Design {
         })
     }
 
-    /// How legal the placement is.
+    /// The legality of the placement.
     fn _legality<'py>(
         &self,
         py: Python<'py>,

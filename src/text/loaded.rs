@@ -191,7 +191,7 @@ pub enum PinPosition {
     Mean,
 }
 
-/// Counts of what a DEF file holds.
+/// Counts of the content of a DEF file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -214,20 +214,20 @@ pub struct DefSummary {
     pub rows: u64,
     /// Components that are not placed.
     pub unplaced: u64,
-    /// Regions, of whatever type.
+    /// Regions of any type.
     pub regions: u64,
     /// Entries of `BLOCKAGES`.
     pub blockages: u64,
-    /// Statements passed over, by section, by statement, or by section and option, and how often.
+    /// Numbers of skipped statements, by section, by statement, or by section and option.
     pub skipped: BTreeMap<String, u64>,
 }
 
-/// Counts of what LEF files hold.
+/// Counts of the content of LEF files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LefSummary {
-    /// Statements passed over, by statement, or by block and statement in it, and how often.
+    /// Numbers of skipped statements, by statement, or by block and statement in it.
     pub skipped: BTreeMap<String, u64>,
 }
 

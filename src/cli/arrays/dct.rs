@@ -105,7 +105,7 @@ impl Step {
 pub(crate) struct DctReport {
     /// Length of the array along every axis.
     shape: Vec<usize>,
-    /// How it was transformed.
+    /// The options.
     options: DctOptions,
     /// Milliseconds of each part.
     timings_ms: DctTimings,

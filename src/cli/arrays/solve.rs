@@ -105,9 +105,9 @@ const FILES: [&str; 4] = ["potential.npy", "field_x.npy", "field_y.npy", "field_
 /// The JSON document of a solve.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SolveReport {
-    /// The bins; of their sizes only the ratios matter.
+    /// The bins; only the ratios of their sizes matter.
     grid: BinsReport,
-    /// How it was solved.
+    /// The options.
     options: SolveOptions,
     /// Mean of ρ, which has no field.
     mean: f64,
@@ -152,7 +152,7 @@ struct SolveOptions {
 
 #[derive(Serialize, JsonSchema)]
 struct SolveTimings {
-    /// The solve, copies to and from a device left out.
+    /// The solve, without copies to and from a device.
     solve: f64,
 }
 

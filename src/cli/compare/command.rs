@@ -76,17 +76,17 @@ fn tolerance(text: &str) -> Result<f64, String> {
 /// A whole comparison, as JSON.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Table {
-    /// The design in numbers.
+    /// The numbers of the design.
     design: DesignReport,
     /// The bins.
     grid: GridReport,
-    /// How sides were compared.
+    /// The options of the comparison.
     options: CompareOptions,
-    /// Median solve of every side and the first side's over it.
+    /// Median solve of every side, and the first side's divided by it.
     summary: Vec<Summary>,
     /// Every iteration.
     pub(crate) iterations: Vec<Iteration>,
-    /// The solves' shares of a whole placement, where one was followed.
+    /// The shares of solves in a whole placement, with `--trajectory place`.
     #[serde(skip_serializing_if = "Option::is_none")]
     placement: Option<Placement>,
     /// Warnings for readers of the numbers.
@@ -106,13 +106,13 @@ struct CompareOptions {
     device: String,
     /// Working precision.
     precision: Precision,
-    /// T as used, which fillers may raise above the one given.
+    /// The target density in use, which may be above the given one.
     target_density: f64,
-    /// T as given.
+    /// The given target density.
     target_density_asked: f64,
-    /// Whether fillers took part.
+    /// Whether there are fillers.
     fillers: bool,
-    /// How many there are.
+    /// Number of fillers.
     filler_count: usize,
 }
 
@@ -120,9 +120,9 @@ struct CompareOptions {
 struct Summary {
     /// `"cpu"` or `"cuda"`.
     engine: &'static str,
-    /// The pipeline given.
+    /// The given pipeline.
     pipeline: Pipeline,
-    /// The path that ran for it.
+    /// The pipeline that ran.
     path: &'static str,
     /// Median time of a solve, ms.
     solve_ms: f64,
@@ -136,11 +136,11 @@ struct Summary {
     step_graph_ms: Option<f64>,
     /// A step as plain launches.
     step_plain_ms: Option<f64>,
-    /// The first side's solve over this one's.
+    /// The first side's solve divided by this side's.
     ratio: f64,
-    /// How far φ, Ex and Ey are from the first side's at most, over their largest.
+    /// Largest difference of φ, Ex and Ey from the first side's, relative to their largest values.
     largest_difference: f64,
-    /// Root mean square of those differences.
+    /// Root mean square of these differences.
     largest_rms: f64,
 }
 

@@ -25,7 +25,7 @@ use serde::Serialize;
 /// Stage times of one engine with one pipeline in one iteration, milliseconds.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Side {
-    /// Engine, as its descriptor names it.
+    /// Name of the engine.
     pub engine: &'static str,
     /// Pipeline.
     pub pipeline: Pipeline,
@@ -49,13 +49,13 @@ pub struct Side {
     /// Force on every body.
     #[serde(rename = "force_ms")]
     pub force: f64,
-    /// The first side's solve over this one's.
+    /// The first side's solve divided by this side's.
     pub ratio: f64,
     /// Whole steps and solves back to back, where the engine runs on a device.
     #[serde(flatten, serialize_with = "milliseconds")]
     #[schemars(with = "StepMilliseconds")]
     pub steps: Option<StepTimes>,
-    /// How far φ, Ex and Ey are from the first side's.
+    /// The difference of φ, Ex and Ey from the first side's.
     pub difference: Difference,
 }
 
@@ -104,7 +104,7 @@ pub struct Iteration {
     pub density: DensityStats,
     /// Σ φ·ρ by the first side.
     pub energy: f64,
-    /// Step length taken afterwards.
+    /// Length of the step after this iteration.
     pub step: f64,
     /// Every engine with every pipeline.
     pub sides: Vec<Side>,

@@ -49,25 +49,25 @@ pub(crate) fn open_backends<T: EngineReal>(
     LEADERS.into_iter().map(open).collect()
 }
 
-/// The solves' shares of a whole placement.
+/// The shares of solves in a whole placement.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Placement {
-    /// How the leading placement ended.
+    /// The end of the leading placement.
     outcome: Outcome,
     /// Evaluations of every iteration, beside the rows of the table.
     #[serde(skip)]
     tries: Vec<u32>,
-    /// Its evaluations, which are more than its iterations where steps were taken back.
+    /// Number of evaluations; more than iterations if steps were repeated.
     evaluations: u32,
     /// Every engine with every pipeline.
     totals: Vec<Total>,
     /// That placement, led by each pipeline.
     led: Vec<Led>,
-    /// Led by the first again, from a start with another last digit.
+    /// The placement of the first pipeline again, from a start that differs in the last digit.
     nudged: Led,
 }
 
-/// One side over the whole placement, milliseconds.
+/// One side in the whole placement, milliseconds.
 #[derive(Serialize, JsonSchema)]
 struct Total {
     /// `"cpu"` or `"cuda"`.
@@ -76,13 +76,13 @@ struct Total {
     pipeline: Pipeline,
     /// Its solves.
     solve_ms: f64,
-    /// Density, solve and force by it, and everything else as the placement took it.
+    /// Density, solve and force of this pipeline, and all other parts of the placement.
     placement_ms: f64,
-    /// The solves' share of that.
+    /// The share of solves in this time.
     solve_share: f64,
-    /// The first side's whole placement over this one's.
+    /// The first side's whole placement divided by this side's.
     speedup: f64,
-    /// Upper bound of the speedup: as if its solves took no time.
+    /// Upper bound of the speedup: the ratio if solves took no time.
     most_speedup: f64,
 }
 
@@ -90,7 +90,7 @@ struct Total {
 struct Led {
     /// The pipeline.
     pipeline: Pipeline,
-    /// Iterations that it took.
+    /// Number of iterations.
     iterations: usize,
     /// Weighted wirelength of every iteration, layout units.
     hpwl: Vec<f64>,

@@ -83,13 +83,13 @@ pub(crate) struct CompressReport {
     image: PictureFormat,
     /// Sizes of the input file and of the output file.
     bytes: Bytes,
-    /// How it was compressed.
+    /// The options.
     options: CompressOptions,
     /// The coefficients that were kept.
     kept: Kept,
-    /// Mean squared difference of samples, alpha left out.
+    /// Mean squared difference of samples, without alpha.
     mean_squared_error: f64,
-    /// Decibels; null when nothing changed.
+    /// Decibels; null if nothing changed.
     psnr: Option<f64>,
     /// Milliseconds of each part.
     timings_ms: CompressTimings,
@@ -109,7 +109,7 @@ struct CompressOptions {
     precision: crate::Precision,
     /// Coefficients below it are dropped, in the crate's scaling.
     threshold: f64,
-    /// That threshold for orthonormal coefficients.
+    /// The threshold for orthonormal coefficients.
     threshold_orthonormal: f64,
 }
 
@@ -128,7 +128,7 @@ struct Kept {
     coefficients: usize,
     /// All coefficients.
     of: usize,
-    /// Coefficients kept, as a share.
+    /// Share of the kept coefficients.
     share: f64,
     /// Number in every channel.
     per_channel: Vec<usize>,
@@ -139,7 +139,7 @@ struct Kept {
 struct CompressTimings {
     /// Reading the image.
     decode: f64,
-    /// Plans, and opening the engine.
+    /// Construction of plans and the engine.
     setup: f64,
     /// DCTs with the threshold in them.
     forward: f64,
@@ -147,7 +147,7 @@ struct CompressTimings {
     inverse: f64,
     /// Channels apart, rounding, error, channels together.
     samples: f64,
-    /// Making the PNG file.
+    /// Encoding of the PNG file.
     encode: f64,
 }
 

@@ -251,9 +251,9 @@ pub struct PictureFormat {
     pub height: usize,
     /// Colours: 1 or 3.
     pub channels: usize,
-    /// Whether there is alpha besides.
+    /// Whether there is alpha.
     pub alpha: bool,
-    /// Bits a sample: 8 or 16.
+    /// Bits per sample: 8 or 16.
     pub bits: u32,
 }
 
@@ -292,7 +292,7 @@ pub struct Compression {
     pub kept: usize,
     /// Coefficients kept in every channel.
     pub kept_per_channel: Vec<usize>,
-    /// Mean squared difference of samples, alpha left out.
+    /// Mean squared difference of samples, without alpha.
     pub mean_squared_error: f64,
     /// 10·log₁₀(largest sample² / mean squared error), decibels; none when nothing changed.
     pub psnr: Option<f64>,

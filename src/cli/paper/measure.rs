@@ -26,7 +26,7 @@ pub struct Experiment {
     pub paper: &'static str,
     /// Its part of the time, relative to the others'.
     pub weight: f64,
-    /// Its title.
+    /// The title.
     pub title: &'static str,
     /// Its line of help.
     pub help: &'static str,
@@ -289,7 +289,7 @@ struct Cost {
 pub struct Session<'a> {
     /// The engine.
     pub target: &'a Target,
-    /// How.
+    /// Settings of the measurements.
     pub settings: Settings,
     watch: Watch<'a>,
     /// Those of the contest's designs, generated once for all tables.

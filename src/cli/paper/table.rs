@@ -16,7 +16,7 @@ pub struct Report {
     pub machine: Machine,
     /// The machine of the paper's measurements.
     pub paper_hardware: String,
-    /// Repetitions given, where the time allows them.
+    /// Requested repetitions, if the time allows them.
     pub repetitions: usize,
     /// Whether the run was limited to the smallest sizes.
     pub quick: bool,
@@ -51,9 +51,9 @@ impl Report {
 /// One table or figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
-    /// The subcommand that makes it.
+    /// The subcommand that makes the table.
     pub name: String,
-    /// Its title.
+    /// The title.
     pub title: String,
     /// The paper's table, figure or section.
     pub paper: String,
@@ -65,16 +65,16 @@ pub struct Table {
     pub claims: Vec<Claim>,
     /// Notes for readers of the numbers.
     pub notes: Vec<String>,
-    /// Wall-clock seconds it was given.
+    /// Wall-clock seconds that the run was given.
     pub budget_s: f64,
-    /// Wall-clock seconds it took.
+    /// Wall-clock seconds of the run.
     pub seconds: f64,
 }
 
 /// The lines of one size or design.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
-    /// The size or design, as the table calls it.
+    /// The size or design, as in the table.
     pub case: String,
     /// Elements of a map or bodies of a design: the x of a plot.
     pub elements: Option<usize>,
@@ -82,35 +82,35 @@ pub struct Group {
     pub lines: Vec<Line>,
 }
 
-/// One number: as printed in the paper, and here.
+/// One number, in the paper and here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
-    /// Its subject.
+    /// The subject.
     pub what: String,
     /// Unit of every number but the ratios.
     pub unit: String,
     /// The number in the paper.
     pub paper: Option<f64>,
-    /// This machine's: the mean where it was timed.
+    /// This machine's number: the mean if it was timed.
     pub here: Option<f64>,
-    /// The line of the same group that ratios are over.
+    /// The line of the same group by which ratios divide.
     pub over: Option<String>,
-    /// The paper's number over that line's.
+    /// The paper's number divided by that line's.
     pub paper_ratio: Option<f64>,
-    /// This machine's number over that line's; of medians where both were timed.
+    /// This machine's number divided by that line's; the ratio of medians if both were timed.
     pub here_ratio: Option<f64>,
-    /// The statistics behind `here`, where it was timed.
+    /// The statistics of `here`, if it was timed.
     pub sample: Option<Timing>,
     /// On a device: the same as plain launches, where `sample` is of graph replays.
     pub plain: Option<Timing>,
-    /// Why there is no number here.
+    /// Reason that there is no number.
     pub skipped: Option<String>,
 }
 
-/// Statistics of repeated measurements, all in the unit of the measurements.
+/// Statistics of repeated measurements, in the unit of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
-    /// Arithmetic mean, which is what the paper prints.
+    /// Arithmetic mean, as in the paper.
     pub mean: f64,
     /// Standard deviation of the sample (over n − 1); zero for one measurement.
     pub deviation: f64,
@@ -122,7 +122,7 @@ pub struct Timing {
     pub min: f64,
     /// The largest.
     pub max: f64,
-    /// How many measurements.
+    /// Number of measurements.
     pub repetitions: usize,
 }
 
@@ -165,13 +165,13 @@ impl Timing {
 pub struct Claim {
     /// The paper's statement.
     pub paper: String,
-    /// The finding here, in a sentence.
+    /// The finding on this machine, in a sentence.
     pub here: String,
     /// Whether they agree.
     pub verdict: Verdict,
 }
 
-/// How a claim fares.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -181,7 +181,7 @@ pub enum Verdict {
     HoldsInPart,
     /// In no case.
     DoesNotHold,
-    /// Nothing was measured that could tell.
+    /// No measurement can decide it.
     NotMeasured,
 }
 

@@ -95,9 +95,9 @@ pub struct Machine {
     pub device: String,
     /// Threads on the CPU; none on a device.
     pub threads: Option<usize>,
-    /// The driver's CUDA version and cuFFT's, on a device.
+    /// The CUDA version of the driver and the version of cuFFT, on a device.
     pub software: Option<String>,
-    /// How a time is taken.
+    /// The method of timing.
     pub timing: String,
 }
 

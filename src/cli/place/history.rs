@@ -38,7 +38,7 @@ impl FromStr for HistoryFile {
 /// The JSON file; its keys are a contract.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct HistoryReport<'a> {
-    /// How it ended.
+    /// The end of the run.
     outcome: Outcome,
     /// Seconds of all iterations.
     seconds: f64,

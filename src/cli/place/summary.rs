@@ -80,18 +80,18 @@ fn reason(outcome: Outcome) -> &'static str {
 /// The part that `--json` and `--history` share; the keys are a contract.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Common<'a> {
-    /// The design in numbers.
+    /// The numbers of the design.
     design: DesignReport,
     /// The bins.
     grid: GridReport,
-    /// How it was placed.
+    /// The options.
     options: PlaceOptionsReport<'a>,
-    /// Numbers of the placement that was written.
+    /// Numbers of the written placement.
     result: ResultReport,
-    /// Wirelength of the placement that was read; none unless every movable cell had a position.
+    /// Wirelength of the input placement; none if a movable cell had no position.
     #[serde(skip_serializing_if = "Option::is_none")]
     given: Option<StageReport>,
-    /// Each fence, and what lies outside all of them, in the global placement; none without fences.
+    /// Each fence, and the area outside all fences, in the global placement; none without fences.
     #[serde(skip_serializing_if = "<[RegionReport]>::is_empty")]
     regions: &'a [RegionReport],
     /// The best trade-off of overflow and wirelength among all iterations.
@@ -126,29 +126,29 @@ struct PlaceOptionsReport<'a> {
     filler_count: usize,
     /// Seed of the start and the fillers; the best of several.
     seed: u64,
-    /// The last stage that was to run.
+    /// The last requested stage.
     until: &'static str,
     #[serde(flatten)]
     legal: LegalArgs,
     /// Whether area outside every row counted as fixed.
     row_blockage: bool,
-    /// Whether a higher target density served too.
+    /// Whether a higher target density was accepted.
     raise_density: bool,
-    /// Most seconds; none without a limit.
+    /// Largest number of seconds; none without a limit.
     time_limit: Option<f64>,
-    /// How many seeds were placed.
+    /// Number of seeds.
     seeds: u32,
-    /// How cells grow where wires need more tracks than there are; none without `--routability`.
+    /// The options of the routability rounds; none without `--routability`.
     routability: Option<RoutabilityOptions>,
-    /// How many variants were to be placed.
+    /// The requested number of variants.
     effort: Effort,
-    /// Density beyond which detailed placement fills no bin; none if it may fill all.
+    /// Largest density to which detailed placement fills a bin; none without a limit.
     keep_density: Option<f64>,
-    /// Smoothed overflow at which it is done.
+    /// Smoothed overflow at which the placement stops.
     stop_overflow: f64,
-    /// Most iterations.
+    /// Largest number of iterations.
     iterations: usize,
-    /// Whether cells started where the file has them.
+    /// Whether cells started at the positions in the file.
     warm_start: bool,
     /// Whether gradients are preconditioned.
     precondition: bool,
@@ -160,10 +160,10 @@ struct PlaceOptionsReport<'a> {
     schedule: Schedule,
 }
 
-/// Numbers that `eval` gives for the placement that was written.
+/// The numbers of `eval` for the written placement.
 #[derive(Serialize, JsonSchema)]
 struct ResultReport {
-    /// That of the global stage with whose placement the others went on.
+    /// Of the global stage whose placement the later stages use.
     iteration: usize,
     #[serde(flatten)]
     last: LastReport,
@@ -192,23 +192,23 @@ pub(super) struct PlaceTimings {
     pub(super) frames: f64,
     /// Writing checkpoints.
     pub(super) checkpoints: f64,
-    /// From the first evaluation to the last, all of the above but the first two included.
+    /// From the first evaluation to the last, including all parts above except the first two.
     pub(super) descent: f64,
-    /// From the command's begin to the placement that is written.
+    /// From the start of the command to the written placement.
     pub(super) total: f64,
 }
 
 /// `--json`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PlaceReport<'a> {
-    /// How it ended.
+    /// The end of the run.
     outcome: OutcomeReport<'a>,
     #[serde(flatten)]
     common: Common<'a>,
-    /// The most memory that the command has had at a time, bytes; none if the system does not say.
+    /// Peak memory of the command, bytes; none if the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     peak_memory_bytes: Option<u64>,
-    /// Every global placement, where there were several seeds or variants.
+    /// Every global placement, if there are several seeds or variants.
     #[serde(skip_serializing_if = "<[Candidate]>::is_empty")]
     candidates: &'a [Candidate],
     /// Every round of --routability.
@@ -220,14 +220,14 @@ pub(crate) struct PlaceReport<'a> {
 struct OutcomeReport<'a> {
     /// `converged`, `stopped`, `plateau`, `interrupted` or `diverged`.
     status: &'static str,
-    /// Why, in words.
+    /// The reason of the end, as a sentence.
     reason: String,
     /// Cause of a plateau: what keeps the overflow from falling.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'a str>,
     /// Iterations.
     iterations: usize,
-    /// Evaluations, which are more where steps were taken back.
+    /// Number of evaluations; more than iterations if steps were repeated.
     evaluations: u32,
     /// Seconds of all iterations.
     seconds: f64,
