@@ -15,9 +15,9 @@ use std::ffi::{CStr, c_char};
 pub enum NodeKindName {
     /// A placer may move it.
     Movable = 0,
-    /// It stays and blocks the area under it.
+    /// It is fixed and blocks the area under it.
     Fixed = 1,
-    /// It stays and cells may overlap it.
+    /// It is fixed, and cells may overlap it.
     FixedOverlappable = 2,
 }
 
@@ -36,8 +36,8 @@ pub enum OrientationName {
     FW = 7,
 }
 
-/// A design in arrays, in layout units. Filled by placefield_design_arrays_init, then changed.
-/// Nothing of it is kept: the arrays can be freed once the design is made.
+/// A design in arrays, in layout units. Filled by placefield_design_arrays_init, then changed. The
+/// design copies the arrays, so they can be freed once it is made.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DesignArrays {
@@ -47,7 +47,7 @@ pub struct DesignArrays {
     pub row_blockage: i32,
     /// Number of nodes, the length of the next seven arrays.
     pub nodes: usize,
-    /// Widths of the nodes as they lie on the die.
+    /// Widths of the nodes in their orientations.
     pub width: *const f64,
     /// Heights.
     pub height: *const f64,
@@ -59,8 +59,8 @@ pub struct DesignArrays {
     pub kind: *const u8,
     /// For each node a placefield_orientation; NULL: all are N.
     pub orientation: *const u8,
-    /// Names of the nodes in UTF-8, each its own; NULL: no names, and then no placement of the design
-    /// can be written.
+    /// Distinct names of the nodes in UTF-8; NULL: no names, so no placement of the design can be
+    /// written.
     pub names: *const *const c_char,
     /// Number of nets; 0: the design has none.
     pub nets: usize,
@@ -72,7 +72,7 @@ pub struct DesignArrays {
     pub pins: usize,
     /// The node of every pin.
     pub pin_node: *const u32,
-    /// Offsets of pins from the centres of their nodes as these lie on the die; NULL: 0.
+    /// Offsets of pins from the centres of their nodes in their orientations; NULL: 0.
     pub pin_dx: *const f64,
     /// Likewise.
     pub pin_dy: *const f64,
@@ -90,7 +90,7 @@ pub struct DesignArrays {
     pub xh: f64,
     /// Top edge.
     pub yh: f64,
-    /// Layout units in a micrometre; 0: not known.
+    /// Layout units in a micrometre; 0: unknown.
     pub units_per_micron: f64,
 }
 

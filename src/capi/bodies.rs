@@ -5,14 +5,14 @@ use super::status::{ErrorText, Failure, Status, call};
 use crate::charge::{Charge, ChargeOptions, Rectangles};
 use crate::grid::{BinGrid, Rect};
 
-/// The rectangles of a design, in layout units. Filled by placefield_bodies_init, then changed.
-/// Nothing of it is kept: the arrays can be freed once the engine is made.
+/// The rectangles of a design, in layout units. Filled by placefield_bodies_init, then changed. The
+/// engine copies the arrays, so they can be freed once it is made.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Bodies {
     /// Set by placefield_bodies_init.
     pub struct_size: u32,
-    /// Not 0: fillers take the free space that the target density leaves.
+    /// Not 0: fillers fill the free area at the target density.
     pub fillers: i32,
     /// Number of movable cells, the length of the next four arrays.
     pub movable: usize,
@@ -20,12 +20,12 @@ pub struct Bodies {
     pub width: *const f64,
     /// Heights.
     pub height: *const f64,
-    /// Where they start, lower-left corners; NULL: at the die's.
+    /// Lower-left corners of their start; NULL: the lower-left corner of the die.
     pub x: *const f64,
     /// Likewise.
     pub y: *const f64,
-    /// For each movable cell not 0 where it is a macro; NULL: those are that are large. Matters
-    /// only below a target density of 1.
+    /// For each movable cell, not 0 if it is a macro; NULL: large cells are macros. Used only below
+    /// a target density of 1.
     pub macros: *const u8,
     /// Number of fixed cells, the length of the next four arrays.
     pub fixed: usize,
@@ -43,12 +43,12 @@ pub struct Bodies {
     pub target_density: f64,
     /// Seed of the fillers' positions.
     pub seed: u64,
-    /// Number of fences; 0: all cells are in one region, the die. Each fence's cells make a density
-    /// of their own, for which everything outside the fence is taken, and those of no fence make
-    /// one more, for which the fences are taken.
+    /// Number of fences; 0: all cells are in one region, the die. The cells of each fence have a
+    /// separate density, in which everything outside the fence is blocked. The cells without a
+    /// fence have another one, in which the fences are blocked.
     pub fences: usize,
-    /// For each movable cell the number of its fence, or `fences` where it has none; NULL: none has
-    /// one.
+    /// For each movable cell the number of its fence, or `fences` if it has none; NULL: no cell has
+    /// a fence.
     pub region: *const u32,
     /// Number of rectangles of all fences, the length of the next five arrays.
     pub fence_rects: usize,

@@ -26,9 +26,9 @@ pub unsafe extern "C" fn placefield_engine_sizes(
     })
 }
 
-/// Writes the target density of every region, `regions` of them (placefield_engine_regions): the one
-/// given, or with fillers the least at which the region's cells fit if that is larger. If bins have
-/// target densities of their own, it is their mean.
+/// Writes the target density of every region, `regions` values (placefield_engine_regions): the
+/// given one, or with fillers the least at which the region's cells fit if that is larger. If bins
+/// have separate target densities, it is their mean.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_region_target_densities(
     engine: *const EngineHandle,
@@ -51,9 +51,9 @@ pub unsafe extern "C" fn placefield_engine_region_target_densities(
 /// then fillers. Positions are lower-left corners: a cell that grows about its centre is moved by
 /// the caller.
 ///
-/// This and the functions below take effect at the next evaluation, which has the bits of a new
-/// engine for what was changed; before it there is no force nor map. Plans and kernels are kept.
-/// After an error the engine is unchanged.
+/// This and the functions below take effect at the next evaluation, which is bit-identical to that
+/// of a new engine. Until then there are no forces and maps. Plans and kernels are reused. After an
+/// error the engine is unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_sizes(
     engine: *mut EngineHandle,
@@ -69,9 +69,9 @@ pub unsafe extern "C" fn placefield_engine_set_sizes(
     })
 }
 
-/// Fixes the cells of which `fixed` is not 0 from now on, at lower-left corners `x` and `y`, and
-/// makes the others movable; `movable` values each, of which corners count for cells that stay. A
-/// fixed cell remains a body, so that no array changes: it takes fixed area and feels no force.
+/// Fixes the cells whose `fixed` is not 0, at lower-left corners `x` and `y`, and makes the others
+/// movable; `movable` values each. Corners of movable cells are ignored. A fixed cell remains a
+/// body, so that no array changes: it counts as fixed area and has no force.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
     engine: *mut EngineHandle,
@@ -90,8 +90,8 @@ pub unsafe extern "C" fn placefield_engine_set_fixed_cells(
     })
 }
 
-/// Sets the area of every bin taken besides fixed cells: routing or power blockage, say. `area` is
-/// a map of `bins` = nx · ny values, layout units squared; NULL: nothing.
+/// Sets the blocked area of every bin besides fixed cells, for example by routing or power. `area`
+/// is a map of `bins` = nx · ny values, layout units squared; NULL: none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_blocked_area(
     engine: *mut EngineHandle,
@@ -105,8 +105,8 @@ pub unsafe extern "C" fn placefield_engine_set_blocked_area(
     })
 }
 
-/// Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny
-/// values; NULL: that of the bodies everywhere.
+/// Sets a target density for every bin, above 0 and at most 1: a map of `bins` = nx · ny values;
+/// NULL: the target density of the bodies everywhere.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_set_target_densities(
     engine: *mut EngineHandle,
@@ -120,8 +120,8 @@ pub unsafe extern "C" fn placefield_engine_set_target_densities(
     })
 }
 
-/// Makes new fillers, as many as fill the remaining space, at positions of their own
-/// (placefield_engine_start). The number of bodies changes (placefield_engine_bodies).
+/// Makes new fillers that fill the remaining area, at new positions (placefield_engine_start). The
+/// number of bodies changes (placefield_engine_bodies).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_refill(
     engine: *mut EngineHandle,

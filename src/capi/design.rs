@@ -80,7 +80,7 @@ pub struct DesignCounts {
     pub nodes: usize,
     /// Number of nodes that move: an engine's movable cells, in this order.
     pub movable: usize,
-    /// Nets; 0 where they are not known.
+    /// Number of nets; 0 if they are unknown.
     pub nets: usize,
     /// Pins of all nets.
     pub pins: usize,
@@ -92,11 +92,11 @@ pub struct DesignCounts {
     pub xh: f64,
     /// Top edge.
     pub yh: f64,
-    /// Layout units in a micrometre; 0 where that is not known.
+    /// Layout units in a micrometre; 0 if this is unknown.
     pub units_per_micron: f64,
 }
 
-/// Numbers of `convention`: whose formulas congestion maps follow.
+/// Numbers of `convention`: the formulas of congestion maps.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConventionName {
@@ -149,28 +149,28 @@ fn text<'a>(path: &Path, name: &'a str) -> Span<'a> {
     Span::new(bytes.as_ptr(), bytes.len() + 1, name)
 }
 
-/// Numbers of `design_options.pin_offset`: from where a .nets file counts pin offsets.
+/// Numbers of `design_options.pin_offset`: the origin of pin offsets in a .nets file.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PinOffsetName {
-    /// From the centre of the node, as the format has it.
+    /// The centre of the node, as in the format.
     Center = 0,
-    /// From its lower-left corner.
+    /// The lower-left corner of the node.
     LowerLeft = 1,
 }
 
-/// Numbers of `design_options.pin_position`: where a pin of a LEF macro is.
+/// Numbers of `design_options.pin_position`: the position of a pin of a LEF macro.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PinPositionName {
-    /// In the centre of the bounding box of its shapes.
+    /// The centre of the bounding box of its shapes.
     Center = 0,
-    /// In the mean of the centres of its shapes.
+    /// The mean of the centres of its shapes.
     Mean = 1,
 }
 
-/// How a design is read. Filled by placefield_design_options_init, then changed. Nothing of it is
-/// kept.
+/// Options of reading a design. Filled by placefield_design_options_init, then changed. The library
+/// copies them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DesignOptions {
@@ -188,7 +188,7 @@ pub struct DesignOptions {
     pub lefs: usize,
     /// The LEF files of a .def design, the one with the technology first.
     pub lef: *const *const c_char,
-    /// A .pl or .def file that is read in place of the design's own placement; NULL: none.
+    /// A .pl or .def file that replaces the design's own placement; NULL: none.
     pub placement: *const c_char,
     /// A file of net weights in the format of a .wts file; NULL: none.
     pub net_weights: *const c_char,
@@ -347,7 +347,7 @@ pub unsafe extern "C" fn placefield_design_warning(
     })
 }
 
-/// Frees a design. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+/// Frees a design. NULL has no effect; a freed handle is PLACEFIELD_STATUS_BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_free(
     design: *mut DesignHandle,
@@ -396,8 +396,8 @@ pub unsafe extern "C" fn placefield_design_count(
 }
 
 /// Makes an engine for a design, with its fixed cells, blockages, halos and fences, on nx x ny bins
-/// over its die. `fillers` is not 0 where these take the free space that the target density leaves.
-/// Freed by placefield_engine_free; it does not need the design any more.
+/// over its die. If `fillers` is not 0, fillers fill the free area at the target density. Freed by
+/// placefield_engine_free; it does not need the design any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_engine(
     design: *const DesignHandle,
@@ -425,7 +425,7 @@ pub unsafe extern "C" fn placefield_design_engine(
 }
 
 /// Computes the half-perimeter wirelength of a design's nets, layout units;
-/// PLACEFIELD_STATUS_BAD_ARGUMENT if the nets are not known.
+/// PLACEFIELD_STATUS_BAD_ARGUMENT if the nets are unknown.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_hpwl(
     design: *const DesignHandle,
@@ -501,8 +501,8 @@ pub unsafe extern "C" fn placefield_design_move(
     })
 }
 
-/// Writes the lower-left corners, widths and heights of the movable nodes of a design as they lie,
-/// layout units: `movable` values each. An array that is NULL is not wanted.
+/// Writes the lower-left corners, widths and heights of the movable nodes of a design in their
+/// orientations, layout units: `movable` values each. An array may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_cells(
     design: *const DesignHandle,
@@ -534,9 +534,9 @@ pub unsafe extern "C" fn placefield_design_cells(
     })
 }
 
-/// Writes the placement of a design: a path that ends in .def or .def.gz gets a copy of the .def
-/// file that it was read from, with its movable cells placed; any other a .pl file. Whole or not at
-/// all.
+/// Writes the placement of a design. A path that ends in .def or .def.gz gets a copy of the
+/// design's .def file with its movable cells placed; any other path gets a .pl file. The file
+/// appears whole or not at all.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_write(
     design: *const DesignHandle,

@@ -18,15 +18,15 @@ pub struct EngineHandle;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluationResult {
-    /// Smoothed overflow, what placers log: Σ max(0, area − target density · bin area) over bins,
-    /// and the area off the die, over the movable area; fillers left out.
+    /// Smoothed overflow, which placers log: Σ max(0, area − target density · bin area) over bins
+    /// plus the area off the die, divided by the movable area; without fillers.
     pub overflow: f64,
-    /// Largest area of a bin over the bin area, smoothed; fillers left out.
+    /// Largest smoothed area of a bin, divided by the bin area; without fillers.
     pub max_density: f64,
     /// Σ φ·ρ over bins (no ½, no bin area).
     pub energy: f64,
-    /// Area of the movable cells off the die at their exact sizes, layout units squared. No bin
-    /// holds it, and it counts as overflow.
+    /// Area of the movable cells off the die at their exact sizes, layout units squared. It is in
+    /// no bin, but counts as overflow.
     pub area_off_die: f64,
 }
 
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn placefield_engine_new(
         let grid = plain(grid, "grid")?.checked()?;
         let Checked { precision, device, engine: how } = self::options(options)?;
         let bodies = structure(bodies, "bodies", |b: &Bodies| b.struct_size)?;
-        // The lengths are checked here, before what they span.
+        // The lengths are checked here, before the memory of their length.
         let charge = bodies.charge(grid)?;
         inputs.extend(bodies.spans());
         let engine = output(engine, "engine", &inputs)?;
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn placefield_engine_new(
     })
 }
 
-/// Frees an engine. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+/// Frees an engine. NULL has no effect; a freed handle is PLACEFIELD_STATUS_BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_free(
     engine: *mut EngineHandle,
@@ -164,10 +164,10 @@ pub unsafe extern "C" fn placefield_engine_force(
     })
 }
 
-/// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x
-/// of every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
-/// rises; -2 / (bin area · bin width) the derivative of the energy, except for the field's
-/// variation within a bin.
+/// Writes weight · force to `gradient` in host memory, or adds it if `accumulate` is not 0: x of
+/// every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
+/// rises. A weight of -2 / (bin area · bin width) gives the derivative of the energy, except for
+/// the field's variation within a bin.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_gradient(
     engine: *mut EngineHandle,

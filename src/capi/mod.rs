@@ -8,10 +8,10 @@
 //! cc -I src/capi program.c -L target/release -lplacefield
 //! ```
 //!
-//! Nothing here computes; every function checks what it was given, calls the
+//! Every function checks its arguments, calls the
 //! library and turns its error into a [`Status`] and a message. A handle is not an
-//! address: it is a number that is never given out twice, looked up in a table, so that
-//! one that was freed, or never was one, is refused. No panic leaves a function.
+//! address but a number, which is never used twice. A table maps it to the object, so
+//! freed and invalid handles are rejected. No panic leaves a function.
 //!
 //! # Safety
 //! All functions ask the same of their callers: what the header's first page says of pointers,
@@ -69,7 +69,7 @@ pub enum PrecisionName {
     F64 = 1,
 }
 
-/// Numbers of `options.pipeline`: how a solve is composed of transforms.
+/// Numbers of `options.pipeline`: the method of a solve.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipelineName {
@@ -86,7 +86,8 @@ pub enum PipelineName {
 /// The value of `options.device` for the CPU; devices of CUDA count from 0.
 pub const CPU: i32 = -1;
 
-/// A die divided evenly into nx × ny bins, which need not be square nor powers of two.
+/// A die divided evenly into nx × ny bins. Bins need not be square, and nx and ny need not be
+/// powers of two.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Grid {
@@ -104,7 +105,7 @@ pub struct Grid {
     pub ny: u32,
 }
 
-/// Where and how work is done. Filled by placefield_options_init, then changed.
+/// Device, precision, method and threads. Filled by placefield_options_init, then changed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -116,7 +117,7 @@ pub struct Options {
     pub device: i32,
     /// A placefield_pipeline.
     pub pipeline: i32,
-    /// Threads on the CPU, at most 1024; 0 takes all there are.
+    /// Threads on the CPU, at most 1024; 0 uses all processors.
     pub threads: u32,
 }
 
@@ -221,14 +222,14 @@ pub extern "C" fn placefield_version() -> u32 {
     }
 }
 
-/// Returns the version in words, as "0.1.0". Static: not to be freed.
+/// Returns the version as text, such as "0.1.0". Static: do not free it.
 #[unsafe(no_mangle)]
 pub extern "C" fn placefield_version_text() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Returns the name of a placefield_status, as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for any
-/// other number. Static: not to be freed.
+/// Returns the name of a placefield_status, such as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for
+/// any other number. Static: do not free it.
 #[unsafe(no_mangle)]
 pub extern "C" fn placefield_status_name(status: i32) -> *const c_char {
     status::name(status).as_ptr()
@@ -236,7 +237,7 @@ pub extern "C" fn placefield_status_name(status: i32) -> *const c_char {
 
 /// Writes the number of CUDA devices that can be used.
 ///
-/// Zero devices are no error; `error`, if given, then has a message why there are none.
+/// Zero devices are not an error; `error`, if given, then has a message with the reason.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_cuda_devices(count: *mut u32, error: *mut ErrorText) -> Status {
     let mut missing = None;

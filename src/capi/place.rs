@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageName {
-    /// Cells are spread, and overlap here and there.
+    /// Cells are spread, but some overlap.
     Global = 0,
     /// Cells are on rows and sites, without overlap.
     Legal = 1,
@@ -45,19 +45,19 @@ impl From<flow::Stage> for StageName {
     }
 }
 
-/// Numbers of `place_result.outcome`: how a stage ended.
+/// Numbers of `place_result.outcome`: the end of a stage.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeName {
     /// The stage reached its goal.
     Converged = 0,
-    /// The iterations were spent before.
+    /// The iterations ran out before.
     OutOfIterations = 1,
     /// The time limit was reached before.
     OutOfTime = 2,
     /// The caller stopped the global stage.
     Stopped = 3,
-    /// Overflow stopped falling, however much the density weighs.
+    /// Overflow stopped falling at any weight of the density.
     Plateau = 4,
     /// Wirelength and overflow both grew.
     Diverged = 5,
@@ -101,7 +101,7 @@ impl From<&Record> for Iteration {
     }
 }
 
-/// How a design is placed. Filled by placefield_place_options_init, then changed.
+/// Options of a placement. Filled by placefield_place_options_init, then changed.
 ///
 /// Callbacks are called by one thread at a time, which need not be the caller's, while
 /// placefield_place waits. A callback returns normally: it throws no exception and does not jump.
@@ -122,31 +122,31 @@ pub struct PlaceOptions {
     /// The largest share of a bin that placement should fill, above 0 and at most 1. 0: the default
     /// of global placement, and no limit in detailed placement.
     pub target_density: f64,
-    /// Not 0: global placement starts from the positions that the design has; 0: from its middle.
+    /// Not 0: global placement starts from the design's positions; 0: from the die's centre.
     pub warm: i32,
-    /// Most iterations of global placement.
+    /// Largest number of iterations of global placement.
     pub iterations: u32,
     /// The smoothed overflow at which global placement ends, from 0 to 1.
     pub stop_overflow: f64,
-    /// Every cell is moved at the start by up to half of so many times its size: 0 to 1e6.
+    /// At the start every cell moves by up to half of this many times its size: 0 to 1e6.
     pub noise: f64,
     /// Seed of the start.
     pub seed: u64,
     /// Nets of more pins are left out of the objective of global placement; 0 leaves out no net.
     pub ignore_net_degree: usize,
-    /// Sites that stay free on either side of every cell: 0 to 1000000.
+    /// Free sites on either side of every cell: 0 to 1000000.
     pub padding: u32,
-    /// Most rounds of detailed placement, at least 1.
+    /// Largest number of rounds of detailed placement, at least 1.
     pub rounds: u32,
-    /// Not 0: detailed placement may mirror cells left and right.
+    /// Not 0: detailed placement may mirror cells left to right.
     pub mirror: i32,
-    /// How far a cell may move in each of the legal and the detailed stage, |Δx| + |Δy| in row
-    /// heights; in a warm placement, from the start to the result. 0: no limit.
+    /// Largest displacement of a cell in each of the legal and the detailed stage, |Δx| + |Δy| in
+    /// row heights. In a warm placement, from the start to the result. 0: no limit.
     pub max_displacement: f64,
     /// Seconds after which the work ends with the best result so far, at most 1e9; 0: no limit.
     pub time_limit: f64,
-    /// Called with `data` after every iteration of global placement, if not NULL. Returns 0 to go
-    /// on; another number ends global placement normally, and the later stages follow.
+    /// Called with `data` after every iteration of global placement, if not NULL. Returns 0 to
+    /// continue; another number ends global placement normally, and the later stages follow.
     pub progress:
         Option<unsafe extern "C" fn(data: *mut c_void, iteration: *const Iteration) -> i32>,
     /// Called with `data` after every iteration of global placement, if not NULL, to replace net
@@ -173,9 +173,9 @@ pub struct PlaceOptions {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PlaceResult {
-    /// The last stage that was run, a placefield_stage.
+    /// The last stage that ran, a placefield_stage.
     pub stage: i32,
-    /// How global placement ended, or the one stage that was asked for: a placefield_outcome.
+    /// The end of global placement, or of the only requested stage: a placefield_outcome.
     pub outcome: i32,
     /// 1 if the placement is legal, 0 if it is not or global placement is the last stage.
     pub legal: i32,
@@ -185,18 +185,17 @@ pub struct PlaceResult {
     pub iterations: usize,
     /// Half-perimeter wirelength, layout units; NaN without nets.
     pub hpwl: f64,
-    /// The same with net weights.
+    /// Half-perimeter wirelength with net weights.
     pub hpwl_weighted: f64,
     /// Smoothed overflow of the result; NaN for placefield_design_legalize.
     pub overflow: f64,
     /// Overflow of the result with every cell at its exact size; NaN as well.
     pub overflow_exact: f64,
-    /// The target density that was used, above that of the options if the cells need more; NaN as
-    /// well.
+    /// The target density in use, above that of the options if the cells need more; NaN as well.
     pub target_density: f64,
 }
 
-/// How many faults of every kind a placement has.
+/// Number of faults of every kind in a placement.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LegalityCounts {
@@ -204,19 +203,19 @@ pub struct LegalityCounts {
     pub legal: i32,
     /// Pairs of cells that share area, one of them movable.
     pub overlaps: u64,
-    /// The area that they share, layout units squared.
+    /// The shared area of these pairs, layout units squared.
     pub overlap_area: f64,
     /// Movable cells whose bottom edge is on no row.
     pub off_row: usize,
     /// Movable cells whose left edge is on no site.
     pub off_site: usize,
-    /// Movable cells beyond the die.
+    /// Movable cells outside the die.
     pub outside_die: usize,
     /// Movable cells beyond the sites of a row they cover.
     pub outside_row: usize,
-    /// Cells that are not turned as their row asks or as they may be.
+    /// Cells with a wrong orientation.
     pub orientation: usize,
-    /// Fixed cells that are elsewhere than in the design's own placement, or turned.
+    /// Fixed cells whose position or orientation differs from the design's own placement.
     pub fixed_moved: usize,
     /// Cells on the wrong side of a fence.
     pub fence: usize,
@@ -224,13 +223,13 @@ pub struct LegalityCounts {
     pub blocked: usize,
     /// Cells in halos.
     pub halo: usize,
-    /// Cells on rows whose rails or sites do not suit them.
+    /// Cells on rows with wrong rails or sites.
     pub wrong_row: usize,
     /// Cells without a position.
     pub unplaced: usize,
-    /// Pairs of neighbours that are nearer than their edge types allow.
+    /// Pairs of neighbours closer than their edge types allow.
     pub edge_spacing: usize,
-    /// Partial blockages that hold more cell area than they allow.
+    /// Partial blockages with more cell area than they allow.
     pub overfilled: usize,
 }
 
@@ -298,7 +297,7 @@ struct Asked {
     calls: Calls,
 }
 
-/// The caller's functions, and what they are called with.
+/// The caller's functions, and their arguments.
 #[derive(Clone, Copy)]
 struct Calls(PlaceOptions);
 
@@ -459,7 +458,7 @@ unsafe fn asked(
     }
 }
 
-/// Checks that no other device than the CPU is asked for.
+/// Checks that the requested device is the CPU.
 fn check_on_cpu(asked: &Asked) -> Result<(), Failure> {
     match asked.engine.device {
         Device::Cpu => Ok(()),
@@ -499,10 +498,10 @@ pub unsafe extern "C" fn placefield_design_legalize(
     })
 }
 
-/// Shortens the wires of a design that is placed legally, in place. Uses `padding`, `rounds`,
-/// `mirror`, `max_displacement`, `time_limit`, `target_density`, the bins, the device and the threads
-/// of `place_options`. `result` may be NULL. PLACEFIELD_STATUS_BAD_ARGUMENT if the placement is not
-/// legal or the design has no nets; the design is then unchanged.
+/// Shortens the wires of a legal placement of a design, in place. Uses `padding`, `rounds`,
+/// `mirror`, `max_displacement`, `time_limit`, `target_density`, the bins, the device and the
+/// threads of `place_options`. `result` may be NULL. PLACEFIELD_STATUS_BAD_ARGUMENT if the
+/// placement is not legal or the design has no nets; the design is then unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_design_refine(
     design: *mut DesignHandle,
@@ -594,7 +593,7 @@ fn whole(design: &mut Design, asked: &Asked) -> Result<(PlaceResult, Vec<String>
     options.bodies.large_net = asked.large_net;
     options.bodies.precision = asked.engine.precision;
     let (charge, netlist) = options.bodies.of(design)?;
-    // Cells beside legal macros have bins of their own unless these are given.
+    // Cells beside legal macros have separate bins unless bins are given.
     options.bodies.bins = asked.bins;
     (options.until, options.place, options.noise) = (Some(asked.until), asked.place, asked.noise);
     options.seed = asked.seed;

@@ -2,27 +2,27 @@
 // potential phi solves Poisson's equation with Neumann walls around the die, and the field
 // E = -grad phi pushes cells apart (the density model of ePlace and DREAMPlace).
 //
-// Results. Every function that can fail returns a placefield_status and takes, last, a
-// placefield_error of the caller's for the message, or NULL. Outputs are written on
-// PLACEFIELD_STATUS_OK only (placefield_cuda_devices alone may write a message beside it).
+// Results. Every function that can fail returns a placefield_status. Its last argument is the
+// caller's placefield_error for the message, or NULL. Outputs are written only if the status is
+// PLACEFIELD_STATUS_OK (placefield_cuda_devices may then also write a message).
 //
-// Ownership. Memory that is passed in stays the caller's and is used during the call alone (that of
-// the enqueue functions until the work has run); it is as long as the lengths beside it say, and no
-// other thread writes it meanwhile. Outputs do not overlap inputs or one another. What a NAME_new
-// function makes is freed by NAME_free. A handle is not an address: it is looked up, never followed,
-// so that one that was freed, or never was one, is PLACEFIELD_STATUS_BAD_HANDLE.
+// Ownership. Memory that is passed in belongs to the caller and is used only during the call, or
+// until the work has run for the enqueue functions. Its length must be as given, and no other
+// thread may write it meanwhile. Outputs must not overlap inputs or each other. NAME_free frees the
+// result of a NAME_new function. A handle is not an address: the library looks it up, so a freed or
+// invalid handle gives PLACEFIELD_STATUS_BAD_HANDLE.
 //
-// Threads. Any thread may call any function. Threads that use one handle at a time wait for one
-// another; different handles share nothing. Between two calls of one thread, such as an evaluation
-// and the reading of its forces, another thread's call on the same handle may come.
+// Threads. Any thread may call any function. Calls on one handle at a time wait for each other;
+// different handles share nothing. Between two calls of one thread, such as an evaluation and the
+// reading of its forces, another thread may call functions on the same handle.
 //
-// Maps are [nx][ny]: x slow, y contiguous; bin (i, j) stands at i * ny + j. Positions are lower-left
+// Maps are [nx][ny]: x slow, y contiguous; bin (i, j) is at i * ny + j. Positions are lower-left
 // corners in layout units. phi is in bin widths squared and E in bin widths: multiply by bin_x^2 and
-// bin_x for layout units. The same input gives the same bits, for any number of threads.
+// bin_x for layout units. Equal input gives equal bits, for any number of threads.
 //
-// Precision. A function with a `precision`, a placefield_precision, takes arrays of `float` or of
-// `double` by it. It is that of the options that the handle was made with; another one is
-// PLACEFIELD_STATUS_WRONG_PRECISION. All other arrays of numbers with a fraction are `double`.
+// Precision. A function with a `precision`, a placefield_precision, uses arrays of `float` or
+// `double`. The precision must be that of the options with which the handle was made; another one
+// gives PLACEFIELD_STATUS_WRONG_PRECISION. All other arrays of floating-point numbers are `double`.
 //
 // Made from the source; do not edit.
 
@@ -49,7 +49,7 @@ enum placefield_status
  {
     // Done. Outputs are written then, and only then.
     PLACEFIELD_STATUS_OK = 0,
-    // A pointer that must not be NULL is.
+    // A pointer is NULL that must not be NULL.
     PLACEFIELD_STATUS_NULL_POINTER = 1,
     // A handle that was freed, or never was one of this kind.
     PLACEFIELD_STATUS_BAD_HANDLE = 2,
@@ -60,9 +60,9 @@ enum placefield_status
     PLACEFIELD_STATUS_BAD_LENGTH = 4,
     // `precision` is not that of the handle.
     PLACEFIELD_STATUS_WRONG_PRECISION = 5,
-    // A stage was called before the one it builds on.
+    // A stage was called before the stage that it needs.
     PLACEFIELD_STATUS_OUT_OF_ORDER = 6,
-    // CUDA cannot be used: the message names what is missing.
+    // CUDA cannot be used: the message names the missing part.
     PLACEFIELD_STATUS_NO_DEVICE = 7,
     // Memory of the device or of the host ran out.
     PLACEFIELD_STATUS_OUT_OF_MEMORY = 8,
@@ -71,8 +71,8 @@ enum placefield_status
     // A fault of the library, in this call or an earlier one on the same handle, which
     // can only be freed now.
     PLACEFIELD_STATUS_PANICKED = 10,
-    // A file cannot be read or written, or is not as its format has it: the message names file,
-    // line and column.
+    // A file cannot be read or written, or violates its format: the message names file, line and
+    // column.
     PLACEFIELD_STATUS_FILE_FAILED = 11,
 };
 #ifndef __cplusplus
@@ -83,7 +83,7 @@ typedef int32_t placefield_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Numbers of `convention`: whose formulas congestion maps follow.
+// Numbers of `convention`: the formulas of congestion maps.
 enum placefield_convention
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -135,9 +135,9 @@ enum placefield_node_kind
  {
     // A placer may move it.
     PLACEFIELD_NODE_KIND_MOVABLE = 0,
-    // It stays and blocks the area under it.
+    // It is fixed and blocks the area under it.
     PLACEFIELD_NODE_KIND_FIXED = 1,
-    // It stays and cells may overlap it.
+    // It is fixed, and cells may overlap it.
     PLACEFIELD_NODE_KIND_FIXED_OVERLAPPABLE = 2,
 };
 #ifndef __cplusplus
@@ -171,7 +171,7 @@ typedef int32_t placefield_orientation;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Numbers of `place_result.outcome`: how a stage ended.
+// Numbers of `place_result.outcome`: the end of a stage.
 enum placefield_outcome
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -179,13 +179,13 @@ enum placefield_outcome
  {
     // The stage reached its goal.
     PLACEFIELD_OUTCOME_CONVERGED = 0,
-    // The iterations were spent before.
+    // The iterations ran out before.
     PLACEFIELD_OUTCOME_OUT_OF_ITERATIONS = 1,
     // The time limit was reached before.
     PLACEFIELD_OUTCOME_OUT_OF_TIME = 2,
     // The caller stopped the global stage.
     PLACEFIELD_OUTCOME_STOPPED = 3,
-    // Overflow stopped falling, however much the density weighs.
+    // Overflow stopped falling at any weight of the density.
     PLACEFIELD_OUTCOME_PLATEAU = 4,
     // Wirelength and overflow both grew.
     PLACEFIELD_OUTCOME_DIVERGED = 5,
@@ -200,15 +200,15 @@ typedef int32_t placefield_outcome;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Numbers of `design_options.pin_offset`: from where a .nets file counts pin offsets.
+// Numbers of `design_options.pin_offset`: the origin of pin offsets in a .nets file.
 enum placefield_pin_offset
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // From the centre of the node, as the format has it.
+    // The centre of the node, as in the format.
     PLACEFIELD_PIN_OFFSET_CENTER = 0,
-    // From its lower-left corner.
+    // The lower-left corner of the node.
     PLACEFIELD_PIN_OFFSET_LOWER_LEFT = 1,
 };
 #ifndef __cplusplus
@@ -219,15 +219,15 @@ typedef int32_t placefield_pin_offset;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Numbers of `design_options.pin_position`: where a pin of a LEF macro is.
+// Numbers of `design_options.pin_position`: the position of a pin of a LEF macro.
 enum placefield_pin_position
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // In the centre of the bounding box of its shapes.
+    // The centre of the bounding box of its shapes.
     PLACEFIELD_PIN_POSITION_CENTER = 0,
-    // In the mean of the centres of its shapes.
+    // The mean of the centres of its shapes.
     PLACEFIELD_PIN_POSITION_MEAN = 1,
 };
 #ifndef __cplusplus
@@ -238,7 +238,7 @@ typedef int32_t placefield_pin_position;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Numbers of `options.pipeline`: how a solve is composed of transforms.
+// Numbers of `options.pipeline`: the method of a solve.
 enum placefield_pipeline
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -286,7 +286,7 @@ enum placefield_stage
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // Cells are spread, and overlap here and there.
+    // Cells are spread, but some overlap.
     PLACEFIELD_STAGE_GLOBAL = 0,
     // Cells are on rows and sites, without overlap.
     PLACEFIELD_STAGE_LEGAL = 1,
@@ -317,12 +317,12 @@ typedef struct placefield_wirelength placefield_wirelength;
 typedef struct placefield_error {
     // The placefield_status that the function returned.
     int32_t status;
-    // One sentence, ended by a zero, cut at a character's end where it is too long; empty for
+    // One sentence that ends with a zero; a long one is cut at the end of a character. Empty for
     // PLACEFIELD_STATUS_OK.
     char message[508];
 } placefield_error;
 
-// Where and how work is done. Filled by placefield_options_init, then changed.
+// Device, precision, method and threads. Filled by placefield_options_init, then changed.
 typedef struct placefield_options {
     // Set by placefield_options_init.
     uint32_t struct_size;
@@ -332,12 +332,12 @@ typedef struct placefield_options {
     int32_t device;
     // A placefield_pipeline.
     int32_t pipeline;
-    // Threads on the CPU, at most 1024; 0 takes all there are.
+    // Threads on the CPU, at most 1024; 0 uses all processors.
     uint32_t threads;
 } placefield_options;
 
-// A design in arrays, in layout units. Filled by placefield_design_arrays_init, then changed.
-// Nothing of it is kept: the arrays can be freed once the design is made.
+// A design in arrays, in layout units. Filled by placefield_design_arrays_init, then changed. The
+// design copies the arrays, so they can be freed once it is made.
 typedef struct placefield_design_arrays {
     // Set by placefield_design_arrays_init.
     uint32_t struct_size;
@@ -345,7 +345,7 @@ typedef struct placefield_design_arrays {
     int32_t row_blockage;
     // Number of nodes, the length of the next seven arrays.
     size_t nodes;
-    // Widths of the nodes as they lie on the die.
+    // Widths of the nodes in their orientations.
     const double *width;
     // Heights.
     const double *height;
@@ -357,8 +357,8 @@ typedef struct placefield_design_arrays {
     const uint8_t *kind;
     // For each node a placefield_orientation; NULL: all are N.
     const uint8_t *orientation;
-    // Names of the nodes in UTF-8, each its own; NULL: no names, and then no placement of the design
-    // can be written.
+    // Distinct names of the nodes in UTF-8; NULL: no names, so no placement of the design can be
+    // written.
     const char *const *names;
     // Number of nets; 0: the design has none.
     size_t nets;
@@ -370,7 +370,7 @@ typedef struct placefield_design_arrays {
     size_t pins;
     // The node of every pin.
     const uint32_t *pin_node;
-    // Offsets of pins from the centres of their nodes as these lie on the die; NULL: 0.
+    // Offsets of pins from the centres of their nodes in their orientations; NULL: 0.
     const double *pin_dx;
     // Likewise.
     const double *pin_dy;
@@ -388,16 +388,16 @@ typedef struct placefield_design_arrays {
     double xh;
     // Top edge.
     double yh;
-    // Layout units in a micrometre; 0: not known.
+    // Layout units in a micrometre; 0: unknown.
     double units_per_micron;
 } placefield_design_arrays;
 
-// The rectangles of a design, in layout units. Filled by placefield_bodies_init, then changed.
-// Nothing of it is kept: the arrays can be freed once the engine is made.
+// The rectangles of a design, in layout units. Filled by placefield_bodies_init, then changed. The
+// engine copies the arrays, so they can be freed once it is made.
 typedef struct placefield_bodies {
     // Set by placefield_bodies_init.
     uint32_t struct_size;
-    // Not 0: fillers take the free space that the target density leaves.
+    // Not 0: fillers fill the free area at the target density.
     int32_t fillers;
     // Number of movable cells, the length of the next four arrays.
     size_t movable;
@@ -405,12 +405,12 @@ typedef struct placefield_bodies {
     const double *width;
     // Heights.
     const double *height;
-    // Where they start, lower-left corners; NULL: at the die's.
+    // Lower-left corners of their start; NULL: the lower-left corner of the die.
     const double *x;
     // Likewise.
     const double *y;
-    // For each movable cell not 0 where it is a macro; NULL: those are that are large. Matters
-    // only below a target density of 1.
+    // For each movable cell, not 0 if it is a macro; NULL: large cells are macros. Used only below
+    // a target density of 1.
     const uint8_t *macros;
     // Number of fixed cells, the length of the next four arrays.
     size_t fixed;
@@ -428,12 +428,12 @@ typedef struct placefield_bodies {
     double target_density;
     // Seed of the fillers' positions.
     uint64_t seed;
-    // Number of fences; 0: all cells are in one region, the die. Each fence's cells make a density
-    // of their own, for which everything outside the fence is taken, and those of no fence make
-    // one more, for which the fences are taken.
+    // Number of fences; 0: all cells are in one region, the die. The cells of each fence have a
+    // separate density, in which everything outside the fence is blocked. The cells without a
+    // fence have another one, in which the fences are blocked.
     size_t fences;
-    // For each movable cell the number of its fence, or `fences` where it has none; NULL: none has
-    // one.
+    // For each movable cell the number of its fence, or `fences` if it has none; NULL: no cell has
+    // a fence.
     const uint32_t *region;
     // Number of rectangles of all fences, the length of the next five arrays.
     size_t fence_rects;
@@ -449,8 +449,8 @@ typedef struct placefield_bodies {
     const double *fence_height;
 } placefield_bodies;
 
-// How a design is read. Filled by placefield_design_options_init, then changed. Nothing of it is
-// kept.
+// Options of reading a design. Filled by placefield_design_options_init, then changed. The library
+// copies them.
 typedef struct placefield_design_options {
     // Set by placefield_design_options_init.
     uint32_t struct_size;
@@ -466,7 +466,7 @@ typedef struct placefield_design_options {
     size_t lefs;
     // The LEF files of a .def design, the one with the technology first.
     const char *const *lef;
-    // A .pl or .def file that is read in place of the design's own placement; NULL: none.
+    // A .pl or .def file that replaces the design's own placement; NULL: none.
     const char *placement;
     // A file of net weights in the format of a .wts file; NULL: none.
     const char *net_weights;
@@ -478,7 +478,7 @@ typedef struct placefield_design_counts {
     size_t nodes;
     // Number of nodes that move: an engine's movable cells, in this order.
     size_t movable;
-    // Nets; 0 where they are not known.
+    // Number of nets; 0 if they are unknown.
     size_t nets;
     // Pins of all nets.
     size_t pins;
@@ -490,25 +490,26 @@ typedef struct placefield_design_counts {
     double xh;
     // Top edge.
     double yh;
-    // Layout units in a micrometre; 0 where that is not known.
+    // Layout units in a micrometre; 0 if this is unknown.
     double units_per_micron;
 } placefield_design_counts;
 
 // Results of one step besides maps and forces.
 typedef struct placefield_evaluation {
-    // Smoothed overflow, what placers log: Σ max(0, area − target density · bin area) over bins,
-    // and the area off the die, over the movable area; fillers left out.
+    // Smoothed overflow, which placers log: Σ max(0, area − target density · bin area) over bins
+    // plus the area off the die, divided by the movable area; without fillers.
     double overflow;
-    // Largest area of a bin over the bin area, smoothed; fillers left out.
+    // Largest smoothed area of a bin, divided by the bin area; without fillers.
     double max_density;
     // Σ φ·ρ over bins (no ½, no bin area).
     double energy;
-    // Area of the movable cells off the die at their exact sizes, layout units squared. No bin
-    // holds it, and it counts as overflow.
+    // Area of the movable cells off the die at their exact sizes, layout units squared. It is in
+    // no bin, but counts as overflow.
     double area_off_die;
 } placefield_evaluation;
 
-// A die divided evenly into nx × ny bins, which need not be square nor powers of two.
+// A die divided evenly into nx × ny bins. Bins need not be square, and nx and ny need not be
+// powers of two.
 typedef struct placefield_grid {
     // Left edge of the die, layout units.
     double xl;
@@ -534,7 +535,7 @@ typedef struct placefield_iteration {
     double overflow;
 } placefield_iteration;
 
-// How a design is placed. Filled by placefield_place_options_init, then changed.
+// Options of a placement. Filled by placefield_place_options_init, then changed.
 //
 // Callbacks are called by one thread at a time, which need not be the caller's, while
 // placefield_place waits. A callback returns normally: it throws no exception and does not jump.
@@ -553,31 +554,31 @@ typedef struct placefield_place_options {
     // The largest share of a bin that placement should fill, above 0 and at most 1. 0: the default
     // of global placement, and no limit in detailed placement.
     double target_density;
-    // Not 0: global placement starts from the positions that the design has; 0: from its middle.
+    // Not 0: global placement starts from the design's positions; 0: from the die's centre.
     int32_t warm;
-    // Most iterations of global placement.
+    // Largest number of iterations of global placement.
     uint32_t iterations;
     // The smoothed overflow at which global placement ends, from 0 to 1.
     double stop_overflow;
-    // Every cell is moved at the start by up to half of so many times its size: 0 to 1e6.
+    // At the start every cell moves by up to half of this many times its size: 0 to 1e6.
     double noise;
     // Seed of the start.
     uint64_t seed;
     // Nets of more pins are left out of the objective of global placement; 0 leaves out no net.
     size_t ignore_net_degree;
-    // Sites that stay free on either side of every cell: 0 to 1000000.
+    // Free sites on either side of every cell: 0 to 1000000.
     uint32_t padding;
-    // Most rounds of detailed placement, at least 1.
+    // Largest number of rounds of detailed placement, at least 1.
     uint32_t rounds;
-    // Not 0: detailed placement may mirror cells left and right.
+    // Not 0: detailed placement may mirror cells left to right.
     int32_t mirror;
-    // How far a cell may move in each of the legal and the detailed stage, |Δx| + |Δy| in row
-    // heights; in a warm placement, from the start to the result. 0: no limit.
+    // Largest displacement of a cell in each of the legal and the detailed stage, |Δx| + |Δy| in
+    // row heights. In a warm placement, from the start to the result. 0: no limit.
     double max_displacement;
     // Seconds after which the work ends with the best result so far, at most 1e9; 0: no limit.
     double time_limit;
-    // Called with `data` after every iteration of global placement, if not NULL. Returns 0 to go
-    // on; another number ends global placement normally, and the later stages follow.
+    // Called with `data` after every iteration of global placement, if not NULL. Returns 0 to
+    // continue; another number ends global placement normally, and the later stages follow.
     int32_t (*progress)(void *data, const struct placefield_iteration *iteration);
     // Called with `data` after every iteration of global placement, if not NULL, to replace net
     // weights. `x` and `y` are the lower-left corners of the movable cells, layout units, `movable`
@@ -597,9 +598,9 @@ typedef struct placefield_place_options {
 
 // Result of a placement besides positions, which the design has.
 typedef struct placefield_place_result {
-    // The last stage that was run, a placefield_stage.
+    // The last stage that ran, a placefield_stage.
     int32_t stage;
-    // How global placement ended, or the one stage that was asked for: a placefield_outcome.
+    // The end of global placement, or of the only requested stage: a placefield_outcome.
     int32_t outcome;
     // 1 if the placement is legal, 0 if it is not or global placement is the last stage.
     int32_t legal;
@@ -609,36 +610,35 @@ typedef struct placefield_place_result {
     size_t iterations;
     // Half-perimeter wirelength, layout units; NaN without nets.
     double hpwl;
-    // The same with net weights.
+    // Half-perimeter wirelength with net weights.
     double hpwl_weighted;
     // Smoothed overflow of the result; NaN for placefield_design_legalize.
     double overflow;
     // Overflow of the result with every cell at its exact size; NaN as well.
     double overflow_exact;
-    // The target density that was used, above that of the options if the cells need more; NaN as
-    // well.
+    // The target density in use, above that of the options if the cells need more; NaN as well.
     double target_density;
 } placefield_place_result;
 
-// How many faults of every kind a placement has.
+// Number of faults of every kind in a placement.
 typedef struct placefield_legality {
     // 1 if there is no fault, else 0.
     int32_t legal;
     // Pairs of cells that share area, one of them movable.
     uint64_t overlaps;
-    // The area that they share, layout units squared.
+    // The shared area of these pairs, layout units squared.
     double overlap_area;
     // Movable cells whose bottom edge is on no row.
     size_t off_row;
     // Movable cells whose left edge is on no site.
     size_t off_site;
-    // Movable cells beyond the die.
+    // Movable cells outside the die.
     size_t outside_die;
     // Movable cells beyond the sites of a row they cover.
     size_t outside_row;
-    // Cells that are not turned as their row asks or as they may be.
+    // Cells with a wrong orientation.
     size_t orientation;
-    // Fixed cells that are elsewhere than in the design's own placement, or turned.
+    // Fixed cells whose position or orientation differs from the design's own placement.
     size_t fixed_moved;
     // Cells on the wrong side of a fence.
     size_t fence;
@@ -646,13 +646,13 @@ typedef struct placefield_legality {
     size_t blocked;
     // Cells in halos.
     size_t halo;
-    // Cells on rows whose rails or sites do not suit them.
+    // Cells on rows with wrong rails or sites.
     size_t wrong_row;
     // Cells without a position.
     size_t unplaced;
-    // Pairs of neighbours that are nearer than their edge types allow.
+    // Pairs of neighbours closer than their edge types allow.
     size_t edge_spacing;
-    // Partial blockages that hold more cell area than they allow.
+    // Partial blockages with more cell area than they allow.
     size_t overfilled;
 } placefield_legality;
 
@@ -673,16 +673,16 @@ extern "C" {
 // header: 65536 · major + 256 · minor + patch.
 uint32_t placefield_version(void);
 
-// Returns the version in words, as "0.1.0". Static: not to be freed.
+// Returns the version as text, such as "0.1.0". Static: do not free it.
 const char *placefield_version_text(void);
 
-// Returns the name of a placefield_status, as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for any
-// other number. Static: not to be freed.
+// Returns the name of a placefield_status, such as "PLACEFIELD_STATUS_BAD_HANDLE"; "unknown" for
+// any other number. Static: do not free it.
 const char *placefield_status_name(int32_t status);
 
 // Writes the number of CUDA devices that can be used.
 //
-// Zero devices are no error; `error`, if given, then has a message why there are none.
+// Zero devices are not an error; `error`, if given, then has a message with the reason.
 placefield_status placefield_cuda_devices(uint32_t *count, struct placefield_error *error);
 
 // Fills `options` with the defaults: f32, the CPU, all threads, the fastest pipeline.
@@ -717,9 +717,9 @@ placefield_status placefield_engine_sizes(const struct placefield_engine *engine
                                           size_t bodies,
                                           struct placefield_error *error);
 
-// Writes the target density of every region, `regions` of them (placefield_engine_regions): the one
-// given, or with fillers the least at which the region's cells fit if that is larger. If bins have
-// target densities of their own, it is their mean.
+// Writes the target density of every region, `regions` values (placefield_engine_regions): the
+// given one, or with fillers the least at which the region's cells fit if that is larger. If bins
+// have separate target densities, it is their mean.
 placefield_status placefield_engine_region_target_densities(const struct placefield_engine *engine,
                                                             double *target_densities,
                                                             size_t regions,
@@ -729,18 +729,18 @@ placefield_status placefield_engine_region_target_densities(const struct placefi
 // then fillers. Positions are lower-left corners: a cell that grows about its centre is moved by
 // the caller.
 //
-// This and the functions below take effect at the next evaluation, which has the bits of a new
-// engine for what was changed; before it there is no force nor map. Plans and kernels are kept.
-// After an error the engine is unchanged.
+// This and the functions below take effect at the next evaluation, which is bit-identical to that
+// of a new engine. Until then there are no forces and maps. Plans and kernels are reused. After an
+// error the engine is unchanged.
 placefield_status placefield_engine_set_sizes(struct placefield_engine *engine,
                                               const double *width,
                                               const double *height,
                                               size_t bodies,
                                               struct placefield_error *error);
 
-// Fixes the cells of which `fixed` is not 0 from now on, at lower-left corners `x` and `y`, and
-// makes the others movable; `movable` values each, of which corners count for cells that stay. A
-// fixed cell remains a body, so that no array changes: it takes fixed area and feels no force.
+// Fixes the cells whose `fixed` is not 0, at lower-left corners `x` and `y`, and makes the others
+// movable; `movable` values each. Corners of movable cells are ignored. A fixed cell remains a
+// body, so that no array changes: it counts as fixed area and has no force.
 placefield_status placefield_engine_set_fixed_cells(struct placefield_engine *engine,
                                                     const uint8_t *fixed,
                                                     const double *x,
@@ -748,22 +748,22 @@ placefield_status placefield_engine_set_fixed_cells(struct placefield_engine *en
                                                     size_t movable,
                                                     struct placefield_error *error);
 
-// Sets the area of every bin taken besides fixed cells: routing or power blockage, say. `area` is
-// a map of `bins` = nx · ny values, layout units squared; NULL: nothing.
+// Sets the blocked area of every bin besides fixed cells, for example by routing or power. `area`
+// is a map of `bins` = nx · ny values, layout units squared; NULL: none.
 placefield_status placefield_engine_set_blocked_area(struct placefield_engine *engine,
                                                      const double *area,
                                                      size_t bins,
                                                      struct placefield_error *error);
 
-// Gives every bin a target density of its own, above 0 and at most 1: a map of `bins` = nx · ny
-// values; NULL: that of the bodies everywhere.
+// Sets a target density for every bin, above 0 and at most 1: a map of `bins` = nx · ny values;
+// NULL: the target density of the bodies everywhere.
 placefield_status placefield_engine_set_target_densities(struct placefield_engine *engine,
                                                          const double *target_densities,
                                                          size_t bins,
                                                          struct placefield_error *error);
 
-// Makes new fillers, as many as fill the remaining space, at positions of their own
-// (placefield_engine_start). The number of bodies changes (placefield_engine_bodies).
+// Makes new fillers that fill the remaining area, at new positions (placefield_engine_start). The
+// number of bodies changes (placefield_engine_bodies).
 placefield_status placefield_engine_refill(struct placefield_engine *engine,
                                            struct placefield_error *error);
 
@@ -795,7 +795,7 @@ placefield_status placefield_design_warning(const struct placefield_design *desi
                                             size_t *length,
                                             struct placefield_error *error);
 
-// Frees a design. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+// Frees a design. NULL has no effect; a freed handle is PLACEFIELD_STATUS_BAD_HANDLE.
 placefield_status placefield_design_free(struct placefield_design *design,
                                          struct placefield_error *error);
 
@@ -805,8 +805,8 @@ placefield_status placefield_design_count(const struct placefield_design *design
                                           struct placefield_error *error);
 
 // Makes an engine for a design, with its fixed cells, blockages, halos and fences, on nx x ny bins
-// over its die. `fillers` is not 0 where these take the free space that the target density leaves.
-// Freed by placefield_engine_free; it does not need the design any more.
+// over its die. If `fillers` is not 0, fillers fill the free area at the target density. Freed by
+// placefield_engine_free; it does not need the design any more.
 placefield_status placefield_design_engine(const struct placefield_design *design,
                                            uint32_t nx,
                                            uint32_t ny,
@@ -817,7 +817,7 @@ placefield_status placefield_design_engine(const struct placefield_design *desig
                                            struct placefield_error *error);
 
 // Computes the half-perimeter wirelength of a design's nets, layout units;
-// PLACEFIELD_STATUS_BAD_ARGUMENT if the nets are not known.
+// PLACEFIELD_STATUS_BAD_ARGUMENT if the nets are unknown.
 placefield_status placefield_design_hpwl(const struct placefield_design *design,
                                          double *hpwl,
                                          struct placefield_error *error);
@@ -844,8 +844,8 @@ placefield_status placefield_design_move(struct placefield_design *design,
                                          size_t movable,
                                          struct placefield_error *error);
 
-// Writes the lower-left corners, widths and heights of the movable nodes of a design as they lie,
-// layout units: `movable` values each. An array that is NULL is not wanted.
+// Writes the lower-left corners, widths and heights of the movable nodes of a design in their
+// orientations, layout units: `movable` values each. An array may be NULL.
 placefield_status placefield_design_cells(const struct placefield_design *design,
                                           double *x,
                                           double *y,
@@ -854,9 +854,9 @@ placefield_status placefield_design_cells(const struct placefield_design *design
                                           size_t movable,
                                           struct placefield_error *error);
 
-// Writes the placement of a design: a path that ends in .def or .def.gz gets a copy of the .def
-// file that it was read from, with its movable cells placed; any other a .pl file. Whole or not at
-// all.
+// Writes the placement of a design. A path that ends in .def or .def.gz gets a copy of the
+// design's .def file with its movable cells placed; any other path gets a .pl file. The file
+// appears whole or not at all.
 placefield_status placefield_design_write(const struct placefield_design *design,
                                           const char *file,
                                           struct placefield_error *error);
@@ -911,7 +911,7 @@ placefield_status placefield_engine_new(const struct placefield_grid *grid,
                                         struct placefield_engine **engine,
                                         struct placefield_error *error);
 
-// Frees an engine. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+// Frees an engine. NULL has no effect; a freed handle is PLACEFIELD_STATUS_BAD_HANDLE.
 placefield_status placefield_engine_free(struct placefield_engine *engine,
                                          struct placefield_error *error);
 
@@ -952,10 +952,10 @@ placefield_status placefield_engine_force(struct placefield_engine *engine,
                                           size_t bodies,
                                           struct placefield_error *error);
 
-// Writes weight · force, or adds it where `accumulate` is not 0, to `gradient` in host memory: x
-// of every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
-// rises; -2 / (bin area · bin width) the derivative of the energy, except for the field's
-// variation within a bin.
+// Writes weight · force to `gradient` in host memory, or adds it if `accumulate` is not 0: x of
+// every body, then y, 2 · `bodies` values. A weight of -1 gives the direction in which density
+// rises. A weight of -2 / (bin area · bin width) gives the derivative of the energy, except for
+// the field's variation within a bin.
 placefield_status placefield_engine_gradient(struct placefield_engine *engine,
                                              int32_t precision,
                                              void *gradient,
@@ -997,10 +997,10 @@ placefield_status placefield_design_legalize(struct placefield_design *design,
                                              struct placefield_place_result *result,
                                              struct placefield_error *error);
 
-// Shortens the wires of a design that is placed legally, in place. Uses `padding`, `rounds`,
-// `mirror`, `max_displacement`, `time_limit`, `target_density`, the bins, the device and the threads
-// of `place_options`. `result` may be NULL. PLACEFIELD_STATUS_BAD_ARGUMENT if the placement is not
-// legal or the design has no nets; the design is then unchanged.
+// Shortens the wires of a legal placement of a design, in place. Uses `padding`, `rounds`,
+// `mirror`, `max_displacement`, `time_limit`, `target_density`, the bins, the device and the
+// threads of `place_options`. `result` may be NULL. PLACEFIELD_STATUS_BAD_ARGUMENT if the
+// placement is not legal or the design has no nets; the design is then unchanged.
 placefield_status placefield_design_refine(struct placefield_design *design,
                                            const struct placefield_place_options *place_options,
                                            struct placefield_place_result *result,
@@ -1021,17 +1021,17 @@ placefield_status placefield_place(struct placefield_design *design,
                                    struct placefield_place_result *result,
                                    struct placefield_error *error);
 
-// Writes the number of regions, each of which has a density of its own: one without fences, else
-// the number of fences, and one more where a cell is in none. `of_bodies`, which may be NULL, gets
-// the region of every body, `bodies` values.
+// Writes the number of regions, which have separate densities: one without fences, else the number
+// of fences, plus one if a cell has no fence. `of_bodies`, which may be NULL, gets the region of
+// every body, `bodies` values.
 placefield_status placefield_engine_regions(const struct placefield_engine *engine,
                                             size_t *regions,
                                             uint32_t *of_bodies,
                                             size_t bodies,
                                             struct placefield_error *error);
 
-// Reads the evaluation of every region at the positions last evaluated, `regions` of them:
-// overflow and largest density of its own cells and area, and the energy of its own density.
+// Reads the evaluation of every region at the positions last evaluated, `regions` values: overflow
+// and largest density of the region's cells and area, and the energy of its density.
 placefield_status placefield_engine_evaluations(struct placefield_engine *engine,
                                                 struct placefield_evaluation *evaluations,
                                                 size_t regions,
@@ -1054,13 +1054,13 @@ placefield_status placefield_solver_new(const struct placefield_grid *grid,
                                         struct placefield_solver **solver,
                                         struct placefield_error *error);
 
-// Frees a solver. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+// Frees a solver. NULL has no effect; a freed handle is PLACEFIELD_STATUS_BAD_HANDLE.
 placefield_status placefield_solver_free(struct placefield_solver *solver,
                                          struct placefield_error *error);
 
-// Computes φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not
+// Computes φ, Ex and Ey of `density`: four maps of nx × ny values in host memory that do not
 // overlap. `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL,
-// is Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
+// is Σ φ·ρ. Does not change `density`. Waits until all is done.
 placefield_status placefield_solver_solve(struct placefield_solver *solver,
                                           int32_t precision,
                                           const void *density,
@@ -1082,7 +1082,7 @@ placefield_status placefield_wirelength_new(const struct placefield_design *desi
                                             struct placefield_wirelength **wirelength,
                                             struct placefield_error *error);
 
-// Frees a wirelength. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+// Frees a wirelength. NULL has no effect; a freed handle is PLACEFIELD_STATUS_BAD_HANDLE.
 placefield_status placefield_wirelength_free(struct placefield_wirelength *wirelength,
                                              struct placefield_error *error);
 

@@ -10,9 +10,9 @@ use crate::engine::Evaluation;
 use crate::ffi::{EngineReal, with_engine};
 use std::ffi::c_void;
 
-/// Writes the number of regions, each of which has a density of its own: one without fences, else
-/// the number of fences, and one more where a cell is in none. `of_bodies`, which may be NULL, gets
-/// the region of every body, `bodies` values.
+/// Writes the number of regions, which have separate densities: one without fences, else the number
+/// of fences, plus one if a cell has no fence. `of_bodies`, which may be NULL, gets the region of
+/// every body, `bodies` values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_regions(
     engine: *const EngineHandle,
@@ -36,8 +36,8 @@ pub unsafe extern "C" fn placefield_engine_regions(
     })
 }
 
-/// Reads the evaluation of every region at the positions last evaluated, `regions` of them:
-/// overflow and largest density of its own cells and area, and the energy of its own density.
+/// Reads the evaluation of every region at the positions last evaluated, `regions` values: overflow
+/// and largest density of the region's cells and area, and the energy of its density.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_engine_evaluations(
     engine: *mut EngineHandle,

@@ -47,7 +47,7 @@ pub unsafe extern "C" fn placefield_solver_new(
     })
 }
 
-/// Frees a solver. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+/// Frees a solver. NULL has no effect; a freed handle is PLACEFIELD_STATUS_BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_free(
     solver: *mut SolverHandle,
@@ -56,9 +56,9 @@ pub unsafe extern "C" fn placefield_solver_free(
     call(error, || handles::remove::<OnGrid, _>(solver, "solver"))
 }
 
-/// Computes φ, Ex and Ey of `density`, four maps of nx × ny values in host memory that do not
+/// Computes φ, Ex and Ey of `density`: four maps of nx × ny values in host memory that do not
 /// overlap. `bins` is nx · ny. φ is in bin widths squared, E in bin widths. `energy`, if not NULL,
-/// is Σ φ·ρ. Reads `density` and leaves it as it is; waits until all is done.
+/// is Σ φ·ρ. Does not change `density`. Waits until all is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_solver_solve(
     solver: *mut SolverHandle,

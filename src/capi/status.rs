@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub enum Status {
     /// Done. Outputs are written then, and only then.
     Ok = 0,
-    /// A pointer that must not be NULL is.
+    /// A pointer is NULL that must not be NULL.
     NullPointer = 1,
     /// A handle that was freed, or never was one of this kind.
     BadHandle = 2,
@@ -24,9 +24,9 @@ pub enum Status {
     BadLength = 4,
     /// `precision` is not that of the handle.
     WrongPrecision = 5,
-    /// A stage was called before the one it builds on.
+    /// A stage was called before the stage that it needs.
     OutOfOrder = 6,
-    /// CUDA cannot be used: the message names what is missing.
+    /// CUDA cannot be used: the message names the missing part.
     NoDevice = 7,
     /// Memory of the device or of the host ran out.
     OutOfMemory = 8,
@@ -35,8 +35,8 @@ pub enum Status {
     /// A fault of the library, in this call or an earlier one on the same handle, which
     /// can only be freed now.
     Panicked = 10,
-    /// A file cannot be read or written, or is not as its format has it: the message names file,
-    /// line and column.
+    /// A file cannot be read or written, or violates its format: the message names file, line and
+    /// column.
     FileFailed = 11,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn name(status: i32) -> &'static CStr {
 pub struct ErrorText {
     /// The placefield_status that the function returned.
     pub status: i32,
-    /// One sentence, ended by a zero, cut at a character's end where it is too long; empty for
+    /// One sentence that ends with a zero; a long one is cut at the end of a character. Empty for
     /// PLACEFIELD_STATUS_OK.
     pub message: [c_char; 508],
 }
@@ -165,8 +165,8 @@ pub(super) unsafe fn say(error: *mut ErrorText, status: Status, message: &str) {
     write_text(&mut error.message, message);
 }
 
-/// Writes `message` to memory that is as long, and a zero; cut at a character's end where it is too
-/// long. Memory without room for the zero is left as it is.
+/// Writes `message` and a zero to memory. A long message is cut at the end of a character. Memory
+/// without space for the zero is not changed.
 pub(super) fn write_text(to: &mut [c_char], message: &str) {
     let Some(room) = to.len().checked_sub(1) else { return };
     let cut = message.floor_char_boundary(room);

@@ -102,7 +102,7 @@ pub unsafe extern "C" fn placefield_wirelength_new(
     })
 }
 
-/// Frees a wirelength. NULL is nothing; a handle freed before is PLACEFIELD_STATUS_BAD_HANDLE.
+/// Frees a wirelength. NULL has no effect; a freed handle is PLACEFIELD_STATUS_BAD_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn placefield_wirelength_free(
     wirelength: *mut WirelengthHandle,
