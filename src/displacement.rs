@@ -1,4 +1,4 @@
-//! How far cells moved from one placement to another.
+//! Displacement of cells between two placements.
 //!
 //! The distance of a cell is that of its centre, |Δx| + |Δy|, as legalisation contests count it
 //! (ICCAD 2017, problem C), in layout units. Only movable cells are looked at.

@@ -1,17 +1,17 @@
-//! The interface a placer uses: density → field → force.
+//! The interface of a placer: density → field → force.
 //!
-//! An [`Engine`] is made once, from a design or from bare rectangles, and is
-//! then given positions and asked for density, overflow, energy, field and
-//! forces. Units: maps are per bin, lengths in the field are bin widths
-//! (multiply φ by bin_x² and E by bin_x for layout units), positions and sizes
+//! An [`Engine`] is made once, from a design or from rectangles. For
+//! given positions it computes density, overflow, energy, field and
+//! forces. Maps are per bin. Lengths in the field are bin widths
+//! (multiply φ by bin_x² and E by bin_x for layout units); positions and sizes
 //! are layout units.
 //!
-//! Every engine is deterministic: the same positions give the same bits on
-//! every run, whatever the number of threads.
+//! Every engine is deterministic: equal positions give equal bits on
+//! every run, for any number of threads.
 //!
-//! Engines keep the *centered* density, ρ less a constant ([`Charge::background`]) that is taken
-//! off before rounding and that a solve does not see. The density that they return and report is ρ
-//! itself ([`MapKind::Density`]).
+//! Engines store the *centered* density: ρ minus a constant ([`Charge::background`]), which is
+//! subtracted before rounding and has no effect on a solve. The density that they return and report
+//! is ρ itself ([`MapKind::Density`]).
 
 mod checks;
 mod options;
@@ -247,7 +247,7 @@ pub enum EngineError {
         /// The charge's.
         found: BinGrid,
     },
-    /// A charge of so many fence regions, of which a device takes at most 65535.
+    /// The charge has more fence regions than a device supports, 65535.
     #[error("a charge of {0} fence regions: the CUDA engine takes at most 65535")]
     Regions(usize),
     /// A length γ by which no wirelength can be smoothed.
@@ -317,15 +317,15 @@ pub(crate) fn out_of_memory(needed: usize, free: usize) -> String {
 
 /// Density → field → force, in precision `T`.
 ///
-/// Stages run in this order and may be run one by one; [`Engine::evaluate`]
-/// runs them all. None of them allocates. An error leaves the engine usable. After an error in
-/// positions there are none, and results are [`EngineError::OutOfOrder`] until new ones are given.
+/// Stages run in this order and may be called separately; [`Engine::evaluate`]
+/// runs all. No stage allocates memory. After an error the engine can be used again. After an error
+/// in positions, results are [`EngineError::OutOfOrder`] until new positions are given.
 ///
-/// With fences ([`Charge::set_fences`]) every region has a density, a field and an energy of its
-/// own, computed together; the force on a body is that of its region's field. Overflow is then that
-/// of all regions over all movable area, the maximum the largest, and the energy the sum.
+/// With fences ([`Charge::set_fences`]) every region has a separate density, field and energy,
+/// computed together. The force on a body comes from its region's field. Overflow is then the sum
+/// over regions divided by all movable area, the maximum is the largest, and the energy is the sum.
 pub trait Engine<T: Real> {
-    /// Returns the charge that is being evaluated.
+    /// Returns the charge of the engine.
     fn charge(&self) -> &Charge;
 
     /// Replaces the charge by another one over the same grid. Sizes, fixed cells, fixed area,
@@ -334,12 +334,12 @@ pub trait Engine<T: Real> {
     /// only on the grid and are reused. Positions must be set again.
     ///
     /// # Errors
-    /// When the grid is another one, a size or starting position is beyond what `T` can hold, the
-    /// charge has more fence regions than the engine takes ([`EngineError::Regions`]), or device
-    /// memory does not suffice. The engine is then as it was.
+    /// If the grid differs, a size or starting position is out of the range of `T`, the
+    /// charge has more fence regions than the engine supports ([`EngineError::Regions`]), or device
+    /// memory does not suffice. The engine is then unchanged.
     fn set_charge(&mut self, charge: Arc<Charge>) -> Result<(), EngineError>;
 
-    /// Which engine this is.
+    /// Returns the name and the device of the engine.
     fn descriptor(&self) -> Descriptor;
 
     /// Returns the pipeline of [`Engine::evaluate`], settled at creation.

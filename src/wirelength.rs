@@ -1,8 +1,8 @@
-//! Wirelength: what connects the bodies, as its operators read it.
+//! Wirelength: the nets of a design in the form that wirelength operators read.
 //!
-//! [`Netlist`] is a design's nets in compressed rows, once by net and once by
-//! body, with every pin's offset from the lower-left corner of its body; the
-//! operators of the CPU ([`crate::cpu::wirelength`]) and of a GPU are built on it. Lengths are
+//! [`Netlist`] has a design's nets in compressed rows, once by net and once by
+//! body, with every pin's offset from the lower-left corner of its body. The
+//! operators of the CPU ([`crate::cpu::wirelength`]) and of a GPU use it. Lengths are
 //! layout units.
 //!
 //! # Half-perimeter and weighted average
@@ -15,7 +15,7 @@
 //! ∂WA/∂xᵢ = eᵢ/Σe · (1 + (xᵢ − A)/γ) − nᵢ/Σn · (1 − (xᵢ − B)/γ)
 //! ```
 //!
-//! with A and B the two weighted means. It stays below HPWL and tends to it as
+//! with A and B the two weighted means. WA is below HPWL and tends to HPWL as
 //! γ → 0.
 
 use crate::design::{Design, DesignError, Nets};
@@ -24,15 +24,15 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Stands in [`Netlist::pin_body`] for a node that does not move.
+/// The value of a fixed node in [`Netlist::pin_body`].
 pub const FIXED_PIN: u32 = u32::MAX;
 
-/// DREAMPlace leaves nets of this many pins or more out of the weighted average: such nets
-/// (clocks, resets) say little about where cells belong, and cost the most. `placefield place`
-/// takes all of them ([`Netlist::ALL`]).
+/// DREAMPlace leaves nets of this many pins or more out of the weighted average. Such nets
+/// (clocks, resets) have little effect on good positions of cells and cost the most time.
+/// `placefield place` uses all nets ([`Netlist::ALL`]).
 pub const LARGE_NET: usize = 100;
 
-/// The nets of a design: which pins each has, and which pins each body has.
+/// The nets of a design: the pins of each net, and the pins of each body.
 ///
 /// Nets have the design's order, except that nets with too many pins come
 /// last. Nets with one pin, or with all pins on fixed nodes, are constant and

@@ -1,9 +1,9 @@
 //! Charges: the rectangles of a design, with their weights in the density.
 //!
-//! A *body* is a rectangle that moves: the movable cells first, then the fillers. [`Charge`] holds
-//! what does not change from one iteration to the next: the bodies' sizes, how each is smoothed,
-//! and the area fixed cells take from every bin. Everything here is `f64` and is made once; engines
-//! round it to their own precision. Lengths are layout units.
+//! A *body* is a movable rectangle: the movable cells first, then the fillers. [`Charge`] has
+//! the data that iterations do not change: the bodies' sizes, their smoothing,
+//! and the fixed area of every bin. All numbers are `f64` and are computed once; engines
+//! round them to their own precision. Lengths are layout units.
 
 mod blocked;
 mod change;
@@ -32,26 +32,26 @@ use crate::warning::{Warning, WarningCode};
 pub(crate) use fences::region_count;
 use fences::{Fence, Region};
 
-/// Most bodies of a [`Charge`]: engines count them in 32 bits, with a sign.
+/// Largest number of bodies of a [`Charge`]: engines use signed 32-bit indices.
 pub const MAX_BODIES: usize = i32::MAX as usize;
 
-/// Most fillers that are made. Movable cells tiny against the die would need more than memory
-/// holds; 2^26 is 25 times what the largest contest design needs.
+/// Largest number of fillers. If movable cells were tiny compared with the die, fillers would not
+/// fit into memory. The largest contest design needs 1/25 of this number.
 pub const MAX_FILLERS: usize = 1 << 26;
 
-/// How much wider the body of a large cell is for each doubling of the mean area, and at most
+/// Additional width of a large cell's body for each doubling of the mean area, and its maximum
 /// ([`ChargeOptions::widen_large`]).
 const WIDER_PER_DOUBLING: f64 = 0.04;
 const MOST_WIDER: f64 = 0.15;
 
 /// The bodies of an evaluation and the fixed area.
 ///
-/// Changes while a placer runs are made in a copy of the `Charge`, which the engine is then given
+/// To change it while a placer runs, change a copy and give it to the engine
 /// ([`Engine::set_charge`](crate::engine::Engine::set_charge)): sizes ([`Charge::set_sizes`]),
 /// fixed cells ([`Charge::set_fixed_cells`]), blocked area ([`Charge::set_blocked_area`]), target
 /// densities by bin ([`Charge::set_target_densities`]), and fillers ([`Charge::refill`]).
 ///
-/// Cells of different fence regions ([`Charge::set_fences`]) make a density each, over the same
+/// Each fence region ([`Charge::set_fences`]) has a separate density over the same
 /// bins. Without fences there is one region, the die.
 ///
 /// Every `Charge` is consistent: the columns by body have one finite value each, the map of fixed
@@ -221,7 +221,7 @@ impl ChargeOptions {
     setters! {
         /// Sets the target density T, in (0, 1].
         target_density: f64,
-        /// Sets whether fillers take the free space.
+        /// Sets whether fillers fill the free area.
         fillers: bool,
         /// Sets beyond which number fillers are made larger.
         many_fillers: usize,

@@ -16,7 +16,7 @@ pub struct EngineOptions {
     /// The pipeline of [`Engine::evaluate`](super::Engine::evaluate); `None` selects the fastest one
     /// for the engine and the grid ([`Engine::choice`](super::Engine::choice) names it).
     pub pipeline: Option<Pipeline>,
-    /// Threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 takes all there are.
+    /// Threads on the CPU, at most [`MAX_THREADS`](super::MAX_THREADS); 0 uses all processors.
     pub threads: usize,
     /// Whether an engine on several devices is bit-identical to an engine on one device: only the
     /// first device then solves. It has no effect on one device and on the CPU, where equal

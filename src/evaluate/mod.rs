@@ -1,4 +1,4 @@
-//! One placement in numbers and maps: every stage of an engine once, with its report.
+//! Evaluates one placement: runs every stage of an engine once and returns numbers and maps.
 
 mod hot_spots;
 mod maps;
@@ -33,7 +33,7 @@ pub struct Evaluated<T> {
     pub off_die: Clipped,
 }
 
-/// Runs every stage of `engine` once on the placement that its charge begins at, which is that of
+/// Runs every stage of `engine` once on the initial placement of its charge, which is that of
 /// `design`.
 ///
 /// # Errors

@@ -149,7 +149,7 @@ pub struct FlowOptions<'a> {
     /// displacements ([`LegalizeOptions::max_displacement`]), a warm start is always compared, and
     /// the limit applies from the start to the result.
     pub compare_start: bool,
-    /// Every body is moved at the start by up to half of so many times its size; 0 by default.
+    /// At the start every body moves by up to half of this many times its size; 0 by default.
     pub noise: f64,
     /// Seed of the start; 1000 by default.
     pub seed: u64,
@@ -320,7 +320,7 @@ pub struct Bodies {
     /// Options of the charge; by default with fillers and [`TARGET_DENSITY`]. Its number of many
     /// fillers is at most [`many_fillers`].
     pub charge: ChargeOptions,
-    /// Nets of so many pins or more are left out of the objective; none is by default.
+    /// Nets of this many pins or more are left out of the objective; by default no net is.
     pub large_net: usize,
     /// Precision of the engine, in which positions are held. `f32` by default.
     pub precision: Precision,
@@ -377,7 +377,7 @@ pub enum Part {
     Seed(u64),
     /// The global placement of a seed goes on, which was among the shortest of several.
     Continued(u64),
-    /// The cells are placed again beside so many macros at legal places.
+    /// The cells are placed again beside this number of legal macros.
     Beside(usize),
     /// A round by congestion, counted from 1.
     Round(usize),

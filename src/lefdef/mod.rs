@@ -1,14 +1,13 @@
 //! LEF and DEF files: readers for a library and a design, and a writer that changes only the
 //! placements in a DEF file.
 //!
-//! [`read_design`] gives a [`Design`] whose layout unit is the DEF file's; lengths of LEF, which
-//! are in micrometres, are put into it and rounded once, as `f64`. The languages are those of the
-//! LEF/DEF 5.8 Language Reference and its predecessors from 5.3 on. Words are separated by blanks
-//! alone; which of them are keywords depends on their position. Counts in the headers of sections
-//! are not looked at. Large files are read part by part on all threads.
+//! [`read_design`] returns a [`Design`] in the DEF file's layout unit. Lengths of LEF are in
+//! micrometres; they are converted and rounded once, as `f64`. The languages are those of the
+//! LEF/DEF 5.8 Language Reference and its predecessors from 5.3 on. Only blanks separate words,
+//! and the position of a word determines whether it is a keyword. Counts in the headers of sections
+//! are ignored. Large files are read part by part on all threads.
 //!
-//! With the features `gzip`, `xz` and `bzip2` a file may be compressed by these, whatever it is
-//! called.
+//! With the features `gzip`, `xz` and `bzip2` a file may be compressed by these, under any name.
 //!
 #![doc = include_str!("statements.md")]
 

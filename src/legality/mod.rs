@@ -1,20 +1,21 @@
 //! Legality of a placement: the requirements on the result of a detailed placer, and their
 //! violations.
 //!
-//! Movable cells must not overlap one another or fixed cells, must stand with their bottom edge on
-//! a row, their left edge on a site and all of their width on the sites of every row they cover,
-//! must lie as the row asks, and fixed cells must be where the design has them. Where the design
-//! says so, cells must be inside their fence and outside others, off hard blockages and halos, and
-//! on rows and in orientations that their library cells allow. Lengths are layout units, areas
-//! their squares. These are the rules of the ISPD 2005 and 2006 contests' `check_legality` (fixed
-//! cells, rows, sites, overlaps; <http://archive.sigda.org/ispd2006/contest.html>) and, where the
-//! rows say it, orientations as LEF/DEF has them.
+//! Movable cells must not overlap each other or fixed cells. The bottom edge of a cell must be on
+//! a row and its left edge on a site. Its whole width must be on sites of every row that it covers,
+//! and its orientation must suit the row. Fixed cells must have the design's positions.
 //!
-//! Neighbours keep the spacings that the edge types of their library cells ask for, and by option
-//! no gap is one site wide. Partial blockages are not overfilled.
+//! If the design has these constraints, cells must be inside their fence and outside other fences,
+//! off hard blockages and halos, and on rows and in orientations that their library cells allow.
+//! Neighbours must have the spacing of their edge types, partial blockages must not be overfilled,
+//! and with an option no gap may be one site wide.
 //!
-//! Not checked: cells without area, `FixedOverlappable` nodes (cells may lie over those), and
-//! overlaps of fixed cells with one another, which are the design's own.
+//! These are the rules of the ISPD 2005 and 2006 contests' `check_legality` (fixed
+//! cells, rows, sites, overlaps; <http://archive.sigda.org/ispd2006/contest.html>), with
+//! orientations as in LEF/DEF if the rows have them. Lengths are layout units, areas their squares.
+//!
+//! Not checked: cells without area, `FixedOverlappable` nodes (cells may lie over them), and
+//! overlaps between fixed cells, which belong to the design.
 //!
 //! ```
 //! use placefield::design::{Design, NodeKind, Nodes, Orientation, Placement, Row};

@@ -1,20 +1,22 @@
 //! Legalization: moves every cell to a nearby legal place, on rows and sites, without overlap.
 //!
-//! [`legalize`] takes a placement, as global placement leaves it or any other, and gives each
-//! movable node a legal place near its own. Macros come first: they are pushed apart and onto free
-//! sites (`macros`). Wishes are spread if far too many cells want to be in the same place
-//! (`spread`). Cells follow from left to right by Abacus (`abacus`): each takes the row nearby where
-//! it and those that it pushes move least. A cell that fits nowhere any more is put between others,
-//! which are pushed aside (`shelf`), change rows, or give their places to it (`repair`). Then cells
-//! that had to go far look for a nearer place. If cells are left over or are still far away, other
-//! orders are tried (`stage`).
+//! [`legalize`] works on the result of global placement or on any other placement, in these steps:
 //!
-//! Distances are |Δx| + |Δy| of the lower-left corner, in sites, weighted alike along x and y.
+//! 1. Macros are pushed apart and onto free sites (`macros`).
+//! 2. Desired positions of cells are spread in overfull areas (`spread`).
+//! 3. Abacus places cells from left to right (`abacus`), each on the nearby row in which it and the
+//!    cells that it pushes move least.
+//! 4. A cell that fits nowhere is inserted between others, which are pushed aside (`shelf`), change
+//!    rows, or exchange places with it (`repair`).
+//! 5. Cells with large displacements look for a nearer place. If cells are still unplaced or far
+//!    away, other orders are tried (`stage`).
+//!
+//! Distances are |Δx| + |Δy| of the lower-left corner, in sites, with equal weights for x and y.
 //! Wirelength is not considered; `benchmarks/experiments.md` has experiments with it.
 //! [`crate::legality`], which does not use this module, checks the result.
 //!
-//! The result does not depend on the number of threads. Rows are dealt with in stripes, as many as
-//! cells ask for, and cells of one stripe go to its rows.
+//! The result does not depend on the number of threads. Rows are divided into stripes, whose number
+//! depends on the cells, and each cell goes to the rows of its stripe.
 //!
 //! ```
 //! use placefield::design::{Design, NodeKind, Nodes, Orientation, Placement, Row};
@@ -85,16 +87,16 @@ pub struct LegalizeOptions {
 
 impl LegalizeOptions {
     setters! {
-        /// With so many sites free at either side of every cell.
+        /// Sets the number of free sites at either side of every cell.
         padding: u32,
-        /// With cells moved by at most so many row heights.
+        /// Sets the largest displacement of cells, in row heights.
         max_displacement: Option<f64>,
         /// Without gaps of one site, or with.
         no_one_site_gaps: bool,
     }
 }
 
-/// How far a legalization is.
+/// Progress of a legalization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Cells that were placed or looked at again.
