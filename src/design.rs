@@ -1,4 +1,4 @@
-//! A design in memory: nodes, their placement, nets and rows, whatever file they come from.
+//! A design in memory: nodes, their placement, nets and rows, from files of any format.
 //!
 //! Data is stored by column (structure of arrays) in file order; an index names a
 //! node. Lengths are in layout units. Positions are

@@ -1,7 +1,7 @@
 //! Displacement of cells between two placements.
 //!
-//! The distance of a cell is that of its centre, |Δx| + |Δy|, as legalisation contests count it
-//! (ICCAD 2017, problem C), in layout units. Only movable cells are looked at.
+//! The displacement of a cell is that of its centre, |Δx| + |Δy|, as in legalization contests
+//! (ICCAD 2017, problem C), in layout units. Only movable cells count.
 
 use crate::design::{Design, DesignError, Placement};
 use crate::parallel;

@@ -1,4 +1,4 @@
-//! One front for designs of any kind: what a file is, is seen from its name.
+//! Reads and writes designs in any format. The name of a file determines its format.
 //!
 //! | name ends in | content | reader |
 //! |---|---|---|

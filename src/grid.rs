@@ -2,7 +2,7 @@
 //!
 //! Maps are `[nx][ny]` with x slow and **y contiguous**: bin `(i, j)` is the
 //! `i`-th column of bins from the left and the `j`-th row from the bottom, and
-//! stands at `i * ny + j`.
+//! is at index `i * ny + j`.
 
 #[cfg(feature = "plot")]
 pub(crate) mod field_lines;

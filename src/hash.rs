@@ -1,5 +1,5 @@
 //! A hash that is the same for every build and on every machine: 64-bit FNV-1a
-//! (Fowler, Noll, Vo; RFC 9923). It tells files from one another by accident, not on purpose.
+//! (Fowler, Noll, Vo; RFC 9923). It detects accidental differences of files, not deliberate ones.
 
 /// The hash of bytes that are given one after the other.
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,16 @@
 //! Bookshelf files: readers for `.aux`, `.nodes`, `.nets`, `.pl`, `.scl` and
 //! `.wts`, a reader and a writer for a whole design, and a writer for `.pl`.
 //!
-//! [`read_design`] parses large files part by part on all threads of the current rayon pool, each
-//! thread reading the parts that it parses, and gives a [`Design`]: lengths in the files'
-//! layout units, positions as lower-left corners, pin offsets from the cell's
+//! [`read_design`] reads and parses large files part by part on all threads of the current rayon
+//! pool. It returns a [`Design`] with lengths in the files'
+//! layout units, positions as lower-left corners and pin offsets from the cell's
 //! centre. Each file type also has its own reader from bytes (`parse_*`), and
 //! [`read_placement`] reads another `.pl` file for a design.
 //!
-//! With the features `gzip`, `xz` and `bzip2` a file may be compressed by these, whatever it is
-//! called; where the file that an `.aux` names is absent, its name with `.gz`, `.xz` or `.bz2` behind
-//! is tried.
-//! Compressed files are decompressed side by side, and while others are parsed. A file may be a
-//! pipe; `-` is standard input.
+//! With the features `gzip`, `xz` and `bzip2` a file may be compressed by these, under any name. If
+//! a file that an `.aux` names is missing, the reader tries its name with `.gz`, `.xz` or `.bz2`.
+//! Compressed files are decompressed in parallel, while others are parsed. A file may be a pipe;
+//! `-` is standard input.
 //!
 //! The format is the GSRC Bookshelf placement format as the UCLA, ISPD and ICCAD suites write it,
 //! with their variations: tabs and CRLF, counts in any order, too low or absent, keywords in any

@@ -1,6 +1,6 @@
 //! `.nodes`: names and sizes of cells, macros and pads.
 //!
-//! `name width height [terminal | terminal_NI] [: symmetries]`, one a line.
+//! `name width height [terminal | terminal_NI] [: symmetries]`, one per line.
 
 use super::header::{self, Count, size};
 use crate::design::{NodeKind, Nodes};

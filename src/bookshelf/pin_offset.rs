@@ -1,5 +1,4 @@
-//! Whether pins lie on their cells, and whether they would if their offsets were counted from
-//! elsewhere.
+//! Checks whether pins are on their cells, with the given origin of offsets and with the other one.
 
 use crate::design::Design;
 use crate::parallel;

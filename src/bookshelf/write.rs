@@ -1,4 +1,4 @@
-//! Writes `.pl` files that read back as they were, and what every writer of a Bookshelf file needs.
+//! Writes `.pl` files without loss, and has helpers of all writers of Bookshelf files.
 
 use crate::design::{Design, NodeKind};
 use crate::output::write_whole;

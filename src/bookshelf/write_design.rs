@@ -1,7 +1,7 @@
 //! Writes a whole design as Bookshelf files.
 //!
 //! Numbers are written in the shortest form that reads back to the same `f64`.
-//! A [`Design`] holds no pin directions: a net's first pin is written as its
+//! A [`Design`] has no pin directions: a net's first pin is written as its
 //! output (`O`), the others as inputs (`I`), pins on fixed nodes as `B`.
 
 use super::write::{self, Shortest, blocks, header, is_word, write_places};

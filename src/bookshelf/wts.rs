@@ -1,6 +1,6 @@
-//! `.wts`: weights of nets, `name weight`, one a line.
+//! `.wts`: weights of nets, `name weight`, one per line.
 //!
-//! Old suites and the ISPD contests keep weights of nodes here instead; those are passed over.
+//! Files of old suites and the ISPD contests have weights of nodes instead, which are skipped.
 
 use super::header::{self, size};
 use crate::design::{Names, Nets};

@@ -1,4 +1,4 @@
-//! Causes in how the cells are spread.
+//! Causes in the distribution of the cells.
 
 use super::{Case, Cause, Kind, percent};
 use crate::grid::Rect;

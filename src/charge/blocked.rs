@@ -1,9 +1,8 @@
-//! Blocked area under no fixed cell: outside every row, in blockages, and around fixed nodes with a
-//! halo.
+//! Blocked area outside fixed cells: between rows, in blockages, and in halos of fixed nodes.
 //!
-//! Parts that fixed cells cover are left out, so that no area is taken twice. A partial blockage of
-//! density d (LEF/DEF 5.8 Language Reference, "Blockages") takes the share 1 − d. For global
-//! placement soft blockages and halos are as good as hard ones.
+//! Parts that fixed cells cover are left out, so that no area counts twice. A partial blockage of
+//! density d (LEF/DEF 5.8 Language Reference, "Blockages") blocks the share 1 − d. In global
+//! placement soft blockages and halos count like hard ones.
 
 use super::Rectangles;
 use super::fences::populated;

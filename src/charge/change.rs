@@ -1,6 +1,7 @@
 //! Properties of a charge that change while a placer runs: sizes, fixed cells, blocked area, target
-//! densities, fillers. A changed charge equals one that is made with the changed values: everything
-//! that depends on the change is computed again. Only fillers are kept until [`Charge::refill`].
+//! densities, fillers. A changed charge equals a new charge with the changed values, because
+//! everything that depends on the change is computed again. Only fillers do not change until
+//! [`Charge::refill`].
 
 use super::fences::Region;
 use super::{

@@ -1,7 +1,7 @@
 //! Area that stretching moves over the die's edge.
 //!
-//! A cell smaller than √2 bins is stretched about its centre; where the die ends within the
-//! stretched part, the share beyond is in no bin, though no area of the cell itself is outside.
+//! A cell smaller than √2 bins is stretched about its centre. If the stretched part extends beyond
+//! the die, that share is in no bin, although no area of the cell itself is outside.
 
 use super::Charge;
 use super::smoothing::stretch;

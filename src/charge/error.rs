@@ -1,4 +1,4 @@
-//! Why a charge cannot be made.
+//! Errors of making a charge.
 
 use super::{MAX_BODIES, MAX_FILLERS};
 use crate::design::DesignError;

@@ -8,8 +8,7 @@
 //! Without fences there is one region, the die.
 //!
 //! A fence of a design may admit other cells ([`crate::design::Fence::admits_others`]). Such a
-//! fence is not blocked for the cells of no fence, but its members take their share of its area
-//! from them.
+//! fence is not blocked for cells without a fence, but its members' share of its area is.
 
 use super::fixed::{self, clip, gaps};
 use super::{Charge, ChargeError, check_length};

@@ -1,10 +1,10 @@
-//! Fillers: movable area with no pins that takes up the free space.
+//! Fillers: movable rectangles without pins that fill the free area.
 //!
-//! With fillers the total area equals what the die holds at the target density, so that cells are
-//! pressed together rather than spread over all of the die (ePlace, Lu et al., TODAES 2015). Size
-//! and number are DREAMPlace's: as wide as the movable cells on average, without the narrowest and
-//! the widest twentieth, as tall as a row; larger where there would be very many of them
-//! ([`ChargeOptions::many_fillers`](super::ChargeOptions::many_fillers)).
+//! With fillers the total area equals the capacity of the die at the target density, so cells
+//! stay together instead of spreading over the whole die (ePlace, Lu et al., TODAES 2015). Size
+//! and number are DREAMPlace's. A filler is as tall as a row. Its width is the mean width of
+//! movable cells, without the narrowest and the widest twentieth. If there would be too many,
+//! fillers are larger ([`ChargeOptions::many_fillers`](super::ChargeOptions::many_fillers)).
 
 use super::smoothing::LEAST_EXTENT;
 use super::{Charge, ChargeError, MAX_FILLERS};

@@ -1,8 +1,8 @@
-//! The area that never changes: fixed cells, and by option everything outside every row.
+//! The constant area: fixed cells, and with an option the area outside rows.
 //!
-//! Real sizes, exact overlaps, clipped to the die; the sum in a bin is clamped to the bin's area,
-//! for overlapping cells take no more than all of it, and scaled by the target density, so that a
-//! bin full of fixed cells is just full (DREAMPlace, Lin et al., TCAD 2021).
+//! Sizes and overlaps are exact and clipped to the die. The sum in a bin is clamped to the bin's
+//! area, because fixed cells may overlap. It is then scaled by the target density, so that a
+//! bin full of fixed cells is exactly at its target (DREAMPlace, Lin et al., TCAD 2021).
 
 use super::overlap::Axis;
 use crate::grid::{BinGrid, Map, Rect};

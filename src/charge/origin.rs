@@ -1,4 +1,4 @@
-//! Where positions are counted from in the precision of an engine.
+//! The origin of positions in the precision of an engine.
 //!
 //! Numbers of single precision have steps of 2⁻²³ of their size. Far from the origin they cannot
 //! distinguish cells, even on a small die. Then positions count from the die's

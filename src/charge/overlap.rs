@@ -1,10 +1,10 @@
-//! Which bins an interval covers, and how much of each: the one place where
-//! positions become bin indices.
+//! The bins that an interval covers, and the share of each. Only this module
+//! converts positions to bin indices.
 //!
 //! Everything is in **bin units**: bin `i` of an axis is `[i, i + 1]`, the die
 //! is `[0, n]`. The overlap of a rectangle with a bin is the product of the two
 //! overlaps, a fraction of the bin's area. Intervals are clipped to the die, so
-//! that no overlap is ever negative and nothing outside is folded in.
+//! that no overlap is negative and nothing outside counts.
 
 use crate::grid::BinGrid;
 

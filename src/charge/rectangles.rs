@@ -1,4 +1,4 @@
-//! Bare rectangles, and the checks of them.
+//! Rectangles without a design, and their checks.
 
 use super::{ChargeError, check_length};
 use crate::design::{Blockage, BlockageKind};

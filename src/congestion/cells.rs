@@ -1,5 +1,4 @@
-//! Maps of cells: where macros are, how much area or how many cells a bin has, and pins spread over
-//! the cells that have them.
+//! Maps of cells: macros, area or number of cells per bin, and pins spread over their cells.
 
 use super::{Convention, DREAMPLACE_PIN_CAPACITY, RoutingGrid};
 use crate::charge::smoothing::LEAST_EXTENT;

@@ -1,4 +1,4 @@
-//! Demand in numbers: how much there is, how much is too much, and how bad the worst bins are.
+//! Numbers of demand: total, overflow, and the demand of the worst bins.
 
 use super::{Capacity, Directions, RoutingGrid};
 use crate::grid::Map;

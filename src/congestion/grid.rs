@@ -1,4 +1,4 @@
-//! The bins that demand is counted in: columns and rows that need not be equally wide.
+//! The bins of demand: columns and rows that may differ in width.
 
 use crate::cpu::boxes::AxisPart;
 use crate::grid::{BinGrid, GridError, MAX_BINS, MAX_BINS_PER_AXIS, Rect};

@@ -1,4 +1,4 @@
-//! Tables of all that does not change while cells move, for a device.
+//! Tables of constant data, for a device.
 
 use super::{Convention, RoutingGrid, cells, wires};
 use crate::cpu::boxes::scale;

@@ -1,5 +1,5 @@
-//! RUDY: what the nets' boxes ask of every bin, along x and along y; and pins weighed by their
-//! nets.
+//! RUDY: the demand of the nets' boxes in every bin, along x and along y, and pins weighted by
+//! their nets.
 
 use super::grid::{Counting, Cover};
 use super::{Capacity, Convention, RoutingGrid};

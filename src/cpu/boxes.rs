@@ -2,10 +2,10 @@
 //! along y.
 //!
 //! A box covers the columns `first..=last` and adds `x[a] · y[b]` to the bins that it covers, where
-//! a part has three values, for its first bin, its last bin and all of those between ([`AxisPart`]).
+//! a part has three values: for its first bin, its last bin and all bins between ([`AxisPart`]).
 //! RUDY, the area of cells and counts of them are all of this form (`crate::congestion`).
 //!
-//! # How it runs
+//! # Method
 //! The nine different products of a box are rounded to integers, and their second differences,
 //! along both axes, are added to a map of differences: 16 numbers, however large the box is. Prefix
 //! sums along both axes make bins of them. Beyond the box the integers add up to exactly zero, and

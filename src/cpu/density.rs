@@ -1,15 +1,14 @@
-//! ρ on the CPU: the area of every rectangle, added up bin by bin.
+//! ρ on the CPU: sums the area of every rectangle by bin.
 //!
 //! ρ(i, j) = (fixed area + Σ ratio · overlap of the body's stretched rectangle with the bin) / bin
 //! area, dimensionless (ePlace, Lu et al., TODAES 2015; DREAMPlace, Lin et al., TCAD 2021).
-//! Overflow is Σ max(0, ρ − T) · bin area, and the area of movable cells off the die, over the
-//! movable area. The maximum is that of ρ, both before the fillers are added.
+//! Overflow is Σ max(0, ρ − T) · bin area plus the area of movable cells off the die, divided by
+//! the movable area. Overflow and the maximum of ρ are computed before fillers are added.
 //!
-//! Bodies of several fence regions ([`Charge::set_fences`]) make a map each, of which the next
-//! follows the one before along x: all of them are one map of `regions · nx × ny` bins, and one
-//! region is the ordinary case.
+//! Each fence region ([`Charge::set_fences`]) has a map. The maps are adjacent along x, so together
+//! they are one map of `regions · nx × ny` bins; usually there is one region.
 //!
-//! # How it runs in parallel
+//! # Parallelism
 //! Bodies are kept in an order by bin (`bodies`). One task takes the bodies of a chunk and adds
 //! them to the chunk's patch of bins, which stays in cache. Then the map is cut into strips of
 //! columns, and the task of a strip adds up the patches' parts of it. A body that does not fit its

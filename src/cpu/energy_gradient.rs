@@ -1,15 +1,15 @@
-//! The derivative of the energy by positions, exactly.
+//! The exact derivative of the energy with respect to positions.
 //!
 //! The force on a body ([`Engine::read_force`](crate::engine::Engine::read_force)) is the field
 //! weighted by the areas that the body covers, which is the derivative of the energy except for the
 //! field's variation within a bin. The energy of a map is Σ φ·ρ with φ = Gρ, G symmetric, so that
-//! its own derivative is 2 Σ φ·∂ρ, and ρ changes with a body's x in two columns of bins alone,
-//! those that the edges of the smoothed rectangle lie in:
+//! its own derivative is 2 Σ φ·∂ρ, and a body's x changes ρ only in two columns of bins,
+//! those of the edges of the smoothed rectangle:
 //!
 //! ∂E/∂x = (2·ratio/bin_x) Σ_j overlap_y(j) · (φ(right, j) − φ(left, j)),
 //!
-//! and alike along y. An edge outside the die changes nothing. This is for checks of optimisers
-//! and of gradients; placers take the force, whose sums are smoother.
+//! and in the same way along y. An edge outside the die has no effect. Use this to check optimisers
+//! and gradients; placers use the force, whose sums are smoother.
 
 use crate::charge::Charge;
 use crate::charge::overlap::{Axis, Span};

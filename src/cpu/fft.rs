@@ -1,4 +1,4 @@
-//! FFTs of as many lines at once as a vector has lanes: `V[u] = Σ_k z[k] e^{−2πjuk/n}`, every
+//! FFTs of one line in each lane of a vector: `V[u] = Σ_k z[k] e^{−2πjuk/n}`, every
 //! butterfly one of whole vectors. All lanes share the twiddles, and no number changes its lane.
 //!
 //! A tile has a [`Row`] for each point: the real parts of [`Vectors::LANES`] lines, then their

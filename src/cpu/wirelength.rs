@@ -9,8 +9,8 @@
 //! then the second. Unused lanes of a group have no weight. The other nets follow, with consecutive
 //! pins in the lanes. Exponentials are exact to within 2 ulp (`simd::exp`).
 //!
-//! The positions of bodies are put side by side, x and y of each, so that a pin finds both at one
-//! place; so are the pins' gradients, which each body adds up.
+//! x and y of a body are adjacent in memory, so that a pin reads both at once. The pins' gradients,
+//! which each body sums, are also adjacent.
 //!
 //! # How it runs in parallel
 //! Nets are cut into blocks of about as many pins. A block is one task, which

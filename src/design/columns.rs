@@ -1,4 +1,4 @@
-//! Designs from columns of the caller's in memory: values are checked, in the caller's words.
+//! Designs from the caller's columns in memory. Errors use the caller's names.
 
 use super::{Design, Names, NamesTooLong, Nets, NodeKind, Orientation, Placement, Row};
 use crate::grid::Rect;

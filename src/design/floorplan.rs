@@ -1,4 +1,4 @@
-//! Where cells may stand: rows of sites, what the library says of its cells, and areas with rules.
+//! Constraints on positions of cells: rows of sites, library cells, fences, blockages and halos.
 
 use super::Orientation;
 use crate::grid::Rect;

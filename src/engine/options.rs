@@ -1,4 +1,4 @@
-//! How an engine is made, and how it reads and writes arrays.
+//! Options of an engine and of its arrays.
 
 use super::Pipeline;
 use crate::setters::setters;

@@ -1,4 +1,4 @@
-//! Where cells overflow most.
+//! The largest overflows of a map.
 
 use crate::design::{Design, NodeKind};
 use crate::grid::{BinGrid, Map, Rect};

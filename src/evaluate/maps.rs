@@ -1,5 +1,5 @@
-//! Maps that no engine has: cells at their exact sizes, density above the target, forces over the
-//! die, and maps of fence regions as one.
+//! Maps that engines do not compute: cells at their exact sizes, density above the target, forces
+//! over the die, and joined maps of fence regions.
 
 use crate::charge::Charge;
 use crate::cpu::density::CpuDensity;

@@ -1,4 +1,4 @@
-//! A part of the die in numbers.
+//! Numbers of a window of the die.
 
 use super::{bins_under, cells_and_overflow};
 use crate::charge::Charge;

@@ -1,4 +1,4 @@
-//! A placement in progress as a file.
+//! Files with the state of an unfinished placement.
 //!
 //! A file begins with one line of JSON, which has the design, the options and the state of the
 //! schedule. Vectors follow as little-endian numbers of the placement's precision: positions, the

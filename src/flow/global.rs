@@ -1,4 +1,4 @@
-//! One global placement, and those that go on from it.
+//! One global placement, and the variants that continue from it.
 
 use super::mirror::mirror_macros;
 use super::{

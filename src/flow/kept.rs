@@ -1,4 +1,4 @@
-//! Incremental placement: cells with a position keep it, and the others are placed beside them.
+//! Incremental placement: cells with a position do not move, and the others are placed beside them.
 
 use crate::design::{Design, NodeKind};
 use crate::grid::Rect;

@@ -1,5 +1,5 @@
-//! The descents of several seeds. Where wires tell early which seed will be the best, all go to a
-//! smoothed overflow of 0.4 first, and the shortest of them to their end.
+//! The descents of several seeds. If wires predict the best seed early, all descend to a
+//! smoothed overflow of 0.4 first, and only the shortest continue.
 
 use super::global::{Descent, Limits, first_positions};
 use super::{

@@ -1,4 +1,4 @@
-//! The stages of a placement: global, legal, detailed, and what each comes to.
+//! The stages of a placement: global, legal and detailed, with their results.
 
 use super::{FlowError, KeptReport};
 use crate::charge::Charge;

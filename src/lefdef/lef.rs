@@ -1,7 +1,7 @@
 //! LEF: sites, routing layers and library cells.
 //!
-//! Lengths are held in millionths of a micrometre, in which the decimal numbers of LEF are whole:
-//! sums and means stay exact until it is put into the units of a DEF file.
+//! Lengths are in millionths of a micrometre, in which the decimal numbers of LEF are whole. So
+//! sums and means are exact until they are converted to the units of a DEF file.
 
 use super::counts::Counts;
 use super::edges::{EdgeRules, TypedEdge, add_table, add_types};

@@ -1,7 +1,7 @@
 //! `NETS`: which pins of which components are connected.
 //!
-//! Pins are collected net by net and looked up many at once: a look-up waits for memory, and
-//! several can wait side by side.
+//! Pins are collected net by net, and many are looked up at once, because look-ups wait for memory
+//! and several can wait in parallel.
 
 use super::counts::Counts;
 use super::lef::{Library, PER_MICRON};

@@ -1,10 +1,10 @@
 //! A DEF file, part by part on all threads.
 //!
-//! A part ends where a line begins as entries do. Which section its first statement is in is known
-//! for certain only when all parts before are read; it is guessed from the `END` of sections in
-//! them, and a part whose guess was wrong is read again. A part that ends within a statement,
-//! because something only looked like an entry, is an error at first, and the file is read again as
-//! one part.
+//! A part ends before a line that begins like an entry. The section of its first statement is
+//! certain only when all previous parts are read. Until then the `END`s of sections in
+//! them give a guess, and a part with a wrong guess is read again. If a part ends within a
+//! statement, because a line only looked like an entry, its reader fails and the file is read again
+//! as one part.
 
 use super::PinPosition;
 use super::lef::Library;

@@ -1,4 +1,4 @@
-//! Rows of sites from `ROW` statements, cut to the die area.
+//! Rows of sites from `ROW` statements, clipped to the die area.
 
 use super::lef::{Library, Site};
 use super::statements::RowStatement;

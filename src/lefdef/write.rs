@@ -1,5 +1,5 @@
-//! DEF files with new placements: a copy of the file, in which only the placements of movable
-//! components are others.
+//! Writes DEF files with new placements: a copy in which only the placements of movable components
+//! differ.
 
 use super::PinPosition;
 use super::read::{in_parts, without_library};

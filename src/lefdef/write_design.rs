@@ -6,9 +6,9 @@
 //! `P1` and so on at each offset at which a component has a pin in a net. Their number is the
 //! largest number of pins of a component there. Each kind of sites is a `SITE`.
 //!
-//! Coordinates of DEF are whole numbers: the unit of the file is the layout unit, or a half, a
-//! fourth and so on of it where rows or fixed nodes need that. Where a layout unit is not known to
-//! be some micrometres it becomes a thousandth of one.
+//! Coordinates of DEF are whole numbers. The unit of the file is the layout unit, or a half, a
+//! fourth and so on of it if rows or fixed nodes need this. If the length of a layout unit is
+//! unknown, it becomes a thousandth of a micrometre.
 
 use crate::bookshelf::write::{MARK, Shortest, blocks, is_word};
 use crate::design::{Design, Nets, NodeKind, Row};

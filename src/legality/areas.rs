@@ -1,4 +1,4 @@
-//! Areas with rules: fences, blockages, halos.
+//! Checks of fences, blockages and halos.
 
 use super::{BLOCK, Fault, Found, Violation};
 use crate::design::{BlockageKind, Design, Halo, NodeKind};

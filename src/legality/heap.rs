@@ -1,11 +1,11 @@
-//! Heaps of cells, in which pairs are counted and not listed.
+//! Heaps of cells, in which overlapping pairs are counted but not listed.
 //!
-//! A line sweeps upwards. When a cell begins, the cells under the line that reach into its width
-//! are all but those that end to its left or begin to its right: two look-ups in Fenwick trees over
-//! the left and the right edges (P. M. Fenwick, "A new data structure for cumulative frequency
-//! tables", Software: Practice and Experience 24, 1994). The trees hold the edges' coordinates as
-//! well, and so give the length that a cell shares with all others together; the area that pairs
-//! share is the integral of that length over y. O(n log n) for any heap.
+//! A line sweeps upwards. When a cell begins, the cells on the line that overlap its width
+//! are all except those that end to its left or begin to its right: two look-ups in Fenwick trees
+//! over the left and the right edges (P. M. Fenwick, "A new data structure for cumulative frequency
+//! tables", Software: Practice and Experience 24, 1994). The trees also have the edges'
+//! coordinates, and so give the total length that a cell shares with the others. The area that
+//! pairs share is the integral of that length over y. O(n log n) for any heap.
 
 use crate::grid::Rect;
 

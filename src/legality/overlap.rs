@@ -1,8 +1,8 @@
 //! Pairs of cells that share area.
 //!
-//! The die is cut into bands of a row's height. A pair is found in the band where the area it
-//! shares begins: there both are among the band's cells, sorted by their left edges, and every cell
-//! is compared with those that begin before it ends. In a legal placement there are none.
+//! The die is divided into bands of a row's height. A pair is found in the band in which its shared
+//! area begins. The band's cells are sorted by their left edges, and every cell
+//! is compared with the cells that begin before it ends; in a legal placement there are none.
 
 use super::heap::{self, Cell};
 use super::{Fault, Found, Violation, Worst};

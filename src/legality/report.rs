@@ -1,4 +1,4 @@
-//! How legal a placement is with the names of cells, as documents and lines of text have it.
+//! Reports of legality with the names of cells, for documents and text.
 
 use super::{Fault, Legality};
 use crate::design::Design;

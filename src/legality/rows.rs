@@ -1,4 +1,4 @@
-//! Rows, sorted so that the ones below a cell are found at once.
+//! Rows, sorted to find the rows below a cell directly.
 
 use crate::design::{Design, Master, Orientation, Row};
 use crate::grid::Rect;

@@ -1,12 +1,12 @@
-//! Cells into rows: each where it costs least, the cells of a segment at the positions that are
-//! nearest to where they want to be (P. Spindler, U. Schlichtmann, F. M. Johannes, "Abacus: Fast
+//! Places cells in rows, each in the row of least cost. The cells of a segment are as close as
+//! possible to their desired positions (P. Spindler, U. Schlichtmann, F. M. Johannes, "Abacus: Fast
 //! Legalization of Standard Cell Circuits with Minimal Movement", ISPD 2008). Lengths are in sites.
 //!
-//! Cells come in the order of their left edges. In a segment they keep it: neighbours that would
-//! overlap are a cluster, whose position minimises Σ (x − wish)² over its cells. A cell of several
-//! rows comes when it is its turn, goes behind what stands in each of its rows, and ends their
-//! segments: it does not move any more (as C.-H. Wang et al., "An Effective Legalization Algorithm
-//! for Mixed-Cell-Height Standard Cells", ASP-DAC 2017).
+//! Cells are placed in the order of their left edges and have this order in a segment. Neighbours
+//! that would overlap form a cluster, whose position minimises Σ (x − wish)² over its cells. A
+//! multi-row cell is placed in its turn, right of the cells in each of its rows. It ends their
+//! segments, because it does not move any more (as C.-H. Wang et al., "An Effective Legalization
+//! Algorithm for Mixed-Cell-Height Standard Cells", ASP-DAC 2017).
 
 use super::outwards;
 use super::shelf::Wish;

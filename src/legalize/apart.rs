@@ -1,5 +1,5 @@
-//! Rectangles pushed apart: the least weighted squared moves after which none overlaps another,
-//! each on the side of the others where it was.
+//! Pushes rectangles apart by the least weighted squared moves after which none overlaps another.
+//! Each remains on its side of the others.
 //!
 //! Two rectangles are separated along the axis along which they are farther apart, or
 //! overlap less, in the order of their centres. These constraints make an acyclic graph along
@@ -10,8 +10,7 @@
 //! of rectangles is longer than the available space, the pair of the chain with the lowest cost of
 //! the change is separated along the other axis.
 //!
-//! All lengths are whole numbers of units, so that corners rounded to whole ones keep every
-//! distance.
+//! All lengths are whole numbers of units, so distances remain valid if corners are rounded.
 
 use std::collections::HashSet;
 

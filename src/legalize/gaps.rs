@@ -1,5 +1,5 @@
-//! Gaps of one site between neighbours in a row, which some processes forbid: cells are moved until
-//! every gap is closed, or two sites wide at least.
+//! Gaps of one site between neighbours in a row, which some processes forbid. Cells move until
+//! every gap is closed or at least two sites wide.
 //!
 //! A stretch is all cells of one row between two walls: ends of a run, and cells of several rows.
 //! Its cells keep their order, and each moves by a few sites. A dynamic program over the moves of

@@ -1,10 +1,10 @@
-//! Wishes spread where many more cells want to be than fit.
+//! Spreads desired positions in overfull areas.
 //!
 //! Cells that were never placed, or all lie at one point, have no room near their wishes. Placed
 //! one by one, each would look farther than the one before. Here the die is halved again and again.
-//! If more cells want to be in one half than fit, those nearest to the cut move to the other half,
-//! as few as necessary. O(n log n) from any start. Placements that are spread already stay as they
-//! are.
+//! If more cells have desired positions in one half than fit, those nearest to the cut move to the
+//! other half, as few as necessary. O(n log n) from any start. Placements that are spread already
+//! stay as they are.
 
 use super::shelf::Wish;
 use crate::parallel::{self, Groups, group};

@@ -1,13 +1,13 @@
-//! Bodies in an order by bin, and the footprint each leaves on the bins: kept once
-//! for density and force, which must agree to the last bit on what overlaps what.
+//! Bodies in an order by bin, and the footprint of each on the bins. Density and
+//! force share them, because their overlaps must be bit-identical.
 //!
-//! # How they are kept
-//! The map is cut into tiles of [`TILE`]² bins. Bodies are sorted by the tile their
-//! lower-left corner lies in, and within it by quarters of its edge: a body's place in that
-//! order is its *slot*. Consecutive slots of one tile, up to a set number, are a *chunk*:
-//! one task, which adds to (or reads from) a *patch*, the bins of its tile and some
-//! around it, that stays in a core's cache. An order is kept from one step to the
-//! next, for bodies move little, and made anew when too many have left their patch.
+//! # Order
+//! The map is divided into tiles of [`TILE`]² bins. Bodies are sorted by the tile of their
+//! lower-left corner, and within a tile by quarters of its edge; a body's index in that
+//! order is its *slot*. Consecutive slots of one tile, up to a limit, are a *chunk*. A task
+//! processes a chunk. It adds to or reads from a *patch*, the bins of the tile and some
+//! around it, which is in a core's cache. An order is used for several steps,
+//! because bodies move little. It is made again when too many bodies have left their patch.
 //!
 //! Bodies of several fence regions ([`Charge::set_fences`]) are sorted by region first. Each region
 //! has separate tiles over the same bins, and all bodies of a chunk are in one region.
