@@ -1,5 +1,5 @@
-//! The maps of a placement that pictures, pages, files and Python show: one catalogue of their names,
-//! units and colours; and the outlines of nodes on them.
+//! The catalogue of maps for pictures, pages, files and Python: names, units and colours, and the
+//! outlines of nodes.
 
 #[cfg(feature = "cli")]
 use crate::Real;

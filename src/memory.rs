@@ -1,8 +1,8 @@
-//! Memory: whether there is enough before a stage begins, and buffers: large ones on large pages,
-//! complex ones as real ones.
+//! Checks of the available memory before a stage begins, and buffers: on large pages if they are
+//! large, and complex numbers as real ones.
 //!
-//! The standard library ends the process if memory is refused. A stage whose need depends on the
-//! caller therefore asks [`require`] first, once, for all that it takes.
+//! The standard library ends the process if an allocation fails. So a stage whose need depends on
+//! the caller first calls [`require`] once for all its memory.
 
 use crate::parallel;
 use crate::real::Real;

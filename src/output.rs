@@ -1,4 +1,4 @@
-//! Files that commit whole or not at all.
+//! Files that appear whole or not at all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};

@@ -1,9 +1,9 @@
-//! Work divided among the threads of the pool that it is called in.
+//! Divides work among the threads of the current pool.
 //!
-//! Rayon's iterators are compiled anew for each closure, about 3,400 lines of LLVM's code each
-//! time: a quarter of this library. Here its loop over tasks is compiled once, and calls the work
-//! of a task through a pointer, some nanoseconds a task. Tasks are of microseconds at least:
-//! [`map`] and [`first`] take many elements at once.
+//! Rayon's iterators are compiled again for each closure, with about 3,400 lines of LLVM code each,
+//! a quarter of this library. Here the loop over tasks is compiled once and calls the work
+//! of a task through a pointer, which takes some nanoseconds. Tasks take at least microseconds:
+//! [`map`] and [`first`] process many elements at once.
 
 mod groups;
 

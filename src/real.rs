@@ -1,4 +1,4 @@
-//! The numbers that engines and transforms work with.
+//! The number types of engines and transforms.
 
 use serde::{Deserialize, Serialize};
 use std::any::TypeId;

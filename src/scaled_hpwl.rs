@@ -1,4 +1,4 @@
-//! The ISPD 2006 contest's score of a placement: HPWL, scaled by what cells crowd.
+//! The ISPD 2006 contest's score of a placement: HPWL, scaled by the overflow of bins.
 //!
 //! A grid of bins of ten by ten row heights is laid over the rows' bounding box from its
 //! lower-left corner; the last column and row are cut off at the box. In a bin of free space

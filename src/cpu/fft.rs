@@ -1,11 +1,11 @@
 //! FFTs of one line in each lane of a vector: `V[u] = Σ_k z[k] e^{−2πjuk/n}`, every
-//! butterfly one of whole vectors. All lanes share the twiddles, and no number changes its lane.
+//! butterfly computes whole vectors. All lanes share the twiddles, and no number changes its lane.
 //!
 //! A tile has a [`Row`] for each point: the real parts of [`Vectors::LANES`] lines, then their
 //! imaginary parts. Lengths whose prime factors are at most 31 are transformed in place by
-//! decimation in time (Cooley and Tukey, 1965): points come in the order of [`LaneFft::place`] and
-//! leave in natural order. The blocks of a stage are finished before the next block begins, so that
-//! the first stages stay in the nearest cache.
+//! decimation in time (Cooley and Tukey, 1965): input is in the order of [`LaneFft::place`] and
+//! output in natural order. The blocks of a stage are finished before the next block begins, so
+//! that the first stages stay in the nearest cache.
 //!
 //! Other lengths are convolutions with a chirp of twice the length or more (Bluestein, "A Linear
 //! Filtering Approach to the Computation of Discrete Fourier Transform", 1970): with

@@ -1,4 +1,4 @@
-//! A matrix that several threads write at the same time, each its own block.
+//! A matrix that several threads write concurrently, each in its own block.
 
 use std::marker::PhantomData;
 use std::ops::Range;

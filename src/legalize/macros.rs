@@ -1,10 +1,10 @@
-//! Movable macros: on free sites, apart from one another, each as near as may be to where it was.
+//! Places movable macros on free sites without overlap, with small displacements.
 //!
-//! All of them are pushed apart first (`apart`), which leaves those of a global placement near
-//! where they were. From there, and where that finds no way or rows are not all alike from where
-//! they were, one after the other goes to the nearest free place, and then each again to the
-//! nearest place that the others leave, until none gets nearer. That is done in several orders, and
-//! the best result is kept: most macros placed, then the least displacement times pins. If there
+//! First all macros are pushed apart (`apart`), which moves macros of a global placement little. If
+//! this fails, or rows differ, the next step starts from the original positions. Macros move to the
+//! nearest free place one after the other. Then each moves again to the
+//! nearest place that the others leave free, until no macro gets nearer. Several orders are tried,
+//! and the best result has the most placed macros, then the least displacement times pins. If there
 //! are cells without halos among them, the only order is the highest and widest first.
 
 use super::apart::{Block, apart};

@@ -1,10 +1,10 @@
-//! Room for a cell that fits nowhere.
+//! Makes space for a cell that fits nowhere.
 //!
-//! A cell of one row: other cells change places until one run has enough free sites. A run that
-//! lacks `d` sites gets them from the free sites of others: a cell of it changes places
-//! with a narrower one of another run, or just goes there, as long as the other run has as many
-//! free sites as the two differ in width. That is repeated until the cell fits or nothing can be
-//! had any more. Runs near the cell are tried first.
+//! For a cell of one row, other cells move until one run has enough free sites. A run that
+//! lacks `d` sites gets them from the free sites of other runs. One of its cells exchanges places
+//! with a narrower cell of another run, or moves there. The other run needs as many
+//! free sites as the difference of the widths. This is repeated until the cell fits or no exchange
+//! helps. Runs near the cell are tried first.
 
 use super::shelf::{Shelf, Target};
 use super::stage::REACH;

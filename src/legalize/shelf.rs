@@ -1,4 +1,4 @@
-//! Cells on rows, and how one more cell is put between them.
+//! Cells on rows, and the insertion of one more cell.
 //!
 //! A cell is placed at its desired position. It pushes overlapping cells aside, to the left or to
 //! the right by the order of their centres. Each moves only as far as necessary and pushes the next

@@ -1,10 +1,10 @@
 //! Spreads desired positions in overfull areas.
 //!
-//! Cells that were never placed, or all lie at one point, have no room near their wishes. Placed
-//! one by one, each would look farther than the one before. Here the die is halved again and again.
-//! If more cells have desired positions in one half than fit, those nearest to the cut move to the
-//! other half, as few as necessary. O(n log n) from any start. Placements that are spread already
-//! stay as they are.
+//! Cells that were never placed, or are all at one point, find no free sites near their desired
+//! positions. If they were placed one by one, each search would be longer. Instead, the die is
+//! halved repeatedly. If more cells have desired positions in one half than fit, those nearest to
+//! the cut move to the other half, as few as necessary. O(n log n) from any start. Spread
+//! placements do not change.
 
 use super::shelf::Wish;
 use crate::parallel::{self, Groups, group};

@@ -1,10 +1,10 @@
-//! The cells of one lattice, from their wishes to their places.
+//! Legalization of the cells of one lattice.
 //!
-//! The first attempt sweeps all cells by Abacus. Further attempts follow only if cells are left
-//! over or far from where they want to be: higher cells first and Abacus for the others, then every
-//! cell at the nearest free place, the highest and widest first. The attempt with the fewest cells
-//! left over is taken; among equals the one with the shortest wires, or without nets the least
-//! total displacement.
+//! The first attempt places all cells by Abacus. More attempts follow only if cells are unplaced
+//! or far from their desired positions. The second places higher cells first and the others by
+//! Abacus. The third places every cell at the nearest free place, the highest and widest first. The
+//! result is the attempt with the fewest unplaced cells, then with the shortest wires, or without
+//! nets with the least total displacement.
 
 use super::abacus::{Ask, RowAt, Segment, Stripe};
 use super::gaps::remove_one_site_gaps;

@@ -1,4 +1,4 @@
-//! Progress of a legalization, and its end from outside.
+//! Progress of a legalization, and requests to stop it.
 
 use super::Progress;
 use std::ops::ControlFlow;

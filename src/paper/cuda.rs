@@ -1,4 +1,4 @@
-//! The same on a CUDA device.
+//! The transforms of [`crate::paper`] on a CUDA device.
 
 use super::{Algorithm1d, PostProcessing, Reorder};
 use crate::cuda::transforms::{Longer, Plan};

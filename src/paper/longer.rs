@@ -1,5 +1,5 @@
-//! The DCT of one line over a real FFT of 2N or 4N values: the three algorithms the N-point one is
-//! measured against (Jiang, Gu and Pan, Algorithm "Four algorithms of 1D DCT via 1D FFT").
+//! The DCT of one line by a real FFT of 2N or 4N values: three algorithms to compare with the
+//! N-point algorithm (Jiang, Gu and Pan, Algorithm "Four algorithms of 1D DCT via 1D FFT").
 //!
 //! With `w_k = e^{−jπk/2N}` and `V` the FFT of the line extended,
 //!
@@ -9,7 +9,7 @@
 //! padded 2N    the line and N zeros                                      X_k =   Re(w_k V_k)
 //! ```
 //!
-//! which is half of what the paper's algorithms give: theirs are twice its definition.
+//! which is half of the paper's algorithms, because those give twice the paper's definition.
 
 use super::Algorithm1d;
 use crate::cpu::simd::vectorised;

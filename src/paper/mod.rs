@@ -1,14 +1,14 @@
-//! The slower forms of a DCT that the paper's tables compare with those of this crate's plans: for
-//! these tables (`placefield bench`), and of no use elsewhere.
+//! Slower algorithms of a DCT, only for the paper's tables (`placefield bench`), which compare them
+//! with this crate's plans.
 //!
 //! * [`Dct1d`]: one line by an FFT of 4N, 2N or N values (table IV).
 //! * [`Dct2d`]: one map by the fused method, reordered by gather or scatter before the FFT
 //!   (table II), with naive or efficient post-processing after it (table III).
 //!
-//! On a device `paper::cuda` has the same.
+//! `paper::cuda` has the same algorithms for a GPU.
 //!
-//! The plans of [`cpu::transforms`](crate::cpu::transforms) and `cuda::transforms` have the fastest
-//! form of each.
+//! The plans of [`cpu::transforms`](crate::cpu::transforms) and `cuda::transforms` use the fastest
+//! algorithms.
 
 #[cfg(feature = "cuda")]
 pub mod cuda;

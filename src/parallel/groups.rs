@@ -1,4 +1,4 @@
-//! Items by key: a counting sort in two passes, each of which works within the caches.
+//! Groups items by key: a counting sort in two passes, each of which fits into the caches.
 
 use super::{chunks_mut, concat, cut, each_mut, for_each, map, map_blocks};
 use std::collections::HashMap;

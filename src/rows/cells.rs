@@ -1,4 +1,4 @@
-//! Movable cells as rows see them: widths in sites, and the rows that each may lie on.
+//! Movable cells on rows: widths in sites, and the allowed rows of each.
 
 use super::RowsError;
 use super::index::RectIndex;

@@ -1,4 +1,4 @@
-//! Rectangles in a tree of boxes, so that those that share area with another are found soon.
+//! Rectangles in a tree of boxes, to find overlapping rectangles quickly.
 
 use crate::grid::Rect;
 

@@ -1,4 +1,4 @@
-//! The one model of rows: free sites, the rows that every movable cell may lie on, and the cells
+//! The model of rows: free sites, the allowed rows of every movable cell, and the cells
 //! on them.
 //!
 //! A *lattice* is all sites of one pitch and phase along x; on it a position is a whole number

@@ -1,4 +1,4 @@
-//! Columns of a table that grow by what parts of a file give, and how long they may be.
+//! Columns of a table that grow by the parts of a file, and their largest length.
 
 use crate::design::{Names, NamesTooLong, Nets};
 use crate::parallel::{self, each_mut};

@@ -1,4 +1,4 @@
-//! Compressed files, told by the bytes that they begin with.
+//! Compressed files, recognised by their first bytes.
 
 #[cfg(not(feature = "bzip2"))]
 use absent as bunzip2;

@@ -1,4 +1,4 @@
-//! From names to indices.
+//! Maps names to indices.
 
 use crate::design::Names;
 use crate::memory;

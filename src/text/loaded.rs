@@ -1,4 +1,4 @@
-//! What readers of designs of any kind take and give.
+//! Options and results of the readers of designs.
 
 use super::file;
 use crate::design::{Design, NodeKind, Orientation, Placement};

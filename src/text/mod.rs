@@ -1,5 +1,5 @@
-//! Code shared by readers of text files: files as bytes, compressed or not, words and where they
-//! stand, names to indices, and columns that parts of a file fill.
+//! Code that readers of text files share: files, compressed or not; words and their positions; maps
+//! from names to indices; and columns that parts of a file fill.
 
 pub(crate) mod columns;
 pub(crate) mod compression;

@@ -1,4 +1,4 @@
-//! Warnings: oddities that are counted rather than listed.
+//! Warnings that are counted, not listed.
 
 use super::error::{Fault, FileError, show};
 use super::file::Source;

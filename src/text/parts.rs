@@ -1,4 +1,4 @@
-//! A text cut where entries begin, and its parts read on all threads.
+//! Divides a text at the begin of entries and reads the parts on all threads.
 
 use super::error::{ErrorKind, Fault, FileError, Reason, offset, show};
 use super::file::Source;

@@ -1,7 +1,7 @@
 //! The words, numbers and names of all text formats, as nom parsers over bytes, and a position in a
 //! text for loops.
 //!
-//! Positions are not tracked: an error carries the text it is about, and lines are counted when the
+//! Parsers do not track positions: an error has the remaining text, and lines are counted when the
 //! message is made.
 
 use super::error::{Miss, show};

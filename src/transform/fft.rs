@@ -1,5 +1,5 @@
-//! FFTs of one line, as all algorithms here take them: unnormalised, and from
-//! working memory that the caller keeps. The one place that names the FFT library.
+//! FFTs of one line for all algorithms here: unnormalised, with
+//! the caller's working memory. Only this module uses the FFT library.
 
 use super::Transform1d;
 use crate::real::Real;

@@ -1,4 +1,4 @@
-//! N-point DCT, IDCT and IDXST of one line over a real FFT of N values.
+//! N-point DCT, IDCT and IDXST of one line by a real FFT of N values.
 
 use super::fft::{RealFft, Ways};
 use super::{InputElement, permutation, twiddle};

@@ -1,4 +1,4 @@
-//! The cosine and sine transforms: definitions, a direct oracle, and what the
+//! The cosine and sine transforms: definitions, a direct oracle, and code that the
 //! fast algorithms share.
 //!
 //! # Definitions

@@ -1,4 +1,4 @@
-//! The definitions, summed term by term in `f64`: the root of trust of every test.
+//! The definitions, summed term by term in `f64`: the reference of every test.
 //!
 //! O(N²) per line. Cosines come from one table of a full wave, indexed by
 //! exact integer arithmetic, so that the error does not grow with k·n.

@@ -1,8 +1,8 @@
 //! The reordering of the N-point algorithms: even samples ascending, then odd
 //! samples descending (0, 2, 4, …, 5, 3, 1).
 //!
-//! In memory it walks the unordered line, which moves in pairs: the reordering writes two streams
-//! and its inverse reads two. (The paper's tables compare it with one that walks the other.)
+//! The loop follows the unordered line and moves pairs: the reordering writes two streams
+//! and its inverse reads two. (The paper's tables compare it with a loop over the other line.)
 
 use super::InputElement;
 use crate::real::Real;

@@ -1,5 +1,5 @@
-//! Forms of the stages of a transform that the paper compares: [`crate::paper`] has the transforms
-//! made of them.
+//! Variants of the stages of a transform that the paper compares; [`crate::paper`] has transforms
+//! with them.
 
 /// How a DCT of one line is computed by a real FFT (Jiang et al., Algorithm "Four algorithms of 1D
 /// DCT via 1D FFT").

@@ -2,7 +2,7 @@
 //!
 //! With n = x/ln 2 rounded and r = x − n·ln 2, |r| ≤ ½ln 2, exp x = 2ⁿ·exp r, and exp r is its
 //! Taylor polynomial: of degree 7 in `f32`, whose remainder is below 6·10⁻⁹, and of degree 13 in
-//! `f64`, below 5·10⁻¹⁸. Rounding included the relative error is at most 2 ulp.
+//! `f64`, below 5·10⁻¹⁸. Including rounding the relative error is at most 2 ulp.
 
 /// Numbers with such an exponential.
 pub trait Exp: Copy {

@@ -5,8 +5,8 @@
 //! processor at run time. On AArch64 the oldest processor has NEON. There the library's tests pass
 //! under QEMU (`qemu-aarch64`), except one with a time limit; its speed is not known.
 //!
-//! The environment variable `PLACEFIELD_SIMD` (`portable`, `avx2` or `avx512`) allows
-//! no wider one; [`Simd::force`] does so for one thread, which is how tests run each.
+//! The environment variable `PLACEFIELD_SIMD` (`portable`, `avx2` or `avx512`) limits
+//! the width; [`Simd::force`] does so for one thread, so that tests run each unit.
 
 mod exp;
 mod vector;

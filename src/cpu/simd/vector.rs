@@ -1,7 +1,7 @@
 //! Vectors of real numbers, one type for each vector unit, and code written once for all.
 //!
-//! LLVM vectorises simple loops by itself (`vectorised`), but not butterflies of an FFT well, where
-//! twenty vectors are in use at once: those are written with these.
+//! LLVM vectorises simple loops by itself (`vectorised`), but not the butterflies of an FFT, which
+//! use twenty vectors at once. Butterflies are written with these types.
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Sub};

@@ -1,6 +1,6 @@
-//! A solve composed of single transforms, of any number of axes: one DCT with Green's function
-//! folded into its last pass, then an inverse for the potential and one for the field along each
-//! axis, with the wavenumbers folded into its first.
+//! A solve composed of single transforms, of any number of axes: one DCT, then an inverse for the
+//! potential and one for the field along each axis. The last pass of the DCT multiplies by Green's
+//! function, and the first pass of an inverse by the wavenumbers.
 
 use crate::cpu::simd::{Row, vectorised};
 use crate::cpu::transforms::Pipeline;

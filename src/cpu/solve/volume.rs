@@ -1,4 +1,4 @@
-//! The field solve in three dimensions, as placers of stacked dies need it.
+//! The field solve in three dimensions, for placers of stacked dies.
 
 use super::composed::Composed;
 use crate::memory::require;

@@ -1,15 +1,15 @@
-//! DCT, IDCT and IDXST of the lines of a tile, a vector of them at a time.
+//! DCT, IDCT and IDXST of the lines of a tile, one vector at a time.
 //!
-//! Two real lines p and q go through one FFT as z = p + jq (Makhoul, "A Fast Cosine Transform in One
-//! and Two Dimensions", 1980). With `V` the FFT of z reordered and `w = e^{−jπk/2N}`,
+//! One FFT transforms two real lines p and q as z = p + jq (Makhoul, "A Fast Cosine Transform in
+//! One and Two Dimensions", 1980). With `V` the FFT of z reordered and `w = e^{−jπk/2N}`,
 //!
 //! ```text
 //! DCT(p) + jDCT(q)   = ½(w·V[k] + w̄·V[N−k])                     V[N] = V[0]
 //! IDCT(p) + jIDCT(q) = unnormalised IFFT of ½w̄(z[k] − j·z[N−k])  z[N] := 0, reordering undone
 //! ```
 //!
-//! so a pair needs no unpacking, complex lines are no special case, and every N ≥ 1 works the same
-//! way. The IDXST is the IDCT of the reversed line with odd samples negated.
+//! so a pair needs no unpacking, complex lines are not a special case, and the formulas hold for
+//! every N ≥ 1. The IDXST is the IDCT of the reversed line with odd samples negated.
 
 use crate::cpu::fft::{LaneFft, Lanes};
 use crate::cpu::simd::{Row, SimdKernel, Unit, Vector, Vectors, dispatch};

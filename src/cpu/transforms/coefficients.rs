@@ -1,5 +1,5 @@
-//! Changes of a transform's coefficients, made as a forward transform writes them or as an inverse
-//! reads them. A type per case, so that every pass is compiled with its change inlined.
+//! Changes of a transform's coefficients when a forward transform writes them or an inverse
+//! reads them. There is a type for each change, so that the compiler inlines it in every pass.
 
 use crate::real::Real;
 

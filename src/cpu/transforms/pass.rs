@@ -1,8 +1,8 @@
 //! One pass over memory: a transform along one axis of an array of any rank.
 //!
-//! A task brings a tile of lines together, transforms them and takes them back. Where there are
-//! fewer lines than a tile is worth, or lines so long that a tile leaves the cache, each is
-//! transformed by itself.
+//! A task loads a tile of lines, transforms them and stores them. If there are
+//! too few lines for a tile, or lines are so long that a tile exceeds the cache, each line is
+//! transformed separately.
 
 use super::axis::Axis;
 use super::coefficients::{Modify, Unchanged};

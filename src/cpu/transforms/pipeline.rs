@@ -1,4 +1,4 @@
-//! The methods behind one interface: what a [`Plan`](super::Plan) and a field solve run.
+//! One interface to all methods, for a [`Plan`](super::Plan) and a field solve.
 
 use super::coefficients::Modify;
 use super::fused::Fused;

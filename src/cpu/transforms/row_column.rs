@@ -1,7 +1,7 @@
-//! The row-column method: transforms along one axis, then along the next; a pass each.
+//! The row-column method: transforms along one axis after the other, with one pass per axis.
 //!
-//! A forward transform begins with the last axis and an inverse with the first, so that their
-//! coefficients are changed where the last axes are neighbours.
+//! A forward transform begins with the last axis and an inverse with the first. So coefficients are
+//! changed when the last axes are adjacent in memory.
 
 use super::coefficients::{Modify, Unchanged};
 use super::pass::Pass;

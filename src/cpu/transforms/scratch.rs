@@ -1,4 +1,4 @@
-//! Working memory of a plan: made with it, used by one run at a time.
+//! Working memory of a plan, made with the plan and used by one run at a time.
 
 use super::tile::Run;
 use crate::cpu::simd::Row;

@@ -1,4 +1,4 @@
-//! Tiles: as many lines of an array as a vector has lanes, twice, brought together and back.
+//! Tiles: loads and stores two lines of an array for each lane of a vector.
 //!
 //! Along one axis an array is `[outer][n][inner]`, and a line has `n` values with stride `inner`.
 //! Row k of a tile has value k of [`Vectors::LANES`](crate::cpu::simd::Vectors) lines, the real

@@ -1,5 +1,5 @@
-//! The three-pass pipeline: the four transforms of a solve fused across one another, three passes
-//! over memory for all of it (derived in [`crate::spectral`]). [`Axis`] has the transforms of lines.
+//! The three-pass pipeline: the four transforms of a solve fused with each other in three passes
+//! over memory (derived in [`crate::spectral`]). [`Axis`] has the transforms of lines.
 //!
 //! 1. Along x: DCT of ρ. 1 value read, 1 written per bin.
 //! 2. Along y: DCT, Green's function, and from that both `P = IDCT_y(âG)` and
@@ -9,7 +9,7 @@
 //!
 //! The energy Σ φ·ρ is Σ ε_u ε_v G·X² over the spectrum X of ρ, ε₀ = ½ and 1 elsewhere (Parseval).
 //!
-//! # How lines lie
+//! # Layout of lines
 //! A task works on a tile of pairs of lines, one pair to each lane of the widest vectors
 //! ([`LaneFft`](crate::cpu::fft::LaneFft)). Along x the lines of a tile are neighbouring columns of
 //! the map: a row of the tile is a piece of a row of the map, and no transposition is needed.

@@ -1,4 +1,4 @@
-//! The last step of a solve: samples from the tile of an inverse to columns of a map.
+//! The last step of a solve: writes the samples of an inverse's tile to columns of a map.
 
 use crate::cpu::matrix::{AHEAD, Block};
 use crate::cpu::simd::{Row, SimdKernel, Unit, Vector};
