@@ -292,7 +292,7 @@ impl Default for LengthUnit {
 }
 
 impl LengthUnit {
-    /// Returns the micrometre, of so many layout units.
+    /// Returns the unit of a micrometre, which is `size` layout units.
     pub fn microns(size: f64) -> LengthUnit {
         LengthUnit { name: "µm", size }
     }
@@ -445,7 +445,7 @@ impl Nodes {
 }
 
 impl Placement {
-    /// Checks that there is one position and orientation for each of so many nodes.
+    /// Checks that there is one position and orientation for each of this number of nodes.
     ///
     /// # Errors
     /// At the first column with more or fewer values.

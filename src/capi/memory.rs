@@ -90,7 +90,7 @@ pub(super) unsafe fn outputs<'a, T, const N: usize>(
     Ok(places.map(|(start, _)| unsafe { std::slice::from_raw_parts_mut(start, length) }))
 }
 
-/// Where one value is to be written, which may be memory that holds none yet.
+/// The address of one output value, whose memory may be uninitialised.
 pub(super) struct Output<T>(*mut T);
 
 impl<T> Output<T> {
@@ -100,7 +100,7 @@ impl<T> Output<T> {
     }
 }
 
-/// Returns where one value is to be written; an error where it overlaps `others`.
+/// Returns the address of one output value; an error if it overlaps `others`.
 ///
 /// # Safety
 /// A pointer that is not null is that of memory of a `T`, which may be written as long as the
@@ -115,7 +115,7 @@ pub(super) unsafe fn output<T>(
     Ok(Output(place))
 }
 
-/// Returns where one value is to be written, or `None` for NULL.
+/// Returns the address of one output value, or `None` for NULL.
 ///
 /// # Safety
 /// See [`output`].

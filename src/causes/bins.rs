@@ -3,17 +3,17 @@
 use super::{Case, Cause, Kind, number};
 use crate::charge::median;
 
-/// This many times as many fillers as cells …
+/// Fillers are too many if their number is this multiple of the cells …
 const MOST_FILLERS: f64 = 12.0;
-/// … and at least so many are far too many.
+/// … and at least this number.
 const LEAST_FILLERS: usize = 2_000;
-/// How much larger or smaller than a row cells may be, most of them.
+/// Largest ratio of the heights of most cells and a row, or its inverse.
 const UNIT: f64 = 6.0;
 /// A bin this much smaller than the mean cell shows single cells.
 const FINE: f64 = 1.0 / 16.0;
-/// A bin this much larger than the mean cell hides where cells lie on one another …
+/// A bin this much larger than the mean cell hides overlaps of cells …
 const COARSE: f64 = 64.0;
-/// … where there are at least so many cells.
+/// … if there are at least this many cells.
 const LEAST_CELLS: usize = 64;
 
 /// Checks whether the fillers are many more than the cells.

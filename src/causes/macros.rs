@@ -9,13 +9,13 @@ use crate::real::largest_first;
 const OVERFLOW: f64 = 0.01;
 /// The share of it over and between macros from which they are a cause.
 const SHARE: f64 = 0.25;
-/// Above the target by less than this share of a bin is rounded.
+/// An excess over the target below this share of a bin is rounding.
 const ROUNDING: f64 = 1e-9;
-/// A bin is a macro's when at least this share of it is under macros.
+/// A bin belongs to macros if they cover at least this share of it.
 const COVERED: f64 = 0.5;
-/// A channel is at most so many rows wide …
+/// A channel is at most this number of rows wide …
 const CHANNEL_ROWS: f64 = 20.0;
-/// … or so many bins, where these are more.
+/// … or this number of bins, if that is more.
 const CHANNEL_BINS: f64 = 2.0;
 
 /// Checks whether area above the target density is over or between macros, fixed or movable.

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 
 /// Pins beyond their cell's edge by less than this share of its size are rounded.
 const ROUNDING: f64 = 1e-3;
-/// Share of the pins that may lie outside without the origin being doubted.
+/// Largest share of pins outside their cells for a right origin.
 const OUTSIDE: f64 = 1e-3;
-/// The other origin must leave at most this share of those outside.
+/// The other origin must leave at most this share of these pins outside.
 const LEFT: f64 = 0.1;
-/// The cells of the first so many pins outside are named.
+/// The cells of this number of pins outside are named.
 const FIRST: usize = 64;
 /// Pins this many times the die's longer side from the die are far off.
 const FAR: f64 = 1.0;

@@ -78,8 +78,8 @@ pub(crate) fn open<T: EngineReal>(
     Ok(Chosen { engine, note })
 }
 
-/// Begins to open the device that `options` ask for, if it is to be one, while the design is read;
-/// loads the kernels of an engine, and of a placement where one is `to_place`.
+/// Begins to open the requested device, if any, while the design is read. Loads the kernels of an
+/// engine, and of a placement if `to_place`.
 pub(crate) fn prefetch_device(options: &SolveArgs, to_place: bool) {
     let device = match options.engine {
         EngineChoice::Cpu => return,

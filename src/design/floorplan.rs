@@ -140,7 +140,7 @@ impl TryFrom<Table> for EdgeSpacing {
 }
 
 impl EdgeSpacing {
-    /// Makes a table of so many edge types, without any spacing.
+    /// Makes a table of this number of edge types, without any spacing.
     pub fn new(types: usize) -> Self {
         EdgeSpacing { types, table: vec![(0.0, false); types * types] }
     }

@@ -100,7 +100,7 @@ pub(super) struct Descent {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
     pub(super) deadline: Option<Instant>,
-    /// Whether variants are to go on from it.
+    /// Whether variants continue from it.
     pub(super) branches: bool,
     /// Smoothed overflow at which it is left, unless the host has replaced net weights.
     pub(super) pause: Option<f64>,
@@ -207,7 +207,7 @@ impl Global {
         Global { iteration: 0, overflow: Overflow::at(charge, &x, &y), x, y, ..self.clone() }
     }
 
-    /// Whether it was broken off, so that nothing is to go on from it.
+    /// Whether it was stopped, so that no variant continues from it.
     pub(super) fn was_stopped(&self) -> bool {
         matches!(self.outcome, Outcome::Interrupted | Outcome::OutOfTime)
     }

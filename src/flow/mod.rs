@@ -475,7 +475,7 @@ pub trait Host {
         Ok(None)
     }
 
-    /// Whether the placement is to end with its present result; called after every iteration, and
+    /// Whether to end the placement with its present result. Called after every iteration, and
     /// often in the later stages.
     fn is_asked_to_stop(&mut self) -> bool {
         false
@@ -791,8 +791,8 @@ fn stages_of<H: Host>(
     Ok(placed)
 }
 
-/// Moves the movable nodes of `design` towards their places in `origin`, until none is farther away
-/// than so many heights of the most frequent rows.
+/// Moves the movable nodes of `design` towards their positions in `origin`, until no node is
+/// farther than `rows` heights of the most frequent rows.
 fn pull_back(design: &mut Design, origin: &Placement, rows: f64) {
     let most = rows * design.row_height().unwrap_or(0.0);
     for node in design.movable_nodes() {

@@ -23,7 +23,7 @@ pub(super) struct SeedDescent {
     state: State,
 }
 
-/// How far it is.
+/// Progress of a seed.
 enum State {
     Fresh,
     Resumed(Resumed),
@@ -103,8 +103,8 @@ impl<'a> Seeds<'a> {
         Ok((Seeds { charge, cells_netlist, netlist, home, backend, first, seconds }, all))
     }
 
-    /// Returns the seeds that are to go on, the shortest first; `candidates` gets the others. Where
-    /// wires do not tell early, these are all.
+    /// Returns the seeds that continue, the shortest first; `candidates` gets the others. If wires
+    /// do not predict the best seed early, all seeds continue.
     pub(super) fn compare<H: Host>(
         &mut self,
         all: Vec<SeedDescent>,

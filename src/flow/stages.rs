@@ -361,7 +361,7 @@ pub struct Stages {
     /// Cells without a legal place within the options.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedReport>,
-    /// The displacement with all there is to know, for pictures.
+    /// The complete displacement, for pictures.
     #[serde(skip)]
     pub moved: Option<Displacement>,
     /// Whether gaps of one site are faults.
@@ -435,8 +435,8 @@ impl Stages {
         self.legalize_within(design, options, None, charge, watch)
     }
 
-    /// As [`Stages::legalize`]. With `within`, a cell is too far if it is so many row heights from
-    /// its place in another placement, and not by the limit of `options`.
+    /// Like [`Stages::legalize`]. With `within`, a cell is too far if it is this number of row
+    /// heights from its position in another placement; the limit of `options` does not apply.
     pub(super) fn legalize_within(
         &mut self,
         design: &mut Design,

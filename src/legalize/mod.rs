@@ -76,12 +76,12 @@ const MOST_CELLS_IN_ONE_ORDER: usize = 1 << 14;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LegalizeOptions {
-    /// Sites that stay free at either side of every cell that is no macro. None by default.
+    /// Free sites at either side of every cell except macros; 0 by default.
     pub padding: u32,
-    /// How far cells may move, |Δx| + |Δy| of their centres in row heights. A cell that moves
-    /// farther is among [`Legalized::too_far`], and is legal all the same. No limit by default.
+    /// Largest displacement of cells, |Δx| + |Δy| of their centres in row heights. A cell that
+    /// moves farther is listed in [`Legalized::too_far`], but is legal. No limit by default.
     pub max_displacement: Option<f64>,
-    /// Whether gaps of one site between cells are closed, or made wider. No by default.
+    /// Whether gaps of one site between cells are closed or widened; no by default.
     pub no_one_site_gaps: bool,
 }
 

@@ -13,22 +13,23 @@ use std::cmp::Reverse;
 
 /// Runs that are tried for one cell.
 const MOST_RUNS: usize = 64;
-/// Runs that free sites are taken from, for each of those.
+/// Runs that give free sites, for each of these.
 const MOST_DONORS: usize = 512;
 
-/// Searches for places that all cells together may cause by taking the places of others.
+/// Number of searches for places that all cells together may cause by displacing others.
 pub(super) const BUDGET: usize = 1 << 16;
 /// Searches that one cell may cause.
 const BUDGET_OF_ONE: usize = 1 << 11;
-/// Rows that are looked at for places that other cells take.
+/// Number of rows that are searched for occupied places.
 const MOST_ROWS: usize = 48;
-/// Cells of a row, to either side of the best site, whose places are looked at.
+/// Number of cells of a row, to either side of the best site, whose places are tried.
 const MOST_NEIGHBOURS: usize = 12;
 /// Places that are tried for one cell.
 const MOST_PLACES: usize = 12;
-/// A cell takes the place of others, these of others again, and so on: so many times.
+/// A cell displaces others, these displace others, and so on, up to this depth.
 const DEPTH: usize = 3;
-/// In the choice of places, what a site of a removed cell costs more than a site of displacement.
+/// In the choice of places, the additional cost of a site of a removed cell, in sites of
+/// displacement.
 const REMOVED_SITE: f64 = 4.0;
 
 impl Shelf<'_> {

@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Where a cell wants to be, in sites: left edge of the sites it takes, and bottom edge over the
+/// The desired position of a cell, in sites: left edge of its sites, and bottom edge divided by the
 /// pitch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wish {

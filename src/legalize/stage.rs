@@ -27,24 +27,24 @@ const ROWS_OF_STRIPE: usize = 32;
 /// Of the sites of a stripe, the share that its cells may ask for; with more it is joined to the
 /// next.
 const FULL: f64 = 0.97;
-/// Cells that one more may push, either way, where there is room elsewhere.
+/// Number of cells that an inserted cell may push to either side, if other places exist.
 pub(super) const REACH: usize = 64;
-/// Cells farther from where they want to be than so many rows look for a nearer place.
+/// Cells farther from their desired position than this number of rows look for a nearer place.
 const OUTLIER_ROWS: f64 = 4.0;
-/// Cells of a small design that may do so, of a large one it is one in 64.
+/// Largest number of such cells in a small design; in a large one it is one in 64.
 const MOST_OUTLIERS: usize = 1024;
-/// Cells farther away than so many rows are placed anew, with all cells in a window around.
+/// Cells farther away than this number of rows are placed again, with all cells in a window around.
 const VERY_FAR_ROWS: f64 = 8.0;
-/// Distances from a wish to the edges of these windows, in rows.
+/// Distances from a desired position to the edges of these windows, in rows.
 const WINDOWS: [f64; 3] = [6.0, 14.0, 24.0];
-/// In designs of more cells, all of one row, far cells are not placed anew. With 2.2 million cells
-/// that took as long as all else and left the wires as they were.
+/// In designs of more cells, all of one row, far cells are not placed again. With 2.2 million cells
+/// this took as long as all other work and did not change the wires.
 const MOST_CELLS_OF_FEW: usize = 1 << 14;
-/// Searches for places that cells placed anew may cause.
+/// Number of searches for places that cells placed again may cause.
 const PLACED_ANEW: usize = 1 << 14;
-/// If a cell is farther from where it wants to be than so many rows, other orders are tried.
+/// If a cell is farther from its desired position than this number of rows, other orders are tried.
 const FAR_ROWS: f64 = 24.0;
-/// Designs of more cells are not tried in other orders because of a few far cells.
+/// In designs of more cells, a few far cells do not cause other orders to be tried.
 const MOST_CELLS_OF_OTHER_ORDERS: usize = 1 << 18;
 
 /// Returns the lattice of every movable node, if there are several: the lattice with the nearest

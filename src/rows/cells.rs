@@ -82,13 +82,13 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// The movable cells of `design` that may lie on rows of `lattice`, each with so many sites
-    /// of padding at its left and as many at its right, and more where its edges need more space
+    /// Returns the movable cells of `design` that may lie on rows of `lattice`, each with this
+    /// number of padding sites at its left and at its right, and more if its edges need more space
     /// ([`Design::edge_spacing`]). Macros have no padding.
     ///
     /// # Errors
-    /// When a cell is wider than 2²⁹ sites, or cells have so many heights that the lists of the
-    /// rows they may stand on do not fit into memory.
+    /// If a cell is wider than 2²⁹ sites, or cells have so many heights that the lists of their
+    /// allowed rows do not fit into memory.
     ///
     /// # Panics
     /// Where there is no such lattice, or `sites` are those of another design.
