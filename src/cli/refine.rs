@@ -21,7 +21,7 @@ use crate::evaluate::{DesignReport, GridReport};
 use crate::flow::{
     DetailedReport, DisplacementReport, Distances, Kept, KeptReport, LastReport, Stage,
 };
-use crate::flow::{StageReport, shorten};
+use crate::flow::{Effort, StageReport, shorten};
 use crate::formats::{read_placement, write_placement};
 use crate::grid::BinGrid;
 use crate::legality::LegalityReport;
@@ -47,6 +47,10 @@ pub(crate) struct RefineArgs {
     #[arg(long, value_name = "K", default_value_t = RefineOptions::default().rounds,
           value_parser = at_least_one)]
     rounds: usize,
+    /// Whether cells are also inserted where many others give way. Wires get 0.4 to 0.9 % shorter,
+    /// and the command takes several times as long
+    #[arg(long, value_enum, default_value_t = Effort::default(), value_name = "EFFORT")]
+    effort: Effort,
     /// Do not mirror cells left to right
     #[arg(long)]
     no_mirror: bool,
@@ -113,6 +117,8 @@ impl Content for RefineReport<'_> {
 struct RefineOptionsReport {
     /// Largest number of rounds.
     rounds: usize,
+    /// Whether cells were also inserted where many others give way.
+    effort: Effort,
     /// Whether cells may be mirrored left and right.
     mirror: bool,
     /// Free sites on each side of a cell.
@@ -160,6 +166,7 @@ pub(crate) fn refining(progress: &Progress) -> String {
 fn in_words(step: Step) -> &'static str {
     match step {
         Step::Swap => "cells to better places",
+        Step::Insert => "cells between others that give way",
         Step::Reorder => "neighbours in order",
         Step::Shift => "cells in their rows",
         Step::Mirror => "mirrored cells",
@@ -191,9 +198,9 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
     }
     stop::listen()?;
     let deadline = deadline(begun, args.time_limit);
-    let mut options =
-        RefineOptions::default().rounds(args.rounds).mirror(!args.no_mirror).padding(args.padding);
-    options = args.limits.refine(options);
+    let mut options = args.limits.refine(RefineOptions::default());
+    options = options.rounds(args.rounds).mirror(!args.no_mirror).padding(args.padding);
+    options = options.insert_up_to(args.effort.insert_up_to());
     let Chosen { engine: device, note } = open_refiner(args.engine)?;
     options.device = device.as_deref();
     if args.target_density < 1.0 || charge.target_densities().is_some() {
@@ -231,6 +238,7 @@ pub(crate) fn run(args: &RefineArgs) -> Result<(), Failure> {
         grid: GridReport::of(&charge.grid()),
         options: RefineOptionsReport {
             rounds: options.rounds,
+            effort: args.effort,
             mirror: options.mirror,
             padding: options.padding,
             max_displacement: options.max_displacement,

@@ -385,6 +385,7 @@ impl CudaRefine {
                     kernels.shift.launch_as(gpu, warps, &shift)
                 }
                 Pass::Mirror => kernels.mirror.launch_as(gpu, threads, &ProposeMirror { s, batch }),
+                Pass::Insert => unreachable!("such a pass does not begin"),
             }
         }
     }
@@ -440,6 +441,7 @@ impl Engine for CudaRefine {
             Pass::Swap | Pass::Mirror => Ok(self.spots.len()),
             Pass::Reorder(offset) => self.windows(offset),
             Pass::Shift(offset) => self.stretches(offset),
+            Pass::Insert => return Err("cells are inserted on the CPU alone".to_owned()),
         };
         count.map_err(|error| error.to_string())
     }

@@ -234,29 +234,42 @@ impl FlowOptions<'_> {
     }
 }
 
-/// How many variants of a placement are placed. They share the first three quarters of the
-/// iterations. Each is made legal, and the one with the shortest wires then is refined. There are
-/// none if macros move, if cells start from a placement, or with [`FlowOptions::routability`].
-/// `benchmarks/experiments.md` has the measurements.
+/// How long shorter wires are searched for: how many variants of a placement are placed, and whether
+/// detailed placement inserts cells where many others give way.
+///
+/// Variants share the first three quarters of the iterations. Each is made legal, and the one with
+/// the shortest wires then is refined. There are none if macros move, if cells start from a
+/// placement, or with [`FlowOptions::routability`]. `benchmarks/experiments.md` has the
+/// measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// No variants
+    /// No variants and no insertion
     Low,
-    /// Two variants for designs of up to 100,000 cells: a target density of 0.98 instead of 0.95,
-    /// and wider large cells
+    /// For designs of up to 100,000 cells two variants (a target density of 0.98 instead of 0.95, and
+    /// wider large cells) and insertion
     #[default]
     Medium,
-    /// Four variants: also target densities of 1 and 0.93, both with wider large cells
+    /// Four variants (also target densities of 1 and 0.93, both with wider large cells) and insertion
     High,
 }
 
-/// Designs of more movable cells have no variants by [`Effort::Medium`]: to prepare and legalize
-/// them takes longer than the descents that they share.
+/// Designs of more movable cells have no variants by [`Effort::Medium`], for to prepare and legalize
+/// them takes longer than the descents that they share, and no insertion.
 const MANY_CELLS: usize = 100_000;
 
 impl Effort {
+    /// Returns the most movable cells of a design whose cells are also inserted where others give
+    /// way ([`RefineOptions::insert_up_to`]).
+    pub fn insert_up_to(self) -> usize {
+        match self {
+            Effort::Low => 0,
+            Effort::Medium => MANY_CELLS,
+            Effort::High => usize::MAX,
+        }
+    }
+
     /// Returns the variants of a placement by these options.
     fn variants(self, given: &ChargeOptions, keeps_density: bool, cells: usize) -> Vec<Variant> {
         let asked = Variant::of(given);

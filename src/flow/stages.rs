@@ -172,6 +172,8 @@ pub struct DetailedReport {
 pub struct ShortenedReport {
     /// Cells to better places.
     pub swap: f64,
+    /// Cells to places where others gave way.
+    pub insert: f64,
     /// Neighbours in order.
     pub reorder: f64,
     /// Cells in their rows.
@@ -199,14 +201,14 @@ pub fn shorten(
     drop(watch);
     std::mem::swap(&mut design.placement, &mut refined.placement);
     let seconds = begun.elapsed().as_secs_f64();
-    let [swap, reorder, shift, mirror] = refined.shortened;
+    let [swap, insert, reorder, shift, mirror] = refined.shortened;
     let report = DetailedReport {
         status,
         stage: StageReport::of(design, Some(charge), Some(seconds)),
         rounds: refined.rounds,
         moved: refined.moved,
         stayed: refined.stayed,
-        shortened: ShortenedReport { swap, reorder, shift, mirror },
+        shortened: ShortenedReport { swap, insert, reorder, shift, mirror },
         on_device: options.device.is_some() && refined.not_on_device.is_none(),
         not_on_device: refined.not_on_device.take(),
     };

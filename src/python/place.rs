@@ -69,6 +69,7 @@ struct After {
     padding: u32,
     rounds: usize,
     mirror: bool,
+    effort: Option<Effort>,
     threads: usize,
     deadline: Option<Instant>,
     keep_placed: bool,
@@ -80,10 +81,12 @@ impl After {
             (0.0..=1e9).contains(&v)
         })?;
         let rounds = options.count("rounds", 1..=u64::from(u32::MAX))?;
+        let efforts = [("low", Effort::Low), ("medium", Effort::Medium), ("high", Effort::High)];
         Ok(After {
             padding: options.count("padding", 0..=1_000_000)?.unwrap_or(0) as u32,
             rounds: rounds.map_or(RefineOptions::default().rounds, |rounds| rounds as usize),
             mirror: !options.flag("no_mirror")?,
+            effort: options.word("effort", &efforts)?,
             threads: options.threads()?,
             deadline: limit
                 .and_then(|limit| Instant::now().checked_add(Duration::from_secs_f64(limit))),
@@ -96,8 +99,10 @@ impl After {
         self.keep_placed.then(|| Kept::new(design, unplaced))
     }
 
-    fn refine(&self) -> RefineOptions<'static> {
-        RefineOptions::default().rounds(self.rounds).mirror(self.mirror).padding(self.padding)
+    fn refine(&self, default: Effort) -> RefineOptions<'static> {
+        let insert_up_to = self.effort.unwrap_or(default).insert_up_to();
+        let options = RefineOptions::default().rounds(self.rounds).mirror(self.mirror);
+        options.padding(self.padding).insert_up_to(insert_up_to)
     }
 
     fn is_late(&self) -> bool {
@@ -172,8 +177,7 @@ impl Asked {
         if let Some(text) = conflict {
             return Err(Failure::Value(text.to_owned()).into());
         }
-        let efforts = [("low", Effort::Low), ("medium", Effort::Medium), ("high", Effort::High)];
-        let effort = options.word("effort", &efforts)?.unwrap_or(Effort::Low);
+        let effort = after.effort.unwrap_or(Effort::Low);
         // Checkpoints do not have variants, and callbacks follow one placement.
         let is_one = kept || on_iteration.is_some() || !terms.is_empty();
         let share = |v: f64| v > 0.0 && v <= 1.0;
@@ -535,7 +539,7 @@ fn placed<'a>(of: &'a Design, asked: &Asked, stop: &AtomicBool) -> Result<Made<'
         .routability
         .map(|asked| RoutabilityOptions { capacity: asked.capacity.or(layers), ..asked });
     options.legalize = LegalizeOptions::default().padding(asked.after.padding);
-    options.refine = asked.after.refine();
+    options.refine = asked.after.refine(Effort::Low);
     options.refine.density = room.as_ref();
     let device = open_refiner(asked.device)?;
     options.refine.device = device.as_deref();
@@ -654,7 +658,7 @@ fn refined<'a>(
     let mut kept = after.kept(&mut design, of.source.unplaced());
     let charge = bare(charging, &design)?;
     let device = open_refiner(device)?;
-    let mut options = RefineOptions { device: device.as_deref(), ..after.refine() };
+    let mut options = RefineOptions { device: device.as_deref(), ..after.refine(Effort::Medium) };
     if charge.target_density() < 1.0 || charge.target_densities().is_some() {
         options = options.density(&charge);
     }

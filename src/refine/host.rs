@@ -2,7 +2,7 @@
 
 use super::claims::Claims;
 use super::state::{Change, State, Trial};
-use super::{Engine, Pass, Tasks, mirror, reorder, shift, swap};
+use super::{Engine, Pass, Tasks, insert, mirror, reorder, shift, swap};
 use crate::lists::Lists;
 use crate::parallel::{self, PerThread};
 use std::ops::Range;
@@ -25,6 +25,7 @@ pub(super) struct Host<'a> {
 /// The tasks of a pass.
 enum Of {
     Swap,
+    Insert,
     Reorder(Vec<reorder::Window>),
     Shift(Vec<shift::Stretch>),
     Mirror,
@@ -34,6 +35,7 @@ enum Of {
 #[derive(Default)]
 struct Memory {
     search: swap::Search,
+    inserts: insert::Search,
     nets: super::wires::WindowNets,
     shifts: shift::Shifts,
 }
@@ -113,6 +115,7 @@ impl Engine for Host<'_> {
         let (state, cells) = (&self.state, self.state.cells.len());
         let (tasks, count) = match pass {
             Pass::Swap => (Of::Swap, cells),
+            Pass::Insert => (Of::Insert, cells),
             Pass::Reorder(offset) => {
                 let windows = reorder::windows(state, offset);
                 let count = windows.len();
@@ -133,6 +136,7 @@ impl Engine for Host<'_> {
         let Host { state, memory, tasks: of, stops, .. } = &*self;
         let propose = |task: usize, memory: &mut Memory, changes: &mut Vec<Change>| match of {
             Of::Swap => swap::propose(state, task as u32, &mut memory.search, changes),
+            Of::Insert => insert::propose(state, task as u32, &mut memory.inserts, changes),
             Of::Reorder(all) => reorder::propose(state, all[task], &mut memory.nets, changes),
             Of::Shift(all) => shift::propose(state, all[task], &mut memory.shifts, changes),
             Of::Mirror => mirror::propose(state, task as u32, changes),

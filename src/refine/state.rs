@@ -258,6 +258,11 @@ impl State {
         self.wires.gain(&trial.moves, &mut trial.scratch)
     }
 
+    /// Returns by how much these changes together would shorten the wires, layout units times weight.
+    pub(super) fn shortened_by(&self, changes: &[Change], trial: &mut Trial) -> f64 {
+        self.wires.length_of_units(i128::from(self.gain(changes, trial)))
+    }
+
     /// Whether a gain of so many units is more than rounding.
     fn is_gain(&self, units: i64) -> bool {
         self.wires.length_of_units(i128::from(units)) > self.least_gain
@@ -356,6 +361,16 @@ impl State {
         self.wires.apply_all(&moves);
     }
 
+    /// Moves all cells to spots that are legal together: row, site, and whether they are mirrored.
+    pub(super) fn go_to(&mut self, spots: &[(u32, i32, bool)]) {
+        let spots =
+            (0..).zip(spots.iter().map(|&(row, site, mirrored)| Spot { row, site, mirrored }));
+        let is_new = |(cell, spot): &(u32, Spot)| self.cells[*cell as usize].spot != *spot;
+        let changes = spots.filter(is_new).map(|(cell, spot)| Change { cell, spot });
+        let mut changes: Vec<Change> = changes.collect();
+        self.apply_all(&mut changes);
+    }
+
     /// Whether the density allows the moves, which are to be made then.
     fn fills(&mut self, trial: &Trial) -> bool {
         let Some(density) = &mut self.density else { return true };
@@ -366,7 +381,7 @@ impl State {
     }
 
     /// Whether the placement is legal after these changes, as it is before.
-    fn is_legal(&self, changes: &[Change]) -> bool {
+    pub(super) fn is_legal(&self, changes: &[Change]) -> bool {
         let moves = |cell: u32| changes.iter().any(|change| change.cell == cell);
         let fits = |change: &Change| self.fits(change.cell, change.spot, moves);
         changes.iter().all(fits)

@@ -10,6 +10,7 @@
 use super::state::{Change, Row, Spot, State};
 use super::wires::{CellNets, Moved, Scratch};
 use crate::rows::{Run, Span};
+use std::ops::Range;
 
 /// Rows that are looked at on each side of the best one.
 const ROWS: usize = 2;
@@ -33,46 +34,70 @@ pub(super) struct Search {
 
 /// Adds to `changes` what brings `cell` nearer to its nets, if anything does.
 pub(super) fn propose(state: &State, cell: u32, search: &mut Search, changes: &mut Vec<Change>) {
-    if !state.wires.is_pulled(cell) {
-        return;
-    }
-    let pose = state.wires.pose(cell);
-    state.wires.leave_out(cell, &mut search.nets);
-    let [x, y] = search.nets.best_region(&pose);
-    let (x, y) = (pose.x.max(x.0).min(x.1), pose.y.max(y.0).min(y.1));
-    if (x, y) == (pose.x, pose.y) {
-        return;
-    }
+    let Some(aim) = Aim::of(state, cell, &mut search.nets) else { return };
     let of = &state.cells[cell as usize];
     let index = state.index(cell);
     let mut seeker = Seeker {
         state,
         cell,
         spot: of.spot,
-        now: search.nets.length_at(&pose),
-        least: search.nets.length_along(0, x, pose.mirrored),
+        aim,
         most_gain: 0.0,
         segments: &[],
-        x,
         home: room(state, cell, index),
         single: state.is_single(cell),
         gain: state.least_gain,
         search,
     };
     seeker.search.best.clear();
-    let rows = &state.rows[state.searched.clone()];
-    let middle = nearest_row(rows, y - of.half_height);
     // The best row first: what is found there is seldom found to be better in others.
-    for k in 0..=MOST_ROWS {
-        if k > ROWS && !seeker.search.best.is_empty() {
+    for away in 0..=MOST_ROWS {
+        if away > ROWS && !seeker.search.best.is_empty() {
             break;
         }
-        let both = [middle.checked_sub(k), Some(middle + k).filter(|_| k > 0)];
-        for row in both.into_iter().flatten().filter(|row| *row < rows.len()) {
-            seeker.look(state.searched.start + row);
+        for row in seeker.aim.rows(state, away) {
+            seeker.look(row);
         }
     }
     changes.append(&mut seeker.search.best);
+}
+
+/// Where the nets of a cell are shortest.
+pub(super) struct Aim {
+    /// Weighted length of its nets as it lies.
+    pub(super) now: f64,
+    /// The x of its centre at which they are shortest, and their length along x there.
+    pub(super) x: f64,
+    pub(super) least: f64,
+    /// The row at which they are shortest, of those that are searched.
+    middle: usize,
+}
+
+impl Aim {
+    /// Returns the aim of a cell, unless its nets are shortest where it is. `nets` are its nets then.
+    pub(super) fn of(state: &State, cell: u32, nets: &mut CellNets) -> Option<Aim> {
+        if !state.wires.is_pulled(cell) {
+            return None;
+        }
+        let pose = state.wires.pose(cell);
+        state.wires.leave_out(cell, nets);
+        let [x, y] = nets.best_region(&pose);
+        let (x, y) = (pose.x.max(x.0).min(x.1), pose.y.max(y.0).min(y.1));
+        let bottom = y - state.cells[cell as usize].half_height;
+        ((x, y) != (pose.x, pose.y)).then(|| Aim {
+            now: nets.length_at(&pose),
+            x,
+            least: nets.length_along(0, x, pose.mirrored),
+            middle: nearest_row(&state.rows[state.searched.clone()], bottom),
+        })
+    }
+
+    /// Returns the rows that are so many rows away from the best one, the lower one first.
+    pub(super) fn rows(&self, state: &State, away: usize) -> impl Iterator<Item = usize> + use<> {
+        let Range { start, end } = state.searched;
+        let both = [self.middle.checked_sub(away), Some(self.middle + away).filter(|_| away > 0)];
+        both.into_iter().flatten().map(move |row| start + row).filter(move |row| *row < end)
+    }
 }
 
 /// A cell that looks for a better place.
@@ -80,16 +105,12 @@ struct Seeker<'a> {
     state: &'a State,
     cell: u32,
     spot: Spot,
-    /// Weighted length of its nets as it lies.
-    now: f64,
+    aim: Aim,
     /// By how much its nets get shorter in the row that is looked at, if they have no length along x
     /// there.
     most_gain: f64,
     /// The free runs of that row.
     segments: &'a [Run],
-    /// The x of its centre at which its nets are shortest, and their length along x there.
-    x: f64,
-    least: f64,
     /// The sites that it and the gaps beside it take.
     home: Span,
     single: bool,
@@ -107,11 +128,11 @@ impl Seeker<'_> {
             return;
         }
         let pose = state.pose(self.cell, self.at(row, 0));
-        self.most_gain = self.now - self.search.nets.length_along(1, pose.y, pose.flipped);
-        if self.most_gain - self.least <= self.gain {
+        self.most_gain = self.aim.now - self.search.nets.length_along(1, pose.y, pose.flipped);
+        if self.most_gain - self.aim.least <= self.gain {
             return;
         }
-        let want = state.site_at(self.cell, row, self.x);
+        let want = state.site_at(self.cell, row, self.aim.x);
         let of = &state.cells[self.cell as usize];
         let sites = of.sites;
         self.segments = state.sites.segments(of.access, row);

@@ -102,9 +102,10 @@ pub(crate) struct PlaceArgs {
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     seeds: u32,
-    /// Variants that are placed and legalized; the one with the shortest wires is refined. There
-    /// are none if macros move, or with --init file, --keep-placed, --routability, --checkpoint
-    /// and --resume
+    /// Variants that are placed and legalized, of which the one with the shortest wires is refined;
+    /// and whether detailed placement inserts cells where many others give way. There are no
+    /// variants if macros move, or with --init file, --keep-placed, --routability, --checkpoint and
+    /// --resume
     #[arg(long, value_enum, default_value_t = Effort::default(), value_name = "EFFORT")]
     effort: Effort,
     /// Let detailed placement fill no bin above this density, and no denser bin any further
@@ -255,7 +256,8 @@ fn place<T: EngineReal>(
     let is_kept = args.checkpoint.is_some() || args.resume.is_some();
     flow.effort = if is_kept { Effort::Low } else { args.effort };
     flow.legalize = args.legal.options();
-    flow.refine = args.legal.limits.refine(flow.refine.padding(args.legal.padding));
+    let refine = flow.refine.padding(args.legal.padding);
+    flow.refine = args.legal.limits.refine(refine.insert_up_to(args.effort.insert_up_to()));
     // Bins hold some cells each then, not a part of one.
     let mut kept_density = given.clone();
     kept_density.target_density = args.keep_density;

@@ -492,7 +492,7 @@ def place(design, *, until=None, padding=0, keep_placed=False, init="center", st
         goes on, and the shortest legal placement is refined (where macros move, all go on)
     effort : "low" (default; the command's is "medium"), "medium" or "high": how many variants are placed and made legal.
         The one with the shortest wires is refined. None with `on_iteration`, `terms`, `checkpoint` or `resume`, nor
-        where the command places none. `progress` is also called in variants
+        where the command places none. Also whether refinement inserts cells where many others give way. `progress` is also called in variants
     keep_density : density beyond which detailed placement fills no bin that is not fuller already (default: none)
     routability : go on in rounds in which cells grow where wires need more tracks than there are: `capacity`,
         horizontal and vertical tracks per layout unit (default: those of LEF's layers, or so many that a twentieth of
@@ -544,8 +544,8 @@ def legalize(design, *, padding=0, keep_placed=False, threads=0):
     return _placement(design, _placefield.legalize(design, options))
 
 
-def refine(design, *, rounds=None, no_mirror=False, padding=0, keep_placed=False, target_density=1.0, bins=None,
-           time_limit=None, threads=0, device="cpu"):
+def refine(design, *, rounds=None, effort=None, no_mirror=False, padding=0, keep_placed=False, target_density=1.0,
+           bins=None, time_limit=None, threads=0, device="cpu"):
     """Shortens the wires of a legal placement, which stays legal: detailed placement. Options are those of
     `placefield refine`; no bin is filled beyond `target_density` that was not before. With `keep_placed` cells that the
     files of the design place stay, and those move that got their positions later. `device` is as of `Engine`; every

@@ -254,6 +254,7 @@ def refine(
     design: Design,
     *,
     rounds: int | None = ...,
+    effort: str | None = ...,
     no_mirror: bool = ...,
     padding: int = ...,
     keep_placed: bool = ...,
